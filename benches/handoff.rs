@@ -16,9 +16,9 @@ use tenure_algorithms::mutex::{RicartAgrawala, ricart_agrawala};
 use tenure_core::ProcessId;
 use tenure_runtime::store::Owner;
 use tenure_runtime::transport::{
-    GroupKeys, Inbox, Incoming, Keys, Limits, Listen, Mesh, PrivateKey, Settings, Trust,
+    GroupKeys, Inbox, Incoming, Limits, Listen, Mesh, NodeKeys, PrivateKey, Settings, Trust,
 };
-use tenure_runtime::{FaultInjection, Lock, LockApplication, Parts, Recorder, Store, start};
+use tenure_runtime::{FaultInjection, Lock, LockApplication, Parts, Store, TraceSink, start};
 use tokio::runtime::{Builder, Runtime};
 
 const NODES: usize = 3;
@@ -59,7 +59,7 @@ fn with_keys() -> Vec<Trust> {
     let public = private.iter().map(|key| vec![key.public()]).collect();
     let group = GroupKeys::new(public).expect("distinct keys");
     let keys = private.into_iter().enumerate().map(|(me, private)| {
-        let keys = Keys::new(ProcessId::at(me), private, group.clone()).expect("a listed key");
+        let keys = NodeKeys::new(ProcessId::at(me), private, group.clone()).expect("a listed key");
         Trust::Keys(keys.into())
     });
     keys.collect()
@@ -122,7 +122,7 @@ fn cluster(directory: &Path, trust: &[Trust]) -> Vec<Node> {
                     .expect("a store"),
                 application: front,
                 requests,
-                recorder: Recorder::none(),
+                trace_sink: TraceSink::none(),
                 injection: FaultInjection::none(),
                 suspected: None,
             })

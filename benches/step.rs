@@ -162,7 +162,7 @@ impl SavingNode {
         let node =
             Node::boot(Group::new(ProcessId(0), 3), &Default::default(), None, ConstantEnvironment);
         let mut node = SavingNode { node, names, ballot: 0 };
-        node.node.pending().queue_effects();
+        node.node.boot_step().queue_effects();
         node.save();
         node.promise(u64::from(names));
         node

@@ -33,7 +33,7 @@ fn main() {
 fn step(node: &mut Node<RicartAgrawala>, title: &str, input: Option<Input<RicartAgrawala>>) {
     let step = match input {
         Some(input) => node.step(input),
-        None => node.pending(),
+        None => node.boot_step(),
     };
     // Ricart–Agrawala keeps no stable state. Other algorithms write it to disk here.
     assert!(step.unsaved().is_none());

@@ -1,5 +1,6 @@
-//! Checks a protocol of your own, in every order of messages and requests. It is a polite lock for
-//! two: a process asks the other one, which agrees unless it is inside. Is that enough?
+//! Checks a protocol of your own, in every order of messages and requests. The protocol is a polite
+//! lock for two processes. A process that wants to enter asks the other process. The other process
+//! agrees if it is not inside. The check shows whether this is enough for mutual exclusion.
 #![expect(clippy::print_stdout, reason = "an example prints its results")]
 
 use tenure_check::Check;

@@ -69,7 +69,7 @@ impl Process<'_> {
         let mut node: Node<Lock> =
             Node::boot(Group::new(me, PROCESSES), &config, None, ConstantEnvironment);
         // The adapter saves the number of its boot. A real service writes it to disk first.
-        self.release(node.pending().mark_saved());
+        self.release(node.boot_step().mark_saved());
         while DONE.load(Ordering::SeqCst) < PROCESSES {
             while let Some(command) = self.next.take() {
                 self.release(node.step(Input::Command(command)).mark_saved());

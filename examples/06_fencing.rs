@@ -1,8 +1,10 @@
 //! A lock alone cannot stop a late write. Fencing tokens can.
 //!
-//! A process enters and is stopped for longer than the others wait: its machine is suspended, or
-//! garbage is collected for a long time. When it resumes, it believes that it is still inside.
-//! Without fencing tokens its late write destroys an update; with them the resource rejects it.
+//! A process enters the critical section and is then stopped for a long time: its machine is
+//! suspended, or the garbage collector runs. Meanwhile, the other processes suspect a crash, and
+//! the next process enters. When the stopped process resumes, it believes that it is still inside.
+//! Without fencing tokens, its late write destroys an update. With fencing tokens, the resource
+//! rejects the write.
 //!
 //! `cargo run -p tenure --example 06_fencing`
 #![allow(clippy::print_stdout, reason = "an example prints its results")]

@@ -17,7 +17,7 @@ use tenure_algorithms::application::{
     PrimaryBackup, SpanningTree, ThreePhaseCommit, TwoPhaseCommit, primary_backup, spanning_tree,
     three_phase_commit, two_phase_commit,
 };
-use tenure_algorithms::catalogue::{Configured, Member, Parameters};
+use tenure_algorithms::catalogue::{FromParameters, Parameters, SumMember};
 use tenure_algorithms::election::{
     Bully, ChangRoberts, EchoElection, FloodingElection, HirschbergSinclair, Invitation, Peterson,
     RestartingChangRoberts, TreeElection, bully, chang_roberts, hirschberg_sinclair, invitation,
@@ -28,8 +28,8 @@ use tenure_algorithms::mutex::{
     lamport, maekawa, ricart_agrawala, token_ring,
 };
 use tenure_check::{Check, Checkable};
-use tenure_core::quorum::Kind as Quorum;
-use tenure_core::tree::Shape;
+use tenure_core::quorum::QuorumKind;
+use tenure_core::tree::TreeShape;
 use tenure_core::{Group, ProcessId, Property, Rank, TICKS_PER_UNIT};
 use tenure_runtime::follow;
 use tenure_sim::{Configs, Settings, Simulation};
@@ -148,14 +148,16 @@ fn golden(folder: &str) -> Vec<PathBuf> {
 /// the properties that were checked.
 fn assert_equal_runs<P>(folder: &str, config: impl Fn(Group) -> P::Config) -> BTreeSet<Property>
 where
-    P: Member<All: Checkable>,
+    P: SumMember<Sum: Checkable>,
 {
     // The engines are compiled once per service instead of once per algorithm.
-    assert_equal_runs_of::<P::All>(folder, &|group| P::config_of_all(config(group)))
+    assert_equal_runs_of::<P::Sum>(folder, &|group| P::sum_config(config(group)))
 }
 
-/// Like [`assert_equal_runs`], for a protocol `P` that the engines run directly.
-/// [`assert_equal_runs`] wraps the protocol in a type that covers all protocols of a service.
+/// Runs every schedule of a folder in each engine, and asserts that the traces are equal. Returns
+/// the properties that were checked. The engines run the protocol `P` directly.
+/// [`assert_equal_runs`], in contrast, wraps the protocol in a type that covers all protocols of a
+/// service.
 fn assert_equal_runs_of<P: Checkable>(
     folder: &str,
     config: &dyn Fn(Group) -> P::Config,
@@ -218,7 +220,7 @@ fn schedules_of_locks_match_in_every_engine() {
     let coordinator = ProcessId(4);
     let config = central::Config { coordinator, ..central::Config::default() };
     assert_equal_runs::<Central>("central", move |_| config.clone());
-    let pairs = |group: Group| maekawa::Config::of(Quorum::Pairs, group.size()).expect("pairs");
+    let pairs = |group: Group| maekawa::Config::of(QuorumKind::Pairs, group.size()).expect("pairs");
     assert_equal_runs::<Maekawa>("maekawa", pairs);
     assert_equal_runs::<TokenRing>("token_ring", |_| token_ring::Config::default());
 }
@@ -244,7 +246,7 @@ fn schedules_of_hirschberg_sinclair_match_in_every_engine() {
 fn schedules_of_elections_on_graphs_match_in_every_engine() {
     assert_equal_runs::<EchoElection>("echo_election", plain);
     assert_equal_runs::<FloodingElection>("flooding_election", plain);
-    let path = |group: Group| tree_election::Config::shaped(Shape::Path, group.size());
+    let path = |group: Group| tree_election::Config::shaped(TreeShape::Path, group.size());
     assert_equal_runs::<TreeElection>("tree_election", path);
 }
 
@@ -275,9 +277,13 @@ fn schedules_beyond_real_connections_match_in_every_engine() {
                  deliver p1→p3; deliver p1→p3\n\
                  crash p2; recover p2; stabilize timers 9\n";
     let config =
-        |group: Group| Bully::config_of_all(bully::Config::plain(group.size(), TICKS_PER_UNIT));
-    let steps =
-        assert_equal_run::<<Bully as Member>::All>("a story", story, &config, &mut BTreeSet::new());
+        |group: Group| Bully::sum_config(bully::Config::plain(group.size(), TICKS_PER_UNIT));
+    let steps = assert_equal_run::<<Bully as SumMember>::Sum>(
+        "a story",
+        story,
+        &config,
+        &mut BTreeSet::new(),
+    );
     assert!(steps > 12);
 }
 
@@ -292,8 +298,8 @@ fn schedules_of_agreements_match_in_every_engine() {
 }
 
 /// Returns the configuration that the command uses by default for a group.
-fn plain<C: Configured>(group: Group) -> C {
-    C::configured(&Parameters::plain(group.size())).expect("nothing else is needed")
+fn plain<C: FromParameters>(group: Group) -> C {
+    C::from_parameters(&Parameters::plain(group.size())).expect("nothing else is needed")
 }
 
 #[test]
@@ -334,7 +340,7 @@ fn schedules_of_a_log_match_in_every_engine() {
         move |group: Group| {
             let variants = variants.iter().map(ToString::to_string).collect();
             let parameters = Parameters { variants, ..Parameters::plain(group.size()) };
-            raft_log::Config::configured(&parameters).expect("these are its variants")
+            raft_log::Config::from_parameters(&parameters).expect("these are its variants")
         }
     };
     let judged = assert_equal_runs_of::<RaftLog>("raft_log", &with(&[]));
@@ -378,8 +384,8 @@ fn schedules_of_leader_applications_match_in_every_engine() {
 /// Control experiment: the comparison detects that different schedules have different traces.
 #[test]
 fn different_schedules_are_detected() {
-    type Lock = <RicartAgrawala as Member>::All;
-    let config = |_: Group| RicartAgrawala::config_of_all(ricart_agrawala::Config::default());
+    type Lock = <RicartAgrawala as SumMember>::Sum;
+    let config = |_: Group| RicartAgrawala::sum_config(ricart_agrawala::Config::default());
     let schedule = |text: &str| {
         let script: Script = text.parse().expect("a script");
         Schedule::from_script::<Lock>(&script, config).expect("it can be performed").remove(0)

@@ -5,20 +5,20 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use tenure_runtime::transport::frame::{Decoder, Frame, offered_version};
+use tenure_runtime::transport::frame::{Frame, FrameDecoder, offered_version};
 
 const MAX_BODY_BYTES: usize = 4096;
 
 /// Returns the decoded frames, and true if the input after them is malformed.
 fn frames_of<'a>(pieces: impl Iterator<Item = &'a [u8]>) -> (Vec<Vec<u8>>, bool) {
-    let mut decoder = Decoder::new(MAX_BODY_BYTES);
+    let mut decoder = FrameDecoder::new(MAX_BODY_BYTES);
     let (mut frames, mut fed) = (Vec::new(), 0);
     for piece in pieces {
         decoder.feed(piece);
         fed += piece.len();
         assert!(decoder.buffered_bytes() <= fed, "the decoder buffers more than its input");
         loop {
-            match decoder.take() {
+            match decoder.next_frame() {
                 Ok(None) => break,
                 Err(_) => return (frames, true),
                 Ok(Some(frame)) => {

@@ -1,5 +1,5 @@
-//! Runs every lock under every kind of fault. No update is lost, and entries resume where the card
-//! promises it.
+//! Runs every lock under every kind of fault. No update is lost. If the card of the lock claims
+//! that entries resume after a fault, they do.
 
 use fastrand::Rng;
 use serde_json::Value;

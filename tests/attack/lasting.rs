@@ -21,7 +21,7 @@ const MAX_GROWTH_MIB: u64 = 64;
 /// Returns the length of a run in seconds. It is the value of `cargo xtask attack lasting
 /// --seconds`, or else the default.
 fn seconds() -> u64 {
-    std::env::var("TENURE_SECONDS").ok().and_then(|text| text.parse().ok()).unwrap_or(8)
+    std::env::var("TENURE_SECONDS").ok().and_then(|text| text.parse().ok()).unwrap_or(6)
 }
 
 /// Returns options with random faults for a group of five until the end of the run: kills and

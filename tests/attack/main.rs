@@ -27,10 +27,16 @@ fn seeds(short: Range<u64>) -> Range<u64> {
     range.unwrap_or(short)
 }
 
+/// Returns true if the seeds are those of `cargo xtask attack`. The runs of these seeds are longer.
+#[cfg(all(target_os = "linux", feature = "service"))]
+fn has_given_seeds() -> bool {
+    std::env::var_os("TENURE_SEEDS").is_some()
+}
+
 /// Runs `attack` for each seed. Panics with the seeds that failed, and with the commands that
 /// replay them.
 fn attack(kind: &str, seeds: Range<u64>, attack: impl Fn(u64) -> Result<(), String>) {
-    // Only one attack runs at a time, because load influences the result.
+    // Only a few attacks run at the same time, because load influences the result.
     let _slot = waiting::cluster_slot();
     let total = seeds.clone().count();
     let mut wrong = Vec::new();

@@ -1,6 +1,6 @@
-//! A lock service under random faults, including kills of all members. Its promises hold, and all
-//! clients are served in the end. Clients write large values, disks are slow, and some members
-//! restart often.
+//! Runs a lock service under random faults, including kills of all members. Clients write large
+//! values, disks are slow, and some members restart often. The service satisfies its properties,
+//! and serves all clients in the end.
 
 use fastrand::Rng;
 use serde_json::Value;

@@ -89,7 +89,8 @@ fn base64(text: &str) -> String {
 /// Starts three members of one cluster. The last one has a long name.
 fn cluster(folder: &Path) -> Vec<Member> {
     let names = ["north", "south", "a-member-with-a-long-name.region-7.example.internal"];
-    let urls = names.map(|name| format!("{name}=http://{}", tenure_runtime::ports::reserved()));
+    let urls =
+        names.map(|name| format!("{name}=http://{}", tenure_runtime::ports::reserve_address()));
     let cluster = urls.join(",");
     names.iter().map(|name| start(folder, name, &cluster)).collect()
 }
@@ -157,7 +158,7 @@ fn dashboard_shows_members_and_queues_and_fits_at_any_width() {
 fn dashboard_light_and_dark_differ() {
     let Some(mut tab) = Tab::open() else { return };
     let folder = tempfile::tempdir().expect("a folder");
-    let cluster = format!("one=http://{}", tenure_runtime::ports::reserved());
+    let cluster = format!("one=http://{}", tenure_runtime::ports::reserve_address());
     let member = start(folder.path(), "one", &cluster);
     tab.visit(&member.url(), SHOWN);
     let papers = ["light", "dark"].map(|look| {
@@ -172,7 +173,7 @@ fn dashboard_light_and_dark_differ() {
 fn dashboard_asks_for_a_user_if_users_are_enabled() {
     let Some(mut tab) = Tab::open() else { return };
     let folder = tempfile::tempdir().expect("a folder");
-    let cluster = format!("one=http://{}", tenure_runtime::ports::reserved());
+    let cluster = format!("one=http://{}", tenure_runtime::ports::reserve_address());
     let member = start(folder.path(), "one", &cluster);
     let _calls = [16, 17].map(|lease| member.lock("jobs/nightly", lease));
     let claims = json!({ "key": base64("jobs/nightly/"), "range_end": base64("jobs/nightly0") });

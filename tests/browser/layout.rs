@@ -28,7 +28,7 @@ const OVER: &str = "(() => {
 
 /// Expression that resolves after the page has redrawn the picture for a new width of the window.
 /// For this, it waits for two frames.
-const DRAWN: &str =
+pub(crate) const DRAWN: &str =
     "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))";
 
 /// Takes the given number of steps in each of these runs. Asserts that the picture of the group

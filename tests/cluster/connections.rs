@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use socket2::{Domain, Socket, Type};
 
-use tenure_runtime::ports::reserved;
+use tenure_runtime::ports::reserve_address;
 
 use crate::nodes::Nodes;
 use crate::waiting::{cluster_slot, eventually};
@@ -44,8 +44,9 @@ fn forward(from: TcpListener, to: SocketAddr) {
 fn node_may_listen_at_another_address() {
     let _slot = cluster_slot();
     let outside = TcpListener::bind("127.0.0.1:0").unwrap();
-    let inside = reserved();
-    let nodes = Nodes::at(vec![outside.local_addr().unwrap().to_string(), reserved().to_string()]);
+    let inside = reserve_address();
+    let nodes =
+        Nodes::at(vec![outside.local_addr().unwrap().to_string(), reserve_address().to_string()]);
     (1..=2).for_each(|me| nodes.configure(me, ""));
     nodes.change(1, "[service]", &format!("listen = \"{inside}\"\n[service]"));
     spawn(move || forward(outside, inside));
@@ -70,7 +71,7 @@ fn distant_peer_is_logged_once() {
     let full = || TcpStream::connect_timeout(&at, Duration::from_millis(100));
     let held: Vec<TcpStream> = std::iter::from_fn(|| full().ok()).collect();
     assert!(held.len() < 10, "it has room for {}", held.len());
-    let nodes = Nodes::at(vec![at.to_string(), reserved().to_string()]);
+    let nodes = Nodes::at(vec![at.to_string(), reserve_address().to_string()]);
     nodes.configure(2, "[channel]\nconnect_ms = 20000\n");
     let node = nodes.start(2, &[]);
     node.listens();

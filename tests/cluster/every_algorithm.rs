@@ -5,7 +5,8 @@ use serde_json::Value;
 use crate::running::{run_report, tenure};
 use crate::waiting::cluster_slot;
 
-/// Returns the algorithms of the catalogue with this service, each with the promises on its card.
+/// Returns the names of the algorithms of the catalogue with this service. With each name, returns
+/// the properties that the card of the algorithm claims.
 fn listed(service: &str) -> Vec<(String, Vec<String>)> {
     let list = tenure("list --format json").json();
     let text = |value: &Value| value.as_str().unwrap().to_string();

@@ -14,7 +14,7 @@ use crate::waiting::{cluster_slot, eventually};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use tempfile::TempDir;
-use tenure_runtime::ports::reserved;
+use tenure_runtime::ports::reserve_address;
 
 impl Ended {
     /// Returns the error message of the command. Asserts that it is a single line, and that
@@ -27,6 +27,10 @@ impl Ended {
         line
     }
 }
+
+/// Option for runs with a given duration, which would otherwise make thousands of entries. Each
+/// entry takes processor time, and few entries show the same.
+const PACE: &str = "--hold 10ms";
 
 #[track_caller]
 fn recorded(trace: &Path, kind: &str) {
@@ -79,7 +83,8 @@ fn assert_no_lost_updates(result: &Value) {
 #[test]
 fn killed_leader_is_replaced_and_leads_again_after_restart() {
     let _slot = cluster_slot();
-    let result = run_without_lost_updates("--duration 8s --kill leader@1s --restart leader@2500ms");
+    let faults = "--kill leader@1s --restart leader@2500ms";
+    let result = run_without_lost_updates(&format!("--duration 8s {PACE} {faults}"));
     let elections = result["elections"].as_array().unwrap();
     let after_crash = elections.iter().find(|election| election["cause"] == "crash");
     assert_eq!(after_crash.expect("an election after the crash")["leader"], 4, "{result:#}");
@@ -135,8 +140,8 @@ fn stopped_holder_is_rejected_by_its_old_fence() {
 #[test]
 fn killed_holder_restarts_and_is_served() {
     let _slot = cluster_slot();
-    let result =
-        run_without_lost_updates("--nodes 3 --duration 6s --kill inside@1s --restart inside@2s");
+    let faults = "--kill inside@1s --restart inside@2s";
+    let result = run_without_lost_updates(&format!("--nodes 3 --duration 6s {PACE} {faults}"));
     assert_eq!(result["crashes"], 1, "{result:#}");
 }
 
@@ -281,7 +286,8 @@ fn externally_killed_node_ends_the_run_with_one_line() {
 fn corrupt_state_ends_the_run_with_its_path() {
     let _slot = cluster_slot();
     let (_directory, path) = directory();
-    let line = format!("run --nodes 3 --kill 2@500ms --restart 2@10s --duration 30s --dir {path}");
+    let faults = "--kill 2@500ms --restart 2@10s";
+    let line = format!("run --nodes 3 {PACE} {faults} --duration 30s --dir {path}");
     let mut run = Running::start(&line);
     let path = Path::new(&path);
     recorded(&path.join("parent.ndjson"), "crash");
@@ -350,7 +356,7 @@ fn occupied_port_is_named_in_the_error() {
 #[test]
 fn node_does_not_overwrite_a_corrupt_state() {
     let directory = tempfile::tempdir().unwrap();
-    let config = configuration(directory.path(), &reserved().to_string());
+    let config = configuration(directory.path(), &reserve_address().to_string());
     let state = directory.path().join("state");
     fs::create_dir(&state).unwrap();
     fs::write(state.join("state"), "nonsense").unwrap();
@@ -380,7 +386,7 @@ fn invalid_configuration_is_one_line_with_its_position() {
 #[test]
 fn unknown_algorithms_and_mismatched_pairs_are_rejected() {
     let directory = tempfile::tempdir().unwrap();
-    let config = configuration(directory.path(), &reserved().to_string());
+    let config = configuration(directory.path(), &reserve_address().to_string());
     let text = fs::read_to_string(&config).unwrap();
     for (mutex, election, part) in [
         ("coordinated:raft", "bully", "do not match"),

@@ -26,9 +26,9 @@ const ENTRY_LEASE: Duration = Duration::from_millis(360);
 /// Default time to live of the lease of a leader.
 const LEADER_LEASE: Duration = Duration::from_millis(320);
 
-/// Tolerance of measured times. It is needed because the machine of the tests may have only two
-/// processor cores. The processes that partition the network share them with the processes that
-/// observe the effects.
+/// Tolerance of measured times. The machine of the tests may have only two processor cores. The
+/// processes that partition the network share these cores with the processes that observe the
+/// effects, so that a measured time may be too long.
 const TOLERANCE: Duration = Duration::from_millis(60);
 
 /// Starts a counter at a host, and returns its process and its address. The counter writes the

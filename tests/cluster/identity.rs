@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use rustix::process::Signal;
 use tempfile::TempDir;
 
-use tenure_runtime::ports::reserved;
+use tenure_runtime::ports::reserve_address;
 
 use crate::nodes::{Node, create_keys};
 use crate::waiting::{cluster_slot, eventually};
@@ -23,7 +23,7 @@ struct ClusterFiles {
 impl ClusterFiles {
     /// Creates the files of a cluster: the keys of its nodes, and no configurations.
     fn new() -> ClusterFiles {
-        let addresses = (0..3).map(|_| reserved().to_string()).collect();
+        let addresses = (0..3).map(|_| reserve_address().to_string()).collect();
         let files = ClusterFiles { directory: tempfile::tempdir().unwrap(), addresses };
         create_keys(3, &files.path("keys"));
         files
@@ -47,7 +47,7 @@ impl ClusterFiles {
     /// Returns the configuration of a node that listens at a different address. It simulates a node
     /// on another machine.
     fn elsewhere(&self, me: usize, state: &str) -> String {
-        self.config(me, state).replace(&self.addresses[me - 1], &reserved().to_string())
+        self.config(me, state).replace(&self.addresses[me - 1], &reserve_address().to_string())
     }
 
     fn start(&self, name: &str, config: &str) -> Node {

@@ -13,7 +13,7 @@ use rustix::process::Signal;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use tenure_runtime::ports::reserved;
+use tenure_runtime::ports::reserve_address;
 
 use crate::nodes::Node;
 use crate::strace::can_make_calls_fail;
@@ -35,7 +35,7 @@ impl Member {
 
     fn with_snapshots_after(snapshot_count: u64) -> Member {
         let directory = tempfile::tempdir().unwrap();
-        Member { directory, clients: reserved(), snapshot_count }
+        Member { directory, clients: reserve_address(), snapshot_count }
     }
 
     fn path(&self, name: &str) -> PathBuf {
@@ -273,8 +273,9 @@ fn crashes_during_snapshots_lose_no_acknowledged_values() {
     assert!(kills.iter().all(|kills| *kills > 0), "kills: {kills:?}");
 }
 
-/// Each failed system call of a snapshot stops the member, and no acknowledged value is lost. Only
-/// one call fails in each run, so that a member which retried it would continue.
+/// In each run, one system call of a snapshot fails. The member stops, and no acknowledged value is
+/// lost. If the member retried the failed call, the call would succeed and the test would notice
+/// that the member continues.
 #[test]
 #[ignore = "a hundred starts: cargo test -p tenure --test cluster -- --ignored log_storage::"]
 fn failed_snapshot_calls_stop_the_member_without_loss() {

@@ -9,7 +9,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use tempfile::TempDir;
 
-use tenure_runtime::ports::reserved;
+use tenure_runtime::ports::reserve_address;
 
 use crate::killed::Killed;
 use crate::running::tenure;
@@ -42,7 +42,7 @@ impl Nodes {
     }
 
     pub(crate) fn on_loopback(size: u32) -> Nodes {
-        Nodes::at((0..size).map(|_| reserved().to_string()).collect())
+        Nodes::at((0..size).map(|_| reserve_address().to_string()).collect())
     }
 
     pub(crate) fn address(&self, me: u32) -> String {

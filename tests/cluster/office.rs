@@ -61,7 +61,8 @@ fn isolated_leader_steps_down_and_another_is_elected() {
 }
 
 /// Each of twenty isolated leaders steps down when its lease ends, which is after 320 ms by
-/// default. The election timeouts of the others are longer: 480 to 1,280 ms.
+/// default. The other nodes elect a new leader later, because their election timeouts are 480 to
+/// 1,280 ms.
 #[test]
 #[ignore = "needs a quiet machine, and a minute"]
 fn twenty_isolated_leaders_step_down_within_their_lease() {

@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
-use tenure_runtime::ports::reserved;
+use tenure_runtime::ports::reserve_address;
 
 use crate::nodes::{Node, Nodes};
 use crate::running::tenure;
@@ -59,7 +59,7 @@ fn agreed(running: &mut [Node]) -> u32 {
 fn node_reports_health_and_status_names_the_leader() {
     let _slot = cluster_slot();
     let nodes = Nodes::on_loopback(3).electing("raft");
-    let pages = [(); 3].map(|()| reserved().to_string());
+    let pages = [(); 3].map(|()| reserve_address().to_string());
     let mut running = Vec::new();
     for (me, own) in (1..).zip(&pages) {
         nodes.configure(me, &format!("[page]\nlisten = {own:?}\naddresses = {pages:?}\n"));

@@ -9,7 +9,7 @@ use crate::waiting::cluster_slot;
 /// Executes a run of three nodes whose leader is isolated for a while, and returns the report. The
 /// isolation is long enough for an election on a busy machine.
 fn run_with_isolated_leader(more: &str) -> Value {
-    let line = format!("-n 3 --partition leader@1s..4s --duration 5500ms --hold 2ms {more}");
+    let line = format!("-n 3 --partition leader@1s..4s --duration 5500ms --hold 5ms {more}");
     let result = run_report(&line, 0);
     assert_eq!(result["counter"]["lost"], 0, "{result:#}");
     assert_eq!(result["partitions"][0]["ms"], 3000.0, "{result:#}");
@@ -17,7 +17,7 @@ fn run_with_isolated_leader(more: &str) -> Value {
     result
 }
 
-/// Returns two leaders: the one that was elected during the partition, and the isolated one.
+/// Returns two leaders: the leader that was elected during the partition, and the isolated leader.
 #[track_caller]
 fn leaders_of_both_sides(result: &Value) -> [u64; 2] {
     let elections = result["elections"].as_array().unwrap();

@@ -6,7 +6,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::Path;
 
-use tenure_runtime::ports::reserved;
+use tenure_runtime::ports::reserve_address;
 
 use crate::running::{Running, tenure};
 use crate::waiting::{TIME_LIMIT, cluster_slot, eventually};
@@ -49,7 +49,7 @@ fn fence(report: &Value) -> Option<(u64, u64)> {
 
 /// Returns the configuration of a cluster with a single node. `more` is added to it.
 fn config(folder: &Path, more: &str) -> String {
-    let port = reserved();
+    let port = reserve_address();
     let store = folder.join("store");
     let text = format!(
         "version = 1\n[cluster]\nname = \"alone\"\nme = 1\naddresses = [\"{port}\"]\n\
@@ -63,7 +63,8 @@ fn config(folder: &Path, more: &str) -> String {
 #[test]
 fn page_of_a_run_shows_faults_leaders_and_verdicts() {
     let _slot = cluster_slot();
-    let mut run = Running::start("run --watch --nodes 3 --duration 6s --kill leader@1s");
+    let mut run =
+        Running::start("run --watch --nodes 3 --hold 10ms --duration 6s --kill leader@1s");
     let report: Vec<Value> = report(&run.page()).collect();
     run.ended().expect(0);
 
@@ -156,7 +157,8 @@ fn browser_shows_a_run_and_its_end() {
     let _slot = cluster_slot();
     let Some(mut tab) = Tab::open() else { return };
     tab.resize(1280, 900, "light");
-    let mut run = Running::start("run --watch --nodes 3 --duration 9s --kill leader@3s");
+    let mut run =
+        Running::start("run --watch --nodes 3 --hold 10ms --duration 9s --kill leader@3s");
     tab.visit(&run.page(), "window.live?.lastUpdate?.view.leader");
     assert_eq!(tab.text("#status"), "live");
     assert!(tab.text("#leader").starts_with('P'), "{}", tab.text("#leader"));
@@ -194,7 +196,7 @@ fn browser_reports_a_lost_server_and_reconnects() {
     let Some(mut tab) = Tab::open() else { return };
     tab.resize(1280, 900, "light");
     let folder = tempfile::tempdir().unwrap();
-    let port = reserved();
+    let port = reserve_address();
     let config = config(folder.path(), &format!("[page]\nlisten = \"{port}\"\n"));
     let node = Running::start(&format!("node --config {config}"));
     tab.visit(&node.page(), "window.live?.lastUpdate?.view.leader");

@@ -42,8 +42,8 @@ fn attempt(service: &Service, options: &str) -> Option<i32> {
     service.run(options, "true").status.code()
 }
 
-/// Waits until a wrapper has acquired its lock, its command has printed `in`, and both have ended.
-/// Asserts success.
+/// Waits until a wrapper has acquired its lock: the command of the wrapper then prints `in`. Waits
+/// until the command and the wrapper have ended, and asserts that they succeed.
 fn acquires(mut child: Child) {
     assert_eq!(lines(&mut child).next().expect("a line").expect("text"), "in");
     assert_eq!(ended(child).0, 0);
@@ -73,8 +73,9 @@ fn shared_holders_overlap_and_exclude_exclusive_ones() {
     assert_eq!(service.leases(), 0);
 }
 
-/// With `--slots 3`, at most three of eight commands run at the same time. To measure this, each
-/// command counts the folders of those that run.
+/// With `--slots 3`, at most three of eight commands run at the same time. Each command creates a
+/// folder at its start and removes the folder at its end. In between, it counts the folders of all
+/// commands.
 #[test]
 fn slots_bound_the_number_of_holders() {
     let service = Service::start();
@@ -215,8 +216,9 @@ fn invalid_combinations_of_modes_are_rejected() {
     }
 }
 
-/// Control experiment for the other tests, in which an attempt to acquire a lock without waiting
-/// fails. The attempt succeeds if the lock has another name, or if the holder shares the lock.
+/// Control experiment. In the other tests of this file, attempts to acquire a lock without waiting
+/// fail, because a client holds the lock. Here such an attempt succeeds, because it names another
+/// lock or shares the lock with the holder.
 #[test]
 fn holders_with_other_names_do_not_exclude_each_other() {
     let service = Service::start();

@@ -20,8 +20,8 @@ fn broken(service: &Service, options: &str) -> Output {
     tenure(&format!("locks break --yes {wait} {options} --endpoints {}", service.member.address))
 }
 
-/// Returns a script for a command. When it receives SIGTERM, it waits for some time, appends to a
-/// file and ends.
+/// Returns a script for a command. When the script receives SIGTERM, it waits for some time,
+/// appends to a file and ends.
 fn script(path: &Path) -> String {
     let path = path.display();
     format!(

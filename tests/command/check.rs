@@ -57,7 +57,8 @@ fn check_without_options_names_the_next_command() {
     }
 }
 
-/// `--only` limits the table of faults, which takes hundreds of checks, to some rows.
+/// `tenure compare --faults` makes a table of faults, which takes hundreds of checks. The option
+/// `--only` limits the table to the rows of some algorithms.
 #[test]
 fn fault_matrix_can_be_limited_to_selected_rows() {
     let names = |line: &str| {
@@ -77,7 +78,7 @@ fn fault_matrix_can_be_limited_to_selected_rows() {
 fn reports_fit_in_a_hundred_columns() {
     for check in [
         "maekawa -n 3 --quorums pairs --variant basic --property starvation-freedom",
-        "ricart-agrawala -n 4 --variant reply-while-inside --property mutual-exclusion",
+        "ricart-agrawala -n 4 --entries 1,1,0,0 --variant reply-while-inside",
         "chang-roberts -n 5 --lose 1 --beyond-assumptions --property agreement,progress,validity",
     ] {
         let checked = tenure(&format!("check {check}"));
@@ -207,8 +208,8 @@ fn check_without_options_ends() {
 }
 
 /// A check accepts a lock that is built on an election on a ring, and an election that is built on
-/// a lock on a ring. In both, the inner algorithm sends its messages along the ring, and the outer
-/// one sends to all processes.
+/// a lock on a ring. In both compositions, the inner algorithm sends its messages along the ring,
+/// and the outer algorithm sends its messages to all processes.
 #[test]
 fn composition_over_a_ring_may_leave_the_ring() {
     for name in ["mutex-from-election:chang-roberts", "election-from-mutex:token-ring"] {

@@ -99,8 +99,9 @@ fn saved_terms_prevent_a_second_leader_in_one_term() {
     assert_eq!(verdict(&forgets, "fresh-terms", 1), "violated");
 }
 
-/// Isolates a process for a while. Its term grows during the isolation, so that it deposes the
-/// leader when it returns. With pre-votes its term does not grow.
+/// Isolates a process for a while. The term of this process grows during the isolation, so that the
+/// process deposes the leader afterwards. With pre-votes, the term does not grow and the leader
+/// stays.
 #[test]
 fn without_pre_votes_a_rejoining_process_deposes_the_leader() {
     let line = "simulate raft -n 3 --initiators 1 --partition 3@20..80 --property steady-leader";
@@ -109,10 +110,10 @@ fn without_pre_votes_a_rejoining_process_deposes_the_leader() {
     assert_eq!(data(&with, 0)["violations"], Value::Null);
 }
 
-/// Runs `tenure compare` for these tables of faults, and asserts that each command succeeds. A
-/// command fails if a fault that the card of an algorithm tolerates causes a violation. Two faults
-/// do not count, because no card tolerates them: the lack of a majority in a group of two, and a
-/// permanent partition.
+/// Runs `tenure compare` with each of these command lines, and asserts that each command succeeds.
+/// The command checks algorithms under several kinds of faults. It fails if an algorithm violates a
+/// property under a fault that the card of the algorithm claims to tolerate. No card claims to
+/// tolerate the lack of a majority in a group of two, or a permanent partition.
 fn assert_matrices_agree_with_cards(tables: &[&str]) {
     for of in tables {
         let line = format!("compare {of}");
@@ -156,8 +157,9 @@ fn default_lock_has_its_own_row() {
     assert_eq!(tenure("compare election -n 3 --only coordinated:raft").status.code(), Some(2));
 }
 
-/// Some promises hold only while clocks keep time. A check without clocks does not check them, but
-/// names a command that does. The test runs this command.
+/// Cards claim some properties only for clocks that run at the right rate. A check without clocks
+/// leaves these properties out, and prints a command that checks them. The test runs the printed
+/// command.
 #[test]
 fn check_names_the_command_for_clocked_promises() {
     let shown = text("check coordinated:raft -n 2 --entries 1,1 --max-states 2000 --crash 1", 3);
@@ -173,9 +175,10 @@ fn check_names_the_command_for_clocked_promises() {
     assert!(!text("check bully -n 2", 0).contains("not checked, as timers fire"));
 }
 
-/// Compares the maximum number of messages over all schedules with the bound of the paper. It is
-/// n(n + 1)/2 for Chang and Roberts, and N² − 1 for the bully algorithm if the lowest process
-/// starts. For Ricart and Agrawala it is 2(N − 1) per entry.
+/// Compares the maximum number of messages over all schedules with the bound of the paper, in a
+/// group of N = 3 processes. The bound of Chang and Roberts is N(N + 1)/2. The bound of the bully
+/// algorithm is N² − 1 if the lowest process starts. The bound of Ricart and Agrawala is 2(N − 1)
+/// per entry.
 #[test]
 fn maximum_over_all_schedules_attains_the_papers_bounds() {
     let measured = |line: &str| data(&format!("check {line}"), 0)[0].clone();

@@ -7,8 +7,8 @@ use crate::shell::{data, tenure, text};
 const SHORT: &str =
     "simulate ricart-agrawala -n 3 --entries 1 --latency 1..9 --until 9 --seed 1 --runs 20";
 
-/// Options of runs that end late. In most of the runs, all processes enter before the end. The
-/// first run is one of these.
+/// Options of runs that end late. In most of the runs, including the first run, all processes enter
+/// before the end.
 const LONG: &str =
     "simulate ricart-agrawala -n 3 --entries 1 --latency 1..9 --until 26 --seed 1 --runs 20";
 

@@ -6,7 +6,7 @@
 //! - A misspelled argument is rejected in one line with the nearest name: `invalid_arguments`.
 //! - An idle node logs nothing: `cluster`.
 //! - A terminated leader is replaced immediately: `cluster`.
-//! - A lock in another crate has every command: `tools` of `examples/your_own_lock`.
+//! - Every command works with a lock from another crate: `tools` of `examples/your_own_lock`.
 //! - A diagram shows the violation: `pictures` of `tests/browser`.
 //! - Output fits the terminal: here.
 //! - The sides of a partition suspect each other: here, and with real nodes in

@@ -98,8 +98,9 @@ fn overlay_counts_agree_with_shortest_paths() {
     }
 }
 
-/// Returns the path between two vertices with the smallest weight. Among equal weights, it has the
-/// fewest edges, and then the smallest vertices. Tries all simple paths.
+/// Tries all simple paths between two vertices, and returns the path with the smallest total
+/// weight. If several paths have this weight, returns the one with the fewest edges. If several of
+/// these have equally many edges, returns the one whose list of vertices is smallest.
 fn independent_path(graph: &Graph, from: usize, to: usize) -> Vec<usize> {
     let mut best: Option<(u64, usize, Vec<usize>)> = None;
     let mut open = vec![(0, vec![from])];
@@ -185,7 +186,7 @@ fn own_tree_and_own_quorums_change_the_cost() {
 
 /// After a crash, the majority algorithm uses a listed quorum without the crashed process. With the
 /// quorums {1,2}, {2,3} and {1,3}, such a quorum exists whichever process crashes. With the quorums
-/// {1,2} and {2,3}, none exists if process 2 crashes.
+/// {1,2} and {2,3}, no such quorum exists if process 2 crashes.
 #[test]
 fn majority_takes_another_listed_quorum_after_a_crash() {
     let holds = data("check majority --quorums 1,2/2,3/1,3 --crash 1", 0);

@@ -26,9 +26,11 @@ impl Service {
     }
 
     /// Returns a wrapper that runs a shell script. The wrapper starts with the default actions for
-    /// SIGINT and SIGQUIT, even if the test runs in the background of a script and ignores them.
+    /// SIGINT and SIGQUIT. The test itself may ignore these signals, for instance if it runs in the
+    /// background of a script.
     ///
-    /// A lease expires during a test only if the options give its time to live.
+    /// If the options give no time to live, the lease lasts 60 s, so that it does not expire during
+    /// a test.
     pub(crate) fn wrapper(&self, options: &str, script: &str) -> Command {
         let mut command = Command::new("env");
         command

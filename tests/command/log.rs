@@ -1,5 +1,5 @@
-//! Tests of searches of a replicated log. They compare the numbers of states with those that the
-//! program printed before. The tests therefore detect changes, but do not confirm the numbers.
+//! Tests of searches of a replicated log. The expected numbers of states come from earlier runs of
+//! the same searches. The tests therefore detect changes, but do not confirm the numbers.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -95,7 +95,7 @@ fn stories_of_a_log_are_on_its_page() {
 #[test]
 fn search_from_steered_steps_covers_only_their_successors() {
     let after = "--after fire:p1:election,deliver:p1→p2,deliver:p2→p1";
-    let line = "check raft-log -n 3 --entries 0 --term-max 1 --in-flight 2 --variant no-pre-vote";
+    let line = "check raft-log -n 2 --entries 0 --term-max 1 --in-flight 2 --variant no-pre-vote";
     let whole = data(line, 0)["states"].as_u64();
     let rest = data(&format!("{line} {after}"), 0)["states"].as_u64();
     assert!(rest > Some(3) && rest < whole, "{rest:?} of {whole:?}");

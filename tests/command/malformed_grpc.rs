@@ -197,8 +197,8 @@ fn streaming(reply: Reply) -> String {
     })
 }
 
-/// Starts services with malformed responses to the streaming call. Returns the address of each, and
-/// the error that a command must print.
+/// Starts services with malformed responses to the streaming call. Returns the address of each
+/// service, and the error that a command must print.
 fn malformed_streams() -> Vec<(String, &'static str)> {
     let done = |keys: &[&str]| keys_response(keys, 1).encode_to_vec().into();
     let reply = |reply: Transacted| framed(&reply);
@@ -218,8 +218,8 @@ fn malformed_streams() -> Vec<(String, &'static str)> {
     ]
 }
 
-/// Starts services with malformed responses to other calls. Returns the address of each, and the
-/// error that a command must print.
+/// Starts services with malformed responses to calls other than the streaming call. Returns the
+/// address of each service, and the error that a command must print.
 fn malformed_replies() -> Vec<(String, &'static str)> {
     let whole = |reply: Reply| serve_replies(move |_| reply.clone());
     let grant = framed(&rpc::LeaseGrantResponse { id: 7, ttl: 10, ..Default::default() });

@@ -69,7 +69,8 @@ fn has_process_number(text: &str) -> bool {
 fn json_log_has_fields_and_names_members() {
     let folder = tempfile::tempdir().expect("a folder");
     let names = ["north", "south", "west"];
-    let urls = names.map(|name| format!("{name}=http://{}", tenure_runtime::ports::reserved()));
+    let urls =
+        names.map(|name| format!("{name}=http://{}", tenure_runtime::ports::reserve_address()));
     let cluster = urls.join(",");
     let mut members: Vec<Logging> =
         names.iter().map(|name| Logging::start(folder.path(), name, &cluster)).collect();

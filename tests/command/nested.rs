@@ -17,7 +17,7 @@ const LIMIT: Duration = Duration::from_secs(120);
 fn etcd() -> Option<(Killed, TempDir, String)> {
     let folder = tempfile::tempdir().expect("a folder");
     let [clients, peers] =
-        [(); 2].map(|()| format!("http://{}", tenure_runtime::ports::reserved()));
+        [(); 2].map(|()| format!("http://{}", tenure_runtime::ports::reserve_address()));
     let spawned = Command::new("etcd")
         .arg("--data-dir")
         .arg(folder.path().join("data"))

@@ -13,7 +13,7 @@ fn delete_claims(service: &Service) {
 }
 
 /// Returns a wrapper that runs `script` while it leads election `a`. After a loss of the
-/// leadership, it runs the command `on_lost`.
+/// leadership, the wrapper runs the command `on_lost`.
 fn elect(service: &Service, on_lost: &str, script: &str) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_tenure"));
     command

@@ -147,7 +147,7 @@ pub(crate) struct Three {
 
 impl Three {
     pub(crate) fn of(folder: &Path) -> Three {
-        let urls = [(); 3].map(|()| format!("http://{}", tenure_runtime::ports::reserved()));
+        let urls = [(); 3].map(|()| format!("http://{}", tenure_runtime::ports::reserve_address()));
         let named = ["a", "b", "c"].iter().zip(&urls).map(|(name, url)| format!("{name}={url}"));
         let cluster = named.collect::<Vec<_>>().join(",");
         Three { folder: folder.to_owned(), cluster, urls }

@@ -8,8 +8,9 @@ use serde_json::{Value, json};
 use crate::scenarios::assert_values;
 use crate::shell::tenure;
 
-/// Results of `tenure question` for all questions: exit status and output. The first result is of
-/// the experiments themselves, and the second is of their negative controls.
+/// Results of `tenure question` for all questions: exit status and output. The first result comes
+/// from the experiments of the questions. The second result comes from the negative controls of
+/// these experiments.
 pub(crate) static ALL: LazyLock<[(Option<i32>, Value); 2]> = LazyLock::new(|| {
     let made = |line: &str| {
         let output = tenure(line);

@@ -86,8 +86,8 @@ fn claims_on_a_semaphore_have_their_weights() {
     });
 }
 
-/// Control experiment: ordinary locks named `a/read` and `s/permits` are listed as ordinary locks.
-/// The keys of read/write locks and semaphores have names with the same endings.
+/// Control experiment: ordinary locks with the names `a/read` and `s/permits` are listed as
+/// ordinary locks. Their keys look like those of a read/write lock `a` and of a semaphore `s`.
 #[test]
 fn locks_with_names_of_folders_stay_locks() {
     with_sessions(async |member, [one, ..], at| {

@@ -144,7 +144,7 @@ fn starts_by_the_manifest_of_kubeadm(is_sealed: bool) {
         eprintln!("skipped: needs openssl");
         return;
     }
-    let metrics = tenure_runtime::ports::reserved().to_string();
+    let metrics = tenure_runtime::ports::reserve_address().to_string();
     let metrics_url = format!("--listen-metrics-urls=http://{metrics}");
     let scheme = if is_sealed { "https" } else { "http" };
     let listen = format!("--listen-client-urls={scheme}://127.0.0.1:0");

@@ -13,8 +13,9 @@ use crate::shell::{assert_fails_with, tenure};
 /// the call would exceed its time limit of 15 s and fail.
 const SILENT_ENDPOINTS: usize = 10;
 
-/// Starts a server that accepts connections and never responds, as the kernel does for a stopped
-/// process. Returns its listener and its address.
+/// Opens a port that accepts connections but never responds. The port of a stopped server process
+/// behaves in the same way, because the kernel accepts the connections. Returns the listener and
+/// its address.
 fn silent_endpoint() -> (TcpListener, String) {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = listener.local_addr().expect("an address").to_string();

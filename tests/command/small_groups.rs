@@ -23,7 +23,8 @@ fn workloads(card: &Value) -> &'static [&'static str] {
     }
 }
 
-/// Asserts that a run keeps the promises of the card, and that its cost matches the formulas.
+/// Asserts that a run satisfies the properties that the card claims, and that the cost of the run
+/// matches the formulas.
 fn assert_holds(line: &str) {
     let ended = tenure(line);
     let [out, err] = [&ended.stdout, &ended.stderr].map(|text| String::from_utf8_lossy(text));
@@ -56,7 +57,8 @@ fn assert_small_groups_hold(share: usize) {
     }
 }
 
-/// A ring of which only one or two processes are live keeps the promises and the cost of the card.
+/// Simulates rings in which all processes except one or two are down. The live processes satisfy
+/// the properties that the card claims, at the cost that the card states.
 #[test]
 fn small_remaining_rings_keep_cost_and_promises() {
     let cards = data("list", 0);

@@ -27,8 +27,8 @@ fn bully_sends_no_more_messages_where_clocks_drift() {
     }
 }
 
-/// Control experiment: if T1 does not account for drift, processes start elections unnecessarily,
-/// and send more messages.
+/// Control experiment: T1, the timeout for the announcement of a leader, does not account for
+/// drift. Processes then start unnecessary elections, and send more messages.
 #[test]
 fn bully_starts_again_if_t1_is_too_short() {
     let drifting =

@@ -45,9 +45,9 @@ fn one_fault_above_the_bound_breaks_a_promise() {
     }
 }
 
-/// The simulator rejects runs with more faults than the card tolerates. All crashes count, except
-/// that several crashes of the same process count once. A probability of losses is rejected,
-/// because it does not bound the number of losses.
+/// The simulator rejects runs with more faults than the card tolerates. Several crashes of one
+/// process count as one crash. The simulator rejects a probability of losses, because a probability
+/// does not bound the number of losses.
 #[test]
 fn simulator_checks_its_faults_against_the_bound() {
     assert_fails_with(&tenure("simulate misra-ring --lose 0.1"), 2, "--beyond-assumptions");

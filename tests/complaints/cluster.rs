@@ -22,7 +22,7 @@ pub(crate) struct Cluster {
 impl Cluster {
     pub(crate) fn start() -> Cluster {
         let folder = tempfile::tempdir().expect("a folder");
-        let reserve = || (0..MEMBERS).map(|_| tenure_runtime::ports::reserved());
+        let reserve = || (0..MEMBERS).map(|_| tenure_runtime::ports::reserve_address());
         let (peers, clients): (Vec<SocketAddr>, Vec<SocketAddr>) =
             (reserve().collect(), reserve().collect());
         let all = peers.iter().enumerate().map(|(at, peer)| format!("m{at}=http://{peer}"));

@@ -121,9 +121,9 @@ fn complaint_05_lock_is_renewed_while_it_is_held() {
     });
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn complaint_06_next_leader_starts_after_the_work_has_stopped() {
-    for server in servers() {
+#[test]
+fn complaint_06_next_leader_starts_after_the_work_has_stopped() {
+    with_clients_at_each_server(async |server| {
         let (one, other) = (server.session(LONG).await, server.session(LONG).await);
         let first = CampaignOptions::new("first");
         let leading = one.campaign_with("a", first).await.expect("elected");
@@ -142,12 +142,12 @@ async fn complaint_06_next_leader_starts_after_the_work_has_stopped() {
         assert!(has_stopped.load(Ordering::SeqCst), "{}: two leaders work", server.name());
         in_time(work).await.expect("no panic").expect("it led until the end");
         second.resign().await.expect("resigned");
-    }
+    });
 }
 
 #[test]
 fn complaint_06_lock_is_released_after_all_processes_have_ended() {
-    for server in servers() {
+    at_each_server(|server| {
         let script = "sh -c 'trap \"\" TERM; echo $$; sleep 600' & wait";
         let (wrapper, id) = server.running("lock --ttl 600s --grace 300ms a", script);
         let mut next = server.wrapper("lock --ttl 600s a", &format!("! kill -0 {id}"));
@@ -158,7 +158,7 @@ fn complaint_06_lock_is_released_after_all_processes_have_ended() {
         let ended = next.wait_with_output().expect("an end");
         assert!(ended.status.success(), "{}: process {id} was left: {ended:?}", server.name());
         assert!(!is_running(&id));
-    }
+    });
 }
 
 /// After a session has ended, its lease is not renewed. In the test, requests for a lock end at
@@ -182,8 +182,8 @@ async fn complaint_24_no_lease_is_renewed_after_its_session() {
     }
 }
 
-/// A leader whose lease has expired does not lead again, even if the service was silent in the
-/// meantime and still has the old claim.
+/// A leader whose lease has expired does not lead again. This holds even if the service was silent
+/// in the meantime and has not removed the claim of this leader.
 #[test]
 fn complaint_26_former_leader_does_not_lead_again() {
     with_clients_at_each_server(async |server| {

@@ -20,10 +20,10 @@ pub(crate) const LIMIT: Duration = Duration::from_secs(180);
 
 /// Time to live of a lease that is meant to expire during a test. It is longer than the minimum,
 /// because a client on a busy machine may run seldom.
-pub(crate) const ENDING: Duration = Duration::from_secs(4);
+pub(crate) const ENDING: Duration = Duration::from_secs(3);
 
 /// Time to live of a lease that a client renews. The test takes longer than this time.
-pub(crate) const RENEWED: Duration = Duration::from_secs(8);
+pub(crate) const RENEWED: Duration = Duration::from_secs(6);
 
 /// Time to live of a lease that does not expire during a test.
 pub(crate) const LONG: Duration = Duration::from_secs(600);
@@ -56,11 +56,14 @@ pub(crate) fn at_each_server(test: impl Fn(Server) + Sync) {
 
 /// Runs an asynchronous test at all [`servers`] at the same time, each with its own runtime.
 pub(crate) fn with_clients_at_each_server(test: impl AsyncFn(Server) + Sync) {
-    at_each_server(|server| {
-        let mut runtime = tokio::runtime::Builder::new_multi_thread();
-        let runtime = runtime.worker_threads(2).enable_all().build().expect("a runtime");
-        runtime.block_on(test(server));
-    });
+    at_each_server(|server| block_on(test(server)));
+}
+
+/// Runs a part of a test in its own runtime.
+pub(crate) fn block_on(part: impl Future<Output = ()>) {
+    let mut runtime = tokio::runtime::Builder::new_multi_thread();
+    let runtime = runtime.worker_threads(2).enable_all().build().expect("a runtime");
+    runtime.block_on(part);
 }
 
 impl Server {
@@ -70,7 +73,7 @@ impl Server {
 
     pub(crate) fn start(etcd: Option<Etcd>) -> Server {
         let folder = tempfile::tempdir().expect("a folder");
-        let [client, peer] = [(); 2].map(|()| tenure_runtime::ports::reserved());
+        let [client, peer] = [(); 2].map(|()| tenure_runtime::ports::reserve_address());
         let child = spawn(folder.path(), etcd.as_ref(), client, peer);
         let server = Server { child, etcd, client, peer, folder };
         server.wait_ready();

@@ -26,7 +26,7 @@ fn complaint_11_term_reaches_the_command() {
 fn complaint_12_command_ends_while_the_service_is_silent() {
     at_each_server(|server| {
         let script = "trap '' TERM; echo $$; while :; do sleep 0.02; done";
-        let (wrapper, id) = server.running("lock --ttl 4s a", script);
+        let (wrapper, id) = server.running("lock --ttl 3s a", script);
         server.signal(Signal::STOP);
         let (status, message) = wrapper.wait();
         assert_eq!(status, Some(121), "{}: {message}", server.name());

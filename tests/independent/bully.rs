@@ -3,10 +3,10 @@
 //! *Answer* and *Coordinator*. A process that receives no answer from a higher process becomes the
 //! leader.
 //!
-//! Time is unbounded: each timeout may expire at any moment, so a live process may be suspected.
-//! Details that the paper leaves open follow Tenure. The number of an announcement is higher than
-//! any number that its sender knows. A process responds to an outdated announcement with a higher
-//! number.
+//! Timeouts have no fixed length: each timeout may expire at any moment, so a live process may be
+//! suspected. Details that the paper leaves open follow Tenure. The number of an announcement is
+//! higher than any number that its sender knows. A process responds to an outdated announcement
+//! with a higher number.
 
 use super::search::{Outbox, Process, Step};
 use super::user::Reported;
@@ -16,7 +16,7 @@ pub(crate) struct Site {
     /// Index of the process. The rank of a process is its index.
     me: usize,
     size: usize,
-    /// True while the user has yet to request an election.
+    /// True if the user will request an election and has not requested it yet.
     asks: bool,
     reported: Reported,
     phase: Phase,

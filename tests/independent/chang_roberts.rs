@@ -16,7 +16,7 @@ pub(crate) struct Site {
     participant: bool,
     /// Rank of the elected leader; `None` before the announcement.
     elected: Option<u32>,
-    /// True while the user has yet to request an election.
+    /// True if the user will request an election and has not requested it yet.
     asks: bool,
     reported: Reported,
 }

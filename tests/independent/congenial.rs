@@ -11,7 +11,7 @@ use super::user::User;
 pub(crate) struct Site {
     me: usize,
     size: usize,
-    /// Forums that the user has yet to request, in reverse order: the last element is requested
+    /// Forums that the user has not requested yet, in reverse order: the last element is requested
     /// next.
     forums: Vec<u64>,
     clock: u64,
@@ -19,8 +19,8 @@ pub(crate) struct Site {
     /// Number and forum of the present request of this process; (0, 0) if it has none.
     request: (u64, u64),
     lacking: Vec<bool>,
-    /// For each process, the number of a request from that process whose reply this process has
-    /// deferred; 0 if there is none.
+    /// For each other process: the number of its request, if this process has deferred the reply to
+    /// this request; otherwise 0.
     deferred: Vec<u64>,
 }
 
@@ -30,9 +30,9 @@ pub(crate) enum Message {
     Reply(u64),
 }
 
-/// Creates the processes. For each process, `sessions` is the number of forums that its user
-/// attends. It attends the forums 1 and 2 in turn. The first half of the processes begins with 1,
-/// the other half with 2.
+/// Creates the processes. For each process, `sessions` is the number of times that its user attends
+/// a forum. Each user attends the forums 1 and 2 in turn. The users of the first half of the
+/// processes begin with forum 1, and the other users begin with forum 2.
 pub(crate) fn sites(sessions: &[u32]) -> Vec<Site> {
     let size = sessions.len();
     let site = |(me, sessions): (usize, &u32)| Site {

@@ -10,8 +10,8 @@ use super::user::User;
 
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Site {
-    /// Sessions that the user has yet to request. Each session has one element per edge: true if it
-    /// needs the bottle of the edge.
+    /// Sessions that the user has not requested yet. Each session has one element per edge: true if
+    /// the session needs the bottle of the edge.
     sessions: Vec<Vec<bool>>,
     user: User,
     /// State of the process as a dining philosopher.

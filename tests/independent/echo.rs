@@ -12,7 +12,7 @@ use super::search::{Outbox, Process, Step};
 pub(crate) struct Site {
     neighbours: Vec<usize>,
     me: usize,
-    /// True while the user has yet to start a wave.
+    /// True if the user will start a wave and has not started it yet.
     asks: bool,
     /// True from the start of the user's wave until the answers of all neighbours have arrived.
     waits: bool,

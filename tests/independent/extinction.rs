@@ -12,7 +12,7 @@ use super::user::Reported;
 pub(crate) struct Site {
     neighbours: Vec<usize>,
     me: usize,
-    /// True while the user has yet to request an election.
+    /// True if the user will request an election and has not requested it yet.
     asks: bool,
     reported: Reported,
     /// *caw*: initiator of the largest wave so far. The index of a process is its rank.

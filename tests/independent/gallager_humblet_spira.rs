@@ -1,7 +1,7 @@
 //! R. G. Gallager, P. A. Humblet, P. M. Spira, *A distributed algorithm for minimum-weight spanning
-//! trees*, ACM TOPLAS 5(1), 1983, with the variables of its appendix. When the algorithm halts, the
-//! leader is the end of the core with the larger number. Each end of the core announces the leader
-//! to its side of the tree.
+//! trees*, ACM TOPLAS 5(1), 1983, with the variables of its appendix. When the algorithm halts, one
+//! edge of the tree is the core. Of the two processes at its ends, the one with the larger number
+//! is the leader. Each of the two processes announces the leader to its side of the tree.
 //!
 //! A process handles the first message of its queue that it can answer, until there is no such
 //! message.
@@ -30,7 +30,7 @@ pub(crate) struct Site {
     test_edge: Option<usize>,
     queue: Vec<(usize, Message)>,
     leader: Option<usize>,
-    /// True while the user has yet to request an election.
+    /// True if the user will request an election and has not requested it yet.
     asks: bool,
     reported: Reported,
 }

@@ -8,11 +8,12 @@
 
 use std::collections::BTreeSet;
 
-/// Values on which the generals act: `true` is *attack*. The index is the number of the general.
-/// The value is `None` for the commander and for liars, which do not count.
+/// Value on which each general acts, by the number of the general: `true` is *attack*. The value is
+/// `None` for the commander and for liars, because IC1 and IC2 do not restrict how they act.
 type Outcome = Vec<Option<bool>>;
 
-/// Rule by which a lieutenant decides in the last step of OM(m). All except the first are mistakes.
+/// Rule by which a lieutenant decides in the last step of OM(m). `Majority` is the correct rule,
+/// and the other rules are mistakes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Rule {
     /// The lieutenant takes the majority of the commander's value and the reports.
@@ -93,8 +94,8 @@ fn outcomes(
     all
 }
 
-/// Returns the values that a commander can send to its lieutenants. A loyal one sends its order to
-/// all; a liar sends any values.
+/// Returns the values that a commander can send to its lieutenants. A loyal commander sends its
+/// order to all of them. A liar sends any values.
 fn told(
     commander: usize,
     lieutenants: &[usize],

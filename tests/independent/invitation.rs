@@ -1,10 +1,11 @@
 //! The invitation algorithm of H. Garcia-Molina, *Elections in a distributed computing system*,
 //! IEEE Transactions on Computers C-31(1), 1982, for processes that are never suspected.
 //!
-//! Time is unbounded: each timeout may expire at any moment. Details that the paper leaves open
-//! follow Tenure. The number of a new group is higher than all numbers that its coordinator knows.
-//! A process joins only a group with a later number. Only coordinators answer, and the coordinator
-//! of a complete group does not check for others.
+//! Timeouts have no fixed length: each timeout may expire at any moment. Details that the paper
+//! leaves open follow Tenure. The number of a new group is higher than all numbers that its
+//! coordinator knows. A process joins another group only if the number of this group is higher than
+//! that of its present group. Only coordinators answer. A coordinator does not look for other
+//! coordinators if its group contains all processes.
 
 use std::collections::BTreeSet;
 
@@ -32,10 +33,10 @@ enum State {
     /// The process has not yet been in a group.
     Outside,
     /// State Normal of a coordinator. `up` is the set of members of its group, and `others` is the
-    /// set of coordinators to invite.
+    /// set of coordinators to invite. `waits` is true while the coordinator waits before it sends
+    /// the invitations.
     Coordinator { up: BTreeSet<usize>, others: BTreeSet<usize>, waits: bool },
-    /// State Normal, for a process that is not a coordinator: the process is in the group of
-    /// another one.
+    /// State Normal of a process that is not a coordinator: another process coordinates its group.
     Member,
     /// State Election: the process has sent invitations, and waits for acceptances.
     Election { up: BTreeSet<usize> },

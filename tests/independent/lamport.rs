@@ -2,11 +2,11 @@
 //! 21(7), 1978. Each process has a copy of the request queue, which is ordered by clock and
 //! process.
 //!
-//! When a process receives a message, it sets its clock higher than both its previous value and the
-//! time of the message. Sending a request, a reply or a release also advances the clock, but an
-//! entry into the critical section does not. A request or a release has one timestamp for all
-//! receivers. For the rule that a process needs a "message with a later time" from every other
-//! process, only replies count, as in lectures.
+//! When a process receives a message, it sets its clock to a value that is higher than both the
+//! previous value and the time of the message. When a process sends a request, a reply or a
+//! release, it advances its clock. An entry into the critical section does not advance the clock. A
+//! request or a release has one timestamp for all receivers. For the rule that a process needs a
+//! "message with a later time" from every other process, only replies count, as in lectures.
 
 use std::collections::BTreeSet;
 

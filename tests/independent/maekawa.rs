@@ -1,7 +1,8 @@
 //! The lock of M. Maekawa, *A √N algorithm for mutual exclusion in decentralized systems*, ACM TOCS
 //! 3(2), 1985, with the correction of B. A. Sanders, ACM TOCS 5(3), 1987. Each process has one
-//! vote. A process enters when it has the votes of all members of its quorum. If a request arrives
-//! that is smaller than the request with the vote, the voter asks for its vote back.
+//! vote, and gives the vote to one request at a time. A process enters when its request has the
+//! votes of all members of its quorum. Requests are ordered by clock and process. If a voter has
+//! given its vote to a request and a smaller request arrives, the voter asks for the vote back.
 //!
 //! Details that the papers leave open follow Tenure. If a process is in its own quorum, it votes
 //! for itself immediately, without a message. A voter numbers the votes that it gives to the same
@@ -159,9 +160,11 @@ impl Site {
         }
     }
 
-    /// Handles a request at the voter. A request that is displaced, or that arrives behind a
-    /// smaller one, has failed. If the new request is smaller than the one that has the vote, the
-    /// voter asks the vote back.
+    /// Handles a new request at a voter. If the vote is free, gives the vote to the request.
+    /// Otherwise the request waits. If a smaller request waits or has the vote, reports to the new
+    /// request that it has failed. If the new request is the smallest, a waiting request that was
+    /// smaller than the request with the vote has failed. If there is no such request, asks for the
+    /// vote back.
     fn on_request(&mut self, request: Request, sent: &mut Outbox<Message>) {
         self.clock = self.clock.max(request.0);
         let Some(given) = self.given else {

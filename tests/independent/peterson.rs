@@ -14,7 +14,8 @@ pub(crate) struct Site {
     place: Place,
 }
 
-/// Receive statement at which a process waits, with the values of its variables.
+/// State of a process in the program: the receive statement at which the process waits, and the
+/// values of the variables of the process.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum Place {
     /// The process has not started the program.

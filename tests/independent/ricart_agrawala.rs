@@ -8,7 +8,7 @@ use super::search::{Outbox, Process, Step};
 pub(crate) struct Site {
     me: usize,
     size: usize,
-    /// Number of requests that the user has yet to make.
+    /// Number of requests that the user has not made yet.
     requests: u32,
     highest: u64,
     /// Number of this process's present request, and the processes whose replies are missing. In

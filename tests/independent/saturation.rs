@@ -8,7 +8,7 @@ use super::user::Reported;
 
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Site {
-    /// `Neighbours` of the book: neighbours that have not sent a rank.
+    /// Neighbours that have not sent a rank yet. The book calls this set `Neighbours`.
     left: Vec<usize>,
     neighbours: Vec<usize>,
     me: usize,

@@ -3,8 +3,8 @@
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::hash::Hash;
 
-/// A process of an algorithm. Its state includes its timer, and the requests that its user has yet
-/// to make.
+/// A process of an algorithm. Its state includes its timer, and the number of requests that its
+/// user has not made yet.
 pub(crate) trait Process: Clone + Eq + Hash {
     type Message: Clone + Eq + Hash + Ord;
 
@@ -15,14 +15,16 @@ pub(crate) trait Process: Clone + Eq + Hash {
 
     fn receive(&mut self, from: usize, message: Self::Message) -> Outbox<Self::Message>;
 
-    /// Returns a second step that the process can take without a message; `None` if there is none.
-    /// A process that holds a token or has a timer may have a choice between two steps.
+    /// Returns a step that the process can take without a message instead of the step of
+    /// [`enabled`](Process::enabled); `None` if there is none. A process that holds a token or has
+    /// a timer may have such a choice.
     fn also_enabled(&self) -> Option<Step> {
         None
     }
 
-    /// Returns a third step that the process can take without a message; `None` if there is none. A
-    /// process with two timers may have one.
+    /// Returns a step that the process can take without a message instead of the steps of
+    /// [`enabled`](Process::enabled) and [`also_enabled`](Process::also_enabled); `None` if there
+    /// is none. A process with two timers may have such a choice.
     fn third_enabled(&self) -> Option<Step> {
         None
     }
@@ -200,10 +202,11 @@ impl<P, M: Ord> State<P, M> {
         let size = self.processes.len();
         for (to, message) in sent {
             let link = &mut self.links[from * size + to];
-            link.push(message);
-            if order == Delivery::Unordered {
-                link.sort();
-            }
+            let place = match order {
+                Delivery::Fifo => link.len(),
+                Delivery::Unordered => link.partition_point(|other| *other <= message),
+            };
+            link.insert(place, message);
         }
         self
     }

@@ -8,12 +8,13 @@
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
-/// A lock. Its fields select mistakes, because the comparison covers faulty variants.
+/// A lock, or a faulty variant of this lock. The fields select the variant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Program {
-    /// Peterson's lock. The three fields are true or false to select mistakes. If `turn_first` is
-    /// true, a process writes the turn before its flag. If `turn` is false, a process waits without
-    /// comparing the turn. If `flag` is false, it waits without comparing the flags.
+    /// Peterson's lock. In the correct lock, `turn_first` is false, and `turn` and `flag` are true.
+    /// If `turn_first` is true, a process writes the turn before its flag. If `turn` is false, a
+    /// process waits without comparing the turn. If `flag` is false, a process waits without
+    /// comparing the flags.
     Peterson { turn_first: bool, turn: bool, flag: bool },
     /// Lamport's bakery. If `choosing` is false, a process does not wait while another process
     /// chooses its ticket. `ties` decides between equal tickets. `tickets` is the upper bound on
@@ -41,12 +42,13 @@ pub(crate) struct Findings {
     pub(crate) deadlock: bool,
     /// True if a process may request entry for ever without entering.
     pub(crate) starvation: bool,
-    /// Greatest number of entries of one process while another one waits after its doorway. `None`
-    /// if it exceeds [`MAX_COUNTED_BYPASS`].
+    /// Greatest number of entries of one process while another process waits after its doorway. The
+    /// doorway is the part of the entry code before a process begins to wait. `None` if the number
+    /// exceeds [`MAX_COUNTED_BYPASS`].
     pub(crate) bypass: Option<u32>,
 }
 
-/// Greatest bypass that the search counts.
+/// Greatest number of entries that the search counts for [`Findings::bypass`].
 pub(crate) const MAX_COUNTED_BYPASS: u32 = 4;
 
 const REST: u8 = 0;
@@ -215,13 +217,13 @@ impl Program {
     }
 }
 
-/// Returns the index, plus one, of the first process of `n` that is not `me`.
+/// Returns the index, plus one, of the first process other than `me` in a group of `n` processes.
 fn first(n: usize, me: usize) -> u8 {
     after(n, me, 0)
 }
 
-/// Returns the index, plus one, of the first process from index `b` on that is not `me`. Returns 0
-/// if there is none.
+/// Searches a group of `n` processes from the index `b` on. Returns the index, plus one, of the
+/// first process other than `me`. Returns 0 if there is no such process.
 fn after(n: usize, me: usize, b: u8) -> u8 {
     (usize::from(b)..n).find(|other| *other != me).map_or(0, |other| other as u8 + 1)
 }

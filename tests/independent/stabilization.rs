@@ -17,7 +17,7 @@ pub(crate) struct Figures {
     pub(crate) transitions: usize,
     pub(crate) is_closed: bool,
     /// Greatest number of moves from any state until a legitimate state is reached. `None` if some
-    /// state never settles.
+    /// sequence of moves never reaches a legitimate state.
     pub(crate) moves: Option<u32>,
 }
 
@@ -29,7 +29,8 @@ type Moves = fn(&[Machine], u8) -> Vec<(usize, Machine)>;
 pub(crate) struct System {
     pub(crate) values: Vec<Vec<Machine>>,
     pub(crate) moves: Moves,
-    /// Modulus of the numbers of the machines; 0 in the second solution, which needs none.
+    /// Modulus of the numbers of the machines. 0 in the second solution, in which no number is
+    /// taken modulo another.
     pub(crate) modulus: u8,
 }
 

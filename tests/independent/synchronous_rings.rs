@@ -6,7 +6,7 @@ pub(crate) struct Elected {
     /// Position of the leader on the ring, from 0.
     pub(crate) leader: usize,
     pub(crate) tokens: u64,
-    /// Number of rounds until the token of the leader has returned to it.
+    /// Number of rounds until the token of the leader has returned to the leader.
     pub(crate) rounds: u64,
 }
 

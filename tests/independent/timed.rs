@@ -23,14 +23,15 @@ pub(crate) struct Bounds {
 }
 
 impl Bounds {
-    /// Returns true if a timer of `duration` units may fire at this age, because some clock within
-    /// the bounds has measured the duration.
+    /// Returns true if a timer of `duration` units may fire when `age` units have passed since its
+    /// start, because some clock within the bounds has measured the duration.
     fn may_fire(self, duration: u32, age: u32) -> bool {
         age * (100 + self.drift) >= duration * 100
     }
 
-    /// Returns true if a timer of `duration` units must fire at this age. At the next unit of time,
-    /// even the slowest clock within the bounds would have measured more than the duration.
+    /// Returns true if a timer of `duration` units must fire when `age` units have passed since its
+    /// start. One unit later, even the slowest clock within the bounds would have measured more
+    /// than the duration.
     fn must_fire(self, duration: u32, age: u32) -> bool {
         (age + 1) * (100 - self.drift) > duration * 100
     }

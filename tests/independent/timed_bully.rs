@@ -1,4 +1,5 @@
-//! The election of `bully.rs`, with timeouts that are numbers of units of time.
+//! The bully election with timeouts of fixed lengths, in units of time. The processes themselves
+//! are those of `bully.rs`.
 
 use super::bully::{Message, Site, sites};
 use super::search::{Outbox, Process, Step};
@@ -13,7 +14,7 @@ struct TimedSite {
     site: Site,
     /// Durations of the timeouts T and T1, in units of time.
     timeouts: [u32; 2],
-    /// True while the user has yet to request an election.
+    /// True if the user will request an election and has not requested it yet.
     asks: bool,
 }
 

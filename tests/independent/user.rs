@@ -11,8 +11,8 @@ pub(crate) enum User {
 }
 
 impl User {
-    /// Returns the step that a user of a lock can take. `requests` is the number of requests that
-    /// it has yet to make.
+    /// Returns the step that a user of a lock can take; `None` if the user waits for its entry or
+    /// has no more requests. `requests` is the number of requests that the user has not made yet.
     pub(crate) fn enabled(self, requests: u32) -> Option<Step> {
         match self {
             User::Outside => (requests > 0).then_some(Step::Request),

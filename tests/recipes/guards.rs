@@ -20,8 +20,8 @@ use crate::{fenced_service, object_store};
 const WORK: &str = "total=$(cat); echo $((total + ADD)); : >$HELD; \
                     until [ -e $GO ]; do sleep 0.02; done";
 
-/// Runs a script in both holders, and pauses the first one. Returns the exit status that the first
-/// one records.
+/// Runs a script in both holders, and pauses the first holder. Returns the exit status of the
+/// script in the first holder.
 #[track_caller]
 fn status_of_paused_holder(service: &Service, script: &[&str]) -> String {
     let holder = |add: &str, go: &str| {
@@ -158,8 +158,8 @@ fn serve(application: axum::Router) -> SocketAddr {
     address.recv().expect("an address")
 }
 
-/// Returns the last line of the response to GET. Returns an empty text if there is no such
-/// resource.
+/// Returns the last line of the response to a GET request for `url`. Returns an empty text if the
+/// response is an error.
 fn last_line(service: &Service, url: &str) -> String {
     let output = service.command("curl").args(["-sf", url]).output().expect("curl");
     let text = String::from_utf8(output.stdout).expect("text");

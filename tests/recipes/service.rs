@@ -67,9 +67,9 @@ impl Service {
         self.post("/v3/lease/leases", "{}")["leases"].as_array().cloned().unwrap_or_default()
     }
 
-    /// Ends these leases, as the service does when their clients are silent for too long. The
-    /// clients may therefore have long leases, which do not expire while a busy machine delays
-    /// them.
+    /// Ends these leases at once, as the service does when their clients are silent for too long.
+    /// Tests can therefore use long leases. A short lease could expire by itself when a busy
+    /// machine delays its client.
     pub(crate) fn expire(&self, leases: &[Value]) {
         for lease in leases {
             self.post("/v3/lease/revoke", &lease.to_string());
@@ -97,7 +97,8 @@ pub(crate) fn until(subject: &str, mut holds: impl FnMut() -> bool) {
     }
 }
 
-/// Returns true if all programs are installed. Prints the missing ones otherwise.
+/// Returns true if all these programs are installed. Otherwise, prints the missing programs and
+/// returns false.
 pub(crate) fn has_programs(names: &[&str]) -> bool {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let is_missing = |name: &&&str| !std::env::split_paths(&path).any(|it| it.join(name).exists());

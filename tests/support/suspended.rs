@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use crate::process_state::state_of;
 
-/// Waits until no thread of the process with this ID runs: on a busy machine, some continue for a
-/// while after the signal was sent. Returns at once if the process does not exist.
+/// Waits until no thread of the process with this ID runs. On a busy machine, some threads continue
+/// for a while after the signal was sent. Returns at once if the process does not exist.
 ///
 /// # Panics
 ///

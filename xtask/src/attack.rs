@@ -5,9 +5,9 @@ use std::process::ExitCode;
 
 use crate::program::cargo;
 
-/// Tests that attack Tenure in one way. The fields are the name of the kind, the package and the
-/// test program of the tests, the filter that selects the tests, and the number of seeds of a long
-/// run.
+/// A kind of attack on Tenure, with the tests that perform it. The fields name the kind, the
+/// package of the tests, and the test program. A filter selects the tests in this program. The last
+/// field is the number of seeds of a long run.
 struct Kind {
     name: &'static str,
     package: &'static str,

@@ -1,6 +1,8 @@
-//! `cargo xtask pictures`: draws the pictures of the worked examples, from their golden runs.
+//! `cargo xtask pictures`: draws the pictures of the worked examples. Each picture shows a recorded
+//! run that is stored in the repository.
 //!
-//! The test that checks the pictures also draws them, so the list of pictures exists only once.
+//! A test of the simulator draws the pictures and checks them. This program runs the test, so that
+//! the list of pictures exists only in the test.
 
 use std::path::Path;
 use std::process::ExitCode;

@@ -63,7 +63,7 @@ pub enum CatalogueError {
         name: &'static str,
     },
     /// The election runs in synchronous rounds, so all processes must start it together. A lock
-    /// cannot use it, because users request a lock at any time.
+    /// cannot use this election, because users request a lock at any time.
     NeedsRounds {
         /// Name of the election.
         name: String,
@@ -85,8 +85,9 @@ pub enum CatalogueError {
 }
 
 impl CatalogueError {
-    /// Adds `own`, the names of the algorithms that a program offers in addition to the catalogue,
-    /// to an error about an unknown algorithm. Returns other errors unchanged.
+    /// If this error reports an unknown algorithm, adds the names in `own` to the error. These are
+    /// the names of the algorithms that a program offers in addition to the catalogue. Returns all
+    /// other errors unchanged.
     #[must_use]
     pub fn with_additional_names(self, own: impl IntoIterator<Item = String>) -> Self {
         match self {

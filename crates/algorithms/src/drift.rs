@@ -8,7 +8,7 @@ const MILLION: u128 = 1_000_000;
 
 /// Returns how many ticks the fastest clock shows while the slowest clock shows `ticks`, rounded
 /// up.
-pub(crate) fn stretched(ticks: u64, drift_ppm: u32) -> u64 {
+pub(crate) fn ticks_on_fastest_clock(ticks: u64, drift_ppm: u32) -> u64 {
     let drift = u128::from(drift_ppm).min(MILLION - 1);
     let shown = (u128::from(ticks) * (MILLION + drift)).div_ceil(MILLION - drift);
     u64::try_from(shown).unwrap_or(u64::MAX)
@@ -16,7 +16,7 @@ pub(crate) fn stretched(ticks: u64, drift_ppm: u32) -> u64 {
 
 /// Returns the largest drift, in parts per million, at which `short` ticks on the slowest clock end
 /// before `long` ticks on the fastest. Returns 0 if there is no such drift.
-pub(crate) fn tolerated(short: u64, long: u64) -> u32 {
+pub(crate) fn tolerated_drift_ppm(short: u64, long: u64) -> u32 {
     let (short, long) = (u128::from(short), u128::from(long));
     let margin = long.saturating_sub(short) * MILLION / (long + short).max(1);
     u32::try_from(margin).unwrap_or(u32::MAX)
@@ -28,19 +28,25 @@ mod tests {
 
     #[test]
     fn slow_clock_stretches_a_timeout() {
-        assert_eq!(stretched(7, 0), 7);
-        assert_eq!(stretched(10, 900_000), 190);
-        assert_eq!(stretched(3, 200_000), 5, "4.5 is rounded up");
-        assert_eq!(stretched(u64::MAX, 500_000), u64::MAX);
+        assert_eq!(ticks_on_fastest_clock(7, 0), 7);
+        assert_eq!(ticks_on_fastest_clock(10, 900_000), 190);
+        assert_eq!(ticks_on_fastest_clock(3, 200_000), 5, "4.5 is rounded up");
+        assert_eq!(ticks_on_fastest_clock(u64::MAX, 500_000), u64::MAX);
     }
 
     #[test]
     fn tolerated_drift_is_the_largest_that_keeps_the_order() {
-        assert_eq!((tolerated(9, 10), tolerated(11, 12)), (52_631, 43_478));
-        assert_eq!((tolerated(10, 10), tolerated(12, 11), tolerated(0, 0)), (0, 0, 0));
+        assert_eq!((tolerated_drift_ppm(9, 10), tolerated_drift_ppm(11, 12)), (52_631, 43_478));
+        assert_eq!(
+            (tolerated_drift_ppm(10, 10), tolerated_drift_ppm(12, 11), tolerated_drift_ppm(0, 0)),
+            (0, 0, 0)
+        );
         for (short, long) in [(9_000_000, 10_000_000), (11_000_000, 12_000_000)] {
-            let most = tolerated(short, long);
-            assert!(stretched(short, most) <= long && stretched(short, most + 2) > long);
+            let most = tolerated_drift_ppm(short, long);
+            assert!(
+                ticks_on_fastest_clock(short, most) <= long
+                    && ticks_on_fastest_clock(short, most + 2) > long
+            );
         }
     }
 }

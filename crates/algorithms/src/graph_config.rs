@@ -5,7 +5,7 @@ use alloc::sync::Arc;
 use tenure_core::Graph;
 
 use crate::catalogue_error::CatalogueError;
-use crate::parameters::{Configured, Parameters};
+use crate::parameters::{FromParameters, Parameters};
 use crate::variants::{Switch, Variants};
 
 /// Configuration of one process, for algorithms that need nothing but a graph.
@@ -24,8 +24,8 @@ impl<S: Switch> GraphConfig<S> {
     }
 }
 
-impl<S: Switch> Configured for GraphConfig<S> {
-    fn configured(parameters: &Parameters) -> Result<Self, CatalogueError> {
+impl<S: Switch> FromParameters for GraphConfig<S> {
+    fn from_parameters(parameters: &Parameters) -> Result<Self, CatalogueError> {
         Ok(GraphConfig { graph: parameters.graph()?, variants: parameters.variants()? })
     }
 }

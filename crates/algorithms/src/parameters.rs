@@ -6,8 +6,8 @@ use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use tenure_core::quorum::{Kind, Quorums};
-use tenure_core::tree::{Shape, Tree};
+use tenure_core::quorum::{QuorumKind, QuorumSystem};
+use tenure_core::tree::{Tree, TreeShape};
 use tenure_core::{Delay, Graph, ProcessId, ProcessSet, Rank, TICKS_PER_UNIT, Term};
 
 use crate::catalogue_error::CatalogueError;
@@ -28,14 +28,14 @@ pub struct Parameters {
     /// The coordinator, for algorithms in which it is fixed.
     pub coordinator: ProcessId,
     /// Kind of quorums, unless `own_quorums` are given.
-    pub quorums: Kind,
+    pub quorums: QuorumKind,
     /// For a k-mutex: upper bound on the number of processes in the critical section at the same
     /// time.
     pub most_inside: NonZeroU32,
     /// Quorums that the user has given, instead of the kind in `quorums`. Used by Maekawa's lock.
-    pub own_quorums: Option<Arc<Quorums>>,
+    pub own_quorums: Option<Arc<QuorumSystem>>,
     /// Shape of the tree, unless `own_tree` is given.
-    pub tree: Shape,
+    pub tree: TreeShape,
     /// Tree that the user has given, instead of the shape in `tree`.
     pub own_tree: Option<Arc<Tree>>,
     /// The network, for algorithms on any graph. `None` means the default of [`Parameters::graph`].
@@ -64,10 +64,10 @@ impl Parameters {
             ranks: (1..=size).map(Rank::of_id).collect(),
             absent: ProcessSet::new(),
             coordinator: ProcessId(0),
-            quorums: Kind::Grid,
+            quorums: QuorumKind::Grid,
             most_inside: NonZeroU32::MIN.saturating_add(1),
             own_quorums: None,
-            tree: Shape::Star,
+            tree: TreeShape::Star,
             own_tree: None,
             graph: None,
             variants: Vec::new(),
@@ -89,7 +89,7 @@ impl Parameters {
 
     /// Separates the variants of a wrapper from the variants of the algorithm inside it. Returns
     /// the variants of the wrapper, and parameters with all other variants for the inner algorithm.
-    pub(crate) fn split<S: Switch>(&self) -> (Variants<S>, Self) {
+    pub(crate) fn split_variants<S: Switch>(&self) -> (Variants<S>, Self) {
         let is = |switch: &S, name: &String| switch.declaration().name == name;
         let is_on = |switch: &&S| self.variants.iter().any(|name| is(switch, name));
         let ours = S::ALL.iter().filter(is_on).fold(Variants::none(), |all, it| all.with(*it));
@@ -120,9 +120,9 @@ impl Parameters {
     ///
     /// Returns an error if the given quorums are for another number of processes than the group
     /// has, or if none of the configured kind exist.
-    pub fn quorums(&self) -> Result<Arc<Quorums>, CatalogueError> {
+    pub fn quorums(&self) -> Result<Arc<QuorumSystem>, CatalogueError> {
         match &self.own_quorums {
-            None => Ok(Arc::new(Quorums::of(self.quorums, self.size)?)),
+            None => Ok(Arc::new(QuorumSystem::of(self.quorums, self.size)?)),
             Some(quorums) if quorums.size() == self.size => Ok(Arc::clone(quorums)),
             Some(quorums) => {
                 let (listed, size) = (quorums.size(), self.size);
@@ -155,14 +155,18 @@ impl Parameters {
     /// at most `latency` ticks, a step of a process takes at most `step` ticks, and clocks drift by
     /// at most `drift_ppm`.
     ///
-    /// `delay` becomes the longest time until a message is handled, as the fastest clock measures
-    /// it. Before the receiver handles a message, the message may wait for one step of every
-    /// process.
+    /// The returned `delay` is the longest time from the sending of a message to the end of its
+    /// handling, measured on the fastest clock. It includes one step of every process, because the
+    /// message may wait for these steps.
     #[must_use]
-    pub fn bounded(self, latency: u64, step: u64, drift_ppm: u32) -> Self {
+    pub fn with_bounds(self, latency: u64, step: u64, drift_ppm: u32) -> Self {
         let steps = step.saturating_mul(u64::from(self.size) + 1);
         let delay = latency.saturating_add(steps).min(1 << 40);
-        Parameters { delay: drift::stretched(delay, drift_ppm).max(1), drift_ppm, ..self }
+        Parameters {
+            delay: drift::ticks_on_fastest_clock(delay, drift_ppm).max(1),
+            drift_ppm,
+            ..self
+        }
     }
 
     /// Returns the timeout of this name that the user has set, or the default.
@@ -172,16 +176,16 @@ impl Parameters {
     }
 
     /// Returns the time that passes on the fastest clock while the slowest clock shows `ticks`.
-    pub fn stretched(&self, ticks: u64) -> u64 {
-        drift::stretched(ticks, self.drift_ppm)
+    pub fn ticks_on_fastest_clock(&self, ticks: u64) -> u64 {
+        drift::ticks_on_fastest_clock(ticks, self.drift_ppm)
     }
 
-    /// Checks the variants of an algorithm that declares none.
+    /// Checks that no variant is switched on, for an algorithm that declares no variants.
     ///
     /// # Errors
     ///
     /// Returns an error for the first variant that is switched on.
-    pub fn no_variants(&self) -> Result<(), UnknownVariant> {
+    pub fn expect_no_variants(&self) -> Result<(), UnknownVariant> {
         match self.variants.first() {
             Some(name) => Err(UnknownVariant { name: name.clone(), known: Vec::new() }),
             None => Ok(()),
@@ -191,39 +195,39 @@ impl Parameters {
     /// Returns parameters for an algorithm over a reliable channel, which may send each message
     /// again up to three times. The returned message delay therefore includes three retransmission
     /// timeouts, measured by the slowest clock.
-    pub(crate) fn with_repeats(&self) -> Self {
-        let repeats = self.stretched(self.resend().max).saturating_mul(3);
+    pub(crate) fn with_retransmission_delay(&self) -> Self {
+        let repeats = self.ticks_on_fastest_clock(self.resend().max).saturating_mul(3);
         Parameters { delay: self.delay.saturating_add(repeats), ..self.clone() }
     }
 
-    /// Returns the retransmission timeout that the user has set, or three message delays: longer
-    /// than a message and its acknowledgement take.
+    /// Returns the retransmission timeout that the user has set. The default is three message
+    /// delays, which is longer than a message and its acknowledgement take.
     pub(crate) fn resend(&self) -> Delay {
         self.timeout(RESEND, Delay::ticks(3 * self.delay))
     }
 }
 
 /// A configuration of an algorithm that can be created from parameters.
-pub trait Configured: Sized {
+pub trait FromParameters: Sized {
     /// Returns the configuration for the parameters.
     ///
     /// # Errors
     ///
     /// Returns an error for a variant that the algorithm does not declare, and for quorums, trees
     /// or graphs that do not fit the group.
-    fn configured(parameters: &Parameters) -> Result<Self, CatalogueError>;
+    fn from_parameters(parameters: &Parameters) -> Result<Self, CatalogueError>;
 }
 
 /// The configuration of algorithms that have nothing but variants to configure.
-impl<S: Switch> Configured for Variants<S> {
-    fn configured(parameters: &Parameters) -> Result<Self, CatalogueError> {
+impl<S: Switch> FromParameters for Variants<S> {
+    fn from_parameters(parameters: &Parameters) -> Result<Self, CatalogueError> {
         Ok(parameters.variants()?)
     }
 }
 
 /// The configuration of algorithms that have nothing to configure.
-impl Configured for () {
-    fn configured(parameters: &Parameters) -> Result<Self, CatalogueError> {
-        Ok(parameters.no_variants()?)
+impl FromParameters for () {
+    fn from_parameters(parameters: &Parameters) -> Result<Self, CatalogueError> {
+        Ok(parameters.expect_no_variants()?)
     }
 }

@@ -59,9 +59,9 @@ pub trait Rounds: Clone + Debug + Eq + Hash + Sized + Send + Sync + 'static {
     fn predicted_messages(
         config: &Self::Config,
         size: u32,
-        scene: WorkloadKind,
+        workload: WorkloadKind,
     ) -> Option<Prediction> {
-        let _ = (config, size, scene);
+        let _ = (config, size, workload);
         None
     }
 }
@@ -143,8 +143,8 @@ impl<A: Rounds> Algorithm for InRounds<A> {
     fn predicted_messages(
         config: &A::Config,
         size: u32,
-        scene: WorkloadKind,
+        workload: WorkloadKind,
     ) -> Option<Prediction> {
-        A::predicted_messages(config, size, scene)
+        A::predicted_messages(config, size, workload)
     }
 }

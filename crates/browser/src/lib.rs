@@ -1,90 +1,60 @@
 //! Headless browser for tests. It is controlled by the DevTools protocol over two pipes.
 
-use std::io::{BufRead, BufReader, Write};
-use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdin, Command, Stdio};
-use std::sync::mpsc::{Receiver, channel};
+mod process;
+
+use std::io::Write;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::mpsc::Receiver;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use tempfile::TempDir;
+
+use crate::process::BrowserProcess;
 
 /// Time limit for a response of the browser, and for a condition to become true. A test fails when
 /// the limit has passed.
 const RESPONSE_TIMEOUT: Duration = Duration::from_secs(300);
-const BROWSER_NAMES: [&str; 4] = ["chromium", "chromium-browser", "google-chrome", "chrome"];
-/// Shell script that starts the browser, and moves the two pipes to file descriptors 3 and 4, which
-/// the DevTools protocol uses.
-const LAUNCH_SCRIPT: &str = r#"exec "$0" "$@" 3<&0 4>&1 </dev/null >/dev/null 2>&1"#;
 
 /// Codes of the keys for which the browser has a default action, such as moving the focus.
 const KEY_CODES: [(&str, u32); 4] = [("Tab", 9), ("Enter", 13), ("Escape", 27), (" ", 32)];
 
-/// Browser with one page. Dropping this value closes the browser.
+/// Page in a browser. All open tabs of a program share one browser process, but no cookies, stored
+/// data or settings. Dropping this value closes the page, and the browser with its last page.
 pub struct Tab {
-    browser: Child,
-    requests: ChildStdin,
+    browser: Arc<BrowserProcess>,
     responses: Receiver<Value>,
-    session: Option<String>,
-    sent: u64,
+    session: String,
+    context: String,
     /// Exceptions, errors and warnings of the page. A test should fail if there are any.
     pub complaints: Vec<String>,
-    _profile: TempDir,
-}
-
-/// Returns the path of a browser on this machine; `None` if there is none.
-fn installed() -> Option<PathBuf> {
-    let path = std::env::var_os("PATH")?;
-    let folders: Vec<PathBuf> = std::env::split_paths(&path).collect();
-    let mut all = BROWSER_NAMES.iter().flat_map(|name| folders.iter().map(move |at| at.join(name)));
-    all.find(|file| file.is_file())
 }
 
 impl Tab {
     /// Opens an empty page. Returns `None` with a message on standard error if no browser is
     /// installed.
     pub fn open() -> Option<Tab> {
-        let Some(program) = installed() else {
+        let Some(browser) = BrowserProcess::shared() else {
             // The test harness hides the output of `eprintln!` if the test passes. This message
             // must appear anyway.
             let _ = writeln!(std::io::stderr(), "skipped: needs chromium");
             return None;
         };
-        let profile = tempfile::tempdir().unwrap();
-        let mut browser = Command::new("sh")
-            .args(["-c", LAUNCH_SCRIPT])
-            .arg(program)
-            .args(["--headless=new", "--no-sandbox", "--disable-gpu", "--remote-debugging-pipe"])
-            .arg(format!("--user-data-dir={}", profile.path().display()))
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let requests = browser.stdin.take().unwrap();
-        let mut pipe = BufReader::new(browser.stdout.take().unwrap());
-        let (messages, responses) = channel();
-        thread::spawn(move || {
-            let mut bytes = Vec::new();
-            while pipe.read_until(0, &mut bytes).is_ok_and(|read| read > 0) {
-                bytes.pop();
-                let Ok(message) = serde_json::from_slice(&bytes) else { break };
-                if messages.send(message).is_err() {
-                    break;
-                }
-                bytes.clear();
-            }
-        });
-        let (session, complaints) = (None, Vec::new());
-        let mut tab =
-            Tab { browser, requests, responses, session, sent: 0, complaints, _profile: profile };
-        let target = tab.call("Target.createTarget", json!({"url": "about:blank"}));
+        let name = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        let context = browser.call("Target.createBrowserContext", &json!({}));
+        let context = name(&context["browserContextId"]);
+        let page = json!({"url": "about:blank", "browserContextId": context});
+        let target = browser.call("Target.createTarget", &page);
         let attach = json!({"targetId": target["targetId"], "flatten": true});
-        let attached = tab.call("Target.attachToTarget", attach);
-        tab.session = attached["sessionId"].as_str().map(str::to_owned);
+        let session = name(&browser.call("Target.attachToTarget", &attach)["sessionId"]);
+        let responses = browser.messages_of(&session);
+        let mut tab = Tab { browser, responses, session, context, complaints: Vec::new() };
         for domain in ["Page.enable", "Runtime.enable", "Log.enable"] {
             tab.call(domain, json!({}));
         }
+        // Only one window has the focus, but the page of each tab behaves as if it had.
+        tab.call("Emulation.setFocusEmulationEnabled", json!({"enabled": true}));
         Some(tab)
     }
 
@@ -94,16 +64,12 @@ impl Tab {
     ///
     /// If the browser returns an error or does not respond in time.
     pub fn call(&mut self, method: &str, params: Value) -> Value {
-        self.sent += 1;
-        let mut message = json!({"id": self.sent, "method": method, "params": params});
-        if let Some(session) = &self.session {
-            message["sessionId"] = json!(session);
-        }
-        write!(self.requests, "{message}\0").expect("the browser listens");
+        let sent = self.browser.send(Some(&self.session), method, &params);
+        let id = sent.expect("the browser listens");
         loop {
             let message =
                 self.responses.recv_timeout(RESPONSE_TIMEOUT).expect("the browser answers");
-            if message["id"] != json!(self.sent) {
+            if message["id"] != json!(id) {
                 self.note(&message);
                 continue;
             }
@@ -237,7 +203,7 @@ impl Tab {
     }
 
     /// Sets the size of the window in pixels, and the color scheme (`light` or `dark`). Also asks
-    /// the page for reduced motion, so that clicks reach their targets.
+    /// the page not to animate its elements, so that a click hits the intended element.
     pub fn resize(&mut self, width: u32, height: u32, color_scheme: &str) {
         let mobile = width < 600;
         let size =
@@ -251,7 +217,6 @@ impl Tab {
 
 impl Drop for Tab {
     fn drop(&mut self) {
-        let _ = self.browser.kill();
-        let _ = self.browser.wait();
+        self.browser.close(&self.session, &self.context);
     }
 }

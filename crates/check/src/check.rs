@@ -5,22 +5,20 @@ use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 use tenure_core::monitors::LinksOnly;
-use tenure_core::service::{agreement, mutex};
+use tenure_core::service::mutex;
 use tenure_core::{
-    Algorithm, Layer, Monitor, Order, ProcessId, Property, Protocol, Requirement, Timestamped,
-    Topology,
+    Algorithm, Monitor, Order, ProcessId, Property, Protocol, Timestamped, Topology,
 };
 use tenure_trace::ServiceCommand;
 use tenure_trace::property::CustomProperty;
 
 use crate::config::CheckConfig;
-use crate::limits::StopSignal;
 use crate::liveness::Fairness;
-use crate::measure::MeasureConfig;
 use crate::model::bypass::BypassMonitor;
-use crate::model::causality::Causality;
+use crate::model::hooks::ProtocolHooks;
 use crate::model::monitors::InternedMonitor;
-use crate::model::processes::{ErasedMonitors, MonitorNeeds, ProtocolHooks};
+use crate::model::processes::ErasedMonitors;
+use crate::plan::{CheckKind, Plan};
 use crate::reduce::shifts::Shifts;
 use crate::reduce::symmetry::{Symmetric, Symmetry};
 use crate::swarm::SwarmConfig;
@@ -28,7 +26,6 @@ use crate::users::crashes::UserPhase;
 use crate::users::entries::EntryLimits;
 use crate::users::stamping::Stamping;
 use crate::users::user::Checkable;
-use crate::world::Layout;
 
 /// Exhaustive check of a protocol: the schedules to explore, the properties to judge, and the
 /// limits of the search.
@@ -51,63 +48,10 @@ use crate::world::Layout;
 /// ```
 #[must_use = "a check explores nothing until it runs"]
 pub struct Check<P: Checkable> {
-    pub(crate) config: CheckConfig,
+    pub(crate) plan: Plan,
     pub(crate) protocol: P::Config,
     pub(crate) hooks: ProtocolHooks<P>,
-    /// Commands to the agreement service, if the check executes a given schedule. `None` if it
-    /// searches.
-    pub(crate) schedule: Option<Vec<(ProcessId, agreement::Command)>>,
     pub(crate) monitors: ErasedMonitors<P>,
-    pub(crate) needs: MonitorNeeds,
-    pub(crate) selected: Vec<SelectedProperty>,
-    /// Index of the monitor that measures bypass, and the number of entries at which the monitor
-    /// stops counting. `None` if bypass is not measured.
-    pub(crate) bypass_cap: Option<(usize, u32)>,
-    /// Index of the monitor that collects facts for the properties written as expressions. `None`
-    /// if no such property needs facts.
-    pub(crate) custom_fold: Option<usize>,
-    /// Measure whose minimum and maximum the check determines. `None` for a check of properties.
-    pub(crate) measure: Option<MeasureConfig>,
-    pub(crate) stop: StopSignal,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct SelectedProperty {
-    pub(crate) property: Property,
-    pub(crate) kind: CheckKind,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum CheckKind {
-    /// The monitor at this index checks every state.
-    Always(usize),
-    /// The monitor at this index checks every state. It also decides in which states a run may end.
-    AlwaysAndAtEnd(usize),
-    /// Checks that every waiting process is eventually served or informed.
-    Progress,
-    /// Checks that, while processes wait for a lock, some process enters again and again.
-    DeadlockFreedom,
-    /// Checks that every process that waits for a lock eventually enters.
-    StarvationFreedom,
-    /// Evaluates the expression at this index in every state.
-    CustomSafety(usize),
-    /// Checks that every fair run satisfies the expression at this index.
-    CustomLiveness(usize),
-}
-
-impl CheckKind {
-    /// Returns the bit that stands for the property among the violated properties of a step.
-    /// Returns 0 if no step can violate the property, because it is judged only after the search.
-    pub(crate) fn step_bits(self, layout: Layout) -> u32 {
-        match self {
-            CheckKind::Always(index) | CheckKind::AlwaysAndAtEnd(index) => 1 << index,
-            CheckKind::CustomSafety(index) => 1 << (layout.monitors + index),
-            CheckKind::Progress
-            | CheckKind::DeadlockFreedom
-            | CheckKind::StarvationFreedom
-            | CheckKind::CustomLiveness(_) => 0,
-        }
-    }
 }
 
 impl<P: Checkable> Check<P> {
@@ -124,45 +68,42 @@ impl<P: Checkable> Check<P> {
     pub fn with(size: u32, protocol: P::Config) -> Self {
         let name = kebab(type_name::<P>().rsplit("::").next().unwrap_or_default());
         Check {
-            config: CheckConfig::new(name, P::Command::SERVICE, size),
+            plan: Plan::new(CheckConfig::new(name, P::Command::SERVICE, size)),
             protocol,
             hooks: ProtocolHooks::default(),
-            schedule: None,
             monitors: Vec::new(),
-            needs: MonitorNeeds::default(),
-            selected: Vec::new(),
-            bypass_cap: None,
-            custom_fold: None,
-            measure: None,
-            stop: StopSignal::default(),
         }
     }
 
     /// Lets `change` modify the whole configuration, for options that have no method of [`Check`].
     pub fn configure(mut self, change: impl FnOnce(&mut CheckConfig)) -> Self {
-        change(&mut self.config);
+        change(&mut self.plan.config);
         self
     }
 
     /// Sets how often each user requests to enter: one number for all users, one number per
     /// process, or [`Entries::Unbounded`](crate::Entries::Unbounded).
-    pub fn entries(self, entries: impl Into<EntryLimits>) -> Self {
-        self.configure(|config| config.model.entries = entries.into())
+    pub fn entries(mut self, entries: impl Into<EntryLimits>) -> Self {
+        self.plan.config.model.entries = entries.into();
+        self
     }
 
     /// Sets the processes whose users start an election. The default is all processes.
-    pub fn initiators(self, initiators: impl IntoIterator<Item = ProcessId>) -> Self {
-        self.configure(|config| config.model.initiators = Some(initiators.into_iter().collect()))
+    pub fn initiators(mut self, initiators: impl IntoIterator<Item = ProcessId>) -> Self {
+        self.plan.config.model.initiators = Some(initiators.into_iter().collect());
+        self
     }
 
     /// Sets the processes that are down from the start.
-    pub fn down(self, down: impl IntoIterator<Item = ProcessId>) -> Self {
-        self.configure(|config| config.faults.down = down.into_iter().collect())
+    pub fn down(mut self, down: impl IntoIterator<Item = ProcessId>) -> Self {
+        self.plan.config.faults.down = down.into_iter().collect();
+        self
     }
 
     /// Sets the order in which each link may deliver its messages.
-    pub fn channel(self, order: Order) -> Self {
-        self.configure(|config| config.model.order = order)
+    pub fn channel(mut self, order: Order) -> Self {
+        self.plan.config.model.order = order;
+        self
     }
 
     /// Makes every link deliver in FIFO order.
@@ -171,110 +112,128 @@ impl<P: Checkable> Check<P> {
     }
 
     /// Allows up to `max` lost messages per run.
-    pub fn losing(self, max: u32) -> Self {
-        self.configure(|config| config.faults.losses = max)
+    pub fn losing(mut self, max: u32) -> Self {
+        self.plan.config.faults.losses = max;
+        self
     }
 
     /// Allows up to `max` duplicated messages per run.
-    pub fn duplicating(self, max: u32) -> Self {
-        self.configure(|config| config.faults.duplicates = max)
+    pub fn duplicating(mut self, max: u32) -> Self {
+        self.plan.config.faults.duplicates = max;
+        self
     }
 
     /// Allows up to `max` crashes per run.
-    pub fn crashing(self, max: u32) -> Self {
-        self.configure(|config| config.faults.crashes = max)
+    pub fn crashing(mut self, max: u32) -> Self {
+        self.plan.config.faults.crashes = max;
+        self
     }
 
     /// Restricts crashes to these processes. The default is all processes. [`Check::crashing`] sets
     /// the maximum number of crashes.
-    pub fn crashing_at(self, processes: impl IntoIterator<Item = ProcessId>) -> Self {
+    pub fn crashing_at(mut self, processes: impl IntoIterator<Item = ProcessId>) -> Self {
         let processes = Some(processes.into_iter().collect());
-        self.configure(|config| config.faults.crash_filter.at = processes)
+        self.plan.config.faults.crash_filter.at = processes;
+        self
     }
 
     /// Restricts crashes to the moments when the user of the process is in this phase. The default
     /// is any moment.
-    pub fn crashing_while(self, phase: UserPhase) -> Self {
-        self.configure(|config| config.faults.crash_filter.during = Some(phase))
+    pub fn crashing_while(mut self, phase: UserPhase) -> Self {
+        self.plan.config.faults.crash_filter.during = Some(phase);
+        self
     }
 
     /// Allows up to `max` recoveries per run. A process recovers with its saved state.
-    pub fn recovering(self, max: u32) -> Self {
-        self.configure(|config| config.faults.recoveries = max)
+    pub fn recovering(mut self, max: u32) -> Self {
+        self.plan.config.faults.recoveries = max;
+        self
     }
 
     /// Allows failure detectors to suspect live peers, up to `max` times per run.
-    pub fn suspecting_falsely(self, max: u32) -> Self {
-        self.configure(|config| config.faults.false_suspicions = max)
+    pub fn suspecting_falsely(mut self, max: u32) -> Self {
+        self.plan.config.faults.false_suspicions = max;
+        self
     }
 
     /// Allows the applications of all processes together to send up to `max` messages. When a
     /// process receives such a message, its causal past is extended by the causal past of the
     /// sender.
-    pub fn application_messages(self, max: u32) -> Self {
-        self.configure(|config| config.model.application_messages = max)
+    pub fn application_messages(mut self, max: u32) -> Self {
+        self.plan.config.model.application_messages = max;
+        self
     }
 
     /// Allows one partition, at any moment and forever, with these processes on one side. All
     /// messages between the sides are lost: those in flight, and all later ones. If there are
     /// failure detectors, each side eventually suspects the other.
-    pub fn partitioning(self, side: impl IntoIterator<Item = ProcessId>) -> Self {
-        self.configure(|config| config.faults.partition = Some(side.into_iter().collect()))
+    pub fn partitioning(mut self, side: impl IntoIterator<Item = ProcessId>) -> Self {
+        self.plan.config.faults.partition = Some(side.into_iter().collect());
+        self
     }
 
     /// Gives every process a failure detector that eventually suspects each crashed process and
     /// each process beyond a partition.
-    pub fn detecting(self) -> Self {
-        self.configure(|config| config.model.has_detectors = true)
+    pub fn detecting(mut self) -> Self {
+        self.plan.config.model.has_detectors = true;
+        self
     }
 
     /// Makes time synchronous. A message takes a whole number of units within `latency`, and a
     /// timer fires within its delay. A step takes no time unless [`Check::stepping`] sets its
     /// duration.
-    pub fn synchronous(self, latency: RangeInclusive<u32>) -> Self {
-        self.configure(|config| config.model.latency = Some(latency))
+    pub fn synchronous(mut self, latency: RangeInclusive<u32>) -> Self {
+        self.plan.config.model.latency = Some(latency);
+        self
     }
 
     /// Lets all processes step together in rounds: see
     /// [`ModelConfig::has_rounds`](crate::ModelConfig::has_rounds).
-    pub fn in_rounds(self) -> Self {
-        self.synchronous(1..=1).configure(|config| config.model.has_rounds = true)
+    pub fn in_rounds(mut self) -> Self {
+        self.plan.config.model.has_rounds = true;
+        self.synchronous(1..=1)
     }
 
     /// Makes each step take a whole number of units within `step` in synchronous time: see
     /// [`ModelConfig::step`](crate::ModelConfig::step).
-    pub fn stepping(self, step: RangeInclusive<u32>) -> Self {
-        self.configure(|config| config.model.step = step)
+    pub fn stepping(mut self, step: RangeInclusive<u32>) -> Self {
+        self.plan.config.model.step = step;
+        self
     }
 
     /// Sets the greatest drift of a clock in synchronous time, in parts per million. It must be
     /// below one million: see [`ModelConfig::drift_ppm`](crate::ModelConfig::drift_ppm).
-    pub fn drifting(self, drift_ppm: u32) -> Self {
-        self.configure(|config| config.model.drift_ppm = drift_ppm)
+    pub fn drifting(mut self, drift_ppm: u32) -> Self {
+        self.plan.config.model.drift_ppm = drift_ppm;
+        self
     }
 
     /// Bounds the messages in flight per link to `max`, at least 1: see
     /// [`BoundConfig::in_flight`](crate::BoundConfig::in_flight).
-    pub fn in_flight(self, max: usize) -> Self {
-        self.configure(|config| config.bounds.in_flight = max)
+    pub fn in_flight(mut self, max: usize) -> Self {
+        self.plan.config.bounds.in_flight = max;
+        self
     }
 
     /// Limits the number of states that the search stores. The search may store a few more.
-    pub fn max_states(self, max: u64) -> Self {
-        self.configure(|config| config.search.limits.states = Some(max))
+    pub fn max_states(mut self, max: u64) -> Self {
+        self.plan.config.search.limits.states = Some(max);
+        self
     }
 
     /// Sets the number of threads of the search. The result does not depend on it, unless a limit
     /// on memory ends the search.
-    pub fn threads(self, threads: usize) -> Self {
-        self.configure(|config| config.search.threads = Some(threads))
+    pub fn threads(mut self, threads: usize) -> Self {
+        self.plan.config.search.threads = Some(threads);
+        self
     }
 
     /// Replaces the exhaustive search by a swarm search. `swarm` configures one member of the
     /// swarm. The search stores a few bits for each state, and never reports that a property holds:
     /// see [`SwarmConfig`].
-    pub fn swarm(self, swarm: SwarmConfig) -> Self {
-        self.configure(|config| config.search.swarm = Some(swarm))
+    pub fn swarm(mut self, swarm: SwarmConfig) -> Self {
+        self.plan.config.search.swarm = Some(swarm);
+        self
     }
 
     /// Adds the property of this monitor. The check judges it in every state.
@@ -301,25 +260,27 @@ impl<P: Checkable> Check<P> {
     /// Checks that processes send messages only to their neighbours on this ring. The check stores
     /// no additional states as long as this holds.
     pub fn on_ring(self, ring: Topology) -> Self {
-        let links = LinksOnly::of(ring, self.config.size);
+        let links = LinksOnly::of(ring, self.plan.config.size);
         self.on_links(links)
     }
 
     /// Checks that processes send messages only along these links. The check stores no additional
     /// states as long as this holds.
     pub fn on_links(mut self, links: LinksOnly) -> Self {
-        self.needs.links = Some(links.clone());
+        self.plan.needs.links = Some(links.clone());
         self.always(links)
     }
 
     /// Adds a property that the user has written as an expression.
-    pub fn custom(self, property: CustomProperty) -> Self {
-        self.configure(|config| config.custom.push(Arc::new(property)))
+    pub fn custom(mut self, property: CustomProperty) -> Self {
+        self.plan.config.custom.push(Arc::new(property));
+        self
     }
 
     /// Sets the fairness under which liveness is judged. The default is weak fairness.
-    pub fn under(self, fairness: Fairness) -> Self {
-        self.configure(|config| config.fairness = fairness)
+    pub fn under(mut self, fairness: Fairness) -> Self {
+        self.plan.config.fairness = fairness;
+        self
     }
 
     /// Checks that every user that waits for a response, an outcome or a leader eventually gets it,
@@ -342,7 +303,7 @@ impl<P: Checkable> Check<P> {
     }
 
     fn select(mut self, property: Property, kind: CheckKind) -> Self {
-        self.selected.push(SelectedProperty { property, kind });
+        self.plan.select(property, kind);
         self
     }
 
@@ -350,16 +311,7 @@ impl<P: Checkable> Check<P> {
     where
         M: Monitor<P::Command, P::Event> + Send + Sync + 'static,
     {
-        let (property, needs) = (monitor.property(), &mut self.needs);
-        let counts_only = matches!(property, Property::MutualExclusion | Property::AtMost(_));
-        needs.names |= !counts_only;
-        if property.requires() == Requirement::Clocks {
-            needs.causality = Causality::Requests;
-        }
-        if property.requires() == Requirement::Messages {
-            needs.layer = P::Command::SERVICE.layer().or(Some(Layer::Agreement));
-            needs.all_messages |= property != Property::Topology;
-        }
+        self.plan.add_needs_of(monitor.property(), P::Command::SERVICE);
         let index = self.monitors.len();
         self.monitors.push(Box::new(InternedMonitor::new(monitor, index, ends)));
         index
@@ -373,8 +325,9 @@ impl<P: Checkable> Check<P> {
     ///
     /// The judgements and counterexamples are the same with and without the reduction, because
     /// after a violation the search is repeated without it.
-    pub fn ample(self) -> Self {
-        self.configure(|config| config.search.uses_ample_sets = true)
+    pub fn ample(mut self) -> Self {
+        self.plan.config.search.uses_ample_sets = true;
+        self
     }
 
     /// Enables partial-order reduction by commuting deliveries.
@@ -390,15 +343,17 @@ impl<P: Checkable> Check<P> {
     ///
     /// The judgements and counterexamples are the same with and without the reduction, because
     /// after a violation the search is repeated without it.
-    pub fn commuting(self) -> Self {
-        self.configure(|config| config.search.uses_commuting_deliveries = true)
+    pub fn commuting(mut self) -> Self {
+        self.plan.config.search.uses_commuting_deliveries = true;
+        self
     }
 
     /// Bounds the term of every process to `max`. The function `term` returns the term of a
     /// process. The search prunes states with a higher term, and the report lists the bound.
     pub fn term_max_by(mut self, term: fn(&P) -> u64, max: u64) -> Self {
         self.hooks.term = Some(term);
-        self.configure(|config| config.bounds.term_max = Some(max))
+        self.plan.config.bounds.term_max = Some(max);
+        self
     }
 }
 
@@ -406,14 +361,13 @@ impl<P: Algorithm + Checkable> Check<P> {
     /// Creates a check of an algorithm. `protocol` configures the algorithm, and `config` the
     /// check.
     pub fn for_algorithm(protocol: P::Config, config: CheckConfig) -> Self {
-        let check = Self::with(config.size, protocol);
         let hooks = ProtocolHooks {
             term: Some(P::highest_term),
-            shifts: P::can_shift_timestamps(&check.protocol).then(Shifts::new),
+            shifts: P::can_shift_timestamps(&protocol).then(Shifts::new),
             forget_clock: Some(P::forget_clock),
             ..ProtocolHooks::default()
         };
-        Check { config, hooks, ..check }
+        Check { plan: Plan::new(config), protocol, hooks, monitors: Vec::new() }
     }
 
     /// Merges states that differ only by a shift of all timestamps. A search with an unbounded
@@ -423,7 +377,8 @@ impl<P: Algorithm + Checkable> Check<P> {
     /// recover: the clock of a recovered process may restart at zero.
     pub fn rebasing(mut self) -> Self {
         self.hooks.shifts = P::can_shift_timestamps(&self.protocol).then(Shifts::new);
-        self.configure(|config| config.search.shifts_timestamps = true)
+        self.plan.config.search.shifts_timestamps = true;
+        self
     }
 
     /// Bounds the term of every process to `max`. The search prunes states with a higher term, and
@@ -451,7 +406,7 @@ impl<P: Symmetric + Checkable> Check<P> {
     /// [`Check::try_run`] returns an error.
     pub fn symmetric_in(mut self, processes: impl IntoIterator<Item = ProcessId>) -> Self {
         let exchanged: Vec<ProcessId> = processes.into_iter().collect();
-        self.hooks.symmetry = Some(Symmetry::new(self.config.size, &exchanged));
+        self.hooks.symmetry = Some(Symmetry::new(self.plan.config.size, &exchanged));
         self
     }
 }
@@ -463,8 +418,8 @@ where
     /// Measures the exact bypass bound over all schedules: the greatest number of entries of one
     /// process during one wait of another. Counting stops at `cap`, so that the search is finite.
     pub fn measuring_bypass(mut self, cap: u32) -> Self {
-        let index = self.judge(BypassMonitor::new(self.config.size, cap), false);
-        self.bypass_cap = Some((index, cap));
+        let index = self.judge(BypassMonitor::new(self.plan.config.size, cap), false);
+        self.plan.bypass_cap = Some((index, cap));
         self
     }
 }

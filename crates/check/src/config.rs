@@ -14,6 +14,7 @@ use crate::liveness::Fairness;
 use crate::swarm::SwarmConfig;
 use crate::users::crashes::{CrashFilter, Saving};
 use crate::users::entries::{Entries, EntryLimits};
+use crate::world::network::Network;
 use crate::world::{Fault, Faults, MAX_FAULTS};
 
 /// Configuration of a check: the model, its faults, the bounds of the state space and the search.
@@ -236,6 +237,11 @@ impl CheckConfig {
             !model.has_rounds || lasts_one_unit,
             "a message takes one round, and a step no time"
         );
+    }
+
+    pub(crate) fn network(&self) -> Network {
+        let CheckConfig { model, bounds, .. } = self;
+        Network::new(model.order, model.latency.is_some(), bounds.in_flight)
     }
 
     pub(crate) fn can_be_down(&self) -> bool {

@@ -78,8 +78,8 @@ pub enum CheckError {
         /// Name of the algorithm.
         algorithm: String,
     },
-    /// The number of requests is unbounded, so timestamps must be shifted to keep the search
-    /// finite. Recoveries and application messages that carry a clock exclude shifts.
+    /// The number of requests is unbounded, so the search is finite only if it shifts timestamps.
+    /// Timestamps cannot be shifted if processes recover, or if application messages carry a clock.
     #[error(
         "unbounded entries need shifting of timestamps, which recoveries and stamped application \
          messages exclude; set a number of entries"

@@ -22,6 +22,7 @@ mod limits;
 mod liveness;
 mod measure;
 mod model;
+mod plan;
 mod reduce;
 mod report;
 mod run;

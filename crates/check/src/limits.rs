@@ -352,7 +352,7 @@ mod tests {
     fn limited_at(raise_at: u64, stage: StopStage) -> (Report, u64) {
         let script = Arc::new(ScriptedClock { readings: AtomicU64::new(0), raise_at, stage });
         let mut check = Check::<RicartAgrawala>::of(2).entries(2).threads(2);
-        check.stop.script = Some(Arc::clone(&script));
+        check.plan.stop.script = Some(Arc::clone(&script));
         let check = check.always(MutualExclusion::new()).deadlock_free().starvation_free();
         (check.run(), script.readings.load(Ordering::Relaxed))
     }

@@ -7,11 +7,13 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use serde_json::Value;
+use tenure_trace::state::tree;
 
 use crate::check::Check;
 use crate::error::CheckError;
 use crate::explore::successors::{Worker, WorldRef};
 use crate::model::cache::entry;
+use crate::plan::Plan;
 use crate::users::user::Checkable;
 use crate::world::action::ActionKind;
 use crate::world::rules::Rules;
@@ -93,11 +95,22 @@ impl<P: Checkable> Check<P> {
         max_states: u64,
         observer: &mut dyn WalkObserver,
     ) -> Result<WalkReport, CheckError> {
-        self.config.search.shifts_timestamps = false;
+        self.plan.config.search.shifts_timestamps = false;
         self.hooks.symmetry = None;
-        let (processes, rules) = self.assemble()?;
+        let rules = self.assemble()?;
+        self.plan.walk(rules, max_states, observer)
+    }
+}
+
+impl Plan {
+    fn walk(
+        &self,
+        rules: Arc<Rules>,
+        max_states: u64,
+        observer: &mut dyn WalkObserver,
+    ) -> Result<WalkReport, CheckError> {
         assert!(!rules.timed, "a walk needs asynchronous time");
-        let (first, rules) = self.initial_worlds_and_rules(&processes, rules)?;
+        let (first, rules) = self.initial_worlds_and_rules(rules)?;
         let first = first.into_iter().map(|(world, _)| world).collect();
         Ok(Walk::new(rules, max_states).run(first, observer))
     }
@@ -230,7 +243,7 @@ impl Walk {
     }
 
     fn state(&mut self, id: u32) -> Option<Arc<Value>> {
-        let compute = || self.rules.model.state_tree(id).map(Arc::new);
+        let compute = || self.rules.model.state_text(id).map(|text| Arc::new(tree(&text)));
         entry(&mut self.states, id).get_or_insert_with(compute).clone()
     }
 

@@ -13,7 +13,8 @@ pub(crate) fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) 
     known.into_iter().take(MAX_SUGGESTIONS).map(|(.., name)| name).collect()
 }
 
-pub(crate) fn unknown<'a>(
+/// Returns an error message about an unknown name of the kind `what`, with the nearest known names.
+pub(crate) fn unknown_name_message<'a>(
     what: &str,
     name: &str,
     known: impl IntoIterator<Item = &'a str>,
@@ -22,8 +23,8 @@ pub(crate) fn unknown<'a>(
     format!("there is no {what} `{name}`; nearest are {nearest}; `tenure {what}` lists all")
 }
 
-/// Returns the number of letters by which two names differ (edit distance); 0 if `known` contains
-/// `name`.
+/// Returns how different two names are, as an edit distance: the least number of letters to insert,
+/// remove or replace. Returns 0 if the name `known` contains the text `name`.
 fn distance(name: &str, known: &str) -> usize {
     if !name.is_empty() && known.contains(name) {
         return 0;
@@ -62,7 +63,11 @@ mod tests {
 
     #[test]
     fn nearest_names_come_first() {
-        let found = unknown("scenario", "central-emty", ["race", "central-queue", "central-empty"]);
+        let found = unknown_name_message(
+            "scenario",
+            "central-emty",
+            ["race", "central-queue", "central-empty"],
+        );
         let description = "there is no scenario `central-emty`; nearest are central-empty, \
                            central-queue, race; `tenure scenario` lists all";
         assert_eq!(found, description);

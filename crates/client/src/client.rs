@@ -19,9 +19,9 @@ const INITIAL_CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// A client of a lock service, `tenure serve` or an etcd of 3.4 or later.
 ///
-/// Clones share one connection. At first it leads to any member that responds. Once there is a
-/// session, the client connects to the leader instead, unless [`ConnectOptions::any_member`] turns
-/// this off.
+/// Clones share one connection. At first, the client connects to any member that responds. Once
+/// there is a session, the client connects to the leader instead. [`ConnectOptions::any_member`]
+/// turns this change off.
 #[derive(Clone, Debug)]
 pub struct Client {
     pub(crate) channel: Arc<Channel>,

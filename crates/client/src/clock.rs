@@ -16,7 +16,7 @@ const CLOCK_READ_TOLERANCE: Duration = Duration::from_millis(10);
 
 /// Returns the current time. Unlike [`Instant::now`], it includes time in which the machine was
 /// suspended.
-pub(crate) fn now() -> Instant {
+pub(crate) fn suspend_aware_now() -> Instant {
     static ORIGIN: OnceLock<(Instant, Duration)> = OnceLock::new();
     let (origin, then) = ORIGIN.get_or_init(|| (Instant::now(), since_boot()));
     *origin + since_boot().saturating_sub(*then)
@@ -36,11 +36,11 @@ impl SuspendWatch {
         watch
     }
 
-    /// Sleeps until a deadline on the clock of [`now`].
+    /// Sleeps until a deadline on the clock of [`suspend_aware_now`].
     pub(crate) async fn sleep_until(&self, deadline: Instant) {
         let mut resumed = self.0.subscribe();
         loop {
-            let left = deadline.saturating_duration_since(now());
+            let left = deadline.saturating_duration_since(suspend_aware_now());
             if left.is_zero() {
                 return;
             }
@@ -54,7 +54,7 @@ impl SuspendWatch {
 }
 
 async fn detect_suspensions(watch: Weak<SuspendWatch>) {
-    let suspended = || now().saturating_duration_since(Instant::now());
+    let suspended = || suspend_aware_now().saturating_duration_since(Instant::now());
     let mut before = suspended();
     loop {
         sleep(SUSPEND_CHECK_INTERVAL).await;
@@ -89,7 +89,7 @@ fn boot_time() -> Duration {
 
 #[cfg(all(target_os = "linux", test))]
 fn since_boot() -> Duration {
-    boot_time() + tests::SUSPENDED.get()
+    boot_time() + tests::SIMULATED_SUSPENSION.get()
 }
 
 #[cfg(all(target_os = "linux", test))]
@@ -106,21 +106,22 @@ mod tests {
 
     thread_local! {
         /// Simulated time of suspensions in a test, one value per thread.
-        pub(super) static SUSPENDED: Cell<Duration> = const { Cell::new(Duration::ZERO) };
+        pub(super) static SIMULATED_SUSPENSION: Cell<Duration> =
+            const { Cell::new(Duration::ZERO) };
     }
 
     #[tokio::test]
     async fn sleepers_wake_after_a_suspension() {
         let watch = SuspendWatch::start();
-        let late = now() + Duration::from_secs(3600);
+        let late = suspend_aware_now() + Duration::from_secs(3600);
         let mut reached = std::pin::pin!(watch.sleep_until(late));
         tokio::select! {
             biased;
             () = &mut reached => panic!("an hour has not passed"),
             () = tokio::task::yield_now() => {}
         }
-        SUSPENDED.set(Duration::from_secs(3601));
-        assert!(now() >= late, "the clock advances at once");
+        SIMULATED_SUSPENSION.set(Duration::from_secs(3601));
+        assert!(suspend_aware_now() >= late, "the clock advances at once");
         timeout(REQUEST_TIMEOUT, reached).await.expect("the sleeper does not wait for an hour");
     }
 
@@ -132,12 +133,12 @@ mod tests {
         let guard = session.lock("jobs").await.expect("the lock");
         let until = guard.deadline().expect("a deadline");
 
-        SUSPENDED.set(SUSPENDED.get() + Duration::from_secs(30));
+        SIMULATED_SUSPENSION.set(SIMULATED_SUSPENSION.get() + Duration::from_secs(30));
         assert_eq!(session.end_reason(), None);
         let sooner = guard.deadline().expect("a deadline");
         assert!(sooner < until - Duration::from_secs(29), "half of the TTL has passed");
 
-        SUSPENDED.set(SUSPENDED.get() + Duration::from_secs(31));
+        SIMULATED_SUSPENSION.set(SIMULATED_SUSPENSION.get() + Duration::from_secs(31));
         // The session has ended by the clock alone: no task was notified, and no renewal was sent.
         assert_eq!(session.end_reason(), Some(LossReason::NotRenewed));
         assert_eq!(guard.deadline(), None);

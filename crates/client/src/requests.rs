@@ -15,15 +15,18 @@ pub(crate) fn enqueue(name: &str, key: &[u8], value: Vec<u8>, lease: i64) -> rpc
     // once.
     let (compare, failure) = match value.is_empty() {
         true => (Vec::new(), Vec::new()),
-        false => (vec![created(key, Vec::new(), 0)], vec![op(read_key(key))]),
+        false => (vec![create_revision_equals(key, Vec::new(), 0)], vec![op(read_key(key))]),
     };
-    let success = vec![op(put(key, value, lease)), newest(name)];
+    let success = vec![op(put(key, value, lease)), read_newest_two(name)];
     rpc::TxnRequest { compare, success, failure }
 }
 
 /// Returns an operation that reads the newest two keys of a queue.
-pub(crate) fn newest(name: &str) -> rpc::RequestOp {
-    op(Request::RequestRange(rpc::RangeRequest { limit: 2, ..keys(name, SortOrder::Descend) }))
+pub(crate) fn read_newest_two(name: &str) -> rpc::RequestOp {
+    op(Request::RequestRange(rpc::RangeRequest {
+        limit: 2,
+        ..queue_keys(name, SortOrder::Descend)
+    }))
 }
 
 /// Returns a request that adds a key to a queue if the queue is empty, and reads the key.
@@ -35,7 +38,7 @@ pub(crate) fn enqueue_if_empty(
 ) -> rpc::TxnRequest {
     let (first, end) = queue_range(name);
     rpc::TxnRequest {
-        compare: vec![created(&first, end, 0)],
+        compare: vec![create_revision_equals(&first, end, 0)],
         success: vec![op(put(key, value, lease)), op(read_key(key))],
         failure: vec![op(read_key(key))],
     }
@@ -55,8 +58,11 @@ pub(crate) fn read_queue(key: &[u8], range: Option<QueueRange<'_>>) -> rpc::TxnR
     let mut success = vec![op(read_key(key))];
     if let Some(QueueRange { name, max_revision, limit }) = range {
         let max_create_revision = signed(max_revision);
-        let predecessors =
-            rpc::RangeRequest { limit, max_create_revision, ..keys(name, SortOrder::Descend) };
+        let predecessors = rpc::RangeRequest {
+            limit,
+            max_create_revision,
+            ..queue_keys(name, SortOrder::Descend)
+        };
         success.push(op(Request::RequestRange(predecessors)));
     }
     rpc::TxnRequest { success, ..Default::default() }
@@ -76,7 +82,7 @@ pub(crate) fn serializable(mut txn: rpc::TxnRequest) -> rpc::TxnRequest {
 /// Returns a request that executes `change` if the key was created in the revision `fence`.
 pub(crate) fn if_created(key: &[u8], fence: u64, change: Request) -> rpc::TxnRequest {
     rpc::TxnRequest {
-        compare: vec![created(key, Vec::new(), fence)],
+        compare: vec![create_revision_equals(key, Vec::new(), fence)],
         success: vec![op(change)],
         failure: Vec::new(),
     }
@@ -91,13 +97,13 @@ pub(crate) fn delete(key: &[u8], fence: u64) -> rpc::TxnRequest {
 }
 
 /// Returns a request that deletes keys. Each key is paired with the fencing token of the lock that
-/// it holds, or with 0.
+/// the key holds. The token is 0 if the key holds no lock.
 pub(crate) fn delete_all(keys: &[(&[u8], u64)]) -> rpc::TxnRequest {
     with_deletions(&rpc::TxnRequest::default(), keys)
 }
 
 /// Adds deletions to the beginning of both branches of a transaction. Each key is paired with the
-/// fencing token of the lock that it holds, or with 0.
+/// fencing token of the lock that the key holds. The token is 0 if the key holds no lock.
 pub(crate) fn with_deletions(txn: &rpc::TxnRequest, keys: &[(&[u8], u64)]) -> rpc::TxnRequest {
     let deleted = || keys.iter().flat_map(|(key, fence)| delete(key, *fence).success);
     let with = |rest: &[rpc::RequestOp]| deleted().chain(rest.iter().cloned()).collect();
@@ -108,9 +114,9 @@ pub(crate) fn with_deletions(txn: &rpc::TxnRequest, keys: &[(&[u8], u64)]) -> rp
 }
 
 /// Returns a request that reads up to `limit` keys of a queue, oldest first, among those created in
-/// the revision `from` or later.
-pub(crate) fn oldest(name: &str, from: u64, limit: i64) -> rpc::RangeRequest {
-    let min_create_revision = signed(from);
+/// the revision `min_revision` or later.
+pub(crate) fn oldest_keys(name: &str, min_revision: u64, limit: i64) -> rpc::RangeRequest {
+    let min_create_revision = signed(min_revision);
     rpc::RangeRequest { limit, min_create_revision, ..queue(name, SortOrder::Ascend) }
 }
 
@@ -147,13 +153,13 @@ pub(crate) fn key_values(response: &rpc::TxnResponse) -> impl Iterator<Item = &K
     ranges.flatten()
 }
 
-/// Returns the view of a queue in a response: the caller's key, and the key before it.
+/// Extracts the view of a queue from a response: the caller's key, and the key before it.
 ///
 /// # Errors
 ///
-/// If the response contains `limit` keys besides the caller's, and all of them belong to other
-/// locks, the caller must read older keys. The error is the creation revision of the oldest of
-/// these keys.
+/// A response may contain `limit` keys besides the caller's key, all of which belong to other
+/// locks. In this case, returns the creation revision of the oldest of them as the error. The
+/// caller must then read the keys that are older than this revision.
 pub(crate) fn queue_view(
     response: &rpc::TxnResponse,
     key: &[u8],
@@ -170,7 +176,8 @@ pub(crate) fn queue_view(
     }
 }
 
-/// Returns the view of a queue in a response that contains only the caller's key.
+/// Extracts the view of a queue from a response that contains the caller's key and no other keys.
+/// The view has no predecessor.
 pub(crate) fn own_view(response: &rpc::TxnResponse, key: &[u8]) -> QueueView<Vec<u8>> {
     let none = QueueView { revision: 0, own: None, predecessor: None };
     queue_view(response, key, "", i64::MAX).unwrap_or(none)
@@ -178,7 +185,7 @@ pub(crate) fn own_view(response: &rpc::TxnResponse, key: &[u8]) -> QueueView<Vec
 
 /// Returns a request that reads the keys of a queue without their values, in ascending or
 /// descending order of their creation.
-pub(crate) fn keys(name: &str, order: SortOrder) -> rpc::RangeRequest {
+pub(crate) fn queue_keys(name: &str, order: SortOrder) -> rpc::RangeRequest {
     rpc::RangeRequest { keys_only: true, ..queue(name, order) }
 }
 
@@ -193,14 +200,20 @@ fn queue(name: &str, order: SortOrder) -> rpc::RangeRequest {
     }
 }
 
-pub(crate) fn created(key: &[u8], range_end: Vec<u8>, revision: u64) -> rpc::Compare {
+/// Returns the condition that each key from `key` to `range_end` was created in `revision`, or that
+/// no key of this range exists if `revision` is 0. An empty `range_end` means the single key `key`.
+pub(crate) fn create_revision_equals(
+    key: &[u8],
+    range_end: Vec<u8>,
+    revision: u64,
+) -> rpc::Compare {
     let value = TargetUnion::CreateRevision(signed(revision));
-    rpc::Compare { range_end, ..equal(key, CompareTarget::Create, value) }
+    rpc::Compare { range_end, ..target_equals(key, CompareTarget::Create, value) }
 }
 
 /// Returns the condition that the field `target` of a key has this value. A field is, for instance,
 /// the version or the creation revision. The revisions of a key that does not exist count as 0.
-pub(crate) fn equal(key: &[u8], target: CompareTarget, value: TargetUnion) -> rpc::Compare {
+pub(crate) fn target_equals(key: &[u8], target: CompareTarget, value: TargetUnion) -> rpc::Compare {
     rpc::Compare {
         result: CompareResult::Equal.into(),
         target: target.into(),

@@ -12,14 +12,14 @@ use crate::theory::{Prediction, WorkloadKind};
 /// # Timestamps
 ///
 /// Many algorithms behave the same when all their timestamps are shifted by the same amount. The
-/// *world* is the state of all processes, all messages in flight and all saved state. A checker
-/// that subtracts the smallest timestamp in the world from all timestamps obtains a finite state
-/// graph, even if requests repeat endlessly. The default implementations declare nothing. A checker
-/// may leave states as they are, so correctness never depends on shifting. An implementation obeys
-/// these rules:
+/// *global state* consists of the states of all processes, the messages in flight and the saved
+/// states. A checker can subtract the smallest timestamp in the global state from all timestamps.
+/// Its state graph is then finite, even if requests repeat endlessly. The default implementations
+/// declare nothing. A checker may leave states as they are, so correctness never depends on
+/// shifting. An implementation obeys these rules:
 ///
-/// - Shifting all processes, all messages in flight and all saved state by `by` yields a world with
-///   the same behaviour, shifted. Timestamps are compared with timestamps and with nothing else.
+/// - If all timestamps in the global state are shifted by `by`, the algorithm behaves as before,
+///   with shifted timestamps. So it compares timestamps only with timestamps.
 /// - [`Algorithm::smallest_timestamp`] reads every timestamp that [`Algorithm::shift_timestamps`]
 ///   changes. In a phase in which a field has no meaning, it has a fixed value, and both methods
 ///   ignore it.
@@ -30,14 +30,14 @@ pub trait Algorithm: Protocol {
     fn card(config: &Self::Config, size: u32) -> Card;
 
     /// Returns the number of messages per entry or per election that theory predicts for a run
-    /// without faults and variants. `scene` is the kind of workload. Returns `None` if there is no
-    /// formula.
+    /// without faults and variants. `workload` is the kind of workload. Returns `None` if there is
+    /// no formula.
     fn predicted_messages(
         config: &Self::Config,
         size: u32,
-        scene: WorkloadKind,
+        workload: WorkloadKind,
     ) -> Option<Prediction> {
-        let _ = (config, size, scene);
+        let _ = (config, size, workload);
         None
     }
 

@@ -141,8 +141,8 @@ impl<P: Protocol> Effects<P> for StepEffects<'_, P> {
     }
 }
 
-/// A batch is itself a sink, for tests and examples that step one algorithm by hand. Engines use
-/// [`Batch::effects`].
+/// Implements [`Effects`] for the batch itself, so that tests and examples can pass a batch to a
+/// handler of an algorithm. Engines pass the result of [`Batch::effects`] instead.
 impl<P: Protocol, E: Environment> Effects<P> for Batch<P, E> {
     #[inline]
     fn send(&mut self, to: ProcessId, message: P::Message) {

@@ -16,8 +16,9 @@ use crate::time::Delay;
 
 /// Assumptions, tolerated faults, costs and promises of an algorithm.
 ///
-/// Engines reject an environment weaker than the card. The tables of the documentation and of
-/// `tenure list`, and the matrix of tests, are derived from the card.
+/// If an environment does not meet the assumptions on the card, engines reject this environment.
+/// The tables of the documentation and of `tenure list`, and the matrix of tests, are derived from
+/// the card.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct Card {
@@ -43,7 +44,7 @@ pub struct Card {
     #[cfg_attr(feature = "serde", serde(skip))]
     pub graph: Option<Arc<Graph>>,
     /// Failure detector that the algorithm needs.
-    pub detection: Detection,
+    pub detection: DetectorClass,
     /// Facts about the group that each process knows from the start.
     pub knows: Knowledge,
     /// Number of messages that the algorithm sends per unit of work.
@@ -85,7 +86,7 @@ impl Card {
             faults: Faults::none(""),
             topology: Topology::Complete,
             graph: None,
-            detection: Detection::None,
+            detection: DetectorClass::None,
             knows: Knowledge::NON_UNIFORM,
             messages: Cost::per_entry("", 0, None),
             theory: None,
@@ -116,8 +117,8 @@ impl Card {
     }
 
     /// Creates the card of an agreement algorithm with the defaults that most of these algorithms
-    /// share. They equal those of [`Card::mutex`], except for the service, the unit of the cost,
-    /// the strategy and the promises. The strategy is a quorum, and the only promise is progress.
+    /// share. The strategy is a quorum, the only promise is progress, and the cost is counted per
+    /// agreement. All other defaults are those of [`Card::mutex`].
     pub fn agreement(
         service: Service,
         name: &str,
@@ -149,7 +150,7 @@ impl Card {
         let keep_time = drift_ppm.is_some_and(|drift| drift <= self.drift_ppm);
         let clocked = self.timed_promises.iter().filter(move |_| keep_time);
         let cost = self.messages.is_checkable().then_some(Property::Cost);
-        let links = self.has_judged_links().then_some(Property::Topology);
+        let links = self.has_checkable_links().then_some(Property::Topology);
         self.promises.iter().chain(clocked).copied().chain(cost).chain(links)
     }
 
@@ -161,7 +162,7 @@ impl Card {
 
     /// Returns true if a monitor can check that messages use only the links of the topology. This
     /// is the case if the topology is a ring or a configured graph.
-    pub fn has_judged_links(&self) -> bool {
+    pub fn has_checkable_links(&self) -> bool {
         self.topology.is_ring() || self.graph.is_some()
     }
 
@@ -327,9 +328,9 @@ pub enum Timing {
     Partial,
     /// Bounds on delays, step durations and clock drift hold always and are known.
     Synchronous,
-    /// All processes step together in rounds. In each round they send messages, receive those of
-    /// all others, and then change their states. A process that crashes while it sends reaches any
-    /// subset of the receivers.
+    /// All processes step together in rounds. In each round they send messages, receive the
+    /// messages that all other processes have sent in this round, and then change their states. If
+    /// a process crashes while it sends, its messages reach any subset of the receivers.
     Rounds,
 }
 
@@ -353,7 +354,8 @@ pub struct Faults {
     pub max_lost: u32,
     /// True if messages may be duplicated.
     pub duplication: bool,
-    /// True if processes may be down from the start, provided that the others know which ones.
+    /// True if processes may be down from the start, provided that all other processes know which
+    /// processes are down.
     pub absence: bool,
     /// Ways in which processes may crash and recover.
     pub crashes: Crashes,
@@ -367,8 +369,8 @@ pub struct Faults {
 }
 
 impl Faults {
-    /// Returns the tolerance of an algorithm that tolerates no faults. `description` states this in
-    /// one sentence.
+    /// Creates the fault tolerance of an algorithm that tolerates no faults. `description`
+    /// describes this tolerance in one sentence, for error messages.
     pub const fn none(description: &'static str) -> Self {
         Faults {
             loss: false,
@@ -398,7 +400,8 @@ impl Faults {
         Faults { crashes, max_crashed: Some(max_crashed), ..self }
     }
 
-    /// Makes progress depend on a majority of the processes being up.
+    /// Adds the condition that the algorithm makes progress only while a majority of the processes
+    /// is up.
     pub const fn with_majority(self) -> Self {
         Faults { majority: true, ..self }
     }
@@ -448,7 +451,7 @@ impl Topology {
 
     /// Returns true if `from` may send to `to` in a group of `size`. Always true for a topology
     /// other than a ring, because process numbers alone do not determine its links.
-    pub fn joins(self, size: u32, from: ProcessId, to: ProcessId) -> bool {
+    pub fn has_link(self, size: u32, from: ProcessId, to: ProcessId) -> bool {
         let follows = |one: ProcessId, other: ProcessId| (one.0 + 1) % size == other.0;
         match self {
             Topology::UnidirectionalRing => follows(from, to),
@@ -461,7 +464,7 @@ impl Topology {
 /// Failure detector that an algorithm needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize), serde(rename_all = "kebab-case"))]
-pub enum Detection {
+pub enum DetectorClass {
     /// No failure detector.
     None,
     /// A detector that makes only finitely many false reports.
@@ -488,8 +491,9 @@ impl Knowledge {
     /// Processes have no names and know the group size.
     pub const ANONYMOUS: Knowledge = Knowledge { size: true, names: false };
 
-    /// Returns the terms of the literature for this knowledge: `uniform` or `non-uniform`, and
-    /// `anonymous` for processes without names.
+    /// Returns what the literature calls algorithms for processes with this knowledge. The first
+    /// word is `non-uniform` if processes know the group size, and `uniform` otherwise. If
+    /// processes have no names, the second word is `anonymous`.
     pub fn words(self) -> impl Iterator<Item = &'static str> {
         let size = if self.size { "non-uniform" } else { "uniform" };
         [Some(size), (!self.names).then_some("anonymous")].into_iter().flatten()
@@ -529,7 +533,7 @@ pub struct Variant {
     /// mistake that is kept as a demonstration.
     pub sound: bool,
     /// Result that the variant demonstrates, by its number in the list of known results
-    /// (`docs/checklist.md`), such as 7-L2. Empty if there is none.
+    /// (`docs/checklist.md`), such as 7-L2. Empty if the variant demonstrates no known result.
     #[cfg_attr(feature = "serde", serde(rename = "verdict"))]
     pub known_result: &'static str,
     /// Command-line options of `tenure check` that demonstrate the variant. If they begin with the

@@ -96,7 +96,7 @@ impl VectorClock {
     }
 
     /// Returns the number of events of `process` in the causal past.
-    pub fn of(&self, process: ProcessId) -> u64 {
+    pub fn count(&self, process: ProcessId) -> u64 {
         self.0.get(process.index()).copied().unwrap_or(0)
     }
 

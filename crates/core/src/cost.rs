@@ -58,7 +58,7 @@ pub struct Cost {
     /// Upper bound on messages per unit; `None` if there is no bound.
     pub most: Option<u64>,
     /// True if the bounds cover all messages. If false, the algorithm sends further messages that
-    /// the bounds exclude. The formula names these messages after a comma.
+    /// the bounds exclude. [`Cost::formula`] then names these messages after a comma.
     #[cfg_attr(feature = "serde", serde(skip))]
     pub is_complete: bool,
 }
@@ -90,12 +90,14 @@ impl Cost {
         self.is_complete && self.per.layer().is_some() && (self.least > 0 || self.most.is_some())
     }
 
-    /// Returns the number of messages per unit if it is constant, or `None` if it varies.
+    /// Returns the number of messages for each unit of the cost, such as an entry or an election.
+    /// Returns `None` if this number varies.
     pub fn exactly(&self) -> Option<u64> {
         self.most.filter(|most| *most == self.least)
     }
 
-    /// Replaces the bounds by 0 if `size` is 1, because a process alone sends no messages.
+    /// If `size` is 1, replaces the bounds by 0, because a single process sends no messages.
+    /// Otherwise returns the cost unchanged.
     pub const fn zero_if_alone(self, size: u32) -> Self {
         if size == 1 { Cost { least: 0, most: Some(0), ..self } } else { self }
     }
@@ -114,10 +116,10 @@ pub struct CostBound {
 
 impl CostBound {
     /// Compares the number of messages of a run with the limits. `sent` is the number of messages.
-    /// `started` is the number of entries or elections that have begun, and `times` is the number
-    /// of those that are complete. If `sent` contradicts the cost on the card or the prediction of
-    /// theory, returns a description of the contradiction. Otherwise, returns `None`.
-    pub fn objection(&self, sent: u64, times: u64, started: u64) -> Option<String> {
+    /// `started` is the number of entries or elections that have begun, and `completed` is the
+    /// number of those that are complete. If `sent` contradicts the cost on the card or the
+    /// prediction of theory, returns a description of the contradiction. Otherwise, returns `None`.
+    pub fn contradiction(&self, sent: u64, completed: u64, started: u64) -> Option<String> {
         let Cost { per, formula, least, most, .. } = self.cost;
         let each = match per {
             CostUnit::Election => "for each election",
@@ -128,13 +130,13 @@ impl CostBound {
             let most = most.unwrap_or_default();
             return Some(format!("{measured}: the card says {formula}, at most {most} {each}"));
         }
-        if times < started {
+        if completed < started {
             return None;
         }
-        if u128::from(sent) < u128::from(least) * u128::from(times) {
+        if u128::from(sent) < u128::from(least) * u128::from(completed) {
             return Some(format!("{measured}: the card says {formula}, at least {least} {each}"));
         }
-        let expected = self.prediction.filter(|it| it.excludes(sent, times))?;
+        let expected = self.prediction.filter(|it| it.excludes(sent, completed))?;
         let Quantity { numerator, denominator, .. } = expected.messages;
         let words = expected.precision.words();
         let figure = match denominator {
@@ -146,13 +148,13 @@ impl CostBound {
 }
 
 impl Prediction {
-    /// Returns true if the prediction is wrong for a run with `sent` messages and `times` entries
-    /// or elections. Returns false if the prediction is a mean, because a single run may differ
-    /// from the mean.
-    pub fn excludes(&self, sent: u64, times: u64) -> bool {
+    /// Returns true if the prediction is wrong for a run with `sent` messages and `completed`
+    /// entries or elections. Returns false if the prediction is a mean, because a single run may
+    /// differ from the mean.
+    pub fn excludes(&self, sent: u64, completed: u64) -> bool {
         let Quantity { numerator, denominator, .. } = self.messages;
         let sent = u128::from(sent) * u128::from(denominator);
-        let predicted = u128::from(numerator) * u128::from(times);
+        let predicted = u128::from(numerator) * u128::from(completed);
         match self.precision {
             Precision::Exact => sent != predicted,
             Precision::Most => sent > predicted,
@@ -170,9 +172,10 @@ mod tests {
     fn checks_run_against_card_and_theory() {
         let cost = Cost::per_entry("2(N−1)", 4, Some(8));
         let price = CostBound { cost, prediction: Some(Prediction::new(Precision::Exact, 6)) };
-        assert_eq!(price.objection(12, 2, 2), None);
-        let description =
-            |sent, times, started| price.objection(sent, times, started).unwrap_or_default();
+        assert_eq!(price.contradiction(12, 2, 2), None);
+        let description = |sent, completed, started| {
+            price.contradiction(sent, completed, started).unwrap_or_default()
+        };
         assert_eq!(
             description(17, 2, 2),
             "17 messages for 2 entries: the card says 2(N−1), at most 8 for each entry"
@@ -183,8 +186,8 @@ mod tests {
             "7 messages for one entry: theory predicts exactly 6 for each entry"
         );
         // Messages beyond the complete entries may belong to the request that still waits.
-        assert_eq!(price.objection(13, 1, 2), None);
-        assert_ne!(price.objection(17, 1, 2), None);
+        assert_eq!(price.contradiction(13, 1, 2), None);
+        assert_ne!(price.contradiction(17, 1, 2), None);
     }
 
     #[test]

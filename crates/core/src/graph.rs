@@ -13,7 +13,7 @@ use crate::tree::{Tree, TreeError};
 mod shapes;
 mod words;
 
-pub use shapes::near_square;
+pub use shapes::near_square_factors;
 pub use words::ParseGraphError;
 
 /// An edge: its two ends, the smaller process first, and its weight.
@@ -224,8 +224,9 @@ impl Graph {
             .max()
     }
 
-    /// Returns a path with the fewest edges, both ends included, or `None` if no path joins the
-    /// vertices. Among several such paths, each step goes to the smallest possible neighbour.
+    /// Returns a path with the fewest edges, both ends included. Returns `None` if no path joins
+    /// the vertices. If several paths have the fewest edges, each step goes to the smallest
+    /// neighbour on one of them.
     ///
     /// # Panics
     ///
@@ -245,14 +246,14 @@ impl Graph {
     /// # Panics
     ///
     /// If the graph does not contain `target`.
-    pub fn costs(&self, target: ProcessId) -> Vec<Option<(u64, u32)>> {
-        let mut costs: Vec<Option<(u64, u32)>> = vec![None; self.neighbours.len()];
-        costs[target.index()] = Some((0, 0));
+    pub fn path_weights(&self, target: ProcessId) -> Vec<Option<(u64, u32)>> {
+        let mut weights: Vec<Option<(u64, u32)>> = vec![None; self.neighbours.len()];
+        weights[target.index()] = Some((0, 0));
         let mut open = BTreeSet::from([((0_u64, 0_u32), target)]);
         while let Some(((weight, edges), at)) = open.pop_first() {
             for (next, more) in self.neighbours(at).iter().zip(&self.weights[at.index()]) {
                 let cost = (weight.saturating_add(*more), edges + 1);
-                let known = &mut costs[next.index()];
+                let known = &mut weights[next.index()];
                 if known.is_none_or(|known| cost < known) {
                     if let Some(known) = known.replace(cost) {
                         open.remove(&(known, *next));
@@ -261,22 +262,23 @@ impl Graph {
                 }
             }
         }
-        costs
+        weights
     }
 
-    /// Returns a path with the smallest total weight, both ends included, or `None` if no path
-    /// joins the vertices. Among several such paths, only those with the fewest edges are
-    /// considered. Among these, each step goes to the smallest possible neighbour.
+    /// Returns a path with the smallest total weight, both ends included. Returns `None` if no path
+    /// joins the vertices. If several paths have the smallest weight, considers only the paths with
+    /// the fewest edges. If several such paths remain, each step goes to the smallest neighbour on
+    /// one of them.
     ///
     /// # Panics
     ///
     /// If the graph does not contain the vertices.
-    pub fn cheapest_path(&self, one: ProcessId, other: ProcessId) -> Option<Vec<ProcessId>> {
-        let costs = self.costs(other);
+    pub fn lightest_path(&self, one: ProcessId, other: ProcessId) -> Option<Vec<ProcessId>> {
+        let weights = self.path_weights(other);
         self.descend(one, other, |at, next| {
-            let (weight, edges) = costs[next.index()]?;
+            let (weight, edges) = weights[next.index()]?;
             let cost = (weight.saturating_add(self.weight(at, next)?), edges + 1);
-            (costs[at.index()]? == cost).then_some(())
+            (weights[at.index()]? == cost).then_some(())
         })
     }
 

@@ -52,7 +52,7 @@ mod wrap;
 pub use algorithm::Algorithm;
 pub use batch::{Batch, ConstantEnvironment, Environment, StepEffects, TimerChange};
 pub use card::{
-    Card, Crashes, Detection, Faults, Knowledge, Order, Service, Strategy, Timeout, Timing,
+    Card, Crashes, DetectorClass, Faults, Knowledge, Order, Service, Strategy, Timeout, Timing,
     Topology, Variant,
 };
 pub use clock::{Causality, LamportClock, Timestamp, VectorClock};
@@ -60,7 +60,7 @@ pub use cost::{Cost, CostBound, CostUnit};
 pub use dyn_effects::DynEffects;
 pub use graph::{Graph, GraphError};
 pub use label::{Label, Labelled, Layer};
-pub use lift::Lift;
+pub use lift::LiftEffects;
 pub use lock_name::{LockName, LockNameError};
 pub use monitor::{
     ElectionObservation, Monitor, MonitorResult, MutexObservation, Observation, Violation,
@@ -81,4 +81,4 @@ pub use shared_config::SharedConfig;
 pub use system_model::{Bound, SystemModel, UnmetAssumption};
 pub use time::{Delay, LocalTime, TICKS_PER_UNIT};
 pub use timestamped::Timestamped;
-pub use wrap::Wrap;
+pub use wrap::WrapEffects;

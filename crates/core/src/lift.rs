@@ -12,7 +12,7 @@ use crate::time::{Delay, LocalTime};
 ///
 /// Messages and timers of the child are wrapped and passed to the effects of the parent
 /// immediately, in order. Events of the child are collected for the parent to handle.
-pub struct Lift<'a, F, P, Q: Protocol, M, T> {
+pub struct LiftEffects<'a, F, P, Q: Protocol, M, T> {
     outer: &'a mut F,
     message: M,
     timer: T,
@@ -20,9 +20,9 @@ pub struct Lift<'a, F, P, Q: Protocol, M, T> {
     parent: PhantomData<fn(P)>,
 }
 
-impl<'a, F, P, Q: Protocol, M, T> Lift<'a, F, P, Q, M, T> {
+impl<'a, F, P, Q: Protocol, M, T> LiftEffects<'a, F, P, Q, M, T> {
     pub(crate) fn new(outer: &'a mut F, message: M, timer: T) -> Self {
-        Lift { outer, message, timer, events: Vec::new(), parent: PhantomData }
+        LiftEffects { outer, message, timer, events: Vec::new(), parent: PhantomData }
     }
 
     pub(crate) fn into_events(self) -> Vec<Q::Event> {
@@ -30,7 +30,7 @@ impl<'a, F, P, Q: Protocol, M, T> Lift<'a, F, P, Q, M, T> {
     }
 }
 
-impl<F, P, Q, M, T> Effects<Q> for Lift<'_, F, P, Q, M, T>
+impl<F, P, Q, M, T> Effects<Q> for LiftEffects<'_, F, P, Q, M, T>
 where
     F: Effects<P>,
     P: Protocol,

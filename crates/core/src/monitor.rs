@@ -34,7 +34,7 @@ pub trait Monitor<C, E>: Clone + Eq + Hash {
     }
 
     /// Returns the quantity that the monitor measures, such as the bypass so far. Returns 0 if the
-    /// monitor measures none. A checker reports the maximum of the quantity over all runs.
+    /// monitor measures no quantity. A checker reports the maximum of the quantity over all runs.
     fn measure(&self) -> u64 {
         0
     }

@@ -12,8 +12,8 @@ use crate::clock::VectorClock;
 use crate::graph::Graph;
 use crate::monitor::{ElectionObservation, Monitor, MutexObservation, Observation};
 use crate::monitors::{
-    Agreement, AgreementMonitor, BypassMeter, Fencing, FreshTerms, Irrevocability,
-    LocalMutualExclusion, MutualExclusion, OneLeader, OneLeaderPerGroup, Order, Scope,
+    AgreementMonitor, BypassMeter, Fencing, FreshTerms, Irrevocability, LeaderAgreement,
+    LocalMutualExclusion, MutualExclusion, OneLeader, OneLeaderPerGroup, RequestOrder, Scope,
     SteadyLeader, Uniqueness, Validity,
 };
 use crate::process::ProcessId;
@@ -67,7 +67,7 @@ pub struct Finding {
 pub struct FirstViolation {
     /// Time of the violation, in the unit of the engine that reports it, such as ticks or steps.
     pub time: u64,
-    /// Process at which the violation became certain.
+    /// Process whose step made the violation certain.
     pub at: ProcessId,
     /// Description of the violation, in one sentence.
     pub message: String,
@@ -120,10 +120,10 @@ impl<M> MonitorRun<M> {
         }
     }
 
-    /// Judges the end of the run. `calm` is true if the processes had time to react to the last
-    /// fault. Only then is a wrong final state a violation; otherwise the judgement is
+    /// Judges the end of the run. `has_settled` is true if the processes had time to react to the
+    /// last fault. Only then is a wrong final state a violation; otherwise the judgement is
     /// [`Judgement::Incomplete`].
-    pub fn end<C, E>(&mut self, time: u64, calm: bool)
+    pub fn end<C, E>(&mut self, time: u64, has_settled: bool)
     where
         M: Monitor<C, E>,
     {
@@ -132,7 +132,7 @@ impl<M> MonitorRun<M> {
         }
         self.ending = Some(match self.monitor.at_end() {
             Ok(()) => Judgement::Holds,
-            Err(violation) if calm => {
+            Err(violation) if has_settled => {
                 let (at, message) = (violation.at, violation.message);
                 self.violation = Some(FirstViolation { time, at, message });
                 Judgement::Violated
@@ -175,8 +175,8 @@ pub struct MonitorConfig {
     /// True if [`Property::MutualExclusionStrict`] is judged in addition: a process that crashes
     /// inside the critical section counts as inside until it recovers.
     pub strict: bool,
-    /// Bounds on bypass that are judged. Each is the number of times that one process may enter
-    /// while another waits.
+    /// Bounds on bypass that the monitors check. Each bound is the number of times that one process
+    /// may enter while another process waits.
     pub bypass_bounds: Vec<u32>,
     /// True if requests carry vector clocks.
     pub clocks: bool,
@@ -208,9 +208,9 @@ pub struct MutexMonitorSet {
     /// Two monitors of the order of entries. The first uses vector clocks that count only the
     /// messages of the protocol, and the second uses vector clocks that count all messages. Empty
     /// if requests carry no clocks.
-    order: Vec<MonitorRun<Order>>,
+    order: Vec<MonitorRun<RequestOrder>>,
     bypass: BypassMeter,
-    /// Bounds on bypass that are judged, each with the first violation of this bound.
+    /// Bounds on bypass that the monitor checks, each with the first violation of this bound.
     bounds: Vec<(u32, Option<FirstViolation>)>,
 }
 
@@ -222,7 +222,7 @@ impl MutexMonitorSet {
         let mut exclusion = Vec::from([MutualExclusion::new()]);
         exclusion.extend(admits_several.then(|| MutualExclusion::at_most(most)));
         exclusion.extend(config.strict.then(MutualExclusion::strict));
-        let orders = config.clocks.then(|| [Order::new(), Order::with_messages()]);
+        let orders = config.clocks.then(|| [RequestOrder::new(), RequestOrder::with_messages()]);
         MutexMonitorSet {
             exclusion: exclusion.into_iter().map(MonitorRun::new).collect(),
             local: config.conflicts.clone().map(LocalMutualExclusion::of).map(MonitorRun::new),
@@ -308,12 +308,12 @@ impl MutexMonitorSet {
 /// The monitors of leader election.
 #[derive(Clone, Debug)]
 pub struct ElectionMonitorSet {
-    agreement: MonitorRun<Agreement>,
+    agreement: MonitorRun<LeaderAgreement>,
     validity: Option<MonitorRun<Validity>>,
     uniqueness: MonitorRun<Uniqueness>,
     irrevocability: MonitorRun<Irrevocability>,
-    /// The first monitor judges leaders in all terms together, the second those with the same term
-    /// number.
+    /// Two monitors. The first permits no two leaders at the same time, whatever their terms. The
+    /// second permits no two leaders at the same time with the same term number.
     one_leader: [MonitorRun<OneLeader>; 2],
     per_group: Option<MonitorRun<OneLeaderPerGroup>>,
     fresh: MonitorRun<FreshTerms>,
@@ -328,7 +328,7 @@ impl ElectionMonitorSet {
             Validity::of(*size, ranks.clone()).of_smallest(*smallest_leads).without(down)
         };
         ElectionMonitorSet {
-            agreement: MonitorRun::new(Agreement::new()),
+            agreement: MonitorRun::new(LeaderAgreement::new()),
             validity: ranks.as_ref().map(|ranks| MonitorRun::new(validity(ranks))),
             uniqueness: MonitorRun::new(Uniqueness::default()),
             irrevocability: MonitorRun::new(Irrevocability::new(*size)),
@@ -366,16 +366,16 @@ impl ElectionMonitorSet {
         self.steady.observe(time, at, seen);
     }
 
-    /// Judges the end of the run. `calm` is true if the processes had time to agree after the last
-    /// fault.
-    pub fn end(&mut self, time: u64, calm: bool) {
-        self.agreement.end(time, calm);
+    /// Judges the end of the run. `has_settled` is true if the processes had time to agree after
+    /// the last fault.
+    pub fn end(&mut self, time: u64, has_settled: bool) {
+        self.agreement.end(time, has_settled);
         if let Some(validity) = &mut self.validity {
-            validity.end(time, calm);
+            validity.end(time, has_settled);
         }
-        self.uniqueness.end(time, calm);
+        self.uniqueness.end(time, has_settled);
         if let Some(per_group) = &mut self.per_group {
-            per_group.end(time, calm);
+            per_group.end(time, has_settled);
         }
     }
 
@@ -415,10 +415,10 @@ impl AgreementMonitorSet {
         self.0.iter_mut().for_each(|run| run.observe(time, at, seen));
     }
 
-    /// Judges the end of the run. `calm` is true if the processes had time to agree after the last
-    /// fault.
-    pub fn end(&mut self, time: u64, calm: bool) {
-        self.0.iter_mut().for_each(|run| run.end(time, calm));
+    /// Judges the end of the run. `has_settled` is true if the processes had time to agree after
+    /// the last fault.
+    pub fn end(&mut self, time: u64, has_settled: bool) {
+        self.0.iter_mut().for_each(|run| run.end(time, has_settled));
     }
 
     /// Returns the findings so far, one for each monitor.

@@ -124,7 +124,7 @@ impl<P: Protocol, E: Environment> Node<P, E> {
     /// one.
     ///
     /// Booting has effects, such as a timer or a greeting. The caller must release them first: its
-    /// first call must be [`Node::pending`].
+    /// first call must be [`Node::boot_step`].
     pub fn boot(
         group: Group,
         config: &P::Config,
@@ -151,7 +151,7 @@ impl<P: Protocol, E: Environment> Node<P, E> {
     }
 
     /// Returns the effects of booting, which the caller must release like the effects of a step.
-    pub fn pending(&mut self) -> Step<'_, P, E> {
+    pub fn boot_step(&mut self) -> Step<'_, P, E> {
         Step { node: self }
     }
 
@@ -183,15 +183,17 @@ impl<P: Protocol, E: Environment> Node<P, E> {
 
     /// Returns the stable state that the current save writes. Returns the last state written if no
     /// save is in progress, and `None` before the first save.
-    pub fn written(&self) -> Option<&P::Stable> {
+    pub fn last_written(&self) -> Option<&P::Stable> {
         self.written.as_ref()
     }
 
     /// Returns a state that may replace everything saved so far. Returns `None` before the first
-    /// save. Also returns `None` during a rewrite, from [`Node::begin_rewrite`] to
-    /// [`Node::finish_rewrite`]. The changes that are saved in this time may omit parts that only
-    /// the rewritten state contains.
-    pub fn replacement(&self) -> Option<&P::Stable> {
+    /// save.
+    ///
+    /// Also returns `None` during a rewrite, from [`Node::begin_rewrite`] to
+    /// [`Node::finish_rewrite`]. A change that is saved during a rewrite may leave out a part of
+    /// the state, because the rewrite saves this part.
+    pub fn replacement_state(&self) -> Option<&P::Stable> {
         self.written.as_ref().filter(|_| self.rewriting.is_none())
     }
 

@@ -60,7 +60,7 @@ impl Group {
         Group { me, size }
     }
 
-    /// Returns the process from whose view this group is seen.
+    /// Returns the local process: the member of the group that holds this value.
     pub const fn me(self) -> ProcessId {
         self.me
     }
@@ -82,7 +82,7 @@ impl Group {
 
     /// Returns all members except this process.
     pub fn peers(self) -> ProcessSet {
-        let mut peers = ProcessSet::first(self.size);
+        let mut peers = ProcessSet::first_n(self.size);
         peers.remove(self.me);
         peers
     }

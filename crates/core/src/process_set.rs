@@ -33,7 +33,7 @@ impl ProcessSet {
     }
 
     /// Creates the set of the first `size` processes: a whole group.
-    pub fn first(size: u32) -> Self {
+    pub fn first_n(size: u32) -> Self {
         let mut set = ProcessSet::with_room(size);
         let words = set.words_mut();
         let (whole, rest) = (size as usize / BITS, size as usize % BITS);
@@ -266,7 +266,7 @@ mod tests {
     #[test]
     fn group_contains_exactly_its_members() {
         for size in [0, 1, 63, 64, 65, 127, 128, 129, 1000] {
-            let set = ProcessSet::first(size);
+            let set = ProcessSet::first_n(size);
             assert_eq!(set.len(), size);
             assert!(set.iter().map(|p| p.0).eq(0..size));
             let inserted: ProcessSet = (0..size).map(ProcessId).collect();
@@ -276,12 +276,12 @@ mod tests {
 
     #[test]
     fn removing_absent_process_changes_nothing() {
-        let mut set = ProcessSet::first(5);
+        let mut set = ProcessSet::first_n(5);
         assert!(!set.remove(ProcessId(500)));
-        assert_eq!(set, ProcessSet::first(5));
+        assert_eq!(set, ProcessSet::first_n(5));
         assert!(!set.insert(ProcessId(4)));
-        assert!(!set.is_subset(&ProcessSet::first(4)));
-        assert!(set.intersects(&ProcessSet::first(1)));
+        assert!(!set.is_subset(&ProcessSet::first_n(4)));
+        assert!(set.intersects(&ProcessSet::first_n(1)));
         assert!(!set.intersects(&ProcessSet::new()));
     }
 }

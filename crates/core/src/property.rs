@@ -11,7 +11,8 @@ use crate::card::Service;
 macro_rules! properties {
     ($($(#[$doc:meta])* $Name:ident $(($Parameter:ty = $default:expr))?
         [$($Service:ident)*] $name:literal: $description:literal;)+) => {
-        /// A property of runs: promised by cards, judged by monitors, named in reports.
+        /// A property that a run of an algorithm has or violates. An algorithm's
+        /// [`Card`](crate::Card) promises properties, monitors judge them, and reports name them.
         ///
         /// Properties are ordered by their names.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -71,9 +72,9 @@ properties! {
     /// inside until it recovers.
     MutualExclusionStrict [Mutex Office] "mutual-exclusion-strict":
         "At most one inside, though a crash ends no entry";
-    /// While processes wait for the critical section, some process enters again and again. A single
-    /// process may wait for ever. The property assumes that schedules are weakly fair, and that
-    /// every process leaves the critical section.
+    /// As long as processes wait for the critical section, some process enters again and again.
+    /// This permits that one process waits forever. The property assumes that schedules are weakly
+    /// fair, and that every process leaves the critical section.
     DeadlockFreedom [Mutex Office] "deadlock-freedom":
         "While processes wait, some process enters (weak fairness)";
     /// Every process that waits for the critical section enters eventually; also called lockout
@@ -87,13 +88,13 @@ properties! {
     Progress [] "progress": "Every process that waits gets its answer";
     /// The fencing token of each entry is higher than the tokens of all earlier entries.
     Fencing [Mutex Office Shares] "fencing": "Fences strictly increase";
-    /// First come, first served (FIFO): if one request happened before another, it is served first.
-    /// *Happened before* is Lamport's relation by the lock's own messages, because processes
+    /// First come, first served (FIFO): a request that happened before another request is served
+    /// first. *Happened before* is Lamport's relation by the lock's own messages, because processes
     /// without a shared clock have no other relation. A request happens at the doorway: the step in
     /// which a process issues the command `enter`. No lock has an earlier doorway. Some locks have
-    /// a later one, such as the arrival of the request at a coordinator, or the creation of a key
-    /// in a queue. Such a lock may violate this property although it is FIFO after its own doorway.
-    /// A lock in shared memory has the doorway that its paper defines.
+    /// a later doorway, such as the arrival of the request at a coordinator, or the creation of a
+    /// key in a queue. Such a lock may violate this property although it is FIFO after its own
+    /// doorway. A lock in shared memory has the doorway that its paper defines.
     Order [Mutex Office] "order":
         "First come, first served (FIFO): no request is served before one that happened before \
          it; the doorway is the step that issues the request, not its arrival";
@@ -117,7 +118,8 @@ properties! {
     /// consensus: every decision was proposed.
     Validity [Election Office Consensus] "validity":
         "The largest live rank leads; a decision was proposed";
-    /// Eventually exactly one process leads, unless no process believes in a leader.
+    /// Eventually either no process believes in a leader, or exactly one process believes that it
+    /// leads.
     Uniqueness [Election Office] "uniqueness": "Exactly one process leads in the end";
     /// In an election without terms, no process changes its leader without a cause, such as a
     /// crash.
@@ -211,7 +213,8 @@ properties! {
         "The resource accepts no fence below one that it has seen";
     /// No increment of the counter in the protected resource is lost.
     Counter [Other] "counter": "No increment of the resource's counter is lost";
-    /// A recorded trace is possible: no message is received before it is sent.
+    /// The recorded messages are possible: no message is received before it is sent. This is a
+    /// property of recorded traces.
     Trace [Other] "trace": "Nothing is received before it is sent";
     // `Closure` and `Convergence` apply to no service and have no monitor. `check --from any`
     // judges them.
@@ -226,15 +229,15 @@ properties! {
 /// Input that a monitor needs to judge a property, besides commands and events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Requirement {
-    /// Only commands and events are needed.
+    /// No input besides commands and events.
     Nothing,
     /// Vector clocks of the requests.
     Clocks,
-    /// Entries that carry fences.
+    /// Fencing tokens of the entries to the critical section.
     Fences,
     /// Ranks of the processes.
     Ranks,
-    /// Messages that processes send.
+    /// Messages that processes send to each other.
     Messages,
 }
 
@@ -247,9 +250,8 @@ pub enum ReportCondition {
     OnViolation,
     /// The property is reported in every run, whether violated or not.
     Always,
-    /// The property is reported in every run, and every run is expected to have it. A violation is
-    /// a failure. The only exception is a run with its own list of failure properties: only
-    /// violations of listed properties are failures.
+    /// The property is reported in every run. A violation is a failure of the run. If the run has
+    /// its own list of failure properties, only violations of the listed properties are failures.
     Expected,
 }
 

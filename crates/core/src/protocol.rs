@@ -6,11 +6,11 @@ use core::hash::Hash;
 use alloc::vec::Vec;
 
 use crate::label::Labelled;
-use crate::lift::Lift;
+use crate::lift::LiftEffects;
 use crate::process::{Group, ProcessId};
 use crate::process_set::ProcessSet;
 use crate::time::{Delay, LocalTime};
-use crate::wrap::Wrap;
+use crate::wrap::WrapEffects;
 
 /// Types that can be sent in a frame or written to disk.
 ///
@@ -194,14 +194,14 @@ pub enum Input<P: Protocol> {
     Timer(P::Timer),
     /// The failure detector reports an opinion about a peer.
     Suspicion {
-        /// Peer that the opinion is about.
+        /// Peer that the failure detector suspects or trusts.
         peer: ProcessId,
-        /// Current opinion about the peer.
+        /// Latest verdict of the failure detector about the peer.
         verdict: Verdict,
     },
 }
 
-/// Opinion of a failure detector about a peer. The detector may change its opinion at any time.
+/// Verdict of a failure detector about a peer. The detector may change its verdict at any time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Verdict {
@@ -249,14 +249,14 @@ pub trait Effects<P: Protocol> {
         &mut self,
         message: M,
         timer: T,
-        run: impl FnOnce(&mut Lift<'_, Self, P, Q, M, T>) -> R,
+        run: impl FnOnce(&mut LiftEffects<'_, Self, P, Q, M, T>) -> R,
     ) -> (R, Vec<Q::Event>)
     where
         Self: Sized,
         M: Fn(Q::Message) -> P::Message,
         T: Fn(Q::Timer) -> P::Timer,
     {
-        let mut child = Lift::new(self, message, timer);
+        let mut child = LiftEffects::new(self, message, timer);
         let result = run(&mut child);
         (result, child.into_events())
     }
@@ -271,13 +271,13 @@ pub trait Effects<P: Protocol> {
         message: M,
         timer: T,
         event: E,
-    ) -> Wrap<'_, Self, P, Q, M, T, E>
+    ) -> WrapEffects<'_, Self, P, Q, M, T, E>
     where
         Self: Sized,
         M: Fn(Q::Message) -> P::Message,
         T: Fn(Q::Timer) -> P::Timer,
         E: Fn(Q::Event) -> Option<P::Event>,
     {
-        Wrap::new(self, message, timer, event)
+        WrapEffects::new(self, message, timer, event)
     }
 }

@@ -14,7 +14,7 @@ use alloc::sync::Arc;
 pub struct SharedConfig<C: ?Sized>(Arc<C>);
 
 impl<C> SharedConfig<C> {
-    /// Shares a configuration.
+    /// Creates a shared pointer to this configuration.
     pub fn new(config: C) -> Self {
         SharedConfig(Arc::new(config))
     }

@@ -31,7 +31,7 @@ pub trait StabilizingSystem {
     fn for_each_step(&self, state: &[u8], visit: &mut dyn FnMut(SystemStep, &[u8]));
 
     /// Returns true if the state is legitimate. By default a state is legitimate if exactly one
-    /// step is possible in it: there is one privilege.
+    /// step is possible in it. A machine that can take a step is said to have the privilege.
     fn is_legitimate(&self, state: &[u8]) -> bool {
         let mut steps = 0;
         self.for_each_step(state, &mut |_, _| steps += 1);
@@ -73,7 +73,7 @@ pub struct StabilizingCard {
     pub title: &'static str,
     /// Publication that describes the system: author, title and year.
     pub paper: &'static str,
-    /// Number of states of a machine, in words.
+    /// Text that states how many states each machine has.
     pub states: &'static str,
     /// Declared variants.
     pub variants: Vec<Variant>,

@@ -4,7 +4,7 @@ use core::fmt;
 
 use alloc::vec::Vec;
 
-use crate::card::{Card, Crashes, Detection, Order, Timing};
+use crate::card::{Card, Crashes, DetectorClass, Order, Timing};
 use crate::property::Property;
 
 /// Conditions that a group runs under: timing, channels and faults. [`Card::system_model`] returns
@@ -85,8 +85,9 @@ impl Card {
         }
     }
 
-    /// Returns the assumptions of this algorithm that `model` does not meet. If there is one, the
-    /// algorithm promises nothing in `model`, so a violation is no evidence against the algorithm.
+    /// Returns the assumptions of this algorithm that `model` does not meet. If there is such an
+    /// assumption, the algorithm promises nothing in `model`. A violation is then no evidence
+    /// against the algorithm.
     pub fn unmet_assumptions(
         &self,
         model: &SystemModel,
@@ -102,7 +103,7 @@ impl Card {
         let (survives, tolerated) = (self.faults, self.faults.description);
         let tolerates_no_crash = survives.crashes == Crashes::None;
         let comes_back = model.crashes == Crashes::Recovery;
-        let perfect = self.detection == Detection::Perfect;
+        let perfect = self.detection == DetectorClass::Perfect;
         let lost = if survives.loss { Bound::Any } else { Bound::AtMost(survives.max_lost) };
         let crashed = survives.max_crashed.map_or(Bound::Any, Bound::AtMost);
         let all = [
@@ -133,7 +134,7 @@ impl Card {
     /// enter at the same time. Mutual exclusion, fencing and order are then left out, and the
     /// resource must compare fencing tokens.
     pub fn promises_under(&self, model: &SystemModel) -> Vec<Property> {
-        let is_misled = model.false_suspicion && self.detection == Detection::Perfect;
+        let is_misled = model.false_suspicion && self.detection == DetectorClass::Perfect;
         let rests_on_detector = |property: &Property| {
             use Property::{Fencing, MutualExclusion, MutualExclusionStrict, Order};
             matches!(property, MutualExclusion | MutualExclusionStrict | Fencing | Order)

@@ -21,8 +21,8 @@ pub struct Theory {
 }
 
 impl Theory {
-    /// Creates the theory of a lock. The first argument contains the entry delay, the bypass and
-    /// the service order of the lock, each in words.
+    /// Creates the predictions of the literature for a lock. The first argument contains the entry
+    /// delay, the bypass and the service order of the lock, each in words.
     pub const fn lock(
         [entry_delay, bypass, order]: [&'static str; 3],
         synchronisation_delay: Hops,

@@ -4,9 +4,10 @@ use crate::protocol::Protocol;
 
 /// A protocol that orders requests by a logical clock and exposes the clock to the application.
 ///
-/// The protocol's clock does not see messages between users. Therefore a request can happen before
-/// another one through the application and still have the larger timestamp. To prevent this, every
-/// message of the application carries the clock of its sender. The receiver passes it to
+/// The protocol's clock does not see messages between users. Suppose that a user sends a message
+/// after its request, and the receiver then requests as well. The second request can have the
+/// smaller timestamp, although the first request happened before it. To prevent this, every message
+/// of the application carries the clock of its sender. The receiver passes this clock to
 /// [`Timestamped::observe`] before its next request. Then the order of entries respects
 /// happened-before through all messages.
 ///

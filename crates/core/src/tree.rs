@@ -18,7 +18,7 @@ pub struct Tree {
 
 /// Shape of a tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Shape {
+pub enum TreeShape {
     /// Every process is a neighbour of the first.
     Star,
     /// A path with the first process at one end.
@@ -45,12 +45,12 @@ impl Tree {
     /// # Panics
     ///
     /// If there are no processes.
-    pub fn of(shape: Shape, size: u32) -> Self {
+    pub fn of(shape: TreeShape, size: u32) -> Self {
         assert!(size > 0, "a tree has at least one process");
         let parent = |process: u32| match shape {
-            Shape::Star => 0,
-            Shape::Path => process.saturating_sub(1),
-            Shape::Heap => process.saturating_sub(1) / 2,
+            TreeShape::Star => 0,
+            TreeShape::Path => process.saturating_sub(1),
+            TreeShape::Heap => process.saturating_sub(1) / 2,
         };
         Tree::rooted((0..size).map(|process| ProcessId(parent(process))).collect())
     }
@@ -176,7 +176,7 @@ impl Tree {
 mod tests {
     use super::*;
 
-    const SHAPES: [Shape; 3] = [Shape::Star, Shape::Path, Shape::Heap];
+    const SHAPES: [TreeShape; 3] = [TreeShape::Star, TreeShape::Path, TreeShape::Heap];
 
     fn p(number: u32) -> ProcessId {
         ProcessId(number - 1)
@@ -184,8 +184,11 @@ mod tests {
 
     #[test]
     fn shapes_have_expected_distances() {
-        let (star, path, heap) =
-            (Tree::of(Shape::Star, 7), Tree::of(Shape::Path, 7), Tree::of(Shape::Heap, 7));
+        let (star, path, heap) = (
+            Tree::of(TreeShape::Star, 7),
+            Tree::of(TreeShape::Path, 7),
+            Tree::of(TreeShape::Heap, 7),
+        );
         assert_eq!((star.distance(p(1), p(7)), star.distance(p(2), p(7))), (1, 2));
         assert_eq!((path.distance(p(1), p(7)), path.distance(p(5), p(3))), (6, 2));
         assert_eq!((heap.distance(p(4), p(7)), heap.distance(p(4), p(5))), (4, 2));

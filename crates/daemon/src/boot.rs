@@ -7,10 +7,10 @@ use std::time::Duration;
 use tenure_algorithms::catalogue::CatalogueError;
 use tenure_core::{Card, LockName, LockNameError, TICKS_PER_UNIT};
 use tenure_runtime::store::{OpenError, Owner};
-use tenure_runtime::transport::{Keyring, Limits, Listen, MeshError, Settings, Trust};
+use tenure_runtime::transport::{Limits, Listen, MeshError, ReloadableKeys, Settings, Trust};
 use tenure_runtime::{
-    Failure, FaultInjection, Leadership, Lock, LockApplication, LockRequestReceiver, Recorder,
-    RunningNode, StartError, Store,
+    Failure, FaultInjection, Leadership, Lock, LockApplication, LockRequestReceiver, RunningNode,
+    StartError, Store, TraceSink,
 };
 use tenure_trace::{AppendError, ClockUnit, Header, Record, Segments, Source, Writer};
 use thiserror::Error;
@@ -112,7 +112,8 @@ impl NodeError {
 /// ```
 #[derive(Debug)]
 pub struct Node {
-    /// The only lock of the node, or the base from which named locks are made.
+    /// If the node has one lock without a name, this is the lock. If the node has many named locks,
+    /// each named lock is derived from this value.
     pub(crate) lock: Lock,
     /// True if the node has many locks with names. If false, it has one lock without a name.
     has_names: bool,
@@ -120,10 +121,10 @@ pub struct Node {
     pub leadership: Leadership,
     /// Running node: its address, its connections and its task.
     pub running: RunningNode,
-    /// Number of this start of the node, from 1.
+    /// How many times the node has been started, including this time: 1 at the first start.
     pub session: u64,
     /// Keys of the peers; `None` without keys. The keys can be replaced while the node runs.
-    pub keyring: Option<Keyring>,
+    pub reloadable_keys: Option<ReloadableKeys>,
 }
 
 /// Error of [`Node::lock`], which then has no effect.
@@ -149,18 +150,20 @@ impl Node {
         Node::start_with_watcher(config, from_catalogue, None)
     }
 
-    /// Like [`Node::start`], with the protocol that `factory` returns. `watcher` receives every
-    /// record of the node, even if the node writes no trace.
+    /// Starts a node of the protocol that `factory` returns. Opens the data directory and loads the
+    /// saved state, as [`Node::start`] does. `watcher` receives every record of the node, even if
+    /// the node writes no trace.
     pub(crate) fn start_with_watcher(
         config: &Config,
         factory: ProtocolFactory,
         watcher: Option<Sender<Record>>,
     ) -> Result<Node, NodeError> {
         let (application, lock, leadership, requests) = LockApplication::new();
-        let (running, session, keyring) = boot(config, factory, application, requests, watcher)?;
+        let (running, session, reloadable_keys) =
+            boot(config, factory, application, requests, watcher)?;
         let round_trip = Duration::from_millis(2 * config.detector.message_ms);
         let (lock, has_names) = (lock.with_try_enter_timeout(round_trip), config.service.named);
-        Ok(Node { lock, has_names, leadership, running, session, keyring })
+        Ok(Node { lock, has_names, leadership, running, session, reloadable_keys })
     }
 
     /// Returns the lock with this name. The name denotes the same lock at all nodes of the cluster.
@@ -212,7 +215,7 @@ fn boot(
     application: LockApplication,
     requests: LockRequestReceiver,
     watcher: Option<Sender<Record>>,
-) -> Result<(RunningNode, u64, Option<Keyring>), NodeError> {
+) -> Result<(RunningNode, u64, Option<ReloadableKeys>), NodeError> {
     let service = &config.service;
     let delay = config.detector.message_ms * TICKS_PER_UNIT;
     let parameters = service.parameters(config.size(), delay)?;
@@ -221,26 +224,27 @@ fn boot(
     service.check_mistakes(&card)?;
     let adapter = if config.channel.fifo { " over fifo" } else { "" };
     let resources = NodeResources::open(config, &format!("{}{adapter}", card.name))?;
-    let NodeResources { transport, store, session, keyring, injection } = resources;
-    let mut recorder = recorder(config, &card)?;
+    let NodeResources { transport, store, session, reloadable_keys, injection } = resources;
+    let mut trace_sink = trace_sink(config, &card)?;
     if let Some(watcher) = watcher {
-        recorder = recorder.with_watcher(watcher);
+        trace_sink = trace_sink.with_watcher(watcher);
     }
-    let parts = NodeParts { config, transport, store, application, requests, recorder, injection };
+    let parts =
+        NodeParts { config, transport, store, application, requests, trace_sink, injection };
     let running = protocol.start(parts).map_err(|error| match error {
         StartError::Transport(exposed @ MeshError::KeysRequired { .. }) => {
             NodeError::Unauthenticated(exposed)
         }
         error => error.into(),
     })?;
-    Ok((running, session, keyring))
+    Ok((running, session, reloadable_keys))
 }
 
 struct NodeResources {
     transport: Settings,
     store: Store,
     session: u64,
-    keyring: Option<Keyring>,
+    reloadable_keys: Option<ReloadableKeys>,
     injection: FaultInjection,
 }
 
@@ -248,8 +252,8 @@ impl NodeResources {
     /// Opens the resources of a node. The saved state must have the schema `schema`.
     fn open(config: &Config, schema: &str) -> Result<NodeResources, NodeError> {
         let trust = keys::trust(&config.cluster, config.me())?;
-        let keyring = match &trust {
-            Trust::Keys(keyring) => Some(keyring.clone()),
+        let reloadable_keys = match &trust {
+            Trust::Keys(reloadable_keys) => Some(reloadable_keys.clone()),
             Trust::LoopbackOnly | Trust::Unauthenticated => None,
         };
         let listen = listen(config)?;
@@ -271,7 +275,7 @@ impl NodeResources {
         let channel = &config.channel;
         let faults = seed ^ u64::from(config.cluster.me) << 48 ^ session << 32;
         let injection = FaultInjection::new(channel.lose, channel.duplicate, faults);
-        Ok(NodeResources { transport, store, session, keyring, injection })
+        Ok(NodeResources { transport, store, session, reloadable_keys, injection })
     }
 }
 
@@ -298,8 +302,8 @@ fn listen(config: &Config) -> Result<Listen, NodeError> {
     Ok(Listen::Address(first))
 }
 
-fn recorder(config: &Config, card: &Card) -> Result<Recorder, NodeError> {
-    let Some(trace) = &config.trace else { return Ok(Recorder::none()) };
+fn trace_sink(config: &Config, card: &Card) -> Result<TraceSink, NodeError> {
+    let Some(trace) = &config.trace else { return Ok(TraceSink::none()) };
     let header = Header {
         clock: ClockUnit::Nanosecond,
         promises: card.promises.iter().map(|promise| promise.name().to_string()).collect(),
@@ -309,15 +313,15 @@ fn recorder(config: &Config, card: &Card) -> Result<Recorder, NodeError> {
         seed: config.work.as_ref().map(|work| work.seed),
         ..Header::new(card.name.clone(), card.service, config.size(), Source::Node)
     };
-    let recorder = match trace.segment_kib {
-        None => Recorder::writing_to(Writer::append(&trace.file, &header)?, trace.clocks),
+    let trace_sink = match trace.segment_kib {
+        None => TraceSink::writing_to(Writer::append(&trace.file, &header)?, trace.clocks),
         Some(kib) => {
             let failed = |error| AppendError::Io { path: trace.file.clone(), error };
             let segments = Segments::new(&trace.file, header.clone(), kib.saturating_mul(1024));
             let segments = segments.map_err(failed)?;
             let writer = Writer::append(segments.current_path(), &header)?;
-            Recorder::writing_to(writer, trace.clocks).with_segments(segments)
+            TraceSink::writing_to(writer, trace.clocks).with_segments(segments)
         }
     };
-    Ok(if trace.states { recorder.with_states() } else { recorder })
+    Ok(if trace.states { trace_sink.with_states() } else { trace_sink })
 }

@@ -84,10 +84,10 @@ pub struct Service {
     /// demonstrations. Such a variant can break any property of the algorithm.
     pub allow_mistakes: bool,
     /// Quorums, for an algorithm that uses them: lists such as `1,2/2,3/1,3`, or a name in
-    /// [`QUORUMS`](tenure_algorithms::catalogue::QUORUMS).
+    /// [`QUORUM_KINDS`](tenure_algorithms::catalogue::QUORUM_KINDS).
     pub quorums: String,
     /// Tree, for a lock that needs one: edges such as `1-2,1-3`, or a name in
-    /// [`TREES`](tenure_algorithms::catalogue::TREES).
+    /// [`TREE_SHAPES`](tenure_algorithms::catalogue::TREE_SHAPES).
     pub tree: String,
     /// Edges of the network, such as `1-2,2-3,3-1`, for an algorithm whose processes send only to
     /// neighbours; `None` for a ring.
@@ -115,7 +115,8 @@ pub struct Detector {
     pub message_ms: u64,
 }
 
-/// Faults to inject, and the adapter for reliable channels between the algorithm and the sockets.
+/// Settings of the channels between nodes: the faults to inject, and the adapter that makes
+/// channels reliable. The adapter lies between the algorithm and the sockets.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Channel {
@@ -207,15 +208,15 @@ impl Service {
     ///
     /// [`CatalogueError`] if the quorums, the tree or the network do not exist.
     pub fn parameters(&self, size: u32, delay: u64) -> Result<Parameters, CatalogueError> {
-        let (tree, own_tree) = catalogue::tree_or_edges(&self.tree)?;
-        let (quorums, own_quorums) = catalogue::quorums_or_lists(&self.quorums)?;
+        let (tree, own_tree) = catalogue::parse_tree(&self.tree)?;
+        let (quorums, own_quorums) = catalogue::parse_quorums(&self.quorums)?;
         Ok(Parameters {
             delay,
             quorums,
             own_quorums,
             tree,
             own_tree,
-            graph: self.topology.as_deref().map(catalogue::network).transpose()?,
+            graph: self.topology.as_deref().map(catalogue::parse_graph).transpose()?,
             variants: self.variants.clone(),
             ..Parameters::plain(size)
         })

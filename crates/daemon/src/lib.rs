@@ -1,4 +1,5 @@
-//! Node of a cluster, embedded or in a process of its own, with its configuration, trace and page.
+//! Node of a cluster, with the configuration, the trace and the page of the node. The node runs
+//! inside another program or as a process of its own.
 //!
 #![doc = include_str!("../README.md")]
 

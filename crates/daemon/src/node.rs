@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{Sender, channel};
 use std::time::Duration;
 
-use tenure_runtime::transport::{Keyring, MeshView};
+use tenure_runtime::transport::{MeshView, ReloadableKeys};
 use tenure_runtime::{Leadership, RunningNode};
 use tenure_trace::Record;
 use tokio::signal::unix::{SignalKind, signal};
@@ -17,8 +17,8 @@ use tokio::time::{Instant, sleep, timeout};
 use crate::boot::{Node, NodeError, task_result};
 use crate::config::Config;
 use crate::keys;
-use crate::page::{LivePage, PageError, PageInfo, Source};
-use crate::progress::{ProgressReporter, watch};
+use crate::page::{LivePage, PageError, PageInfo, PageSource};
+use crate::progress::{ProgressReporter, report_changes};
 use crate::protocol::ProtocolFactory;
 use crate::report::Report;
 use crate::status::{NodeInfo, Observer};
@@ -50,34 +50,35 @@ pub async fn run(
     run_boxed(config, factory, options, pin!(stop), &mut report).await
 }
 
-/// Boxes the future of a node, so that this crate compiles its code. The code of an `async fn` is
-/// compiled in the crate that polls it.
+/// Returns the future of a node in a box. The box makes sure that the code of the node is compiled
+/// in this crate: the code of an `async fn` is otherwise compiled in the crate that polls the
+/// future.
 fn run_boxed<'a>(
     config: Config,
     factory: ProtocolFactory,
     options: RunOptions,
     stop: Stop<'a>,
-    report: Reports<'a>,
+    report: ReportSink<'a>,
 ) -> Pin<Box<dyn Future<Output = Result<(), NodeError>> + Send + 'a>> {
     Box::pin(run_until(config, factory, options, stop, report))
 }
 
 type Stop<'a> = Pin<&'a mut (dyn Future<Output = ()> + Send + 'a)>;
 
-pub(crate) type Reports<'a> = &'a mut (dyn FnMut(Report) + Send + 'a);
+pub(crate) type ReportSink<'a> = &'a mut (dyn FnMut(Report) + Send + 'a);
 
 async fn run_until(
     config: Config,
     factory: ProtocolFactory,
     options: RunOptions,
     stop: Stop<'_>,
-    report: Reports<'_>,
+    report: ReportSink<'_>,
 ) -> Result<(), NodeError> {
     let info = NodeInfo::new(&config);
     let page = page(&config, &info)?;
     let (page, watcher) = page.unzip();
     let started = Node::start_with_watcher(&config, factory, watcher)?;
-    let Node { lock, leadership, running, session, keyring, .. } = started;
+    let Node { lock, leadership, running, session, reloadable_keys, .. } = started;
     let RunningNode { address, view, saves, live_peers, mut task } = running;
     info.set_running(session, view.clone(), saves);
     let me = config.me();
@@ -104,8 +105,8 @@ async fn run_until(
     let reporter = ProgressReporter { leadership, live_peers, has_work, stats, grants };
     let ended = tokio::select! {
         () = stop => Ok(()),
-        failed = watch(reporter, &mut worker, report) => Err(failed),
-        never = reload_keys(&config, keyring) => match never {},
+        failed = report_changes(reporter, &mut worker, report) => Err(failed),
+        never = reload_keys(&config, reloadable_keys) => match never {},
         stopped = &mut task => return Ok(task_result(stopped)?),
     };
     tracing::info!(process = %me, "shutting down");
@@ -131,15 +132,15 @@ async fn leave<W>(
 
 /// Reads the key files again at each SIGHUP. If the files are invalid, the node keeps its previous
 /// keys. Does nothing if the node uses no keys.
-async fn reload_keys(config: &Config, keyring: Option<Keyring>) -> Infallible {
+async fn reload_keys(config: &Config, reloadable_keys: Option<ReloadableKeys>) -> Infallible {
     let Ok(mut hangup) = signal(SignalKind::hangup()) else {
         return std::future::pending().await;
     };
     while hangup.recv().await.is_some() {
-        let keys = keys::keys(&config.cluster, config.me());
-        match (keys, &keyring) {
-            (Ok(Some(keys)), Some(keyring)) => {
-                keyring.replace(keys);
+        let keys = keys::read_keys(&config.cluster, config.me());
+        match (keys, &reloadable_keys) {
+            (Ok(Some(keys)), Some(reloadable_keys)) => {
+                reloadable_keys.replace(keys);
                 tracing::info!("keys reloaded");
             }
             (Ok(_), _) => tracing::info!("no keys to reload"),
@@ -166,7 +167,7 @@ fn page(
     let (sender, records) = channel();
     // The token is stored, so that the address of the page survives a restart.
     let token = config.store.directory.join("page.token");
-    let source = Source::Node(Box::new(Observer::new(info.clone(), records)));
+    let source = PageSource::Node(Box::new(Observer::new(info.clone(), records)));
     LivePage::open(page.listen, Some(token), page_info, source).map(|page| Some((page, sender)))
 }
 

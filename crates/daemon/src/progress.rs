@@ -5,14 +5,14 @@ use std::future::pending;
 use std::time::Duration;
 
 use tenure_core::{Fence, ProcessId};
-use tenure_runtime::{Leadership, LivePeers};
+use tenure_runtime::{Leadership, LiveSessions};
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::sync::watch::Receiver;
 use tokio::task::JoinHandle;
 use tokio::time::interval;
 
 use crate::boot::NodeError;
-use crate::node::Reports;
+use crate::node::ReportSink;
 use crate::report::Report;
 use crate::workload::{WorkError, WorkStats};
 
@@ -22,7 +22,7 @@ const PROGRESS_INTERVAL: Duration = Duration::from_millis(200);
 /// task learns of changes.
 pub(crate) struct ProgressReporter {
     pub(crate) leadership: Leadership,
-    pub(crate) live_peers: Receiver<LivePeers>,
+    pub(crate) live_peers: Receiver<LiveSessions>,
     /// True if the node runs a workload, whose progress is reported.
     pub(crate) has_work: bool,
     pub(crate) stats: WorkStats,
@@ -30,14 +30,14 @@ pub(crate) struct ProgressReporter {
 }
 
 /// Reports changes as they happen. Returns only if the workload fails.
-pub(crate) async fn watch(
+pub(crate) async fn report_changes(
     mut reporter: ProgressReporter,
     worker: &mut JoinHandle<Result<(), WorkError>>,
-    report: Reports<'_>,
+    report: ReportSink<'_>,
 ) -> NodeError {
     let mut ticks = interval(PROGRESS_INTERVAL);
     let mut has_work = reporter.has_work;
-    let (mut term, mut last_progress, mut peers) = (0, (0, 0), LivePeers::new());
+    let (mut term, mut last_progress, mut peers) = (0, (0, 0), LiveSessions::new());
     loop {
         tokio::select! {
             changed = reporter.leadership.changed() => match changed {
@@ -61,7 +61,7 @@ pub(crate) async fn watch(
                 report(Report::Granted { fence: fence.to_string() });
             }
             _ = ticks.tick(), if has_work => {
-                let (entries, refused) = reporter.stats.read();
+                let (entries, refused) = reporter.stats.entries_and_rejections();
                 if std::mem::replace(&mut last_progress, (entries, refused)) != last_progress {
                     report(Report::Progress { entries, refused });
                 }
@@ -72,7 +72,7 @@ pub(crate) async fn watch(
                     Ok(Err(error)) => return NodeError::Work(error.to_string()),
                     Err(panicked) => std::panic::resume_unwind(panicked.into_panic()),
                 }
-                let (entries, refused) = reporter.stats.read();
+                let (entries, refused) = reporter.stats.entries_and_rejections();
                 report(Report::Done { entries, refused });
             }
         }
@@ -81,7 +81,7 @@ pub(crate) async fn watch(
 
 /// Compares two states of the peers, and returns a report for each peer that came up or went down
 /// between them. If `before` is empty, no peer was up.
-fn peer_changes(before: &LivePeers, now: &LivePeers) -> Vec<Report> {
+fn peer_changes(before: &LiveSessions, now: &LiveSessions) -> Vec<Report> {
     let mut reports = Vec::new();
     for (index, session) in now.iter().enumerate() {
         let (peer, known) = (ProcessId::at(index), before.get(index).copied().flatten());

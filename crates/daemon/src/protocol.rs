@@ -1,14 +1,16 @@
 //! Protocols that a node can run. Each combines a lock and an election, behind dynamic dispatch.
 
-use tenure_algorithms::catalogue::{self, CatalogueError, NamedVisitor, OfficeVisitor, Parameters};
+use tenure_algorithms::catalogue::{
+    self, CatalogueError, NamedLocksVisitor, OfficeVisitor, Parameters,
+};
 use tenure_algorithms::channel::{Fifo, fifo};
 use tenure_algorithms::compose::{NamedLocks, WithDetector, coordinated, with_detector};
 use tenure_algorithms::detector::{Heartbeat, heartbeat};
 use tenure_core::{Algorithm, Card, Delay, Election, Office, Service as Offered, TICKS_PER_UNIT};
 use tenure_runtime::transport::Settings;
 use tenure_runtime::{
-    FaultInjection, LockApplication, LockCommand, LockEvent, LockRequestReceiver, Parts, Recorder,
-    RunningNode, StartError, Store, start,
+    FaultInjection, LockApplication, LockCommand, LockEvent, LockRequestReceiver, Parts,
+    RunningNode, StartError, Store, TraceSink, start,
 };
 use tenure_trace::Recorded;
 
@@ -21,7 +23,7 @@ pub struct NodeParts<'a> {
     pub(crate) store: Store,
     pub(crate) application: LockApplication,
     pub(crate) requests: LockRequestReceiver,
-    pub(crate) recorder: Recorder,
+    pub(crate) trace_sink: TraceSink,
     pub(crate) injection: FaultInjection,
 }
 
@@ -54,13 +56,14 @@ pub fn from_catalogue(
     parameters: &Parameters,
 ) -> Result<Box<dyn AnyProtocol>, CatalogueError> {
     if service.named {
-        catalogue::visit_named(&service.mutex, parameters, EraseType)
+        catalogue::visit_named_locks(&service.mutex, parameters, EraseType)
     } else {
         catalogue::visit_office(&service.mutex, &service.election, parameters, EraseType)
     }
 }
 
-/// Visitor that erases the type of a protocol.
+/// Visitor that converts a protocol of any type to [`AnyProtocol`], which hides the type behind
+/// dynamic dispatch. The catalogue calls the visitor with the protocol for a name.
 #[derive(Clone, Copy, Debug)]
 pub struct EraseType;
 
@@ -72,7 +75,7 @@ impl OfficeVisitor for EraseType {
     }
 }
 
-impl NamedVisitor for EraseType {
+impl NamedLocksVisitor for EraseType {
     type Output = Box<dyn AnyProtocol>;
 
     fn named<E: Election + Algorithm>(
@@ -114,7 +117,7 @@ impl<P: Office + Algorithm> AnyProtocol for Typed<P> {
     }
 
     /// Starts the node. If the configuration requires it, the algorithm uses a reliable channel.
-    /// Heartbeats never do, because a late heartbeat has no value.
+    /// Heartbeats never use the reliable channel, because a late heartbeat has no value.
     fn start(&self, parts: NodeParts<'_>) -> Result<RunningNode, StartError> {
         let (detector, config) = (detector(parts.config), self.config.clone());
         if parts.config.channel.fifo {
@@ -141,7 +144,7 @@ impl NodeParts<'_> {
             store: self.store,
             application: self.application,
             requests: self.requests,
-            recorder: self.recorder,
+            trace_sink: self.trace_sink,
             injection: self.injection,
             suspected: Some(|process| process.detector().suspected()),
         })
@@ -155,35 +158,5 @@ fn detector(config: &Config) -> heartbeat::Config {
         timeout: Delay::units(detector.timeout_ms).max,
         increment: Delay::units(detector.increment_ms).max,
         max_timeout: Delay::units(detector.longest_ms).max,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn check(service: &Service) -> bool {
-        let parameters = service.parameters(5, TICKS_PER_UNIT).expect("known quorums and tree");
-        let protocol = from_catalogue(service, &parameters).expect("a declared variant");
-        service.check_mistakes(&protocol.card(5)).is_ok()
-    }
-
-    #[test]
-    fn every_declared_mistake_needs_permission() {
-        let mut mistakes = 0;
-        for mutex in catalogue::names() {
-            let election = mutex.strip_prefix("coordinated:").unwrap_or("bully");
-            let plain =
-                Service { mutex: mutex.into(), election: election.into(), ..Service::default() };
-            let parameters = plain.parameters(5, TICKS_PER_UNIT).expect("known quorums and tree");
-            let Ok(protocol) = from_catalogue(&plain, &parameters) else { continue };
-            for variant in protocol.card(5).variants {
-                let changed = Service { variants: vec![variant.name.into()], ..plain.clone() };
-                assert_eq!(check(&changed), variant.sound, "{mutex}: {}", variant.name);
-                assert!(check(&Service { allow_mistakes: true, ..changed }));
-                mistakes += u32::from(!variant.sound);
-            }
-        }
-        assert!(mistakes > 20, "{mistakes}");
     }
 }

@@ -34,7 +34,7 @@ impl WorkStats {
     }
 
     /// Returns the number of entries, and the number of accesses that the counter rejected.
-    pub(crate) fn read(&self) -> (u64, u64) {
+    pub(crate) fn entries_and_rejections(&self) -> (u64, u64) {
         let Counts { entries, refused } = &*self.counts;
         (entries.load(Ordering::Relaxed), refused.load(Ordering::Relaxed))
     }

@@ -22,8 +22,9 @@ use crate::run::{RunParameters, TraceHeader};
 
 /// A configured algorithm, behind an interface that does not depend on its type.
 pub trait AnyAlgorithm: Send + Sync {
-    /// Returns a description of the configuration. Two descriptions are equal if the parameters
-    /// differ only in values that the algorithm ignores.
+    /// Returns a description of the configuration. The description does not contain parameters that
+    /// the algorithm ignores. So two configurations that differ only in these have the same
+    /// description.
     fn configuration(&self) -> String;
 
     /// Runs a simulation.
@@ -71,8 +72,8 @@ pub trait AnyAlgorithm: Send + Sync {
         observer: &mut dyn WalkObserver,
     ) -> Result<WalkReport, CheckError>;
 
-    /// Creates an engine that steps the algorithm. The engine follows `schedule` if there is one,
-    /// and otherwise simulates with `settings`.
+    /// Creates an engine that simulates the algorithm with `settings`, step by step. If `schedule`
+    /// is given, each run begins with the steps of this schedule.
     ///
     /// # Errors
     ///
@@ -125,7 +126,8 @@ pub trait AnyAlgorithm: Send + Sync {
     ) -> Result<Vec<PathBuf>, FollowError<ClusterError>>;
 }
 
-pub(crate) fn builtin(
+/// Returns the built-in algorithm with this name, configured by the parameters.
+pub(crate) fn builtin_algorithm(
     name: &str,
     parameters: &Parameters,
 ) -> Result<Box<dyn AnyAlgorithm>, CatalogueError> {
@@ -133,8 +135,8 @@ pub(crate) fn builtin(
     catalogue::visit(name, parameters, InstanceVisitor { simulate_alone: alone })
 }
 
-/// Function that simulates a built-in algorithm with the algorithm's own Rust type. The type `P` of
-/// `Instance` represents several algorithms, so its states are larger.
+/// Function that simulates a built-in algorithm with a Rust type for this algorithm alone.
+/// `Instance` has a type `P` that represents several algorithms, so the states of `P` are larger.
 pub(crate) type SimulateFn =
     Box<dyn Fn(RunParameters<'_>) -> Result<Report, RunError> + Send + Sync>;
 

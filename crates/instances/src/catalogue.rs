@@ -3,7 +3,7 @@
 use std::sync::OnceLock;
 
 use tenure_algorithms::catalogue::{
-    self as builtin_catalogue, CatalogueError, Configured, Parameters,
+    self as builtin_catalogue, CatalogueError, FromParameters, Parameters,
 };
 use tenure_core::service::{election, mutex};
 use tenure_core::theory::{Prediction, WorkloadKind};
@@ -11,7 +11,7 @@ use tenure_core::{Algorithm, Card, Election, Mutex};
 #[cfg(feature = "nodes")]
 use tenure_daemon::{AnyProtocol, EraseType, ProtocolFactory, Service};
 
-use crate::any_algorithm::{AnyAlgorithm, builtin};
+use crate::any_algorithm::{AnyAlgorithm, builtin_algorithm};
 use crate::check::{check_election, check_lock, measure_any, measure_lock};
 use crate::instance::Instance;
 
@@ -54,7 +54,7 @@ pub trait RegistrableService<P> {
     fn register(catalogue: &mut Catalogue);
 }
 
-impl<P: Mutex + Algorithm<Config: Configured>> RegistrableService<P> for mutex::Command {
+impl<P: Mutex + Algorithm<Config: FromParameters>> RegistrableService<P> for mutex::Command {
     fn register(catalogue: &mut Catalogue) {
         catalogue.0.push(UserEntry {
             name: name::<P>(),
@@ -62,12 +62,12 @@ impl<P: Mutex + Algorithm<Config: Configured>> RegistrableService<P> for mutex::
             card: card_of::<P>,
             predicted_messages: predicted_messages_of::<P>,
             instantiate: |parameters| {
-                let config = P::Config::configured(parameters)?;
+                let config = P::Config::from_parameters(parameters)?;
                 Ok(Instance::<P>::boxed(config, None, check_lock::<P>, measure_lock::<P>))
             },
             #[cfg(feature = "nodes")]
             office: |service, parameters| {
-                let lock = P::Config::configured(parameters)?;
+                let lock = P::Config::from_parameters(parameters)?;
                 let plain = Parameters { variants: Vec::new(), ..parameters.clone() };
                 builtin_catalogue::visit_with_mutex::<P, EraseType>(
                     lock,
@@ -80,7 +80,7 @@ impl<P: Mutex + Algorithm<Config: Configured>> RegistrableService<P> for mutex::
     }
 }
 
-impl<P: Election + Algorithm<Config: Configured>> RegistrableService<P> for election::Command {
+impl<P: Election + Algorithm<Config: FromParameters>> RegistrableService<P> for election::Command {
     fn register(catalogue: &mut Catalogue) {
         catalogue.0.push(UserEntry {
             name: name::<P>(),
@@ -88,12 +88,12 @@ impl<P: Election + Algorithm<Config: Configured>> RegistrableService<P> for elec
             card: card_of::<P>,
             predicted_messages: predicted_messages_of::<P>,
             instantiate: |parameters| {
-                let config = P::Config::configured(parameters)?;
+                let config = P::Config::from_parameters(parameters)?;
                 Ok(Instance::<P>::boxed(config, None, check_election::<P>, measure_any::<P>))
             },
             #[cfg(feature = "nodes")]
             office: |service, parameters| {
-                let election = P::Config::configured(parameters)?;
+                let election = P::Config::from_parameters(parameters)?;
                 builtin_catalogue::visit_with_election::<P, EraseType>(
                     &service.mutex,
                     election,
@@ -105,21 +105,21 @@ impl<P: Election + Algorithm<Config: Configured>> RegistrableService<P> for elec
     }
 }
 
-fn name<P: Algorithm<Config: Configured>>() -> String {
+fn name<P: Algorithm<Config: FromParameters>>() -> String {
     card_of::<P>(&Parameters::plain(5)).expect("plain parameters suit every algorithm").name
 }
 
-fn card_of<P: Algorithm<Config: Configured>>(
+fn card_of<P: Algorithm<Config: FromParameters>>(
     parameters: &Parameters,
 ) -> Result<Card, CatalogueError> {
-    Ok(P::card(&P::Config::configured(parameters)?, parameters.size))
+    Ok(P::card(&P::Config::from_parameters(parameters)?, parameters.size))
 }
 
-fn predicted_messages_of<P: Algorithm<Config: Configured>>(
+fn predicted_messages_of<P: Algorithm<Config: FromParameters>>(
     parameters: &Parameters,
-    scene: WorkloadKind,
+    workload: WorkloadKind,
 ) -> Result<Option<Prediction>, CatalogueError> {
-    Ok(P::predicted_messages(&P::Config::configured(parameters)?, parameters.size, scene))
+    Ok(P::predicted_messages(&P::Config::from_parameters(parameters)?, parameters.size, workload))
 }
 
 static USER_ALGORITHMS: OnceLock<Catalogue> = OnceLock::new();
@@ -189,8 +189,8 @@ pub fn agreements() -> impl Iterator<Item = &'static str> {
     builtin_catalogue::AGREEMENTS.iter().copied()
 }
 
-/// Returns the names of all algorithms that have no prefix, such as `fifo:`. The names of the
-/// compositions follow them.
+/// Returns the names of all algorithms. The names with a prefix, such as `fifo:`, are the
+/// compositions. They come last.
 pub fn names() -> impl Iterator<Item = &'static str> {
     locks().chain(elections()).chain(agreements()).chain(builtin_catalogue::compositions())
 }
@@ -208,7 +208,7 @@ pub fn card(name: &str, parameters: &Parameters) -> Result<Card, CatalogueError>
 }
 
 /// Returns the number of messages that an algorithm sends in theory, for workloads of the kind
-/// `scene`. Returns `None` if there is no formula for this number.
+/// `workload`. Returns `None` if there is no formula for this number.
 ///
 /// # Errors
 ///
@@ -216,13 +216,12 @@ pub fn card(name: &str, parameters: &Parameters) -> Result<Card, CatalogueError>
 pub fn predicted_messages(
     name: &str,
     parameters: &Parameters,
-    scene: WorkloadKind,
+    workload: WorkloadKind,
 ) -> Result<Option<Prediction>, CatalogueError> {
     match find(name) {
-        Some(entry) => (entry.predicted_messages)(parameters, scene),
-        None => {
-            builtin_catalogue::predicted_messages(name, parameters, scene).map_err(with_user_names)
-        }
+        Some(entry) => (entry.predicted_messages)(parameters, workload),
+        None => builtin_catalogue::predicted_messages(name, parameters, workload)
+            .map_err(with_user_names),
     }
 }
 
@@ -237,7 +236,7 @@ pub fn algorithm(
 ) -> Result<Box<dyn AnyAlgorithm>, CatalogueError> {
     match find(name) {
         Some(entry) => (entry.instantiate)(parameters),
-        None => builtin(name, parameters).map_err(with_user_names),
+        None => builtin_algorithm(name, parameters).map_err(with_user_names),
     }
 }
 

@@ -7,9 +7,9 @@ use tenure_check::{
     Report,
 };
 use tenure_core::monitors::{
-    Agreement, AgreementMonitor, Bypass, Fencing, FreshTerms, LinksOnly, LocalMutualExclusion,
-    MessageBudget, MutualExclusion, OneLeader, OneLeaderPerGroup, Order as InOrder, Scope,
-    SteadyLeader, Validity,
+    AgreementMonitor, Bypass, Fencing, FreshTerms, LeaderAgreement, LinksOnly,
+    LocalMutualExclusion, MessageBudget, MutualExclusion, OneLeader, OneLeaderPerGroup,
+    RequestOrder, Scope, SteadyLeader, Validity,
 };
 use tenure_core::{Algorithm, Card, Election, Mutex, Property, Rank};
 use tenure_trace::property::CustomProperty;
@@ -57,17 +57,17 @@ pub(crate) fn check_lock<P: Mutex + Algorithm>(
                     check.always(LocalMutualExclusion::of_card(&card, size))
                 }
                 Property::Fencing => check.always(Fencing::new()),
-                Property::Order => check.always(InOrder::new()),
-                Property::OrderWithMessages => {
-                    check.application_messages(app_messages.max(1)).always(InOrder::with_messages())
-                }
+                Property::Order => check.always(RequestOrder::new()),
+                Property::OrderWithMessages => check
+                    .application_messages(app_messages.max(1))
+                    .always(RequestOrder::with_messages()),
                 Property::Bypass(None) => check.measuring_bypass(MAX_COUNTED_BYPASS),
                 Property::Bypass(Some(most)) => check.always(Bypass::at_most(*most)),
                 Property::DeadlockFreedom => check.deadlock_free(),
                 Property::StarvationFreedom => check.starvation_free(),
                 Property::Progress => check.progress(),
                 Property::Topology => check.on_links(LinksOnly::of_card(&card, size)),
-                Property::Cost => match MessageBudget::within(&card.messages) {
+                Property::Cost => match MessageBudget::from_cost(&card.messages) {
                     // Missing messages become known only at the end of a run.
                     Some(spending) => check.always_and_at_end(spending),
                     None => check,
@@ -128,7 +128,7 @@ pub(crate) fn check_election<P: Election + Algorithm>(
     let mut check = Check::<P>::for_algorithm(protocol.clone(), config.clone());
     for property in properties {
         check = match property {
-            Property::Agreement => check.always_and_at_end(Agreement::new()),
+            Property::Agreement => check.always_and_at_end(LeaderAgreement::new()),
             Property::Validity | Property::SmallestLeads => {
                 let smallest = *property == Property::SmallestLeads;
                 let validity = Validity::new(ranks.to_vec()).of_smallest(smallest);
@@ -141,7 +141,7 @@ pub(crate) fn check_election<P: Election + Algorithm>(
             Property::SteadyLeader => check.always(SteadyLeader::of(config.size)),
             Property::Progress => check.progress(),
             Property::Topology => check.on_links(LinksOnly::of_card(&card, config.size)),
-            Property::Cost => match MessageBudget::within(&card.messages) {
+            Property::Cost => match MessageBudget::from_cost(&card.messages) {
                 Some(spending) => check.always(spending),
                 None => check,
             },

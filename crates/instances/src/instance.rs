@@ -25,8 +25,9 @@ use crate::run::{RunParameters, TraceHeader, simulation, with_header};
 /// A protocol of type `P`, with its configuration.
 pub(crate) struct Instance<P: Algorithm> {
     config: P::Config,
-    /// Function that simulates the protocol as a type whose states are smaller than those of `P`.
-    /// If `None`, simulations use the type `P`.
+    /// Function that simulates the protocol with a Rust type whose states are smaller than those of
+    /// `P`. Runs with interventions or a step limit use the type `P` instead. If the value is
+    /// `None`, all runs use `P`.
     simulate_alone: Option<SimulateFn>,
     check: CheckFn<P::Config>,
     measure: MeasureFn<P::Config>,
@@ -91,8 +92,8 @@ impl<P: Algorithm + Checkable> AnyAlgorithm for Instance<P> {
         let simulation = simulation::<P>(self.config.clone(), settings)?;
         let simulation = with_header(simulation, header, false);
         Ok(Box::new(match schedule {
-            Some(schedule) => tenure_lab::Run::from_schedule(simulation, schedule),
-            None => tenure_lab::Run::new(simulation),
+            Some(schedule) => tenure_lab::SimulationEngine::from_schedule(simulation, schedule),
+            None => tenure_lab::SimulationEngine::new(simulation),
         }))
     }
 

@@ -31,7 +31,7 @@ macro_rules! monitors {
     };
 }
 
-/// A service for whose algorithms a program can add monitors.
+/// Service whose algorithms a program can judge by its own monitors.
 pub trait MonitoredService: Sized + 'static {
     /// Event of the service.
     type Event: 'static;
@@ -112,7 +112,7 @@ pub(crate) fn custom_monitor(property: Property) -> Option<CustomMonitor> {
     all.iter().find(|monitor| monitor.name() == property.name()).cloned()
 }
 
-/// A monitor that a program has added. It can judge every algorithm of its service.
+/// Monitor that a program has added to the built-in monitors. It judges any lock, or any election.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum CustomMonitor {
     /// Monitor of a lock.

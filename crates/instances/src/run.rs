@@ -60,6 +60,7 @@ pub struct TraceHeader {
 }
 
 impl RunParameters<'_> {
+    /// Runs the simulation with this configuration and the interventions of `steering`.
     pub(crate) fn execute<P>(self, config: P::Config) -> Result<Report, InterventionError>
     where
         P: Algorithm + Recorded,
@@ -110,6 +111,7 @@ where
     Ok(custom_monitors(service).fold(simulation, judge))
 }
 
+/// Sets the fields of the trace header, and whether the trace contains states.
 pub(crate) fn with_header<P>(
     simulation: Simulation<P>,
     header: TraceHeader,

@@ -8,7 +8,8 @@ use std::time::Duration;
 type ElapsedTime = Arc<dyn Fn() -> Duration + Send + Sync>;
 
 /// Limit of a computation. The computation should stop when its time limit has passed, or when its
-/// client has disconnected. Clones share the cancellation.
+/// client has disconnected. If the deadline is cancelled through one clone, all clones are
+/// cancelled.
 #[derive(Clone, Default)]
 pub struct Deadline {
     cancelled: Arc<AtomicBool>,
@@ -23,12 +24,12 @@ impl Deadline {
     #[cfg(not(target_family = "wasm"))]
     pub fn within(limit: Duration) -> Self {
         let started = std::time::Instant::now();
-        Deadline::measured_by(move || started.elapsed(), limit)
+        Deadline::with_clock(move || started.elapsed(), limit)
     }
 
     /// Creates a deadline that passes once `elapsed` returns at least `limit`, for hosts with a
     /// clock of their own.
-    pub fn measured_by(
+    pub fn with_clock(
         elapsed: impl Fn() -> Duration + Send + Sync + 'static,
         limit: Duration,
     ) -> Self {
@@ -85,7 +86,7 @@ mod tests {
         let seconds = Arc::new(AtomicU64::new(9));
         let clock = Arc::clone(&seconds);
         let elapsed = move || Duration::from_secs(clock.load(Ordering::Relaxed));
-        let deadline = Deadline::measured_by(elapsed, Duration::from_secs(10));
+        let deadline = Deadline::with_clock(elapsed, Duration::from_secs(10));
         assert!(!deadline.is_past());
         assert_eq!(deadline.check(), Ok(()));
         seconds.store(10, Ordering::Relaxed);

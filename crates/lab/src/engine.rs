@@ -12,7 +12,7 @@ use crate::run_state::RunState;
 /// Transition that leads from one moment of a run to the next one. A moment is the state of the run
 /// after some number of transitions.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Cause {
+pub enum Transition {
     /// Next step of the simulator.
     Step,
     /// Action of the user.
@@ -25,7 +25,7 @@ pub enum Cause {
 pub enum Advance {
     /// Takes at most this many steps.
     Steps(u64),
-    /// Takes steps until a user receives an event, but at most this many.
+    /// Takes steps until a user receives an event. Takes at most the given number of steps.
     UntilEvent(u64),
     /// Performs an action of the user.
     Act(Action),
@@ -35,7 +35,7 @@ pub enum Advance {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReachedMoment {
     /// Transition that led to this state.
-    pub cause: Cause,
+    pub cause: Transition,
     /// Description of the transition.
     pub description: String,
     /// Simulated time of this state, in ticks.
@@ -54,18 +54,18 @@ pub trait RunSource: Send + Sync + 'static {
     /// # Errors
     ///
     /// Returns a description of the problem if the arguments are not valid.
-    fn run_from_args(&self, words: &[String]) -> Result<LabRun, String>;
+    fn run_from_args(&self, words: &[String]) -> Result<RunSpec, String>;
 
     /// Creates a run that begins with the steps of a recorded run.
     ///
     /// # Errors
     ///
     /// Returns the reason if the trace cannot be reproduced.
-    fn run_from_trace(&self, trace: &Trace) -> Result<LabRun, String>;
+    fn run_from_trace(&self, trace: &Trace) -> Result<RunSpec, String>;
 }
 
 /// A repeatable run, and the data that the page shows about it.
-pub struct LabRun {
+pub struct RunSpec {
     /// Arguments of `tenure simulate`, or a description of the origin of the run.
     pub words: String,
     /// [`Card`] of the algorithm: its assumptions, costs and promises.
@@ -98,7 +98,7 @@ pub trait Engine: Send + Sync {
     /// that it reached.
     fn replay_and_advance(
         &self,
-        path: &[Cause],
+        path: &[Transition],
         advance: &Advance,
         reached: &mut Vec<ReachedMoment>,
         deadline: &Deadline,
@@ -113,25 +113,26 @@ pub struct MomentView {
     pub(crate) trace: Vec<u8>,
 }
 
-/// Engine that repeats a simulation. The simulation may begin with the steps of a schedule.
-pub struct Run<P: Protocol> {
+/// Engine that runs the same simulation from its start as often as the caller requests. The
+/// simulation may begin with the steps of a schedule.
+pub struct SimulationEngine<P: Protocol> {
     simulation: Simulation<P>,
     schedule: Option<Schedule>,
 }
 
-impl<P: Protocol> Run<P> {
+impl<P: Protocol> SimulationEngine<P> {
     /// Creates an engine that runs the simulation from its start.
     pub fn new(simulation: Simulation<P>) -> Self {
-        Run { simulation, schedule: None }
+        SimulationEngine { simulation, schedule: None }
     }
 
     /// Creates an engine whose run begins with the steps of a schedule.
     pub fn from_schedule(simulation: Simulation<P>, schedule: Schedule) -> Self {
-        Run { simulation, schedule: Some(schedule) }
+        SimulationEngine { simulation, schedule: Some(schedule) }
     }
 }
 
-impl<P: Recorded> Run<P> {
+impl<P: Recorded> SimulationEngine<P> {
     fn session(&self, trace: TraceBuffer) -> Result<Session<'_, P>, String> {
         match &self.schedule {
             None => self.simulation.session(trace).map_err(|error| error.to_string()),
@@ -143,10 +144,10 @@ impl<P: Recorded> Run<P> {
     }
 }
 
-impl<P: Recorded> Engine for Run<P> {
+impl<P: Recorded> Engine for SimulationEngine<P> {
     fn replay_and_advance(
         &self,
-        path: &[Cause],
+        path: &[Transition],
         advance: &Advance,
         reached: &mut Vec<ReachedMoment>,
         deadline: &Deadline,
@@ -156,15 +157,21 @@ impl<P: Recorded> Engine for Run<P> {
         for cause in path {
             deadline.check()?;
             match cause {
-                Cause::Step => check_step(session.step())?,
-                Cause::Act(action) => session.intervene(action).map_err(|no| no.to_string())?,
+                Transition::Step => check_step(session.step())?,
+                Transition::Act(action) => {
+                    session.intervene(action).map_err(|no| no.to_string())?
+                }
             }
         }
         match advance {
             Advance::Act(action) => {
                 session.intervene(action).map_err(|no| no.to_string())?;
                 let description = action.to_string();
-                reached.push(reached_moment(&session, Cause::Act(action.clone()), description));
+                reached.push(reached_moment(
+                    &session,
+                    Transition::Act(action.clone()),
+                    description,
+                ));
             }
             Advance::Steps(most) => steps(&mut session, *most, false, reached, deadline)?,
             Advance::UntilEvent(most) => steps(&mut session, *most, true, reached, deadline)?,
@@ -194,7 +201,7 @@ fn steps<P: Recorded>(
         deadline.check()?;
         let Some(next) = session.next() else { break };
         match session.step() {
-            Ok(()) => reached.push(reached_moment(session, Cause::Step, next.description)),
+            Ok(()) => reached.push(reached_moment(session, Transition::Step, next.description)),
             Err(StepError::Ended(_)) => break,
             Err(halt) => return check_step(Err(halt)),
         }
@@ -207,14 +214,13 @@ fn steps<P: Recorded>(
 
 fn reached_moment<P: Recorded>(
     session: &Session<'_, P>,
-    cause: Cause,
+    cause: Transition,
     description: String,
 ) -> ReachedMoment {
     ReachedMoment { cause, description, time: session.now(), records: session.records() }
 }
 
-/// Converts the result of a step to an error if a step of the schedule was not possible. The end of
-/// the run is not an error.
+/// Returns an error if a step of the schedule was not possible. The end of the run is not an error.
 fn check_step(step: Result<(), StepError>) -> Result<(), String> {
     match step {
         Ok(()) | Err(StepError::Ended(_)) => Ok(()),

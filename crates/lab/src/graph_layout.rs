@@ -16,7 +16,7 @@ const ITERATIONS: u32 = 150;
 pub(crate) enum Arrangement {
     /// All vertices in a circle.
     Circle,
-    /// This vertex in the centre, and the others around it.
+    /// The given vertex is in the centre, and all other vertices are around it.
     Star(ProcessId),
     /// Each vertex below its parent.
     Tree,
@@ -91,9 +91,9 @@ fn grid(graph: &Graph) -> Option<Vec<Point>> {
     })
 }
 
-/// Returns positions whose distances approximate those in the graph. The method is stress
-/// majorization (Gansner, Koren and North, 2004). It starts with a circle and moves one vertex at a
-/// time.
+/// Returns positions of the vertices of a graph. The distances between the positions approximate
+/// the distances in the graph. The method is stress majorization (Gansner, Koren and North, 2004).
+/// It starts with a circle and moves one vertex at a time.
 fn by_distance(graph: &Graph) -> Vec<Point> {
     let size = graph.vertices();
     let distances: Vec<Vec<Option<u32>>> =

@@ -12,7 +12,7 @@ use tenure_trace::Trace;
 
 use crate::act::ActRequest;
 use crate::deadline::Deadline;
-use crate::engine::{Advance, LabRun, RunSource};
+use crate::engine::{Advance, RunSource, RunSpec};
 use crate::session::{LabSession, MAX_STEPS};
 use crate::sessions::{SessionTable, lock};
 use crate::words;
@@ -88,7 +88,7 @@ impl Lab {
     /// # Errors
     ///
     /// A description of the problem if the lab cannot show the run.
-    pub fn open(&self, run: LabRun, deadline: &Deadline) -> Result<u64, String> {
+    pub fn open(&self, run: RunSpec, deadline: &Deadline) -> Result<u64, String> {
         let session = LabSession::new(run, deadline)?;
         let mut sessions = lock(&self.sessions);
         let number = sessions.add(session);
@@ -192,14 +192,14 @@ fn change(
     deadline: &Deadline,
 ) -> Result<(), LabError> {
     match operation {
-        "step" => session.take(&advance(body)?, deadline).map_err(LabError::invalid),
+        "step" => session.advance(&advance(body)?, deadline).map_err(LabError::invalid),
         "act" => {
             let act: ActRequest = parse_body(body)?;
             session.act(&act, deadline).map_err(LabError::invalid)
         }
         "go" => {
             let GoRequest { moment } = parse_body(body)?;
-            match session.go(moment, deadline).map_err(LabError::invalid)? {
+            match session.select_moment(moment, deadline).map_err(LabError::invalid)? {
                 true => Ok(()),
                 false => Err(LabError::unknown(format!("there is no moment {moment}"))),
             }

@@ -4,8 +4,8 @@
 use std::collections::BTreeSet;
 
 use serde::Serialize;
-use tenure_core::quorum::{Kind, Quorums};
-use tenure_core::tree::{Shape, Tree};
+use tenure_core::quorum::{QuorumKind, QuorumSystem};
+use tenure_core::tree::{Tree, TreeShape};
 use tenure_core::{Card, Graph, ProcessId, Topology};
 
 use crate::graph_layout::{Arrangement, arrangement};
@@ -19,7 +19,8 @@ pub struct NodeLayout {
     /// Quorum of each process, as process numbers. Empty if the algorithm uses no quorums.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     quorums: Vec<Vec<u32>>,
-    /// Position of each process in the unit square. Empty unless the form is `Placed`.
+    /// Position of each process in the unit square, if the form is `Placed`. Empty for all other
+    /// forms.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     at: Vec<[f64; 2]>,
     /// Weight of each link, in the order of `links`. Empty if all weights are 1.
@@ -66,7 +67,7 @@ impl NodeLayout {
         size: u32,
         centre: ProcessId,
         tree: &Tree,
-        quorums: Option<&Quorums>,
+        quorums: Option<&QuorumSystem>,
     ) -> NodeLayout {
         let all = || (0..size).map(ProcessId);
         let next = |at: ProcessId| (at, ProcessId((at.0 + 1) % size.max(1)));
@@ -113,22 +114,24 @@ impl NodeLayout {
         NodeLayout { weights: laid.links.iter().filter_map(weight).collect(), ..laid }
     }
 
-    /// Arranges the processes of an algorithm with quorums: grid quorums in rows and columns, path
-    /// quorums as a tree, and others in a circle.
-    fn of_quorums(quorums: &Quorums) -> NodeLayout {
+    /// Arranges the processes of an algorithm with quorums. Grid quorums are drawn in rows and
+    /// columns, path quorums as a tree, and all other quorums in a circle.
+    fn of_quorums(quorums: &QuorumSystem) -> NodeLayout {
         let all = || (0..quorums.size()).map(ProcessId);
         let quorum_of = |at: ProcessId| quorums.quorum(at).iter().map(ProcessId::number).collect();
         let peers = |at: ProcessId| quorums.quorum(at).iter().filter(move |to| *to != at);
         let pairs = all().flat_map(|at| peers(at).map(move |to| (at.min(to), at.max(to))));
         let pairs: BTreeSet<(ProcessId, ProcessId)> = pairs.collect();
         let laid = match quorums.kind() {
-            Some(Kind::Grid) => NodeLayout::of_form(Form::Grid, links(pairs)),
-            Some(Kind::Tree) => NodeLayout::of_form(
+            Some(QuorumKind::Grid) => NodeLayout::of_form(Form::Grid, links(pairs)),
+            Some(QuorumKind::Tree) => NodeLayout::of_form(
                 Form::Tree,
-                parent_links(&Tree::of(Shape::Heap, quorums.size())),
+                parent_links(&Tree::of(TreeShape::Heap, quorums.size())),
             ),
-            Some(Kind::Majority) => NodeLayout::circle(quorums.size()),
-            Some(Kind::Pairs | Kind::Plane) | None => NodeLayout::of_form(Form::Ring, links(pairs)),
+            Some(QuorumKind::Majority) => NodeLayout::circle(quorums.size()),
+            Some(QuorumKind::Pairs | QuorumKind::Plane) | None => {
+                NodeLayout::of_form(Form::Ring, links(pairs))
+            }
         };
         NodeLayout { quorums: all().map(quorum_of).collect(), ..laid }
     }
@@ -151,7 +154,7 @@ mod tests {
     #[test]
     fn links_trees_from_parents_and_stars_from_centers() {
         let card = |topology| Card { topology, ..Card::mutex("a-lock", "a lock", "nobody") };
-        let heap = Tree::of(Shape::Heap, 4);
+        let heap = Tree::of(TreeShape::Heap, 4);
         let of = |topology| NodeLayout::of(&card(topology), 4, ProcessId(1), &heap, None).links;
         assert_eq!(of(Topology::Tree), [[1, 2], [1, 3], [2, 4]]);
         assert_eq!(of(Topology::Star), [[2, 1], [2, 3], [2, 4]]);
@@ -163,20 +166,21 @@ mod tests {
     fn lays_out_quorums_by_their_construction() {
         let card = Card::mutex("a-lock", "a lock", "nobody");
         let of = |kind, size| {
-            let (tree, quorums) = (Tree::of(Shape::Star, size), Quorums::of(kind, size).ok());
+            let (tree, quorums) =
+                (Tree::of(TreeShape::Star, size), QuorumSystem::of(kind, size).ok());
             NodeLayout::of(&card, size, ProcessId(0), &tree, quorums.as_ref())
         };
-        let grid = of(Kind::Grid, 4);
+        let grid = of(QuorumKind::Grid, 4);
         assert_eq!((grid.form, &grid.quorums[0]), (Form::Grid, &vec![1, 2, 3]));
         assert_eq!(grid.links, [[1, 2], [1, 3], [2, 4], [3, 4]], "rows and columns");
-        let tree = of(Kind::Tree, 7);
+        let tree = of(QuorumKind::Tree, 7);
         assert_eq!((tree.form, &tree.quorums[3]), (Form::Tree, &vec![1, 2, 4]), "a path");
         assert_eq!(tree.links, [[1, 2], [1, 3], [2, 4], [2, 5], [3, 6], [3, 7]]);
-        let plane = of(Kind::Plane, 7);
+        let plane = of(QuorumKind::Plane, 7);
         assert_eq!((plane.form, &plane.quorums[0]), (Form::Ring, &vec![1, 2, 3]));
         assert!(!plane.links.contains(&[1, 6]), "neither asks the other: {:?}", plane.links);
-        assert_eq!(of(Kind::Majority, 5).quorums[4], [1, 2, 5]);
-        assert_eq!(of(Kind::Pairs, 4), NodeLayout::circle(4), "there are none of four");
+        assert_eq!(of(QuorumKind::Majority, 5).quorums[4], [1, 2, 5]);
+        assert_eq!(of(QuorumKind::Pairs, 4), NodeLayout::circle(4), "there are none of four");
     }
 
     #[test]

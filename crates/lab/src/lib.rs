@@ -32,7 +32,9 @@ mod view;
 mod words;
 
 pub use deadline::Deadline;
-pub use engine::{Advance, Cause, Engine, LabRun, MomentView, ReachedMoment, Run, RunSource};
+pub use engine::{
+    Advance, Engine, MomentView, ReachedMoment, RunSource, RunSpec, SimulationEngine, Transition,
+};
 pub use handle::{Lab, LabError, LabResponse, Method};
 pub use layout::NodeLayout;
 pub use words::split as split_words;

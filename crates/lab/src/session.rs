@@ -10,7 +10,7 @@ use tenure_trace::{Header, Record, Subject, Trace};
 
 use crate::act::ActRequest;
 use crate::deadline::Deadline;
-use crate::engine::{Advance, Cause, LabRun, MomentView, ReachedMoment};
+use crate::engine::{Advance, MomentView, ReachedMoment, RunSpec, Transition};
 use crate::run_state::RunState;
 
 const MAX_MOMENTS: usize = 50_000;
@@ -25,12 +25,12 @@ const MAX_PROCESSES: u32 = 64;
 #[derive(Clone, Debug)]
 pub(crate) struct Moment {
     pub(crate) parent: Option<usize>,
-    cause: Cause,
+    cause: Transition,
     pub(crate) description: String,
     pub(crate) time: u64,
     records: u64,
-    /// True if, at this moment or before, a property was violated that the algorithm promises on
-    /// its [`Card`](tenure_core::Card) or that the user wrote.
+    /// True if a property was violated at this moment or before. A property counts if the algorithm
+    /// promises it on its [`Card`](tenure_core::Card), or if the user wrote it.
     pub(crate) violated: bool,
     /// Panic message of the handler that ended the run at this moment. `None` if no handler
     /// panicked.
@@ -39,7 +39,7 @@ pub(crate) struct Moment {
 
 /// Interactive run: a tree of [`Moment`]s, of which one is current.
 pub(crate) struct LabSession {
-    pub(crate) run: LabRun,
+    pub(crate) run: RunSpec,
     pub(crate) moments: Vec<Moment>,
     pub(crate) at: usize,
     pub(crate) shown: CurrentMoment,
@@ -64,9 +64,9 @@ impl CurrentMoment {
 }
 
 impl LabSession {
-    /// Creates a session at the beginning of a run. Then performs the actions and steps that the
-    /// run prescribes before its first view.
-    pub(crate) fn new(run: LabRun, deadline: &Deadline) -> Result<Self, String> {
+    /// Creates a session at the beginning of a run. Then performs the actions and steps of `run`
+    /// that come before the page first shows the run.
+    pub(crate) fn new(run: RunSpec, deadline: &Deadline) -> Result<Self, String> {
         if run.size > MAX_PROCESSES {
             let size = run.size;
             return Err(format!("the lab shows up to {MAX_PROCESSES} processes, not {size}"));
@@ -75,7 +75,7 @@ impl LabSession {
         let shown = CurrentMoment::of(shown.map_err(ReplayError::description)?)?;
         let beginning = Moment {
             parent: None,
-            cause: Cause::Step,
+            cause: Transition::Step,
             description: "begin".to_owned(),
             time: 0,
             records: shown.records.len() as u64,
@@ -87,13 +87,13 @@ impl LabSession {
         Ok(session)
     }
 
-    /// Performs the actions and steps that the run prescribes before its first view.
+    /// Performs the actions and steps of the run that come before the page first shows the run.
     fn apply_interventions(&mut self, deadline: &Deadline) -> Result<(), String> {
         let mut steps = 0;
         for Intervention { after_step, action } in std::mem::take(&mut self.run.interventions) {
             self.walk(after_step.saturating_sub(steps), deadline)?;
             steps = steps.max(after_step);
-            self.take(&Advance::Act(action), deadline)?;
+            self.advance(&Advance::Act(action), deadline)?;
         }
         self.walk(self.run.steps.saturating_sub(steps), deadline)
     }
@@ -102,16 +102,20 @@ impl LabSession {
         if steps > MAX_STEPS {
             return Err(format!("the lab takes up to {MAX_STEPS} steps at once, not {steps}"));
         }
-        if steps == 0 { Ok(()) } else { self.take(&Advance::Steps(steps), deadline) }
+        if steps == 0 { Ok(()) } else { self.advance(&Advance::Steps(steps), deadline) }
     }
 
     pub(crate) fn act(&mut self, act: &ActRequest, deadline: &Deadline) -> Result<(), String> {
-        self.take(&Advance::Act(act.action(&self.shown.state)?), deadline)
+        self.advance(&Advance::Act(act.action(&self.shown.state)?), deadline)
     }
 
     /// Makes `moment` the current moment. Returns false, and changes nothing, if the session has no
     /// such moment.
-    pub(crate) fn go(&mut self, moment: usize, deadline: &Deadline) -> Result<bool, String> {
+    pub(crate) fn select_moment(
+        &mut self,
+        moment: usize,
+        deadline: &Deadline,
+    ) -> Result<bool, String> {
         if moment >= self.moments.len() {
             return Ok(false);
         }
@@ -122,10 +126,10 @@ impl LabSession {
         Ok(true)
     }
 
-    /// Takes steps of the simulator from the current moment, or performs an action there. Adds each
-    /// moment that the run reaches to the session, and makes the last one current. If a handler
-    /// panics, also adds a moment for the panic, which becomes current.
-    pub(crate) fn take(&mut self, advance: &Advance, deadline: &Deadline) -> Result<(), String> {
+    /// Takes steps of the simulator from the current moment, or performs an action at the current
+    /// moment. Adds each moment that the run reaches to the session. The last of them becomes the
+    /// current moment. If a handler panics, a moment for the panic is added last.
+    pub(crate) fn advance(&mut self, advance: &Advance, deadline: &Deadline) -> Result<(), String> {
         if let Some(broken) = &self.moments[self.at].broken {
             return Err(format!("{broken}; go back to do something else"));
         }
@@ -141,7 +145,7 @@ impl LabSession {
             Err(ReplayError::Panicked(description)) => {
                 // Shows the state before the panic: the run up to the last moment that it reached.
                 let causes = reached.iter().map(|moment| moment.cause.clone());
-                let path: Vec<Cause> = path.into_iter().chain(causes).collect();
+                let path: Vec<Transition> = path.into_iter().chain(causes).collect();
                 let stay = Advance::Steps(0);
                 let before = replay_path(&self.run, &path, &stay, &mut Vec::new(), deadline);
                 (before.map_err(ReplayError::description)?, Some(description))
@@ -155,8 +159,8 @@ impl LabSession {
         self.mark_violations();
         if let Some(description) = panicked {
             let cause = match advance {
-                Advance::Act(action) => Cause::Act(action.clone()),
-                _ => Cause::Step,
+                Advance::Act(action) => Transition::Act(action.clone()),
+                _ => Transition::Step,
             };
             let Moment { time, records, .. } = self.moments[self.at];
             let description = format!("the algorithm panicked: {description}");
@@ -200,7 +204,7 @@ impl LabSession {
 
     /// Returns the transitions from the beginning to a moment. Leaves out the last transition if a
     /// handler panicked in it.
-    fn path(&self, moment: usize) -> Vec<Cause> {
+    fn path(&self, moment: usize) -> Vec<Transition> {
         let line = self.moments_to(moment).into_iter().skip(1).map(|place| &self.moments[place]);
         let whole = line.take_while(|moment| moment.broken.is_none());
         whole.map(|moment| moment.cause.clone()).collect()
@@ -212,15 +216,15 @@ impl LabSession {
         let (mut interventions, mut after_step) = (Vec::new(), 0);
         for cause in self.path(self.at) {
             match cause {
-                Cause::Step => after_step += 1,
-                Cause::Act(action) => interventions.push(Intervention { after_step, action }),
+                Transition::Step => after_step += 1,
+                Transition::Act(action) => interventions.push(Intervention { after_step, action }),
             }
         }
         (interventions, after_step)
     }
 
     /// Returns the trace records that the transition to the current moment has added.
-    pub(crate) fn happened(&self) -> &[Record] {
+    pub(crate) fn latest_records(&self) -> &[Record] {
         let Moment { parent, records, .. } = &self.moments[self.at];
         let from = parent.map_or(0, |parent| self.moments[parent].records);
         let all = &self.shown.records;
@@ -278,12 +282,12 @@ impl ReplayError {
     }
 }
 
-/// Repeats the run along the transitions in `path`, and then continues as `advance` requests.
-/// Appends the new moments to `reached`. If the algorithm panics, returns an error; `reached` then
-/// contains the moments before the panic.
+/// Repeats the run along the transitions in `path`. Then takes the steps or the action that
+/// `advance` requests. Appends the new moments to `reached`. If the algorithm panics, returns an
+/// error. `reached` then contains the moments before the panic.
 fn replay_path(
-    run: &LabRun,
-    path: &[Cause],
+    run: &RunSpec,
+    path: &[Transition],
     advance: &Advance,
     reached: &mut Vec<ReachedMoment>,
     deadline: &Deadline,

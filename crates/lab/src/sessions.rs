@@ -11,8 +11,8 @@ const MAX_SESSIONS: usize = 32;
 #[derive(Default)]
 pub(crate) struct SessionTable {
     last: u64,
-    /// Number of the session that clients see if they name none. `None` if there is no such
-    /// session.
+    /// Number of the session that a client sees if its request names no session. `None` if there is
+    /// no such session.
     pub(crate) first: Option<u64>,
     all: BTreeMap<u64, Arc<Mutex<LabSession>>>,
 }

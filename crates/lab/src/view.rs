@@ -49,7 +49,7 @@ impl LabSession {
             "time": units(state.time),
             "ended": self.ended(),
             "next": next,
-            "happened": self.happened().iter().map(|it| it.describe()).collect::<Vec<_>>(),
+            "happened": self.latest_records().iter().map(|it| it.describe()).collect::<Vec<_>>(),
             "processes": processes(state, &process_states, card.service, records),
             "messages": self.messages(),
             "verdicts": self.verdicts(),
@@ -61,7 +61,7 @@ impl LabSession {
         })
     }
 
-    /// Returns the reason why there is no next step; `None` if there is one.
+    /// Returns the reason why the run has no next step. `None` if the run has a next step.
     fn ended(&self) -> Option<String> {
         if let Some(broken) = &self.moments[self.at].broken {
             return Some(broken.clone());
@@ -156,8 +156,8 @@ impl LabSession {
         Some(format!("{command}{}", steering_options(&interventions, has_next.then_some(steps))))
     }
 
-    /// Returns the trace of the run up to the current moment. Its header contains the command that
-    /// writes the same trace, if there is one.
+    /// Returns the trace of the run up to the current moment. If a command can write the same
+    /// trace, the header of the trace contains this command.
     pub(crate) fn trace(&self) -> Result<Vec<u8>, String> {
         let CurrentMoment { header, text, .. } = &self.shown;
         let Some(replay) = self.replay() else { return Ok(text.clone()) };

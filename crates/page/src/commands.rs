@@ -25,7 +25,7 @@ struct Command {
     files: BTreeMap<String, String>,
 }
 
-pub(crate) fn perform(body: &Value) -> Response {
+pub(crate) fn run_command(body: &Value) -> Response {
     let result = Command::deserialize(body)
         .map_err(|error| format!("invalid request: {error}"))
         .and_then(Command::perform);
@@ -33,8 +33,8 @@ pub(crate) fn perform(body: &Value) -> Response {
 }
 
 impl Command {
-    /// Performs the command and returns its result, with the texts of the files that the command
-    /// wrote, by name.
+    /// Performs the command. Returns its exit status and its output, and the name and the text of
+    /// each file that it wrote.
     fn perform(self) -> Result<Value, String> {
         // Commands share the files in memory and the request to stop.
         static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());

@@ -25,7 +25,8 @@ pub struct Request {
     body: Value,
 }
 
-/// A [`Method`] in the spelling of requests, which is that of HTTP.
+/// Method of a request. The JSON of the request contains the name of the method in HTTP, such as
+/// `POST`.
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
 enum RequestMethod {
@@ -53,7 +54,7 @@ pub struct Response {
 /// Function that returns the time since any fixed moment.
 pub type Clock = fn() -> Duration;
 
-/// Interface of a web page to the simulator, the checker, the lab and the lessons.
+/// Interface of a web page to the simulator, the checker, the lab and the lessons of `tenure`.
 pub struct Page {
     lab: Lab,
     clock: Clock,
@@ -84,7 +85,7 @@ impl Page {
         let Request { method, path, body } = request;
         if path == "commands" {
             return match method {
-                RequestMethod::Post => commands::perform(body),
+                RequestMethod::Post => commands::run_command(body),
                 RequestMethod::Get => Response::error(405, "commands are sent by POST".to_owned()),
             };
         }
@@ -94,7 +95,7 @@ impl Page {
         };
         let (clock, started) = (self.clock, (self.clock)());
         let elapsed = move || clock().saturating_sub(started);
-        let deadline = Deadline::measured_by(elapsed, REQUEST_TIMEOUT);
+        let deadline = Deadline::with_clock(elapsed, REQUEST_TIMEOUT);
         match self.lab.handle(method, path, body, &deadline) {
             Ok(response) => Response::of_lab(response),
             Err(LabError { status, message }) => Response::error(status, message),

@@ -7,7 +7,7 @@ use tenure_algorithms::mutex::{
 };
 use tenure_check::{Check, Checkable};
 use tenure_core::Algorithm;
-use tenure_core::quorum::Kind;
+use tenure_core::quorum::QuorumKind;
 use tenure_prove::{Comparer, Comparison, Mismatch, Model, find_entry};
 
 /// Compares an algorithm with a model, for a group of `size` processes that request once each.
@@ -53,11 +53,11 @@ fn assert_size_agrees<P: Algorithm + Checkable>(name: &str, config: P::Config, s
 }
 
 fn maekawa(size: u32) -> maekawa::Config {
-    maekawa::Config::of(Kind::Grid, size).expect("there are grids")
+    maekawa::Config::of(QuorumKind::Grid, size).expect("there are grids")
 }
 
 fn majority(size: u32) -> majority::Config {
-    majority::Config::of(Kind::Majority, size).expect("there are majorities")
+    majority::Config::of(QuorumKind::Majority, size).expect("there are majorities")
 }
 
 #[test]

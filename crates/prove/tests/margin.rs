@@ -9,7 +9,7 @@ use tenure_algorithms::election::raft::{Config as ElectionConfig, Raft};
 use tenure_algorithms::mutex::EntryDurations;
 use tenure_core::Algorithm;
 use tenure_prove::{
-    Assignment, ElectionParameters, Evaluation, LeaseParameters, Model, Sort, Structure, Symbol,
+    Assignment, ElectionParameters, Evaluator, LeaseParameters, Model, Sort, Structure, Symbol,
     Value, apply_action, prove,
 };
 use tenure_session::SessionTimes;
@@ -51,8 +51,8 @@ fn one_nanosecond_more_than_validity_is_refuted() {
     assert_decided(&one_more(times).model(), false);
 }
 
-/// Checks that the validity of a session is as long as possible: it satisfies the inequality of the
-/// proof, but one nanosecond more does not.
+/// Checks that the validity of a session satisfies the inequality that the proof needs, and that a
+/// validity longer by one nanosecond does not satisfy it.
 #[test]
 fn validity_is_the_derived_margin() {
     for (ttl, drift_ppm) in sessions() {
@@ -124,12 +124,12 @@ impl Run {
         let run = Run { model, state };
         let axioms = run.model.axioms.iter().map(|axiom| &axiom.formula);
         for formula in axioms.chain(&run.model.initial) {
-            assert!(Evaluation::new(&run.state).holds(formula, &Assignment::new()), "{formula}");
+            assert!(Evaluator::new(&run.state).holds(formula, &Assignment::new()), "{formula}");
         }
         run
     }
 
-    /// Lets time pass until the grantor's clock reads the expiry of the lease.
+    /// Lets time pass until the lease expires on the clock of the grantor.
     fn elapse(&mut self, times: LeaseParameters) {
         let [slow, fast] = rates(times);
         let expiry = units(times.expiry);
@@ -151,7 +151,7 @@ impl Run {
             .iter()
             .map(|it| (*it, value(it.name).expect("each parameter has a value").1))
             .collect();
-        let is_possible = Evaluation::new(&self.state).holds(&action.guard, &assignment);
+        let is_possible = Evaluator::new(&self.state).holds(&action.guard, &assignment);
         assert!(is_possible, "{name} in {:?}", self.state.facts(self.model.symbols()));
         self.state = apply_action(&self.state, action, &assignment);
     }
@@ -159,7 +159,7 @@ impl Run {
     /// Returns true if at most one process claims the lock in the present state of the run.
     fn is_exclusive(&self) -> bool {
         let property = &self.model.property().formula;
-        Evaluation::new(&self.state).holds(property, &Assignment::new())
+        Evaluator::new(&self.state).holds(property, &Assignment::new())
     }
 }
 

@@ -26,8 +26,8 @@ pub trait Application<P: Protocol>: Send + 'static {
     /// passes the same events to [`on_event`](Application::on_event).
     ///
     /// If an event ends a right of this process, such as a lease, the application should give up
-    /// the right here. It must not wait for the save, because a lease expires even if the disk is
-    /// slow.
+    /// the right here. The application must not wait for the save, because a lease expires even if
+    /// the disk is slow.
     fn on_event_early(&mut self, events: &[P::Event]) {
         let _ = events;
     }
@@ -60,9 +60,9 @@ pub trait Application<P: Protocol>: Send + 'static {
         None
     }
 
-    /// Returns true if a leader that hands over leadership, as
-    /// [`on_shutdown`](Application::on_shutdown) requests, continues to lead until another process
-    /// takes over. Returns false if it gives up leadership immediately.
+    /// Returns true if a leader continues to lead during a handover, until another process takes
+    /// over. Returns false if the leader gives up leadership at the start of the handover.
+    /// [`on_shutdown`](Application::on_shutdown) requests the handover.
     fn is_leading_until_replaced(&self) -> bool {
         false
     }

@@ -21,31 +21,31 @@ use tokio::time::timeout_at;
 use tracing::warn;
 
 use crate::application::Application;
-use crate::disk::Completion;
 use crate::envelope::Envelope;
 use crate::environment::SystemEnvironment;
 use crate::executor::EffectExecutor;
 use crate::failure::{Failure, StartError};
 use crate::parts::Parts;
-use crate::peer_liveness::LivePeers;
-use crate::recorder::TraceWriter;
+use crate::peer_liveness::LiveSessions;
 use crate::step_record::StepRecord;
 use crate::store::{SaveMetrics, Store};
+use crate::store_worker::Completion;
+use crate::trace_sink::TraceWriter;
 use crate::transport::{Evicted, Inbox, Incoming, Mesh, MeshView};
 use crate::validator::{ValidationError, Validator};
 use crate::wake_timer::WakeTimer;
 
-/// When timers are due, the loop first handles pending messages and requests, and only then fires
-/// the timers that measure the silence of a peer. This is the maximum number of messages that it
-/// handles before these timers, and also the maximum number of requests.
+/// Maximum number of pending messages that the loop handles before it fires the timers that measure
+/// the silence of a peer. The same maximum applies to pending requests. The loop handles both
+/// first, because a pending message may show that the peer is alive.
 const MESSAGES_BEFORE_TIMERS: usize = 256;
 
 /// Maximum number of unsaved steps. At this number the loop starts a save even if more inputs are
 /// pending.
 const STEPS_BEFORE_SAVING: usize = 256;
 
-/// Maximum number of times that the task yields to other tasks before it saves. It yields again
-/// only if the last yield has brought new inputs.
+/// Maximum number of times that the task yields to other tasks before it saves. After each yield,
+/// the task yields once more only if new inputs have arrived.
 const YIELDS_BEFORE_SAVING: u32 = 4;
 
 /// Maximum number of steps whose effects wait for the disk. At this number the loop accepts no
@@ -72,7 +72,7 @@ pub struct RunningNode {
     /// Metrics about the saves of the node.
     pub saves: SaveMetrics,
     /// Live peers, as this process sees them.
-    pub live_peers: watch::Receiver<LivePeers>,
+    pub live_peers: watch::Receiver<LiveSessions>,
     /// Task of the node, which ends when the node stops.
     pub task: JoinHandle<Result<(), Failure>>,
 }
@@ -91,7 +91,7 @@ where
     P: Recorded,
     L: Application<P>,
 {
-    let saves = parts.store.saves();
+    let saves = parts.store.save_metrics();
     let (driver, inbox, requests, recovered) = prepare(parts)?;
     let (address, view) = (driver.executor.mesh.address(), driver.executor.mesh.view());
     let live_peers = driver.executor.peer_liveness.watch();
@@ -110,8 +110,8 @@ where
     P: Recorded,
     L: Application<P>,
 {
-    let Parts { config, transport, store, application, requests, recorder, injection, suspected } =
-        parts;
+    let Parts { config, transport, store, application, requests, .. } = parts;
+    let (trace_sink, injection, suspected) = (parts.trace_sink, parts.injection, parts.suspected);
     let size = ProcessId::at(transport.addresses.len()).0;
     let (me, session) = (transport.me, transport.session);
     let mut validator = Validator::new(size);
@@ -119,7 +119,7 @@ where
     let (mesh, inbox) = Mesh::start_with(transport, store.registry())?;
     let recovered = stable.is_some();
     let node = Node::boot(Group::new(me, size), &config, stable, SystemEnvironment::new());
-    let trace = TraceWriter::new(recorder, me, size, session);
+    let trace = TraceWriter::new(trace_sink, me, size, session);
     let executor =
         EffectExecutor::new(mesh, store, validator, application, trace, injection, suspected);
     let sessions = vec![0; size as usize];
@@ -293,7 +293,7 @@ where
         inbox: &mut Inbox,
         requests: &mut mpsc::UnboundedReceiver<L::Request>,
     ) -> Result<Wake<L::Request>, Failure> {
-        if let Some(done) = self.executor.disk.try_next_completion() {
+        if let Some(done) = self.executor.store_worker.try_next_completion() {
             return Ok(Wake::Disk(done));
         }
         let has_room =
@@ -319,12 +319,12 @@ where
         if !self.executor.commands.is_empty() || has_capacity && self.executor.timers.has_due() {
             return Ok(Wake::Timer);
         }
-        let EffectExecutor { disk, mesh, timers, trace, .. } = &mut self.executor;
+        let EffectExecutor { store_worker, mesh, timers, trace, .. } = &mut self.executor;
         trace.flush()?;
         let timer = self.wake_timer.wait_until(timers.next_deadline());
         let room = mesh.has_room();
         Ok(tokio::select! {
-            done = disk.next_completion() => Wake::Disk(done),
+            done = store_worker.next_completion() => Wake::Disk(done),
             incoming = inbox.receive(), if has_capacity => Wake::Incoming(incoming),
             request = requests.recv(), if has_capacity && room => Wake::Request(request),
             () = mesh.wait_for_room(), if !room => Wake::Timer,
@@ -353,7 +353,8 @@ where
         request.map(|request| Wake::Request(Some(request)))
     }
 
-    /// Returns false while too many steps wait for the disk.
+    /// Returns true if the loop may accept further inputs. Returns false while too many steps wait
+    /// for the disk.
     fn has_capacity(&self) -> bool {
         self.executor.pending_steps.len() < MAX_PENDING_STEPS
     }
@@ -483,7 +484,7 @@ where
 
     pub(crate) fn boot(&mut self, recovered: bool) -> Result<(), Failure> {
         let cause = if recovered { Kind::Recover } else { Kind::Boot };
-        self.executor.execute(self.node.pending(), StepRecord::with_cause(cause))
+        self.executor.execute(self.node.boot_step(), StepRecord::with_cause(cause))
     }
 
     pub(crate) fn on_command(&mut self, command: P::Command) -> Result<(), Failure> {
@@ -516,9 +517,10 @@ where
     /// too long, a rewrite of the whole state is started in addition.
     fn save(&mut self) -> Result<(), Failure> {
         if let Some(saving) = self.node.begin_save() {
-            self.executor.write_change(&saving, self.node.replacement())?;
+            self.executor.write_change(&saving, self.node.replacement_state())?;
             self.saving = Some(saving);
-            let is_rewrite_due = self.executor.disk.is_rewrite_due() || self.node.needs_rewrite();
+            let is_rewrite_due =
+                self.executor.store_worker.is_rewrite_due() || self.node.needs_rewrite();
             if let Some(whole) = is_rewrite_due.then(|| self.node.begin_rewrite()).flatten() {
                 self.executor.rewrite(whole)?;
             }
@@ -555,7 +557,7 @@ where
         while self.node.is_waiting() {
             self.save()?;
             if self.saving.is_some() {
-                let done = self.executor.disk.next_completion().await;
+                let done = self.executor.store_worker.next_completion().await;
                 self.on_disk_done(done)?;
             }
         }

@@ -8,7 +8,7 @@ use tenure_core::VectorClock;
 pub(crate) struct Envelope<M> {
     /// Sequence number of the message in the session of its sender.
     pub(crate) number: u64,
-    /// Vector clock of the sender, if it keeps one.
+    /// Vector clock of the sender. `None` if the sender keeps no vector clock.
     pub(crate) clock: Option<VectorClock>,
     pub(crate) message: M,
 }
@@ -24,7 +24,7 @@ impl<M: Serialize> Envelope<M> {
 }
 
 impl<M: for<'de> Deserialize<'de>> Envelope<M> {
-    /// Decodes an envelope. Returns `None` unless `bytes` contains exactly one envelope.
+    /// Decodes an envelope. Returns `None` if `bytes` is not the encoding of exactly one envelope.
     pub(crate) fn decode(bytes: &[u8]) -> Option<Self> {
         match postcard::take_from_bytes(bytes) {
             Ok((envelope, [])) => Some(envelope),

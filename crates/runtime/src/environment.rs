@@ -34,7 +34,8 @@ impl SystemEnvironment {
 impl Environment for SystemEnvironment {
     fn choose(&mut self, bound: u32) -> u32 {
         let forced = self.forced.pop_front().map(|value| value.min(bound - 1));
-        let drawn = || u32::try_from(draw(u64::from(bound) - 1)).expect("the value is below a u32");
+        let drawn =
+            || u32::try_from(random_up_to(u64::from(bound) - 1)).expect("the value is below a u32");
         let value = forced.unwrap_or_else(drawn);
         self.choices.push(Choice { value, bound });
         value
@@ -45,16 +46,16 @@ impl Environment for SystemEnvironment {
     }
 }
 
-/// Returns a uniformly distributed number from 0 to `most`.
+/// Returns a uniformly distributed number from 0 to `max`.
 ///
 /// # Panics
 ///
 /// If the operating system provides no entropy.
-pub(crate) fn draw(most: u64) -> u64 {
-    if most == 0 {
+pub(crate) fn random_up_to(max: u64) -> u64 {
+    if max == 0 {
         return 0;
     }
-    let Some(bound) = most.checked_add(1) else { return entropy() };
+    let Some(bound) = max.checked_add(1) else { return entropy() };
     // Values beyond the last whole multiple of the bound would favour small results.
     let unfair = u64::MAX - (u64::MAX % bound + 1) % bound;
     loop {
@@ -79,9 +80,9 @@ mod tests {
     fn draw_covers_exactly_the_range() {
         let mut counts = [0_u32; 5];
         for _ in 0..2_000 {
-            counts[usize::try_from(draw(4)).unwrap()] += 1;
+            counts[usize::try_from(random_up_to(4)).unwrap()] += 1;
         }
         assert!(counts.iter().all(|times| *times > 200), "{counts:?}");
-        assert_eq!(draw(0), 0);
+        assert_eq!(random_up_to(0), 0);
     }
 }

@@ -13,18 +13,18 @@ use tenure_trace::{EventData, Kind};
 use tracing::warn;
 
 use crate::application::Application;
-use crate::disk::{Disk, Job};
 use crate::envelope::Envelope;
-use crate::environment::{SystemEnvironment, draw};
+use crate::environment::{SystemEnvironment, random_up_to};
 use crate::failure::Failure;
 use crate::injection::{FaultInjection, SendAction};
 use crate::log_throttle::{LogThrottle, Suppressed};
 use crate::parts::Suspected;
 use crate::peer_liveness::PeerLiveness;
-use crate::recorder::TraceWriter;
 use crate::step_record::StepRecord;
 use crate::store::Store;
+use crate::store_worker::{Job, StoreWorker};
 use crate::timers::Timers;
+use crate::trace_sink::TraceWriter;
 use crate::transport::Mesh;
 use crate::validator::Validator;
 
@@ -32,10 +32,10 @@ use crate::validator::Validator;
 const LARGE_CHANGE_BYTES: usize = 32 << 10;
 
 /// Duration after which a save counts as stuck. From then on, even messages that need no save wait
-/// for it. So peers miss the heartbeats of a leader with a stuck disk, and elect another one. Unit
-/// tests use a shorter duration.
+/// until the stuck save has ended. So peers miss the heartbeats of a leader with a stuck disk, and
+/// elect another leader. Unit tests use a shorter duration.
 pub(crate) const STUCK_DISK_TIMEOUT: Duration =
-    Duration::from_secs(if cfg!(test) { 3 } else { 10 });
+    Duration::from_secs(if cfg!(test) { 2 } else { 10 });
 
 #[derive(Clone, Debug)]
 pub(crate) struct SentMessage {
@@ -48,7 +48,7 @@ pub(crate) struct SentMessage {
 
 pub(crate) struct EffectExecutor<P: Protocol, L> {
     pub(crate) mesh: Mesh,
-    pub(crate) disk: Disk,
+    pub(crate) store_worker: StoreWorker,
     pub(crate) validator: Validator,
     pub(crate) application: L,
     pub(crate) trace: TraceWriter,
@@ -89,7 +89,7 @@ where
         let peer_liveness = PeerLiveness::new(mesh.group_size());
         EffectExecutor {
             mesh,
-            disk: Disk::new(store),
+            store_worker: StoreWorker::new(store),
             validator,
             application,
             trace,
@@ -153,8 +153,9 @@ where
     /// Starts the save of the change in `saving`.
     ///
     /// If the change is large and the encoding of `whole` is less than twice as long as the change,
-    /// the function saves `whole` instead. Such a change usually contains a snapshot. It is then
-    /// written to the state file at once, and not a second time by a later rewrite.
+    /// the function saves `whole` instead of the change. A large change usually contains a
+    /// snapshot. If the change itself were saved, a later rewrite would write this snapshot a
+    /// second time.
     pub(crate) fn write_change(
         &mut self,
         saving: &PendingSave<P::Stable>,
@@ -163,20 +164,22 @@ where
         self.validator.check_state(saving.change())?;
         let change = encode(saving.change());
         if saving.is_complete_state() {
-            self.disk.submit(Job::Whole(change));
+            self.store_worker.submit(Job::Save(change));
             return Ok(());
         }
         let whole = whole.filter(|_| change.len() > LARGE_CHANGE_BYTES);
-        self.disk.submit(match whole.and_then(|whole| encode_within(whole, 2 * change.len())) {
-            Some(whole) => Job::Whole(whole),
-            None => Job::Change(change),
-        });
+        self.store_worker.submit(
+            match whole.and_then(|whole| encode_within(whole, 2 * change.len())) {
+                Some(whole) => Job::Save(whole),
+                None => Job::Append(change),
+            },
+        );
         Ok(())
     }
 
     pub(crate) fn rewrite(&mut self, whole: P::Stable) -> Result<(), Failure> {
         self.validator.check_state(&whole)?;
-        self.disk.submit(Job::Rewrite(Box::new(move || encode(&whole))));
+        self.store_worker.submit(Job::Rewrite(Box::new(move || encode(&whole))));
         Ok(())
     }
 
@@ -228,8 +231,9 @@ where
         state.map_or(Ok(()), |state| Ok(self.trace.record(state)?))
     }
 
-    /// Records that the transport suspects or trusts `peer`. The process's own failure detector is
-    /// assumed to adopt this verdict, so the change is recorded once.
+    /// Records that the transport suspects or trusts `peer`. If the process has its own failure
+    /// detector, this detector is assumed to adopt the verdict. The trace therefore contains the
+    /// change of the verdict only once.
     pub(crate) fn set_suspected(&mut self, peer: ProcessId, verdict: Verdict) {
         match verdict {
             Verdict::Suspect => self.suspicions.insert(peer),
@@ -264,7 +268,9 @@ where
 
     fn change_timer(&mut self, change: TimerChange<P::Timer>) {
         match change {
-            TimerChange::Set(timer, after) => self.timers.set(timer, after, Instant::now(), draw),
+            TimerChange::Set(timer, after) => {
+                self.timers.set(timer, after, Instant::now(), random_up_to)
+            }
             TimerChange::Cancel(timer) => self.timers.cancel(&timer),
         }
     }

@@ -20,7 +20,8 @@ const MAX_STEPS: usize = 4096;
 /// saves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ValidationMode {
-    /// Enabled, as in a node: invalid messages are dropped, and an invalid state stops the process.
+    /// Validation is enabled, as in a node: invalid messages are dropped, and an invalid state
+    /// stops the process.
     On,
     /// Validation is disabled. A control experiment uses this mode to show that validation prevents
     /// panics.
@@ -32,8 +33,8 @@ pub fn files(bytes: &[u8]) {
     crate::store::fuzz_files(bytes);
 }
 
-/// Runs a process of a lock algorithm on `bytes`. Its user enters and exits repeatedly. See
-/// [`process`].
+/// Runs a process of a lock algorithm on `bytes`. The user of the process enters and exits
+/// repeatedly. See [`process`].
 pub fn lock<P: Mutex>(group: Group, config: &P::Config, validation: ValidationMode, bytes: &[u8]) {
     let command = |event: Option<&mutex::Event>| match event {
         None | Some(mutex::Event::Exited) => Some(mutex::Command::Enter),
@@ -42,8 +43,8 @@ pub fn lock<P: Mutex>(group: Group, config: &P::Config, validation: ValidationMo
     process::<P>(group, config, command, validation, bytes);
 }
 
-/// Runs a process of an election algorithm on `bytes`. Its user requests one election after each
-/// boot. See [`process`].
+/// Runs a process of an election algorithm on `bytes`. The user of the process requests one
+/// election after each boot. See [`process`].
 pub fn election<P: Election>(
     group: Group,
     config: &P::Config,
@@ -55,8 +56,8 @@ pub fn election<P: Election>(
     process::<P>(group, config, command, validation, bytes);
 }
 
-/// Runs a process of an agreement algorithm on `bytes`. After each boot its user issues the first
-/// command of a workload. See [`process`].
+/// Runs a process of an agreement algorithm on `bytes`. After each boot, the user of the process
+/// issues the first command of a workload. See [`process`].
 pub fn agreement<P: Agreement + Algorithm>(
     group: Group,
     config: &P::Config,
@@ -127,7 +128,7 @@ impl<P: Protocol> Runner<'_, P> {
     /// Runs a process until it crashes. Returns `None` if no further boot should follow: the bytes
     /// or the steps are used up, or a real node would stop here.
     fn run(&mut self, mut node: Node<P, ConstantEnvironment>) -> Option<()> {
-        self.release(node.pending())?;
+        self.release(node.boot_step())?;
         for _ in 0..MAX_STEPS {
             let input = match self.commands.pop_front() {
                 Some(command) => Input::Command(command),

@@ -44,11 +44,11 @@ impl Histogram {
     }
 
     /// Records a duration. A duration that equals a bound belongs to the bucket of that bound.
-    pub fn record(&self, took: Duration) {
-        let seconds = took.as_secs_f64();
+    pub fn record(&self, duration: Duration) {
+        let seconds = duration.as_secs_f64();
         let bucket = self.bounds.partition_point(|bound| *bound < seconds);
         self.counts[bucket].fetch_add(1, Ordering::Relaxed);
-        let nanoseconds = u64::try_from(took.as_nanos()).unwrap_or(u64::MAX);
+        let nanoseconds = u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX);
         self.nanoseconds.fetch_add(nanoseconds, Ordering::Relaxed);
     }
 

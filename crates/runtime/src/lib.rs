@@ -8,7 +8,6 @@
 #![doc = include_str!("../README.md")]
 
 mod application;
-mod disk;
 mod driver;
 mod envelope;
 mod environment;
@@ -27,13 +26,14 @@ mod parts;
 mod peer_liveness;
 pub mod ports;
 mod priority;
-mod recorder;
 mod scripted;
 mod step_record;
 pub mod store;
+mod store_worker;
 #[cfg(test)]
 mod tests;
 mod timers;
+mod trace_sink;
 pub mod transport;
 mod validator;
 mod wake_timer;
@@ -45,13 +45,13 @@ pub use exposition::{Exposition, Family};
 pub use failure::{Failure, StartError};
 pub use histogram::{Histogram, HistogramCounts};
 pub use injection::FaultInjection;
-pub use lock::{Guard, Leadership, Lock, LockRequest, Lost, Stopped};
+pub use lock::{Guard, Leadership, Lock, LockRequest, LossReason, Stopped};
 pub use lock_application::{LockApplication, LockCommand, LockEvent, LockRequestReceiver};
 pub use names::{ProcessName, ProcessNames};
 pub use parts::{Parts, Suspected};
-pub use peer_liveness::LivePeers;
+pub use peer_liveness::LiveSessions;
 pub use priority::lower_priority;
-pub use recorder::Recorder;
 pub use scripted::{ClusterError, follow};
 pub use store::Store;
+pub use trace_sink::TraceSink;
 pub use validator::{ValidationError, Validator};

@@ -36,7 +36,7 @@ pub struct Guard {
     pub(crate) entry: u64,
     /// Receives the reason for which the lock is lost. The channel is closed without a reason if
     /// the node stops.
-    pub(crate) loss: watch::Receiver<Option<Lost>>,
+    pub(crate) loss: watch::Receiver<Option<LossReason>>,
     pub(crate) requests: mpsc::UnboundedSender<LockRequest>,
 }
 
@@ -50,12 +50,13 @@ pub struct Leadership {
 
 /// Reason why a lock was lost before its guard was dropped. Another process may hold the lock now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-pub enum Lost {
+pub enum LossReason {
     /// The lease expired because it was not renewed in time. This node was paused, or it was cut
     /// off from the leader or its quorum.
     #[error("the lease expired because it was not renewed in time")]
     LeaseExpired,
-    /// The lease expired because its leader was deposed and no new leader confirmed it in time.
+    /// The lease expired. The leader that granted the lease was deposed, and no new leader
+    /// confirmed the lease in time.
     #[error("the lease expired because its leader was deposed and no new leader confirmed it")]
     Deposed,
     /// Peers reject this node permanently, usually because a newer boot of its process has replaced
@@ -85,7 +86,8 @@ pub(crate) enum LockRequestKind {
         /// lock.
         is_try: bool,
     },
-    /// Releases the lock if this entry still holds it.
+    /// Ends the entry with the number `entry`, and releases the lock. Has no effect if this entry
+    /// has already ended.
     Exit {
         name: Option<LockName>,
         entry: u64,
@@ -126,8 +128,8 @@ impl Lock {
     /// tolerate.
     ///
     /// Dropping the future gives up the place in the queue. Algorithms cannot withdraw a request
-    /// that was sent, so this process may still be granted the lock. Then its next waiter receives
-    /// the lock. Without a waiter, the process releases the lock immediately.
+    /// that was sent, so this process may be granted the lock afterwards. Then the next waiter of
+    /// this process receives the lock. If no task waits, the process releases the lock immediately.
     ///
     /// # Errors
     ///
@@ -138,7 +140,8 @@ impl Lock {
     }
 
     /// Acquires the lock without waiting for another user. Returns `None` if another task or
-    /// process holds or awaits it, or if the processes that grant it cannot be reached.
+    /// process holds the lock or waits for it, or if the processes that grant the lock cannot be
+    /// reached.
     ///
     /// If a task of this process holds the lock, the method returns `None` without sending a
     /// message. Otherwise the attempt ends after the time limit, by default 80 ms; see
@@ -195,10 +198,10 @@ impl Guard {
     /// failed, or its peers evicted it. The holder must then stop using the resource.
     ///
     /// Dropping the future loses nothing, and the method can be called again.
-    pub async fn lost(&self) -> Lost {
+    pub async fn lost(&self) -> LossReason {
         let mut loss = self.loss.clone();
         let reason = loss.wait_for(Option::is_some).await;
-        reason.ok().and_then(|reason| *reason).unwrap_or(Lost::NodeStopped)
+        reason.ok().and_then(|reason| *reason).unwrap_or(LossReason::NodeStopped)
     }
 
     /// Returns true if the lock is lost. [`Guard::lost`] then returns immediately.

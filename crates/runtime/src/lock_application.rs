@@ -9,7 +9,7 @@ use tokio::sync::{mpsc, watch};
 
 use crate::application::Application;
 use crate::failure::Failure;
-use crate::lock::{Guard, Leadership, Lock, LockRequest, LockRequestKind, Lost, Waiter};
+use crate::lock::{Guard, Leadership, Lock, LockRequest, LockRequestKind, LossReason, Waiter};
 
 /// Command type of a lock protocol. The protocol has one lock or many named locks, and may also
 /// have an election.
@@ -58,7 +58,7 @@ enum Phase {
     Held {
         /// Term at the time of the entry. `None` if there was no leader.
         granted_under: Option<Term>,
-        loss: watch::Sender<Option<Lost>>,
+        loss: watch::Sender<Option<LossReason>>,
         is_releasing: bool,
     },
 }
@@ -136,8 +136,8 @@ impl WaitQueue {
         Some(mutex::Command::Enter)
     }
 
-    /// Returns the command that releases the lock after `entry`, unless that entry has already
-    /// ended.
+    /// Returns the command that releases the lock after the entry with the number `entry`. Returns
+    /// `None` if this entry has already ended.
     fn request_exit(&mut self, entry: u64) -> Option<mutex::Command> {
         match &mut self.phase {
             Phase::Held { is_releasing, .. } if entry == self.entries => {
@@ -152,7 +152,11 @@ impl WaitQueue {
     /// already requested.
     fn notify_lost(&mut self, leader: Option<Term>) {
         if let Phase::Held { granted_under, loss, is_releasing: false } = &self.phase {
-            let reason = if *granted_under == leader { Lost::LeaseExpired } else { Lost::Deposed };
+            let reason = if *granted_under == leader {
+                LossReason::LeaseExpired
+            } else {
+                LossReason::Deposed
+            };
             loss.send_if_modified(|lost| lost.is_none() && lost.replace(reason).is_none());
         }
     }
@@ -246,8 +250,8 @@ where
 
     fn on_failure(&mut self, failure: &Failure) {
         let reason = match failure {
-            Failure::Evicted(evicted) => Lost::Superseded(*evicted),
-            _ => Lost::NodeStopped,
+            Failure::Evicted(evicted) => LossReason::Superseded(*evicted),
+            _ => LossReason::NodeStopped,
         };
         for queue in self.queues.values() {
             if let Phase::Held { loss, .. } = &queue.phase {

@@ -5,8 +5,8 @@ use tokio::sync::mpsc;
 
 use crate::application::Application;
 use crate::injection::FaultInjection;
-use crate::recorder::Recorder;
 use crate::store::Store;
+use crate::trace_sink::TraceSink;
 use crate::transport::Settings;
 
 /// All components from which [`start`](crate::start) builds a node.
@@ -22,8 +22,8 @@ pub struct Parts<P: Protocol, L: Application<P>> {
     pub application: L,
     /// Requests of the users. The node shuts down when all senders are dropped.
     pub requests: mpsc::UnboundedReceiver<L::Request>,
-    /// Recorder of the trace.
-    pub recorder: Recorder,
+    /// Destination of the trace.
+    pub trace_sink: TraceSink,
     /// Faults to inject between the node and its transport.
     pub injection: FaultInjection,
     /// Function that returns the peers that a process suspects, if the process has its own failure
@@ -43,8 +43,8 @@ impl<P: Protocol, L: Application<P>> Parts<P, L> {
         application: L,
         requests: mpsc::UnboundedReceiver<L::Request>,
     ) -> Self {
-        let (recorder, injection) = (Recorder::none(), FaultInjection::none());
+        let (trace_sink, injection) = (TraceSink::none(), FaultInjection::none());
         let suspected = None;
-        Parts { config, transport, store, application, requests, recorder, injection, suspected }
+        Parts { config, transport, store, application, requests, trace_sink, injection, suspected }
     }
 }

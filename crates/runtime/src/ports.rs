@@ -52,7 +52,7 @@ impl Ports {
 /// # Panics
 ///
 /// If the operating system provides no port.
-pub fn reserved() -> SocketAddr {
+pub fn reserve_address() -> SocketAddr {
     static HELD: Mutex<Vec<Ports>> = Mutex::new(Vec::new());
     let ports = Ports::reserve(1).expect("a port");
     let address = ports.addresses[0];
@@ -93,7 +93,7 @@ mod tests {
 
     #[test]
     fn reserved_port_is_given_only_on_request() {
-        let reserved: Vec<SocketAddr> = (0..50).map(|_| reserved()).collect();
+        let reserved: Vec<SocketAddr> = (0..50).map(|_| reserve_address()).collect();
         for _ in 0..20_000 {
             let other = TcpListener::bind("127.0.0.1:0").unwrap();
             assert!(!reserved.contains(&other.local_addr().unwrap()));

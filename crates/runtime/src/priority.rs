@@ -8,8 +8,8 @@ const NICE_INCREMENT: i32 = 10;
 /// Lowers the priority of the calling thread permanently. Call it in threads that compute for a
 /// long time in the background.
 ///
-/// Does nothing if the operating system refuses the change. Also does nothing on systems other than
-/// Linux, because only Linux has a priority for each thread.
+/// Does nothing if the operating system refuses the change, or if the operating system is not
+/// Linux. Only Linux has a priority for each thread.
 pub fn lower_priority() {
     #[cfg(target_os = "linux")]
     let _ = rustix::process::nice(NICE_INCREMENT);

@@ -29,11 +29,11 @@ struct Armed<T> {
 }
 
 /// The first deferral of a timer lasts at least the length of the timer divided by this number.
-/// During the deferral, links can read the data that has arrived. It lasts 8 ms for the default
-/// election timeout of 250 ms.
+/// During the deferral, links can read the data that has arrived. The default election timeout of
+/// 250 ms is deferred by at least 8 ms.
 const READ_TIME_DIVISOR: u32 = 32;
 
-/// After its first deferral, a timer is deferred again only if it is late by at least its length
+/// A timer that was deferred once is deferred again only if it fires late by at least its length
 /// divided by this number.
 const LATENESS_DIVISOR: u32 = 16;
 
@@ -45,8 +45,8 @@ impl<T: Clone + Ord> Timers<T> {
         Timers { armed: Vec::new(), set_count: 0, unsaved_changes: Vec::new() }
     }
 
-    /// Records that a step which is not saved yet sets or cancels `timer`. Cancels the current
-    /// deadline of the timer.
+    /// Records that an unsaved step sets or cancels `timer`. The change takes effect only after the
+    /// save. Cancels the current deadline of the timer.
     pub(crate) fn hold_change(&mut self, timer: &T) {
         self.cancel(timer);
         match self.unsaved_changes.iter_mut().find(|(kept, _)| kept == timer) {
@@ -55,8 +55,8 @@ impl<T: Clone + Ord> Timers<T> {
         }
     }
 
-    /// Records that a step which sets or cancels `timer` is saved. Returns true if this change may
-    /// take effect now. Returns false if a later step changes the timer again and is not saved yet.
+    /// Records the save of a step that sets or cancels `timer`. Returns true if this change may
+    /// take effect now. Returns false if a later, unsaved step changes the same timer.
     pub(crate) fn release_change(&mut self, timer: &T) -> bool {
         let Some(index) = self.unsaved_changes.iter().position(|(kept, _)| kept == timer) else {
             return true;

@@ -43,7 +43,7 @@ pub struct Backup {
 
 /// Statistics of a backup, for the user.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Summary {
+pub struct BackupSummary {
     /// First four bytes of the hash of the file, in hexadecimal.
     pub hash: String,
     /// Revision of the store.
@@ -168,9 +168,9 @@ impl Backup {
     }
 
     /// Returns a summary of the contents of this backup.
-    pub fn summary(&self) -> Summary {
+    pub fn summary(&self) -> BackupSummary {
         let Backup { store, bytes, hash } = self;
-        Summary {
+        BackupSummary {
             hash: hash[..4].iter().map(|byte| format!("{byte:02x}")).collect(),
             revision: store.revision(),
             keys: store.len() as u64,
@@ -191,8 +191,8 @@ impl Backup {
     ///
     /// [`BackupError`]. Existing contents of the directory stay as they are.
     pub fn restore(self, config: &Config, bump: u64) -> Result<u64, BackupError> {
-        let plan = config.plan()?;
-        let path = plan.directory.clone();
+        let validated = config.validate()?;
+        let path = validated.directory.clone();
         if fs::read_dir(&path).is_ok_and(|mut files| files.next().is_some()) {
             return Err(BackupError::NotEmpty { path });
         }
@@ -200,7 +200,7 @@ impl Backup {
         if revision.checked_add(bump).is_none_or(|raised| raised > MAX_REVISION) {
             return Err(BackupError::RevisionTooHigh { revision, bump });
         }
-        let owner = store_owner(config, &plan);
+        let owner = store_owner(config, &validated);
         let store = self.store.into_new_cluster(bump);
         let revision = store.revision();
         let state = snapshot::encode(&ClientUrls::new(), &store.snapshot());
@@ -232,7 +232,7 @@ pub(crate) fn restore_into(path: &Path, owner: &Owner, state: Vec<u8>) -> Result
 }
 
 fn write_data(path: &Path, owner: &Owner, state: Vec<u8>) -> Result<(), BackupError> {
-    let members = Members::of(ProcessSet::first(owner.group_size));
+    let members = Members::of(ProcessSet::first_n(owner.group_size));
     let last = EntryId { index: 1, term: 1 };
     let stable = Stable::from_snapshot(Snapshot { last, members, state: Payload::new(state) });
     let stable = postcard::to_stdvec(&stable).expect("a state has an encoding");

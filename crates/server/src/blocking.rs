@@ -46,16 +46,16 @@ impl ConcurrencyLimit {
     }
 }
 
-/// Runs a scan of `keys` keys. Up to [`MAX_INLINE_KEYS`] are scanned in the calling task, and more
-/// of them in a blocking thread.
+/// Runs a scan of `keys` keys. If `keys` is at most [`MAX_INLINE_KEYS`], the scan runs in the
+/// calling task. Otherwise the scan runs in a blocking thread.
 pub(crate) async fn run_scan<T: Send + 'static>(
     keys: usize,
     scan: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T, RpcError> {
-    if keys <= MAX_INLINE_KEYS { Ok(scan()) } else { blocking(scan).await }
+    if keys <= MAX_INLINE_KEYS { Ok(scan()) } else { run_blocking(scan).await }
 }
 
-pub(crate) async fn blocking<T: Send + 'static>(
+pub(crate) async fn run_blocking<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T, RpcError> {
     spawn_blocking(work).await.map_err(|_| RpcError::STOPPED)

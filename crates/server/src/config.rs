@@ -1,4 +1,4 @@
-//! Configuration of a member, and the validated plan that results from it.
+//! Configuration of a member, and the validated configuration that results from it.
 
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::PathBuf;
@@ -8,7 +8,7 @@ use sha2::{Digest, Sha256};
 use thiserror::Error;
 
 pub use bounds::Bounds;
-use url::urls;
+use url::parse_urls;
 pub use url::{Url, UrlError};
 
 pub(crate) mod bounds;
@@ -38,11 +38,11 @@ pub struct Config {
     pub listen_metrics_urls: Option<String>,
     /// All members as `NAME=URL`, separated by commas. The list must be the same on all members.
     pub initial_cluster: Option<String>,
-    /// Lowest level of log events: `debug`, `info`, `warn` or `error`. The server ignores it: the
-    /// program that writes the log reads it.
+    /// Lowest level of log events: `debug`, `info`, `warn` or `error`. The server does not use this
+    /// option. It is meant for the program that embeds the server and writes the events.
     pub log_level: Option<String>,
-    /// Format of the log: `text` or `json`. The server ignores it: the program that writes the log
-    /// reads it.
+    /// Format of log events: `text` or `json`. The server does not use this option. It is meant for
+    /// the program that embeds the server and writes the events.
     pub log_format: Option<String>,
     /// Addresses at which this member dials other members, instead of their peer URLs:
     /// `NAME=HOST:PORT`, separated by commas. Tests put proxies there. Configuration files cannot
@@ -91,8 +91,8 @@ pub struct Config {
     pub max_request_bytes: u64,
     /// Upper bound on the operations of a transaction.
     pub max_txn_ops: usize,
-    /// Time without events after which a watcher receives a progress notification, if it has asked
-    /// for them. The format is that of durations in Go: `10m`.
+    /// Time without events after which a watcher receives a progress notification, if it has
+    /// requested such notifications. The format is that of durations in Go: `10m`.
     #[serde(alias = "experimental-watch-progress-notify-interval")]
     pub watch_progress_notify_interval: String,
     /// True if the server may listen beyond this machine without authentication.
@@ -245,7 +245,7 @@ pub enum ConfigError {
 /// Validated configuration. All members of the cluster have equal `cluster_id` and `members`,
 /// except that the addresses in `members` may differ. All other fields concern this member only.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Plan {
+pub struct ValidatedConfig {
     /// All possible members, ordered by name. The index of a member is the number of its process.
     pub members: Vec<ConfiguredMember>,
     /// Index of this member in `members`.
@@ -302,7 +302,8 @@ pub struct ConfiguredMember {
     /// Peer URL of the member. Empty if the cluster has a single member and the configuration
     /// contains no peer URL.
     pub peer_url: String,
-    /// Address of this member as `host:port`, for connections from the member that has the plan.
+    /// Address as `host:port` at which the member with this configuration connects to the described
+    /// member.
     pub address: String,
 }
 
@@ -323,12 +324,12 @@ impl Config {
         })
     }
 
-    /// Validates the configuration, and returns the resulting plan.
+    /// Validates the configuration, and returns the result.
     ///
     /// # Errors
     ///
     /// [`ConfigError`] with the invalid option and the remedy.
-    pub fn plan(&self) -> Result<Plan, ConfigError> {
+    pub fn validate(&self) -> Result<ValidatedConfig, ConfigError> {
         self.check()?;
         let clients = self.urls("--listen-client-urls", &self.listen_client_urls)?;
         let advertised = match &self.advertise_client_urls {
@@ -358,7 +359,7 @@ impl Config {
         let is_single_member = members.len() == 1;
         let has_keys = self.has_peer_keys()?;
         let directory = self.data_dir.clone();
-        Ok(Plan {
+        Ok(ValidatedConfig {
             client_listeners: self.listen_addresses("--listen-client-urls", &clients, false)?,
             // Metrics reveal no keys or values, and nothing can be changed there.
             metrics_listeners: self.listen_addresses("--listen-metrics-urls", &metrics, true)?,
@@ -399,7 +400,7 @@ impl Config {
     }
 
     fn urls(&self, option: &'static str, text: &str) -> Result<Vec<Url>, ConfigError> {
-        urls(text).map_err(|why| ConfigError::Url { option, why })
+        parse_urls(text).map_err(|why| ConfigError::Url { option, why })
     }
 
     /// Parses peer URLs. Rejects `https` without peer keys: members authenticate each other by
@@ -448,8 +449,8 @@ impl Config {
         }
     }
 
-    /// Resolves the addresses of listeners. Rejects an address that other machines could reach
-    /// without TLS, unless `is_safe` is true or the option `insecure` is set.
+    /// Resolves the addresses of listeners. Rejects an address that other machines can reach
+    /// without TLS. If `is_safe` is true or the option `insecure` is set, accepts every address.
     fn listen_addresses(
         &self,
         option: &'static str,

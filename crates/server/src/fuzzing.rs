@@ -6,7 +6,7 @@ use tenure_algorithms::agreement::relayed_log::Message as PeerMessage;
 use tenure_etcd::{etcdserverpb as rpc, tenure, v3electionpb, v3lockpb};
 
 use crate::auth::secrets;
-use crate::log::request::{LeaderRequest, LeaderResponse, LogEntry, Released};
+use crate::log::request::{LeaderRequest, LeaderResponse, LogEntry, ReleasedLock};
 use crate::log::snapshot;
 use crate::net::gateway;
 
@@ -21,8 +21,8 @@ macro_rules! all {
     ($bytes:ident: $($kind:ty),+ $(,)?) => { $(round_trip::<$kind>($bytes);)+ };
 }
 
-/// Decodes the bytes as each kind of request and response of clients.
-pub fn messages(bytes: &[u8]) {
+/// Decodes the bytes once as each message type that clients send or receive.
+pub fn client_messages(bytes: &[u8]) {
     all!(bytes:
         rpc::RangeRequest, rpc::PutRequest, rpc::DeleteRangeRequest, rpc::TxnRequest,
         rpc::CompactionRequest, rpc::WatchRequest, rpc::LeaseGrantRequest, rpc::LeaseRevokeRequest,
@@ -36,15 +36,16 @@ pub fn messages(bytes: &[u8]) {
     );
 }
 
-/// Decodes a JSON request whose path the first byte selects.
-pub fn json(bytes: &[u8]) {
+/// Decodes a JSON request. The first byte of the input selects the HTTP path of the request, and
+/// the other bytes are its body.
+pub fn json_request(bytes: &[u8]) {
     let Some((&index, text)) = bytes.split_first() else { return };
-    let (one, two) = (gateway::round_trip(index, text), gateway::round_trip(index, text));
+    let (one, two) = (gateway::reencode_json(index, text), gateway::reencode_json(index, text));
     assert_eq!(one, two, "the result depends on the input only");
 }
 
 /// Decodes the bytes as each kind of message between members, and as the contents of a log entry.
-pub fn members(bytes: &[u8]) {
+pub fn peer_messages(bytes: &[u8]) {
     fn round_trip<T>(bytes: &[u8])
     where
         T: serde::de::DeserializeOwned + serde::Serialize + PartialEq + std::fmt::Debug,
@@ -62,7 +63,7 @@ pub fn members(bytes: &[u8]) {
     round_trip::<LeaderRequest>(bytes);
     round_trip::<LeaderResponse>(bytes);
     round_trip::<LogEntry>(bytes);
-    round_trip::<Released>(bytes);
+    round_trip::<ReleasedLock>(bytes);
 }
 
 /// Decodes the bytes as a snapshot, which a member reads from another member or from the disk.

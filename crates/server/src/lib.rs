@@ -28,10 +28,10 @@ mod spans;
 #[cfg(test)]
 mod test_member;
 
-pub use backup::{Backup, BackupError, Summary};
+pub use backup::{Backup, BackupError, BackupSummary};
 pub use config::{
-    Bounds, Certificates, ClusterState, Config, ConfigError, ConfiguredMember, ListenAddress, Plan,
-    Url, UrlError,
+    Bounds, Certificates, ClusterState, Config, ConfigError, ConfiguredMember, ListenAddress, Url,
+    UrlError, ValidatedConfig,
 };
 pub use member::ServeError;
 pub use member::eviction::Eviction;

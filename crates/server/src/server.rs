@@ -13,7 +13,7 @@ use tokio::task::{JoinError, JoinHandle, JoinSet, spawn_blocking};
 use crate::config::{Config, ConfiguredMember, ListenAddress};
 use crate::log::state;
 use crate::member::{Member, ServeError};
-use crate::net::listener::{self, CLOSE_TIMEOUT, Scope};
+use crate::net::listener::{self, CLOSE_TIMEOUT, ListenerScope};
 use crate::net::peers::PeerKeys;
 use crate::net::tls::Tls;
 
@@ -75,18 +75,18 @@ impl Server {
     ///
     /// # Errors
     ///
-    /// [`ServeError`]. Nothing is left running.
+    /// [`ServeError`]. After an error, no task and no listener is left running.
     pub async fn start(config: &Config) -> Result<Server, ServeError> {
-        let mut plan = config.plan()?;
-        let tls = plan.certificates.as_ref().map(Tls::read).transpose()?.map(Arc::new);
-        let listeners = bind_all(&plan.client_listeners, tls.as_ref()).await?;
-        let metrics = bind_all(&plan.metrics_listeners, tls.as_ref()).await?;
+        let mut validated = config.validate()?;
+        let tls = validated.certificates.as_ref().map(Tls::read).transpose()?.map(Arc::new);
+        let listeners = bind_all(&validated.client_listeners, tls.as_ref()).await?;
+        let metrics = bind_all(&validated.metrics_listeners, tls.as_ref()).await?;
         let addresses = listeners.iter().filter_map(|(it, _)| it.local_addr().ok());
         let addresses: Vec<SocketAddr> = addresses.collect();
         if config.advertise_client_urls.is_none() {
-            plan.client_urls = with_chosen_ports(&plan.client_urls, &addresses);
+            validated.client_urls = with_chosen_ports(&validated.client_urls, &addresses);
         }
-        let (member, log) = Member::start(config, plan)?;
+        let (member, log) = Member::start(config, validated)?;
         Ok(Server { member, log, listeners, metrics, addresses })
     }
 
@@ -119,7 +119,7 @@ impl Server {
         if *leader_status.borrow() != state::LeaderStatus::default() {
             leader_status.mark_changed();
         }
-        let members = self.member.plan.members.iter();
+        let members = self.member.config.members.iter();
         LeaderWatch { leader_status, names: members.map(|it| it.name.clone()).collect() }
     }
 
@@ -132,8 +132,8 @@ impl Server {
     /// participate any more.
     pub async fn run(self, stop: impl Future<Output = ()>) -> Result<(), ServeError> {
         let Server { member, mut log, listeners, metrics, .. } = self;
-        let listeners = listeners.into_iter().map(|it| (it, Scope::All));
-        let metrics = metrics.into_iter().map(|it| (it, Scope::Metrics));
+        let listeners = listeners.into_iter().map(|it| (it, ListenerScope::All));
+        let metrics = metrics.into_iter().map(|it| (it, ListenerScope::Metrics));
         let serving = serve_all(listeners.chain(metrics).collect(), &member);
         let ended = tokio::select! {
             ended = &mut log => Some(ended),
@@ -144,7 +144,7 @@ impl Server {
                 // Each call ends with a response before the process exits.
                 member.shared.stop_serving();
                 drop(serving);
-                member.connections.close_all();
+                member.connections.request_close();
                 member.connections.wait_closed(CLOSE_TIMEOUT).await;
                 ended
             }
@@ -153,7 +153,7 @@ impl Server {
                 // New clients use other members. Meanwhile this member completes its calls, and
                 // forwards requests to the new leader.
                 drop(serving);
-                member.connections.close_all();
+                member.connections.request_close();
                 log.await
             }
         };
@@ -164,7 +164,7 @@ impl Server {
             }
             return Err(why.clone().into());
         }
-        task_result(ended).map_err(|failure| named(failure, &member.plan.members))
+        task_result(ended).map_err(|failure| named(failure, &member.config.members))
     }
 }
 
@@ -194,7 +194,10 @@ fn task_result<E>(ended: Result<Result<(), E>, JoinError>) -> Result<(), E> {
 ///
 /// This is a separate function to compile it in this crate: the code of an `async fn` is compiled
 /// in the crate that polls it.
-fn serve_all(listeners: Vec<(BoundListener, Scope)>, member: &Arc<Member>) -> JoinSet<Infallible> {
+fn serve_all(
+    listeners: Vec<(BoundListener, ListenerScope)>,
+    member: &Arc<Member>,
+) -> JoinSet<Infallible> {
     let mut serving = JoinSet::new();
     for ((listener, tls), scope) in listeners {
         serving.spawn(listener::serve(listener, tls, member.clone(), scope));

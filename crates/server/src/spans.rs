@@ -1,7 +1,8 @@
 //! Spans of a request: `receive` contains `propose`, which contains `commit` and `apply`.
 //!
 //! A span that no subscriber observes costs one comparison. Only the member that received the
-//! request has spans of it. If this member forwards a command to the leader, the leader has none.
+//! request creates spans for it. If this member forwards a command to the leader, the leader
+//! creates no spans for this command.
 
 use tracing::{Span, debug_span};
 

@@ -36,8 +36,8 @@ impl TestMember {
         let folder = tempfile::tempdir().expect("a temporary directory");
         let data_dir: Option<PathBuf> = Some(folder.path().join("data"));
         let config = Config { data_dir, ..Config::default() };
-        let plan = config.plan().expect("a valid configuration");
-        let (member, log) = Member::start(&config, plan).expect("a member");
+        let validated = config.validate().expect("a valid configuration");
+        let (member, log) = Member::start(&config, validated).expect("a member");
         TestMember { member, _log: log, _folder: folder }
     }
 

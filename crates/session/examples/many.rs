@@ -6,25 +6,25 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use allocation_counter::measure;
-use tenure_session::{LeaseParts, LeaseProposal, Lessor, Renewal, Timers};
+use tenure_session::{CheckpointInterval, LeaseProposal, Lessor, Renewal, Timers};
 
 const LEASES: u64 = 100_000;
 
 /// TTL of each lease, in seconds.
 const TTL: u64 = 10;
 
-/// Returns the name of the lease with the number `place`. The names are spread over all 64-bit
-/// numbers, like the random names that clients choose.
+/// Returns the ID of the lease with the number `place`. The IDs are spread over all 64-bit numbers,
+/// like the random IDs that clients choose.
 fn name(place: u64) -> u64 {
     (place + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15)
 }
 
 fn main() {
-    let mut lessor = Lessor::new(LeaseParts { count: 1, min_length: 1 });
+    let mut lessor = Lessor::new(CheckpointInterval { count: 1, min_length: 1 });
     let mut timers = Timers::default();
     let grants = measure(|| {
         for place in 0..LEASES {
-            let part = lessor.set_remaining(name(place), TTL, TTL).expect("the lease begins");
+            let part = lessor.start_countdown(name(place), TTL, TTL).expect("the lease begins");
             timers.arm(name(place), (place + part * LEASES) as u32);
         }
     });

@@ -1,14 +1,14 @@
 //! Admission to a lock: the rules that decide which claims of a queue hold the lock.
 //!
 //! A claim holds the lock if it can share the lock with all earlier claims of the queue. No claim
-//! overtakes another: whether a claim holds depends on the earlier claims alone, and new claims
-//! come last. So a holder stays a holder until its own key is deleted, and a writer is not
+//! overtakes another: the earlier claims alone decide whether a claim holds the lock, and new
+//! claims come last. So a holder stays a holder until its own key is deleted, and a writer is not
 //! overtaken by readers that arrive later.
 //!
-//! **Why no claim waits forever.** [`Access::blockers`] returns keys of which at least one has to
-//! be deleted before the claim can hold the lock. The client of the claim watches all these keys,
-//! from the revision in which it read the queue. So it misses no change that matters. After each
-//! deletion it reads the queue again.
+//! **Why no claim waits forever.** [`Access::blockers`] returns keys of earlier claims. The claim
+//! can hold the lock only after at least one of these keys is deleted. The client of the claim
+//! watches all these keys, from the revision in which it read the queue. So the client learns of
+//! the first of these deletions. After each deletion the client reads the queue again.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -38,10 +38,10 @@ impl Access {
     /// holds the lock. Otherwise, the claim cannot hold the lock before one of these keys is
     /// deleted.
     ///
-    /// `earlier` contains all earlier claims of the queue, from the last one to the first one. It
-    /// is read only as far as the result depends on it.
+    /// `earlier` contains all earlier claims of the queue, from the last one to the first one. The
+    /// method stops at the first claim in this order that cannot share the lock with this claim.
     pub fn blockers<K>(self, earlier: impl IntoIterator<Item = (K, Access)>) -> Vec<K> {
-        let (mut holders, mut keys) = (Holders::NONE, Vec::new());
+        let (mut holders, mut keys) = (HolderSummary::NONE, Vec::new());
         for (key, other) in earlier {
             if !self.can_share_with(other) {
                 return vec![key];
@@ -75,9 +75,10 @@ impl Access {
 /// Summary of the holders of a lock, which are the first claims of its queue. It shows whether the
 /// next claim of the queue holds the lock as well.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Holders {
+pub struct HolderSummary {
     count: u64,
-    /// Access of the first holder. The accesses of all other holders can share the lock with it.
+    /// Access of the first holder. Every other holder has an access that can share the lock with
+    /// this access.
     first: Access,
     /// Number of permits that all holders take together.
     taken: u64,
@@ -85,10 +86,10 @@ pub struct Holders {
     capacity: u32,
 }
 
-impl Holders {
+impl HolderSummary {
     /// Summary of an empty set of holders: the lock is free.
-    pub const NONE: Holders =
-        Holders { count: 0, first: Access::Exclusive, taken: 0, capacity: u32::MAX };
+    pub const NONE: HolderSummary =
+        HolderSummary { count: 0, first: Access::Exclusive, taken: 0, capacity: u32::MAX };
 
     /// Returns the number of holders.
     pub const fn count(&self) -> u64 {
@@ -107,7 +108,8 @@ impl Holders {
         self.count == 0 || self.first.can_share_with(access) && has_permits
     }
 
-    /// Adds a holder with this access. The caller must have checked it with [`Holders::can_admit`].
+    /// Adds a holder with this access. The caller must have checked it with
+    /// [`HolderSummary::can_admit`].
     pub fn add(&mut self, access: Access) {
         if self.count == 0 {
             self.first = access;
@@ -124,21 +126,21 @@ impl Holders {
     /// instead build the summary again from the remaining queue.
     pub const fn remove_one(&mut self) {
         match self.count {
-            0 | 1 => *self = Holders::NONE,
+            0 | 1 => *self = HolderSummary::NONE,
             _ => self.count -= 1,
         }
     }
 }
 
-impl Default for Holders {
+impl Default for HolderSummary {
     fn default() -> Self {
-        Holders::NONE
+        HolderSummary::NONE
     }
 }
 
-impl FromIterator<Access> for Holders {
+impl FromIterator<Access> for HolderSummary {
     fn from_iter<I: IntoIterator<Item = Access>>(accesses: I) -> Self {
-        let mut holders = Holders::NONE;
+        let mut holders = HolderSummary::NONE;
         accesses.into_iter().for_each(|access| holders.add(access));
         holders
     }
@@ -187,7 +189,7 @@ mod tests {
     #[test]
     fn head_of_queue_and_blockers_agree() {
         each_queue(|queue| {
-            let mut holders = Holders::NONE;
+            let mut holders = HolderSummary::NONE;
             let admitted = queue.iter().take_while(|access| {
                 let is_admitted = holders.can_admit(**access);
                 if is_admitted {
@@ -221,8 +223,9 @@ mod tests {
         assert_eq!(blockers(&[permits_of(1, 3), Access::Shared, permits_of(1, 3)]), [1]);
     }
 
-    /// The holders are the first claims of the queue. An exclusive holder is alone, readers share
-    /// with readers only, and permits do not exceed any holder's capacity.
+    /// Checks that the holders are the first claims of the queue. An exclusive holder must be the
+    /// only holder, and a reader must share the lock with readers only. If the holders take
+    /// permits, the sum of their permits must not exceed the capacity that any of them states.
     #[test]
     fn holders_are_the_head_of_the_queue_and_compatible() {
         each_queue(|queue| {
@@ -247,9 +250,10 @@ mod tests {
         });
     }
 
-    /// Checks that a claim cannot hold the lock while all its blockers exist. A client that watches
-    /// the blockers therefore misses no change that matters. Also checks that a holder stays a
-    /// holder while earlier claims end.
+    /// Deletes every possible set of earlier claims from every queue, and checks the last claim. If
+    /// the claim held the lock before the deletions, it must hold the lock afterwards. If the claim
+    /// waited and all its blockers still exist, it must not hold the lock. So a waiting client that
+    /// watches only the blockers notices every change that can give it the lock.
     #[test]
     fn claim_waits_while_all_blockers_exist() {
         each_queue(|queue| {

@@ -19,21 +19,21 @@
 
 use alloc::collections::BTreeMap;
 
-/// Lengths of the parts into which the leader divides a lease, in the unit of the TTL. When a part
-/// has passed, the leader records the remaining time of the lease.
+/// Interval at which the leader records the remaining time of a lease, in the unit of the TTL. The
+/// interval divides a lease into parts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct LeaseParts {
-    /// Divisor of the TTL. Each part except the last is as long as the TTL divided by `count`,
-    /// rounded down.
+pub struct CheckpointInterval {
+    /// Divisor that determines the length of a part. Each part has the length TTL / `count`,
+    /// rounded down, but at least `min_length`. Only the last part may be shorter.
     pub count: u64,
     /// Lower bound on the length of a part. Only the last part may be shorter, if less of the lease
     /// is left.
     pub min_length: u64,
 }
 
-impl LeaseParts {
+impl CheckpointInterval {
     /// Parts of a tenth of the TTL each, but at least one unit long.
-    pub const TENTHS: LeaseParts = LeaseParts { count: 10, min_length: 1 };
+    pub const TENTHS: CheckpointInterval = CheckpointInterval { count: 10, min_length: 1 };
 
     /// Returns the length of the part that begins when `left` of the TTL is left.
     fn next(self, left: u64, ttl: u64) -> u64 {
@@ -47,7 +47,7 @@ pub enum Renewal {
     /// The renewal can be confirmed. The timer of the lease restarts.
     Accepted {
         /// Time until the timer of the lease must fire, in the unit of the TTL. It is the length of
-        /// the first [part](LeaseParts) of the lease.
+        /// the first [part](CheckpointInterval) of the lease.
         part: u64,
     },
     /// The renewal can be confirmed once a log entry has recorded the full TTL. The caller must
@@ -65,14 +65,14 @@ pub enum Renewal {
 /// Entry that the caller proposes to the log when the timer of a lease fires.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum LeaseProposal {
-    /// Record the remaining time of the lease, because one [part](LeaseParts) of its time has
-    /// passed. The next part begins now, so the caller arms the timer of the lease for the length
-    /// of this part.
+    /// Record the remaining time of the lease, because one [part](CheckpointInterval) of its time
+    /// has passed. The next part begins now, so the caller arms the timer of the lease for the
+    /// length of this part.
     Checkpoint {
         /// Remaining time of the lease, in the unit of the TTL.
         left: u64,
         /// Time until the timer of the lease must fire, in the unit of the TTL. It is the length of
-        /// the next [part](LeaseParts) of the lease.
+        /// the next [part](CheckpointInterval) of the lease.
         part: u64,
     },
     /// End the lease, or propose its end again. The lease cannot be renewed until the log has
@@ -91,31 +91,33 @@ struct LeaseState {
     checkpointed: u64,
     ttl: u64,
     /// The end of the lease is pending if an entry that ends the lease is proposed and the log has
-    /// not decided on it. The value is the argument `seen` of the call of [`Lessor::on_timer`] that
-    /// last proposed such an entry. `None` if no end is pending.
+    /// not decided on it. The value is the argument `renewal_index` of the call of
+    /// [`Lessor::on_timer`] that last proposed such an entry. `None` if no end is pending.
     pending_expiry: Option<u64>,
 }
 
 /// Tracks the remaining time of leases for a leader. `L` is the type of their names.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Lessor<L> {
-    parts: LeaseParts,
+    parts: CheckpointInterval,
     leases: BTreeMap<L, LeaseState>,
 }
 
 impl<L: Ord + Copy> Lessor<L> {
     /// Creates a lessor without leases.
-    pub const fn new(parts: LeaseParts) -> Self {
+    pub const fn new(parts: CheckpointInterval) -> Self {
         Lessor { parts, leases: BTreeMap::new() }
     }
 
-    /// Sets the remaining time of a lease to `left`. The caller does this when the lease begins,
-    /// when this leader takes over, and when an entry has recorded a new time. Returns the time
-    /// until the timer of the lease must fire, which is the length of the next [part](LeaseParts).
+    /// Adds a lease with the remaining time `left`, or sets the remaining time of a known lease.
+    /// The caller does this when the lease begins, when this leader takes over, and when an entry
+    /// has recorded a new time. Returns the time until the timer of the lease must fire, which is
+    /// the length of the next [part](CheckpointInterval).
     ///
-    /// If `left` is less than `ttl`, and the recorded time is `left` or shorter already, returns
-    /// `None` and changes nothing. The running timer then continues.
-    pub fn set_remaining(&mut self, lease: L, left: u64, ttl: u64) -> Option<u64> {
+    /// Suppose that `left` is less than `ttl`, and that the log has already recorded `left` or a
+    /// shorter time. Then the method returns `None` and changes nothing. The running timer then
+    /// continues.
+    pub fn start_countdown(&mut self, lease: L, left: u64, ttl: u64) -> Option<u64> {
         let state = self.leases.get(&lease);
         if left < ttl && state.is_some_and(|state| state.checkpointed <= left) {
             return None;
@@ -148,18 +150,19 @@ impl<L: Ord + Copy> Lessor<L> {
     }
 
     /// Handles a log entry that should have ended a lease but had no effect, because the lease had
-    /// been renewed. `seen` is the argument of the call of [`Lessor::on_timer`] that proposed this
-    /// entry.
+    /// been renewed. `renewal_index` is the argument of the call of [`Lessor::on_timer`] that
+    /// proposed this entry.
     ///
     /// If the lessor still waits for the outcome of this entry, the full TTL of the lease is left.
     /// Returns the time until the timer of the lease must fire, which is the length of the first
-    /// [part](LeaseParts).
+    /// [part](CheckpointInterval).
     ///
-    /// Otherwise, returns `None` and changes nothing. A later entry to end the lease was proposed
-    /// and may still take effect. Or the lease was renewed since, or does not exist.
-    pub fn on_expiry_rejected(&mut self, lease: L, seen: u64) -> Option<u64> {
+    /// Otherwise, returns `None` and changes nothing. This is the case if the lease was renewed
+    /// since or does not exist. It is also the case if a later entry to end the lease was proposed,
+    /// which may take effect.
+    pub fn on_expiry_rejected(&mut self, lease: L, renewal_index: u64) -> Option<u64> {
         let state = self.leases.get_mut(&lease)?;
-        if state.pending_expiry != Some(seen) {
+        if state.pending_expiry != Some(renewal_index) {
             return None;
         }
         (state.left, state.pending_expiry) = (state.ttl, None);
@@ -181,16 +184,19 @@ impl<L: Ord + Copy> Lessor<L> {
         Renewal::Accepted { part: self.parts.next(ttl, ttl) }
     }
 
-    /// Handles the timer of a lease. The timer fires when a [part](LeaseParts) of the lease has
-    /// passed, or when the end of the lease must be proposed again. Returns the entry to propose.
-    /// `seen` is the number of the last entry that renewed the lease. If a later entry renews the
-    /// lease before the end is applied, the end has no effect.
-    pub fn on_timer(&mut self, lease: L, seen: u64) -> LeaseProposal {
+    /// Handles the timer of a lease, and returns the entry that the caller must propose. The timer
+    /// fires when a [part](CheckpointInterval) of the lease has passed. The timer also fires if the
+    /// caller has armed it to propose the end of the lease once more.
+    ///
+    /// `renewal_index` is the index of the last log entry that renewed the lease. Suppose that a
+    /// later entry renews the lease before the entry that ends the lease is applied. Then the entry
+    /// that ends the lease has no effect.
+    pub fn on_timer(&mut self, lease: L, renewal_index: u64) -> LeaseProposal {
         let Some(state) = self.leases.get_mut(&lease) else { return LeaseProposal::None };
         let LeaseState { left, ttl, .. } = *state;
         state.left = left - self.parts.next(left, ttl);
         if state.left == 0 {
-            state.pending_expiry = Some(seen);
+            state.pending_expiry = Some(renewal_index);
             return LeaseProposal::Expire;
         }
         // The caller proposes an entry with this time. A new leader may count from it even before
@@ -199,9 +205,10 @@ impl<L: Ord + Copy> Lessor<L> {
         LeaseProposal::Checkpoint { left: state.left, part: self.parts.next(state.left, ttl) }
     }
 
-    /// Returns the remaining time of the lease at the moment when its timer will fire. This is the
-    /// end of the running [part](LeaseParts). Returns `None` if the lease does not exist.
-    pub fn remaining_after_part(&self, lease: L) -> Option<u64> {
+    /// Returns the remaining time of the lease at the end of the [part](CheckpointInterval) that is
+    /// running now. The timer of the lease fires at that moment. Returns `None` if the lease does
+    /// not exist.
+    pub fn remaining_at_next_checkpoint(&self, lease: L) -> Option<u64> {
         let LeaseState { left, ttl, .. } = *self.leases.get(&lease)?;
         Some(left - self.parts.next(left, ttl))
     }
@@ -215,14 +222,14 @@ mod tests {
 
     #[test]
     fn lease_runs_out_in_parts_unless_renewed() {
-        let mut lessor = Lessor::new(LeaseParts::TENTHS);
-        assert_eq!(lessor.set_remaining('a', 2, 2), Some(1));
+        let mut lessor = Lessor::new(CheckpointInterval::TENTHS);
+        assert_eq!(lessor.start_countdown('a', 2, 2), Some(1));
         assert_eq!(lessor.renew('a'), Renewal::Accepted { part: 1 });
         assert_eq!(lessor.on_timer('a', 0), LeaseProposal::Checkpoint { left: 1, part: 1 });
         let noted = Renewal::NeedsCheckpoint { ttl: 2 };
         assert_eq!(lessor.renew('a'), noted, "a new leader would count from one part");
-        assert_eq!(lessor.set_remaining('a', 1, 2), None, "it is counted from there already");
-        assert_eq!(lessor.set_remaining('a', 2, 2), Some(1));
+        assert_eq!(lessor.start_countdown('a', 1, 2), None, "it is counted from there already");
+        assert_eq!(lessor.start_countdown('a', 2, 2), Some(1));
         assert_eq!(lessor.on_timer('a', 0), LeaseProposal::Checkpoint { left: 1, part: 1 });
         assert_eq!(lessor.on_timer('a', 0), LeaseProposal::Expire);
         assert_eq!(lessor.renew('a'), Renewal::Pending);
@@ -235,8 +242,8 @@ mod tests {
 
     #[test]
     fn renewal_waits_until_an_end_is_decided() {
-        let mut lessor = Lessor::new(LeaseParts::TENTHS);
-        assert_eq!(lessor.set_remaining('a', 1, 1), Some(1));
+        let mut lessor = Lessor::new(CheckpointInterval::TENTHS);
+        assert_eq!(lessor.start_countdown('a', 1, 1), Some(1));
         assert_eq!(
             (lessor.on_timer('a', 3), lessor.on_timer('a', 3)),
             (LeaseProposal::Expire, LeaseProposal::Expire)
@@ -251,10 +258,10 @@ mod tests {
     /// then waits until the log has decided on both.
     #[test]
     fn renewal_waits_for_the_last_of_two_ends() {
-        let mut lessor = Lessor::new(LeaseParts::TENTHS);
-        assert_eq!(lessor.set_remaining('a', 1, 1), Some(1));
+        let mut lessor = Lessor::new(CheckpointInterval::TENTHS);
+        assert_eq!(lessor.start_countdown('a', 1, 1), Some(1));
         assert_eq!(lessor.on_timer('a', 3), LeaseProposal::Expire);
-        assert_eq!(lessor.set_remaining('a', 1, 1), Some(1), "an entry renews the lease");
+        assert_eq!(lessor.start_countdown('a', 1, 1), Some(1), "an entry renews the lease");
         assert_eq!(lessor.on_timer('a', 5), LeaseProposal::Expire);
         assert_eq!(lessor.on_expiry_rejected('a', 3), None);
         assert_eq!(lessor.renew('a'), Renewal::Pending, "the second end is pending");
@@ -264,23 +271,23 @@ mod tests {
 
     #[test]
     fn parts_are_a_tenth_of_the_lease_or_one_unit() {
-        let mut lessor = Lessor::new(LeaseParts::TENTHS);
-        assert_eq!(lessor.set_remaining("long", 61, 61), Some(6));
-        assert_eq!(lessor.remaining_after_part("long"), Some(55));
+        let mut lessor = Lessor::new(CheckpointInterval::TENTHS);
+        assert_eq!(lessor.start_countdown("long", 61, 61), Some(6));
+        assert_eq!(lessor.remaining_at_next_checkpoint("long"), Some(55));
         for left in (1..=9).rev().map(|part| 6 * part + 1) {
             assert_eq!(lessor.on_timer("long", 0), LeaseProposal::Checkpoint { left, part: 6 });
         }
         assert_eq!(lessor.on_timer("long", 0), LeaseProposal::Checkpoint { left: 1, part: 1 });
         assert_eq!(lessor.on_timer("long", 0), LeaseProposal::Expire);
-        assert_eq!(lessor.set_remaining("found", 3, 61), Some(3));
-        assert_eq!(lessor.set_remaining("short", 2, 2), Some(1));
+        assert_eq!(lessor.start_countdown("found", 3, 61), Some(3));
+        assert_eq!(lessor.start_countdown("short", 2, 2), Some(1));
         assert_eq!(lessor.on_timer("short", 0), LeaseProposal::Checkpoint { left: 1, part: 1 });
     }
 
     #[test]
     fn handover_checkpoints_remaining_time_and_later_renewals() {
-        let mut lessor = Lessor::new(LeaseParts::TENTHS);
-        assert_eq!(lessor.set_remaining('a', 60, 60), Some(6));
+        let mut lessor = Lessor::new(CheckpointInterval::TENTHS);
+        assert_eq!(lessor.start_countdown('a', 60, 60), Some(6));
         assert_eq!(lessor.checkpoint_for_handover('a', 60), None);
         assert_eq!(lessor.checkpoint_for_handover('a', 57), Some(57));
         assert_eq!(lessor.checkpoint_for_handover('a', 57), None, "it is recorded already");
@@ -289,10 +296,10 @@ mod tests {
             Renewal::NeedsCheckpoint { ttl: 60 },
             "a new leader would count from 57"
         );
-        assert_eq!(lessor.set_remaining('a', 57, 60), None, "the timer continues");
-        assert_eq!(lessor.set_remaining('a', 58, 60), None, "an older record that was delayed");
+        assert_eq!(lessor.start_countdown('a', 57, 60), None, "the timer continues");
+        assert_eq!(lessor.start_countdown('a', 58, 60), None, "an older record that was delayed");
         assert_eq!(lessor.on_timer('a', 0), LeaseProposal::Checkpoint { left: 54, part: 6 });
-        assert_eq!(lessor.set_remaining('b', 1, 1), Some(1));
+        assert_eq!(lessor.start_countdown('b', 1, 1), Some(1));
         assert_eq!(lessor.on_timer('b', 0), LeaseProposal::Expire);
         assert_eq!(lessor.checkpoint_for_handover('b', 0), None, "its end is pending");
     }
@@ -318,8 +325,8 @@ mod tests {
                 };
                 let schedule: Vec<Then> = (0..depth).map(step).collect();
                 let (mut noted, mut passed, mut allowed) = (all, 0, all);
-                let mut lessor = Lessor::new(LeaseParts::TENTHS);
-                let mut part = lessor.set_remaining('a', all, all).expect("the lease begins");
+                let mut lessor = Lessor::new(CheckpointInterval::TENTHS);
+                let mut part = lessor.start_countdown('a', all, all).expect("the lease begins");
                 let mut steps = schedule.into_iter();
                 loop {
                     match steps.next() {
@@ -329,13 +336,16 @@ mod tests {
                             passed += part;
                             allowed += if then == Then::HandsOver { 1 } else { part };
                             if then == Then::HandsOver {
-                                let left =
-                                    lessor.remaining_after_part('a').expect("the lease exists") + 1;
+                                let left = lessor
+                                    .remaining_at_next_checkpoint('a')
+                                    .expect("the lease exists")
+                                    + 1;
                                 noted = lessor.checkpoint_for_handover('a', left).unwrap_or(noted);
                             }
-                            lessor = Lessor::new(LeaseParts::TENTHS);
-                            part =
-                                lessor.set_remaining('a', noted, all).expect("the lease is found");
+                            lessor = Lessor::new(CheckpointInterval::TENTHS);
+                            part = lessor
+                                .start_countdown('a', noted, all)
+                                .expect("the lease is found");
                             continue;
                         }
                     }

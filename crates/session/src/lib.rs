@@ -17,10 +17,10 @@ mod timers;
 mod times;
 mod waiter;
 
-pub use admission::{Access, Holders};
+pub use admission::{Access, HolderSummary};
 pub use claim_name::parse_claim_name;
-pub use lessor::{LeaseParts, LeaseProposal, Lessor, Renewal};
-pub use session::{Action, LossReason, Session, Side, Timer};
+pub use lessor::{CheckpointInterval, LeaseProposal, Lessor, Renewal};
+pub use session::{Action, DeadlineSlot, LossReason, Session, Timer};
 pub use timers::Timers;
 pub use times::SessionTimes;
 pub use waiter::{Position, QueueView, Waiter, WaiterAction};

@@ -14,7 +14,7 @@ use crate::times::SessionTimes;
 /// Name of one of the two deadline timers. One timer runs for the confirmed renewal, and the other
 /// one for the pending renewal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Side {
+pub enum DeadlineSlot {
     /// First deadline timer.
     Left,
     /// Second deadline timer.
@@ -26,7 +26,7 @@ pub enum Side {
 pub enum Timer {
     /// Deadline of a renewal. When this timer fires, the session ends unless a later renewal was
     /// confirmed. The caller must handle this timer before all other events that have arrived.
-    Deadline(Side),
+    Deadline(DeadlineSlot),
     /// The next renewal is due.
     Renewal,
 }
@@ -72,10 +72,10 @@ pub struct Session {
     round: u64,
     /// Name of the deadline timer of the last request. `None` once the response has arrived or the
     /// deadline has passed.
-    pending: Option<Side>,
+    pending: Option<DeadlineSlot>,
     /// Name of the deadline timer of the last confirmed renewal; `None` if the session is not
     /// alive.
-    confirmed: Option<Side>,
+    confirmed: Option<DeadlineSlot>,
     ended: Option<LossReason>,
 }
 
@@ -93,7 +93,7 @@ impl Session {
 
     /// Returns the name of the deadline timer of the last confirmed renewal. If this timer fires,
     /// the session ends. Returns `None` if the session is not alive.
-    pub const fn deadline_side(&self) -> Option<Side> {
+    pub const fn confirmed_deadline(&self) -> Option<DeadlineSlot> {
         self.confirmed
     }
 
@@ -114,7 +114,11 @@ impl Session {
         if self.ended.is_some() {
             return Vec::new();
         }
-        let side = if self.confirmed == Some(Side::Left) { Side::Right } else { Side::Left };
+        let side = if self.confirmed == Some(DeadlineSlot::Left) {
+            DeadlineSlot::Right
+        } else {
+            DeadlineSlot::Left
+        };
         self.pending = Some(side);
         self.round = (self.round + 1) % self.round_count.max(1);
         vec![
@@ -165,7 +169,11 @@ impl Session {
             return Vec::new();
         }
         *self = Session { ended: Some(reason), pending: None, confirmed: None, ..*self };
-        let all = [Timer::Deadline(Side::Left), Timer::Deadline(Side::Right), Timer::Renewal];
+        let all = [
+            Timer::Deadline(DeadlineSlot::Left),
+            Timer::Deadline(DeadlineSlot::Right),
+            Timer::Renewal,
+        ];
         all.into_iter().map(Action::Disarm).chain([Action::Lost(reason)]).collect()
     }
 }
@@ -179,7 +187,7 @@ mod tests {
     fn alive() -> Session {
         let mut session = Session::new(1000);
         let actions = session.renew(&TIMES);
-        assert!(actions.contains(&Action::Arm(Timer::Deadline(Side::Left), 9)));
+        assert!(actions.contains(&Action::Arm(Timer::Deadline(DeadlineSlot::Left), 9)));
         assert!(actions.ends_with(&[Action::Renew { round: 1 }]));
         assert_eq!(session.on_response(1), [Action::Alive]);
         session
@@ -189,7 +197,7 @@ mod tests {
     fn session_expires_when_last_confirmed_request_is_too_old() {
         let mut session = alive();
         session.on_timer(Timer::Renewal, &TIMES);
-        let over = session.on_timer(Timer::Deadline(Side::Left), &TIMES);
+        let over = session.on_timer(Timer::Deadline(DeadlineSlot::Left), &TIMES);
         assert!(over.ends_with(&[Action::Lost(LossReason::NotRenewed)]));
         assert!(
             session.on_response(2).is_empty() && !session.is_alive(),
@@ -201,8 +209,8 @@ mod tests {
     fn response_moves_deadline_to_that_of_its_request() {
         let mut session = alive();
         session.on_timer(Timer::Renewal, &TIMES);
-        assert_eq!(session.on_response(2), [Action::Disarm(Timer::Deadline(Side::Left))]);
-        assert!(session.on_timer(Timer::Deadline(Side::Left), &TIMES).is_empty());
+        assert_eq!(session.on_response(2), [Action::Disarm(Timer::Deadline(DeadlineSlot::Left))]);
+        assert!(session.on_timer(Timer::Deadline(DeadlineSlot::Left), &TIMES).is_empty());
         assert!(session.is_alive());
     }
 
@@ -212,14 +220,14 @@ mod tests {
         session.on_timer(Timer::Renewal, &TIMES);
         session.on_timer(Timer::Renewal, &TIMES);
         assert!(session.on_response(2).is_empty());
-        assert_eq!(session.on_response(3), [Action::Disarm(Timer::Deadline(Side::Left))]);
+        assert_eq!(session.on_response(3), [Action::Disarm(Timer::Deadline(DeadlineSlot::Left))]);
     }
 
     #[test]
     fn late_first_response_does_not_start_session() {
         let mut session = Session::new(1000);
         session.renew(&TIMES);
-        assert!(session.on_timer(Timer::Deadline(Side::Left), &TIMES).is_empty());
+        assert!(session.on_timer(Timer::Deadline(DeadlineSlot::Left), &TIMES).is_empty());
         assert!(session.on_response(1).is_empty() && !session.is_alive());
         assert_eq!(session.end_reason(), None, "the session can still be established");
     }

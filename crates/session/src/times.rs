@@ -13,12 +13,13 @@ pub struct SessionTimes {
 }
 
 impl SessionTimes {
-    /// Computes the durations for a TTL, if each clock runs fast or slow by at most `drift_ppm`
-    /// parts per million.
+    /// Computes the durations of a session from the TTL. Each clock may run fast or slow by at most
+    /// `drift_ppm` parts per million.
     ///
-    /// Let ρ be `drift_ppm` / 1,000,000. The validity, measured by a slow clock of the client,
-    /// takes up to `validity / (1 − ρ)`. The lease, measured by a fast clock of the service, takes
-    /// at least `ttl / (1 + ρ)`. The former must not be longer than the latter.
+    /// Let ρ be `drift_ppm` / 1,000,000. If the client's clock is slow, `validity` on this clock
+    /// takes up to `validity / (1 − ρ)` of real time. If the service's clock is fast, the lease
+    /// takes at least `ttl / (1 + ρ)` of real time. The client must stop first, so `validity / (1 −
+    /// ρ)` must not exceed `ttl / (1 + ρ)`.
     ///
     /// # Panics
     ///

@@ -6,11 +6,12 @@
 //! is deleted before the watch starts. After the deletion the waiter reads the queue again: there
 //! may be another predecessor, and the waiter's own key may be deleted.
 //!
-//! **Why the read after a deletion may be slightly stale.** New keys come last. Once a waiter is
-//! first, it stays first until its own key is deleted. The waiter learns of that deletion later, as
-//! a holder does. So it suffices to see the queue as of the revision in which the predecessor was
-//! deleted, or of any later one. The member that reported the deletion can serve this read without
-//! a quorum. If another member responds with an older view, the waiter reads the current queue.
+//! **Why a slightly outdated read suffices after a deletion.** The waiter need not read the current
+//! queue. The queue suffices as of the revision in which the predecessor was deleted, or as of a
+//! later revision. New keys come last, so a waiter that is first stays first until its own key is
+//! deleted. The waiter learns of the deletion of its own key later, as a holder does. The member
+//! that reported the predecessor's deletion can serve this read without a quorum. If another member
+//! responds with an earlier revision, the waiter reads the current queue.
 
 /// View of a queue, from one read that includes the waiter's own key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -36,6 +36,7 @@ pub mod theory;
 pub use engine::controls::{Controls, Progress};
 pub use engine::random::Random;
 pub use parallel::run_parallel;
+pub use results::accumulators::{DurationStats, Gauge};
 pub use results::elections::ElectionCost;
 pub use results::fault_counts::FaultCount;
 pub use results::load::{Load, ProcessLoad};
@@ -45,17 +46,16 @@ pub use results::network_load::{EdgeLoad, NetworkLoad};
 pub use results::report::{BlockKind, EndReason, Report};
 pub use results::sample::Sample;
 pub use results::summary::{Summary, Violations};
-pub use results::tally::{Gauge, Tally};
-pub use settings::carrier::Carrier;
 pub use settings::command_line::{
-    HotProcess, LinkLatency, ProcessList, RecoveryOption, group_options, inexpressible,
-    parse_drift, parse_process, replay_command,
+    HotProcess, LinkLatency, ProcessList, RecoveryOption, group_options, parse_drift,
+    parse_process, replay_command, settings_without_option,
 };
 pub use settings::configs::Configs;
 pub use settings::distribution::{Distribution, parse_units};
 pub use settings::error::SettingsError;
 pub use settings::fault::{Chance, CrashTrigger, Fault, Memory, Recovery};
 pub use settings::latency::Latency;
+pub use settings::network_graph::NetworkGraph;
 pub use settings::workload::{BackgroundTraffic, Entries, Initiators, Locking, Pattern, Workload};
 pub use settings::{
     DetectorSettings, Instrumentation, Limits, NetworkSettings, Settings, TimeSettings, Tracking,

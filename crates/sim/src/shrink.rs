@@ -20,7 +20,8 @@ pub struct ShrunkRun {
     pub runs: usize,
 }
 
-/// Largest seed that the search tries, unless the seed of the given settings is larger.
+/// Largest of the seeds, from 1 on, that the search tries in addition to the seed of the given
+/// settings.
 const SEEDS: u64 = 32;
 
 /// Searches for a smaller failing run: fewer processes, entries and faults, simpler delays, a
@@ -97,12 +98,12 @@ fn smaller(settings: &Settings) -> Vec<Settings> {
 /// Returns a copy of the settings for the first `size` processes. Returns `None` if the settings
 /// contain a latency for each link, a network, or a property that names certain processes.
 fn resized(settings: &Settings, size: u32) -> Option<Settings> {
-    if matches!(settings.network.latency, Latency::Links(_)) || settings.network.carrier.is_some() {
+    if matches!(settings.network.latency, Latency::Links(_)) || settings.network.graph.is_some() {
         return None;
     }
     let mut small = settings.clone();
     let custom = &settings.instrumentation.custom;
-    if custom.iter().any(|property| property.uses().identities) {
+    if custom.iter().any(|property| property.inputs().identities) {
         return None;
     }
     let stays = |process: &ProcessId| process.0 < size;

@@ -15,9 +15,9 @@ use crate::engine::user_messages::ClockHooks;
 use crate::engine::world::World;
 use crate::judging::custom_monitor::CustomMonitor;
 use crate::results::report::{EndReason, Report};
-use crate::settings::carrier::Carrier;
 use crate::settings::configs::Configs;
 use crate::settings::error::SettingsError;
+use crate::settings::network_graph::NetworkGraph;
 use crate::settings::{Instrumentation, Settings};
 use crate::steer::recorder::Recorder;
 
@@ -245,7 +245,7 @@ impl<P: Recorded> Simulation<P> {
         // The bounds apply to requests of the workload. Scripted commands have costs of their own.
         let counted = self.script.is_empty() && self.settings.instrumentation.metrics;
         let cost_bound = self.cost_bound.as_ref().filter(|_| counted);
-        report.findings.extend(cost_bound.map(|cost_bound| report.cost(cost_bound)));
+        report.findings.extend(cost_bound.map(|cost_bound| report.cost_finding(cost_bound)));
     }
 
     /// Ends a run for the reason `ended`. Returns its report, the processes in their final states,
@@ -285,7 +285,7 @@ impl<P: Recorded> Simulation<P> {
         let (size, instrumentation) = (self.settings.size, &self.settings.instrumentation);
         let most_bypass = self.settings.bypass_bounds().into_iter().min();
         let promises = instrumentation.properties.iter().flatten();
-        let carried = self.settings.network.carrier.as_ref().map(Carrier::graph);
+        let carried = self.settings.network.graph.as_ref().map(NetworkGraph::graph);
         let links = instrumentation.links.as_ref();
         let graph = carried.or_else(|| links.and_then(LinksOnly::graph));
         // Traces are judged by events. The cost of a run is judged by the simulator.
@@ -342,10 +342,10 @@ where
         settings.check_against(&card)?;
         let settings = settings.resolved(&card);
         let cost_bound = settings.cost_exemption(&card).is_none().then(|| {
-            let scene = settings.workload_kind(card.service, false);
-            let of_scene =
-                |scene| P::predicted_messages(configs.of(ProcessId(0)), settings.size, scene);
-            CostBound { cost: card.messages.clone(), prediction: scene.and_then(of_scene) }
+            let workload = settings.workload_kind(card.service, false);
+            let predict =
+                |workload| P::predicted_messages(configs.of(ProcessId(0)), settings.size, workload);
+            CostBound { cost: card.messages.clone(), prediction: workload.and_then(predict) }
         });
         let simulation = Simulation::new(configs, settings);
         Ok(Simulation { service: card.service, cost_bound, ..simulation.with_name(card.name) })

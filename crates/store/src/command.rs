@@ -10,7 +10,7 @@ use crate::lease::LeaseId;
 use crate::range::Range;
 use crate::span::Span;
 
-/// Command in a log entry. Nothing but such a command changes the store.
+/// Command in a log entry. The store changes only when a command is applied.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Command {
@@ -162,14 +162,14 @@ pub struct Compare {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Relation {
-    /// The values are equal.
+    /// The present value is equal to the given value.
     #[default]
     Equal,
-    /// The present value is greater.
+    /// The present value is greater than the given value.
     Greater,
-    /// The present value is less.
+    /// The present value is less than the given value.
     Less,
-    /// The values are different.
+    /// The present value differs from the given value.
     NotEqual,
 }
 

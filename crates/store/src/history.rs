@@ -132,7 +132,7 @@ impl History {
     /// Returns the events of the revision `from` and later that `filter` selects, and the revision
     /// at which the next call continues. Once the result has at least `max_events` events, no
     /// further revision is added. `now` is the current revision.
-    pub(crate) fn replay(
+    pub(crate) fn past_events(
         &self,
         from: u64,
         now: u64,

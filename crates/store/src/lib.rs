@@ -3,7 +3,7 @@
 //!
 //! Start with [`Store::apply`]. It applies the entries of a log in order and returns the outcome of
 //! each: the result for the client, the events for watchers, and the locks that were granted.
-//! [`Store::range`] and [`Store::replay`] read the store without a log entry.
+//! [`Store::range`] and [`Store::past_events`] read the store without a log entry.
 //!
 #![doc = include_str!("../README.md")]
 #![no_std]
@@ -62,4 +62,4 @@ pub use read::PendingRead;
 pub use snapshot::Snapshot;
 pub use span::Span;
 pub use store::{LogPosition, Store};
-pub use watch::{HistoryCompacted, Replay, Watch, Watchers};
+pub use watch::{HistoryCompacted, PastEvents, Watch, Watchers};

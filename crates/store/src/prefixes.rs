@@ -9,8 +9,10 @@ use crate::bytes::Bytes;
 /// Returns the entries of `map` whose keys are prefixes of `key`, the longest first.
 ///
 /// A key may be as long as a request, so a lookup for each of its prefixes would be too expensive.
-/// Instead, each lookup finds the last entry that is not after the remaining part of `key`. If this
-/// entry is not a prefix, the remaining part is cut to the common beginning of both. The number of
+/// Instead, the search keeps a candidate, which is `key` at first. Each lookup finds the last entry
+/// of the map that sorts before the candidate or is equal to it. If this entry is a prefix of the
+/// candidate, it is part of the result, and the candidate becomes one byte shorter than the entry.
+/// Otherwise the candidate becomes the common prefix of the candidate and the entry. The number of
 /// lookups thus depends on the entries in the map, and not on the length of `key`.
 pub(crate) fn prefixes<'a, V>(
     map: &'a BTreeMap<Bytes, V>,

@@ -1,11 +1,13 @@
 //! The queues of locks and elections: holders and waiters.
 //!
-//! The queue of a name consists of all keys below it (`name/…`), in the order of their creation.
-//! Clients of etcd read it that way. Therefore the queue of a name includes keys that are not
-//! claims, and claims on nested names. A queue is kept only for names with a claim.
+//! The queue of a name consists of all keys below the name (`name/…`), in the order of their
+//! creation. Clients of etcd treat all keys below a name as one queue. Therefore the queue of a
+//! name includes keys that are not claims, and claims on nested names. A queue is kept only for
+//! names with a claim.
 //!
-//! The holders are the head of the queue: the first entry, and the following ones that can share
-//! with it. No entry overtakes another. New keys come last, so a holder stays a holder.
+//! The holders are the head of the queue: the first entry, and each following entry that can share
+//! the lock with all entries before it. No entry overtakes another. New keys come last, so a holder
+//! stays a holder.
 
 use core::ops::Bound::{Excluded, Unbounded};
 
@@ -13,7 +15,7 @@ use alloc::collections::BTreeMap;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use tenure_session::{Access, Holders};
+use tenure_session::{Access, HolderSummary};
 
 use crate::bytes::Bytes;
 use crate::claim::{Claim, LockMode, claim_of, parse_claim_key};
@@ -28,11 +30,11 @@ pub(crate) struct Queues(BTreeMap<Bytes, Queue>);
 pub struct Queue {
     /// Entries, ordered by the creation revisions of their keys, and then by the keys.
     entries: BTreeMap<(u64, Bytes), QueueEntry>,
-    /// Number of entries that are claims on the name of this queue. Entries for other keys do not
-    /// count.
+    /// Number of claims on the name of this queue. Entries that are not claims, and claims on
+    /// nested names, do not count.
     claims: usize,
     /// Summary of the entries that hold the lock.
-    holders: Holders,
+    holders: HolderSummary,
     /// Creation revision and key of the last holder in the queue. `None` if there is no holder.
     last_holder: Option<(u64, Bytes)>,
 }
@@ -67,8 +69,9 @@ impl Queues {
         self.0.iter()
     }
 
-    /// Applies an event to the queues that contain its key. `below` returns the keys of a given
-    /// span, in their state after the event.
+    /// Applies an event to all queues that contain the key of the event. `below` is a function that
+    /// returns the keys of a span with their values after the event. A new queue is filled with
+    /// these keys.
     pub(crate) fn apply_event<'a, I: Iterator<Item = &'a Arc<KeyValue>>>(
         &mut self,
         Event { kind, kv, prev }: &Event,
@@ -114,8 +117,8 @@ impl Queues {
 }
 
 impl Queue {
-    /// Returns the claims in the queue, in order. Each claim comes with true if it holds the lock.
-    /// `name` is the name of the queue.
+    /// Returns the claims in the queue, in order. The second element of each pair is true if the
+    /// claim holds the lock. `name` is the name of the queue.
     pub fn claims<'a>(&'a self, name: &'a Bytes) -> impl Iterator<Item = (Claim, bool)> + 'a {
         let claims = self.entries.iter().filter(|(_, entry)| entry.lease != 0);
         claims.map(|(place, entry)| (claim(name, place, *entry), self.is_holder_at(place)))
@@ -194,9 +197,11 @@ impl Queue {
     }
 
     /// Updates the summary of the holders after a holder with the mode `mode` has left the queue.
+    ///
     /// In the mode [`LockMode::Slots`] the lock is a semaphore: each claim states a maximum number
-    /// of holders, and the lowest of these numbers applies. After such a holder has left, this
-    /// method therefore computes the summary again from all remaining holders.
+    /// of holders, and the lowest of these numbers applies. The holder that left may have stated
+    /// the lowest number. So in this mode the method computes the summary again from all remaining
+    /// holders.
     fn remove_holder(&mut self, mode: LockMode) {
         if matches!(mode, LockMode::Slots(_)) {
             let count = self.holder_count().saturating_sub(1);
@@ -207,7 +212,8 @@ impl Queue {
         }
     }
 
-    /// Grants the lock to the next entries, as long as they can share with the holders.
+    /// Grants the lock to the waiting entries in the order of the queue. Stops at the first entry
+    /// that cannot share the lock with all holders.
     fn grant_next(&mut self, name: &Bytes, changes: &mut QueueUpdate) {
         loop {
             let after = match &self.last_holder {

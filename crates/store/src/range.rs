@@ -103,8 +103,8 @@ impl Range {
     }
 
     /// Builds the result from the keys of the span, which are ordered by name. If the read needs no
-    /// full scan, `kvs` may contain only the first keys of the span: as many as the limit, and one
-    /// more. Only these keys are then sorted, as in etcd.
+    /// full scan, `kvs` may contain only the first `limit` + 1 keys of the span. In this case only
+    /// these keys are sorted, as in etcd.
     pub(crate) fn build_result(
         &self,
         mut kvs: Vec<Arc<KeyValue>>,

@@ -14,8 +14,8 @@ use crate::store::Store;
 use crate::validation::check_has_key;
 
 /// A read that has collected its keys. [`PendingRead::finish`] undoes the events after the
-/// requested revision, and sorts the keys. The caller calls it after it releases the lock on the
-/// store, so that writes can continue.
+/// requested revision, and sorts the keys. The caller should release the lock on the store before
+/// this call, so that writes can continue meanwhile.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct PendingRead {
     range: Range,
@@ -79,7 +79,7 @@ impl Store {
         self.keys.get(key)
     }
 
-    pub(crate) fn span<'a>(
+    pub(crate) fn keys_in_span<'a>(
         keys: &'a BTreeMap<Bytes, Arc<KeyValue>>,
         span: &Span,
     ) -> impl Iterator<Item = &'a Arc<KeyValue>> + use<'a> {
@@ -91,7 +91,7 @@ impl Store {
     /// command has caused so far.
     pub(crate) fn read(&self, range: &Range, own: &[Event]) -> PendingRead {
         let revision = self.revision + u64::from(!own.is_empty());
-        let span = || Store::span(&self.keys, &range.span);
+        let span = || Store::keys_in_span(&self.keys, &range.span);
         if range.revision > 0 && range.revision < revision {
             let later = self.history.since(range.revision + 1).chain(own);
             let later = later.filter(|event| range.span.contains(&event.kv.key)).cloned().collect();
@@ -140,9 +140,9 @@ impl Store {
     }
 }
 
-/// Returns the first `limit` keys of `all`. If further keys have the same creation revision as the
-/// last of them, returns these keys, too. The caller orders keys of one revision by name, so it
-/// needs all of them to find the first ones.
+/// Returns the first `limit` keys of `all`, and all further keys that have the same creation
+/// revision as the last of these `limit` keys. The caller orders keys with equal creation revisions
+/// by name. So the caller needs all keys of this revision to find those with the first names.
 fn first_with_ties<'a>(
     all: impl Iterator<Item = &'a Arc<KeyValue>>,
     limit: usize,

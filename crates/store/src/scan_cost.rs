@@ -49,7 +49,11 @@ impl Store {
     }
 
     fn count_keys(&self, span: &Span, max: usize) -> usize {
-        if span.is_single() { max.min(1) } else { Store::span(&self.keys, span).take(max).count() }
+        if span.is_single() {
+            max.min(1)
+        } else {
+            Store::keys_in_span(&self.keys, span).take(max).count()
+        }
     }
 }
 

@@ -69,7 +69,7 @@ impl From<Snapshot> for Store {
         for kv in keys.values() {
             leases.move_key(&kv.key, 0, kv.lease);
             let event = Event { kind: EventKind::Put, kv: kv.clone(), prev: None };
-            queues.apply_event(&event, |span| Store::span(&keys, span), &mut changes);
+            queues.apply_event(&event, |span| Store::keys_in_span(&keys, span), &mut changes);
         }
         queues.grant_waiting(&mut changes);
         Store {

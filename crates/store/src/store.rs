@@ -15,7 +15,7 @@ use crate::lease::{Lease, LeaseId, Leases, MAX_TTL};
 use crate::outcome::{CommandResult, LeaseChange, Outcome};
 use crate::queue::{Queue, Queues};
 use crate::txn::{RevisionBuilder, check_kept_key_exists, check_lease_exists};
-use crate::watch::{HistoryCompacted, Replay, Watch};
+use crate::watch::{HistoryCompacted, PastEvents, Watch};
 
 /// Position of an entry in the log.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -214,25 +214,26 @@ impl Store {
     /// # Errors
     ///
     /// [`HistoryCompacted`] if the history no longer contains the events of the revision `from`.
-    pub fn replay(
+    pub fn past_events(
         &self,
         watch: &Watch,
         from: u64,
         max_events: usize,
-    ) -> Result<Replay, HistoryCompacted> {
+    ) -> Result<PastEvents, HistoryCompacted> {
         let from = if from == 0 { self.revision + 1 } else { from };
         let first = self.history.first();
         if from < first {
             return Err(HistoryCompacted { oldest_revision: first });
         }
         let filter = |event: &_| watch.filter_event(event);
-        let (events, next) = self.history.replay(from, self.revision, max_events, filter);
-        Ok(Replay { events, next_revision: next.max(from) })
+        let (events, next) = self.history.past_events(from, self.revision, max_events, filter);
+        Ok(PastEvents { events, next_revision: next.max(from) })
     }
 
-    /// Sets the index of the last applied entry and the renewal indexes of all leases to 0, as for
-    /// a new log. Model checkers need this, because a growing index would make every state new. No
-    /// expiry may be pending.
+    /// Sets the index of the last applied entry to 0, and
+    /// [`Lease::renewal_index`](crate::Lease::renewal_index) of all leases to 0, as for a new log.
+    /// Model checkers need this: with a growing index, they could never recognize a state that they
+    /// have seen before. No expiry may be pending.
     pub fn reset_index(&mut self) {
         self.applied.index = 0;
         self.leases.0.values_mut().for_each(|lease| lease.renewal_index = 0);
@@ -318,7 +319,7 @@ impl RevisionBuilder<'_> {
         let Some(ended) = self.store.leases.0.remove(&lease) else { return false };
         for key in &ended.keys {
             if let Some(kv) = self.store.keys.get(key).cloned() {
-                self.delete_one(&kv);
+                self.delete_key(&kv);
             }
         }
         self.lease_changes.push(LeaseChange::Ended { lease });

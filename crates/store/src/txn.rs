@@ -52,7 +52,7 @@ impl<'a> RevisionBuilder<'a> {
 
     fn record(&mut self, event: Event) {
         let Store { keys, queues, .. } = &mut *self.store;
-        queues.apply_event(&event, |span| Store::span(keys, span), &mut self.queue_changes);
+        queues.apply_event(&event, |span| Store::keys_in_span(keys, span), &mut self.queue_changes);
         self.events.push(event);
     }
 
@@ -82,16 +82,16 @@ impl<'a> RevisionBuilder<'a> {
     }
 
     pub(crate) fn delete(&mut self, delete: &Delete) -> DeleteResult {
-        let span = Store::span(&self.store.keys, &delete.span);
+        let span = Store::keys_in_span(&self.store.keys, &delete.span);
         let gone: Vec<Arc<KeyValue>> = span.cloned().collect();
-        gone.iter().for_each(|kv| self.delete_one(kv));
+        gone.iter().for_each(|kv| self.delete_key(kv));
         let count = gone.len() as u64;
         let prev = if delete.prev_kv { gone } else { Vec::new() };
         DeleteResult { revision: self.now(), count, prev }
     }
 
     /// Deletes a key, which must exist.
-    pub(crate) fn delete_one(&mut self, was: &Arc<KeyValue>) {
+    pub(crate) fn delete_key(&mut self, was: &Arc<KeyValue>) {
         let kv = Arc::new(was.tombstone(self.store.revision + 1));
         self.store.leases.move_key(&was.key, was.lease, 0);
         self.store.key_bytes -= key_size(was);
@@ -129,8 +129,9 @@ impl<'a> RevisionBuilder<'a> {
 }
 
 impl Store {
-    /// Performs the part of a read-only transaction that needs access to the store.
-    /// [`TxnResult::finish`] performs the rest.
+    /// Begins a read-only transaction: evaluates its comparisons, and collects the keys that it
+    /// reads. Only this part needs access to the store. [`TxnResult::finish`] then completes the
+    /// results of the reads.
     ///
     /// # Panics
     ///
@@ -162,9 +163,9 @@ pub(crate) fn branch(txn: &Txn, succeeded: bool) -> &[Operation] {
     if succeeded { &txn.success } else { &txn.failure }
 }
 
-/// Evaluates the comparisons of a transaction, and then those of the nested transactions that it
-/// runs. All of them use the state before the transaction. Adds a result per transaction to
-/// `outcomes`.
+/// Evaluates the comparisons of a transaction, and then the comparisons of the nested transactions
+/// in the branch that runs. All comparisons use the state before the outermost transaction. Appends
+/// one result to `outcomes` for each of these transactions: true if all its comparisons hold.
 pub(crate) fn evaluate_compares(store: &Store, txn: &Txn, outcomes: &mut Vec<bool>) {
     let succeeded = txn.compare.iter().all(|compare| holds(store, compare));
     outcomes.push(succeeded);
@@ -243,7 +244,7 @@ fn holds(store: &Store, Compare { span, relation, target }: &Compare) -> bool {
             Relation::NotEqual => order.is_ne(),
         }
     };
-    let mut keys = Store::span(&store.keys, span).peekable();
+    let mut keys = Store::keys_in_span(&store.keys, span).peekable();
     match (keys.peek(), target) {
         (None, Target::Value(_)) => false,
         (None, _) => holds(&KeyValue::default()),

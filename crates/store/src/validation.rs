@@ -8,8 +8,9 @@ use crate::command::{Command, Operation, Put, Txn};
 use crate::error::Error;
 use crate::span::Span;
 
-/// Largest number of operations in all branches of a transaction together, as a multiple of the
-/// limit for one branch.
+/// Factor in the bound on the size of a transaction. All branches of a transaction, including
+/// nested ones, may together have at most `max_operations` times this factor operations and
+/// comparisons.
 ///
 /// Without this bound, nested transactions could have as many operations as fit into a request. The
 /// cost would be high, because each operation is compared with all others.

@@ -27,10 +27,10 @@ pub struct Watch {
 
 /// Past events for a watcher, possibly only the first part of them.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Replay {
+pub struct PastEvents {
     /// Events in order. All events of a revision are included, or none.
     pub events: Vec<Event>,
-    /// Revision at which the next replay continues. If it is larger than the revision of the store,
+    /// Revision at which the next call continues. If it is larger than the revision of the store,
     /// the watcher has received all past events.
     pub next_revision: u64,
 }
@@ -112,8 +112,8 @@ impl<W: Ord + Clone> Watchers<W> {
         }
     }
 
-    /// Returns the watchers of a key. If a watcher was added with several spans that contain the
-    /// key, it occurs once for each of them.
+    /// Returns the watchers of a key. A watcher may have been added with several spans that contain
+    /// the key. The result then contains this watcher once for each of these spans.
     pub fn watching<'a>(&'a self, key: &'a [u8]) -> impl Iterator<Item = &'a W> {
         let single_keys = self.single_keys.get(key);
         let prefixes = prefixes(&self.prefixes, key).map(|(_, set)| set);

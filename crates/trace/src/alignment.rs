@@ -1,10 +1,10 @@
 //! Alignment of two sequences by their longest common subsequence.
 
-/// Place of an item in an alignment of two sequences.
+/// Item of an alignment of two sequences.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Place {
-    /// The item occurs in both sequences. The numbers are its indices in the first and in the
-    /// second one.
+pub(crate) enum AlignedItem {
+    /// The item occurs in both sequences. The first number is its index in the first sequence. The
+    /// second number is its index in the second sequence.
     Both(usize, usize),
     First(usize),
     Second(usize),
@@ -16,28 +16,28 @@ pub(crate) enum Place {
 const MAX_COMPARISONS: usize = 25_000_000;
 
 /// Aligns two sequences, and returns their items in one order. Between two common items, the items
-/// of the first sequence come before those of the second.
-pub(crate) fn align<T: Eq>(first: &[T], second: &[T]) -> Vec<Place> {
+/// of the first sequence come before the items of the second sequence.
+pub(crate) fn align<T: Eq>(first: &[T], second: &[T]) -> Vec<AlignedItem> {
     let begins = first.iter().zip(second).take_while(|(one, other)| one == other).count();
     let (one, other) = (&first[begins..], &second[begins..]);
     let ends = one.iter().rev().zip(other.iter().rev());
     let ends = ends.take_while(|(one, other)| one == other).count();
     let (one, other) = (&one[..one.len() - ends], &other[..other.len() - ends]);
-    let mut places: Vec<Place> = (0..begins).map(|at| Place::Both(at, at)).collect();
+    let mut places: Vec<AlignedItem> = (0..begins).map(|at| AlignedItem::Both(at, at)).collect();
     places.extend(between(one, other).into_iter().map(|place| match place {
-        Place::Both(i, j) => Place::Both(begins + i, begins + j),
-        Place::First(i) => Place::First(begins + i),
-        Place::Second(j) => Place::Second(begins + j),
+        AlignedItem::Both(i, j) => AlignedItem::Both(begins + i, begins + j),
+        AlignedItem::First(i) => AlignedItem::First(begins + i),
+        AlignedItem::Second(j) => AlignedItem::Second(begins + j),
     }));
     let (i, j) = (first.len() - ends, second.len() - ends);
-    places.extend((0..ends).map(|at| Place::Both(i + at, j + at)));
+    places.extend((0..ends).map(|at| AlignedItem::Both(i + at, j + at)));
     places
 }
 
-fn between<T: Eq>(first: &[T], second: &[T]) -> Vec<Place> {
+fn between<T: Eq>(first: &[T], second: &[T]) -> Vec<AlignedItem> {
     let apart = || {
         let (one, other) = (0..first.len(), 0..second.len());
-        one.map(Place::First).chain(other.map(Place::Second)).collect()
+        one.map(AlignedItem::First).chain(other.map(AlignedItem::Second)).collect()
     };
     if first.len().saturating_mul(second.len()) > MAX_COMPARISONS {
         return apart();
@@ -47,13 +47,13 @@ fn between<T: Eq>(first: &[T], second: &[T]) -> Vec<Place> {
     let mut places = Vec::new();
     while i < first.len() || j < second.len() {
         if i < first.len() && j < second.len() && first[i] == second[j] {
-            places.push(Place::Both(i, j));
+            places.push(AlignedItem::Both(i, j));
             (i, j) = (i + 1, j + 1);
         } else if i < first.len() && (j == second.len() || common[i + 1][j] >= common[i][j + 1]) {
-            places.push(Place::First(i));
+            places.push(AlignedItem::First(i));
             i += 1;
         } else {
-            places.push(Place::Second(j));
+            places.push(AlignedItem::Second(j));
             j += 1;
         }
     }
@@ -82,7 +82,7 @@ mod tests {
 
     #[test]
     fn aligns_common_items() {
-        use Place::{Both, First, Second};
+        use AlignedItem::{Both, First, Second};
         let aligned = |one: &str, other: &str| {
             let [one, other] = [one, other].map(|it| it.chars().collect::<Vec<char>>());
             align(&one, &other)

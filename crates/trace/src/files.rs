@@ -27,7 +27,7 @@ pub fn are_in_memory() -> bool {
     cfg!(target_family = "wasm") || IN_MEMORY.load(Ordering::Relaxed)
 }
 
-/// Replaces all files in memory by these, and returns the previous ones.
+/// Replaces all files in memory by `files`, and returns the files that were in memory before.
 pub fn replace_in_memory(files: BTreeMap<PathBuf, Vec<u8>>) -> BTreeMap<PathBuf, Vec<u8>> {
     let files = files.into_iter().map(|(path, bytes)| (path, Arc::new(Mutex::new(bytes))));
     let before = std::mem::replace(&mut *lock(&FILES), files.collect());
@@ -50,9 +50,9 @@ fn find(path: &Path) -> io::Result<Content> {
 /// An I/O error, such as [`ErrorKind::NotFound`].
 pub fn open(path: impl AsRef<Path>) -> io::Result<File> {
     if are_in_memory() {
-        return Ok(File(Place::Memory { content: find(path.as_ref())?, position: 0 }));
+        return Ok(File(Storage::Memory { content: find(path.as_ref())?, position: 0 }));
     }
-    fs::File::open(path).map(|file| File(Place::Disk(file)))
+    fs::File::open(path).map(|file| File(Storage::Disk(file)))
 }
 
 /// Creates or truncates a file.
@@ -64,9 +64,9 @@ pub fn create(path: impl AsRef<Path>) -> io::Result<File> {
     if are_in_memory() {
         let content = Content::default();
         lock(&FILES).insert(path.as_ref().to_path_buf(), Arc::clone(&content));
-        return Ok(File(Place::Memory { content, position: 0 }));
+        return Ok(File(Storage::Memory { content, position: 0 }));
     }
-    fs::File::create(path).map(|file| File(Place::Disk(file)))
+    fs::File::create(path).map(|file| File(Storage::Disk(file)))
 }
 
 /// Removes the files in memory whose paths begin with `folder`.
@@ -76,10 +76,10 @@ pub fn remove_folder(folder: &Path) {
 
 /// A file on disk or in memory. It is read from its beginning, or written at its end.
 #[derive(Debug)]
-pub struct File(Place);
+pub struct File(Storage);
 
 #[derive(Debug)]
-enum Place {
+enum Storage {
     Disk(fs::File),
     Memory { content: Content, position: usize },
 }
@@ -87,8 +87,8 @@ enum Place {
 impl Read for File {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         match &mut self.0 {
-            Place::Disk(file) => file.read(into),
-            Place::Memory { content, position } => {
+            Storage::Disk(file) => file.read(into),
+            Storage::Memory { content, position } => {
                 let content = lock(content);
                 let mut rest = content.get(*position..).unwrap_or_default();
                 let read = rest.read(into)?;
@@ -102,8 +102,8 @@ impl Read for File {
 impl Seek for File {
     fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
         match &mut self.0 {
-            Place::Disk(file) => file.seek(to),
-            Place::Memory { content, position } => {
+            Storage::Disk(file) => file.seek(to),
+            Storage::Memory { content, position } => {
                 let (from, by) = match to {
                     SeekFrom::Start(start) => (start, 0),
                     SeekFrom::Current(by) => (*position as u64, by),
@@ -120,15 +120,15 @@ impl Seek for File {
 impl Write for File {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match &mut self.0 {
-            Place::Disk(file) => file.write(bytes),
-            Place::Memory { content, .. } => lock(content).write(bytes),
+            Storage::Disk(file) => file.write(bytes),
+            Storage::Memory { content, .. } => lock(content).write(bytes),
         }
     }
 
     fn flush(&mut self) -> io::Result<()> {
         match &mut self.0 {
-            Place::Disk(file) => file.flush(),
-            Place::Memory { .. } => Ok(()),
+            Storage::Disk(file) => file.flush(),
+            Storage::Memory { .. } => Ok(()),
         }
     }
 }
@@ -141,7 +141,7 @@ mod tests {
     #[test]
     fn memory_file_is_read_after_writing_and_truncated() {
         let name = "held-in-memory.ndjson";
-        let of = |content: Content| File(Place::Memory { content, position: 0 });
+        let of = |content: Content| File(Storage::Memory { content, position: 0 });
         let mut text = String::new();
         replace_in_memory(BTreeMap::from([(PathBuf::from(name), b"before".to_vec())]));
         let mut reader = of(find(name.as_ref()).expect("given"));

@@ -12,13 +12,13 @@
 
 mod alignment;
 pub mod diagram;
+mod escaping;
 pub mod export;
 pub mod files;
 mod fold;
 mod format;
 pub mod live;
 mod merge;
-mod plain;
 #[cfg(feature = "properties")]
 pub mod property;
 mod scripts;
@@ -27,6 +27,7 @@ pub mod state;
 mod trace_diff;
 mod verify;
 
+pub use escaping::{escape_invisible, escape_invisible_in_json};
 pub use fold::logs::{LogChange, LogState, Logs};
 pub use fold::process_state::{Condition, ProcessState, ProcessStates, ProcessStatus, StateChange};
 pub use format::{
@@ -36,9 +37,8 @@ pub use format::{
     Source, Subject, Trace, TraceBuffer, VERSION, WriteError, Writer, now, segment_path, units,
 };
 pub use merge::{
-    MergeError, MergeReport, Merged, MergedFiles, merge, merge_files, merge_whole_files,
+    MergeError, MergeReport, Merged, MergedFiles, merge, merge_files, merge_files_with_contents,
 };
-pub use plain::{plain, plain_json};
 pub use scripts::{
     Action, ActionError, Block, ClusterEvent, FollowError, Line, Link, MessageSelector, MuteState,
     ParseError, PerformError, Recorded, SaveFault, SaveFaults, Schedule, ScheduleError, Script,
@@ -47,8 +47,8 @@ pub use scripts::{
 };
 pub use show::RecordFormatter;
 pub use tenure_core::Service;
-pub use trace_diff::{AlignedEvent, Run, TraceDiff};
+pub use trace_diff::{AlignedEvent, Occurrence, TraceDiff};
 pub use verify::{
-    Accesses, Cause, Counter, Election, Judgement, Quantiles, TraceVerifier, TraceViolation,
-    Traffic, Verification, verify, verify_files,
+    Accesses, Counter, Election, ElectionCause, Judgement, Quantiles, TraceVerifier,
+    TraceViolation, Traffic, Verification, verify, verify_files,
 };

@@ -7,12 +7,12 @@ use serde_json::Value;
 use tenure_core::service::{clock, commit, election, mutex, replication, stream, tree};
 use tenure_core::{Fence, ProcessId, Term, Verdict};
 
+use crate::escaping::EscapingWriter;
 use crate::format::{
     Access, ApplicationCommand, ApplicationEvent, Choice, ClockUnit, CommandData, EventData,
     Header, Kind, MemoryAccess, MemoryOperation, MessageRecord, Operation, Record, Subject,
 };
-use crate::plain::Plain;
-use crate::state::Shown;
+use crate::state::CompactTree;
 
 /// Formats the records of a trace as lines of text, with filters.
 #[derive(Clone, Debug, Default)]
@@ -48,7 +48,7 @@ impl RecordFormatter {
         if !self.wants(record) {
             return None;
         }
-        let time = units(record.time.saturating_sub(start));
+        let time = format_units(record.time.saturating_sub(start));
         let mut line = format!("{time:>10}  {}", record.describe());
         if let Some(content) = record
             .kind
@@ -56,7 +56,7 @@ impl RecordFormatter {
             .and_then(|message_record| message_record.content.as_deref())
             && self.contents
         {
-            let _ = write!(Plain(&mut line), ": {content}");
+            let _ = write!(EscapingWriter(&mut line), ": {content}");
         }
         Some(line)
     }
@@ -74,7 +74,7 @@ impl RecordFormatter {
 }
 
 /// Formats ticks as a number of units, with up to three decimals and no trailing zeros.
-pub(crate) fn units(ticks: u64) -> String {
+pub(crate) fn format_units(ticks: u64) -> String {
     let thousandths = ticks / 1_000;
     let text = format!("{}.{:03}", thousandths / 1_000, thousandths % 1_000);
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
@@ -84,7 +84,7 @@ impl Record {
     /// Describes the record in words.
     pub fn describe(&self) -> String {
         let mut words = String::new();
-        let _ = write_record(&mut Plain(&mut words), self);
+        let _ = write_record(&mut EscapingWriter(&mut words), self);
         words
     }
 }
@@ -132,7 +132,7 @@ fn write_record(f: &mut impl Write, record: &Record) -> fmt::Result {
             write!(f, "{at} draws {value} of 0 to {}", bound.saturating_sub(1))
         }
         Kind::Note(text) => write!(f, "{at} notes: {text}"),
-        Kind::State(state) => write!(f, "{at} holds {}", Shown(state)),
+        Kind::State(state) => write!(f, "{at} holds {}", CompactTree(state)),
         Kind::End if *at == Subject::Parent => f.write_str("the run is over"),
         Kind::End => write!(f, "{at} ends"),
         Kind::Other { kind, data: None } => write!(f, "{at}: {kind}"),
@@ -163,7 +163,7 @@ fn write_event(f: &mut impl Write, at: Subject, event: &EventData) -> fmt::Resul
         (Some(mutex::Event::Entered { fence }), ..) => write!(f, "{at} enters (fence {fence})"),
         (Some(mutex::Event::Exited), ..) => write!(f, "{at} exits"),
         (_, Some(election::Event::Elected { leader, term }), _) => {
-            let term = in_term(*term);
+            let term = term_suffix(*term);
             if at == Subject::Process(*leader) {
                 write!(f, "{at} is elected{term}")
             } else {
@@ -171,7 +171,7 @@ fn write_event(f: &mut impl Write, at: Subject, event: &EventData) -> fmt::Resul
             }
         }
         (_, Some(election::Event::Deposed { term }), _) => {
-            write!(f, "{at} learns that {} no longer leads{}", term.leader, in_term(*term))
+            write!(f, "{at} learns that {} no longer leads{}", term.leader, term_suffix(*term))
         }
         (.., EventData::Stream(stream::Event::Received { from, item })) => {
             write!(f, "{at} gets item {item} of {from}")
@@ -207,10 +207,10 @@ fn describe_application_event(event: &ApplicationEvent) -> String {
         ApplicationEvent::Clock(Clock::Adjusted { by, .. }) => format!("adjusts its clock by {by}"),
         ApplicationEvent::Clock(Clock::Shows { time }) => format!("sees {time} on its clock"),
         ApplicationEvent::Replication(Replication::Serving { term, writes }) => {
-            format!("serves {writes:?}{}", in_term(*term))
+            format!("serves {writes:?}{}", term_suffix(*term))
         }
         ApplicationEvent::Replication(Replication::Acknowledged { term, place, value }) => {
-            format!("has {value} as write {place}{}", in_term(*term))
+            format!("has {value} as write {place}{}", term_suffix(*term))
         }
         ApplicationEvent::Commit(Commit::Prepared { transaction }) => {
             format!("has voted for {transaction}")
@@ -239,7 +239,7 @@ fn json(data: &impl Serialize) -> Value {
 
 /// Formats a term as text to append, such as ` (term 2)`. Returns an empty string for elections
 /// without terms.
-pub(crate) fn in_term(term: Term) -> String {
+pub(crate) fn term_suffix(term: Term) -> String {
     if term.number == 0 { String::new() } else { format!(" (term {})", term.number) }
 }
 
@@ -348,7 +348,7 @@ mod tests {
 
     #[test]
     fn formats_times_with_three_decimals_without_trailing_zeros() {
-        let texts = [0, 1_000_000, 1_500_000, 20_000_000, 1_234_567].map(units);
+        let texts = [0, 1_000_000, 1_500_000, 20_000_000, 1_234_567].map(format_units);
         assert_eq!(texts, ["0", "1", "1.5", "20", "1.234"]);
     }
 

@@ -39,14 +39,14 @@ pub fn tree(value: &impl Debug) -> Value {
 /// Last recorded state of each process. A state is recorded only if it differs from the last
 /// recorded one of the same process.
 #[derive(Clone, Debug, Default)]
-pub struct States {
+pub struct StateRecorder {
     last: BTreeMap<ProcessId, String>,
 }
 
-impl States {
+impl StateRecorder {
     /// Returns the record of a process's state after a step. Returns `None` if the state equals the
-    /// last recorded one.
-    pub fn changed(&mut self, at: ProcessId, state: &impl Debug) -> Option<Kind> {
+    /// last recorded state of the process.
+    pub fn record_if_changed(&mut self, at: ProcessId, state: &impl Debug) -> Option<Kind> {
         let text = format!("{state:?}");
         let last = self.last.entry(at).or_default();
         if *last == text {
@@ -59,29 +59,29 @@ impl States {
 }
 
 /// Formats a tree on one line.
-pub(crate) struct Shown<'t>(pub(crate) &'t Value);
+pub(crate) struct CompactTree<'t>(pub(crate) &'t Value);
 
-impl fmt::Display for Shown<'_> {
+impl fmt::Display for CompactTree<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
             Value::String(text) => f.write_str(text),
             Value::Array(values) => {
                 f.write_str("[")?;
                 for (place, value) in values.iter().enumerate() {
-                    write!(f, "{}{}", if place > 0 { ", " } else { "" }, Shown(value))?;
+                    write!(f, "{}{}", if place > 0 { ", " } else { "" }, CompactTree(value))?;
                 }
                 f.write_str("]")
             }
             Value::Object(fields) => {
                 if let Some(name) = fields.get(TYPE) {
-                    write!(f, "{} ", Shown(name))?;
+                    write!(f, "{} ", CompactTree(name))?;
                 }
                 f.write_str("{")?;
                 for (place, (name, value)) in
                     fields.iter().filter(|(name, _)| *name != TYPE).enumerate()
                 {
                     let comma = if place > 0 { ", " } else { "" };
-                    write!(f, "{comma}{name}: {}", Shown(value))?;
+                    write!(f, "{comma}{name}: {}", CompactTree(value))?;
                 }
                 f.write_str("}")
             }
@@ -390,9 +390,9 @@ mod tests {
 
     #[test]
     fn records_only_changed_states() {
-        let mut states = States::default();
+        let mut states = StateRecorder::default();
         let written = [(0, 1), (0, 1), (1, 1), (0, 2), (0, 1)]
-            .map(|(at, state)| states.changed(ProcessId(at), &state).is_some());
+            .map(|(at, state)| states.record_if_changed(ProcessId(at), &state).is_some());
         assert_eq!(written, [true, false, true, true, true]);
     }
 

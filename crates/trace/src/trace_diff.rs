@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::alignment::{Place, align};
+use crate::alignment::{AlignedItem, align};
 use crate::format::{Kind, Record};
 
 /// Events of two runs, aligned. A common event appears once. An event that only one run contains
@@ -16,15 +16,15 @@ pub struct TraceDiff {
     pub same_until: usize,
     /// Number of events that both runs have in common.
     pub both: usize,
-    /// Events of both runs, in aligned order.
+    /// Events of both runs in one order. An event that both runs have in common appears once.
     pub events: Vec<AlignedEvent>,
 }
 
 /// An event of two aligned runs. It occurs in one of them or in both.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct AlignedEvent {
-    /// Run in which the event occurs.
-    pub run: Run,
+    /// Run or runs in which the event occurs.
+    pub run: Occurrence,
     /// Description of the event.
     pub description: String,
 }
@@ -32,7 +32,7 @@ pub struct AlignedEvent {
 /// The run or runs in which an event occurs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Run {
+pub enum Occurrence {
     /// The event occurs in both runs.
     Both,
     /// The event occurs in the first run only.
@@ -51,14 +51,14 @@ impl TraceDiff {
         let (first, second) = (words(first), words(second));
         let event = |place| {
             let (run, description) = match place {
-                Place::Both(at, _) => (Run::Both, &first[at]),
-                Place::First(at) => (Run::First, &first[at]),
-                Place::Second(at) => (Run::Second, &second[at]),
+                AlignedItem::Both(at, _) => (Occurrence::Both, &first[at]),
+                AlignedItem::First(at) => (Occurrence::First, &first[at]),
+                AlignedItem::Second(at) => (Occurrence::Second, &second[at]),
             };
             AlignedEvent { run, description: description.clone() }
         };
         let events: Vec<AlignedEvent> = align(&first, &second).into_iter().map(event).collect();
-        let is_in_both = |event: &&AlignedEvent| event.run == Run::Both;
+        let is_in_both = |event: &&AlignedEvent| event.run == Occurrence::Both;
         TraceDiff {
             same_until: events.iter().take_while(is_in_both).count(),
             both: events.iter().filter(is_in_both).count(),
@@ -66,9 +66,9 @@ impl TraceDiff {
         }
     }
 
-    /// Returns the number of events that occur only in the given run. For [`Run::Both`], returns
-    /// the number of common events.
-    pub fn alone(&self, run: Run) -> usize {
+    /// Returns the number of events that occur only in the given run. For [`Occurrence::Both`],
+    /// returns the number of common events.
+    pub fn count(&self, run: Occurrence) -> usize {
         self.events.iter().filter(|event| event.run == run).count()
     }
 }

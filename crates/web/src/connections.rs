@@ -25,18 +25,19 @@ use tokio::time::{sleep, timeout};
 /// file descriptors of the process for other purposes.
 const MAX_CONNECTIONS: usize = 32;
 
-/// Time within which the head of a request must arrive, or the connection is closed. A connection
-/// that is kept alive must also send its next request within this time.
-const HEAD_TIMEOUT: Duration = Duration::from_secs(5);
+/// Time limit for the head of a request to arrive. If the limit passes, the connection is closed.
+/// On a connection that is kept alive, the next request has the same limit.
+pub(crate) const HEAD_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Time within which the peer must acknowledge sent data, or the connection is closed. The limit
-/// applies only on Linux.
+/// Time limit for the peer to acknowledge sent data. If the limit passes, the connection is closed.
+/// The limit applies only on Linux.
 #[cfg(target_os = "linux")]
 const UNREAD_TIMEOUT: Duration = Duration::from_secs(30);
 
 const MAX_BUFFER_BYTES: usize = 64 << 10;
 
-/// Delay before the next attempt to accept a connection if the system lacked resources for one.
+/// Delay after a failed attempt to accept a connection for which the system lacked resources. The
+/// next attempt follows after this delay.
 const ACCEPT_RETRY_DELAY: Duration = Duration::from_millis(100);
 
 /// Time within which pending responses must complete after the server stops.
@@ -70,7 +71,12 @@ impl Connections {
 
 /// Serves connections until `stop` resolves. After that, pending responses have
 /// [`SHUTDOWN_TIMEOUT`] to complete.
-pub(crate) async fn serve(listener: TcpListener, router: Router, stop: impl Future<Output = ()>) {
+pub(crate) async fn serve(
+    listener: TcpListener,
+    router: Router,
+    head_timeout: Duration,
+    stop: impl Future<Output = ()>,
+) {
     let mut stop = pin!(stop);
     let (stopping, stopped) = watch::channel(false);
     let (mut tasks, mut connections) = (JoinSet::new(), Connections::default());
@@ -86,8 +92,12 @@ pub(crate) async fn serve(listener: TcpListener, router: Router, stop: impl Futu
         while tasks.try_join_next().is_some() {}
         if connections.make_room() && configure(&stream).is_ok() {
             let has_sent_request = Arc::new(AtomicBool::new(false));
-            let serving =
-                serve_connection(stream, router.clone(), has_sent_request.clone(), stopped.clone());
+            let mut http = http1::Builder::new();
+            http.timer(TokioTimer::new())
+                .header_read_timeout(head_timeout)
+                .max_buf_size(MAX_BUFFER_BYTES);
+            let (router, has_sent) = (router.clone(), has_sent_request.clone());
+            let serving = serve_connection(http, stream, router, has_sent, stopped.clone());
             connections.0.push_back(Connection { task: tasks.spawn(serving), has_sent_request });
         }
     }
@@ -99,6 +109,7 @@ pub(crate) async fn serve(listener: TcpListener, router: Router, stop: impl Futu
 }
 
 async fn serve_connection(
+    http: http1::Builder,
     stream: TcpStream,
     router: Router,
     has_sent_request: Arc<AtomicBool>,
@@ -110,8 +121,6 @@ async fn serve_connection(
         let response = router.call(request);
         async move { Ok::<_, Infallible>(response.await.unwrap_or_else(|never| match never {})) }
     });
-    let mut http = http1::Builder::new();
-    http.timer(TokioTimer::new()).header_read_timeout(HEAD_TIMEOUT).max_buf_size(MAX_BUFFER_BYTES);
     let mut connection = pin!(http.serve_connection(TokioIo::new(stream), service));
     // An error needs no report: the peer is gone.
     tokio::select! {

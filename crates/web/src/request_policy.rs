@@ -110,7 +110,8 @@ impl RequestPolicy {
     }
 }
 
-/// Returns true unless the browser reports that the request comes from a page of another site.
+/// Returns false if the browser reports that the request comes from a page of another site.
+/// Otherwise returns true.
 fn is_same_site(headers: &HeaderMap) -> bool {
     match headers.get("sec-fetch-site") {
         None => true,
@@ -125,7 +126,8 @@ fn is_navigation(headers: &HeaderMap) -> bool {
         && headers.get("sec-fetch-dest").is_none_or(|shown| shown == "document")
 }
 
-/// Returns the value of a header. Returns `None` unless the header occurs exactly once.
+/// Returns the value of the header `name` if this header occurs exactly once and contains only
+/// visible ASCII characters. Otherwise returns `None`.
 fn single_header<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a str> {
     let mut values = headers.get_all(name).iter();
     let first = values.next()?.to_str().ok()?;

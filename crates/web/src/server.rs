@@ -46,6 +46,7 @@ pub struct Server {
     listener: TcpListener,
     address: SocketAddr,
     policy: RequestPolicy,
+    head_timeout: Duration,
     body_timeout: Duration,
 }
 
@@ -88,7 +89,14 @@ impl Server {
         let listener = TcpListener::bind(requested).await.map_err(bind_error)?;
         let address = listener.local_addr().map_err(bind_error)?;
         let policy = RequestPolicy { bound: to, token };
-        Ok(Server { listener, address, policy, body_timeout: body::BODY_TIMEOUT })
+        let (head_timeout, body_timeout) = (connections::HEAD_TIMEOUT, body::BODY_TIMEOUT);
+        Ok(Server { listener, address, policy, head_timeout, body_timeout })
+    }
+
+    /// Sets the time within which the head of a request must arrive. The default is 5 s.
+    #[must_use]
+    pub fn with_head_timeout(self, head_timeout: Duration) -> Self {
+        Server { head_timeout, ..self }
     }
 
     /// Sets the time within which a request body must arrive. The default is 20 s.
@@ -126,6 +134,6 @@ impl Server {
             .layer(from_fn_with_state(self.policy.clone(), request_policy::require_token));
         let all = assets.iter().fold(guarded, |router, asset| asset.serve(router));
         let all = all.layer(from_fn_with_state(self.policy, request_policy::check_origin));
-        connections::serve(self.listener, all, stop).await;
+        connections::serve(self.listener, all, self.head_timeout, stop).await;
     }
 }

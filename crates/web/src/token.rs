@@ -1,4 +1,5 @@
-//! Tokens of servers that other machines can reach, and their files.
+//! Access tokens, and the files that store them. A server has a token if other machines can reach
+//! it.
 
 use std::fmt;
 use std::fs::{self, OpenOptions};

@@ -194,7 +194,8 @@ async fn incomplete_requests_make_room_for_others() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn idle_connections_are_closed() {
-    let server = start_on("127.0.0.1").await;
+    let server = Server::bind(Ipv4Addr::LOCALHOST.into(), 0).await.unwrap();
+    let server = start(server.with_head_timeout(Duration::from_secs(1))).await;
     let silent = TcpStream::connect(server.at).unwrap();
     let half = half_open(server.at);
     let done = TcpStream::connect(server.at).unwrap();

@@ -26,8 +26,8 @@ pub(super) struct ClaimRecord {
 }
 
 /// Longest time that one attempt to read both clocks may take, in nanoseconds. An attempt reads the
-/// shared clock, then the clock of `Instant`, and then the shared clock again. If it takes longer,
-/// it is repeated.
+/// shared clock, then the clock of `Instant`, and then the shared clock a second time. An attempt
+/// that takes longer is repeated.
 const MAX_READ_DIFFERENCE: u64 = 100_000;
 
 /// Returns the time on the clock that all processes of this machine share, in nanoseconds.

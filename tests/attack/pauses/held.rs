@@ -51,12 +51,13 @@ pub(super) const QUEUES: [&str; 9] = [
     "election",
 ];
 
-/// Names of the groups of locks that guard a resource. Holders with exclusive access write to it.
+/// Names of the groups of locks that guard a resource. A holder with exclusive access writes to the
+/// resource.
 pub(super) const RESOURCES: [&str; 6] =
     ["plain", "shared", "read-write", "several-a", "several-b", "election"];
 
-/// Weight of an exclusive claim on a lock that also has readers. A reader has weight 1. The
-/// capacity of such a lock is equal to this weight.
+/// Weight of an exclusive claim on a lock that several readers can share. A reader has weight 1.
+/// The capacity of the lock is equal to the weight of an exclusive claim.
 const READERS: u64 = 1_000;
 
 const PERMITS: u32 = 3;
@@ -219,8 +220,8 @@ async fn exclusive(
     }
 }
 
-/// Campaigns for a leadership with a random priority. Some candidates have none, so that their
-/// place in the queue never changes.
+/// Campaigns for the leadership of an election. With probability ½, the candidate has a random
+/// priority. Otherwise, the candidate has no priority, and its place in the queue never changes.
 async fn campaign(session: &Session, rng: &mut Rng) -> Result<Leadership, ClientError> {
     if rng.bool() {
         return session.campaign("election", "no preference").await;

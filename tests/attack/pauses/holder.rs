@@ -1,5 +1,5 @@
-//! A holder process. It acquires locks of every kind, writes to the resources that they guard, and
-//! records its claims. The test suspends it at random times.
+//! A holder process. The process acquires locks of every kind, writes to the resources that these
+//! locks guard, and records its claims. The test suspends the process at random times.
 
 use std::fs::File;
 use std::io::Write;
@@ -40,7 +40,8 @@ pub(super) struct HolderConfig {
     pub(super) seed: u64,
     /// Time to live of the leases, in seconds.
     pub(super) ttl: u64,
-    /// False if the holder ignores its deadlines.
+    /// True if the holder obeys its deadlines. False in a control experiment, in which it ignores
+    /// its deadlines.
     pub(super) obeys: bool,
 }
 
@@ -233,8 +234,8 @@ async fn next(
     acquire(&alive, kind, rng).await
 }
 
-/// Thread that writes to a resource while a lock is held. It does not read the deadline, so that it
-/// writes too late after a suspension.
+/// Thread that writes to a resource while a lock is held. The thread does not read the deadline of
+/// the lock, so that it writes too late after a suspension.
 struct Writer {
     ends: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,

@@ -37,8 +37,9 @@ pub(super) fn late_writes(tokens: &[u64]) -> usize {
     late.count()
 }
 
-/// Checks that no process claims a lock after the service has removed its claim, because another
-/// client may then hold the lock. Returns a violation, if there is one.
+/// Checks that each process stops claiming a lock before the service removes the claim of this
+/// process from the queue. Afterwards, another client may hold the lock. Returns a violation, if
+/// there is one.
 fn claims_after_the_log(evidence: &Evidence) -> Option<String> {
     let mut fences: BTreeMap<&[u8], u64> = BTreeMap::new();
     let mut left: BTreeMap<(&[u8], u64), u64> = BTreeMap::new();

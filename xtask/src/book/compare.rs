@@ -27,36 +27,36 @@ pub(super) enum Difference<'a> {
     Extra(&'a str),
 }
 
-pub(super) fn is_match(written: &[String], found: &[String]) -> bool {
-    lines(written, found).iter().all(|step| matches!(step, Alignment::Kept(_)))
+pub(super) fn is_match(expected: &[String], actual: &[String]) -> bool {
+    lines(expected, actual).iter().all(|step| matches!(step, Alignment::Kept(_)))
 }
 
-pub(super) fn differences<'a>(written: &'a [String], found: &'a [String]) -> Vec<Difference<'a>> {
-    let missing = |at: usize| Difference::Missing(at, &written[at]);
-    let extra = |at: usize| Difference::Extra(&found[at]);
+pub(super) fn differences<'a>(expected: &'a [String], actual: &'a [String]) -> Vec<Difference<'a>> {
+    let missing = |at: usize| Difference::Missing(at, &expected[at]);
+    let extra = |at: usize| Difference::Extra(&actual[at]);
     let differing = |step: Alignment| match step {
         Alignment::Kept(_) => vec![],
         Alignment::Missing(at) => vec![missing(at)],
         Alignment::Extra(at) => vec![extra(at)],
         Alignment::Replaced(old, new) => vec![missing(old), extra(new)],
     };
-    lines(written, found).into_iter().flat_map(differing).collect()
+    lines(expected, actual).into_iter().flat_map(differing).collect()
 }
 
-/// Returns the actual output. If the expected output omits text by `…`, the result omits this text
-/// in the same way.
-pub(super) fn updated(written: &[String], found: &[String]) -> Vec<String> {
+/// Returns the actual output for a page. A `…` in the expected output stands for omitted text. The
+/// result then omits the same text.
+pub(super) fn updated_output(expected: &[String], actual: &[String]) -> Vec<String> {
     let line = |step: Alignment| match step {
-        Alignment::Kept(at) => Some(written[at].clone()),
+        Alignment::Kept(at) => Some(expected[at].clone()),
         Alignment::Missing(_) => None,
-        Alignment::Extra(at) => Some(found[at].clone()),
-        Alignment::Replaced(old, new) => Some(updated_line(&written[old], &found[new])),
+        Alignment::Extra(at) => Some(actual[at].clone()),
+        Alignment::Replaced(old, new) => Some(updated_line(&expected[old], &actual[new])),
     };
-    lines(written, found).into_iter().filter_map(line).collect()
+    lines(expected, actual).into_iter().filter_map(line).collect()
 }
 
-fn updated_line(written: &str, found: &str) -> String {
-    let (old, new) = (words(written), words(found));
+fn updated_line(expected: &str, actual: &str) -> String {
+    let (old, new) = (words(expected), words(actual));
     let steps = align(
         &old,
         &new,
@@ -69,9 +69,9 @@ fn updated_line(written: &str, found: &str) -> String {
         steps.iter().filter(|step| matches!(step, Alignment::Kept(at) if message(at))).count();
     // A `…` printed by the command itself is not an elision. If little of the line matches, the new
     // line lacks the text that the elisions stood for.
-    let elided = written.contains(ELISION) && !found.contains(ELISION);
+    let elided = expected.contains(ELISION) && !actual.contains(ELISION);
     if !elided || kept * 2 < (0..old.len()).filter(message).count() {
-        return found.to_owned();
+        return actual.to_owned();
     }
     let word = |step: &Alignment| match *step {
         Alignment::Kept(at) => old[at],
@@ -92,12 +92,12 @@ fn words(line: &str) -> Vec<&str> {
         .collect()
 }
 
-fn lines(written: &[String], found: &[String]) -> Vec<Alignment> {
+fn lines(expected: &[String], actual: &[String]) -> Vec<Alignment> {
     let first = |line: &str| line.split_whitespace().next().map(str::to_owned);
     let resembles = |old: &String, new: &String| first(old) == first(new);
     align(
-        written,
-        found,
+        expected,
+        actual,
         |line| line.trim() == ELISION,
         |old, new| matches_pattern(old, new),
         resembles,
@@ -119,21 +119,22 @@ fn matches_pattern(pattern: &str, text: &str) -> bool {
     rest.ends_with(last)
 }
 
-/// Aligns the expected lines or words with the actual ones, with as few differences as possible.
-/// Among several such alignments, prefers one that replaces a line by a similar line.
+/// Aligns the expected lines or words with the actual lines or words, with as few differences as
+/// possible. If several alignments have the fewest differences, returns one in which a line is
+/// replaced by a similar line.
 fn align<W, F>(
-    written: &[W],
-    found: &[F],
+    expected: &[W],
+    actual: &[F],
     elides: impl Fn(&W) -> bool,
     matches_pattern: impl Fn(&W, &F) -> bool,
     resembles: impl Fn(&W, &F) -> bool,
 ) -> Vec<Alignment> {
-    let (rows, columns) = (written.len(), found.len());
+    let (rows, columns) = (expected.len(), actual.len());
     let mut costs = vec![vec![0; columns + 1]; rows + 1];
     let mut first = vec![vec![None; columns + 1]; rows + 1];
     for row in (0..=rows).rev() {
         for column in (0..=columns).rev() {
-            let (old, new) = (written.get(row), found.get(column));
+            let (old, new) = (expected.get(row), actual.get(column));
             let mut choices = Vec::new();
             if let Some(old) = old {
                 if elides(old) {
@@ -174,18 +175,18 @@ fn align<W, F>(
 
 #[cfg(test)]
 mod tests {
-    use super::{Difference, differences, is_match, updated};
+    use super::{Difference, differences, is_match, updated_output};
 
     fn text(text: &str) -> Vec<String> {
         text.split('\n').filter(|line| !line.is_empty()).map(str::to_owned).collect()
     }
 
-    fn is_same(written: &str, found: &str) -> bool {
-        is_match(&text(written), &text(found))
+    fn is_same(expected: &str, actual: &str) -> bool {
+        is_match(&text(expected), &text(actual))
     }
 
-    fn update(written: &str, found: &str) -> String {
-        updated(&text(written), &text(found)).join("\n")
+    fn update(expected: &str, actual: &str) -> String {
+        updated_output(&text(expected), &text(actual)).join("\n")
     }
 
     #[test]
@@ -208,8 +209,8 @@ mod tests {
 
     #[test]
     fn elided_line_matches_any_lines() {
-        for found in ["a\nb", "a\nc\nb", "a\nb\nc\nb"] {
-            assert!(is_same("a\n…\nb", found), "{found}");
+        for actual in ["a\nb", "a\nc\nb", "a\nb\nc\nb"] {
+            assert!(is_same("a\n…\nb", actual), "{actual}");
         }
         assert!(!is_same("a\n…\nb", "a\nc"));
         assert!(!is_same("a\n…\nb", "a\nb\nc"));

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::compare::updated;
+use super::compare::updated_output;
 
 /// A document, and the commands in it that a reader can type.
 #[derive(Debug)]
@@ -60,12 +60,12 @@ impl Page {
     }
 
     /// Replaces the expected output of each command by the element of `outputs` with the same
-    /// index. If the expected output omits text by `…`, the new output omits this text in the same
-    /// way.
+    /// index. A `…` in an expected output stands for omitted text. The new output then omits the
+    /// same text.
     pub(super) fn update(&mut self, outputs: &[Vec<String>]) {
         // In reverse order, because a replacement moves the lines below it.
         for (command, output) in self.commands.iter().zip(outputs).rev() {
-            let lines = updated(&self.lines[command.output.clone()], output);
+            let lines = updated_output(&self.lines[command.output.clone()], output);
             self.lines.splice(command.output.clone(), lines);
         }
     }

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use super::BOOK;
-use crate::tidy::{File, Finding, Tree, links, resolve};
+use crate::tidy::{File, Finding, Tree, link_targets, resolve};
 
 /// File that lists the pages of the book in order.
 const SUMMARY: &str = "docs/book/src/SUMMARY.md";
@@ -66,7 +66,8 @@ fn prose(page: &File) -> impl Iterator<Item = (usize, &str)> {
 }
 
 fn links_of(page: &File) -> impl Iterator<Item = (usize, String)> {
-    prose(page).flat_map(|(line, text)| links(text).into_iter().map(move |link| (line, link)))
+    prose(page)
+        .flat_map(|(line, text)| link_targets(text).into_iter().map(move |link| (line, link)))
 }
 
 fn check_target(

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::command::{Command, list, text};
-use super::{own_models, stabilization};
+use super::{checker_only, stabilization};
 use crate::parallel::map_parallel;
 
 const HEAD: &str = "\
@@ -32,8 +32,9 @@ list of [known results](checklist.md).
 
 ";
 
-/// Commands that measure algorithms for the page. The first three compare the algorithms of a
-/// service. The others compare their behavior under faults.
+/// Commands that measure algorithms for the page. The first three commands compare the algorithms
+/// of a service with each other. The other commands show the effect of each fault on each
+/// algorithm.
 const MEASURED: [&str; 6] = [
     "compare mutex -n 5 --entries 3",
     "compare election -n 8",
@@ -56,7 +57,7 @@ pub(super) fn page(command: &Command) -> Result<String, String> {
     page.push_str(&agreements(&cards, agreement_report));
     page.push_str(&compositions(&cards));
     page.push_str(&stabilization::section(command)?);
-    page.push_str(&own_models::section(command)?);
+    page.push_str(&checker_only::section(command)?);
     page.push_str("## What one fault does\n\n");
     page.push_str(ABOUT_FAULTS);
     for matrix in fault_reports {

@@ -1,4 +1,4 @@
-//! The command `tenure`, as generators of pages run it.
+//! The command `tenure`, which the generators of documentation pages run.
 
 use std::path::{Path, PathBuf};
 use std::process;

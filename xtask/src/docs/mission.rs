@@ -46,7 +46,8 @@ struct Item {
     shows: String,
 }
 
-/// If commands fail, returns an error that lists all of them.
+/// Returns the text of the page. If commands fail, returns an error that lists all of these
+/// commands.
 pub(super) fn page(root: &Path, command: &Command) -> Result<String, String> {
     let text = fs::read_to_string(root.join(ITEMS)).map_err(|error| format!("{ITEMS}: {error}"))?;
     let mission: Mission = toml::from_str(&text).map_err(|error| format!("{ITEMS}: {error}"))?;

@@ -1,9 +1,9 @@
 //! `cargo xtask docs`: generates pages from the cards of algorithms and from measured runs.
 
 mod algorithms;
+mod checker_only;
 mod command;
 mod mission;
-mod own_models;
 mod stabilization;
 
 use std::fs;

@@ -9,7 +9,7 @@ use serde_json::json;
 
 use super::html::escape;
 use super::markdown::{Document, Target};
-use crate::tidy::links;
+use crate::tidy::link_targets;
 
 pub(crate) const BOOK: &str = "docs/book/src";
 
@@ -17,12 +17,12 @@ pub(crate) const BOOK: &str = "docs/book/src";
 /// book lists them.
 pub(crate) fn chapter_names(root: &Path) -> Result<Vec<String>, String> {
     let summary = read(&root.join(BOOK).join("SUMMARY.md"))?;
-    let all = summary.lines().flat_map(links);
+    let all = summary.lines().flat_map(link_targets);
     Ok(all.filter_map(|link| link.strip_suffix(".md").map(str::to_owned)).collect())
 }
 
 /// Returns all chapters as JSON: their names, titles and HTML.
-pub(super) fn book(root: &Path) -> Result<String, String> {
+pub(super) fn chapters_json(root: &Path) -> Result<String, String> {
     let folder = root.join(BOOK);
     let names = chapter_names(root)?;
     let chapter = |name: &String| {

@@ -38,8 +38,8 @@ impl StandardLibrary {
     }
 }
 
-/// Returns the way in which the installed compiler gets the standard library for the target. `None`
-/// if it has none.
+/// Returns how the installed compiler provides the standard library for the target. Returns `None`
+/// if the compiler cannot provide the library.
 fn standard_library() -> Option<StandardLibrary> {
     let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
     let print = |what: &str| {

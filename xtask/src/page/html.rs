@@ -24,8 +24,8 @@ pub(super) struct Parts {
 ///
 /// # Errors
 ///
-/// Returns a description of the error if the HTML of the lab lacks a place for a part, or if a
-/// script would end early.
+/// Returns a description of the error in two cases. The HTML of the lab lacks a place for a part,
+/// or a script contains the text `</script`, at which a browser would end the script.
 pub(super) fn compose(lab: &str, parts: &Parts) -> Result<String, String> {
     let Parts { styles, script, worker, module, questions, book } = parts;
     for (name, text) in [("script", script), ("worker", worker)] {

@@ -28,7 +28,7 @@ const ORDER: &[&str] = &[
 ];
 
 /// Returns all questions with their chapters, answers and the commands of their experiments.
-pub(super) fn questions(root: &Path) -> Result<String, String> {
+pub(super) fn questions_json(root: &Path) -> Result<String, String> {
     let chapter = |name: &&str| {
         let file = root.join(QUESTIONS).join(format!("{name}.toml"));
         let text = fs::read_to_string(&file);

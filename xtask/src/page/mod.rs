@@ -1,8 +1,8 @@
 //! `cargo xtask page`: writes the simulator, the checker, the questions and the book as one HTML
 //! file.
 //!
-//! The file contains the front end of the lab, the engine as WebAssembly, and all data. Its content
-//! security policy permits no request, so it works from a disk and without a network.
+//! The file contains the front end of the lab, the engine as WebAssembly, and all data. The page
+//! needs no network and can be opened from a disk. Its content security policy permits no request.
 
 mod bundle;
 mod chapters;
@@ -114,8 +114,8 @@ fn compose(root: &Path, module: &[u8]) -> Result<String, String> {
         script,
         worker: read(folder.join("worker.js"))?,
         module: STANDARD.encode(compress(module)?),
-        questions: lessons::questions(root)?,
-        book: chapters::book(root)?,
+        questions: lessons::questions_json(root)?,
+        book: chapters::chapters_json(root)?,
     };
     html::compose(&read(folder.join("lab.html"))?, &parts)
 }

@@ -13,8 +13,8 @@ use wasmparser::{
     TypeRef,
 };
 
-/// Returns a module in which similar functions are neighbours. Omits the custom sections, which
-/// contain only names.
+/// Returns a module with the same functions in another order, in which similar functions follow one
+/// another. Omits the custom sections, which contain only names.
 pub(super) fn sort_functions(module: &[u8]) -> Result<Vec<u8>, String> {
     let mut order = Order::of(module).map_err(|error| format!("invalid module: {error}"))?;
     let mut sorted = Module::new();

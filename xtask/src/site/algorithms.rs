@@ -1,11 +1,12 @@
-//! A page for each algorithm: its card, its variants, and a live picture.
+//! Makes a page for each algorithm. The page shows the claims and assumptions of the algorithm, its
+//! variants, and a live picture.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
-use super::{fragment::encoded, template};
+use super::{fragment::encode_fragment, template};
 use crate::page::escape;
 
 const SIZE: u32 = 5;
@@ -15,7 +16,7 @@ type Pages = (Vec<(String, String)>, Vec<String>);
 
 /// Returns the pages of all algorithms, and their names. `tenure` is the path of the command
 /// `tenure`.
-pub(super) fn all(tenure: &Path) -> Result<Pages, String> {
+pub(super) fn algorithm_pages(tenure: &Path) -> Result<Pages, String> {
     let output = Command::new(tenure)
         .args(["list", "--format", "json"])
         .stdin(Stdio::null())
@@ -81,15 +82,18 @@ fn body(entry: &Value) -> String {
         row("messages", &card["messages"]["formula"]),
         row("promises", &promises.into()),
     ];
-    let run = format!("../page.html#run={}&amp;embedded=1", encoded(&format!("{name} -n {SIZE}")));
+    let run = format!(
+        "../page.html#run={}&amp;embedded=1",
+        encode_fragment(&format!("{name} -n {SIZE}"))
+    );
     format!(
         "<h1>{0}</h1>\n<p>{1}</p>\n<iframe class=\"live\" title=\"Run of {0}\" loading=\"lazy\" \
          src=\"{run}\"></iframe>\n<p><a href=\"../page.html#run={2}\">Open in the simulator</a>, \
          <a href=\"../page.html#check={3}\">check every schedule</a></p>\n<dl>\n{4}</dl>\n{5}",
         escape(&name),
         escape(&text(&card["title"])),
-        encoded(&format!("{name} -n {SIZE}")),
-        encoded(&name),
+        encode_fragment(&format!("{name} -n {SIZE}")),
+        encode_fragment(&name),
         facts.concat(),
         variants(&name, card),
     )
@@ -106,7 +110,7 @@ fn variants(name: &str, card: &Value) -> String {
         let own = text(&variant["name"]);
         let shown = variant["shown_by"].as_str().filter(|words| !words.is_empty());
         let link = shown.map_or_else(String::new, |words| {
-            let line = encoded(&format!("{name} --variant {own} {words}"));
+            let line = encode_fragment(&format!("{name} --variant {own} {words}"));
             format!(" <a href=\"../page.html#check={line}\">Check it</a>")
         });
         let description = escape(&text(&variant["description"]));

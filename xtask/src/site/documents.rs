@@ -7,8 +7,8 @@ use crate::page::markdown::Document;
 use crate::page::{BOOK, Target, chapter_names, escape};
 use crate::tidy::{File, Tree, resolve};
 
-/// Folders of the repository with documents, each with the folder of the site that receives their
-/// pages.
+/// Pairs of folders. The first folder is in the repository and contains documents. The second
+/// folder is in the site and receives the pages of these documents.
 const FOLDERS: [(&str, &str); 2] = [("docs/book/src/", "book/"), ("docs/", "docs/")];
 
 /// Documents at the root of the repository that are part of the site.
@@ -18,7 +18,10 @@ const ROOT_DOCUMENTS: [&str; 4] = ["README.md", "ARCHITECTURE.md", "CHANGELOG.md
 ///
 /// A link to another file of the repository leads to this file at the address `repository`. If
 /// `repository` is `None`, only the text of the link stays.
-pub(super) fn all(root: &Path, repository: Option<&str>) -> Result<Vec<(String, String)>, String> {
+pub(super) fn document_pages(
+    root: &Path,
+    repository: Option<&str>,
+) -> Result<Vec<(String, String)>, String> {
     let tree = Tree::read(root).map_err(|error| format!("cannot read the repository: {error}"))?;
     let chapters = chapter_names(root)?;
     let mut pages = Vec::new();
@@ -31,7 +34,7 @@ pub(super) fn all(root: &Path, repository: Option<&str>) -> Result<Vec<(String, 
         let document = Document::new(&file.text);
         let target = |link: &str| target(&tree, file, link, repository);
         let page = format!("{}page.html", "../".repeat(name.matches('/').count()));
-        let after = |commands: &[String]| fragment::links(&page, commands);
+        let after = |commands: &[String]| fragment::command_links(&page, commands);
         let mut body = document.to_html(&target, &|picture| Ok(picture.to_owned()), &after)?;
         if file.path.starts_with(BOOK) {
             body += &next_chapter(&file.path, &chapters);

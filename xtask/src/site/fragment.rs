@@ -1,7 +1,7 @@
-//! Links that open a command in the page.
+//! Makes links that open a command in the page of the simulator and checker.
 
 /// Encodes a command line for the fragment of a URL.
-pub(super) fn encoded(line: &str) -> String {
+pub(super) fn encode_fragment(line: &str) -> String {
     let mut made = String::new();
     for byte in line.bytes() {
         match byte {
@@ -16,7 +16,7 @@ pub(super) fn encoded(line: &str) -> String {
 }
 
 /// Returns links that open these commands in the page, as HTML. `page` is the address of the page.
-pub(super) fn links(page: &str, commands: &[String]) -> String {
+pub(super) fn command_links(page: &str, commands: &[String]) -> String {
     let link = |command: &String| {
         let (verb, line) = command.split_once(' ')?;
         let (view, label) = match verb {
@@ -24,7 +24,7 @@ pub(super) fn links(page: &str, commands: &[String]) -> String {
             "simulate" => ("run", "Run it in the page"),
             _ => return None,
         };
-        Some(format!("<a href=\"{page}#{view}={}\">{label}</a>", encoded(line)))
+        Some(format!("<a href=\"{page}#{view}={}\">{label}</a>", encode_fragment(line)))
     };
     let all: Vec<String> = commands.iter().filter_map(link).collect();
     if all.is_empty() { String::new() } else { format!("<p>{}</p>\n", all.join(", ")) }
@@ -32,20 +32,20 @@ pub(super) fn links(page: &str, commands: &[String]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{encoded, links};
+    use super::{command_links, encode_fragment};
 
     #[test]
     fn fragments_are_encoded() {
-        assert_eq!(encoded("a --never 'x & y'"), "a+--never+%27x+%26+y%27");
+        assert_eq!(encode_fragment("a --never 'x & y'"), "a+--never+%27x+%26+y%27");
     }
 
     #[test]
     fn checks_and_simulations_have_links() {
         let commands = ["check bully -n 3", "list", "simulate lamport"].map(str::to_owned);
-        let html = links("../page.html", &commands);
+        let html = command_links("../page.html", &commands);
         assert!(html.contains("\"../page.html#check=bully+-n+3\""), "{html}");
         assert!(html.contains("\"../page.html#run=lamport\""), "{html}");
         assert_eq!(html.matches("<a ").count(), 2);
-        assert_eq!(links("", &["list".to_owned()]), "");
+        assert_eq!(command_links("", &["list".to_owned()]), "");
     }
 }

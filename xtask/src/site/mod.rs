@@ -81,8 +81,8 @@ fn write(root: &Path, options: &Options, out: &Path) -> Result<Vec<String>, Page
         Some(file) => file.clone(),
         None => program::build(root)?,
     };
-    let mut files = documents::all(root, options.repository.as_deref())?;
-    let (algorithms, names) = algorithms::all(&tenure)?;
+    let mut files = documents::document_pages(root, options.repository.as_deref())?;
+    let (algorithms, names) = algorithms::algorithm_pages(&tenure)?;
     files.extend(algorithms);
     if !options.is_without_api {
         document_library(root, &out.join("api"))?;

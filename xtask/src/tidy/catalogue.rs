@@ -14,7 +14,7 @@ pub(super) fn check(tree: &Tree) -> Vec<Finding> {
         let Some((folder, name)) = algorithm(&file.path) else { continue };
         let list = format!("{ALGORITHMS}{folder}/mod.rs");
         let is_protocol = source.production.contains("Protocol for ");
-        if is_protocol && !listed(tree, &list).any(|(_, listed)| listed == name) {
+        if is_protocol && !listed_modules(tree, &list).any(|(_, listed)| listed == name) {
             findings.push(Finding::new(
                 &file.path,
                 1,
@@ -28,7 +28,10 @@ pub(super) fn check(tree: &Tree) -> Vec<Finding> {
 
 /// Returns the modules in a list of the catalogue, with their line numbers. For example, it returns
 /// `token_ring` for `"token-ring" => token_ring::TokenRing;`.
-pub(super) fn listed<'a>(tree: &'a Tree, list: &str) -> impl Iterator<Item = (usize, &'a str)> {
+pub(super) fn listed_modules<'a>(
+    tree: &'a Tree,
+    list: &str,
+) -> impl Iterator<Item = (usize, &'a str)> {
     let lines = tree.file(list).into_iter().flat_map(|file| file.lines());
     lines.filter_map(|(line, text)| {
         let (_, member) = text.trim().strip_prefix('"')?.split_once("\" => ")?;

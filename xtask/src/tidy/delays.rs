@@ -4,8 +4,9 @@ use super::{Finding, Tree};
 
 const LOCKS: &str = "crates/algorithms/src/mutex/";
 
-/// Rows of the table that the check reads. Each consists of the text at the start of the row, and
-/// the text that precedes the same delay in the card.
+/// Two delays that the check compares, each as a pair. The first text is the start of the table row
+/// with the delay. The second text is the punctuation that precedes the same delay in the code of
+/// the card.
 const ROWS: [(&str, &str); 2] = [
     ("//! | delay to enter, uncontended | ", "["),
     ("//! | delay from exit to the next entry | ", "],"),
@@ -38,7 +39,8 @@ pub(super) fn check(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
-/// Returns the delay at the start of `field`, a field of a card, in the words of the table.
+/// Converts a delay on a card to the form that the table at the beginning of the lock's file uses.
+/// `field` begins with the delay on the card. For example, the result for `Hops::ONE` is `1`.
 fn words(field: &str) -> &str {
     let known =
         [("Hops::ONE", "1"), ("Hops::TWO", "2"), ("Hops::ring(", "1…N"), ("Hops::tree(", "1…D")];

@@ -112,8 +112,8 @@ fn package_name(manifest: &Table) -> Option<&str> {
     manifest.get("package")?.get("name")?.as_str()
 }
 
-/// Crate that has its own copy of the workspace's lints. It exports symbols to WebAssembly, and the
-/// lints of the workspace forbid the attributes for this.
+/// Crate that does not use the lints of the workspace, but has a changed copy of them. The crate
+/// exports symbols to WebAssembly. This needs attributes that the lints of the workspace forbid.
 const EXPORTS_SYMBOLS: &str = "tenure-page";
 
 fn lints(file: &File, manifest: &Table) -> Option<Finding> {

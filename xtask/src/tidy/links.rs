@@ -24,7 +24,7 @@ fn broken(tree: &Tree, file: &File) -> Vec<Finding> {
         if fenced || fence {
             continue;
         }
-        for link in links(text) {
+        for link in link_targets(text) {
             if !has_target(tree, &file.path, &link) {
                 let message = format!("the link to `{link}` has no target");
                 let fix = "link to a file of the repository, relative to this one";
@@ -37,7 +37,7 @@ fn broken(tree: &Tree, file: &File) -> Vec<Finding> {
 
 /// Returns the targets of the links `[text](target)` and `[label]: target` in a line, outside
 /// inline code.
-pub(crate) fn links(line: &str) -> Vec<String> {
+pub(crate) fn link_targets(line: &str) -> Vec<String> {
     let prose: String = line.split('`').step_by(2).collect::<Vec<_>>().join("code");
     let inline = prose.split("](").skip(1).filter_map(|tail| tail.split(')').next());
     let label = prose.starts_with('[').then(|| prose.split_once("]: ")).flatten();

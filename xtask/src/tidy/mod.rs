@@ -1,7 +1,7 @@
 //! `cargo xtask tidy`: checks of the architecture and the house rules.
 //!
-//! A check is a function from the [`Tree`] of the repository to its [`Finding`]s. It reads nothing
-//! but the tree, so tests can pass a sample to it. To add a check, add a file here and a line in
+//! A check is a function from the [`Tree`] of the repository to its [`Finding`]s. A check reads
+//! only the tree, so tests can pass a sample to it. To add a check, add a file here and a line in
 //! [`CHECKS`].
 
 mod abbreviations;
@@ -25,8 +25,8 @@ use std::fmt;
 use std::path::Path;
 use std::process::ExitCode;
 
-pub(crate) use links::{links, resolve};
-pub(crate) use prose::lower as lower_prose_limits;
+pub(crate) use links::{link_targets, resolve};
+pub(crate) use prose::lower_prose_limits;
 pub(crate) use tree::{File, Tree};
 
 type Check = fn(&Tree) -> Vec<Finding>;

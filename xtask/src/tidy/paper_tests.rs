@@ -1,6 +1,6 @@
 //! Check: every algorithm of the catalogue has tests of its paper, and a golden run.
 
-use super::catalogue::listed;
+use super::catalogue::listed_modules;
 use super::{Finding, Tree};
 
 const LISTS: [&str; 2] =
@@ -10,7 +10,7 @@ const TESTS: &str = "crates/algorithms/tests/";
 pub(super) fn check(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
     for list in LISTS {
-        for (line, name) in listed(tree, list) {
+        for (line, name) in listed_modules(tree, list) {
             let mut find = |message: String, fix: String| {
                 findings.push(Finding::new(list, line, message, fix));
             };

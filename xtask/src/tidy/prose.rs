@@ -69,7 +69,7 @@ pub(super) fn check(tree: &Tree) -> Vec<Finding> {
 
 /// Lowers the limits for the repository at `root`: each count that is lower than its limit becomes
 /// the new limit.
-pub(crate) fn lower(root: &Path) -> ExitCode {
+pub(crate) fn lower_prose_limits(root: &Path) -> ExitCode {
     let result = Tree::read(root).map_err(|error| error.to_string()).and_then(|tree| {
         let old = tree.file(LIMITS).map_or("", |file| file.text.as_str());
         let limits: Counts = toml::from_str(old).map_err(|error| error.to_string())?;
@@ -153,7 +153,7 @@ fn is_test(path: &str) -> bool {
     path.split('/').any(|part| ["tests", "benches", "fuzz"].contains(&part))
 }
 
-/// Text of one file that people read.
+/// Text in one file that is meant for people to read.
 #[derive(Debug, Default)]
 struct Prose {
     texts: Vec<String>,
@@ -210,7 +210,7 @@ impl Prose {
     }
 }
 
-/// Returns those string literals in a line of code that contain at least three words.
+/// Returns the string literals in a line of code. Omits literals with fewer than three words.
 fn messages(line: &str) -> impl Iterator<Item = String> {
     let word = |word: &&str| word.chars().filter(char::is_ascii_alphabetic).count() >= 2;
     let is_message = move |text: &&str| text.split_whitespace().filter(word).count() >= 3;

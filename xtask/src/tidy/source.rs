@@ -53,7 +53,7 @@ pub(crate) fn line_of(code: &str, at: usize) -> usize {
 
 /// Returns the offset of the bracket that closes the bracket at the offset `at`. If there is none,
 /// returns the length of the code.
-pub(crate) fn closing(code: &str, at: usize) -> usize {
+pub(crate) fn closing_bracket(code: &str, at: usize) -> usize {
     let mut depth = 0_usize;
     for (offset, letter) in code[at..].char_indices() {
         match letter {
@@ -68,15 +68,16 @@ pub(crate) fn closing(code: &str, at: usize) -> usize {
     code.len()
 }
 
-/// Returns the offset of the body of the item at `at`: the first `{` outside of other brackets. If
-/// the item has no body, returns the end of the item as an error.
-pub(crate) fn body(code: &str, at: usize) -> Result<usize, usize> {
+/// Returns the offset of the body of the item at `at`. The body begins at the first `{` outside of
+/// other brackets. For an item without a body, returns `Err` with the offset of the end of the
+/// item.
+pub(crate) fn body_start(code: &str, at: usize) -> Result<usize, usize> {
     let mut rest = at;
     while let Some(found) = code[rest..].find(['(', '[', '{', ';', ')', ']', '}']) {
         let place = rest + found;
         match code.as_bytes()[place] {
             b'{' => return Ok(place),
-            b'(' | b'[' => rest = (closing(code, place) + 1).min(code.len()),
+            b'(' | b'[' => rest = (closing_bracket(code, place) + 1).min(code.len()),
             _ => return Err(place),
         }
     }
@@ -139,8 +140,8 @@ fn string(rest: &[char]) -> usize {
     at + 1
 }
 
-/// Returns the length of the literal at the start of `rest`, if it has a prefix, as in `b"…"`,
-/// `r#"…"#` or `br"…"`. Otherwise 0.
+/// If a literal with a prefix begins at the start of `rest`, as in `b"…"`, `r#"…"#` or `br"…"`,
+/// returns the length of the literal. Otherwise, returns 0.
 fn prefixed(rest: &[char]) -> usize {
     let letters = rest.iter().take(2).take_while(|c| matches!(c, 'b' | 'c' | 'r')).count();
     let raw = rest[..letters].contains(&'r');
@@ -165,8 +166,8 @@ fn remove_tests(code: &str) -> String {
     let mut rest = 0;
     while let Some(found) = code[rest..].find(MARK) {
         let start = rest + found;
-        let end = match body(code, start + MARK.len()) {
-            Ok(brace) => closing(code, brace) + 1,
+        let end = match body_start(code, start + MARK.len()) {
+            Ok(brace) => closing_bracket(code, brace) + 1,
             Err(end) => end,
         };
         let end = end.min(code.len());

@@ -70,8 +70,8 @@ impl Tree {
         self.files.iter().find(|file| file.path == path)
     }
 
-    /// Returns true if the path is that of a file of the repository, or of a directory that
-    /// contains one.
+    /// Returns true if the repository contains a file with this path, or a directory with this path
+    /// that contains a file.
     pub(crate) fn contains(&self, path: &str) -> bool {
         let below = format!("{path}/");
         path.is_empty()

@@ -8,7 +8,7 @@ use tenure_core::service::log::{Command, Event, Payload};
 use tenure_core::{ProcessId, Protocol};
 use tenure_runtime::store::Owner;
 use tenure_runtime::transport::{Limits, Listen, Settings, Trust};
-use tenure_runtime::{FaultInjection, Parts, Passthrough, Recorder, Store, start};
+use tenure_runtime::{FaultInjection, Parts, Passthrough, Store, TraceSink, start};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 pub const SIZE: u32 = 3;
@@ -114,7 +114,7 @@ where
             store,
             application: local,
             requests: request_receiver,
-            recorder: Recorder::none(),
+            trace_sink: TraceSink::none(),
             injection: FaultInjection::none(),
             suspected: None,
         };

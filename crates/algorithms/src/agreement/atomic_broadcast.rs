@@ -29,7 +29,7 @@ use tenure_core::service::broadcast::{Command, Event, Item};
 use tenure_core::service::{Tagged, consensus};
 use tenure_core::theory::Theory;
 use tenure_core::{
-    Algorithm, Card, Cost, Crashes, Detection, Effects, Faults, Group, Input, Label, Labelled,
+    Algorithm, Card, Cost, Crashes, DetectorClass, Effects, Faults, Group, Input, Label, Labelled,
     Never, ProcessId, Property, Protocol, Service, Verdict,
 };
 
@@ -177,7 +177,7 @@ impl AtomicBroadcast {
             |fx| {
                 let paxos = turns.entry(turn).or_insert_with(|| {
                     let mut paxos = Paxos::boot(group, &Variants::none(), None, fx);
-                    for peer in detector.all_suspected() {
+                    for peer in detector.suspected() {
                         paxos.on_suspicion(peer, Verdict::Suspect, fx);
                     }
                     paxos
@@ -242,7 +242,7 @@ impl Algorithm for AtomicBroadcast {
                 ..Faults::duplication("survives the crash of a minority; more cost progress")
                     .with_majority()
             },
-            detection: Detection::EventuallyPerfect,
+            detection: DetectorClass::EventuallyPerfect,
             messages: Cost::per_agreement(
                 "(N−1)² + 5(N−1) where one leads",
                 (n - 1) * (n - 1) + 5 * (n - 1),

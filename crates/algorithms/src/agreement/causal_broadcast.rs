@@ -41,8 +41,8 @@ use crate::variants::{Variants, switches};
 pub struct CausalBroadcast {
     group: Group,
     variants: Variants<Switch>,
-    /// `VT(p)`: for each process, the number of its items that this process has delivered. For this
-    /// process itself, the number of items that it has broadcast.
+    /// `VT(p)`: for each other process, the number of its items that this process has delivered.
+    /// For this process, the number of items that it has broadcast.
     counts: VectorClock,
     delayed: BTreeMap<Item, VectorClock>,
 }
@@ -120,7 +120,7 @@ impl Protocol for CausalBroadcast {
         if self.variants.has(Switch::NoWait) {
             return self.deliver(item, &timestamp, fx);
         }
-        if timestamp.of(from) > self.counts.of(from) {
+        if timestamp.count(from) > self.counts.count(from) {
             self.delayed.insert(item, timestamp.clone());
         }
         if self.variants.has(Switch::MergesOnArrival) {
@@ -137,9 +137,10 @@ impl Protocol for CausalBroadcast {
 impl CausalBroadcast {
     fn next_deliverable(&self) -> Option<Item> {
         let ready = |item: &Item, timestamp: &VectorClock| {
-            let is_next = timestamp.of(item.from) == self.counts.of(item.from) + 1;
+            let is_next = timestamp.count(item.from) == self.counts.count(item.from) + 1;
             let mut others = self.group.processes().filter(|process| *process != item.from);
-            let has_rest = others.all(|process| timestamp.of(process) <= self.counts.of(process));
+            let has_rest =
+                others.all(|process| timestamp.count(process) <= self.counts.count(process));
             is_next && (has_rest || self.variants.has(Switch::FifoOnly))
         };
         self.delayed.iter().find(|(item, timestamp)| ready(item, timestamp)).map(|(item, _)| *item)

@@ -65,7 +65,7 @@ use self::coordinator::Detector;
 use self::grants::Grants;
 pub use self::message::{Claim, Message, ProcessStatus, ResourceStatus, Tables, Use};
 use crate::catalogue_error::CatalogueError;
-use crate::parameters::{Configured, Parameters};
+use crate::parameters::{FromParameters, Parameters};
 use crate::variants::{Variants, switches};
 
 /// One process: a user of resources, a manager of some, and perhaps the coordinator.
@@ -102,8 +102,8 @@ impl Default for Config {
     }
 }
 
-impl Configured for Config {
-    fn configured(parameters: &Parameters) -> Result<Self, CatalogueError> {
+impl FromParameters for Config {
+    fn from_parameters(parameters: &Parameters) -> Result<Self, CatalogueError> {
         Ok(Config { coordinator: parameters.coordinator, variants: parameters.variants()? })
     }
 }
@@ -265,7 +265,7 @@ impl CentralDetection {
 
     fn on_release(&mut self, resource: Resource, claim: Claim, fx: &mut impl Effects<Self>) {
         let had_waiting = self.has_waiting(resource);
-        let granted = self.grants.granted_to(resource, claim);
+        let granted = self.grants.held_claim(resource, claim);
         let ended = granted.filter(|_| self.variants.has(Switch::UnnumberedRelease));
         let next = self.grants.release(resource, ended.unwrap_or(claim));
         self.grant(resource, next, fx);

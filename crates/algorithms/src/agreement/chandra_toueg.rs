@@ -34,7 +34,7 @@ use alloc::collections::BTreeMap;
 use tenure_core::service::consensus::{Command, Event};
 use tenure_core::theory::Theory;
 use tenure_core::{
-    Algorithm, Card, Cost, Crashes, Detection, Effects, Faults, Group, Never, ProcessId,
+    Algorithm, Card, Cost, Crashes, DetectorClass, Effects, Faults, Group, Never, ProcessId,
     ProcessSet, Property, Protocol, Service, Verdict, labelled,
 };
 
@@ -319,7 +319,7 @@ impl Algorithm for ChandraToueg {
                 )
                 .with_majority()
             },
-            detection: Detection::EventuallyPerfect,
+            detection: DetectorClass::EventuallyPerfect,
             messages: Cost::per_agreement("(N+3)(N−1), more for rounds", n * (n - 1), None),
             theory: Some(Theory::agreement("4", 4)),
             variants: Variants::<Switch>::declared(),

@@ -155,7 +155,7 @@ impl Protocol for ChandyLamport {
             Command::Give { to, tokens } => self.give(to, tokens, fx),
             Command::Record => {
                 self.begun += 1;
-                let awaited = ProcessSet::first(self.group.size());
+                let awaited = ProcessSet::first_n(self.group.size());
                 let collection = Collection { held: 0, in_flight: 0, awaited };
                 self.collections.insert(self.begun, collection);
                 let (by, number) = (self.group.me(), self.begun);

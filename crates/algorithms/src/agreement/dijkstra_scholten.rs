@@ -36,7 +36,7 @@ use tenure_core::{
 };
 
 use crate::catalogue_error::CatalogueError;
-use crate::parameters::{Configured, Parameters};
+use crate::parameters::{FromParameters, Parameters};
 use crate::variants::{Variants, switches};
 
 /// One process: a node of the tree of each computation in which it takes part.
@@ -64,11 +64,14 @@ struct Engagement {
     unanswered: u32,
 }
 
-/// Timer of a process that works. It fires when the current piece of work is done.
+/// Timer of a process that works.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Done {
-    /// Initiator of the computation.
-    pub of: ProcessId,
+pub enum Timer {
+    /// The current piece of work is done.
+    Done {
+        /// Initiator of the computation.
+        of: ProcessId,
+    },
 }
 
 /// Messages between processes.
@@ -79,8 +82,9 @@ pub enum Message {
     Work {
         /// Initiator of the computation.
         of: ProcessId,
-        /// Number of generations of work that may follow this piece. The pieces that it causes are
-        /// the first generation, the pieces that those cause are the second, and so on.
+        /// Number of generations of work that may follow this piece. The pieces that this piece
+        /// creates are the first generation. The pieces that the first generation creates are the
+        /// second, and so on.
         #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::any"))]
         generations: u32,
     },
@@ -107,7 +111,7 @@ pub struct Config {
     /// Maximum duration of a piece of work, in ticks.
     pub work_takes: u64,
     /// For each process, by index: number of other processes to which it sends new work when it
-    /// completes a piece of work. Two for a process without an entry.
+    /// completes a piece of work. If the list has no entry for a process, the number is 2.
     pub shares: Vec<u32>,
     /// Variants that are switched on.
     pub variants: Variants<Switch>,
@@ -120,8 +124,8 @@ impl Default for Config {
     }
 }
 
-impl Configured for Config {
-    fn configured(parameters: &Parameters) -> Result<Self, CatalogueError> {
+impl FromParameters for Config {
+    fn from_parameters(parameters: &Parameters) -> Result<Self, CatalogueError> {
         let variants = parameters.variants()?;
         Ok(Config { work_takes: parameters.delay, variants, ..Config::default() })
     }
@@ -141,7 +145,7 @@ impl Protocol for DijkstraScholten {
     type Command = Command;
     type Event = Event;
     type Message = Message;
-    type Timer = Done;
+    type Timer = Timer;
     type Stable = ();
 
     fn boot(group: Group, config: &Config, _: Option<()>, _: &mut impl Effects<Self>) -> Self {
@@ -176,8 +180,8 @@ impl Protocol for DijkstraScholten {
         }
     }
 
-    fn on_timer(&mut self, timer: Done, fx: &mut impl Effects<Self>) {
-        let Done { of } = timer;
+    fn on_timer(&mut self, timer: Timer, fx: &mut impl Effects<Self>) {
+        let Timer::Done { of } = timer;
         let Some(engagement) = self.engagements.get_mut(&of) else { return };
         let Some(generations) = engagement.work.pop_front() else { return };
         let more = match generations.checked_sub(1) {
@@ -219,11 +223,12 @@ impl DijkstraScholten {
     }
 
     fn start_work(&self, of: ProcessId, fx: &mut impl Effects<Self>) {
-        fx.set_timer(Done { of }, Delay { min: 0, max: self.work_takes });
+        fx.set_timer(Timer::Done { of }, Delay { min: 0, max: self.work_takes });
     }
 
-    /// Leaves the tree of a computation, if this process has neither work nor unanswered messages.
-    /// Signals the parent, or reports the end at the initiator.
+    /// If this process has neither work nor unanswered messages of a computation, leaves the tree
+    /// of the computation. The process then signals its parent. The initiator has no parent, and
+    /// reports the end.
     fn leave_if_done(&mut self, of: ProcessId, fx: &mut impl Effects<Self>) {
         let Some(engagement) = self.engagements.get(&of) else { return };
         let Engagement { parent, ref work, unanswered } = *engagement;

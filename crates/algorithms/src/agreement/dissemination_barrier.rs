@@ -61,8 +61,8 @@ enum Phase {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Message {
-    /// States that the sender has arrived in the round, and that all processes have arrived whose
-    /// signals the sender received in earlier steps.
+    /// States which processes have arrived in the round: the sender, and all processes whose
+    /// arrival the sender has learned from signals of earlier steps.
     Signal {
         /// Number of the round.
         round: u64,

@@ -49,9 +49,9 @@ pub struct DrinkingPhilosophers {
     phase: Phase,
     /// `bot(b)`: neighbours whose shared bottle this process holds.
     bottles: ProcessSet,
-    /// `reqb(b)`: each shared bottle has one request token. This set contains the neighbours for
-    /// whose shared bottle this process holds the request token. If it also holds the bottle, the
-    /// neighbour has requested it.
+    /// `reqb(b)`: for each bottle, the two processes that share it also share one request token.
+    /// This set contains the neighbours for whose bottle this process holds the request token. If
+    /// this process holds both the bottle and its token, the neighbour has requested the bottle.
     tokens: ProcessSet,
 }
 
@@ -59,7 +59,7 @@ pub struct DrinkingPhilosophers {
 enum Phase {
     Tranquil,
     Thirsty {
-        /// `need(b)`: neighbours whose shared bottle the session needs.
+        /// `need(b)`: neighbours with whom this process shares a bottle that the session needs.
         needed: ProcessSet,
         /// Neighbours from whom this process has requested a bottle that has not arrived yet.
         requested: ProcessSet,
@@ -181,15 +181,15 @@ impl Protocol for DrinkingPhilosophers {
 }
 
 impl DrinkingPhilosophers {
-    /// Runs a step of the dining philosopher in the layer below. Discards the events of that step,
-    /// because `act` reads the state of the dining philosopher.
+    /// Passes an input to the dining philosopher on which this algorithm is built. Discards the
+    /// events of the dining philosopher, because `act` reads its state instead.
     fn dine(&mut self, input: Input<DiningPhilosophers>, fx: &mut impl Effects<Self>) {
         let ((), _) = fx.lift(Message::Dining, |timer| timer, |fx| self.dining.step(input, fx));
     }
 
-    /// Executes the rules of the paper that are enabled: yields and requests bottles, begins the
-    /// session if all needed bottles are here, and leaves the table of the dining philosophers if
-    /// this process is not thirsty.
+    /// Applies the rules of the paper whose conditions hold. Sends the bottles that this process
+    /// must yield, and requests missing bottles. If all needed bottles are here, begins the
+    /// session. If this process eats as a dining philosopher but is not thirsty, it stops eating.
     fn act(&mut self, fx: &mut impl Effects<Self>) {
         let yielded: ProcessSet = self.tokens.iter().filter(|peer| self.yields_to(*peer)).collect();
         for peer in &yielded {

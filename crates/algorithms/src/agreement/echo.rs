@@ -52,7 +52,7 @@ struct Participation {
     parent: Option<ProcessId>,
     /// Neighbours, except the parent, from which no message has arrived.
     awaited: ProcessSet,
-    /// Number of processes known in the subtree of this process, including itself.
+    /// Number of known processes in the subtree of this process. This process is one of them.
     size: u32,
 }
 

@@ -34,7 +34,7 @@ use tenure_core::{
 };
 
 use crate::catalogue_error::CatalogueError;
-use crate::parameters::{Configured, Parameters};
+use crate::parameters::{FromParameters, Parameters};
 use crate::rounds::{self, InRounds, Rounds};
 use crate::variants::{Variants, switches};
 
@@ -109,8 +109,8 @@ impl Config {
     }
 }
 
-impl Configured for Config {
-    fn configured(parameters: &Parameters) -> Result<Self, CatalogueError> {
+impl FromParameters for Config {
+    fn from_parameters(parameters: &Parameters) -> Result<Self, CatalogueError> {
         let (round, variants) = (rounds::round_duration(parameters), parameters.variants()?);
         Ok(Config { crashes: None, round, variants })
     }

@@ -49,12 +49,12 @@ use tenure_store::{Enqueue, KeyValue, LockMode, Span, Store, Watch};
 
 use crate::catalogue_error::CatalogueError;
 use crate::mutex::Ticket;
-use crate::mutex::leased::{self, Blockers, ClaimTicket, LockClient, LockKind, older_keys};
-use crate::parameters::{Configured, Parameters};
+use crate::mutex::leased::{self, Blockers, ClaimTicket, LeasedLock, LockKind, older_keys_query};
+use crate::parameters::{FromParameters, Parameters};
 use crate::variants::{Variants, switches};
 
 /// One process: a client of the lock service. One of the processes is also the service.
-pub type LeasedShares = LockClient<Config>;
+pub type LeasedShares = LeasedLock<Config>;
 
 /// Configuration of one process.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -173,11 +173,11 @@ impl Config {
     }
 }
 
-impl Configured for Config {
-    fn configured(parameters: &Parameters) -> Result<Self, CatalogueError> {
+impl FromParameters for Config {
+    fn from_parameters(parameters: &Parameters) -> Result<Self, CatalogueError> {
         let variants: Variants<Switch> = parameters.variants()?;
         let base = Parameters { variants: Vec::new(), ..parameters.clone() };
-        let base = leased::Config::configured(&base)?;
+        let base = leased::Config::from_parameters(&base)?;
         let config = Config { base, permits: parameters.most_inside.get(), variants };
         let is_early = variants.has(Switch::EarlyRelease);
         Ok(if is_early { config.with(Switch::EarlyRelease) } else { config })
@@ -210,8 +210,8 @@ impl ClaimTicket for ShareTicket {
     }
 }
 
-/// Keys that block a claim: they must be deleted before the claim is granted. For each key,
-/// contains the number of the lease to which the key is attached.
+/// Keys that block a claim: they must be deleted before the claim is granted. Each key is
+/// represented by the number of the lease to which the key is attached.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct ShareBlockers(Vec<u64>);
@@ -281,7 +281,7 @@ impl LockKind for Config {
         at: u64,
     ) -> Option<ShareBlockers> {
         let (lock, access) = self.claim(process, ticket);
-        let found = store.range(&older_keys(&lock, revision, at)?).ok()?;
+        let found = store.range(&older_keys_query(&lock, revision, at)?).ok()?;
         // An upgrade does not wait for the process's own read lock.
         let others = found.kvs.iter().filter(|kv| kv.lease != lease);
         let earlier = others.map(|kv| (kv.lease, self.access_of(kv)));
@@ -296,8 +296,8 @@ impl LockKind for Config {
     fn has_deleted(&self, store: &Store, blockers: &ShareBlockers, from: u64) -> bool {
         let span = Span::prefix(b"lock");
         let watch = Watch { span, no_put: true, prev_kv: true, ..Watch::default() };
-        let Ok(replay) = store.replay(&watch, from, usize::MAX) else { return true };
-        let mut deleted = replay.events.iter().filter_map(|event| event.prev.as_ref());
+        let Ok(past) = store.past_events(&watch, from, usize::MAX) else { return true };
+        let mut deleted = past.events.iter().filter_map(|event| event.prev.as_ref());
         deleted.any(|kv| blockers.contains(kv.lease))
     }
 

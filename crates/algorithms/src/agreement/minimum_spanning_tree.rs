@@ -102,8 +102,8 @@ impl MinimumSpanningTree {
     }
 }
 
-/// Returns the effects for [`GallagerHumbletSpira`]. They forward its messages and discard its
-/// election events.
+/// Returns the effects that [`GallagerHumbletSpira`] uses inside this protocol. Its messages are
+/// sent as messages of this protocol. Its election events are discarded.
 fn fragment_effects(
     fx: &mut impl Effects<MinimumSpanningTree>,
 ) -> impl Effects<GallagerHumbletSpira> {

@@ -33,7 +33,7 @@ impl Omega {
         (0..me.0).all(|lower| self.suspects(ProcessId(lower)))
     }
 
-    pub(super) fn all_suspected(&self) -> impl Iterator<Item = ProcessId> + '_ {
+    pub(super) fn suspected(&self) -> impl Iterator<Item = ProcessId> + '_ {
         self.suspected.iter()
     }
 }

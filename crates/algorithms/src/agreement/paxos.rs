@@ -35,7 +35,7 @@
 use tenure_core::service::consensus::{Command, Event};
 use tenure_core::theory::Theory;
 use tenure_core::{
-    Algorithm, Card, Cost, Crashes, Detection, Effects, Faults, Group, Never, ProcessId,
+    Algorithm, Card, Cost, Crashes, DetectorClass, Effects, Faults, Group, Never, ProcessId,
     ProcessSet, Property, Protocol, Service, Term, Verdict, labelled,
 };
 
@@ -50,7 +50,7 @@ pub struct Paxos {
     variants: Variants<Switch>,
     omega: Omega,
     proposing: Proposing,
-    memory: Memory,
+    memory: Stable,
 }
 
 /// Progress of the ballot that this process started.
@@ -68,7 +68,7 @@ enum Proposing {
 /// State that survives a crash.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub struct Memory {
+pub struct Stable {
     proposal: Option<u64>,
     /// Highest ballot that this process has seen (`maxBal` in the paper). The process refuses older
     /// ballots.
@@ -155,12 +155,12 @@ impl Protocol for Paxos {
     type Event = Event;
     type Message = Message;
     type Timer = Never;
-    type Stable = Memory;
+    type Stable = Stable;
 
     fn boot(
         group: Group,
         variants: &Variants<Switch>,
-        stable: Option<Memory>,
+        stable: Option<Stable>,
         fx: &mut impl Effects<Self>,
     ) -> Self {
         let is_restarted = stable.is_some();
@@ -180,9 +180,9 @@ impl Protocol for Paxos {
         paxos
     }
 
-    fn stable(&self) -> Memory {
+    fn stable(&self) -> Stable {
         if self.variants.has(Switch::PromiseNotSaved) {
-            return Memory { promised: None, accepted: None, ..self.memory.clone() };
+            return Stable { promised: None, accepted: None, ..self.memory.clone() };
         }
         self.memory.clone()
     }
@@ -370,7 +370,7 @@ impl Algorithm for Paxos {
                 )
                 .with_majority()
             },
-            detection: Detection::EventuallyPerfect,
+            detection: DetectorClass::EventuallyPerfect,
             messages: Cost::per_agreement("5(N−1) where one leads", 5 * (n - 1), None),
             theory: Some(Theory::agreement("5", 5)),
             variants: Variants::<Switch>::declared(),

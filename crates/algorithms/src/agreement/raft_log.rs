@@ -91,7 +91,7 @@ pub struct RaftLog {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Role {
     Follower {
-        /// Leader of this term; `None` if this process knows none or suspects it.
+        /// Leader of this term; `None` if this process knows no leader or suspects the leader.
         leader: Option<ProcessId>,
     },
     /// The process asks the others whether they would elect it, before it starts a new term.
@@ -310,7 +310,7 @@ impl RaftLog {
     /// Leaves the current role, and becomes a follower that knows no leader. Reports pending
     /// requests of the user as unknown, declined or handed over.
     fn become_follower(&mut self, fx: &mut impl Effects<Self>) {
-        self.finish_persisting(fx);
+        self.persist_all(fx);
         let was = core::mem::replace(&mut self.role, Role::Follower { leader: None });
         self.incoming = None;
         match was {
@@ -350,7 +350,7 @@ impl RaftLog {
     }
 
     fn append_entry(&mut self, entry: Entry, fx: &mut impl Effects<Self>) {
-        self.finish_persisting(fx);
+        self.persist_all(fx);
         self.log.push(entry.clone());
         let index = self.log.last().index;
         if let Content::Members(members) = &entry.content {

@@ -37,7 +37,7 @@ use alloc::vec::Vec;
 use tenure_core::service::log::{self, Payload, Reason};
 use tenure_core::service::relayed_log::{Command, Event, Ticket};
 use tenure_core::{
-    Algorithm, Effects, Group, Lift, ProcessId, Protocol, SharedConfig, TimerRole, Verdict,
+    Algorithm, Effects, Group, LiftEffects, ProcessId, Protocol, SharedConfig, TimerRole, Verdict,
 };
 
 use super::raft_log::{self, RaftLog, Stable, Timer};
@@ -58,8 +58,8 @@ pub struct RelayedLog {
     /// Completed appends and reads of the local user, as (index, ticket, kind). Each is reported
     /// once the local log has committed the entries up to its index.
     completed: BTreeSet<(u64, u64, Kind)>,
-    /// Requests that this process has submitted to its log, by local ticket: those of other
-    /// processes, and the questions of the local user.
+    /// Requests that this process has submitted to its log, by local ticket. They are the requests
+    /// of other processes and the queries of the local user.
     submitted: BTreeMap<u64, Submitted>,
 }
 
@@ -195,8 +195,9 @@ impl Protocol for RelayedLog {
         RaftLog::timer_role(timer)
     }
 
-    /// Returns true for answers, because an answer must remain true after a crash of this process.
-    /// Requests and notices contain nothing that a crash could invalidate.
+    /// Returns true if the state of this process must be saved before `message` is sent. An answer
+    /// requires this, because the answer must remain true after a crash. Requests and notices
+    /// contain nothing that a crash could invalidate.
     fn requires_save(message: &Message) -> bool {
         match message {
             Message::Log(message) => RaftLog::requires_save(message),
@@ -205,8 +206,8 @@ impl Protocol for RelayedLog {
         }
     }
 
-    /// If `peer` is suspected, ends the waits for its answers. The log itself ignores the failure
-    /// detector and relies on its timeouts.
+    /// If `peer` is suspected, this process no longer waits for the answers of `peer`. The log
+    /// itself ignores the failure detector and relies on its timeouts.
     fn on_suspicion(&mut self, peer: ProcessId, verdict: Verdict, fx: &mut impl Effects<Self>) {
         if verdict == Verdict::Suspect {
             self.end_waits(|forwarded| forwarded.to == peer, fx);
@@ -216,7 +217,7 @@ impl Protocol for RelayedLog {
 
 type OfLog = fn(raft_log::Message) -> Message;
 type OfTimer = fn(Timer) -> Timer;
-type Inner<'a, F> = Lift<'a, F, RelayedLog, RaftLog, OfLog, OfTimer>;
+type Inner<'a, F> = LiftEffects<'a, F, RelayedLog, RaftLog, OfLog, OfTimer>;
 
 fn identity(timer: Timer) -> Timer {
     timer

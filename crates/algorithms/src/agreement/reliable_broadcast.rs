@@ -39,7 +39,7 @@ use tenure_core::{
 use crate::Variants;
 use crate::variants::switches;
 
-/// One process: the items that it has received, forwarded and delivered.
+/// One process of the broadcast, with the items that it has received, forwarded and delivered.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ReliableBroadcast {
     group: Group,

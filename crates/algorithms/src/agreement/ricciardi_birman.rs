@@ -36,7 +36,7 @@ mod message;
 
 use tenure_core::service::membership::{Command, Event, View};
 use tenure_core::{
-    Algorithm, Card, Cost, Crashes, Detection, Effects, Faults, Group, Never, Order, ProcessId,
+    Algorithm, Card, Cost, Crashes, DetectorClass, Effects, Faults, Group, Never, Order, ProcessId,
     ProcessSet, Property, Protocol, Service, Verdict,
 };
 
@@ -99,7 +99,7 @@ impl Protocol for RicciardiBirman {
         RicciardiBirman {
             group,
             variants: *variants,
-            view: View { number: 1, members: ProcessSet::first(group.size()) },
+            view: View { number: 1, members: ProcessSet::first_n(group.size()) },
             promised: 0,
             accepted: None,
             phase: Phase::Following,
@@ -251,7 +251,8 @@ impl RicciardiBirman {
     }
 }
 
-/// Behaviour of a process that suspects all members senior to it.
+/// Behaviour of a process that leads a view change, because it suspects all members before it in
+/// the order of seniority.
 impl RicciardiBirman {
     /// Starts a change of the view, if one is due and this process is the most senior member that
     /// it does not suspect.
@@ -375,7 +376,7 @@ impl Algorithm for RicciardiBirman {
         let formula = "3(N−1), 5(N−1) for a new proposer, and N−1 for a wish";
         Card {
             order: Order::Fifo,
-            detection: Detection::EventuallyPerfect,
+            detection: DetectorClass::EventuallyPerfect,
             faults: Faults {
                 crashes: Crashes::Stop,
                 ..Faults::none("survives crashes without return of a minority of each view")

@@ -39,7 +39,7 @@ use tenure_core::{
 };
 
 use crate::catalogue_error::CatalogueError;
-use crate::parameters::{Configured, Parameters};
+use crate::parameters::{FromParameters, Parameters};
 use crate::variants::{Variants, switches};
 
 /// One process: its vector of names, and the processes that have sent an equal vector.
@@ -98,8 +98,8 @@ impl Config {
     }
 }
 
-impl Configured for Config {
-    fn configured(parameters: &Parameters) -> Result<Self, CatalogueError> {
+impl FromParameters for Config {
+    fn from_parameters(parameters: &Parameters) -> Result<Self, CatalogueError> {
         let originals = parameters.ranks.clone();
         Ok(Config { originals, variants: parameters.variants()? })
     }
@@ -185,7 +185,7 @@ impl StableVectors {
     }
 
     /// Suggests a name for this process, or decides on the name that it has suggested. Does so only
-    /// while the vector is stable: while enough processes have sent exactly this vector.
+    /// while the vector is stable, which means that enough processes have sent exactly this vector.
     fn advance(&mut self, fx: &mut impl Effects<Self>) {
         while self.is_stable()
             && let Some(next) = self.next_entry()

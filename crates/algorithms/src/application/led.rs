@@ -9,8 +9,8 @@ use tenure_core::{
     Effects, Election, Group, Input, Label, Labelled, ProcessId, Protocol, Term, TimerRole, Verdict,
 };
 
-/// An application under an elected leader, which is informed of each election. It assumes that no
-/// two leaders ever have the same term.
+/// An application that needs a leader. It is informed of the result of each election. It assumes
+/// that two leaders never have the same term.
 pub trait Application: Protocol {
     /// Handles the election of the leader of `term`, which may be this process.
     fn on_elected(&mut self, term: Term, fx: &mut impl Effects<Self>);

@@ -21,7 +21,7 @@ pub use two_phase_commit::TwoPhaseCommit;
 
 use tenure_core::{Group, Term};
 
-/// The latest term that a process knows, and whether it leads in it.
+/// Latest term that a process knows, and whether the process leads in this term.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 struct Leadership {
     /// The highest known term; messages of older terms are refused.

@@ -25,8 +25,8 @@
 //! Two-phase commit would have waited.
 
 mod config;
+mod inquiry;
 mod message;
-mod survey;
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
@@ -35,9 +35,9 @@ use tenure_core::service::commit::{Command, Event, Transaction};
 use tenure_core::{Effects, Group, Never, ProcessId, ProcessSet, Protocol, Term, Verdict};
 
 pub use self::config::{Config, Switch};
+use self::inquiry::Inquiry;
+pub use self::inquiry::{TransactionLog, TransactionState};
 pub use self::message::Message;
-use self::survey::Survey;
-pub use self::survey::{Entry, Log};
 use super::{Application, Leadership};
 use crate::Variants;
 
@@ -51,7 +51,7 @@ pub struct ThreePhaseCommit {
     /// True if this process votes no on all transactions.
     votes_no: bool,
     transactions: BTreeMap<Transaction, Progress>,
-    survey: Option<Survey>,
+    inquiry: Option<Inquiry>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -62,8 +62,8 @@ enum Progress {
     Prepared,
     /// This process knows that all have voted yes.
     Ready,
-    /// This process leads, and informs all processes that all have voted yes. The awaited processes
-    /// have not confirmed the message.
+    /// This process leads. It has informed all processes that all participants have voted yes. The
+    /// awaited processes have not confirmed this message.
     Spreading { awaited: ProcessSet },
     /// This process voted yes before its last restart. Other processes may have decided since.
     Returned,
@@ -76,7 +76,7 @@ enum Progress {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Stable {
     term: Option<Term>,
-    log: Log,
+    log: TransactionLog,
 }
 
 impl Protocol for ThreePhaseCommit {
@@ -93,7 +93,7 @@ impl Protocol for ThreePhaseCommit {
         stable: Option<Stable>,
         fx: &mut impl Effects<Self>,
     ) -> Self {
-        let none = Stable { term: None, log: Log::new() };
+        let none = Stable { term: None, log: TransactionLog::new() };
         let Stable { term, log } = stable.unwrap_or(none);
         let mut process = ThreePhaseCommit {
             group,
@@ -102,7 +102,7 @@ impl Protocol for ThreePhaseCommit {
             suspected: ProcessSet::new(),
             votes_no: false,
             transactions: BTreeMap::new(),
-            survey: None,
+            inquiry: None,
         };
         for (transaction, entry) in log {
             process.resume(transaction, entry, fx);
@@ -182,9 +182,9 @@ impl Protocol for ThreePhaseCommit {
                         .into_iter()
                         .for_each(|transaction| self.on_ready_confirmed(peer, transaction, fx));
                 }
-                if let Some(survey) = &mut self.survey {
-                    survey.awaited.remove(peer);
-                    self.finish_survey(fx);
+                if let Some(inquiry) = &mut self.inquiry {
+                    inquiry.awaited.remove(peer);
+                    self.finish_inquiry(fx);
                 }
             }
             Verdict::Trust => {
@@ -214,22 +214,29 @@ impl Application for ThreePhaseCommit {
     fn on_deposed(&mut self, term: Term, _: &mut impl Effects<Self>) {
         self.leadership.on_deposed(term);
         if self.leadership.leading_term().is_none() {
-            self.survey = None;
+            self.inquiry = None;
         }
     }
 }
 
 /// Behaviour of a participant.
 impl ThreePhaseCommit {
-    fn resume(&mut self, transaction: Transaction, entry: Entry, fx: &mut impl Effects<Self>) {
+    fn resume(
+        &mut self,
+        transaction: Transaction,
+        entry: TransactionState,
+        fx: &mut impl Effects<Self>,
+    ) {
         let coordinates = transaction.term.leader == self.group.me();
         let progress = match entry {
-            Entry::Prepared if self.has(Switch::ReturnedCount) => Progress::Prepared,
-            Entry::Ready if self.has(Switch::ReturnedCount) => Progress::Ready,
-            Entry::Prepared | Entry::Ready | Entry::Returned => Progress::Returned,
-            Entry::Begun => return self.decide(transaction, false, fx),
-            Entry::Committed | Entry::Aborted => {
-                let commits = entry == Entry::Committed;
+            TransactionState::Prepared if self.has(Switch::ReturnedCount) => Progress::Prepared,
+            TransactionState::Ready if self.has(Switch::ReturnedCount) => Progress::Ready,
+            TransactionState::Prepared | TransactionState::Ready | TransactionState::Returned => {
+                Progress::Returned
+            }
+            TransactionState::Begun => return self.decide(transaction, false, fx),
+            TransactionState::Committed | TransactionState::Aborted => {
+                let commits = entry == TransactionState::Committed;
                 let unacknowledged =
                     if coordinates { self.group.peers() } else { ProcessSet::new() };
                 fx.broadcast(&unacknowledged, Message::Decision { transaction, commits });
@@ -242,11 +249,12 @@ impl ThreePhaseCommit {
         self.transactions.insert(transaction, progress);
     }
 
-    /// Moves to a later term. Aborts the transactions that this process coordinates and on which
-    /// some process has not voted. The new leader decides the transactions on which all have voted.
+    /// Moves to a later term. This process aborts each transaction that it coordinates and on which
+    /// some process has not voted. If all processes have voted on a transaction, the new leader
+    /// decides it.
     fn follow(&mut self, term: Term, fx: &mut impl Effects<Self>) {
         if self.leadership.follow(term) {
-            self.survey = None;
+            self.inquiry = None;
             for progress in self.transactions.values_mut() {
                 if matches!(progress, Progress::Spreading { .. }) {
                     *progress = Progress::Ready;
@@ -343,9 +351,9 @@ impl ThreePhaseCommit {
         self.on_ready_confirmed(self.group.me(), transaction, fx);
     }
 
-    /// Handles the confirmation of `from`, which knows that all have voted yes. A suspected process
-    /// counts as confirmed, because it has crashed. Commits the transaction once no confirmation is
-    /// awaited.
+    /// Handles a confirmation: `from` knows that all participants have voted yes. A suspected
+    /// process counts as confirmed, because it has crashed. If no confirmation is awaited any more,
+    /// commits the transaction.
     fn on_ready_confirmed(
         &mut self,
         from: ProcessId,

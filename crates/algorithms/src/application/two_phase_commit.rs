@@ -24,7 +24,7 @@
 //! processes are uncertain, they are blocked until a process that knows the decision is back. No
 //! protocol of this kind can do better: the coordinator may have committed alone.
 
-mod survey;
+mod inquiry;
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
@@ -34,8 +34,8 @@ use tenure_core::{
     Effects, Group, Never, ProcessId, ProcessSet, Protocol, Term, Verdict, labelled,
 };
 
-use self::survey::Survey;
-pub use self::survey::{Entry, Log};
+use self::inquiry::Inquiry;
+pub use self::inquiry::{TransactionLog, TransactionState};
 use super::{Application, Leadership};
 use crate::Variants;
 use crate::variants::switches;
@@ -50,7 +50,7 @@ pub struct TwoPhaseCommit {
     /// True if this process votes no on all transactions.
     votes_no: bool,
     transactions: BTreeMap<Transaction, Progress>,
-    survey: Option<Survey>,
+    inquiry: Option<Inquiry>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -102,7 +102,7 @@ pub enum Message {
         /// Term in the `Inquire` message to which this message responds.
         term: Term,
         /// Transactions known to the sender.
-        log: Log,
+        log: TransactionLog,
     },
     /// Informs the receiver of a newer term.
     Newer {
@@ -135,7 +135,7 @@ switches! {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Stable {
     term: Option<Term>,
-    log: Log,
+    log: TransactionLog,
 }
 
 impl Protocol for TwoPhaseCommit {
@@ -152,7 +152,7 @@ impl Protocol for TwoPhaseCommit {
         stable: Option<Stable>,
         fx: &mut impl Effects<Self>,
     ) -> Self {
-        let none = Stable { term: None, log: Log::new() };
+        let none = Stable { term: None, log: TransactionLog::new() };
         let Stable { term, log } = stable.unwrap_or(none);
         let mut process = TwoPhaseCommit {
             group,
@@ -161,7 +161,7 @@ impl Protocol for TwoPhaseCommit {
             suspected: ProcessSet::new(),
             votes_no: false,
             transactions: BTreeMap::new(),
-            survey: None,
+            inquiry: None,
         };
         for (transaction, entry) in log {
             process.resume(transaction, entry, fx);
@@ -170,7 +170,8 @@ impl Protocol for TwoPhaseCommit {
     }
 
     fn stable(&self) -> Stable {
-        let log = if self.variants.has(Switch::Unlogged) { Log::new() } else { self.log() };
+        let log =
+            if self.variants.has(Switch::Unlogged) { TransactionLog::new() } else { self.log() };
         Stable { term: self.leadership.term, log }
     }
 
@@ -225,9 +226,9 @@ impl Protocol for TwoPhaseCommit {
             Verdict::Suspect => {
                 self.suspected.insert(peer);
                 self.abort_where(|awaited| awaited.contains(peer), fx);
-                if let Some(survey) = &mut self.survey {
-                    survey.awaited.remove(peer);
-                    self.finish_survey(fx);
+                if let Some(inquiry) = &mut self.inquiry {
+                    inquiry.awaited.remove(peer);
+                    self.finish_inquiry(fx);
                 }
             }
             Verdict::Trust => {
@@ -257,7 +258,7 @@ impl Application for TwoPhaseCommit {
     fn on_deposed(&mut self, term: Term, _: &mut impl Effects<Self>) {
         self.leadership.on_deposed(term);
         if self.leadership.leading_term().is_none() {
-            self.survey = None;
+            self.inquiry = None;
         }
     }
 }
@@ -270,16 +271,21 @@ impl TwoPhaseCommit {
         self.transactions.values().any(|progress| *progress == Progress::Prepared)
     }
 
-    fn resume(&mut self, transaction: Transaction, entry: Entry, fx: &mut impl Effects<Self>) {
+    fn resume(
+        &mut self,
+        transaction: Transaction,
+        entry: TransactionState,
+        fx: &mut impl Effects<Self>,
+    ) {
         let coordinates = transaction.term.leader == self.group.me();
         match entry {
-            Entry::Prepared => {
+            TransactionState::Prepared => {
                 self.transactions.insert(transaction, Progress::Prepared);
                 fx.emit(Event::Prepared { transaction });
             }
-            Entry::Begun => self.decide(transaction, false, fx),
-            Entry::Committed | Entry::Aborted => {
-                let commits = entry == Entry::Committed;
+            TransactionState::Begun => self.decide(transaction, false, fx),
+            TransactionState::Committed | TransactionState::Aborted => {
+                let commits = entry == TransactionState::Committed;
                 let unacknowledged =
                     if coordinates { self.group.peers() } else { ProcessSet::new() };
                 fx.broadcast(&unacknowledged, Message::Decision { transaction, commits });
@@ -293,7 +299,7 @@ impl TwoPhaseCommit {
     /// coordinates.
     fn follow(&mut self, term: Term, fx: &mut impl Effects<Self>) {
         if self.leadership.follow(term) {
-            self.survey = None;
+            self.inquiry = None;
             self.abort_where(|_| true, fx);
         }
     }

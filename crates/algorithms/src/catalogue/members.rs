@@ -18,7 +18,7 @@ macro_rules! members {
         pub(crate) mod members {
             use super::{$($Type),+};
             use $crate::catalogue_error::CatalogueError;
-            use $crate::parameters::{Configured, Parameters};
+            use $crate::parameters::{FromParameters, Parameters};
 
             pub(crate) const NAMES: &[&str] = &[$($name),+];
 
@@ -32,7 +32,7 @@ macro_rules! members {
                 parameters: &Parameters,
             ) -> Result<any::Config, CatalogueError> {
                 Ok(match name {
-                    $($name => any::Config::$Type(Configured::configured(parameters)?),)+
+                    $($name => any::Config::$Type(FromParameters::from_parameters(parameters)?),)+
                     _ => return Err($crate::catalogue::unknown_algorithm(name)),
                 })
             }
@@ -59,8 +59,9 @@ macro_rules! composed {
 
 pub(crate) use {composed, members};
 
-/// Sum type of the locks without a reliable channel: the locks of `mutex`, locks at the leader of
-/// an election, and locks that are made of elections.
+/// Sum type of the locks that run without a reliable channel: the locks of the module `mutex`, and
+/// two kinds of locks built on elections. For one kind, the leader of an election is the
+/// coordinator. For the other kind, each entry to the critical section is an election.
 pub(crate) mod bare_locks {
     use crate::compose::{Coordinated, MutexOnly};
     use crate::election::members::any::Any as Election;
@@ -84,7 +85,7 @@ pub(crate) mod bare_elections {
     crate::catalogue::sum::sum!(any, election: Plain, ByLock);
 }
 
-/// All locks, over unreliable links or over reliable channels.
+/// Sum type of all locks. Each lock runs over unreliable links or over reliable channels.
 pub(crate) mod all_locks {
     use super::bare_locks::any as bare_locks;
     use crate::channel::fifo;
@@ -110,7 +111,7 @@ pub(crate) mod all_locks {
     }
 }
 
-/// All elections, over unreliable links or over reliable channels.
+/// Sum type of all elections. Each election runs over unreliable links or over reliable channels.
 pub(crate) mod all_elections {
     use super::bare_elections::any as bare_elections;
     use crate::channel::fifo;
@@ -135,7 +136,8 @@ pub(crate) mod all_elections {
     }
 }
 
-/// All agreement algorithms, over unreliable links or over reliable channels.
+/// Sum type of all agreement algorithms. Each algorithm runs over unreliable links or over reliable
+/// channels.
 pub(crate) mod all_agreements {
     pub(crate) use crate::agreement::members::any::Any as Bare;
     pub(crate) type OverFifo = crate::channel::Fifo<Bare>;

@@ -31,14 +31,17 @@ use members::{bare_elections, bare_locks};
 
 pub(crate) use members::members;
 
-pub use shapes::{QUORUMS, TREES, network, quorums, quorums_or_lists, tree, tree_or_edges};
+pub use shapes::{
+    QUORUM_KINDS, TREE_SHAPES, parse_graph, parse_quorum_kind, parse_quorums, parse_tree,
+    parse_tree_shape,
+};
 
 pub use crate::catalogue_error::CatalogueError;
-pub use crate::parameters::{Configured, Parameters};
-pub use member::{ConfigOfAll, Member};
+pub use crate::parameters::{FromParameters, Parameters};
+pub use member::{SumConfig, SumMember};
 pub use offices::{
-    NamedVisitor, OfficeVisitor, office_card, visit_named, visit_office, visit_with_election,
-    visit_with_mutex,
+    NamedLocksVisitor, OfficeVisitor, office_card, visit_named_locks, visit_office,
+    visit_with_election, visit_with_mutex,
 };
 
 /// Names of the mutual exclusion algorithms.
@@ -50,20 +53,24 @@ pub const ELECTIONS: &[&str] = elections::NAMES;
 /// Names of the agreement algorithms.
 pub const AGREEMENTS: &[&str] = agreements::NAMES;
 
-/// Code that runs with the type of a protocol, which is known only when a name has selected it.
+/// Code that needs the type of a protocol. The type is known only when a name has selected the
+/// protocol. [`visit`] then runs the code.
 pub trait Visitor: Sized {
     /// Result of the visit.
     type Output;
 
-    /// Runs if the name selects a lock.
+    /// Runs the code with the type of a lock. The catalogue calls this method if the name is that
+    /// of a lock.
     fn mutex<P: Mutex + Algorithm>(self, config: P::Config) -> Self::Output;
 
-    /// Runs if the name selects an election.
+    /// Runs the code with the type of an election. The catalogue calls this method if the name is
+    /// that of an election.
     fn election<P: Election + Algorithm>(self, config: P::Config) -> Self::Output;
 
-    /// Runs if the name selects an agreement algorithm. Agreement algorithms solve different
-    /// problems, for example consensus or a replicated log. The service on the [`Card`] of the
-    /// algorithm states which problem it solves.
+    /// Runs the code with the type of an agreement algorithm. The catalogue calls this method if
+    /// the name is that of an agreement algorithm. Agreement algorithms solve different problems,
+    /// for example consensus or a replicated log. The service on the [`Card`] of the algorithm
+    /// states which problem the algorithm solves.
     fn agreement<P: Agreement + Algorithm>(self, config: P::Config) -> Self::Output;
 }
 
@@ -99,9 +106,10 @@ fn configured(name: &str, parameters: &Parameters) -> Result<Configuration, Cata
     use all_locks::every::Config as LockConfig;
     let (name, parameters) = &unaliased(name, parameters);
     let (named, resend) = match name.strip_prefix("fifo:") {
-        Some(inner) => {
-            (bare_configuration(inner, &parameters.with_repeats())?, Some(parameters.resend()))
-        }
+        Some(inner) => (
+            bare_configuration(inner, &parameters.with_retransmission_delay())?,
+            Some(parameters.resend()),
+        ),
         None => (bare_configuration(name, parameters)?, None),
     };
     Ok(match (named, resend) {
@@ -143,16 +151,17 @@ pub fn visit_own_type<V: Visitor>(
     let (name, parameters) = &unaliased(name, parameters);
     Ok(match &**name {
         "chang-roberts" => {
-            Some(visitor.election::<ChangRoberts>(Configured::configured(parameters)?))
+            Some(visitor.election::<ChangRoberts>(FromParameters::from_parameters(parameters)?))
         }
-        "hirschberg-sinclair" => {
-            Some(visitor.election::<HirschbergSinclair>(Configured::configured(parameters)?))
-        }
+        "hirschberg-sinclair" => Some(
+            visitor.election::<HirschbergSinclair>(FromParameters::from_parameters(parameters)?),
+        ),
         _ => None,
     })
 }
 
-/// Configuration for a name without `fifo:`.
+/// Configuration of an algorithm without the reliable channel that the prefix `fifo:` of a name
+/// adds.
 enum BareConfiguration {
     Lock(bare_locks::any::Config),
     Election(bare_elections::any::Config),
@@ -181,9 +190,10 @@ fn bare_configuration(
         }
         None => BareConfiguration::Lock(LockConfig::Plain(mutexes::config(name, parameters)?)),
         Some(("coordinated", inner)) => {
-            let (variants, parameters) = parameters.split();
+            let (variants, parameters) = parameters.split_variants();
             let election = election_to_follow(inner, &parameters).map_err(with_full_name)?;
-            let config = coordinated::configured::<AnyElection>(election, variants, &parameters)?;
+            let config =
+                coordinated::config_for_election::<AnyElection>(election, variants, &parameters)?;
             BareConfiguration::Lock(LockConfig::AtLeader(config))
         }
         Some(("mutex-from-election", inner)) => BareConfiguration::Lock(LockConfig::ByElection(
@@ -193,8 +203,9 @@ fn bare_configuration(
     })
 }
 
-/// Returns the configuration of a lock from which an election can be made. Returns an error unless
-/// the lock promises mutual exclusion, at least while clocks keep their rates.
+/// Returns the configuration of a lock on which an election can be built. Such a lock promises
+/// mutual exclusion, or promises it while clocks run at exact rates. Returns an error for any other
+/// lock.
 fn lock_for_election(
     name: &str,
     parameters: &Parameters,
@@ -271,14 +282,16 @@ pub fn card(name: &str, parameters: &Parameters) -> Result<Card, CatalogueError>
 pub fn predicted_messages(
     name: &str,
     parameters: &Parameters,
-    scene: WorkloadKind,
+    workload: WorkloadKind,
 ) -> Result<Option<Prediction>, CatalogueError> {
     let size = parameters.size;
     Ok(match configured(name, parameters)? {
-        Configuration::Lock(config) => EveryLock::predicted_messages(&config, size, scene),
-        Configuration::Election(config) => EveryElection::predicted_messages(&config, size, scene),
+        Configuration::Lock(config) => EveryLock::predicted_messages(&config, size, workload),
+        Configuration::Election(config) => {
+            EveryElection::predicted_messages(&config, size, workload)
+        }
         Configuration::Agreement(config) => {
-            EveryAgreement::predicted_messages(&config, size, scene)
+            EveryAgreement::predicted_messages(&config, size, workload)
         }
     })
 }
@@ -300,8 +313,8 @@ pub fn compositions() -> impl Iterator<Item = &'static str> {
     composed.copied().flatten().copied().filter(move |name| card(name, &parameters).is_ok())
 }
 
-/// Resolves aliases: `a(b)` means `a:b`, and the variant `fault-tolerant` selects another
-/// algorithm.
+/// Resolves aliases. The name `a(b)` means `a:b`. If the variant `fault-tolerant` is switched on,
+/// the name of an algorithm means the repaired algorithm that `REPAIRED` lists for it.
 fn unaliased(name: &str, parameters: &Parameters) -> (String, Parameters) {
     let (name, mut parameters) = (with_colons(name), parameters.clone());
     let (prefix, last) = name
@@ -328,10 +341,7 @@ const REPAIRED: &[(&str, &str)] = &[
     ("chang-roberts", "repaired-chang-roberts"),
 ];
 
-/// Replaces the form `a(b)` by `a:b`.
+/// Returns the name in the form `a:b` if it has the form `a(b)`. Returns any other name unchanged.
 fn with_colons(name: &str) -> String {
     name.replace('(', ":").replace(')', "")
 }
-
-#[cfg(test)]
-mod tests;

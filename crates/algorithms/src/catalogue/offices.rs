@@ -14,47 +14,50 @@ use crate::election::{bully, raft};
 use crate::mutex::members::{self as mutexes, any::Any as AnyMutex};
 use crate::variants::{Switch, Variants};
 
-/// Code that runs with the type of an office (a lock and an election in one protocol), once names
-/// have selected it.
+/// Code that is generic over the type of an office, which is a lock and an election in one
+/// protocol. The names on a command line select the type. The catalogue then calls the code with
+/// this type.
 pub trait OfficeVisitor: Sized {
     /// Result of the visit.
     type Output;
 
-    /// Runs with the type and the configuration of the office.
+    /// Runs the code with the type `P` of the office and with its configuration.
     fn office<P: Office + Algorithm>(self, config: P::Config) -> Self::Output;
 }
 
 /// Code that needs the type of many named locks at one leader,
-/// [`NamedLocks`](crate::compose::NamedLocks). [`visit_named`] selects this type by a name and then
-/// runs the code.
-pub trait NamedVisitor: Sized {
+/// [`NamedLocks`](crate::compose::NamedLocks). [`visit_named_locks`] selects this type by a name
+/// and then runs the code.
+pub trait NamedLocksVisitor: Sized {
     /// Result of the visit.
     type Output;
 
-    /// Runs with the type of the election and the configuration of the named locks.
+    /// Runs the code. `E` is the type of the election, and `config` is the configuration of the
+    /// named locks.
     fn named<E: Election + Algorithm>(self, config: coordinated::Config<E::Config>)
     -> Self::Output;
 }
 
-/// Calls `visitor` with many named locks, each of them `coordinated:ELECTION` and all under one
-/// election.
+/// Calls `visitor` with the configuration of many named locks at the leader of one election. The
+/// name `mutex` has the form `coordinated:ELECTION`, where `ELECTION` is the name of the election.
 ///
 /// # Errors
 ///
 /// Returns an error, without calling the visitor, if the name or a variant is unknown, or if
 /// `mutex` does not have the form `coordinated:ELECTION`.
-pub fn visit_named<V: NamedVisitor>(
+pub fn visit_named_locks<V: NamedLocksVisitor>(
     mutex: &str,
     parameters: &Parameters,
     visitor: V,
 ) -> Result<V::Output, CatalogueError> {
     let (mutex, parameters) = unaliased(mutex, parameters);
     let election = mutex.strip_prefix("coordinated:").ok_or_else(|| unknown_algorithm(&mutex))?;
-    let (own, parameters) = parameters.split();
+    let (own, parameters) = parameters.split_variants();
     let variants = &parameters.variants;
     let election_config =
         election_to_follow(election, &election_parameters(&parameters, election, variants))?;
-    let config = coordinated::configured::<AnyElection>(election_config, own, &parameters)?;
+    let config =
+        coordinated::config_for_election::<AnyElection>(election_config, own, &parameters)?;
     Ok(visitor.named::<AnyElection>(config))
 }
 
@@ -62,10 +65,10 @@ pub fn visit_named<V: NamedVisitor>(
 /// `coordinated:ELECTION`, the mutex follows the leader of that election. Otherwise, the mutex and
 /// the election run side by side.
 ///
-/// The variants are those of the mutex. For `coordinated:ELECTION` they include those of the
-/// election. If the mutex and the election are independent, the election accepts only the variant
-/// `fault-tolerant`. The bully always runs with the variant `greet`, and Raft with `pre-vote`,
-/// since real networks partition and heal.
+/// `parameters` may contain variants of the mutex. For `coordinated:ELECTION`, it may also contain
+/// variants of the election. If the mutex and the election run side by side, the election accepts
+/// only the variant `fault-tolerant`. A bully election always has the variant `greet`, and a Raft
+/// election has `pre-vote`, because real networks partition and heal.
 ///
 /// # Errors
 ///
@@ -81,7 +84,7 @@ pub fn visit_office<V: OfficeVisitor>(
     of_mutex.variants.retain(|variant| of_election.variants.contains(variant));
     let is_coordinated = mutex.starts_with("coordinated:");
     let (own, of_mutex) = match is_coordinated {
-        true => of_mutex.split(),
+        true => of_mutex.split_variants(),
         false => (Variants::none(), of_mutex),
     };
     let (mutex, election, parameters) = (&*mutex, &*election, &of_mutex);
@@ -90,7 +93,8 @@ pub fn visit_office<V: OfficeVisitor>(
     match mutex.strip_prefix("coordinated:") {
         Some(named) if named == election => {
             let election = election_to_follow(election, &of_election)?;
-            let config = coordinated::configured::<AnyElection>(election, own, parameters)?;
+            let config =
+                coordinated::config_for_election::<AnyElection>(election, own, parameters)?;
             Ok(visitor.office::<Coordinated<AnyElection>>(config))
         }
         Some(_) => Err(unknown_algorithm(mutex)),
@@ -130,7 +134,7 @@ pub fn visit_with_election<E: Election + Algorithm, V: OfficeVisitor>(
         let is_named = named == E::card(&election, parameters.size).name;
         return if is_named {
             let none = Variants::none();
-            let config = coordinated::configured::<E>(election, none, parameters)?;
+            let config = coordinated::config_for_election::<E>(election, none, parameters)?;
             Ok(visitor.office::<Coordinated<E>>(config))
         } else {
             Err(unknown_algorithm(mutex))
@@ -140,10 +144,10 @@ pub fn visit_with_election<E: Election + Algorithm, V: OfficeVisitor>(
     Ok(visitor.office::<SideBySide<AnyMutex, E>>(side_by_side::Config { mutex, election }))
 }
 
-/// Returns the parameters for an election that an office combines with a lock. The variants are
-/// `own`, and one that makes the election usable on real networks, which partition and heal. A
-/// bully uses the variant `greet`: it greets peers that are trusted again. A Raft candidate uses
-/// `pre-vote`.
+/// Returns the parameters for an election that an office combines with a lock. The election has the
+/// variants `own`. A bully election also has the variant `greet`, with which it greets peers that
+/// are trusted again. A Raft election also has the variant `pre-vote`. With these two variants, the
+/// elections work on real networks, which partition and heal.
 fn election_parameters(parameters: &Parameters, election: &str, own: &[String]) -> Parameters {
     let switch = match election {
         "bully" => Some(bully::Switch::Greet.declaration()),
@@ -155,7 +159,7 @@ fn election_parameters(parameters: &Parameters, election: &str, own: &[String]) 
     Parameters { variants, ..parameters.clone() }
 }
 
-/// Returns the [`Card`] of the office that combines a mutex and an election.
+/// Returns the [`Card`] of the office, the protocol that combines the mutex and the election.
 ///
 /// # Errors
 ///

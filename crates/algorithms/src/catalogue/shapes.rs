@@ -4,18 +4,18 @@ use alloc::string::ToString;
 use alloc::sync::Arc;
 
 use tenure_core::Graph;
-use tenure_core::quorum::{Kind, Quorums};
-use tenure_core::tree::{Shape, Tree};
+use tenure_core::quorum::{QuorumKind, QuorumSystem};
+use tenure_core::tree::{Tree, TreeShape};
 
 use crate::catalogue_error::CatalogueError;
 
 /// Names of the kinds of quorum systems.
-pub const QUORUMS: &[(&str, Kind)] = &[
-    ("pairs", Kind::Pairs),
-    ("fpp", Kind::Plane),
-    ("grid", Kind::Grid),
-    ("majority", Kind::Majority),
-    ("tree", Kind::Tree),
+pub const QUORUM_KINDS: &[(&str, QuorumKind)] = &[
+    ("pairs", QuorumKind::Pairs),
+    ("fpp", QuorumKind::Plane),
+    ("grid", QuorumKind::Grid),
+    ("majority", QuorumKind::Majority),
+    ("tree", QuorumKind::Tree),
 ];
 
 /// Returns the kind of quorum system with this name.
@@ -23,11 +23,11 @@ pub const QUORUMS: &[(&str, Kind)] = &[
 /// # Errors
 ///
 /// Returns an error if the name is unknown.
-pub fn quorums(name: &str) -> Result<Kind, CatalogueError> {
-    let found = QUORUMS.iter().find(|(known, _)| *known == name);
+pub fn parse_quorum_kind(name: &str) -> Result<QuorumKind, CatalogueError> {
+    let found = QUORUM_KINDS.iter().find(|(known, _)| *known == name);
     found.map(|(_, kind)| *kind).ok_or_else(|| CatalogueError::Kind {
         name: name.to_string(),
-        known: QUORUMS.iter().map(|(known, _)| *known).collect(),
+        known: QUORUM_KINDS.iter().map(|(known, _)| *known).collect(),
     })
 }
 
@@ -37,28 +37,30 @@ pub fn quorums(name: &str) -> Result<Kind, CatalogueError> {
 /// # Errors
 ///
 /// Returns an error for an unknown name, and for a list that is no quorum system.
-pub fn quorums_or_lists(text: &str) -> Result<(Kind, Option<Arc<Quorums>>), CatalogueError> {
+pub fn parse_quorums(
+    text: &str,
+) -> Result<(QuorumKind, Option<Arc<QuorumSystem>>), CatalogueError> {
     if !text.starts_with(|first: char| first.is_ascii_digit()) {
-        return Ok((quorums(text)?, None));
+        return Ok((parse_quorum_kind(text)?, None));
     }
-    let listed: Quorums = text.parse()?;
-    Ok((Kind::Grid, Some(Arc::new(listed))))
+    let listed: QuorumSystem = text.parse()?;
+    Ok((QuorumKind::Grid, Some(Arc::new(listed))))
 }
 
 /// Names of the tree shapes.
-pub const TREES: &[(&str, Shape)] =
-    &[("star", Shape::Star), ("path", Shape::Path), ("heap", Shape::Heap)];
+pub const TREE_SHAPES: &[(&str, TreeShape)] =
+    &[("star", TreeShape::Star), ("path", TreeShape::Path), ("heap", TreeShape::Heap)];
 
 /// Returns the tree shape with this name.
 ///
 /// # Errors
 ///
 /// Returns an error if the name is unknown.
-pub fn tree(name: &str) -> Result<Shape, CatalogueError> {
-    let found = TREES.iter().find(|(known, _)| *known == name);
+pub fn parse_tree_shape(name: &str) -> Result<TreeShape, CatalogueError> {
+    let found = TREE_SHAPES.iter().find(|(known, _)| *known == name);
     found.map(|(_, shape)| *shape).ok_or_else(|| CatalogueError::Shape {
         name: name.to_string(),
-        known: TREES.iter().map(|(known, _)| *known).collect(),
+        known: TREE_SHAPES.iter().map(|(known, _)| *known).collect(),
     })
 }
 
@@ -68,13 +70,13 @@ pub fn tree(name: &str) -> Result<Shape, CatalogueError> {
 /// # Errors
 ///
 /// Returns an error for an unknown name, and for edges that form no tree.
-pub fn tree_or_edges(text: &str) -> Result<(Shape, Option<Arc<Tree>>), CatalogueError> {
+pub fn parse_tree(text: &str) -> Result<(TreeShape, Option<Arc<Tree>>), CatalogueError> {
     if !text.starts_with(|first: char| first.is_ascii_digit()) {
-        return Ok((tree(text)?, None));
+        return Ok((parse_tree_shape(text)?, None));
     }
     let edges: Graph = text.parse()?;
     let tree = edges.to_tree().map_err(CatalogueError::Tree)?;
-    Ok((Shape::Star, Some(Arc::new(tree))))
+    Ok((TreeShape::Star, Some(Arc::new(tree))))
 }
 
 /// Returns the graph whose edges `text` lists, such as `1-2,2-3:7`. A number after a colon is the
@@ -83,6 +85,6 @@ pub fn tree_or_edges(text: &str) -> Result<(Shape, Option<Arc<Tree>>), Catalogue
 /// # Errors
 ///
 /// Returns an error for edges that form no graph.
-pub fn network(text: &str) -> Result<Arc<Graph>, CatalogueError> {
+pub fn parse_graph(text: &str) -> Result<Arc<Graph>, CatalogueError> {
     Ok(Arc::new(text.parse()?))
 }

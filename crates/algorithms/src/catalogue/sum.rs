@@ -1,9 +1,10 @@
 //! Sum types: one type for many algorithms of the same service.
 //!
-//! Every lock can be combined with every election, each over a reliable channel or not, so there
-//! are many compositions. A generic engine is compiled once for each protocol type. To keep the
-//! number of types small, a composition uses the sum of all locks and the sum of all elections, and
-//! its configuration selects the algorithms. So an engine is compiled for a handful of types.
+//! Every lock can be combined with every election, and each of the two may run over a reliable
+//! channel. So there are many compositions. A generic engine is compiled once for each protocol
+//! type. To keep the number of types small, a composition uses two sum types: the sum of all locks
+//! and the sum of all elections. The configuration of the composition selects the algorithms. So an
+//! engine is compiled for a handful of types.
 
 /// Defines a module whose types are the sums of the given protocols: one variant per protocol. The
 /// configuration selects the protocol.
@@ -94,8 +95,9 @@ macro_rules! sum {
                 }
             }
 
-            /// Handlers of all algorithms of the list. They are compiled here, once for each
-            /// algorithm, and not again for each type of effects.
+            /// Handlers that call the handlers of the selected algorithm. They take the effects as
+            /// a `dyn` object, so each handler is compiled only once, and not once for each type of
+            /// effects.
             impl Any {
                 fn boot_member(
                     group: Group,
@@ -258,11 +260,11 @@ macro_rules! sum {
                 fn predicted_messages(
                     config: &Config,
                     size: u32,
-                    scene: WorkloadKind,
+                    workload: WorkloadKind,
                 ) -> Option<Prediction> {
                     match config {
                         $(Config::$Member(config) => {
-                            <$Member>::predicted_messages(config, size, scene)
+                            <$Member>::predicted_messages(config, size, workload)
                         })+
                     }
                 }

@@ -13,9 +13,9 @@
 //! delivered twice, out of order, or after a gap. The sender repeats unacknowledged messages, so
 //! under fair loss all arrive. Numbers count from 1 within a pair of sessions. Every message
 //! carries the sessions of both ends, so a message of one boot is not mistaken for one of another.
-//! If a process learns of a new session of its peer, it sends its unacknowledged messages again, to
-//! the new session. It must do so, because the new session may have begun before it sent them. So
-//! two boots of a receiver may get the same message, but no boot gets it twice.
+//! If a process learns of a new session of its peer, it sends its unacknowledged messages to the
+//! new session. Otherwise a message that was sent after the peer's restart could be lost. So two
+//! boots of a receiver may get the same message, but no boot gets it twice.
 
 mod config;
 
@@ -89,7 +89,7 @@ pub struct Packet<M> {
     session: u64,
     /// Session of the receiver, or 0 if the sender does not know it.
     to_session: u64,
-    /// Sequence number of the message between the two sessions, from 1.
+    /// Sequence number of the message, counted from 1 for each pair of sessions.
     number: u64,
     message: M,
 }
@@ -275,7 +275,8 @@ impl<P: Protocol> Endpoint<P> {
         }
     }
 
-    /// Acknowledges a packet. Returns its message if its number is the next in order.
+    /// Acknowledges a packet, except one of an older session of the peer. If the packet is the next
+    /// in order, returns its message.
     fn accept(
         &mut self,
         from: ProcessId,

@@ -48,13 +48,13 @@ use tenure_core::{
     TimerRole, Verdict,
 };
 
-pub(crate) use self::config::configured;
+pub(crate) use self::config::config_for_election;
 pub use self::config::{Config, Switch};
 pub use self::message::Message;
 use super::coordinator::{ClientStatus, Coordinator};
-use crate::mutex::{Claim, EntryDurations, RenewalRequests, Side, Ticket};
+use crate::mutex::{Claim, DeadlineSlot, EntryDurations, RenewalRequests, Ticket};
 
-/// One process: a client, and while it leads also the coordinator.
+/// One process. It is a client of the lock and, while it leads, also the coordinator.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Coordinated<E: Election> {
     group: Group,
@@ -86,7 +86,7 @@ pub enum Timer<T> {
     Election(T),
     /// The deadline of a request has passed. A response to that request no longer permits this
     /// process to stay inside the critical section.
-    Deadline(Side),
+    Deadline(DeadlineSlot),
     /// The next renewal request is due.
     Renewal,
     /// At the leader: every suspect that was inside the critical section must have left it by now.
@@ -269,7 +269,7 @@ impl<E: Election> Coordinated<E> {
         self.phase = Phase::Idle;
         if self.times.is_some() {
             self.renewals.reset();
-            let deadlines = [Side::Left, Side::Right].map(Timer::Deadline);
+            let deadlines = [DeadlineSlot::Left, DeadlineSlot::Right].map(Timer::Deadline);
             deadlines.into_iter().chain([Timer::Renewal]).for_each(|timer| fx.cancel_timer(timer));
         }
         fx.emit(office::Event::Mutex(mutex::Event::Exited));
@@ -384,7 +384,7 @@ impl<E: Election> Coordinated<E> {
         }
     }
 
-    /// Moves this process to `term`, after which it ignores messages of older terms.
+    /// Moves this process to `term`. From then on, the process ignores messages of older terms.
     fn follow(&mut self, term: Term) {
         if self.term != Some(term) {
             self.term = Some(term);

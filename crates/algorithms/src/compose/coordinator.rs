@@ -71,7 +71,7 @@ impl Coordinator {
                 // An entry that was superseded while its process was suspected remains superseded.
                 if self.latest.is_none_or(|latest| fence >= latest) {
                     self.latest = Some(fence);
-                    self.grants.restore(claim(ticket));
+                    self.grants.restore_holder(claim(ticket));
                 }
             }
         }
@@ -107,7 +107,8 @@ impl Coordinator {
         holds || self.awaited.contains(process)
     }
 
-    /// Drops the claims of suspected processes, which must have left the critical section by now.
+    /// Drops the claims of the suspected processes in `doubted`. Enough time has passed for each of
+    /// these processes to leave the critical section.
     pub(super) fn release_doubted(&mut self) {
         for peer in &core::mem::take(&mut self.doubted) {
             self.forget_peer(peer);

@@ -111,8 +111,8 @@ impl<K: Key, P: Protocol> Keyed<K, P> {
     }
 }
 
-/// Returns the effects for the instance with this key, which add the key to its messages, timers
-/// and events.
+/// Returns the effects that the instance with this key uses. They add the key to the messages,
+/// timers and events of the instance.
 fn keyed_effects<'a, K: Key, P: Protocol>(
     key: &'a K,
     fx: &'a mut impl Effects<Keyed<K, P>>,

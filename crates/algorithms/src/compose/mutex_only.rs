@@ -52,7 +52,7 @@ impl<P: Office> Protocol for MutexOnly<P> {
 }
 
 impl<P: Office> MutexOnly<P> {
-    /// Returns the office, the protocol that combines the lock and the election.
+    /// Returns the office, which is the protocol that combines the lock and the election.
     pub fn office(&self) -> &P {
         &self.0
     }

@@ -36,9 +36,9 @@ pub struct OrderedLocks<P: Mutex> {
 /// Configuration of one process.
 #[derive(Clone, Debug)]
 pub struct Config<C> {
-    /// For each process, by index: the locks that it acquires, in this order. There is at least one
-    /// lock, and none occurs twice. If all processes acquire the same set of locks, they exclude
-    /// each other and their fences increase.
+    /// For each process, by index: the locks that it acquires, in this order. The list has at least
+    /// one lock, and no lock occurs twice. If all processes acquire the same set of locks, they
+    /// exclude each other and their fences increase.
     pub names: Arc<[Vec<LockName>]>,
     /// Configuration of every lock.
     pub inner: C,

@@ -1,15 +1,16 @@
 //! A protocol together with its failure detector.
 //!
 //! T. D. Chandra, S. Toueg, JACM 43(2), 1996: a detector is a separate module that an algorithm
-//! queries. Here the verdicts of detector `D` become suspicions of `P`, so `P` can be checked apart
-//! from `D`: simulator and checker provide the same input from an oracle.
+//! queries. Here the verdicts of the detector `D` become suspicions of the protocol `P`. So `P` can
+//! be checked without `D`: the simulator and the checker can generate the suspicions by an oracle
+//! instead.
 
 use alloc::format;
 use alloc::vec::Vec;
 
 use tenure_core::service::detector;
 use tenure_core::{
-    Algorithm, Card, Detection, Detector, Effects, Group, Label, Labelled, ProcessId, Protocol,
+    Algorithm, Card, Detector, DetectorClass, Effects, Group, Label, Labelled, ProcessId, Protocol,
     TimerRole, Timing, Verdict,
 };
 
@@ -200,7 +201,7 @@ impl<D: Detector + Algorithm, P: Algorithm> Algorithm for WithDetector<D, P> {
         let mut card = P::card(&config.inner, size);
         card.title = format!("{}, with the detector {}", card.title, detector.name);
         card.timing = card.timing.max(Timing::Partial);
-        card.detection = Detection::None;
+        card.detection = DetectorClass::None;
         card
     }
 }

@@ -1,8 +1,8 @@
 //! Failure detectors based on heartbeats: a process sends heartbeats and suspects peers that are
 //! silent for too long.
 //!
-//! Shared by all heartbeat detectors. They differ in how long a silence may last, which a
-//! [`TimeoutPolicy`] decides.
+//! All heartbeat detectors share this implementation. A [`TimeoutPolicy`] decides how long a peer
+//! may be silent, and each detector has its own policy.
 
 use core::fmt::Debug;
 use core::hash::Hash;
@@ -12,13 +12,13 @@ use alloc::vec::Vec;
 
 use tenure_core::service::detector::{Command, Event};
 use tenure_core::{
-    Algorithm, Card, Cost, CostUnit, Crashes, Delay, Detection, Effects, Faults, Group, Knowledge,
-    LocalTime, Order, ProcessId, ProcessSet, Protocol, Service, SharedConfig, Strategy, TimerRole,
-    Timing, Topology, Verdict, labelled,
+    Algorithm, Card, Cost, CostUnit, Crashes, Delay, DetectorClass, Effects, Faults, Group,
+    Knowledge, LocalTime, Order, ProcessId, ProcessSet, Protocol, Service, SharedConfig, Strategy,
+    TimerRole, Timing, Topology, Verdict, labelled,
 };
 
-/// Configuration of a detector. It decides how long a peer may be silent, and learns from the
-/// heartbeats of that peer.
+/// Policy of a failure detector. It is the configuration of the detector, and decides how long a
+/// peer may be silent. The decision may depend on the past heartbeats of the peer.
 pub trait TimeoutPolicy: Clone + Debug + Eq + Hash + Send + Sync + 'static {
     /// State that a detector keeps for each peer.
     type Record: Clone + Debug + Eq + Hash + Send + Sync + 'static;
@@ -37,9 +37,9 @@ pub trait TimeoutPolicy: Clone + Debug + Eq + Hash + Send + Sync + 'static {
     /// peer was suspected until then: the suspicion was wrong, or the peer has restarted.
     fn on_heartbeat(&self, of: &mut Self::Record, now: LocalTime, suspected: bool);
 
-    /// Discards the information for how long a peer has been silent. `of` is the state of this
-    /// peer. The detector calls this function after a pause of this process, and when a source
-    /// outside the detector reports that the peer is alive.
+    /// Forgets how long a peer has been silent. `of` is the state of this peer. The detector calls
+    /// this function after a pause of this process, and when a source outside the detector reports
+    /// that the peer is alive.
     fn discard_silence(&self, of: &mut Self::Record);
 
     /// Returns three strings about the detector: its name on the command line, its title and its
@@ -217,7 +217,7 @@ impl<C: TimeoutPolicy> Algorithm for HeartbeatDetector<C> {
             },
             topology: Topology::Complete,
             graph: None,
-            detection: Detection::None,
+            detection: DetectorClass::None,
             knows: Knowledge::NON_UNIFORM,
             messages: Cost {
                 per: CostUnit::Period, ..Cost::per_entry("N(N−1)", cost, Some(cost))

@@ -23,8 +23,9 @@
 //! interval that ended a suspicion is not counted, as the peer may have crashed in it.
 //!
 //! **Integer arithmetic.** `LEVELS` contains φ at quarters of a deviation, in thousandths; values
-//! in between are interpolated linearly. So [`level`] is within 0.004 of φ, and [`deviations`]
-//! within 0.02 of z for thresholds from 0.1. The standard deviation is rounded down to a tick.
+//! in between are interpolated linearly. So [`phi_for_lateness`] is within 0.004 of φ, and
+//! [`lateness_for_phi`] within 0.02 of z for thresholds from 0.1. The standard deviation is rounded
+//! down to a tick.
 
 use alloc::collections::VecDeque;
 
@@ -51,8 +52,8 @@ pub struct Config {
     pub first_interval: u64,
     /// Lower bound on the standard deviation that the detector assumes, in ticks.
     pub min_deviation: u64,
-    /// Increase of the allowance of a peer after each false suspicion, in ticks. 0 gives the
-    /// detector of the paper.
+    /// Time by which each false suspicion of a peer increases the timeout of this peer, in ticks.
+    /// With 0, the detector is that of the paper.
     pub increment: u64,
     /// Upper bound on the timeout, in ticks.
     pub max_timeout: u64,
@@ -121,7 +122,7 @@ impl TimeoutPolicy for Config {
         }
         let mean = of.mean();
         let deviation = of.deviation(mean).max(self.min_deviation);
-        let margin = i128::from(deviations(self.threshold)) * i128::from(deviation) / 1000;
+        let margin = i128::from(lateness_for_phi(self.threshold)) * i128::from(deviation) / 1000;
         let silence = i128::from(mean + of.allowance) + margin;
         u64::try_from(silence).unwrap_or(0).min(self.max_timeout)
     }
@@ -153,14 +154,14 @@ impl TimeoutPolicy for Config {
 
 impl PhiAccrual {
     /// Returns φ of a peer at a local time, in thousandths; 0 while no heartbeat is known.
-    pub fn level_of(&self, peer: ProcessId, now: LocalTime) -> u64 {
+    pub fn phi_of(&self, peer: ProcessId, now: LocalTime) -> u64 {
         let record = &self.records[peer.index()];
         let Some(last_heartbeat) = record.last_heartbeat else { return 0 };
         let mean = record.mean();
         let deviation = record.deviation(mean).max(self.config.min_deviation).max(1);
         let late = i128::from(now - last_heartbeat) - i128::from(mean + record.allowance);
         let deviations = late * 1000 / i128::from(deviation);
-        level(i64::try_from(deviations).unwrap_or(i64::MAX))
+        phi_for_lateness(i64::try_from(deviations).unwrap_or(i64::MAX))
     }
 }
 
@@ -181,7 +182,7 @@ const LATENESS_STEP: i64 = 250;
 /// Returns φ, in thousandths, for a silence that is longer than the mean interval by `deviations`
 /// thousandths of a standard deviation. The result is at most 32 750. It is 0 if the silence is
 /// shorter than the mean interval by more than two deviations.
-pub fn level(deviations: i64) -> u64 {
+pub fn phi_for_lateness(deviations: i64) -> u64 {
     let Ok(offset) = u64::try_from(deviations.saturating_sub(FIRST_LATENESS)) else { return 0 };
     let (place, rest) = (offset / LATENESS_STEP as u64, offset % LATENESS_STEP as u64);
     match LEVELS.get(place as usize..) {
@@ -190,9 +191,10 @@ pub fn level(deviations: i64) -> u64 {
     }
 }
 
-/// Returns the lateness at which φ reaches `level`, in thousandths of a standard deviation after
-/// the mean. This is the inverse of [`level`]; the result lies between −2000 and 12 000.
-pub fn deviations(level: u64) -> i64 {
+/// Returns how far after the mean interval φ reaches `level`. Both numbers are in thousandths:
+/// `level` of φ, and the result of a standard deviation. The result is between −2000 and 12 000.
+/// This is the inverse function of [`phi_for_lateness`].
+pub fn lateness_for_phi(level: u64) -> i64 {
     let place = LEVELS.partition_point(|it| *it <= level);
     match (place.checked_sub(1), LEVELS.get(place)) {
         (Some(before), Some(high)) => {

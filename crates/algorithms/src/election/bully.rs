@@ -82,7 +82,7 @@ enum Phase {
 pub enum Timer {
     /// *T*: time within which a live higher process answers.
     Answer,
-    /// *T1*: time within which a process that has answered announces a leader.
+    /// *T1*: time within which a leader must be announced, after a higher process has answered.
     Coordinator,
 }
 

@@ -13,10 +13,10 @@
 //! **Why it is right.** A process forwards only ranks that are larger than its own. So the largest
 //! rank is never stopped, and every other rank is stopped at the latest by the process with the
 //! largest rank. Exactly one rank returns to its owner. A process that has sent anything is a
-//! participant. A participant forwards nothing smaller than its own rank, which it has already
-//! sent; the announcement makes every process a non-participant again. The announcement overtakes
-//! no rank. So each rank reaches a process while that process is still a participant, and does not
-//! make it start again.
+//! participant. A participant has already sent its own rank, and forwards no smaller rank. The
+//! announcement ends the participation of each process that it reaches. It overtakes no rank,
+//! because channels are first-in-first-out. So each rank reaches a process while that process is
+//! still a participant, and does not make the process start again.
 //!
 //! A process that starts after the announcement has passed starts a second election, which the same
 //! process wins.
@@ -100,7 +100,7 @@ impl Protocol for ChangRoberts {
         ChangRoberts {
             ring: Ring::without(&config.absent, group),
             variants: config.variants,
-            rank: ring::rank(&config.ranks, group),
+            rank: ring::own_rank(&config.ranks, group),
             phase: Phase::NonParticipant,
             elected: None,
         }
@@ -175,9 +175,9 @@ impl ChangRoberts {
 }
 
 /// Returns the number of messages if all processes of this ring start at the same time. `ring`
-/// contains the ranks in the direction of messages. Each rank travels to the next larger one; the
-/// largest rank and the announcement travel all the way around.
-pub fn messages<R: Ord>(ring: &[R]) -> u64 {
+/// contains the ranks in the direction of messages. Each rank travels to the next process with a
+/// larger rank. The largest rank and the announcement travel all the way around.
+pub fn message_count<R: Ord>(ring: &[R]) -> u64 {
     let n = ring.len();
     // A process that is alone sends only to itself, and such messages are not counted.
     if n == 1 {
@@ -211,7 +211,7 @@ const FAULT_TOLERANT: Variant = Variant {
 
 impl Algorithm for ChangRoberts {
     fn card(config: &Config, size: u32) -> Card {
-        let size = ring::length(&config.absent, size);
+        let size = ring::live_process_count(&config.absent, size);
         let n = u64::from(size);
         Card {
             order: Order::Fifo,
@@ -234,15 +234,19 @@ impl Algorithm for ChangRoberts {
         }
     }
 
-    fn predicted_messages(config: &Config, size: u32, scene: WorkloadKind) -> Option<Prediction> {
+    fn predicted_messages(
+        config: &Config,
+        size: u32,
+        workload: WorkloadKind,
+    ) -> Option<Prediction> {
         let Config { ranks, absent, .. } = config;
-        let size = ring::length(absent, size);
+        let size = ring::live_process_count(absent, size);
         let n = u64::from(size);
-        match scene {
+        match workload {
             _ if size == 1 => Some(Prediction::new(Precision::Exact, 0)),
             WorkloadKind::AllStart => {
                 let ring = ring::live_ranks(ranks, absent, ProcessId(0));
-                Some(Prediction::new(Precision::Exact, messages(&ring)))
+                Some(Prediction::new(Precision::Exact, message_count(&ring)))
             }
             WorkloadKind::AllStartRandomRanks => Some(Prediction::harmonic(n, size, n)),
             WorkloadKind::OneStarts(start) if absent.contains(start) => None,
@@ -275,19 +279,19 @@ mod tests {
 
     #[test]
     fn counts_worst_and_best_ring_of_five() {
-        assert_eq!(messages(&[5, 4, 3, 2, 1]), 20);
-        assert_eq!(messages(&[1, 2, 3, 4, 5]), 9 + 5);
-        assert_eq!(messages(&[7]), 0);
+        assert_eq!(message_count(&[5, 4, 3, 2, 1]), 20);
+        assert_eq!(message_count(&[1, 2, 3, 4, 5]), 9 + 5);
+        assert_eq!(message_count(&[7]), 0);
     }
 
-    /// Also checks that the mean of the counts, over the rings with all orders of six ranks, is
-    /// N·H(N) + N.
+    /// Compares the two ways to count messages on the rings with all orders of six ranks. Checks
+    /// that the mean of the counts is N·H(N) + N, where H is the harmonic number.
     #[test]
     fn stack_count_equals_walk_on_all_rings_of_six() {
         fn all(ring: &mut [u32; 6], from: usize, total: &mut u64) {
             if from == ring.len() {
-                assert_eq!(messages(ring), by_walking(ring), "{ring:?}");
-                *total += messages(ring);
+                assert_eq!(message_count(ring), by_walking(ring), "{ring:?}");
+                *total += message_count(ring);
             }
             for place in from..ring.len() {
                 ring.swap(from, place);

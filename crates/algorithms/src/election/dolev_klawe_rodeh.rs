@@ -109,7 +109,7 @@ impl Protocol for DolevKlaweRodeh {
     type Stable = ();
 
     fn boot(group: Group, config: &Config, _: Option<()>, _: &mut impl Effects<Self>) -> Self {
-        let rank = ring::rank(&config.ranks, group);
+        let rank = ring::own_rank(&config.ranks, group);
         let ring = Ring::without(&config.absent, group);
         DolevKlaweRodeh { ring, rank, election: 0, phase: Phase::Settled }
     }
@@ -197,8 +197,8 @@ impl DolevKlaweRodeh {
         }
     }
 
-    /// Announces the leader. The candidate of this process has returned to it, so all other
-    /// processes are passive.
+    /// Announces `leader` on the ring. A process calls this function when the candidate that it
+    /// represents has returned to it. All other processes are then passive.
     fn announce(&mut self, leader: ProcessId, fx: &mut impl Effects<Self>) {
         self.settle(self.election, leader, fx);
         self.forward(Message::Elected { election: self.election, leader }, fx);
@@ -235,7 +235,7 @@ fn phases<R: Ord + Copy>(ring: &[R]) -> u64 {
 
 impl Algorithm for DolevKlaweRodeh {
     fn card(config: &Config, size: u32) -> Card {
-        let size = ring::length(&config.absent, size);
+        let size = ring::live_process_count(&config.absent, size);
         let n = u64::from(size);
         Card {
             order: Order::Fifo,
@@ -260,13 +260,17 @@ impl Algorithm for DolevKlaweRodeh {
         }
     }
 
-    fn predicted_messages(config: &Config, size: u32, scene: WorkloadKind) -> Option<Prediction> {
-        let size = ring::length(&config.absent, size);
+    fn predicted_messages(
+        config: &Config,
+        size: u32,
+        workload: WorkloadKind,
+    ) -> Option<Prediction> {
+        let size = ring::live_process_count(&config.absent, size);
         let ring = ring::live_ranks(&config.ranks, &config.absent, ProcessId(0));
         let n = u64::from(size);
         // There are at most ⌊log₂ N⌋ + 1 phases. The last phase takes N messages, each other phase
         // 2N, and the announcement N.
-        Some(match scene {
+        Some(match workload {
             WorkloadKind::AllStartRandomRanks => {
                 Prediction::new(Precision::Most, 2 * n * u64::from(size.ilog2()) + 2 * n)
             }

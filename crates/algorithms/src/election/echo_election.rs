@@ -38,7 +38,7 @@ use tenure_core::{
 
 use super::ring::{self, Candidate};
 use crate::catalogue_error::CatalogueError;
-use crate::parameters::{Configured, Parameters};
+use crate::parameters::{FromParameters, Parameters};
 use crate::variants::{Variants, switches};
 
 /// One process in the graph.
@@ -62,7 +62,8 @@ pub struct Wave {
 }
 
 impl Wave {
-    /// Returns the term in which the initiator leads, if this wave returns to it.
+    /// Returns the term of the leader that this wave elects. The initiator of the wave becomes the
+    /// leader if the wave returns to it.
     fn term(self) -> Term {
         Term { number: u64::from(self.election), leader: self.initiator.process }
     }
@@ -128,13 +129,13 @@ pub struct Config {
 impl Config {
     /// Returns a configuration for this connected graph with plain ids as ranks.
     pub fn of(graph: Graph) -> Self {
-        let ranks = ring::plain(graph.vertices());
+        let ranks = ring::id_ranks(graph.vertices());
         Config { graph: Arc::new(graph), ranks, variants: Variants::none() }
     }
 }
 
-impl Configured for Config {
-    fn configured(parameters: &Parameters) -> Result<Self, CatalogueError> {
+impl FromParameters for Config {
+    fn from_parameters(parameters: &Parameters) -> Result<Self, CatalogueError> {
         let (graph, ranks) = (parameters.graph()?, Arc::clone(&parameters.ranks));
         Ok(Config { graph, ranks, variants: parameters.variants()? })
     }
@@ -164,7 +165,10 @@ impl Protocol for EchoElection {
         let neighbours = config.graph.neighbours(group.me()).iter().copied().collect();
         EchoElection {
             neighbours: SharedConfig::new(neighbours),
-            candidate: Candidate { rank: ring::rank(&config.ranks, group), process: group.me() },
+            candidate: Candidate {
+                rank: ring::own_rank(&config.ranks, group),
+                process: group.me(),
+            },
             variants: config.variants,
             phase: Phase::Asleep,
         }
@@ -207,8 +211,8 @@ impl EchoElection {
         }
     }
 
-    /// Returns true if `wave`, which has arrived, is larger than all waves that reached this
-    /// process before. This process then takes part in it.
+    /// Returns true if the wave `wave`, which has arrived here, is larger than all waves that
+    /// reached this process before. This process then takes part in the wave.
     fn is_larger(&self, wave: Wave) -> bool {
         match self.wave() {
             None => true,
@@ -316,9 +320,13 @@ impl Algorithm for EchoElection {
         .on_graph(Arc::clone(&config.graph))
     }
 
-    fn predicted_messages(config: &Config, size: u32, scene: WorkloadKind) -> Option<Prediction> {
+    fn predicted_messages(
+        config: &Config,
+        size: u32,
+        workload: WorkloadKind,
+    ) -> Option<Prediction> {
         let (wave, announcement) = costs(config, size);
-        Some(match scene {
+        Some(match workload {
             WorkloadKind::OneStarts(_) => Prediction::new(Precision::Exact, wave + announcement),
             _ => Prediction::new(Precision::Most, u64::from(size) * wave),
         })
@@ -329,8 +337,8 @@ impl Algorithm for EchoElection {
     }
 }
 
-/// Returns two numbers of messages: those of a wave that returns to its initiator, and those of the
-/// announcement.
+/// Returns the number of messages of a wave that returns to its initiator, and the number of
+/// messages of the announcement.
 fn costs(config: &Config, size: u32) -> (u64, u64) {
     (2 * config.graph.edge_count() as u64, u64::from(size) - 1)
 }

@@ -32,7 +32,7 @@ use tenure_core::{
 
 use super::ring::{self, Candidate};
 use crate::catalogue_error::CatalogueError;
-use crate::parameters::{Configured, Parameters};
+use crate::parameters::{FromParameters, Parameters};
 use crate::variants::{Variants, switches};
 
 /// One process in the graph.
@@ -68,8 +68,7 @@ enum Phase {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 struct Early {
     from: ProcessSet,
-    /// Candidate with the largest rank in the messages that have arrived early; `None` without
-    /// messages.
+    /// Candidate with the largest rank in these messages. `None` if no message has arrived.
     largest: Option<Candidate>,
 }
 
@@ -110,7 +109,7 @@ impl Config {
     ///
     /// If the graph is not connected.
     pub fn of(graph: Graph) -> Self {
-        let ranks = ring::plain(graph.vertices());
+        let ranks = ring::id_ranks(graph.vertices());
         Config::on(Arc::new(graph), ranks, Variants::none())
     }
 
@@ -124,8 +123,8 @@ impl Config {
     }
 }
 
-impl Configured for Config {
-    fn configured(parameters: &Parameters) -> Result<Self, CatalogueError> {
+impl FromParameters for Config {
+    fn from_parameters(parameters: &Parameters) -> Result<Self, CatalogueError> {
         let ranks = Arc::clone(&parameters.ranks);
         Ok(Config::on(parameters.graph()?, ranks, parameters.variants()?))
     }
@@ -157,7 +156,10 @@ impl Protocol for FloodingElection {
         FloodingElection {
             neighbours: SharedConfig::new(neighbours),
             rounds: config.diameter.saturating_sub(less),
-            candidate: Candidate { rank: ring::rank(&config.ranks, group), process: group.me() },
+            candidate: Candidate {
+                rank: ring::own_rank(&config.ranks, group),
+                process: group.me(),
+            },
             variants: config.variants,
             election: 0,
             phase: Phase::Settled,

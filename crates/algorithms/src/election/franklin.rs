@@ -112,7 +112,7 @@ impl Protocol for Franklin {
     type Stable = ();
 
     fn boot(group: Group, config: &Config, _: Option<()>, _: &mut impl Effects<Self>) -> Self {
-        let rank = ring::rank(&config.ranks, group);
+        let rank = ring::own_rank(&config.ranks, group);
         let ring = Ring::without(&config.absent, group);
         Franklin { ring, rank, election: 0, phase: Phase::Settled }
     }
@@ -220,8 +220,9 @@ impl Franklin {
 }
 
 /// Returns the number of phases on this ring. The number does not depend on which processes start,
-/// because all processes take part. A process larger than both its neighbours survives a phase,
-/// until only one process is left.
+/// because all processes take part. A process survives a phase if its rank is larger than the ranks
+/// of both neighbours that survived the previous phase. The phases end when only one process is
+/// left.
 fn phases<R: Ord + Copy>(ring: &[R]) -> u64 {
     let mut active = ring.to_vec();
     let mut phases = 1;
@@ -238,7 +239,7 @@ fn phases<R: Ord + Copy>(ring: &[R]) -> u64 {
 
 impl Algorithm for Franklin {
     fn card(config: &Config, size: u32) -> Card {
-        let size = ring::length(&config.absent, size);
+        let size = ring::live_process_count(&config.absent, size);
         let n = u64::from(size);
         let phases = u64::from(size.ilog2()) + 1;
         Card {
@@ -263,11 +264,15 @@ impl Algorithm for Franklin {
         }
     }
 
-    fn predicted_messages(config: &Config, size: u32, scene: WorkloadKind) -> Option<Prediction> {
-        let size = ring::length(&config.absent, size);
+    fn predicted_messages(
+        config: &Config,
+        size: u32,
+        workload: WorkloadKind,
+    ) -> Option<Prediction> {
+        let size = ring::live_process_count(&config.absent, size);
         let ring = ring::live_ranks(&config.ranks, &config.absent, ProcessId(0));
         let n = u64::from(size);
-        Some(match scene {
+        Some(match workload {
             WorkloadKind::AllStartRandomRanks => {
                 Prediction::new(Precision::Most, 2 * n * (u64::from(size.ilog2()) + 1) + n)
             }

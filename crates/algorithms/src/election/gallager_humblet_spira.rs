@@ -305,9 +305,10 @@ impl GallagerHumbletSpira {
         }
     }
 
-    /// Handles a Report. A Report of a subtree may improve the best known edge. A Report of the
-    /// other end of the core contains the best edge of the other side. This process then compares
-    /// that edge with the best edge of its own side.
+    /// Handles a Report. If the sender is a child of this process in the tree, the Report may
+    /// improve the best known edge. If the sender is the other end of the core, the Report contains
+    /// the best edge on the sender's side. This process then compares that edge with the best edge
+    /// on its own side.
     fn on_report(&mut self, from: ProcessId, theirs: Best, fx: &mut impl Effects<Self>) {
         if self.in_branch != Some(from) {
             if let Phase::Find { awaited, .. } = &mut self.phase {

@@ -51,7 +51,7 @@ enum Phase {
     /// The process has not started an election, and forwards the probes of others.
     Asleep,
     /// The process has started an election. It is a *candidate*, or a larger rank has beaten it and
-    /// it does not know this yet.
+    /// the process does not know this yet.
     Candidate {
         /// Phase *k* of the candidate. Its probes travel 2^k hops.
         phase: u8,
@@ -108,7 +108,7 @@ impl Protocol for HirschbergSinclair {
     type Stable = ();
 
     fn boot(group: Group, config: &Config, _: Option<()>, _: &mut impl Effects<Self>) -> Self {
-        let rank = ring::rank(&config.ranks, group);
+        let rank = ring::own_rank(&config.ranks, group);
         let ring = Ring::without(&config.absent, group);
         HirschbergSinclair { ring, rank, election: 0, settled: 0, phase: Phase::Asleep }
     }
@@ -199,7 +199,8 @@ impl HirschbergSinclair {
         }
     }
 
-    /// Joins `election` without starting it, if it is later than the latest known one.
+    /// Joins `election` if it is later than the latest known election. This process does not become
+    /// a candidate.
     fn update_election(&mut self, election: u32) {
         if election > self.election {
             self.election = election;
@@ -217,8 +218,8 @@ impl HirschbergSinclair {
         *replied.get_or_insert(direction) != direction
     }
 
-    /// Returns true if a probe with a smaller rank must start this process: it has not started, and
-    /// the election has no result yet.
+    /// Returns true if a probe with a smaller rank makes this process start its own candidacy. This
+    /// is the case if the process has not started and the election has no result yet.
     fn should_start(&self, election: u32) -> bool {
         election == self.election && !self.is_settled() && self.phase == Phase::Asleep
     }
@@ -242,9 +243,9 @@ fn last_phase(size: u64) -> u32 {
     u64::BITS - (size - 1).leading_zeros()
 }
 
-/// Returns the paper's bound on the messages of an election. In the phases between the first and
-/// the last, the largest possible number of candidates is rounded down. For the first and the last
-/// phase, the number of messages is exact.
+/// Returns the paper's bound on the messages of an election. The numbers for the first and the last
+/// phase are exact. For each phase between them, the bound assumes the largest possible number of
+/// candidates, rounded down to an integer.
 fn max_messages(size: u64) -> u64 {
     3 * size + probes(size, last_phase(size)) + 2 * size + size
 }
@@ -258,7 +259,7 @@ fn probes(size: u64, end: u32) -> u64 {
 /// phase a candidate sends a probe to both sides. A probe ends at the next larger rank. If that is
 /// farther away than 2^phase hops, the probe ends after 2^phase hops, and a reply travels back. In
 /// the last phase the probes of the winner travel all the way around, and so does the announcement.
-pub fn messages<R: Ord>(ring: &[R]) -> u64 {
+pub fn message_count<R: Ord>(ring: &[R]) -> u64 {
     let n = ring.len();
     if n == 1 {
         return 0;
@@ -284,7 +285,7 @@ pub fn messages<R: Ord>(ring: &[R]) -> u64 {
 
 impl Algorithm for HirschbergSinclair {
     fn card(config: &Config, size: u32) -> Card {
-        let size = ring::length(&config.absent, size);
+        let size = ring::live_process_count(&config.absent, size);
         let n = u64::from(size);
         let least = 4 * ((1 << last_phase(n)) - 1) + 3 * n;
         Card {
@@ -309,13 +310,17 @@ impl Algorithm for HirschbergSinclair {
         }
     }
 
-    fn predicted_messages(config: &Config, size: u32, scene: WorkloadKind) -> Option<Prediction> {
-        let size = ring::length(&config.absent, size);
+    fn predicted_messages(
+        config: &Config,
+        size: u32,
+        workload: WorkloadKind,
+    ) -> Option<Prediction> {
+        let size = ring::live_process_count(&config.absent, size);
         let ring = ring::live_ranks(&config.ranks, &config.absent, ProcessId(0));
         let n = u64::from(size);
-        match scene {
+        match workload {
             _ if size == 1 => Some(Prediction::new(Precision::Exact, 0)),
-            WorkloadKind::AllStart => Some(Prediction::new(Precision::Exact, messages(&ring))),
+            WorkloadKind::AllStart => Some(Prediction::new(Precision::Exact, message_count(&ring))),
             WorkloadKind::AllStartRandomRanks => {
                 Some(Prediction::new(Precision::Most, 5 * n + probes(n, last_phase(n) + 1)))
             }

@@ -72,7 +72,8 @@ pub enum Timer {
     /// A coordinator has waited for as long as its rank requires, and invites the groups that it
     /// has found.
     Merge,
-    /// The time for acceptances has ended: the process that invited declares its group ready.
+    /// The time for acceptances has ended. The process that sent the invitations declares its group
+    /// ready.
     Accept,
     /// The joined group has not become ready in time.
     Ready,
@@ -364,10 +365,10 @@ impl Invitation {
         }
     }
 
-    /// Cancels the timer of the next check, if the group of this coordinator contains all trusted
-    /// processes. Otherwise leaves the timer as it is. A message of a member must not restart the
-    /// timer: the checks of other coordinators cause such messages, and could postpone this check
-    /// forever.
+    /// If the group of this coordinator contains all trusted processes, cancels the timer of the
+    /// next check. Otherwise leaves the timer as it is. A message from a member must not restart
+    /// the timer. Other coordinators check too, and their checks cause such messages. They could
+    /// postpone the check of this coordinator forever.
     fn stop_if_complete(&self, fx: &mut impl Effects<Self>) {
         if matches!(self.phase, Phase::Coordinator { .. }) && self.outside().is_empty() {
             fx.cancel_timer(Timer::Check);

@@ -92,8 +92,8 @@ pub enum Message {
     Query {
         /// Process that restarted and asks for the leader.
         asker: ProcessId,
-        /// Result of the latest election, `None` at first. As the query travels around the ring,
-        /// the first process that knows the result adds it.
+        /// Result of the latest election; `None` when the query starts. The first process on the
+        /// ring that knows the result adds it to the query.
         known: Option<Outcome>,
     },
 }
@@ -126,7 +126,7 @@ impl Protocol for LeLann {
         stable: Option<u32>,
         fx: &mut impl Effects<Self>,
     ) -> Self {
-        let (variants, rank) = (config.variants, ring::rank(&config.ranks, group));
+        let (variants, rank) = (config.variants, ring::own_rank(&config.ranks, group));
         let ring = Ring::without(&config.absent, group);
         let election = stable.unwrap_or(0);
         let mut lelann = LeLann { ring, variants, rank, election, phase: Phase::Unaware };
@@ -221,8 +221,9 @@ impl LeLann {
         chosen.map_or(self.ring.me(), |candidate| candidate.process)
     }
 
-    /// Handles the return of this process's query. The result is ignored if this process has joined
-    /// an election meanwhile, and therefore decides by itself.
+    /// Handles the query of this process that has returned. Normally accepts the result in the
+    /// query. If this process has joined an election meanwhile, ignores the result, because that
+    /// election decides the leader.
     fn on_own_query(&mut self, known: Option<Outcome>, fx: &mut impl Effects<Self>) {
         if let Some(Outcome { election, leader }) = known
             && self.phase == Phase::Unaware
@@ -247,8 +248,8 @@ impl LeLann {
         Candidate { rank: self.rank, process: self.ring.me() }
     }
 
-    /// Returns the result of the current election if this process knows it, to complete the query
-    /// of another process.
+    /// Returns the result of the current election, or `None` if this process does not know the
+    /// result.
     fn outcome(&self) -> Option<Outcome> {
         match self.phase {
             Phase::Decided { leader, .. } => Some(Outcome { election: self.election, leader }),
@@ -270,7 +271,7 @@ impl LeLann {
 
 impl Algorithm for LeLann {
     fn card(config: &Config, size: u32) -> Card {
-        let size = ring::length(&config.absent, size);
+        let size = ring::live_process_count(&config.absent, size);
         let n = u64::from(size);
         let smallest = config.variants.has(Switch::Smallest);
         let choice = if smallest { Property::SmallestLeads } else { Property::Validity };
@@ -296,7 +297,7 @@ impl Algorithm for LeLann {
     }
 
     fn predicted_messages(config: &Config, size: u32, _: WorkloadKind) -> Option<Prediction> {
-        let size = ring::length(&config.absent, size);
+        let size = ring::live_process_count(&config.absent, size);
         let all = Prediction::new(Precision::Exact, u64::from(size).pow(2));
         (size > 1).then_some(all)
     }

@@ -133,7 +133,7 @@ impl Protocol for Peterson {
     type Stable = ();
 
     fn boot(group: Group, config: &Config, _: Option<()>, _: &mut impl Effects<Self>) -> Self {
-        let (variants, rank) = (config.variants, ring::rank(&config.ranks, group));
+        let (variants, rank) = (config.variants, ring::own_rank(&config.ranks, group));
         let ring = Ring::without(&config.absent, group);
         Peterson { ring, variants, rank, election: 0, phase: Phase::Settled }
     }
@@ -274,7 +274,7 @@ fn most_messages(size: u32) -> u64 {
 
 impl Algorithm for Peterson {
     fn card(config: &Config, size: u32) -> Card {
-        let size = ring::length(&config.absent, size);
+        let size = ring::live_process_count(&config.absent, size);
         Card {
             order: Order::Fifo,
             faults: Faults::duplication(
@@ -300,7 +300,7 @@ impl Algorithm for Peterson {
     }
 
     fn predicted_messages(config: &Config, size: u32, _: WorkloadKind) -> Option<Prediction> {
-        let size = ring::length(&config.absent, size);
+        let size = ring::live_process_count(&config.absent, size);
         Some(Prediction::new(Precision::Most, most_messages(size)))
     }
 

@@ -226,7 +226,7 @@ impl Protocol for Raft {
 }
 
 impl Raft {
-    /// Handles the election timeout: without a leader, this process asks for pre-votes or votes.
+    /// Handles the election timeout: follows no leader, and requests votes or pre-votes of peers.
     fn campaign(&mut self, fx: &mut impl Effects<Self>) {
         self.become_follower(fx);
         fx.set_timer(Timer::Election, self.config.election);
@@ -246,8 +246,8 @@ impl Raft {
         }
     }
 
-    /// Starts a new term in which this process votes for itself, and the lease that limits the
-    /// candidacy. `ask` creates the message that requests the votes of the peers.
+    /// Starts a new term. This process votes for itself and requests the votes of its peers. `ask`
+    /// creates the request. A timer limits the candidacy to the duration of a lease.
     fn become_candidate(&mut self, ask: fn(u64) -> Message, fx: &mut impl Effects<Self>) {
         self.term += 1;
         self.voted_for = Some(self.group.me());
@@ -308,7 +308,7 @@ impl Raft {
         }
     }
 
-    /// Joins `term` and steps down, if it is later than the current term.
+    /// If `term` is later than the current term, joins `term` and steps down.
     fn update_term(&mut self, term: u64, fx: &mut impl Effects<Self>) {
         if term > self.term {
             let had_promised = matches!(self.role, Role::Follower { .. });

@@ -36,7 +36,7 @@ use alloc::sync::Arc;
 
 use tenure_core::service::election::{Command, Event};
 use tenure_core::{
-    Algorithm, Card, Cost, Crashes, Detection, Effects, Faults, Group, Never, ProcessId,
+    Algorithm, Card, Cost, Crashes, DetectorClass, Effects, Faults, Group, Never, ProcessId,
     ProcessSet, Protocol, Rank, Term, Verdict, labelled,
 };
 
@@ -52,20 +52,20 @@ pub struct RepairedChangRoberts {
     /// Number of the newest known term, 0 before the first.
     number: u64,
     phase: Phase,
-    /// Term whose leader was reported to the user last (`elected_i` in the paper). While the next
-    /// election is in progress, this is still an older term. `None` if no leader was reported, or
-    /// if the reported leader was suspected afterwards.
+    /// Term of the leader that was last reported to the user (`elected_i` in the paper). During an
+    /// election, this is the term of an earlier election. `None` if no leader was reported, or if
+    /// the reported leader was suspected afterwards.
     elected: Option<Term>,
     suspected: ProcessSet,
 }
 
-/// State of a process in a term (`participant_i` in the paper). In addition, it contains the
-/// candidate in the last message that this process sent.
+/// State of a process in a term (`participant_i` in the paper). A participant stores the largest
+/// candidate that it has sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Phase {
     NonParticipant,
     Participant {
-        /// The largest candidate that this process has sent, possibly itself.
+        /// The largest candidate that this process has sent. It may be this process.
         largest: Candidate,
     },
     Decided {
@@ -138,7 +138,7 @@ impl Protocol for RepairedChangRoberts {
         let me = group.me();
         let mut ring = RepairedChangRoberts {
             group,
-            own: Candidate { rank: ring::rank(&config.ranks, group), process: me },
+            own: Candidate { rank: ring::own_rank(&config.ranks, group), process: me },
             number: stable.as_ref().map_or(0, |stable| stable.number),
             phase: Phase::NonParticipant,
             elected: None,
@@ -345,7 +345,7 @@ impl Algorithm for RepairedChangRoberts {
                     "survives any number of crashes and recoveries, but no lost message",
                 )
             },
-            detection: Detection::EventuallyPerfect,
+            detection: DetectorClass::EventuallyPerfect,
             messages: Cost::per_election("2N … N(N+1)/2 + N", 2 * n, Some(n * (n + 1) / 2 + n))
                 .zero_if_alone(size),
             ..Card::election(

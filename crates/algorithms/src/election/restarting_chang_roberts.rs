@@ -39,7 +39,7 @@ use super::chang_roberts;
 use super::ring::{self, Candidate, Ring};
 use crate::Variants;
 use crate::catalogue_error::CatalogueError;
-use crate::parameters::{Configured, Parameters};
+use crate::parameters::{FromParameters, Parameters};
 use crate::variants::switches;
 
 /// One process on the ring.
@@ -133,8 +133,8 @@ impl Config {
 
 const RESTART: &str = "restart";
 
-impl Configured for Config {
-    fn configured(parameters: &Parameters) -> Result<Self, CatalogueError> {
+impl FromParameters for Config {
+    fn from_parameters(parameters: &Parameters) -> Result<Self, CatalogueError> {
         let config = Config::of(parameters.ranks.clone(), parameters.delay);
         Ok(Config {
             absent: parameters.absent.clone(),
@@ -170,7 +170,7 @@ impl Protocol for RestartingChangRoberts {
         let mut process = RestartingChangRoberts {
             ring: Ring::without(&config.absent, group),
             variants: config.variants,
-            rank: ring::rank(&config.ranks, group),
+            rank: ring::own_rank(&config.ranks, group),
             restart_timeout: config.restart_timeout,
             number: stable.as_ref().map_or(0, |stable| stable.number),
             phase: Phase::NonParticipant,
@@ -248,8 +248,8 @@ impl RestartingChangRoberts {
         fx.set_timer(Timer::Restart, self.restart_timeout);
     }
 
-    /// Joins a newer attempt. This process stops waiting, because the initiator of that attempt
-    /// waits for its result.
+    /// Joins a newer attempt. If this process waits for the result of its own attempt, it stops
+    /// waiting. The initiator of the newer attempt waits for a result instead.
     fn join(&mut self, number: u64, fx: &mut impl Effects<Self>) {
         self.number = number;
         self.phase = Phase::NonParticipant;
@@ -311,7 +311,7 @@ impl RestartingChangRoberts {
 
 impl Algorithm for RestartingChangRoberts {
     fn card(config: &Config, size: u32) -> Card {
-        let size = ring::length(&config.absent, size);
+        let size = ring::live_process_count(&config.absent, size);
         let n = u64::from(size);
         Card {
             timing: Timing::Partial,
@@ -339,12 +339,16 @@ impl Algorithm for RestartingChangRoberts {
         }
     }
 
-    fn predicted_messages(config: &Config, size: u32, scene: WorkloadKind) -> Option<Prediction> {
+    fn predicted_messages(
+        config: &Config,
+        size: u32,
+        workload: WorkloadKind,
+    ) -> Option<Prediction> {
         let plain = chang_roberts::Config {
             absent: config.absent.clone(),
             ..chang_roberts::Config::of(config.ranks.clone(), Variants::none())
         };
-        chang_roberts::ChangRoberts::predicted_messages(&plain, size, scene)
+        chang_roberts::ChangRoberts::predicted_messages(&plain, size, workload)
     }
 
     fn with_ranks(config: &Config, ranks: Arc<[Rank]>) -> Config {

@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use tenure_core::{Delay, Group, ProcessId, ProcessSet, Rank};
 
 use crate::catalogue_error::CatalogueError;
-use crate::parameters::{Configured, Parameters};
+use crate::parameters::{FromParameters, Parameters};
 use crate::rounds;
 use crate::variants::{Switch, Variants};
 
@@ -22,7 +22,7 @@ pub struct Config {
 impl Config {
     /// Returns a configuration in which ranks are plain ids, in the order of the ring.
     pub fn plain(size: u32) -> Self {
-        Config::of(plain(size))
+        Config::of(id_ranks(size))
     }
 
     /// Returns a configuration with these ranks, and no failed process.
@@ -31,9 +31,9 @@ impl Config {
     }
 }
 
-impl Configured for Config {
-    fn configured(parameters: &Parameters) -> Result<Self, CatalogueError> {
-        parameters.no_variants()?;
+impl FromParameters for Config {
+    fn from_parameters(parameters: &Parameters) -> Result<Self, CatalogueError> {
+        parameters.expect_no_variants()?;
         Ok(Config { ranks: parameters.ranks.clone(), absent: parameters.absent.clone() })
     }
 }
@@ -53,7 +53,7 @@ impl<S: Switch> ConfigWithVariants<S> {
     /// Returns a configuration in which ranks are plain ids, in the order of the ring, without
     /// variants.
     pub fn plain(size: u32) -> Self {
-        Self::of(plain(size), Variants::none())
+        Self::of(id_ranks(size), Variants::none())
     }
 
     /// Returns a configuration with these ranks and variants, and no failed process.
@@ -62,8 +62,8 @@ impl<S: Switch> ConfigWithVariants<S> {
     }
 }
 
-impl<S: Switch> Configured for ConfigWithVariants<S> {
-    fn configured(parameters: &Parameters) -> Result<Self, CatalogueError> {
+impl<S: Switch> FromParameters for ConfigWithVariants<S> {
+    fn from_parameters(parameters: &Parameters) -> Result<Self, CatalogueError> {
         let (ranks, absent) = (parameters.ranks.clone(), parameters.absent.clone());
         Ok(ConfigWithVariants { ranks, absent, variants: parameters.variants()? })
     }
@@ -90,8 +90,8 @@ impl<S: Switch> ConfigInRounds<S> {
     }
 }
 
-impl<S: Switch> Configured for ConfigInRounds<S> {
-    fn configured(parameters: &Parameters) -> Result<Self, CatalogueError> {
+impl<S: Switch> FromParameters for ConfigInRounds<S> {
+    fn from_parameters(parameters: &Parameters) -> Result<Self, CatalogueError> {
         let (ranks, absent) = (Arc::clone(&parameters.ranks), parameters.absent.clone());
         let (round, variants) = (rounds::round_duration(parameters), parameters.variants()?);
         Ok(ConfigInRounds { ranks, absent, round, variants })
@@ -137,7 +137,7 @@ impl Ring {
 
 /// Returns the number of processes on the ring: those of a group of `size` processes that are not
 /// in `absent`.
-pub(super) fn length(absent: &ProcessSet, size: u32) -> u32 {
+pub(super) fn live_process_count(absent: &ProcessSet, size: u32) -> u32 {
     size.saturating_sub(absent.len()).max(1)
 }
 
@@ -149,11 +149,13 @@ pub(super) fn live_ranks(ranks: &[Rank], absent: &ProcessSet, from: ProcessId) -
     places.filter(|place| !absent.contains(ProcessId::at(*place))).map(|it| ranks[it]).collect()
 }
 
-pub(super) fn plain(size: u32) -> Arc<[Rank]> {
+/// Returns ranks for `size` processes: the rank of each process is its number.
+pub(super) fn id_ranks(size: u32) -> Arc<[Rank]> {
     (1..=size).map(Rank::of_id).collect()
 }
 
-pub(super) fn rank(ranks: &[Rank], group: Group) -> Rank {
+/// Returns the rank of this process.
+pub(super) fn own_rank(ranks: &[Rank], group: Group) -> Rank {
     assert!(ranks.len() == group.size() as usize, "every process needs a rank");
     ranks[group.me().index()]
 }

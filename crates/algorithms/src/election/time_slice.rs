@@ -44,7 +44,8 @@ pub struct Process {
     /// Rank of this process. The id in the rank is the identifier *v*; the load in the rank is
     /// ignored.
     rank: Rank,
-    /// Number of the first round in the phase that belongs to this process.
+    /// Number of the first round of this process's phase. In this phase, only this process may send
+    /// its token.
     own_round: u64,
     phase: Phase,
 }
@@ -93,10 +94,10 @@ impl Rounds for Process {
     type Message = Message;
 
     fn start(group: Group, config: &Config) -> Self {
-        let size = u64::from(ring::length(&config.absent, group.size()));
+        let size = u64::from(ring::live_process_count(&config.absent, group.size()));
         let less = if config.variants.has(Switch::ShortPhases) { 2 } else { 0 };
         let phase = size.saturating_sub(less).max(1);
-        let rank = ring::rank(&config.ranks, group);
+        let rank = ring::own_rank(&config.ranks, group);
         let own_round = u64::from(rank.id).saturating_sub(1) * phase + 1;
         let ring = Ring::without(&config.absent, group);
         Process { ring, rank, own_round, phase: Phase::Passive }
@@ -133,7 +134,7 @@ impl Rounds for Process {
     }
 
     fn card(config: &Config, size: u32) -> Card {
-        let size = ring::length(&config.absent, size);
+        let size = ring::live_process_count(&config.absent, size);
         let n = u64::from(size);
         Card {
             faults: Faults::duplication("a crash or a lost message ends the election undecided")
@@ -151,9 +152,13 @@ impl Rounds for Process {
         }
     }
 
-    fn predicted_messages(config: &Config, size: u32, scene: WorkloadKind) -> Option<Prediction> {
-        let size = ring::length(&config.absent, size);
-        match scene {
+    fn predicted_messages(
+        config: &Config,
+        size: u32,
+        workload: WorkloadKind,
+    ) -> Option<Prediction> {
+        let size = ring::live_process_count(&config.absent, size);
+        match workload {
             WorkloadKind::OneStarts(start) if config.absent.contains(start) => None,
             _ if size == 1 => Some(Prediction::new(Precision::Exact, 0)),
             _ => Some(Prediction::new(Precision::Exact, size.into())),

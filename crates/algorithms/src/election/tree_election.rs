@@ -28,7 +28,7 @@ use alloc::sync::Arc;
 
 use tenure_core::service::election::{Command, Event};
 use tenure_core::theory::{Precision, Prediction, WorkloadKind};
-use tenure_core::tree::{Shape, Tree};
+use tenure_core::tree::{Tree, TreeShape};
 use tenure_core::{
     Algorithm, Card, Cost, Effects, Faults, Group, Knowledge, Never, ProcessId, ProcessSet,
     Protocol, Rank, SharedConfig, Term, Topology, labelled,
@@ -36,7 +36,7 @@ use tenure_core::{
 
 use super::ring::{self, Candidate};
 use crate::catalogue_error::CatalogueError;
-use crate::parameters::{Configured, Parameters};
+use crate::parameters::{FromParameters, Parameters};
 use crate::variants::{Variants, switches};
 
 /// One process in the tree.
@@ -117,18 +117,18 @@ pub struct Config {
 impl Config {
     /// Returns a configuration for this tree with plain ids as ranks.
     pub fn of(tree: Tree) -> Self {
-        let ranks = ring::plain(tree.size());
+        let ranks = ring::id_ranks(tree.size());
         Config { tree: Arc::new(tree), ranks, variants: Variants::none() }
     }
 
     /// Returns a configuration for a tree of the given shape over `size` processes.
-    pub fn shaped(shape: Shape, size: u32) -> Self {
+    pub fn shaped(shape: TreeShape, size: u32) -> Self {
         Config::of(Tree::of(shape, size))
     }
 }
 
-impl Configured for Config {
-    fn configured(parameters: &Parameters) -> Result<Self, CatalogueError> {
+impl FromParameters for Config {
+    fn from_parameters(parameters: &Parameters) -> Result<Self, CatalogueError> {
         let (tree, ranks) = (parameters.tree()?, Arc::clone(&parameters.ranks));
         Ok(Config { tree, ranks, variants: parameters.variants()? })
     }
@@ -160,7 +160,7 @@ impl Protocol for TreeElection {
             |peer: &ProcessId| tree.parent(*peer) == Some(me) || tree.parent(me) == Some(*peer);
         TreeElection {
             neighbours: SharedConfig::new(group.processes().filter(is_neighbour).collect()),
-            candidate: Candidate { rank: ring::rank(&config.ranks, group), process: me },
+            candidate: Candidate { rank: ring::own_rank(&config.ranks, group), process: me },
             variants: config.variants,
             election: 0,
             phase: Phase::Settled,
@@ -218,8 +218,9 @@ impl TreeElection {
         self.saturate(fx);
     }
 
-    /// Handles the largest rank on a neighbour's side of the tree. If this process has already sent
-    /// the largest rank of its own side to that neighbour, it now knows the leader.
+    /// Handles the message of `from` with the largest rank on that neighbour's side of the tree. If
+    /// this process has already sent `from` the largest rank of its own side, it now knows both
+    /// ranks. The larger one is the rank of the leader.
     fn on_saturation(&mut self, from: ProcessId, theirs: Candidate, fx: &mut impl Effects<Self>) {
         match &mut self.phase {
             Phase::Active { awaited, largest } if awaited.contains(from) => {
@@ -242,8 +243,8 @@ impl TreeElection {
         }
     }
 
-    /// Sends the largest rank to the last neighbour, if all others have sent theirs. A process
-    /// without neighbours wins.
+    /// If all neighbours except one have sent their largest ranks, sends the largest known rank to
+    /// the remaining neighbour. If this process has no neighbours, it becomes the leader.
     fn saturate(&mut self, fx: &mut impl Effects<Self>) {
         let Phase::Active { awaited, largest } = &self.phase else { return };
         let (largest, mut left) = (*largest, awaited.iter());
@@ -278,8 +279,8 @@ impl Algorithm for TreeElection {
             topology: Topology::Tree,
             messages: Cost::per_election(
                 "3N − 3 … 4N − 4",
-                messages(size, 1),
-                Some(messages(size, size)),
+                message_count(size, 1),
+                Some(message_count(size, size)),
             ),
             variants: Variants::<Switch>::declared(),
             ..Card::election(
@@ -290,13 +291,13 @@ impl Algorithm for TreeElection {
         }
     }
 
-    fn predicted_messages(_: &Config, size: u32, scene: WorkloadKind) -> Option<Prediction> {
-        let starting = match scene {
+    fn predicted_messages(_: &Config, size: u32, workload: WorkloadKind) -> Option<Prediction> {
+        let starting = match workload {
             WorkloadKind::AllStart | WorkloadKind::AllStartRandomRanks => size,
             WorkloadKind::OneStarts(_) => 1,
-            _ => return Some(Prediction::new(Precision::Most, messages(size, size))),
+            _ => return Some(Prediction::new(Precision::Most, message_count(size, size))),
         };
-        Some(Prediction::new(Precision::Exact, messages(size, starting)))
+        Some(Prediction::new(Precision::Exact, message_count(size, starting)))
     }
 
     fn with_ranks(config: &Config, ranks: Arc<[Rank]>) -> Config {
@@ -306,6 +307,6 @@ impl Algorithm for TreeElection {
 
 /// Returns the number of messages in a tree of `size` processes, if `starting` of these processes
 /// start before a message wakes them up.
-pub fn messages(size: u32, starting: u32) -> u64 {
+pub fn message_count(size: u32, starting: u32) -> u64 {
     if size == 1 { 0 } else { 3 * u64::from(size) + u64::from(starting) - 4 }
 }

@@ -103,7 +103,7 @@ impl Rounds for Process {
         Process {
             ring: Ring::without(&config.absent, group),
             variants: config.variants,
-            own: Candidate { rank: ring::rank(&config.ranks, group), process: group.me() },
+            own: Candidate { rank: ring::own_rank(&config.ranks, group), process: group.me() },
             smallest: None,
             waiting: None,
             leader: None,
@@ -147,7 +147,7 @@ impl Rounds for Process {
     }
 
     fn card(config: &Config, size: u32) -> Card {
-        let size = ring::length(&config.absent, size);
+        let size = ring::live_process_count(&config.absent, size);
         Card {
             faults: Faults::duplication("a crash or a lost message ends the election undecided")
                 .with_initial_crashes(),
@@ -169,9 +169,13 @@ impl Rounds for Process {
         }
     }
 
-    fn predicted_messages(config: &Config, size: u32, scene: WorkloadKind) -> Option<Prediction> {
-        let size = ring::length(&config.absent, size);
-        match scene {
+    fn predicted_messages(
+        config: &Config,
+        size: u32,
+        workload: WorkloadKind,
+    ) -> Option<Prediction> {
+        let size = ring::live_process_count(&config.absent, size);
+        match workload {
             WorkloadKind::OneStarts(start) if config.absent.contains(start) => None,
             _ if size == 1 => Some(Prediction::new(Precision::Exact, 0)),
             WorkloadKind::OneStarts(_) => {
@@ -211,8 +215,9 @@ impl Process {
         self.leader.is_none() && is_smallest
     }
 
-    /// Keeps a token for the number of rounds that its identifier demands. If another token waits,
-    /// which has a larger identifier, the new token replaces it.
+    /// Keeps a token for the number of rounds that the identifier of its candidate demands. If
+    /// another token is already waiting here, it has a larger identifier, and the new token
+    /// replaces it.
     fn take(&mut self, candidate: Candidate, fx: &mut impl Effects<VariableSpeeds>) {
         let id = candidate.rank.id;
         self.smallest = Some(self.smallest.map_or(id, |smallest| smallest.min(id)));

@@ -39,8 +39,9 @@ impl Candidate {
         Candidate { request, answers: quorum.iter().map(answer).collect() }
     }
 
-    /// Records a vote. It has no effect unless `number` is that of the awaited vote.
-    pub(super) fn lock(&mut self, voter: ProcessId, number: u32) {
+    /// Records the vote of a voter. If `number` is not the number of the awaited vote, has no
+    /// effect.
+    pub(super) fn on_locked(&mut self, voter: ProcessId, number: u32) {
         if let Some(answer) = self.answer(voter)
             && answer.number == number
             && !answer.state.is_locked()
@@ -49,7 +50,7 @@ impl Candidate {
         }
     }
 
-    pub(super) fn fail(&mut self, voter: ProcessId) {
+    pub(super) fn on_failed(&mut self, voter: ProcessId) {
         if let Some(answer) = self.answer(voter)
             && answer.state == VoteState::Awaited
         {
@@ -59,7 +60,7 @@ impl Candidate {
 
     /// Records that the voter asks for its vote back. This has no effect unless `number` is the
     /// number of its latest vote.
-    pub(super) fn inquire(&mut self, voter: ProcessId, number: u32) {
+    pub(super) fn on_inquire(&mut self, voter: ProcessId, number: u32) {
         if let Some(answer) = self.answer(voter)
             && (answer.state, answer.number) == (VoteState::Locked, number)
         {
@@ -67,8 +68,9 @@ impl Candidate {
         }
     }
 
-    /// Gives up the votes that their voters have asked back, and returns them. Gives up no vote
-    /// unless at least one voter has reported a smaller request, for which it may vote first.
+    /// Gives up the votes whose voters have asked for them back, and returns these votes. Does so
+    /// only if some voter has not voted for this request and may vote for a smaller request first.
+    /// Otherwise gives up no vote.
     pub(super) fn relinquish(&mut self) -> Vec<(ProcessId, Ballot)> {
         let mut given = Vec::new();
         if self.answers.iter().all(|answer| answer.state != VoteState::Failed) {

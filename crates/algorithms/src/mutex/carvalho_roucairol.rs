@@ -214,11 +214,11 @@ impl Algorithm for CarvalhoRoucairol {
         }
     }
 
-    fn predicted_messages(_: &Config, size: u32, scene: WorkloadKind) -> Option<Prediction> {
+    fn predicted_messages(_: &Config, size: u32, workload: WorkloadKind) -> Option<Prediction> {
         // In each pair, the process that entered last holds the permission. On average, half of the
         // permissions are missing, and each of these takes two messages.
         let mean = Prediction::new(Precision::Mean, u64::from(size - 1));
-        (scene == WorkloadKind::OneAtATime).then_some(mean)
+        (workload == WorkloadKind::OneAtATime).then_some(mean)
     }
 
     /// Returns true: clocks are compared only with each other, so all can be shifted by the same

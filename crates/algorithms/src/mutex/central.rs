@@ -29,7 +29,7 @@ use tenure_core::{
 use super::{Claim, GrantQueue, Ticket};
 use crate::Variants;
 use crate::catalogue_error::CatalogueError;
-use crate::parameters::{Configured, Parameters};
+use crate::parameters::{FromParameters, Parameters};
 use crate::variants::switches;
 
 /// One process: a client of the coordinator. One of the processes is also the coordinator.
@@ -91,8 +91,8 @@ impl Default for Config {
     }
 }
 
-impl Configured for Config {
-    fn configured(parameters: &Parameters) -> Result<Self, CatalogueError> {
+impl FromParameters for Config {
+    fn from_parameters(parameters: &Parameters) -> Result<Self, CatalogueError> {
         Ok(Config { coordinator: parameters.coordinator, variants: parameters.variants()? })
     }
 }
@@ -219,8 +219,8 @@ impl Algorithm for Central {
         }
     }
 
-    fn predicted_messages(_: &Config, size: u32, scene: WorkloadKind) -> Option<Prediction> {
-        let precision = match scene {
+    fn predicted_messages(_: &Config, size: u32, workload: WorkloadKind) -> Option<Prediction> {
+        let precision = match workload {
             WorkloadKind::OneAtATime => Precision::Mean,
             WorkloadKind::AllEquallyOften => Precision::Exact,
             _ => return None,

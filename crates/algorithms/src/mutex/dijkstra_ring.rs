@@ -41,7 +41,7 @@ use tenure_core::{
 };
 
 use crate::catalogue_error::CatalogueError;
-use crate::parameters::{Configured, Parameters};
+use crate::parameters::{FromParameters, Parameters};
 
 /// One process on the ring.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -124,9 +124,9 @@ impl Default for Config {
     }
 }
 
-impl Configured for Config {
-    fn configured(parameters: &Parameters) -> Result<Self, CatalogueError> {
-        parameters.no_variants()?;
+impl FromParameters for Config {
+    fn from_parameters(parameters: &Parameters) -> Result<Self, CatalogueError> {
+        parameters.expect_no_variants()?;
         Ok(Config::of(parameters.delay))
     }
 }
@@ -209,7 +209,8 @@ impl DijkstraRing {
         self.is_alone() || (own == left) == self.is_first()
     }
 
-    /// Returns the state of this process and of its predecessor as last known.
+    /// Returns the current state of this process, and the last state of its predecessor that this
+    /// process knows.
     pub fn state(&self) -> State {
         self.state
     }

@@ -206,8 +206,9 @@ impl DiningPhilosophers {
         }
     }
 
-    /// Returns true if this process must send the fork that it shares with `peer`: the peer has
-    /// requested it, it is dirty, and this process is not inside the critical section.
+    /// Returns true if this process must send the fork that it shares with `peer`. This is so if
+    /// `peer` has requested the fork, the fork is dirty, and this process is not inside the
+    /// critical section.
     fn yields_to(&self, peer: ProcessId) -> bool {
         let has = |switch| self.variants.has(switch);
         let is_requested = self.forks.contains(peer) && self.tokens.contains(peer);
@@ -220,7 +221,8 @@ impl DiningPhilosophers {
         is_requested && !is_kept
     }
 
-    /// Cleans the fork shared with `peer` and sends it. A hungry process requests it back at once.
+    /// Cleans the fork that this process shares with `peer`, and sends the fork to `peer`. If this
+    /// process is hungry, it requests the fork back at once.
     fn yield_fork(&mut self, peer: ProcessId, fx: &mut impl Effects<Self>) {
         self.forks.remove(peer);
         self.dirty.remove(peer);

@@ -46,7 +46,7 @@ use tenure_core::{
     Algorithm, Card, Cost, Effects, Faults, Fence, Group, Never, ProcessId, Protocol,
 };
 
-pub use self::message::{Attempt, Candidate, Initiator, Message};
+pub use self::message::{Attempt, Initiator, Message, VictimCandidate};
 use super::{Claim, GrantQueue, Ticket};
 use crate::Variants;
 use crate::variants::switches;
@@ -155,14 +155,14 @@ impl Protocol for EdgeChasing {
     fn on_message(&mut self, from: ProcessId, message: Message, fx: &mut impl Effects<Self>) {
         match message {
             Message::Request { number, fence } => {
-                self.count_from(fence);
+                self.raise_grant_count(fence);
                 self.grants.enqueue(claim(from, number));
                 if !self.grant_next(fx) {
                     self.report_holder(claim(from, number), fx);
                 }
             }
             Message::Release { number, fence } => {
-                self.count_from(fence);
+                self.raise_grant_count(fence);
                 self.grants.release(claim(from, number));
                 self.grant_next(fx);
             }
@@ -251,7 +251,12 @@ impl EdgeChasing {
         }
     }
 
-    fn on_probe(&mut self, initiator: Initiator, victim: Candidate, fx: &mut impl Effects<Self>) {
+    fn on_probe(
+        &mut self,
+        initiator: Initiator,
+        victim: VictimCandidate,
+        fx: &mut impl Effects<Self>,
+    ) {
         let ours = (self.group.me(), self.probes);
         let Phase::Waiting { edge: Some(edge), .. } = &mut self.phase else { return };
         if initiator == ours {
@@ -263,7 +268,7 @@ impl EdgeChasing {
         }
     }
 
-    fn candidate(&self) -> Candidate {
+    fn candidate(&self) -> VictimCandidate {
         (self.entries, Attempt { process: self.group.me(), number: self.attempts })
     }
 
@@ -278,18 +283,19 @@ impl EdgeChasing {
 
 /// Manager role: grants the lock, and informs waiting processes of its holder.
 impl EdgeChasing {
-    /// Ensures that the next grant has a number above `fence`. An entry to the critical section
-    /// needs locks of several managers, so the numbers of all of them must increase together.
-    fn count_from(&mut self, fence: u64) {
+    /// Ensures that the number of the next grant is larger than `fence`. A process needs the locks
+    /// of several managers for one entry. Therefore each manager continues from the largest number
+    /// that a requesting process has seen.
+    fn raise_grant_count(&mut self, fence: u64) {
         if !self.variants.has(Switch::CountsAlone) {
-            self.grants.count_from(fence);
+            self.grants.raise_grant_count(fence);
         }
     }
 
     /// Grants the lock to the first waiting claim. Returns true if a claim was waiting.
     fn grant_next(&mut self, fx: &mut impl Effects<Self>) -> bool {
         let Some((claim, count)) = self.grants.grant() else { return false };
-        for waiting in self.grants.queue().clone() {
+        for waiting in self.grants.waiting().clone() {
             self.report_holder(waiting, fx);
         }
         self.send(claim.process, Message::Grant { number: claim.ticket.number, count }, fx);
@@ -302,7 +308,7 @@ impl EdgeChasing {
     fn report_holder(&mut self, waiting: Claim, fx: &mut impl Effects<Self>) {
         if self.has_detection()
             && self.locks(waiting.process)[0] != self.group.me()
-            && let Some((holder, count)) = self.grants.awaited_by(waiting)
+            && let Some((holder, count)) = self.grants.holder_awaited_by(waiting)
         {
             let holder = Attempt { process: holder.process, number: holder.ticket.number };
             let number = waiting.ticket.number;

@@ -1,10 +1,12 @@
-//! Generations of tokens: creates exactly one replacement for a token that may be lost. Used by
-//! [`RepairedRing`](super::RepairedRing) and [`NishioLiManning`](super::NishioLiManning).
+//! Generations of tokens: each generation has at most one token, and a new generation replaces a
+//! token that may be lost. The algorithms that use it are [`RepairedRing`](super::RepairedRing) and
+//! [`NishioLiManning`](super::NishioLiManning).
 //!
-//! A process that suspects a peer assumes that the token may be lost with it, and notifies the
+//! A process that suspects a peer assumes that the peer may have had the token. It notifies the
 //! smallest process that it trusts. That process starts a new generation and inquires of all
-//! processes that it trusts. An inquired process rejects older tokens from then on and responds
-//! once it has none. When all have responded, the inquirer makes the token of the new generation.
+//! processes that it trusts. An inquired process rejects older tokens from then on. It responds as
+//! soon as it has no token. When all have responded, the inquirer makes the token of the new
+//! generation.
 
 use tenure_core::{Group, ProcessId, ProcessSet, Term};
 
@@ -19,10 +21,11 @@ pub(crate) struct Generations<A> {
     role: Role<A>,
 }
 
-/// Role of this process in the start of the newest generation.
+/// Role of this process while the token of the newest generation is being made.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Role<A> {
-    /// The process has nothing to do for the newest generation.
+    /// The process does not make the token of the newest generation, and need not respond to the
+    /// process that makes it.
     None,
     /// The process must respond to the inquiry of the maker, the process that makes the token.
     MustRespond,
@@ -61,20 +64,20 @@ impl<A> Generations<A> {
 
     /// Returns the process that makes tokens: the smallest process that this one trusts, possibly
     /// itself.
-    pub(crate) fn maker(&self) -> ProcessId {
+    pub(crate) fn regenerator(&self) -> ProcessId {
         let trusted = self.group.processes().find(|it| self.trusts(*it));
         trusted.unwrap_or(self.group.me())
     }
 
-    pub(crate) fn is_making(&self) -> bool {
+    pub(crate) fn is_regenerating(&self) -> bool {
         matches!(self.role, Role::Making { .. })
     }
 
     /// Starts a new generation, because the token of the generation `doubted` may be lost. Returns
     /// the processes to inquire of. Returns `None` if a newer generation than `doubted` exists, or
     /// if this process is still making the token of `doubted`.
-    pub(crate) fn start(&mut self, doubted: Term, responses: A) -> Option<ProcessSet> {
-        if doubted < self.newest || doubted == self.newest && self.is_making() {
+    pub(crate) fn start_regeneration(&mut self, doubted: Term, responses: A) -> Option<ProcessSet> {
+        if doubted < self.newest || doubted == self.newest && self.is_regenerating() {
             return None;
         }
         let me = self.group.me();
@@ -91,7 +94,7 @@ impl<A> Generations<A> {
 
     /// Records a generation of which this process learned. Returns true if it is newer than all
     /// known generations.
-    pub(crate) fn follow(&mut self, generation: Term) -> bool {
+    pub(crate) fn observe(&mut self, generation: Term) -> bool {
         let is_newer = generation > self.newest;
         if is_newer {
             (self.newest, self.role) = (generation, Role::None);
@@ -99,21 +102,22 @@ impl<A> Generations<A> {
         is_newer
     }
 
-    /// Records a generation whose maker inquires of this process. Returns true if it is newer than
-    /// all known generations; this process must then respond.
-    pub(crate) fn follow_inquiry(&mut self, generation: Term) -> bool {
-        let is_newer = self.follow(generation);
+    /// Records `generation` after an inquiry of its maker, the process that makes its token. If
+    /// `generation` is newer than all generations known before, returns true, and this process must
+    /// respond to the maker.
+    pub(crate) fn observe_inquiry(&mut self, generation: Term) -> bool {
+        let is_newer = self.observe(generation);
         if is_newer {
             self.role = Role::MustRespond;
         }
         is_newer
     }
 
-    /// Returns true if the maker of `generation`, the process that makes its token, must be
-    /// informed that a newer generation exists. Returns false if the same process makes the newer
-    /// generation: this process knows of it, and would mistake the message for a response to its
-    /// newer inquiry.
-    pub(crate) fn has_overtaken(&self, generation: Term) -> bool {
+    /// Returns true if this process must inform the maker of `generation`, the process that makes
+    /// its token, of a newer generation. If the same maker makes the newer generation, returns
+    /// false. The maker knows the newer generation. It would mistake the message for a response to
+    /// its newer inquiry.
+    pub(crate) fn must_report_newer(&self, generation: Term) -> bool {
         generation < self.newest && generation.leader != self.newest.leader
     }
 
@@ -135,8 +139,8 @@ impl<A> Generations<A> {
         }
     }
 
-    /// Stops waiting for the response of a process. Returns all responses if no other response is
-    /// awaited: the token can be made.
+    /// Records the response of a process. If no other response is awaited, returns all responses.
+    /// The token of the new generation can then be made. Otherwise returns `None`.
     pub(crate) fn record_response(&mut self, from: ProcessId) -> Option<A> {
         let Role::Making { awaited, .. } = &mut self.role else { return None };
         if !awaited.remove(from) || !awaited.is_empty() {

@@ -26,7 +26,7 @@ pub(crate) struct Claim {
 pub(crate) struct GrantQueue {
     holder: Option<Claim>,
     queue: VecDeque<Claim>,
-    /// Number of grants so far. In the pair of numbers that forms a fence, it is the second one.
+    /// Number of grants so far. It is the second of the two numbers of a fence.
     granted: u64,
 }
 
@@ -54,9 +54,9 @@ impl GrantQueue {
         Some((claim, self.granted))
     }
 
-    /// Returns the claim that holds the lock, with the number of its grant, if `claim` waits for
-    /// the lock.
-    pub(crate) fn awaited_by(&self, claim: Claim) -> Option<(Claim, u64)> {
+    /// If `claim` waits for the lock, returns the claim that holds the lock, and the number of its
+    /// grant. Returns `None` if `claim` does not wait, or if no claim holds the lock.
+    pub(crate) fn holder_awaited_by(&self, claim: Claim) -> Option<(Claim, u64)> {
         let holder = self.holder.filter(|_| self.queue.contains(&claim))?;
         Some((holder, self.granted))
     }
@@ -65,17 +65,17 @@ impl GrantQueue {
         self.holder
     }
 
-    pub(crate) fn granted(&self) -> u64 {
+    pub(crate) fn grant_count(&self) -> u64 {
         self.granted
     }
 
     /// Returns the waiting claims, in the order of arrival.
-    pub(crate) fn queue(&self) -> &VecDeque<Claim> {
+    pub(crate) fn waiting(&self) -> &VecDeque<Claim> {
         &self.queue
     }
 
     /// Ensures that later grants have numbers above `granted`.
-    pub(crate) fn count_from(&mut self, granted: u64) {
+    pub(crate) fn raise_grant_count(&mut self, granted: u64) {
         self.granted = self.granted.max(granted);
     }
 
@@ -94,7 +94,7 @@ impl GrantQueue {
     }
 
     /// Records the holder of a grant that was made before this queue was created.
-    pub(crate) fn restore(&mut self, claim: Claim) {
+    pub(crate) fn restore_holder(&mut self, claim: Claim) {
         self.queue.retain(|other| other.process != claim.process);
         self.holder = Some(claim);
     }

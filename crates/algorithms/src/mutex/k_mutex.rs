@@ -37,7 +37,7 @@ use tenure_core::{
 
 use crate::Variants;
 use crate::catalogue_error::CatalogueError;
-use crate::parameters::{Configured, Parameters};
+use crate::parameters::{FromParameters, Parameters};
 use crate::variants::switches;
 
 /// One process of Raymond's k-mutex.
@@ -100,8 +100,8 @@ impl Config {
     }
 }
 
-impl Configured for Config {
-    fn configured(parameters: &Parameters) -> Result<Self, CatalogueError> {
+impl FromParameters for Config {
+    fn from_parameters(parameters: &Parameters) -> Result<Self, CatalogueError> {
         Ok(Config { most_inside: parameters.most_inside, variants: parameters.variants()? })
     }
 }

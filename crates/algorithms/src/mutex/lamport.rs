@@ -66,7 +66,9 @@ enum Phase {
     Waiting {
         /// `T_m:P_i`: timestamp of the process's own request.
         request: Timestamp,
-        /// Peers from which no message with a clock later than the request has arrived.
+        /// Peers whose reply to the request has not arrived. A reply counts if its timestamp is
+        /// later than the request. With the variants `any-message` and `suppressed-replies`, any
+        /// message with a later timestamp counts as a reply.
         awaited: ProcessSet,
     },
     Inside {
@@ -183,8 +185,8 @@ impl Lamport {
         fx.broadcast(&self.group.peers(), Message::Release { clock, request });
     }
 
-    /// Records that a message with the timestamp `later` has arrived. If it is later than this
-    /// process's waiting request, the sender of the message is no longer awaited.
+    /// Handles the timestamp `later` of an arrived message. If this process waits with a request
+    /// that has a smaller timestamp, it no longer waits for the sender of the message.
     fn on_later_clock(&mut self, later: Timestamp) {
         if let Phase::Waiting { request, awaited } = &mut self.phase
             && later > *request

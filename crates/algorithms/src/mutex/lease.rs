@@ -37,7 +37,7 @@ use tenure_core::{
 };
 
 pub use self::config::{Config, Switch};
-use super::{Claim, GrantQueue, RenewalRequests, Side, Ticket};
+use super::{Claim, DeadlineSlot, GrantQueue, RenewalRequests, Ticket};
 use crate::Variants;
 
 /// One process: a client of the grantor. One of the processes is also the grantor.
@@ -106,7 +106,7 @@ labelled!(
 pub enum Timer {
     /// The deadline of a request has passed. If the response to this request let the process enter
     /// or stay inside, it must leave. A response that arrives later permits no entry.
-    Deadline(Side),
+    Deadline(DeadlineSlot),
     /// The next request is due.
     Renewal,
     /// At the grantor: the current grant has expired.
@@ -256,7 +256,11 @@ impl Lease {
     fn leave(&mut self, fx: &mut impl Effects<Self>) {
         self.phase = Phase::Idle;
         self.renewals.reset();
-        for timer in [Timer::Deadline(Side::Left), Timer::Deadline(Side::Right), Timer::Renewal] {
+        for timer in [
+            Timer::Deadline(DeadlineSlot::Left),
+            Timer::Deadline(DeadlineSlot::Right),
+            Timer::Renewal,
+        ] {
             fx.cancel_timer(timer);
         }
         fx.emit(Event::Exited);
@@ -279,8 +283,9 @@ impl Lease {
 
 /// Grantor role: grants leases, and notifies waiting processes.
 impl Lease {
-    /// Handles a request: grants it if it is from the holder, or from the next process while the
-    /// lock is free. Other requests wait.
+    /// Handles a request. If the sender holds the lock, renews its grant. If the lock is free and
+    /// the sender is the first in the queue, grants the lock to the sender. Otherwise the request
+    /// waits in the queue.
     fn on_request(&mut self, claim: Claim, round: u64, fx: &mut impl Effects<Self>) {
         let is_renewal = self.grants.holder() == Some(claim);
         self.grants.enqueue(claim);
@@ -296,7 +301,7 @@ impl Lease {
             if !is_renewal || !self.has(Switch::RenewalIgnored) {
                 fx.set_timer(Timer::Expiry, self.config.grant_duration());
             }
-            let fence = Fence(self.ticket.boot, self.grants.granted());
+            let fence = Fence(self.ticket.boot, self.grants.grant_count());
             let grant = Message::Grant { ticket: claim.ticket, round, fence };
             self.send(claim.process, grant, fx);
         }
@@ -312,8 +317,8 @@ impl Lease {
         }
     }
 
-    /// Reserves the lock for a process that has waited, for as long as a grant lasts, and notifies
-    /// it.
+    /// Notifies the process of the claim `next` that it is its turn. Reserves the lock for this
+    /// process for the duration of a grant.
     fn notify_turn(&mut self, next: Claim, fx: &mut impl Effects<Self>) {
         fx.set_timer(Timer::Expiry, self.config.grant_duration());
         self.send(next.process, Message::Turn { ticket: next.ticket }, fx);

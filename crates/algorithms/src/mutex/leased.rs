@@ -63,22 +63,22 @@ use tenure_session::{QueueView, Session, Waiter};
 use tenure_store::Store;
 
 pub use config::{Config, Switch};
-pub(crate) use kind::older_keys;
+pub(crate) use kind::older_keys_query;
 pub use kind::{Blockers, ClaimTicket, LockKind};
 pub use message::Message;
 use service::Service;
-pub use tenure_session::Side;
+pub use tenure_session::DeadlineSlot;
 
 use super::Ticket;
 use crate::Variants;
 use crate::drift;
 
 /// One process: a client of the lock service. One of the processes is also the service.
-pub type Leased = LockClient<Config>;
+pub type Leased = LeasedLock<Config>;
 
 /// A client of a lock service, for one kind of locks. One of the processes is also the service.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct LockClient<L: LockKind> {
+pub struct LeasedLock<L: LockKind> {
     me: ProcessId,
     config: SharedConfig<L>,
     /// Identifier of this process's latest claim. It contains the ticket of the session.
@@ -89,7 +89,8 @@ pub struct LockClient<L: LockKind> {
     service: Option<Service<L>>,
 }
 
-/// A session and its waiter. The waiter is the part of a client that follows the queue.
+/// A claim to the lock: the session of the client, and its waiter. The waiter is the state machine
+/// of a client that waits in the queue of the lock or holds the lock.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Claim<L: LockKind> {
     session: Session,
@@ -101,15 +102,16 @@ struct Claim<L: LockKind> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Timer {
     /// Client: deadline of the session, counted from the renewal request that started this timer.
-    Deadline(Side),
+    Deadline(DeadlineSlot),
     /// Client: the next renewal is due.
     Renewal,
-    /// Service: one part of the lease with this ID has elapsed. The service divides each lease into
-    /// parts, and commits the remaining time after each part.
+    /// At the service: a part of the lease with this ID has elapsed. The service divides each lease
+    /// into parts, and commits the remaining time after each part.
     Part(u64),
     /// Service: the log entry that ends the lease with this ID is committed.
     Commit(u64),
-    /// Service: it is time to replace the leader of the service.
+    /// Service: a new leader replaces the leader of the service. In this model, both leaders belong
+    /// to the same process.
     Change,
 }
 
@@ -125,7 +127,7 @@ pub struct Stable {
     store: Option<Store>,
 }
 
-impl<L: LockKind> Protocol for LockClient<L> {
+impl<L: LockKind> Protocol for LeasedLock<L> {
     type Config = L;
     type Command = L::Command;
     type Event = L::Event;
@@ -138,8 +140,8 @@ impl<L: LockKind> Protocol for LockClient<L> {
         assert!(group.contains(service), "the service must be in the group");
         let Stable { boots, store } = stable.unwrap_or(Stable { boots: 0, store: None });
         let is_service = service == group.me();
-        let store = is_service.then(|| store.unwrap_or_else(service::empty));
-        let mut client = LockClient {
+        let store = is_service.then(|| store.unwrap_or_else(service::empty_store));
+        let mut client = LeasedLock {
             me: group.me(),
             config: SharedConfig::new(config.clone()),
             ticket: Ticket { boot: boots + 1, number: 0 }.into(),
@@ -162,7 +164,7 @@ impl<L: LockKind> Protocol for LockClient<L> {
             (Some(_), Some(_)) => panic!("a process may request only when idle"),
             (None, Some(claim)) => {
                 let actions = claim.session.close();
-                self.execute_session(actions, fx);
+                self.execute_session_actions(actions, fx);
             }
             // The session ended before the user's command.
             (None, None) => {}
@@ -183,13 +185,13 @@ impl<L: LockKind> Protocol for LockClient<L> {
             Message::Released { ticket, key } => {
                 if let Some(claim) = self.claim_of(ticket) {
                     let action = claim.waiter.on_released(&key);
-                    self.execute_waiter(action, fx);
+                    self.execute_waiter_action(action, fx);
                 }
             }
             Message::Alive { ticket, round } => {
                 if let Some(claim) = self.claim_in(ticket.session()) {
                     let actions = claim.session.on_response(round);
-                    self.execute_session(actions, fx);
+                    self.execute_session_actions(actions, fx);
                     self.restart_deadline(fx);
                 }
             }
@@ -200,7 +202,7 @@ impl<L: LockKind> Protocol for LockClient<L> {
                 {
                     let action =
                         claim.waiter.on_queue_view(QueueView { revision, own, predecessor: ahead });
-                    self.execute_waiter(action, fx);
+                    self.execute_waiter_action(action, fx);
                 }
             }
             Message::Deleted { ticket, key, revision } => {
@@ -211,8 +213,8 @@ impl<L: LockKind> Protocol for LockClient<L> {
 
     fn on_timer(&mut self, timer: Timer, fx: &mut impl Effects<Self>) {
         match timer {
-            Timer::Part(lease) => self.on_part(lease, fx),
-            Timer::Commit(lease) => self.on_commit(lease, fx),
+            Timer::Part(lease) => self.on_part_elapsed(lease, fx),
+            Timer::Commit(lease) => self.on_end_committed(lease, fx),
             Timer::Change => self.change_leader(fx),
             Timer::Deadline(side) => {
                 self.on_session_timer(tenure_session::Timer::Deadline(side), fx)
@@ -221,7 +223,10 @@ impl<L: LockKind> Protocol for LockClient<L> {
                 self.on_session_timer(tenure_session::Timer::Renewal, fx);
                 // A request, or the process that received it, may be lost.
                 let waits = self.claim.as_ref().filter(|claim| claim.session.is_alive());
-                self.execute_waiter(waits.and_then(|claim| claim.waiter.on_reconnected()), fx);
+                self.execute_waiter_action(
+                    waits.and_then(|claim| claim.waiter.on_reconnected()),
+                    fx,
+                );
             }
         }
     }
@@ -277,7 +282,7 @@ pub(crate) fn with_sessions(card: Card, config: &Config) -> Card {
         topology: Topology::Star,
         knows: Knowledge::UNIFORM,
         promises: [].into(),
-        drift_ppm: drift::tolerated(config.times.validity, config.times.ttl),
+        drift_ppm: drift::tolerated_drift_ppm(config.times.validity, config.times.ttl),
         timeouts: config.timeouts().into(),
         ..card
     }

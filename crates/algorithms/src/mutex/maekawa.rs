@@ -30,7 +30,7 @@
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use tenure_core::quorum::{Kind, QuorumError, Quorums};
+use tenure_core::quorum::{QuorumError, QuorumKind, QuorumSystem};
 use tenure_core::service::mutex::{Command, Event};
 use tenure_core::theory::{Hops, Precision, Prediction, Theory, WorkloadKind};
 use tenure_core::{
@@ -42,7 +42,7 @@ use super::candidate::Candidate;
 use super::voter::{Arrival, Ballot, Voter};
 use crate::Variants;
 use crate::catalogue_error::CatalogueError;
-use crate::parameters::{Configured, Parameters};
+use crate::parameters::{FromParameters, Parameters};
 use crate::variants::switches;
 
 /// One process. It requests votes to enter the critical section, and gives its own vote to one
@@ -89,7 +89,7 @@ pub enum Message {
         /// Timestamp of the receiver's request.
         request: Timestamp,
     },
-    /// Asks for the vote back. The receiver returns it, unless it can enter the critical section.
+    /// Asks for the vote. A receiver that can enter the critical section returns it at its exit.
     Inquire {
         /// The vote that the sender asks back.
         ballot: Ballot,
@@ -119,7 +119,7 @@ labelled!(
 #[derive(Clone, Debug)]
 pub struct Config {
     /// Quorum of each process, which includes the process itself.
-    pub quorums: Arc<Quorums>,
+    pub quorums: Arc<QuorumSystem>,
     /// Variants that are switched on.
     pub variants: Variants<Switch>,
 }
@@ -130,13 +130,13 @@ impl Config {
     /// # Errors
     ///
     /// Returns an error if no quorums of that kind exist for this size.
-    pub fn of(kind: Kind, size: u32) -> Result<Self, QuorumError> {
-        Ok(Config { quorums: Arc::new(Quorums::of(kind, size)?), variants: Variants::none() })
+    pub fn of(kind: QuorumKind, size: u32) -> Result<Self, QuorumError> {
+        Ok(Config { quorums: Arc::new(QuorumSystem::of(kind, size)?), variants: Variants::none() })
     }
 }
 
-impl Configured for Config {
-    fn configured(parameters: &Parameters) -> Result<Self, CatalogueError> {
+impl FromParameters for Config {
+    fn from_parameters(parameters: &Parameters) -> Result<Self, CatalogueError> {
         Ok(Config { quorums: parameters.quorums()?, variants: parameters.variants()? })
     }
 }
@@ -201,13 +201,13 @@ impl Protocol for Maekawa {
             }
             Message::Failed { request } => {
                 if let Some(candidate) = self.candidate(request) {
-                    candidate.fail(from);
+                    candidate.on_failed(from);
                     self.relinquish(fx);
                 }
             }
             Message::Inquire { ballot } => {
                 if let Some(candidate) = self.candidate(ballot.request) {
-                    candidate.inquire(from, ballot.number);
+                    candidate.on_inquire(from, ballot.number);
                     self.relinquish(fx);
                 }
             }
@@ -228,7 +228,7 @@ impl Maekawa {
 
     fn on_locked(&mut self, from: ProcessId, ballot: Ballot, fx: &mut impl Effects<Self>) {
         if let Some(candidate) = self.candidate(ballot.request) {
-            candidate.lock(from, ballot.number);
+            candidate.on_locked(from, ballot.number);
             self.enter_if_voted(fx);
         } else if !self.is_inside_by(ballot.request) {
             // The request has ended: return the vote, or others would wait for it.
@@ -384,8 +384,12 @@ impl Algorithm for Maekawa {
         }
     }
 
-    fn predicted_messages(config: &Config, size: u32, scene: WorkloadKind) -> Option<Prediction> {
-        let precision = match scene {
+    fn predicted_messages(
+        config: &Config,
+        size: u32,
+        workload: WorkloadKind,
+    ) -> Option<Prediction> {
+        let precision = match workload {
             WorkloadKind::OneAtATime => Precision::Mean,
             WorkloadKind::AllEquallyOften => Precision::Least,
             _ => return None,

@@ -37,17 +37,17 @@
 use alloc::string::ToString;
 use alloc::sync::Arc;
 
-use tenure_core::quorum::{Kind, QuorumError, Quorums};
+use tenure_core::quorum::{QuorumError, QuorumKind, QuorumSystem};
 use tenure_core::service::mutex::{Command, Event};
 use tenure_core::{
-    Algorithm, Card, Crashes, Detection, Effects, Faults, Fence, Group, Label, Labelled, Layer,
+    Algorithm, Card, Crashes, DetectorClass, Effects, Faults, Fence, Group, Label, Labelled, Layer,
     Never, ProcessId, ProcessSet, Protocol, SharedConfig, Verdict,
 };
 
 use super::maekawa::{self, Maekawa};
 use crate::Variants;
 use crate::catalogue_error::CatalogueError;
-use crate::parameters::{Configured, Parameters};
+use crate::parameters::{FromParameters, Parameters};
 use crate::variants::switches;
 
 /// One process. To enter the critical section, it collects the votes of a quorum without suspected
@@ -56,7 +56,7 @@ use crate::variants::switches;
 pub struct Majority {
     group: Group,
     variants: Variants<Switch>,
-    quorums: SharedConfig<Quorums>,
+    quorums: SharedConfig<QuorumSystem>,
     suspected: ProcessSet,
     /// Newest known generation. If a voter withdraws its vote from a suspected process, the voter
     /// starts a new generation. If this process waits with a request, the request belongs to this
@@ -97,7 +97,7 @@ impl Labelled for Message {
 #[derive(Clone, Debug)]
 pub struct Config {
     /// Quorum of each process while it suspects no voter.
-    pub quorums: Arc<Quorums>,
+    pub quorums: Arc<QuorumSystem>,
     /// Variants that are switched on.
     pub variants: Variants<Switch>,
 }
@@ -108,8 +108,8 @@ impl Config {
     /// # Errors
     ///
     /// Returns an error if no quorums of that kind exist for this size.
-    pub fn of(kind: Kind, size: u32) -> Result<Self, QuorumError> {
-        Ok(Config { quorums: Arc::new(Quorums::of(kind, size)?), variants: Variants::none() })
+    pub fn of(kind: QuorumKind, size: u32) -> Result<Self, QuorumError> {
+        Ok(Config { quorums: Arc::new(QuorumSystem::of(kind, size)?), variants: Variants::none() })
     }
 
     fn votes_config(&self) -> maekawa::Config {
@@ -117,17 +117,17 @@ impl Config {
     }
 }
 
-impl Configured for Config {
-    /// Returns a configuration with the quorums that the parameters list. If the parameters list
-    /// none, the quorums are of the kind that the parameters name. If this kind is the default, the
-    /// grid, the quorums are majorities instead.
-    fn configured(parameters: &Parameters) -> Result<Self, CatalogueError> {
+impl FromParameters for Config {
+    /// Returns a configuration with the quorums that the parameters list. If the parameters list no
+    /// quorums, constructs quorums of the kind that the parameters name. If this kind is the
+    /// default kind, the grid, constructs majorities instead.
+    fn from_parameters(parameters: &Parameters) -> Result<Self, CatalogueError> {
         let variants = parameters.variants()?;
         if parameters.own_quorums.is_some() {
             return Ok(Config { quorums: parameters.quorums()?, variants });
         }
         let kind = match parameters.quorums {
-            Kind::Grid => Kind::Majority,
+            QuorumKind::Grid => QuorumKind::Majority,
             kind => kind,
         };
         Ok(Config { variants, ..Config::of(kind, parameters.size)? })
@@ -265,7 +265,7 @@ fn vote_effects(generation: u64, fx: &mut impl Effects<Majority>) -> impl Effect
     )
 }
 
-fn faults(quorums: &Quorums) -> Faults {
+fn faults(quorums: &QuorumSystem) -> Faults {
     match quorums.tolerated_crashes() {
         None => Faults {
             crashes: Crashes::Stop,
@@ -291,7 +291,7 @@ impl Algorithm for Majority {
                 .to_string(),
             paper: "after Thomas, ACM TODS 4(2), 1979; Agrawal and El Abbadi, ACM TOCS 9(1), 1991",
             faults: faults(&config.quorums),
-            detection: Detection::Perfect,
+            detection: DetectorClass::Perfect,
             variants: Variants::<Switch>::declared(),
             ..Maekawa::card(&config.votes_config(), size)
         }

@@ -35,7 +35,7 @@ use tenure_core::{
 
 use crate::Variants;
 use crate::catalogue_error::CatalogueError;
-use crate::parameters::{Configured, Parameters};
+use crate::parameters::{FromParameters, Parameters};
 use crate::variants::switches;
 
 /// One process on the ring.
@@ -94,8 +94,8 @@ pub enum Message {
     Pong {
         /// Number of the token, which changes whenever the two tokens meet.
         number: u32,
-        /// Number of entries into the critical section so far, by all processes. The pong may not
-        /// know of the latest entries.
+        /// Number of entries into the critical section by all processes, as far as the pong knows.
+        /// The number may lack the latest entries.
         entries: u64,
     },
 }
@@ -118,8 +118,8 @@ impl Default for Config {
     }
 }
 
-impl Configured for Config {
-    fn configured(parameters: &Parameters) -> Result<Self, CatalogueError> {
+impl FromParameters for Config {
+    fn from_parameters(parameters: &Parameters) -> Result<Self, CatalogueError> {
         Ok(Config { pass_after: parameters.delay, variants: parameters.variants()? })
     }
 }
@@ -206,8 +206,8 @@ impl Protocol for MisraRing {
 }
 
 impl MisraRing {
-    /// Keeps a token until it is passed on. If this process already has the other token, the two
-    /// meet and their numbers change.
+    /// Keeps `token` until its timer fires, or until this process has used it. If this process
+    /// already has the other token, the two tokens meet and get a new common number.
     fn keep(&mut self, token: Token, number: u32, fx: &mut impl Effects<Self>) {
         *self.slot(token) = Some(number);
         if self.ping.is_some() && self.pong.is_some() {

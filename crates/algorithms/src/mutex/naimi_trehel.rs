@@ -172,7 +172,7 @@ impl Algorithm for NaimiTrehel {
         }
     }
 
-    fn predicted_messages((): &(), size: u32, scene: WorkloadKind) -> Option<Prediction> {
-        (scene == WorkloadKind::OneAtATime).then(|| Prediction::harmonic(1, size - 1, 0))
+    fn predicted_messages((): &(), size: u32, workload: WorkloadKind) -> Option<Prediction> {
+        (workload == WorkloadKind::OneAtATime).then(|| Prediction::harmonic(1, size - 1, 0))
     }
 }

@@ -43,7 +43,7 @@ use alloc::vec::Vec;
 use tenure_core::service::mutex::{Command, Event};
 use tenure_core::theory::{Hops, Theory};
 use tenure_core::{
-    Algorithm, Card, Cost, Crashes, Detection, Effects, Faults, Fence, Group, Never, ProcessId,
+    Algorithm, Card, Cost, Crashes, DetectorClass, Effects, Faults, Fence, Group, Never, ProcessId,
     Protocol, Strategy, Term, Verdict,
 };
 
@@ -130,13 +130,13 @@ impl Protocol for NishioLiManning {
                 }
             }
             Message::Token { token } if token.generation >= self.generations.newest() => {
-                self.generations.follow(token.generation);
+                self.generations.observe(token.generation);
                 self.receive(token, fx);
             }
             Message::Token { .. } => {}
             Message::Doubt { generation } => self.doubt(generation, fx),
             Message::Inquire { generation } => {
-                if self.generations.has_overtaken(generation) {
+                if self.generations.must_report_newer(generation) {
                     self.send_response(from, fx);
                 } else {
                     self.on_inquiry(generation, fx);
@@ -154,7 +154,7 @@ impl Protocol for NishioLiManning {
                     self.stop_waiting_for(from, fx);
                 } else if self.generations.trusts(generation.leader) {
                     self.on_inquiry(generation, fx);
-                } else if self.generations.is_making() {
+                } else if self.generations.is_regenerating() {
                     // The maker of that newer generation has crashed, so start one that is newer
                     // still.
                     self.doubt(generation, fx);
@@ -168,7 +168,7 @@ impl Protocol for NishioLiManning {
         match verdict {
             Verdict::Suspect => {
                 self.generations.suspect(peer);
-                if self.generations.is_making() {
+                if self.generations.is_regenerating() {
                     self.stop_waiting_for(peer, fx);
                 } else {
                     self.report_doubt(generation, fx);
@@ -210,9 +210,9 @@ impl NishioLiManning {
         }
     }
 
-    /// Records in the token that this process's request is served, and queues the waiting processes
-    /// in cyclic order, starting after this one. Passes the token to the first in the queue. This
-    /// process must be outside the critical section.
+    /// Records in the token that the request of this process is served. Adds the waiting processes
+    /// to the queue of the token in cyclic order, starting after this process. Passes the token to
+    /// the first process in the queue. This process must be outside the critical section.
     fn pass_token(&mut self, mut token: Box<Token>, fx: &mut impl Effects<Self>) {
         let me = self.group.me().index();
         token.served[me] = self.requests[me];
@@ -246,7 +246,7 @@ impl NishioLiManning {
         }
         // Requests of a process that does not answer are treated as served.
         let served = self.requests.clone();
-        let Some(recipients) = self.generations.start(doubted, served) else { return };
+        let Some(recipients) = self.generations.start_regeneration(doubted, served) else { return };
         let generation = self.generations.newest();
         fx.broadcast(&recipients, Message::Inquire { generation });
         self.discard_token();
@@ -255,7 +255,7 @@ impl NishioLiManning {
 
     /// Informs the process that makes tokens that the token of this generation may be lost.
     fn report_doubt(&mut self, generation: Term, fx: &mut impl Effects<Self>) {
-        let maker = self.generations.maker();
+        let maker = self.generations.regenerator();
         if maker == self.group.me() {
             self.doubt(generation, fx);
         } else {
@@ -263,16 +263,17 @@ impl NishioLiManning {
         }
     }
 
-    /// Responds to the process that makes the token of this generation, if the generation is new.
+    /// Handles an inquiry of the process that makes the token of `generation`. If `generation` is
+    /// newer than all known generations, discards an older token and responds.
     fn on_inquiry(&mut self, generation: Term, fx: &mut impl Effects<Self>) {
-        if self.generations.follow_inquiry(generation) {
+        if self.generations.observe_inquiry(generation) {
             self.discard_token();
             self.respond(fx);
         }
     }
 
-    /// Discards the token if this process keeps it while outside: a newer generation makes it
-    /// invalid.
+    /// If this process keeps the token while it is outside the critical section, discards the
+    /// token. The token is invalid because a newer generation exists.
     fn discard_token(&mut self) {
         if matches!(self.phase, Phase::Holding { .. }) {
             self.phase = Phase::Idle;
@@ -332,7 +333,7 @@ impl Algorithm for NishioLiManning {
                      inside, with different fences",
                 )
             },
-            detection: Detection::Perfect,
+            detection: DetectorClass::Perfect,
             messages: Cost::per_entry("0 or N", 0, Some(size.into())).zero_if_alone(size),
             theory: Some(Theory::lock(["0 or 2", "no bound", "no"], Hops::ONE)),
             ..Card::mutex(

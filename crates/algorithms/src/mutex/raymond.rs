@@ -25,14 +25,14 @@ use alloc::sync::Arc;
 
 use tenure_core::service::mutex::{Command, Event};
 use tenure_core::theory::{Hops, Precision, Prediction, Theory, WorkloadKind};
-use tenure_core::tree::{Shape, Tree};
+use tenure_core::tree::{Tree, TreeShape};
 use tenure_core::{
     Algorithm, Card, Cost, Effects, Faults, Fence, Group, Knowledge, Never, ProcessId, Protocol,
     Strategy, Topology, labelled,
 };
 
 use crate::catalogue_error::CatalogueError;
-use crate::parameters::{Configured, Parameters};
+use crate::parameters::{FromParameters, Parameters};
 
 /// One process of Raymond's algorithm.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -51,7 +51,7 @@ enum Privilege {
     Away {
         /// The neighbour in the direction of the token.
         holder: ProcessId,
-        /// True if this process has requested the token from that neighbour (`ASKED` in the paper).
+        /// True if this process has requested the token from `holder` (`ASKED` in the paper).
         asked: bool,
     },
     /// The token is at this process, which is not inside the critical section.
@@ -92,14 +92,14 @@ pub struct Config {
 
 impl Config {
     /// Returns a configuration for a tree of the given shape over `size` processes.
-    pub fn of(shape: Shape, size: u32) -> Self {
+    pub fn of(shape: TreeShape, size: u32) -> Self {
         Config { tree: Arc::new(Tree::of(shape, size)) }
     }
 }
 
-impl Configured for Config {
-    fn configured(parameters: &Parameters) -> Result<Self, CatalogueError> {
-        parameters.no_variants()?;
+impl FromParameters for Config {
+    fn from_parameters(parameters: &Parameters) -> Result<Self, CatalogueError> {
+        parameters.expect_no_variants()?;
         Ok(Config { tree: parameters.tree()? })
     }
 }
@@ -181,7 +181,8 @@ impl Raymond {
         }
     }
 
-    /// Requests the token once, if it is elsewhere and the queue is not empty.
+    /// If another process has the token and the queue is not empty, requests the token. Has no
+    /// effect if this process has already requested it.
     fn make_request(&mut self, fx: &mut impl Effects<Self>) {
         if let Privilege::Away { holder, asked: asked @ false } = &mut self.privilege
             && !self.queue.is_empty()
@@ -214,10 +215,14 @@ impl Algorithm for Raymond {
         }
     }
 
-    fn predicted_messages(config: &Config, size: u32, scene: WorkloadKind) -> Option<Prediction> {
+    fn predicted_messages(
+        config: &Config,
+        size: u32,
+        workload: WorkloadKind,
+    ) -> Option<Prediction> {
         // Twice the mean distance between two random processes.
         let (there_and_back, pairs) = (2 * config.tree.total_distance(), u64::from(size).pow(2));
         let mean = Prediction::fraction(Precision::Mean, there_and_back, pairs);
-        (scene == WorkloadKind::OneAtATime).then_some(mean)
+        (workload == WorkloadKind::OneAtATime).then_some(mean)
     }
 }

@@ -1,5 +1,6 @@
-//! Requests and renewals of entries that expire. A response permits a process to be inside the
-//! critical section for a limited time, measured from its request.
+//! Requests of a process whose entries to the critical section expire. A process renews its entry
+//! by further requests. Each response permits the process to be inside for a limited time, measured
+//! from the request that the response answers.
 
 use tenure_core::{Delay, Term, Timeout};
 
@@ -20,8 +21,8 @@ pub struct EntryDurations {
     /// by more than the clocks drift.
     pub expiry: Delay,
     /// Interval between requests of a process that waits for the critical section or is inside it.
-    /// A request and its response together take less time than this interval. The lease is longer
-    /// than the interval by at least this time, so a renewal is answered before the lease ends.
+    /// It is longer than the time for a request and its response. The lease lasts at least one
+    /// interval plus this time. So a renewal is answered before the lease ends.
     pub renewal: Delay,
     /// Modulus of the request numbers. A response that is delayed by that many requests would be
     /// mistaken for a response to the current request.
@@ -41,13 +42,14 @@ impl EntryDurations {
         }
     }
 
-    /// Returns the durations that the user has set in `parameters`, and those of `plain` for all
-    /// others. By default, the lock stays reserved long enough for clocks that drift: the
-    /// reservation on the fastest clock is longer than a lease on the slowest clock.
+    /// Returns the durations that the user has set in `parameters`. All others have the defaults of
+    /// [`EntryDurations::plain`], but the default reservation of the lock may be longer, so that it
+    /// tolerates clock drift: a reservation on the fastest clock is longer than a lease on the
+    /// slowest clock.
     pub(crate) fn of(parameters: &Parameters) -> Self {
         let plain = EntryDurations::plain(parameters.delay);
         let lease = parameters.timeout(LEASE, plain.lease);
-        let least = parameters.stretched(lease.max).saturating_add(1);
+        let least = parameters.ticks_on_fastest_clock(lease.max).saturating_add(1);
         let expiry = Delay::ticks(plain.expiry.max.max(least));
         EntryDurations {
             lease,
@@ -57,10 +59,10 @@ impl EntryDurations {
         }
     }
 
-    /// Returns the largest clock drift at which a lease ends before the reservation of the lock, in
-    /// parts per million.
+    /// Returns the largest clock drift that the durations tolerate, in parts per million. Up to
+    /// this drift, a lease ends before the reservation of the lock ends.
     pub fn drift_ppm(&self) -> u32 {
-        drift::tolerated(self.lease.max, self.expiry.min)
+        drift::tolerated_drift_ppm(self.lease.max, self.expiry.min)
     }
 
     pub(crate) fn timeouts(&self) -> [Timeout; 3] {
@@ -75,7 +77,7 @@ impl EntryDurations {
 /// One of two deadline timers that alternate. One belongs to the request whose response permits the
 /// process to be inside the critical section. The other belongs to the next request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Side {
+pub enum DeadlineSlot {
     /// The first of the two timers.
     Left,
     /// The second of the two timers.
@@ -89,36 +91,40 @@ pub(crate) struct RenewalRequests {
     /// Number of the latest request, modulo `request_modulus`.
     round: u64,
     /// Timer of the latest request, until its response arrives or its deadline passes.
-    pending: Option<Side>,
-    /// Timer of the request whose response permits the process to be inside the critical section
-    /// now. `None` if there is no such response.
-    current: Option<Side>,
+    pending: Option<DeadlineSlot>,
+    /// Timer of the request whose response permits the process to be inside the critical section at
+    /// present. `None` while no response permits this.
+    current: Option<DeadlineSlot>,
 }
 
 impl RenewalRequests {
     /// Starts a request, numbered modulo `modulus`. Returns its timer and number.
-    pub(crate) fn start(&mut self, modulus: u64) -> (Side, u64) {
-        let side = if self.current == Some(Side::Left) { Side::Right } else { Side::Left };
-        self.pending = Some(side);
+    pub(crate) fn start(&mut self, modulus: u64) -> (DeadlineSlot, u64) {
+        let slot = if self.current == Some(DeadlineSlot::Left) {
+            DeadlineSlot::Right
+        } else {
+            DeadlineSlot::Left
+        };
+        self.pending = Some(slot);
         self.round = (self.round + 1) % modulus;
-        (side, self.round)
+        (slot, self.round)
     }
 
-    /// Records a response. If the response answers the latest request in time, returns two timers:
-    /// that of this request, and that of the earlier request whose response permitted the entry
-    /// until now. The second timer is `None` if no earlier response permitted the entry. Returns
-    /// `None` for all other responses.
-    pub(crate) fn on_grant(&mut self, round: u64) -> Option<(Side, Option<Side>)> {
-        let side = self.pending.take_if(|_| round == self.round)?;
-        Some((side, self.current.replace(side)))
+    /// Records the response to the request with number `round`. If it is the latest request and its
+    /// deadline has not passed, returns the timer of this request. Also returns the timer of the
+    /// request that permitted the entry until now, or `None` if no request did. For any other
+    /// response, returns `None`.
+    pub(crate) fn on_grant(&mut self, round: u64) -> Option<(DeadlineSlot, Option<DeadlineSlot>)> {
+        let slot = self.pending.take_if(|_| round == self.round)?;
+        Some((slot, self.current.replace(slot)))
     }
 
     /// Records that one of the two deadline timers has fired. Returns true if this timer belongs to
     /// the request whose response permits the process to be inside the critical section. The
     /// permission then ends.
-    pub(crate) fn on_deadline(&mut self, side: Side) -> bool {
-        self.pending = self.pending.filter(|pending| *pending != side);
-        self.current == Some(side)
+    pub(crate) fn on_deadline(&mut self, slot: DeadlineSlot) -> bool {
+        self.pending = self.pending.filter(|pending| *pending != slot);
+        self.current == Some(slot)
     }
 
     /// Forgets all requests. The next request continues their numbering.

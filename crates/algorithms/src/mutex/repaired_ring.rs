@@ -28,13 +28,13 @@
 use tenure_core::service::mutex::{Command, Event};
 use tenure_core::theory::{Hops, Theory};
 use tenure_core::{
-    Algorithm, Card, Cost, Crashes, Delay, Detection, Effects, Faults, Fence, Group, ProcessId,
+    Algorithm, Card, Cost, Crashes, Delay, DetectorClass, Effects, Faults, Fence, Group, ProcessId,
     Protocol, Strategy, Term, Verdict, labelled,
 };
 
 use super::Generations;
 use crate::catalogue_error::CatalogueError;
-use crate::parameters::{Configured, Parameters};
+use crate::parameters::{FromParameters, Parameters};
 
 pub use super::token_ring::Timer;
 
@@ -52,9 +52,9 @@ impl Default for Config {
     }
 }
 
-impl Configured for Config {
-    fn configured(parameters: &Parameters) -> Result<Self, CatalogueError> {
-        parameters.no_variants()?;
+impl FromParameters for Config {
+    fn from_parameters(parameters: &Parameters) -> Result<Self, CatalogueError> {
+        parameters.expect_no_variants()?;
         Ok(Config { pass_after: parameters.delay })
     }
 }
@@ -106,8 +106,8 @@ pub enum Message {
         /// Newest generation known to the sender.
         generation: Term,
     },
-    /// Asks the receiver to respond once it is outside, before the sender makes the token of this
-    /// generation.
+    /// Asks the receiver to respond as soon as it is outside the critical section. When all
+    /// responses have arrived, the sender makes the token of this generation.
     Inquire {
         /// The new generation. It contains the id of the sender, which makes the token.
         generation: Term,
@@ -176,7 +176,7 @@ impl Protocol for RepairedRing {
     fn on_message(&mut self, from: ProcessId, message: Message, fx: &mut impl Effects<Self>) {
         match message {
             Message::Token { generation, entries } if generation >= self.generations.newest() => {
-                if self.generations.follow(generation) {
+                if self.generations.observe(generation) {
                     self.discard_token(fx);
                 }
                 self.receive(entries, fx);
@@ -184,7 +184,7 @@ impl Protocol for RepairedRing {
             Message::Token { .. } => {}
             Message::Doubt { generation } => self.doubt(generation, fx),
             Message::Inquire { generation } => {
-                if self.generations.has_overtaken(generation) {
+                if self.generations.must_report_newer(generation) {
                     fx.send(from, Message::Answer { generation: self.generations.newest() });
                 } else {
                     self.on_inquiry(generation, fx);
@@ -195,7 +195,7 @@ impl Protocol for RepairedRing {
                     self.stop_waiting_for(from, fx);
                 } else if self.generations.trusts(generation.leader) {
                     self.on_inquiry(generation, fx);
-                } else if self.generations.is_making() {
+                } else if self.generations.is_regenerating() {
                     // The maker of that newer generation has crashed, so start one that is newer
                     // still.
                     self.doubt(generation, fx);
@@ -214,8 +214,9 @@ impl Protocol for RepairedRing {
         match verdict {
             Verdict::Suspect => {
                 self.generations.suspect(peer);
-                let (maker, generation) = (self.generations.maker(), self.generations.newest());
-                if self.generations.is_making() {
+                let (maker, generation) =
+                    (self.generations.regenerator(), self.generations.newest());
+                if self.generations.is_regenerating() {
                     self.stop_waiting_for(peer, fx);
                 } else if maker == self.group.me() {
                     self.doubt(generation, fx);
@@ -282,26 +283,27 @@ impl RepairedRing {
 
 /// Creation of a new token after a suspicion.
 impl RepairedRing {
-    /// Starts a new generation. Does nothing if a newer one than `doubted` exists, or if this
-    /// process is still making the token of `doubted`.
+    /// Starts a new generation. Does nothing if a newer generation than `doubted` exists, or if
+    /// this process has begun to make the token of `doubted` and has not finished.
     fn doubt(&mut self, doubted: Term, fx: &mut impl Effects<Self>) {
-        let Some(recipients) = self.generations.start(doubted, ()) else { return };
+        let Some(recipients) = self.generations.start_regeneration(doubted, ()) else { return };
         let generation = self.generations.newest();
         fx.broadcast(&recipients, Message::Inquire { generation });
         self.discard_token(fx);
         self.respond(fx);
     }
 
-    /// Responds to the process that makes the token of this generation, if the generation is new.
+    /// Handles an inquiry of the process that makes the token of `generation`. If `generation` is
+    /// newer than all known generations, discards an older token and responds.
     fn on_inquiry(&mut self, generation: Term, fx: &mut impl Effects<Self>) {
-        if self.generations.follow_inquiry(generation) {
+        if self.generations.observe_inquiry(generation) {
             self.discard_token(fx);
             self.respond(fx);
         }
     }
 
-    /// Discards the token if this process keeps it while outside: a newer generation makes it
-    /// invalid.
+    /// If this process keeps the token while it is outside the critical section, discards the
+    /// token. The token is invalid because a newer generation exists.
     fn discard_token(&mut self, fx: &mut impl Effects<Self>) {
         if matches!(self.phase, Phase::Holding { .. }) {
             fx.cancel_timer(Timer::Pass);
@@ -341,7 +343,7 @@ impl Algorithm for RepairedRing {
                      inside, with different fences",
                 )
             },
-            detection: Detection::Perfect,
+            detection: DetectorClass::Perfect,
             messages: Cost::per_entry("1 … ∞", 1, None).zero_if_alone(size),
             theory: Some(Theory::lock(["0…N", "1", "no"], Hops::ring(size))),
             ..Card::mutex(

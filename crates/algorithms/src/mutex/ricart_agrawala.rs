@@ -259,8 +259,9 @@ impl Algorithm for RicartAgrawala {
         true
     }
 
-    /// Resets the clock, which is read only to stamp requests and replies. If each process requests
-    /// only once, the clock in a reply has no effect, because its receiver has already requested.
+    /// Resets the clock. This process makes no further request when the method is called, so its
+    /// clock only occurs in its replies. Every receiver of a reply has already made its only
+    /// request, so the clock in a reply has no effect.
     fn forget_clock(&mut self) {
         self.clock = LamportClock::default();
     }

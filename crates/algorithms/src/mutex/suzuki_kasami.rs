@@ -14,10 +14,11 @@
 //! its requests. Every process remembers the highest request number of each process, and the token
 //! records the number of the last served request of each. A process waits for the token if its
 //! highest request number is one above the number that the token records for it. Each request
-//! reaches every process, including the one that has the token, or gets it next; that process
-//! leaves eventually. From then on the requester is in the token's queue, and the queue before it
-//! only gets shorter. A late or duplicate request has a number that the token already records as
-//! served, so it has no effect.
+//! reaches every process. So it reaches the process that has the token or receives the token next.
+//! When this process is outside the critical section, it sends the token to the requester or adds
+//! the requester to the token's queue. From then on the part of the queue before the requester only
+//! gets shorter. A late or duplicate request has a number that the token already records as served,
+//! so it has no effect.
 //!
 //! Beyond the paper, the token counts the entries; the count is the fence. If a token arrives at a
 //! process that does not wait, it is a duplicate and is ignored. If a token arrives while the
@@ -152,8 +153,9 @@ impl SuzukiKasami {
         self.phase = Phase::Inside { token };
     }
 
-    /// Records in the token that this process's request is served, and queues the waiting processes
-    /// in cyclic order, starting after this one. Passes the token to the first in the queue.
+    /// Records in the token that the request of this process is served. Adds the waiting processes
+    /// to the queue of the token in cyclic order, starting after this process. Passes the token to
+    /// the first process in the queue.
     fn exit(&mut self, mut token: Box<Token>, fx: &mut impl Effects<Self>) {
         let me = self.group.me();
         token.served[me.index()] = self.requests[me.index()];
@@ -199,9 +201,9 @@ impl Algorithm for SuzukiKasami {
         }
     }
 
-    fn predicted_messages((): &(), size: u32, scene: WorkloadKind) -> Option<Prediction> {
+    fn predicted_messages((): &(), size: u32, workload: WorkloadKind) -> Option<Prediction> {
         // The holder needs no message, and every other process needs N.
         let mean = Prediction::new(Precision::Mean, u64::from(size - 1));
-        (scene == WorkloadKind::OneAtATime).then_some(mean)
+        (workload == WorkloadKind::OneAtATime).then_some(mean)
     }
 }

@@ -28,7 +28,7 @@ use tenure_core::{
 
 use crate::Variants;
 use crate::catalogue_error::CatalogueError;
-use crate::parameters::{Configured, Parameters};
+use crate::parameters::{FromParameters, Parameters};
 use crate::variants::{fault_tolerant, switches};
 
 /// One process on the ring.
@@ -76,7 +76,7 @@ labelled!(Message, Mutex, Token => "token");
 /// Timers of this algorithm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Timer {
-    /// The user of this process has not used the token in time, so the process passes it on.
+    /// The user of this process has not used the token in time, so the process passes the token on.
     Pass,
 }
 
@@ -96,8 +96,8 @@ impl Default for Config {
     }
 }
 
-impl Configured for Config {
-    fn configured(parameters: &Parameters) -> Result<Self, CatalogueError> {
+impl FromParameters for Config {
+    fn from_parameters(parameters: &Parameters) -> Result<Self, CatalogueError> {
         Ok(Config { pass_after: parameters.delay, variants: parameters.variants()? })
     }
 }

@@ -39,8 +39,8 @@ use alloc::vec::Vec;
 use tenure_core::service::mutex::{Command, Event};
 use tenure_core::theory::{Hops, Theory};
 use tenure_core::{
-    Algorithm, Card, Cost, Crashes, Detection, Effects, Faults, Fence, Group, LamportClock, Never,
-    ProcessId, ProcessSet, Property, Protocol, Timestamp, Verdict, labelled,
+    Algorithm, Card, Cost, Crashes, DetectorClass, Effects, Faults, Fence, Group, LamportClock,
+    Never, ProcessId, ProcessSet, Property, Protocol, Timestamp, Verdict, labelled,
 };
 
 /// One process of the algorithm of Ricart and Agrawala with a failure detector.
@@ -51,8 +51,8 @@ pub struct TolerantRicartAgrawala {
     /// paper). The clock survives a crash because it is saved.
     clock: LamportClock,
     phase: Phase,
-    /// Latest request of each peer to which this process has not replied, in the order of
-    /// timestamps (`Reply_Deferred` in the paper).
+    /// Requests to which this process has not replied, in the order of timestamps (`Reply_Deferred`
+    /// in the paper). The list contains only the latest request of each peer.
     deferred: Vec<Timestamp>,
     suspected: ProcessSet,
     /// Clock of this process's last entry to the critical section. A restarted process does not
@@ -224,8 +224,8 @@ impl TolerantRicartAgrawala {
         }
     }
 
-    /// Keeps a request if it is the latest of its process. That process no longer needs replies to
-    /// its older requests.
+    /// Adds a request to the deferred requests, and removes older requests of the same process. If
+    /// the deferred requests contain a newer request of that process, has no effect.
     fn defer(&mut self, request: Timestamp) {
         let is_newer = |other: &Timestamp| other.process == request.process && *other >= request;
         if !self.deferred.iter().any(is_newer) {
@@ -235,7 +235,8 @@ impl TolerantRicartAgrawala {
         }
     }
 
-    /// Replies to every deferred request that this process's own request no longer precedes.
+    /// Replies to the deferred requests, except in two cases: this process's own request precedes
+    /// the deferred request, or the requesting process is suspected. These requests stay deferred.
     fn reply(&mut self, fx: &mut impl Effects<Self>) {
         let (clock, entered) = (self.clock.now(), self.entered);
         let mut deferred = core::mem::take(&mut self.deferred);
@@ -273,7 +274,7 @@ impl Algorithm for TolerantRicartAgrawala {
                      suspicion two may be inside, with different fences",
                 )
             },
-            detection: Detection::Perfect,
+            detection: DetectorClass::Perfect,
             messages: Cost::per_entry("2(N−1)", cost, Some(cost)),
             theory: Some(Theory::lock(["2", "2", "not known"], Hops::ONE)),
             ..Card::mutex(

@@ -14,7 +14,8 @@ pub struct Ballot {
     pub number: u32,
 }
 
-/// Gives a process's vote to one request at a time, and to the smallest first.
+/// The vote of one process. The voter gives the vote to one request at a time. If several requests
+/// wait, it votes for the smallest request first.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Voter {
     lock: Lock,
@@ -38,13 +39,14 @@ enum Lock {
 pub(super) enum Arrival {
     /// The vote was free and was given to the request.
     Voted(Ballot),
-    /// A smaller request has the vote or waits for it.
+    /// Another request with a smaller timestamp has the vote or waits for it.
     Behind,
     /// The new request is the smallest. Until now, the request in the contained ballot was the
     /// smallest waiting request. On behalf of that request, the voter has already asked the holder
     /// to return the vote.
     Displaces(Ballot),
-    /// The new request is the smallest. The voter must ask for the contained vote back.
+    /// The new request is the smallest. A larger request has the vote, so the voter must ask for
+    /// the return of the vote. The contained ballot is that vote.
     PrecedesHolder(Ballot),
     /// The request is already known: its message is a duplicate.
     Known,

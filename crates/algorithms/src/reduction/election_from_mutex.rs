@@ -1,5 +1,5 @@
-//! An election made of a lock: the first process to enter the critical section leads, while it
-//! stays inside.
+//! An election that uses a lock: a process leads while it is inside the critical section of the
+//! lock.
 //!
 //! Services that use a lock service elect their leader in this way: the holder of a certain lock
 //! leads. Leader election thereby reduces to mutual exclusion.
@@ -7,8 +7,8 @@
 //! | | |
 //! |---|---|
 //! | assumes | as for the lock |
-//! | messages | those of the lock for each candidate, and N − 1 |
-//! | time | that of the lock for one entry, and 1 message |
+//! | messages | those of the lock for each candidate; N − 1 to announce a leader |
+//! | time | that of one entry to the lock, and 1 message |
 //!
 //! **Why it is right.** Only a process inside announces itself, and at most one is inside. A leader
 //! that resigns leaves the critical section, and the next candidate enters with a higher fence. The
@@ -55,8 +55,9 @@ pub enum Message<M> {
     Mutex(M),
     /// Announces the sender as the leader. The sender is inside the critical section of the lock.
     Elected {
-        /// Term of the leader. The number of the term is computed from both parts of a fence, so it
-        /// may exceed the limit that holds for the numbers of other terms.
+        /// Term of the leader. Its number is computed from both halves of the fence with which the
+        /// leader entered. So this number may exceed [`Term::NUMBER_LIMIT`], which bounds all other
+        /// term numbers.
         #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::any"))]
         term: Term,
     },
@@ -171,7 +172,8 @@ impl<M: Mutex> ElectionFromMutex<M> {
         }
     }
 
-    /// Reports the leader, if it is known. A repeated command gets the same report.
+    /// If the leader is known, reports it to the user. A user that repeats its command gets the
+    /// report again.
     fn report_leader(&self, fx: &mut impl Effects<Self>) {
         if let Some(term) = self.term {
             fx.emit(election::Event::Elected { leader: term.leader, term });
@@ -179,8 +181,8 @@ impl<M: Mutex> ElectionFromMutex<M> {
     }
 }
 
-/// Returns the number of the term that belongs to a fence. If both parts of the fence are below
-/// 2^32, terms are ordered like their fences. Otherwise, the result is the maximum.
+/// Returns the number of the term for a fence. If both numbers of the fence are below 2^32, a
+/// larger fence yields a larger term number. Otherwise returns `u64::MAX`.
 fn term_number(fence: Fence) -> u64 {
     let Fence(first, second) = fence;
     if first.max(second) < 1 << 32 { first << 32 | second } else { u64::MAX }

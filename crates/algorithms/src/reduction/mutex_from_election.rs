@@ -1,7 +1,7 @@
 //! A lock made of elections: each entry is an election among the waiting processes.
 //!
-//! Mutual exclusion reduces to leader election as well. A process that leaves calls the next
-//! election as soon as another waits; processes that do not wait take part with the lowest ranks.
+//! Mutual exclusion reduces to leader election. A process that has left calls the next election as
+//! soon as another process waits. Processes that do not wait take part with the lowest ranks.
 //!
 //! | | |
 //! |---|---|
@@ -12,8 +12,8 @@
 //! **Why it is right.** Elections are numbered. Only the process that left last calls the next
 //! election, and only the winner enters. So there is one election at a time, and it elects one
 //! process. A message carries the number and the candidates of its election. A process that learns
-//! of a later election need not continue the earlier one, which had ended when the later one was
-//! called.
+//! of a later election abandons the earlier election. This is safe, because the earlier election
+//! had ended when the later one was called.
 //!
 //! **Fairness comes only from the ranks.** The candidate with the earliest request, by Lamport's
 //! clocks with ties for the lower process, has the largest rank, so no process waits forever. With
@@ -52,8 +52,8 @@ pub struct MutexFromElection<E: Election> {
     election: Option<E>,
 }
 
-/// Configuration of [`MutexFromElection`]. With this alias, derived trait implementations do not
-/// require the same trait for the configuration of the election.
+/// Configuration of [`MutexFromElection`]. If a type uses this alias, its derived trait
+/// implementations do not require that the configuration of the election implements the same trait.
 type ConfigOf<E> = Config<<E as Protocol>::Config>;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -66,7 +66,7 @@ enum Phase {
 /// Process that calls the next election, as far as this process knows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Caller {
-    /// This process, because it exited last.
+    /// This process calls the next election, because it was the last to exit.
     Us,
     Winner,
 }
@@ -228,7 +228,8 @@ impl<E: Election + Algorithm> Protocol for MutexFromElection<E> {
 }
 
 impl<E: Election + Algorithm> MutexFromElection<E> {
-    /// Calls an election, if this process must call the next one and another process waits.
+    /// Calls an election if two conditions hold: it is this process's turn to call the next
+    /// election, and some process waits for the critical section.
     fn call_election_if_due(&mut self, fx: &mut impl Effects<Self>) {
         let waits = |(requested, served): (&u64, &u64)| {
             if requested > served { *requested } else { 0 }

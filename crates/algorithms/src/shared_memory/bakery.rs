@@ -50,8 +50,8 @@ pub struct Bakery {
     line: Line,
 }
 
-/// Program counter with the local variables. `other` is the paper's `j`, and `number` the value of
-/// `number[i]`, which only this process writes.
+/// Next instruction of a process, with its local variables. `other` is the variable `j` of the
+/// paper. `number` is the value of `number[i]`, which only this process writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Line {
     Remainder,
@@ -141,8 +141,9 @@ impl Bakery {
         }
     }
 
-    /// Returns the line with which this process starts to wait for the process after `other`. If
-    /// `other` is the last process, returns the line inside the critical section.
+    /// Returns the line that follows after this process has waited for the process `other`. This is
+    /// the first line of the wait for the next process. If `other` is the last process, this is the
+    /// line inside the critical section. If `other` is `None`, the first wait begins.
     fn wait_after(&self, other: Option<ProcessId>, number: u32) -> Line {
         match self.next_after(other) {
             Some(other) if self.variants.has(Switch::NoChoosing) => {

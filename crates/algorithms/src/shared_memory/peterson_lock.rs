@@ -138,8 +138,8 @@ impl PetersonLock {
         peers.find(|peer| other.is_none_or(|other| *peer > other))
     }
 
-    /// Returns the line at which a process begins to try a level, or the critical section after the
-    /// last level.
+    /// Returns the first line that a process executes at a level. If `level` is above the last
+    /// level, the process is inside the critical section instead.
     fn try_level(&self, level: u32) -> Line {
         match level > self.last_level() {
             true => Line::Inside,

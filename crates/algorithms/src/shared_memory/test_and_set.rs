@@ -1,7 +1,7 @@
 //! The spinlock: one register that is read and set by one atomic instruction.
 //!
-//! The instruction of processors, as in textbooks on operating systems. The lock has no paper of
-//! its own.
+//! Processors have such an instruction, called test-and-set. Textbooks on operating systems
+//! describe the lock. It has no paper of its own.
 //!
 //! ```text
 //! wait until test-and-set(lock) = 0;
@@ -16,9 +16,9 @@
 //! | accesses per entry, uncontended | 2 |
 //! | bypass | without bound: a process that always tests too late starves |
 //!
-//! **Why it is right.** The register is 0 only while no process is inside, and one process alone
-//! finds and replaces this 0. When it leaves, the next process that tests enters, so no deadlock
-//! occurs. No process has a place in a queue, so no process is certain to be the next one.
+//! **Why it is right.** The register is 0 only while no process is inside, and only one process
+//! finds and replaces this 0. When this process leaves, the next process that tests enters, so no
+//! deadlock occurs. No process has a place in a queue, so no process is certain to be the next one.
 
 use alloc::vec;
 

@@ -19,8 +19,8 @@
 //! | moves to converge, at most | 2, 7 and 13 for 3, 4 and 5 machines |
 //!
 //! Bottom and top are no neighbours, so the machines stand in a line. The privilege travels up and
-//! down: `up` is true where it moves towards the top. A machine with both conditions true has two
-//! privileges.
+//! down. A machine has `up` = true if the privilege moves past it towards the top. A machine whose
+//! two conditions are both true has two privileges.
 
 use alloc::string::String;
 use alloc::vec;

@@ -11,14 +11,14 @@
 //! | | |
 //! |---|---|
 //! | assumes | a central daemon: one machine moves at a time |
-//! | states of a machine | K, in the paper as many as there are machines; one less suffices |
+//! | states of a machine | K: in the paper N, the number of machines; N − 1 also suffices |
 //! | legitimate states | those with exactly one privilege |
 //! | moves to converge, at most | 2, 13, 24 and 38 for 3, 4, 5 and 6 machines |
 //!
 //! **Why it is right.** Moves of other machines than the first only copy states, and each of them
-//! either removes a privilege or passes it on. So the first machine moves again and again, and
-//! takes a state that no other machine has. It moves again when this state has come round, and
-//! then all machines have it.
+//! either removes a privilege or passes it on. So the first machine moves again and again. At some
+//! time it takes a state that no other machine has. It next moves when its left neighbour has this
+//! state too. Then all machines have this state, so there is exactly one privilege.
 //!
 //! [`DijkstraRing`](crate::mutex::DijkstraRing) is this ring with messages.
 
@@ -32,7 +32,8 @@ use tenure_core::stabilization::{StabilizingCard, StabilizingSystem, SystemStep}
 use crate::Variants;
 use crate::variants::switches;
 
-/// Ring of machines with K states each. The first machine has another rule than the others.
+/// Ring of machines with K states each. The first machine has a different rule from all other
+/// machines.
 #[derive(Clone, Debug)]
 pub struct KState {
     size: u32,

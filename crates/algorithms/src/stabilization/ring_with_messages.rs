@@ -1,13 +1,15 @@
 //! Dijkstra's ring with messages, started in any state of its processes and its links.
 //!
-//! The processes are those of [`DijkstraRing`], and every step runs their handlers. No user wants
-//! to enter, so a privileged process moves on. A link holds at most one message. A message that is
-//! sent on a full link replaces the older one, which is lost. Schedules are weakly fair, because a
-//! process could otherwise repeat its state for ever while no message arrives.
+//! The processes are those of [`DijkstraRing`], and every step runs their handlers. No user
+//! requests entry, so a process that has the privilege passes it on. A link holds at most one
+//! message. A message that is sent on a full link replaces the older one, which is lost. Schedules
+//! are weakly fair, because a process could otherwise repeat its state for ever while no message
+//! arrives.
 //!
 //! Each process has three registers: its own state, the message on the link to its successor, and
-//! the successor's copy of its state. A state of the system is legitimate if there is one privilege
-//! along the registers of the ring.
+//! the successor's copy of its state. The registers of all processes, in the order of the ring,
+//! form a longer ring of Dijkstra's algorithm. A state of the system is legitimate if this longer
+//! ring has exactly one privilege.
 
 use alloc::format;
 use alloc::string::String;

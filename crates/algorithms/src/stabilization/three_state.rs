@@ -1,8 +1,8 @@
 //! Dijkstra's third solution: a ring of machines with three states each.
 //!
 //! E. W. Dijkstra, *Self-stabilizing systems in spite of distributed control*, CACM 17(11), 1974.
-//! A machine reads its own state S and the states L and R of its neighbours. The neighbours of the
-//! top machine are the last of the others and the bottom machine:
+//! A machine reads its own state S, the state L of its left neighbour and the state R of its right
+//! neighbour. The right neighbour of the top machine is the bottom machine:
 //!
 //! ```text
 //! bottom: if (S + 1) mod 3 = R              then S := (S − 1) mod 3

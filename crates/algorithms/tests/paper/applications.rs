@@ -58,7 +58,8 @@ fn term(number: u64, leader: u32) -> Term {
     Term { number, leader: p(leader) }
 }
 
-/// The textbook's example of the Berkeley algorithm, with times in minutes.
+/// Runs the example of the Berkeley algorithm that textbooks give. The clocks show 180, 205 and 170
+/// minutes, and are adjusted to their average.
 #[test]
 fn adjusts_clocks_of_textbook_example() {
     let config = with_bully(3, berkeley::Config::default());
@@ -269,8 +270,9 @@ fn third_phase_costs_two_more_messages_per_participant() {
     assert_eq!(kinds.map(|kind| cluster.sent_of(kind)), [4; 6]);
 }
 
-/// Skeen: if a process is ready when the coordinator crashes, all commit. If none is, all abort.
-/// With two-phase commit, all these processes would be blocked.
+/// The new leader decides by the states of the processes that are still up (Skeen). If one of them
+/// knew that all had voted yes (*ready*) when the coordinator crashed, all commit. If none knew
+/// this, all abort. With two-phase commit, all processes would be blocked.
 #[test]
 fn new_leader_decides_by_live_participants() {
     for (ready, commits) in [(vec![], false), (vec![2], true), (vec![3], true), (vec![2, 3], true)]
@@ -293,7 +295,8 @@ fn new_leader_decides_by_live_participants() {
     }
 }
 
-/// P2 crashes while it is ready. P3 then aborts and crashes. P2 restarts alone and decides nothing.
+/// P2 knows that all have voted yes (*ready*), and crashes. P3 does not know it, aborts and
+/// crashes. When P2 restarts alone, it decides nothing, because P3 may have decided.
 #[test]
 fn restarted_process_does_not_decide_alone() {
     use three_phase_commit::Switch::ReturnedCount;

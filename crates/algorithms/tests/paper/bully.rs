@@ -2,7 +2,7 @@
 //! form that textbooks give.
 
 use tenure_algorithms::Variants;
-use tenure_algorithms::catalogue::{Configured, Parameters};
+use tenure_algorithms::catalogue::{FromParameters, Parameters};
 use tenure_algorithms::election::Bully;
 use tenure_algorithms::election::bully::{Config, Message, Switch, Timer};
 use tenure_core::service::election::Command;
@@ -34,8 +34,9 @@ fn counts(cluster: &TestCluster<Bully>) -> (u64, u64, u64) {
     (cluster.sent_of("election"), cluster.sent_of("answer"), cluster.sent_of("coordinator"))
 }
 
-/// The highest process announces itself immediately. It still answers the other processes that have
-/// started.
+/// All processes start an election at the same time. The highest process announces itself
+/// immediately, and answers the election message of each lower process. The election costs N² − 1
+/// messages.
 #[test]
 fn concurrent_starts_cost_n_squared_minus_one() {
     for size in 2..=8_u32 {
@@ -50,7 +51,8 @@ fn concurrent_starts_cost_n_squared_minus_one() {
     }
 }
 
-/// The total includes messages to crashed processes.
+/// The highest process has crashed and the lowest process starts the election. The election costs
+/// N(N − 1) messages, including those to the crashed process.
 #[test]
 fn lowest_initiator_costs_n_times_n_minus_one() {
     for size in 3..=8_u32 {
@@ -89,8 +91,8 @@ fn highest_announces_itself_on_recovery() {
     assert_eq!(beliefs(&mut cluster), [Some(p(4)); 4]);
 }
 
-/// `docs/checklist.md`, 2.11: if a process announces itself to lower processes only, the crashed
-/// highest one gets no message.
+/// With the variant that announces a leader only to lower processes, the highest process gets no
+/// announcement after its crash. This saves one message (`docs/checklist.md`, section 2.11).
 #[test]
 fn announcing_to_lower_only_saves_one_message() {
     for size in 3..=8_u32 {
@@ -224,8 +226,8 @@ fn largest_rank_wins_regardless_of_ids() {
     assert_eq!(beliefs::<Bully>(&mut cluster), [Some(p(3)); 4]);
 }
 
-/// P1's timeout was too short, so P1 and P2 both announce themselves. Without terms each accepts
-/// the announcement of the other; with terms both follow P2.
+/// P1's timeout was too short, so P1 and P2 both announce themselves. Without terms, each of the
+/// two accepts the announcement of the other. With terms, both follow P2.
 #[test]
 fn terms_resolve_mutual_announcements() {
     let views = |switches: &[Switch]| {
@@ -258,8 +260,8 @@ fn terms_reject_late_announcement() {
     assert_eq!(views(&[]), [Some(p(2)); 2]);
 }
 
-/// P2's announcement reaches P1 after the later one of P3, which was down briefly. With terms, P1
-/// still follows P3.
+/// P2 and then P3 announce themselves; P3 was down for a while. P3's announcement reaches P1 before
+/// P2's. With terms, P1 recognises P2's announcement as older, and still follows P3.
 #[test]
 fn terms_order_reordered_announcements() {
     let views = |switches: &[Switch]| {
@@ -485,7 +487,7 @@ fn t1_outlasts_t_on_the_slowest_clock() {
     for (size, drift_ppm) in [(2, 0), (3, 10_000), (5, 650_000), (8, 900_000), (3, 999_999)] {
         let delay = TICKS_PER_UNIT;
         let parameters = Parameters { delay, drift_ppm, ..Parameters::plain(size) };
-        let Config { answer, coordinator, .. } = Config::configured(&parameters).unwrap();
+        let Config { answer, coordinator, .. } = Config::from_parameters(&parameters).unwrap();
         assert_eq!(answer, Config::plain(size, delay).answer);
         let (slow, fast) = (1_000_000 - u64::from(drift_ppm), 1_000_000 + u64::from(drift_ppm));
         let waits = u128::from(coordinator.min) * u128::from(slow);
@@ -493,7 +495,7 @@ fn t1_outlasts_t_on_the_slowest_clock() {
         let messages = 2 * u128::from(delay) * u128::from(slow);
         assert!(waits >= awaited + messages, "{size} {drift_ppm}: {coordinator:?} {answer:?}");
     }
-    let plain = Config::configured(&Parameters::plain(5)).unwrap();
+    let plain = Config::from_parameters(&Parameters::plain(5)).unwrap();
     assert_eq!(plain.coordinator, Config::plain(5, TICKS_PER_UNIT).coordinator);
 }
 
@@ -504,7 +506,7 @@ fn t1_follows_from_configured_t() {
     let set = |timeouts: &[(&str, u64)]| {
         let timeouts = timeouts.iter().map(|(name, ticks)| ((*name).into(), Delay::ticks(*ticks)));
         let parameters = Parameters { timeouts: timeouts.collect(), ..Parameters::plain(4) };
-        let Config { answer, coordinator, .. } = Config::configured(&parameters).unwrap();
+        let Config { answer, coordinator, .. } = Config::from_parameters(&parameters).unwrap();
         (answer.max, coordinator.max)
     };
     assert_eq!(set(&[("answer", 7)]), (7, 4 * 7 + TICKS_PER_UNIT));

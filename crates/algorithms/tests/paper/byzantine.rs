@@ -9,9 +9,9 @@ use tenure_algorithms::byzantine::oral_messages::{Config, Switch};
 use tenure_core::byzantine::{COMMANDER, General, OralMessage, Plan};
 use tenure_core::{Group, ProcessId};
 
-/// Runs OM(m) with a commander that orders `plan`. Before each delivery, `lie` may change the
-/// message from its first argument to its second. Returns the orders that the lieutenants obey, and
-/// the number of messages.
+/// Runs OM(m) with a commander that orders `plan`. Before each delivery, the test calls `lie` with
+/// the sender, the receiver and the message. `lie` may change the message. Returns the orders that
+/// the lieutenants obey, and the number of messages.
 fn run(
     size: u32,
     config: Config,

@@ -20,8 +20,8 @@ fn broadcast(cluster: &mut TestCluster<CausalBroadcast>, at: u32, number: u64) {
     cluster.command(p(at), Command::Broadcast { number });
 }
 
-/// Returns the items that `at` has delivered since the last call, in order, each as its broadcaster
-/// and its number.
+/// Returns the items that `at` has delivered since the last call, in order. Each item is a pair:
+/// the process that broadcast the item, and the number of the item.
 fn delivered(cluster: &mut TestCluster<CausalBroadcast>, at: u32) -> Vec<(u32, u64)> {
     let here = events(cluster).into_iter().filter(|(by, _)| *by == at);
     here.map(|(_, Event::Delivered { item })| (item.from.number(), item.number)).collect()

@@ -98,8 +98,8 @@ fn run(
     Ok(Outcome { is_complete, aborted, messages: cluster.total_sent() })
 }
 
-/// Returns true if with `switch`, for some seed, a violation occurs whose text contains
-/// `description`.
+/// Runs schedules with many seeds and with the variant `switch`. Returns true if one of the runs
+/// violates a property and the text of the violation contains `description`.
 fn is_violated(rounds: &[u32], switch: Switch, description: &str) -> bool {
     let run = |seed| run(rounds, &[switch], 0, seed);
     (0..4000).filter_map(|seed| run(seed).err()).any(|it| it.message.contains(description))
@@ -180,7 +180,8 @@ fn late_abort_is_ignored() {
     assert_eq!(events(&mut cluster), []);
 }
 
-/// The grant of a withdrawn request returns to the manager.
+/// The manager grants a resource for a request that the process has withdrawn. The process returns
+/// the grant, so the manager can grant the resource again.
 #[test]
 fn unwanted_grant_is_released() {
     let mut cluster = cluster(2, &[]);

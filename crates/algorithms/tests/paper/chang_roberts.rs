@@ -3,7 +3,7 @@
 
 use tenure_algorithms::Variants;
 use tenure_algorithms::election::ChangRoberts;
-use tenure_algorithms::election::chang_roberts::{Config, Message, Switch, messages};
+use tenure_algorithms::election::chang_roberts::{Config, Message, Switch, message_count};
 use tenure_core::service::election::Command;
 use tenure_core::{Order, ProcessId, Rank};
 
@@ -32,8 +32,9 @@ fn count(ids: &[u32], initiators: &[ProcessId]) -> (u64, u32) {
     (cluster.total_sent(), ids[leader.index()])
 }
 
-/// The cost is the hops to the largest rank, N for that rank to travel around, and N for the
-/// announcement.
+/// One process starts an election. The cost is d + 2N messages on a ring of N processes: the rank
+/// travels d hops from the initiator to the process with the largest rank, this largest rank
+/// travels N hops around the ring, and the announcement travels N hops.
 #[test]
 fn single_initiator_costs_distance_and_two_laps() {
     for size in 1..=8_u32 {
@@ -248,7 +249,7 @@ fn ring_of_live_processes_costs_by_its_size() {
             }
         }
         cluster.drain(&mut SplitMix64(down.into()));
-        let expected = if living.len() == 1 { 0 } else { messages(&living) };
+        let expected = if living.len() == 1 { 0 } else { message_count(&living) };
         assert_eq!(cluster.total_sent(), expected, "{down:b} down");
         let leader = process_with_id(*living.iter().max().unwrap(), &ids);
         for (at, belief) in unchecked_beliefs(&mut cluster).into_iter().enumerate() {

@@ -5,7 +5,7 @@ use tenure_algorithms::compose::coordinated::{self, Timer};
 use tenure_algorithms::election::{
     Bully, ChangRoberts, HirschbergSinclair, bully, chang_roberts, hirschberg_sinclair,
 };
-use tenure_algorithms::mutex::{EntryDurations, Side};
+use tenure_algorithms::mutex::{DeadlineSlot, EntryDurations};
 use tenure_core::service::mutex::Event;
 use tenure_core::service::{election, mutex, office};
 use tenure_core::{Election, Fence, Layer, Order, TICKS_PER_UNIT, Verdict};
@@ -123,7 +123,8 @@ fn deliver_all_but(slow: &[Link], cluster: &mut TestCluster<Coordinated<Bully>>)
     }
 }
 
-/// A crashed process never releases the lock.
+/// P1 requests the lock and crashes. The leader suspects P1 and ignores its request. Otherwise P1
+/// would hold the lock forever, because a crashed process never releases it. P2 can enter.
 #[test]
 fn messages_of_suspect_are_ignored() {
     let mut cluster = cluster();
@@ -271,17 +272,18 @@ fn isolated_holder_exits_before_next_entry() {
         NONE,
         "the lock is not reassigned, and no renewal is answered"
     );
-    cluster.fire(p(2), Timer::Deadline(Side::Right));
+    cluster.fire(p(2), Timer::Deadline(DeadlineSlot::Right));
     assert_eq!(exited(&mut cluster), NONE, "a late response no longer counts");
-    fire_and_drain(&mut cluster, 2, Timer::Deadline(Side::Left));
+    fire_and_drain(&mut cluster, 2, Timer::Deadline(DeadlineSlot::Left));
     assert_eq!(exited(&mut cluster), [2]);
     cluster.command(p(2), EXIT);
     fire_and_drain(&mut cluster, 4, Timer::Expiry);
     assert_eq!(entered_processes(&mut cluster), [3]);
 }
 
-/// A new leader grants no lock before the entries of suspected processes have expired. The crashed
-/// leader, or a process that only that leader could reach, may be inside the critical section.
+/// After a crash of the leader, a suspected process may be inside the critical section: the crashed
+/// leader, or a process that only the crashed leader could reach. Therefore the new leader grants
+/// no lock before the entries of all suspected processes have expired.
 #[test]
 fn new_leader_waits_for_entries_of_suspects() {
     let mut cluster = expiring_cluster();

@@ -12,10 +12,10 @@ use crate::support::mutex::{NONE, Plan, entered, run_as};
 use crate::support::p;
 use tenure_trace::{SplitMix64, TestCluster};
 
-/// Returns true if some run from `starts` stays in `wrong` states forever. Only runs that are
-/// weakly fair to each action in `owed` count: such an action is taken, or is impossible, again and
-/// again. `successors` returns all possible steps from a state, each as the number of the action
-/// and the next state.
+/// Returns true if some fair run that begins in `starts` stays in `wrong` states forever.
+/// `successors` returns all possible steps from a state: the number of the action, and the next
+/// state. A run is fair if it neglects no action in `owed`. It neglects an action if, from some
+/// time on, this action is always possible and never taken.
 fn never_converges<S: Clone + Eq + Hash>(
     starts: impl IntoIterator<Item = S>,
     successors: impl Fn(&S) -> Vec<(u32, S)>,

@@ -3,7 +3,7 @@
 
 use tenure_algorithms::Variants;
 use tenure_algorithms::agreement::DijkstraScholten;
-use tenure_algorithms::agreement::dijkstra_scholten::{Config, Done, Message, Switch};
+use tenure_algorithms::agreement::dijkstra_scholten::{Config, Message, Switch, Timer};
 use tenure_core::monitors::Quiescence;
 use tenure_core::service::termination::{Command, Event};
 use tenure_core::{Monitor, Order, ProcessId};
@@ -20,15 +20,15 @@ fn cluster(size: u32, shares: impl Into<Vec<u32>>) -> TestCluster<DijkstraScholt
 }
 
 fn finish_work(cluster: &mut TestCluster<DijkstraScholten>, at: u32, of: u32) {
-    cluster.fire(p(at), Done { of: p(of) });
+    cluster.fire(p(at), Timer::Done { of: p(of) });
 }
 
 fn ended(cluster: &mut TestCluster<DijkstraScholten>) -> Vec<u32> {
     processes_with(cluster, |event| *event == Event::Terminated)
 }
 
-/// Lets the first `roots` processes start a computation each, with a random schedule. Returns the
-/// number of reported terminations. A violation is returned as an error.
+/// Lets each of the first `roots` processes start a computation, and runs them in a random
+/// schedule. Returns the number of reported terminations. A violation is returned as an error.
 fn run(size: u32, config: Config, roots: u32, seed: u64) -> Result<u32, String> {
     let mut cluster = TestCluster::<DijkstraScholten>::uniform(size, Order::Reordered, config);
     for root in 1..=roots {

@@ -111,7 +111,8 @@ fn card_names_the_graph_and_its_largest_degree() {
     assert_eq!((card.most_inside(), card.is_fenced()), (5, false));
 }
 
-/// The precedence graph of the initial forks must have no cycle.
+/// If the initial forks form a cycle of precedence, the philosophers may deadlock. The algorithm
+/// starts without such a cycle.
 #[test]
 fn initial_forks_in_a_cycle_deadlock() {
     let variants = Variants::none().with(Switch::CyclicStart);

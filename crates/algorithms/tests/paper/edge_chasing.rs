@@ -28,7 +28,8 @@ fn all_hold_one(size: u32, config: Config) -> TestCluster<EdgeChasing> {
     cluster
 }
 
-/// Delivers all messages, and again after each exit. Returns the processes that entered, in order.
+/// Delivers all messages. Whenever a process has entered, lets the process exit and delivers all
+/// messages again. Returns the processes that entered, in order.
 fn served(cluster: &mut TestCluster<EdgeChasing>, seed: u64) -> Vec<u32> {
     let mut order = Vec::new();
     loop {

@@ -5,7 +5,7 @@ use tenure_algorithms::mutex::{
 };
 use tenure_algorithms::reduction::ElectionFromMutex;
 use tenure_algorithms::reduction::election_from_mutex::Message;
-use tenure_core::quorum::Kind;
+use tenure_core::quorum::QuorumKind;
 use tenure_core::service::election::{Command, Event};
 use tenure_core::{Algorithm, Mutex, Order, ProcessId, Property};
 
@@ -42,7 +42,7 @@ fn agrees_within_the_card_cost_for_any_lock() {
     within::<Central>(Order::Reordered, &central::Config::default());
     within::<Lamport>(Order::Fifo, &lamport::Config::default());
     within::<RicartAgrawala>(Order::Reordered, &ricart_agrawala::Config::default());
-    let pairs = maekawa::Config::of(Kind::Pairs, 3).unwrap();
+    let pairs = maekawa::Config::of(QuorumKind::Pairs, 3).unwrap();
     (0..200).for_each(|seed| assert!(run_election::<Maekawa>(Order::Fifo, &pairs, 3, seed) > 0));
 }
 
@@ -103,7 +103,8 @@ fn overtaken_announcement_is_ignored() {
 
 #[test]
 fn leader_need_not_have_largest_rank() {
-    let card = <ElectionFromMutex<Maekawa>>::card(&maekawa::Config::of(Kind::Pairs, 3).unwrap(), 3);
+    let card =
+        <ElectionFromMutex<Maekawa>>::card(&maekawa::Config::of(QuorumKind::Pairs, 3).unwrap(), 3);
     assert!(!card.promises.contains(&Property::Validity));
     let config = central::Config::default();
     let first = &[p(1)];

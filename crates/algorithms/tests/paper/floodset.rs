@@ -17,8 +17,8 @@ fn config(crashes: Option<u32>, switch: Option<Switch>) -> Config {
     Config { variants: switch.map_or(none, |it| none.with(it)), ..Config::tolerating(crashes) }
 }
 
-/// Runs all processes, which propose their numbers, with these crashes. Returns the decisions and
-/// the number of messages.
+/// Lets each process propose its own number, and runs the algorithm for `size` rounds with the
+/// given crashes. Returns the decisions and the number of messages.
 fn run(size: u32, config: Config, crashes: &[Crash]) -> (Vec<(u32, u64)>, u64) {
     let mut cluster = TestCluster::<FloodSet>::uniform(size, Order::Reordered, config);
     (1..=size).for_each(|at| propose(&mut cluster, at));
@@ -44,8 +44,9 @@ fn all_decide_on_the_smallest_value_after_f_plus_one_rounds() {
     }
 }
 
-/// The survivors agree, whatever the round of each crash, and whichever messages of that round
-/// still arrive.
+/// Up to `tolerated` processes crash, in every combination of rounds. Any part of the messages that
+/// a process sends in the round of its crash may be lost. All processes that decide choose the same
+/// value, and all survivors decide.
 #[test]
 fn survivors_agree_whatever_f_crashes_leave_of_the_broadcasts() {
     for (size, tolerated) in [(2, 1), (3, 1), (3, 2), (4, 1)] {

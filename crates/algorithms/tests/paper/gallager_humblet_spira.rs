@@ -50,7 +50,8 @@ fn kruskal(graph: &Graph) -> BTreeSet<(ProcessId, ProcessId)> {
     tree
 }
 
-/// Returns the edges that belong to the tree. Asserts that both ends of each edge agree on this.
+/// Returns the edges that belong to the tree. Asserts that both ends of each of these edges know
+/// that the edge belongs to the tree.
 fn tree(cluster: &Cluster) -> BTreeSet<(ProcessId, ProcessId)> {
     let branches = |at: ProcessId| {
         let process = cluster.process(at).expect("no process crashes");

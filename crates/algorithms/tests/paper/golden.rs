@@ -1,5 +1,6 @@
-//! The stories under `tests/golden`: one folder for each algorithm, with its name. A folder for a
-//! variant has the variant's name appended.
+//! Compares runs of the algorithms with the golden files (*stories*) under `tests/golden`. Each
+//! algorithm has a folder with its name. The name of a folder for a variant consists of the name of
+//! the algorithm and the name of the variant.
 
 use std::any::Any;
 use std::fs;
@@ -11,8 +12,8 @@ use tenure_algorithms::compose::{Coordinated, NamedLocks};
 use tenure_algorithms::election::{Bully, bully};
 use tenure_algorithms::mutex::dijkstra_ring::State;
 use tenure_algorithms::mutex::{Central, DijkstraRing, central, dijkstra_ring};
-use tenure_core::quorum::Kind;
-use tenure_core::tree::Shape;
+use tenure_core::quorum::QuorumKind;
+use tenure_core::tree::TreeShape;
 use tenure_core::{
     Agreement, Algorithm, Delay, Election, Graph, Group, Mutex, Protocol, Rank, TICKS_PER_UNIT,
 };
@@ -21,7 +22,8 @@ use tenure_trace::golden;
 use crate::support::election::ranks;
 use crate::support::p;
 
-/// Folder of an algorithm with its own test, because parameters cannot express its initial states.
+/// Folder whose stories another test checks. The initial states of this algorithm cannot be set by
+/// [`Parameters`].
 const EXCLUDED_FOLDER: &str = "dijkstra_ring";
 
 macro_rules! each {
@@ -37,8 +39,8 @@ tenure_algorithms::each_lock!();
 tenure_algorithms::each_election!();
 tenure_algorithms::each_agreement!();
 
-/// Returns the algorithm of a folder. If several names are prefixes of the folder's name, the
-/// longest counts.
+/// Returns the algorithm to which a folder of golden files belongs: the name of the folder begins
+/// with the name of the algorithm. If this holds for several algorithms, returns the longest name.
 fn algorithm_of(folder: &str) -> Option<String> {
     let names = [catalogue::MUTEXES, catalogue::ELECTIONS, catalogue::AGREEMENTS].concat();
     let files = names.iter().map(|name| name.replace('-', "_"));
@@ -70,7 +72,8 @@ fn weighted_line(size: u32) -> Graph {
     Graph::new(size, edges.into_iter().take(size as usize - 1)).expect("a line is a graph")
 }
 
-/// The folder of the stories about one algorithm or variant.
+/// Folder with the golden files of one algorithm or variant. A golden file is called a story: it
+/// contains the commands of a run and the expected steps.
 #[derive(Clone, Copy)]
 struct Story<'a> {
     name: &'a str,
@@ -78,16 +81,16 @@ struct Story<'a> {
 }
 
 impl Story<'_> {
-    /// Returns the parameters for a story. These are the defaults. If the name of a variant follows
-    /// the algorithm's name in the name of the folder, this variant is switched on. Some stories
-    /// need other values.
+    /// Returns the parameters for a story. By default, they are the default parameters. If the
+    /// folder of the story is named after an algorithm and a variant, this variant is switched on.
+    /// Some stories need other parameters, which are listed here.
     fn parameters(self, size: u32) -> Parameters {
         let mut it = Parameters::plain(size);
         let variants = |names: &[&str]| names.iter().copied().map(String::from).collect();
         match self.folder {
             "central" => it.coordinator = p(5),
-            "maekawa" | "maekawa_duplicate" => it.quorums = Kind::Pairs,
-            "raymond" | "tree_election" => it.tree = Shape::Path,
+            "maekawa" | "maekawa_duplicate" => it.quorums = QuorumKind::Pairs,
+            "raymond" | "tree_election" => it.tree = TreeShape::Path,
             "gallager_humblet_spira" | "minimum_spanning_tree" => {
                 it.graph = Some(Arc::new(weighted_line(size)));
             }
@@ -159,7 +162,8 @@ impl Visitor for Configure {
     }
 }
 
-/// All three processes are privileged at the start.
+/// Compares a run with its golden file. At the start of this run, all three processes of the ring
+/// are privileged.
 #[test]
 fn dijkstra_ring_from_any_start() {
     let start = [State { own: 1, left: 1 }, State { own: 2, left: 0 }, State { own: 1, left: 2 }];

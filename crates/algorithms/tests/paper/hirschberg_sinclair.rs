@@ -42,7 +42,8 @@ fn by_phase(ids: &[u32]) -> (Vec<u64>, Vec<u64>) {
     (messages, candidates.iter().map(|probes| probes / 2).collect())
 }
 
-/// There are phases 0 to 3. In the last one, the probes travel 2³ = N hops.
+/// With eight processes, an election has the phases 0 to 3. In phase 3, the probes of the winner
+/// travel 2³ = N hops, so they return to the winner.
 #[test]
 fn largest_of_eight_wins_in_phase_three() {
     for seed in 0..200 {
@@ -101,7 +102,8 @@ fn single_process_leads_without_messages() {
     assert_eq!((cluster.total_sent(), beliefs), (0, vec![Some(p(1))]));
 }
 
-/// A process that swallows a probe starts an election itself. Otherwise no process would ever lead.
+/// Only one process starts the election. If a probe reaches a process with a larger rank, this
+/// process drops the probe and starts an election itself. Otherwise no process would ever lead.
 #[test]
 fn swallowing_a_probe_starts_the_process() {
     for at in 1..=4 {
@@ -181,9 +183,9 @@ fn duplicate_announcement_is_reported_once() {
     assert_eq!(events(&mut cluster).len(), 3);
 }
 
-/// For eight processes, the paper counts at most 112 messages: 24 in phase 0, four candidates with
-/// 8 each in phase 1, two candidates with 16 each in phase 2, 16 in phase 3, and 8 for the
-/// announcement.
+/// Compares the upper bound on the card with the paper. For eight processes the paper counts at
+/// most 112 messages: 24 in phase 0, 4 · 8 in phase 1, 2 · 16 in phase 2, 16 in phase 3, and 8 for
+/// the announcement. In phases 1 and 2 the first factor is the number of candidates.
 #[test]
 fn card_matches_the_count_of_the_paper() {
     let bounds = |size| {

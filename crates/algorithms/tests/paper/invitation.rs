@@ -35,7 +35,8 @@ fn elected(config: Config, initiators: &[ProcessId]) -> (TestCluster<Invitation>
     (cluster, beliefs)
 }
 
-/// Delivers `verdict` about each process of either side to each process of the other side.
+/// Lets the failure detectors of two sides of a network report `verdict`. Each process receives the
+/// verdict about each process of the other side.
 fn report(cluster: &mut TestCluster<Invitation>, sides: [&[u32]; 2], verdict: Verdict) {
     for (one, other) in sides[0].iter().flat_map(|one| sides[1].iter().map(move |it| (one, it))) {
         cluster.suspicion(p(*one), p(*other), verdict);

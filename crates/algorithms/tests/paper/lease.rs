@@ -1,9 +1,9 @@
 //! A lock that expires by itself: C. Gray, D. Cheriton, *Leases*, SOSP 1989.
 
 use tenure_algorithms::Variants;
-use tenure_algorithms::catalogue::{Configured, Parameters};
+use tenure_algorithms::catalogue::{FromParameters, Parameters};
 use tenure_algorithms::mutex::lease::{Config, Switch, Timer};
-use tenure_algorithms::mutex::{EntryDurations, Lease, Side};
+use tenure_algorithms::mutex::{DeadlineSlot, EntryDurations, Lease};
 use tenure_core::service::mutex::{Command, Event};
 use tenure_core::{Algorithm, Order, TICKS_PER_UNIT};
 
@@ -93,7 +93,7 @@ fn renewals_keep_the_lease() {
 fn late_exit_is_ignored() {
     let mut cluster = cluster(2);
     held_by_p2(&mut cluster);
-    cluster.fire(p(2), Timer::Deadline(Side::Left));
+    cluster.fire(p(2), Timer::Deadline(DeadlineSlot::Left));
     assert_eq!(exited(&mut cluster), [2]);
     let before = cluster.total_sent();
     cluster.command(p(2), Command::Exit);
@@ -106,7 +106,7 @@ fn late_grant_is_ignored() {
     let mut cluster = cluster(2);
     cluster.command(p(2), Command::Enter);
     cluster.deliver_at((p(2), p(1)), 0);
-    cluster.fire(p(2), Timer::Deadline(Side::Left));
+    cluster.fire(p(2), Timer::Deadline(DeadlineSlot::Left));
     cluster.deliver_at((p(1), p(2)), 0);
     assert_eq!(entered(&mut cluster), NONE);
     fire_and_drain(&mut cluster, 2, Timer::Renewal);
@@ -177,7 +177,7 @@ fn card_states_tolerated_clock_drift() {
 fn expiry_follows_from_clock_drift() {
     for drift_ppm in [0, 50_000, 100_000, 900_000] {
         let parameters = Parameters { drift_ppm, ..Parameters::plain(3) };
-        let config = Config::configured(&parameters).unwrap();
+        let config = Config::from_parameters(&parameters).unwrap();
         let EntryDurations { lease, expiry, .. } = config.times;
         let (slow, fast) = (1_000_000 - u64::from(drift_ppm), 1_000_000 + u64::from(drift_ppm));
         assert!(lease.max * fast < expiry.min * slow, "{drift_ppm}: {config:?}");

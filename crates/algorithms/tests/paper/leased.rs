@@ -3,7 +3,7 @@
 
 use tenure_algorithms::Variants;
 use tenure_algorithms::mutex::Leased;
-use tenure_algorithms::mutex::leased::{Config, Side, Switch, Timer};
+use tenure_algorithms::mutex::leased::{Config, DeadlineSlot, Switch, Timer};
 use tenure_core::service::mutex::Command;
 use tenure_core::{Algorithm, Fence, Order, TICKS_PER_UNIT};
 
@@ -33,7 +33,8 @@ fn request(cluster: &mut TestCluster<Leased>, number: u32) {
     command_and_drain(cluster, number, Command::Enter);
 }
 
-/// Fires the service's timers for the lease of P2 until it expires.
+/// Lets the lease of P2 expire: fires the service's timers for this lease, and delivers all
+/// messages.
 fn expire_lease(cluster: &mut TestCluster<Leased>) {
     cluster.fire(p(1), Timer::Part(LEASE));
     cluster.fire(p(1), Timer::Part(LEASE));
@@ -118,7 +119,7 @@ fn unanswered_renewals_end_the_session() {
     assert_eq!(entered(&mut cluster), [2]);
     cluster.fire(p(2), Timer::Renewal);
     cluster.lose((p(2), p(1)));
-    cluster.fire(p(2), Timer::Deadline(Side::Left));
+    cluster.fire(p(2), Timer::Deadline(DeadlineSlot::Left));
     assert_eq!(exited(&mut cluster), [2]);
 }
 
@@ -131,7 +132,7 @@ fn response_moves_deadline_to_its_request() {
     let armed = cluster.armed_timers();
     let sides = armed.iter().filter(|(at, _)| *at == p(2)).map(|(_, timer)| *timer);
     let sides: Vec<Timer> = sides.filter(|timer| *timer != Timer::Renewal).collect();
-    assert_eq!(sides, [Timer::Deadline(Side::Right)], "of the second request");
+    assert_eq!(sides, [Timer::Deadline(DeadlineSlot::Right)], "of the second request");
 }
 
 /// etcd's issue 11456: the service grants the lock only to a waiter whose key exists. A waiter
@@ -173,7 +174,8 @@ fn leader_change_does_not_refill_a_lease() {
     }
 }
 
-/// A leader that has been deposed renews no lease. In etcd it did, by mistake (issue 15247).
+/// A leader that has been deposed does not renew leases. etcd once had the mistake that such a
+/// leader still renewed them (issue 15247).
 #[test]
 fn unconfirmed_leader_answers_no_renewal() {
     for (mut cluster, answers) in [(cluster(2), 0), (with(2, Switch::DeposedRenews), 1)] {

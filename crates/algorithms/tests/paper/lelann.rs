@@ -110,8 +110,9 @@ fn smallest_can_be_chosen_from_the_list() {
     assert!(promises(ring(&[1, 2, 3])).contains(&Property::Validity));
 }
 
-/// Some texts print the sends in the wrong order: a process forwards a rank before it sends its
-/// own.
+/// With the variant `forward-first`, a process forwards a rank before it sends its own rank. Some
+/// publications describe the algorithm in this order. The initiator then receives its own rank
+/// first, and elects itself.
 #[test]
 fn forwarding_first_lets_initiator_elect_itself() {
     let views = |switches| {
@@ -125,7 +126,8 @@ fn forwarding_first_lets_initiator_elect_itself() {
     assert_eq!(views(Variants::none()), [Some(p(3)); 3]);
 }
 
-/// P2's rank overtakes P1's rank, which should have preceded it around the ring.
+/// On the channels from P2 and from P3, P1's rank overtakes the sender's own rank, which was sent
+/// first. So P1's rank returns to P1 before P1 has received any other rank, and P1 elects itself.
 #[test]
 fn reordering_hides_a_candidate() {
     let mut cluster = cluster(&[1, 2, 3]);

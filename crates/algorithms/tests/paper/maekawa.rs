@@ -5,7 +5,7 @@
 use tenure_algorithms::Variants;
 use tenure_algorithms::mutex::maekawa::{Config, Message, Switch};
 use tenure_algorithms::mutex::{Ballot, Maekawa};
-use tenure_core::quorum::Kind;
+use tenure_core::quorum::QuorumKind;
 use tenure_core::service::mutex::Command;
 use tenure_core::{Algorithm, Order, Timestamp};
 
@@ -13,18 +13,18 @@ use crate::support::mutex::{NONE, Plan, check_seeds, entered, run};
 use crate::support::{command_and_drain, p};
 use tenure_trace::{SplitMix64, TestCluster};
 
-const SYSTEMS: [(Kind, u32); 8] = [
-    (Kind::Pairs, 3),
-    (Kind::Plane, 7),
-    (Kind::Grid, 1),
-    (Kind::Grid, 4),
-    (Kind::Grid, 5),
-    (Kind::Grid, 9),
-    (Kind::Majority, 5),
-    (Kind::Tree, 7),
+const SYSTEMS: [(QuorumKind, u32); 8] = [
+    (QuorumKind::Pairs, 3),
+    (QuorumKind::Plane, 7),
+    (QuorumKind::Grid, 1),
+    (QuorumKind::Grid, 4),
+    (QuorumKind::Grid, 5),
+    (QuorumKind::Grid, 9),
+    (QuorumKind::Majority, 5),
+    (QuorumKind::Tree, 7),
 ];
 
-fn config(kind: Kind, size: u32) -> Config {
+fn config(kind: QuorumKind, size: u32) -> Config {
     Config::of(kind, size).unwrap()
 }
 
@@ -46,11 +46,11 @@ fn failures(config: &Config, order: Order, entries: u32, seeds: u64) -> usize {
 #[test]
 fn uncontended_entry_costs_three_messages_per_voter() {
     let costs = [
-        (Kind::Pairs, 3, 3),
-        (Kind::Plane, 7, 6),
-        (Kind::Grid, 4, 6),
-        (Kind::Grid, 9, 12),
-        (Kind::Grid, 16, 18),
+        (QuorumKind::Pairs, 3, 3),
+        (QuorumKind::Plane, 7, 6),
+        (QuorumKind::Grid, 4, 6),
+        (QuorumKind::Grid, 9, 12),
+        (QuorumKind::Grid, 16, 18),
     ];
     for (kind, size, messages) in costs {
         let mut cluster = TestCluster::<Maekawa>::uniform(size, Order::Fifo, config(kind, size));
@@ -90,7 +90,7 @@ fn duplicates_are_harmless() {
 #[test]
 fn basic_algorithm_deadlocks() {
     let mut cluster =
-        TestCluster::uniform(3, Order::Fifo, with(Switch::Basic, config(Kind::Pairs, 3)));
+        TestCluster::uniform(3, Order::Fifo, with(Switch::Basic, config(QuorumKind::Pairs, 3)));
     (1..=3).for_each(|at| cluster.command(p(at), Command::Enter));
     cluster.drain(&mut SplitMix64(0));
     assert_eq!(entered::<Maekawa>(&mut cluster), NONE);
@@ -99,25 +99,25 @@ fn basic_algorithm_deadlocks() {
 
 #[test]
 fn original_algorithm_is_correct_on_pairs() {
-    let original = with(Switch::Original1985, config(Kind::Pairs, 3));
+    let original = with(Switch::Original1985, config(QuorumKind::Pairs, 3));
     assert_eq!(failures(&original, Order::Fifo, 2, 3000), 0);
 }
 
 #[test]
 fn original_deadlocks_on_grid_and_correction_does_not() {
-    let grid = config(Kind::Grid, 4);
+    let grid = config(QuorumKind::Grid, 4);
     assert!(failures(&with(Switch::Original1985, grid.clone()), Order::Fifo, 1, 3000) > 0);
     assert_eq!(failures(&grid, Order::Fifo, 1, 3000), 0);
 }
 
 #[test]
 fn needs_fifo_channels() {
-    assert!(failures(&config(Kind::Grid, 4), Order::Reordered, 2, 1000) > 0);
+    assert!(failures(&config(QuorumKind::Grid, 4), Order::Reordered, 2, 1000) > 0);
 }
 
 #[test]
 fn next_entry_takes_a_release_and_a_vote() {
-    let mut cluster = TestCluster::<Maekawa>::uniform(3, Order::Fifo, config(Kind::Pairs, 3));
+    let mut cluster = TestCluster::<Maekawa>::uniform(3, Order::Fifo, config(QuorumKind::Pairs, 3));
     command_and_drain(&mut cluster, 1, Command::Enter);
     // P2 needs P3, which is free, and itself, whose vote P1 has.
     command_and_drain(&mut cluster, 2, Command::Enter);
@@ -129,7 +129,7 @@ fn next_entry_takes_a_release_and_a_vote() {
 
 #[test]
 fn vote_for_ended_request_is_returned() {
-    let mut cluster = TestCluster::<Maekawa>::uniform(3, Order::Fifo, config(Kind::Pairs, 3));
+    let mut cluster = TestCluster::<Maekawa>::uniform(3, Order::Fifo, config(QuorumKind::Pairs, 3));
     let ballot = Ballot { request: Timestamp { clock: 9, process: p(1) }, number: 1 };
     cluster.inject(p(2), p(1), Message::Locked { ballot, fence: 0 });
     assert_eq!((cluster.queue((p(1), p(2))).len(), cluster.sent_of("release")), (1, 1));
@@ -137,7 +137,7 @@ fn vote_for_ended_request_is_returned() {
 
 #[test]
 fn old_vote_does_not_serve_next_request() {
-    let mut cluster = TestCluster::<Maekawa>::uniform(3, Order::Fifo, config(Kind::Pairs, 3));
+    let mut cluster = TestCluster::<Maekawa>::uniform(3, Order::Fifo, config(QuorumKind::Pairs, 3));
     cluster.command(p(3), Command::Enter);
     let request = Timestamp { clock: 1, process: p(3) };
     let ballot = |number| Ballot { request, number };
@@ -152,7 +152,7 @@ fn old_vote_does_not_serve_next_request() {
 
 #[test]
 fn duplicate_vote_has_no_effect() {
-    let mut cluster = TestCluster::<Maekawa>::uniform(4, Order::Fifo, config(Kind::Grid, 4));
+    let mut cluster = TestCluster::<Maekawa>::uniform(4, Order::Fifo, config(QuorumKind::Grid, 4));
     cluster.command(p(1), Command::Enter);
     let request = Timestamp { clock: 1, process: p(1) };
     let ballot = Ballot { request, number: 1 };

@@ -4,6 +4,7 @@
 
 mod applications;
 mod byzantine;
+mod catalogue;
 mod coordinated;
 mod election_from_mutex;
 mod fifo;

@@ -5,7 +5,7 @@
 use tenure_algorithms::catalogue::{self, Parameters};
 use tenure_algorithms::mutex::Majority;
 use tenure_algorithms::mutex::majority::Config;
-use tenure_core::quorum::Kind;
+use tenure_core::quorum::QuorumKind;
 use tenure_core::service::mutex::Command;
 use tenure_core::{Algorithm, Fence, Order, Verdict};
 
@@ -13,18 +13,18 @@ use crate::support::mutex::{NONE, Plan, enter_and_exit, entered, fences, run};
 use crate::support::{command_and_drain, crash_and_drain, p, suspicion_and_drain};
 use tenure_trace::{SplitMix64, TestCluster};
 
-fn cluster(kind: Kind, size: u32) -> TestCluster<Majority> {
+fn cluster(kind: QuorumKind, size: u32) -> TestCluster<Majority> {
     TestCluster::uniform(size, Order::Fifo, Config::of(kind, size).unwrap())
 }
 
 #[test]
 fn uncontended_entry_costs_three_messages_per_voter() {
     for (kind, size, messages) in [
-        (Kind::Majority, 2, 3),
-        (Kind::Majority, 3, 3),
-        (Kind::Majority, 5, 6),
-        (Kind::Majority, 6, 9),
-        (Kind::Tree, 7, 6),
+        (QuorumKind::Majority, 2, 3),
+        (QuorumKind::Majority, 3, 3),
+        (QuorumKind::Majority, 5, 6),
+        (QuorumKind::Majority, 6, 9),
+        (QuorumKind::Tree, 7, 6),
     ] {
         let mut cluster = cluster(kind, size);
         for at in 1..=size {
@@ -37,7 +37,9 @@ fn uncontended_entry_costs_three_messages_per_voter() {
 
 #[test]
 fn contended_entry_costs_what_maekawa_costs() {
-    for (kind, size) in [(Kind::Majority, 5), (Kind::Majority, 6), (Kind::Tree, 7)] {
+    for (kind, size) in
+        [(QuorumKind::Majority, 5), (QuorumKind::Majority, 6), (QuorumKind::Tree, 7)]
+    {
         let config = Config::of(kind, size).unwrap();
         let cost = Majority::card(&config, size).messages;
         for seed in 0..200 {
@@ -54,7 +56,7 @@ fn contended_entry_costs_what_maekawa_costs() {
 fn tolerates_minority_crashes_only() {
     for size in 3..=7 {
         for first in 0..size {
-            let mut cluster = cluster(Kind::Majority, size);
+            let mut cluster = cluster(QuorumKind::Majority, size);
             let nth = |step| (first + step) % size + 1;
             let most = (size - 1) / 2;
             (0..most).for_each(|step| crash_and_drain(&mut cluster, nth(step)));
@@ -71,7 +73,7 @@ fn tolerates_minority_crashes_only() {
 /// `docs/checklist.md`, 3.7: in a tree quorum, paths through both subtrees replace a failed node.
 #[test]
 fn tree_quorums_replace_crashed_nodes() {
-    let mut cluster = cluster(Kind::Tree, 7);
+    let mut cluster = cluster(QuorumKind::Tree, 7);
     assert_eq!(enter_and_exit(&mut cluster, 4), 6, "P1, P2 and P4 itself");
     crash_and_drain(&mut cluster, 1);
     assert_eq!(enter_and_exit(&mut cluster, 4), 9, "P2 and P4, P3 and one below it");
@@ -85,7 +87,7 @@ fn tree_quorums_replace_crashed_nodes() {
 
 #[test]
 fn crashed_voter_is_replaced() {
-    let mut cluster = cluster(Kind::Majority, 3);
+    let mut cluster = cluster(QuorumKind::Majority, 3);
     cluster.command(p(1), Command::Enter);
     cluster.crash(p(2));
     cluster.drain(&mut SplitMix64(0));
@@ -96,7 +98,7 @@ fn crashed_voter_is_replaced() {
 
 #[test]
 fn votes_of_crashed_holder_yield_higher_fence() {
-    let mut cluster = cluster(Kind::Majority, 5);
+    let mut cluster = cluster(QuorumKind::Majority, 5);
     command_and_drain(&mut cluster, 1, Command::Enter);
     (2..=5).for_each(|at| cluster.command(p(at), Command::Enter));
     cluster.drain(&mut SplitMix64(0));
@@ -108,7 +110,7 @@ fn votes_of_crashed_holder_yield_higher_fence() {
 
 #[test]
 fn late_request_of_crashed_process_gets_no_vote() {
-    let mut cluster = cluster(Kind::Majority, 3);
+    let mut cluster = cluster(QuorumKind::Majority, 3);
     cluster.command(p(1), Command::Enter);
     cluster.crash(p(1));
     suspicion_and_drain(&mut cluster, 2, 1, Verdict::Suspect);
@@ -116,11 +118,12 @@ fn late_request_of_crashed_process_gets_no_vote() {
     enter_and_exit(&mut cluster, 2);
 }
 
-/// No lock can prevent that two processes are inside the critical section after a false suspicion.
-/// Their fences differ.
+/// After a false suspicion, two processes are inside the critical section at the same time. No lock
+/// can prevent this. The later entry has a higher fence, so a resource can reject the other
+/// process.
 #[test]
 fn later_entry_has_higher_fence_after_false_suspicion() {
-    let mut cluster = cluster(Kind::Majority, 3);
+    let mut cluster = cluster(QuorumKind::Majority, 3);
     command_and_drain(&mut cluster, 1, Command::Enter);
     command_and_drain(&mut cluster, 2, Command::Enter);
     assert_eq!(fences(&mut cluster), [Fence(0, 1)]);
@@ -130,7 +133,7 @@ fn later_entry_has_higher_fence_after_false_suspicion() {
 
 #[test]
 fn falsely_suspected_process_requests_again() {
-    let mut cluster = cluster(Kind::Majority, 2);
+    let mut cluster = cluster(QuorumKind::Majority, 2);
     cluster.suspicion(p(2), p(1), Verdict::Suspect);
     command_and_drain(&mut cluster, 1, Command::Enter);
     assert_eq!(entered(&mut cluster), NONE, "P2 does not vote for P1");
@@ -145,7 +148,7 @@ fn defaults_to_majorities() {
         catalogue::card("majority", &parameters).unwrap().messages.least
     };
     assert_eq!(least(Parameters::plain(15).quorums, 15), 3 * 7);
-    assert_eq!(least(Kind::Majority, 15), 3 * 7);
-    assert_eq!(least(Kind::Tree, 15), 3 * 3);
-    assert_eq!(least(Kind::Plane, 13), 3 * 3);
+    assert_eq!(least(QuorumKind::Majority, 15), 3 * 7);
+    assert_eq!(least(QuorumKind::Tree, 15), 3 * 3);
+    assert_eq!(least(QuorumKind::Plane, 13), 3 * 3);
 }

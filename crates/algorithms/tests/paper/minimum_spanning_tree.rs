@@ -36,8 +36,9 @@ fn build(config: &Config, from: &[u32], seed: u64) -> Result<(u32, u64), String>
     Ok((informed, cluster.total_sent()))
 }
 
-/// On every small graph, every process learns its edges of the unique tree once, and the number of
-/// messages is within the bounds that the algorithm states.
+/// Builds the minimum spanning tree of every connected graph with up to five processes. Every
+/// process learns once which of its edges belong to the tree. The number of messages is within the
+/// bounds on the algorithm's card.
 #[test]
 fn every_process_names_its_edges_of_the_minimum_tree() {
     for size in 1..=5 {

@@ -46,7 +46,8 @@ fn works_with_any_election() {
     check_election::<Franklin>(franklin::Config::plain);
 }
 
-/// The bully algorithm depends on timeouts, so its messages are delivered within their bounds.
+/// Builds the lock from the bully algorithm. This algorithm depends on timeouts, so the test
+/// delivers every message within the delay that the timeouts assume.
 #[test]
 fn works_with_the_bully() {
     let config = elections(bully::Config::plain(3, TICKS_PER_UNIT));
@@ -91,7 +92,8 @@ fn calls_election_only_for_a_waiter() {
     assert_eq!(entered(&mut cluster), [3]);
 }
 
-/// Only ranks that depend on the requests make the lock fair.
+/// P2 and P3 request the lock again and again. With ranks that do not depend on the requests, P1
+/// has the smallest rank and never enters. With ranks that depend on the requests, P1 enters.
 #[test]
 fn static_ranks_starve_the_smallest() {
     let greedy = |variants| {

@@ -41,8 +41,8 @@ fn run(ids: &[u32], seed: u64) -> (u32, u64, ProcessId) {
     (phases, cluster.total_sent() - u64::from(size), announcer.expect("an announcement was sent"))
 }
 
-/// Returns the number of messages that the algorithm of Dolev, Klawe and Rodeh sends on the same
-/// ring, without the announcement.
+/// Returns the number of messages that the algorithm of Dolev, Klawe and Rodeh sends on a ring with
+/// the ids `ids`, without the announcement.
 fn twin(ids: &[u32]) -> u64 {
     let (size, config) = (ids.len() as u32, dolev_klawe_rodeh::Config::of(ranks(ids)));
     let (cluster, _) = elect::<DolevKlaweRodeh>(size, Order::Fifo, config, &[p(1)], 0, 0);

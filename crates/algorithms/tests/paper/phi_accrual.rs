@@ -1,7 +1,7 @@
 //! N. Hayashibara, X. Défago, R. Yared, T. Katayama, *The φ accrual failure detector*, SRDS 2004.
 
 use tenure_algorithms::detector::PhiAccrual;
-use tenure_algorithms::detector::phi_accrual::{Config, Timer, deviations, level};
+use tenure_algorithms::detector::phi_accrual::{Config, Timer, lateness_for_phi, phi_for_lateness};
 use tenure_core::{Delay, Input, LocalTime, Verdict};
 
 use crate::support::detector::DetectorHarness;
@@ -42,28 +42,40 @@ fn phi(z: f64) -> f64 {
 fn level_approximates_phi() {
     for step in -190..=1200 {
         let z = f64::from(step) / 100.0;
-        let found = level(i64::from(step) * 10) as f64 / 1000.0;
+        let found = phi_for_lateness(i64::from(step) * 10) as f64 / 1000.0;
         assert!((found - phi(z)).abs() < 0.0045, "z = {z}: {found} and {}", phi(z));
     }
-    assert_eq!((level(-2001), level(i64::MIN), level(i64::MAX)), (0, 0, 32_750));
-    assert!((-3000..13_000).all(|z| level(z) <= level(z + 1)), "suspicion only grows");
+    assert_eq!(
+        (phi_for_lateness(-2001), phi_for_lateness(i64::MIN), phi_for_lateness(i64::MAX)),
+        (0, 0, 32_750)
+    );
+    assert!(
+        (-3000..13_000).all(|z| phi_for_lateness(z) <= phi_for_lateness(z + 1)),
+        "suspicion only grows"
+    );
 }
 
-/// The paper: a suspicion at φ = 1 is wrong in 10 % of cases, at 2 in 1 %, at 3 in 0.1 %.
+/// The paper states how often a suspicion is wrong. If the threshold for φ is 1, 10 % of the
+/// suspicions are wrong. If the threshold is 2, 1 % are wrong, and if it is 3, 0.1 % are wrong.
 #[test]
 fn threshold_matches_tail_probability() {
     for (threshold, known) in [(1_000, 1.2816), (2_000, 2.3263), (3_000, 3.0902), (8_000, 5.6120)] {
-        let found = deviations(threshold) as f64 / 1000.0;
+        let found = lateness_for_phi(threshold) as f64 / 1000.0;
         assert!((found - known).abs() < 0.02, "{threshold}: {found}");
     }
     for threshold in 100..32_700 {
-        let back = level(deviations(threshold));
+        let back = phi_for_lateness(lateness_for_phi(threshold));
         assert!(back.abs_diff(threshold) <= 6, "{threshold}: {back}");
     }
-    assert_eq!((deviations(0), deviations(9), deviations(u64::MAX)), (-2000, -2000, 12_000));
+    assert_eq!(
+        (lateness_for_phi(0), lateness_for_phi(9), lateness_for_phi(u64::MAX)),
+        (-2000, -2000, 12_000)
+    );
 }
 
-/// Compares mean, variance and timeout with floating-point results.
+/// Lets heartbeats arrive at random intervals, and computes φ at the timeout with floating-point
+/// numbers. This φ equals the threshold 8, so the integer arithmetic of the detector is exact
+/// enough.
 #[test]
 fn timeout_is_where_phi_reaches_the_threshold() {
     for seed in 0..200 {
@@ -84,16 +96,16 @@ fn timeout_is_where_phi_reaches_the_threshold() {
         let reached = phi((timeout as f64 - mean) / deviation);
         assert!((reached - 8.0).abs() < 0.01, "seed {seed}: {reached}");
         let now = one.batch.environment.0 + timeout;
-        assert!(one.process.level_of(p(2), now).abs_diff(8_000) <= 8, "seed {seed}");
+        assert!(one.process.phi_of(p(2), now).abs_diff(8_000) <= 8, "seed {seed}");
     }
 }
 
-/// Accruement: the level of a silent peer never decreases. The table of the implementation limits
-/// the level.
+/// Accruement: the suspicion level φ of a silent peer never decreases. It stops growing at 32.75,
+/// because the table from which the implementation reads the level ends there.
 #[test]
 fn level_of_silent_peer_grows() {
     let mut one = one();
-    assert_eq!(one.process.level_of(p(2), LocalTime(u64::MAX)), 0, "no heartbeat known");
+    assert_eq!(one.process.phi_of(p(2), LocalTime(u64::MAX)), 0, "no heartbeat known");
     one.heartbeat_from(p(2));
     for _ in 0..200 {
         one.advance(50 * UNIT);
@@ -101,7 +113,7 @@ fn level_of_silent_peer_grows() {
     }
     let now = one.batch.environment.0;
     let levels: Vec<u64> =
-        (0..400).map(|unit| one.process.level_of(p(2), now + unit * UNIT)).collect();
+        (0..400).map(|unit| one.process.phi_of(p(2), now + unit * UNIT)).collect();
     assert!(levels.is_sorted());
     assert_eq!((levels[0], levels[399]), (0, 32_750));
     assert_eq!(levels[50], 301, "half of the heartbeats come later than the mean");

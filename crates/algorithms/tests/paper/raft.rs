@@ -1,10 +1,11 @@
-//! The election of D. Ongaro, J. Ousterhout, *In search of an understandable consensus algorithm*,
-//! USENIX ATC 2014. From D. Ongaro's thesis: how a partitioned leader steps down.
+//! Tests of the election of D. Ongaro, J. Ousterhout, *In search of an understandable consensus
+//! algorithm*, USENIX ATC 2014. The rule by which a partitioned leader steps down is from D.
+//! Ongaro's thesis.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use tenure_algorithms::Variants;
-use tenure_algorithms::catalogue::{Configured, Parameters};
+use tenure_algorithms::catalogue::{FromParameters, Parameters};
 use tenure_algorithms::election::Raft;
 use tenure_algorithms::election::raft::{Config, Message, Switch, Timer};
 use tenure_core::service::election::{Command, Event};
@@ -183,7 +184,8 @@ fn was_deposed(cluster: &mut TestCluster<Raft>, at: u32) -> bool {
     processes_with(cluster, |event| matches!(event, Event::Deposed { .. })).contains(&at)
 }
 
-/// Ongaro's thesis, section 9.6.
+/// A process grants no pre-vote while it follows a leader. So another process replaces a crashed
+/// leader only after both other processes have suspected the leader (Ongaro's thesis, section 9.6).
 #[test]
 fn pre_vote_replaces_a_crashed_leader() {
     let mut cluster = led_by_p1(3, &[Switch::PreVote]);
@@ -366,8 +368,8 @@ fn command_starts_one_campaign() {
     assert_eq!(cluster.sent_of("request-vote"), 2);
 }
 
-/// If a process follows a leader, a command to elect starts no election: the leader relies on its
-/// followers. The process reports the known leader instead.
+/// If a process follows a leader, a command to elect starts no election. The process reports the
+/// known leader instead.
 #[test]
 fn command_reports_a_known_leader() {
     let mut cluster = led_by_p1(3, &[]);
@@ -401,7 +403,7 @@ fn lease_is_shorter_than_election_timeout() {
 fn election_timeout_follows_from_clock_drift() {
     for drift_ppm in [0, 40_000, 100_000, 900_000] {
         let parameters = Parameters { drift_ppm, delay: 1_000, ..Parameters::plain(3) };
-        let config = Config::configured(&parameters).unwrap();
+        let config = Config::from_parameters(&parameters).unwrap();
         let (slow, fast) = (1_000_000 - u64::from(drift_ppm), 1_000_000 + u64::from(drift_ppm));
         let leads = config.heartbeat.max + config.lease.max;
         assert!(leads * fast < config.election.min * slow, "{drift_ppm}: {config:?}");

@@ -201,7 +201,8 @@ fn repairs_every_log_of_figure_3_6() {
     assert_eq!(cluster.sent_of("rejected"), rejections.iter().sum::<u64>(), "one probe per term");
 }
 
-/// Ongaro's thesis, section 3.6.1.
+/// A voter rejects a candidate whose log is less up to date than the voter's log (Ongaro's thesis,
+/// section 3.6.1).
 #[test]
 fn rejects_vote_for_outdated_log() {
     for (candidate, voter, votes) in [
@@ -443,7 +444,8 @@ fn transfer_without_target_picks_first_up_to_date() {
     assert!(leads(4) || leads(5), "{events:?}");
 }
 
-/// A process alone in its group has no target. A learner cannot lead.
+/// A leader declines to transfer its leadership if no other process can lead. Here the leader is
+/// the only process of its group.
 #[test]
 fn transfer_without_candidates_is_declined() {
     let mut cluster = led_by_p1(1, &[]);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tenure_algorithms::mutex::Raymond;
 use tenure_algorithms::mutex::raymond::Config;
 use tenure_core::service::mutex::Command;
-use tenure_core::tree::{Shape, Tree};
+use tenure_core::tree::{Tree, TreeShape};
 use tenure_core::{Algorithm, Order, ProcessId, Property};
 
 use crate::support::mutex::{
@@ -14,9 +14,9 @@ use crate::support::mutex::{
 use crate::support::{command_and_drain, p};
 use tenure_trace::{SplitMix64, TestCluster};
 
-const SHAPES: [Shape; 3] = [Shape::Star, Shape::Path, Shape::Heap];
+const SHAPES: [TreeShape; 3] = [TreeShape::Star, TreeShape::Path, TreeShape::Heap];
 
-fn cluster(shape: Shape, size: u32) -> TestCluster<Raymond> {
+fn cluster(shape: TreeShape, size: u32) -> TestCluster<Raymond> {
     TestCluster::uniform(size, Order::Fifo, Config::of(shape, size))
 }
 
@@ -47,7 +47,7 @@ fn single_request_costs_twice_its_distance() {
 
 #[test]
 fn token_starts_at_the_root() {
-    for (shape, cost) in [(Shape::Star, 2), (Shape::Path, 12), (Shape::Heap, 4)] {
+    for (shape, cost) in [(TreeShape::Star, 2), (TreeShape::Path, 12), (TreeShape::Heap, 4)] {
         let mut cluster = cluster(shape, 7);
         assert_eq!(enter_and_exit(&mut cluster, 1), 0);
         assert_eq!(enter_and_exit(&mut cluster, 7), cost, "{shape:?}");
@@ -84,7 +84,7 @@ fn messages_stay_between_neighbours() {
 
 #[test]
 fn requests_are_combined() {
-    let mut cluster = cluster(Shape::Star, 5);
+    let mut cluster = cluster(TreeShape::Star, 5);
     command_and_drain(&mut cluster, 5, Command::Enter);
     for at in [2, 3, 4] {
         cluster.command(p(at), Command::Enter);
@@ -95,7 +95,7 @@ fn requests_are_combined() {
 
 #[test]
 fn passing_the_token_on_requests_it_back() {
-    let mut cluster = cluster(Shape::Star, 3);
+    let mut cluster = cluster(TreeShape::Star, 3);
     cluster.command(p(1), Command::Enter);
     cluster.command(p(2), Command::Enter);
     command_and_drain(&mut cluster, 3, Command::Enter);
@@ -113,7 +113,7 @@ fn passing_the_token_on_requests_it_back() {
 /// between the leaf and the centre: a request and the token, in each direction.
 #[test]
 fn entry_costs_four_messages_under_load() {
-    let mut cluster = cluster(Shape::Star, 9);
+    let mut cluster = cluster(TreeShape::Star, 9);
     (1..=9).for_each(|at| cluster.command(p(at), Command::Enter));
     cluster.drain(&mut SplitMix64(0));
     let (mut last, rounds) = (p(1), 10);
@@ -129,7 +129,7 @@ fn entry_costs_four_messages_under_load() {
 
 #[test]
 fn serves_requests_in_order_of_arrival() {
-    let mut cluster = cluster(Shape::Star, 4);
+    let mut cluster = cluster(TreeShape::Star, 4);
     cluster.command(p(1), Command::Enter);
     for at in [3, 2, 4] {
         cluster.command(p(at), Command::Enter);
@@ -153,8 +153,8 @@ fn channels_need_no_order() {
 
 #[test]
 fn holder_reenters_until_a_request_arrives() {
-    check_reentry(&mut cluster(Shape::Path, 2));
-    let card = Raymond::card(&Config::of(Shape::Path, 2), 2);
+    check_reentry(&mut cluster(TreeShape::Path, 2));
+    let card = Raymond::card(&Config::of(TreeShape::Path, 2), 2);
     assert!(!card.promises.contains(&Property::Order) && card.most_bypass().is_none());
 }
 
@@ -168,13 +168,13 @@ fn duplicate_token_breaks_exclusion() {
 
 #[test]
 fn crashed_holder_loses_the_token() {
-    check_token_loss(&mut cluster(Shape::Heap, 3));
+    check_token_loss(&mut cluster(TreeShape::Heap, 3));
 }
 
 #[test]
 #[should_panic(expected = "a process may request only when idle")]
 fn waiter_cannot_request_again() {
-    let mut cluster = cluster(Shape::Path, 2);
+    let mut cluster = cluster(TreeShape::Path, 2);
     cluster.command(p(2), Command::Enter);
     cluster.command(p(2), Command::Enter);
 }

@@ -202,8 +202,8 @@ fn unnoticed_restart_leads_in_new_term() {
     assert_eq!(terms(&mut cluster), [term_of(4, 3)]);
 }
 
-/// `docs/checklist.md`, I-61, 5.7 *wrong timeouts*: a false suspicion costs one more election with
-/// the same winner.
+/// A process suspects the live leader by mistake. This costs one more election, which the same
+/// process wins (`docs/checklist.md`, I-61, section 5.7, *wrong timeouts*).
 #[test]
 fn false_suspicion_costs_one_election() {
     let mut cluster = cluster(&[1, 2, 3, 4]);

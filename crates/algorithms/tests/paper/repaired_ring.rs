@@ -37,7 +37,9 @@ fn token_of_crashed_holder_is_replaced() {
     assert!(fences[0] < fences[1]);
 }
 
-/// `docs/checklist.md`, 3.4: the ring tolerates f adjacent crashes. Here f is N − 1.
+/// N − 1 adjacent processes of the ring crash. The last process makes a new token and enters. This
+/// is the largest case of the claim that the ring tolerates f adjacent crashes
+/// (`docs/checklist.md`, section 3.4).
 #[test]
 fn adjacent_crashes_are_skipped() {
     let mut cluster = cluster(5);
@@ -94,10 +96,10 @@ fn older_token_is_discarded() {
     assert_eq!(cluster.armed_timers(), [(p(1), Timer::Pass)], "P2 discards the old one");
 }
 
-/// Before a process makes a new token, it sends inquiries to the processes that it trusts. It is
-/// called the maker. If a process receives a newer inquiry and then an older one of the same maker,
-/// it ignores the older one. Otherwise the maker could mistake the response to the older inquiry
-/// for a response to the newer one.
+/// The process that makes a new token is called the maker. Before it makes the token, it sends
+/// inquiries to the processes that it trusts. If a process receives a newer inquiry and then an
+/// older inquiry of the same maker, the process ignores the older one. Otherwise the maker could
+/// mistake the response to the older inquiry for a response to the newer one.
 #[test]
 fn older_inquiry_of_same_maker_is_ignored() {
     let mut cluster = cluster(3);

@@ -80,8 +80,8 @@ fn agrees_on_largest_despite_losses() {
     }
 }
 
-/// If a rank is lost before it has travelled around, one more attempt is needed: at most N(N + 1)/2
-/// + N messages.
+/// If a rank is lost on its way around the ring, the initiator starts a second attempt. The attempt
+/// costs at most as much as any election: N(N + 1)/2 + N messages.
 #[test]
 fn a_lost_rank_costs_one_attempt() {
     let mut cluster = cluster(&[1, 2, 3, 4, 5]);

@@ -88,8 +88,8 @@ fn entry_costs_two_messages_per_peer() {
     }
 }
 
-/// A process may enter twice while another waits, although the paper denies it. It cannot enter
-/// three times.
+/// While one process waits, another may enter twice, although the paper states that this is
+/// impossible. No process enters three times.
 #[test]
 fn no_process_enters_three_times_past_a_waiter() {
     let worst = (0..3000).map(|seed| {

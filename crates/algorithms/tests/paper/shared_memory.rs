@@ -36,7 +36,8 @@ impl SharedMemory for Memory {
     }
 }
 
-/// A group of processes that take steps one by one.
+/// A shared memory and the processes that use it. A test determines which process takes the next
+/// step.
 struct Story<L> {
     memory: Memory,
     processes: Vec<L>,
@@ -79,7 +80,8 @@ impl<L: SharedMemoryLock> Story<L> {
     }
 }
 
-/// Returns the number of accesses of an entry and exit of P1 alone.
+/// Lets P1 enter and exit the critical section while no other process takes a step. Returns the
+/// number of accesses to shared registers.
 fn uncontended<L: SharedMemoryLock>(size: u32, config: &L::Config) -> u32 {
     let mut story = Story::<L>::new(size, config);
     story.step(1);

@@ -36,7 +36,8 @@ fn config(ids: &[u32]) -> Config {
     Config::of(ranks(ids), Variants::none())
 }
 
-/// The smallest candidate leads. One token travels: N messages in N·u rounds.
+/// The candidate with the smallest identifier u leads. Only its token travels around the ring of N
+/// processes. The election takes N messages and N·u rounds.
 #[test]
 fn smallest_candidate_leads_after_n_messages_and_n_u_rounds() {
     for size in 1..=5 {
@@ -68,7 +69,8 @@ fn phases_before_the_smallest_identifier_are_silent() {
     assert_eq!(unchecked_beliefs(&mut cluster), Beliefs::from([None; 3]));
 }
 
-/// With N − 2 rounds in a phase, the second candidate starts before the first token reaches it.
+/// With the variant `short-phases`, a phase has N − 2 rounds instead of N. The second candidate
+/// starts before the token of the first candidate reaches it, so two processes lead.
 #[test]
 fn short_phases_elect_two_leaders() {
     let variants = Variants::none().with(Switch::ShortPhases);

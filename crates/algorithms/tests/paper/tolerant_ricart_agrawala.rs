@@ -178,8 +178,9 @@ fn outdated_request_is_repeated_with_higher_fence() {
     assert_eq!(fences(&mut cluster), [Fence(5, 1), Fence(6, 2)]);
 }
 
-/// No lock can prevent that two processes are inside the critical section after a false suspicion.
-/// Their fences differ.
+/// After a false suspicion, two processes are inside the critical section at the same time. No lock
+/// can prevent this. The later entry has a higher fence, so a resource can reject the other
+/// process.
 #[test]
 fn false_suspicion_yields_different_fences() {
     let mut cluster = cluster(2);

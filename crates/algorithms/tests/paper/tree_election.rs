@@ -2,7 +2,7 @@
 
 use tenure_algorithms::Variants;
 use tenure_algorithms::election::TreeElection;
-use tenure_algorithms::election::tree_election::{Config, Message, Switch, messages};
+use tenure_algorithms::election::tree_election::{Config, Message, Switch, message_count};
 use tenure_core::service::election::{Command, Event};
 use tenure_core::tree::Tree;
 use tenure_core::{Graph, Order, ProcessId};
@@ -31,14 +31,14 @@ fn stages_cost_as_computed_on_every_small_tree() {
                 let (n, k) = (u64::from(size), initiators.len() as u64);
                 let sent = ["wake-up", "saturation", "elected"].map(|kind| cluster.sent_of(kind));
                 assert_eq!(sent, [n + k - 2, n, n - 2], "{context}");
-                assert_eq!(cluster.total_sent(), messages(size, k as u32), "{context}");
+                assert_eq!(cluster.total_sent(), message_count(size, k as u32), "{context}");
             }
         }
     }
 }
 
-/// Exactly two neighbours are saturated: each receives a message from the neighbour to which it has
-/// sent its own. They decide without an announcement.
+/// Exactly two neighbours are saturated: each of the two receives a message from the neighbour to
+/// which it has sent its own message. They decide without an announcement.
 #[test]
 fn ranks_meet_on_one_edge() {
     for (seed, tree) in (0..).zip(trees(5)) {
@@ -80,7 +80,7 @@ fn second_election_costs_the_same() {
         cluster.command(p(2), Command::Elect);
         cluster.drain(&mut SplitMix64(seed));
         assert_eq!(beliefs(&mut cluster), [Some(p(4)); 4]);
-        assert_eq!(cluster.total_sent(), messages(4, 4) + messages(4, 1));
+        assert_eq!(cluster.total_sent(), message_count(4, 4) + message_count(4, 1));
     }
 }
 
@@ -88,7 +88,7 @@ fn second_election_costs_the_same() {
 fn single_process_leads_without_messages() {
     let config = Config::of(trees(1).next().unwrap());
     let (cluster, beliefs) = elect::<TreeElection>(1, Order::Fifo, config, &[p(1)], 0, 0);
-    assert_eq!((cluster.total_sent(), beliefs), (messages(1, 1), vec![Some(p(1))]));
+    assert_eq!((cluster.total_sent(), beliefs), (message_count(1, 1), vec![Some(p(1))]));
 }
 
 #[test]

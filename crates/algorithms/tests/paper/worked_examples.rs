@@ -1,6 +1,8 @@
-//! The golden stories of the worked examples. The tests count messages, entries and leaders.
+//! Tests of the worked examples. Each story is a run, written down step by step in a file under
+//! `tests/golden`. The tests count the messages, entries and leaders in it.
 
-/// Text of a story as its golden file contains it: blocks that empty lines separate.
+/// Text of a golden file, which shows the steps of a run (a *story*). Empty lines separate its
+/// blocks.
 struct Story(String);
 
 impl Story {
@@ -9,7 +11,7 @@ impl Story {
         Story(std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{path}: {error}")))
     }
 
-    /// Returns the rest of the story, from the block that contains this line.
+    /// Returns the part of the story that begins at this text.
     fn from(&self, line: &str) -> Story {
         let at = self.0.find(line).unwrap_or_else(|| panic!("no line {line}"));
         Story(self.0[at..].to_owned())
@@ -19,8 +21,8 @@ impl Story {
         self.0.split("\n\n").map(|block| Story(block.to_owned()))
     }
 
-    /// Returns the lines of the story, each together with the process whose step the line
-    /// describes.
+    /// Returns the lines of the story. Each line comes with the process that takes the step in this
+    /// line.
     fn lines(&self) -> impl Iterator<Item = (&str, &str)> {
         self.0.lines().scan("", |process, line| {
             if !line.starts_with(' ') {
@@ -123,7 +125,8 @@ fn chang_roberts_examples() {
     assert_eq!(two.processes_with("Elected").len(), 4);
 }
 
-/// Checks for each case of the story whether a rank is forwarded, and which one.
+/// Checks each case of a rank that arrives at a process: whether the process forwards a rank, and
+/// which rank it forwards.
 #[test]
 fn every_case_of_an_arriving_rank() {
     let story = Story::of("chang_roberts/cases");
@@ -173,7 +176,9 @@ fn phases_of_eight() {
     assert_eq!(story.processes_with("Elected { leader: P1").len(), 8);
 }
 
-/// The counts do not include the first step of the example.
+/// Compares the golden file of an example in textbooks with the published counts of election,
+/// answer and coordinator messages. In the example, two processes crash and recover. The counts
+/// omit the first step, before the crashes.
 #[test]
 fn two_crashes_and_two_recoveries() {
     let kinds = ["Election", "Answer", "Coordinator"];

@@ -1,5 +1,5 @@
-//! Protocols that wrap another one. The wrapper can defer every save that the inner protocol may
-//! defer.
+//! Tests of protocols that wrap another protocol. If the inner protocol may defer a save, the
+//! wrapper can defer this save as well.
 
 use tenure_algorithms::agreement::{RaftLog, raft_log};
 use tenure_algorithms::channel::{Fifo, fifo};
@@ -18,7 +18,7 @@ struct LogHarness<P: Protocol> {
 }
 
 impl<P: Protocol> LogHarness<P> {
-    /// Returns a log whose process already leads.
+    /// Creates a log with a single process, and makes this process the leader.
     fn new_leader(config: &P::Config, wrap: fn(Command) -> P::Command) -> Self {
         let node = Node::boot(Group::new(ProcessId(0), 1), config, None, ConstantEnvironment);
         let mut harness = LogHarness { node, wrap };
@@ -27,7 +27,7 @@ impl<P: Protocol> LogHarness<P> {
             TimerChange::Cancel(_) => None,
         };
         let timers: Vec<P::Timer> =
-            harness.node.pending().mark_saved().timers.filter_map(set).collect();
+            harness.node.boot_step().mark_saved().timers.filter_map(set).collect();
         let election = timers.into_iter().find(|timer| format!("{timer:?}").contains("Election"));
         drop(harness.node.step(Input::Timer(election.expect("an election timeout"))).mark_saved());
         harness
@@ -56,7 +56,7 @@ fn check_deferred_snapshot<P: Protocol>(config: &P::Config, wrap: fn(Command) ->
     assert_eq!(harness.node.begin_rewrite(), Some(harness.node.process().stable()));
     assert!(harness.saves(append(3)));
     harness.node.finish_rewrite();
-    assert_eq!(harness.node.written(), Some(&harness.node.process().stable()));
+    assert_eq!(harness.node.last_written(), Some(&harness.node.process().stable()));
     assert!(!harness.node.needs_rewrite());
 }
 

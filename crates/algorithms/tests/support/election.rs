@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use tenure_core::monitors::Agreement;
+use tenure_core::monitors::LeaderAgreement;
 use tenure_core::service::election::{Command, Event};
 use tenure_core::{Election, Monitor, Order, ProcessId, Protocol, Rank};
 
@@ -54,7 +54,7 @@ pub(crate) fn drain_with_duplicates<P: Protocol>(
 /// agree.
 pub(crate) fn beliefs<P: Election>(cluster: &mut TestCluster<P>) -> Beliefs {
     let seen = cluster.take_events();
-    let mut agreement = Agreement::new();
+    let mut agreement = LeaderAgreement::new();
     for (at, seen) in &seen {
         agreement.observe(*at, seen.observed()).expect("agreement holds");
     }
@@ -62,7 +62,8 @@ pub(crate) fn beliefs<P: Election>(cluster: &mut TestCluster<P>) -> Beliefs {
     last_leaders(cluster.size(), seen)
 }
 
-/// Returns the same as [`beliefs`], without asserting agreement.
+/// Returns the leader that each process has reported since the last call. In contrast to
+/// [`beliefs`], does not assert that the processes agree.
 pub(crate) fn unchecked_beliefs<P: Election>(cluster: &mut TestCluster<P>) -> Beliefs {
     let seen = cluster.take_events();
     last_leaders(cluster.size(), seen)

@@ -2,7 +2,8 @@
 
 use tenure_core::{Graph, ProcessId};
 
-/// Returns all connected graphs over `size` labelled processes: 1, 1, 4, 38 and 728 for 1 to 5.
+/// Returns all connected graphs over `size` labelled processes. For 1 to 5 processes, there are 1,
+/// 1, 4, 38 and 728 such graphs.
 pub(crate) fn connected_graphs(size: u32) -> impl Iterator<Item = Graph> {
     let pairs: Vec<(ProcessId, ProcessId, u64)> = (0..size)
         .flat_map(|one| (0..one).map(move |other| (ProcessId(other), ProcessId(one), 1)))

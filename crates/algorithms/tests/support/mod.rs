@@ -116,8 +116,8 @@ pub(crate) fn events<P: Protocol>(cluster: &mut TestCluster<P>) -> Vec<(u32, P::
     seen.collect()
 }
 
-/// Returns the processes that emitted an event for which `is_such` returns true since the last
-/// call, in order, by number.
+/// Returns the processes that have emitted certain events since the last call, one for each event,
+/// by number and in order. `is_such` returns true for these events.
 pub(crate) fn processes_with<P: Protocol>(
     cluster: &mut TestCluster<P>,
     is_such: impl Fn(&P::Event) -> bool,

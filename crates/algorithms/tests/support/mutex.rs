@@ -64,7 +64,7 @@ impl Plan {
     }
 }
 
-/// Lets one process enter and exit, and delivers all messages. Returns their number.
+/// Lets one process enter and exit, and delivers all messages. Returns the number of messages.
 pub(crate) fn enter_and_exit<P: Mutex>(cluster: &mut TestCluster<P>, number: u32) -> u64 {
     let before = cluster.total_sent();
     cluster.take_events();
@@ -154,8 +154,8 @@ pub(crate) fn check_reentry<P: Mutex>(cluster: &mut TestCluster<P>) {
     assert_eq!(entered(cluster), [2]);
 }
 
-/// Checks that each process that leaves lets the next one enter, with one message from exit to
-/// entry.
+/// For each pair of processes in `handovers`, lets the first exit the critical section. Checks that
+/// the second then enters, after exactly one message from the first to the second.
 #[track_caller]
 pub(crate) fn check_handovers<P: Mutex>(cluster: &mut TestCluster<P>, handovers: &[(u32, u32)]) {
     for (leaves, enters) in handovers {
@@ -190,8 +190,8 @@ pub(crate) fn run<P: Mutex>(config: P::Config, plan: &Plan) -> Result<Outcome, S
     run_watched::<P>(config, plan, MutualExclusion::new(), (None, Some(Fencing::new())))
 }
 
-/// Runs a schedule like [`run`], and checks the mutual exclusion and the fences that the algorithm
-/// promises on its [`Card`].
+/// Runs a random schedule until all planned entries have ended, as [`run`] does. Checks mutual
+/// exclusion and fences as far as the algorithm promises them on its [`Card`].
 pub(crate) fn run_as<P: Mutex>(
     card: &Card,
     config: P::Config,

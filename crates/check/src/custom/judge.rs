@@ -19,7 +19,7 @@ impl Watched {
     /// The key contains ids of local states. Such an id determines the state of the process,
     /// whether the process is down, and which peers it suspects.
     fn write_key(&self, from: [u32; 4], locals: &[u32], key: &mut Vec<u32>) -> bool {
-        let uses = self.property.uses();
+        let uses = self.property.inputs();
         if uses.reads_messages() {
             return false;
         }
@@ -27,7 +27,7 @@ impl Watched {
         let observation = if uses.events { observation } else { 0 };
         key.clear();
         key.extend([index, facts, observation, before]);
-        if !uses.is_of_services() {
+        if !uses.reads_services_only() {
             key.extend_from_slice(locals);
         }
         true
@@ -126,7 +126,7 @@ impl Worker {
         let mut result = StepResult::of(fingerprint);
         for (index, watched) in custom.properties.iter().enumerate() {
             let all = u32::MAX.checked_shr(u32::BITS - watched.bindings.len() as u32).unwrap_or(0);
-            let first = if watched.property.is_pending_at_first() { all } else { 0 };
+            let first = if watched.property.is_pending_initially() { all } else { 0 };
             let change = pending_fingerprint(index, first);
             result.fingerprint = result.fingerprint.wrapping_add(change);
             world[rules.layout.custom(index)] = first;
@@ -160,7 +160,7 @@ fn evaluate_custom(
         if row.observation != 0 {
             facts = cache.step(rules, row.observation);
         }
-        if watched.property.uses().sent {
+        if watched.property.inputs().sent {
             sent.extend(model.sent(row).map(|index| {
                 let item = model.sent_item(index);
                 let message = rules.network.packet_by_id(item.packet).message;

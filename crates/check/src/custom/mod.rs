@@ -6,10 +6,12 @@ pub(crate) mod view;
 
 use std::sync::Arc;
 
-use tenure_trace::property::{Binding, CustomProperty, ServiceFacts, Tracked, Uses};
+use tenure_trace::property::{
+    Binding, CustomProperty, FactSelection, PropertyInputs, ServiceFacts,
+};
 
-use crate::check::{CheckKind, SelectedProperty};
 use crate::error::CheckError;
+use crate::plan::{CheckKind, SelectedProperty};
 use crate::world::Layout;
 
 /// Maximum number of marks of a global state. A mark is one bit of a `u32`, and states one fact
@@ -88,7 +90,7 @@ impl CustomProperties {
             }
             watched.push(Watched { property: Arc::clone(property), bindings, first_mark });
         }
-        let no_facts = ServiceFacts::new(layout.size as u32, Tracked::default());
+        let no_facts = ServiceFacts::new(layout.size as u32, FactSelection::default());
         Ok(Some(CustomProperties { properties: watched, fold, no_facts: Arc::new(no_facts) }))
     }
 }
@@ -105,21 +107,21 @@ pub(crate) fn selected(properties: &[Arc<CustomProperty>]) -> Vec<SelectedProper
 }
 
 /// Returns true if a property that uses these facts reads commands or events of services.
-pub(crate) fn reads_services(uses: Uses) -> bool {
+pub(crate) fn reads_services(uses: PropertyInputs) -> bool {
     uses.phases || uses.leaders || uses.fences || uses.events
 }
 
 /// Returns true if the property can have different values in global states that differ only by a
 /// shift of timestamps.
 pub(crate) fn depends_on_timestamps(property: &CustomProperty) -> bool {
-    let uses = property.uses();
+    let uses = property.inputs();
     uses.fences || uses.state_numbers
 }
 
 /// Returns true if the property can have different values in global states that differ only by a
 /// renaming of processes.
 pub(crate) fn depends_on_names(property: &CustomProperty) -> bool {
-    let uses = property.uses();
+    let uses = property.inputs();
     // The search merges global states without regard to the monitors, so their facts may be lost.
     // The state of a user only shows whether its process waits or is inside.
     property.form().is_liveness() || uses.identities || uses.leaders || uses.fences

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 use tenure_trace::property::{Binding, ServiceFacts, StateView, StepFacts};
+use tenure_trace::state::tree;
 
 use crate::model::cache::{ModelCache, entry};
 use crate::model::fingerprint::BuildFoldHasher;
@@ -145,7 +146,7 @@ impl StateView for WorldView<'_> {
 
     fn state(&mut self, at: u32) -> Option<Arc<Value>> {
         let id = self.world[at as usize];
-        let compute = || self.rules.model.state_tree(id).map(Arc::new);
+        let compute = || self.rules.model.state_text(id).map(|text| Arc::new(tree(&text)));
         entry(&mut self.cache.states, id).get_or_insert_with(compute).clone()
     }
 }

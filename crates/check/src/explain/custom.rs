@@ -8,9 +8,8 @@ use crate::custom::Watched;
 use crate::liveness::fairness::{Condition, Unserved, unserved};
 use crate::liveness::graph::Graph;
 use crate::report::{Counterexample, ViolationKind};
-use crate::users::user::Checkable;
 
-impl<P: Checkable> FinishedSearch<'_, P> {
+impl FinishedSearch {
     pub(super) fn shortest_custom_violation(
         &self,
         property: Property,
@@ -63,7 +62,7 @@ impl<P: Checkable> FinishedSearch<'_, P> {
         let bindings = 0..watched.bindings.len();
         let conditions: Vec<Condition> =
             bindings.map(|binding| Condition::of(watched.mark(binding))).collect();
-        let fairness = self.processes.config.fairness;
+        let fairness = self.config.fairness;
         let missing =
             |binding: u32| watched.property.explain_pending(&watched.bindings[binding as usize]);
         Some(match unserved(graph, &conditions, fairness)? {

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use tenure_core::{ProcessId, Property};
 use tenure_trace::{Header, Source, Trace};
 
-use crate::check::{CheckKind, SelectedProperty};
 use crate::config::CheckConfig;
 use crate::error::CheckError;
 use crate::explain::description::RunDescription;
@@ -16,20 +15,19 @@ use crate::liveness::Fairness;
 use crate::liveness::cycle::fair_cycle;
 use crate::liveness::fairness::{Condition, Unserved, lasting, unserved, waits};
 use crate::liveness::graph::{Graph, OutEdge};
-use crate::model::processes::Processes;
+use crate::plan::{CheckKind, SelectedProperty};
 use crate::report::{Counterexample, ViolationKind};
-use crate::users::user::Checkable;
 use crate::world::action::Cause;
 use crate::world::rules::Rules;
 
-/// A finished search, with the processes and rules that are needed to explain its findings.
-pub(crate) struct FinishedSearch<'p, P: Checkable> {
-    pub(crate) processes: &'p Processes<P>,
+/// A finished search, with the configuration and the rules that are needed to explain its findings.
+pub(crate) struct FinishedSearch {
+    pub(crate) config: CheckConfig,
     pub(crate) rules: Arc<Rules>,
     pub(crate) explored: Explored,
 }
 
-impl<P: Checkable> FinishedSearch<'_, P> {
+impl FinishedSearch {
     /// Returns true if the ample-set reduction was used and its assumption held: every process sent
     /// to its successor only.
     pub(crate) fn is_ample(&self) -> bool {
@@ -98,7 +96,7 @@ impl<P: Checkable> FinishedSearch<'_, P> {
         index: usize,
         graph: &Graph,
     ) -> Option<Counterexample> {
-        let refused = Condition::of(self.rules.layout.end_mark(index));
+        let refused = Condition::of(self.rules.layout.end_mask(index));
         // A run that ends is fair under every assumption, so weak fairness suffices.
         let world = lasting(graph, refused, Fairness::Weak).first()?;
         let path = path_to(&self.explored, graph.id(world));
@@ -115,7 +113,7 @@ impl<P: Checkable> FinishedSearch<'_, P> {
     ) -> Counterexample {
         let replay = self.replayed(path);
         let state = replay.monitor(self.rules.layout.monitor(index));
-        let verdict = self.processes.monitors[index].at_end(state);
+        let verdict = self.rules.model.judge_end(index, state);
         let explanation = verdict.err().map_or_else(String::new, |violation| violation.message);
         self.counterexample(property, ViolationKind::End, explanation, path, None)
     }
@@ -134,7 +132,7 @@ impl<P: Checkable> FinishedSearch<'_, P> {
             self.missing_at_end(index, marks)
         } else {
             let waits =
-                |at: &usize| marks & (layout.waiting_mark(*at) | layout.uninformed_mark(*at)) != 0;
+                |at: &usize| marks & (layout.waiting_mask(*at) | layout.uninformed_mask(*at)) != 0;
             let waiting: Vec<_> = (0..layout.size).filter(waits).map(ProcessId::at).collect();
             let verb = if waiting.len() == 1 { "waits" } else { "wait" };
             format!("{} {verb}, and the run can end here", join_names(&waiting))
@@ -147,7 +145,7 @@ impl<P: Checkable> FinishedSearch<'_, P> {
     /// `None` if there is no such run.
     fn unserved(&self, property: Property, graph: &Graph, all: bool) -> Option<Counterexample> {
         let waits = waits(self.rules.layout, all);
-        let fairness = self.processes.config.fairness;
+        let fairness = self.config.fairness;
         Some(match unserved(graph, &waits, fairness)? {
             Unserved::Doomed { processes: waiting, world } => {
                 let waiting: Vec<_> = waiting.into_iter().map(ProcessId).collect();
@@ -174,11 +172,11 @@ impl<P: Checkable> FinishedSearch<'_, P> {
     /// enters. Returns `None` if there is no such run.
     fn deadlock(&self, property: Property, graph: &Graph) -> Option<Counterexample> {
         let layout = self.rules.layout;
-        let marks = (0..layout.size).fold(0, |marks, process| marks | layout.waiting_mark(process));
-        let fairness = self.processes.config.fairness;
+        let marks = (0..layout.size).fold(0, |marks, process| marks | layout.waiting_mask(process));
+        let fairness = self.config.fairness;
         let lasting = lasting(graph, Condition::uninterrupted(marks), fairness);
         let waiting = |world: u32| {
-            let waits = |process: &usize| graph.marks(world) & layout.waiting_mark(*process) != 0;
+            let waits = |process: &usize| graph.marks(world) & layout.waiting_mask(*process) != 0;
             let waiting = (0..layout.size).filter(waits).map(ProcessId::at);
             join_names(&waiting.collect::<Vec<_>>())
         };
@@ -225,7 +223,7 @@ impl<P: Checkable> FinishedSearch<'_, P> {
     ) -> Counterexample {
         let mut path = path_to(&self.explored, graph.id(cycle[0]));
         let repeats_from = Some(path.actions.len());
-        let steps = fair_cycle(graph, cycle, cycle[0], self.processes.config.fairness);
+        let steps = fair_cycle(graph, cycle, cycle[0], self.config.fairness);
         self.follow(graph, &mut path, steps);
         self.counterexample(property, kind, explanation, &path, repeats_from)
     }
@@ -246,12 +244,12 @@ impl<P: Checkable> FinishedSearch<'_, P> {
         }
     }
 
-    pub(crate) fn replay(&self, path: &RunPath) -> Replay<'_, P> {
-        Replay::new(self.processes, &self.rules, &self.explored, path.first)
+    pub(crate) fn replay(&self, path: &RunPath) -> Replay {
+        Replay::new(&self.rules, &self.explored, path.first)
     }
 
     /// Replays a path. The returned replay is in the last global state of the path.
-    pub(super) fn replayed(&self, path: &RunPath) -> Replay<'_, P> {
+    pub(super) fn replayed(&self, path: &RunPath) -> Replay {
         let mut replay = self.replay(path);
         for action in &path.actions {
             replay.apply(*action);
@@ -275,7 +273,7 @@ impl<P: Checkable> FinishedSearch<'_, P> {
     ) -> RunDescription {
         let (header, mut recorder) = self.recorded(path);
         if let Some((local, cause)) = handler {
-            recorder.record_step(&self.replay(path).describe_unfinished(local, cause), false);
+            recorder.record_step(self.replay(path).describe_unfinished(local, cause), false);
         }
         RunDescription::of(&Trace { header, records: recorder.finish(false), torn: None })
     }
@@ -290,8 +288,7 @@ impl<P: Checkable> FinishedSearch<'_, P> {
         }
         let state = replay.monitor(self.rules.layout.monitor(index));
         let observation = replay.observation(*last);
-        let seen = self.processes.observations.get(observation);
-        let verdict = self.processes.monitors[index].judge(state, &seen);
+        let verdict = self.rules.model.judge(index, state, observation);
         verdict.err().map_or_else(String::new, |violation| violation.message)
     }
 
@@ -317,14 +314,14 @@ impl<P: Checkable> FinishedSearch<'_, P> {
         Trace { header, records: recorder.finish(ended), torn: None }
     }
 
-    fn recorded(&self, path: &RunPath) -> (Header, Recorder<P>) {
+    fn recorded(&self, path: &RunPath) -> (Header, Recorder) {
         let mut replay = self.replay(path);
-        let mut recorder = Recorder::new(self.processes.config.size);
-        recorder.record_boots(self.processes, &replay);
+        let mut recorder = Recorder::new(&self.rules);
+        recorder.record_boots(&replay);
         for action in &path.actions {
             recorder.take(&mut replay, *action);
         }
-        (header(&self.processes.config), recorder)
+        (header(&self.config), recorder)
     }
 }
 

@@ -1,94 +1,97 @@
 //! Records a run of the checker as a trace, with the same records as a simulation or a node.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
-use tenure_core::{Labelled, ProcessId, Protocol, TICKS_PER_UNIT, VectorClock};
-use tenure_trace::state::States;
-use tenure_trace::{
-    Kind, MessageRecord, MessageSelector, Record, ServiceCommand, ServiceEvent, Subject,
-};
+use tenure_core::{ProcessId, TICKS_PER_UNIT, VectorClock};
+use tenure_trace::state::StateRecorder;
+use tenure_trace::{Kind, MessageRecord, MessageSelector, Record, Subject};
 
-use crate::explain::replay::{Replay, ReplayedStep, STEP_ENDS, StepContent, TIME_PASSES};
-use crate::model::processes::Processes;
-use crate::users::user::Checkable;
+use crate::explain::replay::{Replay, ReplayedStep, STEP_ENDS, TIME_PASSES};
+use crate::model::Model;
+use crate::model::step_content::{StepContent, StepEffects};
 use crate::world::action::{Action, ActionKind};
+use crate::world::rules::Rules;
 
 /// A message in flight, with the number by which the trace identifies it.
 #[derive(Clone, Debug)]
-struct UndeliveredMessage<M> {
-    /// Content of the message; `None` for a message between applications.
-    message: Option<M>,
+struct UndeliveredMessage {
+    /// Id of the message; 0 for a message between applications.
+    message: u32,
     number: u64,
     session: u64,
     clock: VectorClock,
 }
 
 /// Records a run step by step. A step takes one unit of the trace's time.
-pub(crate) struct Recorder<P: Protocol> {
+pub(crate) struct Recorder {
+    pub(super) model: Arc<dyn Model>,
     records: Vec<Record>,
     now: u64,
     sessions: Vec<u64>,
     clocks: Vec<VectorClock>,
     numbers: BTreeMap<(ProcessId, ProcessId), u64>,
-    /// For each link: the messages in flight. These are lists and not a map, because this code is
-    /// compiled for each protocol, and lists compile faster.
-    in_flight: Vec<Vec<UndeliveredMessage<P::Message>>>,
-    states: States,
+    /// For each link: the messages in flight.
+    in_flight: Vec<Vec<UndeliveredMessage>>,
+    states: StateRecorder,
     /// Message that the next step takes, as a position among the messages in flight on its link. If
     /// `None`, the next step takes the first message with the right content.
     selected: Option<usize>,
 }
 
-impl<P: Checkable> Recorder<P> {
-    pub(crate) fn new(size: u32) -> Self {
+impl Recorder {
+    pub(crate) fn new(rules: &Rules) -> Self {
+        let size = rules.layout.size;
         Recorder {
+            model: Arc::clone(&rules.model),
             records: Vec::new(),
             now: 0,
-            sessions: vec![0; size as usize],
-            clocks: vec![VectorClock::new(size); size as usize],
+            sessions: vec![0; size],
+            clocks: vec![VectorClock::new(size as u32); size],
             numbers: BTreeMap::new(),
             in_flight: (0..size * size).map(|_| Vec::new()).collect(),
-            states: States::default(),
+            states: StateRecorder::default(),
             selected: None,
         }
     }
 
     /// Records the boot of each process, or that it is down from the start.
-    pub(crate) fn record_boots(&mut self, processes: &Processes<P>, replay: &Replay<'_, P>) {
-        for at in (0..processes.config.size).map(ProcessId) {
+    pub(crate) fn record_boots(&mut self, replay: &Replay) {
+        for at in (0..self.sessions.len()).map(ProcessId::at) {
             self.note(at, Kind::Boot);
             if replay.is_down(at) {
                 self.note(at, Kind::Crash);
                 continue;
             }
-            let ran = processes.boot_into(at, replay.local(at));
-            self.effects(at, &ran.messages, &ran.events);
+            let effects = self.model.boot_effects(at, replay.local(at));
+            self.effects(at, effects);
             self.record_state(at, replay);
         }
     }
 
-    pub(crate) fn take(&mut self, replay: &mut Replay<'_, P>, action: Action) {
+    pub(crate) fn take(&mut self, replay: &mut Replay, action: Action) {
         let taken = replay.apply(action);
-        self.record_step(&taken, replay.is_down(taken.at));
-        self.record_state(taken.at, replay);
+        let at = taken.at;
+        self.record_step(taken, replay.is_down(at));
+        self.record_state(at, replay);
     }
 
-    pub(crate) fn record_step(&mut self, taken: &ReplayedStep<P>, receiver_was_down: bool) {
+    pub(crate) fn record_step(&mut self, taken: ReplayedStep, receiver_was_down: bool) {
         let at = taken.at;
         self.now += TICKS_PER_UNIT;
-        match (&taken.content, taken.kind) {
+        match (taken.content, taken.kind) {
             (StepContent::Command(command), _) => {
                 self.clocks[at.index()].tick(at);
-                self.note(at, Kind::Command(command.to_record()));
+                self.note(at, Kind::Command(command));
             }
             (StepContent::Timer(timer), _) => {
                 self.note(at, Kind::Timer(format!("{timer:?}")));
             }
             (StepContent::Suspicion(peer, verdict), _) => {
-                self.note(at, Kind::Suspicion { peer: *peer, verdict: *verdict });
+                self.note(at, Kind::Suspicion { peer, verdict });
             }
             (StepContent::Message(from, to, message), step) => {
-                self.record_message((*from, *to), message.as_ref(), step, receiver_was_down);
+                self.record_message((from, to), message, step, receiver_was_down);
             }
             (StepContent::Split(side), _) => {
                 let all_processes = (0..self.sessions.len()).map(ProcessId::at);
@@ -111,8 +114,10 @@ impl<P: Checkable> Recorder<P> {
                 self.record_about_run(Kind::Note(TIME_PASSES.to_owned()));
             }
         }
-        taken.choices.iter().for_each(|choice| self.note(at, Kind::Choice(*choice)));
-        self.effects(at, &taken.messages, &taken.events);
+        for choice in &taken.effects.choices {
+            self.note(at, Kind::Choice(*choice));
+        }
+        self.effects(at, taken.effects);
     }
 
     /// Records an event that concerns the whole run, such as a partition.
@@ -122,22 +127,22 @@ impl<P: Checkable> Recorder<P> {
 
     /// Records the state of a process after its boot or a step. Records nothing if the process is
     /// down or its state has not changed.
-    fn record_state(&mut self, at: ProcessId, replay: &Replay<'_, P>) {
-        let changed = replay.state(at).and_then(|state| self.states.changed(at, &state));
+    fn record_state(&mut self, at: ProcessId, replay: &Replay) {
+        let changed = replay.state(at).and_then(|state| self.states.record_if_changed(at, &state));
         if let Some(state) = changed {
             self.note(at, state);
         }
     }
 
-    /// Returns the content of the message in flight that `pick` selects. Returns `None` if there is
-    /// no such message, and `Some(None)` if the message is one between applications.
+    /// Returns the id of the message in flight that `pick` selects, which is 0 for a message
+    /// between applications. Returns `None` if there is no such message.
     pub(crate) fn selected_message(
         &self,
         pick: &MessageSelector,
         applications: bool,
-    ) -> Option<Option<P::Message>> {
+    ) -> Option<u32> {
         let index = self.index(pick, applications)?;
-        Some(self.in_flight[self.link(pick.from, pick.to)][index].message.clone())
+        Some(self.in_flight[self.link(pick.from, pick.to)][index].message)
     }
 
     /// Makes the next step take the message that `pick` selects. If `applications` is true, `pick`
@@ -149,9 +154,9 @@ impl<P: Checkable> Recorder<P> {
 
     fn index(&self, pick: &MessageSelector, applications: bool) -> Option<usize> {
         let link = self.in_flight.get(self.link(pick.from, pick.to))?;
-        let mut indices = (0..link.len()).filter(|at| link[*at].message.is_none() == applications);
-        let kind = |message: &P::Message| message.label().kind;
-        let named = |at: usize| (pick.from, pick.to, link[at].message.as_ref().map_or("", kind));
+        let mut indices = (0..link.len()).filter(|at| (link[*at].message == 0) == applications);
+        let kind = |id| if id == 0 { "" } else { self.model.message_name(id) };
+        let named = |at: usize| (pick.from, pick.to, kind(link[at].message));
         let index = pick.index_in(indices.clone().map(named))?;
         indices.nth(index)
     }
@@ -167,17 +172,17 @@ impl<P: Checkable> Recorder<P> {
     fn record_message(
         &mut self,
         (from, to): (ProcessId, ProcessId),
-        message: Option<&P::Message>,
+        message: u32,
         step: ActionKind,
         receiver_was_down: bool,
     ) {
         if step == ActionKind::Send {
-            self.send(from, to, None);
+            self.send(from, to, 0);
             return;
         }
         let link = self.link(from, to);
         let queue = &mut self.in_flight[link];
-        let first = || queue.iter().position(|sent| sent.message.as_ref() == message);
+        let first = || queue.iter().position(|sent| sent.message == message);
         let index = self.selected.take().or_else(first);
         let index = index.expect("a delivered message was sent");
         let sent = queue[index].clone();
@@ -186,7 +191,8 @@ impl<P: Checkable> Recorder<P> {
         } else {
             queue.remove(index);
         }
-        let message_record = |peer| record_of_message(message, peer, sent.session, sent.number);
+        let model = Arc::clone(&self.model);
+        let message_record = |peer| record_of(&*model, message, peer, sent.session, sent.number);
         match step {
             ActionKind::Lose => self.note(from, Kind::Drop(message_record(to))),
             ActionKind::Duplicate => self.note(from, Kind::Duplicate(message_record(to))),
@@ -202,20 +208,20 @@ impl<P: Checkable> Recorder<P> {
         from.index() * self.sessions.len() + to.index()
     }
 
-    fn effects(&mut self, at: ProcessId, sent: &[(ProcessId, P::Message)], events: &[P::Event]) {
-        for event in events {
-            self.note(at, Kind::Event(event.to_record()));
+    fn effects(&mut self, at: ProcessId, effects: StepEffects) {
+        for event in effects.events {
+            self.note(at, Kind::Event(event));
         }
-        for (to, message) in sent {
-            self.send(at, *to, Some(message.clone()));
+        for (to, message) in effects.messages {
+            self.send(at, to, message);
         }
     }
 
-    fn send(&mut self, from: ProcessId, to: ProcessId, message: Option<P::Message>) {
+    fn send(&mut self, from: ProcessId, to: ProcessId, message: u32) {
         let number = self.numbers.entry((from, to)).or_insert(0);
         *number += 1;
         let (number, session) = (*number, self.sessions[from.index()]);
-        let message_record = record_of_message(message.as_ref(), to, session, number);
+        let message_record = record_of(&*self.model, message, to, session, number);
         self.note(from, Kind::Send(message_record));
         let clock = self.clocks[from.index()].clone();
         let sent = UndeliveredMessage { message, number, session, clock };
@@ -233,17 +239,16 @@ impl<P: Checkable> Recorder<P> {
     }
 }
 
-fn record_of_message<M>(
-    message: Option<&M>,
+/// Returns the record of a message. The id 0 stands for a message between applications.
+fn record_of(
+    model: &dyn Model,
+    message: u32,
     peer: ProcessId,
     session: u64,
     number: u64,
-) -> MessageRecord
-where
-    M: Labelled + serde::Serialize,
-{
+) -> MessageRecord {
     match message {
-        Some(message) => MessageRecord::of(message, peer, session, number).with_content(message),
-        None => MessageRecord::of_applications(peer, session, number),
+        0 => MessageRecord::of_applications(peer, session, number),
+        message => model.message_record(message, peer, session, number),
     }
 }

@@ -2,18 +2,16 @@
 
 use std::sync::Arc;
 
-use tenure_core::{Order, ProcessId, Protocol, Verdict};
-use tenure_trace::Choice;
+use tenure_core::{Order, ProcessId};
 
 use crate::explore::Explored;
 use crate::explore::successors::{TIME, Worker, WorldRef};
 use crate::explore::visited::StateId;
+use crate::model::Model;
 use crate::model::cache::Part;
-use crate::model::processes::Processes;
+use crate::model::step_content::{DebugText, StepContent, StepEffects};
 use crate::reduce::canonical::smallest;
-use crate::users::user::{Checkable, User};
 use crate::world::action::{Action, ActionKind, Cause};
-use crate::world::local::{Lifecycle, LocalState};
 use crate::world::rules::Rules;
 
 /// Path to a global state: the initial state, and the actions from there.
@@ -38,37 +36,17 @@ pub(crate) fn path_to(explored: &Explored, id: StateId) -> RunPath {
     RunPath { first, actions }
 }
 
-pub(crate) struct ReplayedStep<P: Protocol> {
+pub(crate) struct ReplayedStep {
     pub(crate) kind: ActionKind,
     /// Process that receives the input. For the loss or duplication of a message, its sender.
     pub(crate) at: ProcessId,
-    pub(crate) content: StepContent<P>,
-    /// Messages that the process sent, each with its receiver.
-    pub(crate) messages: Vec<(ProcessId, P::Message)>,
-    pub(crate) events: Vec<P::Event>,
-    pub(crate) choices: Vec<Choice>,
-}
-
-/// Input of a step.
-pub(crate) enum StepContent<P: Protocol> {
-    Command(P::Command),
-    Timer(P::Timer),
-    /// A message with its sender and receiver. `None` for a message between applications.
-    Message(ProcessId, ProcessId, Option<P::Message>),
-    Suspicion(ProcessId, Verdict),
-    /// A partition of the network. The bits are the processes on one side.
-    Split(u32),
-    /// A crash of a process before it saves its last step. The crash therefore undoes this step.
-    Unsaved,
-    /// The end of a step that takes time, at which its messages leave.
-    StepEnd,
-    Nothing,
+    pub(crate) content: StepContent,
+    pub(crate) effects: StepEffects,
 }
 
 /// A run under replay. The replay keeps the current global state twice: as the search represents
 /// it, and without reductions.
-pub(crate) struct Replay<'p, P: Checkable> {
-    processes: &'p Processes<P>,
+pub(crate) struct Replay {
     pub(crate) reduced_worker: Worker,
     plain_worker: Worker,
     pub(crate) world: Vec<u32>,
@@ -79,27 +57,16 @@ pub(crate) struct Replay<'p, P: Checkable> {
     shift: u64,
 }
 
-impl<'p, P: Checkable> Replay<'p, P> {
-    pub(crate) fn new(
-        processes: &'p Processes<P>,
-        rules: &Arc<Rules>,
-        explored: &Explored,
-        first: StateId,
-    ) -> Self {
+impl Replay {
+    pub(crate) fn new(rules: &Arc<Rules>, explored: &Explored, first: StateId) -> Self {
         let begin = explored.first.iter().find(|(id, ..)| *id == first);
         let (_, world, fingerprint) = begin.expect("a path begins in an initial world");
-        Replay::starting_at(processes, rules, world, *fingerprint)
+        Replay::starting_at(rules, world, *fingerprint)
     }
 
-    pub(crate) fn starting_at(
-        processes: &'p Processes<P>,
-        rules: &Arc<Rules>,
-        world: &[u32],
-        fingerprint: u64,
-    ) -> Self {
+    pub(crate) fn starting_at(rules: &Arc<Rules>, world: &[u32], fingerprint: u64) -> Self {
         let plain_worker = Rules { is_rebasing: false, ..Rules::clone(rules) };
         Replay {
-            processes,
             reduced_worker: Worker::new(Arc::clone(rules)),
             plain_worker: Worker::new(Arc::new(plain_worker)),
             world: world.to_vec(),
@@ -109,7 +76,7 @@ impl<'p, P: Checkable> Replay<'p, P> {
         }
     }
 
-    pub(crate) fn apply(&mut self, action: Action) -> ReplayedStep<P> {
+    pub(crate) fn apply(&mut self, action: Action) -> ReplayedStep {
         let unreduced_action = self.translate(action);
         let taken = self.describe(unreduced_action);
         let result = self.reduced_worker.advance(&mut self.world, self.fingerprint, action);
@@ -181,37 +148,27 @@ impl<'p, P: Checkable> Replay<'p, P> {
     }
 
     /// Returns the content of the step `action` without taking it.
-    pub(crate) fn describe(&mut self, action: Action) -> ReplayedStep<P> {
-        let quiet = |at, content| ReplayedStep {
-            kind: action.kind(),
-            at,
-            content,
-            messages: Vec::new(),
-            events: Vec::new(),
-            choices: Vec::new(),
-        };
+    pub(crate) fn describe(&mut self, action: Action) -> ReplayedStep {
+        let kind = action.kind();
         let Some(cause) = self.plain_worker.cause(&self.unreduced, action) else {
             let content = self.describe_environment(action);
             let at = match &content {
                 StepContent::Message(from, ..) => *from,
                 _ => ProcessId(0),
             };
-            return quiet(at, content);
+            return ReplayedStep { kind, at, content, effects: StepEffects::default() };
         };
         let process = self.plain_worker.process_at(action);
-        let local = self.processes.locals.get(self.unreduced[process]);
-        let content = match (cause, &local.lifecycle) {
-            (Cause::Crash, Lifecycle::SaveBehind { .. }) if action.outcome() == 0 => {
-                StepContent::Unsaved
-            }
-            _ => self.content(&local, cause),
-        };
-        let ran = self.processes.runs(&local, cause).swap_remove(action.outcome());
-        let taken = quiet(local.at, content);
-        ReplayedStep { messages: ran.messages, events: ran.events, choices: ran.choices, ..taken }
+        let (local, outcome) = (self.unreduced[process], action.outcome());
+        let (at, content) = self.model().content(local, cause, outcome);
+        ReplayedStep { kind, at, content, effects: self.model().effects(local, cause, outcome) }
     }
 
-    fn describe_environment(&mut self, action: Action) -> StepContent<P> {
+    fn model(&self) -> &dyn Model {
+        &*self.plain_worker.rules.model
+    }
+
+    fn describe_environment(&mut self, action: Action) -> StepContent {
         if action.kind() == ActionKind::Tick {
             return StepContent::Nothing;
         }
@@ -219,33 +176,9 @@ impl<'p, P: Checkable> Replay<'p, P> {
             return StepContent::Split(self.plain_worker.rules.partition_side);
         }
         let queue = self.plain_worker.cache.queue(self.unreduced[action.slot()]);
-        self.message_content(self.plain_worker.cache.item_of(queue, action.item()).packet)
-    }
-
-    fn message_content(&self, packet: u32) -> StepContent<P> {
-        let packet = self.processes.network.packet_by_id(packet);
-        let message = (packet.message != 0)
-            .then(|| P::Message::clone(&self.processes.messages.get(packet.message)));
-        StepContent::Message(ProcessId(packet.from), ProcessId(packet.to), message)
-    }
-
-    fn content(&self, local: &LocalState<P>, cause: Cause) -> StepContent<P> {
-        match cause {
-            Cause::Command(index) => StepContent::Command(
-                local.user.enabled_commands().swap_remove(index as usize).command,
-            ),
-            Cause::Timer(index) => StepContent::Timer(local.timers[index as usize].timer.clone()),
-            Cause::Deliver(packet) => self.message_content(packet),
-            Cause::Suspect(peer) | Cause::SessionSuspect(peer) => {
-                StepContent::Suspicion(ProcessId(peer), Verdict::Suspect)
-            }
-            Cause::Trust(peer) | Cause::SessionTrust(peer) => {
-                StepContent::Suspicion(ProcessId(peer), Verdict::Trust)
-            }
-            Cause::Send(to) => StepContent::Message(local.at, ProcessId(to), None),
-            Cause::StepEnd => StepContent::StepEnd,
-            Cause::Crash | Cause::Recover | Cause::Mute | Cause::Notify => StepContent::Nothing,
-        }
+        let packet = self.plain_worker.cache.item_of(queue, action.item()).packet;
+        let packet = self.plain_worker.rules.network.packet_by_id(packet);
+        StepContent::Message(ProcessId(packet.from), ProcessId(packet.to), packet.message)
     }
 
     /// Returns the id of the local state of a process in the current global state without
@@ -255,13 +188,13 @@ impl<'p, P: Checkable> Replay<'p, P> {
     }
 
     /// Returns the state of a process, or `None` if the process is down.
-    pub(crate) fn state(&self, at: ProcessId) -> Option<P> {
-        self.processes.locals.get(self.unreduced[at.index()]).lifecycle.process().cloned()
+    pub(crate) fn state(&self, at: ProcessId) -> Option<DebugText> {
+        self.model().state_text(self.local(at))
     }
 
-    pub(crate) fn armed(&self, at: ProcessId) -> Vec<P::Timer> {
-        let local = self.processes.locals.get(self.unreduced[at.index()]);
-        local.timers.iter().map(|armed| armed.timer.clone()).collect()
+    /// Returns the names of the armed timers of a process.
+    pub(crate) fn armed(&self, at: ProcessId) -> Vec<DebugText> {
+        self.model().armed_timers(self.local(at))
     }
 
     pub(crate) fn steps(&mut self) -> Vec<Action> {
@@ -271,9 +204,8 @@ impl<'p, P: Checkable> Replay<'p, P> {
 
     /// Returns the content of a step whose handler panicked. The handler ran in the local state
     /// `local` with the input `cause`. The content lists no effects.
-    pub(crate) fn describe_unfinished(&self, local: u32, cause: Cause) -> ReplayedStep<P> {
-        let local = self.processes.locals.get(local);
-        let content = self.content(&local, cause);
+    pub(crate) fn describe_unfinished(&self, local: u32, cause: Cause) -> ReplayedStep {
+        let (at, content) = self.model().content(local, cause, 0);
         let kind = match cause {
             Cause::Command(_) | Cause::Timer(_) | Cause::Notify => ActionKind::Internal,
             Cause::Deliver(_) => ActionKind::Deliver,
@@ -282,18 +214,16 @@ impl<'p, P: Checkable> Replay<'p, P> {
             Cause::Crash => ActionKind::Crash,
             Cause::Recover => ActionKind::Recover,
             Cause::Send(_) => ActionKind::Send,
-            Cause::SessionSuspect(_) => ActionKind::SessionSuspect,
-            Cause::SessionTrust(_) => ActionKind::SessionTrust,
+            Cause::RestartSuspect(_) => ActionKind::RestartSuspect,
+            Cause::RestartTrust(_) => ActionKind::RestartTrust,
             Cause::Mute => ActionKind::Mute,
             Cause::StepEnd => ActionKind::StepEnd,
         };
-        let (messages, events, choices) = (Vec::new(), Vec::new(), Vec::new());
-        ReplayedStep { kind, at: local.at, content, messages, events, choices }
+        ReplayedStep { kind, at, content, effects: StepEffects::default() }
     }
 
     pub(crate) fn is_down(&self, at: ProcessId) -> bool {
-        let local = self.processes.locals.get(self.unreduced[at.index()]);
-        matches!(local.lifecycle, Lifecycle::Down(_))
+        self.model().local(self.local(at)).0.down
     }
 }
 

@@ -14,8 +14,9 @@ use crate::config::{CheckConfig, FaultConfig};
 use crate::error::CheckError;
 use crate::explain::findings::header;
 use crate::explain::recorder::Recorder;
-use crate::explain::replay::{Replay, ReplayedStep, StepContent};
-use crate::model::processes::Processes;
+use crate::explain::replay::{Replay, ReplayedStep};
+use crate::model::step_content::StepContent;
+use crate::plan::Plan;
 use crate::users::crashes::Saving;
 use crate::users::entries::{Entries, EntryLimits};
 use crate::users::user::Checkable;
@@ -37,17 +38,34 @@ impl<P: Checkable> Check<P> {
     ///
     /// Returns a [`FollowError`] at the first action that is not possible.
     pub fn follow(mut self, schedule: &Schedule) -> Result<Trace, FollowError<CheckError>> {
-        schedule.check_group_size(self.config.size)?;
-        self.size_for_schedule(schedule);
-        let (processes, rules) = self.assemble()?;
-        let first = initial_worlds(&processes, &rules);
+        schedule.check_group_size(self.plan.config.size)?;
+        self.plan.size_for_schedule(schedule);
+        let commands = schedule.actions.iter().filter_map(agreement_command::<P>).collect();
+        self.plan.schedule = Some(commands);
+        self.hooks.shifts = None;
+        self.hooks.symmetry = None;
+        self.monitors.clear();
+        let rules = self.assemble()?;
+        self.plan.follow(schedule, &rules)
+    }
+}
+
+impl Plan {
+    /// Executes a schedule in the model of these rules, and returns its trace.
+    fn follow(
+        &self,
+        schedule: &Schedule,
+        rules: &Arc<Rules>,
+    ) -> Result<Trace, FollowError<CheckError>> {
+        let first = initial_worlds(rules, &self.config.faults.down);
         let (world, fingerprint) = first.first().expect("there is an initial world");
-        let mut follower = ScheduleRunner::starting_at(&processes, &rules, (world, *fingerprint));
+        let mut follower = ScheduleRunner::starting_at(rules, (world, *fingerprint));
         ScriptRunner::follow(&mut follower, schedule)?;
         let records = follower.recorder.finish(true);
         Ok(Trace { header: header(&self.config), records, torn: None })
     }
 
+    /// Replaces the settings that could forbid an action of the schedule.
     fn size_for_schedule(&mut self, schedule: &Schedule) {
         let requests = |at: &ProcessId| {
             let mine =
@@ -83,10 +101,6 @@ impl<P: Checkable> Check<P> {
             down: schedule.down.clone(),
         };
         bounds.in_flight = IN_FLIGHT;
-        self.schedule = Some(schedule.actions.iter().filter_map(agreement_command::<P>).collect());
-        self.hooks.shifts = None;
-        self.hooks.symmetry = None;
-        self.monitors.clear();
         self.selected.clear();
     }
 }
@@ -96,9 +110,9 @@ fn agreement_command<P: Checkable>(action: &Action) -> Option<(ProcessId, agreem
     Some((asking.at, P::Command::from_script(asking)?.to_agreement()?))
 }
 
-pub(crate) struct ScheduleRunner<'p, P: Checkable> {
-    replay: Replay<'p, P>,
-    recorder: Recorder<P>,
+pub(crate) struct ScheduleRunner {
+    replay: Replay,
+    recorder: Recorder,
     /// Steps taken so far. Each has the fingerprint of the global state in which the step was
     /// taken.
     pub(crate) steps: Vec<(u64, Step)>,
@@ -109,7 +123,7 @@ pub(crate) struct ScheduleRunner<'p, P: Checkable> {
     unsaved: Vec<ProcessId>,
 }
 
-impl<P: Checkable> ScriptRunner for ScheduleRunner<'_, P> {
+impl ScriptRunner for ScheduleRunner {
     fn perform(&mut self, action: &Action) -> Result<(), ActionError> {
         if let Some(kind) = action.network_record() {
             self.recorder.record_about_run(kind);
@@ -143,28 +157,25 @@ impl<P: Checkable> ScriptRunner for ScheduleRunner<'_, P> {
     }
 }
 
-impl<'p, P: Checkable> ScheduleRunner<'p, P> {
-    pub(crate) fn starting_at(
-        processes: &'p Processes<P>,
-        rules: &Arc<Rules>,
-        (world, fingerprint): (&[u32], u64),
-    ) -> Self {
-        let replay = Replay::starting_at(processes, rules, world, fingerprint);
-        let mut recorder = Recorder::new(processes.config.size);
-        recorder.record_boots(processes, &replay);
+impl ScheduleRunner {
+    pub(crate) fn starting_at(rules: &Arc<Rules>, (world, fingerprint): (&[u32], u64)) -> Self {
+        let replay = Replay::starting_at(rules, world, fingerprint);
+        let mut recorder = Recorder::new(rules);
+        recorder.record_boots(&replay);
         let (steps, choices, unsaved) = (Vec::new(), Vec::new(), Vec::new());
         ScheduleRunner { replay, recorder, steps, choices, unsaved }
     }
 
     fn matches(&mut self, action: &Action, step: Step) -> bool {
         use StepContent::{Message, Suspicion};
-        let ReplayedStep { kind, at, content, choices, .. } = self.replay.describe(step);
-        if self.choices.iter().zip(&choices).any(|(expected, choice)| *expected != choice.value) {
+        let ReplayedStep { kind, at, content, effects } = self.replay.describe(step);
+        let made = effects.choices.iter().map(|choice| choice.value);
+        if self.choices.iter().zip(made).any(|(expected, made)| *expected != made) {
             return false;
         }
         match (action, content, kind) {
             (Action::Command(asking), StepContent::Command(command), _) => {
-                asking.at == at && P::Command::from_script(asking).as_ref() == Some(&command)
+                asking.at == at && self.recorder.model.command(asking).as_ref() == Some(&command)
             }
             (Action::Fire { at: whose, timer: name }, StepContent::Timer(timer), _) => {
                 let armed = self.replay.armed(at);
@@ -173,12 +184,12 @@ impl<'p, P: Checkable> ScheduleRunner<'p, P> {
             (Action::Deliver(pick), Message(from, to, sent), ActionKind::Deliver)
             | (Action::Lose(pick), Message(from, to, sent), ActionKind::Lose)
             | (Action::Duplicate(pick), Message(from, to, sent), ActionKind::Duplicate) => {
-                self.picks(pick, (from, to), &sent, false)
+                self.picks(pick, (from, to), sent, false)
             }
-            (Action::Hear(pick), Message(from, to, None), ActionKind::Deliver) => {
-                self.picks(pick, (from, to), &None, true)
+            (Action::Hear(pick), Message(from, to, 0), ActionKind::Deliver) => {
+                self.picks(pick, (from, to), 0, true)
             }
-            (Action::Tell { from, to }, Message(sender, receiver, None), ActionKind::Send) => {
+            (Action::Tell { from, to }, Message(sender, receiver, 0), ActionKind::Send) => {
                 (*from, *to) == (sender, receiver)
             }
             (Action::Crash(whose), content, ActionKind::Crash) => {
@@ -198,10 +209,10 @@ impl<'p, P: Checkable> ScheduleRunner<'p, P> {
         &self,
         pick: &MessageSelector,
         link: (ProcessId, ProcessId),
-        message: &Option<P::Message>,
+        message: u32,
         applications: bool,
     ) -> bool {
-        let selected_message = self.recorder.selected_message(pick, applications);
-        (pick.from, pick.to) == link && selected_message.as_ref() == Some(message)
+        (pick.from, pick.to) == link
+            && self.recorder.selected_message(pick, applications) == Some(message)
     }
 }

@@ -36,8 +36,8 @@ pub(crate) fn annotate(worker: &mut Worker, world: &[u32], measured: Option<usiz
     for (process, local) in world[..layout.size].iter().enumerate() {
         match worker.cache.local(*local).user {
             UserState::Idle => {}
-            UserState::Waiting => waiting |= layout.waiting_mark(process),
-            UserState::Uninformed => uninformed |= layout.uninformed_mark(process),
+            UserState::Waiting => waiting |= layout.waiting_mask(process),
+            UserState::Uninformed => uninformed |= layout.uninformed_mask(process),
             UserState::Informed => informed = true,
         }
     }
@@ -46,7 +46,7 @@ pub(crate) fn annotate(worker: &mut Worker, world: &[u32], measured: Option<usiz
     for index in 0..layout.monitors {
         let facts = facts(worker, world, index);
         // The limit on monitors keeps these bits apart from those of processes.
-        annotations.marks |= u32::from(facts.fails_at_end) * layout.end_mark(index);
+        annotations.marks |= u32::from(facts.fails_at_end) * layout.end_mask(index);
         if measured == Some(index) {
             annotations.measure = facts.measure;
         }

@@ -13,9 +13,9 @@ mod frontier;
 mod origins;
 mod packed;
 pub(crate) mod parallel;
+mod restart_detection;
 mod rounds;
 mod search;
-mod sessions;
 
 pub(crate) use annotations::annotate;
 pub(crate) use expansion::panic_message;

@@ -120,7 +120,7 @@ pub(crate) struct Worker {
     /// Fairness labels of suspicions by the failure detector, indexed by process and peer.
     suspicion_labels: Vec<u32>,
     /// Fairness labels of suspicions because of a new session, indexed by process and peer.
-    pub(super) session_labels: Vec<u32>,
+    pub(super) restart_labels: Vec<u32>,
     /// For each process, by index: the fairness label of the crash that the process takes if it is
     /// *mute*. A mute process will crash before it releases any further effect.
     pub(super) mute_crash_labels: Vec<u32>,
@@ -139,7 +139,7 @@ impl Worker {
         let scratch = vec![0; rules.layout.stride()];
         let pairs = (rules.layout.size * rules.layout.size) as u64;
         let labels = |kind: u64| (0..pairs).map(|pair| rules.network.label(kind, pair)).collect();
-        let (suspicion_labels, session_labels) = (labels(3 << 40), labels(4 << 40));
+        let (suspicion_labels, restart_labels) = (labels(3 << 40), labels(4 << 40));
         let mute_crash_labels = if rules.has_mute_crashes { labels(5 << 40) } else { Vec::new() };
         Worker {
             rules,
@@ -147,7 +147,7 @@ impl Worker {
             scratch,
             changed: Vec::new(),
             suspicion_labels,
-            session_labels,
+            restart_labels,
             mute_crash_labels,
             has_blocked_duplicate: false,
             custom: CustomCache::default(),
@@ -175,7 +175,9 @@ impl Worker {
         if self.rules.rounds && self.round_steps(&mut scratch, visit) {
             return self.scratch = world;
         }
-        if self.rules.commuting.is_some() && self.visit_commuting_delivery(&mut scratch, visit) {
+        if self.rules.excluded_deliveries.is_some()
+            && self.visit_commuting_delivery(&mut scratch, visit)
+        {
             return self.scratch = world;
         }
         for process in 0..self.rules.layout.size {
@@ -197,7 +199,7 @@ impl Worker {
             self.suspicion_steps(&mut scratch, visit);
         }
         if self.rules.layout.detects_restarts {
-            self.session_steps(&mut scratch, visit);
+            self.restart_detection_steps(&mut scratch, visit);
         }
         if self.rules.budget != Faults::default() {
             self.fault_steps(&mut scratch, visit);
@@ -279,7 +281,7 @@ impl Worker {
         visit: &mut impl Visit,
     ) {
         let process = self.process_at(at);
-        if self.rules.commuting.is_some() {
+        if self.rules.excluded_deliveries.is_some() {
             self.deliveries.taken.insert((process, scratch.world[process], cause));
         }
         let mut row = self.cache.outcome(scratch.world[process], cause);
@@ -380,8 +382,8 @@ impl Worker {
             ActionKind::Crash => Cause::Crash,
             ActionKind::Recover => Cause::Recover,
             ActionKind::Send => Cause::Send(action.item() as u32),
-            ActionKind::SessionSuspect => Cause::SessionSuspect(action.item() as u32),
-            ActionKind::SessionTrust => Cause::SessionTrust(action.item() as u32),
+            ActionKind::RestartSuspect => Cause::RestartSuspect(action.item() as u32),
+            ActionKind::RestartTrust => Cause::RestartTrust(action.item() as u32),
             ActionKind::Mute => Cause::Mute,
             ActionKind::StepEnd => Cause::StepEnd,
             ActionKind::Lose | ActionKind::Duplicate | ActionKind::Tick | ActionKind::Partition => {
@@ -401,8 +403,8 @@ impl Worker {
             | ActionKind::Trust
             | ActionKind::Tick
             | ActionKind::StepEnd
-            | ActionKind::SessionSuspect
-            | ActionKind::SessionTrust => StepSetup::default(),
+            | ActionKind::RestartSuspect
+            | ActionKind::RestartTrust => StepSetup::default(),
             ActionKind::Deliver => StepSetup::of_link(slot, item(&mut self.cache).rest),
             ActionKind::Lose => {
                 let setup = StepSetup::of_link(slot, item(&mut self.cache).rest);
@@ -511,7 +513,7 @@ impl Worker {
             self.clear_links_to_dead(world, result);
         }
         if self.rules.layout.detects_restarts {
-            self.update_sessions(world, action, result);
+            self.update_restart_detection(world, action, result);
         }
         if self.rules.has_term_bound && self.cache.local(local).exceeds_term_bound {
             result.exceeded = Some(ExceededBound::Term);

@@ -65,8 +65,8 @@ impl Condition {
 /// to be informed of a result also meets the condition.
 pub(crate) fn waits(layout: Layout, informed: bool) -> Vec<Condition> {
     let wait = |process| {
-        let uninformed = if informed { layout.uninformed_mark(process) } else { 0 };
-        Condition::of(layout.waiting_mark(process) | uninformed)
+        let uninformed = if informed { layout.uninformed_mask(process) } else { 0 };
+        Condition::of(layout.waiting_mask(process) | uninformed)
     };
     (0..layout.size).map(wait).collect()
 }

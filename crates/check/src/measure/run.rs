@@ -18,6 +18,7 @@ use crate::measure::report::{Extreme, MeasureReport, MeasureValue, RunEnd};
 use crate::measure::{Measure, MeasureConfig};
 use crate::model::causality::Causality;
 use crate::model::fingerprint::missed_state_probability;
+use crate::plan::Plan;
 use crate::users::user::Checkable;
 use crate::world::rules::Rules;
 
@@ -36,22 +37,35 @@ impl<P: Checkable> Check<P> {
     /// clock may drift by a million parts per million, or if the timing does not fit rounds.
     pub fn measure(mut self, of: impl Into<MeasureConfig>) -> Result<MeasureReport, CheckError> {
         let started = Instant::now();
-        let config = of.into();
         self.hooks.symmetry = None;
+        self.plan.set_measure(of.into());
+        let rules = self.assemble()?;
+        self.plan.run_measurement(&rules, started)
+    }
+}
+
+impl Plan {
+    fn set_measure(&mut self, config: MeasureConfig) {
         self.config.model.single_election = true;
         if config.measure == Measure::Time {
             self.needs.causality = Causality::Chain;
         }
         self.measure = Some(config);
-        let (processes, rules) = self.assemble()?;
-        let rules = Arc::new(Rules { weighs: true, ..Rules::clone(&rules) });
-        let (mut finished, _watchdog) = self.run_search(&processes, rules, started, true)?;
+    }
+
+    fn run_measurement(
+        &mut self,
+        rules: &Rules,
+        started: Instant,
+    ) -> Result<MeasureReport, CheckError> {
+        let rules = Arc::new(Rules { weighs: true, ..Rules::clone(rules) });
+        let (mut finished, _watchdog) = self.run_search(rules, started, true)?;
         finished.ensure_no_panic()?;
         let report = self.analyse(&mut finished);
         Ok(MeasureReport { seconds: started.elapsed().as_secs_f64(), ..report })
     }
 
-    fn analyse(&self, finished: &mut FinishedSearch<'_, P>) -> MeasureReport {
+    fn analyse(&self, finished: &mut FinishedSearch) -> MeasureReport {
         let config = self.measure.clone().expect("a measurement has a measure");
         let states = finished.explored.states();
         let limit = finished.explored.ended.limit();
@@ -78,7 +92,7 @@ impl<P: Checkable> Check<P> {
         };
         let forced_label = finished.rules.forced_label();
         let graph = Graph::of(&mut finished.explored, forced_label, self.stop.clone());
-        let first = finished.weighted_first(&graph);
+        let first = finished.weighted_first(&graph, config.measure);
         let extremes = Extremes { graph: &graph, first: &first };
         let maximum = finished.maximum(&extremes, config.measure);
         let least = extremes.least(config.measure.is_total());
@@ -98,24 +112,21 @@ impl<P: Checkable> Check<P> {
     }
 }
 
-impl<P: Checkable> FinishedSearch<'_, P> {
+impl FinishedSearch {
     /// Returns the initial global states, each with its weight. The weight is the number of
     /// messages that the processes send as they boot and that the measure counts.
-    fn weighted_first(&self, graph: &Graph) -> Vec<(u32, u32)> {
-        let size = self.processes.config.size;
-        let counts_sent = matches!(
-            &self.processes.measure,
-            Some(MeasureConfig { measure: Measure::Messages, .. })
-        );
+    fn weighted_first(&self, graph: &Graph, measure: Measure) -> Vec<(u32, u32)> {
         let weight = |id: StateId| {
             let path = RunPath { first: id, actions: Vec::new() };
             let replay = self.replay(&path);
-            let up = (0..size).map(ProcessId).filter(|at| !replay.is_down(*at));
+            let all_processes = (0..self.config.size).map(ProcessId);
+            let up = all_processes.filter(|at| !replay.is_down(*at));
             let sent = up.map(|at| {
-                let boot = self.processes.boot_into(at, replay.local(at));
-                u32::from(self.processes.count_sent(at, &boot.messages))
+                let boots = self.rules.model.boots(at);
+                let boot = boots.iter().find(|boot| boot.local.id == replay.local(at));
+                u32::from(boot.expect("a boot leads to one of its outcomes").weight)
             });
-            if counts_sent { sent.sum() } else { 0 }
+            if measure == Measure::Messages { sent.sum() } else { 0 }
         };
         let first = self.explored.first.iter();
         first.map(|(id, ..)| (graph.number(*id), weight(*id))).collect()

@@ -39,7 +39,7 @@ impl<P: Checkable> Processes<P> {
     }
 
     /// Returns how many of these messages the measure counts. The process `from` sends them.
-    pub(super) fn count_sent(&self, from: ProcessId, messages: &[(ProcessId, P::Message)]) -> u16 {
+    pub(crate) fn count_sent(&self, from: ProcessId, messages: &[(ProcessId, P::Message)]) -> u16 {
         let counted = messages.iter().filter(|(to, sent)| self.is_counted(from.0, to.0, sent));
         u16::try_from(counted.count()).unwrap_or(u16::MAX)
     }

@@ -1,7 +1,7 @@
 //! Interning: equal contents are stored once, under a small id.
 
 use std::collections::HashMap;
-use std::hash::Hash;
+use std::hash::{BuildHasher, Hash};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 
 use crate::model::fingerprint::BuildFoldHasher;
@@ -41,41 +41,51 @@ impl Change {
 #[derive(Debug)]
 pub(crate) struct Interner<T>(RwLock<Contents<T>>);
 
+/// The map contains hashes and no contents, so its code is compiled once for all types of contents.
 #[derive(Debug)]
 struct Contents<T> {
-    numbers: HashMap<Arc<T>, u32, BuildFoldHasher>,
-    items: Vec<(Arc<T>, u64)>,
+    /// For each hash of a content: the id of the newest content with this hash.
+    newest: HashMap<u64, u32, BuildFoldHasher>,
+    items: Vec<Item<T>>,
+}
+
+#[derive(Debug)]
+struct Item<T> {
+    content: Arc<T>,
+    fingerprint: u64,
+    /// Id of the next older content with the same hash. 0 if there is none.
+    older: u32,
 }
 
 impl<T: Eq + Hash> Interner<T> {
     pub(crate) fn new() -> Self {
-        Interner(RwLock::new(Contents { numbers: HashMap::default(), items: Vec::new() }))
+        Interner(RwLock::new(Contents { newest: HashMap::default(), items: Vec::new() }))
     }
 
     /// Returns the id and fingerprint of a content. Interns the content first if it is new.
     pub(crate) fn intern(&self, content: T, fingerprint: impl FnOnce(&T) -> u64) -> Interned {
-        let known = self.read().find(&content);
+        let hash = BuildFoldHasher::new().hash_one(&content);
+        let known = self.read().find(hash, &content);
         if let Some(known) = known {
             return known;
         }
         let fingerprint = fingerprint(&content);
         let mut contents = self.0.write().unwrap_or_else(PoisonError::into_inner);
-        if let Some(known) = contents.find(&content) {
+        if let Some(known) = contents.find(hash, &content) {
             return known; // another thread was faster
         }
-        let content = Arc::new(content);
-        contents.items.push((Arc::clone(&content), fingerprint));
-        let id = u32::try_from(contents.items.len()).expect("fewer than 2^32 different parts");
-        contents.numbers.insert(content, id);
+        let id = u32::try_from(contents.items.len() + 1).expect("fewer than 2^32 different parts");
+        let older = contents.newest.insert(hash, id).unwrap_or(0);
+        contents.items.push(Item { content: Arc::new(content), fingerprint, older });
         Interned { id, fingerprint }
     }
 
     pub(crate) fn get(&self, id: u32) -> Arc<T> {
-        Arc::clone(&self.read().items[id as usize - 1].0)
+        Arc::clone(&self.read().items[id as usize - 1].content)
     }
 
     pub(crate) fn fingerprint(&self, id: u32) -> u64 {
-        self.read().items[id as usize - 1].1
+        self.read().items[id as usize - 1].fingerprint
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -88,9 +98,16 @@ impl<T: Eq + Hash> Interner<T> {
 }
 
 impl<T: Eq + Hash> Contents<T> {
-    fn find(&self, content: &T) -> Option<Interned> {
-        let id = *self.numbers.get(content)?;
-        Some(Interned { id, fingerprint: self.items[id as usize - 1].1 })
+    fn find(&self, hash: u64, content: &T) -> Option<Interned> {
+        let mut id = *self.newest.get(&hash)?;
+        while id != 0 {
+            let item = &self.items[id as usize - 1];
+            if *item.content == *content {
+                return Some(Interned { id, fingerprint: item.fingerprint });
+            }
+            id = item.older;
+        }
+        None
     }
 }
 
@@ -109,5 +126,17 @@ mod tests {
         assert_eq!(*interner.get(second.id), [2, 1]);
         assert_eq!(interner.fingerprint(second.id), 8);
         assert_eq!(interner.len(), 2);
+    }
+
+    #[test]
+    fn distinguishes_contents_with_equal_hashes() {
+        #[derive(PartialEq, Eq)]
+        struct Unhashed(u32);
+        impl Hash for Unhashed {
+            fn hash<H: std::hash::Hasher>(&self, _: &mut H) {}
+        }
+        let interner = Interner::new();
+        let ids = [1, 2, 3, 1, 2, 3].map(|value| interner.intern(Unhashed(value), |_| 0).id);
+        assert_eq!(ids, [1, 2, 3, 1, 2, 3]);
     }
 }

@@ -7,26 +7,41 @@ pub(crate) mod causality;
 mod crash_steps;
 pub(crate) mod fingerprint;
 pub(crate) mod handler_run;
+pub(crate) mod hooks;
 pub(crate) mod intern;
 pub(crate) mod memo;
 pub(crate) mod monitors;
 mod postponing;
 pub(crate) mod processes;
+pub(crate) mod step_content;
 mod step_time;
 mod timer_units;
 
 use std::sync::Arc;
 
 use serde_json::Value;
+use tenure_core::{ProcessId, Violation};
 use tenure_trace::property::{ServiceFacts, StepFacts};
+use tenure_trace::{CommandData, MessageRecord, ScriptCommand};
 
 use crate::model::intern::Interned;
+use crate::model::step_content::{DebugText, StepContent, StepEffects};
 use crate::reduce::symmetry::Renaming;
 use crate::users::user::UserState;
 use crate::world::action::Cause;
 
 /// A protocol, its users and its monitors, as the search sees them.
 pub(crate) trait Model: Send + Sync {
+    /// Returns all outcomes of the first boot of a process, one for each combination of choices.
+    /// The weight of an outcome is the number of counted messages that the process sends.
+    fn boots(&self, at: ProcessId) -> Vec<Outcome>;
+
+    /// Returns the local state of a process that is down from the start.
+    fn down(&self, at: ProcessId) -> Interned;
+
+    /// Returns the initial state of the monitor at `index`.
+    fn first_monitor(&self, index: usize) -> Interned;
+
     /// Returns the facts about the local state with this id, and its menu: the commands and timers
     /// that may occur in it, with their fairness labels.
     fn local(&self, local: u32) -> (LocalFacts, Vec<(Cause, u32)>);
@@ -54,8 +69,11 @@ pub(crate) trait Model: Send + Sync {
     fn renaming(&self, renaming: usize) -> &Renaming;
 
     /// Returns the state of the monitor at `index` after it observes `observation` in the state
-    /// `monitor`. `None` if the observation violates the monitor.
-    fn judge(&self, index: usize, monitor: u32, observation: u32) -> Option<Interned>;
+    /// `monitor`, or the violation that the observation causes.
+    fn judge(&self, index: usize, monitor: u32, observation: u32) -> Result<Interned, Violation>;
+
+    /// Returns an error with the violation if no run may end in this state of a monitor.
+    fn judge_end(&self, index: usize, monitor: u32) -> Result<(), Violation>;
 
     /// Returns the facts about a monitor's state. `index` is the number of the monitor, and
     /// `monitor` the id of the state.
@@ -74,12 +92,44 @@ pub(crate) trait Model: Send + Sync {
 
     fn step_facts(&self, observation: u32) -> StepFacts;
 
-    /// Returns the state of a process as a tree of values. `None` if the process is down.
-    fn state_tree(&self, local: u32) -> Option<Value>;
+    /// Returns the state of a process as text. `None` if the process is down.
+    fn state_text(&self, local: u32) -> Option<DebugText>;
 
     fn message_tree(&self, message: u32) -> Value;
 
     fn message_name(&self, message: u32) -> &'static str;
+
+    /// Returns the record of a message with its content.
+    fn message_record(
+        &self,
+        message: u32,
+        peer: ProcessId,
+        session: u64,
+        number: u64,
+    ) -> MessageRecord;
+
+    /// Returns the process to which a local state belongs, and the content of a step that it takes
+    /// with the input `cause`. `outcome` is the index of the outcome of the step.
+    fn content(&self, local: u32, cause: Cause, outcome: usize) -> (ProcessId, StepContent);
+
+    /// Returns the effects of the outcome with the index `outcome` of an input in a local state.
+    fn effects(&self, local: u32, cause: Cause, outcome: usize) -> StepEffects;
+
+    /// Returns the effects of the boot of a process that leads to this local state.
+    fn boot_effects(&self, at: ProcessId, local: u32) -> StepEffects;
+
+    /// Returns the names of the armed timers.
+    fn armed_timers(&self, local: u32) -> Vec<DebugText>;
+
+    /// Converts a command in a script to a command of the service. Returns `None` if the service
+    /// has no such command.
+    fn command(&self, script_command: &ScriptCommand) -> Option<CommandData>;
+
+    /// Returns true if, in any state found so far, a process is in a term.
+    fn has_terms(&self) -> bool;
+
+    /// Sets whether the search uses the reduction by commuting deliveries.
+    fn set_reducing(&self, is_reducing: bool);
 
     /// Returns the memory of all interned contents, in bytes.
     fn bytes(&self) -> usize;
@@ -94,7 +144,7 @@ pub(crate) struct Outcome {
     /// Id of what the monitors observe in this step; 0 for nothing.
     pub(crate) observation: u32,
     /// Number that the step adds to the quantity that the check measures. 0 if the check measures
-    /// nothing.
+    /// nothing. For a boot, it is the number of counted messages, whatever the check measures.
     pub(crate) weight: u16,
 }
 

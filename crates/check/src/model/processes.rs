@@ -4,10 +4,11 @@ use serde_json::Value;
 use tenure_core::monitors::LinksOnly;
 use tenure_core::{
     Batch, Group, Input, Labelled, Layer, ProcessId, Protocol, TimerChange, VectorClock, Verdict,
+    Violation,
 };
-use tenure_trace::MuteState;
 use tenure_trace::property::{ServiceFacts, StepFacts};
 use tenure_trace::state::tree;
+use tenure_trace::{CommandData, MessageRecord, MuteState, ScriptCommand, ServiceCommand};
 
 use crate::config::CheckConfig;
 use crate::custom::fold::step_facts;
@@ -15,13 +16,13 @@ use crate::measure::MeasureConfig;
 use crate::model::causality::Causality;
 use crate::model::fingerprint::{Role, fingerprint};
 use crate::model::handler_run::HandlerRun;
+use crate::model::hooks::ProtocolHooks;
 use crate::model::intern::{Interned, Interner};
 use crate::model::monitors::{ErasedMonitor, OwnedObservation, StepObservation};
+use crate::model::step_content::{DebugText, StepContent, StepEffects};
 use crate::model::{LocalFacts, Model, MonitorFacts, Outcome};
-use crate::reduce::shifts::Shifts;
 use crate::reduce::symmetry::{Renaming, Symmetry};
 use crate::users::crashes::Saving;
-use crate::users::stamping::Stamping;
 use crate::users::user::{Checkable, Service, User, UserState, Workload};
 use crate::world::action::{Cause, MAX_OUTCOMES};
 use crate::world::choices::ChoiceEnumerator;
@@ -30,31 +31,6 @@ use crate::world::network::{InFlightMessage, Network};
 use crate::world::step_queue::StepQueue;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-
-/// Functions that only some protocols provide, and that the check uses.
-pub(crate) struct ProtocolHooks<P: Protocol> {
-    pub(crate) term: Option<fn(&P) -> u64>,
-    pub(crate) shifts: Option<Shifts<P>>,
-    pub(crate) symmetry: Option<Symmetry<P>>,
-    /// Functions that read and update the logical clock of a process for application messages.
-    /// `None` if application messages carry no clock.
-    pub(crate) stamping: Option<Stamping<P>>,
-    /// Function that erases the logical clock of a process. It may be called only if no later
-    /// request reads the clock.
-    pub(crate) forget_clock: Option<fn(&mut P)>,
-}
-
-impl<P: Protocol> Default for ProtocolHooks<P> {
-    fn default() -> Self {
-        ProtocolHooks {
-            term: None,
-            shifts: None,
-            symmetry: None,
-            stamping: None,
-            forget_clock: None,
-        }
-    }
-}
 
 /// Facts about a run that the monitors of a check need.
 #[derive(Clone, Debug, Default)]
@@ -97,18 +73,6 @@ pub(crate) struct Processes<P: Checkable> {
 }
 
 impl<P: Checkable> Processes<P> {
-    /// Returns all outcomes of the first boot of a process, one for each combination of choices.
-    pub(crate) fn boots(&self, at: ProcessId) -> Vec<Outcome> {
-        self.all_boot_runs(at).into_iter().map(|run| self.outcome(run)).collect()
-    }
-
-    /// Returns the run of the boot handler of process `at` that ends in the local state `local`.
-    /// The handler has one run for each combination of its choices.
-    pub(crate) fn boot_into(&self, at: ProcessId, local: u32) -> HandlerRun<P> {
-        let index = self.boots(at).iter().position(|outcome| outcome.local.id == local);
-        self.all_boot_runs(at).swap_remove(index.expect("a boot leads to one of its outcomes"))
-    }
-
     fn all_boot_runs(&self, at: ProcessId) -> Vec<HandlerRun<P>> {
         let blank = self.blank(at);
         self.for_each_choice(|batch| {
@@ -118,12 +82,6 @@ impl<P: Checkable> Processes<P> {
             local.lifecycle = Lifecycle::Up(process);
             self.apply_effects(local, Vec::new(), batch)
         })
-    }
-
-    pub(crate) fn down(&self, at: ProcessId) -> Interned {
-        let mut local = self.blank(at);
-        local.user.on_crash();
-        self.intern(local)
     }
 
     /// Returns the local state of a process that has done nothing yet and is down.
@@ -169,10 +127,10 @@ impl<P: Checkable> Processes<P> {
             }
             // A suspicion because of a new session does not change the opinion of the failure
             // detector.
-            Cause::SessionSuspect(peer) => {
+            Cause::RestartSuspect(peer) => {
                 self.step(local, &suspicion(peer, Verdict::Suspect), Vec::new())
             }
-            Cause::Trust(peer) | Cause::SessionTrust(peer) => {
+            Cause::Trust(peer) | Cause::RestartTrust(peer) => {
                 let mut local = local.clone();
                 local.suspected &= !(1 << peer);
                 self.step(&local, &suspicion(peer, Verdict::Trust), Vec::new())
@@ -276,7 +234,7 @@ impl<P: Checkable> Processes<P> {
             return HandlerRun::without_effects(local);
         }
         local.lifecycle = Lifecycle::Mute { process, since: MuteState::Saved };
-        for change in batch.timers.drain(..) {
+        for change in std::mem::take(&mut batch.timers) {
             let (TimerChange::Set(timer, _) | TimerChange::Cancel(timer)) = change;
             local.disarm(&timer);
         }
@@ -307,7 +265,7 @@ impl<P: Checkable> Processes<P> {
         mut seen: Vec<OwnedObservation<P::Command, P::Event>>,
         batch: &mut Batch<P, ChoiceEnumerator>,
     ) -> HandlerRun<P> {
-        let timers = self.change_timers(&mut local, batch.timers.drain(..));
+        let timers = self.change_timers(&mut local, std::mem::take(&mut batch.timers));
         for event in &batch.events {
             if self.postpone(&mut local, event) {
                 continue;
@@ -315,19 +273,19 @@ impl<P: Checkable> Processes<P> {
             local.user.on_event(event);
             seen.push(OwnedObservation::Event(event.clone()));
         }
-        let messages: Vec<(ProcessId, P::Message)> = batch.messages.drain(..).collect();
+        let messages = std::mem::take(&mut batch.messages);
         let observed =
             messages.iter().filter(|(to, message)| self.is_observed(local.at, *to, message));
         seen.extend(observed.map(|(to, _)| OwnedObservation::Sent { to: *to }));
         let messages = self.begin_step(&mut local, messages, timers);
-        let events = batch.events.drain(..).collect();
+        let events = std::mem::take(&mut batch.events);
         HandlerRun { messages, events, seen, ..HandlerRun::without_effects(local) }
     }
 
     /// Returns true if the monitors observe this message when it is sent.
     fn is_observed(&self, from: ProcessId, to: ProcessId, message: &P::Message) -> bool {
         let needs = &self.needs;
-        let strays = |links: &LinksOnly| !links.joins(from, to);
+        let strays = |links: &LinksOnly| !links.has_link(from, to);
         let observed = || needs.all_messages || needs.links.as_ref().is_some_and(strays);
         needs.layer == Some(message.label().layer) && to != from && observed()
     }
@@ -353,8 +311,7 @@ impl<P: Checkable> Processes<P> {
         let observation = if run.seen.is_empty() || self.monitors.is_empty() {
             0
         } else {
-            let observation = StepObservation { at: run.local.at, seen: run.seen };
-            self.observations.intern(observation, |_| 0).id
+            self.observation(StepObservation { at: run.local.at, seen: run.seen })
         };
         Outcome { local: self.intern(run.local), packets, observation, weight: 0 }
     }
@@ -375,8 +332,12 @@ impl<P: Checkable> Processes<P> {
         self.network.past(&known)
     }
 
-    fn message(&self, message: P::Message) -> Interned {
+    pub(super) fn message(&self, message: P::Message) -> Interned {
         self.messages.intern(message, |message| fingerprint(Role::Message, message))
+    }
+
+    fn observation(&self, observation: StepObservation<P::Command, P::Event>) -> u32 {
+        self.observations.intern(observation, |_| 0).id
     }
 
     fn intern(&self, local: LocalState<P>) -> Interned {
@@ -425,6 +386,24 @@ fn suspicion<P: Protocol>(peer: u32, verdict: Verdict) -> Input<P> {
 }
 
 impl<P: Checkable> Model for Processes<P> {
+    fn boots(&self, at: ProcessId) -> Vec<Outcome> {
+        let weighted = |run: HandlerRun<P>| {
+            let weight = self.count_sent(at, &run.messages);
+            Outcome { weight, ..self.outcome(run) }
+        };
+        self.all_boot_runs(at).into_iter().map(weighted).collect()
+    }
+
+    fn down(&self, at: ProcessId) -> Interned {
+        let mut local = self.blank(at);
+        local.user.on_crash();
+        self.intern(local)
+    }
+
+    fn first_monitor(&self, index: usize) -> Interned {
+        self.monitors[index].first()
+    }
+
     fn local(&self, id: u32) -> (LocalFacts, Vec<(Cause, u32)>) {
         let local = self.locals.get(id);
         let process = local.lifecycle.process();
@@ -518,8 +497,12 @@ impl<P: Checkable> Model for Processes<P> {
         &self.symmetry().renamings[renaming]
     }
 
-    fn judge(&self, index: usize, monitor: u32, observation: u32) -> Option<Interned> {
-        self.monitors[index].judge(monitor, &self.observations.get(observation)).ok()
+    fn judge(&self, index: usize, monitor: u32, observation: u32) -> Result<Interned, Violation> {
+        self.monitors[index].judge(monitor, &self.observations.get(observation))
+    }
+
+    fn judge_end(&self, index: usize, monitor: u32) -> Result<(), Violation> {
+        self.monitors[index].at_end(monitor)
     }
 
     fn monitor(&self, index: usize, monitor: u32) -> MonitorFacts {
@@ -540,15 +523,15 @@ impl<P: Checkable> Model for Processes<P> {
         if observation.seen.is_empty() {
             return 0;
         }
-        self.observations.intern(observation, |_| 0).id
+        self.observation(observation)
     }
 
     fn step_facts(&self, observation: u32) -> StepFacts {
         step_facts(&self.observations.get(observation))
     }
 
-    fn state_tree(&self, local: u32) -> Option<Value> {
-        self.locals.get(local).lifecycle.process().map(tree)
+    fn state_text(&self, local: u32) -> Option<DebugText> {
+        self.locals.get(local).lifecycle.process().map(|process| DebugText::of(process))
     }
 
     fn message_tree(&self, message: u32) -> Value {
@@ -557,6 +540,49 @@ impl<P: Checkable> Model for Processes<P> {
 
     fn message_name(&self, message: u32) -> &'static str {
         self.messages.get(message).label().kind
+    }
+
+    fn message_record(
+        &self,
+        message: u32,
+        peer: ProcessId,
+        session: u64,
+        number: u64,
+    ) -> MessageRecord {
+        let message = &*self.messages.get(message);
+        MessageRecord::of(message, peer, session, number).with_content(message)
+    }
+
+    fn content(&self, local: u32, cause: Cause, outcome: usize) -> (ProcessId, StepContent) {
+        let local = self.locals.get(local);
+        (local.at, self.content_of(&local, cause, outcome))
+    }
+
+    fn effects(&self, local: u32, cause: Cause, outcome: usize) -> StepEffects {
+        self.effects_of(self.runs(&self.locals.get(local), cause).swap_remove(outcome))
+    }
+
+    fn boot_effects(&self, at: ProcessId, local: u32) -> StepEffects {
+        let index = self.boots(at).iter().position(|outcome| outcome.local.id == local);
+        let index = index.expect("a boot leads to one of its outcomes");
+        self.effects_of(self.all_boot_runs(at).swap_remove(index))
+    }
+
+    fn armed_timers(&self, local: u32) -> Vec<DebugText> {
+        let local = self.locals.get(local);
+        local.timers.iter().map(|armed| DebugText::of(&armed.timer)).collect()
+    }
+
+    fn command(&self, script_command: &ScriptCommand) -> Option<CommandData> {
+        P::Command::from_script(script_command).map(|command| command.to_record())
+    }
+
+    fn has_terms(&self) -> bool {
+        self.has_terms.load(Ordering::Relaxed)
+    }
+
+    fn set_reducing(&self, is_reducing: bool) {
+        self.is_reducing.store(is_reducing, Ordering::Relaxed);
     }
 
     fn bytes(&self) -> usize {

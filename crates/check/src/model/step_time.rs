@@ -7,7 +7,7 @@ use crate::model::handler_run::HandlerRun;
 use crate::model::processes::Processes;
 use crate::model::timer_units::timer_units;
 use crate::users::user::Checkable;
-use crate::world::local::{ArmedTimer, LocalState};
+use crate::world::local::{ArmedTimer, LocalState, arm, disarm};
 use crate::world::step_queue::UnfinishedStep;
 
 impl<P: Checkable> Processes<P> {
@@ -24,30 +24,28 @@ impl<P: Checkable> Processes<P> {
     pub(super) fn change_timers(
         &self,
         local: &mut LocalState<P>,
-        changes: impl Iterator<Item = TimerChange<P::Timer>>,
+        changes: Vec<TimerChange<P::Timer>>,
     ) -> Vec<ArmedTimer<P::Timer>> {
         let is_timed = self.config.model.steps_take_time();
         let mut starting: Vec<ArmedTimer<P::Timer>> = Vec::new();
         for change in changes {
-            let (TimerChange::Set(timer, _) | TimerChange::Cancel(timer)) = &change;
-            if is_timed {
-                starting.retain(|other| other.timer != *timer);
-            }
             match change {
                 TimerChange::Set(timer, after) => {
                     let (min_delay, max_delay) = self.units(after);
                     let armed = ArmedTimer { timer, min_delay, max_delay };
                     if is_timed {
                         local.disarm(&armed.timer);
-                        starting.push(armed);
+                        arm(&mut starting, armed);
                     } else {
                         local.arm(armed);
                     }
                 }
-                TimerChange::Cancel(timer) => local.disarm(&timer),
+                TimerChange::Cancel(timer) => {
+                    disarm(&mut starting, &timer);
+                    local.disarm(&timer);
+                }
             }
         }
-        starting.sort_by(|one, other| one.timer.cmp(&other.timer));
         starting
     }
 

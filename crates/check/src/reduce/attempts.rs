@@ -3,11 +3,9 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 use tenure_core::{Property, Requirement};
 
-use crate::check::{Check, CheckKind};
 use crate::clock::Instant;
 use crate::components::Components;
 use crate::explain::findings::FinishedSearch;
@@ -15,13 +13,12 @@ use crate::explore::SearchEnd;
 use crate::explore::successors::Worker;
 use crate::liveness::fairness::{Condition, lasting, unserved, waits};
 use crate::liveness::graph::{Graph, OUT_OF_BOUNDS, OutEdge};
-use crate::model::processes::Processes;
+use crate::plan::{CheckKind, Plan};
 use crate::reduce::certificate::{Certified, certify};
 use crate::reduce::deliveries::Delivery;
 use crate::reduce::id_hash::IdSet;
 use crate::report::Report;
 use crate::users::entries::Entries;
-use crate::users::user::Checkable;
 use crate::world::Layout;
 use crate::world::rules::Rules;
 
@@ -37,16 +34,12 @@ enum Attempt {
     Failed,
 }
 
-impl<P: Checkable> Check<P> {
+impl Plan {
     /// Runs the check with the reduction by commuting deliveries. Returns the report if the search
     /// proves that no property is violated. Returns `None` if the reduction does not apply, or if
     /// the search proves nothing, for instance because it finds a violation. The caller must then
     /// search without the reduction, which also finds a shortest run to the violation.
-    pub(crate) fn run_with_commuting_deliveries(
-        &mut self,
-        processes: &Processes<P>,
-        rules: &Arc<Rules>,
-    ) -> Option<Report> {
+    pub(crate) fn run_with_commuting_deliveries(&mut self, rules: &Arc<Rules>) -> Option<Report> {
         if !self.config.search.uses_commuting_deliveries
             || !rules.allow_commuting()
             || !self.can_commute()
@@ -58,9 +51,9 @@ impl<P: Checkable> Check<P> {
         // If these searches do not end, the search without the reduction gets the other half of the
         // time.
         self.config.search.limits.time = limit.map(|limit| limit / 2);
-        processes.is_reducing.store(true, Ordering::Relaxed);
-        let report = self.attempts(processes, rules, started);
-        processes.is_reducing.store(false, Ordering::Relaxed);
+        rules.model.set_reducing(true);
+        let report = self.attempts(rules, started);
+        rules.model.set_reducing(false);
         self.config.search.limits.time = limit.map(|limit| limit.saturating_sub(started.elapsed()));
         report
     }
@@ -84,20 +77,15 @@ impl<P: Checkable> Check<P> {
             && !self.selected.iter().any(|selected| observes_order(selected.property))
     }
 
-    fn attempts(
-        &mut self,
-        processes: &Processes<P>,
-        rules: &Arc<Rules>,
-        started: Instant,
-    ) -> Option<Report> {
+    fn attempts(&mut self, rules: &Arc<Rules>, started: Instant) -> Option<Report> {
         let mut excluded: IdSet<Delivery> = IdSet::default();
         for _ in 0..MAX_ATTEMPTS {
             let rules = Rules {
                 is_rebasing: false,
-                commuting: Some(Arc::new(excluded.clone())),
+                excluded_deliveries: Some(Arc::new(excluded.clone())),
                 ..Rules::clone(rules)
             };
-            match self.attempt(processes, Arc::new(rules), started) {
+            match self.attempt(Arc::new(rules), started) {
                 Attempt::Report(report) => return Some(*report),
                 Attempt::Wrong(wrong) => {
                     let before = excluded.len();
@@ -112,9 +100,9 @@ impl<P: Checkable> Check<P> {
         None
     }
 
-    fn attempt(&mut self, processes: &Processes<P>, rules: Arc<Rules>, begun: Instant) -> Attempt {
+    fn attempt(&mut self, rules: Arc<Rules>, begun: Instant) -> Attempt {
         // The analysis needs the edges to find out whether the graph has cycles.
-        let Ok((mut finished, _watchdog)) = self.run_search(processes, rules, begun, true) else {
+        let Ok((mut finished, _watchdog)) = self.run_search(rules, begun, true) else {
             return Attempt::Failed;
         };
         let explored = &mut finished.explored;
@@ -141,7 +129,7 @@ impl<P: Checkable> Check<P> {
     /// Analyses the graph of a search whose certificate is sound. If no property is violated,
     /// returns the report of the search. If a property is violated, the graph has a cycle, or the
     /// analysis was stopped, returns [`Attempt::Failed`].
-    fn decide(&self, finished: &mut FinishedSearch<'_, P>) -> Attempt {
+    fn decide(&self, finished: &mut FinishedSearch) -> Attempt {
         let (label, layout) = (finished.rules.forced_label(), finished.rules.layout);
         let graph = Graph::of(&mut finished.explored, label, self.stop.clone());
         let is_decided = !graph.is_stopped() && is_acyclic(&graph);
@@ -161,7 +149,7 @@ impl<P: Checkable> Check<P> {
                 false
             }
             CheckKind::AlwaysAndAtEnd(index) => {
-                let refused = Condition::of(layout.end_mark(index));
+                let refused = Condition::of(layout.end_mask(index));
                 lasting(graph, refused, crate::Fairness::Weak).first().is_some()
             }
             CheckKind::Progress => unserved(graph, &waits(layout, true), fairness).is_some(),

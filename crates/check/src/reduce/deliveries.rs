@@ -101,7 +101,7 @@ impl Worker {
         possible: &[(usize, usize, u32)],
     ) -> bool {
         let delivery = (local, packet);
-        let excluded = self.rules.commuting.as_ref();
+        let excluded = self.rules.excluded_deliveries.as_ref();
         if excluded.is_none_or(|excluded| excluded.contains(&delivery)) {
             return false;
         }

@@ -2,6 +2,8 @@
 
 use tenure_core::{ProcessId, Protocol};
 
+use crate::world::local::{ArmedTimer, arm};
+
 /// A protocol whose rules never compare process names.
 ///
 /// Implementing this trait is optional. It lets the search merge global states that differ only by
@@ -99,6 +101,21 @@ impl<P: Symmetric> Symmetry<P> {
             renamed_stable: P::renamed_stable,
             renamings: Renaming::all(size, exchanged),
         }
+    }
+}
+
+impl<P: Protocol> Symmetry<P> {
+    pub(crate) fn renamed_timers(
+        &self,
+        timers: &[ArmedTimer<P::Timer>],
+        names: &Renaming,
+    ) -> Vec<ArmedTimer<P::Timer>> {
+        let mut renamed = Vec::new();
+        for armed in timers {
+            let timer = (self.renamed_timer)(&armed.timer, names);
+            arm(&mut renamed, ArmedTimer { timer, ..*armed });
+        }
+        renamed
     }
 }
 

@@ -3,7 +3,7 @@
 use tenure_core::service::mutex::{Command, Event};
 use tenure_core::shared_memory::SharedMemoryLock;
 use tenure_core::{Fence, ProcessId, Property, Service, TICKS_PER_UNIT};
-use tenure_trace::state::States;
+use tenure_trace::state::StateRecorder;
 use tenure_trace::{Header, Kind, Record, Source, Subject, Trace};
 
 use super::SharedMemoryConfig;
@@ -44,11 +44,11 @@ impl<'a, L: SharedMemoryLock> Recorder<'a, L> {
             Header::new(&*self.config.name, Service::Mutex, self.config.size, Source::Checker);
         header.fenced = false;
         let mut state = State::<L>::first(self.config, self.lock);
-        let mut states = States::default();
+        let mut states = StateRecorder::default();
         let mut records = Vec::new();
         for process in (0..self.config.size).map(ProcessId) {
             records.push(Record::new(0, process, Kind::Boot));
-            let kept = states.changed(process, &state.processes[process.index()]);
+            let kept = states.record_if_changed(process, &state.processes[process.index()]);
             records.extend(kept.map(|kind| Record::new(0, process, kind)));
         }
         let mut now = 0;
@@ -68,7 +68,8 @@ impl<'a, L: SharedMemoryLock> Recorder<'a, L> {
                 record(Kind::Event(Event::Entered { fence: Fence::NONE }.into()));
             }
             state.step(process);
-            if let Some(kind) = states.changed(process, &state.processes[process.index()]) {
+            if let Some(kind) = states.record_if_changed(process, &state.processes[process.index()])
+            {
                 record(kind);
             }
         }

@@ -1,7 +1,6 @@
 //! Execution of a swarm search, from the configuration of a check to its report.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 use tenure_core::Judgement;
 
@@ -9,7 +8,6 @@ use super::report::SwarmCoverage;
 use super::search::{SwarmPanic, SwarmResult, SwarmSearch, SwarmViolation, ViolatedBits};
 use super::table::mix;
 use super::{HASHES, SwarmConfig};
-use crate::check::{Check, CheckKind, SelectedProperty};
 use crate::clock::Instant;
 use crate::error::CheckError;
 use crate::explain::findings::FinishedSearch;
@@ -19,9 +17,8 @@ use crate::explore::successors::Worker;
 use crate::explore::visited::StateId;
 use crate::limits::Watchdog;
 use crate::model::fingerprint::missed_state_probability;
-use crate::model::processes::Processes;
+use crate::plan::{CheckKind, Plan, SelectedProperty};
 use crate::report::{Counterexample, Report};
-use crate::users::user::Checkable;
 use crate::world::rules::Rules;
 
 /// Maximum number of searches for a shorter run that violates the same property.
@@ -33,7 +30,7 @@ const BYTES_PER_STATE: u64 = 8;
 /// Least limit on the number of states in a search for a shorter run.
 const LEAST_STATES: u64 = 20_000;
 
-impl<P: Checkable> Check<P> {
+impl Plan {
     /// Performs the search of one member of a swarm.
     ///
     /// Judges safety in every state. Judges liveness only in states in which a run can end. These
@@ -42,10 +39,9 @@ impl<P: Checkable> Check<P> {
     pub(crate) fn run_swarm_member(
         &mut self,
         swarm: SwarmConfig,
-        processes: &Processes<P>,
         rules: Arc<Rules>,
     ) -> Result<Report, CheckError> {
-        let (first, rules) = self.initial_worlds_and_rules(processes, rules)?;
+        let (first, rules) = self.initial_worlds_and_rules(rules)?;
         let flag = self.config.search.stop_flag.clone();
         self.stop = self.stop.reset(flag);
         let limits = self.config.search.limits;
@@ -55,7 +51,8 @@ impl<P: Checkable> Check<P> {
         let ids = (0..first.len()).map(first_id);
         let worlds = ids.zip(&first).map(|(id, (world, key))| (id, world.clone(), *key)).collect();
         let explored = Explored { first: worlds, exceeded: result.exceeded, ..Explored::default() };
-        let finished = FinishedSearch { processes, rules: Arc::clone(&rules), explored };
+        let finished =
+            FinishedSearch { config: self.config.clone(), rules: Arc::clone(&rules), explored };
         if let Some(SwarmPanic { first, actions, handler, message }) = result.panicked.take() {
             let path = RunPath { first: first_id(first), actions };
             let run = finished.run_to_panic_after(&path, handler);
@@ -87,8 +84,8 @@ impl<P: Checkable> Check<P> {
     ) -> SwarmSearch<'_> {
         let (mut wanted, mut wanted_at_end) = (0, 0);
         for selected in self.selected.iter().filter(|it| only.is_none_or(|only| only == *it)) {
-            wanted |= selected.kind.step_bits(rules.layout);
-            wanted_at_end |= end_marks(selected.kind, rules);
+            wanted |= selected.kind.step_violation_mask(rules.layout);
+            wanted_at_end |= end_violation_mask(selected.kind, rules);
         }
         SwarmSearch {
             config: &self.config.search,
@@ -146,18 +143,18 @@ impl<P: Checkable> Check<P> {
 
     fn violates(&self, selected: &SelectedProperty, found: &SwarmViolation, rules: &Rules) -> bool {
         match found.kind {
-            ViolatedBits::Step(bits) => bits & selected.kind.step_bits(rules.layout) != 0,
-            ViolatedBits::End(marks) => marks & end_marks(selected.kind, rules) != 0,
+            ViolatedBits::Step(bits) => bits & selected.kind.step_violation_mask(rules.layout) != 0,
+            ViolatedBits::End(marks) => marks & end_violation_mask(selected.kind, rules) != 0,
         }
     }
 
     fn swarm_report(
         &self,
         swarm: SwarmConfig,
-        finished: &FinishedSearch<'_, P>,
+        finished: &FinishedSearch,
         result: &SwarmResult,
     ) -> Report {
-        let hooks = &finished.processes.hooks;
+        let rules = &finished.rules;
         let omitted = result.table.omissions();
         let is_exhausted =
             result.cut_states == 0 && result.limit.is_none() && result.violation.is_none();
@@ -179,9 +176,9 @@ impl<P: Checkable> Check<P> {
             states: result.states,
             transitions: result.transitions,
             depth: result.depth,
-            reduced: hooks.shifts.is_some() || hooks.symmetry.is_some(),
+            reduced: rules.has_shift_functions || rules.is_symmetric,
             bounds: self.bounds(&finished.explored),
-            has_terms: finished.processes.has_terms.load(Ordering::Relaxed),
+            has_terms: rules.model.has_terms(),
             limit: result.limit,
             missed_state_probability: missed_state_probability(result.states),
             bytes: result.bytes_peak,
@@ -197,13 +194,13 @@ fn first_id(index: usize) -> StateId {
 
 /// Returns the marks that the last global state of a run must not have, according to a property of
 /// this kind.
-fn end_marks(kind: CheckKind, rules: &Rules) -> u32 {
+fn end_violation_mask(kind: CheckKind, rules: &Rules) -> u32 {
     let layout = rules.layout;
-    let waiting = || (0..layout.size).fold(0, |marks, at| marks | layout.waiting_mark(at));
-    let uninformed = || (0..layout.size).fold(0, |marks, at| marks | layout.uninformed_mark(at));
+    let waiting = || (0..layout.size).fold(0, |marks, at| marks | layout.waiting_mask(at));
+    let uninformed = || (0..layout.size).fold(0, |marks, at| marks | layout.uninformed_mask(at));
     match kind {
         CheckKind::Always(_) | CheckKind::CustomSafety(_) => 0,
-        CheckKind::AlwaysAndAtEnd(index) => layout.end_mark(index),
+        CheckKind::AlwaysAndAtEnd(index) => layout.end_mask(index),
         CheckKind::Progress => waiting() | uninformed(),
         CheckKind::DeadlockFreedom | CheckKind::StarvationFreedom => waiting(),
         CheckKind::CustomLiveness(index) => rules.custom.as_ref().map_or(0, |custom| {
@@ -213,8 +210,8 @@ fn end_marks(kind: CheckKind, rules: &Rules) -> u32 {
     }
 }
 
-fn counterexample<P: Checkable>(
-    finished: &FinishedSearch<'_, P>,
+fn counterexample(
+    finished: &FinishedSearch,
     selected: &SelectedProperty,
     found: &SwarmViolation,
 ) -> Counterexample {
@@ -230,7 +227,7 @@ fn counterexample<P: Checkable>(
             finished.end_violation(selected.property, index, &path)
         }
         (ViolatedBits::End(marks), kind) => {
-            let marks = marks & end_marks(kind, &finished.rules);
+            let marks = marks & end_violation_mask(kind, &finished.rules);
             finished.end_of_run(selected, marks, &path)
         }
         (ViolatedBits::Step(_), kind) => unreachable!("no step violates {kind:?}"),

@@ -92,7 +92,7 @@ struct SwarmRun<'a> {
     worker: &'a mut Worker,
     random: u64,
     frames: Vec<Frame>,
-    /// Global states of the frames, one after the other.
+    /// Encoded global states of all frames, concatenated in the order of [`Self::frames`].
     worlds: Vec<u32>,
     /// Steps that are still to be explored. The steps of the first frame come first, then those of
     /// the second frame, and so on.

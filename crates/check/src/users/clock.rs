@@ -6,9 +6,9 @@ use tenure_core::service::clock::{Command, Event};
 use crate::users::entries::Entries;
 use crate::users::user::{EnabledCommand, Service, User, UserState, Workload};
 
-/// User of clock synchronisation. It requests as many synchronisations as [`Workload::entries`]
-/// says. Once some process has adjusted its clock, every process must adjust its clock, too: a user
-/// waits until its own process has done so.
+/// User of clock synchronisation. It requests [`Workload::entries`] synchronisations. As soon as
+/// one process has adjusted its clock, all processes must adjust theirs. From then on, the user
+/// waits for the adjustment of its own process.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ClockUser {
     left: Entries,

@@ -26,10 +26,10 @@ pub(crate) enum ActionKind {
     Partition,
     /// The process suspects a peer because it has detected a new session of that peer: the peer has
     /// crashed and restarted.
-    SessionSuspect,
+    RestartSuspect,
     /// The process trusts a peer again that it suspected because of a new session. The process
     /// receives no other input between the suspicion and the trust.
-    SessionTrust,
+    RestartTrust,
     /// The process becomes mute: its later effects are not released, and it will crash.
     Mute,
 }
@@ -47,8 +47,8 @@ pub(crate) const ACTION_KINDS: [ActionKind; 15] = [
     ActionKind::Tick,
     ActionKind::StepEnd,
     ActionKind::Partition,
-    ActionKind::SessionSuspect,
-    ActionKind::SessionTrust,
+    ActionKind::RestartSuspect,
+    ActionKind::RestartTrust,
     ActionKind::Mute,
 ];
 
@@ -103,9 +103,9 @@ pub(crate) enum Cause {
     Send(u32),
     /// The process suspects this peer because of its new session, whatever the failure detector
     /// reports.
-    SessionSuspect(u32),
-    /// The process trusts this peer again, directly after [`Cause::SessionSuspect`].
-    SessionTrust(u32),
+    RestartSuspect(u32),
+    /// The process trusts this peer again, directly after [`Cause::RestartSuspect`].
+    RestartTrust(u32),
     /// The process becomes mute: its later effects are not released.
     Mute,
     StepEnd,
@@ -125,8 +125,8 @@ impl Cause {
             Cause::Crash => (6, 0),
             Cause::Recover => (7, 0),
             Cause::Send(peer) => (8, peer),
-            Cause::SessionSuspect(peer) => (9, peer),
-            Cause::SessionTrust(peer) => (10, peer),
+            Cause::RestartSuspect(peer) => (9, peer),
+            Cause::RestartTrust(peer) => (10, peer),
             Cause::Mute => (11, 0),
             Cause::StepEnd => (12, 0),
             Cause::Notify => (13, 0),

@@ -5,8 +5,6 @@ use tenure_core::ProcessId;
 
 use crate::model::Outcome;
 use crate::model::intern::Interned;
-use crate::model::processes::Processes;
-use crate::users::user::Checkable;
 use crate::world::Fault;
 use crate::world::network::EMPTY;
 use crate::world::rules::Rules;
@@ -14,39 +12,28 @@ use crate::world::rules::Rules;
 /// The initial global states, each with its fingerprint.
 pub(crate) type InitialWorlds = Vec<(Vec<u32>, u64)>;
 
-pub(crate) fn initial_worlds<P: Checkable>(
-    processes: &Processes<P>,
-    rules: &Rules,
-) -> InitialWorlds {
-    let down = &processes.config.faults.down;
-    let all_processes = (0..processes.config.size).map(ProcessId);
+/// Returns one global state for each combination of boot outcomes. The processes in `down` are down
+/// from the start.
+pub(crate) fn initial_worlds(rules: &Rules, down: &[ProcessId]) -> InitialWorlds {
+    let (model, layout) = (&rules.model, rules.layout);
+    let all_processes = (0..layout.size).map(ProcessId::at);
     let boots: Vec<Vec<Outcome>> = all_processes
         .map(|at| {
             if down.contains(&at) {
-                let local = processes.down(at);
+                let local = model.down(at);
                 return vec![Outcome { local, packets: Vec::new(), observation: 0, weight: 0 }];
             }
-            processes.boots(at)
+            model.boots(at)
         })
         .collect();
-    let monitors: Vec<Interned> = processes.monitors.iter().map(|judge| judge.first()).collect();
-    every_combination(&boots, &monitors, rules, down)
-}
-
-/// Returns one global state for each combination of boot outcomes. This code is not generic, so it
-/// is compiled once.
-fn every_combination(
-    boots: &[Vec<Outcome>],
-    monitors: &[Interned],
-    rules: &Rules,
-    down: &[ProcessId],
-) -> InitialWorlds {
+    let monitors: Vec<Interned> =
+        (0..layout.monitors).map(|index| model.first_monitor(index)).collect();
     let mut indices = vec![0; boots.len()];
     let mut worlds = Vec::new();
     loop {
         let chosen: Vec<&Outcome> =
             boots.iter().zip(&indices).map(|(outcomes, index)| &outcomes[*index]).collect();
-        worlds.push(assemble(monitors, rules, &chosen, down));
+        worlds.push(assemble(&monitors, rules, &chosen, down));
         let Some(advanced) =
             (0..indices.len()).rev().find(|index| indices[*index] + 1 < boots[*index].len())
         else {

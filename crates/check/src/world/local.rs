@@ -62,6 +62,22 @@ pub(crate) struct ArmedTimer<T> {
     pub(crate) max_delay: u32,
 }
 
+/// Adds a timer to a list in the order of [`Ord`] for timers. If the list contains a timer of the
+/// same name, replaces it.
+pub(crate) fn arm<T: Ord>(timers: &mut Vec<ArmedTimer<T>>, armed: ArmedTimer<T>) {
+    match timers.binary_search_by(|other| other.timer.cmp(&armed.timer)) {
+        Ok(index) => timers[index] = armed,
+        Err(index) => timers.insert(index, armed),
+    }
+}
+
+/// Removes a timer from a list in the order of [`Ord`] for timers.
+pub(crate) fn disarm<T: Ord>(timers: &mut Vec<ArmedTimer<T>>, timer: &T) {
+    if let Ok(index) = timers.binary_search_by(|other| other.timer.cmp(timer)) {
+        timers.remove(index);
+    }
+}
+
 impl<P: Protocol> Lifecycle<P> {
     /// Returns the state of the process. `None` if the process is down.
     pub(crate) fn process(&self) -> Option<&P> {
@@ -97,15 +113,12 @@ impl<P: Protocol> Lifecycle<P> {
 impl<P: Checkable> LocalState<P> {
     /// Arms a timer. If a timer of the same name is armed, replaces it.
     pub(crate) fn arm(&mut self, armed: ArmedTimer<P::Timer>) {
-        match self.timers.binary_search_by(|other| other.timer.cmp(&armed.timer)) {
-            Ok(index) => self.timers[index] = armed,
-            Err(index) => self.timers.insert(index, armed),
-        }
+        arm(&mut self.timers, armed);
     }
 
     /// Disarms a timer. If an unfinished step would start the timer at its end, it no longer does.
     pub(crate) fn disarm(&mut self, timer: &P::Timer) {
-        self.timers.retain(|other| other.timer != *timer);
+        disarm(&mut self.timers, timer);
         self.steps.disarm(timer);
     }
 
@@ -139,19 +152,14 @@ impl<P: Checkable> LocalState<P> {
         if let Some(saved) = lifecycle.saved_mut() {
             *saved = (symmetry.renamed_stable)(saved, names);
         }
-        let mut renamed = LocalState {
+        LocalState {
             at: names.of(self.at),
             lifecycle,
-            timers: Vec::new(),
+            timers: symmetry.renamed_timers(&self.timers, names),
             user: self.user.clone(),
             past: names.of_list(&self.past),
             suspected: names.of_bits(self.suspected),
             steps: self.steps.renamed(symmetry, names),
-        };
-        for armed in &self.timers {
-            let timer = (symmetry.renamed_timer)(&armed.timer, names);
-            renamed.arm(ArmedTimer { timer, ..*armed });
         }
-        renamed
     }
 }

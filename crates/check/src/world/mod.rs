@@ -42,19 +42,19 @@ pub(crate) struct Layout {
 impl Layout {
     /// Returns the bit that is set in the marks of a global state if this process waits to be
     /// served.
-    pub(crate) fn waiting_mark(self, process: usize) -> u32 {
+    pub(crate) fn waiting_mask(self, process: usize) -> u32 {
         1 << process
     }
 
     /// Returns the bit that is set in the marks of a global state if this process has not been
     /// informed of a result that another process knows.
-    pub(crate) fn uninformed_mark(self, process: usize) -> u32 {
+    pub(crate) fn uninformed_mask(self, process: usize) -> u32 {
         1 << if self.has_election { self.size + process } else { process }
     }
 
     /// Returns the bit that is set in the marks of a global state if a run that ends there violates
     /// the property of the monitor at `index`.
-    pub(crate) fn end_mark(self, index: usize) -> u32 {
+    pub(crate) fn end_mask(self, index: usize) -> u32 {
         1 << (self.marks_of_processes() + index)
     }
 
@@ -110,14 +110,14 @@ impl Layout {
 
     /// Returns the slot that contains, as bits, the peers whose new session this process has not
     /// detected yet.
-    pub(crate) fn unseen_sessions(self, process: usize) -> usize {
+    pub(crate) fn undetected_restarts(self, process: usize) -> usize {
         self.custom(self.custom) + process
     }
 
     /// Returns the slot that tells which peer this process must trust next, as a bit. The process
     /// has suspected this peer because of a new session.
     pub(crate) fn pending_trust(self, process: usize) -> usize {
-        self.unseen_sessions(self.size) + process
+        self.undetected_restarts(self.size) + process
     }
 
     pub(crate) fn stride(self) -> usize {
@@ -189,7 +189,7 @@ mod tests {
             }
         }
         slots.extend([layout.spent(), layout.monitor(0), layout.monitor(1), layout.custom(0)]);
-        slots.extend((0..3).map(|process| layout.unseen_sessions(process)));
+        slots.extend((0..3).map(|process| layout.undetected_restarts(process)));
         slots.extend((0..3).map(|process| layout.pending_trust(process)));
         assert!(slots.into_iter().eq(0..layout.stride()));
     }

@@ -34,10 +34,12 @@ pub(crate) struct Rules {
     pub(crate) ample: bool,
     /// Deliveries that the reduction by commuting deliveries must not choose, because they do not
     /// commute with all later steps. `None` if the search does not use the reduction.
-    pub(crate) commuting: Option<Arc<IdSet<Delivery>>>,
+    pub(crate) excluded_deliveries: Option<Arc<IdSet<Delivery>>>,
     /// Number of renamings of processes, the identity included. Global states that differ only by
     /// one of them are merged. Without symmetry reduction, the number is 1.
     pub(crate) renamings: usize,
+    /// True if the check uses symmetry reduction, even if the identity is the only renaming.
+    pub(crate) is_symmetric: bool,
     pub(crate) has_term_bound: bool,
     /// True if, after each step, the search must look for consequences beyond the process, its
     /// links and the monitors. This is the case if a process can be down, or if there is a bound on

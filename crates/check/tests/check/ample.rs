@@ -7,14 +7,14 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use tenure_algorithms::Variants;
-use tenure_algorithms::catalogue::Member;
+use tenure_algorithms::catalogue::SumMember;
 use tenure_algorithms::election::{
     ChangRoberts, DolevKlaweRodeh, Franklin, LeLann, chang_roberts, dolev_klawe_rodeh, franklin,
     lelann,
 };
 use tenure_algorithms::mutex::{MisraRing, TokenRing, misra_ring};
 use tenure_check::{Check, Judgement, Report, ViolationKind};
-use tenure_core::monitors::{Agreement, Fencing, MutualExclusion};
+use tenure_core::monitors::{Fencing, LeaderAgreement, MutualExclusion};
 use tenure_core::service::election;
 use tenure_core::service::mutex::{Command, Event};
 use tenure_core::{
@@ -40,7 +40,7 @@ struct Tally {
 impl Tally {
     fn compare<P>(&mut self, ids: &[u32], starting: u32, config: &P::Config)
     where
-        P: Member + Election,
+        P: SumMember + Election,
     {
         let initiators = (0..ids.len() as u32).filter(|place| starting >> place & 1 != 0);
         let check = || {
@@ -254,7 +254,7 @@ fn protocol_that_leaves_the_ring_is_not_reduced() {
 #[test]
 fn faults_and_reordering_disable_the_reduction() {
     let config = || lelann::Config::plain(3);
-    let check = || with::<LeLann>(3, config()).always_and_at_end(Agreement::new());
+    let check = || with::<LeLann>(3, config()).always_and_at_end(LeaderAgreement::new());
     let calm = check().fifo();
     assert!(calm.ample().run().reduced);
     let hostile = [

@@ -23,6 +23,7 @@ use tenure_trace::TraceVerifier;
 
 use crate::by_service::variants;
 use crate::catalogue::holds;
+use crate::either::Either::{self, First, Second};
 
 /// An election in which P1 leads first. When a process suspects its leader, it follows the next
 /// process that it trusts. A process that was suspected while it led, or that has recovered, never
@@ -84,8 +85,23 @@ fn term_of(leader: ProcessId) -> Term {
     Term { number: u64::from(leader.number()), leader }
 }
 
-fn under_detector_election<A>(application: A) -> led::Config<A, ()> {
-    led::Config { application, election: () }
+type AnyElection = Either<DetectorElection, Bully>;
+type Plain<A> = Led<A, AnyElection>;
+
+/// An application over plain links or over the reliable channel.
+type Any<A> = Either<Plain<A>, Fifo<Plain<A>>>;
+
+type AnyCommit = Either<TwoPhaseCommit, ThreePhaseCommit>;
+
+fn under_detector_election<A>(application: A) -> led::Config<A, Either<(), bully::Config>> {
+    led::Config { application, election: First(()) }
+}
+
+fn over_plain_links<A: Application + Checkable>(
+    size: u32,
+    application: A::Config,
+) -> Check<Any<A>> {
+    Check::with(size, First(under_detector_election(application)))
 }
 
 /// Asserts that every property holds, and returns the number of states.
@@ -107,11 +123,9 @@ fn steps(report: Report, property: &str) -> (usize, ViolationKind) {
     (found.length(), found.kind)
 }
 
-type Replicated = Led<PrimaryBackup, DetectorElection>;
-
-fn replicated(size: u32, switches: &[primary_backup::Switch]) -> Check<Replicated> {
-    let config = under_detector_election(variants(switches));
-    let check = Check::with(size, config).fifo().detecting().initiators([]).in_flight(8);
+fn replicated(size: u32, switches: &[primary_backup::Switch]) -> Check<Any<PrimaryBackup>> {
+    let check = over_plain_links(size, variants(switches));
+    let check = check.fifo().detecting().initiators([]).in_flight(8);
     check.always(OnApplication(Durability::new()))
 }
 
@@ -142,11 +156,13 @@ fn unsound_primary_loses_acknowledged_writes() {
     assert_eq!(found, [11, 9, 12].map(|length| (length, ViolationKind::Step)));
 }
 
-type Committing = Led<TwoPhaseCommit, DetectorElection>;
+fn committing(size: u32, switches: &[two_phase_commit::Switch]) -> Check<Any<AnyCommit>> {
+    transaction(size, First(variants(switches)))
+}
 
-fn committing(size: u32, switches: &[two_phase_commit::Switch]) -> Check<Committing> {
-    let config = under_detector_election(variants(switches));
-    let check = Check::with(size, config).fifo().detecting().initiators([]).in_flight(8);
+fn transaction(size: u32, config: <AnyCommit as Protocol>::Config) -> Check<Any<AnyCommit>> {
+    let check = over_plain_links(size, config);
+    let check = check.fifo().detecting().initiators([]).in_flight(8);
     check.entries(&[1, 0, 0][..size as usize]).always(OnApplication(Atomicity::new()))
 }
 
@@ -199,13 +215,9 @@ fn unsound_two_phase_commit_violates_atomicity() {
     assert_eq!(found, [7, 13, 12, 15].map(steps));
 }
 
-fn three_phase(size: u32, switches: &[three_phase_commit::Switch]) -> Check<ThreePhase> {
-    let config = under_detector_election(variants(switches));
-    let check = Check::with(size, config).fifo().detecting().initiators([]).in_flight(8);
-    check.entries(&[1, 0, 0][..size as usize]).always(OnApplication(Atomicity::new()))
+fn three_phase(size: u32, switches: &[three_phase_commit::Switch]) -> Check<Any<AnyCommit>> {
+    transaction(size, Second(variants(switches)))
 }
-
-type ThreePhase = Led<ThreePhaseCommit, DetectorElection>;
 
 /// With perfect failure detection, three-phase commit (Skeen) never blocks a live process.
 #[test]
@@ -249,12 +261,10 @@ fn unsound_three_phase_commit_violates_atomicity() {
     assert_eq!(found, [13, 17].map(steps));
 }
 
-type Growing = Led<SpanningTree, DetectorElection>;
-
-fn growing(size: u32, edges: &[(u32, u32)]) -> Check<Growing> {
+fn growing(size: u32, edges: &[(u32, u32)]) -> Check<Any<SpanningTree>> {
     let edges = edges.iter().map(|(one, other)| (ProcessId(*one), ProcessId(*other)));
-    let config = under_detector_election(spanning_tree::Config::of(size, edges));
-    let check = Check::with(size, config).detecting().initiators([]).entries(0);
+    let check = over_plain_links(size, spanning_tree::Config::of(size, edges));
+    let check = check.detecting().initiators([]).entries(0);
     check.always(OnApplication(OneTree::new()))
 }
 
@@ -273,9 +283,7 @@ fn every_schedule_builds_a_spanning_tree() {
     assert_eq!(found.map(states), [3, 5, 28, 50, 491]);
 }
 
-type Synchronising = Led<Berkeley, DetectorElection>;
-
-fn synchronising(size: u32, clock_readings: u32) -> Check<Synchronising> {
+fn synchronising(size: u32, clock_readings: u32) -> Check<Plain<Berkeley>> {
     let config = under_detector_election(berkeley::Config::default());
     let check = Check::with(size, config).detecting().initiators([]).entries(0);
     check.configure(|config| config.model.clock_readings = clock_readings)
@@ -312,7 +320,8 @@ impl Monitor<clock::Command, clock::Event> for ZeroSum {
 
 #[test]
 fn clock_adjustments_sum_to_zero_and_survive_crashes() {
-    let balanced = |check: Check<Synchronising>| check.always_and_at_end(OnApplication(ZeroSum(0)));
+    let balanced =
+        |check: Check<Plain<Berkeley>>| check.always_and_at_end(OnApplication(ZeroSum(0)));
     let found = [
         balanced(synchronising(2, 3)).progress().run(),
         balanced(synchronising(3, 2)).progress().run(),
@@ -329,14 +338,14 @@ fn clock_adjustments_sum_to_zero_and_survive_crashes() {
 /// further message. The reliable channel hides these faults from the applications.
 #[test]
 fn reliable_channel_hides_loss_and_duplication() {
-    fn over<A: Application + Checkable>(inner: A::Config) -> Check<Fifo<Led<A, DetectorElection>>> {
+    fn over<A: Application + Checkable>(inner: A::Config) -> Check<Any<A>> {
         let around = fifo::Config::around(under_detector_election(inner));
-        let check = Check::with(2, fifo::Config { window: 1, ..around });
+        let check = Check::with(2, Second(fifo::Config { window: 1, ..around }));
         check.entries([1, 0]).initiators([]).in_flight(1).losing(1).duplicating(1).progress()
     }
     let primary = over::<PrimaryBackup>(primary_backup::Config::default());
     let primary = primary.always(OnApplication(Durability::new())).run();
-    let commit = over::<TwoPhaseCommit>(two_phase_commit::Config::default());
+    let commit = over::<AnyCommit>(First(two_phase_commit::Config::default()));
     let commit = commit.always(OnApplication(Atomicity::new())).run();
     let edge = [(ProcessId(0), ProcessId(1))];
     let tree = over::<SpanningTree>(spanning_tree::Config::of(2, edge));
@@ -350,13 +359,13 @@ fn reliable_channel_hides_loss_and_duplication() {
 /// The applications keep their properties with an election that sends messages.
 #[test]
 fn applications_are_sound_under_bully_election() {
-    fn under<A: Application + Checkable>(size: u32, inner: A::Config) -> Check<Led<A, Bully>> {
-        let election = bully::Config::plain(size, TICKS_PER_UNIT);
-        let check = Check::with(size, led::Config { application: inner, election });
+    fn under<A: Application + Checkable>(size: u32, inner: A::Config) -> Check<Any<A>> {
+        let election = Second(bully::Config::plain(size, TICKS_PER_UNIT));
+        let check = Check::with(size, First(led::Config { application: inner, election }));
         check.fifo().detecting().initiators([ProcessId(size - 1)]).in_flight(8).entries(1)
     }
     let written = under::<PrimaryBackup>(2, primary_backup::Config::default()).crashing(1);
-    let done = under::<TwoPhaseCommit>(2, two_phase_commit::Config::default()).crashing(1);
+    let done = under::<AnyCommit>(2, First(two_phase_commit::Config::default())).crashing(1);
     let found = [
         written.always(OnApplication(Durability::new())).run(),
         done.always(OnApplication(Atomicity::new())).run(),

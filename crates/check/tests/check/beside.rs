@@ -1,11 +1,12 @@
 //! A lock and an election side by side, as in a node, in every schedule of the pair.
 
+use tenure_algorithms::catalogue::SumMember;
 use tenure_algorithms::compose::{SideBySide, side_by_side};
 use tenure_algorithms::election::{Bully, ChangRoberts, bully, chang_roberts};
 use tenure_algorithms::mutex::{RicartAgrawala, TolerantRicartAgrawala, ricart_agrawala};
 use tenure_check::{Check, Report};
-use tenure_core::monitors::{Agreement, MutualExclusion, OnElection, OnMutex};
-use tenure_core::{Election, Mutex, ProcessId, TICKS_PER_UNIT};
+use tenure_core::monitors::{LeaderAgreement, MutualExclusion, OnElection, OnMutex};
+use tenure_core::{ProcessId, TICKS_PER_UNIT};
 
 use crate::by_service::{variants, with};
 use crate::catalogue::violated;
@@ -19,13 +20,20 @@ fn lock(switches: &[ricart_agrawala::Switch]) -> ricart_agrawala::Config {
     variants(switches)
 }
 
-fn pair<M: Mutex, E: Election>(mutex: M::Config, election: E::Config) -> Check<SideBySide<M, E>> {
+type Pair = SideBySide<<RicartAgrawala as SumMember>::Sum, <Bully as SumMember>::Sum>;
+
+fn pair<M, E>(mutex: M::Config, election: E::Config) -> Check<Pair>
+where
+    M: SumMember<Sum = <RicartAgrawala as SumMember>::Sum>,
+    E: SumMember<Sum = <Bully as SumMember>::Sum>,
+{
+    let (mutex, election) = (M::sum_config(mutex), E::sum_config(election));
     Check::with(2, side_by_side::Config { mutex, election }).initiators([ProcessId(0)])
 }
 
-fn with_properties<M: Mutex, E: Election>(check: Check<SideBySide<M, E>>) -> Report {
+fn with_properties(check: Check<Pair>) -> Report {
     let check = check.always(OnMutex(MutualExclusion::new()));
-    check.always_and_at_end(OnElection(Agreement::new())).run()
+    check.always_and_at_end(OnElection(LeaderAgreement::new())).run()
 }
 
 /// The two parts share nothing, so every state of one part occurs with every state of the other.
@@ -34,7 +42,8 @@ fn pair_has_product_of_state_counts() {
     let ring = || chang_roberts::Config::plain(2);
     let alone = with::<RicartAgrawala>(2, lock(&[])).always(MutualExclusion::new());
     let election = with::<ChangRoberts>(2, ring()).initiators([ProcessId(0)]);
-    let (alone, election) = (states(alone), states(election.always_and_at_end(Agreement::new())));
+    let (alone, election) =
+        (states(alone), states(election.always_and_at_end(LeaderAgreement::new())));
     let both = with_properties(pair::<RicartAgrawala, ChangRoberts>(lock(&[]), ring()));
     both.assert_holds();
     assert_eq!(both.states, alone * election, "{alone} and {election}");

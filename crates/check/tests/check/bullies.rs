@@ -7,7 +7,7 @@ use tenure_algorithms::election::Bully;
 use tenure_algorithms::election::bully::Switch;
 use tenure_check::{Judgement, Report};
 use tenure_core::ProcessId;
-use tenure_core::monitors::{Agreement, OneLeader, Scope};
+use tenure_core::monitors::{LeaderAgreement, OneLeader, Scope};
 
 use crate::by_service::ServiceCheck;
 use crate::catalogue::violated;
@@ -26,7 +26,7 @@ fn race(rule: &[Switch]) -> Report {
     let switches: Vec<Switch> = rule.iter().copied().chain([Switch::NoTerms]).collect();
     let check =
         restarted(3, &switches).crashing_at([ProcessId(2)]).synchronous(0..=1).max_states(600_000);
-    check.always_and_at_end(Agreement::new()).run()
+    check.always_and_at_end(LeaderAgreement::new()).run()
 }
 
 /// Without terms, an old announcement makes three processes disagree: P3 recovers and announces
@@ -38,7 +38,7 @@ fn b4_stale_announcement_makes_three_disagree_without_terms() {
     violated(&race(&[Switch::AnnounceLower]), "agreement", 10);
     // Two processes agree even without terms.
     let two = restarted(2, &[Switch::NoTerms]).synchronous(0..=1);
-    assert_eq!(states(two.always_and_at_end(Agreement::new())), 892);
+    assert_eq!(states(two.always_and_at_end(LeaderAgreement::new())), 892);
 }
 
 /// A leader crashes and recovers, and then leads at the same time as its successor. The run has
@@ -71,7 +71,7 @@ fn sound_switches_keep_agreement_with_any_timeouts() {
     for (switch, known) in
         [(Switch::TellAll, 67_881), (Switch::LiteralRestart, 65_034), (Switch::Greet, 103_137)]
     {
-        let check = restarted(2, &[switch]).term_max(3).always_and_at_end(Agreement::new());
+        let check = restarted(2, &[switch]).term_max(3).always_and_at_end(LeaderAgreement::new());
         assert_eq!(states(check), known, "{switch:?}");
     }
 }
@@ -91,7 +91,7 @@ fn terms_and_sessions_let_two_agree_after_recovery() {
 /// process leads. So terms can grow without end.
 #[test]
 fn recovery_with_terms_needs_a_term_bound() {
-    let check = || restarted(2, &[]).synchronous(0..=1).always_and_at_end(Agreement::new());
+    let check = || restarted(2, &[]).synchronous(0..=1).always_and_at_end(LeaderAgreement::new());
     let endless = check().max_states(20_000).run();
     assert_eq!(endless.judgement(), Judgement::Incomplete);
     assert!(endless.depth > 100, "{endless}");

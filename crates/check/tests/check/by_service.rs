@@ -1,36 +1,36 @@
 //! Checks of algorithms of the catalogue. All algorithms of one service are members of one Rust
-//! type, [`Member::All`], and the checks use this type. So the checker is compiled once per service
-//! instead of once per algorithm.
+//! type, [`SumMember::Sum`], and the checks use this type. So the checker is compiled once per
+//! service instead of once per algorithm.
 
-use tenure_algorithms::catalogue::Member;
+use tenure_algorithms::catalogue::SumMember;
 use tenure_algorithms::channel::{Fifo, fifo};
 use tenure_algorithms::{Switch, Variants};
 use tenure_check::{Check, Checkable};
 use tenure_core::Protocol;
 
 /// A check of an algorithm as a member of its service's type.
-pub(crate) type ServiceCheck<P> = Check<<P as Member>::All>;
+pub(crate) type ServiceCheck<P> = Check<<P as SumMember>::Sum>;
 
 pub(crate) fn of<P>(size: u32) -> ServiceCheck<P>
 where
-    P: Member<All: Checkable, Config: Default>,
+    P: SumMember<Sum: Checkable, Config: Default>,
 {
     with::<P>(size, P::Config::default())
 }
 
 pub(crate) fn with<P>(size: u32, config: P::Config) -> ServiceCheck<P>
 where
-    P: Member<All: Checkable>,
+    P: SumMember<Sum: Checkable>,
 {
     let card = P::card(&config, size);
-    Check::with(size, P::config_of_all(config)).configure(|config| config.name = card.name)
+    Check::with(size, P::sum_config(config)).configure(|config| config.name = card.name)
 }
 
 /// Creates a check of two processes over the reliable channel. The window of the channel and each
 /// link hold at most two messages.
 pub(crate) fn over_channel<P: Protocol>(config: P::Config) -> ServiceCheck<Fifo<P>>
 where
-    Fifo<P>: Member<All: Checkable, Config = fifo::Config<P::Config>>,
+    Fifo<P>: SumMember<Sum: Checkable, Config = fifo::Config<P::Config>>,
 {
     let config = fifo::Config { window: 2, ..fifo::Config::around(config) };
     with::<Fifo<P>>(2, config).in_flight(2)

@@ -8,7 +8,7 @@ use tenure_algorithms::mutex::CarvalhoRoucairol;
 use tenure_algorithms::mutex::carvalho_roucairol::{Config, Switch};
 use tenure_check::ViolationKind;
 use tenure_core::ProcessId;
-use tenure_core::monitors::Order;
+use tenure_core::monitors::RequestOrder;
 
 use crate::by_service::{ServiceCheck, of, over_channel, with};
 use crate::catalogue::{assert_sound, holds, safe_and_live, violated};
@@ -42,9 +42,9 @@ fn missing_second_request_starves_process() {
 
 #[test]
 fn entry_with_kept_permission_breaks_request_order() {
-    let report = check(3).entries([2, 1, 1]).always(Order::new()).run();
+    let report = check(3).entries([2, 1, 1]).always(RequestOrder::new()).run();
     assert_eq!(violated(&report, "order", 11), ViolationKind::Step);
-    holds(&check(3).always(Order::new()).run(), "order");
+    holds(&check(3).always(RequestOrder::new()).run(), "order");
 }
 
 #[test]

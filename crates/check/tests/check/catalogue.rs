@@ -13,8 +13,8 @@ use tenure_algorithms::mutex::{
     ricart_agrawala,
 };
 use tenure_check::{Check, Judgement, Report, ViolationKind};
-use tenure_core::monitors::{MutualExclusion, Order};
-use tenure_core::quorum::{Kind, Quorums};
+use tenure_core::monitors::{MutualExclusion, RequestOrder};
+use tenure_core::quorum::{QuorumKind, QuorumSystem};
 use tenure_core::{Mutex, Order as channel};
 
 use crate::by_service::{ServiceCheck, of, variants, with};
@@ -66,13 +66,14 @@ fn c1_central_is_safe_and_live_in_any_order() {
 
 #[test]
 fn c2_central_breaks_causal_order_of_requests() {
-    let context = central_with(3).entries([0, 1, 1]).application_messages(1).always(Order::new());
+    let context =
+        central_with(3).entries([0, 1, 1]).application_messages(1).always(RequestOrder::new());
     assert_eq!(violated(&context.run(), "order", 6), ViolationKind::Step);
-    let alone = central_with(3).entries([0, 2, 2]).always(Order::new());
+    let alone = central_with(3).entries([0, 2, 2]).always(RequestOrder::new());
     alone.run().assert_holds();
     let ignored = central_with(3).entries([0, 1, 1]).application_messages(1);
     let ignored = ignored.configure(|config| config.model.application_causality = false);
-    ignored.always(Order::new()).run().assert_holds();
+    ignored.always(RequestOrder::new()).run().assert_holds();
 }
 
 #[test]
@@ -86,7 +87,7 @@ fn c3_untagged_central_is_unsafe_with_duplicates() {
 
 #[test]
 fn t1_ring_breaks_causal_order_of_requests() {
-    let check = of::<TokenRing>(2).application_messages(1).always(Order::new());
+    let check = of::<TokenRing>(2).application_messages(1).always(RequestOrder::new());
     violated(&check.run(), "order", 4);
     assert_sound(of::<TokenRing>(3).entries(2));
 }
@@ -139,11 +140,11 @@ fn l7_lamport_is_safe_live_and_in_order_on_fifo_links() {
     {
         assert_sound(lamport_with(3, switches).entries([2, 1, 0]).fifo());
         let check = lamport_with(3, switches).fifo();
-        safe_and_live(check).always(Order::new()).run().assert_holds();
+        safe_and_live(check).always(RequestOrder::new()).run().assert_holds();
     }
     let context =
         lamport_with(2, &[]).fifo().application_messages(2).stamping_application_messages();
-    safe_and_live(context).always(Order::new()).run().assert_holds();
+    safe_and_live(context).always(RequestOrder::new()).run().assert_holds();
 }
 
 /// Lamport's lock keeps the order of requests if application messages carry its clock. The same
@@ -151,14 +152,14 @@ fn l7_lamport_is_safe_live_and_in_order_on_fifo_links() {
 #[test]
 fn l7_lamport_keeps_order_with_stamped_application_messages() {
     let context = lamport_with(3, &[]).entries([1, 1, 0]).fifo().application_messages(2);
-    let report = context.stamping_application_messages().always(Order::new()).run();
+    let report = context.stamping_application_messages().always(RequestOrder::new()).run();
     report.assert_holds();
 }
 
 #[test]
 fn l8_lamport_loses_order_with_unstamped_application_messages() {
     let check = lamport_with(3, &[]).entries([1, 1, 0]).fifo().application_messages(2);
-    let report = check.always(MutualExclusion::new()).always(Order::new()).run();
+    let report = check.always(MutualExclusion::new()).always(RequestOrder::new()).run();
     violated(&report, "order", 9);
     holds(&report, "mutual-exclusion");
 }
@@ -203,7 +204,7 @@ fn r5_a_clock_that_ignores_requests_is_unsafe() {
 fn r6_stamped_reply_keeps_order_and_unstamped_loses_it() {
     let unstamped = ricart_agrawala_with(3, &[ricart_agrawala::Switch::UnstampedReply]);
     let unstamped = unstamped.entries([2, 1, 1]).fifo();
-    let report = safe_and_live(unstamped).always(Order::new()).run();
+    let report = safe_and_live(unstamped).always(RequestOrder::new()).run();
     violated(&report, "order", 14);
     holds(&report, "mutual-exclusion");
     holds(&report, "starvation-freedom");
@@ -211,7 +212,7 @@ fn r6_stamped_reply_keeps_order_and_unstamped_loses_it() {
         [([2, 1, 1], channel::Fifo), ([2, 2, 1], channel::Fifo), ([2, 1, 1], channel::Reordered)]
     {
         let stamped = ricart_agrawala_with(3, &[]).entries(entries).channel(order);
-        stamped.always(Order::new()).run().assert_holds();
+        stamped.always(RequestOrder::new()).run().assert_holds();
     }
 }
 
@@ -222,7 +223,7 @@ fn r6_stamped_reply_keeps_order_and_unstamped_loses_it() {
 fn r6_stamped_reply_does_not_stamp_application_messages() {
     for (size, steps) in [(2, 7), (3, 9)] {
         let check = ricart_agrawala_with(size, &[]).fifo().application_messages(1);
-        violated(&check.always(Order::new()).run(), "order", steps);
+        violated(&check.always(RequestOrder::new()).run(), "order", steps);
     }
 }
 
@@ -240,19 +241,23 @@ fn r8_an_untagged_reply_serves_the_next_request() {
     assert_sound(ricart_agrawala_with(2, &[]).entries(2).duplicating(2));
 }
 
-fn maekawa_with(kind: Kind, size: u32, switches: &[maekawa::Switch]) -> ServiceCheck<Maekawa> {
-    let quorums = Arc::new(Quorums::of(kind, size).expect("such quorums exist"));
+fn maekawa_with(
+    kind: QuorumKind,
+    size: u32,
+    switches: &[maekawa::Switch],
+) -> ServiceCheck<Maekawa> {
+    let quorums = Arc::new(QuorumSystem::of(kind, size).expect("such quorums exist"));
     with::<Maekawa>(size, maekawa::Config { quorums, variants: variants(switches) }).fifo()
 }
 
 #[test]
 fn m1_basic_maekawa_deadlocks_with_three_requests() {
-    assert_deadlock(maekawa_with(Kind::Pairs, 3, &[maekawa::Switch::Basic]), 3);
+    assert_deadlock(maekawa_with(QuorumKind::Pairs, 3, &[maekawa::Switch::Basic]), 3);
 }
 
 #[test]
 fn m2_maekawa_as_of_1985_is_live_in_pairs() {
-    assert_sound(maekawa_with(Kind::Pairs, 3, &[maekawa::Switch::Original1985]));
+    assert_sound(maekawa_with(QuorumKind::Pairs, 3, &[maekawa::Switch::Original1985]));
 }
 
 /// Maekawa's algorithm of 1985 deadlocks on a grid of four processes. In the shortest run, P2, P3
@@ -260,13 +265,13 @@ fn m2_maekawa_as_of_1985_is_live_in_pairs() {
 /// that another one of them needs.
 #[test]
 fn m3_maekawa_as_of_1985_deadlocks_on_the_grid() {
-    assert_deadlock(maekawa_with(Kind::Grid, 4, &[maekawa::Switch::Original1985]), 6);
-    assert_eq!(states(safe_and_live(maekawa_with(Kind::Grid, 4, &[]))), 311_498);
+    assert_deadlock(maekawa_with(QuorumKind::Grid, 4, &[maekawa::Switch::Original1985]), 6);
+    assert_eq!(states(safe_and_live(maekawa_with(QuorumKind::Grid, 4, &[]))), 311_498);
 }
 
 #[test]
 fn m4_corrected_maekawa_is_live_but_loses_order() {
-    assert_sound(maekawa_with(Kind::Pairs, 3, &[]));
-    let check = maekawa_with(Kind::Pairs, 3, &[]).entries([2, 1, 1]);
-    violated(&check.always(Order::new()).run(), "order", 16);
+    assert_sound(maekawa_with(QuorumKind::Pairs, 3, &[]));
+    let check = maekawa_with(QuorumKind::Pairs, 3, &[]).entries([2, 1, 1]);
+    violated(&check.always(RequestOrder::new()).run(), "order", 16);
 }

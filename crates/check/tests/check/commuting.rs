@@ -2,12 +2,12 @@
 //! for every lock and every variant.
 
 use tenure_algorithms::Variants;
-use tenure_algorithms::catalogue::{self, MUTEXES, Parameters, Visitor};
+use tenure_algorithms::catalogue::{self, MUTEXES, Parameters, SumMember, Visitor};
 use tenure_algorithms::mutex::RicartAgrawala;
 use tenure_algorithms::mutex::ricart_agrawala::Switch;
 use tenure_check::{Check, CheckConfig, CheckError, Report};
 use tenure_core::monitors::{Fencing, LocalMutualExclusion, MessageBudget, MutualExclusion};
-use tenure_core::{Agreement, Algorithm, Detection, Election, Mutex, Order, Timing};
+use tenure_core::{Agreement, Algorithm, DetectorClass, Election, Mutex, Order, Timing};
 
 use crate::verdicts::verdicts;
 
@@ -47,7 +47,7 @@ impl Case {
             Some(graph) => check.always(LocalMutualExclusion::of(graph.clone())),
             None => check.always(MutualExclusion::at_most(card.most_inside())),
         };
-        if let Some(budget) = MessageBudget::within(&card.messages) {
+        if let Some(budget) = MessageBudget::from_cost(&card.messages) {
             check = check.always_and_at_end(budget);
         }
         check = check.always(Fencing::new()).starvation_free().deadlock_free();
@@ -76,7 +76,7 @@ impl Visitor for Case {
 
     fn mutex<P: Mutex + Algorithm>(self, config: P::Config) -> Self::Output {
         let card = P::card(&config, self.size);
-        let is_plain = card.timing == Timing::Asynchronous && card.detection == Detection::None;
+        let is_plain = card.timing == Timing::Asynchronous && card.detection == DetectorClass::None;
         let plain = is_plain.then(|| self.check::<P>(&config, false))?;
         // A search that reached its limit decides nothing.
         let is_limited = plain.as_ref().is_ok_and(|plain| plain.limit.is_some());
@@ -132,7 +132,8 @@ fn ricart_agrawala(size: u32, switch: Option<Switch>, is_commuting: bool) -> Rep
     let order = Some(Order::Reordered);
     let case = Case { size, entries: 1, order, max_states: u64::MAX };
     let variants = switch.map_or(Variants::none(), |switch| Variants::none().with(switch));
-    let report = case.check::<RicartAgrawala>(&variants, is_commuting);
+    let config = RicartAgrawala::sum_config(variants);
+    let report = case.check::<<RicartAgrawala as SumMember>::Sum>(&config, is_commuting);
     report.expect("no handler panics")
 }
 

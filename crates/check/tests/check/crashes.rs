@@ -8,8 +8,8 @@ use tenure_algorithms::mutex::{
 };
 use tenure_check::{Check, CheckError, UserPhase};
 use tenure_core::monitors::MutualExclusion;
-use tenure_core::quorum::Kind;
-use tenure_core::tree::Shape;
+use tenure_core::quorum::QuorumKind;
+use tenure_core::tree::TreeShape;
 use tenure_core::{Mutex, ProcessId};
 
 use crate::by_service::{ServiceCheck, of, with};
@@ -65,15 +65,15 @@ fn tree_tolerates_crash_of_idle_leaf_only() {
     let tree = |shape, entries: [u32; 3]| {
         with::<Raymond>(3, raymond::Config::of(shape, 3)).entries(entries)
     };
-    assert_eq!(outcomes(|entries| tree(Shape::Star, entries)), BLOCKED_UNLESS_IDLE);
-    assert_eq!(outcomes(|entries| tree(Shape::Path, entries)), BLOCKED_UNLESS_IDLE);
-    assert_eq!(crashing_idle(tree(Shape::Path, [1, 0, 1]), 1), Blocked);
+    assert_eq!(outcomes(|entries| tree(TreeShape::Star, entries)), BLOCKED_UNLESS_IDLE);
+    assert_eq!(outcomes(|entries| tree(TreeShape::Path, entries)), BLOCKED_UNLESS_IDLE);
+    assert_eq!(crashing_idle(tree(TreeShape::Path, [1, 0, 1]), 1), Blocked);
 }
 
 #[test]
 fn quorum_is_blocked_only_by_its_members() {
     let pairs = |entries: [u32; 3]| {
-        let config = maekawa::Config::of(Kind::Pairs, 3).expect("pairs exist");
+        let config = maekawa::Config::of(QuorumKind::Pairs, 3).expect("pairs exist");
         with::<Maekawa>(3, config).entries(entries).fifo()
     };
     // The quorums are {P1, P2} for P1, {P2, P3} for P2, and {P3, P1} for P3.

@@ -13,7 +13,8 @@ use tenure_algorithms::election::{Bully, bully};
 use tenure_algorithms::mutex::RepairedRing;
 use tenure_check::{Check, Checkable, Report, ViolationKind};
 use tenure_core::monitors::{
-    Agreement, MutualExclusion, OneLeader, Scope, StrongAccuracy, StrongCompleteness, Validity,
+    LeaderAgreement, MutualExclusion, OneLeader, Scope, StrongAccuracy, StrongCompleteness,
+    Validity,
 };
 use tenure_core::service::detector::{Command, Event};
 use tenure_core::{
@@ -22,6 +23,7 @@ use tenure_core::{
 
 use crate::by_service::variants;
 use crate::catalogue::{violated, violates};
+use crate::either::Either::{self, First, Second};
 
 /// Latency of a message, in units. A heartbeat is sent every two units, so two heartbeats arrive at
 /// most three units apart. A timeout of four units is therefore sufficient. A timeout of three
@@ -102,7 +104,8 @@ fn bully(timeout: u32, switches: &[bully::Switch]) -> Check<WithDetector<Heartbe
 /// start with `b2_perfect_timeouts`.
 #[test]
 fn bully_agrees_with_heartbeat_detector() {
-    let check = bully(SUFFICIENT_TIMEOUT, &[]).crashing(1).always_and_at_end(Agreement::new());
+    let check =
+        bully(SUFFICIENT_TIMEOUT, &[]).crashing(1).always_and_at_end(LeaderAgreement::new());
     let ranks: Vec<Rank> = (1..=2).map(Rank::of_id).collect();
     let check = check.always_and_at_end(Validity::new(ranks)).progress();
     check.always(OneLeader::new(Scope::Overall)).run().assert_holds();
@@ -121,7 +124,7 @@ fn bully_with_short_timeout_has_one_leader() {
 fn bully_without_terms_disagrees_with_heartbeats() {
     let check = bully(SUFFICIENT_TIMEOUT, &[bully::Switch::NoTerms, bully::Switch::AcceptLower]);
     let check = check.crashing(1).crashing_at([ProcessId(1)]).recovering(1);
-    violates(&check.always_and_at_end(Agreement::new()).run(), "agreement");
+    violates(&check.always_and_at_end(LeaderAgreement::new()).run(), "agreement");
 }
 
 fn ring(timeout: u32) -> Check<WithDetector<Heartbeat, RepairedRing>> {
@@ -202,30 +205,23 @@ fn inside(fx: &mut impl Effects<SessionBlindHeartbeat>) -> impl Effects<Heartbea
     fx.wrap(|message| message, |timer| timer, Some)
 }
 
+type Echoing = WithDetector<Either<Heartbeat, SessionBlindHeartbeat>, SuspicionEcho>;
+
 /// Checks runs in which P2 crashes and recovers, its new session is detected, and it crashes again
 /// before it sends a message.
-fn crash_after_recovery<P>(check: Check<P>) -> Report
-where
-    P: Checkable<Command = Command, Event = Event>,
-{
+fn crash_after_recovery(detector: Either<Config, Config>) -> Report {
+    let check = Check::<Echoing>::with(2, with_detector::Config { detector, inner: () });
     let check = check.synchronous(LATENCY).crashing(2).crashing_at([ProcessId(1)]).recovering(1);
     complete(check.configure(|config| config.model.detects_restarts = true), 2)
 }
 
-fn echo_config() -> with_detector::Config<Config, ()> {
-    with_detector::Config { detector: config(SUFFICIENT_TIMEOUT), inner: () }
-}
-
 #[test]
 fn second_crash_after_new_session_is_suspected() {
-    crash_after_recovery(Check::<WithDetector<Heartbeat, SuspicionEcho>>::with(2, echo_config()))
-        .assert_holds();
+    crash_after_recovery(First(config(SUFFICIENT_TIMEOUT))).assert_holds();
 }
 
 #[test]
 fn detector_ignoring_sessions_trusts_crashed_process() {
-    let report = crash_after_recovery(
-        Check::<WithDetector<SessionBlindHeartbeat, SuspicionEcho>>::with(2, echo_config()),
-    );
+    let report = crash_after_recovery(Second(config(SUFFICIENT_TIMEOUT)));
     violates(&report, "completeness");
 }

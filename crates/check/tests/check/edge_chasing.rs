@@ -6,6 +6,7 @@
 use std::sync::Arc;
 
 use tenure_algorithms::Variants;
+use tenure_algorithms::catalogue::SumMember;
 use tenure_algorithms::compose::keyed::LockName;
 use tenure_algorithms::compose::{OrderedLocks, ordered_locks};
 use tenure_algorithms::mutex::edge_chasing::{Config, Switch};
@@ -104,13 +105,13 @@ fn lock_names(names: [&str; 2]) -> Vec<LockName> {
 
 /// Returns a check in which two processes acquire two locks. Each process has its own order of the
 /// locks.
-fn two_named<P: Mutex>(
+fn two_named<P: SumMember<Sum: Mutex>>(
     inner: P::Config,
     first: [&str; 2],
     second: [&str; 2],
-) -> Check<OrderedLocks<P>> {
+) -> Check<OrderedLocks<P::Sum>> {
     let names = Arc::new([first, second].map(lock_names));
-    Check::with(2, ordered_locks::Config { names, inner })
+    Check::with(2, ordered_locks::Config { names, inner: P::sum_config(inner) })
 }
 
 /// Processes acquire several named locks. Each name has its own permission lock or token lock,
@@ -139,9 +140,10 @@ fn named_permission_and_token_locks_deadlock_only_in_opposite_orders() {
 
 /// Returns a check in which P2 and P3 each acquire two locks at one coordinator. The order in which
 /// each of them acquires the locks is a parameter.
-fn named(second: [&str; 2], third: [&str; 2]) -> Check<OrderedLocks<Central>> {
+fn named(second: [&str; 2], third: [&str; 2]) -> Check<OrderedLocks<<Central as SumMember>::Sum>> {
     let names = Arc::new([second, second, third].map(lock_names));
-    let config = ordered_locks::Config { names, inner: central::Config::default() };
+    let inner = Central::sum_config(central::Config::default());
+    let config = ordered_locks::Config { names, inner };
     Check::with(3, config).entries([0, 1, 1])
 }
 

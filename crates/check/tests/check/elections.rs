@@ -8,7 +8,7 @@ use tenure_algorithms::election::{
     Bully, ChangRoberts, HirschbergSinclair, bully, chang_roberts, hirschberg_sinclair,
 };
 use tenure_check::Check;
-use tenure_core::monitors::{Agreement, OneLeader, Scope, Validity};
+use tenure_core::monitors::{LeaderAgreement, OneLeader, Scope, Validity};
 use tenure_core::{Algorithm, Election, ProcessId, Rank, TICKS_PER_UNIT};
 
 use crate::by_service::{ServiceCheck, variants, with};
@@ -20,7 +20,7 @@ pub(crate) fn ranks(ids: &[u32]) -> Arc<[Rank]> {
 
 pub(crate) fn with_properties<P: Election>(check: Check<P>, ids: &[u32]) -> Check<P> {
     let validity = Validity::new(ranks(ids).to_vec());
-    check.always_and_at_end(Agreement::new()).always_and_at_end(validity).progress()
+    check.always_and_at_end(LeaderAgreement::new()).always_and_at_end(validity).progress()
 }
 
 pub(crate) fn chang_roberts(
@@ -64,7 +64,7 @@ pub(crate) fn bully(size: u32, switches: &[bully::Switch]) -> ServiceCheck<Bully
 #[test]
 fn b1_wrong_timeouts_without_terms_cause_lasting_disagreement() {
     let check = bully(2, &[bully::Switch::NoTerms, bully::Switch::AcceptLower]);
-    let check = check.initiators([ProcessId(0)]).always_and_at_end(Agreement::new());
+    let check = check.initiators([ProcessId(0)]).always_and_at_end(LeaderAgreement::new());
     violated(&check.run(), "agreement", 5);
 }
 
@@ -98,12 +98,12 @@ fn b2_perfect_timeouts_tolerate_two_false_suspicions_of_three() {
 fn b3_recovery_without_terms_causes_lasting_disagreement() {
     let check = bully(2, &[bully::Switch::NoTerms, bully::Switch::AcceptLower]);
     let check = check.synchronous(0..=1).crashing(1).recovering(1).initiators([ProcessId(0)]);
-    violated(&check.always_and_at_end(Agreement::new()).run(), "agreement", 7);
+    violated(&check.always_and_at_end(LeaderAgreement::new()).run(), "agreement", 7);
 }
 
 #[test]
 fn terms_let_two_agree_with_any_timeouts() {
-    let one = || bully(2, &[]).initiators([ProcessId(0)]).always_and_at_end(Agreement::new());
+    let one = || bully(2, &[]).initiators([ProcessId(0)]).always_and_at_end(LeaderAgreement::new());
     let recovering = one().crashing(1).recovering(1).term_max_by(Algorithm::highest_term, 3);
     holds(&recovering.run(), "agreement");
     let falsely_suspecting =

@@ -15,11 +15,11 @@ use std::{env, fs};
 use tenure_algorithms::catalogue::{self, AGREEMENTS, ELECTIONS, MUTEXES, Parameters, Visitor};
 use tenure_check::{Check, Checkable, Judgement, Report};
 use tenure_core::monitors::{
-    Agreement, AgreementMonitor, Fencing, LocalMutualExclusion, MutualExclusion, OneLeaderPerGroup,
-    Validity,
+    AgreementMonitor, Fencing, LeaderAgreement, LocalMutualExclusion, MutualExclusion,
+    OneLeaderPerGroup, Validity,
 };
 use tenure_core::{
-    Algorithm, Card, Detection, Election, Mutex, Order, ProcessId, Property, Service, Timing,
+    Algorithm, Card, DetectorClass, Election, Mutex, Order, ProcessId, Property, Service, Timing,
 };
 
 /// Limit on the states of those searches that would not end, or would take too long. For instance,
@@ -112,7 +112,7 @@ impl Case {
 
     fn under<P: Algorithm + Checkable>(self, check: Check<P>, card: &Card) -> Check<P> {
         let mut check = check.channel(if self.needs_fifo() { Order::Fifo } else { card.order });
-        if card.detection != Detection::None {
+        if card.detection != DetectorClass::None {
             check = check.detecting();
         }
         if card.timing == Timing::Synchronous {
@@ -172,7 +172,7 @@ impl Visitor for Case {
         if self.scope == OverTheChannel {
             check = check.initiators([ProcessId(0)]);
         }
-        check = check.always_and_at_end(Agreement::new()).progress();
+        check = check.always_and_at_end(LeaderAgreement::new()).progress();
         if card.promises.contains(&Property::Validity) {
             let ranks = Parameters::plain(self.size()).ranks;
             check = check.always_and_at_end(Validity::new(ranks.to_vec()));

@@ -6,7 +6,8 @@ use tenure_algorithms::catalogue::{self, Parameters, Visitor};
 use tenure_check::{Check, Checkable, Judgement};
 use tenure_core::monitors::{MutualExclusion, OneLeader, Scope};
 use tenure_core::{
-    Agreement, Algorithm, Card, Detection, Election, Mutex, Order, Property, SystemModel, Timing,
+    Agreement, Algorithm, Card, DetectorClass, Election, Mutex, Order, Property, SystemModel,
+    Timing,
 };
 
 /// Maximum number of states of a search. Some locks at a leader have no lease. To find every
@@ -91,7 +92,7 @@ fn wrong_suspicion_breaks_lock_at_leader_without_lease() {
     let mut broken = 0;
     for (name, card) in compositions() {
         let is_without_lease = name.starts_with("coordinated:") && card.timed_promises.is_empty();
-        assert!(!is_without_lease || card.detection == Detection::Perfect, "{name}");
+        assert!(!is_without_lease || card.detection == DetectorClass::Perfect, "{name}");
         if is_without_lease {
             broken += u32::from(judge(name) == Some(Judgement::Violated));
         }

@@ -2,7 +2,7 @@
 //! tolerate it.
 
 use tenure_algorithms::Variants;
-use tenure_algorithms::catalogue::Member;
+use tenure_algorithms::catalogue::SumMember;
 use tenure_algorithms::channel::{Fifo, fifo};
 use tenure_algorithms::mutex::{
     CarvalhoRoucairol, Central, Lamport, Maekawa, NaimiTrehel, Raymond, RicartAgrawala,
@@ -10,8 +10,8 @@ use tenure_algorithms::mutex::{
 };
 use tenure_check::{Check, Judgement};
 use tenure_core::monitors::MutualExclusion;
-use tenure_core::quorum::Kind;
-use tenure_core::tree::Shape;
+use tenure_core::quorum::QuorumKind;
+use tenure_core::tree::TreeShape;
 use tenure_core::{Mutex, ProcessId};
 
 use crate::by_service::{ServiceCheck, of, over_channel, with};
@@ -53,7 +53,7 @@ fn ring() -> ServiceCheck<TokenRing> {
 }
 
 fn maekawa(size: u32, entries: [u32; 3]) -> ServiceCheck<Maekawa> {
-    let config = maekawa::Config::of(Kind::Pairs, size).expect("pairs exist");
+    let config = maekawa::Config::of(QuorumKind::Pairs, size).expect("pairs exist");
     with::<Maekawa>(size, config).entries(entries)
 }
 
@@ -205,8 +205,8 @@ fn partition_keeps_token_on_its_side() {
     assert_eq!(cut(|| of::<SuzukiKasami>(3)), [Fine, Fine, Blocked]);
     assert_eq!(cut(|| of::<NaimiTrehel>(3)), [Fine, Fine, Blocked]);
     let raymond = |shape| move || with::<Raymond>(3, raymond::Config::of(shape, 3));
-    assert_eq!(cut(raymond(Shape::Star)), [Fine, Fine, Blocked]);
-    assert_eq!(cut(raymond(Shape::Path)), [Fine, Fine, Blocked]);
+    assert_eq!(cut(raymond(TreeShape::Star)), [Fine, Fine, Blocked]);
+    assert_eq!(cut(raymond(TreeShape::Path)), [Fine, Fine, Blocked]);
     // Permissions are on both sides. A process never gets a permission from the other side.
     assert_eq!(cut(|| of::<CarvalhoRoucairol>(3)), [Fine, Fine, Blocked]);
 }
@@ -240,7 +240,7 @@ fn reliable_channel_hides_loss_and_duplication() {
 fn reliable_channel_fixes_order_loss_and_duplication_rows() {
     fn over<P: Mutex>(inner: P::Config) -> [Outcome; 2]
     where
-        Fifo<P>: Member<Config = fifo::Config<P::Config>> + Mutex,
+        Fifo<P>: SumMember<Config = fifo::Config<P::Config>> + Mutex,
     {
         [([0, 1], 2), ([1, 1], 1)].map(|(entries, room)| {
             let config = fifo::Config { window: 1, ..fifo::Config::around(inner.clone()) };
@@ -250,6 +250,6 @@ fn reliable_channel_fixes_order_loss_and_duplication_rows() {
     }
     assert_eq!(over::<Central>(central::Config::default()), [Fine; 2]);
     assert_eq!(over::<Lamport>(lamport::Config::default()), [Fine; 2]);
-    let both = maekawa::Config::of(Kind::Majority, 2).expect("both are a majority");
+    let both = maekawa::Config::of(QuorumKind::Majority, 2).expect("both are a majority");
     assert_eq!(over::<Maekawa>(both), [Fine; 2]);
 }

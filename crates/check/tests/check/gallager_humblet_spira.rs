@@ -7,7 +7,7 @@ use tenure_algorithms::Variants;
 use tenure_algorithms::election::GallagerHumbletSpira;
 use tenure_algorithms::election::gallager_humblet_spira::{Config, Switch};
 use tenure_check::{Judgement, Report};
-use tenure_core::monitors::{Agreement, MessageBudget};
+use tenure_core::monitors::{LeaderAgreement, MessageBudget};
 use tenure_core::service::election::Command;
 use tenure_core::{Algorithm, Graph, Order, ProcessId};
 use tenure_trace::{SplitMix64, TestCluster};
@@ -40,7 +40,7 @@ fn check(
     variants: Variants<Switch>,
 ) -> ServiceCheck<GallagerHumbletSpira> {
     let check = with::<GallagerHumbletSpira>(size as u32, config(size, edges, variants));
-    check.always_and_at_end(Agreement::new()).progress()
+    check.always_and_at_end(LeaderAgreement::new()).progress()
 }
 
 /// Every schedule ends with the unique minimum spanning tree. The checker and the independent

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use tenure_algorithms::catalogue::{self, Parameters, Visitor};
 use tenure_check::{Check, Checkable, Judgement, Report};
-use tenure_core::monitors::{Agreement, AgreementMonitor, OneLeader, Scope};
+use tenure_core::monitors::{AgreementMonitor, LeaderAgreement, OneLeader, Scope};
 use tenure_core::{Algorithm, Election, Mutex, ProcessId, Property};
 
 use crate::catalogue::violates;
@@ -105,7 +105,7 @@ impl Visitor for Explore<'_> {
             Kind::States => return Explored::checked(check),
             Kind::Promises => {}
         }
-        let mut check = check.always_and_at_end(Agreement::new());
+        let mut check = check.always_and_at_end(LeaderAgreement::new());
         for promise in card.promises {
             check = match promise {
                 Property::Validity => {

@@ -4,9 +4,10 @@
 use std::sync::Arc;
 
 use tenure_algorithms::Variants;
+use tenure_algorithms::catalogue::SumMember;
 use tenure_algorithms::election::{Bully, Raft, bully, raft};
 use tenure_check::{Check, Report};
-use tenure_core::monitors::{Agreement, OneLeader, Scope};
+use tenure_core::monitors::{LeaderAgreement, OneLeader, Scope};
 use tenure_core::service::election::{Command, Event};
 use tenure_core::{
     Algorithm, Card, Delay, Effects, Election, Group, Input, ProcessId, Protocol, Rank,
@@ -109,13 +110,22 @@ impl<E: Election + Algorithm> Algorithm for ResigningElection<E> {
     }
 }
 
+type Resigning = ResigningElection<<Raft as SumMember>::Sum>;
+
+fn resigning<E>(config: E::Config, fakes_resignation: bool) -> Check<Resigning>
+where
+    E: SumMember<Sum = <Raft as SumMember>::Sum>,
+{
+    Check::with(3, (E::sum_config(config), fakes_resignation))
+}
+
 const P1: ProcessId = ProcessId(0);
 const P2: ProcessId = ProcessId(1);
 const P3: ProcessId = ProcessId(2);
 
 /// Returns a check in synchronous time. The first initiator starts the election. A leader whose
 /// user requests an election transfers its leadership.
-fn timed(fakes_resignation: bool) -> Check<ResigningElection<Raft>> {
+fn timed(fakes_resignation: bool) -> Check<Resigning> {
     let config = raft::Config {
         election: Delay::between_units(3, 4),
         heartbeat: Delay::units(1),
@@ -123,11 +133,11 @@ fn timed(fakes_resignation: bool) -> Check<ResigningElection<Raft>> {
         heartbeat_modulus: 1,
         variants: Variants::none(),
     };
-    let check = Check::with(3, (config, fakes_resignation)).term_max(2).in_flight(2);
+    let check = resigning::<Raft>(config, fakes_resignation).term_max(2).in_flight(2);
     check.synchronous(0..=0).initiators([P1, P2])
 }
 
-fn one_leader_at_a_time(check: Check<ResigningElection<Raft>>) -> Report {
+fn one_leader_at_a_time(check: Check<Resigning>) -> Report {
     check.always(OneLeader::new(Scope::Overall)).run()
 }
 
@@ -153,10 +163,7 @@ fn leadership_transfer_tolerates_faults_and_any_timers() {
         violates(&one_leader_at_a_time(faulty(true)), "one-leader-at-a-time");
     }
     let config = raft::Config { heartbeat_modulus: 1, ..raft::Config::plain(3, TICKS_PER_UNIT) };
-    let anytime = Check::<ResigningElection<Raft>>::with(3, (config, false))
-        .term_max(2)
-        .in_flight(1)
-        .initiators([P1]);
+    let anytime = resigning::<Raft>(config, false).term_max(2).in_flight(1).initiators([P1]);
     anytime.always(OneLeader::new(Scope::PerTerm)).run().assert_holds();
 }
 
@@ -169,19 +176,19 @@ fn leadership_transfer_tolerates_faults_with_two_requests() {
 
 /// Checks an election that P1 starts and P3 wins. P3's user also starts an election, at any moment:
 /// before P3 leads, while it leads, or afterwards. If P3 leads, it transfers its leadership to P2.
-fn bullies(fakes_resignation: bool) -> Check<ResigningElection<Bully>> {
+fn bullies(fakes_resignation: bool) -> Check<Resigning> {
     let config = bully::Config::plain(3, TICKS_PER_UNIT);
-    let check = Check::with(3, (config, fakes_resignation)).initiators([P1, P3]);
+    let check = resigning::<Bully>(config, fakes_resignation).initiators([P1, P3]);
     check.detecting().synchronous(0..=1).term_max(3)
 }
 
-fn eventually_agrees(check: Check<ResigningElection<Bully>>) -> Report {
-    check.always_and_at_end(Agreement::new()).progress().run()
+fn eventually_agrees(check: Check<Resigning>) -> Report {
+    check.always_and_at_end(LeaderAgreement::new()).progress().run()
 }
 
 #[test]
 fn bully_transfers_leadership_and_all_agree() {
-    let one = |check: Check<ResigningElection<Bully>>| check.always(OneLeader::new(Scope::Overall));
+    let one = |check: Check<Resigning>| check.always(OneLeader::new(Scope::Overall));
     eventually_agrees(one(bullies(false))).assert_holds();
     eventually_agrees(one(bullies(false).term_max(2).crashing(1))).assert_holds();
     // Negative control: a leader that only claims to resign leads at the same time as its

@@ -11,9 +11,9 @@ use tenure_algorithms::mutex::{
     maekawa as votes, raymond as tree_of_tokens, ricart_agrawala as ra,
 };
 use tenure_check::Check;
-use tenure_core::monitors::{Agreement, MutualExclusion};
-use tenure_core::quorum::Kind;
-use tenure_core::tree::Shape;
+use tenure_core::monitors::{LeaderAgreement, MutualExclusion};
+use tenure_core::quorum::QuorumKind;
+use tenure_core::tree::TreeShape;
 use tenure_core::{Mutex, ProcessId, TICKS_PER_UNIT};
 
 use crate::by_service::{ServiceCheck, of, with};
@@ -57,8 +57,8 @@ fn token_algorithms_match_independent_state_counts() {
     compare("naimi-trehel", of::<NaimiTrehel>, naimi_trehel::sites);
     let raymond_on =
         |shape| move |size| with::<Raymond>(size, tree_of_tokens::Config::of(shape, size));
-    compare("raymond, star", raymond_on(Shape::Star), |entries| raymond::sites(entries, |_| 0));
-    compare("raymond, path", raymond_on(Shape::Path), |entries| {
+    compare("raymond, star", raymond_on(TreeShape::Star), |entries| raymond::sites(entries, |_| 0));
+    compare("raymond, path", raymond_on(TreeShape::Path), |entries| {
         raymond::sites(entries, |me| me - 1)
     });
 }
@@ -93,7 +93,7 @@ fn chang_roberts_matches_independent_state_counts() {
     for ids in [&[1, 2][..], &[1, 2, 3], &[3, 2, 1], &[2, 4, 1, 3]] {
         let config = ring::Config::of(ranks(ids), Variants::none());
         let check = with::<ChangRoberts>(size(ids), config).fifo();
-        let ours = counts(check.always_and_at_end(Agreement::new()).progress());
+        let ours = counts(check.always_and_at_end(LeaderAgreement::new()).progress());
         assert_eq!(ours, count(chang_roberts::sites(ids), Fifo), "ring {ids:?}");
     }
 }
@@ -101,7 +101,7 @@ fn chang_roberts_matches_independent_state_counts() {
 /// Returns a check of Maekawa's lock with quorums of this kind, and the quorums as lists for the
 /// independent model.
 fn maekawa_with_lists(
-    kind: Kind,
+    kind: QuorumKind,
     size: u32,
     variants: Variants<votes::Switch>,
 ) -> (ServiceCheck<Maekawa>, QuorumLists) {
@@ -117,10 +117,10 @@ type QuorumLists = Vec<Vec<usize>>;
 #[test]
 fn maekawa_matches_independent_state_counts() {
     for (kind, entries) in [
-        (Kind::Grid, &[2, 2][..]),
-        (Kind::Pairs, &[1, 1, 1]),
-        (Kind::Grid, &[1, 1, 0]),
-        (Kind::Majority, &[1, 1, 0]),
+        (QuorumKind::Grid, &[2, 2][..]),
+        (QuorumKind::Pairs, &[1, 1, 1]),
+        (QuorumKind::Grid, &[1, 1, 0]),
+        (QuorumKind::Majority, &[1, 1, 0]),
     ] {
         let (check, quorums) = maekawa_with_lists(kind, size(entries), Variants::none());
         let theirs = count(maekawa::sites(entries, &quorums), Fifo);
@@ -128,7 +128,7 @@ fn maekawa_matches_independent_state_counts() {
     }
     // Negative control: with this variant, no process learns that its request failed.
     let basic = Variants::none().with(votes::Switch::Basic);
-    let (check, quorums) = maekawa_with_lists(Kind::Grid, 2, basic);
+    let (check, quorums) = maekawa_with_lists(QuorumKind::Grid, 2, basic);
     assert_ne!(checked(check, &[2, 2]), count(maekawa::sites(&[2, 2], &quorums), Fifo));
 }
 
@@ -152,6 +152,6 @@ fn omitted_rule_changes_state_count() {
     let unmarked = Variants::none().with(ring::Switch::UnmarkedForward);
     let config = ring::Config::of(ranks(&[1, 2, 3]), unmarked);
     let check = with::<ChangRoberts>(3, config).fifo();
-    let ours = counts(check.always_and_at_end(Agreement::new()).progress());
+    let ours = counts(check.always_and_at_end(LeaderAgreement::new()).progress());
     assert_ne!(ours, count(chang_roberts::sites(&[1, 2, 3]), Fifo));
 }

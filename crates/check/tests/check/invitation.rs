@@ -3,7 +3,7 @@
 
 use tenure_algorithms::election::Invitation;
 use tenure_algorithms::election::invitation::{Config, Switch};
-use tenure_core::monitors::{Agreement, FreshTerms, OneLeader, OneLeaderPerGroup, Scope};
+use tenure_core::monitors::{FreshTerms, LeaderAgreement, OneLeader, OneLeaderPerGroup, Scope};
 use tenure_core::{ProcessId, TICKS_PER_UNIT};
 
 use crate::by_service::{ServiceCheck, variants, with};
@@ -18,7 +18,7 @@ fn invitation(size: u32, mistakes: &[Switch]) -> ServiceCheck<Invitation> {
 }
 
 fn promised(check: ServiceCheck<Invitation>) -> ServiceCheck<Invitation> {
-    let check = check.always_and_at_end(Agreement::new()).progress();
+    let check = check.always_and_at_end(LeaderAgreement::new()).progress();
     check.always_and_at_end(OneLeaderPerGroup::new()).always(FreshTerms::new())
 }
 
@@ -83,7 +83,7 @@ fn sides_of_a_partition_have_one_leader_each() {
     let check = || invitation(2, &[]).initiators([ProcessId(0)]).in_flight(2).term_max(2);
     let cut = || check().partitioning([ProcessId(0)]);
     cut().always_and_at_end(OneLeaderPerGroup::new()).run().assert_holds();
-    violates(&cut().always_and_at_end(Agreement::new()).run(), "agreement");
+    violates(&cut().always_and_at_end(LeaderAgreement::new()).run(), "agreement");
     // Two leaders at the same time are normal: each process first leads a group of its own.
     violates(&check().always(OneLeader::new(Scope::Overall)).run(), "one-leader-at-a-time");
 }

@@ -7,7 +7,7 @@
 use tenure_algorithms::mutex::{Central, Raymond, RicartAgrawala, TokenRing, raymond};
 use tenure_check::{Check, Entries, ViolationKind};
 use tenure_core::monitors::{Bypass, MutualExclusion};
-use tenure_core::tree::Shape;
+use tenure_core::tree::TreeShape;
 
 use crate::by_service::{after, of, with};
 use crate::catalogue::{holds, violates};
@@ -85,7 +85,7 @@ fn lost_request_blocks_then_deadlocks() {
 
 #[test]
 fn raymond_and_central_have_unbounded_bypass() {
-    let config = raymond::Config::of(Shape::Path, 3);
+    let config = raymond::Config::of(TreeShape::Path, 3);
     let raymond = with::<Raymond>(3, config).fifo().entries([1, 2, 1]);
     raymond.deadlock_free().starvation_free().run().assert_holds();
     let central = || of::<Central>(3).entries([0, 2, 2]);

@@ -20,6 +20,7 @@ mod detectors;
 mod dijkstra_ring;
 mod dining_philosophers;
 mod edge_chasing;
+mod either;
 mod elections;
 mod every_algorithm;
 mod false_suspicions;
@@ -71,3 +72,6 @@ mod tokens;
 mod tolerant_ricart_agrawala;
 mod trust;
 mod verdicts;
+
+// The compiler reuses the check of each sum type from this crate.
+use tenure_instances as _;

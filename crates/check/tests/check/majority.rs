@@ -10,19 +10,19 @@ use tenure_algorithms::mutex::Majority;
 use tenure_algorithms::mutex::majority::{Config, Switch};
 use tenure_check::Report;
 use tenure_core::monitors::MutualExclusion;
-use tenure_core::quorum::{Kind, Quorums};
+use tenure_core::quorum::{QuorumKind, QuorumSystem};
 
 use crate::by_service::{ServiceCheck, over_channel, with};
 use crate::catalogue::{holds, violated, violates};
 use crate::survival::{DifferentFences, survives, with_properties};
 
-const KINDS: [Kind; 2] = [Kind::Majority, Kind::Tree];
+const KINDS: [QuorumKind; 2] = [QuorumKind::Majority, QuorumKind::Tree];
 
-fn reordered(kind: Kind, size: u32) -> ServiceCheck<Majority> {
+fn reordered(kind: QuorumKind, size: u32) -> ServiceCheck<Majority> {
     with::<Majority>(size, Config::of(kind, size).unwrap()).detecting()
 }
 
-fn check(kind: Kind, size: u32) -> ServiceCheck<Majority> {
+fn check(kind: QuorumKind, size: u32) -> ServiceCheck<Majority> {
     reordered(kind, size).fifo()
 }
 
@@ -54,7 +54,7 @@ fn survives_one_crash_of_three() {
 /// the algorithm requires FIFO links.
 #[test]
 fn reordered_withdrawal_cancels_next_request() {
-    let report = with_properties(reordered(Kind::Majority, 3).entries([1, 1, 0]).crashing(1));
+    let report = with_properties(reordered(QuorumKind::Majority, 3).entries([1, 1, 0]).crashing(1));
     holds(&report, "mutual-exclusion");
     holds(&report, "fencing");
     violated(&report, "starvation-freedom", 8);
@@ -65,7 +65,7 @@ fn reordered_withdrawal_cancels_next_request() {
 #[test]
 fn listed_quorums_survive_while_one_is_left() {
     let listed = |text: &str| {
-        let quorums = Arc::new(text.parse::<Quorums>().unwrap());
+        let quorums = Arc::new(text.parse::<QuorumSystem>().unwrap());
         let config = Config { quorums, variants: Variants::none() };
         with::<Majority>(3, config).fifo().detecting().entries([1, 1, 0]).crashing(1)
     };
@@ -89,7 +89,7 @@ fn two_crashes_of_three_block_safely() {
 
 #[test]
 fn crash_blocks_without_detector() {
-    let config = Config::of(Kind::Majority, 3).unwrap();
+    let config = Config::of(QuorumKind::Majority, 3).unwrap();
     let report = with_properties(with::<Majority>(3, config).fifo().crashing(1).entries([1, 0, 0]));
     violates(&report, "starvation-freedom");
 }
@@ -98,7 +98,7 @@ fn crash_blocks_without_detector() {
 /// differ. With an unreliable detector, only the fencing token guarantees safety (checklist 3.6).
 #[test]
 fn false_suspicion_admits_two_with_different_fences() {
-    let wrong = |size, times| check(Kind::Majority, size).suspecting_falsely(times);
+    let wrong = |size, times| check(QuorumKind::Majority, size).suspecting_falsely(times);
     let report = wrong(3, 1).entries([1, 1, 0]).always(MutualExclusion::new()).run();
     violated(&report, "mutual-exclusion", 7);
     let different = |check: ServiceCheck<Majority>| {
@@ -111,7 +111,7 @@ fn false_suspicion_admits_two_with_different_fences() {
     different(wrong(3, 2).entries([1, 1, 0])).assert_holds();
 }
 
-fn switched(kind: Kind, switch: Switch) -> Report {
+fn switched(kind: QuorumKind, switch: Switch) -> Report {
     let variants = Variants::none().with(switch);
     let config = Config { variants, ..Config::of(kind, 3).unwrap() };
     with_properties(with::<Majority>(3, config).fifo().detecting().crashing(1))
@@ -119,7 +119,7 @@ fn switched(kind: Kind, switch: Switch) -> Report {
 
 #[test]
 fn disjoint_quorums_and_missing_generations_are_unsafe() {
-    let report = switched(Kind::Tree, Switch::LeftOut);
+    let report = switched(QuorumKind::Tree, Switch::LeftOut);
     violated(&report, "mutual-exclusion", 5);
     for kind in KINDS {
         let report = switched(kind, Switch::OneGeneration);
@@ -132,6 +132,6 @@ fn disjoint_quorums_and_missing_generations_are_unsafe() {
 /// The reliable channel hides a loss and a duplicate from the lock (checklist 3.1).
 #[test]
 fn reliable_channel_hides_loss_and_duplication() {
-    let check = over_channel::<Majority>(Config::of(Kind::Majority, 2).unwrap()).fifo();
+    let check = over_channel::<Majority>(Config::of(QuorumKind::Majority, 2).unwrap()).fifo();
     with_properties(check.losing(1).duplicating(1)).assert_holds();
 }

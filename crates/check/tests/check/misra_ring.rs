@@ -6,7 +6,7 @@
 use tenure_algorithms::Variants;
 use tenure_algorithms::mutex::{MisraRing, misra_ring};
 use tenure_check::Judgement;
-use tenure_core::monitors::{Bypass, MutualExclusion, Order};
+use tenure_core::monitors::{Bypass, MutualExclusion, RequestOrder};
 
 use crate::by_service::{ServiceCheck, of, with};
 use crate::catalogue::{holds, violates};
@@ -72,5 +72,5 @@ fn duplicate_is_unsafe_and_crash_blocks() {
 /// with one token, this is impossible.
 #[test]
 fn does_not_keep_request_order() {
-    violates(&check(3).always(Order::new()).run(), "order");
+    violates(&check(3).always(RequestOrder::new()).run(), "order");
 }

@@ -1,7 +1,7 @@
 //! Known mistakes in algorithms. The checker must find each mistake by a shortest run.
 
 use tenure_check::{Check, Report, ViolationKind};
-use tenure_core::monitors::{Fencing, MutualExclusion, Order};
+use tenure_core::monitors::{Fencing, MutualExclusion, RequestOrder};
 use tenure_core::service::mutex::{Command, Event};
 use tenure_core::{Monitor, MutexObservation, Observation, ProcessId, Property, Violation};
 
@@ -51,7 +51,8 @@ fn unanswered_request_blocks_immediately() {
 
 #[test]
 fn bare_reply_loses_causal_order() {
-    let report = Check::<Textbook>::of(3).entries([2, 1, 1]).fifo().always(Order::new()).run();
+    let report =
+        Check::<Textbook>::of(3).entries([2, 1, 1]).fifo().always(RequestOrder::new()).run();
     violates(&report, "order");
 }
 

@@ -11,7 +11,7 @@ use std::ops::RangeInclusive;
 use tenure_algorithms::election::raft::Switch;
 use tenure_algorithms::election::{Raft, raft};
 use tenure_check::{Judgement, Report};
-use tenure_core::monitors::{Agreement, OneLeader, Scope};
+use tenure_core::monitors::{LeaderAgreement, OneLeader, Scope};
 use tenure_core::{Delay, ProcessId, TICKS_PER_UNIT};
 
 use crate::by_service::{ServiceCheck, variants, with};
@@ -115,7 +115,8 @@ fn three_agree_in_synchronous_time_with_recovery() {
         check.initiators([ProcessId(0)]).synchronous(1..=1).crashing(1).recovering(1)
     };
     let overall = OneLeader::new(Scope::Overall);
-    let report = check(&[]).always_and_at_end(Agreement::new()).progress().always(overall).run();
+    let report =
+        check(&[]).always_and_at_end(LeaderAgreement::new()).progress().always(overall).run();
     report.assert_holds();
     assert_eq!((report.states, report.bounds.in_flight), (1_168_460, None));
     // Negative control: without its saved vote, a recovered process votes twice in synchronous
@@ -162,7 +163,7 @@ fn missing_check_quorum_or_long_lease_makes_two_leaders() {
 #[test]
 fn all_agree_within_explored_terms() {
     let agreed = |check: ServiceCheck<Raft>| {
-        check.always_and_at_end(Agreement::new()).progress().run().assert_holds();
+        check.always_and_at_end(LeaderAgreement::new()).progress().run().assert_holds();
     };
     agreed(raft(2, 2, &[]).initiators([ProcessId(0)]));
     agreed(raft(2, 2, &[]).losing(1).duplicating(1));

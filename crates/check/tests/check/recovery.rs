@@ -6,8 +6,8 @@ use tenure_algorithms::mutex::{
     SuzukiKasami, TokenRing, maekawa, raymond,
 };
 use tenure_check::Check;
-use tenure_core::quorum::Kind;
-use tenure_core::tree::Shape;
+use tenure_core::quorum::QuorumKind;
+use tenure_core::tree::TreeShape;
 use tenure_core::{Algorithm, Mutex};
 
 use crate::by_service::{of, with};
@@ -29,7 +29,7 @@ fn forgotten_grant_is_unsafe_after_recovery() {
     assert_eq!(after_recovery(of::<Lamport>(2).fifo()), Unsafe);
     assert_eq!(after_recovery(of::<RicartAgrawala>(2)), Unsafe);
     assert_eq!(after_recovery(of::<CarvalhoRoucairol>(2).entries(2)), Unsafe);
-    let pairs = maekawa::Config::of(Kind::Pairs, 3).expect("pairs exist");
+    let pairs = maekawa::Config::of(QuorumKind::Pairs, 3).expect("pairs exist");
     assert_eq!(after_recovery(with::<Maekawa>(3, pairs).entries([1, 1, 0]).fifo()), Unsafe);
 }
 
@@ -41,7 +41,7 @@ fn crashed_token_stays_lost() {
         assert_eq!(after_recovery(of::<TokenRing>(size)), Blocked);
         assert_eq!(after_recovery(of::<SuzukiKasami>(size)), Blocked);
         assert_eq!(after_recovery(of::<NaimiTrehel>(size)), Blocked);
-        let star = raymond::Config::of(Shape::Star, size);
+        let star = raymond::Config::of(TreeShape::Star, size);
         assert_eq!(after_recovery(with::<Raymond>(size, star)), Blocked);
     }
     assert_eq!(after_recovery(of::<MisraRing>(2).fifo()), Blocked);

@@ -1,15 +1,12 @@
 //! A lock made of elections, and an election made of a lock, in every schedule.
 
-use std::sync::Arc;
-
 use tenure_algorithms::Variants;
-use tenure_algorithms::election::{ChangRoberts, chang_roberts};
+use tenure_algorithms::catalogue::{self, Parameters, Visitor};
 use tenure_algorithms::mutex::{Central, RicartAgrawala, ricart_agrawala};
-use tenure_algorithms::reduction::mutex_from_election;
-use tenure_algorithms::reduction::{ElectionFromMutex, MutexFromElection};
+use tenure_algorithms::reduction::ElectionFromMutex;
 use tenure_check::{Check, Judgement, Report};
-use tenure_core::monitors::{Agreement, OneLeader, Scope, Validity};
-use tenure_core::{Election, Rank};
+use tenure_core::monitors::{self, OneLeader, Scope, Validity};
+use tenure_core::{Agreement, Algorithm, Election, Mutex, Rank};
 
 use crate::by_service::{of, with};
 use crate::catalogue::{holds, violates};
@@ -18,7 +15,7 @@ use crate::survival::survives;
 fn elects<P: Election>(check: Check<P>, size: u32) -> Report {
     let ranks: Vec<Rank> = (1..=size).map(Rank::of_id).collect();
     check
-        .always_and_at_end(Agreement::new())
+        .always_and_at_end(monitors::LeaderAgreement::new())
         .always(OneLeader::new(Scope::Overall))
         .always_and_at_end(Validity::new(ranks))
         .progress()
@@ -49,16 +46,32 @@ fn election_by_wrong_lock_is_wrong() {
     violates(&report, "one-leader-at-a-time");
 }
 
-fn contests<const N: usize>(entries: [u32; N]) -> Check<MutexFromElection<ChangRoberts>> {
-    let size = N as u32;
-    let ranks: Arc<[Rank]> = (1..=size).map(Rank::of_id).collect();
-    let election = chang_roberts::Config::of(ranks, Variants::none());
-    let config = mutex_from_election::Config { election, variants: Variants::none() };
-    Check::with(size, config).fifo().entries(entries)
+/// Checks a lock. The list contains the number of entries of each process.
+struct Contests(&'static [u32]);
+
+impl Visitor for Contests {
+    type Output = ();
+
+    fn mutex<P: Mutex + Algorithm>(self, config: P::Config) {
+        let check = Check::<P>::with(self.0.len() as u32, config);
+        survives(check.fifo().entries(self.0));
+    }
+
+    fn election<P: Election + Algorithm>(self, _: P::Config) {
+        unreachable!("the reduction is a lock")
+    }
+
+    fn agreement<P: Agreement + Algorithm>(self, _: P::Config) {
+        unreachable!("the reduction is a lock")
+    }
 }
 
 #[test]
 fn lock_by_election_is_safe_and_live() {
-    survives(contests([2, 2]));
-    survives(contests([1, 1, 1]));
+    for entries in [&[2, 2][..], &[1, 1, 1]] {
+        let parameters = Parameters::plain(entries.len() as u32);
+        let contests = Contests(entries);
+        catalogue::visit("mutex-from-election:chang-roberts", &parameters, contests)
+            .expect("the catalogue contains the reduction");
+    }
 }

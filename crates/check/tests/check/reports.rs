@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use tenure_algorithms::mutex::Central;
 use tenure_check::Check;
 use tenure_core::Property;
-use tenure_core::monitors::{MutualExclusion, Order};
+use tenure_core::monitors::{MutualExclusion, RequestOrder};
 use tenure_trace::{Judgement, Kind, Trace, merge, verify, verify_files};
 
 use crate::by_service::with;
@@ -100,7 +100,7 @@ fn counterexample_trace_has_same_judgement() {
 fn trace_carries_causality_of_its_property() {
     let central = tenure_algorithms::mutex::central::Config::default();
     let check = with::<Central>(3, central).entries([0, 1, 1]).application_messages(1);
-    let report = check.always(Order::new()).run();
+    let report = check.always(RequestOrder::new()).run();
     let found = report.counterexample("order").expect("violated property");
     let merged = merge(vec![found.trace.clone()]).expect("one trace is one");
     let verification = verify(&merged);

@@ -2,13 +2,13 @@
 //! and the least and greatest numbers of messages, on all rings of up to five processes.
 
 use tenure_algorithms::Variants;
-use tenure_algorithms::catalogue::Member;
+use tenure_algorithms::catalogue::SumMember;
 use tenure_algorithms::election::{
     DolevKlaweRodeh, LeLann, Peterson, dolev_klawe_rodeh, lelann, peterson,
 };
 use tenure_check::{Checkable, Judgement};
 use tenure_core::ProcessId;
-use tenure_core::monitors::{Agreement, Validity};
+use tenure_core::monitors::{LeaderAgreement, Validity};
 
 use crate::by_service::{ServiceCheck, with};
 use crate::catalogue::violates;
@@ -26,7 +26,7 @@ fn rings(size: usize) -> Vec<Vec<u32>> {
 }
 
 /// Returns a check in which the users of `initiators` start one election each.
-fn started<P: Member<All: Checkable>>(
+fn started<P: SumMember<Sum: Checkable>>(
     ids: &[u32],
     initiators: &[usize],
     config: P::Config,
@@ -40,7 +40,7 @@ fn started<P: Member<All: Checkable>>(
 /// Compares the checker with the independent model on one ring. Compares the numbers of messages,
 /// and on rings of less than four processes also the numbers of states and steps. Returns the
 /// number of messages, which is the same in all schedules.
-fn compare<P: Member<All: Checkable>, S: Process>(
+fn compare<P: SumMember<Sum: Checkable>, S: Process>(
     ids: &[u32],
     initiators: &[usize],
     config: &P::Config,
@@ -56,8 +56,8 @@ fn compare<P: Member<All: Checkable>, S: Process>(
     least
 }
 
-/// Returns the processes whose users start an election: all on rings of two and three processes,
-/// and one on rings of four and five.
+/// Returns the processes whose users start an election. On a ring of two or three processes, these
+/// are all processes. On a larger ring, it is only one process.
 fn initiators(size: usize) -> Vec<usize> {
     (0..if size < 4 { size } else { 1 }).collect()
 }
@@ -120,7 +120,7 @@ fn peterson_needs_fewer_messages_than_its_twin() {
 fn choices(ids: &[u32], variants: Variants<lelann::Switch>) -> [Judgement; 2] {
     let check = || {
         let config = lelann::Config::of(ranks(ids), variants);
-        with::<LeLann>(3, config).fifo().always_and_at_end(Agreement::new()).progress()
+        with::<LeLann>(3, config).fifo().always_and_at_end(LeaderAgreement::new()).progress()
     };
     let validity = || Validity::new(ranks(ids).to_vec());
     let largest = check().always_and_at_end(validity()).run();
@@ -143,7 +143,7 @@ fn peterson_elects_largest_with_a_duplicate() {
     for ids in rings(3) {
         let config = peterson::Config::of(ranks(&ids), Variants::none());
         let check = with::<Peterson>(3, config).fifo().duplicating(1).initiators([ProcessId(0)]);
-        let check = check.always_and_at_end(Agreement::new()).progress();
+        let check = check.always_and_at_end(LeaderAgreement::new()).progress();
         check.always_and_at_end(Validity::new(ranks(&ids).to_vec())).run().assert_holds();
     }
 }

@@ -10,7 +10,7 @@ use tenure_algorithms::election::{
     ChangRoberts, DolevKlaweRodeh, Franklin, ItaiRodeh, LeLann, dolev_klawe_rodeh, franklin, lelann,
 };
 use tenure_check::Check;
-use tenure_core::monitors::{Agreement, Fencing, MutualExclusion};
+use tenure_core::monitors::{Fencing, LeaderAgreement, MutualExclusion};
 use tenure_core::{Election, Mutex, Order, ProcessId};
 
 use crate::by_service::{ServiceCheck, of, over_channel, with};
@@ -56,7 +56,7 @@ fn itai_rodeh(size: u32) -> ServiceCheck<ItaiRodeh> {
 }
 
 fn agreed(check: ServiceCheck<ItaiRodeh>) -> ServiceCheck<ItaiRodeh> {
-    check.always_and_at_end(Agreement::new()).progress()
+    check.always_and_at_end(LeaderAgreement::new()).progress()
 }
 
 /// Returns the number of states. Asserts that the election is correct in all of them.
@@ -209,7 +209,7 @@ fn reliable_channel_hides_loss_duplication_and_reordering() {
     let franklin = faulty(over_channel::<Franklin>(franklin_config(&ids))).fifo();
     with_properties(franklin, &ids).run().assert_holds();
     let lots = faulty(over_channel::<ItaiRodeh>(())).fifo().term_max(2);
-    lots.always_and_at_end(Agreement::new()).progress().run().assert_holds();
+    lots.always_and_at_end(LeaderAgreement::new()).progress().run().assert_holds();
 }
 
 type AtLeader<E> = MutexOnly<Coordinated<E>>;

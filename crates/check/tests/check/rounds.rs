@@ -3,7 +3,7 @@
 
 use tenure_algorithms::catalogue::{self, Parameters, Visitor};
 use tenure_check::{Check, CheckConfig, Checkable, Judgement, Report};
-use tenure_core::monitors::{Agreement, AgreementMonitor};
+use tenure_core::monitors::{AgreementMonitor, LeaderAgreement};
 use tenure_core::{Algorithm, Delay, Election, Mutex, ProcessId, Property, Rank, Timing};
 use tenure_trace::Action;
 
@@ -94,7 +94,7 @@ impl Visitor for Explore<'_> {
         if self.measures {
             return Explored::measured(check);
         }
-        Explored::checked(check.always_and_at_end(Agreement::new()).progress())
+        Explored::checked(check.always_and_at_end(LeaderAgreement::new()).progress())
     }
 
     fn agreement<P: tenure_core::Agreement + Algorithm>(self, config: P::Config) -> Explored {

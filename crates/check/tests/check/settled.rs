@@ -4,7 +4,7 @@
 use tenure_algorithms::election::bully::{Config, Message, Switch, Timer};
 use tenure_algorithms::election::{Bully, bully};
 use tenure_check::Check;
-use tenure_core::monitors::{Agreement, OneLeader, Scope};
+use tenure_core::monitors::{LeaderAgreement, OneLeader, Scope};
 use tenure_core::service::election::{Command, Event};
 use tenure_core::{
     Algorithm, Batch, ConstantEnvironment, Effects, Group, ProcessId, Protocol, TICKS_PER_UNIT,
@@ -107,9 +107,9 @@ fn b1_two_lead_after_two_steps_and_follow_after_six() {
         violated(&report, "one-leader-at-a-time", 2);
     }
     let wrong = bully_with_leader(2, &[Switch::NoTerms, Switch::AcceptLower]).suspecting_falsely(1);
-    violated(&wrong.always_and_at_end(Agreement::new()).run(), "agreement", 6);
+    violated(&wrong.always_and_at_end(LeaderAgreement::new()).run(), "agreement", 6);
     let right = bully_with_leader(2, &[]).suspecting_falsely(1);
-    right.always_and_at_end(Agreement::new()).run().assert_holds();
+    right.always_and_at_end(LeaderAgreement::new()).run().assert_holds();
 }
 
 /// After a crash and a recovery of the leader, two processes lead. The shortest run has four steps:

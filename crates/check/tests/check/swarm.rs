@@ -6,8 +6,8 @@ use tenure_algorithms::election::{Bully, bully};
 use tenure_algorithms::mutex::{Maekawa, RicartAgrawala, maekawa, ricart_agrawala};
 use tenure_check::{Check, Judgement, Limit, Report, SwarmConfig, ViolationKind};
 use tenure_core::TICKS_PER_UNIT;
-use tenure_core::monitors::{Agreement, MutualExclusion};
-use tenure_core::quorum::Kind;
+use tenure_core::monitors::{LeaderAgreement, MutualExclusion};
+use tenure_core::quorum::QuorumKind;
 
 use crate::by_service::{ServiceCheck, of, variants, with};
 use crate::catalogue::{safe_and_live, violates};
@@ -47,8 +47,8 @@ fn crashes_timers_and_synchronous_time_lead_to_the_same_states() {
         let config = bully::Config::plain(2, TICKS_PER_UNIT);
         with::<Bully>(2, config).synchronous(0..=1).crashing(1).detecting().term_max(2)
     };
-    let exhaustive = check().always(Agreement::new()).run();
-    let report = check().always(Agreement::new()).swarm(member(3, 1 << 20)).run();
+    let exhaustive = check().always(LeaderAgreement::new()).run();
+    let report = check().always(LeaderAgreement::new()).swarm(member(3, 1 << 20)).run();
     assert_eq!((report.states, report.transitions), (exhaustive.states, exhaustive.transitions));
 }
 
@@ -108,7 +108,7 @@ fn every_member_finds_mistakes_of_locks() {
 #[test]
 fn deadlock_is_found_where_a_run_ends() {
     let check = |switches: &[maekawa::Switch]| {
-        let config = maekawa::Config::of(Kind::Pairs, 3).expect("pairs exist");
+        let config = maekawa::Config::of(QuorumKind::Pairs, 3).expect("pairs exist");
         let config = maekawa::Config { variants: variants(switches), ..config };
         with::<Maekawa>(3, config).fifo().deadlock_free().swarm(member(2, 1 << 20)).run()
     };

@@ -1,13 +1,13 @@
 //! Known bounds on latency, steps and drift: the least safe timeouts, and timeouts derived from the
 //! bounds. Independent searches in whole units of time confirm verdicts and lengths.
 
-use tenure_algorithms::catalogue::{Configured, Parameters};
+use tenure_algorithms::catalogue::{FromParameters, Parameters};
 use tenure_algorithms::detector::Heartbeat;
 use tenure_algorithms::detector::heartbeat::Config as HeartbeatConfig;
 use tenure_algorithms::election::{Bully, bully};
 use tenure_algorithms::mutex::{Lease, lease};
 use tenure_check::{Check, Checkable, Measure, Report};
-use tenure_core::monitors::{Agreement, MutualExclusion, OneLeader, Scope};
+use tenure_core::monitors::{LeaderAgreement, MutualExclusion, OneLeader, Scope};
 use tenure_core::{Delay, ProcessId, TICKS_PER_UNIT};
 
 use crate::by_service::{ServiceCheck, with};
@@ -98,11 +98,12 @@ fn least_safe_answer_timeout_is_the_same_for_three() {
     }
 }
 
-fn derived<C: Configured>(size: u32, bounds: Bounds) -> C {
+fn derived<C: FromParameters>(size: u32, bounds: Bounds) -> C {
     let Bounds { latency, step, drift } = bounds;
     let [latency, step] = [latency.1, step.1].map(|units| u64::from(units) * TICKS_PER_UNIT);
     let parameters = Parameters { number_modulus: 1, ..Parameters::plain(size) };
-    C::configured(&parameters.bounded(latency, step, drift * 10_000)).expect("a configuration")
+    C::from_parameters(&parameters.with_bounds(latency, step, drift * 10_000))
+        .expect("a configuration")
 }
 
 #[test]
@@ -113,7 +114,7 @@ fn derived_timeouts_of_bully_are_safe() {
     let bounds = Bounds { latency: (0, 1), step: (0, 1), drift: 20 };
     assert_eq!(length(&within(bully_with(3, derived(3, bounds), 1), bounds).run()), None);
     let crashing = with::<Bully>(2, derived(2, bounds)).detecting().crashing(1).term_max(1);
-    let crashing = crashing.always_and_at_end(Agreement::new()).progress();
+    let crashing = crashing.always_and_at_end(LeaderAgreement::new()).progress();
     within(crashing, bounds).run().assert_holds();
 }
 

@@ -7,8 +7,8 @@ use std::fmt::Debug;
 
 use tenure_algorithms::mutex::{NaimiTrehel, Raymond, SuzukiKasami, raymond};
 use tenure_check::{Check, ViolationKind};
-use tenure_core::monitors::Order;
-use tenure_core::tree::Shape;
+use tenure_core::monitors::RequestOrder;
+use tenure_core::tree::TreeShape;
 use tenure_core::{Mutex, ProcessId};
 
 use crate::by_service::{ServiceCheck, of, over_channel, with};
@@ -27,16 +27,16 @@ fn naimi_trehel(size: u32) -> ServiceCheck<NaimiTrehel> {
     of::<NaimiTrehel>(size)
 }
 
-fn raymond(shape: Shape, size: u32) -> ServiceCheck<Raymond> {
+fn raymond(shape: TreeShape, size: u32) -> ServiceCheck<Raymond> {
     with::<Raymond>(size, raymond::Config::of(shape, size))
 }
 
 fn star(size: u32) -> ServiceCheck<Raymond> {
-    raymond(Shape::Star, size)
+    raymond(TreeShape::Star, size)
 }
 
 fn path(size: u32) -> ServiceCheck<Raymond> {
-    raymond(Shape::Path, size)
+    raymond(TreeShape::Path, size)
 }
 
 /// Returns the numbers of states and steps of four searches. Two processes enter twice each, on
@@ -73,7 +73,7 @@ fn raymond_is_safe_and_live_on_star_and_path() {
 /// applications. The lock's own messages carry the causality.
 #[test]
 fn suzuki_kasami_breaks_request_order_of_three() {
-    let report = suzuki_kasami(3).always(Order::new()).run();
+    let report = suzuki_kasami(3).always(RequestOrder::new()).run();
     assert_eq!(violated(&report, "order", 5), ViolationKind::Step);
 }
 
@@ -82,10 +82,10 @@ fn suzuki_kasami_breaks_request_order_of_three() {
 #[test]
 fn application_message_reveals_request_order_violation_of_trees() {
     let context = |report| violated(&report, "order", 4);
-    let naimi = naimi_trehel(3).application_messages(1).always(Order::new()).run();
+    let naimi = naimi_trehel(3).application_messages(1).always(RequestOrder::new()).run();
     assert_eq!(context(naimi), ViolationKind::Step);
     for check in [star(3), path(3)] {
-        let report = check.application_messages(1).always(Order::new()).run();
+        let report = check.application_messages(1).always(RequestOrder::new()).run();
         assert_eq!(context(report), ViolationKind::Step);
     }
 }
@@ -95,10 +95,13 @@ fn application_message_reveals_request_order_violation_of_trees() {
 /// request from the lock's own messages.
 #[test]
 fn trees_break_request_order_with_second_entry() {
-    holds(&naimi_trehel(4).always(Order::new()).run(), "order");
-    holds(&star(4).always(Order::new()).run(), "order");
+    holds(&naimi_trehel(4).always(RequestOrder::new()).run(), "order");
+    holds(&star(4).always(RequestOrder::new()).run(), "order");
     for path in [path(4).entries([2, 1, 1, 1]), path(3).entries([2, 1, 1])] {
-        assert_eq!(violated(&path.always(Order::new()).run(), "order", 11), ViolationKind::Step);
+        assert_eq!(
+            violated(&path.always(RequestOrder::new()).run(), "order", 11),
+            ViolationKind::Step
+        );
     }
 }
 
@@ -185,7 +188,7 @@ fn idle_crash_blocks_paths_through_it() {
 
 #[test]
 fn reliable_channel_hides_loss_and_duplication() {
-    let star = raymond::Config::of(Shape::Star, 2);
+    let star = raymond::Config::of(TreeShape::Star, 2);
     for check in [
         over_channel::<SuzukiKasami>(()),
         over_channel::<NaimiTrehel>(()),

@@ -6,7 +6,7 @@
 use tenure_algorithms::mutex::{RicartAgrawala, TolerantRicartAgrawala};
 use tenure_check::UserPhase;
 use tenure_core::ProcessId;
-use tenure_core::monitors::{MutualExclusion, Order};
+use tenure_core::monitors::{MutualExclusion, RequestOrder};
 
 use crate::by_service::{ServiceCheck, of, over_channel};
 use crate::catalogue::{holds, violated};
@@ -36,7 +36,7 @@ fn survives_one_crash() {
 #[test]
 fn keeps_request_order_across_crash() {
     for check in [check(2).entries(2), check(3).entries([1, 1, 0])] {
-        check.crashing(1).always(Order::new()).run().assert_holds();
+        check.crashing(1).always(RequestOrder::new()).run().assert_holds();
     }
 }
 

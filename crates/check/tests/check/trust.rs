@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use tenure_algorithms::mutex::{Lamport, RicartAgrawala};
 use tenure_check::{Check, CheckError, Checkable, Entries, Judgement, Limit, Progress, Report};
-use tenure_core::monitors::{Fencing, MutualExclusion, Order};
+use tenure_core::monitors::{Fencing, MutualExclusion, RequestOrder};
 use tenure_core::{Algorithm, Card, Order as Channel, ProcessId};
 
 use crate::by_service::of;
@@ -174,7 +174,7 @@ fn rejects_invalid_checks_with_message() {
     assert!(endless.to_string().contains("shifting of timestamps"));
     let back = Check::of(2).entries(Entries::Unbounded).rebasing().crashing(1).recovering(1);
     assert_eq!(refused(back), CheckError::UnshiftedTimestamps);
-    let order = Check::of(2).entries(Entries::Unbounded).rebasing().always(Order::new());
+    let order = Check::of(2).entries(Entries::Unbounded).rebasing().always(RequestOrder::new());
     assert_eq!(refused(order), CheckError::UnboundedOrder);
 }
 

@@ -3,20 +3,20 @@
 use std::cell::RefCell;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Output {
+pub(super) struct CapturedOutput {
     pub(super) stdout: String,
     /// Warnings and the error message, which a process would print to standard error.
     pub(super) stderr: String,
 }
 
 thread_local! {
-    static CAPTURED: RefCell<Option<Output>> = const { RefCell::new(None) };
+    static CAPTURED: RefCell<Option<CapturedOutput>> = const { RefCell::new(None) };
 }
 
-/// Runs `act`, and captures the texts that this thread prints through this module meanwhile.
+/// Runs `act` on this thread, and captures the texts that `act` prints by functions of this module.
 /// Returns the result of `act` and the texts.
-pub(super) fn capture<T>(act: impl FnOnce() -> T) -> (T, Output) {
-    let before = CAPTURED.replace(Some(Output::default()));
+pub(super) fn capture_output<T>(act: impl FnOnce() -> T) -> (T, CapturedOutput) {
+    let before = CAPTURED.replace(Some(CapturedOutput::default()));
     let result = act();
     let output = CAPTURED.replace(before);
     (result, output.unwrap_or_default())
@@ -28,7 +28,7 @@ pub(super) fn is_active() -> bool {
 
 /// Appends `text` to the captured standard output. Returns false, and does nothing, if the output
 /// of this thread is not captured.
-pub(super) fn print(text: &str) -> bool {
+pub(super) fn append_stdout(text: &str) -> bool {
     append(|output| output.stdout.push_str(text))
 }
 
@@ -40,7 +40,7 @@ pub(crate) fn print_error(line: &str) {
     }
 }
 
-fn append(act: impl FnOnce(&mut Output)) -> bool {
+fn append(act: impl FnOnce(&mut CapturedOutput)) -> bool {
     CAPTURED.with_borrow_mut(|captured| captured.as_mut().map(act).is_some())
 }
 
@@ -50,14 +50,14 @@ mod tests {
 
     #[test]
     fn nested_captures_are_separate() {
-        let (inner, outer) = capture(|| {
-            assert!(print("a"));
-            let ((), inner) = capture(|| assert!(print("b")));
+        let (inner, outer) = capture_output(|| {
+            assert!(append_stdout("a"));
+            let ((), inner) = capture_output(|| assert!(append_stdout("b")));
             print_error("warned");
             inner
         });
         assert_eq!((&*inner.stdout, &*inner.stderr), ("b", ""));
         assert_eq!((&*outer.stdout, &*outer.stderr), ("a", "warned\n"));
-        assert!(!print("not captured"));
+        assert!(!append_stdout("not captured"));
     }
 }

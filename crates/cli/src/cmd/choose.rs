@@ -9,7 +9,7 @@ use tenure_core::Card;
 
 use super::failure::{Failure, Status};
 use super::node;
-use super::output::{print_file, wrap_lines};
+use super::output::{print_unwrapped, wrap_lines};
 
 /// Recommend a lock by three questions and print the configuration of a node with it
 ///
@@ -75,7 +75,7 @@ pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
     eprint!("{}", wrap_lines(&recommendation(&card, reason)));
     let text = configuration(lock, size);
     match &options.output {
-        None => print_file(&text)?,
+        None => print_unwrapped(&text)?,
         Some(path) => {
             let cannot_write = |error| Failure::environment(format!("{}: {error}", path.display()));
             let mut file = std::fs::File::create_new(path).map_err(cannot_write)?;

@@ -4,7 +4,7 @@ use clap::{Args, CommandFactory};
 use clap_complete::Shell;
 
 use super::failure::{Failure, Status};
-use super::output::print_file;
+use super::output::print_unwrapped;
 use super::program;
 
 /// Print the completion script for a shell
@@ -24,6 +24,6 @@ pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
     let mut script = Vec::new();
     let mut command = super::Command::command();
     clap_complete::generate(options.shell, &mut command, program::name(), &mut script);
-    print_file(&String::from_utf8_lossy(&script))?;
+    print_unwrapped(&String::from_utf8_lossy(&script))?;
     Ok(Status::Success)
 }

@@ -1,4 +1,5 @@
-//! Judges recorded runs by monitors that are not part of Tenure, but of a program that embeds it.
+//! Judges recorded runs by additional monitors. A program that embeds Tenure supplies these
+//! monitors.
 
 use tenure_core::service::office;
 use tenure_core::{Finding, MonitorRun, Observation, ProcessId};

@@ -41,8 +41,8 @@ impl CustomPropertyOptions {
         self.all().next().is_none()
     }
 
-    /// Returns the properties as the user wrote them. Each property has its form, which corresponds
-    /// to the option that contains the property, such as `--never`.
+    /// Returns the properties as the user wrote them, each with its form. The form is the option
+    /// that contains the property, such as `--never`.
     fn all(&self) -> impl Iterator<Item = (Form, &String)> {
         let of = |form: Form, texts| std::iter::repeat(form).zip(texts);
         of(Form::Never, self.never.iter())
@@ -97,8 +97,9 @@ const SAMPLES: u64 = 8;
 
 const SAMPLE_EVENTS: u64 = 4_000;
 
-/// Returns the settings of the sample runs for one seed. Latencies are random. If the algorithm
-/// tolerates lost messages, there is a second sample run, which loses some.
+/// Returns the settings of sample runs with this seed. A first run has random latencies and no
+/// faults. If the algorithm tolerates lost messages, a second run with the same settings loses some
+/// of its messages.
 fn samples(card: &Card, size: u32, seed: u64) -> Vec<Settings> {
     let mut settings = Settings::new(size);
     settings.seed = seed;

@@ -7,7 +7,7 @@ use std::sync::{Arc, OnceLock};
 use tenure_check::{OnProgress, Progress};
 use tenure_lab::Lab;
 
-use super::capture::capture;
+use super::capture::capture_output;
 use super::lab::RunFactory;
 use super::{interrupt, program, run_line};
 
@@ -54,7 +54,8 @@ pub fn perform(arguments: &[String]) -> PerformedCommand {
     interrupt::flag().store(false, Ordering::Relaxed);
     let words = std::iter::once(OsString::from(program::name()));
     let words = words.chain(arguments.iter().map(OsString::from)).collect();
-    let (status, output) = capture(|| program::with_arguments(arguments, || run_line(words)));
+    let (status, output) =
+        capture_output(|| program::with_arguments(arguments, || run_line(words)));
     PerformedCommand { exit: status as u8, stdout: output.stdout, stderr: output.stderr }
 }
 

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use tenure_core::UnmetAssumption;
-use tenure_trace::plain;
+use tenure_trace::escape_invisible;
 use tenure_trace::property::PropertyError;
 
 /// Exit status of a command. Scripts depend on the numbers.
@@ -60,7 +60,7 @@ impl Failure {
     /// marks the position of the error in the expression.
     pub(crate) fn expression(option: &str, error: &PropertyError) -> Self {
         let text = format!("--{option}: {error}");
-        let lines: Vec<_> = text.lines().map(|line| plain(line).into_owned()).collect();
+        let lines: Vec<_> = text.lines().map(|line| escape_invisible(line).into_owned()).collect();
         Failure { status: Status::Usage, message: lines.join("\n") }
     }
 
@@ -112,7 +112,7 @@ impl fmt::Display for Failure {
 /// Joins the lines of a text and escapes its control characters. The text may contain file names
 /// and the contents of files.
 fn one_line(text: &str) -> String {
-    let lines = text.lines().map(str::trim).filter(|line| !line.is_empty()).map(plain);
+    let lines = text.lines().map(str::trim).filter(|line| !line.is_empty()).map(escape_invisible);
     lines.collect::<Vec<_>>().join("; ")
 }
 

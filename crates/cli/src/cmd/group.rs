@@ -6,9 +6,9 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use clap::{Args, ValueEnum};
-use tenure_algorithms::catalogue::{Parameters, QUORUMS, TREES};
-use tenure_core::quorum::{Kind, Quorums};
-use tenure_core::tree::Shape;
+use tenure_algorithms::catalogue::{Parameters, QUORUM_KINDS, TREE_SHAPES};
+use tenure_core::quorum::{QuorumKind, QuorumSystem};
+use tenure_core::tree::TreeShape;
 use tenure_core::{Card, Delay, Order, ProcessId, Rank, Service, Timing};
 use tenure_sim::{Distribution, Entries, Initiators, ProcessList, SettingsError, parse_process};
 
@@ -118,8 +118,8 @@ impl GroupOptions {
     }
 
     /// Returns the given options that determine the number of processes. Each element has the name
-    /// of the option, a noun for the items that it lists, such as `ranks`, and their number. There
-    /// is one item per process.
+    /// of the option, the plural noun for the items of its value, such as `ranks`, and the number
+    /// of items. The option has one item per process.
     fn given_sizes(&self) -> Vec<(&'static str, &'static str, usize)> {
         let ids = match &self.ids {
             Some(Ids::Listed(ids)) => Some(ids.0.len()),
@@ -155,8 +155,8 @@ impl GroupOptions {
         self
     }
 
-    /// Returns the configuration of the algorithm, with one unit of time as the longest message
-    /// delay. The ranks are 1 to n if each run draws its own.
+    /// Returns the parameters of the algorithm. The longest message delay is one unit of time. If
+    /// each run draws its own ranks at random, the ranks in the result are 1 to n.
     pub(crate) fn parameters(&self) -> Result<Parameters, Failure> {
         let plain = Parameters::plain(self.size()?);
         self.check_processes(plain.size)?;
@@ -178,10 +178,10 @@ impl GroupOptions {
             absent: self.down().iter().copied().collect(),
             coordinator: self.coordinator.unwrap_or(plain.coordinator),
             quorums: quorums.and_then(QuorumsOption::kind).unwrap_or(plain.quorums),
-            own_quorums: quorums.and_then(QuorumsOption::own).cloned(),
+            own_quorums: quorums.and_then(QuorumsOption::custom).cloned(),
             most_inside: self.k.unwrap_or(plain.most_inside),
             tree: tree.and_then(TreeOption::shape).unwrap_or(plain.tree),
-            own_tree: tree.and_then(TreeOption::own).cloned(),
+            own_tree: tree.and_then(TreeOption::custom).cloned(),
             variants: self.variant.clone(),
             timeouts: self.timeout.iter().map(|it| (it.name.clone(), it.delay)).collect(),
             ..plain
@@ -215,15 +215,16 @@ impl GroupOptions {
     pub(crate) fn unused_options(&self, algorithm: &str, service: Service) -> Vec<&'static str> {
         let plain = Parameters { variants: self.variant.clone(), ..Parameters::plain(7) };
         let ignored = |other: Parameters| is_same_config(algorithm, &plain, &other);
-        let (tree, other) = (Shape::Path, ProcessId(1));
-        let quorums = match self.quorums.as_ref().and_then(QuorumsOption::own) {
+        let (tree, other) = (TreeShape::Path, ProcessId(1));
+        let quorums = match self.quorums.as_ref().and_then(QuorumsOption::custom) {
             // Gives the algorithm a list of quorums. Its configuration changes only if the
             // algorithm accepts such a list.
             Some(_) => {
-                let own_quorums = Quorums::of(Kind::Plane, plain.size).ok().map(Arc::new);
+                let own_quorums =
+                    QuorumSystem::of(QuorumKind::Plane, plain.size).ok().map(Arc::new);
                 Parameters { own_quorums, ..plain.clone() }
             }
-            None => Parameters { quorums: Kind::Plane, ..plain.clone() },
+            None => Parameters { quorums: QuorumKind::Plane, ..plain.clone() },
         };
         let three = plain.most_inside.saturating_add(1);
         let elects = service == Service::Election;
@@ -280,11 +281,7 @@ impl GroupOptions {
     /// Formats the options that configure the algorithm, for the header of a trace. If an option
     /// names a file, the text has the contents of the file in place of the name.
     pub(crate) fn header_options(&self) -> String {
-        self.options_with(
-            TopologyOption::without_file,
-            TreeOption::without_file,
-            QuorumsOption::without_file,
-        )
+        self.options_with(TopologyOption::inlined, TreeOption::inlined, QuorumsOption::inlined)
     }
 
     fn options_with(
@@ -383,12 +380,12 @@ impl FromStr for TimeoutOption {
 
 impl fmt::Display for TimeoutOption {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}={}", self.name, in_units(self.delay))
+        write!(f, "{}={}", self.name, delay_in_units(self.delay))
     }
 }
 
 /// Formats a delay in virtual units of time, such as `5` or `10..20`.
-pub(crate) fn in_units(delay: Delay) -> Distribution {
+pub(crate) fn delay_in_units(delay: Delay) -> Distribution {
     let Delay { min, max } = delay;
     if min == max { Distribution::Constant(max) } else { Distribution::Uniform { min, max } }
 }
@@ -406,7 +403,8 @@ pub(crate) enum Ids {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum EntriesOption {
-    /// Number of requests: the same for all processes, or one for each.
+    /// Number of requests per process. Either all processes have the same number, or the user lists
+    /// a number for each process.
     Of(Entries),
     /// No bound on the number of requests. Only the checker accepts this value.
     Unbounded,
@@ -499,11 +497,11 @@ fn topologies() -> NameParser<TopologyOption> {
 }
 
 fn trees() -> NameParser<TreeOption> {
-    NameParser::new(|| TREES.iter().map(|(name, _)| *name).collect(), str::parse)
+    NameParser::new(|| TREE_SHAPES.iter().map(|(name, _)| *name).collect(), str::parse)
 }
 
 fn kinds() -> NameParser<QuorumsOption> {
-    NameParser::new(|| QUORUMS.iter().map(|(name, _)| *name).collect(), str::parse)
+    NameParser::new(|| QUORUM_KINDS.iter().map(|(name, _)| *name).collect(), str::parse)
 }
 
 /// Returns an error if two ranks are equal, because ranks decide elections.

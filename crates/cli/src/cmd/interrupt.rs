@@ -14,7 +14,8 @@ use super::capture::print_error;
 use super::failure::{Failure, Status};
 use super::program;
 
-/// Returns a flag that the first Ctrl-C or signal sets. The second one ends the process.
+/// Returns a flag that is set by the first Ctrl-C or signal. A second Ctrl-C or signal ends the
+/// process.
 pub(crate) fn flag() -> Arc<AtomicBool> {
     static FLAG: OnceLock<Arc<AtomicBool>> = OnceLock::new();
     FLAG.get_or_init(watch).clone()

@@ -12,10 +12,10 @@ use clap::{Args, Command};
 use serde_json::{Value, json};
 use tenure_algorithms::catalogue::Parameters;
 use tenure_core::Card;
-use tenure_core::quorum::{Kind, Quorums};
+use tenure_core::quorum::{QuorumKind, QuorumSystem};
 use tenure_core::tree::Tree;
 use tenure_instances::TraceHeader;
-use tenure_lab::{LabRun, NodeLayout, RunSource};
+use tenure_lab::{NodeLayout, RunSource, RunSpec};
 use tenure_sim::{Intervention, Settings};
 use tenure_trace::{Schedule, Trace};
 
@@ -61,39 +61,40 @@ impl RunSource for RunFactory {
         cards.map(|(name, card)| algorithm_entry(name, &card)).collect()
     }
 
-    fn run_from_args(&self, words: &[String]) -> Result<LabRun, String> {
+    fn run_from_args(&self, words: &[String]) -> Result<RunSpec, String> {
         run_from_words(words, WordsFrom::Page)
     }
 
-    fn run_from_trace(&self, trace: &Trace) -> Result<LabRun, String> {
+    fn run_from_trace(&self, trace: &Trace) -> Result<RunSpec, String> {
         run_along_trace(trace)
     }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum WordsFrom {
-    /// The words come from the command line of `tenure lab`. Options among them may name files.
+    /// The arguments come from the command line of `tenure lab`. Options that name files are
+    /// permitted.
     Terminal,
-    /// The words come from the page in the browser. The user of the page may be on another machine,
-    /// and must not read files of this machine.
+    /// The arguments come from the page in the browser. The user of the page may be on another
+    /// machine, and must not read files of this machine.
     Page,
 }
 
-fn run_from_words(words: &[String], from: WordsFrom) -> Result<LabRun, String> {
+fn run_from_words(words: &[String], from: WordsFrom) -> Result<RunSpec, String> {
     if let Some(own) = words.iter().find(|word| LabOptions::is_lab_option(word)) {
         return Err(format!(
             "{own} is an option of the lab, which is running already: leave it out"
         ));
     }
     if from == WordsFrom::Page
-        && let Some(option) = graph::option_with_file(words)
+        && let Some(option) = graph::option_naming_file(words)
     {
         return Err(format!(
             "{option} reads a file only when the lab starts: give edges such as 1-2,2-3"
         ));
     }
     let options: simulate::Options = parse_options(words).map_err(|error| parse_error(&error))?;
-    let words_given = graph::without_files(words, &options.run.group);
+    let words_given = graph::inline_files(words, &options.run.group);
     let words_given = words_given.iter().map(|word| shell_word(word)).collect::<Vec<_>>().join(" ");
     if let Some(message) = simulate::terminal_only_option(&options) {
         return Err(message);
@@ -106,7 +107,7 @@ fn run_from_words(words: &[String], from: WordsFrom) -> Result<LabRun, String> {
     let head = TraceHeader { replay: Some(replay.clone()), ..plan.trace_header(&settings) };
     let algorithm = plan.algorithm(&settings).map_err(describe)?;
     let engine = algorithm.engine(settings.clone(), head, None);
-    Ok(LabRun {
+    Ok(RunSpec {
         words: words_given,
         layout: node_layout(&plan.card, &plan.parameters),
         card: plan.card,
@@ -118,7 +119,7 @@ fn run_from_words(words: &[String], from: WordsFrom) -> Result<LabRun, String> {
     })
 }
 
-fn run_along_trace(trace: &Trace) -> Result<LabRun, String> {
+fn run_along_trace(trace: &Trace) -> Result<RunSpec, String> {
     let header = &trace.header;
     let parameters = replay::parameters(header).map_err(|failure| failure.to_string())?;
     let schedule = Schedule::from_trace(trace).map_err(|error| error.to_string())?;
@@ -132,7 +133,7 @@ fn run_along_trace(trace: &Trace) -> Result<LabRun, String> {
     let algorithm = algorithm.map_err(|unknown| unknown.to_string())?;
     let engine = algorithm.engine(settings, TraceHeader::default(), Some(schedule));
     let violated = header.violates.as_ref().map_or("run", |_| "counterexample");
-    Ok(LabRun {
+    Ok(RunSpec {
         words: format!("a recorded {violated} of {}", header.algorithm),
         layout: node_layout(&card, &parameters),
         card,
@@ -151,14 +152,14 @@ fn node_layout(card: &Card, parameters: &Parameters) -> NodeLayout {
     let Parameters { size, coordinator, quorums, .. } = *parameters;
     let kind = match card.name.rsplit(':').next() {
         Some("maekawa") => Some(quorums),
-        // `Kind::Grid` is the default, if the user selects no quorums. This lock replaces it by
-        // majorities.
-        Some("majority") if quorums == Kind::Grid => Some(Kind::Majority),
+        // `QuorumKind::Grid` is the default, if the user selects no quorums. This lock replaces it
+        // by majorities.
+        Some("majority") if quorums == QuorumKind::Grid => Some(QuorumKind::Majority),
         Some("majority") => Some(quorums),
         _ => None,
     };
     let own = parameters.own_quorums.as_deref().filter(|_| kind.is_some()).cloned();
-    let quorums = own.or_else(|| Quorums::of(kind?, size).ok());
+    let quorums = own.or_else(|| QuorumSystem::of(kind?, size).ok());
     let tree = parameters.tree().unwrap_or_else(|_| Arc::new(Tree::of(parameters.tree, size)));
     NodeLayout::of(card, size, coordinator, &tree, quorums.as_ref())
 }

@@ -10,14 +10,14 @@ use tenure_core::{
     Card, Cost, CostUnit, Crashes, Faults, Order, Property, Service, Timeout, Variant,
 };
 
+use super::checker_only_card::{self, CheckerOnlyCard};
 use super::failure::{Failure, Status};
-use super::group::in_units;
+use super::group::delay_in_units;
 use super::name_parser::checkable;
 use super::output::{Format, json_name, width, wrap};
-use super::own_model_card::{self, OwnModelCard};
 use super::rows::Rows;
 use super::stabilizing_card;
-use super::verified::{Verified, refusal};
+use super::verified::{Verified, refuting_method};
 
 /// Group size for which the printed [`Card`]s are made. The formulas on the cards hold for any
 /// size.
@@ -83,14 +83,14 @@ struct VariantEntry<'a> {
     variant: &'a Variant,
     #[serde(skip_serializing_if = "Option::is_none")]
     command: Option<String>,
-    /// Part of `tenure prove` that refuses the variant: `invariant` or `comparison`. `None` if
-    /// neither does.
+    /// Method by which `tenure prove` shows that the variant is wrong: `invariant` or `comparison`.
+    /// `None` if neither method shows this.
     #[serde(skip_serializing_if = "Option::is_none")]
     refused_by: Option<&'static str>,
 }
 
 pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
-    if let Some(card) = options.algorithm.as_deref().and_then(OwnModelCard::of) {
+    if let Some(card) = options.algorithm.as_deref().and_then(CheckerOnlyCard::of) {
         options.format.print(&card.entries(), || card.full_card())?;
         return Ok(Status::Success);
     }
@@ -124,8 +124,8 @@ fn cards(options: &Options) -> Result<Vec<Card>, Failure> {
     }
 }
 
-pub(crate) fn data(options: &Options) -> Result<Value, Failure> {
-    if let Some(card) = options.algorithm.as_deref().and_then(OwnModelCard::of) {
+pub(crate) fn json_output(options: &Options) -> Result<Value, Failure> {
+    if let Some(card) = options.algorithm.as_deref().and_then(CheckerOnlyCard::of) {
         return Ok(card.entries());
     }
     if let Some(card) = options.algorithm.as_deref().and_then(stabilizing_card::card) {
@@ -145,15 +145,15 @@ fn entry_of(card: &Card) -> AlgorithmEntry<'_> {
 
 fn variant_entry<'a>(card: &Card, variant: &'a Variant) -> VariantEntry<'a> {
     let command = variant_command(card, variant);
-    VariantEntry { variant, command, refused_by: refusal(&card.name, variant.name) }
+    VariantEntry { variant, command, refused_by: refuting_method(&card.name, variant.name) }
 }
 
 /// Returns the command that demonstrates a variant; `None` if there is none.
 ///
 /// An algorithm may be a composition, for example of a lock and an election. If the variant belongs
-/// to a component, the command runs this component alone. The reason is that the users of the
-/// composition issue other commands than those of the component, and that other properties are
-/// checked.
+/// to one component, the command runs this component alone. In the composition, users issue
+/// different commands and different properties are checked, so the effect of the variant might not
+/// show.
 fn variant_command(card: &Card, variant: &Variant) -> Option<String> {
     let parameters = Parameters::plain(SIZE);
     let mut full_card: &str = &card.name;
@@ -195,11 +195,11 @@ fn table(cards: &[Card]) -> String {
         [] => String::new(),
         some => wrap(&format!("Compositions: {}.", some.join(", ")), width()).join("\n") + "\n\n",
     };
-    let (own_models, systems) = (own_model_card::table(), stabilizing_card::table());
+    let (checker_only, systems) = (checker_only_card::table(), stabilizing_card::table());
     format!(
         "{text}\n\n{composed}\
          Each can run over a channel that loses and duplicates messages: fifo:NAME.\n\n\
-         {own_models}\n\
+         {checker_only}\n\
          {systems}\n\
          `tenure list NAME` shows a whole card; docs/algorithms.md has measurements.\n"
     )
@@ -236,7 +236,7 @@ fn full_card(card: &Card) -> String {
     }
     for (place, Timeout { name, description, delay }) in card.timeouts.iter().enumerate() {
         let label = if place == 0 { "timeouts" } else { "" };
-        row(label, &format!("{name} {}: {description}", in_units(*delay)));
+        row(label, &format!("{name} {}: {description}", delay_in_units(*delay)));
     }
     if let Some(verified) = Verified::of(&card.name).sentence() {
         row("verified", &verified);
@@ -248,7 +248,7 @@ fn full_card(card: &Card) -> String {
     }
     for variant in &card.variants {
         text.add_variant(variant, variant_command(card, variant));
-        if let Some(part) = refusal(&card.name, variant.name) {
+        if let Some(part) = refuting_method(&card.name, variant.name) {
             text.row("", &format!("  refused by the {part} of tenure prove"));
         }
     }

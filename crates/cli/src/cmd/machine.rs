@@ -14,14 +14,14 @@ use super::{interrupt, program};
 
 const MEMORY_POLL_INTERVAL: Duration = Duration::from_millis(100);
 
-/// Number of measurements for which the memory use may stay too high after [`watch_memory_use`] has
-/// interrupted the command. After that, the process is ended.
+/// Number of measurements after an interrupt of the command by [`enforce_memory_limit`]. In this
+/// time the command can end by itself. Then the process is ended.
 const MAX_POLLS_AFTER_INTERRUPT: u32 = 20;
 
 /// Returns the memory that this process may use, in bytes. It is the memory of the machine, unless
 /// control groups or `ulimit -v` set a lower limit. Returns `None` if the system does not report
 /// it.
-pub(crate) fn memory() -> Option<u64> {
+pub(crate) fn memory_limit() -> Option<u64> {
     let all = kilobytes(&fs::read_to_string("/proc/meminfo").ok()?, "MemTotal:")?;
     let all = getrlimit(Resource::As).current.map_or(all, |limit| all.min(limit));
     let groups = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
@@ -46,12 +46,14 @@ pub(crate) fn current_thread_runtime() -> Result<tokio::runtime::Runtime, Failur
         .map_err(Failure::cannot("start"))
 }
 
-/// Watches the memory use of this process in another thread. At half of the available memory, it
-/// interrupts the command. If the use does not shrink, it ends the process.
-pub(crate) fn watch_memory_use() {
+/// Watches the memory use of this process in another thread. At half of the available memory, the
+/// thread interrupts the command, so that the command can report a partial result. If the process
+/// still runs after [`MAX_POLLS_AFTER_INTERRUPT`] further measurements, or uses three quarters of
+/// the memory, the thread ends the process.
+pub(crate) fn enforce_memory_limit() {
     static STARTED: Once = Once::new();
     STARTED.call_once(|| {
-        if let Some(all) = memory() {
+        if let Some(all) = memory_limit() {
             thread::spawn(move || poll_memory_use(all));
         }
     });
@@ -140,7 +142,7 @@ mod tests {
         let read = |text| kilobytes(text, "MemTotal:");
         assert_eq!(read("MemTotal:       24684084 kB\nMemFree: 1 kB\n"), Some(24_684_084 << 10));
         assert_eq!(read("MemFree: 1 kB\n"), None);
-        assert!(memory().is_none_or(|bytes| bytes > 0));
+        assert!(memory_limit().is_none_or(|bytes| bytes > 0));
         assert!(used_memory("VmRSS:").is_none_or(|bytes| bytes > 0));
         assert!(memory_growth().is_none_or(|bytes| bytes < 1 << 30));
     }

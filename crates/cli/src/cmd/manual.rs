@@ -4,7 +4,7 @@ use clap::{Args, CommandFactory};
 use clap_mangen::Man;
 
 use super::failure::{Failure, Status};
-use super::output::print_file;
+use super::output::print_unwrapped;
 use super::program;
 
 /// Print the manual page of the command or of a subcommand
@@ -35,6 +35,6 @@ pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
     let mut page = Vec::new();
     let written = Man::new(command).title(title).render(&mut page);
     written.map_err(Failure::environment)?;
-    print_file(&String::from_utf8_lossy(&page))?;
+    print_unwrapped(&String::from_utf8_lossy(&page))?;
     Ok(Status::Success)
 }

@@ -3,6 +3,7 @@
 mod capture;
 mod card_text;
 mod check;
+mod checker_only_card;
 #[cfg(not(target_family = "wasm"))]
 mod choose;
 mod compare;
@@ -34,7 +35,6 @@ mod node;
 #[cfg(not(target_family = "wasm"))]
 mod notify;
 mod output;
-mod own_model_card;
 mod program;
 mod progress_bar;
 mod property;
@@ -112,7 +112,7 @@ enum Subcommands {
 /// algorithms and those of `own`. The built-in monitors and those of `monitors` judge the runs.
 /// Prints an error to standard error.
 pub fn main(own: Catalogue, monitors: Monitors) -> ExitCode {
-    program::set_own_name(!own.is_empty() || !monitors.is_empty());
+    program::init_name(!own.is_empty() || !monitors.is_empty());
     own.install();
     monitors.install();
     run_line(std::env::args_os().collect()).into()
@@ -126,7 +126,7 @@ fn run_line(words: Vec<OsString>) -> Status {
     let parsed = command.try_get_matches_from(words).and_then(|it| Command::from_arg_matches(&it));
     let outcome = match parsed {
         Ok(command) => command.command.run(),
-        Err(error) => usage_error::respond(&error),
+        Err(error) => usage_error::print_help_or_error(&error),
     };
     outcome.unwrap_or_else(|failure| {
         let message = failure.to_string();
@@ -136,7 +136,8 @@ fn run_line(words: Vec<OsString>) -> Status {
     })
 }
 
-/// Parses words that are only options, such as those in the header of a trace.
+/// Parses the words of a command line that contains only options, such as the options in the header
+/// of a trace.
 fn parse_options<T: Args>(
     words: impl IntoIterator<Item = impl Into<OsString> + Clone>,
 ) -> Result<T, clap::Error> {
@@ -167,7 +168,8 @@ fn with_help_as_subcommand(command: &clap::Command, mut words: Vec<OsString>) ->
     words
 }
 
-/// Joins the first few of `names`, the most used ones. A terminal has no room for all.
+/// Joins the first names of a list of subcommands. These are the most used subcommands. A terminal
+/// has no room for all names.
 fn first_names(names: &[&str]) -> String {
     const MAX_NAMES: usize = 12;
     match names.get(..MAX_NAMES) {

@@ -7,7 +7,7 @@ use clap::{Arg, Command, Error};
 use tenure_algorithms::catalogue::{CatalogueError, Parameters};
 use tenure_algorithms::stabilization;
 
-use super::own_model_card;
+use super::checker_only_card;
 use crate::lessons::{Question, Scenario};
 use crate::nearest::nearest;
 
@@ -61,7 +61,7 @@ pub(crate) fn checkable() -> NameParser<String> {
 /// Returns the names of the algorithms and systems that no command except `tenure check` runs.
 fn only_checked() -> impl Iterator<Item = &'static str> {
     let is_new = |name: &&str| tenure_instances::names().all(|known| known != *name);
-    own_model_card::names().chain(stabilization::NAMES.into_iter().filter(is_new))
+    checker_only_card::names().chain(stabilization::NAMES.into_iter().filter(is_new))
 }
 
 /// Returns a parser of the name of an algorithm, optionally with variants: `NAME+VARIANT`.
@@ -117,8 +117,9 @@ fn parse_with_variants(text: &str) -> Result<String, String> {
     Ok(if variants.is_empty() { name } else { format!("{name}+{variants}") })
 }
 
-/// Describes why a lock and an election do not match. The description contains settings that the
-/// user can write. `write` formats a setting from the name of the setting and its value.
+/// Describes why a lock and an election cannot be combined. The description suggests settings to
+/// the user. `write` receives the name and the value of a setting, and returns the setting in the
+/// form in which the user writes it.
 pub(crate) fn describe_mismatch(
     mutex: &str,
     election: &str,
@@ -142,10 +143,11 @@ pub(crate) fn describe_mismatch(
     )
 }
 
-/// Describes why the names of a lock and an election are invalid. No command-line parser has
-/// checked these names, for example because they come from a configuration file. The description
-/// may contain settings that the user can write. `write` formats a setting from the name of the
-/// setting and its value.
+/// Describes why the names of a lock and an election are invalid. Unlike on a command line, no
+/// parser has checked these names, for example because they come from a configuration file.
+///
+/// The description may suggest settings to the user. `write` receives the name and the value of a
+/// setting, and returns the setting in the form in which the user writes it.
 pub(crate) fn describe_unknown_names(
     mutex: &str,
     election: &str,

@@ -22,7 +22,7 @@ use super::failure::{Failure, Status};
 use super::interrupt::TerminationSignals;
 use super::name_parser::describe_unknown_names;
 use super::notify::{ServiceManager, notify, watchdog_interval};
-use super::output::{print_file, print_line};
+use super::output::{print_line, print_unwrapped};
 
 pub(super) const EXAMPLE: &str = include_str!("node.example.toml");
 
@@ -62,7 +62,7 @@ pub(crate) struct Options {
 
 pub(crate) fn run(options: Options) -> Result<Status, Failure> {
     let Some(path) = options.config else {
-        print_file(EXAMPLE)?;
+        print_unwrapped(EXAMPLE)?;
         return Ok(Status::Success);
     };
     if let Some(parent) = options.parent {
@@ -105,8 +105,8 @@ pub(crate) fn run(options: Options) -> Result<Status, Failure> {
     })
 }
 
-/// Describes an error of a node. For an unknown algorithm, the text is the same as that of the
-/// command-line parser.
+/// Describes an error of a node. For an unknown algorithm, the description is the message that the
+/// command-line parser gives for an unknown algorithm.
 fn describe(error: &NodeError, service: &Service) -> String {
     match error {
         NodeError::Unknown(CatalogueError::Algorithm { .. }) => {
@@ -130,7 +130,8 @@ fn notify_report(manager: Option<&ServiceManager>, event: &Report) {
 }
 
 /// Sends watchdog notifications at intervals, if the service manager expects them. If the node is
-/// blocked, for example by its disk, none is sent, and the manager restarts the node.
+/// blocked, for example by its disk, this function sends no notification. The service manager then
+/// restarts the node.
 async fn run_watchdog(manager: Option<&ServiceManager>) -> Infallible {
     let (Some(manager), Some(pause)) = (manager, watchdog_interval()) else {
         return std::future::pending().await;

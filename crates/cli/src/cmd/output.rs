@@ -4,7 +4,7 @@ use std::io::{self, ErrorKind, IsTerminal, Write};
 
 use clap::ValueEnum;
 use serde::Serialize;
-use tenure_trace::plain_json;
+use tenure_trace::escape_invisible_in_json;
 
 use super::failure::Failure;
 use super::program::{self, with_program_name};
@@ -70,7 +70,7 @@ pub(crate) fn is_coloured() -> bool {
 
 /// Prints text without changes, because it is the content of a file or the input of another
 /// program.
-pub(crate) fn print_file(text: &str) -> Result<(), Failure> {
+pub(crate) fn print_unwrapped(text: &str) -> Result<(), Failure> {
     write_stdout(text)
 }
 
@@ -86,7 +86,7 @@ fn colour_failures(text: &str) -> String {
 /// Writes text to standard output. Ignores a closed pipe, as with `| head`.
 fn write_stdout(text: &str) -> Result<(), Failure> {
     let text = with_program_name(text);
-    if capture::print(&text) {
+    if capture::append_stdout(&text) {
         return Ok(());
     }
     let mut out = io::stdout().lock();
@@ -109,7 +109,7 @@ pub(crate) fn print_json(value: &impl Serialize) -> Result<(), Failure> {
     let text = text.map_err(|error| Failure::environment(error.to_string()))?;
     // Escapes each line by itself: a line feed occurs only between the parts of the value, never
     // within a text.
-    let lines: Vec<String> = text.lines().map(plain_json).collect();
+    let lines: Vec<String> = text.lines().map(escape_invisible_in_json).collect();
     write_stdout(&(lines.join("\n") + "\n"))
 }
 

@@ -12,11 +12,12 @@ const TENURE: &str = "tenure";
 
 static NAME: OnceLock<String> = OnceLock::new();
 
-/// Sets the name of this program: the file name of the executable if `is_own`, else `tenure`.
-pub(crate) fn set_own_name(is_own: bool) {
+/// Sets the name of this program: the file name of the executable if `uses_executable_name`, else
+/// `tenure`.
+pub(crate) fn init_name(uses_executable_name: bool) {
     let started = std::env::args_os().next();
     let file = started.as_deref().and_then(|path| Path::new(path).file_stem());
-    let own = file.map(|name| name.to_string_lossy().into_owned()).filter(|_| is_own);
+    let own = file.map(|name| name.to_string_lossy().into_owned()).filter(|_| uses_executable_name);
     // A second call would set the same name.
     let _ = NAME.set(own.unwrap_or_else(|| TENURE.to_owned()));
 }

@@ -83,9 +83,9 @@ fn renamed(text: &str) -> Option<&'static str> {
 /// Returns an error if a requested property does not apply to the algorithm, or cannot be decided
 /// in these runs.
 ///
-/// `expected` describes the properties that apply. If these runs cannot decide the property `cost`,
-/// the argument `cost` is the reason; otherwise, the argument is `None`. The argument `topology`
-/// has the same meaning for the property `topology`.
+/// `expected` returns a text that describes the properties that apply. `cost` is the reason why
+/// these runs cannot decide the property `cost`; `None` if they can. `topology` is the reason why
+/// these runs cannot decide the property `topology`; `None` if they can.
 pub(crate) fn check_requested(
     requested: &[Property],
     card: &Card,

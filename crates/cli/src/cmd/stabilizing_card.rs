@@ -20,8 +20,8 @@ pub(crate) struct SystemEntry<'a> {
 }
 
 /// Returns the [`StabilizingCard`] of the self-stabilizing system with this name. Returns `None` if
-/// there is no such system, or if the name is that of an algorithm, which other commands run as
-/// well.
+/// there is no such system. Also returns `None` for a system that is an algorithm of the catalogue,
+/// because other commands can run it.
 pub(crate) fn card(name: &str) -> Option<StabilizingCard> {
     let is_algorithm = tenure_instances::names().any(|known| known == name);
     stabilization::card(name).filter(|_| !is_algorithm)

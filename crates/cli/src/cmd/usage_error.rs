@@ -7,7 +7,7 @@ use super::failure::{Failure, Status};
 
 /// Prints the message of the command-line parser: help and version to standard output, usage errors
 /// to standard error. Returns the exit status.
-pub(crate) fn respond(error: &Error) -> Result<Status, Failure> {
+pub(crate) fn print_help_or_error(error: &Error) -> Result<Status, Failure> {
     if !error.use_stderr() {
         super::output::print(&error.render().to_string())?;
         return Ok(Status::Success);

@@ -72,9 +72,9 @@ const CHECKED_FOR_TWO: [&str; 8] = [
     "relayed-log",
 ];
 
-/// Pairs of an algorithm and a variant that exists only in the code, because no model describes it.
-/// `tenure prove` compares the variant's code with the algorithm's model. It refuses the variant
-/// because they differ. A test checks this list.
+/// Pairs of an algorithm and one of its variants that exists only in the code, because no model
+/// describes the variant. `tenure prove` compares the code of the variant with the model of the
+/// algorithm. The two differ, so `tenure prove` refuses the variant. A test checks this list.
 const REFUSED_BY_COMPARISON: [(&str, &str); 9] = [
     ("lamport", "clock-only-own-first"),
     ("lamport", "ids-as-stamps"),
@@ -136,7 +136,7 @@ impl Display for Verified {
 /// Returns how `tenure prove` shows that a variant is wrong: `invariant` if the invariant does not
 /// hold for the model of the variant, `comparison` if the code of the variant differs from the
 /// algorithm's model. Returns `None` if neither is the case.
-pub(crate) fn refusal(algorithm: &str, variant: &str) -> Option<&'static str> {
+pub(crate) fn refuting_method(algorithm: &str, variant: &str) -> Option<&'static str> {
     let is_refuted = |it: &ModelVariant| it.name == variant && it.is_refuted;
     if proved_properties(algorithm).flat_map(|proved| proved.variants).any(is_refuted) {
         return Some("invariant");

@@ -5,12 +5,12 @@ use std::sync::OnceLock;
 const PAGE_BYTES: u64 = 1 << 16;
 
 #[expect(clippy::unnecessary_wraps, reason = "other systems may not report their memory")]
-pub(crate) fn memory() -> Option<u64> {
+pub(crate) fn memory_limit() -> Option<u64> {
     Some(1 << 32)
 }
 
 /// Does nothing. A module cannot end itself, and each search has a limit of its own.
-pub(crate) fn watch_memory_use() {}
+pub(crate) fn enforce_memory_limit() {}
 
 /// Returns by how many bytes the module's linear memory has grown since the first call. The memory
 /// never shrinks.

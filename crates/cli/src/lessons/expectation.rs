@@ -40,7 +40,8 @@ impl Relation {
     }
 }
 
-/// Length in bytes above which the output shows only the expected words of an observed text.
+/// Length in bytes above which an observed text is long. If an expectation is that a text contains
+/// some words, the output shows only these words of a long text.
 const LONG_TEXT: usize = 120;
 
 /// Returns true if two JSON values are equal. The integer 2 equals 2.0.
@@ -95,10 +96,10 @@ pub(crate) struct Finding {
 }
 
 impl Expectation {
-    /// Compares the figure in `data` with the expectation. `otherwise` is the default location of
-    /// the figure.
-    pub(crate) fn judge(&self, data: &Value, otherwise: &str) -> Finding {
-        let mut observed = match self.at(otherwise) {
+    /// Compares a figure with the expectation. The expectation contains the place of the figure in
+    /// `data`. If it contains no place, `default_place` is the place.
+    pub(crate) fn judge(&self, data: &Value, default_place: &str) -> Finding {
+        let mut observed = match self.place_or(default_place) {
             "" => data.clone(),
             pointer if pointer.starts_with('/') => {
                 data.pointer(pointer).cloned().unwrap_or_default()
@@ -121,8 +122,8 @@ impl Expectation {
         }
     }
 
-    pub(crate) fn at<'a>(&'a self, otherwise: &'a str) -> &'a str {
-        self.at.as_deref().unwrap_or(otherwise)
+    pub(crate) fn place_or<'a>(&'a self, default_place: &'a str) -> &'a str {
+        self.at.as_deref().unwrap_or(default_place)
     }
 
     fn relation(&self) -> Relation {

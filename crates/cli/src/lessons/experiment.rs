@@ -19,17 +19,19 @@ pub(crate) struct Experiment {
     #[serde(default)]
     drawn: bool,
     line: Option<String>,
-    /// Several command lines, one per line of this text. If they are given, the data of the
+    /// Several command lines, one per line of this text. If the field is present, the data of the
     /// experiment is a list with one element per command line.
     lines: Option<String>,
-    /// Name of a call, for an action that no command line can perform. `with` has its arguments. If
-    /// they are a list, the call is performed once per element, and the data is a list.
+    /// Name of a call, for an action that no command line can perform. `with` has the arguments of
+    /// the call. If `with` is a list, the call is performed once per element, and the data is a
+    /// list.
     call: Option<String>,
     #[serde(default)]
     with: Value,
-    /// Description of the actions for the reader, if they are a call and not command lines.
+    /// Description of the actions for the reader. It is given if the experiment makes a call.
+    /// Command lines need no description, because the reader sees the lines themselves.
     does: Option<String>,
-    /// Default location of the figures in the data, as a JSON pointer.
+    /// Default place of the observed figures in the data of the experiment, as a JSON pointer.
     #[serde(default)]
     at: String,
     expect: Vec<Expectation>,
@@ -84,7 +86,7 @@ impl Experiment {
                     .to_owned(),
             );
         }
-        let names: BTreeSet<&str> = it.names().collect();
+        let names: BTreeSet<&str> = it.expectation_names().collect();
         if names.is_empty() || names.len() < it.expect.len() {
             return Err("expectations are required, with unique names".to_owned());
         }
@@ -94,11 +96,12 @@ impl Experiment {
         }
     }
 
-    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
+    pub(crate) fn expectation_names(&self) -> impl Iterator<Item = &str> {
         self.expect.iter().map(|expected| expected.name.as_str())
     }
 
-    /// Returns the command lines of the experiment, and true if its data is a list.
+    /// Returns the command lines of the experiment. The second result is true if the data of the
+    /// experiment is a list with one element per command line.
     fn lines(&self) -> (Vec<String>, bool) {
         match (&self.line, &self.lines) {
             (Some(line), _) => (vec![one_line(line)], false),
@@ -173,11 +176,11 @@ impl Experiment {
         })
     }
 
-    /// Runs a command line of the experiment. If an error is expected, the data is the error
-    /// message.
+    /// Runs a command line of the experiment and returns its result. If the line is expected to
+    /// fail, the result contains the error message.
     fn line<P: ActionExecutor>(&self, by: &P, line: &str) -> Result<ActionResult, P::Failure> {
         by.run_line(line, self.drawn).or_else(|failure| {
-            let expected = self.expect.iter().any(|expected| expected.at("") == "/refused");
+            let expected = self.expect.iter().any(|expected| expected.place_or("") == "/refused");
             match by.usage_error(&failure).filter(|_| expected) {
                 Some(description) => Ok(json!({ "refused": description }).into()),
                 None => Err(failure),
@@ -199,8 +202,8 @@ fn split(lines: &str) -> Vec<String> {
     lines.lines().map(one_line).filter(|line| !line.is_empty()).collect()
 }
 
-/// Performs the call `name` with the arguments `with`. If they are a list, performs it once per
-/// element.
+/// Performs the call `name` with the arguments `with`. If `with` is a list, performs the call once
+/// for each element of the list.
 fn called<P: ActionExecutor>(by: &P, name: &str, with: &Value) -> Result<ActionResult, P::Failure> {
     let Value::Array(each) = with else { return by.call(name, with) };
     let data = each.iter().map(|with| Ok(by.call(name, with)?.data));
@@ -220,17 +223,18 @@ pub(crate) struct CompletedExperiment {
 #[derive(Debug)]
 pub(crate) struct Results(pub(crate) Vec<CompletedExperiment>);
 
-/// Performs experiments, or their negative controls if `broken` is true.
+/// Performs experiments, or their negative controls if `negative_control` is true.
 ///
 /// # Errors
 ///
 /// Returns an error if one of them cannot be performed.
-pub(crate) fn conduct<P: ActionExecutor>(
+pub(crate) fn run_experiments<P: ActionExecutor>(
     experiments: &[Experiment],
-    by: &P,
-    broken: bool,
+    executor: &P,
+    negative_control: bool,
 ) -> Result<Results, P::Failure> {
-    let conducted = experiments.iter().map(|experiment| experiment.conduct(by, broken));
+    let conducted =
+        experiments.iter().map(|experiment| experiment.conduct(executor, negative_control));
     conducted.collect::<Result<_, _>>().map(Results)
 }
 
@@ -299,7 +303,7 @@ mod tests {
     }
 
     fn seen(text: &str, broken: bool) -> (Vec<String>, Value, bool) {
-        let results = conduct(&[read(text).unwrap()], &Echo, broken).unwrap();
+        let results = run_experiments(&[read(text).unwrap()], &Echo, broken).unwrap();
         let acts = results.actions().into_iter().map(str::to_owned).collect();
         (acts, results.observed(), results.all_hold())
     }

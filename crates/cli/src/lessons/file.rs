@@ -2,8 +2,8 @@
 //!
 //! If a text consists of a single `{{ formula }}`, it is replaced by the value of the formula,
 //! which may have any type. In other texts, the values of formulas are inserted. A table with the
-//! key `each` stands for several tables, one per item of the list in `each`. Its formulas refer to
-//! the item as `it`.
+//! key `each` stands for several tables, one per item of the list in `each`. In the formulas of
+//! this table, the name `it` denotes the item.
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer};

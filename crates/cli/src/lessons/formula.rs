@@ -1,8 +1,8 @@
 //! Formulas over parameters, and over the data of an experiment.
 //!
-//! Formulas are Jinja expressions, such as `n * (n - 1) // 2` or `data.leaders|length`. Two
-//! additional filters are for transcripts. `having` selects the lines that contain some words.
-//! `field` extracts the value after a field name in a line.
+//! Formulas are Jinja expressions, such as `n * (n - 1) // 2` or `data.leaders|length`. This module
+//! adds two filters that work on the lines of a transcript. `having` selects the lines that contain
+//! some words. `field` extracts the value after a field name in a line.
 
 use minijinja::value::Serde;
 use minijinja::{Environment, Error, UndefinedBehavior, context};

@@ -19,6 +19,6 @@ mod scenario;
 
 pub(crate) use action_executor::{ActionExecutor, ActionResult};
 pub(crate) use expectation::Finding;
-pub(crate) use experiment::{CompletedExperiment, Results, conduct};
+pub(crate) use experiment::{CompletedExperiment, Results, run_experiments};
 pub(crate) use question::{Chapter, Question};
-pub(crate) use scenario::{Scenario, option};
+pub(crate) use scenario::{Scenario, option_flag};

@@ -76,7 +76,7 @@ impl Question {
         let ids = || Question::all().map(|(_, question)| question.id.as_str());
         let number = number(id);
         all.find(|(_, question)| self::number(&question.id) == number)
-            .ok_or_else(|| nearest::unknown("question", id, ids()))
+            .ok_or_else(|| nearest::unknown_name_message("question", id, ids()))
     }
 
     /// Returns the questions that contain all of these words in their title or in the title of
@@ -159,9 +159,9 @@ mod tests {
         }
     }
 
-    /// Parses the experiments of all questions. If a question has an unknown field, no negative
-    /// control or a duplicate name, the test panics. The message then contains the number of the
-    /// question.
+    /// Parses the experiments of all questions. Parsing panics in three cases. An experiment has an
+    /// unknown field, two experiments have the same name, or an experiment lacks the change that
+    /// must make an expectation fail. The panic message contains the number of the question.
     #[test]
     fn each_question_has_valid_experiments() {
         for (_, question) in Question::all() {

@@ -81,7 +81,8 @@ impl Scenario {
     pub(crate) fn find(name: &str) -> Result<&'static Scenario, String> {
         let names = Scenario::all().iter().map(|it| it.name.as_str());
         let mut all = Scenario::all().iter();
-        all.find(|it| it.name == name).ok_or_else(|| nearest::unknown("scenario", name, names))
+        all.find(|it| it.name == name)
+            .ok_or_else(|| nearest::unknown_name_message("scenario", name, names))
     }
 
     /// Returns the experiments of the example. `given` has the option values that the user gives.
@@ -119,7 +120,7 @@ impl Scenario {
         {
             let known: Vec<_> = self.takes.iter().map(|knob| knob.option.as_str()).collect();
             let known = if known.is_empty() { "no option".to_owned() } else { known.join(", ") };
-            return Err(format!("{name} accepts {known}, not {}", option(unknown)));
+            return Err(format!("{name} accepts {known}, not {}", option_flag(unknown)));
         }
         for knob in &self.takes {
             let value = given.get(knob.name()).and_then(Value::as_i64);
@@ -135,7 +136,7 @@ impl Scenario {
     }
 }
 
-pub(crate) fn option(name: &str) -> String {
+pub(crate) fn option_flag(name: &str) -> String {
     let dashes = if name.len() == 1 { "-" } else { "--" };
     format!("{dashes}{name}")
 }
@@ -162,7 +163,8 @@ mod tests {
     fn expectation_names_are_unique_in_their_scenario() {
         for scenario in Scenario::all() {
             let experiments = scenario.experiments(&Parameters::new()).unwrap();
-            let names: Vec<_> = experiments.iter().flat_map(Experiment::names).collect();
+            let names: Vec<_> =
+                experiments.iter().flat_map(Experiment::expectation_names).collect();
             let different: BTreeSet<_> = names.iter().collect();
             assert!(!names.is_empty(), "{}", scenario.name);
             assert_eq!(names.len(), different.len(), "{}: {names:?}", scenario.name);

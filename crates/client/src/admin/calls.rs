@@ -3,9 +3,9 @@
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use tenure_etcd::etcdserverpb as rpc;
-use tenure_etcd::mvccpb::KeyValue;
+use tenure_etcd::mvccpb;
 
-use crate::admin::{Admin, Repeat};
+use crate::admin::{Admin, RetryPolicy};
 use crate::error::ClientError;
 use crate::requests::{signed, unsigned};
 
@@ -79,7 +79,7 @@ pub struct Query {
 
 /// A key and its value.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Key {
+pub struct KeyValue {
     /// Name of the key.
     pub key: Vec<u8>,
     /// Value of the key; empty if the query asked for keys only.
@@ -98,7 +98,7 @@ pub struct Page {
     /// Revision of the store at the time of the read.
     pub revision: u64,
     /// The keys, in ascending order.
-    pub keys: Vec<Key>,
+    pub keys: Vec<KeyValue>,
     /// True if the range contains more keys than [`Query::limit`] allowed.
     pub has_more: bool,
 }
@@ -113,7 +113,8 @@ impl Admin {
     pub async fn members(&self, linearizable: bool) -> Result<Vec<Member>, ClientError> {
         let request = rpc::MemberListRequest { linearizable };
         let path = "/etcdserverpb.Cluster/MemberList";
-        let response: rpc::MemberListResponse = self.ask(path, request, Repeat::Hedge).await?;
+        let response: rpc::MemberListResponse =
+            self.call(path, request, RetryPolicy::Hedge).await?;
         Ok(members(response.members))
     }
 
@@ -131,7 +132,7 @@ impl Admin {
         let request = rpc::MemberAddRequest { peer_ur_ls: vec![peer_url.to_owned()], is_learner };
         let path = "/etcdserverpb.Cluster/MemberAdd";
         let response: rpc::MemberAddResponse =
-            self.ask(path, request, Repeat::AfterFailure).await?;
+            self.call(path, request, RetryPolicy::AfterFailure).await?;
         Ok(members(response.members))
     }
 
@@ -145,7 +146,7 @@ impl Admin {
         let path = "/etcdserverpb.Cluster/MemberRemove";
         let request = rpc::MemberRemoveRequest { id };
         let response: rpc::MemberRemoveResponse =
-            self.ask(path, request, Repeat::AfterFailure).await?;
+            self.call(path, request, RetryPolicy::AfterFailure).await?;
         Ok(members(response.members))
     }
 
@@ -159,7 +160,7 @@ impl Admin {
         let path = "/etcdserverpb.Cluster/MemberPromote";
         let request = rpc::MemberPromoteRequest { id };
         let response: rpc::MemberPromoteResponse =
-            self.ask(path, request, Repeat::AfterFailure).await?;
+            self.call(path, request, RetryPolicy::AfterFailure).await?;
         Ok(members(response.members))
     }
 
@@ -171,7 +172,7 @@ impl Admin {
     pub async fn status(&self) -> Result<MemberStatus, ClientError> {
         let path = "/etcdserverpb.Maintenance/Status";
         let response: rpc::StatusResponse =
-            self.ask(path, rpc::StatusRequest {}, Repeat::Hedge).await?;
+            self.call(path, rpc::StatusRequest {}, RetryPolicy::Hedge).await?;
         Ok(MemberStatus {
             id: response.header.map_or(0, |header| header.member_id),
             version: response.version,
@@ -201,7 +202,7 @@ impl Admin {
             ..Default::default()
         };
         let response: rpc::RangeResponse =
-            self.ask("/etcdserverpb.KV/Range", request, Repeat::Hedge).await?;
+            self.call("/etcdserverpb.KV/Range", request, RetryPolicy::Hedge).await?;
         let revision = response.header.map_or(0, |header| unsigned(header.revision));
         let keys = response.kvs.into_iter().map(key_of).collect();
         Ok(Page { revision, keys, has_more: response.more })
@@ -216,7 +217,7 @@ impl Admin {
     pub async fn put(&self, key: Vec<u8>, value: Vec<u8>) -> Result<u64, ClientError> {
         let request = rpc::PutRequest { key, value, ..Default::default() };
         let response: rpc::PutResponse =
-            self.ask("/etcdserverpb.KV/Put", request, Repeat::Never).await?;
+            self.call("/etcdserverpb.KV/Put", request, RetryPolicy::Never).await?;
         Ok(response.header.map_or(0, |header| unsigned(header.revision)))
     }
 
@@ -229,7 +230,8 @@ impl Admin {
     pub async fn compact(&self, revision: u64) -> Result<(), ClientError> {
         let request = rpc::CompactionRequest { revision: signed(revision), ..Default::default() };
         let path = "/etcdserverpb.KV/Compact";
-        let _: rpc::CompactionResponse = self.ask(path, request, Repeat::AfterFailure).await?;
+        let _: rpc::CompactionResponse =
+            self.call(path, request, RetryPolicy::AfterFailure).await?;
         Ok(())
     }
 
@@ -243,16 +245,17 @@ impl Admin {
         Ok(self.lease(id, false).await?.map(|lease| (lease.ttl, lease.granted_ttl)))
     }
 
-    /// Reads the state of a lease, with its keys if `keys` is true; `None` if the lease does not
-    /// exist.
+    /// Reads the state of a lease, with its keys if `with_keys` is true; `None` if the lease does
+    /// not exist.
     pub(super) async fn lease(
         &self,
         id: i64,
-        keys: bool,
+        with_keys: bool,
     ) -> Result<Option<rpc::LeaseTimeToLiveResponse>, ClientError> {
-        let request = rpc::LeaseTimeToLiveRequest { id, keys };
+        let request = rpc::LeaseTimeToLiveRequest { id, keys: with_keys };
         let path = "/etcdserverpb.Lease/LeaseTimeToLive";
-        let lease: rpc::LeaseTimeToLiveResponse = self.ask(path, request, Repeat::Hedge).await?;
+        let lease: rpc::LeaseTimeToLiveResponse =
+            self.call(path, request, RetryPolicy::Hedge).await?;
         Ok(Some(lease).filter(|lease| lease.ttl >= 0 && lease.granted_ttl > 0))
     }
 }
@@ -281,8 +284,8 @@ fn members(members: Vec<rpc::Member>) -> Vec<Member> {
     members.into_iter().map(member).collect()
 }
 
-fn key_of(kv: KeyValue) -> Key {
-    Key {
+fn key_of(kv: mvccpb::KeyValue) -> KeyValue {
+    KeyValue {
         key: kv.key,
         value: kv.value,
         create_revision: unsigned(kv.create_revision),

@@ -5,7 +5,7 @@ use tenure_etcd::etcdserverpb as rpc;
 use tenure_etcd::etcdserverpb::request_op::Request;
 use tonic::Code;
 
-use crate::admin::{Admin, Repeat};
+use crate::admin::{Admin, RetryPolicy};
 use crate::error::ClientError;
 use crate::requests;
 
@@ -21,7 +21,7 @@ impl Admin {
         let request = rpc::LeaseRevokeRequest { id };
         let path = "/etcdserverpb.Lease/LeaseRevoke";
         let response: Result<rpc::LeaseRevokeResponse, _> =
-            self.ask(path, request, Repeat::AfterFailure).await;
+            self.call(path, request, RetryPolicy::AfterFailure).await;
         match response {
             Ok(_) => Ok(true),
             Err(ClientError::Rejected { code: Code::NotFound, .. }) => Ok(false),
@@ -73,7 +73,8 @@ impl Admin {
     async fn change(&self, key: &[u8], fence: u64, change: Request) -> Result<bool, ClientError> {
         let request = requests::if_created(key, fence, change);
         let path = "/etcdserverpb.KV/Txn";
-        let response: rpc::TxnResponse = self.ask(path, request, Repeat::AfterFailure).await?;
+        let response: rpc::TxnResponse =
+            self.call(path, request, RetryPolicy::AfterFailure).await?;
         Ok(response.succeeded)
     }
 }

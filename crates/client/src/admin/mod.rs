@@ -43,7 +43,7 @@ type FinishedCall = (usize, Arc<Connection>, Result<Bytes, Status>);
 
 /// Rule by which a call without a response is sent to further members.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Repeat {
+pub(crate) enum RetryPolicy {
     /// Send the call only once.
     Never,
     /// Send the call to another member if the first member fails.
@@ -61,8 +61,9 @@ pub(crate) enum Repeat {
 /// An endpoint that accepts the connection and sends nothing counts as unresponsive, because a
 /// suspended process behaves like this.
 ///
-/// The first response ends the call. So does a rejection that every member would repeat. A failure
-/// to connect or to authenticate ends the call only if no other endpoint can still respond.
+/// A call ends with its first response. It also ends with a rejection that every member would
+/// repeat. If this client cannot connect to an endpoint or authenticate there, the call ends only
+/// if no other endpoint can still respond.
 #[derive(Debug)]
 pub struct Admin {
     endpoints: Vec<Endpoint>,
@@ -99,13 +100,14 @@ impl Admin {
         Admin::new(endpoints, self.options.clone())
     }
 
-    pub(crate) async fn ask<Response: Message + Default>(
+    /// Sends a unary call, and returns the decoded response of the first member that responds.
+    pub(crate) async fn call<Response: Message + Default>(
         &self,
         path: &'static str,
         request: impl Message,
-        repeat: Repeat,
+        policy: RetryPolicy,
     ) -> Result<Response, ClientError> {
-        let response = self.exchange(path, frames::encode(&request), repeat).await?;
+        let response = self.exchange(path, frames::encode(&request), policy).await?;
         frames::decode(response).map_err(|status| rejected(&status))
     }
 
@@ -113,7 +115,7 @@ impl Admin {
         &self,
         path: &'static str,
         request: Bytes,
-        repeat: Repeat,
+        policy: RetryPolicy,
     ) -> Result<Bytes, ClientError> {
         let deadline = Instant::now() + CALL_TIMEOUT;
         let (mut untried, mut failures) = (self.endpoint_order(), Failures::default());
@@ -125,7 +127,7 @@ impl Admin {
             if let Some((place, connection)) = connected {
                 pending.spawn(call(place, connection, path, request.clone(), deadline));
             }
-            let can_hedge = repeat == Repeat::Hedge && !untried.is_empty();
+            let can_hedge = policy == RetryPolicy::Hedge && !untried.is_empty();
             let until = if can_hedge { Instant::now() + READ_DELAY } else { deadline };
             let ended = match finished.pop() {
                 Some(call) => Ok(Some(Ok(call))),
@@ -148,7 +150,7 @@ impl Admin {
                     failures.reject(status);
                     untried.clear();
                 }
-                _ if repeat == Repeat::Never => {
+                _ if policy == RetryPolicy::Never => {
                     return Err(self.error(&failures.with(place, &status)));
                 }
                 RetryAction::Retry if repeats < MAX_REPEATS => {
@@ -180,7 +182,8 @@ impl Admin {
             let request = frames::encode(&SnapshotRequest {});
             let start = timeout(SNAPSHOT_TIMEOUT, async {
                 let path = "/etcdserverpb.Maintenance/Snapshot";
-                let mut pieces = connection.download::<SnapshotResponse>(path, request).await?;
+                let mut pieces =
+                    connection.server_streaming::<SnapshotResponse>(path, request).await?;
                 Ok((pieces.next().await?, pieces))
             });
             let status = match start.await.unwrap_or_else(|_| Err(no_response())) {
@@ -329,8 +332,8 @@ async fn connect_during_calls(
 struct Failures {
     /// Reasons why endpoints did not respond, each with the index of the endpoint.
     reasons: Vec<(usize, String)>,
-    /// First rejection that may concern only the member that sent it. The call fails with this
-    /// rejection if no other endpoint responds.
+    /// First rejection whose reason may apply only to the member that sent it. If no other endpoint
+    /// responds, the call fails with this rejection.
     rejection: Option<Status>,
 }
 
@@ -343,7 +346,8 @@ impl Failures {
         self
     }
 
-    /// Records `status` as the rejection, unless an earlier rejection is recorded.
+    /// Stores `status` as the rejection of the call. If a rejection is already stored, does
+    /// nothing.
     fn reject(&mut self, status: Status) {
         self.rejection.get_or_insert(status);
     }

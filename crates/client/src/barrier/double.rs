@@ -12,18 +12,19 @@ use crate::error::{ClientError, LossReason};
 use crate::lock::claim::Claim;
 use crate::lock::queue_entry::{QueueEntry, send_while_alive};
 use crate::lock::transactions::NewKey;
-use crate::requests::{self, created, if_created, keys, op, put, unsigned};
+use crate::requests::{self, create_revision_equals, if_created, op, put, queue_keys, unsigned};
 use crate::session::Session;
 
-/// Path segment between the name of the barrier and the lease in the participants' keys.
-pub(crate) const WAITERS: &str = "waiters";
+/// Second-to-last segment of a participant's key, which has the form `NAME/waiters/LEASE`.
+pub(crate) const WAITERS_SEGMENT: &str = "waiters";
 
 /// A double barrier for a fixed number of participants.
 ///
-/// [`DoubleBarrier::enter`] waits until all participants have entered, and [`Entered::leave`] until
-/// all have left. The keys are those of the recipe `DoubleBarrier` of etcd's library for Go:
-/// `NAME/waiters/LEASE` for each participant, and `NAME/ready`. All participants must give the same
-/// number of participants. The barrier can be used again when all participants have left.
+/// [`DoubleBarrier::enter`] waits until all participants have entered, and
+/// [`DoubleBarrierGuard::leave`] until all have left. The keys are those of the recipe
+/// `DoubleBarrier` of etcd's library for Go: `NAME/waiters/LEASE` for each participant, and
+/// `NAME/ready`. All participants must give the same number of participants. The barrier can be
+/// used again when all participants have left.
 #[derive(Clone, Debug)]
 pub struct DoubleBarrier {
     session: Session,
@@ -35,7 +36,7 @@ pub struct DoubleBarrier {
 /// ends, the participant leaves the barrier without waiting for the others.
 #[must_use = "dropping this leaves the barrier"]
 #[derive(Debug)]
-pub struct Entered {
+pub struct DoubleBarrierGuard {
     barrier: DoubleBarrier,
     claim: Claim,
 }
@@ -62,11 +63,11 @@ impl DoubleBarrier {
     /// [`ClientError::Lost`] if the session ends meanwhile or another client deletes the key, and
     /// [`ClientError::Rejected`] if the service rejects a request. After an error, the session is
     /// not in the barrier.
-    pub async fn enter(&self) -> Result<Entered, ClientError> {
+    pub async fn enter(&self) -> Result<DoubleBarrierGuard, ClientError> {
         self.session.while_alive(self.enter_and_wait()).await
     }
 
-    async fn enter_and_wait(&self) -> Result<Entered, ClientError> {
+    async fn enter_and_wait(&self) -> Result<DoubleBarrierGuard, ClientError> {
         let full = || ClientError::BarrierFull { barrier: self.name.clone(), count: self.count };
         let count = usize::try_from(self.count).unwrap_or(usize::MAX);
         if self.participants().await?.0.len() >= count {
@@ -92,11 +93,11 @@ impl DoubleBarrier {
                 reason = claim.lost() => return Err(reason.into()),
             },
         }
-        Ok(Entered { barrier: self.clone(), claim })
+        Ok(DoubleBarrierGuard { barrier: self.clone(), claim })
     }
 
     fn queue(&self) -> String {
-        format!("{}/{WAITERS}", self.name)
+        format!("{}/{WAITERS_SEGMENT}", self.name)
     }
 
     fn ready_key(&self) -> Vec<u8> {
@@ -107,7 +108,7 @@ impl DoubleBarrier {
     /// of the store at the time of this read.
     async fn participants(&self) -> Result<(Vec<Participant>, u64), ClientError> {
         let queue = self.queue();
-        let range = Request::RequestRange(keys(&queue, SortOrder::Ascend));
+        let range = Request::RequestRange(queue_keys(&queue, SortOrder::Ascend));
         let request = rpc::TxnRequest { success: vec![op(range)], ..Default::default() };
         let response = send_while_alive(&self.session, request, &mut 0).await?;
         let in_queue =
@@ -136,7 +137,7 @@ impl DoubleBarrier {
     }
 }
 
-impl Entered {
+impl DoubleBarrierGuard {
     /// Returns the time at which the session leaves the barrier if it is not renewed. `None` if it
     /// has already left.
     pub fn deadline(&self) -> Option<Instant> {
@@ -159,7 +160,7 @@ impl Entered {
     /// member confirms the deletion of the key within ten seconds, and [`ClientError::Rejected`] if
     /// the service rejects a request. In each case the session leaves in the background.
     pub async fn leave(self) -> Result<(), ClientError> {
-        let Entered { barrier, claim } = self;
+        let DoubleBarrierGuard { barrier, claim } = self;
         barrier.session.while_alive(barrier.leave_and_wait(claim)).await
     }
 }
@@ -198,10 +199,11 @@ impl DoubleBarrier {
         }
     }
 
-    /// Deletes the key `NAME/ready`, unless this participant has left the barrier.
+    /// Deletes the key `NAME/ready`. If this participant has already left the barrier, does
+    /// nothing.
     async fn remove_ready(&self, claim: &Claim) -> Result<(), ClientError> {
         let mut request = requests::delete(&self.ready_key(), 0);
-        request.compare.push(created(claim.key(), Vec::new(), claim.fence()));
+        request.compare.push(create_revision_equals(claim.key(), Vec::new(), claim.fence()));
         send_while_alive(&self.session, request, &mut 0).await?;
         Ok(())
     }

@@ -6,7 +6,7 @@ use tenure_etcd::mvccpb::KeyValue;
 use tokio::time::sleep;
 
 use crate::error::ClientError;
-use crate::lock::transactions::read;
+use crate::lock::transactions::read_keys;
 use crate::requests;
 use crate::transport::channel::Channel;
 use crate::transport::retry::Backoff;
@@ -50,8 +50,8 @@ async fn wait_for_state(
     }
 }
 
-/// Waits until the key that was created in the revision `created` is deleted. The caller has read
-/// the key in the last revision before `from`.
+/// Waits until a key is deleted. `created` is the revision in which the key was created. The caller
+/// must have read the key in the revision `from` − 1, so the watch begins at `from`.
 async fn wait_until_deleted(
     channel: &Arc<Channel>,
     key: &[u8],
@@ -65,7 +65,7 @@ async fn wait_until_deleted(
 }
 
 async fn read_key(channel: &Channel, key: &[u8]) -> Result<(Option<KeyValue>, u64), ClientError> {
-    let response = channel.transact(read(&[key])).await?;
+    let response = channel.transact(read_keys(&[key])).await?;
     let kv = requests::key_values(&response).next().cloned();
     Ok((kv, requests::revision(&response)))
 }

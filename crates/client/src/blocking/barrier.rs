@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use crate::blocking::background::Background;
+use crate::blocking::background_runtime::BackgroundRuntime;
 use crate::blocking::session::Session;
 use crate::error::{ClientError, LossReason};
 
@@ -12,7 +12,7 @@ use crate::error::{ClientError, LossReason};
 #[derive(Clone, Debug)]
 pub struct Barrier {
     pub(super) barrier: crate::barrier::single::Barrier,
-    pub(super) background: Arc<Background>,
+    pub(super) background: Arc<BackgroundRuntime>,
 }
 
 impl Barrier {
@@ -68,8 +68,8 @@ pub struct DoubleBarrier {
 /// ends, the participant leaves the barrier without waiting for the others.
 #[must_use = "dropping this leaves the barrier"]
 #[derive(Debug)]
-pub struct Entered {
-    entered: crate::barrier::double::Entered,
+pub struct DoubleBarrierGuard {
+    entered: crate::barrier::double::DoubleBarrierGuard,
     session: Session,
 }
 
@@ -88,9 +88,9 @@ impl DoubleBarrier {
     /// # Errors
     ///
     /// As [`DoubleBarrier::enter`](crate::DoubleBarrier::enter).
-    pub fn enter(&self) -> Result<Entered, ClientError> {
+    pub fn enter(&self) -> Result<DoubleBarrierGuard, ClientError> {
         let entered = self.session.background().block_on(self.barrier.enter())?;
-        Ok(Entered { entered, session: self.session.clone() })
+        Ok(DoubleBarrierGuard { entered, session: self.session.clone() })
     }
 
     /// Enters the barrier, and waits until all participants have entered, but at most for `within`.
@@ -99,14 +99,17 @@ impl DoubleBarrier {
     /// # Errors
     ///
     /// As [`DoubleBarrier::enter`](crate::DoubleBarrier::enter).
-    pub fn enter_within(&self, within: Duration) -> Result<Option<Entered>, ClientError> {
+    pub fn enter_within(
+        &self,
+        within: Duration,
+    ) -> Result<Option<DoubleBarrierGuard>, ClientError> {
         let background = self.session.background();
         let entered = background.block_within(within, self.barrier.enter()).transpose()?;
-        Ok(entered.map(|entered| Entered { entered, session: self.session.clone() }))
+        Ok(entered.map(|entered| DoubleBarrierGuard { entered, session: self.session.clone() }))
     }
 }
 
-impl Entered {
+impl DoubleBarrierGuard {
     /// Returns the time at which the session leaves the barrier if it is not renewed. `None` if it
     /// has already left.
     pub fn deadline(&self) -> Option<Instant> {
@@ -123,7 +126,7 @@ impl Entered {
     ///
     /// # Errors
     ///
-    /// As [`Entered::leave`](crate::Entered::leave).
+    /// As [`DoubleBarrierGuard::leave`](crate::DoubleBarrierGuard::leave).
     pub fn leave(self) -> Result<(), ClientError> {
         self.session.background().block_on(self.entered.leave())
     }

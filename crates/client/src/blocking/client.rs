@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::blocking::background::Background;
+use crate::blocking::background_runtime::BackgroundRuntime;
 use crate::blocking::barrier::Barrier;
 use crate::blocking::observer::Observer;
 use crate::blocking::session::Session;
@@ -16,7 +16,7 @@ use crate::options::ConnectOptions;
 #[derive(Clone, Debug)]
 pub struct Client {
     client: crate::client::Client,
-    background: Arc<Background>,
+    background: Arc<BackgroundRuntime>,
 }
 
 impl Client {
@@ -42,7 +42,7 @@ impl Client {
         endpoints: impl IntoIterator<Item: AsRef<str>>,
         options: impl Into<ConnectOptions>,
     ) -> Result<Client, ClientError> {
-        let background = Background::start()?;
+        let background = BackgroundRuntime::start()?;
         let client = background.block_on(crate::client::Client::connect_as(endpoints, options))?;
         Ok(Client { client, background })
     }

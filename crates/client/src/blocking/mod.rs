@@ -34,7 +34,7 @@
 //! Use the asynchronous interface there, or `tokio::task::spawn_blocking`. Dropping a value never
 //! panics, and may block as above.
 
-mod background;
+mod background_runtime;
 mod barrier;
 mod client;
 mod guard;
@@ -45,7 +45,7 @@ mod read_write;
 mod semaphore;
 mod session;
 
-pub use barrier::{Barrier, DoubleBarrier, Entered};
+pub use barrier::{Barrier, DoubleBarrier, DoubleBarrierGuard};
 pub use client::Client;
 pub use guard::Guard;
 pub use leadership::Leadership;

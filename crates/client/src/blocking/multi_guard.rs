@@ -12,7 +12,7 @@ use crate::error::{ClientError, LossReason};
 #[must_use = "dropping this releases the locks"]
 #[derive(Debug)]
 pub struct MultiGuard {
-    guard: crate::lock::several::MultiGuard,
+    guard: crate::lock::multi_guard::MultiGuard,
     session: Session,
 }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::blocking::background::Background;
+use crate::blocking::background_runtime::BackgroundRuntime;
 use crate::election::observer::ElectionState;
 use crate::error::ClientError;
 
@@ -11,7 +11,7 @@ use crate::error::ClientError;
 /// election.
 pub struct Observer {
     pub(super) observer: crate::election::observer::Observer,
-    pub(super) background: Arc<Background>,
+    pub(super) background: Arc<BackgroundRuntime>,
 }
 
 impl Observer {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use crate::blocking::background::Background;
+use crate::blocking::background_runtime::BackgroundRuntime;
 use crate::blocking::guard::Guard;
 use crate::blocking::leadership::Leadership;
 use crate::election::options::CampaignOptions;
@@ -20,7 +20,7 @@ pub struct Session {
 #[derive(Debug)]
 struct Shared {
     session: crate::session::Session,
-    background: Arc<Background>,
+    background: Arc<BackgroundRuntime>,
 }
 
 impl Drop for Shared {
@@ -30,11 +30,14 @@ impl Drop for Shared {
 }
 
 impl Session {
-    pub(super) fn new(session: crate::session::Session, background: Arc<Background>) -> Session {
+    pub(super) fn new(
+        session: crate::session::Session,
+        background: Arc<BackgroundRuntime>,
+    ) -> Session {
         Session { shared: Arc::new(Shared { session, background }) }
     }
 
-    pub(super) fn background(&self) -> &Background {
+    pub(super) fn background(&self) -> &BackgroundRuntime {
         &self.shared.background
     }
 

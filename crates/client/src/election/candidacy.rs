@@ -12,9 +12,9 @@
 
 use tenure_session::WaiterAction;
 
-use crate::election::follower::RecordFollower;
 use crate::election::options::CampaignOptions;
-use crate::election::records::{Candidate, CandidateKeys, ElectionView, record_key};
+use crate::election::record_watcher::RecordWatcher;
+use crate::election::records::{Candidate, ElectionView, NewCandidate, record_key};
 use crate::error::ClientError;
 use crate::lock::claim::Claim;
 use crate::lock::queue_entry::QueueEntry;
@@ -42,7 +42,7 @@ async fn wait_to_lead(
     name: &str,
     options: &CampaignOptions,
 ) -> Result<Claim, ClientError> {
-    let mut records = RecordFollower::new(session.channel().clone(), name);
+    let mut records = RecordWatcher::new(session.channel().clone(), name);
     let mut place = enqueue(session, name, options).await?;
     loop {
         // After the claim became first, this read shows whether a preferred candidate waits.
@@ -60,7 +60,7 @@ async fn wait_to_lead(
                 // The next read shows whether this claim is still there.
                 None => {
                     if is_absent(&mut records, better).await? {
-                        records.set_absent(better);
+                        records.set_claim_absent(better);
                     }
                 }
             }
@@ -88,7 +88,7 @@ async fn enqueue(
     let request = candidate_keys(session, name, options, &key).enqueue();
     let record = record_key(name, &key);
     let mut entry = QueueEntry::enqueue(session, name, key, request).with_record_key(record);
-    match entry.start().await? {
+    match entry.first_action().await? {
         (_, Some(WaiterAction::Removed)) => {
             entry.set_key_absent();
             Err(session.deletion_reason().await.into())
@@ -99,11 +99,11 @@ async fn enqueue(
 
 /// Returns true if a member confirms that the claim of a candidate does not exist.
 async fn is_absent(
-    records: &mut RecordFollower,
+    records: &mut RecordWatcher,
     candidate: &Candidate,
 ) -> Result<bool, ClientError> {
-    match records.is_waiting(candidate).await {
-        Ok(is_waiting) => Ok(!is_waiting),
+    match records.has_claim(candidate).await {
+        Ok(has_claim) => Ok(!has_claim),
         Err(ClientError::Unavailable { .. }) => Ok(false),
         Err(error) => Err(error),
     }
@@ -125,17 +125,17 @@ async fn yield_to(
     let own = (place.entry.key(), place.fence);
     let request = candidate_keys(session, name, options, &key).yield_to(own, better, view);
     let record = record_key(name, &key);
-    let next = QueueEntry::enqueue_alone(session, name, key, request);
+    let next = QueueEntry::enqueue_without_releases(session, name, key, request);
     // If this future is dropped, both entries delete their keys, although only one of the keys
     // exists.
-    let mut next = next.with_record_key(record).continuing(&place.entry);
-    match next.start().await? {
+    let mut next = next.with_record_key(record).with_start_time_of(&place.entry);
+    match next.first_action().await? {
         (_, Some(WaiterAction::Removed)) => {
-            next.set_replaced();
+            next.set_key_and_record_absent();
             Ok(None)
         }
         (fence, _) => {
-            place.entry.set_replaced();
+            place.entry.set_key_and_record_absent();
             metrics::yielded();
             tracing::debug!(name, preferred = better.identity, "candidate yields");
             Ok(Some(Place { entry: next, fence, is_first: false }))
@@ -148,8 +148,8 @@ fn candidate_keys<'a>(
     name: &'a str,
     options: &'a CampaignOptions,
     key: &'a [u8],
-) -> CandidateKeys<'a> {
-    CandidateKeys {
+) -> NewCandidate<'a> {
+    NewCandidate {
         name,
         key,
         value: options.value_or_identity(),

@@ -13,10 +13,10 @@ use crate::session::Session;
 use crate::telemetry::spans;
 
 mod candidacy;
-mod follower;
 pub(crate) mod leadership;
 pub(crate) mod observer;
 pub(crate) mod options;
+mod record_watcher;
 pub(crate) mod records;
 pub(crate) mod transfer;
 pub(crate) mod work;

@@ -15,8 +15,8 @@ use tenure_etcd::etcdserverpb::request_op::Request;
 use tenure_etcd::mvccpb::KeyValue;
 
 use crate::requests::{
-    created, delete_all, equal, key_values, newest, op, put, queue_range, read_key, revision,
-    signed, unsigned,
+    create_revision_equals, delete_all, key_values, op, put, queue_range, read_key,
+    read_newest_two, revision, signed, target_equals, unsigned,
 };
 
 const RECORDS: &str = "#election";
@@ -49,8 +49,9 @@ impl Candidate {
     }
 }
 
+/// A candidate whose claim and record a transaction creates.
 #[derive(Clone, Debug)]
-pub(crate) struct CandidateKeys<'a> {
+pub(crate) struct NewCandidate<'a> {
     pub(crate) name: &'a str,
     pub(crate) key: &'a [u8],
     pub(crate) value: &'a [u8],
@@ -59,7 +60,7 @@ pub(crate) struct CandidateKeys<'a> {
     pub(crate) lease: i64,
 }
 
-impl CandidateKeys<'_> {
+impl NewCandidate<'_> {
     fn puts(&self) -> [rpc::RequestOp; 2] {
         let record = format!("{} {}", self.priority, self.identity).into_bytes();
         [
@@ -72,17 +73,19 @@ impl CandidateKeys<'_> {
     /// its predecessor. A repeated request changes nothing.
     pub(crate) fn enqueue(&self) -> rpc::TxnRequest {
         rpc::TxnRequest {
-            compare: vec![created(self.key, Vec::new(), 0)],
-            success: self.puts().into_iter().chain([newest(self.name)]).collect(),
+            compare: vec![create_revision_equals(self.key, Vec::new(), 0)],
+            success: self.puts().into_iter().chain([read_newest_two(self.name)]).collect(),
             failure: vec![op(read_key(self.key))],
         }
     }
 
-    /// Returns a request that replaces the candidate's claim: it deletes the claim with the key
-    /// `old`, and adds a new one to the end of the queue. The request has no effect unless the old
-    /// claim and the claim of `better` exist. `better` is the candidate to which this candidate
-    /// yields. The request has no effect either if a request for a transfer has named the old claim
-    /// since `view` was read. A repeated request changes nothing.
+    /// Returns a request that replaces the claim `old` of this candidate. The request deletes this
+    /// claim, and adds a new claim of the candidate to the end of the queue. `better` is the
+    /// candidate to which this candidate yields.
+    ///
+    /// If the old claim or the claim of `better` does not exist, the request has no effect. It also
+    /// has no effect if a request for a transfer has named the old claim since `view` was read. A
+    /// repetition of the request changes nothing.
     pub(crate) fn yield_to(
         &self,
         (old, fence): (&[u8], u64),
@@ -94,21 +97,29 @@ impl CandidateKeys<'_> {
         let written = view.candidates.iter().find(|it| it.key == old).map_or(0, |it| it.written);
         rpc::TxnRequest {
             compare: vec![
-                created(old, Vec::new(), fence),
-                created(&better.key, Vec::new(), better.fence),
-                equal(&record, CompareTarget::Mod, TargetUnion::ModRevision(signed(written))),
+                create_revision_equals(old, Vec::new(), fence),
+                create_revision_equals(&better.key, Vec::new(), better.fence),
+                target_equals(
+                    &record,
+                    CompareTarget::Mod,
+                    TargetUnion::ModRevision(signed(written)),
+                ),
             ],
-            success: deletions.into_iter().chain(self.puts()).chain([newest(self.name)]).collect(),
+            success: deletions
+                .into_iter()
+                .chain(self.puts())
+                .chain([read_newest_two(self.name)])
+                .collect(),
             failure: vec![op(read_key(self.key))],
         }
     }
 }
 
-/// Returns a request for the transfer of the leadership to `candidate`. It has no effect unless the
-/// claim and the record of the candidate exist.
+/// Returns a request for the transfer of the leadership to `candidate`. If the claim or the record
+/// of the candidate does not exist, the request has no effect when it is executed.
 pub(crate) fn nominate(name: &str, candidate: &Candidate) -> rpc::TxnRequest {
     let record = record_key(name, &candidate.key);
-    let exists = |key: &[u8]| created(key, Vec::new(), candidate.fence);
+    let exists = |key: &[u8]| create_revision_equals(key, Vec::new(), candidate.fence);
     let compare = vec![exists(&candidate.key), exists(&record)];
     let unchanged = rpc::PutRequest {
         key: record,
@@ -122,7 +133,7 @@ pub(crate) fn nominate(name: &str, candidate: &Candidate) -> rpc::TxnRequest {
 
 /// Returns a request that reads all records of an election and, if `key` is given, the claim with
 /// this key.
-pub(crate) fn read(name: &str, key: Option<&[u8]>) -> rpc::TxnRequest {
+pub(crate) fn read_records(name: &str, key: Option<&[u8]>) -> rpc::TxnRequest {
     let (first, range_end) = record_range(name);
     let records = rpc::RangeRequest { key: first, range_end, ..Default::default() };
     let mut success = vec![op(Request::RequestRange(records))];
@@ -151,7 +162,8 @@ pub(crate) struct ElectionView {
 }
 
 impl ElectionView {
-    /// Parses the response to the request of [`read`]. `key` is the key of the caller's claim.
+    /// Parses the response to the request of [`read_records`]. `key` is the key of the caller's
+    /// claim.
     pub(crate) fn new(response: &rpc::TxnResponse, name: &str, key: Option<&[u8]>) -> ElectionView {
         let mut view = ElectionView { revision: revision(response), ..ElectionView::default() };
         for kv in key_values(response) {
@@ -165,13 +177,14 @@ impl ElectionView {
         view
     }
 
-    /// Returns the candidate for which the claim with this key should make way: of the candidates
-    /// behind the claim, the one with the highest rank. Returns `None` if no candidate behind the
-    /// claim has a higher rank than the claim. The last request for a transfer decides first, then
-    /// the priority. Of equal ranks, the first in the queue is returned. A claim without a record
-    /// has priority 0.
+    /// Returns the candidate that should lead instead of the owner of the claim `key`. This is the
+    /// candidate with the highest rank among the candidates behind this claim in the queue. If
+    /// several of them have the highest rank, returns the first of these in the queue. Returns
+    /// `None` if no candidate behind the claim has a higher rank than the claim.
     ///
-    /// Ignores candidates for which `is_absent` returns true.
+    /// Ranks are compared first by the last request for a transfer, and then by the priority. A
+    /// claim without a record has priority 0. Ignores candidates for which `is_absent` returns
+    /// true.
     pub(crate) fn preferred_over(
         &self,
         key: &[u8],

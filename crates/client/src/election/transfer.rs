@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use thiserror::Error;
 
-use crate::election::follower::RecordFollower;
 use crate::election::leadership::Leadership;
+use crate::election::record_watcher::RecordWatcher;
 use crate::election::records::{Candidate, nominate};
 use crate::error::{ClientError, LossReason};
 use crate::lock::queue_entry::find_predecessor;
@@ -15,8 +15,9 @@ use crate::transport::channel::Channel;
 #[derive(Debug, Error)]
 #[error("{error}")]
 pub struct TransferError {
-    /// The leadership, if the candidate could not be nominated. `None` if the resignation was not
-    /// confirmed. Dropping this value resigns.
+    /// The leadership, which the caller still holds, if the candidate could not be nominated.
+    /// Dropping the leadership resigns. `None` if the nomination succeeded and the resignation was
+    /// not confirmed.
     pub leadership: Option<Leadership>,
     /// Reason of the failure.
     #[source]
@@ -24,16 +25,16 @@ pub struct TransferError {
 }
 
 impl Leadership {
-    /// Waits until another candidate should lead, and returns that candidate. This is the case if a
-    /// candidate with a higher priority waits, or a request for a transfer names a waiting
-    /// candidate. The leadership continues until it is resigned.
+    /// Waits until another candidate should lead, and returns this candidate. A waiting candidate
+    /// should lead if it has a higher priority than the leader, or if a request for a transfer
+    /// names it. The leadership continues until it is resigned.
     ///
-    /// Stop the work of the leader then, and call [`resign`](Leadership::resign) after it has
-    /// stopped. [`lead`](Leadership::lead) does both. A program that ignores this future keeps the
-    /// leadership. The candidate may leave the election at any time.
+    /// After the return, stop the work of the leader, and then call [`resign`](Leadership::resign).
+    /// [`lead`](Leadership::lead) does both. A program that ignores this future keeps the
+    /// leadership. The returned candidate may leave the election at any time.
     ///
     /// A leadership of [`Session::campaign`](crate::Session::campaign) has priority 0. Dropping the
-    /// future has no effect, and the next call finds the same candidate.
+    /// future has no effect: the next call waits for the same condition.
     ///
     /// # Errors
     ///
@@ -48,16 +49,16 @@ impl Leadership {
     }
 
     async fn preferred(&self) -> Result<Candidate, ClientError> {
-        let mut records = RecordFollower::new(self.session().channel().clone(), self.name());
+        let mut records = RecordWatcher::new(self.session().channel().clone(), self.name());
         loop {
             let view = records.read(Some(self.key()), || self.is_alive()).await?;
             if view.own != Some(self.fence()) {
                 return Err(LossReason::KeyDeleted.into());
             }
             match records.preferred_over(&view, self.key(), self.fence()) {
-                Some(candidate) => match records.is_waiting(candidate).await {
+                Some(candidate) => match records.has_claim(candidate).await {
                     Ok(true) => return Ok(candidate.clone()),
-                    Ok(false) => records.set_absent(candidate),
+                    Ok(false) => records.set_claim_absent(candidate),
                     Err(ClientError::Unavailable { .. }) => {}
                     Err(error) => return Err(error),
                 },
@@ -96,7 +97,7 @@ impl Leadership {
 
     async fn nominate_and_wait(&self, identity: &str) -> Result<Candidate, ClientError> {
         let channel = self.session().channel();
-        let mut records = RecordFollower::new(channel.clone(), self.name());
+        let mut records = RecordWatcher::new(channel.clone(), self.name());
         loop {
             let candidate = request(channel, self.name(), identity, self.fence()).await?;
             // The candidate may leave, or may have moved just before the request.
@@ -111,7 +112,7 @@ impl Leadership {
     /// Returns false if the claim of the candidate does not exist any more.
     async fn wait_until_next(
         &self,
-        records: &mut RecordFollower,
+        records: &mut RecordWatcher,
         candidate: &Candidate,
     ) -> Result<bool, ClientError> {
         loop {
@@ -164,7 +165,7 @@ pub(crate) async fn request(
     identity: &str,
     after: u64,
 ) -> Result<Candidate, ClientError> {
-    let mut records = RecordFollower::new(channel.clone(), name);
+    let mut records = RecordWatcher::new(channel.clone(), name);
     let mut tried = Vec::new();
     loop {
         let view = records.read(None, || false).await?;
@@ -189,11 +190,11 @@ pub(crate) async fn candidates(
     channel: &Arc<Channel>,
     name: &str,
 ) -> Result<Vec<Candidate>, ClientError> {
-    let mut records = RecordFollower::new(channel.clone(), name);
+    let mut records = RecordWatcher::new(channel.clone(), name);
     let view = records.read(None, || false).await?;
     let mut candidates = Vec::new();
     for candidate in view.candidates {
-        if records.is_waiting(&candidate).await? {
+        if records.has_claim(&candidate).await? {
             candidates.push(candidate);
         }
     }

@@ -156,7 +156,7 @@ impl<'a> Waiting<'a> {
             let (channel, from) = (self.session.channel().clone(), blockers.revision + 1);
             let own = self.entry.key();
             let mut watcher = match &blockers.keys[..] {
-                [key] => Watcher::of_key(channel, key, from).or_deletion_of(own),
+                [key] => Watcher::of_key(channel, key, from).with_deletion_of(own),
                 _ => Watcher::of_range(channel, requests::queue_range(self.name), from),
             };
             let is_awaited =

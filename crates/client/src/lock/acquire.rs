@@ -29,7 +29,7 @@ pub(crate) async fn try_acquire(
 ) -> Result<Option<Claim>, ClientError> {
     let key = session.new_key(name);
     let request = requests::enqueue_if_empty(name, &key, value.clone(), session.id());
-    let mut entry = QueueEntry::enqueue_alone(session, name, key, request);
+    let mut entry = QueueEntry::enqueue_without_releases(session, name, key, request);
     if let Some(fence) = session.while_alive(entry.created()).await? {
         return Ok(Some(entry.into_claim(fence)));
     }
@@ -42,9 +42,10 @@ pub(crate) async fn try_acquire(
     }
 }
 
-/// Acquires a lock without waiting, for a name below which keys of other locks exist. Puts the
-/// claim into the queue first. If other claims are before it, removes the claim again and returns
-/// `None`.
+/// Acquires a lock without waiting, if keys of other locks begin with the name of this lock and a
+/// slash. A request for an empty range of keys would fail because of these keys. So the function
+/// puts the claim into the queue first. If other claims are before it in the queue, removes the
+/// claim again and returns `None`.
 async fn try_acquire_among_nested(
     session: &Session,
     name: &str,
@@ -52,8 +53,8 @@ async fn try_acquire_among_nested(
 ) -> Result<Option<Claim>, ClientError> {
     let key = session.new_key(name);
     let request = requests::enqueue(name, &key, value, session.id());
-    let mut entry = QueueEntry::enqueue_alone(session, name, key, request);
-    match session.while_alive(entry.start()).await?.1 {
+    let mut entry = QueueEntry::enqueue_without_releases(session, name, key, request);
+    match session.while_alive(entry.first_action()).await?.1 {
         Some(WaiterAction::Acquired { fence }) => Ok(Some(entry.into_claim(fence))),
         Some(WaiterAction::Removed) => {
             entry.set_key_absent();

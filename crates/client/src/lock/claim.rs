@@ -52,8 +52,9 @@ impl Claim {
         self
     }
 
-    /// Marks a claim of a lock that other claims may hold at the same time. The release of one such
-    /// claim does not free the lock, so waiters are notified only after the release is committed.
+    /// Marks the claim as shared: other claims may hold the same lock at the same time. The release
+    /// of a shared claim does not free the lock, so waiters are notified only after the release is
+    /// committed.
     pub(crate) fn shared(mut self) -> Claim {
         self.is_shared = true;
         self
@@ -96,7 +97,7 @@ impl Claim {
         let release = self.pending_release();
         let deleted = release.delete().await;
         self.is_released = true;
-        release.complete(deleted.is_ok(), self.session.runtime());
+        release.finish_in_background(deleted.is_ok(), self.session.runtime());
         deleted
     }
 

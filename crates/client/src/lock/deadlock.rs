@@ -18,20 +18,21 @@ use tokio::sync::Notify;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep};
 
-use crate::barrier::double::WAITERS;
+use crate::barrier::double::WAITERS_SEGMENT;
 use crate::error::{ClientError, DeadlockStep};
 use crate::lock::access::access_of;
-use crate::lock::permit_queue::PERMITS;
+use crate::lock::permit_queue::PERMITS_SEGMENT;
 use crate::lock::queue_entry::send_while_alive;
-use crate::lock::read_write::{READ, WRITE};
-use crate::lock::transactions::{self, read};
+use crate::lock::read_write::{READ_SEGMENT, WRITE_SEGMENT};
+use crate::lock::transactions::{self, read_keys};
 use crate::requests;
 use crate::session::Session;
 use crate::transport::REQUEST_TIMEOUT;
 use crate::watch::queue_changes::QueueChanges;
 
-/// Interval of the checks while the watched queues do not change. Only the queues of the caller's
-/// locks are watched, but a claim in another queue may close a cycle as well.
+/// Interval of the checks while the watched queues do not change. The detector watches only the
+/// queues of the caller's locks. A new claim in any other queue may complete a cycle, and only the
+/// next check finds this cycle.
 const CHECK_INTERVAL: Duration = Duration::from_secs(5);
 
 /// Shortest interval between two checks, if the watched queues change often.
@@ -41,24 +42,25 @@ const MIN_CHECK_INTERVAL: Duration = Duration::from_millis(200);
 /// because the request that releases one of its locks may be on its way.
 const CONFIRM_DELAY: Duration = Duration::from_millis(100);
 
-/// Time that is added to [`CONFIRM_DELAY`] for each claim of the cycle that began to wait after the
-/// caller's claim. So the session that began to wait last fails first.
+/// Additional waiting time before a cycle is reported, for each claim of the cycle that was created
+/// after the caller's claim. This time is added to [`CONFIRM_DELAY`]. So the session whose claim
+/// began to wait last fails first.
 const OLDER_DELAY: Duration = Duration::from_secs(2);
 
 const MAX_QUEUES_PER_CHECK: usize = 256;
 
-/// Upper bound on the keys that one read of a queue returns, beginning with the oldest key. Keys
-/// beyond this number need no read: their claims hold no lock, unless a lock has more holders than
-/// this number.
+/// Upper bound on the keys that one read of a queue returns, beginning with the oldest key. Newer
+/// keys need no read, because their claims wait. If a lock has more holders than this number, the
+/// detector does not see the other holders.
 const KEYS_PER_READ: i64 = 256;
 
 /// Upper bound on the reads of one transaction. etcd allows 128 operations.
 const KEYS_PER_TRANSACTION: usize = 100;
 
-/// Searches for cycles of sessions that wait for each other. Every cycle must contain `own`, a
-/// waiting claim of the caller.
+/// Detector of cycles of sessions that wait for each other. It finds only cycles that contain
+/// `own`, a waiting claim of the caller.
 #[derive(Debug)]
-pub(crate) struct Detector<'a> {
+pub(crate) struct DeadlockDetector<'a> {
     session: &'a Session,
     own: Claimed,
     /// Keys of the claims that the caller holds.
@@ -82,8 +84,8 @@ impl From<&KeyValue> for Claimed {
 #[derive(Clone, Debug)]
 struct Reached {
     waiting: Claimed,
-    /// Claim that holds the lock for which the previous claim of the search waits. It belongs to
-    /// the same session as `waiting`. `None` for the caller's claim, where the search starts.
+    /// Claim of the session of `waiting`. This claim holds the lock for which the claim at
+    /// `previous` waits. `None` for the caller's claim, where the search starts.
     holding: Option<Claimed>,
     /// Index of the claim from which the search reached this one. `None` for the caller's claim,
     /// where the search starts.
@@ -96,20 +98,20 @@ enum Lock {
     /// A lock or an election with one queue. The end of each key states the access mode of its
     /// claim.
     Queue(String),
-    /// A read/write lock. It is held by the readers before the first writer or, if there are none,
-    /// by that writer.
+    /// A read/write lock. The holders are all readers before the first writer. If the oldest claim
+    /// is a writer, this writer is the only holder.
     ReadWrite(String),
 }
 
 impl Lock {
-    /// Returns the lock to which a key belongs. Returns `None` if the detector cannot determine the
-    /// holders, for instance of a semaphore.
+    /// Returns the lock to which a key belongs. Returns `None` if the detector cannot determine who
+    /// holds this lock: for example, if the lock is a semaphore.
     fn of(key: &[u8]) -> Option<Lock> {
         let key = std::str::from_utf8(key).ok()?;
         let (queue, _) = key.rsplit_once('/')?;
         Some(match queue.rsplit_once('/') {
-            Some((name, READ | WRITE)) => Lock::ReadWrite(name.to_owned()),
-            Some((_, PERMITS | WAITERS)) => return None,
+            Some((name, READ_SEGMENT | WRITE_SEGMENT)) => Lock::ReadWrite(name.to_owned()),
+            Some((_, PERMITS_SEGMENT | WAITERS_SEGMENT)) => return None,
             // Records of candidates, beside the queue of an election.
             _ if queue.ends_with("#election") => return None,
             _ => Lock::Queue(queue.to_owned()),
@@ -125,12 +127,14 @@ impl Lock {
     fn queues(&self) -> Vec<String> {
         match self {
             Lock::Queue(name) => vec![name.clone()],
-            Lock::ReadWrite(name) => vec![format!("{name}/{READ}"), format!("{name}/{WRITE}")],
+            Lock::ReadWrite(name) => {
+                vec![format!("{name}/{READ_SEGMENT}"), format!("{name}/{WRITE_SEGMENT}")]
+            }
         }
     }
 }
 
-impl<'a> Detector<'a> {
+impl<'a> DeadlockDetector<'a> {
     /// Prepares the search for deadlocks. The caller waits with the claim `key`, which was created
     /// in the revision `created`, and holds the claims with the keys `held`.
     pub(crate) fn new(
@@ -138,14 +142,14 @@ impl<'a> Detector<'a> {
         key: Vec<u8>,
         created: u64,
         held: Vec<Vec<u8>>,
-    ) -> Detector<'a> {
+    ) -> DeadlockDetector<'a> {
         let own = Claimed { key, created, lease: session.id() };
-        Detector { session, own, held }
+        DeadlockDetector { session, own, held }
     }
 
     /// Waits until the claim is part of a cycle, and returns the cycle. Failed reads are repeated
     /// later.
-    pub(crate) async fn detect(&self) -> Vec<DeadlockStep> {
+    pub(crate) async fn wait_for_deadlock(&self) -> Vec<DeadlockStep> {
         let changed = Arc::new(Notify::new());
         let _watches = self.watch(&changed);
         loop {
@@ -224,8 +228,8 @@ impl<'a> Detector<'a> {
         let holders = match &lock {
             Lock::Queue(name) => queue_holders(self.oldest(name).await?),
             Lock::ReadWrite(name) => {
-                let readers = self.oldest(&format!("{name}/{READ}")).await?;
-                let writers = self.oldest(&format!("{name}/{WRITE}")).await?;
+                let readers = self.oldest(&format!("{name}/{READ_SEGMENT}")).await?;
+                let writers = self.oldest(&format!("{name}/{WRITE_SEGMENT}")).await?;
                 read_write_holders(readers, writers)
             }
         };
@@ -237,7 +241,7 @@ impl<'a> Detector<'a> {
     async fn oldest(&self, queue: &str) -> Result<Vec<Claimed>, ClientError> {
         let mut from = 0;
         loop {
-            let request = transactions::oldest(queue, from, KEYS_PER_READ);
+            let request = transactions::read_oldest(queue, from, KEYS_PER_READ);
             let response = send_while_alive(self.session, request, &mut 0).await?;
             let keys: Vec<&KeyValue> = requests::key_values(&response).collect();
             let is_full = i64::try_from(keys.len()).is_ok_and(|count| count >= KEYS_PER_READ);
@@ -252,8 +256,8 @@ impl<'a> Detector<'a> {
         }
     }
 
-    /// Returns the claims of the holder's session, except for the holder and the caller's own
-    /// claim.
+    /// Returns the claims of the session to which the claim `holder` belongs. Omits the claim
+    /// `holder` and the caller's own waiting claim.
     async fn other_claims(&self, holder: &Claimed) -> Result<Vec<Claimed>, ClientError> {
         let request = rpc::LeaseTimeToLiveRequest { id: holder.lease, keys: true };
         let path = "/etcdserverpb.Lease/LeaseTimeToLive";
@@ -270,7 +274,7 @@ impl<'a> Detector<'a> {
         let keys: Vec<&Vec<u8>> = keys.take(MAX_QUEUES_PER_CHECK).collect();
         let mut claims: Vec<Claimed> = Vec::new();
         for keys in keys.chunks(KEYS_PER_TRANSACTION) {
-            let response = send_while_alive(self.session, read(keys), &mut 0).await?;
+            let response = send_while_alive(self.session, read_keys(keys), &mut 0).await?;
             claims.extend(requests::key_values(&response).map(Claimed::from));
         }
         // A session usually waits for the lock that it requested last.
@@ -286,7 +290,7 @@ impl<'a> Detector<'a> {
         sleep(CONFIRM_DELAY + OLDER_DELAY * u32::try_from(later).unwrap_or(u32::MAX)).await;
         let claims = cycle.iter().flat_map(|it| [Some(&it.waiting), it.holding.as_ref()]).flatten();
         let keys: Vec<_> = claims.map(|claim| (claim.key.clone(), claim.created)).collect();
-        let request = transactions::all_exist(&keys);
+        let request = transactions::check_all_exist(&keys);
         let response = send_while_alive(self.session, request, &mut 0).await;
         response.is_ok_and(|response| response.succeeded)
     }

@@ -10,11 +10,11 @@ use crate::session::Deadlines;
 /// of a semaphore. The session holds a read/write lock as a reader or as the writer. Dropping the
 /// guard releases the lock. The lock is also released when the session ends.
 ///
-/// The guard is valid until its deadline. Before that, the service grants the lock to no client
-/// that the guard excludes, whatever happens in the network.
+/// The guard is valid until its deadline. Until then, no other client can acquire the lock in a way
+/// that conflicts with the guard, whatever happens in the network.
 ///
-/// After a drop, the session releases the lock in the background. If it requests another lock at
-/// once, one transaction does both.
+/// After a drop, the session releases the lock in the background. If the session requests another
+/// lock at once, a single transaction releases the old lock and requests the new one.
 #[must_use = "dropping this releases the lock"]
 #[derive(Debug)]
 pub struct Guard {
@@ -69,8 +69,9 @@ impl Guard {
 
     /// Waits until the lock is lost and returns the reason. Dropping the future has no effect.
     ///
-    /// The lock is lost at the end of the session. It is also lost if another client deletes its
-    /// key, or if the user loses the right to read the key. Only this method detects the last two.
+    /// The lock is lost when the session ends. It is also lost if another client deletes the key of
+    /// the lock, or if the user loses the right to read this key. No other method of the guard
+    /// detects the deletion of the key or the loss of the right.
     pub async fn lost(&self) -> LossReason {
         self.claim.lost().await
     }

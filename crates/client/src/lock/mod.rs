@@ -14,11 +14,11 @@ pub(crate) mod acquire;
 pub(crate) mod claim;
 mod deadlock;
 pub(crate) mod guard;
+pub(crate) mod multi_guard;
 mod permit_queue;
 pub(crate) mod queue_entry;
 mod read_write;
 pub(crate) mod semaphore;
-pub(crate) mod several;
 pub(crate) mod transactions;
 
 impl Session {

@@ -9,14 +9,14 @@ use tonic::Code;
 
 use crate::error::ClientError;
 use crate::lock::queue_entry::send_while_alive;
-use crate::lock::transactions::{Page, read_page};
+use crate::lock::transactions::{PageRequest, read_page};
 use crate::requests;
 use crate::session::Session;
 use crate::transport::retry::Backoff;
 use crate::watch::watcher::Watcher;
 
-/// Path segment between the name of the semaphore and the last segment in the claims' keys.
-pub(crate) const PERMITS: &str = "permits";
+/// Second-to-last segment of a claim's key, which has the form `NAME/permits/LEASE`.
+pub(crate) const PERMITS_SEGMENT: &str = "permits";
 
 /// Number of keys per read. Even with names of several kilobytes, a response stays below the limit
 /// of gRPC clients.
@@ -30,7 +30,7 @@ pub(crate) struct PermitQueue<'a> {
 }
 
 #[derive(Clone, Debug)]
-pub(crate) struct PermitView {
+pub(crate) struct PermitQueueView {
     pub(crate) revision: u64,
     /// Revision in which the caller's key was created; `None` if it does not exist.
     own: Option<u64>,
@@ -45,7 +45,7 @@ struct PermitClaim {
     access: Access,
 }
 
-impl PermitView {
+impl PermitQueueView {
     /// Returns true if a claim with this access, behind all claims of the view, would get its
     /// permits without waiting.
     pub(crate) fn is_free(&self, access: Access) -> bool {
@@ -59,7 +59,7 @@ impl PermitView {
 
 impl<'a> PermitQueue<'a> {
     pub(crate) fn new(session: &'a Session, name: &str, permits: u32) -> Self {
-        PermitQueue { session, name: format!("{name}/{PERMITS}"), permits }
+        PermitQueue { session, name: format!("{name}/{PERMITS_SEGMENT}"), permits }
     }
 
     pub(crate) const fn access(&self, weight: u32) -> Access {
@@ -98,7 +98,7 @@ impl<'a> PermitQueue<'a> {
         &self,
         key: &[u8],
         max_revision: u64,
-    ) -> Result<PermitView, ClientError> {
+    ) -> Result<PermitQueueView, ClientError> {
         let mut backoff = Backoff::default();
         loop {
             match self.read_pages(key, max_revision).await {
@@ -113,10 +113,14 @@ impl<'a> PermitQueue<'a> {
         }
     }
 
-    async fn read_pages(&self, key: &[u8], max_revision: u64) -> Result<PermitView, ClientError> {
+    async fn read_pages(
+        &self,
+        key: &[u8],
+        max_revision: u64,
+    ) -> Result<PermitQueueView, ClientError> {
         let (from, end) = requests::queue_range(&self.name);
         let limit = KEYS_PER_PAGE;
-        let mut page = Page { from, end, limit, revision: 0, max_revision };
+        let mut page = PageRequest { from, end, limit, revision: 0, max_revision };
         let (mut own, mut claims) = (None, Vec::new());
         loop {
             let request = read_page(key, page.clone());
@@ -138,7 +142,7 @@ impl<'a> PermitQueue<'a> {
             page.from = [&last.key[..], &[0]].concat();
         }
         claims.sort_by_key(|claim: &PermitClaim| std::cmp::Reverse(claim.created));
-        Ok(PermitView { revision: page.revision, own, claims })
+        Ok(PermitQueueView { revision: page.revision, own, claims })
     }
 
     fn claim(&self, kv: &KeyValue) -> PermitClaim {

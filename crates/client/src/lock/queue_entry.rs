@@ -26,8 +26,8 @@ const MAX_KEYS_PER_READ: i64 = 1024;
 pub(crate) enum HandOver {
     /// The predecessor sends the release of its lock, or the predecessor's key is deleted.
     OnRelease,
-    /// The predecessor's key is deleted. So once this waiter holds the lock, no read of the queue
-    /// returns the key of the former holder.
+    /// The waiter acquires the lock when the predecessor's key is deleted. So a client that reads
+    /// the queue after that does not see the former holder any more.
     OnDeletion,
 }
 
@@ -51,8 +51,8 @@ pub(crate) struct QueueEntry {
     record_key: Option<Vec<u8>>,
     started: Instant,
     span: Span,
-    /// Pending request. If the entry is dropped, the request continues in the background, to learn
-    /// whether the key must be deleted.
+    /// Request that was sent and has no response yet. If the entry is dropped, a background task
+    /// waits for the response, and then deletes the key.
     request: Option<EnqueueFuture>,
     waiter: Waiter<Vec<u8>>,
     hand_over: HandOver,
@@ -66,8 +66,10 @@ pub(crate) struct QueueEntry {
 
 impl QueueEntry {
     /// Creates an entry, and prepares the request that puts its claim into the queue. The request
-    /// also deletes keys that the session has released. The entry acquires the lock when the
-    /// predecessor's key is deleted, unless [`QueueEntry::with_hand_over`] chooses another event.
+    /// also deletes keys that the session has released.
+    ///
+    /// By default, the entry acquires the lock when the predecessor's key is deleted.
+    /// [`QueueEntry::with_hand_over`] chooses another event.
     pub(crate) fn enqueue(
         session: &Session,
         name: &str,
@@ -78,9 +80,11 @@ impl QueueEntry {
         QueueEntry::new(session, name, key, request, releases)
     }
 
-    /// Like [`QueueEntry::enqueue`], but deletes no keys. This is for requests with a condition on
-    /// the queue: a service evaluates the condition before it executes the deletions.
-    pub(crate) fn enqueue_alone(
+    /// Creates an entry as [`QueueEntry::enqueue`] does, but the request deletes no released keys.
+    /// Use this for a request with a condition on the queue, such as that the queue is empty. A
+    /// service evaluates the condition before it executes the deletions, so the condition would
+    /// count keys that the session has already released.
+    pub(crate) fn enqueue_without_releases(
         session: &Session,
         name: &str,
         key: Vec<u8>,
@@ -127,9 +131,9 @@ impl QueueEntry {
         self
     }
 
-    /// Sets the start of the measured wait to the start of the wait of `earlier`, a former entry of
-    /// the same candidate.
-    pub(crate) fn continuing(mut self, earlier: &QueueEntry) -> QueueEntry {
+    /// Makes the measured wait of this entry begin when the wait of `earlier` began. `earlier` is
+    /// the previous entry of the same candidate.
+    pub(crate) fn with_start_time_of(mut self, earlier: &QueueEntry) -> QueueEntry {
         self.started = earlier.started;
         self
     }
@@ -138,19 +142,23 @@ impl QueueEntry {
         &self.key
     }
 
-    /// Makes [`QueueEntry::resume`] wait for the earlier keys of the queue `name`.
+    /// Makes [`QueueEntry::resume`] wait in the queue `name`: until no key in this queue is older
+    /// than the key of the entry.
     pub(crate) fn set_queue(&mut self, name: &str) {
         name.clone_into(&mut self.name);
         self.waiter = Waiter::new();
     }
 
-    /// Records that the key does not exist in the store. The record of a candidate may still
-    /// exist.
+    /// Notes that the key of this entry does not exist in the store. Dropping the entry then sends
+    /// a deletion only if a delayed request may create the key again, or if the entry has a
+    /// candidate's record.
     pub(crate) fn set_key_absent(&mut self) {
         self.has_possible_key = self.can_reappear || self.record_key.is_some();
     }
 
-    pub(crate) fn set_replaced(&mut self) {
+    /// Notes that neither the key of this entry nor the candidate's record exists in the store.
+    /// Dropping the entry then sends a deletion only if a delayed request may create them again.
+    pub(crate) fn set_key_and_record_absent(&mut self) {
         self.has_possible_key = self.can_reappear;
     }
 
@@ -175,7 +183,7 @@ impl QueueEntry {
 
     /// Sends the request and finds the predecessor. Returns the revision in which the key was
     /// created, and the next action of the waiter.
-    pub(crate) async fn start(
+    pub(crate) async fn first_action(
         &mut self,
     ) -> Result<(u64, Option<WaiterAction<Vec<u8>>>), ClientError> {
         let Enqueued { view, is_new } = self.enqueued().await?;
@@ -188,8 +196,10 @@ impl QueueEntry {
         Ok((own, action))
     }
 
+    /// Sends the request, waits until the entry is first in its queue, and returns its fencing
+    /// token.
     pub(crate) async fn wait(&mut self) -> Result<u64, ClientError> {
-        let (own, action) = self.start().await?;
+        let (own, action) = self.first_action().await?;
         let span = self.span.clone();
         self.follow(own, action).instrument(span).await
     }
@@ -249,9 +259,9 @@ impl QueueEntry {
         let channel = self.session.channel().clone();
         loop {
             let mut watcher =
-                Watcher::of_key(channel.clone(), &key, from).or_deletion_of(&self.key);
+                Watcher::of_key(channel.clone(), &key, from).with_deletion_of(&self.key);
             if self.hand_over == HandOver::OnRelease {
-                watcher = watcher.on_behalf_of(&self.key, own);
+                watcher = watcher.with_release_events(&self.key, own);
             }
             loop {
                 match watcher.next().await {
@@ -286,7 +296,7 @@ impl QueueEntry {
     /// Converts an entry that is first in its queue into a claim.
     pub(crate) fn into_claim(mut self, fence: u64) -> Claim {
         self.has_possible_key = false;
-        metrics::waited(self.started.elapsed());
+        metrics::lock_acquired(self.started.elapsed());
         spans::acquired(&self.span, fence);
         let (session, key) = (self.session.clone(), std::mem::take(&mut self.key));
         Claim::new(session, key, fence, self.can_reappear).with_record_key(self.record_key.take())
@@ -307,7 +317,7 @@ impl Drop for QueueEntry {
                 can_reappear = request.await.1;
             }
             let release = session.pending_release(key, 0, can_reappear).with_record_key(record_key);
-            release.complete(false, session.runtime());
+            release.finish_in_background(false, session.runtime());
         });
     }
 }
@@ -316,9 +326,10 @@ impl Drop for QueueEntry {
 /// the caller's own key. A `max_revision` of 0 means any revision. If `since` is not 0, any member
 /// with this revision can serve the read.
 ///
-/// The range of a name may contain keys of other locks, so several reads may be needed. The reads
-/// need not see the same revision: no key can enter the queue before the caller's key. So if one
-/// read finds no key of this queue in a range, later reads would find none there either.
+/// The range of a name may contain keys of other locks. If a read returns only such keys, the
+/// function reads the next older keys of the range. The reads may see different revisions of the
+/// store, because no new key can enter the queue before the caller's key. So a part of the range
+/// that contained no key of this queue will never contain one.
 ///
 /// # Errors
 ///
@@ -419,7 +430,7 @@ async fn enqueue(
     let has_deletions = !deletions.is_empty();
     let with_deletions = requests::with_deletions(&request, &deletions);
     let mut result = send_while_alive(&session, with_deletions, &mut attempts).await;
-    releases.into_iter().for_each(|it| it.complete(result.is_ok(), session.runtime()));
+    releases.into_iter().for_each(|it| it.finish_in_background(result.is_ok(), session.runtime()));
     // The rejection may be due to a deletion.
     if has_deletions && matches!(result, Err(ClientError::Rejected { .. })) {
         result = send_while_alive(&session, request, &mut more_attempts).await;

@@ -15,13 +15,13 @@ use crate::lock::queue_entry::{QueueEntry, find_predecessor};
 use crate::lock::transactions::NewKey;
 use crate::session::Session;
 
-/// Path segment between the name of the lock and the last segment in the readers' keys.
-pub(crate) const READ: &str = "read";
+/// Second-to-last segment of a reader's key, which has the form `NAME/read/LEASE`.
+pub(crate) const READ_SEGMENT: &str = "read";
 
-/// Path segment between the name of the lock and the last segment in the writers' keys.
-pub(crate) const WRITE: &str = "write";
+/// Second-to-last segment of a writer's key, which has the form `NAME/write/LEASE`.
+pub(crate) const WRITE_SEGMENT: &str = "write";
 
-/// Queues that a request for a read/write lock uses, as a reader or as the writer.
+/// Names of the queues that a request for a read/write lock uses.
 struct Queues {
     own: String,
     /// Queues that can block the claim. The claim waits until no key in these queues is older than
@@ -31,11 +31,15 @@ struct Queues {
 
 impl Queues {
     fn of_reader(name: &str) -> Queues {
-        Queues { own: format!("{name}/{READ}"), blocking: vec![format!("{name}/{WRITE}")] }
+        Queues {
+            own: format!("{name}/{READ_SEGMENT}"),
+            blocking: vec![format!("{name}/{WRITE_SEGMENT}")],
+        }
     }
 
     fn of_writer(name: &str) -> Queues {
-        let (readers, writers) = (format!("{name}/{READ}"), format!("{name}/{WRITE}"));
+        let (readers, writers) =
+            (format!("{name}/{READ_SEGMENT}"), format!("{name}/{WRITE_SEGMENT}"));
         Queues { own: writers.clone(), blocking: vec![writers, readers] }
     }
 
@@ -67,7 +71,8 @@ impl Queues {
             }
             let new = NewKey { key: &key, value: &[], lease: session.id() };
             let request = new.enqueue_if_unchanged(&self.blocking, since);
-            let mut entry = QueueEntry::enqueue_alone(session, &self.blocking[0], key, request);
+            let mut entry =
+                QueueEntry::enqueue_without_releases(session, &self.blocking[0], key, request);
             if let Some(fence) = entry.created().await? {
                 return Ok(Some(entry.into_claim(fence).shared()));
             }

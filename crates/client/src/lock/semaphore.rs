@@ -7,9 +7,9 @@ use tokio::time::timeout;
 use crate::error::ClientError;
 use crate::lock::claim::Claim;
 use crate::lock::guard::Guard;
-use crate::lock::permit_queue::{PERMITS, PermitQueue};
+use crate::lock::permit_queue::{PERMITS_SEGMENT, PermitQueue};
 use crate::lock::queue_entry::{QueueEntry, send_while_alive};
-use crate::lock::transactions::{NewKey, has_value};
+use crate::lock::transactions::{NewKey, value_equals};
 use crate::requests;
 use crate::session::Session;
 
@@ -171,16 +171,16 @@ impl Semaphore {
     /// stored number of permits has changed. With `since`, it also has no effect if a key was
     /// added to the queue after this revision.
     fn entry(&self, permits: u32, since: Option<u64>) -> QueueEntry {
-        let queue = format!("{}/{PERMITS}", self.name);
+        let queue = format!("{}/{PERMITS_SEGMENT}", self.name);
         let (key, value) = (self.session.new_key(&queue), permits.to_string());
         let new = NewKey { key: &key, value: value.as_bytes(), lease: self.session.id() };
         let mut request = match since {
             Some(since) => new.enqueue_if_unchanged(std::slice::from_ref(&queue), since),
             None => new.create(),
         };
-        request.compare.push(has_value(&self.total_key(), self.permits.to_string().as_bytes()));
+        request.compare.push(value_equals(&self.total_key(), self.permits.to_string().as_bytes()));
         match since {
-            Some(_) => QueueEntry::enqueue_alone(&self.session, &queue, key, request),
+            Some(_) => QueueEntry::enqueue_without_releases(&self.session, &queue, key, request),
             None => QueueEntry::enqueue(&self.session, &queue, key, request),
         }
     }

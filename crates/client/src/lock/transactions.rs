@@ -1,12 +1,14 @@
-//! Transactions of read/write locks, semaphores and barriers. The recipes of etcd order claims by
-//! the last change of their keys. So each transaction creates its key at most once, and never
-//! changes it.
+//! Transactions of read/write locks, semaphores and barriers. Each transaction creates its key at
+//! most once, and never changes it. The recipes of etcd order claims by the last change of their
+//! keys. So a change of the key would move the claim to the end of the queue.
 
 use tenure_etcd::etcdserverpb as rpc;
 use tenure_etcd::etcdserverpb::compare::{CompareResult, CompareTarget, TargetUnion};
 use tenure_etcd::etcdserverpb::request_op::Request;
 
-use crate::requests::{created, equal, newest, op, put, queue_range, read_key, signed};
+use crate::requests::{
+    create_revision_equals, op, put, queue_range, read_key, read_newest_two, signed, target_equals,
+};
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct NewKey<'a> {
@@ -21,7 +23,7 @@ impl NewKey<'_> {
     pub(crate) fn create(self) -> rpc::TxnRequest {
         let NewKey { key, value, lease } = self;
         rpc::TxnRequest {
-            compare: vec![created(key, Vec::new(), 0)],
+            compare: vec![create_revision_equals(key, Vec::new(), 0)],
             success: vec![op(put(key, value.to_vec(), lease)), op(read_key(key))],
             failure: vec![op(read_key(key))],
         }
@@ -33,12 +35,13 @@ impl NewKey<'_> {
     pub(crate) fn enqueue_behind(self, queue: &str) -> rpc::TxnRequest {
         let mut request = self.create();
         // The newest key of the queue may be the created one.
-        request.success.push(newest(queue));
+        request.success.push(read_newest_two(queue));
         request
     }
 
-    /// Returns a request like that of [`NewKey::create`]. It creates the key only if no key was
-    /// added to any of the `queues` after the revision `since`.
+    /// Returns a request that creates the key if the key does not exist and the queues are
+    /// unchanged. The queues are unchanged if no key was added to any of `queues` after the
+    /// revision `since`. The request also reads the key.
     pub(crate) fn enqueue_if_unchanged(self, queues: &[String], since: u64) -> rpc::TxnRequest {
         let mut request = self.create();
         request.compare.extend(queues.iter().map(|queue| is_unchanged(queue, since)));
@@ -48,37 +51,41 @@ impl NewKey<'_> {
 
 fn is_unchanged(queue: &str, since: u64) -> rpc::Compare {
     let (key, range_end) = queue_range(queue);
-    let mut compare = created(&key, range_end, since.saturating_add(1));
+    let mut compare = create_revision_equals(&key, range_end, since.saturating_add(1));
     compare.result = CompareResult::Less.into();
     compare
 }
 
 /// Returns the condition that a key has this value. It fails if the key does not exist.
-pub(crate) fn has_value(key: &[u8], value: &[u8]) -> rpc::Compare {
-    equal(key, CompareTarget::Value, TargetUnion::Value(value.to_vec()))
+pub(crate) fn value_equals(key: &[u8], value: &[u8]) -> rpc::Compare {
+    target_equals(key, CompareTarget::Value, TargetUnion::Value(value.to_vec()))
 }
 
-pub(crate) fn read(keys: &[impl AsRef<[u8]>]) -> rpc::TxnRequest {
+pub(crate) fn read_keys(keys: &[impl AsRef<[u8]>]) -> rpc::TxnRequest {
     let success = keys.iter().map(|key| op(read_key(key.as_ref()))).collect();
     rpc::TxnRequest { success, ..Default::default() }
 }
 
-/// Returns a request without effect. It succeeds if each key exists and was created in the revision
-/// that `keys` pairs with it.
-pub(crate) fn all_exist(keys: &[(Vec<u8>, u64)]) -> rpc::TxnRequest {
-    let compare = keys.iter().map(|(key, revision)| created(key, Vec::new(), *revision)).collect();
+/// Returns a request that checks keys and changes nothing. `keys` contains pairs of a key and a
+/// revision. The request succeeds if each key exists and was created in the revision of its pair.
+pub(crate) fn check_all_exist(keys: &[(Vec<u8>, u64)]) -> rpc::TxnRequest {
+    let compare = keys
+        .iter()
+        .map(|(key, revision)| create_revision_equals(key, Vec::new(), *revision))
+        .collect();
     rpc::TxnRequest { compare, ..Default::default() }
 }
 
 /// Returns a request that reads up to `limit` keys of a queue, oldest first, among those created in
-/// the revision `from` or later. Each key is returned with its lease.
-pub(crate) fn oldest(queue: &str, from: u64, limit: i64) -> rpc::TxnRequest {
-    let range = crate::requests::oldest(queue, from, limit);
+/// the revision `min_revision` or later. Each key is returned with its lease.
+pub(crate) fn read_oldest(queue: &str, min_revision: u64, limit: i64) -> rpc::TxnRequest {
+    let range = crate::requests::oldest_keys(queue, min_revision, limit);
     rpc::TxnRequest { success: vec![op(Request::RequestRange(range))], ..Default::default() }
 }
 
-/// Returns a request that reads a key, and a page of the keys of a queue in the order of the keys.
-pub(crate) fn read_page(key: &[u8], page: Page) -> rpc::TxnRequest {
+/// Returns a request that reads the key `key`, and one page of the keys of a queue. The keys of the
+/// page are in the order of their names.
+pub(crate) fn read_page(key: &[u8], page: PageRequest) -> rpc::TxnRequest {
     let range = rpc::RangeRequest {
         key: page.from,
         range_end: page.end,
@@ -91,8 +98,9 @@ pub(crate) fn read_page(key: &[u8], page: Page) -> rpc::TxnRequest {
     rpc::TxnRequest { success, ..Default::default() }
 }
 
+/// Page of the keys of a queue to read.
 #[derive(Clone, Debug)]
-pub(crate) struct Page {
+pub(crate) struct PageRequest {
     pub(crate) from: Vec<u8>,
     pub(crate) end: Vec<u8>,
     pub(crate) limit: i64,

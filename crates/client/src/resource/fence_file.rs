@@ -13,10 +13,10 @@ const MAX_TEXT: usize = 21;
 
 /// A file that contains the highest fencing token that a resource has seen, as a decimal number.
 ///
-/// [`FenceFile::admit`] compares a token with it, while it holds the lock of the operating system
-/// (`flock`) on a second file with the suffix `.lock`. All processes that write to the resource
-/// must use the same two files on one machine, or on a file system that supports such locks between
-/// machines.
+/// [`FenceFile::admit`] compares a token with the number in this file. Meanwhile it holds a lock of
+/// the operating system (`flock`) on a second file, which has the suffix `.lock`. All processes
+/// that write to the resource must use the same two files on one machine, or on a file system that
+/// supports such locks between machines.
 ///
 /// ```
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {

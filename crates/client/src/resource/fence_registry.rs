@@ -13,7 +13,7 @@ use crate::resource::fence_file::{Admission, FenceFile};
 use crate::resource::reject_stale;
 
 /// Maximum length of a resource name, in bytes. Its hexadecimal form must fit in a file name.
-pub(crate) const MAX_NAME: usize = 120;
+pub(crate) const MAX_NAME_BYTES: usize = 120;
 
 /// Mutex with the highest token of one resource. A request holds the mutex while it uses the
 /// resource.
@@ -41,8 +41,8 @@ impl FenceRegistry {
         FenceRegistry { gates: Mutex::new(HashMap::new()), directory }
     }
 
-    /// Waits until no other request uses the resource, and accepts a token that is not lower than
-    /// the highest one.
+    /// Waits until no other request uses the resource. Then accepts the token `fence` if the
+    /// resource has seen no higher token.
     pub(crate) async fn admit(&self, name: &str, fence: u64) -> Result<ResourceAccess, FenceError> {
         let gate = self.gates().entry(name.to_owned()).or_default().clone();
         let mut highest = gate.lock_owned().await;

@@ -7,13 +7,13 @@ use std::time::Duration;
 use futures_util::future::BoxFuture;
 use tenure_etcd::etcdserverpb as rpc;
 use tenure_etcd::frames;
-use tenure_session::{Action, Side, Timer};
+use tenure_session::{Action, DeadlineSlot, Timer};
 use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, timeout_at};
 use tonic::Code;
 use tracing::Instrument;
 
-use crate::clock::now;
+use crate::clock::suspend_aware_now;
 use crate::error::{ClientError, LossReason};
 use crate::telemetry::{metrics, spans};
 use crate::transport::REQUEST_TIMEOUT;
@@ -52,15 +52,15 @@ impl SessionState {
     pub(crate) fn end_reason(&self) -> Option<LossReason> {
         match self {
             SessionState::Active { deadline } => {
-                (*deadline <= now()).then_some(LossReason::NotRenewed)
+                (*deadline <= suspend_aware_now()).then_some(LossReason::NotRenewed)
             }
             ended => Some(ended.loss_reason()),
         }
     }
 
-    /// Returns the error of closing the session; `None` if it was closed without an error. While
-    /// the session has not ended, returns [`ClientError::Unavailable`].
-    pub(crate) fn failure(&self) -> Option<ClientError> {
+    /// Returns the error with which closing the session failed; `None` if the session was closed
+    /// without an error. While the session has not ended, returns [`ClientError::Unavailable`].
+    pub(crate) fn close_error(&self) -> Option<ClientError> {
         match self {
             SessionState::Ended(end) => end.failure.clone(),
             SessionState::Active { .. } | SessionState::Closing => Some(ClientError::Unavailable {
@@ -104,7 +104,8 @@ pub(crate) struct LeaseKeeper {
     times: tenure_session::SessionTimes,
     session: tenure_session::Session,
     /// Times at which the two deadline timers of the session fire. The first element belongs to
-    /// [`Side::Left`] and the second to [`Side::Right`]. `None` for a timer that is not armed.
+    /// [`DeadlineSlot::Left`] and the second to [`DeadlineSlot::Right`]. `None` for a timer that is
+    /// not armed.
     deadlines: [Option<Instant>; 2],
     /// Time at which the next renewal is sent; `None` if none is scheduled.
     renewal: Option<Instant>,
@@ -161,7 +162,7 @@ impl LeaseKeeper {
                 continue;
             }
             let timers = self.deadlines.into_iter().chain([self.renewal]).flatten();
-            let next = timers.min().unwrap_or_else(|| now() + REQUEST_TIMEOUT);
+            let next = timers.min().unwrap_or_else(|| suspend_aware_now() + REQUEST_TIMEOUT);
             let renewal = async {
                 match &mut self.pending {
                     Some((round, renewal)) => (*round, renewal.await),
@@ -177,7 +178,7 @@ impl LeaseKeeper {
                         Some(EndRequest::Close) | None => self.session.close(),
                         Some(EndRequest::LeaseNotFound) => self.session.on_lease_ended(),
                     };
-                    self.perform(actions, now());
+                    self.perform(actions, suspend_aware_now());
                 }
                 (round, result) = renewal => {
                     self.pending = None;
@@ -191,7 +192,7 @@ impl LeaseKeeper {
     }
 
     fn on_result(&mut self, round: u64, result: &RenewalResult) {
-        let now = now();
+        let now = suspend_aware_now();
         let actions = match result {
             RenewalResult::Renewed => {
                 self.backoff = Backoff::default();
@@ -209,9 +210,9 @@ impl LeaseKeeper {
     }
 
     fn fire_deadlines(&mut self) -> bool {
-        let now = now();
+        let now = suspend_aware_now();
         let mut has_fired = false;
-        for (index, side) in [(0, Side::Left), (1, Side::Right)] {
+        for (index, side) in [(0, DeadlineSlot::Left), (1, DeadlineSlot::Right)] {
             if self.deadlines[index].take_if(|deadline| *deadline <= now).is_some() {
                 let actions = self.session.on_timer(Timer::Deadline(side), &self.times);
                 self.perform(actions, now);
@@ -222,7 +223,7 @@ impl LeaseKeeper {
     }
 
     fn fire_renewal(&mut self) {
-        let now = now();
+        let now = suspend_aware_now();
         if self.renewal.take_if(|due| *due <= now).is_some() {
             let actions = self.session.on_timer(Timer::Renewal, &self.times);
             self.perform(actions, now);
@@ -246,7 +247,8 @@ impl LeaseKeeper {
                 Action::Alive | Action::Lost(_) => {}
             }
         }
-        let deadline = self.session.deadline_side().and_then(|side| self.deadlines[index(side)]);
+        let deadline =
+            self.session.confirmed_deadline().and_then(|side| self.deadlines[index(side)]);
         if let Some(deadline) = deadline {
             self.state.send_replace(SessionState::Active { deadline });
         }
@@ -310,7 +312,7 @@ async fn send_renewal(channel: Arc<Channel>, id: i64, timeout: Duration) -> Rene
     let deadline = Instant::now() + timeout;
     let path = "/etcdserverpb.Lease/LeaseKeepAlive";
     let request = rpc::LeaseKeepAliveRequest { id };
-    let response = connection.unary_on_stream(path, frames::encode(&request));
+    let response = connection.first_response(path, frames::encode(&request));
     let response = tokio::select! {
         response = timeout_at(deadline, response) => response,
         () = connection.abandoned() => return RenewalResult::NoResponse,
@@ -328,9 +330,9 @@ async fn send_renewal(channel: Arc<Channel>, id: i64, timeout: Duration) -> Rene
     }
 }
 
-const fn index(side: Side) -> usize {
+const fn index(side: DeadlineSlot) -> usize {
     match side {
-        Side::Left => 0,
-        Side::Right => 1,
+        DeadlineSlot::Left => 0,
+        DeadlineSlot::Right => 1,
     }
 }

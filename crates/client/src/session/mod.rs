@@ -10,7 +10,7 @@ use tokio::runtime::Handle;
 use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, timeout};
 
-use crate::clock::now;
+use crate::clock::suspend_aware_now;
 use crate::error::{ClientError, LossReason};
 use crate::session::lease_keeper::{EndRequest, LeaseKeeper, SessionState};
 use crate::session::release::{PendingRelease, ReleaseQueue};
@@ -76,7 +76,7 @@ fn valid_until(state: &SessionState) -> Option<std::time::Instant> {
             // The clock of the standard library is read first. If the process is suspended between
             // the two reads, the computed deadline is too early, which is safe.
             let read_at = std::time::Instant::now();
-            let left = deadline.saturating_duration_since(now());
+            let left = deadline.saturating_duration_since(suspend_aware_now());
             (!left.is_zero()).then(|| read_at + left)
         }
         _ => None,
@@ -93,7 +93,7 @@ impl Session {
         loop {
             // The service grants the lease after this moment, so the lease expires at the service
             // after the client's deadline.
-            let sent = now();
+            let sent = suspend_aware_now();
             let request = rpc::LeaseGrantRequest { ttl: seconds, id: 0 };
             let granted: rpc::LeaseGrantResponse = channel
                 .call_idempotent("/etcdserverpb.Lease/LeaseGrant", request, deadline)
@@ -172,8 +172,9 @@ impl Session {
         self.shared.state.borrow().end_reason()
     }
 
-    /// Performs work that needs the session. Fails as soon as the session ends, even if the work
-    /// has just succeeded.
+    /// Waits for the future `work`, which needs the session, and returns its result. If the session
+    /// ends first, drops the future and returns the reason of the end as an error. If the session
+    /// has ended by the time at which `work` succeeds, also returns this error.
     pub(crate) async fn while_alive<T>(
         &self,
         work: impl Future<Output = Result<T, ClientError>>,
@@ -206,7 +207,7 @@ impl Session {
         let ended = states.wait_for(|state| matches!(state, SessionState::Ended(_)));
         // This fails only if the keeper has ended. The keeper revokes the lease before it ends.
         let _ = timeout(REQUEST_TIMEOUT, ended).await;
-        self.shared.state.borrow().failure().map_or(Ok(()), Err)
+        self.shared.state.borrow().close_error().map_or(Ok(()), Err)
     }
 
     /// Returns the reason why a key of this session was deleted. Asks the service for the lease,

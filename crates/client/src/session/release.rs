@@ -22,14 +22,15 @@ const REPEAT_DELETE_DELAYS: [Duration; 2] = [Duration::from_secs(3), Duration::f
 /// operations in a transaction.
 const MAX_RELEASES_PER_REQUEST: usize = 16;
 
-/// Releases of a session that have not started. A task starts each release soon. If the session
-/// requests another lock before that, the request includes the release. So a program that moves
-/// from lock to lock sends one request per lock.
+/// Queue of the releases that a session has requested and that no task has started. A background
+/// task starts each release soon. If the session requests another lock before that, the request
+/// includes the release. So a program that moves from lock to lock sends one request per lock.
 #[derive(Debug, Default)]
 pub(crate) struct ReleaseQueue(Mutex<Vec<PendingRelease>>);
 
 impl ReleaseQueue {
-    /// Adds a release. A background task starts it soon.
+    /// Adds a release to the queue, and starts a background task that performs the release. If the
+    /// program requests another lock first, that request may take the release out of the queue.
     pub(crate) fn add(self: &Arc<Self>, release: PendingRelease, runtime: &Handle) {
         let key = release.key.clone();
         self.lock().push(release);
@@ -39,13 +40,14 @@ impl ReleaseQueue {
             let has_key = |it: &mut PendingRelease| it.key == key;
             let found = queue.lock().extract_if(.., has_key).next();
             if let Some(release) = found {
-                release.complete(false, &handle);
+                release.finish_in_background(false, &handle);
             }
         });
     }
 
-    /// Removes as many releases from the queue as one request can include, and returns them. The
-    /// sender of the request must complete them.
+    /// Removes as many releases from the queue as one request can include, and returns them. After
+    /// sending the request, the caller must call [`PendingRelease::finish_in_background`] for each
+    /// release.
     pub(crate) fn take_batch(&self) -> Vec<PendingRelease> {
         let mut releases = self.lock();
         let count = releases.len().min(MAX_RELEASES_PER_REQUEST);
@@ -93,9 +95,10 @@ impl PendingRelease {
         std::iter::once((&self.key[..], self.fence)).chain(record)
     }
 
-    /// Starts a task for the deletions that are still necessary. `is_deleted` is true if the key
-    /// was already deleted once.
-    pub(crate) fn complete(self, is_deleted: bool, runtime: &Handle) {
+    /// Starts a task that performs the remaining deletions of the key. `is_deleted` is true if the
+    /// key was deleted once. In this case a further deletion is needed only if a delayed request
+    /// may create the key again.
+    pub(crate) fn finish_in_background(self, is_deleted: bool, runtime: &Handle) {
         if is_deleted && !self.can_reappear {
             return;
         }

@@ -42,8 +42,9 @@ pub(crate) const METRICS: [Metric; 10] = [
     (YIELDS, Kind::Counter, "Moves of a candidate behind a preferred one"),
 ];
 
-pub(crate) fn waited(time: Duration) {
-    record(LOCK_WAIT, time);
+/// Records that a lock or a leadership was acquired. `wait` is the time since the request for it.
+pub(crate) fn lock_acquired(wait: Duration) {
+    record(LOCK_WAIT, wait);
 }
 
 #[derive(Debug)]

@@ -16,13 +16,13 @@ use crate::tls::CertificateError;
 #[derive(Clone, Debug)]
 pub(crate) struct TlsConfig {
     http2: Arc<ClientConfig>,
-    has_own: bool,
+    has_client_certificate: bool,
 }
 
 impl TlsConfig {
     pub(crate) fn read(
         authorities: &Path,
-        own: Option<(&Path, &Path)>,
+        client_certificate: Option<(&Path, &Path)>,
     ) -> Result<TlsConfig, CertificateError> {
         let mut roots = RootCertStore::empty();
         for root in certificates(authorities)? {
@@ -33,7 +33,7 @@ impl TlsConfig {
             .with_safe_default_protocol_versions()
             .map_err(|error| invalid(authorities, error))?
             .with_root_certificates(roots);
-        let mut config = match own {
+        let mut config = match client_certificate {
             None => builder.with_no_client_auth(),
             Some((certificate, key)) => {
                 let own = certificates(certificate)?;
@@ -42,11 +42,14 @@ impl TlsConfig {
             }
         };
         config.alpn_protocols = vec![b"h2".to_vec()];
-        Ok(TlsConfig { http2: Arc::new(config), has_own: own.is_some() })
+        Ok(TlsConfig {
+            http2: Arc::new(config),
+            has_client_certificate: client_certificate.is_some(),
+        })
     }
 
-    pub(crate) fn has_own(&self) -> bool {
-        self.has_own
+    pub(crate) fn has_client_certificate(&self) -> bool {
+        self.has_client_certificate
     }
 
     pub(crate) async fn connect(&self, host: &str, stream: TcpStream) -> io::Result<ByteStream> {

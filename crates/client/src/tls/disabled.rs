@@ -17,7 +17,7 @@ impl TlsConfig {
         Err(CertificateError::Absent)
     }
 
-    pub(crate) fn has_own(&self) -> bool {
+    pub(crate) fn has_client_certificate(&self) -> bool {
         match *self {}
     }
 

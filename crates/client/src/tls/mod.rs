@@ -38,21 +38,21 @@ pub enum CertificateError {
 
 impl Certificates {
     /// Reads certificates from PEM files. `authorities` contains the authorities that sign the
-    /// members' certificates. `own` is the client's certificate and its private key, if members
-    /// require one.
+    /// members' certificates. If members require a client certificate, `client_certificate`
+    /// contains the files of the client's certificate and of its private key.
     ///
     /// # Errors
     ///
     /// [`CertificateError`], which names the file.
     pub fn read(
         authorities: &Path,
-        own: Option<(&Path, &Path)>,
+        client_certificate: Option<(&Path, &Path)>,
     ) -> Result<Certificates, CertificateError> {
-        TlsConfig::read(authorities, own).map(Certificates)
+        TlsConfig::read(authorities, client_certificate).map(Certificates)
     }
 
-    pub(crate) fn has_own(&self) -> bool {
-        self.0.has_own()
+    pub(crate) fn has_client_certificate(&self) -> bool {
+        self.0.has_client_certificate()
     }
 
     pub(crate) async fn connect(&self, host: &str, stream: TcpStream) -> io::Result<ByteStream> {

@@ -22,9 +22,9 @@ use crate::transport::leader_search::LeaderSearchLimiter;
 use crate::transport::retry::{Backoff, RetryAction, no_response, rejected, retry_action};
 use crate::transport::{ATTEMPT_TIMEOUT, NEXT_ENDPOINT_DELAY, REQUEST_TIMEOUT};
 
-/// A boxed future. Without the box, each crate that awaits the future would compile the whole
-/// transport again.
-pub(crate) type BoxFuture<'a, T> = futures_util::future::BoxFuture<'a, Result<T, ClientError>>;
+/// Boxed future that can fail with a [`ClientError`]. Without the box, each crate that awaits the
+/// future would compile the whole transport again.
+pub(crate) type ClientFuture<'a, T> = futures_util::future::BoxFuture<'a, Result<T, ClientError>>;
 
 /// A channel to a service. It has one connection at a time, and replaces the connection when it
 /// fails.
@@ -100,7 +100,7 @@ impl Channel {
 
     /// Returns the open connection. If there is none, connects to a member. Fails if no member
     /// accepts a connection before the deadline.
-    pub(crate) fn connection(&self, deadline: Instant) -> BoxFuture<'_, Arc<Connection>> {
+    pub(crate) fn connection(&self, deadline: Instant) -> ClientFuture<'_, Arc<Connection>> {
         Box::pin(self.connect_until(deadline))
     }
 
@@ -207,7 +207,7 @@ impl Channel {
         request: Bytes,
         deadline: Instant,
         attempts: &'a mut u32,
-    ) -> BoxFuture<'a, Bytes> {
+    ) -> ClientFuture<'a, Bytes> {
         Box::pin(self.send_until(method, request, deadline, attempts))
     }
 

@@ -25,7 +25,7 @@ use crate::byte_stream::ByteStream;
 use crate::options::ConnectOptions;
 use crate::tls::Certificates;
 use crate::transport::endpoint::Endpoint;
-use crate::transport::http2::{CLOSED, Expected, Http2Client, PendingGuard};
+use crate::transport::http2::{ExpectedMessage, Http2Client, PEER_CLOSED, PendingGuard};
 use crate::transport::retry::no_response;
 use crate::transport::txn_stream::{TxnResult, TxnStream};
 use crate::user::User;
@@ -42,7 +42,8 @@ const AUTHENTICATION_TIMEOUT: Duration = Duration::from_secs(5);
 const PROBE_INTERVAL: Duration = Duration::from_millis(200);
 
 /// Time after which an unused stream of transactions is closed. A member at its limit of
-/// connections closes those without a request in progress.
+/// connections can close only connections without an active call, and an open stream is an active
+/// call.
 const TXN_STREAM_IDLE_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Upper bound on the bytes of a response, the default of most gRPC clients. The decoded response
@@ -102,7 +103,8 @@ impl Connection {
         })
     }
 
-    /// Authenticates the user if the options contain one, and returns the connection.
+    /// Authenticates the user if the options contain one, sets the limit of responses, and returns
+    /// the connection.
     pub(crate) async fn authenticated(
         mut self,
         options: &ConnectOptions,
@@ -153,7 +155,7 @@ impl Connection {
     }
 
     pub(crate) async fn transact(&self, txn: Bytes, within: Duration) -> Result<Bytes, Status> {
-        let _pending = self.client.track_pending(Expected::Response);
+        let _pending = self.client.track_pending(ExpectedMessage::Response);
         if !self.has_no_txn_stream.load(Ordering::Relaxed) {
             let transacted = timeout(within, self.transact_on_stream(&txn)).await;
             match transacted.map_err(|_| no_response())? {
@@ -183,9 +185,9 @@ impl Connection {
         TxnStream::open(self.client.clone(), self.grpc(), self.request(()), TXN_STREAM_IDLE_TIMEOUT)
     }
 
-    /// Opens the stream of transactions if there is none. A member of `tenure serve` accepts it,
-    /// etcd does not. So even a connection that is only used for watches learns the kind of its
-    /// member.
+    /// Opens the stream of transactions if there is none. A member of `tenure serve` accepts the
+    /// stream, and etcd rejects it. So the client learns which of the two the peer is, even on a
+    /// connection that it uses only for watches.
     fn detect_member_kind(&self) {
         if !self.has_no_txn_stream.load(Ordering::Relaxed) {
             let mut stream = self.txn_stream.lock().unwrap_or_else(PoisonError::into_inner);
@@ -199,7 +201,7 @@ impl Connection {
         message: Bytes,
         within: Duration,
     ) -> Result<Bytes, Status> {
-        let _pending = self.client.track_pending(Expected::Response);
+        let _pending = self.client.track_pending(ExpectedMessage::Response);
         let mut request = self.request(message);
         request.set_timeout(within);
         let mut grpc = self.ready().await?;
@@ -217,7 +219,7 @@ impl Connection {
         let (requests, more) = oneshot::channel();
         let more = stream::once(more).filter_map(async |more| more.ok());
         Box::pin(async move {
-            let pending = self.client.track_pending(Expected::Event);
+            let pending = self.client.track_pending(ExpectedMessage::Event);
             self.detect_member_kind();
             let frames = self.stream(path, stream::iter(messages).chain(more)).await?;
             Ok(ResponseStream {
@@ -229,24 +231,24 @@ impl Connection {
     }
 
     /// Sends one request to a streaming method, and returns only the first response.
-    pub(crate) async fn unary_on_stream(
+    pub(crate) async fn first_response(
         &self,
         path: &'static str,
         message: Bytes,
     ) -> Result<Bytes, Status> {
-        let _pending = self.client.track_pending(Expected::Response);
+        let _pending = self.client.track_pending(ExpectedMessage::Response);
         let mut responses = self.stream(path, stream::iter([message])).await?;
         responses.message().await?.ok_or_else(|| Status::unavailable("it closed the stream"))
     }
 
     /// Sends one request and returns the stream of responses. Unlike with [`Self::subscribe`], the
     /// member may respond even if it knows no leader.
-    pub(crate) async fn download<M: Message + Default + 'static>(
+    pub(crate) async fn server_streaming<M: Message + Default + 'static>(
         &self,
         path: &'static str,
         message: Bytes,
     ) -> Result<ResponseStream<M>, Status> {
-        let pending = self.client.track_pending(Expected::Response);
+        let pending = self.client.track_pending(ExpectedMessage::Response);
         let frames = self.streaming(path, self.request(stream::iter([message]))).await?;
         Ok(ResponseStream {
             messages: MessageStream::new(frames),
@@ -300,7 +302,7 @@ pub(crate) async fn connect(
         let closed = |error| Status::unavailable(with_remedy(error, endpoint, options));
         let connection = Connection::handshake(endpoint, stream).await.map_err(|status| {
             // The member has closed the connection before the client has sent anything.
-            closed(format!("{CLOSED}: {}", status.message()))
+            closed(format!("{PEER_CLOSED}: {}", status.message()))
         })?;
         let first_frame = connection.client.first_frame().await;
         first_frame.map(|()| connection).map_err(closed)
@@ -323,13 +325,14 @@ async fn byte_stream(endpoint: &Endpoint, options: &ConnectOptions) -> io::Resul
 /// Adds the probable remedy to the error of a member that closed the connection before its first
 /// frame.
 fn with_remedy(error: String, endpoint: &Endpoint, options: &ConnectOptions) -> String {
-    let has_own = options.certificates.as_ref().is_some_and(Certificates::has_own);
+    let has_client_certificate =
+        options.certificates.as_ref().is_some_and(Certificates::has_client_certificate);
     let remedy = match endpoint.is_tls() {
-        _ if !error.starts_with(CLOSED) => "",
+        _ if !error.starts_with(PEER_CLOSED) => "",
         // A TLS server may close the connection without an alert.
         false => " (does it need https://?)",
         // With TLS 1.3 the handshake of a client without a certificate succeeds.
-        true if !has_own => " (does it require a client certificate?)",
+        true if !has_client_certificate => " (does it require a client certificate?)",
         true => "",
     };
     error + remedy

@@ -1,7 +1,7 @@
 //! HTTP/2 client that sends the headers and the first DATA frame of a request in one write.
 //!
-//! The client of `hyper` sends the headers before it polls the body. With it, each call took two
-//! writes, and woke the member twice.
+//! The client of `hyper` is not used, because it sends the headers before it polls the body. Each
+//! call would take two writes, and would wake the member twice.
 
 use std::future::poll_fn;
 use std::pin::{Pin, pin};
@@ -29,11 +29,11 @@ const STREAM_WINDOW: u32 = 2 << 20;
 const CONNECTION_WINDOW: u32 = 5 << 20;
 
 /// Beginning of the error text if the peer closes the connection before its first frame.
-pub(crate) const CLOSED: &str = "it closed the connection";
+pub(crate) const PEER_CLOSED: &str = "it closed the connection";
 
 /// Kind of message that a caller waits for. It determines how soon a silent peer is detected.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Expected {
+pub(crate) enum ExpectedMessage {
     /// A response, which should arrive soon.
     Response,
     /// A message of a stream of responses, such as an event of a watch. The next message may arrive
@@ -41,19 +41,19 @@ pub(crate) enum Expected {
     Event,
 }
 
-impl Expected {
-    /// Returns the number of checks without received bytes after which a ping is sent. The peer is
-    /// silent if no bytes arrive during the following checks either. Their number is that of
-    /// [`Expected::Response`].
+impl ExpectedMessage {
+    /// Returns the number of consecutive checks without received bytes after which a ping is sent.
+    /// After the ping, further checks follow, as many as for [`ExpectedMessage::Response`]. If
+    /// these checks find no bytes either, the peer counts as silent.
     ///
     /// The number is lower for members of `tenure serve`. etcd closes a connection if it receives
     /// several pings less than 5 s apart while it sends nothing itself.
     const fn max_silent_checks(self, is_tenure: bool) -> u32 {
         match (self, is_tenure) {
-            (Expected::Response, true) => 2,
-            (Expected::Event, true) => 3,
-            (Expected::Response, false) => 5,
-            (Expected::Event, false) => 26,
+            (ExpectedMessage::Response, true) => 2,
+            (ExpectedMessage::Event, true) => 3,
+            (ExpectedMessage::Response, false) => 5,
+            (ExpectedMessage::Event, false) => 26,
         }
     }
 }
@@ -67,9 +67,9 @@ pub(crate) struct Http2Client {
 
 #[derive(Debug, Default)]
 struct ConnectionState {
-    /// Number of waiting callers, with [`Expected`] as the index.
+    /// Number of waiting callers, with [`ExpectedMessage`] as the index.
     pending: [AtomicUsize; 2],
-    /// True once the peer is known to be a member of `tenure serve`.
+    /// True once the peer is known to be a server that `tenure serve` started.
     is_tenure: AtomicBool,
     received: Arc<ReceiveStats>,
     /// Reason why the connection is closed; `None` while it is open. The text is empty if the
@@ -79,7 +79,7 @@ struct ConnectionState {
 
 /// Guard for a caller that waits. The caller counts as waiting until the guard is dropped.
 #[derive(Debug)]
-pub(crate) struct PendingGuard(Arc<ConnectionState>, Expected);
+pub(crate) struct PendingGuard(Arc<ConnectionState>, ExpectedMessage);
 
 impl Drop for PendingGuard {
     fn drop(&mut self) {
@@ -90,8 +90,8 @@ impl Drop for PendingGuard {
 impl Http2Client {
     /// Starts HTTP/2 on a byte stream. Returns the client and the task that drives the connection.
     ///
-    /// The task ends when all clones and responses are dropped. It also ends if the peer stays
-    /// silent while a caller waits, and does not respond to a ping.
+    /// The task ends when all clones of the client and all responses are dropped. It also ends if
+    /// the peer stays silent while a caller waits, and does not respond to a ping.
     pub(crate) async fn handshake(
         stream: ByteStream,
         probe_interval: Duration,
@@ -134,14 +134,14 @@ impl Http2Client {
             reason = closed.wait_for(Option::is_some) => {
                 let reason = reason.ok().and_then(|reason| reason.clone()).unwrap_or_default();
                 Err(match reason.is_empty() {
-                    true => CLOSED.to_owned(),
-                    false => format!("{CLOSED}: {reason}"),
+                    true => PEER_CLOSED.to_owned(),
+                    false => format!("{PEER_CLOSED}: {reason}"),
                 })
             }
         }
     }
 
-    pub(crate) fn track_pending(&self, expected: Expected) -> PendingGuard {
+    pub(crate) fn track_pending(&self, expected: ExpectedMessage) -> PendingGuard {
         self.state.pending[expected as usize].fetch_add(1, Ordering::Relaxed);
         PendingGuard(self.state.clone(), expected)
     }
@@ -171,9 +171,9 @@ fn protocol_error(first: &[u8]) -> Option<&'static str> {
     }
 }
 
-/// Detector of a silent peer. It counts checks that found no new bytes, instead of measuring time.
-/// If the client was suspended or busy, it has not looked for bytes, and the time would prove
-/// nothing.
+/// Detector of a silent peer. It counts consecutive checks that found no new bytes, and does not
+/// measure the time since the last byte. If the client itself was suspended or busy, a long time
+/// may have passed although the peer has sent bytes.
 struct LivenessProbe {
     state: Arc<ConnectionState>,
     reads_before: usize,
@@ -196,7 +196,7 @@ impl LivenessProbe {
             loop {
                 match timeout(interval, &mut pong).await {
                     Ok(Ok(_)) => break,
-                    Err(_) if !self.is_silent(Some(Expected::Response)) => {}
+                    Err(_) if !self.is_silent(Some(ExpectedMessage::Response)) => {}
                     Ok(Err(_)) | Err(_) => return,
                 }
             }
@@ -207,11 +207,12 @@ impl LivenessProbe {
     /// too many consecutive checks found no new bytes.
     ///
     /// The limit depends on the message that the caller waits for, or on `expected` if it is given.
-    fn is_silent(&mut self, expected: Option<Expected>) -> bool {
+    fn is_silent(&mut self, expected: Option<ExpectedMessage>) -> bool {
         let reads = self.state.received.reads.load(Ordering::Relaxed);
         let is_pending =
-            |kind: &Expected| self.state.pending[*kind as usize].load(Ordering::Relaxed) > 0;
-        let pending = [Expected::Response, Expected::Event].into_iter().find(is_pending);
+            |kind: &ExpectedMessage| self.state.pending[*kind as usize].load(Ordering::Relaxed) > 0;
+        let pending =
+            [ExpectedMessage::Response, ExpectedMessage::Event].into_iter().find(is_pending);
         let has_read = std::mem::replace(&mut self.reads_before, reads) != reads;
         self.silent_checks = if has_read || pending.is_none() { 0 } else { self.silent_checks + 1 };
         let is_tenure = self.state.is_tenure.load(Ordering::Relaxed);
@@ -409,14 +410,15 @@ mod tests {
         task.await.expect("it ends when all clients are dropped");
     }
 
-    /// The response to a ping may be queued behind much data.
+    /// The peer sends bytes all the time, but no response to the ping, as if the response were
+    /// queued behind much data. The connection must stay open until the peer stops sending.
     #[tokio::test]
     async fn peer_that_sends_bytes_is_alive() {
         let (ours, mut theirs) = duplex(1 << 16);
         let interval = Duration::from_millis(100);
         let (client, task) =
             Http2Client::handshake(Box::new(ours), interval).await.expect("a member");
-        let _pending = client.track_pending(Expected::Response);
+        let _pending = client.track_pending(ExpectedMessage::Response);
         // An empty SETTINGS frame.
         let settings = [0, 0, 0, 4, 0, 0, 0, 0, 0];
         for _ in 0..60 {
@@ -442,15 +444,17 @@ mod tests {
         };
         let ((one, one_task), (other, other_task)) = (start().await, start().await);
         let (idle, idle_task) = start().await;
-        drop(idle.track_pending(Expected::Response));
-        let _pending =
-            (one.track_pending(Expected::Response), other.track_pending(Expected::Event));
+        drop(idle.track_pending(ExpectedMessage::Response));
+        let _pending = (
+            one.track_pending(ExpectedMessage::Response),
+            other.track_pending(ExpectedMessage::Event),
+        );
         let soon = Duration::from_secs(120);
         timeout(soon, one_task).await.expect("the silence is detected").expect("no panic");
         timeout(soon, other_task).await.expect("the silence is detected").expect("no panic");
         sleep(6 * interval).await;
         assert!(!idle_task.is_finished(), "no caller waits");
-        let _pending = idle.track_pending(Expected::Response);
+        let _pending = idle.track_pending(ExpectedMessage::Response);
         timeout(soon, idle_task).await.expect("the silence is detected").expect("no panic");
     }
 
@@ -471,7 +475,7 @@ mod tests {
         };
         assert_eq!(pings(30).await, 0, "no caller waits");
         // Checks without a waiting caller do not count.
-        let _pending = client.track_pending(Expected::Event);
+        let _pending = client.track_pending(ExpectedMessage::Event);
         assert_eq!(pings(10).await, 0);
         client.set_is_tenure();
         let pinged = async { while pings(10).await == 0 {} };

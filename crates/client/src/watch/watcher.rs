@@ -26,8 +26,8 @@ pub(crate) enum WatchEvent {
     /// A key was deleted. The value of the event is empty, and its `mod_revision` is that of the
     /// deletion.
     Deleted(KeyValue),
-    /// The holder of the watched key has sent the release of its lock. The key will be deleted
-    /// soon.
+    /// The client that holds the watched key has told the service that it releases the lock. The
+    /// key will be deleted soon.
     Released,
     /// The service has removed the history at the requested revision.
     HistoryCompacted,
@@ -59,7 +59,7 @@ impl Watcher {
     /// Makes the watch also report when the holder of the watched key sends a release. The service
     /// reports the release only while the waiter's own key exists. Only `tenure serve` supports
     /// this.
-    pub(crate) fn on_behalf_of(mut self, own_key: &[u8], create_revision: u64) -> Self {
+    pub(crate) fn with_release_events(mut self, own_key: &[u8], create_revision: u64) -> Self {
         let create_revision = signed(create_revision);
         self.request.waiting = Some(rpc::Waiting { key: own_key.to_vec(), create_revision });
         self
@@ -67,7 +67,7 @@ impl Watcher {
 
     /// Makes the watch also report the deletion of another key. Both watches start at the same
     /// revision and share one stream.
-    pub(crate) fn or_deletion_of(mut self, key: &[u8]) -> Self {
+    pub(crate) fn with_deletion_of(mut self, key: &[u8]) -> Self {
         self.second_key = Some(key.to_vec());
         self
     }
@@ -91,8 +91,9 @@ impl Watcher {
     /// Waits for the next event.
     ///
     /// After [`WatchEvent::Rejected`] and [`WatchEvent::Disconnected`], the next call opens a new
-    /// watch after the last event. After [`WatchEvent::HistoryCompacted`], the new watch starts
-    /// after the removed revisions.
+    /// watch, which continues behind the last received event. After
+    /// [`WatchEvent::HistoryCompacted`], the next call opens a new watch at the oldest revision
+    /// that the service has not removed.
     pub(crate) async fn next(&mut self) -> WatchEvent {
         loop {
             if let Some(event) = self.events.pop_front() {
@@ -105,8 +106,9 @@ impl Watcher {
         }
     }
 
-    /// Waits for a deletion for which `is_awaited` returns true, or until the keys must be read
-    /// again because the watch cannot continue.
+    /// Waits until a key is deleted for which `is_awaited` returns true. Also returns if the watch
+    /// cannot continue, because the service rejects it or has removed the history. The caller must
+    /// then read the keys again, as after a deletion.
     pub(crate) async fn wait_for_deletion(
         &mut self,
         mut is_awaited: impl FnMut(&[u8]) -> bool,

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use tenure_client::{ClientError, DoubleBarrier, Entered, LossReason};
+use tenure_client::{ClientError, DoubleBarrier, DoubleBarrierGuard, LossReason};
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
@@ -28,12 +28,12 @@ async fn barrier_blocks_until_its_release() {
     service.wait_for_keys(0).await;
 }
 
-fn enter(barrier: &DoubleBarrier) -> JoinHandle<Result<Entered, ClientError>> {
+fn enter(barrier: &DoubleBarrier) -> JoinHandle<Result<DoubleBarrierGuard, ClientError>> {
     let barrier = barrier.clone();
     tokio::spawn(async move { barrier.enter().await })
 }
 
-fn leave(entered: Entered) -> JoinHandle<Result<(), ClientError>> {
+fn leave(entered: DoubleBarrierGuard) -> JoinHandle<Result<(), ClientError>> {
     tokio::spawn(entered.leave())
 }
 

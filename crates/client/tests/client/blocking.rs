@@ -70,7 +70,8 @@ fn threads_hold_a_lock_one_at_a_time() {
     assert!(place.record().is_sorted_by(|(_, one), (_, other)| one < other), "fences grow");
 }
 
-/// Control experiment for the test above: [`Workplace`] detects work without the lock.
+/// Control experiment for `threads_hold_a_lock_one_at_a_time`: a second worker starts its work
+/// without the lock, while the first worker holds the lock. [`Workplace`] must detect this.
 #[test]
 fn work_without_the_lock_is_detected() {
     let (member, place) = (Member::start(), Workplace::new());
@@ -200,7 +201,7 @@ fn call_in_blocking_thread_of_runtime_works() {
 /// Connects to a reserved port, on which no process listens.
 #[test]
 fn unreachable_service_is_reported() {
-    let address = tenure_runtime::ports::reserved().to_string();
+    let address = tenure_runtime::ports::reserve_address().to_string();
     let error = Client::connect([&address]).map(drop).expect_err("no service");
     assert!(matches!(error, ClientError::Unavailable { .. }), "{error}");
 }

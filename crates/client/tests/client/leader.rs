@@ -1,4 +1,4 @@
-//! The choice of one member among three.
+//! How a client of three members chooses the member to which it connects.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -27,7 +27,7 @@ impl Cluster {
     async fn start() -> Cluster {
         let names = ["a", "b", "c"];
         let peers =
-            names.map(|name| format!("{name}=http://{}", tenure_runtime::ports::reserved()));
+            names.map(|name| format!("{name}=http://{}", tenure_runtime::ports::reserve_address()));
         let mut cluster =
             Cluster { members: Vec::new(), relays: Vec::new(), endpoints: Vec::new() };
         // Only the last member starts an election, because the others would wait for an hour.
@@ -158,8 +158,8 @@ async fn any_member_option_keeps_the_first_member() {
     panic!("none of thirty sessions started at a follower, which has a probability of 10^-14");
 }
 
-/// The connection to the leader stays open but transfers nothing. Another member renews the
-/// session.
+/// Makes the relay in front of the leader stop forwarding, while its connections stay open. The
+/// session must then be renewed at another member.
 #[tokio::test(flavor = "multi_thread")]
 async fn session_outlives_a_silent_leader() {
     let cluster = Cluster::start().await;

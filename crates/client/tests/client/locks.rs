@@ -176,7 +176,7 @@ async fn release_during_outage_completes_after_it() {
     waits.abort();
     drop(dropped);
     // Longer than the timeout of one request.
-    tokio::time::sleep(Duration::from_secs(11)).await;
+    tokio::time::sleep(Duration::from_millis(10_250)).await;
     assert_eq!(service.keys().await, 3);
     relay.is_down.store(false, Ordering::Relaxed);
     service.wait_for_keys(0).await;
@@ -194,7 +194,9 @@ async fn with_held_connection() -> (Service, Arc<Relay>, Session, Session, Guard
     (service, relay, session, other, has)
 }
 
-/// Makes the relay forward the held requests. The other session must still get the lock.
+/// Makes the relay forward the requests that it has held back, and waits until one of them has
+/// changed the store. Then acquires the lock `a` in the session `other`. This succeeds only if the
+/// client of `session` has undone the effect of the late request.
 async fn assert_late_request_is_undone(
     service: &Service,
     relay: &Relay,

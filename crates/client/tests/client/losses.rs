@@ -30,7 +30,7 @@ async fn deadline_counts_from_sending_the_request() {
 
 #[tokio::test]
 async fn deadlines_follow_renewals_until_session_ends() {
-    let (_service, [session]) = Service::with_sessions_of(RENEWED_TTL / 2).await;
+    let (_service, [session]) = Service::with_sessions_of(RENEWED_TTL).await;
     let guard = session.lock("a").await.expect("the lock");
     let mut deadlines = guard.deadlines();
     let first = deadlines.next().await.expect("the current deadline");
@@ -106,7 +106,8 @@ impl Wait {
     }
 }
 
-/// The first renewal of the session is due only after the time limit of the test.
+/// Revokes the lease of a session that waits for a lock. The client must notice this before its
+/// next renewal, which is due only after the time limit of the test.
 #[tokio::test]
 async fn waiter_notices_revoked_lease_before_next_renewal() {
     let service = Service::start().await;
@@ -128,7 +129,8 @@ async fn waiter_notices_revoked_lease_before_next_renewal() {
     }
 }
 
-/// The wait fails, but the session continues because its lease exists.
+/// Deletes the key of a waiter through another client. The wait must fail, and the session must
+/// continue because its lease exists.
 #[tokio::test]
 async fn waiter_reports_deletion_of_its_key_by_another_client() {
     let service = Service::start().await;
@@ -215,11 +217,12 @@ async fn outlives_unresponsive_members(listens: bool) -> bool {
     let service = Service::start().await;
     let (one, first) = Relay::start(&service.address).await;
     let (other, second) = Relay::start(&service.address).await;
-    let silent = [
-        UnresponsiveEndpoint::open().await,
-        UnresponsiveEndpoint::open().await,
-        UnresponsiveEndpoint::open().await,
-    ];
+    let silent: [UnresponsiveEndpoint; 3] = tokio::join!(
+        UnresponsiveEndpoint::open(),
+        UnresponsiveEndpoint::open(),
+        UnresponsiveEndpoint::open(),
+    )
+    .into();
     let mut endpoints = vec![&first];
     endpoints.extend(silent.iter().map(|it| &it.address));
     endpoints.push(&second);

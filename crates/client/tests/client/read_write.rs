@@ -88,7 +88,9 @@ async fn keys_of_recipe_for_go_exclude() {
     joined(reads).await.expect("the lock").release().await.expect("released");
 }
 
-/// The recipe of etcd's library for Go orders claims by the last change of their keys.
+/// Loses the response to a request for a write lock, so that the client sends the request again.
+/// The second request must not change the key, because the recipe of etcd's library for Go orders
+/// claims by the last change of their keys.
 #[tokio::test]
 async fn repeated_request_does_not_change_the_key() {
     let (service, relay, session) = Service::with_relay(60).await;
@@ -114,7 +116,8 @@ async fn nested_names_do_not_exclude() {
     drop(reader);
 }
 
-/// Other readers may still hold the lock.
+/// Waits for an exclusive lock in a queue with two readers. The release of one reader must not
+/// grant the lock, because the other reader still holds its own lock.
 #[tokio::test]
 async fn release_of_one_reader_grants_nothing_to_exclusive_waiter() {
     let (service, [one, other]) = Service::with_sessions().await;

@@ -74,8 +74,8 @@ impl Relay {
         }
     }
 
-    /// Forwards one direction of a connection. If `request_number` is given, it is the number of
-    /// the connection, and the forwarded data are requests. Otherwise the data are responses.
+    /// Forwards one direction of a connection. `request_number` is the number of the connection if
+    /// the forwarded data are requests, and `None` if they are responses.
     async fn pass(
         &self,
         mut from: impl AsyncReadExt + Unpin,

@@ -24,7 +24,7 @@ const POLL_INTERVAL: Duration = Duration::from_millis(2);
 const LONG_TTL: Duration = Duration::from_secs(60);
 
 /// TTL of a session in a test that waits for the session's next renewal.
-pub(crate) const RENEWED_TTL: Duration = Duration::from_secs(12);
+pub(crate) const RENEWED_TTL: Duration = Duration::from_secs(8);
 
 /// Returns the result of a step of a test. Panics if the step takes longer than [`STEP_TIMEOUT`].
 #[track_caller]
@@ -40,8 +40,8 @@ pub(crate) async fn revoked(session: &Session) {
     assert_eq!(within(session.lost()).await, LossReason::LeaseEnded);
 }
 
-/// Returns true if a claim ended with its lease. A watch may show the deletion of the key before
-/// the next renewal fails.
+/// Returns true if `reason` can be the result of a revoked lease. If the watch of the key is faster
+/// than the next renewal, the client reports the deletion of the key, and not the end of the lease.
 pub(crate) const fn is_revoked(reason: LossReason) -> bool {
     matches!(reason, LossReason::LeaseEnded | LossReason::KeyDeleted)
 }
@@ -136,7 +136,8 @@ impl Service {
         self.response(&(head + body)).await
     }
 
-    /// Posts the steps in order to create users and permissions. Each step has a path and a body.
+    /// Posts requests that create users and permissions, one after the other. Each element of
+    /// `steps` is the path and the body of one request.
     pub(crate) async fn post_access(&self, steps: &[(&str, &str)]) {
         for (path, body) in steps {
             self.post_ok(&format!("/v3/auth/{path}"), body).await;

@@ -93,7 +93,8 @@ fn wait_holding(
     })
 }
 
-/// Returns the session and the awaited lock of each step. Panics if the result is no deadlock.
+/// Returns the cycle of a detected deadlock: for each session of the cycle, its ID and the lock for
+/// which it waits. Panics if the result is no deadlock.
 fn cycle(result: Result<Guard, ClientError>) -> Vec<(i64, String)> {
     match result.map(|guard| guard.fence()) {
         Err(ClientError::WouldDeadlock { cycle }) => {
@@ -125,7 +126,8 @@ async fn one_session_of_a_cycle_fails_with_its_name() {
     drop(both.expect("the lock"));
 }
 
-/// One of the sessions waits in [`Session::lock`], which does not search for cycles.
+/// Creates a cycle of two sessions. One of them waits in [`Session::lock`], which does not search
+/// for cycles. The other session must detect the cycle, whichever of them begins to wait first.
 #[tokio::test]
 async fn cycle_with_plain_waiter_is_found_in_either_order() {
     for is_first in [true, false] {
@@ -189,8 +191,9 @@ async fn cycle_through_read_write_lock_is_found() {
     assert!(!writes.is_finished(), "the other reader holds the lock");
 }
 
-/// The test waits for 800 ms. The detectors check the queues again within this time, and all
-/// sessions must still wait.
+/// Creates a chain of three sessions: the third waits for the first, the first waits for the
+/// second, and the second waits for nothing. All waiting sessions must still wait after 800 ms,
+/// within which the detectors check the queues again.
 #[tokio::test]
 async fn chain_of_sessions_is_no_cycle() {
     let (service, [one, other, third]) = Service::with_sessions().await;

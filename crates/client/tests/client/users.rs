@@ -48,8 +48,8 @@ async fn session_for(ttl: Duration, service: &Service, user: User) -> Result<Ses
 #[tokio::test(flavor = "multi_thread")]
 async fn lock_outlives_its_token() {
     let service = closed().await;
-    // The first renewal comes after three seconds, when the first token has expired.
-    let session = session_for(Duration::from_secs(9), &service, User::new("bob", "one")).await;
+    // The first renewal comes after two seconds, when the first token has expired.
+    let session = session_for(Duration::from_secs(6), &service, User::new("bob", "one")).await;
     let guard = session.expect("a session").lock("jobs/nightly").await.expect("the lock");
     let mut deadlines = guard.deadlines();
     let first = deadlines.next().await.expect("the current deadline");

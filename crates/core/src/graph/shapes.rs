@@ -123,7 +123,7 @@ impl Graph {
 
 /// Returns two factors of `size`, the numbers of rows and of columns, that differ as little as
 /// possible. There are no more rows than columns, so a prime number has one row.
-pub fn near_square(size: u32) -> (u32, u32) {
+pub fn near_square_factors(size: u32) -> (u32, u32) {
     let rows = (1..=size.isqrt()).rev().find(|rows| size.is_multiple_of(*rows)).unwrap_or(1);
     (rows, size / rows)
 }

@@ -3,7 +3,7 @@
 use alloc::string::ToString;
 
 use super::*;
-use crate::tree::Shape;
+use crate::tree::TreeShape;
 
 fn p(number: u32) -> ProcessId {
     ProcessId(number - 1)
@@ -76,7 +76,7 @@ fn small_shapes_have_no_duplicate_edges() {
     assert_eq!(Graph::hypercube(1).unwrap(), Graph::line(1));
     assert_eq!(Graph::hypercube(6), Err(GraphError::NotAPowerOfTwo(6)));
     assert_eq!(
-        [1, 2, 7, 12, 16, 30].map(near_square),
+        [1, 2, 7, 12, 16, 30].map(near_square_factors),
         [(1, 1), (1, 2), (1, 7), (3, 4), (4, 4), (5, 6)]
     );
 }
@@ -109,7 +109,7 @@ fn disconnected_graph_has_no_diameter() {
     let graph = Graph::new(4, [(p(1), p(2), 3), (p(4), p(3), 1)]).unwrap();
     assert!(!graph.is_connected() && !graph.is_tree());
     assert_eq!((graph.diameter(), graph.distance(p(1), p(3))), (None, None));
-    assert_eq!((graph.path(p(1), p(3)), graph.cheapest_path(p(1), p(3))), (None, None));
+    assert_eq!((graph.path(p(1), p(3)), graph.lightest_path(p(1), p(3))), (None, None));
     assert_eq!((graph.weight(p(2), p(1)), graph.weight(p(1), p(9))), (Some(3), None));
     assert!(graph.to_tree().is_err());
     assert_eq!(alloc::format!("{graph:?}"), "Graph of 4 [P1–P2:3 P3–P4]");
@@ -123,7 +123,7 @@ fn paths_are_shortest_and_prefer_small_neighbours() {
     assert_eq!(grid.path(p(5), p(5)).unwrap(), [p(5)]);
     let detour = Graph::new(3, [(p(1), p(3), 9), (p(1), p(2), 2), (p(2), p(3), 2)]).unwrap();
     assert_eq!(detour.path(p(1), p(3)).unwrap(), [p(1), p(3)]);
-    assert_eq!(detour.cheapest_path(p(1), p(3)).unwrap(), [p(1), p(2), p(3)]);
+    assert_eq!(detour.lightest_path(p(1), p(3)).unwrap(), [p(1), p(2), p(3)]);
 }
 
 #[test]
@@ -136,7 +136,7 @@ fn paths_agree_with_all_pairs_algorithm() {
             for other in (0..9).map(ProcessId) {
                 let path = graph.path(one, other).unwrap();
                 assert_eq!(Some(path.len() as u64 - 1), hops[one.index()][other.index()]);
-                let cheapest = weighted.cheapest_path(one, other).unwrap();
+                let cheapest = weighted.lightest_path(one, other).unwrap();
                 let weights = cheapest.windows(2).map(|ends| weighted.weight(ends[0], ends[1]));
                 let cost: Option<u64> = weights.sum();
                 assert_eq!(cost, costs[one.index()][other.index()]);
@@ -171,9 +171,9 @@ fn distinct_weights_are_a_permutation() {
 
 #[test]
 fn trees_convert_both_ways() {
-    for shape in [Shape::Star, Shape::Path, Shape::Heap] {
+    for shape in [TreeShape::Star, TreeShape::Path, TreeShape::Heap] {
         let tree = Tree::of(shape, 7);
         assert_eq!(Graph::from(&tree).to_tree().unwrap(), tree);
     }
-    assert_eq!(Graph::from(&Tree::of(Shape::Heap, 7)), Graph::binary_tree(7));
+    assert_eq!(Graph::from(&Tree::of(TreeShape::Heap, 7)), Graph::binary_tree(7));
 }

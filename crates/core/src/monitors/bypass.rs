@@ -8,13 +8,14 @@ use crate::process::ProcessId;
 use crate::property::Property;
 use crate::service::mutex;
 
-/// While a process waits, no other process enters the critical section more than a given number of
-/// times. Waiting begins with the request.
+/// Monitor of bounded bypass: while a process waits, no other process enters the critical section
+/// more than a given number of times. The wait of a process begins with its request.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Bypass {
     bound: u32,
     max_bypass: u32,
-    /// For each waiting process, the number of entries of each other process since its request.
+    /// For each waiting process: how often each other process has entered since the waiting process
+    /// made its request.
     waiting: BTreeMap<ProcessId, BTreeMap<ProcessId, u32>>,
 }
 

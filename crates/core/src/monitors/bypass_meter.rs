@@ -1,5 +1,6 @@
-//! A meter of bypass: how often other processes enter while a process waits. The meter is fast
-//! enough for every run. It only measures the bypass and compares it with no bound.
+//! A meter of bypass: it measures how often other processes enter while a process waits. The meter
+//! is fast enough to be used in every run. A monitor of bounded bypass compares such numbers with a
+//! bound; the meter does not.
 
 use alloc::collections::VecDeque;
 use alloc::vec;
@@ -10,9 +11,9 @@ use crate::process::ProcessId;
 /// Measures how often other processes enter while a process waits. Recording an entry takes
 /// constant time.
 ///
-/// At each entry, the meter examines only the process that has waited longest. Since the request of
-/// that process, the entering process has entered at least as often as since any later request. A
-/// test compares the result with the monitor [`Bypass`](super::Bypass).
+/// At each entry, the meter examines only the process that has waited longest. This suffices: the
+/// entering process has entered at least as often since the earliest request as since any later
+/// request. A test compares the result with the monitor [`Bypass`](super::Bypass).
 #[derive(Clone, Debug, Default)]
 pub struct BypassMeter {
     /// Requests since the oldest open one, in the order in which they were made. Each request is
@@ -26,8 +27,8 @@ pub struct BypassMeter {
     entries: u64,
     /// For each process: the number of its last entry. The first entry of the run has number 1.
     last_entry: Vec<u64>,
-    /// For each process: the numbers of its entries since the oldest open request, without its last
-    /// entry. The last entry is in `last_entry`.
+    /// For each process: the numbers of its entries since the oldest request that still waits. The
+    /// last entry of the process is not in this list, but in `last_entry`.
     earlier_entries: Vec<VecDeque<u64>>,
     max_bypass: u32,
     max_bypass_pair: Option<(ProcessId, ProcessId)>,
@@ -79,9 +80,9 @@ impl BypassMeter {
         Some((waiter, times))
     }
 
-    /// Returns how often `process` has entered since the entry with number `since`, including its
-    /// newest entry. `before` is the number of its previous entry, which the meter stores for later
-    /// calls.
+    /// Returns the number of entries of `process` after the entry with number `since`, including
+    /// the newest entry of `process`. `before` is the number of the previous entry of `process`.
+    /// The meter stores `before` for later calls.
     fn count_since(&mut self, process: ProcessId, before: u64, since: u64) -> u32 {
         let own = &mut self.earlier_entries[process.index()];
         own.push_back(before);

@@ -8,9 +8,9 @@ use crate::process::ProcessId;
 use crate::property::Property;
 use crate::service::broadcast::{Command, Event, Item};
 
-/// A process delivers an item only after all items that happened before it. An item *A* happened
-/// before *B* if the broadcaster of *B* had broadcast or delivered *A* before *B*. The relation is
-/// transitive.
+/// Monitor of causal broadcast: a process delivers an item only after all items that happened
+/// before the item. An item *A* happened before *B* if the broadcaster of *B* had broadcast or
+/// delivered *A* before *B*. The relation is transitive.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct CausalOrder {
     before: BTreeMap<Item, BTreeSet<Item>>,

@@ -9,9 +9,10 @@ use crate::process::ProcessId;
 use crate::property::Property;
 use crate::service::snapshot::{Command, Event, Snapshot, TOKENS};
 
-/// A snapshot shows a state that could have occurred. If the snapshot shows that a process took a
-/// token, it also shows that another process gave this token. Each channel contains exactly the
-/// tokens that are given and not yet taken. Hence tokens are neither created nor lost.
+/// Monitor of snapshots: each snapshot shows a state that could have occurred. If a snapshot shows
+/// that a process took a token, the snapshot also shows that another process gave this token. Each
+/// channel contains exactly the tokens that are given and not yet taken. Hence tokens are neither
+/// created nor lost.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct ConsistentCut {
     ledgers: BTreeMap<ProcessId, Ledger>,
@@ -50,8 +51,9 @@ impl ConsistentCut {
         }
     }
 
-    /// Compares the recorded tokens of one channel of a snapshot with the recorded ledgers of its
-    /// sender and its receiver.
+    /// Compares three parts of a snapshot: the tokens that it records in one channel, and the
+    /// ledgers of the sender and of the receiver of this channel. Returns an error if they
+    /// contradict each other.
     fn channel(
         &self,
         snapshot: Snapshot,

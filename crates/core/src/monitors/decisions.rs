@@ -8,7 +8,8 @@ use crate::process::ProcessId;
 use crate::property::Property;
 use crate::service::consensus::{Command, Event};
 
-/// Uniform agreement: no two processes decide differently, even if one of them crashes.
+/// Monitor of uniform agreement: two processes never decide differently, even if one of them
+/// crashes.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct OneDecision {
     first: Option<(ProcessId, u64)>,
@@ -29,7 +30,7 @@ impl Monitor<Command, Event> for OneDecision {
     }
 }
 
-/// Every value on which a process decides was proposed by some process.
+/// Monitor of the origin of decisions: some process proposed each value on which a process decides.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct DecidedWasProposed(BTreeSet<u64>);
 

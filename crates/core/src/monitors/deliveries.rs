@@ -9,7 +9,7 @@ use crate::process::ProcessId;
 use crate::property::Property;
 use crate::service::broadcast::{Command, Event, Item};
 
-/// No process delivers an item twice.
+/// Monitor of repeated deliveries: no process delivers an item twice.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct DeliveredOnce(BTreeSet<(ProcessId, Item)>);
 
@@ -28,7 +28,7 @@ impl Monitor<Command, Event> for DeliveredOnce {
     }
 }
 
-/// Every delivered item was broadcast.
+/// Monitor of the origin of items: some process broadcast each delivered item.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct NoCreation(BTreeSet<Item>);
 
@@ -51,8 +51,9 @@ impl Monitor<Command, Event> for NoCreation {
     }
 }
 
-/// At the end all correct processes have delivered every item that one of them delivered. The
-/// uniform version also includes items that only crashed processes delivered.
+/// Monitor of the items that correct processes deliver. At the end, if one correct process has
+/// delivered an item, all correct processes must have delivered it. In the uniform version, the
+/// monitor requires this even for an item that only crashed processes have delivered.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct AllDeliver {
     uniform: bool,
@@ -69,8 +70,8 @@ impl AllDeliver {
         AllDeliver { uniform: false, correct: all.collect(), delivered: BTreeMap::new() }
     }
 
-    /// Returns the monitor of uniform agreement, which also includes items that only crashed
-    /// processes delivered.
+    /// Changes the monitor to judge uniform agreement. Then an item counts even if only crashed
+    /// processes have delivered it.
     #[must_use]
     pub fn uniformly(self) -> Self {
         AllDeliver { uniform: true, ..self }

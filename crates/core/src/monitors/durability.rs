@@ -11,8 +11,9 @@ use crate::property::Property;
 use crate::service::Term;
 use crate::service::replication::{Command, Event};
 
-/// An acknowledged write is never lost: the list of every primary of a later term contains the
-/// write at its position. No other write is acknowledged at that position.
+/// Monitor of replicated writes: an acknowledged write is never lost. The list of each primary of a
+/// later term contains the write at the same position. No other write is acknowledged at that
+/// position.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Durability {
     /// For each acknowledged write, by its position from 1: the term of its first acknowledgement,

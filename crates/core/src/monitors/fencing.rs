@@ -7,7 +7,8 @@ use crate::process::ProcessId;
 use crate::property::Property;
 use crate::service::{Fence, mutex};
 
-/// The fence of every entry is higher than the fences of all earlier entries, of all processes.
+/// Monitor of fences. The fence of an entry must be higher than the fences of all earlier entries
+/// of all processes.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Fencing {
     highest: Option<Fence>,

@@ -8,8 +8,9 @@ use crate::process::ProcessId;
 use crate::property::Property;
 use crate::service::election;
 
-/// A process that becomes leader again has a higher term number than each time before, even across
-/// a crash. The monitor ignores elections without terms.
+/// Monitor of term numbers: each time that a process becomes leader, its term number is higher than
+/// all numbers under which it led before. This holds across crashes too. The monitor ignores
+/// elections without terms.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct FreshTerms {
     /// For each process: the highest term number under which it has led, and true if it still leads

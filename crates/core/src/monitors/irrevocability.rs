@@ -36,8 +36,8 @@ impl Irrevocability {
         Irrevocability { epoch: 0, beliefs: vec![NO_BELIEF; size as usize] }
     }
 
-    /// Records a legitimate cause for another election, after which processes may change their
-    /// leader.
+    /// Records a cause for another election, such as a request or a suspicion. After a cause, each
+    /// process may change its leader.
     pub fn start_epoch(&mut self) {
         self.epoch += 1;
     }

@@ -47,10 +47,10 @@ impl LinksOnly {
     }
 
     /// Returns true if the network has a link from one process to the other.
-    pub fn joins(&self, from: ProcessId, to: ProcessId) -> bool {
+    pub fn has_link(&self, from: ProcessId, to: ProcessId) -> bool {
         match &self.graph {
             Some(graph) => graph.has_edge(from, to),
-            None => self.topology.joins(self.size, from, to),
+            None => self.topology.has_link(self.size, from, to),
         }
     }
 }
@@ -70,7 +70,7 @@ impl<C, E> Monitor<C, E> for LinksOnly {
 
     fn observe(&mut self, at: ProcessId, seen: Observation<'_, C, E>) -> MonitorResult {
         match seen {
-            Observation::Sent { to } if !self.joins(at, to) => {
+            Observation::Sent { to } if !self.has_link(at, to) => {
                 let place = match self.topology {
                     _ if self.graph.is_some() => "its neighbour in the graph",
                     Topology::UnidirectionalRing => "its successor on the ring",

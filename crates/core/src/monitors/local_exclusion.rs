@@ -12,8 +12,8 @@ use crate::property::Property;
 use crate::service::mutex;
 use crate::shared_config::SharedConfig;
 
-/// No two neighbours in the conflict graph are inside the critical section at the same time. A
-/// crash of a process ends its entry.
+/// Monitor of mutual exclusion between neighbours: two neighbours in the conflict graph are never
+/// inside the critical section at the same time. A crash of a process ends its entry.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct LocalMutualExclusion {
     conflicts: SharedConfig<Graph>,

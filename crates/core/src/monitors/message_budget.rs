@@ -12,22 +12,23 @@ use crate::property::Property;
 use crate::service::{election, mutex};
 
 /// Monitor of the number of messages for entries to a critical section, or for an election. The
-/// number must not exceed the one that the algorithm's [`Card`](crate::Card) allows. If the card
-/// states an exact number per entry, the total at the end must not be lower either.
+/// number must not exceed the number that the algorithm's [`Card`](crate::Card) allows. If the card
+/// states an exact number per entry, the total at the end of the run must not be lower than the sum
+/// of these numbers.
 ///
 /// The monitor keeps a credit: the number of messages that may still be sent. The credit begins
 /// with the allowed number for an election, and with 0 for a lock. Each request for the lock adds
 /// the allowed number. Every sent message reduces the credit by one. Only the first election is
-/// judged. The next one may begin while messages of the first are in flight, and no card states a
-/// cost for two overlapping elections.
+/// judged. The next election may begin while messages of the first are in flight, and no card
+/// states a cost for two overlapping elections.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct MessageBudget {
     per: CostUnit,
     most: u64,
     exact: bool,
     credit: u64,
-    /// For a lock, the processes that have requested it and not yet left. For an election, the
-    /// processes that know the leader.
+    /// For a lock: the processes that wait for the critical section or are inside it. For an
+    /// election: the processes that know the leader.
     marked: ProcessSet,
     /// True if a second election has begun. The monitor then judges nothing more.
     over: bool,
@@ -35,8 +36,8 @@ pub struct MessageBudget {
 
 impl MessageBudget {
     /// Creates the monitor from a cost, as an algorithm's [`Card`](crate::Card) states it. Returns
-    /// `None` if the cost has no upper bound or no run can be checked against it.
-    pub fn within(cost: &Cost) -> Option<Self> {
+    /// `None` if the cost has no upper bound, or if no run can be checked against the cost.
+    pub fn from_cost(cost: &Cost) -> Option<Self> {
         let most = cost.most.filter(|_| cost.is_checkable())?;
         let exact = cost.per == CostUnit::Entry && cost.exactly().is_some();
         Some(MessageBudget { exact, ..MessageBudget::at_most(cost.per, most) })
@@ -131,7 +132,7 @@ mod tests {
     const SENT: MutexObservation<'static> = Observation::Sent { to: ProcessId(1) };
 
     fn lock(most: u64, least: u64) -> MessageBudget {
-        MessageBudget::within(&Cost::per_entry("a formula", least, Some(most))).expect("a bound")
+        MessageBudget::from_cost(&Cost::per_entry("a formula", least, Some(most))).expect("a bound")
     }
 
     #[test]
@@ -161,7 +162,7 @@ mod tests {
         );
         message_budget.observe(ProcessId(1), SENT).expect("no violation");
         assert_eq!(ends(&message_budget), Ok(()));
-        assert_eq!(MessageBudget::within(&Cost::per_entry("no bound", 1, None)), None);
+        assert_eq!(MessageBudget::from_cost(&Cost::per_entry("no bound", 1, None)), None);
     }
 
     #[test]

@@ -13,10 +13,12 @@ use crate::property::Property;
 use crate::service::spanning_tree::{Command, Event};
 use crate::shared_config::SharedConfig;
 
-/// The edges that the processes report are exactly those of the minimum spanning tree. Edges of
-/// equal weight are ordered by the processes that they join, so this tree is unique.
+/// Monitor of a spanning tree: the edges that the processes report are exactly those of the minimum
+/// spanning tree. Edges of equal weight are ordered by the processes that they join, so this tree
+/// is unique.
 ///
-/// If the graph is not known, the monitor judges only that both ends of an edge report it.
+/// If the graph is not known, the monitor only checks that both ends of each reported edge report
+/// the edge.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct MinimumTree {
     /// Neighbours of each process in the minimum spanning tree; empty if the graph is not known.

@@ -1,6 +1,5 @@
 //! The monitors that come with Tenure, one property each.
 
-mod agreement;
 mod agreement_monitor;
 mod all_arrive;
 mod atomicity;
@@ -14,6 +13,7 @@ mod durability;
 mod fencing;
 mod fresh_terms;
 mod irrevocability;
+mod leader_agreement;
 mod links;
 mod local_exclusion;
 mod log;
@@ -26,9 +26,9 @@ mod one_leader;
 mod one_leader_per_group;
 mod one_tree;
 mod one_view;
-mod order;
 mod projection;
 mod quiescence;
+mod request_order;
 mod resources;
 mod session_exclusion;
 mod shares;
@@ -40,7 +40,6 @@ mod uniqueness;
 mod validity;
 mod waves;
 
-pub use agreement::Agreement;
 pub use agreement_monitor::AgreementMonitor;
 pub use all_arrive::AllArrive;
 pub use atomicity::Atomicity;
@@ -54,6 +53,7 @@ pub use durability::Durability;
 pub use fencing::Fencing;
 pub use fresh_terms::FreshTerms;
 pub use irrevocability::Irrevocability;
+pub use leader_agreement::LeaderAgreement;
 pub use links::LinksOnly;
 pub use local_exclusion::LocalMutualExclusion;
 pub use log::{
@@ -69,9 +69,9 @@ pub use one_leader::{OneLeader, Scope};
 pub use one_leader_per_group::OneLeaderPerGroup;
 pub use one_tree::OneTree;
 pub use one_view::OneView;
-pub use order::Order;
 pub use projection::{OnApplication, OnElection, OnMutex};
 pub use quiescence::Quiescence;
+pub use request_order::RequestOrder;
 pub use resources::{NoPhantom, OneHolder};
 pub use session_exclusion::{BottleExclusion, ForumExclusion};
 pub use shares::{ShareExclusion, ShareFencing};

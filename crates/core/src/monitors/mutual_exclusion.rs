@@ -12,8 +12,10 @@ use crate::service::mutex;
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct MutualExclusion {
     inside: ProcessSet,
-    /// The judged property, with its *k* if it has one. The property determines whether a process
-    /// that crashes inside the critical section still counts as inside.
+    /// Property that the monitor judges, for example [`Property::AtMost`] with its *k*. In
+    /// [`Property::MutualExclusionStrict`], a process that crashes inside the critical section
+    /// still counts as inside. In all other properties, a crash removes the process from the
+    /// critical section.
     property: Property,
 }
 

@@ -8,7 +8,7 @@ use crate::process::ProcessId;
 use crate::property::Property;
 use crate::service::renaming::{Command, Event, largest_name};
 
-/// No two processes get the same name, and no process gets two names.
+/// Monitor of new names: two processes never get the same name, and no process gets two names.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct UniqueNames {
     given: BTreeMap<u32, ProcessId>,
@@ -31,8 +31,8 @@ impl Monitor<Command, Event> for UniqueNames {
     }
 }
 
-/// New names are between 1 and N + t, where N is the group size and t the number of tolerated
-/// crashes.
+/// Monitor of the size of new names: they are between 1 and N + t. N is the size of the group, and
+/// t is the number of tolerated crashes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct SmallNames {
     largest: u32,

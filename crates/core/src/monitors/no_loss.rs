@@ -8,8 +8,8 @@ use crate::process::ProcessId;
 use crate::property::Property;
 use crate::service::stream;
 
-/// Every item of a stream arrives exactly once, in order and without gaps. At the end of a run no
-/// item is missing.
+/// Monitor of streams: each item arrives exactly once, in order and without gaps. At the end of a
+/// run no item is missing.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct NoLoss {
     /// For each pair of sender and receiver: the number of the last item sent, and the number of

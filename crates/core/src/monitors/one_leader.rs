@@ -1,4 +1,4 @@
-//! Monitor of two leaders at the same time, overall or in one term.
+//! Monitor that rejects two leaders at the same time: in any terms, or only in the same term.
 
 use alloc::collections::BTreeMap;
 use alloc::format;

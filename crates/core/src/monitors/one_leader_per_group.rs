@@ -12,12 +12,12 @@ use crate::service::{Term, election};
 /// processes that follow one leader form a group. A group is named by its term: a number and the
 /// leader.
 ///
-/// No process follows a leader before this leader leads the group. At the end, the leader of each
-/// live process is live, and believes that it leads the group of this process.
+/// No process follows a leader before this leader leads the group. At the end, if a live process
+/// follows a leader, this leader is live and leads the group of the process.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct OneLeaderPerGroup {
     beliefs: BTreeMap<ProcessId, Term>,
-    /// For each process that has led a group: the highest number among these groups.
+    /// For each process that has led a group: the highest number of a group that it has led.
     led: BTreeMap<ProcessId, u64>,
 }
 

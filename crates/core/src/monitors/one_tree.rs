@@ -8,9 +8,10 @@ use crate::process::ProcessId;
 use crate::property::Property;
 use crate::service::tree::{Command, Event, Wave};
 
-/// Every wave builds a tree: there is one root, and each other process joins once, through a
-/// process that has joined before. Hence there is no cycle, and all processes reach the root. The
-/// size that the root reports is the number of joined processes. After a crash it may be smaller.
+/// Monitor of waves: each wave builds a tree with one root. Each other process joins the tree once,
+/// through a process that has already joined. Hence there is no cycle, and each process has a path
+/// to the root. The root reports the number of joined processes as the size of the tree. After a
+/// crash it may report a smaller size.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct OneTree {
     joined: BTreeMap<Wave, BTreeSet<ProcessId>>,

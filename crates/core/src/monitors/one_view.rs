@@ -10,8 +10,8 @@ use crate::process_set::ProcessSet;
 use crate::property::Property;
 use crate::service::membership::{Command, Event, View};
 
-/// Views with the same number are equal, no process installs a view without itself, and no process
-/// returns to an older view.
+/// Monitor of group membership: two views with the same number are equal. Each process belongs to
+/// every view that it installs. No process returns to an older view.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct OneView {
     members: BTreeMap<u64, ProcessSet>,

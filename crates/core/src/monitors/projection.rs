@@ -5,11 +5,13 @@ use crate::process::ProcessId;
 use crate::property::Property;
 use crate::service::{election, led, mutex, office};
 
-/// A monitor of mutual exclusion, applied to the lock part of a combined service.
+/// A monitor of mutual exclusion, applied to a service that combines a lock and an election. The
+/// monitor ignores the commands and events of the election.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct OnMutex<M>(pub M);
 
-/// A monitor of elections, applied to the leader part of a combined service.
+/// A monitor of elections, applied to a service that combines a lock and an election. The monitor
+/// ignores the commands and events of the lock.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct OnElection<M>(pub M);
 

@@ -8,8 +8,9 @@ use crate::process::ProcessId;
 use crate::property::Property;
 use crate::service::termination::{Command, Event};
 
-/// The end of a computation is announced only when no process works for it and none of its work is
-/// in flight. Work can only arise from other work, so the computation has then ended for good.
+/// Monitor of termination detection: the end of a computation is announced only if no work of the
+/// computation is in progress or in flight. Only work creates work, so the computation has then
+/// ended for good.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Quiescence {
     /// For each initiator: the number of pieces of work of its computation that are in progress or

@@ -8,8 +8,8 @@ use crate::process::ProcessId;
 use crate::property::Property;
 use crate::service::resources::{Command, Event, Resource};
 
-/// No two processes hold a resource at the same time. A process that crashes still holds its
-/// resources.
+/// Monitor of resources: two processes never hold the same resource at the same time. A process
+/// that crashes still holds its resources.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct OneHolder(Allocation);
 

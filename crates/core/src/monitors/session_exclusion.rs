@@ -9,7 +9,8 @@ use crate::process_set::ProcessSet;
 use crate::property::Property;
 use crate::service::{drinking, forum};
 
-/// No two neighbours use the bottle that they share at the same time. A crash ends a session.
+/// Monitor of the drinking philosophers: two neighbours never use the bottle that they share at the
+/// same time. If a process crashes, its session ends.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct BottleExclusion {
     /// For each process in a session: the neighbours whose shared bottles the session uses.
@@ -48,7 +49,8 @@ impl Monitor<drinking::Command, drinking::Event> for BottleExclusion {
     }
 }
 
-/// No two processes attend different forums at the same time. A crash ends a session.
+/// Monitor of group mutual exclusion: two processes never attend different forums at the same time.
+/// If a process crashes, its session ends.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct ForumExclusion {
     sessions: BTreeMap<ProcessId, u64>,

@@ -9,17 +9,17 @@ use crate::property::Property;
 use crate::service::Fence;
 use crate::service::shares::{Command, Event, Share};
 
-/// If a process holds the whole lock, no other process holds a share of it. The number of processes
-/// that hold a part never exceeds the limit that a holder reported. A process that crashes no
-/// longer holds its share.
+/// Monitor of shared locks: if a process holds the whole lock, no other process holds a share of
+/// it. The number of processes that hold a part never exceeds the limit that a holder reported. If
+/// a process crashes, it no longer holds its share.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct ShareExclusion {
     /// For each holder: its share, and the maximum number of held parts that it reported.
     holders: BTreeMap<ProcessId, (Share, Option<u32>)>,
 }
 
-/// The fence of each holder exceeds the fences of all earlier holders with which it cannot share
-/// the lock.
+/// Monitor of the fences of a shared lock. Some pairs of shares cannot be held at the same time.
+/// For each such pair, the later holder has the higher fence.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct ShareFencing {
     /// Highest fence of a holder of a part.

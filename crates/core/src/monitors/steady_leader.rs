@@ -8,11 +8,12 @@ use crate::process::ProcessId;
 use crate::property::Property;
 use crate::service::election;
 
-/// No live leader is deposed while a majority believes in it. The leader itself counts as a member
-/// of this majority.
+/// Monitor of steady leadership. It reports a violation if a live leader is deposed while a
+/// majority of the processes follows this leader. The leader itself counts as a member of the
+/// majority.
 ///
-/// A leader that is cut off from all others is rightly deposed. Therefore this property is meant
-/// only for runs in which the leader can reach the others.
+/// If a leader cannot reach the other processes, it is rightly deposed. Therefore this property is
+/// meant only for runs in which the leader can reach the others.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct SteadyLeader {
     beliefs: Vec<Option<ProcessId>>,

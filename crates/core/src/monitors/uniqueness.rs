@@ -9,7 +9,8 @@ use crate::process_set::ProcessSet;
 use crate::property::Property;
 use crate::service::election;
 
-/// At the end exactly one process believes that it leads, unless no process believes in a leader.
+/// Monitor of the number of leaders at the end of a run. If at least one process believes in a
+/// leader, exactly one process must believe that it leads.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Uniqueness {
     believers: ProcessSet,

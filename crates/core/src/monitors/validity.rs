@@ -12,8 +12,9 @@ use crate::property::Property;
 use crate::rank::Rank;
 use crate::service::election;
 
-/// At the end every process that believes in a leader believes in the live process with the largest
-/// rank. The monitor may be configured for the smallest rank instead.
+/// Monitor of the elected process: at the end, every process that believes in a leader believes in
+/// the live process with the largest rank. The monitor may be configured for the smallest rank
+/// instead.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Validity {
     /// Rank of each process. Empty if the rank of each process equals its number.

@@ -9,8 +9,8 @@ use crate::process_set::ProcessSet;
 use crate::property::Property;
 use crate::service::wave::{Command, Event};
 
-/// Every wave builds a tree. The wave reaches each process once. Only the initiator has no parent,
-/// and the parent of every other process was reached earlier.
+/// Monitor of the trees that waves build. A wave must reach each process once. Only the initiator
+/// may have no parent, and the parent of every other process must have been reached earlier.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct WaveTree {
     /// For each initiator of a wave that has not returned: the processes that the wave has reached.

@@ -1,4 +1,5 @@
-//! Tests of when a node saves its state, and of the effects that it then releases.
+//! Tests of the moment at which a node saves its state, and of the effects that it releases after
+//! the save.
 
 use alloc::vec;
 
@@ -80,7 +81,7 @@ fn save_covers_exactly_steps_queued_before() {
     node.finish_save(second);
     assert_eq!(released(&mut node), [0, 5]);
     assert!(!node.is_waiting());
-    assert_eq!(node.written(), Some(&(0, vec![1, 2, 3, 4, 5])));
+    assert_eq!(node.last_written(), Some(&(0, vec![1, 2, 3, 4, 5])));
 }
 
 #[test]
@@ -163,8 +164,8 @@ fn independent_messages_leave_before_save() {
     assert_eq!(left, [TestMessage::Promise(1), TestMessage::Promise(3)]);
 }
 
-/// A list that can drop its first elements. The effects of a step that drops elements do not wait
-/// until this change is saved.
+/// A list that can drop its first elements. If a step drops elements, the effects of this step may
+/// leave before the change is saved.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct CutList {
     first: usize,
@@ -254,11 +255,11 @@ fn deferred_change_delays_no_effects() {
     let saving = node.begin_save().expect("something to save");
     assert_eq!(saving.change(), &(0, 3, vec![4]));
     node.finish_save(saving);
-    assert_eq!(node.written(), Some(&(0, 0, vec![1, 2, 3, 4])));
-    assert_eq!(node.replacement(), None, "the other whole is to replace what there is");
+    assert_eq!(node.last_written(), Some(&(0, 0, vec![1, 2, 3, 4])));
+    assert_eq!(node.replacement_state(), None, "the other whole is to replace what there is");
     node.finish_rewrite();
-    assert_eq!(node.written(), Some(&(1, 1, vec![2, 3, 4])));
-    assert_eq!(node.replacement(), node.written());
+    assert_eq!(node.last_written(), Some(&(1, 1, vec![2, 3, 4])));
+    assert_eq!(node.replacement_state(), node.last_written());
     assert!(!node.needs_rewrite());
 }
 

@@ -265,8 +265,8 @@ impl Users {
         self.users.get(at.index())?.next_command()
     }
 
-    /// Returns true if the user at `at` uses something, such as a resource, until it issues its
-    /// next command, for which it waits for a while.
+    /// Returns true if the user at `at` uses something, such as a resource, until its next command.
+    /// The user waits for a while before it issues this command.
     pub fn is_using(&self, at: ProcessId) -> bool {
         self.users[at.index()].is_using()
     }
@@ -307,8 +307,8 @@ impl Users {
         up().filter(waits).collect()
     }
 
-    /// Returns true if no user of a live process waits for a result or can issue another command.
-    /// `is_up` returns true for a live process.
+    /// Returns true if all users of live processes are served: none of them waits for a result, and
+    /// none of them can issue another command. `is_up` returns true for a live process.
     pub fn is_served(&self, is_up: impl Fn(ProcessId) -> bool) -> bool {
         let mut up = (0..self.users.len()).map(ProcessId::at).filter(|at| is_up(*at));
         up.all(|at| self.next_command(at).is_none()) && self.waiting(is_up).is_empty()

@@ -90,7 +90,8 @@ impl ServiceUser for User {
         self.is_waiting &= *item != Item { from: self.at, number: self.sent };
     }
 
-    /// Stops this user, because after recovery its process would send the same numbers again.
+    /// Stops this user for good. After recovery, its process would broadcast items under numbers
+    /// that it has already used.
     fn on_crash(&mut self) {
         self.is_waiting = false;
         self.limit = self.sent;

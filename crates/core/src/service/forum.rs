@@ -10,7 +10,8 @@ use super::user::UserModelConfig;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Command {
-    /// Request to attend a forum. Allowed if this process attends no forum and waits for none.
+    /// Request to attend a forum. Allowed if this process neither attends a forum nor waits for
+    /// one.
     Attend {
         /// Number of the forum.
         forum: u64,

@@ -32,33 +32,34 @@ pub use user::User;
 pub enum Command {
     /// Propose an entry.
     Append {
-        /// Number of this command, which its answer repeats. No two commands of one user have the
-        /// same number.
+        /// Number of this command. The answer to the command contains this number. No two commands
+        /// of one user have the same number.
         ticket: u64,
         /// Content of the entry.
         payload: Payload,
     },
     /// Request the index up to which a process must apply entries for a linearizable read.
     Read {
-        /// Number of this command, which its answer repeats.
+        /// Number of this command. The answer to the command contains this number.
         ticket: u64,
     },
     /// Transfer leadership to another process, once the log of that process is complete.
     Transfer {
-        /// Number of this command, which its answer repeats.
+        /// Number of this command. The answer to the command contains this number.
         ticket: u64,
         /// Process that becomes leader.
         to: ProcessId,
     },
-    /// Transfer leadership to the process whose log is the first to be complete.
+    /// Transfer leadership to any other voter. The leader chooses the first voter that responds and
+    /// has the whole log.
     HandOver {
-        /// Number of this command, which its answer repeats.
+        /// Number of this command. The answer to the command contains this number.
         ticket: u64,
     },
     /// Replace all entries up to an applied index by a snapshot. Every process compacts its log by
     /// a command of its own, whether it leads or not.
     Compact {
-        /// Number of this command, which its answer repeats.
+        /// Number of this command. The answer to the command contains this number.
         ticket: u64,
         /// Index of the last entry that the snapshot covers.
         index: u64,
@@ -68,7 +69,7 @@ pub enum Command {
     },
     /// Change the members that keep the log. Only the leader executes this command.
     ChangeMembers {
-        /// Number of this command, which its answer repeats.
+        /// Number of this command. The answer to the command contains this number.
         ticket: u64,
         /// Members that vote and count for a majority.
         voters: ProcessSet,
@@ -175,7 +176,7 @@ pub enum Event {
         ticket: u64,
     },
     /// Many entries were committed since the last compaction. The user should issue
-    /// [`Command::Compact`]; the log continues without it.
+    /// [`Command::Compact`]. The log does not wait for this command.
     SnapshotNeeded {
         /// Index of the last entry that this process applied.
         index: u64,

@@ -173,13 +173,13 @@ pub mod detector {
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
     pub enum Command {}
 
-    /// Event for the local user: a new opinion about a peer.
+    /// Event for the local user: a new verdict of the failure detector about a peer.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
     #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
     pub struct Event {
-        /// Peer that the opinion is about.
+        /// Peer that the failure detector suspects or trusts.
         pub peer: ProcessId,
-        /// Current opinion about the peer.
+        /// Latest verdict of the failure detector about the peer.
         pub verdict: Verdict,
     }
 }

@@ -1,9 +1,10 @@
-//! A [`log`] that accepts commands at any process. The user at its leader answers queries.
+//! A [`log`] that accepts commands at any process. The user at the leader answers queries.
 //!
 //! A process that does not lead reports [`log::Event::Relaying`], and relays appends and reads to
 //! the leader. A query is addressed to the user at the leader. The query reaches this user after a
 //! majority has confirmed the leader, and after the user has received all committed entries. Each
-//! command receives one answer, as with a log. Only a crash leaves a command without one.
+//! command receives one answer, as with a log. If the process of the user crashes, a command may
+//! remain without an answer.
 
 use super::{EventViews, agreement, log};
 use crate::process::ProcessId;

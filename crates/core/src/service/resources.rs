@@ -79,11 +79,12 @@ impl fmt::Display for Event {
     }
 }
 
-/// A user that holds one resource and meanwhile uses the next two, one after the other.
+/// A user that holds one resource and meanwhile uses two other resources, one after the other.
 ///
-/// There are as many resources as processes, but at least three. The user at process *i* acquires
-/// resource *i*, acquires and releases the next one, acquires the one after that, and releases
-/// both. A user that is aborted starts again.
+/// There are as many resources as processes, but at least three. The first resource follows the
+/// last one. The user at process *i* acquires resource *i*. Then it acquires and releases resource
+/// *i* + 1. Then it acquires resource *i* + 2, and releases both resources that it holds. A user
+/// that is aborted starts again.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct User {
     at: ProcessId,
@@ -96,8 +97,8 @@ pub struct User {
 }
 
 impl User {
-    /// Returns the resource that is `distance` numbers after the user's first resource. The first
-    /// resource follows the last one.
+    /// Returns the resource whose number is `distance` above the number of the resource that the
+    /// user acquires first. Resource 1 follows the resource with the largest number.
     fn resource(&self, distance: u32) -> Resource {
         let index = (u64::from(self.at.0) + u64::from(distance)) % u64::from(self.resources);
         Resource(index + 1)
@@ -135,19 +136,21 @@ impl ServiceUser for User {
         })
     }
 
-    /// Returns true if the command acquires a resource, because costs are stated per acquisition.
+    /// Returns true if the command acquires a resource. Only such commands are counted, because the
+    /// cost of the service is stated per acquisition.
     fn is_counted(command: &Command) -> bool {
         matches!(command, Command::Acquire { .. })
     }
 
-    /// Returns true if the user must continue, because it holds a resource for which others may
-    /// wait.
+    /// Returns true if the user must eventually issue its next command, because it holds a resource
+    /// for which other users may wait.
     fn is_obliged(&self) -> bool {
         self.step > 0 && !self.is_waiting
     }
 
-    /// Returns true if the user holds its second or its third resource, which it uses for a while.
-    /// The user does not wait before it releases its first resource.
+    /// Returns true if the user has just acquired its second or its third resource. The user uses
+    /// this resource for a while before it releases the resource. It releases its first resource
+    /// without a wait.
     fn is_using(&self) -> bool {
         !self.is_waiting && matches!(self.step, 2 | 4)
     }

@@ -15,14 +15,14 @@ pub trait SessionRequests: Clone + fmt::Debug + Eq + Hash + Send + Sync + 'stati
     /// Command that ends a session.
     const END: Self::Command;
 
-    /// Creates the requests of the user that `config` describes.
+    /// Creates the sequence of requests of a user with this configuration.
     fn new(config: &UserModelConfig) -> Self;
 
     /// Returns the next request.
     fn request(&self) -> Self::Command;
 
-    /// Moves on by one request: [`SessionRequests::request`] then returns the request that follows
-    /// the present one.
+    /// Replaces the request that [`SessionRequests::request`] returns by the next request of the
+    /// sequence.
     fn advance(&mut self);
 
     /// Returns true if the event begins a session. All other events end a session.

@@ -14,9 +14,9 @@ use super::user::UserModelConfig;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Share {
-    /// A part of the lock: held by a reader, or as one permit of a semaphore.
+    /// A part of the lock. A reader holds a part. For a semaphore, a part is one permit.
     Part,
-    /// The whole lock: held by a writer, or as all permits of a semaphore.
+    /// The whole lock. A writer holds it, or a process that holds all permits of a semaphore.
     Whole,
 }
 
@@ -33,7 +33,8 @@ impl fmt::Display for Share {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Command {
-    /// Request a share of the lock. Allowed if this process holds no share and waits for none.
+    /// Request a share of the lock. Allowed if this process neither holds a share nor waits for
+    /// one.
     Lock {
         /// The requested share.
         share: Share,
@@ -57,8 +58,8 @@ pub enum Event {
         /// cannot share the lock.
         fence: Fence,
     },
-    /// This process holds its share no longer. The event also occurs without a command, if the
-    /// process loses its share.
+    /// This process does not hold its share any more. The event occurs after a command, or without
+    /// a command if the process loses its share.
     Unlocked,
 }
 
@@ -88,8 +89,8 @@ impl fmt::Display for Event {
 /// Model of a user of a shared lock.
 pub type User = SessionUser<ShareRequests>;
 
-/// Requests that alternate between a part and the whole lock. The last process begins with the
-/// whole lock, and all others with a part.
+/// Requests of a user that claims some of the shares of a lock, then all shares, and so on. The
+/// user of the last process begins with all shares. All other users begin with some.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ShareRequests {
     share: Share,

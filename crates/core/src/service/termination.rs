@@ -12,8 +12,9 @@ use crate::process::ProcessId;
 pub enum Command {
     /// Begin a computation at this process. Allowed if its previous computation has ended.
     Compute {
-        /// Number of generations of work that create further work. Work of the last generation
-        /// creates none.
+        /// Number of generations of work that may follow the initiator's own piece of work. The
+        /// pieces that this piece creates are the first generation. Pieces of the last generation
+        /// create none.
         generations: u32,
     },
 }

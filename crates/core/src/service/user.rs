@@ -25,8 +25,8 @@ pub enum UserState {
 /// Parameters of a user model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UserModelConfig {
-    /// Service of the user. Only the type [`agreement::User`](super::agreement::User), which covers
-    /// all services, reads this field.
+    /// Service of the user. Only [`agreement::User`](super::agreement::User), the type for the
+    /// users of all agreement services, reads this field.
     pub service: Service,
     /// Process of the user.
     pub at: ProcessId,
@@ -72,9 +72,9 @@ pub trait ServiceUser: Clone + fmt::Debug + Eq + Hash + Send + Sync + 'static {
         false
     }
 
-    /// Returns true if the user uses something, such as a resource, until it issues its next
-    /// command. The user waits for a while before this command. The workload determines the length
-    /// of this wait. A user that only holds something, without using it, does not wait.
+    /// Returns true if the user is using something, such as a resource. It then waits before it
+    /// issues its next command, for as long as the workload determines. If the user only holds a
+    /// resource without using it, returns false.
     fn is_using(&self) -> bool {
         false
     }

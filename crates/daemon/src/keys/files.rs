@@ -6,7 +6,7 @@ use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use tenure_core::ProcessId;
-use tenure_runtime::transport::{GroupKeys, Keys, PrivateKey};
+use tenure_runtime::transport::{GroupKeys, NodeKeys, PrivateKey};
 
 use super::KeyFileError;
 use crate::config::Cluster;
@@ -67,7 +67,10 @@ fn write_new(path: &Path, mode: u32, text: &str) -> io::Result<()> {
 }
 
 /// Reads the key files that a configuration names; `None` if it names no files.
-pub(crate) fn keys(cluster: &Cluster, me: ProcessId) -> Result<Option<Keys>, KeyFileError> {
+pub(crate) fn read_keys(
+    cluster: &Cluster,
+    me: ProcessId,
+) -> Result<Option<NodeKeys>, KeyFileError> {
     let (Some(private), Some(public)) = (&cluster.private_key, &cluster.public_keys) else {
         return Ok(None);
     };
@@ -83,7 +86,7 @@ pub(crate) fn keys(cluster: &Cluster, me: ProcessId) -> Result<Option<Keys>, Key
         return Err(KeyFileError::Exposed { path: private.clone(), mode });
     }
     let mine = PrivateKey::parse(&text).map_err(|source| invalid(private, source))?;
-    Keys::new(me, mine, group).map(Some).map_err(|source| invalid(private, source))
+    NodeKeys::new(me, mine, group).map(Some).map_err(|source| invalid(private, source))
 }
 
 fn read_private(path: &Path) -> io::Result<(String, Metadata)> {
@@ -126,10 +129,10 @@ mod tests {
         let error = make_keys(&directory, 3).unwrap_err();
         assert!(matches!(error, KeyFileError::Exists { .. }), "{error}");
         for size in [2, 4] {
-            let error = keys(&cluster(&directory, size), P2).unwrap_err().to_string();
+            let error = read_keys(&cluster(&directory, size), P2).unwrap_err().to_string();
             assert!(error.contains(&format!("the {size} processes")) || size == 2, "{error}");
         }
-        let error = keys(&cluster(&directory, 3), ProcessId(0)).unwrap_err().to_string();
+        let error = read_keys(&cluster(&directory, 3), ProcessId(0)).unwrap_err().to_string();
         assert!(error.contains("not listed for P1"), "{error}");
     }
 
@@ -140,13 +143,13 @@ mod tests {
         let path = private_key_file(place.path(), P2);
         for mode in [0o604, 0o660, 0o610] {
             fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
-            let error = keys(&cluster(place.path(), 2), P2).unwrap_err();
+            let error = read_keys(&cluster(place.path(), 2), P2).unwrap_err();
             assert!(matches!(error, KeyFileError::Exposed { .. }), "{error}");
             assert!(error.to_string().contains("chmod 600"), "{error}");
         }
         for mode in [0o600, 0o400] {
             fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
-            assert!(keys(&cluster(place.path(), 2), P2).is_ok());
+            assert!(read_keys(&cluster(place.path(), 2), P2).is_ok());
         }
     }
 }

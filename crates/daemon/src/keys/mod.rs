@@ -15,7 +15,7 @@ use crate::config::Cluster;
 mod files;
 
 #[cfg(feature = "keys")]
-pub(crate) use files::keys;
+pub(crate) use files::read_keys;
 #[cfg(feature = "keys")]
 pub use files::{make_keys, private_key_file, public_keys_file};
 
@@ -72,7 +72,7 @@ pub enum KeyFileError {
 /// Returns how this node authenticates its peers: with the configured keys, if there are any.
 #[cfg(feature = "keys")]
 pub(crate) fn trust(cluster: &Cluster, me: ProcessId) -> Result<Trust, KeyFileError> {
-    Ok(files::keys(cluster, me)?
+    Ok(files::read_keys(cluster, me)?
         .map_or_else(|| trust_without_keys(cluster), |keys| Trust::Keys(keys.into())))
 }
 
@@ -87,7 +87,8 @@ pub(crate) fn trust(cluster: &Cluster, _: ProcessId) -> Result<Trust, KeyFileErr
     }
 }
 
-/// Without keys, a node trusts only peers on loopback, unless `insecure` is set.
+/// Returns how a node without keys authenticates its peers. If the configuration sets `insecure`,
+/// the node trusts any peer. Otherwise, the node trusts only peers on loopback.
 fn trust_without_keys(cluster: &Cluster) -> Trust {
     if cluster.insecure { Trust::Unauthenticated } else { Trust::LoopbackOnly }
 }

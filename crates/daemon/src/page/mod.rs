@@ -39,31 +39,31 @@ pub struct PageInfo {
 
 /// Source of the events that a page shows.
 #[derive(Debug)]
-pub enum Source {
+pub enum PageSource {
     /// Trace files of a cluster, which are read while they are written.
     Files(Vec<Tail>),
     /// Records of a node that runs in this process.
     Node(Box<Observer>),
 }
 
-impl Source {
+impl PageSource {
     /// Returns a source that reads the traces at these paths. The files need not exist yet.
     pub fn files(paths: Vec<PathBuf>) -> Self {
-        Source::Files(paths.into_iter().map(Tail::new).collect())
+        PageSource::Files(paths.into_iter().map(Tail::new).collect())
     }
 
     /// Reads the events that were recorded since the last call, and passes them to `view`.
     #[cfg(feature = "page")]
     fn read(&mut self, view: &mut tenure_trace::live::View) {
         match self {
-            Source::Files(tails) => {
+            PageSource::Files(tails) => {
                 for tail in tails {
                     if let Err(error) = tail.read(view) {
                         tracing::warn!(path = %tail.path().display(), %error, "cannot read trace");
                     }
                 }
             }
-            Source::Node(observer) => observer.read(|record| view.read(record)),
+            PageSource::Node(observer) => observer.read(|record| view.read(record)),
         }
     }
 
@@ -71,8 +71,8 @@ impl Source {
     #[cfg(feature = "page")]
     fn status(&self) -> Option<crate::status::NodeStatus> {
         match self {
-            Source::Files(_) => None,
-            Source::Node(observer) => observer.status(),
+            PageSource::Files(_) => None,
+            PageSource::Node(observer) => observer.status(),
         }
     }
 }
@@ -115,7 +115,7 @@ impl LivePage {
         listen: SocketAddr,
         token: Option<PathBuf>,
         about: PageInfo,
-        source: Source,
+        source: PageSource,
     ) -> Result<Self, PageError> {
         use std::sync::mpsc::sync_channel;
         use std::thread;
@@ -139,7 +139,7 @@ impl LivePage {
         _: SocketAddr,
         _: Option<PathBuf>,
         _: PageInfo,
-        _: Source,
+        _: PageSource,
     ) -> Result<Self, PageError> {
         Err(PageError::Absent)
     }

@@ -21,7 +21,7 @@ use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::{MissedTickBehavior, interval};
 
 use super::status::{self, StatusRequest};
-use super::{PageInfo, Source};
+use super::{PageInfo, PageSource};
 
 /// Time between two updates of a page. It is short enough for viewers, and leaves enough processor
 /// time to the cluster.
@@ -54,7 +54,7 @@ pub(super) async fn serve(
     listen: SocketAddr,
     token: Option<PathBuf>,
     about: PageInfo,
-    source: Source,
+    source: PageSource,
     ready: SyncSender<Result<String, WebError>>,
     finished: oneshot::Receiver<Value>,
 ) {
@@ -74,7 +74,7 @@ pub(super) async fn serve(
     let (updates, receiver) = watch::channel(Arc::<str>::from(""));
     let mut routes = Router::new().route("/api/live", get(async move || stream(receiver)));
     let (sender, requests) = mpsc::channel(MAX_STATUS_REQUESTS);
-    if matches!(source, Source::Node(_)) {
+    if matches!(source, PageSource::Node(_)) {
         routes = routes.merge(status::routes(&sender));
     }
     let (stop, stopped) = oneshot::channel::<()>();
@@ -93,7 +93,7 @@ pub(super) async fn serve(
 /// requests.
 async fn follow(
     about: PageInfo,
-    mut source: Source,
+    mut source: PageSource,
     updates: watch::Sender<Arc<str>>,
     mut requests: mpsc::Receiver<StatusRequest>,
     mut finished: oneshot::Receiver<Value>,

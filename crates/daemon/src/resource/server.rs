@@ -119,7 +119,7 @@ impl Server {
 
     /// Delays the next read of the counter until the returned [`Holder`] is dropped. Of several
     /// calls before that read, only the last one receives the holder.
-    pub fn await_holder(&self) -> oneshot::Receiver<Holder> {
+    pub fn block_next_reader(&self) -> oneshot::Receiver<Holder> {
         let (request, holder) = oneshot::channel();
         *self.state.holder_request() = Some(request);
         holder
@@ -127,7 +127,7 @@ impl Server {
 
     /// Resolves when an access could not be written to the trace. The server has then stopped its
     /// service, because no access must happen without a trace.
-    pub async fn failed(&self) -> WriteError {
+    pub async fn wait_for_trace_failure(&self) -> WriteError {
         loop {
             let trace_failed = self.state.trace_failed.notified();
             if let Some(failure) = self.state.traced().failure.take() {
@@ -171,7 +171,9 @@ impl ServerState {
         self.holder_request.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Delays the read of this process if a caller waits for a [`Holder`].
+    /// If a caller of [`Server::block_next_reader`] waits for a holder of the lock, sends this
+    /// process to the caller as a [`Holder`]. Then waits until the caller drops the [`Holder`],
+    /// which delays the read of the counter.
     async fn hold(&self, process: ProcessId) {
         let Some(request) = self.holder_request().take() else { return };
         let (released, release) = oneshot::channel();
@@ -295,7 +297,7 @@ mod tests {
     #[tokio::test]
     async fn caught_holder_stays_in_the_critical_section() {
         let server = Server::start(2, None).await.unwrap();
-        let caught = server.await_holder();
+        let caught = server.block_next_reader();
         let mut client = Client::connect(server.address(), ProcessId(1)).await.unwrap();
         let reads = tokio::spawn(async move { client.get(None).await });
         let holder = caught.await.unwrap();

@@ -40,7 +40,7 @@ pub struct NodeStatus {
     pub elections: u64,
     /// Statistics of the lock on this node.
     pub lock: LockUsage,
-    /// Connections to the peers, in the order of their numbers.
+    /// Connections to the peers, ordered by the numbers of the peers.
     pub links: Vec<LinkStatus>,
     /// Numbers of rejected connections, by reason. Reasons that did not occur are omitted.
     pub refused: BTreeMap<String, u64>,
@@ -70,7 +70,8 @@ pub struct LockUsage {
     pub state: String,
     /// Time since the node began to wait or entered, in milliseconds; `None` while it is outside.
     pub for_ms: Option<u64>,
-    /// Fencing token of the last entry: the term and the count within it.
+    /// Fencing token of the last entry: the term of the election, and the number of the entry
+    /// within this term. `None` before the first entry.
     pub fence: Option<(u64, u64)>,
     /// Number of requests to enter the critical section.
     pub requests: u64,

@@ -13,7 +13,8 @@ use super::{LeaderInfo, LinkStatus, LockUsage, NodeStatus, SaveStats, Traffic};
 use crate::clock::format_rfc3339;
 use crate::config::Config;
 
-/// Identity of a node, and its connections and saves once it runs.
+/// Information about a node: the identity of the node and, as soon as the node runs, its
+/// connections and saves.
 #[derive(Debug)]
 pub(crate) struct NodeInfo {
     me: ProcessId,

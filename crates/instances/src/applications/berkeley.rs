@@ -13,10 +13,12 @@ use super::{ELECTION_START, first_process_wins, max_latency, run, simulation};
 /// Clocks, network and faults of one run of clock synchronisation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ClockScenario {
-    /// Initial value of each clock, in ticks. The first process is the first leader.
+    /// Initial value of the clock of each process, in ticks, in the order of the processes. The
+    /// first process becomes the first leader.
     pub starts: Vec<i64>,
-    /// Largest permitted difference between two clocks, in ticks. If two clocks differ by more,
-    /// they do not both enter the average. `None`: all clocks enter the average.
+    /// Largest difference, in ticks, between two clocks that both count for the average. The
+    /// average is computed from the largest set of clocks that differ by at most this value.
+    /// `None`: all clocks count.
     pub tolerance: Option<u64>,
     /// Latency of each message, in ticks.
     pub latency: Distribution,
@@ -30,7 +32,7 @@ pub struct ClockScenario {
 
 impl ClockScenario {
     /// Creates a scenario whose clocks initially show `starts`, in ticks. The clocks do not drift,
-    /// there is no tolerance, and each message takes one unit.
+    /// all clocks count for the average, no process crashes, and each message takes one unit.
     pub fn starting_at(starts: impl Into<Vec<i64>>) -> Self {
         ClockScenario {
             starts: starts.into(),

@@ -30,11 +30,12 @@ pub struct CommitScenario {
     /// Time from the start of the transaction to a partition between the coordinator and the
     /// others, in ticks. After the partition, both sides suspect each other. `None`: no partition.
     pub partition: Option<u64>,
-    /// Protocol by which the processes decide the transaction, with its variants.
+    /// Protocol by which the processes decide the transaction, and the enabled variants of this
+    /// protocol.
     pub protocol: CommitProtocol,
 }
 
-/// Commit protocol of a run, with its variants.
+/// Commit protocol of a run, and the enabled variants of this protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CommitProtocol {
     /// Two-phase commit with these variants. A participant that voted yes must wait for the

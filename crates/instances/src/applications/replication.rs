@@ -54,11 +54,11 @@ impl ReplicationScenario {
 /// Result of a replication run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ReplicationOutcome {
-    /// Acknowledged writes. Each is the process that acknowledged it, the term of this process, and
-    /// the index and value of the write.
+    /// Acknowledged writes. Each element contains the process that acknowledged the write, the term
+    /// of this process, the index of the write, and its value.
     pub acknowledged: Vec<(ProcessId, Term, u64, u64)>,
-    /// For each process that became the primary: its term, and the writes that it had when it began
-    /// to serve.
+    /// For each process that became the primary: its term, and the writes in its list when it began
+    /// to serve users.
     pub served: Vec<(Term, Vec<u64>)>,
     /// Number of writes that were rejected, because their process was not the primary.
     pub refused: u64,

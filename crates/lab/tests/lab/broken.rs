@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use tenure_algorithms::mutex::{RicartAgrawala, ricart_agrawala};
 use tenure_core::service::mutex::{Command, Event};
 use tenure_core::{Algorithm, Effects, Fence, Group, ProcessId, Protocol, labelled};
-use tenure_lab::{Lab, LabRun, NodeLayout, Run, RunSource};
+use tenure_lab::{Lab, NodeLayout, RunSource, RunSpec, SimulationEngine};
 use tenure_sim::{Distribution, Entries, Locking, Pattern, Settings, Simulation, Workload};
 use tenure_trace::Trace;
 use tenure_web::Server;
@@ -75,7 +75,7 @@ impl RunSource for FragileSource {
         json!([])
     }
 
-    fn run_from_args(&self, words: &[String]) -> Result<LabRun, String> {
+    fn run_from_args(&self, words: &[String]) -> Result<RunSpec, String> {
         let mut settings = Settings::new(2);
         // The first process stays inside for long; the second only enters on request.
         settings.workload = Workload::locking(Locking {
@@ -84,7 +84,7 @@ impl RunSource for FragileSource {
             hold: Distribution::units(9),
         });
         let simulation = Simulation::<Fragile>::new((), settings);
-        Ok(LabRun {
+        Ok(RunSpec {
             words: words.join(" "),
             card: RicartAgrawala::card(&ricart_agrawala::Config::default(), 2),
             size: 2,
@@ -92,11 +92,11 @@ impl RunSource for FragileSource {
             replay: None,
             interventions: Vec::new(),
             steps: 0,
-            engine: Box::new(Run::new(simulation)),
+            engine: Box::new(SimulationEngine::new(simulation)),
         })
     }
 
-    fn run_from_trace(&self, _: &Trace) -> Result<LabRun, String> {
+    fn run_from_trace(&self, _: &Trace) -> Result<RunSpec, String> {
         Err("glass is not recorded".to_owned())
     }
 }

@@ -11,8 +11,8 @@ use serde_json::{Value, json};
 use tenure_algorithms::mutex::{RicartAgrawala, ricart_agrawala};
 use tenure_core::Algorithm;
 use tenure_lab::{
-    Advance, Cause, Deadline, Engine, Lab, LabRun, MomentView, NodeLayout, ReachedMoment, Run,
-    RunSource,
+    Advance, Deadline, Engine, Lab, MomentView, NodeLayout, ReachedMoment, RunSource, RunSpec,
+    SimulationEngine, Transition,
 };
 use tenure_sim::{Settings, Simulation};
 use tenure_trace::Trace;
@@ -28,7 +28,7 @@ struct EndlessSource {
 }
 
 struct EndlessEngine {
-    run: Run<RicartAgrawala>,
+    run: SimulationEngine<RicartAgrawala>,
     started: Arc<AtomicBool>,
     is_cancelled: Arc<AtomicBool>,
 }
@@ -36,7 +36,7 @@ struct EndlessEngine {
 impl Engine for EndlessEngine {
     fn replay_and_advance(
         &self,
-        path: &[Cause],
+        path: &[Transition],
         advance: &Advance,
         reached: &mut Vec<ReachedMoment>,
         deadline: &Deadline,
@@ -64,12 +64,12 @@ impl RunSource for EndlessSource {
         json!([])
     }
 
-    fn run_from_args(&self, words: &[String]) -> Result<LabRun, String> {
+    fn run_from_args(&self, words: &[String]) -> Result<RunSpec, String> {
         let config = ricart_agrawala::Config::default();
         let card = RicartAgrawala::card(&config, 2);
-        let run = Run::new(Simulation::new(config, Settings::new(2)));
+        let run = SimulationEngine::new(Simulation::new(config, Settings::new(2)));
         let (started, is_cancelled) = (self.started.clone(), self.is_cancelled.clone());
-        Ok(LabRun {
+        Ok(RunSpec {
             words: words.join(" "),
             card,
             size: 2,
@@ -81,7 +81,7 @@ impl RunSource for EndlessSource {
         })
     }
 
-    fn run_from_trace(&self, _: &Trace) -> Result<LabRun, String> {
+    fn run_from_trace(&self, _: &Trace) -> Result<RunSpec, String> {
         Err("only runs that never end".to_owned())
     }
 }

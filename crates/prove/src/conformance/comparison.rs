@@ -9,7 +9,7 @@ use tenure_check::{GlobalState, WalkObserver, WalkReport, WalkedStep};
 
 use crate::conformance::matching::{Match, Matcher};
 use crate::model::Model;
-use crate::structure::evaluation::{Assignment, Evaluation};
+use crate::structure::evaluation::{Assignment, Evaluator};
 use crate::structure::table::Structure;
 
 /// Function that maps a state of the code to a structure of the model.
@@ -51,7 +51,7 @@ pub struct Comparison {
     /// Number of steps of the code that change nothing in the state of the model.
     pub unchanged: u64,
     /// For each action of the model, by name: the number of times that the action explains a step
-    /// of the code or a part of one.
+    /// of the code, alone or together with other actions.
     pub actions: BTreeMap<String, u64>,
     /// First difference, which ended the comparison.
     pub mismatch: Option<Mismatch>,
@@ -105,8 +105,8 @@ pub struct Comparer<'m> {
 }
 
 impl<'m> Comparer<'m> {
-    /// Creates the comparison of a group of `size` processes with `model`. The comparison takes
-    /// place while a walk visits the states of the code and reports them to this observer.
+    /// Creates an observer that compares a group of `size` processes with `model`. The comparison
+    /// takes place while a walk visits the states of the code and reports them to the observer.
     pub fn new(model: &'m Model, abstraction: Abstraction, size: u32) -> Self {
         Comparer {
             model,
@@ -130,7 +130,8 @@ impl<'m> Comparer<'m> {
 
 impl Comparer<'_> {
     /// Maps a new state of the code to its structure. Returns the violated conjunct or axiom, if
-    /// there is one. A structure that an earlier state had is not evaluated again.
+    /// there is one. If an earlier state had the same structure, the structure is not evaluated
+    /// again.
     fn add_state(&mut self, state: &GlobalState) -> Option<Mismatch> {
         self.comparison.states += 1;
         let structure = (self.abstraction)(state);
@@ -138,7 +139,7 @@ impl Comparer<'_> {
             self.states.push(*number);
             return None;
         }
-        let evaluation = Evaluation::new(&structure);
+        let evaluation = Evaluator::new(&structure);
         let conjuncts = self.model.invariant.iter().map(|it| (it.name, &it.formula));
         let axioms = self.model.axioms.iter().map(|it| (it.statement, &it.formula));
         let violated = axioms

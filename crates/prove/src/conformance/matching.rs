@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 use crate::logic::sort::Sort;
 use crate::model::Model;
 use crate::model::action::Action;
-use crate::structure::evaluation::{Assignment, Evaluation};
+use crate::structure::evaluation::{Assignment, Evaluator};
 use crate::structure::table::Structure;
 use crate::structure::transition::apply_action;
 use crate::structure::value::Value;
@@ -73,8 +73,8 @@ impl<'m> Matcher<'m> {
         None
     }
 
-    /// Returns true if `state` equals `wanted`, apart from lost messages. The network may have lost
-    /// messages of `state`, so `wanted` need not contain them.
+    /// Returns true if `state` becomes `wanted` when the network loses some messages or none. So
+    /// `wanted` may lack messages of `state`, but everything else must be equal.
     fn is_reached(&self, state: &Structure, wanted: &Structure) -> bool {
         self.model.state.iter().all(|symbol| match self.model.messages.contains(symbol) {
             true => state.includes(*symbol, wanted),
@@ -84,9 +84,9 @@ impl<'m> Matcher<'m> {
 
     /// Returns true if `state` may occur in the middle of a step of `process`. `ends` are the
     /// states before and after the step. Each value in `state` must occur in one of these two
-    /// states, unless it belongs to `process` or to a message that `process` sends itself. This
-    /// check keeps the search short: it excludes actions of other processes, and messages that the
-    /// step does not send.
+    /// states. There are two exceptions: a value that belongs to `process`, and a message that
+    /// `process` sends to itself. This check keeps the search short: it excludes actions of other
+    /// processes, and messages that the step does not send.
     fn is_between(&self, state: &Structure, ends: [&Structure; 2], process: Option<Value>) -> bool {
         let is_own = |argument: &Value| match argument {
             Value::Element(Sort::Process, _) => Some(*argument) == process,
@@ -110,7 +110,7 @@ impl<'m> Matcher<'m> {
     /// Returns the assignments of parameters for which an action is possible in a state.
     fn enabled(&self, state: &Structure, action: &Action) -> Vec<Assignment> {
         let mut found = Vec::new();
-        let _ = Evaluation::new(state).visit(
+        let _ = Evaluator::new(state).for_each_assignment(
             &action.parameters,
             &action.guard,
             true,

@@ -10,7 +10,8 @@ const TYPE: &str = "type";
 
 /// A JSON value in which the checker shows a state, a message, or a part of one.
 ///
-/// Access to a missing field panics, so that an abstraction cannot overlook a renamed field.
+/// Access to a missing field panics. So if a field of the code is renamed, a function that maps
+/// states of the code to a model fails.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ShownValue<'t>(pub(crate) &'t Json);
 
@@ -44,8 +45,9 @@ impl<'t> ShownValue<'t> {
         self.0.as_i64().unwrap_or_else(|| panic!("{} is no number", self.0))
     }
 
-    /// Returns the process id of the rank that this value shows. The weight of the rank must be 0.
-    /// A rank with another weight is not written as an id alone, so this method panics.
+    /// Interprets this value as a rank, which is a pair of a weight and a process id, and returns
+    /// the process id. Panics if the weight is not 0, because the id alone would then not represent
+    /// the rank.
     #[track_caller]
     pub(crate) fn to_rank(self) -> i64 {
         let text = || self.0.as_str()?.parse().ok();
@@ -56,7 +58,7 @@ impl<'t> ShownValue<'t> {
         self.0.is_null()
     }
 
-    /// Returns the process that this value shows. The value is its name, such as `P1`.
+    /// Returns the process with the name that this value contains, such as `P1`.
     #[track_caller]
     pub(crate) fn to_process(self) -> Value {
         let number = self.0.as_str().and_then(|text| text.strip_prefix('P')?.parse::<u32>().ok());

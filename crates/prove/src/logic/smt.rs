@@ -76,14 +76,14 @@ fn quantified(
     write!(f, ") {body})")
 }
 
-pub(crate) fn declaration(symbol: Symbol) -> String {
+pub(crate) fn symbol_declaration(symbol: Symbol) -> String {
     let domain: Vec<&str> = symbol.domain.iter().map(|sort| sort.name()).collect();
     format!("(declare-fun |{}| ({}) {})", symbol.name, domain.join(" "), symbol.range.name())
 }
 
 /// Returns the SMT-LIB command that declares a constant in place of `variable`, a parameter of an
 /// action.
-pub(crate) fn constant(variable: Variable) -> String {
+pub(crate) fn constant_declaration(variable: Variable) -> String {
     format!("(declare-fun {variable} () {})", variable.sort.name())
 }
 
@@ -103,7 +103,7 @@ mod tests {
             "(forall ((p Process)(q Process)) (and (< (|clock| p) (+ (|clock| q) (- 1))) \
              (not (= p q))))"
         );
-        assert_eq!(declaration(CLOCK), "(declare-fun |clock| (Process) Int)");
+        assert_eq!(symbol_declaration(CLOCK), "(declare-fun |clock| (Process) Int)");
         assert_eq!(Term::real(-1, 3).to_string(), "(/ (- 1.0) 3.0)");
     }
 }

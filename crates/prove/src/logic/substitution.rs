@@ -24,8 +24,9 @@ type Bindings = BTreeMap<Variable, Term>;
 
 impl Term {
     /// Returns the value that this term has after the `updates` of a step, as a term over the state
-    /// before the step. A query to the solver then needs only one copy of each symbol. It also
-    /// needs no axioms about what the step leaves unchanged (frame axioms).
+    /// before the step. A query to the solver then mentions only the state before the step. So it
+    /// needs no second copy of each symbol, and no axioms about what the step leaves unchanged
+    /// (frame axioms).
     #[must_use]
     pub fn after(&self, updates: &Updates) -> Term {
         Substitution { updates, next_index: 1 }.apply(self, &Bindings::new())

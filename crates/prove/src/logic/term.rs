@@ -148,7 +148,7 @@ pub fn exists(variables: impl IntoIterator<Item = Variable>, body: Term) -> Term
 ///
 /// Panics if the sorts of the two terms differ.
 #[track_caller]
-pub fn choose(condition: Term, then: impl Into<Term>, otherwise: impl Into<Term>) -> Term {
+pub fn if_then_else(condition: Term, then: impl Into<Term>, otherwise: impl Into<Term>) -> Term {
     let (then, otherwise) = (then.into(), otherwise.into());
     assert_eq!(then.sort(), otherwise.sort(), "both values of a condition have one sort");
     Term::new(Node::If(condition, then, otherwise))
@@ -156,49 +156,49 @@ pub fn choose(condition: Term, then: impl Into<Term>, otherwise: impl Into<Term>
 
 /// Relations and arithmetic between terms. Each method panics if the sorts of the operands differ.
 pub trait Operations: Into<Term> {
-    /// Returns the formula that this term equals the other.
+    /// Returns the formula that this term equals `other`.
     #[track_caller]
     fn equals(self, other: impl Into<Term>) -> Term {
         Term::binary(Node::Equals, self.into(), other.into())
     }
 
-    /// Returns the formula that this term differs from the other.
+    /// Returns the formula that this term differs from `other`.
     #[track_caller]
     fn differs(self, other: impl Into<Term>) -> Term {
         !self.equals(other)
     }
 
-    /// Returns the formula that this number is less than the other.
+    /// Returns the formula that this number is less than `other`.
     #[track_caller]
     fn less(self, other: impl Into<Term>) -> Term {
         Term::binary(Node::Less, self.into(), other.into())
     }
 
-    /// Returns the formula that this number is at most the other.
+    /// Returns the formula that this number is at most `other`.
     #[track_caller]
     fn at_most(self, other: impl Into<Term>) -> Term {
         Term::binary(Node::AtMost, self.into(), other.into())
     }
 
-    /// Returns the formula that this formula implies the other one.
+    /// Returns the formula that this formula implies `other`.
     #[track_caller]
     fn implies(self, other: impl Into<Term>) -> Term {
         Term::binary(Node::Implies, self.into(), other.into())
     }
 
-    /// Returns the sum of this number and the other.
+    /// Returns the sum of this number and `other`.
     #[track_caller]
     fn plus(self, other: impl Into<Term>) -> Term {
         Term::binary(Node::Plus, self.into(), other.into())
     }
 
-    /// Returns this number minus the other.
+    /// Returns this number minus `other`.
     #[track_caller]
     fn minus(self, other: impl Into<Term>) -> Term {
         Term::binary(Node::Minus, self.into(), other.into())
     }
 
-    /// Returns the product of this number and the other.
+    /// Returns the product of this number and `other`.
     #[track_caller]
     fn times(self, other: impl Into<Term>) -> Term {
         Term::binary(Node::Times, self.into(), other.into())

@@ -2,7 +2,7 @@
 
 use crate::logic::substitution::{Update, Updates};
 use crate::logic::symbol::Symbol;
-use crate::logic::term::{Arguments, Operations, Term, all, choose};
+use crate::logic::term::{Arguments, Operations, Term, all, if_then_else};
 use crate::logic::variable::Variable;
 
 /// Step of a model: a guard, and updates that are made at the same time.
@@ -43,6 +43,7 @@ impl Action {
         if self.is_loss { format!("lose {}", self.name) } else { self.name.to_owned() }
     }
 
+    /// Marks this action as the loss of a message.
     pub(crate) fn into_loss(mut self) -> Self {
         self.is_loss = true;
         self
@@ -66,8 +67,9 @@ impl Action {
         self
     }
 
-    /// Changes a function at one point: `symbol(arguments) := value`. Later changes of the same
-    /// symbol take precedence. The term `value` refers to the state before the step.
+    /// Changes the value of a function for one list of arguments: `symbol(arguments) := value`.
+    /// Later changes of the same symbol take precedence. The term `value` refers to the state
+    /// before the step.
     ///
     /// # Panics
     ///
@@ -80,7 +82,7 @@ impl Action {
         assert_eq!(arguments.len(), parameters.len(), "arguments of `{}`", symbol.name);
         let is_there = parameters.iter().zip(arguments).map(|(place, it)| place.equals(it));
         let earlier = self.value_of(symbol, &parameters);
-        let value = choose(all(is_there), value, earlier);
+        let value = if_then_else(all(is_there), value, earlier);
         self.with_update(Update { symbol, parameters, value })
     }
 
@@ -158,7 +160,7 @@ pub(crate) fn argument_variables(symbol: Symbol) -> Vec<Variable> {
 mod tests {
     use super::*;
     use crate::logic::sort::Sort;
-    use crate::structure::evaluation::{Assignment, Evaluation};
+    use crate::structure::evaluation::{Assignment, Evaluator};
     use crate::structure::table::Structure;
     use crate::structure::value::Value;
 
@@ -174,7 +176,7 @@ mod tests {
         before.add(INSIDE, [Value::process(0)]);
         let holds = |x, y| {
             let assignment = Assignment::from([(X, Value::process(x)), (Y, Value::process(y))]);
-            Evaluation::new(&before).holds(&after, &assignment)
+            Evaluator::new(&before).holds(&after, &assignment)
         };
         assert!(!holds(0, 1), "removed from x");
         assert!(holds(0, 0), "the addition comes last");

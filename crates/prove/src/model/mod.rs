@@ -55,11 +55,12 @@ pub struct Model {
     pub messages: Vec<Symbol>,
     /// Symbols that never change, such as the order of names or the members of quorums.
     pub rigid: Vec<Symbol>,
-    /// Conditions on the symbols in `rigid`.
+    /// Axioms: conditions on the rigid symbols, which never change.
     pub axioms: Vec<Axiom>,
     /// Conditions on the initial states.
     pub initial: Vec<Term>,
-    /// Steps of the processes. Each action models a handler of the code, or a branch of one.
+    /// Steps of the processes. Each action models one handler of the code, or one branch of a
+    /// handler.
     pub actions: Vec<Action>,
     /// The invariant. The first conjunct is the property to prove.
     pub invariant: Vec<Conjunct>,

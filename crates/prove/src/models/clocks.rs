@@ -55,8 +55,8 @@ pub(super) fn duration(units: u64) -> Term {
     Term::real(i64::try_from(units).expect("a duration is below 2^63 units"), 1)
 }
 
-/// Returns the formula that one deadline comes before another, whatever rates between [`SLOW`] and
-/// [`FAST`] their clocks have. `remaining` is the time until the first deadline, measured by the
+/// Returns a formula that states that one deadline comes before another, for all clock rates
+/// between [`SLOW`] and [`FAST`]. `remaining` is the time until the first deadline, measured by the
 /// clock of this deadline. `other_remaining` is the time until the other deadline, measured by the
 /// other clock.
 pub(super) fn ends_before(remaining: Term, other_remaining: Term) -> Term {
@@ -79,7 +79,7 @@ pub(super) fn elapse(more_parameters: &[Variable]) -> Action {
         .define(CLOCK, [P], CLOCK.at(P) + ADVANCE.at(P))
 }
 
-pub(super) fn any_rates() -> Axiom {
+pub(super) fn positive_rates() -> Axiom {
     Axiom::new("clocks run at positive rates", zero().less(SLOW) & SLOW.at_most(FAST))
 }
 

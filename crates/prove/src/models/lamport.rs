@@ -11,7 +11,7 @@ use tenure_check::GlobalState;
 use crate::conformance::shown_value::{ShownValue, named_processes};
 use crate::logic::sort::Sort::{Int, Process};
 use crate::logic::symbol::Symbol;
-use crate::logic::term::{Operations, Term, choose, for_all};
+use crate::logic::term::{Operations, Term, for_all, if_then_else};
 use crate::logic::variable::Variable;
 use crate::model::action::Action;
 use crate::model::{Conjunct, Model};
@@ -103,7 +103,7 @@ fn is_first() -> Term {
 
 fn actions(variant: Option<&str>) -> Vec<Action> {
     let next = CLOCK.at(X) + 1;
-    let received = choose(CLOCK.at(X).less(M), M, CLOCK.at(X)) + 1;
+    let received = if_then_else(CLOCK.at(X).less(M), M, CLOCK.at(X)) + 1;
     let replied = received.clone() + 1;
     let is_later = precedes(STAMP.at(X), X, M, Y);
     // A message that is later than the own request: its sender is no longer awaited.
@@ -142,7 +142,7 @@ fn actions(variant: Option<&str>) -> Vec<Action> {
             .set(WAITING, X, true)
             .set(STAMP, X, &next)
             .set(CLOCK, X, &next)
-            .define(AWAITED, [P, Q], choose(P.equals(X), Q.differs(X), AWAITED.at((P, Q))))
+            .define(AWAITED, [P, Q], if_then_else(P.equals(X), Q.differs(X), AWAITED.at((P, Q))))
             .define(REQUEST, [P, Q, C], REQUEST.at((P, Q, C)) | is_sent.clone()),
         if counts_all { not_awaited(receive_request) } else { receive_request },
         not_awaited(receive_reply),

@@ -16,7 +16,7 @@
 //! margin: `LEASE · FAST ≤ EXPIRY · SLOW`.
 
 use super::clocks::{
-    CLOCK, FAST, SLOW, any_rates, drift, duration, elapse, ends_before, is_within_rates, zero,
+    CLOCK, FAST, SLOW, drift, duration, elapse, ends_before, is_within_rates, positive_rates, zero,
 };
 use crate::logic::sort::Sort::{Bool, Int, Process, Real};
 use crate::logic::symbol::Symbol;
@@ -95,7 +95,7 @@ pub(super) const ENTRY: ModelEntry = ModelEntry {
     ],
 };
 
-/// Durations of a lease, all in one unit, and drift of clocks.
+/// Durations of a lease, and drift of the clocks. All durations have the same unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LeaseParameters {
     /// Time for which a client claims the lock, measured from its request.
@@ -162,13 +162,13 @@ fn model(variant: Option<&str>) -> Model {
 }
 
 /// Returns the axioms about rates and durations. Without a variant, the axioms permit all durations
-/// with the required margin. With a variant, they fix the durations to those of the code, in units
-/// of the delay of a message.
+/// with the required margin. With a variant, the axioms set the durations to the durations in the
+/// code, in units of the delay of a message.
 fn axioms(variant: Option<&str>) -> Vec<Axiom> {
     let Some(variant) = variant else {
         let margin = ends_before(LEASE.value(), EXPIRY.value());
         return vec![
-            any_rates(),
+            positive_rates(),
             Axiom::new("a lease has a positive duration", zero().less(LEASE)),
             Axiom::new(
                 "the margin: the longest lease ends before the shortest reservation",
@@ -194,18 +194,18 @@ fn is_held_by(process: Variable, ticket: impl Into<Term>) -> Term {
     HELD.value() & HOLDER.equals(process) & HELD_TICKET.equals(ticket)
 }
 
-/// Returns the formula that no other process can get the lock before `deadline`, a time on the
-/// clock of `process`. Until then, the grantor grants either nothing, or only the claim of
-/// `process` with `ticket`.
+/// Returns the formula that the grantor keeps the lock for `process` until `deadline`, a time on
+/// the clock of `process`. Until this time, the grantor grants nothing, or it grants only the
+/// attempt of `process` with the ticket `ticket`.
 fn is_reserved(process: Variable, ticket: impl Into<Term>, deadline: Symbol) -> Term {
     let remaining = deadline.at(process) - CLOCK.at(process);
     let reserved = HELD_UNTIL.minus(GRANTOR_CLOCK);
     (CLOSED.value() | is_held_by(process, ticket)) & ends_before(remaining, reserved)
 }
 
-/// Returns the formula that a grant is in flight with which its receiver could still claim the
-/// lock. `process` is the receiver, `ticket` is the ticket of the grant, and `round` is the number
-/// of the granted request.
+/// Returns the formula that a grant is in flight, and that its receiver could still claim the lock
+/// if it received the grant now. `process` is the receiver, `ticket` is the ticket of the grant,
+/// and `round` is the number of the granted request.
 fn is_usable(process: Variable, ticket: Variable, round: Variable) -> Term {
     GRANT.at((process, ticket, round))
         & ticket.equals(TICKET.at(process))

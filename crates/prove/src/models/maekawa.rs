@@ -18,7 +18,7 @@ use crate::models::lock::is_active;
 use crate::models::votes::mapping;
 use crate::models::votes::{
     self, COMMON, LOCKED, MEMBER, NUMBER, P, QUORUM, RELEASE, RELINQUISH, REQUEST, STAMP, V, X,
-    awaits_or_has, has_given,
+    awaits_or_has, has_voted_for,
 };
 use crate::structure::table::Structure;
 use crate::structure::value::Value;
@@ -44,7 +44,10 @@ fn model(_: Option<&str>) -> Model {
     invariant.push(Conjunct::new(
         "vote-given",
         "a vote that a process has or that is on its way was given to its present request",
-        for_all([P, V], awaits_or_has(P).implies(has_given(V, P, STAMP.at(P), NUMBER.at((P, V))))),
+        for_all(
+            [P, V],
+            awaits_or_has(P).implies(has_voted_for(V, P, STAMP.at(P), NUMBER.at((P, V)))),
+        ),
     ));
     invariant.extend(votes::message_conjuncts(&is_down));
     Model {
@@ -52,7 +55,7 @@ fn model(_: Option<&str>) -> Model {
         state: votes::STATE.to_vec(),
         messages: vec![REQUEST, LOCKED, RELINQUISH, RELEASE],
         rigid: vec![QUORUM, MEMBER, COMMON],
-        axioms: vec![votes::intersection()],
+        axioms: vec![votes::quorum_intersection()],
         initial: votes::initial(),
         actions,
         invariant,

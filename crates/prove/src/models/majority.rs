@@ -28,7 +28,7 @@ use crate::models::votes::mapping;
 use crate::models::votes::{
     self, CANDIDATE, CLOCK, COMMON, HAS_VOTED, LOCKED, MEMBER, N, NEXT_NUMBER, NEXT_STAMP, NUMBER,
     P, Q, QUEUED, QUORUM, RELEASE, RELINQUISH, REQUEST, STAMP, T, V, VOTED_NUMBER, VOTED_STAMP, W,
-    X, Y, asks, awaits_or_has, has_given, is_over,
+    X, Y, awaits_or_has, has_voted_for, has_voter, is_request_over,
 };
 use crate::models::{ModelEntry, ModelVariant};
 use crate::structure::table::Structure;
@@ -67,7 +67,7 @@ fn model(variant: Option<&str>) -> Model {
         state: votes::STATE.into_iter().chain([QUORUM, CRASHED, WITHDRAWAL]).collect(),
         messages: MESSAGES.to_vec(),
         rigid: vec![MEMBER, COMMON, NO_QUORUM],
-        axioms: vec![votes::intersection()],
+        axioms: vec![votes::quorum_intersection()],
         initial,
         actions: actions(variant),
         invariant,
@@ -80,7 +80,7 @@ fn actions(variant: Option<&str>) -> Vec<Action> {
         Some("left-out") => !CRASHED.at(V),
         _ => Term::truth(),
     };
-    let withdrawn = P.equals(X) & asks(X, V) & V.differs(X);
+    let withdrawn = P.equals(X) & has_voter(X, V) & V.differs(X);
     let mut actions = vec![
         votes::request_votes(
             Action::new("request", [X, C]).when(!is_active(X) & !CRASHED.at(X)).set(QUORUM, X, C),
@@ -102,8 +102,9 @@ fn actions(variant: Option<&str>) -> Vec<Action> {
         _ => action,
     }));
     // A withdrawal in flight holds up later requests on its link.
-    let is_due =
-        |stamp: Variable| WITHDRAWAL.at((X, W)).implies(is_over(&Term::from(X), &stamp.into()));
+    let is_due = |stamp: Variable| {
+        WITHDRAWAL.at((X, W)).implies(is_request_over(&Term::from(X), &stamp.into()))
+    };
     actions.extend(votes::voter_actions(&!CRASHED.at(W), is_due));
     actions.extend(withdrawal_actions());
     actions.push(crash());
@@ -143,7 +144,7 @@ fn withdrawal_actions() -> Vec<Action> {
             NEXT_STAMP,
             NEXT_NUMBER.into(),
         ),
-        votes::become_free(
+        votes::reclaim_vote(
             Action::new("free-after-withdrawal", [X, W]).when(is_withdrawn & is_given).define(
                 QUEUED,
                 [V, P, T, N],
@@ -170,10 +171,10 @@ fn crash() -> Action {
     )
 }
 
-/// Returns the conjuncts about the uniqueness of votes, which also hold after the crash of a voter.
+/// Returns the conjuncts about the uniqueness of votes. They hold even if a voter has crashed.
 fn uniqueness() -> Vec<Conjunct> {
     let process = Term::from(P);
-    let is_given = has_given(V, P, STAMP.at(P), NUMBER.at((P, V)));
+    let is_given = has_voted_for(V, P, STAMP.at(P), NUMBER.at((P, V)));
     vec![
         Conjunct::new(
             "crashed-idle",
@@ -196,7 +197,7 @@ fn uniqueness() -> Vec<Conjunct> {
             for_all(
                 [P, V],
                 (WITHDRAWAL.at((P, V)) & HAS_VOTED.at(V) & CANDIDATE.at(V).equals(P))
-                    .implies(is_over(&process, &VOTED_STAMP.at(V))),
+                    .implies(is_request_over(&process, &VOTED_STAMP.at(V))),
             ),
         ),
         Conjunct::new(
@@ -205,7 +206,7 @@ fn uniqueness() -> Vec<Conjunct> {
             for_all(
                 [P, V, T, N],
                 (WITHDRAWAL.at((P, V)) & QUEUED.at((V, P, T, N)))
-                    .implies(is_over(&process, &T.into())),
+                    .implies(is_request_over(&process, &T.into())),
             ),
         ),
     ]

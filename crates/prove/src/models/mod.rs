@@ -27,7 +27,8 @@ pub struct ModelEntry {
     pub paper: &'static str,
     /// Property that is proved, in words.
     pub property: &'static str,
-    /// Function that returns the model of the algorithm, or of the given variant of it.
+    /// Function that returns a model of the algorithm. The argument is the name of a variant, or
+    /// `None` for the algorithm without a variant.
     pub(crate) model: fn(Option<&str>) -> Model,
     /// Function that maps a state of the code to a state of the model. `None` if the model has not
     /// been compared with the code.

@@ -13,13 +13,13 @@
 
 use crate::logic::sort::Sort::Int;
 use crate::logic::symbol::Symbol;
-use crate::logic::term::{Operations, Term, choose, exists, for_all};
+use crate::logic::term::{Operations, Term, exists, for_all, if_then_else};
 use crate::logic::variable::Variable;
 use crate::model::action::Action;
 use crate::model::{Conjunct, Model};
 use crate::models::raft_lease::terms::{
     self, CANDIDATE, COMMON, HAS_VOTED, LEADER, MEMBER, REQUEST_VOTE, TERM, VOTE, VOTED_FOR, VOTES,
-    stands,
+    is_candidate_or_leader,
 };
 use crate::models::{ModelEntry, ModelVariant};
 
@@ -65,7 +65,7 @@ fn model(variant: Option<&str>) -> Model {
         ],
         messages: vec![REQUEST_VOTE, VOTE, MENTIONED],
         rigid: vec![MEMBER, COMMON],
-        axioms: vec![terms::quorums()],
+        axioms: vec![terms::quorum_intersection()],
         initial: vec![
             for_all([P], TERM.at(P).equals(0) & !CANDIDATE.at(P) & !LEADER.at(P)),
             // A process without a vote records itself.
@@ -107,7 +107,7 @@ fn actions(variant: Option<&str>) -> Vec<Action> {
         .set(TERM, X, &next)
         .set(CANDIDATE, X, true)
         .set(LEADER, X, false)
-        .define(VOTES, [P, Q], choose(P.equals(X), Q.equals(X), VOTES.at((P, Q))))
+        .define(VOTES, [P, Q], if_then_else(P.equals(X), Q.equals(X), VOTES.at((P, Q))))
         .add(REQUEST_VOTE, (Term::from(X), next));
     vec![
         vote_for(start, X),
@@ -118,7 +118,12 @@ fn actions(variant: Option<&str>) -> Vec<Action> {
         )),
         vote_for(
             Action::new("grant-vote", [X, Y, M])
-                .when(REQUEST_VOTE.at((Y, M)) & is_current.clone() & !stands(X) & !HAS_VOTED.at(X))
+                .when(
+                    REQUEST_VOTE.at((Y, M))
+                        & is_current.clone()
+                        & !is_candidate_or_leader(X)
+                        & !HAS_VOTED.at(X),
+                )
                 .add(VOTE, (X, Y, M)),
             Y,
         ),
@@ -173,8 +178,8 @@ fn invariant() -> Vec<Conjunct> {
             ),
         ),
     ];
-    let votes = terms::votes(|process| VOTES.at((process, V)));
-    terms::leaders().into_iter().chain(of_leaders).chain(votes).collect()
+    let votes = terms::vote_conjuncts(|process| VOTES.at((process, V)));
+    terms::leader_conjuncts().into_iter().chain(of_leaders).chain(votes).collect()
 }
 
 #[cfg(test)]

@@ -26,12 +26,14 @@ pub(super) mod terms;
 
 use self::terms::{
     CANDIDATE, COMMON, ELECTED_BY, HAS_VOTED, LEADER, MEMBER, REQUEST_VOTE, TERM, VOTE, VOTED_FOR,
-    VOTES, stands, step_down,
+    VOTES, is_candidate_or_leader, step_down,
 };
-use super::clocks::{CLOCK, FAST, SLOW, any_rates, drift, duration, elapse, ends_before, zero};
+use super::clocks::{
+    CLOCK, FAST, SLOW, drift, duration, elapse, ends_before, positive_rates, zero,
+};
 use crate::logic::sort::Sort::{Int, Process, Quorum, Real};
 use crate::logic::symbol::Symbol;
-use crate::logic::term::{Operations, Term, choose, for_all};
+use crate::logic::term::{Operations, Term, for_all, if_then_else};
 use crate::logic::variable::Variable;
 use crate::model::action::Action;
 use crate::model::{Axiom, Model};
@@ -98,7 +100,7 @@ pub(super) const ENTRY: ModelEntry = ModelEntry {
     ],
 };
 
-/// Durations of an election, all in one unit, and drift of clocks.
+/// Durations of an election, and drift of the clocks. All durations have the same unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ElectionParameters {
     /// Interval between heartbeats.
@@ -129,7 +131,7 @@ impl ElectionParameters {
         let times =
             HEARTBEAT_INTERVAL.equals(heartbeat) & LEASE.equals(lease) & ELECTION.equals(election);
         let times = Axiom::new("the timeouts have these durations", times);
-        vec![terms::quorums(), drift(self.drift_ppm), times]
+        vec![terms::quorum_intersection(), drift(self.drift_ppm), times]
     }
 }
 
@@ -171,9 +173,9 @@ fn state() -> Vec<Symbol> {
     terms::STATE.into_iter().chain(promises).chain(hand_over::STATE).collect()
 }
 
-/// Returns the axioms about quorums, rates and durations. If `variant` is unsound, the axioms fix
-/// the durations to those of the code, in units of the delay of a message. Otherwise they permit
-/// all durations with the required margin.
+/// Returns the axioms about quorums, rates and durations. If `variant` is unsound, the axioms set
+/// the durations to the durations in the code, in units of the delay of a message. Otherwise the
+/// axioms permit all durations with the required margin.
 fn axioms(variant: Option<&str>) -> Vec<Axiom> {
     let is_unsound = ENTRY.variants.iter().any(|it| it.is_refuted && Some(it.name) == variant);
     if is_unsound {
@@ -184,8 +186,8 @@ fn axioms(variant: Option<&str>) -> Vec<Axiom> {
     let margin = ends_before(HEARTBEAT_INTERVAL.plus(LEASE), ELECTION.value());
     let times = zero().less(HEARTBEAT_INTERVAL) & zero().less(LEASE);
     vec![
-        terms::quorums(),
-        any_rates(),
+        terms::quorum_intersection(),
+        positive_rates(),
         Axiom::new("durations are positive", times),
         Axiom::new(
             "the margin: heartbeat and lease at their longest end before the shortest timeout",
@@ -225,7 +227,7 @@ fn become_candidate(action: Action) -> Action {
         .set(LEADER, X, false)
         .set(FOLLOWER, X, false)
         .set(LEASE_UNTIL, X, CLOCK.at(X).plus(LEASE))
-        .define(VOTES, [P, Q], choose(P.equals(X), Q.equals(X), VOTES.at((P, Q))))
+        .define(VOTES, [P, Q], if_then_else(P.equals(X), Q.equals(X), VOTES.at((P, Q))))
         .add(REQUEST_VOTE, (Term::from(X), next))
 }
 
@@ -239,14 +241,14 @@ fn vote(action: Action) -> Action {
         .add(VOTE, (X, Y, M))
 }
 
-/// Returns `action`, extended so that `X` sends the heartbeat with this number, to which only `X`
-/// itself has responded so far.
+/// Returns `action`, extended so that `X` sends the heartbeat with the number `number`. So far,
+/// only `X` itself has responded to this heartbeat.
 fn send_heartbeat(action: Action, number: impl Into<Term>) -> Action {
     let number = number.into();
     action
         .set(ROUND, X, &number)
         .set(HEARTBEAT_AT, X, CLOCK.at(X).plus(HEARTBEAT_INTERVAL))
-        .define(ANSWERED, [P, Q], choose(P.equals(X), Q.equals(X), ANSWERED.at((P, Q))))
+        .define(ANSWERED, [P, Q], if_then_else(P.equals(X), Q.equals(X), ANSWERED.at((P, Q))))
         .add(HEARTBEAT, (Term::from(X), TERM.at(X), number))
 }
 
@@ -266,7 +268,7 @@ fn actions(variant: Option<&str>) -> Vec<Action> {
             REQUEST_VOTE.at((Y, M))
                 & M.equals(TERM.at(X))
                 & X.differs(Y)
-                & !stands(X)
+                & !is_candidate_or_leader(X)
                 & !FOLLOWER.at(X)
                 & !HAS_VOTED.at(X),
         )),

@@ -8,7 +8,7 @@ use tenure_check::GlobalState;
 use crate::conformance::shown_value::ShownValue;
 use crate::logic::sort::Sort::{Int, Process};
 use crate::logic::symbol::Symbol;
-use crate::logic::term::{Operations, Term, choose, for_all};
+use crate::logic::term::{Operations, Term, for_all, if_then_else};
 use crate::logic::variable::Variable;
 use crate::model::action::Action;
 use crate::model::{Conjunct, Model};
@@ -102,8 +102,8 @@ fn request() -> Action {
         .define(GRANTED, [P, Q], GRANTED.at((P, Q)) & P.differs(X))
 }
 
-/// Returns the action *receive a request*. The receiver defers its reply if its own request
-/// precedes the received one, and otherwise replies.
+/// Returns the action *receive a request*. If the receiver's own request precedes the received
+/// request, the receiver defers its reply. Otherwise it replies.
 fn receive_request(variant: Option<&str>) -> Action {
     let own = STAMP.at(X);
     let other = Term::from(M);
@@ -114,7 +114,7 @@ fn receive_request(variant: Option<&str>) -> Action {
     let defers = INSIDE.at(X) | (WAITING.at(X) & precedes);
     let clock = match variant {
         Some("forget-clock") => CLOCK.at(X),
-        _ => choose(CLOCK.at(X).less(M), M, CLOCK.at(X)),
+        _ => if_then_else(CLOCK.at(X).less(M), M, CLOCK.at(X)),
     };
     let is_this = P.equals(X) & Q.equals(Y) & T.equals(M);
     Action::new("receive-request", [X, Y, M])

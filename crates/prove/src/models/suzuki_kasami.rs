@@ -11,7 +11,7 @@ use tenure_check::GlobalState;
 use crate::conformance::shown_value::{ShownValue, named_processes};
 use crate::logic::sort::Sort::{Int, Process};
 use crate::logic::symbol::Symbol;
-use crate::logic::term::{Operations, Term, choose, exists, for_all};
+use crate::logic::term::{Operations, Term, exists, for_all, if_then_else};
 use crate::logic::variable::Variable;
 use crate::model::action::Action;
 use crate::model::{Conjunct, Model};
@@ -24,7 +24,7 @@ use crate::structure::value::Value;
 const HOLDING: Symbol = Symbol::relation("holding", &[Process]);
 /// True if the token is in flight to a process.
 const TOKEN: Symbol = Symbol::relation("token", &[Process]);
-/// Highest request number of the second process that the first process knows (`RN` in the paper).
+/// Highest request number that the first process knows of the second process (`RN` in the paper).
 const KNOWN: Symbol = Symbol::function("known", &[Process, Process], Int);
 /// Number of the last served request of a process, as recorded in the token (`LN` in the paper).
 const SERVED: Symbol = Symbol::function("served", &[Process], Int);
@@ -57,10 +57,10 @@ pub(crate) const ENTRY: ModelEntry = ModelEntry {
 fn model(_: Option<&str>) -> Model {
     let number = KNOWN.at((X, X)) + 1;
     let is_new = P.equals(X) & Q.differs(X) & N.equals(&number);
-    let newest = choose(KNOWN.at((X, Y)).less(M), M, KNOWN.at((X, Y)));
+    let newest = if_then_else(KNOWN.at((X, Y)).less(M), M, KNOWN.at((X, Y)));
     let is_due = newest.clone().equals(SERVED.at(Y) + 1);
     // The queue of the token after an exit: all processes with a request that was not served.
-    let served = choose(P.equals(X), KNOWN.at((X, X)), SERVED.at(P));
+    let served = if_then_else(P.equals(X), KNOWN.at((X, X)), SERVED.at(P));
     let is_due_at_exit = |of: Variable| {
         QUEUED.at(of) | (of.differs(X) & KNOWN.at((X, of)).equals(SERVED.at(of) + 1))
     };
@@ -158,10 +158,10 @@ fn invariant() -> Vec<Conjunct> {
             "exactly the last request of a waiting process is not served",
             for_all(
                 [P],
-                choose(
+                if_then_else(
                     WAITING.at(P),
                     present.clone(),
-                    choose(INSIDE.at(P), present | is_served.clone(), is_served),
+                    if_then_else(INSIDE.at(P), present | is_served.clone(), is_served),
                 ),
             ),
         ),

@@ -3,14 +3,14 @@
 //! Messages stay in flight after their receipt. A vote carries the time stamp of the request for
 //! which the voter gives it, and a number. If the process with this request returns the vote, the
 //! next vote for the same request has a higher number. As in the code, a process without a request
-//! keeps neither a time stamp nor these numbers. The clock of a process is at least as high as the
-//! time stamp of its last request.
+//! keeps neither a time stamp nor the numbers of votes. The clock of a process is at least as high
+//! as the time stamp of its last request.
 
 pub(super) mod mapping;
 
 use crate::logic::sort::Sort::{Int, Process, Quorum};
 use crate::logic::symbol::Symbol;
-use crate::logic::term::{Operations, Term, choose, for_all};
+use crate::logic::term::{Operations, Term, for_all, if_then_else};
 use crate::logic::variable::Variable;
 use crate::model::action::Action;
 use crate::model::{Axiom, Conjunct};
@@ -88,7 +88,7 @@ pub(super) const STATE: [Symbol; 15] = [
     RELEASE,
 ];
 
-pub(super) fn intersection() -> Axiom {
+pub(super) fn quorum_intersection() -> Axiom {
     let common = |quorum| MEMBER.at((COMMON.at((A, B)), quorum));
     Axiom::new("any two quorums have a common voter", for_all([A, B], common(A) & common(B)))
 }
@@ -108,12 +108,12 @@ pub(super) fn initial() -> Vec<Term> {
 
 /// Returns the formula that `voter` belongs to the quorum of `process`, so that `process` asks
 /// `voter` for a vote.
-pub(super) fn asks(process: Variable, voter: Variable) -> Term {
+pub(super) fn has_voter(process: Variable, voter: Variable) -> Term {
     MEMBER.at((Term::from(voter), QUORUM.at(process)))
 }
 
-/// Returns the action *request*. It extends `action`: `X` asks all members of `quorum` for their
-/// votes, with a new time stamp.
+/// Returns the action *request*, which extends the action `action`: `X` asks all members of
+/// `quorum` for their votes, with a new time stamp.
 pub(super) fn request_votes(action: Action, quorum: Term) -> Action {
     let next = CLOCK.at(X) + 1;
     let is_new = P.equals(X) & MEMBER.at((Term::from(V), quorum)) & T.equals(&next);
@@ -122,7 +122,7 @@ pub(super) fn request_votes(action: Action, quorum: Term) -> Action {
         .set(STAMP, X, &next)
         .set(WAITING, X, true)
         .define(HAS_VOTE, [P, V], HAS_VOTE.at((P, V)) & P.differs(X))
-        .define(NUMBER, [P, V], choose(P.equals(X), 1, NUMBER.at((P, V))))
+        .define(NUMBER, [P, V], if_then_else(P.equals(X), 1, NUMBER.at((P, V))))
         .define(REQUEST, [P, V, T], REQUEST.at((P, V, T)) | is_new)
 }
 
@@ -130,21 +130,25 @@ pub(super) fn forget_request(action: Action) -> Action {
     action.set(STAMP, X, 0).define(HAS_VOTE, [P, V], HAS_VOTE.at((P, V)) & P.differs(X)).define(
         NUMBER,
         [P, V],
-        choose(P.equals(X), 0, NUMBER.at((P, V))),
+        if_then_else(P.equals(X), 0, NUMBER.at((P, V))),
     )
 }
 
 /// Returns the action *enter*. `X` enters when it has the vote of each member `V` of its quorum for
-/// which the formula `counts` holds.
-pub(super) fn enter(counts: Term) -> Action {
+/// which the formula `is_needed` holds.
+pub(super) fn enter(is_needed: Term) -> Action {
     Action::new("enter", [X])
-        .when(WAITING.at(X) & for_all([V], (asks(X, V) & counts).implies(HAS_VOTE.at((X, V)))))
+        .when(
+            WAITING.at(X)
+                & for_all([V], (has_voter(X, V) & is_needed).implies(HAS_VOTE.at((X, V)))),
+        )
         .set(WAITING, X, false)
         .set(INSIDE, X, true)
 }
 
 pub(super) fn process_actions(is_up: &Term) -> Vec<Action> {
-    let is_over = P.equals(X) & asks(X, V) & T.equals(STAMP.at(X)) & N.equals(NUMBER.at((X, V)));
+    let is_over =
+        P.equals(X) & has_voter(X, V) & T.equals(STAMP.at(X)) & N.equals(NUMBER.at((X, V)));
     let is_expected = WAITING.at(X) & M.equals(STAMP.at(X)) & K.equals(NUMBER.at((X, W)));
     let is_present = is_active(X) & M.equals(STAMP.at(X));
     vec![
@@ -180,7 +184,7 @@ pub(super) fn vote_for(action: Action, process: Variable, stamp: Variable, numbe
 }
 
 /// Returns `action`, extended so that the voter `W` has its vote back and gives it to no request.
-pub(super) fn become_free(action: Action) -> Action {
+pub(super) fn reclaim_vote(action: Action) -> Action {
     action.set(HAS_VOTED, W, false).set(CANDIDATE, W, W).set(VOTED_STAMP, W, 0).set(
         VOTED_NUMBER,
         W,
@@ -191,13 +195,13 @@ pub(super) fn become_free(action: Action) -> Action {
 /// Returns the actions by which a voter receives requests and returned votes. A voter receives a
 /// request only if `is_due` holds for the time stamp of the request.
 pub(super) fn voter_actions(is_up: &Term, is_due: impl Fn(Variable) -> Term) -> Vec<Action> {
-    let observed = choose(CLOCK.at(W).less(M), M, CLOCK.at(W));
+    let observed = if_then_else(CLOCK.at(W).less(M), M, CLOCK.at(W));
     let receive = |name| {
         Action::new(name, [X, W, M])
             .when(REQUEST.at((X, W, M)) & is_up.clone() & is_due(M))
             .set(CLOCK, W, &observed)
     };
-    let is_given = has_given(W, X, M, K);
+    let is_given = has_voted_for(W, X, M, K);
     let is_other = !(P.equals(Y) & T.equals(NEXT_STAMP) & N.equals(NEXT_NUMBER));
     let is_next = QUEUED.at((W, Y, NEXT_STAMP, NEXT_NUMBER));
     let is_returned = Y.equals(X) & NEXT_STAMP.equals(M) & NEXT_NUMBER.equals(K.plus(1));
@@ -224,7 +228,7 @@ pub(super) fn voter_actions(is_up: &Term, is_due: impl Fn(Variable) -> Term) -> 
                 .when(RELEASE.at((X, W, M, K)) & is_given.clone() & is_next)
                 .define(QUEUED, [V, P, T, N], QUEUED.at((V, P, T, N)) & is_kept),
         ),
-        become_free(
+        reclaim_vote(
             Action::new("become-free", [X, W, M, K]).when(RELEASE.at((X, W, M, K)) & is_given),
         ),
     ]
@@ -232,7 +236,7 @@ pub(super) fn voter_actions(is_up: &Term, is_due: impl Fn(Variable) -> Term) -> 
 
 /// Returns the formula that `voter` has given its vote to the request of `process` with `stamp`,
 /// and that this vote has the given number.
-pub(super) fn has_given(
+pub(super) fn has_voted_for(
     voter: Variable,
     process: Variable,
     stamp: impl Into<Term>,
@@ -254,24 +258,25 @@ pub(super) fn awaits_or_has(process: Variable) -> Term {
 
 /// Returns the formula that a request of `process` with this time stamp is over: the process has no
 /// request, or its present request has a higher time stamp.
-pub(super) fn is_over(process: &Term, stamp: &Term) -> Term {
+pub(super) fn is_request_over(process: &Term, stamp: &Term) -> Term {
     let is_active = WAITING.at(process.clone()) | INSIDE.at(process.clone());
     is_active.implies(stamp.clone().less(STAMP.at(process.clone())))
 }
 
-/// Returns the formula that `process` has made the request with this time stamp, or has crashed. If
-/// this is the present request of the process, the formula also limits `number`: it is at most the
-/// number of the vote that the process has from `V` or still waits for. `is_down` returns the
+/// Returns the formula that `process` has made the request with the time stamp `stamp`: the clock
+/// of the process has reached `stamp`, or the process has crashed. In addition, the request is
+/// over, or it is the present request of the process. For a present request, `number` is at most
+/// the number of the vote that the process has from `V` or still waits for. `is_down` returns the
 /// formula that a process has crashed.
 fn is_known(process: &Term, stamp: &Term, number: Term, is_down: &dyn Fn(&Term) -> Term) -> Term {
     let own_number = NUMBER.at((process, V));
     let is_present = stamp.clone().equals(STAMP.at(process.clone())) & number.at_most(own_number);
     (is_down(process) | stamp.clone().at_most(CLOCK.at(process.clone())))
-        & (is_over(process, stamp) | is_present)
+        & (is_request_over(process, stamp) | is_present)
 }
 
-/// Returns the conjuncts about processes and their votes, except those about the uniqueness of
-/// votes.
+/// Returns the conjuncts about processes and their votes. The conjuncts about the uniqueness of
+/// votes are not among them.
 pub(super) fn vote_conjuncts(is_down: &dyn Fn(&Term) -> Term) -> Vec<Conjunct> {
     vec![
         lock::mutual_exclusion(),
@@ -279,7 +284,7 @@ pub(super) fn vote_conjuncts(is_down: &dyn Fn(&Term) -> Term) -> Vec<Conjunct> {
         Conjunct::new(
             "inside-voted",
             "a process inside has the votes of its quorum",
-            for_all([P, V], (INSIDE.at(P) & asks(P, V)).implies(HAS_VOTE.at((P, V)))),
+            for_all([P, V], (INSIDE.at(P) & has_voter(P, V)).implies(HAS_VOTE.at((P, V)))),
         ),
         Conjunct::new(
             "given-known",
@@ -311,7 +316,7 @@ pub(super) fn message_conjuncts(is_down: &dyn Fn(&Term) -> Term) -> Vec<Conjunct
     let process = Term::from(P);
     let known = || is_known(&process, &T.into(), N.into(), is_down);
     let is_past = is_down(&process) | T.at_most(CLOCK.at(P));
-    let is_over = is_over(&process, &T.into());
+    let is_over = is_request_over(&process, &T.into());
     let is_returned = T.equals(STAMP.at(P)) & N.less(NUMBER.at((P, V)));
     vec![
         Conjunct::new(

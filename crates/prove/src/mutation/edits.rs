@@ -153,9 +153,9 @@ impl Editor<'_> {
         }
     }
 
-    /// Returns the edits of a conditional value. If `Action::set` has built the value to change a
-    /// function at one argument, the condition selects this argument. Edits of such a condition
-    /// only replace processes by other processes.
+    /// Returns the edits of a conditional value. If `Action::set` has built the value, its
+    /// condition selects the argument at which the action changes a function. The edits change such
+    /// a condition only by replacing a process by another process.
     fn in_choice(
         &self,
         condition: &Term,
@@ -216,8 +216,8 @@ impl Editor<'_> {
         edits
     }
 
-    /// Returns the edits of a term that change one of its operands `a` and `b`. `whole` builds the
-    /// term from its operands.
+    /// Returns the edits of a term with the operands `a` and `b`. Each edit changes one of the two
+    /// operands. `whole` builds the term from its operands.
     fn operands(&self, a: &Term, b: &Term, whole: fn(Term, Term) -> Node) -> Vec<Edit> {
         let left = self.edits(a, Direction::Any).into_iter();
         let left = left.map(|edit| edit.within(|it| whole(it, b.clone())));
@@ -276,8 +276,8 @@ fn is_maximum(condition: &Term, then: &Term, otherwise: &Term) -> bool {
     matches!(&*condition.0, Node::Less(low, high) if high == then && low == otherwise)
 }
 
-/// Returns true if `Action::set` has built the condition, to select the argument at which it
-/// changes a function. Such a condition compares the variable `place`.
+/// Returns true if `Action::set` has built the condition. That method changes a function at one
+/// argument. Its condition selects this argument by a comparison with the variable `place`.
 fn mentions_place(condition: &Term) -> bool {
     match &*condition.0 {
         Node::And(parts) => parts.iter().any(mentions_place),

@@ -5,11 +5,11 @@ use crate::logic::term::{Operations, Term, all, any, for_all};
 use crate::model::Model;
 use crate::model::action::{Action, argument_variables};
 use crate::mutation::mutant::Mutant;
-use crate::obligations::counterexample::{Counterexample, Induction};
-use crate::obligations::parallel::for_each_index;
-use crate::obligations::proof::{Extent, decide};
+use crate::obligations::counterexample::{Counterexample, InductionQuery};
+use crate::obligations::parallel::parallel_map;
+use crate::obligations::proof::{ObligationSelection, decide_obligations};
 use crate::obligations::report::{Obligation, Outcome};
-use crate::obligations::search::search_quickly;
+use crate::obligations::search::find_counterexample_quickly;
 use crate::solver::Solver;
 use crate::solver::process::{Goal, Satisfiability};
 use crate::solver_error::SolverError;
@@ -31,8 +31,8 @@ pub enum MutantVerdict {
     /// In every state that satisfies the invariant, each step of the changed action is a step of
     /// the original action. Steps can only be missing, so the mutant is safe.
     FewerSteps,
-    /// The mutant has other steps, and the invariant is inductive nevertheless. So the mutant is
-    /// safe for every number of processes.
+    /// The mutant permits steps that the model does not permit, but its invariant is still
+    /// inductive. So the mutant is safe for every number of processes.
     Safe,
     /// The solver did not decide this obligation.
     Undecided(Obligation),
@@ -87,7 +87,7 @@ pub fn judge_mutants(
     mutants: &[Mutant],
     solver: &Solver,
 ) -> Result<Vec<MutantVerdict>, SolverError> {
-    for_each_index(mutants.len(), |index| judge_one(model, &mutants[index], solver))
+    parallel_map(mutants.len(), |index| judge_one(model, &mutants[index], solver))
 }
 
 fn judge_one(
@@ -98,7 +98,7 @@ fn judge_one(
     let changed = mutant.applied_to(model);
     let action = mutant.action_index().map(|index| &changed.actions[index]);
     let original = mutant.action_index().map(|index| &model.actions[index]);
-    if let Some(found) = search_quickly(&changed, action, solver)? {
+    if let Some(found) = find_counterexample_quickly(&changed, action, solver)? {
         return Ok(refused_by(action, found));
     }
     let sameness = match (original, action) {
@@ -107,7 +107,7 @@ fn judge_one(
     };
     // The changed action or initial condition has its own obligations. All others are those of the
     // original model, which are proved.
-    let open = decide(&changed, action, solver, Extent::UntilOpen)?.pop();
+    let open = decide_obligations(&changed, action, solver, ObligationSelection::UntilOpen)?.pop();
     let open = open.filter(|it| !matches!(it.outcome, Outcome::Proved));
     Ok(match (open, sameness) {
         (Some(open), _) if matches!(open.outcome, Outcome::Refuted(_)) => {
@@ -143,12 +143,13 @@ fn compare_actions(
     changed: &Action,
     solver: &Solver,
 ) -> Result<Option<MutantVerdict>, SolverError> {
-    let mut process = Induction::of(model, Some(changed)).begin(model, solver, Goal::Proof)?;
+    let mut process = InductionQuery::of(model, Some(changed)).begin(model, solver, Goal::Proof)?;
     let is_step = original.guard.clone() & is_same_result(original, changed);
     if process.check_with(&!is_step) != Satisfiability::Unsatisfiable {
         return Ok(None);
     }
-    let mut process = Induction::of(model, Some(original)).begin(model, solver, Goal::Proof)?;
+    let mut process =
+        InductionQuery::of(model, Some(original)).begin(model, solver, Goal::Proof)?;
     let is_equivalent =
         process.check_with(&!changed.guard.clone()) == Satisfiability::Unsatisfiable;
     Ok(Some(match is_equivalent {
@@ -177,7 +178,7 @@ fn compare_initial_conditions(
     changed: &Model,
     solver: &Solver,
 ) -> Result<Option<MutantVerdict>, SolverError> {
-    let mut process = Induction::of(changed, None).begin(changed, solver, Goal::Proof)?;
+    let mut process = InductionQuery::of(changed, None).begin(changed, solver, Goal::Proof)?;
     let differs = any(model.initial.iter().map(|condition| !condition.clone()));
     let result = process.check_with(&differs);
     Ok((result == Satisfiability::Unsatisfiable).then_some(MutantVerdict::Equivalent))

@@ -8,7 +8,7 @@ use std::ops::ControlFlow;
 use num_rational::Ratio;
 use serde_json::{Value as Json, json};
 
-use crate::logic::smt::{constant, declaration};
+use crate::logic::smt::{constant_declaration, symbol_declaration};
 use crate::logic::sort::Sort;
 use crate::logic::substitution::Updates;
 use crate::logic::symbol::Symbol;
@@ -21,7 +21,7 @@ use crate::solver::Solver;
 use crate::solver::process::{Goal, SolverProcess};
 use crate::solver::solver_model::{ModelValue, SolverModel};
 use crate::solver_error::SolverError;
-use crate::structure::evaluation::{Assignment, Evaluation};
+use crate::structure::evaluation::{Assignment, Evaluator};
 use crate::structure::table::Structure;
 use crate::structure::transition::{try_apply_action, tuples};
 use crate::structure::value::Value;
@@ -29,13 +29,13 @@ use crate::structure::value::Value;
 /// Query of a proof by induction to the solver: is there a step after which one of the `conjuncts`
 /// is violated? If `conjuncts` is empty, the query is whether the step is possible in any state.
 #[derive(Clone)]
-pub(crate) struct Induction<'m> {
+pub(crate) struct InductionQuery<'m> {
     assumed: Vec<&'m Term>,
     action: Option<&'m Action>,
     conjuncts: Vec<&'m Conjunct>,
 }
 
-impl<'m> Induction<'m> {
+impl<'m> InductionQuery<'m> {
     /// Returns the query for a step by `action` from a state that satisfies the invariant. If
     /// `action` is `None`, the query is for an initial state.
     pub(crate) fn of(model: &'m Model, action: Option<&'m Action>) -> Self {
@@ -44,7 +44,7 @@ impl<'m> Induction<'m> {
             Some(action) => invariant.chain([&action.guard]).collect(),
             None => model.initial.iter().collect(),
         };
-        Induction { assumed, action, conjuncts: Vec::new() }
+        InductionQuery { assumed, action, conjuncts: Vec::new() }
     }
 
     pub(super) fn violating(mut self, conjunct: &'m Conjunct) -> Self {
@@ -69,10 +69,12 @@ impl<'m> Induction<'m> {
         for sort in model.sorts() {
             process.send(&format!("(declare-sort {} 0)", sort.name()));
         }
-        model.symbols().for_each(|symbol| process.send(&declaration(symbol)));
+        model.symbols().for_each(|symbol| process.send(&symbol_declaration(symbol)));
         model.axioms.iter().for_each(|axiom| process.assert(&axiom.formula));
-        self.inputs().iter().for_each(|input| process.send(&declaration(*input)));
-        self.parameters().iter().for_each(|parameter| process.send(&constant(*parameter)));
+        self.inputs().iter().for_each(|input| process.send(&symbol_declaration(*input)));
+        self.parameters()
+            .iter()
+            .for_each(|parameter| process.send(&constant_declaration(*parameter)));
         self.assumed.iter().for_each(|formula| process.assert(formula));
         Ok(process)
     }
@@ -133,7 +135,7 @@ pub struct Counterexample {
 /// too large for their types.
 pub(super) fn decode(
     model: &Model,
-    induction: &Induction<'_>,
+    induction: &InductionQuery<'_>,
     sizes: [(Sort, u32); 2],
     found: &SolverModel,
 ) -> Option<Counterexample> {
@@ -155,7 +157,7 @@ pub(super) fn decode(
         .collect();
     let numbers = decoder.numbers(&parameters);
     let ranges = before.clone();
-    let evaluation = Evaluation::with_numbers(&ranges, &numbers);
+    let evaluation = Evaluator::with_numbers(&ranges, &numbers);
     let symbols: Vec<Symbol> = model.symbols().chain(induction.inputs().iter().copied()).collect();
     for symbol in symbols.iter().copied() {
         for arguments in tuples(&evaluation, symbol.domain) {
@@ -170,7 +172,7 @@ pub(super) fn decode(
         // An example of a state in which the action is possible.
         Some(_) | None => before.clone(),
     };
-    let evaluation = Evaluation::new(&after);
+    let evaluation = Evaluator::new(&after);
     let is_violated = |it: &&&Conjunct| !evaluation.holds(&it.formula, &Assignment::new());
     let violated = induction.conjuncts.iter().find(is_violated).or(induction.conjuncts.first());
     if evaluation.has_overflowed() {
@@ -180,7 +182,7 @@ pub(super) fn decode(
     Some(Counterexample {
         action: induction.action.cloned(),
         parameters,
-        witness: witness(&after, &conjunct.formula),
+        witness: falsifying_assignment(&after, &conjunct.formula),
         before,
         after,
         conjunct: conjunct.name,
@@ -226,8 +228,8 @@ impl Decoder<'_> {
         }
     }
 
-    /// Translates a value of the solver. If the solver gives no value, returns the default value of
-    /// `sort`, because every value is then part of a counterexample.
+    /// Translates a value of the solver. If the solver gives no value, any value belongs to a
+    /// counterexample, and this method returns the default value of `sort`.
     fn translated(&self, value: Option<ModelValue>, sort: Sort) -> Value {
         let default = Value::default_of(sort);
         match (value, sort) {
@@ -244,17 +246,23 @@ impl Decoder<'_> {
     }
 }
 
-/// Searches for values of the outermost variables of `formula` for which it is false in
-/// `structure`. Tries only 0 and the numbers that occur in `structure`. If no values are found,
-/// returns an empty assignment.
-pub(crate) fn witness(structure: &Structure, formula: &Term) -> Assignment {
+/// Searches for values of the outermost variables of `formula` for which the formula is false in
+/// `structure`. For variables that stand for numbers, tries only 0 and the numbers that occur in
+/// `structure`. If no such values are found, returns an empty assignment.
+pub(crate) fn falsifying_assignment(structure: &Structure, formula: &Term) -> Assignment {
     let Node::ForAll(variables, body) = &*formula.0 else { return Assignment::new() };
-    let evaluation = Evaluation::new(structure);
+    let evaluation = Evaluator::new(structure);
     let mut witness = Assignment::new();
-    let _ = evaluation.visit(variables, body, false, &mut Assignment::new(), &mut |found| {
-        witness.clone_from(found);
-        ControlFlow::Break(())
-    });
+    let _ = evaluation.for_each_assignment(
+        variables,
+        body,
+        false,
+        &mut Assignment::new(),
+        &mut |found| {
+            witness.clone_from(found);
+            ControlFlow::Break(())
+        },
+    );
     witness
 }
 

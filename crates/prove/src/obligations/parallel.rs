@@ -12,7 +12,7 @@ use crate::solver_error::SolverError;
 /// # Errors
 ///
 /// Returns an error if a job failed.
-pub(crate) fn for_each_index<T: Send>(
+pub(crate) fn parallel_map<T: Send>(
     count: usize,
     job: impl Fn(usize) -> Result<T, SolverError> + Sync,
 ) -> Result<Vec<T>, SolverError> {

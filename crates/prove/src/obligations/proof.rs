@@ -4,10 +4,10 @@ use std::time::Instant;
 
 use crate::model::Model;
 use crate::model::action::Action;
-use crate::obligations::counterexample::Induction;
-use crate::obligations::parallel::for_each_index;
+use crate::obligations::counterexample::InductionQuery;
+use crate::obligations::parallel::parallel_map;
 use crate::obligations::report::{Decision, Obligation, Outcome, ProofReport};
-use crate::obligations::search::{MAX_PROCESSES, OpenGroups, search};
+use crate::obligations::search::{MAX_PROCESSES, UndecidedGroups, find_counterexample};
 use crate::solver::Solver;
 use crate::solver::process::{Goal, Satisfiability, SolverProcess};
 use crate::solver_error::SolverError;
@@ -25,9 +25,9 @@ pub fn prove(model: &Model, solver: &Solver) -> Result<ProofReport, SolverError>
     let started = Instant::now();
     let actions = model.all_actions();
     // The first job is the one about the initial states.
-    let results = for_each_index(actions.len() + 1, |job| {
+    let results = parallel_map(actions.len() + 1, |job| {
         let action = job.checked_sub(1).map(|index| &actions[index]);
-        decide(model, action, solver, Extent::All)
+        decide_obligations(model, action, solver, ObligationSelection::All)
     })?;
     Ok(ProofReport {
         algorithm: model.name,
@@ -40,21 +40,22 @@ pub fn prove(model: &Model, solver: &Solver) -> Result<ProofReport, SolverError>
     })
 }
 
-/// Whether all obligations are decided, or only those up to the first open one.
+/// Choice of the obligations that a proof decides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Extent {
+pub(crate) enum ObligationSelection {
     All,
     /// The obligations up to the first one that is refuted or undecided.
     UntilOpen,
 }
 
-pub(crate) fn decide(
+/// Decides the obligations for one action, or for the initial states if `action` is `None`.
+pub(crate) fn decide_obligations(
     model: &Model,
     action: Option<&Action>,
     solver: &Solver,
-    extent: Extent,
+    selection: ObligationSelection,
 ) -> Result<Vec<Decision>, SolverError> {
-    let induction = Induction::of(model, action);
+    let induction = InductionQuery::of(model, action);
     let mut process = induction.begin(model, solver, Goal::Proof)?;
     let obligation = match action {
         Some(action) => Obligation::Possible(action.title()),
@@ -64,7 +65,7 @@ pub(crate) fn decide(
     let mut decisions = vec![Decision { obligation, outcome }];
     let is_open = |it: &Decision| !matches!(it.outcome, Outcome::Proved);
     for conjunct in &model.invariant {
-        if extent == Extent::UntilOpen && decisions.last().is_some_and(is_open) {
+        if selection == ObligationSelection::UntilOpen && decisions.last().is_some_and(is_open) {
             break;
         }
         let name = conjunct.name.to_owned();
@@ -83,15 +84,16 @@ pub(crate) fn decide(
     Ok(decisions)
 }
 
-/// Decides the obligation that an initial state exists, or that the action is possible in some
-/// state that satisfies the invariant. Searches small groups first.
+/// Decides an obligation that demands that a state exists: an initial state, or a state that
+/// satisfies the invariant and in which the action is possible. Searches small groups first, and
+/// then asks the solver about groups of any size.
 fn existence_outcome(
     process: &mut SolverProcess,
     model: &Model,
-    induction: &Induction<'_>,
+    induction: &InductionQuery<'_>,
     solver: &Solver,
 ) -> Result<Outcome, SolverError> {
-    if search(model, induction, solver, MAX_PROCESSES)?.is_some() {
+    if find_counterexample(model, induction, solver, MAX_PROCESSES)?.is_some() {
         return Ok(Outcome::Proved);
     }
     Ok(match process.check() {
@@ -101,26 +103,27 @@ fn existence_outcome(
     })
 }
 
-/// Returns the outcome of an obligation of an action or of the initial states.
+/// Returns the result of an obligation about an action or about the initial states.
 ///
-/// A solver seldom finds a counterexample if the size of the group is open, but often finds one
-/// soon if the size is fixed. Therefore the solver first gets a short time limit, and then small
-/// groups are searched. Only an obligation that is still undecided gets the whole time limit.
+/// A solver seldom finds a counterexample in groups of unknown size. It often finds one soon in
+/// groups of a fixed size. Therefore the solver first gets a short time limit, and then small
+/// groups are searched. The solver gets the whole time limit only if the obligation is then still
+/// undecided.
 fn induction_outcome(
     process: &mut SolverProcess,
     model: &Model,
-    induction: &Induction<'_>,
+    induction: &InductionQuery<'_>,
     solver: &Solver,
 ) -> Result<Outcome, SolverError> {
-    let mut groups = OpenGroups::up_to(MAX_PROCESSES, model);
+    let mut groups = UndecidedGroups::up_to(MAX_PROCESSES, model);
     for limit in solver.query_timeouts() {
-        process.limit(limit);
+        process.set_query_timeout(limit);
         let result = process.check_with(&induction.violation());
         if result == Satisfiability::Unsatisfiable {
             return Ok(Outcome::Proved);
         }
         let solver = solver.clone().with_query_timeout(limit);
-        let found = groups.search(model, induction, &solver)?;
+        let found = groups.find_counterexample(model, induction, &solver)?;
         if found.is_some() || result == Satisfiability::Satisfiable {
             return Ok(Outcome::Refuted(found.map(Box::new)));
         }

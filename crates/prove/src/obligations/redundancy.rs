@@ -2,10 +2,10 @@
 
 use crate::model::{Conjunct, Model};
 use crate::obligations::counterexample::Counterexample;
-use crate::obligations::parallel::for_each_index;
-use crate::obligations::proof::{Extent, decide};
+use crate::obligations::parallel::parallel_map;
+use crate::obligations::proof::{ObligationSelection, decide_obligations};
 use crate::obligations::report::Outcome;
-use crate::obligations::search::search_quickly;
+use crate::obligations::search::find_counterexample_quickly;
 use crate::solver::Solver;
 use crate::solver_error::SolverError;
 
@@ -15,7 +15,7 @@ pub enum Necessity {
     /// Without the conjunct the invariant is not inductive. The counterexample is `None` if it is
     /// too large to show.
     Needed(Option<Box<Counterexample>>),
-    /// The other conjuncts are inductive without this one. If two conjuncts are redundant, the
+    /// Without this conjunct, the invariant is still inductive. If two conjuncts are redundant, the
     /// proof may still fail when both are left out.
     Redundant,
     /// The solver did not decide an obligation within its time limit.
@@ -64,7 +64,7 @@ pub fn assess_conjuncts(
     solver: &Solver,
 ) -> Result<Vec<(&'static str, Necessity)>, SolverError> {
     let names: Vec<&str> = model.strengthening().iter().map(|conjunct| conjunct.name).collect();
-    let needs = for_each_index(names.len(), |index| {
+    let needs = parallel_map(names.len(), |index| {
         model
             .without(names[index])
             .map_or(Ok(Necessity::Redundant), |rest| assess_conjunct(&rest, solver))
@@ -79,13 +79,15 @@ pub fn assess_conjuncts(
 fn assess_conjunct(rest: &Model, solver: &Solver) -> Result<Necessity, SolverError> {
     let actions = rest.all_actions();
     for action in &actions {
-        if let Some(found) = search_quickly(rest, Some(action), solver)? {
+        if let Some(found) = find_counterexample_quickly(rest, Some(action), solver)? {
             return Ok(Necessity::Needed(Some(Box::new(found))));
         }
     }
     let mut is_undecided = false;
     for action in &actions {
-        for decision in decide(rest, Some(action), solver, Extent::UntilOpen)? {
+        for decision in
+            decide_obligations(rest, Some(action), solver, ObligationSelection::UntilOpen)?
+        {
             match decision.outcome {
                 Outcome::Proved => {}
                 Outcome::Refuted(found) => return Ok(Necessity::Needed(found)),

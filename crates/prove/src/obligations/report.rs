@@ -33,9 +33,9 @@ pub enum Obligation {
 pub enum Outcome {
     /// The obligation holds for every number of processes.
     Proved,
-    /// The obligation does not hold. The counterexample is `None` in two cases: the search of small
-    /// groups found none in time, or the obligation is that a state exists and there is no such
-    /// state.
+    /// The obligation does not hold. The counterexample is `None` in two cases. First, the search
+    /// of small groups may find no counterexample in time. Second, the obligation may demand that a
+    /// state exists, and there is no such state.
     Refuted(Option<Box<Counterexample>>),
     /// The solver did not decide the obligation within its time limit. The obligation is not
     /// proved.
@@ -60,7 +60,8 @@ pub struct ProofReport {
     pub property: &'static str,
     /// Name and version of the solver that decided the obligations.
     pub solver: String,
-    /// Number of actions, including losses of messages.
+    /// Number of actions of the model, including one action for each kind of message that the
+    /// network may lose.
     pub actions: usize,
     /// Number of conjuncts of the invariant.
     pub conjuncts: usize,
@@ -91,7 +92,8 @@ impl ProofReport {
         self.decisions.iter().filter(|it| !matches!(it.outcome, Outcome::Proved))
     }
 
-    /// Returns the first counterexample to induction, or `None` if no decision has one.
+    /// Returns the first counterexample to induction that a decision contains. `None` if no
+    /// decision contains a counterexample.
     pub fn counterexample(&self) -> Option<&Counterexample> {
         self.decisions.iter().find_map(|it| match &it.outcome {
             Outcome::Refuted(counterexample) => counterexample.as_deref(),

@@ -1,12 +1,12 @@
 //! Search for counterexamples in groups of fixed sizes.
 
-use crate::logic::smt::constant;
+use crate::logic::smt::constant_declaration;
 use crate::logic::sort::Sort;
 use crate::logic::term::{Operations, any, for_all};
 use crate::logic::variable::Variable;
 use crate::model::Model;
 use crate::model::action::Action;
-use crate::obligations::counterexample::{Counterexample, Induction, decode};
+use crate::obligations::counterexample::{Counterexample, InductionQuery, decode};
 use crate::solver::process::{Goal, Satisfiability};
 use crate::solver::solver_model::SolverModel;
 use crate::solver::{FIRST_TIMEOUT, Solver};
@@ -35,23 +35,23 @@ impl GroupSize {
 }
 
 /// Sizes of groups for which the solver has not yet decided whether a counterexample exists.
-pub(super) struct OpenGroups(Vec<GroupSize>);
+pub(super) struct UndecidedGroups(Vec<GroupSize>);
 
-impl OpenGroups {
+impl UndecidedGroups {
     pub(super) fn up_to(largest: u32, model: &Model) -> Self {
         let has_quorums = model.sorts().contains(&Sort::Quorum);
         let quorums = if has_quorums { 1..=MAX_QUORUMS } else { 0..=0 };
         let sizes =
             |processes| quorums.clone().map(move |quorums| GroupSize { processes, quorums });
-        OpenGroups((1..=largest).flat_map(sizes).collect())
+        UndecidedGroups((1..=largest).flat_map(sizes).collect())
     }
 
     /// Searches these groups for a counterexample. Afterwards `self` contains only the groups that
     /// the solver did not decide within its time limit.
-    pub(super) fn search(
+    pub(super) fn find_counterexample(
         &mut self,
         model: &Model,
-        induction: &Induction<'_>,
+        induction: &InductionQuery<'_>,
         solver: &Solver,
     ) -> Result<Option<Counterexample>, SolverError> {
         let mut undecided = Vec::new();
@@ -73,16 +73,16 @@ impl OpenGroups {
 /// A solver may decide a large group sooner than a small one. Therefore the solver first gets a
 /// short time limit for each group. The groups that are then undecided are searched again with the
 /// whole time limit.
-pub(super) fn search(
+pub(super) fn find_counterexample(
     model: &Model,
-    induction: &Induction<'_>,
+    induction: &InductionQuery<'_>,
     solver: &Solver,
     largest: u32,
 ) -> Result<Option<Counterexample>, SolverError> {
-    let mut groups = OpenGroups::up_to(largest, model);
+    let mut groups = UndecidedGroups::up_to(largest, model);
     for limit in solver.query_timeouts() {
         let solver = solver.clone().with_query_timeout(limit);
-        if let Some(found) = groups.search(model, induction, &solver)? {
+        if let Some(found) = groups.find_counterexample(model, induction, &solver)? {
             return Ok(Some(found));
         }
     }
@@ -91,22 +91,22 @@ pub(super) fn search(
 
 /// Searches small groups for a step after which any conjunct is violated. The search may miss such
 /// a step, because each query gets at most [`FIRST_TIMEOUT`].
-pub(crate) fn search_quickly(
+pub(crate) fn find_counterexample_quickly(
     model: &Model,
     action: Option<&Action>,
     solver: &Solver,
 ) -> Result<Option<Counterexample>, SolverError> {
-    let induction = Induction::of(model, action).violating_any(model);
+    let induction = InductionQuery::of(model, action).violating_any(model);
     let limit = FIRST_TIMEOUT.min(solver.query_timeout);
     let solver = solver.clone().with_query_timeout(limit);
-    search(model, &induction, &solver, SMALL_GROUP)
+    find_counterexample(model, &induction, &solver, SMALL_GROUP)
 }
 
 /// Searches groups of one size. Returns the result of the solver and the counterexample. The
 /// counterexample is `None` if there is none or if it cannot be decoded.
 fn search_group(
     model: &Model,
-    induction: &Induction<'_>,
+    induction: &InductionQuery<'_>,
     solver: &Solver,
     size: GroupSize,
 ) -> Result<(Satisfiability, Option<Counterexample>), SolverError> {
@@ -115,7 +115,7 @@ fn search_group(
     let sizes = size.by_sort();
     for (sort, size) in sizes.into_iter().filter(|(sort, _)| sorts.contains(sort)) {
         let elements: Vec<Variable> = (0..size).map(|index| element(sort, index)).collect();
-        elements.iter().for_each(|element| process.send(&constant(*element)));
+        elements.iter().for_each(|element| process.send(&constant_declaration(*element)));
         for (index, one) in elements.iter().enumerate() {
             for other in &elements[..index] {
                 process.assert(&one.differs(*other));

@@ -17,17 +17,18 @@ pub(crate) enum Satisfiability {
     Unknown,
 }
 
-/// Expected result of the queries of a solver process. It may affect the configuration of the
-/// solver, but not the correctness of its results.
+/// Result that the queries of a solver process should have. A solver may be configured for this
+/// result. Its answers are correct even if a query has another result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Goal {
     /// A proof: the queries should be unsatisfiable.
     Proof,
-    /// An example in a small group: the queries should be satisfiable.
+    /// Search for an example in a small group, such as a counterexample: the queries should be
+    /// satisfiable.
     Example,
 }
 
-/// Time by which a solver may exceed the limit of a query before it is killed.
+/// Time by which a query may exceed its limit. After this time, the solver process is killed.
 const GRACE: Duration = Duration::from_secs(5);
 
 /// A solver process. It is killed when the value is dropped.
@@ -71,7 +72,7 @@ impl SolverProcess {
         let kind = solver.kind;
         let timeout = solver.query_timeout + GRACE;
         let mut process = SolverProcess { kind, child, input, lines, timeout, is_dead: false };
-        process.limit(solver.query_timeout);
+        process.set_query_timeout(solver.query_timeout);
         process.send("(set-option :print-success false)");
         if solver.kind == SolverKind::Cvc5 {
             process.send("(set-logic ALL)");
@@ -81,7 +82,7 @@ impl SolverProcess {
 
     /// Sets the time limit of later queries. Has no effect on cvc5, whose limit is fixed at its
     /// start.
-    pub(crate) fn limit(&mut self, query_timeout: Duration) {
+    pub(crate) fn set_query_timeout(&mut self, query_timeout: Duration) {
         if self.kind == SolverKind::Z3 {
             self.send(&format!("(set-option :timeout {})", query_timeout.as_millis()));
         }

@@ -16,26 +16,26 @@ use crate::structure::value::Value;
 /// Map from variables to their values.
 pub type Assignment = BTreeMap<Variable, Value>;
 
-/// A structure on which formulas are evaluated, with the ranges of quantifiers.
+/// Evaluates formulas on a structure, within the ranges of quantifiers.
 #[derive(Clone, Debug)]
-pub struct Evaluation<'s> {
+pub struct Evaluator<'s> {
     structure: &'s Structure,
     ranges: BTreeMap<Sort, Vec<Value>>,
     has_overflowed: Cell<bool>,
 }
 
-impl<'s> Evaluation<'s> {
-    /// Creates an evaluation on `structure`. Quantifiers over numbers range over 0 and the numbers
+impl<'s> Evaluator<'s> {
+    /// Creates an evaluator of `structure`. Quantifiers over numbers range over 0 and the numbers
     /// that occur in the structure.
     ///
-    /// The result is exact for a formula in which each number is an argument or the value of a
-    /// symbol that also has an element, such as a process, as an argument. The formulas of the
-    /// models have this form.
+    /// In some formulas, each number is an argument or the value of a symbol, and this symbol also
+    /// has an element, such as a process, as an argument. For such formulas the result is exact.
+    /// The formulas of the models have this form.
     pub fn new(structure: &'s Structure) -> Self {
-        Evaluation::with_numbers(structure, &[])
+        Evaluator::with_numbers(structure, &[])
     }
 
-    /// Creates an evaluation on `structure`. Quantifiers over numbers range over 0, the numbers
+    /// Creates an evaluator of `structure`. Quantifiers over numbers range over 0, the numbers
     /// that occur in the structure, and the numbers in `more`.
     pub fn with_numbers(structure: &'s Structure, more: &[Value]) -> Self {
         let mut ranges = BTreeMap::new();
@@ -48,7 +48,7 @@ impl<'s> Evaluation<'s> {
             ranges.insert(sort, numbers.into_iter().collect());
         }
         ranges.insert(Sort::Bool, vec![Value::Bool(false), Value::Bool(true)]);
-        Evaluation { structure, ranges, has_overflowed: Cell::new(false) }
+        Evaluator { structure, ranges, has_overflowed: Cell::new(false) }
     }
 
     /// Returns true if some number was too large for its type. The results of this evaluation are
@@ -151,8 +151,9 @@ impl<'s> Evaluation<'s> {
         assignment: &mut Assignment,
     ) -> bool {
         let outer = assignment.clone();
-        let found =
-            self.visit(variables, body, wanted, assignment, &mut |_| ControlFlow::Break(()));
+        let found = self.for_each_assignment(variables, body, wanted, assignment, &mut |_| {
+            ControlFlow::Break(())
+        });
         *assignment = outer;
         found.is_break()
     }
@@ -163,7 +164,7 @@ impl<'s> Evaluation<'s> {
     /// If the formula can have the truth value `wanted` only where a relation holds, the search
     /// considers only the tuples of that relation. For example, `for all p, t: request(p, t)
     /// implies …` is false only where `request` holds.
-    pub(crate) fn visit(
+    pub(crate) fn for_each_assignment(
         &self,
         variables: &[Variable],
         formula: &Term,
@@ -185,21 +186,21 @@ impl<'s> Evaluation<'s> {
             let others: Vec<Variable> = others.collect();
             for (arguments, _) in table.entries() {
                 assignment.extend(places.iter().copied().zip(arguments.iter().copied()));
-                self.visit(&others, formula, wanted, assignment, on_found)?;
+                self.for_each_assignment(&others, formula, wanted, assignment, on_found)?;
             }
             return ControlFlow::Continue(());
         }
         for value in &self.ranges[&first.sort] {
             assignment.insert(*first, *value);
-            self.visit(rest, formula, wanted, assignment, on_found)?;
+            self.for_each_assignment(rest, formula, wanted, assignment, on_found)?;
         }
         ControlFlow::Continue(())
     }
 }
 
-/// Searches for a relation that must hold if the formula has the truth value `wanted`. Returns the
-/// relation and its arguments, which are different variables from `variables`. Returns `None` if it
-/// finds no such relation.
+/// Searches for a relation that must hold if the formula has the truth value `wanted`. Considers
+/// only relations whose arguments are distinct variables from the list `variables`. Returns the
+/// relation and its arguments. Returns `None` if there is no such relation.
 fn required(
     formula: &Term,
     wanted: bool,
@@ -277,7 +278,7 @@ mod tests {
     }
 
     fn holds(formula: Term) -> bool {
-        Evaluation::new(&structure()).holds(&formula, &Assignment::new())
+        Evaluator::new(&structure()).holds(&formula, &Assignment::new())
     }
 
     #[test]
@@ -298,7 +299,7 @@ mod tests {
     fn computes_with_numbers() {
         let mut assignment = Assignment::from([(P, Value::process(1))]);
         let structure = structure();
-        let value = Evaluation::new(&structure).value(&(CLOCK.at(P) + 1), &mut assignment);
+        let value = Evaluator::new(&structure).value(&(CLOCK.at(P) + 1), &mut assignment);
         assert_eq!(value, Value::Int(8));
     }
 
@@ -308,7 +309,7 @@ mod tests {
         for (factor, overflows) in [(1i64 << 40, false), (1i64 << 50, true)] {
             let fraction = Term::real(1, factor);
             let power = fraction.clone() * fraction.clone() * fraction;
-            let evaluation = Evaluation::new(&structure);
+            let evaluation = Evaluator::new(&structure);
             evaluation.value(&power, &mut Assignment::new());
             assert_eq!(evaluation.has_overflowed(), overflows);
         }

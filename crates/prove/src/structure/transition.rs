@@ -6,7 +6,7 @@ use num_rational::Ratio;
 
 use crate::logic::sort::Sort;
 use crate::model::action::Action;
-use crate::structure::evaluation::{Assignment, Evaluation, rational_operation};
+use crate::structure::evaluation::{Assignment, Evaluator, rational_operation};
 use crate::structure::table::Structure;
 use crate::structure::value::Value;
 
@@ -16,7 +16,7 @@ const MAX_ADVANCE: i64 = 2;
 
 /// Returns the numbers that may occur after a step: each number of the structure and of the
 /// parameters, plus 0 to [`MAX_ADVANCE`].
-pub(crate) fn new_numbers(structure: &Structure, assignment: &Assignment) -> Vec<Value> {
+pub(crate) fn numbers_after_step(structure: &Structure, assignment: &Assignment) -> Vec<Value> {
     let mut numbers = structure.numbers(Sort::Int);
     numbers.extend(structure.numbers(Sort::Real));
     numbers.extend(assignment.values().copied());
@@ -48,8 +48,8 @@ pub(crate) fn try_apply_action(
     action: &Action,
     assignment: &Assignment,
 ) -> Option<Structure> {
-    let numbers = new_numbers(structure, assignment);
-    let evaluation = Evaluation::with_numbers(structure, &numbers);
+    let numbers = numbers_after_step(structure, assignment);
+    let evaluation = Evaluator::with_numbers(structure, &numbers);
     let mut after = structure.clone();
     let mut values = assignment.clone();
     for (symbol, update) in &action.updates {
@@ -65,7 +65,7 @@ pub(crate) fn try_apply_action(
 }
 
 /// Returns all tuples of values of these sorts, within the ranges of the evaluation.
-pub(crate) fn tuples(evaluation: &Evaluation<'_>, sorts: &[Sort]) -> Vec<Vec<Value>> {
+pub(crate) fn tuples(evaluation: &Evaluator<'_>, sorts: &[Sort]) -> Vec<Vec<Value>> {
     let mut tuples = vec![Vec::new()];
     for sort in sorts {
         let range = evaluation.range(*sort);

@@ -19,8 +19,8 @@ use crate::application::Passthrough;
 use crate::executor::SentMessage;
 use crate::failure::StartError;
 use crate::parts::Parts;
-use crate::recorder::Recorder;
 use crate::store::{OpenError, Owner, Store};
+use crate::trace_sink::TraceSink;
 use crate::transport::{Listen, MeshError, Settings};
 
 const ARRIVAL_TIMEOUT: Duration = Duration::from_secs(20);
@@ -63,8 +63,8 @@ pub enum ClusterError {
 /// calling thread, which must not belong to an asynchronous runtime.
 ///
 /// Real nodes never deliver a message to a later session of its receiver, but models of networks
-/// do. If a schedule requires that, the sender sends the message again, and the trace of the run
-/// notes it.
+/// do. If a schedule requires such a delivery, the sender sends the message again. The trace of the
+/// run contains a note about this.
 ///
 /// # Errors
 ///
@@ -190,7 +190,7 @@ impl<P: Recorded> Cluster<P> {
         Ok(())
     }
 
-    /// Performs one action. Returns `None` if it is impossible.
+    /// Performs one action. Returns `None` if the action is impossible.
     async fn perform(&mut self, action: &Action) -> Result<Option<()>, ClusterError> {
         match action {
             Action::Crash(at) if self.member(*at).is_some() => self.crash(*at).await.map(Some),
@@ -284,7 +284,7 @@ impl<P: Recorded> Cluster<P> {
         let (local, _) = Passthrough::<P>::new();
         let (_, requests) = mpsc::unbounded_channel();
         let member = ScriptedNode::start(Parts {
-            recorder: Recorder::writing_to(writer, true),
+            trace_sink: TraceSink::writing_to(writer, true),
             ..Parts::new(
                 self.configs[at.index()].clone(),
                 Settings::on_loopback(

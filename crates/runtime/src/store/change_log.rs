@@ -79,7 +79,7 @@ impl ChangeLog {
             Ok(file) => file,
             Err(source) => return Err(OpenError::Io { path, source }),
         };
-        let read = match segment::read(&file, is_last) {
+        let read = match segment::decode(&file, is_last) {
             Ok(read) => read,
             Err(damage) => return Err(OpenError::of_file(path, damage)),
         };

@@ -13,8 +13,8 @@ use std::time::Instant;
 use thiserror::Error;
 
 use super::change_log::{ChangeLog, ChangeLogPosition};
+use super::peer_registry::PeerRegistry;
 use super::private_file;
-use super::registry::Registry;
 use super::saves::SaveMetrics;
 use super::state_file::{Damage, Owner, StateFile};
 use crate::priority::lower_priority;
@@ -44,7 +44,7 @@ pub struct Store {
     /// even if the process has used up its descriptors.
     reserved_file: Option<File>,
     saves: SaveMetrics,
-    registry: Option<Registry>,
+    registry: Option<PeerRegistry>,
     /// Thread of the rewrite in progress. It returns the new state file, or `None` if the rewrite
     /// failed.
     rewriting: Option<JoinHandle<Option<StateFile>>>,
@@ -259,21 +259,21 @@ impl Store {
         Ok(self)
     }
 
-    /// Adds a [`Registry`] in the same directory, so that this process remembers its peers after a
-    /// restart. `has_joined` is used only if the registry is new: it must be false if this process
-    /// replaces another one and is not a member yet.
+    /// Adds a [`PeerRegistry`] in the same directory, so that this process remembers its peers
+    /// after a restart. `has_joined` is used only if the registry is new. It must be false if this
+    /// process replaces another process and is not a member yet.
     ///
     /// # Errors
     ///
     /// [`OpenError`], if the registry cannot be read or created.
     pub fn with_registry(mut self, has_joined: bool) -> Result<Store, OpenError> {
         let size = self.state_file.owner.as_ref().map_or(0, |owner| owner.group_size);
-        self.registry = Some(Registry::open(&self.directory, size, has_joined)?);
+        self.registry = Some(PeerRegistry::open(&self.directory, size, has_joined)?);
         Ok(self)
     }
 
     /// Returns the registry. `None` without [`Store::with_registry`].
-    pub fn registry(&self) -> Option<Registry> {
+    pub fn registry(&self) -> Option<PeerRegistry> {
         self.registry.clone()
     }
 
@@ -392,7 +392,7 @@ impl Store {
     }
 
     /// Returns the metrics of the saves.
-    pub fn saves(&self) -> SaveMetrics {
+    pub fn save_metrics(&self) -> SaveMetrics {
         self.saves.clone()
     }
 
@@ -412,7 +412,8 @@ impl Store {
         Ok(())
     }
 
-    /// Runs `save`, unless an earlier save has failed. `opens` is true if `save` opens a file.
+    /// Runs `save`. If an earlier save has left the content of the disk unknown, returns an error
+    /// instead. `opens` is true if `save` opens a file.
     fn save_with(
         &mut self,
         opens: bool,

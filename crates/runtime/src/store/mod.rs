@@ -11,14 +11,14 @@
 
 mod change_log;
 mod directory;
+mod peer_registry;
 mod private_file;
-mod registry;
 mod saves;
 mod segment;
 mod state_file;
 
 pub use directory::{OpenError, SaveError, Store, sync_directory};
-pub use registry::Registry;
+pub use peer_registry::PeerRegistry;
 pub use saves::{SaveMetrics, SaveSummary};
 pub use state_file::{Damage, FORMAT_VERSION, Owner};
 
@@ -31,8 +31,8 @@ pub(crate) fn fuzz_files(bytes: &[u8]) {
         let again = state_file::StateFile::decode(&state_file.encode());
         assert_eq!(again.as_ref(), Ok(&state_file), "a decoded state survives the round trip");
     }
-    let _ = registry::read(bytes);
-    let (last, inner) = (segment::read(bytes, true), segment::read(bytes, false));
+    let _ = peer_registry::decode(bytes);
+    let (last, inner) = (segment::decode(bytes, true), segment::decode(bytes, false));
     if let (Ok(last), Ok(inner)) = (last, inner) {
         assert_eq!(last.changes, inner.changes, "the position of a segment has no effect");
     }

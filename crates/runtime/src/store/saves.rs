@@ -14,7 +14,7 @@ pub struct SaveMetrics(Arc<Counters>);
 #[derive(Debug)]
 struct Counters {
     durations: Histogram,
-    /// In nanoseconds.
+    /// Duration of the slowest save, in nanoseconds.
     longest: AtomicU64,
 }
 
@@ -48,9 +48,9 @@ impl SaveMetrics {
         &self.0.durations
     }
 
-    pub(super) fn record(&self, took: Duration) {
-        let nanoseconds = u64::try_from(took.as_nanos()).unwrap_or(u64::MAX);
-        self.0.durations.record(took);
+    pub(super) fn record(&self, duration: Duration) {
+        let nanoseconds = u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX);
+        self.0.durations.record(duration);
         self.0.longest.fetch_max(nanoseconds, Ordering::Relaxed);
     }
 }

@@ -129,7 +129,7 @@ pub(super) struct SegmentContent {
 /// # Errors
 ///
 /// [`Damage`], with the position of a damaged record.
-pub(super) fn read(file: &[u8], is_last: bool) -> Result<SegmentContent, Damage> {
+pub(super) fn decode(file: &[u8], is_last: bool) -> Result<SegmentContent, Damage> {
     let (header, mut at) = SegmentHeader::decode(file)?;
     let last = file.iter().rposition(|byte| *byte != 0).unwrap_or_default();
     let mut changes = Vec::new();
@@ -269,7 +269,7 @@ mod tests {
     #[test]
     fn round_trip() {
         let (file, _) = segment(&contents(), 1536);
-        let read = read(&file, true).expect("a whole segment");
+        let read = decode(&file, true).expect("a whole segment");
         assert_eq!(read, SegmentContent { header: header(), changes: contents() });
     }
 
@@ -298,7 +298,7 @@ mod tests {
         for position in starts[0]..1536 {
             let mut torn = whole.clone();
             torn[position..].fill(0);
-            let read = read(&torn, true).expect("the records before the crash");
+            let read = decode(&torn, true).expect("the records before the crash");
             let before = (0..5).filter(|record| {
                 let end =
                     starts[*record] + HEADER_BYTES + contents()[*record].len() + TRAILER_BYTES;
@@ -322,7 +322,7 @@ mod tests {
                         .fill(0);
                 }
             }
-            let read = read(&torn, true).expect("the records before the crash");
+            let read = decode(&torn, true).expect("the records before the crash");
             assert_eq!(read.changes[..], contents()[..4], "without {missing:b}");
         }
     }
@@ -334,7 +334,7 @@ mod tests {
             let mut damaged = whole.clone();
             damaged[bit / 8] ^= 1 << (bit % 8);
             let position = bit / 8;
-            match read(&damaged, true) {
+            match decode(&damaged, true) {
                 // The flipped bit is in unused space, so it has no effect.
                 Ok(read) => {
                     assert!(
@@ -352,8 +352,9 @@ mod tests {
         }
     }
 
-    /// Tests a header that ends with a zero byte, as one header in 256 does. A flipped bit could
-    /// make its record look unfinished.
+    /// Tests the header of a record that ends with a zero byte, as one header in 256 does. If a bit
+    /// of the header is flipped, a decoder could take the zero byte for a sign of an interrupted
+    /// write. The decoder must report damage.
     #[test]
     fn flipped_bit_is_detected_in_header_ending_with_zero() {
         let ends_with_zero =
@@ -364,7 +365,7 @@ mod tests {
             let mut damaged = whole.clone();
             damaged[bit / 8] ^= 1 << (bit % 8);
             let damage = Damage::Record { offset: starts[0] as u64 };
-            assert_eq!(read(&damaged, true).err(), Some(damage), "bit {bit}");
+            assert_eq!(decode(&damaged, true).err(), Some(damage), "bit {bit}");
         }
     }
 
@@ -372,9 +373,9 @@ mod tests {
     fn torn_record_before_another_segment_is_damage() {
         let (mut file, starts) = segment(&contents(), 1536);
         file[starts[4] + 30..].fill(0);
-        assert!(read(&file, true).is_ok());
+        assert!(decode(&file, true).is_ok());
         let damaged = Damage::Record { offset: starts[4] as u64 };
-        assert_eq!(read(&file, false), Err(damaged));
+        assert_eq!(decode(&file, false), Err(damaged));
     }
 
     #[test]
@@ -384,7 +385,7 @@ mod tests {
             let mut damaged = whole.clone();
             damaged[starts[record]..starts[record + 1]].fill(0);
             let damage = Damage::Record { offset: starts[record] as u64 };
-            assert_eq!(read(&damaged, true), Err(damage), "without record {record}");
+            assert_eq!(decode(&damaged, true), Err(damage), "without record {record}");
         }
     }
 }

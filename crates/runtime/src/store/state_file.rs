@@ -168,7 +168,8 @@ fn encode_length(length: usize) -> [u8; 4] {
     u32::try_from(length).expect("a change has less than 4 GiB").to_le_bytes()
 }
 
-/// Decodes all fields before the checksum. Returns `None` unless they fill `content` exactly.
+/// Decodes all fields before the checksum. Returns `None` if a field is invalid, or if the fields
+/// are longer or shorter than `content`.
 fn decode_fields(content: &[u8], version: u16) -> Option<StateFile> {
     let mut rest = FieldReader(content.get(MAGIC.len() + size_of::<u16>()..)?);
     let schema_length = usize::from(u16::from_le_bytes(rest.array()?));

@@ -7,7 +7,7 @@ use tenure_core::{Delay, Effects, Fence, Group, ProcessId, Protocol, TimerRole};
 use tokio::time::timeout;
 
 use crate::driver::start;
-use crate::lock::Lost;
+use crate::lock::LossReason;
 use crate::lock_application::LockApplication;
 use crate::parts::Parts;
 use crate::tests::{EVENT_TIMEOUT, listeners, open, settings};
@@ -86,7 +86,7 @@ async fn lease_expires_while_disk_is_slow() {
     is_stuck.store(true, Ordering::SeqCst);
     let lost = timeout(EVENT_TIMEOUT, guard.lost()).await;
     is_stuck.store(false, Ordering::SeqCst);
-    assert_eq!(lost, Ok(Lost::LeaseExpired));
+    assert_eq!(lost, Ok(LossReason::LeaseExpired));
     // The guard requests an exit from an entry that has ended.
     drop(guard);
     let again =

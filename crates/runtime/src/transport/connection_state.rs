@@ -1,7 +1,7 @@
 //! Buffers and state of one connection.
 
-use super::frame::{Decoder, Frame, Refused};
-use super::seal::{RECORD_LENGTH_BYTES, Seal, SealError};
+use super::cipher::{CipherError, ConnectionCipher, RECORD_LENGTH_BYTES};
+use super::frame::{Frame, FrameDecoder, Refused};
 
 /// Approximate maximum size of one write, in bytes. Larger writes would delay reads.
 const MAX_WRITE_BYTES: usize = 256 << 10;
@@ -20,9 +20,9 @@ pub(crate) enum Phase {
 
 #[derive(Debug)]
 pub(crate) struct ConnectionState {
-    seal: Option<Seal>,
-    pub(crate) input: Input,
-    pub(crate) output: Output,
+    cipher: Option<ConnectionCipher>,
+    pub(crate) input: InputBuffer,
+    pub(crate) output: OutputBuffer,
     pub(crate) phase: Phase,
     /// True if the inbox is full. Received frames then wait, and the link reads nothing more from
     /// the peer.
@@ -33,12 +33,12 @@ pub(crate) struct ConnectionState {
 }
 
 impl ConnectionState {
-    pub(crate) fn new(max_body_bytes: usize, seal: Option<Seal>) -> Self {
-        let decoder = Decoder::new(max_body_bytes);
+    pub(crate) fn new(max_body_bytes: usize, cipher: Option<ConnectionCipher>) -> Self {
+        let decoder = FrameDecoder::new(max_body_bytes);
         ConnectionState {
-            input: Input { sealed: seal.as_ref().map(|_| Vec::new()), decoder },
-            output: Output::default(),
-            seal,
+            input: InputBuffer { encrypted: cipher.as_ref().map(|_| Vec::new()), decoder },
+            output: OutputBuffer::default(),
+            cipher,
             phase: Phase::Resuming,
             is_blocked: false,
             is_timer_armed: false,
@@ -50,26 +50,28 @@ impl ConnectionState {
         self.phase != Phase::Resuming
     }
 
-    pub(crate) fn open_input(&mut self) -> Result<(), SealError> {
-        let (Some(seal), Some(sealed)) = (&mut self.seal, &mut self.input.sealed) else {
+    /// Decrypts all complete records that were read, and passes the bytes to the decoder.
+    pub(crate) fn decrypt_input(&mut self) -> Result<(), CipherError> {
+        let (Some(cipher), Some(encrypted)) = (&mut self.cipher, &mut self.input.encrypted) else {
             return Ok(());
         };
-        let mut rest = sealed.as_slice();
+        let mut rest = encrypted.as_slice();
         while let Some((prefix, behind)) = rest.split_first_chunk::<RECORD_LENGTH_BYTES>() {
             let length = usize::from(u16::from_le_bytes(*prefix));
             let Some((record, behind)) = behind.split_at_checked(length) else { break };
-            seal.open(record, self.input.decoder.read_buffer())?;
+            cipher.decrypt(record, self.input.decoder.read_buffer())?;
             rest = behind;
         }
-        let opened = sealed.len() - rest.len();
-        sealed.drain(..opened);
+        let consumed = encrypted.len() - rest.len();
+        encrypted.drain(..consumed);
         Ok(())
     }
 
-    pub(crate) fn seal_output(&mut self) -> Result<(), SealError> {
-        let Output { frames, bytes, .. } = &mut self.output;
-        match &mut self.seal {
-            Some(seal) => seal.seal(frames, bytes)?,
+    /// Moves the pushed frames to the bytes to be written. Encrypts them if there is a cipher.
+    pub(crate) fn encrypt_output(&mut self) -> Result<(), CipherError> {
+        let OutputBuffer { frames, bytes, .. } = &mut self.output;
+        match &mut self.cipher {
+            Some(cipher) => cipher.encrypt(frames, bytes)?,
             None if bytes.is_empty() => std::mem::swap(frames, bytes),
             None => bytes.extend_from_slice(frames),
         }
@@ -78,26 +80,27 @@ impl ConnectionState {
         Ok(())
     }
 
+    /// Adds a rejection after the pending output, and returns the bytes to be written.
     pub(crate) fn output_with_rejection(&mut self, refused: Refused<'_>) -> &[u8] {
         self.output.push(&Frame::Refused(refused));
-        if self.seal_output().is_ok() { self.output.unwritten() } else { &[] }
+        if self.encrypt_output().is_ok() { self.output.unwritten() } else { &[] }
     }
 }
 
 #[derive(Debug)]
-pub(crate) struct Input {
+pub(crate) struct InputBuffer {
     /// Encrypted input that was not decrypted yet. `None` if the connection is not encrypted.
-    sealed: Option<Vec<u8>>,
-    pub(crate) decoder: Decoder,
+    encrypted: Option<Vec<u8>>,
+    pub(crate) decoder: FrameDecoder,
 }
 
-impl Input {
+impl InputBuffer {
     /// Returns the buffer for the next read. Callers may only append to it.
     pub(crate) fn read_buffer(&mut self) -> &mut Vec<u8> {
-        match &mut self.sealed {
-            Some(sealed) => {
-                sealed.reserve(READ_BYTES);
-                sealed
+        match &mut self.encrypted {
+            Some(encrypted) => {
+                encrypted.reserve(READ_BYTES);
+                encrypted
             }
             None => self.decoder.read_buffer(),
         }
@@ -105,14 +108,14 @@ impl Input {
 }
 
 #[derive(Debug, Default)]
-pub(crate) struct Output {
-    /// Frames that were pushed but not yet sealed for writing.
+pub(crate) struct OutputBuffer {
+    /// Frames that were pushed but not yet encrypted.
     frames: Vec<u8>,
     bytes: Vec<u8>,
     written: usize,
 }
 
-impl Output {
+impl OutputBuffer {
     pub(crate) fn push(&mut self, frame: &Frame<'_>) {
         frame.encode(&mut self.frames);
     }

@@ -8,12 +8,12 @@ use tokio::net::TcpStream;
 use tokio::sync::Notify;
 
 use super::counters::Counters;
-use super::eviction::Eviction;
+use super::eviction::EvictionState;
 use super::handshake::Identity;
 use super::peer::Peer;
 use super::settings::Limits;
 use crate::names::{ProcessName, ProcessNames};
-use crate::store::Registry;
+use crate::store::PeerRegistry;
 
 /// Shared state of a mesh. It is constant apart from counters and notifications.
 #[derive(Debug)]
@@ -21,12 +21,12 @@ pub(crate) struct Context {
     pub(crate) identity: Identity,
     pub(crate) limits: Limits,
     pub(crate) counters: Counters,
-    pub(crate) eviction: Eviction,
+    pub(crate) eviction: EvictionState,
     /// Notified when the outbox of any peer has room again, or the connection to the peer is lost.
     pub(crate) room: Arc<Notify>,
     /// For each process, by index: its state as a peer; `None` for this process.
     pub(crate) peers: Vec<Option<Arc<Peer>>>,
-    pub(crate) registry: Option<Registry>,
+    pub(crate) registry: Option<PeerRegistry>,
     pub(crate) names: ProcessNames,
 }
 

@@ -38,6 +38,7 @@ impl DialErrorThrottle {
 }
 
 impl Link {
+    /// Returns the next connection with the peer: dials the peer, or waits until the peer dials.
     /// Returns `None` if the mesh closes first.
     pub(crate) async fn connect(&mut self, backoff: &mut Backoff) -> Option<Connection> {
         if !is_dialer(self.context.identity.me, self.peer.process) {

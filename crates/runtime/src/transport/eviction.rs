@@ -7,7 +7,7 @@ use thiserror::Error;
 use tokio::sync::Notify;
 
 use super::rejection_reason::{RejectionReason, Severity};
-use crate::store::Registry;
+use crate::store::PeerRegistry;
 
 /// Permanent rejection of this node by its peers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
@@ -19,21 +19,22 @@ pub struct Evicted {
     pub reason: RejectionReason,
 }
 
+/// Rejections of this node by its peers, from which it learns that it was evicted.
 #[derive(Debug)]
-pub(crate) struct Eviction {
+pub(crate) struct EvictionState {
     size: u32,
     /// Peers that are configured for a different group than this node.
     mismatched_peers: Mutex<ProcessSet>,
     evicted: OnceLock<Evicted>,
     notify: Notify,
     /// Registry that records whether this node has been a member. `None` if this node keeps none.
-    registry: Option<Registry>,
+    registry: Option<PeerRegistry>,
 }
 
-impl Eviction {
-    pub(crate) fn new(size: u32, registry: Option<Registry>) -> Self {
+impl EvictionState {
+    pub(crate) fn new(size: u32, registry: Option<PeerRegistry>) -> Self {
         let (mismatched_peers, evicted) = (Mutex::default(), OnceLock::new());
-        Eviction { size, mismatched_peers, evicted, notify: Notify::new(), registry }
+        EvictionState { size, mismatched_peers, evicted, notify: Notify::new(), registry }
     }
 
     /// Handles the rejection of this node by an authenticated peer. `code` is the wire code of a
@@ -92,7 +93,7 @@ mod tests {
 
     #[test]
     fn one_peer_with_newer_session_suffices() {
-        let eviction = Eviction::new(5, None);
+        let eviction = EvictionState::new(5, None);
         eviction.on_refused(PEERS[0], RejectionReason::TooSlow.code());
         eviction.on_refused(PEERS[0], 255);
         assert_eq!(eviction.evicted(), None);
@@ -104,7 +105,7 @@ mod tests {
 
     #[test]
     fn minority_of_mismatched_peers_evicts_no_node() {
-        let eviction = Eviction::new(5, None);
+        let eviction = EvictionState::new(5, None);
         for _ in 0..10 {
             eviction.on_refused(PEERS[0], RejectionReason::WrongCluster.code());
         }

@@ -28,10 +28,13 @@ const READ_BYTES: usize = 16 << 10;
 /// Capacity in bytes above which the decoder frees its buffer when the buffer is empty.
 const MAX_IDLE_BUFFER_BYTES: usize = 256 << 10;
 
-/// A frame. The order of the variants determines the tags on the wire, so new ones go to the end.
+/// A frame. The order of the variants determines the tags on the wire, so new variants go to the
+/// end.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Frame<'a> {
-    /// Opens a connection. On a connection with keys, it is sent again in encrypted form.
+    /// Opens a connection. If the node has keys, the dialer sends two of these frames. The first
+    /// one contains a key exchange. The second one is encrypted, and contains the identity of the
+    /// dialer.
     #[serde(borrow)]
     Hello(Hello<'a>),
     /// Accepts the connection and announces the boot of the acceptor. Ends the handshake.
@@ -185,7 +188,7 @@ pub enum FrameError {
 
 impl<'a> Hello<'a> {
     /// Creates a message with this content, and with the magic number and version of this build.
-    pub fn with(opening: HelloContent<'a>) -> Self {
+    pub fn new(opening: HelloContent<'a>) -> Self {
         Hello { magic: MAGIC, version: VERSION, opening }
     }
 }
@@ -218,8 +221,8 @@ impl<'a> Frame<'a> {
     }
 }
 
-/// Returns the wire protocol version in `body`. Returns `None` unless `body` begins like a
-/// [`Hello`] of some version.
+/// Returns the wire protocol version in `body`, if `body` begins with the tag, the magic number and
+/// the version of a [`Hello`]. Otherwise returns `None`.
 pub fn offered_version(body: &[u8]) -> Option<u16> {
     let rest = body.strip_prefix(&[0])?.strip_prefix(&MAGIC)?;
     postcard::take_from_bytes(rest).ok().map(|(version, _)| version)
@@ -237,19 +240,19 @@ pub fn body_length(prefix: [u8; LENGTH_BYTES], limit: usize) -> Result<usize, Fr
 
 /// Decoder of a stream of frames, which accepts the stream in pieces.
 ///
-/// No input makes it panic. It allocates at most twice the size of the input plus the space of one
-/// read. A large length prefix without a body allocates nothing.
+/// No input makes the decoder panic. The decoder allocates at most twice the size of the input plus
+/// the space of one read. It allocates nothing for a large length prefix without a body.
 #[derive(Debug)]
-pub struct Decoder {
+pub struct FrameDecoder {
     buffer: Vec<u8>,
     consumed: usize,
     limit: usize,
 }
 
-impl Decoder {
+impl FrameDecoder {
     /// Creates a decoder that rejects bodies longer than `limit` bytes.
     pub fn new(limit: usize) -> Self {
-        Decoder { buffer: Vec::new(), consumed: 0, limit }
+        FrameDecoder { buffer: Vec::new(), consumed: 0, limit }
     }
 
     /// Appends received bytes.
@@ -272,7 +275,7 @@ impl Decoder {
     /// # Errors
     ///
     /// [`FrameError`]; the connection must be closed.
-    pub fn take(&mut self) -> Result<Option<Frame<'_>>, FrameError> {
+    pub fn next_frame(&mut self) -> Result<Option<Frame<'_>>, FrameError> {
         let unread = &self.buffer[self.consumed..];
         let Some((prefix, rest)) = unread.split_first_chunk() else { return Ok(None) };
         let length = body_length(*prefix, self.limit)?;
@@ -314,9 +317,9 @@ mod tests {
 
     #[test]
     fn large_length_prefix_allocates_nothing() {
-        let mut decoder = Decoder::new(usize::MAX);
+        let mut decoder = FrameDecoder::new(usize::MAX);
         decoder.feed(&u32::MAX.to_le_bytes());
-        assert_eq!(decoder.take(), Ok(None));
+        assert_eq!(decoder.next_frame(), Ok(None));
         assert!(decoder.buffer.capacity() < 64, "{}", decoder.buffer.capacity());
     }
 

@@ -6,9 +6,9 @@ use thiserror::Error;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::TcpStream;
 
+use super::cipher::{CipherError, ConnectionCipher, RECORD_LENGTH_BYTES};
 use super::frame::{Frame, FrameError, LENGTH_BYTES, Refused, VERSION, body_length};
 use super::rejection_reason::RejectionReason;
-use super::seal::{RECORD_LENGTH_BYTES, Seal, SealError};
 
 /// Maximum body size during a handshake, in bytes. It bounds the memory that an unauthenticated
 /// client can use.
@@ -17,7 +17,7 @@ const MAX_HANDSHAKE_BODY_BYTES: usize = 1024;
 #[derive(Debug)]
 pub(crate) struct FramedStream<S> {
     pub(crate) stream: S,
-    pub(crate) seal: Option<Seal>,
+    pub(crate) cipher: Option<ConnectionCipher>,
 }
 
 #[derive(Debug, Error)]
@@ -27,20 +27,20 @@ pub(crate) enum StreamError {
     #[error("{0}")]
     Frame(#[from] FrameError),
     #[error("{0}")]
-    Seal(#[from] SealError),
+    Cipher(#[from] CipherError),
 }
 
 impl<S> FramedStream<S> {
     pub(crate) fn new(stream: S) -> Self {
-        FramedStream { stream, seal: None }
+        FramedStream { stream, cipher: None }
     }
 
-    fn encoded(&mut self, frame: &Frame<'_>) -> Result<Vec<u8>, SealError> {
+    fn encoded(&mut self, frame: &Frame<'_>) -> Result<Vec<u8>, CipherError> {
         let mut bytes = Vec::new();
         frame.encode(&mut bytes);
-        let Some(seal) = &mut self.seal else { return Ok(bytes) };
+        let Some(cipher) = &mut self.cipher else { return Ok(bytes) };
         let mut records = Vec::new();
-        seal.seal(&bytes, &mut records)?;
+        cipher.encrypt(&bytes, &mut records)?;
         Ok(records)
     }
 }
@@ -53,7 +53,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> FramedStream<S> {
 
     /// Receives the next frame and returns its body. Reads no byte beyond this frame.
     pub(crate) async fn receive(&mut self) -> Result<Vec<u8>, StreamError> {
-        let Some(seal) = &mut self.seal else {
+        let Some(cipher) = &mut self.cipher else {
             let mut prefix = [0; LENGTH_BYTES];
             self.stream.read_exact(&mut prefix).await?;
             let mut body = vec![0; body_length(prefix, MAX_HANDSHAKE_BODY_BYTES)?];
@@ -65,7 +65,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> FramedStream<S> {
         let mut record = vec![0; usize::from(u16::from_le_bytes(prefix))];
         self.stream.read_exact(&mut record).await?;
         let mut frame = Vec::new();
-        seal.open(&record, &mut frame)?;
+        cipher.decrypt(&record, &mut frame)?;
         let Some((prefix, body)) = frame.split_first_chunk() else {
             return Err(FrameError::Malformed { length: frame.len() }.into());
         };

@@ -10,19 +10,19 @@ use tenure_core::ProcessId;
 use thiserror::Error;
 use tokio::io::{AsyncRead, AsyncWrite};
 
+use super::cipher::{CipherError, KeyExchange};
 use super::context::Context;
 use super::frame::{
     Boot, Frame, FrameError, Hello, HelloContent, Introduction, Refused, VERSION, Welcome,
     offered_version,
 };
 use super::framed_stream::{FramedStream, StreamError};
-use super::keys::{Keyring, Keys};
+use super::keys::{NodeKeys, ReloadableKeys};
 use super::peer::Peer;
 use super::rejection_reason::RejectionReason;
-use super::seal::{KeyExchange, SealError};
 
-/// Oldest version that this build supports. Version 1 had no authentication. If it were supported,
-/// attackers could use it to avoid authentication.
+/// Oldest version of the wire protocol that this build supports. Version 1 had no authentication.
+/// If this build supported version 1, attackers could use that version to avoid authentication.
 const OLDEST_VERSION: u16 = 2;
 
 pub(crate) const MAX_CLUSTER_NAME_BYTES: usize = 128;
@@ -34,7 +34,7 @@ pub(crate) struct Identity {
     pub(crate) group_size: u32,
     pub(crate) boot: Boot,
     /// Keys that authenticate this node and its peers; `None` if connections are not authenticated.
-    pub(crate) keyring: Option<Keyring>,
+    pub(crate) reloadable_keys: Option<ReloadableKeys>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,7 +59,7 @@ impl HandshakeError {
         match self {
             HandshakeError::Refused(reason) => *reason,
             HandshakeError::Stream(StreamError::Frame(_)) => RejectionReason::Malformed,
-            HandshakeError::Stream(StreamError::Seal(_)) => RejectionReason::Unproven,
+            HandshakeError::Stream(StreamError::Cipher(_)) => RejectionReason::Unproven,
             HandshakeError::RefusedByPeer { .. } | HandshakeError::Stream(_) => {
                 RejectionReason::Broken
             }
@@ -80,8 +80,8 @@ impl From<std::io::Error> for HandshakeError {
 }
 
 impl Identity {
-    fn keys(&self) -> Option<Arc<Keys>> {
-        self.keyring.as_ref().map(Keyring::keys)
+    fn keys(&self) -> Option<Arc<NodeKeys>> {
+        self.reloadable_keys.as_ref().map(ReloadableKeys::keys)
     }
 }
 
@@ -101,7 +101,7 @@ pub(crate) async fn dial<S: AsyncRead + AsyncWrite + Unpin>(
     let mut stream = FramedStream::new(stream);
     let identity = &context.identity;
     if let Some(keys) = identity.keys() {
-        let theirs = keys.group().expected(peer.process, peer.failed_exchanges());
+        let theirs = keys.group().key_for_attempt(peer.process, peer.failed_exchanges());
         exchange_keys(&mut stream, &keys, theirs)
             .await
             .inspect_err(|_| peer.count_failed_exchange())?;
@@ -113,7 +113,7 @@ pub(crate) async fn dial<S: AsyncRead + AsyncWrite + Unpin>(
         receiver: peer.process.0,
         boot: identity.boot,
     });
-    stream.send(&Frame::Hello(Hello::with(introduction))).await?;
+    stream.send(&Frame::Hello(Hello::new(introduction))).await?;
     let body = stream.receive().await?;
     let reason = match Frame::decode(&body)? {
         Frame::Welcome(Welcome { version: VERSION, boot }) => match peer.check_boot(boot) {
@@ -134,14 +134,16 @@ pub(crate) async fn dial<S: AsyncRead + AsyncWrite + Unpin>(
 
 async fn exchange_keys<S: AsyncRead + AsyncWrite + Unpin>(
     stream: &mut FramedStream<S>,
-    keys: &Keys,
+    keys: &NodeKeys,
     theirs: super::keys::PublicKey,
 ) -> Result<(), HandshakeError> {
     let (exchange, message) = KeyExchange::dial(keys.private(), theirs);
-    stream.send(&Frame::Hello(Hello::with(HelloContent::Exchange(&message)))).await?;
+    stream.send(&Frame::Hello(Hello::new(HelloContent::Exchange(&message)))).await?;
     let body = stream.receive().await?;
     match Frame::decode(&body)? {
-        Frame::Exchange(message) => stream.seal = Some(exchange.finish(message).map_err(unproven)?),
+        Frame::Exchange(message) => {
+            stream.cipher = Some(exchange.finish(message).map_err(unproven)?)
+        }
         // This rejection is not authenticated, so it ends the connection without further
         // consequences.
         Frame::Refused(refused) => return Err(refused_by_peer(&refused)),
@@ -179,9 +181,9 @@ async fn accept_introduction<S: AsyncRead + AsyncWrite + Unpin>(
         let (exchange, key) = KeyExchange::accept(keys.private(), message).map_err(unproven)?;
         let owner = keys.group().owner(&key);
         proven = Some(owner.ok_or(HandshakeError::Refused(RejectionReason::Unproven))?);
-        let (seal, message) = exchange.respond();
+        let (cipher, message) = exchange.respond();
         stream.send(&Frame::Exchange(&message)).await?;
-        stream.seal = Some(seal);
+        stream.cipher = Some(cipher);
         body = stream.receive().await?;
     }
     let HelloContent::Introduction(introduction) = decode_opening(&body)? else {
@@ -202,7 +204,8 @@ async fn accept_introduction<S: AsyncRead + AsyncWrite + Unpin>(
     Ok(remote)
 }
 
-/// Decodes the first message of a dialer. Fails unless its version is supported.
+/// Decodes the first message of a dialer. Returns an error if this build does not support the
+/// version of the message.
 fn decode_opening(body: &[u8]) -> Result<HelloContent<'_>, HandshakeError> {
     // The version comes first, because it determines the format of the rest.
     let reason = match offered_version(body) {
@@ -239,7 +242,7 @@ fn validate(
     Ok(RemoteProcess { process, boot: introduction.boot })
 }
 
-fn unproven(SealError: SealError) -> HandshakeError {
+fn unproven(CipherError: CipherError) -> HandshakeError {
     HandshakeError::Refused(RejectionReason::Unproven)
 }
 

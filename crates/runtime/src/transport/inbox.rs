@@ -21,8 +21,8 @@ pub enum Incoming {
         /// Payload of the message.
         payload: Vec<u8>,
     },
-    /// A connection to the peer is established. With the same session as before, no message was
-    /// lost. With a higher session, the peer has booted again and lost its volatile state.
+    /// A connection to the peer is established. If the session is the same as before, no message
+    /// was lost. If the session is higher, the peer has booted again and lost its volatile state.
     PeerUp {
         /// Connected peer.
         peer: ProcessId,

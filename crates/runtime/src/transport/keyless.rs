@@ -9,10 +9,10 @@ pub(crate) mod keys {
 
     /// Keys of a running node. There are none in a build without the feature `keys`.
     #[derive(Clone, Debug)]
-    pub struct Keyring(Never);
+    pub struct ReloadableKeys(Never);
 
     #[derive(Clone, Debug)]
-    pub(crate) struct Keys(Never);
+    pub(crate) struct NodeKeys(Never);
 
     #[derive(Clone, Debug)]
     pub(crate) struct PrivateKey(Never);
@@ -23,13 +23,13 @@ pub(crate) mod keys {
     #[derive(Clone, Debug)]
     pub(crate) struct GroupKeys(Never);
 
-    impl Keyring {
-        pub(crate) fn keys(&self) -> Arc<Keys> {
+    impl ReloadableKeys {
+        pub(crate) fn keys(&self) -> Arc<NodeKeys> {
             match self.0 {}
         }
     }
 
-    impl Keys {
+    impl NodeKeys {
         pub(crate) fn size(&self) -> usize {
             match self.0 {}
         }
@@ -54,32 +54,33 @@ pub(crate) mod keys {
             match self.0 {}
         }
 
-        pub(crate) fn expected(&self, _: ProcessId, _: usize) -> PublicKey {
+        pub(crate) fn key_for_attempt(&self, _: ProcessId, _: usize) -> PublicKey {
             match self.0 {}
         }
     }
 }
 
 /// Replacements for the types of encryption. They have no values.
-pub(crate) mod seal {
+pub(crate) mod cipher {
     use tenure_core::Never;
     use thiserror::Error;
 
     use super::keys::{PrivateKey, PublicKey};
 
-    /// Declared only so that code compiles; no record exists without keys.
+    /// Placeholder for the size of the length prefix of a record, so that the code compiles without
+    /// keys. Without keys, there are no records.
     pub(crate) const RECORD_LENGTH_BYTES: usize = 2;
 
     /// Failure of a decryption. It cannot occur in a build without keys.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
     #[error("received data cannot be decrypted: it was modified or is not from the peer")]
-    pub(crate) struct SealError;
+    pub(crate) struct CipherError;
 
     #[derive(Debug)]
     pub(crate) struct KeyExchange(Never);
 
     #[derive(Debug)]
-    pub(crate) struct Seal(Never);
+    pub(crate) struct ConnectionCipher(Never);
 
     impl KeyExchange {
         pub(crate) fn dial(mine: &PrivateKey, _: PublicKey) -> (KeyExchange, Vec<u8>) {
@@ -89,25 +90,25 @@ pub(crate) mod seal {
         pub(crate) fn accept(
             mine: &PrivateKey,
             _: &[u8],
-        ) -> Result<(KeyExchange, Vec<u8>), SealError> {
+        ) -> Result<(KeyExchange, Vec<u8>), CipherError> {
             mine.absent()
         }
 
-        pub(crate) fn respond(self) -> (Seal, Vec<u8>) {
+        pub(crate) fn respond(self) -> (ConnectionCipher, Vec<u8>) {
             match self.0 {}
         }
 
-        pub(crate) fn finish(self, _: &[u8]) -> Result<Seal, SealError> {
+        pub(crate) fn finish(self, _: &[u8]) -> Result<ConnectionCipher, CipherError> {
             match self.0 {}
         }
     }
 
-    impl Seal {
-        pub(crate) fn seal(&mut self, _: &[u8], _: &mut Vec<u8>) -> Result<(), SealError> {
+    impl ConnectionCipher {
+        pub(crate) fn encrypt(&mut self, _: &[u8], _: &mut Vec<u8>) -> Result<(), CipherError> {
             match self.0 {}
         }
 
-        pub(crate) fn open(&mut self, _: &[u8], _: &mut Vec<u8>) -> Result<(), SealError> {
+        pub(crate) fn decrypt(&mut self, _: &[u8], _: &mut Vec<u8>) -> Result<(), CipherError> {
             match self.0 {}
         }
     }

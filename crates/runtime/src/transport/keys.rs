@@ -21,7 +21,7 @@ pub struct PublicKey([u8; KEY_BYTES]);
 
 /// Keys of a node: its own private key and the public keys of its group.
 #[derive(Clone, Debug)]
-pub struct Keys {
+pub struct NodeKeys {
     private: PrivateKey,
     group: GroupKeys,
 }
@@ -34,9 +34,9 @@ pub struct GroupKeys {
     by_process: Vec<Vec<PublicKey>>,
 }
 
-/// Replaceable [`Keys`] of a running node. New keys apply to connections that begin later.
+/// Replaceable [`NodeKeys`] of a running node. New keys apply to connections that begin later.
 #[derive(Clone, Debug)]
-pub struct Keyring(Arc<RwLock<Arc<Keys>>>);
+pub struct ReloadableKeys(Arc<RwLock<Arc<NodeKeys>>>);
 
 /// Reason why keys are invalid.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -69,9 +69,9 @@ pub enum KeysError {
     /// Two processes have the same key, so they cannot be distinguished.
     #[error("{one} and {other} have the same public key")]
     Shared {
-        /// One of the two processes.
+        /// One of the two processes with the same key.
         one: ProcessId,
-        /// The other process.
+        /// The other process with the same key.
         other: ProcessId,
     },
     /// The list of public keys does not contain the public part of the private key for this
@@ -227,13 +227,13 @@ impl GroupKeys {
 
     /// Returns the public key that connection attempt `attempt` expects from a process. If the
     /// process has several keys, successive attempts use them in turn.
-    pub(crate) fn expected(&self, process: ProcessId, attempt: usize) -> PublicKey {
+    pub(crate) fn key_for_attempt(&self, process: ProcessId, attempt: usize) -> PublicKey {
         let keys = &self.by_process[process.index()];
         keys[attempt % keys.len()]
     }
 }
 
-impl Keys {
+impl NodeKeys {
     /// Creates the keys of process `me`.
     ///
     /// # Errors
@@ -242,7 +242,7 @@ impl Keys {
     pub fn new(me: ProcessId, private: PrivateKey, group: GroupKeys) -> Result<Self, KeysError> {
         let public = private.public();
         if group.owner(public.bytes()) == Some(me) {
-            Ok(Keys { private, group })
+            Ok(NodeKeys { private, group })
         } else {
             Err(KeysError::NotMine { me, public })
         }
@@ -262,20 +262,20 @@ impl Keys {
     }
 }
 
-impl Keyring {
+impl ReloadableKeys {
     /// Replaces the keys for later connections. Existing connections continue.
-    pub fn replace(&self, keys: Keys) {
+    pub fn replace(&self, keys: NodeKeys) {
         *self.0.write().expect("the lock is not poisoned") = Arc::new(keys);
     }
 
-    pub(crate) fn keys(&self) -> Arc<Keys> {
+    pub(crate) fn keys(&self) -> Arc<NodeKeys> {
         self.0.read().expect("the lock is not poisoned").clone()
     }
 }
 
-impl From<Keys> for Keyring {
-    fn from(keys: Keys) -> Self {
-        Keyring(Arc::new(RwLock::new(Arc::new(keys))))
+impl From<NodeKeys> for ReloadableKeys {
+    fn from(keys: NodeKeys) -> Self {
+        ReloadableKeys(Arc::new(RwLock::new(Arc::new(keys))))
     }
 }
 
@@ -306,7 +306,7 @@ mod tests {
         PrivateKey::generate().expect("entropy")
     }
 
-    /// The values are those of RFC 7748, section 6.1.
+    /// Tests the key pair that RFC 7748 gives as a test vector in section 6.1.
     #[test]
     fn public_key_matches_test_vector() {
         let bob = "5dab087e624a8a4b79e17f8b83800ee66f3bb1292618b6fd1c2f8b27ff88e0eb";
@@ -335,7 +335,10 @@ mod tests {
         let text = format!("# Keys.\n\n{}", group.text());
         assert_eq!(GroupKeys::parse(&text, 2), Ok(group.clone()));
         assert_eq!(group.owner(newer.bytes()), Some(P2));
-        assert_eq!([0, 1, 2].map(|n| group.expected(P2, n)), [two.public(), newer, two.public()]);
+        assert_eq!(
+            [0, 1, 2].map(|n| group.key_for_attempt(P2, n)),
+            [two.public(), newer, two.public()]
+        );
         let again = PrivateKey::parse(&format!("# Mine.\n{}\n", one.text())).expect("a key");
         assert_eq!(again.public(), one.public());
     }
@@ -358,9 +361,10 @@ mod tests {
             );
         }
         let group = GroupKeys::new(vec![vec![first], vec![second]]).expect("keys");
-        let mistaken = Keys::new(P1, two, group.clone()).expect_err("the key of another process");
+        let mistaken =
+            NodeKeys::new(P1, two, group.clone()).expect_err("the key of another process");
         assert_eq!(mistaken, KeysError::NotMine { me: P1, public: second });
-        assert!(Keys::new(P1, one, group).is_ok());
+        assert!(NodeKeys::new(P1, one, group).is_ok());
         assert_eq!(PrivateKey::parse("abc").err(), Some(KeysError::NotAKey));
     }
 

@@ -15,6 +15,7 @@ use tokio::sync::mpsc::{self, Permit, error::TrySendError};
 use tokio::time::Instant;
 
 use super::backoff::Backoff;
+use super::cipher::CipherError;
 use super::connection_state::{ConnectionState, Phase};
 use super::context::Context;
 use super::frame::{Boot, Frame, FrameError};
@@ -24,7 +25,6 @@ use super::outbox::OutgoingMessage;
 use super::peer::Peer;
 use super::rejection_reason::RejectionReason;
 use super::reliable_session::{QueueSize, Reception, ReliableSession, SequenceError};
-use super::seal::SealError;
 use crate::log_throttle::{LogThrottle, Suppressed};
 use crate::names::ProcessName;
 
@@ -77,7 +77,7 @@ enum LinkError {
     #[error("{0}")]
     Sequence(#[from] SequenceError),
     #[error("{0}")]
-    Seal(#[from] SealError),
+    Cipher(#[from] CipherError),
     #[error("the peer sent an unexpected frame")]
     UnexpectedFrame,
     #[error("the peer sent an invalid message")]
@@ -88,8 +88,8 @@ enum LinkError {
 
 impl LinkError {
     fn is_malformed(&self) -> bool {
-        use LinkError::{Frame, Seal, Sequence, UnexpectedFrame};
-        matches!(self, Frame(_) | Sequence(_) | UnexpectedFrame | Seal(_))
+        use LinkError::{Cipher, Frame, Sequence, UnexpectedFrame};
+        matches!(self, Cipher(_) | Frame(_) | Sequence(_) | UnexpectedFrame)
     }
 }
 
@@ -157,8 +157,9 @@ impl Link {
         }
     }
 
-    /// Returns the connection if its boot is still acceptable. The listener has checked the boot
-    /// during the handshake, but another boot of the peer may have connected since then.
+    /// Checks the boot of an accepted connection a second time, because another boot of the peer
+    /// may have connected since the handshake. Returns the connection if the boot is acceptable.
+    /// Otherwise rejects the connection and returns `None`.
     fn check_boot(&mut self, connection: Connection) -> Option<Connection> {
         let Err(reason) = self.peer.check_boot(connection.boot) else { return Some(connection) };
         self.context.counters.count_rejection(reason);
@@ -193,7 +194,7 @@ impl Link {
     /// Makes `boot` the current boot of the peer. Pending messages of an earlier session are
     /// dropped.
     fn adopt(&mut self, boot: Boot) {
-        self.peer.adopt(boot);
+        self.peer.set_newest_boot(boot);
         if boot.session != self.session {
             self.discard(self.reliable.outstanding());
             self.reliable = ReliableSession::default();
@@ -210,9 +211,9 @@ impl Link {
         let incoming = self.incoming.clone();
         // An invalid message of an earlier connection must not close this one.
         std::pin::pin!(self.peer.invalid_message.notified()).enable();
-        let FramedStream { mut stream, seal } = stream;
+        let FramedStream { mut stream, cipher } = stream;
         let (mut reader, mut writer) = stream.split();
-        let mut state = ConnectionState::new(context.limits.max_body_bytes, seal);
+        let mut state = ConnectionState::new(context.limits.max_body_bytes, cipher);
         state.output.push(&self.reliable.acknowledgement());
         let mut timer = std::pin::pin!(tokio::time::sleep(Duration::ZERO));
         loop {
@@ -234,7 +235,7 @@ impl Link {
                 read = reader.read_buf(state.input.read_buffer()), if !state.is_blocked => {
                     Event::Read(read)
                 }
-                () = self.peer.outbox.wait_pushed(), if state.is_open() => Event::Pushed,
+                () = self.peer.outbox.wait_for_message(), if state.is_open() => Event::Pushed,
                 permit = incoming.reserve(), if state.is_blocked => Event::Room(permit.ok()),
                 () = &mut timer, if state.is_timer_armed => Event::AcknowledgementDue,
                 () = self.peer.invalid_message.notified() => Event::InvalidMessage,
@@ -285,12 +286,12 @@ impl Link {
     }
 
     /// Prepares all output that may be written now: messages, and a goodbye if the mesh is closing.
-    fn prepare(&mut self, state: &mut ConnectionState) -> Result<(), SealError> {
+    fn prepare(&mut self, state: &mut ConnectionState) -> Result<(), CipherError> {
         self.fill_output(state);
         if state.is_closing {
             self.push_goodbye(state);
         }
-        state.seal_output()
+        state.encrypt_output()
     }
 
     /// Pushes a goodbye if the link has written all messages.
@@ -382,7 +383,7 @@ impl Link {
             return Err(if has_left { LinkError::PeerLeft } else { LinkError::Closed });
         }
         self.context.counters.bytes_received.add(bytes as u64);
-        state.open_input()?;
+        state.decrypt_input()?;
         self.take_frames(state, incoming, None)
     }
 
@@ -407,7 +408,7 @@ impl Link {
                     }
                 };
             }
-            match state.input.decoder.take()? {
+            match state.input.decoder.next_frame()? {
                 None => return Ok(()),
                 Some(Frame::Acknowledge { received }) => {
                     self.on_acknowledged(received)?;

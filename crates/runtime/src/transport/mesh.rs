@@ -12,7 +12,7 @@ use tokio::time::timeout;
 
 use super::context::Context;
 use super::counters::{Counters, Counts};
-use super::eviction::Eviction;
+use super::eviction::EvictionState;
 use super::frame::Boot;
 use super::handshake::Identity;
 use super::inbox::{Inbox, Incoming};
@@ -23,7 +23,7 @@ use super::peer::{Peer, PeerStatus};
 use super::reliable_session::QueueSize;
 use super::settings::{Limits, MeshError, Settings, Trust};
 use crate::names::ProcessName;
-use crate::store::{Registry, SaveError};
+use crate::store::{PeerRegistry, SaveError};
 
 /// Maximum number of accepted connections of one peer that wait for its link.
 const MAX_ACCEPTED_CONNECTIONS: usize = 4;
@@ -90,7 +90,7 @@ impl Mesh {
     /// [`MeshError`], as for [`Mesh::start`].
     pub fn start_with(
         settings: Settings,
-        registry: Option<Registry>,
+        registry: Option<PeerRegistry>,
     ) -> Result<(Mesh, Inbox), MeshError> {
         settings.validate()?;
         let socket = bind(settings.listen, &settings.trust)?;
@@ -101,8 +101,8 @@ impl Mesh {
             me: settings.me,
             group_size: u32::try_from(size).expect("a group has fewer than 2^32 processes"),
             boot: Boot { session: settings.session, nonce: nonce()? },
-            keyring: match settings.trust {
-                Trust::Keys(keyring) => Some(keyring),
+            reloadable_keys: match settings.trust {
+                Trust::Keys(reloadable_keys) => Some(reloadable_keys),
                 Trust::LoopbackOnly | Trust::Unauthenticated => None,
             },
         };
@@ -111,7 +111,7 @@ impl Mesh {
         let limits = settings.limits;
         let (incoming, receiver) = mpsc::channel(limits.incoming_frames);
         let counters = Counters::default();
-        let eviction = Eviction::new(identity.group_size, registry.clone());
+        let eviction = EvictionState::new(identity.group_size, registry.clone());
         let context = Arc::new(Context {
             identity,
             limits,
@@ -206,9 +206,9 @@ impl Mesh {
 
     /// Returns true if all connected peers keep up: their queues are less than half full.
     ///
-    /// If it returns false, a consumer should accept no new requests from its users. It must
-    /// continue to receive messages, because full queues on both sides would otherwise cause a
-    /// deadlock. A peer whose queue stays half full longer than [`Limits::half_full_timeout`] is
+    /// If this function returns false, a consumer should accept no new requests from its users. The
+    /// consumer must continue to receive messages. Otherwise, full queues on both sides would cause
+    /// a deadlock. A peer whose queue stays half full longer than [`Limits::half_full_timeout`] is
     /// ignored.
     pub fn has_room(&self) -> bool {
         let half_full_timeout = self.context.limits.half_full_timeout;
@@ -295,8 +295,8 @@ impl MeshView {
     }
 
     /// Records which processes are members after log entry `index`. Forgets the sessions of
-    /// processes that are no longer members, since another process may take their place. Without a
-    /// registry it does nothing. Blocks on the disk.
+    /// processes that are no longer members, since other processes may take their places. Does
+    /// nothing if the mesh has no registry. Blocks on the disk.
     ///
     /// # Errors
     ///
@@ -304,7 +304,7 @@ impl MeshView {
     pub fn set_members(&self, index: u64, members: &ProcessSet) -> Result<(), SaveError> {
         let Some(registry) = &self.0.registry else { return Ok(()) };
         for process in registry.set_members(index, members)? {
-            self.0.peer(process).into_iter().for_each(|peer| peer.forget());
+            self.0.peer(process).into_iter().for_each(|peer| peer.clear_newest_boot());
         }
         Ok(())
     }
@@ -318,8 +318,8 @@ impl MeshView {
     }
 }
 
-/// Returns a random number. It distinguishes this boot from that of another node with a copy of the
-/// same state.
+/// Returns a random number for this boot. The number distinguishes this boot from the boot of
+/// another node that runs from a copy of the same saved state.
 fn nonce() -> Result<u64, MeshError> {
     let mut bytes = [0; 8];
     getrandom::fill(&mut bytes)
@@ -332,7 +332,7 @@ fn peers(
     me: ProcessId,
     limits: &Limits,
     room: &Arc<Notify>,
-    registry: &Option<Registry>,
+    registry: &Option<PeerRegistry>,
 ) -> Vec<Option<Arc<Peer>>> {
     let capacity = QueueSize { frames: limits.queue_frames, bytes: limits.queue_bytes };
     let peer = |(index, address)| {

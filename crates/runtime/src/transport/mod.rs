@@ -14,6 +14,8 @@
 //! `docs/wire.md` describes the encoding, the limits, and the guarantees of the keys.
 
 mod backoff;
+#[cfg(feature = "keys")]
+mod cipher;
 mod connection_state;
 mod context;
 mod counters;
@@ -34,18 +36,16 @@ mod outbox;
 mod peer;
 mod rejection_reason;
 mod reliable_session;
-#[cfg(feature = "keys")]
-mod seal;
 mod settings;
 
 pub use counters::Counts;
 pub use eviction::Evicted;
 pub use inbox::{Inbox, Incoming};
 #[cfg(not(feature = "keys"))]
-use keyless::{keys, seal};
-pub use keys::Keyring;
+use keyless::{cipher, keys};
+pub use keys::ReloadableKeys;
 #[cfg(feature = "keys")]
-pub use keys::{GroupKeys, Keys, KeysError, PrivateKey, PublicKey};
+pub use keys::{GroupKeys, KeysError, NodeKeys, PrivateKey, PublicKey};
 pub use mesh::{Mesh, MeshView, SendError};
 pub use peer::PeerStatus;
 pub(crate) use peer::SESSION_LIMIT;

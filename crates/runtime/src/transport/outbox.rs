@@ -12,8 +12,8 @@ use super::reliable_session::QueueSize;
 
 #[derive(Debug)]
 pub(crate) struct OutgoingMessage {
-    /// Session of the peer to which the message is sent. If no session of the peer was known when
-    /// the message was sent, this is 0, and the message is for the peer's first session.
+    /// Session of the peer to which the message is sent. 0 if no session of the peer was known when
+    /// the message was sent. The message is then for the peer's first session.
     pub(crate) session: u64,
     pub(crate) payload: Vec<u8>,
     /// Layer of a heartbeat, which a later heartbeat of the same layer replaces. `None` for other
@@ -23,8 +23,9 @@ pub(crate) struct OutgoingMessage {
     pub(crate) is_urgent: bool,
 }
 
+/// Error of a message that exceeds the capacity of its outbox.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Full;
+pub(crate) struct OutboxFull;
 
 /// Queue of messages to one peer. Its capacity includes messages that the link has written but the
 /// peer has not acknowledged.
@@ -63,7 +64,7 @@ impl Outbox {
         }
     }
 
-    pub(crate) fn push(&self, message: OutgoingMessage) -> Result<(), Full> {
+    pub(crate) fn push(&self, message: OutgoingMessage) -> Result<(), OutboxFull> {
         let mut queue = self.lock();
         if message.is_urgent {
             return self.push_urgent(queue, message);
@@ -74,7 +75,7 @@ impl Outbox {
         let mut held = queue.held;
         held.add(&message.payload);
         if held.frames > self.capacity.frames || held.bytes > self.capacity.bytes {
-            return Err(Full);
+            return Err(OutboxFull);
         }
         queue.held = held;
         if let Some(layer) = message.heartbeat_layer {
@@ -97,7 +98,7 @@ impl Outbox {
         &self,
         mut queue: MutexGuard<'_, Queue>,
         message: OutgoingMessage,
-    ) -> Result<(), Full> {
+    ) -> Result<(), OutboxFull> {
         if let Some(at) =
             queue.urgent.iter().position(|it| it.heartbeat_layer == message.heartbeat_layer)
         {
@@ -132,8 +133,9 @@ impl Outbox {
         std::mem::swap(&mut queue.waiting, messages);
     }
 
-    /// Waits until a message is added. Returns immediately if one was added since the last call.
-    pub(crate) async fn wait_pushed(&self) {
+    /// Waits until a message is added. Returns immediately if a message was added since the last
+    /// call.
+    pub(crate) async fn wait_for_message(&self) {
         self.wake.notified().await;
     }
 
@@ -153,9 +155,9 @@ impl Outbox {
         }
     }
 
-    /// Returns true if less than half of the capacity is in use. Also returns true if half of it
-    /// has been in use for longer than `half_full_timeout`, because a stalled peer must not block
-    /// other peers forever.
+    /// Returns true in two cases: if less than half of the capacity is in use, or if half of the
+    /// capacity has been in use for longer than `half_full_timeout`. In the second case, the peer
+    /// has stalled, and must not block other peers forever.
     pub(crate) fn has_room(&self, half_full_timeout: Duration) -> bool {
         if !self.is_half_full.load(Ordering::Relaxed) {
             return true;
@@ -250,7 +252,7 @@ mod tests {
         assert_eq!(outbox.held(), QueueSize { frames: 5, bytes: 5 });
         assert_eq!(outbox.take_urgent().map(|message| message.payload), Some(vec![3]));
         assert!(outbox.take_urgent().is_none());
-        assert_eq!(outbox.push(message(1)), Err(Full));
+        assert_eq!(outbox.push(message(1)), Err(OutboxFull));
     }
 
     #[test]
@@ -262,7 +264,7 @@ mod tests {
         let mut messages = VecDeque::new();
         outbox.take_all(&mut messages);
         assert_eq!(messages.len(), 4);
-        assert_eq!(outbox.push(message(1)), Err(Full));
+        assert_eq!(outbox.push(message(1)), Err(OutboxFull));
         outbox.release(QueueSize { frames: 1, bytes: 1 });
         assert_eq!(outbox.push(message(1)), Ok(()));
     }
@@ -271,7 +273,7 @@ mod tests {
     fn rejects_messages_above_byte_limit() {
         let outbox = outbox();
         assert_eq!(outbox.push(message(100)), Ok(()));
-        assert_eq!(outbox.push(message(1)), Err(Full));
+        assert_eq!(outbox.push(message(1)), Err(OutboxFull));
     }
 
     #[test]

@@ -10,7 +10,7 @@ use tokio::sync::Notify;
 use super::frame::Boot;
 use super::outbox::Outbox;
 use super::rejection_reason::RejectionReason;
-use crate::store::{Registry, SaveError};
+use crate::store::{PeerRegistry, SaveError};
 
 /// Exclusive upper bound on session numbers, equal to that of term numbers. No process boots that
 /// often.
@@ -26,10 +26,11 @@ pub(crate) struct Peer {
     pub(crate) process: ProcessId,
     pub(crate) address: String,
     pub(crate) outbox: Outbox,
-    /// Session of the latest [`Incoming::PeerUp`](super::Incoming::PeerUp), to which messages are
-    /// sent; 0 before the first.
+    /// Session of the peer to which messages are sent. It is the session of the latest
+    /// [`Incoming::PeerUp`](super::Incoming::PeerUp), and 0 before the first `PeerUp`.
     target_session: AtomicU64,
-    /// Newest authenticated boot of the peer; session 0 before the first boot.
+    /// Newest boot of the peer that was authenticated. Before the first boot, a placeholder with
+    /// session 0.
     newest: Mutex<Boot>,
     /// Number of failed key exchanges with this peer. The next attempt expects another key of the
     /// peer, if it has several.
@@ -38,7 +39,7 @@ pub(crate) struct Peer {
     is_distance_logged: AtomicBool,
     /// Notified when the user of the mesh rejects a message of this peer as invalid.
     pub(crate) invalid_message: Notify,
-    registry: Option<Registry>,
+    registry: Option<PeerRegistry>,
     history: Mutex<ConnectionHistory>,
     /// Time of the last received frame, in milliseconds since 1970; 0 before the first frame.
     last_contact: AtomicU64,
@@ -83,7 +84,7 @@ impl Peer {
         process: ProcessId,
         address: String,
         outbox: Outbox,
-        registry: Option<Registry>,
+        registry: Option<PeerRegistry>,
     ) -> Self {
         let newest = registry.as_ref().map(|registry| registry.newest_boot(process));
         Peer {
@@ -134,7 +135,7 @@ impl Peer {
         }
     }
 
-    pub(crate) fn adopt(&self, boot: Boot) {
+    pub(crate) fn set_newest_boot(&self, boot: Boot) {
         *self.newest_boot() = boot;
     }
 
@@ -149,7 +150,7 @@ impl Peer {
     }
 
     /// Forgets the newest boot, because another process takes the place of the peer.
-    pub(crate) fn forget(&self) {
+    pub(crate) fn clear_newest_boot(&self) {
         *self.newest_boot() = Boot::default();
     }
 

@@ -13,8 +13,8 @@ const MAX_UNACKNOWLEDGED_FRAMES: usize = 64;
 /// message.
 const MAX_UNACKNOWLEDGED_BYTES: usize = 256 << 10;
 
-/// Reliable channel between one session of this process and one session of a peer. It outlives
-/// connections, and ends when either session ends.
+/// Reliable channel between one session of this process and one session of a peer. The channel
+/// outlives connections, and ends when one of the two sessions ends.
 #[derive(Debug, Default)]
 pub(crate) struct ReliableSession {
     /// Messages that the peer has not acknowledged yet, oldest first.
@@ -101,7 +101,9 @@ impl ReliableSession {
         Ok(freed)
     }
 
-    /// Classifies message `number`. A message that is new is recorded as received.
+    /// Handles the arrival of message `number`. If the message is new, records it as received and
+    /// returns [`Reception::New`]. If it was received before, returns [`Reception::Duplicate`].
+    /// Returns an error if an earlier message is missing.
     pub(crate) fn receive(
         &mut self,
         number: u64,

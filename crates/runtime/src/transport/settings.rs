@@ -9,7 +9,7 @@ use thiserror::Error;
 
 use super::frame::{DATA_OVERHEAD, DEFAULT_MAX_BODY_BYTES};
 use super::handshake::MAX_CLUSTER_NAME_BYTES;
-use super::keys::Keyring;
+use super::keys::ReloadableKeys;
 use super::peer::SESSION_LIMIT;
 use crate::names::ProcessNames;
 
@@ -65,7 +65,7 @@ impl Settings {
 pub enum Trust {
     /// Each peer must prove that it owns a key listed for it. Connections are encrypted, so no
     /// third party can read, modify, repeat or omit messages.
-    Keys(Keyring),
+    Keys(ReloadableKeys),
     /// Connections are not authenticated. Only loopback addresses are allowed.
     LoopbackOnly,
     /// Connections are not authenticated and not encrypted. Every host on the network is trusted.
@@ -93,7 +93,8 @@ pub struct Limits {
     /// Maximum number of received messages that wait in the [`Inbox`](super::Inbox). Default:
     /// 1024.
     pub incoming_frames: usize,
-    /// Maximum number of concurrent handshakes. A new one aborts the oldest. Default: 64.
+    /// Maximum number of concurrent handshakes. If this number is exceeded, the oldest handshake is
+    /// aborted. Default: 64.
     pub max_handshakes: usize,
     /// Time limit for a connection attempt with its handshake. Default: 3 s.
     pub handshake_timeout: Duration,
@@ -105,7 +106,8 @@ pub struct Limits {
     /// Time limit for TCP acknowledgements by the host of a peer, on Linux. After that time the
     /// connection is closed and dialed again, so a recovered network is noticed soon.
     ///
-    /// On all systems this is also the keepalive interval, but at least 1 s. Default: 1 s.
+    /// On all systems, this value is the interval of TCP keepalive probes as well. The interval is
+    /// at least 1 s, even if this value is smaller. Default: 1 s.
     pub silence_timeout: Duration,
     /// Maximum time that an acknowledgement waits for an outgoing message that can carry it.
     /// Default: 20 ms.
@@ -234,10 +236,10 @@ impl Settings {
         if !(1..SESSION_LIMIT).contains(&self.session) {
             return Err(MeshError::InvalidSession { session: self.session });
         }
-        if let Trust::Keys(keyring) = &self.trust
-            && keyring.keys().size() != size
+        if let Trust::Keys(reloadable_keys) = &self.trust
+            && reloadable_keys.keys().size() != size
         {
-            return Err(MeshError::KeyCountMismatch { keys: keyring.keys().size(), size });
+            return Err(MeshError::KeyCountMismatch { keys: reloadable_keys.keys().size(), size });
         }
         let limits = &self.limits;
         for (name, limit, least) in [

@@ -101,8 +101,8 @@ impl Validator {
     ///
     /// # Errors
     ///
-    /// [`ValidationError`]. The process must then stop: with this state it would panic when it
-    /// packs a term into a fence.
+    /// [`ValidationError`]. The process must then stop. Otherwise, it would panic when it packs a
+    /// term of this state into a fence.
     pub fn check_state(&mut self, stable: &impl Serialize) -> Result<(), ValidationError> {
         // The highest term that can be packed must not be saved either, because the term after it
         // cannot be packed.

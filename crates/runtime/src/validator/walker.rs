@@ -14,7 +14,7 @@ type Result<T = ()> = std::result::Result<T, ValidationError>;
 /// Meaning of the numbers and lists that are serialized next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Mark {
-    /// A number without another mark, such as a clock.
+    /// No mark. A number without a mark is a counter, such as the value of a clock.
     Plain,
     Process,
     TermNumber,
@@ -28,7 +28,8 @@ enum Mark {
 /// limit is about two years.
 const MAX_ABSOLUTE_TIME: u64 = 1 << 56;
 
-/// Inspection of one message or state: the limits, and the highest numbers so far.
+/// Serializer that inspects the numbers and the lists of one message or state. It compares the
+/// numbers with limits, and remembers the highest ones.
 #[derive(Debug)]
 pub(super) struct ValueWalker {
     group_size: u32,
@@ -234,7 +235,7 @@ impl<'a> Serializer for &'a mut ValueWalker {
     }
 }
 
-/// Inspection of the elements of a list. It also checks how many elements the list has.
+/// Serializer that inspects the elements of a list, and checks the number of elements.
 #[derive(Debug)]
 pub(super) struct List<'a> {
     walk: &'a mut ValueWalker,

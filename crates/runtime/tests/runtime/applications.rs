@@ -140,8 +140,9 @@ fn shown(event: clock::Event) -> Option<i64> {
     }
 }
 
-/// The expected clocks are those of the example of the algorithm. Setting the clocks takes time,
-/// so adjustments are compared in minutes.
+/// The leader adjusts three clocks, which show 3:00, 3:25 and 2:50 as in the usual example of the
+/// algorithm. Then the leader is killed, and the next leader adjusts the other two clocks. Setting
+/// the clocks takes some time, so the test compares the adjustments in whole minutes.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn clocks_converge_despite_leader_crash() {
     let mut cluster = Cluster::<Berkeley>::boot(3, berkeley::Config::default());

@@ -3,7 +3,7 @@
 use tempfile::TempDir;
 use tenure_core::service::mutex::{Command, Event};
 use tenure_core::{Delay, Effects, Fence, Group, ProcessId, Protocol};
-use tenure_runtime::Recorder;
+use tenure_runtime::TraceSink;
 
 use crate::{next_event, start_alone, store_alone};
 
@@ -43,7 +43,7 @@ async fn pending_requests_precede_due_timer() {
     let directory = TempDir::new().unwrap();
     let store = store_alone(directory.path(), "gathering 1");
     // The node runs while this test waits.
-    let (commands, mut events, _running) = start_alone::<Gathering>(store, Recorder::none());
+    let (commands, mut events, _running) = start_alone::<Gathering>(store, TraceSink::none());
     (0..64).for_each(|_| commands.send(Command::Enter).unwrap());
     assert_eq!(next_event(&mut events).await, Event::Entered { fence: Fence(0, 64) });
 }

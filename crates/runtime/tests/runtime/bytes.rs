@@ -102,8 +102,8 @@ fn sent<P: Algorithm>(config: P::Config, service: Service<P>, seed: u64) -> Vec<
     sent
 }
 
-/// Damages a message at a random position. If a number begins there, removes the number, otherwise
-/// one byte. Then inserts another number at this position, or nothing.
+/// Damages a message at a random position. Removes the number that begins at this position, or one
+/// byte if no number begins there. Then inserts another number at this position, or nothing.
 fn damage(rng: &mut Rng, message: &mut Vec<u8>) {
     if message.is_empty() {
         return;
@@ -141,8 +141,8 @@ fn arbitrary_bytes_crash_no_process() {
     }
 }
 
-/// Control experiment: the processes of the test above receive the same bytes, but without
-/// validation.
+/// Control experiment for [`arbitrary_bytes_crash_no_process`]. Processes without validation
+/// receive the same kind of bytes, and some of these processes crash.
 #[test]
 fn processes_without_validation_crash() {
     let crashes = |name: &&str| (0..40).any(|seed| !survives(name, ValidationMode::Off, seed));

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use tempfile::TempDir;
 use tenure_core::{Effects, EventViews, Group, ProcessId, Protocol, SharedConfig};
-use tenure_runtime::Recorder;
+use tenure_runtime::TraceSink;
 use tenure_trace::{CommandData, EventData, ServiceCommand, ServiceEvent};
 
 use crate::{next_event, start_alone, store_alone};
@@ -61,12 +61,12 @@ impl Protocol for Echo {
     fn on_message(&mut self, _: ProcessId, (): (), _: &mut impl Effects<Self>) {}
 }
 
-/// Sends ten commands to a node with this recorder. Returns how often commands and events are
+/// Sends ten commands to a node with this trace sink. Returns how often commands and events are
 /// formatted.
-async fn spelt(recorder: Recorder) -> u64 {
+async fn spelt(trace_sink: TraceSink) -> u64 {
     let directory = TempDir::new().unwrap();
     let store = store_alone(directory.path(), "echo 1");
-    let (commands, mut events, running) = start_alone::<Echo>(store, recorder);
+    let (commands, mut events, running) = start_alone::<Echo>(store, trace_sink);
     let words = Words(SharedConfig::new(AtomicU64::new(0)));
     for _ in 0..10 {
         commands.send(words.clone()).unwrap();
@@ -79,8 +79,8 @@ async fn spelt(recorder: Recorder) -> u64 {
 
 #[tokio::test]
 async fn unrecorded_events_are_not_formatted() {
-    assert_eq!(spelt(Recorder::none()).await, 0);
+    assert_eq!(spelt(TraceSink::none()).await, 0);
     let (watcher, watched) = std::sync::mpsc::channel();
-    assert_eq!(spelt(Recorder::none().with_watcher(watcher)).await, 20);
+    assert_eq!(spelt(TraceSink::none().with_watcher(watcher)).await, 20);
     assert!(watched.try_iter().count() > 20, "commands, events and other records");
 }

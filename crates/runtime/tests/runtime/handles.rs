@@ -7,7 +7,7 @@ use tenure_algorithms::election::Bully;
 use tenure_core::service::{election, mutex, office};
 use tenure_core::{Fence, LockName, ProcessId, Term};
 use tenure_runtime::{
-    Application, Guard, Leadership, Lock, LockApplication, LockRequestReceiver, Lost, Stopped,
+    Application, Guard, Leadership, Lock, LockApplication, LockRequestReceiver, LossReason, Stopped,
 };
 use tokio::task::JoinHandle;
 
@@ -87,7 +87,7 @@ async fn exit_under_same_leader_reports_expired_lease() {
     let guard = node.acquire(1).await;
     assert!(!guard.is_lost());
     assert_eq!(node.exited(), None);
-    assert_eq!((guard.is_lost(), guard.lost().await), (true, Lost::LeaseExpired));
+    assert_eq!((guard.is_lost(), guard.lost().await), (true, LossReason::LeaseExpired));
     drop(guard);
     assert_eq!(node.pending_commands().await, [], "a lost guard sends no exit");
 }
@@ -106,7 +106,7 @@ async fn exit_under_other_leader_reports_deposed_leader() {
         }
         assert!(!guard.is_lost(), "the entry has not ended");
         node.exited();
-        assert_eq!(guard.lost().await, Lost::Deposed);
+        assert_eq!(guard.lost().await, LossReason::Deposed);
     }
 }
 
@@ -118,7 +118,7 @@ async fn stopped_node_loses_guards_and_waiters() {
     node.pending_commands().await;
     let TestNode { application, requests, .. } = node;
     drop((application, requests));
-    assert_eq!((guard.is_lost(), guard.lost().await), (true, Lost::NodeStopped));
+    assert_eq!((guard.is_lost(), guard.lost().await), (true, LossReason::NodeStopped));
     assert_eq!(waits.await.unwrap().unwrap_err(), Stopped);
 }
 

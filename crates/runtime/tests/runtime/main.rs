@@ -27,7 +27,7 @@ use tenure_runtime::store::Owner;
 use tenure_runtime::transport::{Listen, Settings};
 use tenure_runtime::{
     Application, Failure, Leadership, Lock, LockApplication, LockCommand, LockEvent, Parts,
-    Passthrough, Recorder, RunningNode, Store, start,
+    Passthrough, RunningNode, Store, TraceSink, start,
 };
 use tenure_trace::Recorded;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
@@ -128,7 +128,7 @@ struct Node {
 
 impl Node {
     fn boot<P>(
-        recorder: Recorder,
+        trace_sink: TraceSink,
         config: P::Config,
         directory: &Path,
         me: usize,
@@ -141,7 +141,7 @@ impl Node {
         let (application, lock, leadership, requests) = LockApplication::new();
         let application = (application, requests);
         let parts = parts::<P, _>(config, directory, me, listener, addresses, application);
-        let running = start(Parts { recorder, ..parts }).unwrap();
+        let running = start(Parts { trace_sink, ..parts }).unwrap();
         Node { lock, leadership, running }
     }
 
@@ -158,8 +158,8 @@ struct Inside {
     entries: AtomicU32,
     overlaps: AtomicU32,
     losses: AtomicU32,
-    /// Upper bound on the overlaps with a task that had already lost the lock. These overlaps are
-    /// no violation.
+    /// Upper bound on the number of overlaps in which one of the two tasks had already lost the
+    /// lock. Such an overlap does not violate mutual exclusion.
     excused: AtomicU32,
 }
 
@@ -207,7 +207,7 @@ fn store_alone(directory: &Path, schema: &'static str) -> Store {
 
 fn start_alone<P>(
     store: Store,
-    recorder: Recorder,
+    trace_sink: TraceSink,
 ) -> (UnboundedSender<P::Command>, UnboundedReceiver<P::Event>, RunningNode)
 where
     P: Recorded + Protocol<Config = ()>,
@@ -215,7 +215,7 @@ where
     let (local, events) = Passthrough::<P>::new();
     let (commands, receiver) = unbounded_channel();
     let running = start::<P, Passthrough<P>>(Parts {
-        recorder,
+        trace_sink,
         ..Parts::new((), alone(store.session()), store, local, receiver)
     });
     (commands, events, running.unwrap())

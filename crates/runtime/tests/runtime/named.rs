@@ -11,7 +11,7 @@ use tenure_algorithms::detector::Heartbeat;
 use tenure_algorithms::election::{Raft, raft};
 use tenure_algorithms::mutex::EntryDurations;
 use tenure_core::{LockName, TICKS_PER_UNIT};
-use tenure_runtime::{Guard, Lock, Lost, Recorder};
+use tenure_runtime::{Guard, Lock, LossReason, TraceSink};
 use tokio::sync::Barrier;
 use tokio::time::timeout;
 
@@ -29,7 +29,7 @@ fn boot(directory: &Path, me: usize, listener: TcpListener, addresses: &[String]
         times: Some(EntryDurations::plain(DELAY * TICKS_PER_UNIT)),
     };
     let config = with_detector::Config { detector: detector(), inner };
-    Node::boot::<Locks>(Recorder::none(), config, directory, me, listener, addresses)
+    Node::boot::<Locks>(TraceSink::none(), config, directory, me, listener, addresses)
 }
 
 impl Node {
@@ -175,7 +175,7 @@ async fn isolated_node_loses_all_guards_with_reason() {
     }
     for guard in &guards {
         let why = guard.lost().await;
-        assert!(matches!(why, Lost::LeaseExpired | Lost::Deposed), "{why}");
+        assert!(matches!(why, LossReason::LeaseExpired | LossReason::Deposed), "{why}");
     }
 }
 
@@ -191,7 +191,7 @@ async fn node_stops_despite_waiter_and_holder() {
     for node in nodes {
         node.running.task.await.unwrap().unwrap();
     }
-    assert_eq!(guard.lost().await, Lost::NodeStopped);
+    assert_eq!(guard.lost().await, LossReason::NodeStopped);
     assert!(waits.await.unwrap().is_err() && lock.enter().await.is_err());
 }
 

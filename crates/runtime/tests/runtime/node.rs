@@ -17,8 +17,8 @@ use tenure_core::service::mutex::{Command, Event};
 use tenure_core::{Election, Mutex, ProcessId, TICKS_PER_UNIT, Tagged, Term};
 use tenure_runtime::transport::{Incoming, Mesh};
 use tenure_runtime::{
-    Failure, Leadership, LockApplication, Lost, Passthrough, Recorder, RunningNode, StartError,
-    start,
+    Failure, Leadership, LockApplication, LossReason, Passthrough, RunningNode, StartError,
+    TraceSink, start,
 };
 use tenure_trace::{Header, Service, Source, Writer, merge_files};
 use tokio::sync::mpsc;
@@ -27,16 +27,16 @@ use crate::{
     Inside, Node, detector, enter_alone, kill, listeners, parts, store, transport_settings,
 };
 
-fn ricart_agrawala(directory: &Path, recorders: Vec<Recorder>) -> Vec<Node> {
-    locks::<RicartAgrawala>(ricart_agrawala::Config::default(), directory, recorders)
+fn ricart_agrawala(directory: &Path, trace_sinks: Vec<TraceSink>) -> Vec<Node> {
+    locks::<RicartAgrawala>(ricart_agrawala::Config::default(), directory, trace_sinks)
 }
 
-fn locks<P: Mutex>(config: P::Config, directory: &Path, recorders: Vec<Recorder>) -> Vec<Node> {
-    let (listeners, addresses) = listeners(recorders.len());
-    let boot = |(me, (listener, recorder))| {
-        Node::boot::<P>(recorder, config.clone(), directory, me, listener, &addresses)
+fn locks<P: Mutex>(config: P::Config, directory: &Path, trace_sinks: Vec<TraceSink>) -> Vec<Node> {
+    let (listeners, addresses) = listeners(trace_sinks.len());
+    let boot = |(me, (listener, trace_sink))| {
+        Node::boot::<P>(trace_sink, config.clone(), directory, me, listener, &addresses)
     };
-    listeners.into_iter().zip(recorders).enumerate().map(boot).collect()
+    listeners.into_iter().zip(trace_sinks).enumerate().map(boot).collect()
 }
 
 fn office(directory: &Path, me: usize, listener: TcpListener, addresses: &[String]) -> Node {
@@ -51,7 +51,7 @@ fn office_of<E: Election>(
     addresses: &[String],
 ) -> Node {
     let config = with_detector::Config { detector: detector(), inner: inner.into() };
-    let silent = Recorder::none();
+    let silent = TraceSink::none();
     Node::boot::<WithDetector<Heartbeat, Coordinated<E>>>(
         silent, config, directory, me, listener, addresses,
     )
@@ -61,8 +61,8 @@ fn bully(addresses: &[String]) -> bully::Config {
     bully::Config::plain(u32::try_from(addresses.len()).unwrap(), 30 * TICKS_PER_UNIT)
 }
 
-fn silent(count: usize) -> Vec<Recorder> {
-    (0..count).map(|_| Recorder::none()).collect()
+fn silent(count: usize) -> Vec<TraceSink> {
+    (0..count).map(|_| TraceSink::none()).collect()
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -189,8 +189,8 @@ async fn traces_contain_every_entry_and_message() {
     let directory = TempDir::new().unwrap();
     let paths: Vec<_> = (0..3).map(|i| directory.path().join(format!("{i}.ndjson"))).collect();
     let header = Header::new("ricart-agrawala", Service::Mutex, 3, Source::Node);
-    let recorder = |path| Recorder::writing_to(Writer::create(path, &header).unwrap(), true);
-    let nodes = ricart_agrawala(directory.path(), paths.iter().map(recorder).collect());
+    let trace_sink = |path| TraceSink::writing_to(Writer::create(path, &header).unwrap(), true);
+    let nodes = ricart_agrawala(directory.path(), paths.iter().map(trace_sink).collect());
     for _ in 0..10 {
         for node in &nodes {
             drop(node.lock.enter().await.unwrap());
@@ -248,7 +248,7 @@ async fn superseded_node_loses_everything_at_once() {
     let detector = heartbeat::Config { timeout: longest, max_timeout: longest, ..detector() };
     let config = with_detector::Config { detector, inner: bully(&addresses).into() };
     let office = |me, listener| {
-        let (silent, config) = (Recorder::none(), config.clone());
+        let (silent, config) = (TraceSink::none(), config.clone());
         Node::boot::<WithDetector<Heartbeat, Coordinated<Bully>>>(
             silent,
             config,
@@ -266,7 +266,7 @@ async fn superseded_node_loses_everything_at_once() {
     assert!(!guard.is_lost());
     let elsewhere = TcpListener::bind("127.0.0.1:0").unwrap();
     let (_mesh, _inbox) = Mesh::start(transport_settings(1, 99, elsewhere, &addresses)).unwrap();
-    assert!(matches!(guard.lost().await, Lost::Superseded(_)));
+    assert!(matches!(guard.lost().await, LossReason::Superseded(_)));
     let failure = running.task.await.unwrap().unwrap_err();
     assert!(matches!(failure, Failure::Evicted(_)), "{failure}");
     assert_eq!(leadership.current(), None);
@@ -291,7 +291,7 @@ async fn unrenewed_lease_expires_and_guard_sends_no_exit() {
         assert!(attempts < 100, "the lease is renewed");
     };
     nodes.remove(0).running.task.abort();
-    assert_eq!(guard.lost().await, Lost::LeaseExpired);
+    assert_eq!(guard.lost().await, LossReason::LeaseExpired);
     assert!(guard.is_lost());
     let waits = nodes[0].lock.clone();
     let waits = tokio::spawn(async move { waits.enter().await.is_ok() });
@@ -306,7 +306,7 @@ async fn node_stops_without_sending_if_save_fails() {
     let (mut listeners, addresses) = listeners(2);
     let (second, first) = (listeners.pop().unwrap(), listeners.pop().unwrap());
     let config = bully(&addresses).into();
-    let (silent, path) = (Recorder::none(), directory.path());
+    let (silent, path) = (TraceSink::none(), directory.path());
     let node = Node::boot::<Coordinated<Bully>>(silent, config, path, 0, first, &addresses);
     let (mesh, mut inbox) = Mesh::start(transport_settings(1, 1, second, &addresses)).unwrap();
     while !matches!(inbox.receive().await, Some(Incoming::PeerUp { .. })) {}
@@ -413,7 +413,8 @@ async fn raft_survives_impossible_numbers_and_restart() {
     assert_impossible_numbers_are_rejected::<Raft>(config, &impossible.collect::<Vec<_>>()).await;
 }
 
-/// Only a build without validation could have saved this state.
+/// A node with an impossible number in its saved state does not start, and leaves the state
+/// unchanged. Only a build without validation could have saved such a state.
 #[test]
 fn rejects_impossible_saved_state_without_changes() {
     let runtime = tokio::runtime::Runtime::new().unwrap();

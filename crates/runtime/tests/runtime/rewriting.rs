@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize, Serializer};
 use tempfile::TempDir;
 use tenure_core::service::replication::{Command, Event};
 use tenure_core::{Effects, Group, ProcessId, Protocol, Term};
-use tenure_runtime::{Recorder, Store};
+use tenure_runtime::{Store, TraceSink};
 use tokio::sync::mpsc::UnboundedReceiver;
 
 use crate::{copy_files, next_event, start_alone, store_alone};
@@ -166,13 +166,14 @@ async fn next(events: &mut UnboundedReceiver<Event>) -> Sum {
     }
 }
 
-/// A large change is saved as a whole state. This state may replace the old state, but not the
-/// newer state that the rewrite writes.
+/// A node usually saves its whole state instead of a large change. During a rewrite it must save
+/// the change itself: the whole state would replace the newer state that the rewrite writes.
+/// Asserts that a crash after any command would lose no data.
 #[tokio::test]
 async fn large_change_during_rewrite_loses_no_data() {
     let directory = TempDir::new().unwrap();
     let path = directory.path();
-    let (commands, mut events, running) = start_alone::<Sums>(open(path), Recorder::none());
+    let (commands, mut events, running) = start_alone::<Sums>(open(path), TraceSink::none());
     let mut write = async |value| {
         commands.send(Command::Write { value }).unwrap();
         let sum = next(&mut events).await;

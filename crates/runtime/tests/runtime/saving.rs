@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use tempfile::TempDir;
 use tenure_core::service::mutex::{Command, Event};
 use tenure_core::{ConstantEnvironment, Effects, Fence, Group, Input, Node, ProcessId, Protocol};
-use tenure_runtime::{Recorder, RunningNode, Store};
+use tenure_runtime::{RunningNode, Store, TraceSink};
 use tokio::sync::mpsc;
 
 use crate::{copy_files, kill, next_event, start_alone, store_alone};
@@ -79,7 +79,7 @@ type CommandSender = mpsc::UnboundedSender<Command>;
 type EventReceiver = mpsc::UnboundedReceiver<Event>;
 
 fn boot(directory: &Path) -> (CommandSender, EventReceiver, RunningNode) {
-    start_alone::<Counting>(open(directory), Recorder::none())
+    start_alone::<Counting>(open(directory), TraceSink::none())
 }
 
 async fn next(events: &mut EventReceiver) -> u64 {
@@ -129,7 +129,7 @@ async fn detects_events_before_saves() {
     let early = std::thread::spawn(move || {
         let mut node: Node<Counting> =
             Node::boot(Group::new(ProcessId(0), 1), &(), None, ConstantEnvironment);
-        drop(node.pending().mark_saved());
+        drop(node.boot_step().mark_saved());
         store.save(&postcard::to_stdvec(&node.process().stable()).unwrap()).unwrap();
         for _ in 0..32 {
             let step = node.step(Input::Command(Command::Enter));

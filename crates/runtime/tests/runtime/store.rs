@@ -255,7 +255,8 @@ fn full_segment_is_followed_by_another() {
     assert_eq!(lengths, [[20 << 10; 9].as_slice(), &[200 << 10]].concat());
 }
 
-/// Saves wait while a segment is created, so segments stay short while the state is small.
+/// A new segment is twice as long as the state, but at least 64 KiB and at most 256 KiB. Saves wait
+/// while a segment is created, so segments are short if the state is small.
 #[test]
 fn segment_size_grows_with_state_up_to_limit() {
     let kib = |of: u64| of << 10;
@@ -286,7 +287,8 @@ fn rewritten(store: &mut Store) -> Result<(), SaveError> {
     done
 }
 
-/// Only Linux has a priority for each thread.
+/// Compares the priority of the thread that rewrites the state with the priority of the thread that
+/// saves. The test needs Linux, because only Linux has a priority for each thread.
 #[cfg(target_os = "linux")]
 #[test]
 fn rewrite_has_lower_priority_than_saves() {
@@ -436,8 +438,9 @@ mod full_disk {
             Some(SmallDisk(directory))
         }
 
-        /// Creates a second file system, in a sparse file on this one. It reports a full disk only
-        /// during a flush. Returns `None` without the tools or the permission to mount it.
+        /// Creates a second file system, in a sparse file on the small file system `self`. When
+        /// `self` is full, the second file system reports a full disk, but only during a flush.
+        /// Returns `None` if the tools are missing or the user may not mount a file system.
         fn disk_that_fills_up(&self) -> Option<LazyDisk> {
             let image = self.0.path().join("image");
             File::create(&image).and_then(|file| file.set_len(16 << 20)).expect("a sparse file");

@@ -12,7 +12,7 @@ use tokio::time::{Instant, sleep_until};
 
 use crate::auth::secrets::{self, Token};
 use crate::log::proposal::OnAbandoned;
-use crate::log::request::Released;
+use crate::log::request::ReleasedLock;
 use crate::member::Member;
 use crate::rpc::error::RpcError;
 
@@ -44,9 +44,9 @@ pub(crate) struct Caller {
 enum Identity {
     /// Identity that is known when the call begins, and stays the same for the whole call.
     Known(Principal),
-    /// User whom a token names. The token is verified again at each use, because an open stream may
-    /// outlast it: the password may change, the user may be deleted, or authentication may be
-    /// disabled.
+    /// User whom a token names. The member verifies the token again at each use, because an open
+    /// stream may last longer than the token is valid. For example, the password may change, the
+    /// user may be deleted, or authentication may be disabled.
     Token {
         text: Arc<str>,
         /// User name at the beginning of the call, for log messages.
@@ -54,12 +54,12 @@ enum Identity {
     },
 }
 
-/// Guard of a request that has no outcome yet. The call counts the request as undecided until the
-/// guard is dropped.
+/// Guard that is held while a request has no outcome. The call counts such requests: it adds 1 when
+/// it creates a guard, and dropping the guard subtracts 1.
 #[derive(Debug)]
-pub(crate) struct Undecided(Arc<AtomicUsize>);
+pub(crate) struct UndecidedGuard(Arc<AtomicUsize>);
 
-impl Drop for Undecided {
+impl Drop for UndecidedGuard {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::Relaxed);
     }
@@ -173,9 +173,9 @@ impl Caller {
 
     /// Adds 1 to the number of undecided requests of this call: those that the leader may have
     /// received, and that have no outcome yet. Dropping the returned guard subtracts 1 again.
-    pub(crate) fn track_undecided(&self) -> Undecided {
+    pub(crate) fn track_undecided(&self) -> UndecidedGuard {
         self.undecided.fetch_add(1, Ordering::Relaxed);
-        Undecided(self.undecided.clone())
+        UndecidedGuard(self.undecided.clone())
     }
 
     /// Returns the error of a call whose deadline has passed.
@@ -197,8 +197,9 @@ impl Caller {
         self.propose_with(command, None).await
     }
 
-    /// Like [`Caller::propose`]. `on_abandoned` receives the outcome if the caller stops waiting.
-    pub(crate) async fn propose_or_else(
+    /// Proposes a command as [`Caller::propose`] does, and returns its outcome. If the caller stops
+    /// waiting, `on_abandoned` receives the outcome instead.
+    pub(crate) async fn propose_with_on_abandoned(
         &self,
         command: Command,
         on_abandoned: impl FnOnce(Outcome) + Send + 'static,
@@ -215,7 +216,7 @@ impl Caller {
         self.check_quota(&command).await?;
         let _undecided = self.track_undecided();
         let principal = self.with_state(|state| self.principal(state.store.access()))?;
-        self.member.propose_for(&principal, command, on_abandoned, || self.check_valid()).await
+        self.member.propose_for(&principal, command, on_abandoned, || self.check_identity()).await
     }
 
     /// Returns the member that serves the call. Requests that are made through it have all rights,
@@ -226,11 +227,11 @@ impl Caller {
 
     /// Notifies clients that wait for a released lock. Fails if the caller may not write the key of
     /// the claim that held the lock.
-    pub(crate) fn release(&self, released: Released) -> Result<(), RpcError> {
+    pub(crate) fn notify_release(&self, released: ReleasedLock) -> Result<(), RpcError> {
         self.check_access(|access, principal| {
             access.authorize_write(principal, &Span::single(released.key.clone()))
         })?;
-        self.member.release_lock(released);
+        self.member.notify_release(released);
         Ok(())
     }
 
@@ -288,8 +289,9 @@ impl Caller {
         })
     }
 
-    /// Checks that the token of the caller is still valid. Accepts an expired token.
-    pub(crate) fn check_valid(&self) -> Result<(), RpcError> {
+    /// Checks that the caller is an existing user or the member itself, if authentication is
+    /// enabled. Verifies the signature of the caller's token, but does not check its expiry time.
+    pub(crate) fn check_identity(&self) -> Result<(), RpcError> {
         self.check_access(|access, principal| access.authenticated_user(principal).map(drop))
     }
 
@@ -311,7 +313,7 @@ impl Caller {
     }
 
     /// Returns the user name as of the beginning of the call, for log messages.
-    pub(crate) fn log_name(&self) -> Option<&str> {
+    pub(crate) fn initial_user_name(&self) -> Option<&str> {
         match &self.identity {
             Identity::Known(Principal::User(name)) => Some(name),
             Identity::Token { user, .. } => user.as_deref(),
@@ -336,7 +338,8 @@ pub(crate) mod tests {
     pub(crate) async fn member_with_users(password: &str) -> (TempDir, Arc<Member>) {
         let folder = tempfile::tempdir().expect("a temporary directory");
         let config = Config { data_dir: Some(folder.path().into()), ..Config::default() };
-        let (member, _) = Member::start(&config, config.plan().expect("a plan")).expect("a member");
+        let (member, _) = Member::start(&config, config.validate().expect("a valid configuration"))
+            .expect("a member");
         let (name, password) = (String::from(ROOT), hash(password));
         for access_change in [
             AccessChange::AddUser { name: name.clone(), password },
@@ -378,15 +381,18 @@ pub(crate) mod tests {
     #[tokio::test]
     async fn release_requires_the_right_to_delete() {
         let (_folder, member) = member_with_users("secret").await;
-        let released = || Released { key: "1".into(), fence: 2 };
+        let released = || ReleasedLock { key: "1".into(), fence: 2 };
         for (principal, why) in [
             (Principal::Anonymous, Error::UserEmpty),
             (Principal::User("eve".into()), Error::PermissionDenied),
         ] {
-            let result = Caller::new(member.clone(), principal).release(released());
+            let result = Caller::new(member.clone(), principal).notify_release(released());
             assert_eq!(result, Err(why.into()));
         }
-        assert_eq!(Caller::new(member, Principal::User(ROOT.into())).release(released()), Ok(()));
+        assert_eq!(
+            Caller::new(member, Principal::User(ROOT.into())).notify_release(released()),
+            Ok(())
+        );
     }
 
     fn token(member: &Member, user: &str, ttl: Duration) -> String {
@@ -413,7 +419,7 @@ pub(crate) mod tests {
         member.token_uses.clear();
         assert_eq!(caller.check_authenticated(), Err(RpcError::INVALID_TOKEN));
         assert_eq!(Caller::from_token(member, &expired).err(), Some(RpcError::INVALID_TOKEN));
-        assert_eq!(caller.check_valid(), Ok(()), "the age does not matter between requests");
+        assert_eq!(caller.check_identity(), Ok(()), "the age does not matter between requests");
     }
 
     #[tokio::test]

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tokio::sync::{Mutex, Semaphore};
 
 use crate::auth::secrets::HashMemory;
-use crate::blocking::blocking;
+use crate::blocking::run_blocking;
 use crate::rpc::error::RpcError;
 
 /// Upper bound on queued and running hashes. Hashing the passwords of a full queue takes some
@@ -41,17 +41,17 @@ impl PasswordHasher {
         let slot =
             self.slots.clone().try_acquire_owned().map_err(|_| RpcError::TOO_MANY_REQUESTS)?;
         let mut memory = self.memory.clone().lock_owned().await;
-        blocking(move || {
+        run_blocking(move || {
             let _slot = slot;
             work(&mut memory)
         })
         .await
     }
 
-    /// Waits until `many` callers are queued, in addition to the running one.
+    /// Waits until `count` callers are queued, in addition to the running one.
     #[cfg(test)]
-    pub(crate) async fn until_waiting(&self, many: usize) {
-        while self.slots.available_permits() > MAX_QUEUED - 1 - many {
+    pub(crate) async fn wait_until_queued(&self, count: usize) {
+        while self.slots.available_permits() > MAX_QUEUED - 1 - count {
             tokio::time::sleep(std::time::Duration::from_millis(1)).await;
         }
     }

@@ -1,8 +1,8 @@
 //! Recent uses of tokens. Each use extends the validity of a token, as at etcd.
 //!
-//! A token contains an expiry time. A member that has recently seen a use of the token accepts it
-//! beyond that time. All other members reject it after that time, and so does a member that was
-//! restarted since.
+//! A token contains an expiry time. A member accepts the token after this time if the member has
+//! recently seen a use of the token. Any other member rejects the token after its expiry time. A
+//! member that restarts loses its record of recent uses.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -11,7 +11,8 @@ use std::time::{Duration, Instant};
 use crate::auth::secrets::{Signature, Token};
 use crate::rpc::error::RpcError;
 
-/// Upper bound on tokens whose last use is recorded. Any other token is valid until its own expiry
+/// Upper bound on the number of tokens whose last use is recorded. At this bound, the member
+/// forgets the token with the oldest use. A forgotten token is valid only until its own expiry
 /// time.
 const MAX_TOKENS: usize = 10_000;
 
@@ -22,8 +23,8 @@ pub(crate) struct TokenUses {
 }
 
 impl TokenUses {
-    /// Creates an empty record. Each use of a token extends its validity to `ttl` seconds from then
-    /// on.
+    /// Creates an empty record of uses. A use of a token makes the token valid for `ttl` seconds
+    /// after this use.
     pub(crate) fn new(ttl: u64) -> Self {
         TokenUses { ttl: Duration::from_secs(ttl), used: Mutex::default() }
     }
@@ -33,8 +34,8 @@ impl TokenUses {
     }
 
     /// Checks that a token may be used at the time `now`, and records this use. A token is accepted
-    /// if its own expiry time has not passed. It is also accepted if its last known use was at most
-    /// the configured time to live ago. Otherwise fails, and records nothing.
+    /// if its own expiry time has not passed. It is also accepted if its last known use was less
+    /// than the configured time to live ago. Otherwise fails, and records nothing.
     pub(crate) fn check_and_use(&self, token: &Token, now: Instant) -> Result<(), RpcError> {
         let used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
         let is_used = used.get(&token.signature).is_some_and(|used| self.is_in_use(*used, now));

@@ -32,14 +32,14 @@ pub struct Bounds {
     pub request_bytes: usize,
     /// Upper bound on the operations of a transaction.
     pub txn_ops: usize,
-    /// Time without events after which a watcher receives a progress notification, if it has asked
-    /// for them.
+    /// Time without events after which a watcher receives a progress notification, if it has
+    /// requested such notifications.
     pub progress_interval: Duration,
 }
 
 impl Bounds {
     /// Returns the length of the longest message that a client may send, in bytes.
-    pub(crate) fn longest_message(&self) -> usize {
+    pub(crate) fn max_message_bytes(&self) -> usize {
         self.request_bytes + MESSAGE_OVERHEAD_BYTES
     }
 }

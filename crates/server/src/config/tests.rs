@@ -1,47 +1,53 @@
-//! Plans that result from options, and options that are rejected.
+//! Configurations that result from options, and options that are rejected.
 
 use super::*;
 
 #[test]
 fn defaults_are_a_single_local_member() {
-    let plan = Config::default().plan().expect("a plan");
-    assert_eq!(plan.members.len(), 1);
+    let validated = Config::default().validate().expect("a valid configuration");
+    assert_eq!(validated.members.len(), 1);
     let address = "127.0.0.1:2379".parse().unwrap();
-    assert_eq!(plan.client_listeners, [ListenAddress { address, is_tls: false }]);
-    assert_eq!(plan.directory, PathBuf::from("default.tenure"));
-    assert_eq!(plan.client_urls, ["http://127.0.0.1:2379"]);
+    assert_eq!(validated.client_listeners, [ListenAddress { address, is_tls: false }]);
+    assert_eq!(validated.directory, PathBuf::from("default.tenure"));
+    assert_eq!(validated.client_urls, ["http://127.0.0.1:2379"]);
     let nameless = Config { name: String::new(), ..Config::default() };
-    assert!(matches!(nameless.plan(), Err(ConfigError::Incomplete(_))));
+    assert!(matches!(nameless.validate(), Err(ConfigError::Incomplete(_))));
     let timeless = Config { auth_token_ttl: 0, ..Config::default() };
-    assert!(matches!(timeless.plan(), Err(ConfigError::Incomplete(_))));
+    assert!(matches!(timeless.validate(), Err(ConfigError::Incomplete(_))));
 }
 
 #[test]
-fn all_members_compute_the_same_plan() {
+fn all_members_compute_the_same_members_and_cluster() {
     let cluster = "b=http://127.0.0.1:2,a=http://127.0.0.1:1,c=http://127.0.0.1:3";
-    let plan = |name: &str| {
+    let validate = |name: &str| {
         let initial_cluster = Some(cluster.into());
-        Config { name: name.into(), initial_cluster, ..Config::default() }.plan()
+        Config { name: name.into(), initial_cluster, ..Config::default() }.validate()
     };
-    let (a, c) = (plan("a").expect("a plan"), plan("c").expect("a plan"));
+    let (a, c) = (
+        validate("a").expect("a valid configuration"),
+        validate("c").expect("a valid configuration"),
+    );
     assert_eq!((a.me, c.me, &a.members, a.cluster_id), (0, 2, &c.members, c.cluster_id));
     assert_eq!(a.peer_address, "127.0.0.1:1".parse().unwrap());
-    assert!(matches!(plan("d"), Err(ConfigError::UnknownMember { .. })));
+    assert!(matches!(validate("d"), Err(ConfigError::UnknownMember { .. })));
 }
 
 #[test]
 fn dial_addresses_do_not_change_the_cluster() {
     let initial_cluster = Some("a=http://127.0.0.1:1,b=http://127.0.0.1:2".into());
     let plain = Config { name: "a".into(), initial_cluster, ..Config::default() };
-    let plan = plain.plan().expect("a plan");
+    let validated = plain.validate().expect("a valid configuration");
     let dial_peers = Some("b=127.0.0.1:9".into());
-    let wired = Config { dial_peers, ..plain.clone() }.plan().expect("a plan");
-    assert_eq!((wired.cluster_id, wired.peer_address), (plan.cluster_id, plan.peer_address));
+    let wired = Config { dial_peers, ..plain.clone() }.validate().expect("a valid configuration");
+    assert_eq!(
+        (wired.cluster_id, wired.peer_address),
+        (validated.cluster_id, validated.peer_address)
+    );
     let addresses: Vec<&str> = wired.members.iter().map(|it| it.address.as_str()).collect();
     assert_eq!(addresses, ["127.0.0.1:1", "127.0.0.1:9"]);
-    assert_eq!(wired.members[1].peer_url, plan.members[1].peer_url);
+    assert_eq!(wired.members[1].peer_url, validated.members[1].peer_url);
     let dial_peers = Some("127.0.0.1:9".into());
-    let wrong = Config { dial_peers, ..plain }.plan();
+    let wrong = Config { dial_peers, ..plain }.validate();
     assert!(matches!(wrong, Err(ConfigError::Incomplete(_))));
 }
 
@@ -49,13 +55,13 @@ fn dial_addresses_do_not_change_the_cluster() {
 fn rejects_remote_listener_without_authentication() {
     let listen_client_urls = "http://0.0.0.0:2379".to_owned();
     let open = Config { listen_client_urls, ..Config::default() };
-    assert!(matches!(open.plan(), Err(ConfigError::Exposed { .. })));
-    assert!(Config { insecure: true, ..open.clone() }.plan().is_ok());
+    assert!(matches!(open.validate(), Err(ConfigError::Exposed { .. })));
+    assert!(Config { insecure: true, ..open.clone() }.validate().is_ok());
     let listen_client_urls = "https://0.0.0.0:2379".to_owned();
     let with_tls = Config { listen_client_urls, ..open };
-    assert!(matches!(with_tls.plan(), Err(ConfigError::Incomplete(_))));
+    assert!(matches!(with_tls.validate(), Err(ConfigError::Incomplete(_))));
     let (cert_file, key_file) = (Some("a".into()), Some("b".into()));
-    assert!(Config { cert_file, key_file, ..with_tls }.plan().is_ok());
+    assert!(Config { cert_file, key_file, ..with_tls }.validate().is_ok());
 }
 
 #[test]
@@ -77,42 +83,43 @@ fn files_have_no_hidden_options() {
 
 #[test]
 fn unusable_directory_name_requires_data_dir() {
-    let plan = |name: &str, data_dir: Option<PathBuf>| {
-        Config { name: name.into(), data_dir, ..Config::default() }.plan()
+    let validate = |name: &str, data_dir: Option<PathBuf>| {
+        Config { name: name.into(), data_dir, ..Config::default() }.validate()
     };
     for name in ["a/b", "/a", "a/", "..", "../a", "a\0b"] {
-        assert!(matches!(plan(name, None), Err(ConfigError::UnusableName(_))), "{name}");
-        assert!(plan(name, Some("here".into())).is_ok(), "{name}");
+        assert!(matches!(validate(name, None), Err(ConfigError::UnusableName(_))), "{name}");
+        assert!(validate(name, Some("here".into())).is_ok(), "{name}");
     }
-    assert!(plan("a b.c", None).is_ok());
+    assert!(validate("a b.c", None).is_ok());
 }
 
 #[test]
 fn single_member_lists_only_its_given_peer_url() {
-    let plan = Config::default().plan().expect("a plan");
-    assert_eq!(plan.members[0].peer_url, "");
+    let validated = Config::default().validate().expect("a valid configuration");
+    assert_eq!(validated.members[0].peer_url, "");
     let initial_advertise_peer_urls = Some("https://10.0.0.1:2380".into());
-    let plan_with_url =
-        Config { initial_advertise_peer_urls, ..Config::default() }.plan().expect("a plan");
+    let plan_with_url = Config { initial_advertise_peer_urls, ..Config::default() }
+        .validate()
+        .expect("a valid configuration");
     assert_eq!(plan_with_url.members[0].peer_url, "https://10.0.0.1:2380");
     // The data directory stays valid.
     assert_eq!(
         (plan_with_url.cluster_id, plan_with_url.members[0].id),
-        (plan.cluster_id, plan.members[0].id)
+        (validated.cluster_id, validated.members[0].id)
     );
 }
 
 #[test]
 fn advertised_peer_url_must_be_in_the_cluster() {
     let initial_cluster = Some("a=http://127.0.0.1:1,b=http://127.0.0.1:2".into());
-    let plan = |url: &str| {
+    let validate = |url: &str| {
         let initial_advertise_peer_urls = Some(url.into());
         let initial_cluster = initial_cluster.clone();
         let config = Config { initial_cluster, initial_advertise_peer_urls, ..Config::default() };
-        Config { name: "a".into(), ..config }.plan()
+        Config { name: "a".into(), ..config }.validate()
     };
-    assert!(plan("http://127.0.0.1:1").is_ok());
-    assert!(matches!(plan("http://127.0.0.1:2"), Err(ConfigError::Invalid { .. })));
+    assert!(validate("http://127.0.0.1:1").is_ok());
+    assert!(matches!(validate("http://127.0.0.1:2"), Err(ConfigError::Invalid { .. })));
 }
 
 #[test]
@@ -120,11 +127,11 @@ fn https_between_members_requires_keys() {
     let name = || "a".to_owned();
     let initial_cluster = Some("a=https://127.0.0.1:1,b=https://127.0.0.1:2".into());
     let several = Config { name: name(), initial_cluster, ..Config::default() };
-    let error = several.plan().expect_err("no keys").to_string();
+    let error = several.validate().expect_err("no keys").to_string();
     assert!(error.contains("--peer-private-key"), "{error}");
     let keys = Some(PathBuf::from("keys"));
     let peer_public_keys = keys.clone();
-    assert!(Config { peer_private_key: keys, peer_public_keys, ..several }.plan().is_ok());
+    assert!(Config { peer_private_key: keys, peer_public_keys, ..several }.validate().is_ok());
     let initial_cluster = Some("a=https://127.0.0.1:1".into());
-    assert!(Config { name: name(), initial_cluster, ..Config::default() }.plan().is_ok());
+    assert!(Config { name: name(), initial_cluster, ..Config::default() }.validate().is_ok());
 }

@@ -80,7 +80,7 @@ impl FromStr for Url {
 }
 
 /// Parses a list of at least one URL, separated by commas.
-pub(crate) fn urls(text: &str) -> Result<Vec<Url>, UrlError> {
+pub(crate) fn parse_urls(text: &str) -> Result<Vec<Url>, UrlError> {
     let items = text.split(',').map(str::trim).filter(|item| !item.is_empty());
     let urls: Vec<Url> = items.map(Url::from_str).collect::<Result<_, _>>()?;
     if urls.is_empty() { Err(UrlError::Missing) } else { Ok(urls) }
@@ -92,11 +92,11 @@ mod tests {
 
     #[test]
     fn parsed_urls_are_displayed_in_normal_form() {
-        let read = urls("http://127.0.0.1:2379, https://[::1]:2380/").expect("URLs");
+        let read = parse_urls("http://127.0.0.1:2379, https://[::1]:2380/").expect("URLs");
         let written: Vec<String> = read.iter().map(Url::to_string).collect();
         assert_eq!(written, ["http://127.0.0.1:2379", "https://[::1]:2380"]);
         for wrong in ["", "127.0.0.1:2379", "http://:1", "http://a", "http://a:b", "ftp://a:1"] {
-            assert!(urls(wrong).is_err(), "{wrong}");
+            assert!(parse_urls(wrong).is_err(), "{wrong}");
         }
     }
 }

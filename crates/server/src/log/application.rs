@@ -1,7 +1,7 @@
-//! Application of the replicated log, which runs in the task that steps the log.
+//! State machine behind the replicated log. Its code runs in the task that drives the log.
 //!
-//! It proposes the requests of this member's other tasks, and applies committed entries to the
-//! store.
+//! The state machine proposes the requests of this member's other tasks, and applies committed
+//! entries to the store.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use tenure_core::service::log::{
 };
 use tenure_core::service::relayed_log::{Command, Event, Ticket};
 use tenure_core::{ProcessId, ProcessSet, Term};
-use tenure_runtime::store::Registry;
+use tenure_runtime::store::PeerRegistry;
 use tenure_runtime::{Application, ProcessNames};
 use tenure_store::{LogPosition, Outcome};
 use tokio::sync::oneshot;
@@ -21,17 +21,17 @@ use tracing::{Span, info};
 
 use crate::log::compaction::CompactionPolicy;
 use crate::log::request::{
-    LeaderRequest, LeaderResponse, LogCommand, LogEntry, MembershipChange, ProposeError, Released,
-    encode, encode_entry,
+    LeaderRequest, LeaderResponse, LogCommand, LogEntry, MembershipChange, ProposeError,
+    ReleasedLock, encode, encode_entry,
 };
 use crate::log::snapshot;
-use crate::log::state::{LeaderStatus, SharedState, State};
+use crate::log::state::{LeaderStatus, ReplicatedState, SharedState};
 use crate::member::eviction::Eviction;
 use crate::spans;
 
-/// Request of a task of this member to the task that steps the log.
+/// Request that a task of this member sends to the task that drives the log.
 #[derive(Debug)]
-pub(crate) enum MemberRequest {
+pub(crate) enum LocalRequest {
     /// Propose a command, and return its outcome after this member has applied it.
     Propose {
         /// Encoded [`LogCommand`].
@@ -50,7 +50,7 @@ pub(crate) enum MemberRequest {
     },
     NotifyRelease {
         to: ProcessSet,
-        released: Released,
+        released: ReleasedLock,
     },
     /// Publish the client URLs of this member to all members.
     Announce {
@@ -104,10 +104,11 @@ pub(crate) struct LogApplication {
     /// After the save, the log delivers these releases again.
     handled_early: usize,
     is_stopping: bool,
-    /// Description of committed data that this build cannot read. It stops the member.
+    /// Description of committed data that this build cannot read. If there is such data, the member
+    /// stops.
     unreadable: Option<String>,
     compaction: CompactionPolicy,
-    registry: Option<Registry>,
+    registry: Option<PeerRegistry>,
     names: ProcessNames,
 }
 
@@ -116,7 +117,7 @@ impl LogApplication {
         me: ProcessId,
         session: u64,
         shared: Arc<SharedState>,
-        registry: Option<Registry>,
+        registry: Option<PeerRegistry>,
         names: ProcessNames,
     ) -> Self {
         LogApplication {
@@ -205,9 +206,9 @@ impl LogApplication {
         Command::Log(LogRequest::Append { ticket, payload: Payload::new(entry) })
     }
 
-    /// Responds to the waiter with this ticket. If the waiter is a task of this member, sends the
-    /// response at once. If the waiter is another member, returns the command that sends the
-    /// response. The caller must execute this command.
+    /// Sends `response` to the waiter that is stored under `ticket`. If the waiter is a task of
+    /// this member, sends the response at once. If the waiter is another member, returns the
+    /// command that sends the response. The caller must execute this command.
     fn respond(&mut self, ticket: u64, response: LeaderResponse) -> Option<Command> {
         match self.waiters.remove(&ticket)? {
             Waiter::Peer(to, ticket) => {
@@ -224,27 +225,30 @@ impl LogApplication {
     }
 
     /// Serves a request to the leader, from this member or another one. The log calls this only
-    /// after a majority has confirmed that this member leads. Returns the command to execute next.
-    /// If the request changes the members, this command is the change. Otherwise the command sends
+    /// after a majority has confirmed that this member leads.
+    ///
+    /// Returns the command that the log must execute next. For a request to change the members,
+    /// this is the command that changes them. For any other request, it is the command that sends
     /// the response.
     fn serve(&mut self, from: ProcessId, their_ticket: Ticket, request: LeaderRequest) -> Command {
         let response = match request {
             LeaderRequest::Renew(lease) => {
                 let term = self.shared.leader_status.borrow().term;
                 let mut state = self.shared.lock();
-                let State { store, leases, .. } = &mut *state;
-                LeaderResponse::Renewed { term, renewal: leases.renew(lease, term, store) }
+                let ReplicatedState { store, lease_timers, .. } = &mut *state;
+                LeaderResponse::Renewed { term, renewal: lease_timers.renew(lease, term, store) }
             }
             LeaderRequest::TimeToLive(lease) => {
                 let (state, now) = (self.shared.lock(), Instant::now());
                 let stored = state.store.lease(lease);
-                let left =
-                    |ttl| state.leases.time_left(lease, now).map_or(ttl, |left| left.as_secs());
+                let left = |ttl| {
+                    state.lease_timers.time_left(lease, now).map_or(ttl, |left| left.as_secs())
+                };
                 LeaderResponse::TimeToLive(stored.map(|stored| left(stored.left)))
             }
             LeaderRequest::Leases => {
                 let state = self.shared.lock();
-                LeaderResponse::Leases(state.leases.by_expiry(&state.store))
+                LeaderResponse::Leases(state.lease_timers.by_expiry(&state.store))
             }
             LeaderRequest::ChangeMembers(change) => {
                 let ticket = self.add_waiter(Waiter::Peer(from, their_ticket));
@@ -267,11 +271,11 @@ impl LogApplication {
         }
         let mut state = self.shared.lock();
         let is_leading = leader == Some(self.me.index());
-        state.claim_times.set_leader(term, is_leading);
-        let State { store, leases, .. } = &mut *state;
+        state.claim_times.set_term(term, is_leading);
+        let ReplicatedState { store, lease_timers, .. } = &mut *state;
         match is_leading {
-            true => leases.start_leading(term, store, Instant::now()),
-            false => leases.stop_leading(),
+            true => lease_timers.start_leading(term, store, Instant::now()),
+            false => lease_timers.stop_leading(),
         }
         drop(state);
         self.shared.leader_status.send_replace(LeaderStatus { leader, term });
@@ -305,7 +309,7 @@ impl LogApplication {
             LogEvent::Unknown { ticket } => {
                 return self.respond(ticket, failed(ProposeError::Unknown));
             }
-            LogEvent::SnapshotNeeded { .. } if self.compaction.is_due() => {
+            LogEvent::SnapshotNeeded { .. } if self.compaction.try_begin_snapshot() => {
                 self.shared.compaction_due.notify_one();
             }
             LogEvent::Restored { index, state, members, .. } => {
@@ -328,7 +332,7 @@ impl LogApplication {
     }
 
     fn has_joined(&self) -> bool {
-        self.registry.as_ref().is_none_or(Registry::has_joined)
+        self.registry.as_ref().is_none_or(PeerRegistry::has_joined)
     }
 
     fn evict(&mut self, why: Eviction) {
@@ -343,7 +347,7 @@ impl LogApplication {
         match snapshot::decode(state.bytes()) {
             Ok((client_urls, store)) => {
                 let mut state = self.shared.lock();
-                state.replace(store, index);
+                state.install_snapshot(store, index);
                 state.client_urls = client_urls;
                 drop(state);
                 self.shared.set_members(members, index);
@@ -356,46 +360,46 @@ impl LogApplication {
     /// message, because a newer build has sent it, the message is ignored.
     fn on_release(&self, message: &Payload) {
         if let Ok(released) = postcard::from_bytes(message.bytes()) {
-            self.shared.lock().release(&released);
+            self.shared.lock().notify_release(&released);
         }
     }
 }
 
 impl Application<RelayedLog> for LogApplication {
-    type Request = MemberRequest;
+    type Request = LocalRequest;
 
-    fn on_request(&mut self, request: MemberRequest) -> Option<Command> {
+    fn on_request(&mut self, request: LocalRequest) -> Option<Command> {
         Some(match request {
-            MemberRequest::Propose { command, reply, span } => {
+            LocalRequest::Propose { command, reply, span } => {
                 let commit = spans::commit(&span);
                 let proposer = Proposer { reply, propose: span, commit };
                 let ticket = self.add_waiter(Waiter::Proposer(proposer));
                 self.append(ticket, &command)
             }
-            MemberRequest::NotifyRelease { to, released } => {
+            LocalRequest::NotifyRelease { to, released } => {
                 Command::Notify { to, payload: payload(&released) }
             }
-            MemberRequest::Announce { urls, reply } => {
+            LocalRequest::Announce { urls, reply } => {
                 let ticket = self.add_waiter(Waiter::Task(reply));
                 self.append(ticket, &encode(&LogCommand::Announce { process: self.me.0, urls }))
             }
-            MemberRequest::Compact { index, state } => {
+            LocalRequest::Compact { index, state } => {
                 let ticket = self.next_ticket();
                 self.compaction.record_snapshot(state.len());
                 Command::Log(LogRequest::Compact { ticket, index, state: Payload::new(state) })
             }
-            MemberRequest::ReadIndex { reply } => {
+            LocalRequest::ReadIndex { reply } => {
                 Command::Log(LogRequest::Read { ticket: self.add_waiter(Waiter::Task(reply)) })
             }
-            MemberRequest::AskLeader { request, reply } => {
+            LocalRequest::AskLeader { request, reply } => {
                 let ticket = self.add_waiter(Waiter::Task(reply));
                 Command::Query { ticket, query: payload(&request) }
             }
-            MemberRequest::Transfer { to, reply } => {
+            LocalRequest::Transfer { to, reply } => {
                 let ticket = self.add_waiter(Waiter::Task(reply));
                 Command::Log(LogRequest::Transfer { ticket, to: ProcessId::at(to) })
             }
-            MemberRequest::Shutdown => {
+            LocalRequest::Shutdown => {
                 self.is_stopping = true;
                 return None;
             }
@@ -425,10 +429,12 @@ impl Application<RelayedLog> for LogApplication {
         }
     }
 
-    /// Notifies waiters of released locks early: before this member has saved the state of a step.
-    /// `events` are all events of the step, and only releases are handled. The notification of
-    /// waiters needs no saved state. After the save, the log delivers all events of the step again,
-    /// in the same order.
+    /// Notifies waiters of released locks before this member saves its state to disk. The
+    /// notification is only a message, so it does not depend on the saved state.
+    ///
+    /// `events` contains all events that the log has produced together. This method handles only
+    /// releases of locks. After the save, the log delivers all of these events again, in the same
+    /// order.
     fn on_event_early(&mut self, events: &[Event]) {
         for event in events {
             if let Event::Notified { payload } = event {
@@ -498,7 +504,7 @@ mod tests {
 
     #[test]
     fn stops_at_entry_of_another_build() {
-        let shared = Arc::new(SharedState::new(Members::of(ProcessSet::first(1))));
+        let shared = Arc::new(SharedState::new(Members::of(ProcessSet::first_n(1))));
         let names = ProcessNames::default();
         let mut application = LogApplication::new(ProcessId(0), 1, shared.clone(), None, names);
         let grant = LogCommand::Store(tenure_store::Principal::Member, grant());
@@ -525,8 +531,8 @@ mod tests {
         let folder = tempfile::tempdir().expect("a temporary directory");
         let mut config = Config { data_dir: Some(folder.path().into()), ..Config::default() };
         config.listen_client_urls = "http://127.0.0.1:0".into();
-        let plan = config.plan().expect("a plan");
-        let owner = store_owner(&config, &plan);
+        let validated = config.validate().expect("a valid configuration");
+        let owner = store_owner(&config, &validated);
         let restored = restore_into(folder.path(), &owner, b"\0tnstore\x01".to_vec());
         restored.expect("data of a member");
         let server = Server::start(&config).await.expect("a member");

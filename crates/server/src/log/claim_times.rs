@@ -48,7 +48,7 @@ impl Default for ClaimTimes {
 impl ClaimTimes {
     /// Sets the latest term that this member knows. `is_leading` is true if this member leads in
     /// that term.
-    pub(crate) fn set_leader(&mut self, term: u64, is_leading: bool) {
+    pub(crate) fn set_term(&mut self, term: u64, is_leading: bool) {
         (self.term, self.is_leading) = (term, is_leading);
     }
 
@@ -89,7 +89,7 @@ impl ClaimTimes {
     /// Adapts the times after the store was replaced by `store`, which comes from a snapshot.
     /// Removes the times of claims that this store does not contain. Claims that are new to this
     /// member get no times.
-    pub(crate) fn replace(&mut self, store: &Store) {
+    pub(crate) fn retain_existing(&mut self, store: &Store) {
         let exists =
             |key: &Bytes, fence| store.get(key).is_some_and(|kv| kv.create_revision == fence);
         self.times.retain(|key, time| exists(key, time.fence));
@@ -109,7 +109,7 @@ mod tests {
 
     use super::*;
 
-    /// Store with the times of its claims, and a clock.
+    /// A store, the times of its claims, and a simulated clock for the tests.
     struct Clocked {
         store: Store,
         times: ClaimTimes,
@@ -120,7 +120,7 @@ mod tests {
     impl Clocked {
         fn new(is_leading: bool) -> Self {
             let mut times = ClaimTimes::default();
-            times.set_leader(1, is_leading);
+            times.set_term(1, is_leading);
             Clocked { store: Store::default(), times, now: Instant::now(), index: 0 }
         }
 
@@ -141,7 +141,9 @@ mod tests {
             self.now += Duration::from_secs(seconds);
         }
 
-        /// Returns the number and the sum of all waits and of all holds, in seconds.
+        /// Returns two pairs: one for the times that claims waited, and one for the times that
+        /// claims held their locks. Each pair is the number of recorded times and their sum in
+        /// seconds.
         fn recorded(&self) -> [(u64, u64); 2] {
             [&self.times.waits, &self.times.holds].map(|it| {
                 let read = it.read();
@@ -176,7 +178,7 @@ mod tests {
     #[test]
     fn entries_of_earlier_terms_are_not_measured() {
         let mut clocked = Clocked::new(true);
-        clocked.times.set_leader(2, true);
+        clocked.times.set_term(2, true);
         clocked.claim(1, 1);
         clocked.pass(5);
         clocked.apply(2, Command::Revoke { lease: 1 });

@@ -26,12 +26,12 @@ impl CompactionPolicy {
     }
 
     /// Returns true if the entries since the last snapshot are large enough to make a new snapshot
-    /// worthwhile. Then also sets the counted size of the entries to 0. The caller asks once the
-    /// log has the configured number of entries.
+    /// worthwhile. In this case, also sets the counted size of the entries to 0. Must be called
+    /// only when the log has the configured number of entries.
     ///
     /// The entries must have at least half as many bytes as the last snapshot. The bytes of all
     /// snapshots are therefore at most twice those of all entries, for any size of the store.
-    pub(crate) fn is_due(&mut self) -> bool {
+    pub(crate) fn try_begin_snapshot(&mut self) -> bool {
         self.entries >= self.snapshot / 2 && self.reset()
     }
 
@@ -52,22 +52,22 @@ mod tests {
     #[test]
     fn snapshot_is_due_at_half_the_size_of_the_last() {
         let mut policy = CompactionPolicy::default();
-        assert!(policy.is_due(), "there is no snapshot yet");
+        assert!(policy.try_begin_snapshot(), "there is no snapshot yet");
         policy.record_snapshot(100);
         for _ in 0..4 {
             assert!(!policy.add_entry(10));
-            assert!(!policy.is_due());
+            assert!(!policy.try_begin_snapshot());
         }
         assert!(!policy.add_entry(10));
-        assert!(policy.is_due());
-        assert!(!policy.is_due(), "the count starts again");
+        assert!(policy.try_begin_snapshot());
+        assert!(!policy.try_begin_snapshot(), "the count starts again");
     }
 
     #[test]
     fn bytes_of_entries_are_bounded_after_any_snapshot() {
         let mut policy = CompactionPolicy::after_snapshot(usize::MAX);
         assert!(!policy.add_entry(MAX_LOG_BYTES - 1));
-        assert!(!policy.is_due());
+        assert!(!policy.try_begin_snapshot());
         assert!(policy.add_entry(1));
         assert!(!policy.add_entry(1), "the count starts again");
     }

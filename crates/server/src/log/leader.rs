@@ -23,9 +23,9 @@ impl Member {
     /// Waits until this member leads, or is connected to the leader. Fails at the deadline. Until
     /// then, `leader_status` reports each later change of the leader to the caller.
     ///
-    /// Waiting avoids unknown outcomes. If this member forwarded a request to a crashed leader, no
-    /// leader would receive it. Its outcome would nevertheless stay unknown after the next
-    /// election. A request that waits here is executed by the next leader instead.
+    /// Waiting avoids unknown outcomes. If this member forwarded a request to a crashed leader, the
+    /// request would be lost, and the client could not learn whether it was executed. A request
+    /// that waits here is sent to the next leader instead.
     pub(crate) async fn wait_for_leader(
         &self,
         leader_status: &mut watch::Receiver<LeaderStatus>,
@@ -33,7 +33,7 @@ impl Member {
     ) -> Result<(), RpcError> {
         loop {
             let leader = known_leader(leader_status, deadline).await?;
-            if leader == self.plan.me || self.peers.is_connected(ProcessId::at(leader)) {
+            if leader == self.config.me || self.peers.is_connected(ProcessId::at(leader)) {
                 return Ok(());
             }
             if Instant::now() >= deadline {
@@ -59,13 +59,13 @@ async fn change_or_retry(leader_status: &mut watch::Receiver<LeaderStatus>) {
     let _ = timeout_at(Instant::now() + RETRY_INTERVAL, leader_status.changed()).await;
 }
 
-/// Handles the failure of a request. If the request had no effect and `deadline` has not passed,
-/// waits a little and returns, so that the caller can send the request again. Returns an error
-/// otherwise.
+/// Handles the failure of a request. If the request certainly had no effect and `deadline` has not
+/// passed, pauses for a short time and returns `Ok`. The caller can then send the request again. In
+/// all other cases, returns an error.
 ///
-/// The pause ends when the leader changes, or at once if it has changed since `leader_status` was
-/// last read.
-pub(crate) async fn retry_or_fail(
+/// The pause ends early when `leader_status` reports another leader. If the leader has already
+/// changed since the caller last read `leader_status`, there is no pause.
+pub(crate) async fn pause_before_retry(
     error: ProposeError,
     leader_status: &mut watch::Receiver<LeaderStatus>,
     deadline: Instant,

@@ -13,9 +13,9 @@ use crate::log::state::LeaderStatus;
 const MIN_GRACE_PERIOD: Duration = Duration::from_millis(1500);
 
 /// Number of checks in a grace period. The leader counts as lost if none of these checks finds a
-/// leader. With one check only, a suspension of the process would count as a lost leader. A
-/// suspension of any length fails only one of several checks: before the next check, the member can
-/// read the messages that arrived meanwhile.
+/// leader. If the process is suspended, at most one check runs before the member reads the messages
+/// that arrived meanwhile. The next check therefore sees the leader again, and a suspension of any
+/// length does not count as a lost leader.
 const CHECKS_PER_PERIOD: u32 = 10;
 
 /// Monitor that reports when a member has known no leader for longer than the grace period.

@@ -9,8 +9,8 @@ use tenure_store::{Command, LeaseChange, LeaseCheckpoint, LeaseId};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::{sleep, sleep_until, timeout, timeout_at};
 
-use crate::log::leases::{MAX_LEASES_PER_COMMAND, MAX_TIMER_DELAY};
-use crate::log::state::State;
+use crate::log::lease_timers::{MAX_LEASES_PER_COMMAND, MAX_TIMER_DELAY};
+use crate::log::state::ReplicatedState;
 use crate::member::Member;
 use crate::rpc::error::RpcError;
 
@@ -118,10 +118,12 @@ pub(crate) async fn run_lease_timer(member: Weak<Member>) {
             sleep(CATCH_UP_TIME).await;
         }
         let now = Instant::now();
-        let due = member.with_state(|State { leases, store, .. }| leases.due_commands(store, now));
+        let due = member.with_state(|ReplicatedState { lease_timers, store, .. }| {
+            lease_timers.due_commands(store, now)
+        });
         due.into_iter()
             .for_each(|command| drop(tokio::spawn(propose_or_retry(member.clone(), command))));
-        let next = member.with_state(|state| state.leases.next_deadline());
+        let next = member.with_state(|state| state.lease_timers.next_deadline());
         let pause = next.map_or(MAX_TIMER_INTERVAL, |next| {
             next.saturating_duration_since(now).min(MAX_TIMER_INTERVAL)
         });
@@ -134,7 +136,7 @@ pub(crate) async fn run_lease_timer(member: Weak<Member>) {
 /// Proposes a checkpoint or an expiry. An expiry is proposed again later if its outcome is unknown.
 async fn propose_or_retry(member: Arc<Member>, command: Command) {
     if member.propose(command.clone()).await.is_err() {
-        member.with_state(|state| state.leases.retry_expiry(&command, Instant::now()));
+        member.with_state(|state| state.lease_timers.retry_expiry(&command, Instant::now()));
     }
 }
 
@@ -143,8 +145,9 @@ impl Member {
     /// continues from these times. Gives up after [`CHECKPOINT_TIMEOUT`].
     pub(crate) async fn checkpoint_leases(&self) {
         let now = Instant::now();
-        let checkpoints =
-            self.with_state(|State { leases, store, .. }| leases.checkpoints(store, now));
+        let checkpoints = self.with_state(|ReplicatedState { lease_timers, store, .. }| {
+            lease_timers.handover_checkpoints(store, now)
+        });
         let proposing = async {
             for checkpoint in checkpoints {
                 // After a failure the next leader continues from the previous checkpoint.

@@ -7,7 +7,7 @@ pub(crate) mod compaction;
 pub(crate) mod leader;
 pub(crate) mod leader_monitor;
 pub(crate) mod lease_commands;
-pub(crate) mod leases;
+pub(crate) mod lease_timers;
 pub(crate) mod proposal;
 pub(crate) mod request;
 pub(crate) mod snapshot;

@@ -84,6 +84,11 @@ impl fmt::Debug for Proposal {
 }
 
 impl Proposal {
+    /// Waits for the outcome of the command until the deadline.
+    ///
+    /// # Errors
+    ///
+    /// [`RpcError::TIMED_OUT`] at the deadline, and [`RpcError::STOPPED`] if the log has ended.
     pub(crate) async fn wait(
         &mut self,
         outcome: oneshot::Receiver<ProposalResult>,

@@ -19,7 +19,8 @@ pub(crate) enum LeaderRequest {
     Leases,
 }
 
-/// Change of the members that keep the log. The number identifies the process of the member.
+/// Change of the set of members that keep the log. The number in each variant identifies the
+/// process of the added, promoted or removed member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum MembershipChange {
     /// Add a member that gets a vote as soon as it has the log.
@@ -32,7 +33,7 @@ pub(crate) enum MembershipChange {
 }
 
 impl MembershipChange {
-    /// Returns true if `members` agrees with this change, so that nothing is left to change.
+    /// Returns true if `members` is already in the state that this change would produce.
     pub(crate) fn is_done(self, members: &Members) -> bool {
         match self {
             MembershipChange::Add(process) | MembershipChange::Promote(process) => {
@@ -71,7 +72,8 @@ pub(crate) enum Renewal {
     /// The leader has proposed the expiry of the lease, and the outcome is not known yet.
     Expiring,
     Gone,
-    /// The member that received the request does not lead in the latest term that it knows.
+    /// The renewal was not decided: the member that received the request is not the leader of the
+    /// latest term that it knows.
     Deposed,
 }
 
@@ -89,7 +91,7 @@ pub(crate) enum ProposeError {
 /// The holder never uses the lock again, even if the entry that deletes the key is not committed.
 /// So members may notify waiters before the commit.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Released {
+pub(crate) struct ReleasedLock {
     /// Key of the claim of the former holder.
     pub(crate) key: Bytes,
     /// Revision in which `key` was created.

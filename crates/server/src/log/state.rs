@@ -12,8 +12,8 @@ use tokio::sync::{Notify, oneshot, watch};
 
 use crate::config::bounds::MAX_STORE_OPERATIONS;
 use crate::log::claim_times::ClaimTimes;
-use crate::log::leases::Leases;
-use crate::log::request::Released;
+use crate::log::lease_timers::LeaseTimers;
+use crate::log::request::ReleasedLock;
 use crate::member::eviction::Eviction;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -73,15 +73,16 @@ impl WatcherSignal {
         self.notify.notify_one();
     }
 
-    pub(crate) fn take(&self) -> HashMap<WatcherId, PendingEvents> {
+    /// Removes the pending events of all watchers, and returns them.
+    pub(crate) fn take_pending(&self) -> HashMap<WatcherId, PendingEvents> {
         std::mem::take(&mut *lock(&self.pending))
     }
 
     /// Waits until at least one watcher has pending events. Then removes the pending events of all
     /// watchers, and returns them. If this future is dropped, no events are lost.
-    pub(crate) async fn wait(&self) -> HashMap<WatcherId, PendingEvents> {
+    pub(crate) async fn wait_pending(&self) -> HashMap<WatcherId, PendingEvents> {
         loop {
-            let pending = self.take();
+            let pending = self.take_pending();
             if !pending.is_empty() {
                 return pending;
             }
@@ -100,9 +101,9 @@ fn limits() -> Limits {
 
 /// Replicated state, and the tasks that wait for its changes.
 #[derive(Debug)]
-pub(crate) struct State {
+pub(crate) struct ReplicatedState {
     pub(crate) store: Store,
-    pub(crate) leases: Leases,
+    pub(crate) lease_timers: LeaseTimers,
     pub(crate) claim_times: ClaimTimes,
     /// Index of the last log entry that this member has applied.
     pub(crate) applied: u64,
@@ -120,7 +121,7 @@ pub(crate) struct State {
 /// Lock that protects the state of a member, and channels on which tasks wait for its changes.
 #[derive(Debug)]
 pub(crate) struct SharedState {
-    state: Mutex<State>,
+    state: Mutex<ReplicatedState>,
     pub(crate) leader_status: watch::Sender<LeaderStatus>,
     /// Notified when a snapshot of the store should replace the beginning of the log.
     pub(crate) compaction_due: Notify,
@@ -135,9 +136,9 @@ pub(crate) struct SharedState {
 
 impl SharedState {
     pub(crate) fn new(members: Members) -> Self {
-        let state = State {
+        let state = ReplicatedState {
             store: Store::new(limits()),
-            leases: Leases::default(),
+            lease_timers: LeaseTimers::default(),
             claim_times: ClaimTimes::default(),
             applied: 0,
             members,
@@ -165,12 +166,12 @@ impl SharedState {
         self.membership_index.send_replace(index);
     }
 
-    pub(crate) fn lock(&self) -> MutexGuard<'_, State> {
+    pub(crate) fn lock(&self) -> MutexGuard<'_, ReplicatedState> {
         lock(&self.state)
     }
 }
 
-impl State {
+impl ReplicatedState {
     /// Applies a command of the log, and notifies watchers and waiters of its effects. The caller
     /// notifies the proposer.
     ///
@@ -193,16 +194,16 @@ impl State {
         let revision = outcome.revision;
         self.notify_claims(&outcome.ended, ClaimOutcome::Ended);
         self.notify_claims(&outcome.granted, ClaimOutcome::Acquired { revision });
-        self.leases.apply(&outcome.leases, &self.store, now);
+        self.lease_timers.apply(&outcome.leases, &self.store, now);
         self.claim_times.apply(at.term, &outcome, now);
         outcome
     }
 
-    /// Notifies each watcher of the released key, if its client waits for the lock. Returns true if
-    /// a client of any member may be waiting for the lock.
+    /// Notifies the clients of this member that watch the released key and wait for the lock.
+    /// Returns true if a client of any member may be waiting for the lock.
     ///
     /// A client that joins the queue after this call is notified when the key is deleted.
-    pub(crate) fn release(&self, Released { key, fence }: &Released) -> bool {
+    pub(crate) fn notify_release(&self, ReleasedLock { key, fence }: &ReleasedLock) -> bool {
         let held = self.store.get(key).filter(|kv| kv.create_revision == *fence);
         let Some(kv) = held else { return false };
         for (watcher, signal) in self.watchers_of(key) {
@@ -222,12 +223,12 @@ impl State {
 
     /// Replaces the store by the one of a snapshot, which includes all entries up to index
     /// `applied`.
-    pub(crate) fn replace(&mut self, store: Store, applied: u64) {
+    pub(crate) fn install_snapshot(&mut self, store: Store, applied: u64) {
         let first = self.store.revision() + 1;
         (self.store, self.applied) = (store, applied);
         // A snapshot of an earlier release has a limit of its own.
         self.store.set_max_operations(MAX_STORE_OPERATIONS);
-        self.claim_times.replace(&self.store);
+        self.claim_times.retain_existing(&self.store);
         let now = Instant::now();
         self.signals.iter().for_each(|(watcher, signal)| signal.changed(*watcher, first, now));
         // Waiters look up their claims again when the sender is dropped.
@@ -258,7 +259,7 @@ impl State {
         receiver
     }
 
-    /// Removes the waiters for the claim with this key whose tasks no longer wait.
+    /// Removes the waiters whose tasks have stopped waiting for the claim with this key.
     pub(crate) fn remove_closed_waiters(&mut self, key: &Bytes) {
         if let Some(waiters) = self.claim_waiters.get_mut(key) {
             waiters.retain(|waiter| !waiter.is_closed());
@@ -309,7 +310,7 @@ mod tests {
     /// can make a consistent snapshot at any time.
     #[test]
     fn applied_index_changes_together_with_the_store() {
-        let shared = SharedState::new(Members::of(ProcessSet::first(1)));
+        let shared = SharedState::new(Members::of(ProcessSet::first_n(1)));
         for index in 1..=3 {
             let at = LogPosition { index, term: 1 };
             let command = Command::Grant { lease: index, ttl: 60 };

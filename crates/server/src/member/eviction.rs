@@ -1,9 +1,10 @@
 //! Eviction: how a member learns that it must not participate any more, and how it stops.
 //!
-//! A removed member would serve outdated data forever, and clients would wait at it. So it stops,
-//! whether another member or the log reports the removal. A member that lost acknowledged entries
-//! stops as well. The data directory records both reasons, and the member does not start again with
-//! this directory, because the directory may also lack votes that the member cast.
+//! A removed member would serve outdated data forever, and the requests of its clients would get no
+//! response. So a member stops when it learns of its removal, from another member or from the log.
+//! A member that lost acknowledged log entries stops as well. The data directory records the
+//! reason, and the member never starts again with this directory. The directory may lack votes that
+//! the member has cast, so a restarted member could vote twice.
 
 use std::sync::Weak;
 use std::time::Duration;
@@ -14,7 +15,7 @@ use thiserror::Error;
 use tokio::time::timeout;
 use tracing::{error, warn};
 
-use crate::log::application::MemberRequest;
+use crate::log::application::LocalRequest;
 use crate::log::state::SharedState;
 use crate::member::Member;
 
@@ -79,7 +80,8 @@ impl SharedState {
 /// Records each change of the membership in the data directory, and checks that this member still
 /// belongs to the cluster. Runs until the member is dropped.
 ///
-/// The transport accepts sessions of peers according to the recorded members.
+/// The transport reads the recorded members when it decides whether to accept a connection from a
+/// peer.
 pub(crate) async fn watch_membership(member: Weak<Member>) {
     let Some(mut changes) = member.upgrade().map(|it| it.shared.membership_index.subscribe())
     else {
@@ -124,7 +126,7 @@ impl Member {
     /// Records that this member has joined, or evicts it if the cluster has removed it. The caller
     /// must make sure that this member has applied all entries that were committed when it started.
     async fn check_own_membership(&self, index: u64, members: &Members) {
-        match members.all().contains(ProcessId::at(self.plan.me)) {
+        match members.all().contains(ProcessId::at(self.config.me)) {
             true if self.registry.has_joined() => {}
             true => {
                 let registry = self.registry.clone();
@@ -137,7 +139,7 @@ impl Member {
             // (index 0) is not from the log and removes no member.
             false if index > 0 && self.registry.has_joined() && !members.is_joint() => {
                 self.shared.evict(Eviction::Removed { at: index });
-                self.send(MemberRequest::Shutdown);
+                self.send(LocalRequest::Shutdown);
             }
             false => {}
         }

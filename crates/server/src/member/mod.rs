@@ -9,7 +9,7 @@ use tenure_algorithms::agreement::RelayedLog;
 use tenure_core::service::log::{Members, Reason};
 use tenure_core::{ProcessId, ProcessSet};
 use tenure_etcd::etcdserverpb::ResponseHeader;
-use tenure_runtime::store::{OpenError, Owner, Registry, SaveError, SaveMetrics};
+use tenure_runtime::store::{OpenError, Owner, PeerRegistry, SaveError, SaveMetrics};
 use tenure_runtime::transport::{Listen, MeshView, Settings};
 use tenure_runtime::{Failure, Parts, ProcessNames, StartError, Store, start};
 use tenure_store::{Command, LeaseId, Outcome, Principal};
@@ -22,17 +22,17 @@ use tracing::{Instrument, info};
 use crate::auth::password_hasher::PasswordHasher;
 use crate::auth::token_uses::TokenUses;
 use crate::blocking::ConcurrencyLimit;
-use crate::config::{ClusterState, Config, ConfigError, Plan};
-use crate::log::application::{LogApplication, MemberRequest};
-use crate::log::leader::retry_or_fail;
+use crate::config::{ClusterState, Config, ConfigError, ValidatedConfig};
+use crate::log::application::{LocalRequest, LogApplication};
+use crate::log::leader::pause_before_retry;
 use crate::log::leader_monitor::LeaderMonitor;
 use crate::log::lease_commands::RenewalQueue;
 use crate::log::proposal::{OnAbandoned, ProposalLimit};
 use crate::log::request::{
-    LeaderRequest, LeaderResponse, LogCommand, MembershipChange, ProposeError, Released, Renewal,
-    encode,
+    LeaderRequest, LeaderResponse, LogCommand, MembershipChange, ProposeError, ReleasedLock,
+    Renewal, encode,
 };
-use crate::log::state::{LeaderStatus, SharedState, State};
+use crate::log::state::{LeaderStatus, ReplicatedState, SharedState};
 use crate::member::eviction::Eviction;
 use crate::member::log_config::log_config;
 use crate::member::wrong_owner::with_member_names;
@@ -53,8 +53,8 @@ mod wrong_owner;
 /// Upper bound on concurrent scans of many keys. Each scan stores a list of all keys that it reads.
 const MAX_CONCURRENT_SCANS: usize = 4;
 
-/// Time limit of a request, without the time for elections. The time for up to two elections is
-/// added to it.
+/// Time limit of a request while a leader is known. The total limit is longer: it also includes the
+/// time for up to two elections.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Pause before the member retries the renewal of a lease whose expiry is already proposed.
@@ -135,9 +135,9 @@ pub(crate) type LogTask = JoinHandle<Result<(), Failure>>;
 /// Handle to a running member.
 #[derive(Debug)]
 pub(crate) struct Member {
-    pub(crate) plan: Plan,
+    pub(crate) config: ValidatedConfig,
     pub(crate) shared: Arc<SharedState>,
-    requests: mpsc::UnboundedSender<MemberRequest>,
+    requests: mpsc::UnboundedSender<LocalRequest>,
     proposal_limit: ProposalLimit,
     /// Time that a request allows for one election: twice the configured election timeout. A
     /// request waits for at most two elections.
@@ -155,7 +155,7 @@ pub(crate) struct Member {
     /// True once this member has applied every entry that was known as committed at its start.
     is_recovered: watch::Sender<bool>,
     /// Membership that the data directory records.
-    pub(crate) registry: Registry,
+    pub(crate) registry: PeerRegistry,
     pub(crate) password_hasher: PasswordHasher,
     pub(crate) token_uses: TokenUses,
     renewals: RenewalQueue,
@@ -165,17 +165,20 @@ pub(crate) struct Member {
 impl Member {
     /// Opens the data directory, and starts the log and the background tasks. The returned task
     /// ends when the log does.
-    pub(crate) fn start(config: &Config, plan: Plan) -> Result<(Arc<Member>, LogTask), ServeError> {
-        let owner = store_owner(config, &plan);
+    pub(crate) fn start(
+        config: &Config,
+        validated: ValidatedConfig,
+    ) -> Result<(Arc<Member>, LogTask), ServeError> {
+        let owner = store_owner(config, &validated);
         let Owner { cluster, process: me, group_size: size } = owner.clone();
-        let (store, registry) = open_store(config, &plan, &owner)?;
+        let (store, registry) = open_store(config, &validated, &owner)?;
         let members = initial_members(!registry.has_joined(), me, size);
-        let (session, saves) = (store.session(), store.saves());
+        let (session, saves) = (store.session(), store.save_metrics());
         let shared = Arc::new(SharedState::new(members.clone()));
         // A single member has no peers, so it listens on a port that others cannot guess.
-        let listen = if size == 1 { ([127, 0, 0, 1], 0).into() } else { plan.peer_address };
+        let listen = if size == 1 { ([127, 0, 0, 1], 0).into() } else { validated.peer_address };
         let peer_keys = PeerKeys::read(config, me, size)?;
-        let names = ProcessNames::new(plan.members.iter().map(|it| it.name.clone()));
+        let names = ProcessNames::new(validated.members.iter().map(|it| it.name.clone()));
         let (state, known) = (shared.clone(), Some(registry.clone()));
         let application = LogApplication::new(me, session, state, known, names.clone());
         let transport = Settings {
@@ -183,7 +186,7 @@ impl Member {
             me,
             session,
             listen: Listen::Address(listen),
-            addresses: plan.members.iter().map(|it| it.address.clone()).collect(),
+            addresses: validated.members.iter().map(|it| it.address.clone()).collect(),
             names: names.clone(),
             trust: peer_keys.trust(),
             limits: transport_limits(),
@@ -201,7 +204,7 @@ impl Member {
         let leader_monitor =
             LeaderMonitor::start(shared.leader_status.subscribe(), election_timeout / 2);
         let member = Arc::new(Member {
-            plan,
+            config: validated,
             shared,
             requests,
             proposal_limit: ProposalLimit::default(),
@@ -231,11 +234,11 @@ impl Member {
     pub(crate) async fn shut_down(&self) {
         // Without a majority this fails, but then no other member can lead either.
         self.checkpoint_leases().await;
-        let _ = self.requests.send(MemberRequest::Shutdown);
+        let _ = self.requests.send(LocalRequest::Shutdown);
     }
 
     /// Calls `f` with the state, which is locked meanwhile.
-    pub(crate) fn with_state<T>(&self, f: impl FnOnce(&mut State) -> T) -> T {
+    pub(crate) fn with_state<T>(&self, f: impl FnOnce(&mut ReplicatedState) -> T) -> T {
         f(&mut self.shared.lock())
     }
 
@@ -244,18 +247,18 @@ impl Member {
     }
 
     pub(crate) fn is_leader(&self) -> bool {
-        self.leader_status().leader == Some(self.plan.me)
+        self.leader_status().leader == Some(self.config.me)
     }
 
     pub(crate) fn id(&self) -> u64 {
-        self.plan.members[self.plan.me].id
+        self.config.members[self.config.me].id
     }
 
     /// Returns a response header with `revision` and the current term. The result is never `None`:
     /// it is an `Option` because the fields of messages are.
     pub(crate) fn header(&self, revision: u64) -> Option<ResponseHeader> {
         Some(ResponseHeader {
-            cluster_id: self.plan.cluster_id,
+            cluster_id: self.config.cluster_id,
             member_id: self.id(),
             revision: signed(revision),
             raft_term: self.leader_status().term,
@@ -286,7 +289,7 @@ impl Member {
         check: impl Fn() -> Result<(), RpcError>,
     ) -> Result<Outcome, RpcError> {
         let command = encode(&LogCommand::Store(principal.clone(), command));
-        if command.len() > self.plan.bounds.request_bytes {
+        if command.len() > self.config.bounds.request_bytes {
             return Err(RpcError::REQUEST_TOO_LARGE);
         }
         let mut proposal = self.proposal_limit.admit(command.len(), on_abandoned)?;
@@ -300,11 +303,11 @@ impl Member {
                 check()?;
                 let (reply, outcome) = oneshot::channel();
                 let (command, span) = (command.clone(), span.clone());
-                let request = MemberRequest::Propose { command, reply, span };
+                let request = LocalRequest::Propose { command, reply, span };
                 self.requests.send(request).map_err(|_| RpcError::STOPPED)?;
                 match proposal.wait(outcome, deadline).await? {
                     Ok(outcome) => return Ok::<_, RpcError>(outcome),
-                    Err(error) => retry_or_fail(error, &mut leader_status, deadline).await?,
+                    Err(error) => pause_before_retry(error, &mut leader_status, deadline).await?,
                 }
             }
         };
@@ -314,19 +317,19 @@ impl Member {
     }
 
     /// Notifies the clients that wait for this lock, at this member and at others.
-    pub(crate) fn release_lock(&self, released: Released) {
-        if !self.with_state(|state| state.release(&released)) {
+    pub(crate) fn notify_release(&self, released: ReleasedLock) {
+        if !self.with_state(|state| state.notify_release(&released)) {
             return;
         }
         // Members with a long queue receive the deletion of the key only.
         let to = self.peers.responsive_peers(MAX_QUEUED_FOR_RELEASE);
-        self.send(MemberRequest::NotifyRelease { to, released });
+        self.send(LocalRequest::NotifyRelease { to, released });
     }
 
     /// Waits until a majority has confirmed the leader, and this member has applied every entry
     /// that was known as committed at the call. A later read is linearizable.
     pub(crate) async fn wait_linearizable(&self) -> Result<(), RpcError> {
-        self.read_from_leader(|reply| MemberRequest::ReadIndex { reply }).await.map(drop)
+        self.read_from_leader(|reply| LocalRequest::ReadIndex { reply }).await.map(drop)
     }
 
     /// Checks that the store can be read and that the log is running.
@@ -354,7 +357,7 @@ impl Member {
 
     /// Sends a request to the log without waiting for a response. Does nothing if the log has
     /// ended.
-    pub(crate) fn send(&self, request: MemberRequest) {
+    pub(crate) fn send(&self, request: LocalRequest) {
         let _ = self.requests.send(request);
     }
 
@@ -375,7 +378,7 @@ impl Member {
     }
 
     async fn ask_leader(&self, request: LeaderRequest) -> Result<LeaderResponse, RpcError> {
-        self.read_from_leader(|reply| MemberRequest::AskLeader { request: request.clone(), reply })
+        self.read_from_leader(|reply| LocalRequest::AskLeader { request: request.clone(), reply })
             .await
     }
 
@@ -383,7 +386,7 @@ impl Member {
     /// because a repeated read does no harm.
     async fn read_from_leader(
         &self,
-        request: impl Fn(oneshot::Sender<LeaderResponse>) -> MemberRequest,
+        request: impl Fn(oneshot::Sender<LeaderResponse>) -> LocalRequest,
     ) -> Result<LeaderResponse, RpcError> {
         self.repeat(request, |_| Ok(ProposeError::Declined(Reason::NotLeading))).await
     }
@@ -391,7 +394,7 @@ impl Member {
     pub(crate) async fn change_members(&self, change: MembershipChange) -> Result<(), RpcError> {
         let request = |reply| {
             let request = LeaderRequest::ChangeMembers(change);
-            MemberRequest::AskLeader { request, reply }
+            LocalRequest::AskLeader { request, reply }
         };
         let failed = |error| match error {
             ProposeError::Declined(Reason::Changing) => Err(RpcError::MEMBERSHIP_CHANGING),
@@ -402,15 +405,15 @@ impl Member {
         self.repeat(request, failed).await.map(drop)
     }
 
-    /// Sends a request to the log, and repeats it until an attempt succeeds or must not be
-    /// repeated.
+    /// Sends a request to the log, and sends it again after each failure that permits a further
+    /// attempt. Returns the response of the first successful attempt.
     ///
-    /// After a failed attempt, `failed` converts the failure. If `failed` returns an error, the
-    /// call ends with this error. Otherwise [`retry_or_fail`] decides by the converted failure
-    /// whether the request is sent again.
+    /// After a failed attempt, this method calls `failed`. If `failed` returns an error, the method
+    /// returns this error. If `failed` returns a [`ProposeError`], [`pause_before_retry`] decides
+    /// whether the method sends the request again.
     async fn repeat(
         &self,
-        request: impl Fn(oneshot::Sender<LeaderResponse>) -> MemberRequest,
+        request: impl Fn(oneshot::Sender<LeaderResponse>) -> LocalRequest,
         failed: impl Fn(ProposeError) -> Result<ProposeError, RpcError>,
     ) -> Result<LeaderResponse, RpcError> {
         let mut leader_status = self.shared.leader_status.subscribe();
@@ -420,7 +423,7 @@ impl Member {
             let (reply, response) = oneshot::channel();
             match self.request(request(reply), response, deadline).await? {
                 LeaderResponse::Failed(error) => {
-                    retry_or_fail(failed(error)?, &mut leader_status, deadline).await?;
+                    pause_before_retry(failed(error)?, &mut leader_status, deadline).await?;
                 }
                 response => return Ok(response),
             }
@@ -433,12 +436,12 @@ impl Member {
         if !self.is_leader() {
             return Err(RpcError::MEMBER_NOT_LEADER);
         }
-        if to == self.plan.me {
+        if to == self.config.me {
             return Ok(());
         }
         self.checkpoint_leases().await;
         let (reply, response) = oneshot::channel();
-        let transfer = MemberRequest::Transfer { to, reply };
+        let transfer = LocalRequest::Transfer { to, reply };
         match self.request(transfer, response, self.request_deadline()).await? {
             LeaderResponse::Failed(_) => Err(RpcError::BAD_TRANSFEREE),
             _ => Ok(()),
@@ -487,7 +490,7 @@ impl Member {
 
     async fn request<T>(
         &self,
-        request: MemberRequest,
+        request: LocalRequest,
         response: oneshot::Receiver<T>,
         deadline: tokio::time::Instant,
     ) -> Result<T, RpcError> {
@@ -506,21 +509,21 @@ impl Member {
 }
 
 /// Returns the identity of this member, which its data directory records as the owner.
-pub(crate) fn store_owner(config: &Config, plan: &Plan) -> Owner {
-    let cluster = format!("{} {:016x}", config.initial_cluster_token, plan.cluster_id);
-    let group_size = ProcessId::at(plan.members.len()).0;
-    Owner { cluster, process: ProcessId::at(plan.me), group_size }
+pub(crate) fn store_owner(config: &Config, validated: &ValidatedConfig) -> Owner {
+    let cluster = format!("{} {:016x}", config.initial_cluster_token, validated.cluster_id);
+    let group_size = ProcessId::at(validated.members.len()).0;
+    Owner { cluster, process: ProcessId::at(validated.me), group_size }
 }
 
 /// Opens the data directory, and the record of the membership in it. Fails if this record states
 /// that the member was evicted.
 fn open_store(
     config: &Config,
-    plan: &Plan,
+    validated: &ValidatedConfig,
     owner: &Owner,
-) -> Result<(Store, Registry), ServeError> {
-    let opened = Store::open(&plan.directory, owner, SCHEMA);
-    let mut store = opened.map_err(|error| with_member_names(error, plan))?;
+) -> Result<(Store, PeerRegistry), ServeError> {
+    let opened = Store::open(&validated.directory, owner, SCHEMA);
+    let mut store = opened.map_err(|error| with_member_names(error, validated))?;
     let replaces_member = config.initial_cluster_state == ClusterState::Existing;
     let is_joining = replaces_member && store.state().is_none();
     store = store.with_registry(!is_joining)?;
@@ -532,7 +535,7 @@ fn open_store(
         store = store.with_session_at_least(joining_session())?;
     }
     if !registry.has_joined() {
-        let url = &plan.members[plan.me].peer_url;
+        let url = &validated.members[validated.me].peer_url;
         info!(url, "not a member yet: waits for tenure member add with this URL");
     }
     Ok((store, registry))
@@ -541,7 +544,7 @@ fn open_store(
 /// Returns the initial voters. They apply until the log contains a membership entry. A joining
 /// member is not among them.
 fn initial_members(is_joining: bool, me: ProcessId, size: u32) -> Members {
-    let mut voters = ProcessSet::first(size);
+    let mut voters = ProcessSet::first_n(size);
     if is_joining {
         voters.remove(me);
     }

@@ -10,7 +10,7 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::time::sleep;
 use tracing::warn;
 
-use crate::log::application::MemberRequest;
+use crate::log::application::LocalRequest;
 use crate::log::lease_commands::{PendingRenewal, run_lease_timer, run_renewals};
 use crate::log::snapshot;
 use crate::member::Member;
@@ -56,7 +56,7 @@ async fn run_compaction(member: Weak<Member>) {
             warn!(index, %error, "no snapshot made: cannot start a thread");
         }
         if let Ok(state) = encoded.await {
-            member.send(MemberRequest::Compact { index, state });
+            member.send(LocalRequest::Compact { index, state });
         }
     }
 }
@@ -78,8 +78,8 @@ async fn run_recovery(member: Weak<Member>) {
 async fn run_announcement(member: Weak<Member>) {
     loop {
         let Some(member) = member.upgrade() else { return };
-        let urls = member.plan.client_urls.clone();
-        let me = ProcessId::at(member.plan.me);
+        let urls = member.config.client_urls.clone();
+        let me = ProcessId::at(member.config.me);
         let is_published = member.with_state(|state| {
             let is_member = state.members.all().contains(me);
             !is_member || state.client_urls.get(&me.0) == Some(&urls)
@@ -88,7 +88,7 @@ async fn run_announcement(member: Weak<Member>) {
         if !is_published && member.wait_for_known_leader(deadline).await.is_ok() {
             let (reply, response) = oneshot::channel();
             // The next check shows whether the request succeeded.
-            let announce = MemberRequest::Announce { urls, reply };
+            let announce = LocalRequest::Announce { urls, reply };
             let _ = member.request(announce, response, member.request_deadline()).await;
         }
         drop(member);

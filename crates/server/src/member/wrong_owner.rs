@@ -2,12 +2,12 @@
 
 use tenure_runtime::store::{OpenError, Owner};
 
-use crate::config::Plan;
+use crate::config::ValidatedConfig;
 use crate::member::ServeError;
 
 /// Converts an error of the data directory. If the directory belongs to another member or another
 /// cluster, the result contains the names of both owners, and the options to correct.
-pub(super) fn with_member_names(error: OpenError, plan: &Plan) -> ServeError {
+pub(super) fn with_member_names(error: OpenError, validated: &ValidatedConfig) -> ServeError {
     let OpenError::WrongOwner { path, found, expected } = error else { return error.into() };
     // The cluster is recorded as its token and its ID.
     let token = |owner: &Owner| owner.cluster.rsplit_once(' ').map(|(token, _)| token.to_owned());
@@ -17,7 +17,7 @@ pub(super) fn with_member_names(error: OpenError, plan: &Plan) -> ServeError {
     let has_name = is_same_cluster
         || token(&found) != token(&expected)
             && (found.process, found.group_size) == (expected.process, expected.group_size);
-    let describe = |owner: &Owner| match plan.members.get(owner.process.index()) {
+    let describe = |owner: &Owner| match validated.members.get(owner.process.index()) {
         Some(member) if has_name => {
             format!("member {} in the cluster {:?}", member.name, owner.cluster)
         }

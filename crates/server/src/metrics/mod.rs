@@ -23,7 +23,8 @@ pub(crate) fn metrics(member: &Member) -> String {
     let leader_status = member.leader_status();
     let mut all = Exposition::default();
     let help = "Name of this member and its release of Tenure; always 1.";
-    let (name, release) = (&member.plan.members[member.plan.me].name, env!("CARGO_PKG_VERSION"));
+    let (name, release) =
+        (&member.config.members[member.config.me].name, env!("CARGO_PKG_VERSION"));
     all.family("gauge", "tenure_member_info", help)
         .set(&[("member", name), ("version", release)], 1);
     let has_leader = u8::from(leader_status.leader.is_some());
@@ -31,13 +32,13 @@ pub(crate) fn metrics(member: &Member) -> String {
     let is_leader = u8::from(member.is_leader());
     all.gauge("etcd_server_is_leader", "Whether this member leads: 1 or 0.", is_leader);
     all.gauge("tenure_term", "Latest term that this member knows.", leader_status.term);
-    let quota = member.plan.bounds.quota.unwrap_or_default();
+    let quota = member.config.bounds.quota.unwrap_or_default();
     all.gauge("etcd_server_quota_backend_bytes", "Quota of the store; 0 for none.", quota);
-    let directory = bytes_in(&member.plan.directory);
+    let directory = bytes_in(&member.config.directory);
     all.gauge("tenure_directory_bytes", "Size of the data directory in bytes.", directory);
     write_store(member, &mut all);
     let help = "Bytes of incomplete requests.";
-    all.gauge("tenure_requests_begun_bytes", help, member.request_budget.bytes());
+    all.gauge("tenure_requests_begun_bytes", help, member.request_budget.used_bytes());
     write_links(member, &mut all);
     write_connections(member, &mut all);
     let saves = member.saves.read();
@@ -121,7 +122,7 @@ fn write_links(member: &Member, all: &mut Exposition) {
     // fault.
     let peers = member.peers.peers().into_iter().filter(|link| members.contains(link.peer));
     for link in peers {
-        let peer = &member.plan.members[link.peer.index()].name;
+        let peer = &member.config.members[link.peer.index()].name;
         links.set(&[("peer", peer)], u8::from(link.is_connected));
     }
 }
@@ -129,9 +130,9 @@ fn write_links(member: &Member, all: &mut Exposition) {
 fn write_connections(member: &Member, all: &mut Exposition) {
     let response_budget = &member.response_budget;
     let help = "Bytes of large responses that are not sent yet.";
-    all.gauge("tenure_answer_bytes", help, response_budget.bytes());
+    all.gauge("tenure_answer_bytes", help, response_budget.used_bytes());
     let help = "Large responses dropped unread by the client.";
-    all.counter("tenure_answers_dropped_total", help, response_budget.dropped());
+    all.counter("tenure_answers_dropped_total", help, response_budget.dropped_responses());
     let connections = &member.connections;
     let help = "Number of open client connections.";
     all.gauge("tenure_connections", help, connections.count());

@@ -66,16 +66,18 @@ impl ConnectionLimiter {
     }
 
     /// Asks all connections to close once their calls have ended.
-    pub(crate) fn close_all(&self) {
+    pub(crate) fn request_close(&self) {
         self.is_closing.send_replace(true);
     }
 
-    pub(crate) fn closing(&self) -> impl Future<Output = ()> + use<> {
+    /// Resolves when all connections must close.
+    pub(crate) fn close_requested(&self) -> impl Future<Output = ()> + use<> {
         let mut is_closing = self.is_closing.subscribe();
         // The sender lives as long as the member.
         async move { drop(is_closing.wait_for(|is_closing| *is_closing).await) }
     }
 
+    /// Waits until all connections are closed, but at most for `limit`.
     pub(crate) async fn wait_closed(&self, limit: Duration) {
         let all = u32::try_from(self.capacity).unwrap_or(u32::MAX);
         let _ = timeout(limit, self.slots.acquire_many(all)).await;
@@ -89,7 +91,7 @@ impl ConnectionLimiter {
     ///
     /// While no slot is free, the server closes connections without active calls, one after the
     /// other. The one that has been idle for longest comes first.
-    pub(crate) async fn acquire(&self) -> OwnedSemaphorePermit {
+    pub(crate) async fn acquire_slot(&self) -> OwnedSemaphorePermit {
         loop {
             let slots = self.slots.clone();
             if let Ok(slot) = slots.clone().try_acquire_owned() {
@@ -104,7 +106,9 @@ impl ConnectionLimiter {
         }
     }
 
-    pub(crate) fn register(&self) -> Arc<Connection> {
+    /// Adds a connection to the idle queue. The connection has no active call yet, and its slot
+    /// comes from [`ConnectionLimiter::acquire_slot`].
+    pub(crate) fn track_connection(&self) -> Arc<Connection> {
         let connection = Connection {
             idle: self.idle.clone(),
             close: Arc::default(),
@@ -151,7 +155,7 @@ struct ActiveCalls {
 }
 
 impl Connection {
-    pub(crate) async fn closing(&self) {
+    pub(crate) async fn close_requested(&self) {
         let mut is_closing = self.is_closing.clone();
         tokio::select! {
             () = self.close.notified() => {}
@@ -223,11 +227,11 @@ mod tests {
     #[tokio::test]
     async fn all_connections_close_at_shutdown_even_new_ones() {
         let limiter = ConnectionLimiter::new();
-        let (idle, busy) = (limiter.register(), limiter.register());
+        let (idle, busy) = (limiter.track_connection(), limiter.track_connection());
         let call = busy.begin_call();
-        limiter.close_all();
-        for connection in [idle, busy, limiter.register()] {
-            let closing = timeout(Duration::from_secs(120), connection.closing()).await;
+        limiter.request_close();
+        for connection in [idle, busy, limiter.track_connection()] {
+            let closing = timeout(Duration::from_secs(120), connection.close_requested()).await;
             closing.expect("the connection closes");
         }
         drop(call);
@@ -239,28 +243,29 @@ mod tests {
         let limiter = ConnectionLimiter { slots, capacity: 3, ..ConnectionLimiter::new() };
         let mut slots = Vec::new();
         for _ in 0..3 {
-            slots.push(limiter.acquire().await);
+            slots.push(limiter.acquire_slot().await);
         }
-        let [busy, old, young] = [limiter.register(), limiter.register(), limiter.register()];
+        let [busy, old, young] =
+            [limiter.track_connection(), limiter.track_connection(), limiter.track_connection()];
         let call = busy.begin_call();
         let is_closing = |connection: Arc<Connection>| async move {
-            timeout(Duration::from_millis(1), connection.closing()).await.is_ok()
+            timeout(Duration::from_millis(1), connection.close_requested()).await.is_ok()
         };
         let next = async {
-            old.closing().await;
+            old.close_requested().await;
             assert!(!is_closing(young.clone()).await && !is_closing(busy.clone()).await);
             slots.pop();
         };
-        let (slot, ()) = tokio::join!(limiter.acquire(), next);
+        let (slot, ()) = tokio::join!(limiter.acquire_slot(), next);
         slots.push(slot);
         // The connection becomes idle now, later than the other one.
         drop(call);
         let next = async {
-            young.closing().await;
+            young.close_requested().await;
             assert!(!is_closing(busy.clone()).await);
             slots.pop();
         };
-        drop(tokio::join!(limiter.acquire(), next));
+        drop(tokio::join!(limiter.acquire_slot(), next));
         drop((old, young, busy));
         assert!(lock(&limiter.idle).by_position.is_empty());
     }

@@ -8,7 +8,7 @@ const HEADERS: HeaderValue = HeaderValue::from_static("accept, content-type, aut
 
 /// Adds CORS headers to the response if the origin of the request is allowed. `*` allows any
 /// origin.
-pub(crate) fn allow(allowed: &[String], request: &HeaderMap, response: &mut Response<Body>) {
+pub(crate) fn add_headers(allowed: &[String], request: &HeaderMap, response: &mut Response<Body>) {
     let is_allowed = |origin: &[u8]| allowed.iter().any(|it| it.as_bytes() == origin);
     let origin = match is_allowed(b"*") {
         true => Some(HeaderValue::from_static("*")),
@@ -31,7 +31,7 @@ mod tests {
             let allowed: Vec<String> = allowed.iter().map(|it| it.to_string()).collect();
             let origin = origin.map(|it| (header::ORIGIN, HeaderValue::from_static(it)));
             let mut response = Response::new(Body::empty());
-            allow(&allowed, &origin.into_iter().collect(), &mut response);
+            add_headers(&allowed, &origin.into_iter().collect(), &mut response);
             let allowed = response.headers().get(header::ACCESS_CONTROL_ALLOW_ORIGIN).cloned();
             allowed.map(|it| it.to_str().expect("text").to_owned())
         };

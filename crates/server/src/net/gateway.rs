@@ -15,15 +15,15 @@ use tokio::time::timeout;
 use tonic::body::Body;
 use tonic::{Code, Status};
 
-use crate::blocking::blocking;
+use crate::blocking::run_blocking;
 use crate::member::Member;
 use crate::net::json_enums;
 use crate::net::json_stream::JsonValues;
 use crate::net::listener::{IDLE_TIMEOUT, json_response};
 use crate::net::request_budget::RequestBody;
-use crate::net::response_budget::{self, Share};
+use crate::net::response_budget::{self, BudgetShare};
 use crate::rpc::descriptors::POOL;
-use crate::rpc::{Responses, router, stream_of_task};
+use crate::rpc::{ResponseSender, router, stream_of_task};
 
 /// HTTP paths, each with the gRPC service and method that serve it.
 const PATHS: &[(&str, &str, &str)] = &[
@@ -97,7 +97,7 @@ pub(crate) async fn respond(
         return error_response(&Status::new(Code::NotFound, "Not Found"));
     };
     // Base64 makes bytes longer.
-    let max_bytes = 2 * member.plan.bounds.longest_message();
+    let max_bytes = 2 * member.config.bounds.max_message_bytes();
     let (head, body) = request.into_parts();
     let frames = match method.is_client_streaming() {
         true => {
@@ -218,7 +218,7 @@ async fn json_body(
     mut response: Response<Body>,
     kind: MessageDescriptor,
 ) -> Result<Response<Body>, Status> {
-    let share = response.extensions_mut().remove::<Share>();
+    let share = response.extensions_mut().remove::<BudgetShare>();
     let _permit = match share {
         Some(_) => Some(member.response_budget.json_limit.acquire().await?),
         None => None,
@@ -235,12 +235,12 @@ async fn json_body(
         text.ok_or_else(|| Status::unknown("the response cannot be written as JSON"))
     };
     let Some(share) = share else { return Ok(json_response(StatusCode::OK, text()?)) };
-    let text = blocking(text).await??;
+    let text = run_blocking(text).await??;
     let length = HeaderValue::from(text.len());
     let mut response = json_response(StatusCode::OK, text);
     response.headers_mut().insert(header::CONTENT_LENGTH, length);
     response.extensions_mut().insert(share);
-    Ok(response_budget::hold_share(response))
+    Ok(response_budget::move_share_to_body(response))
 }
 
 /// Parses a JSON message. As for etcd, unknown fields are ignored, unknown names of enum values are
@@ -268,11 +268,11 @@ fn to_json(message: impl Buf, kind: MessageDescriptor) -> Result<String, String>
     String::from_utf8(text).map_err(|error| error.to_string())
 }
 
-/// Parses `text` as a JSON request of the path that `index` selects, and converts the request back
-/// to JSON. For fuzzing.
+/// Parses `text` as a JSON request of the path that `path_index` selects, encodes the request in
+/// protobuf, and converts this encoding back to JSON. For fuzzing.
 #[cfg(feature = "fuzzing")]
-pub(crate) fn round_trip(index: u8, text: &[u8]) -> Option<Result<String, String>> {
-    let (path, ..) = PATHS[usize::from(index) % PATHS.len()];
+pub(crate) fn reencode_json(path_index: u8, text: &[u8]) -> Option<Result<String, String>> {
+    let (path, ..) = PATHS[usize::from(path_index) % PATHS.len()];
     let kind = method(path)?.input();
     Some(
         parse_message(text, kind.clone())
@@ -341,7 +341,7 @@ async fn forward_lines(
     kind: MessageDescriptor,
     mut bytes: BytesMut,
     first: String,
-    sender: Responses<Frame<Bytes>>,
+    sender: ResponseSender<Frame<Bytes>>,
 ) {
     let mut lines = first;
     loop {

@@ -43,8 +43,9 @@ pub(crate) const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
 /// must respond within the same time.
 pub(crate) const IDLE_TIMEOUT: Duration = Duration::from_secs(20);
 
+/// Paths that a listener serves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Scope {
+pub(crate) enum ListenerScope {
     All,
     /// Only metrics, health, the version, and the page without the names of locks.
     Metrics,
@@ -61,7 +62,7 @@ pub(crate) async fn serve(
     listener: TcpListener,
     tls: Option<Arc<Tls>>,
     member: Arc<Member>,
-    scope: Scope,
+    scope: ListenerScope,
 ) -> Infallible {
     loop {
         let Ok((stream, peer)) = listener.accept().await else {
@@ -69,7 +70,7 @@ pub(crate) async fn serve(
             tokio::time::sleep(Duration::from_millis(50)).await;
             continue;
         };
-        let slot = member.connections.acquire().await;
+        let slot = member.connections.acquire_slot().await;
         let _ = stream.set_nodelay(true);
         let (member, tls) = (member.clone(), tls.clone());
         tokio::spawn(async move {
@@ -90,18 +91,18 @@ pub(crate) async fn serve(
     }
 }
 
-async fn serve_connection<S>(stream: S, peer: SocketAddr, member: Arc<Member>, scope: Scope)
+async fn serve_connection<S>(stream: S, peer: SocketAddr, member: Arc<Member>, scope: ListenerScope)
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
-    let (owner, connection) = (member.clone(), member.connections.register());
-    let closing = connection.closing();
+    let (owner, connection) = (member.clone(), member.connections.track_connection());
+    let closing = connection.close_requested();
     let handler = |mut request: Request<Incoming>| {
         request.extensions_mut().insert(peer);
         let (member, call) = (owner.clone(), connection.begin_call());
         async move {
             let response = match scope {
-                Scope::Metrics if !is_metrics_request(&request) => not_found(),
+                ListenerScope::Metrics if !is_metrics_request(&request) => not_found(),
                 _ => respond(member, request, scope).await,
             };
             response.map(|body| call.attach_to(body))
@@ -185,7 +186,11 @@ fn not_found() -> Response<Body> {
     plain_response(StatusCode::NOT_FOUND, "404 page not found\n")
 }
 
-async fn respond(member: Arc<Member>, request: Request<Incoming>, scope: Scope) -> Response<Body> {
+async fn respond(
+    member: Arc<Member>,
+    request: Request<Incoming>,
+    scope: ListenerScope,
+) -> Response<Body> {
     let content_type = request.headers().get(header::CONTENT_TYPE);
     if content_type.is_some_and(|it| it.as_bytes().starts_with(b"application/grpc")) {
         let request = request.map(|body| member.request_budget.meter_grpc(body));
@@ -201,7 +206,7 @@ async fn respond(member: Arc<Member>, request: Request<Incoming>, scope: Scope) 
         &Method::OPTIONS => Response::new(Body::empty()),
         _ => respond_http(member.clone(), request).await,
     };
-    cors::allow(&member.plan.origins, &headers, &mut response);
+    cors::add_headers(&member.config.origins, &headers, &mut response);
     response
 }
 

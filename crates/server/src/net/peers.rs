@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use tenure_core::ProcessId;
-use tenure_runtime::transport::{GroupKeys, Keyring, Keys, Limits, PrivateKey, Trust};
+use tenure_runtime::transport::{GroupKeys, Limits, NodeKeys, PrivateKey, ReloadableKeys, Trust};
 use tracing::{info, warn};
 
 use crate::config::{Config, ConfigError};
@@ -32,18 +32,18 @@ pub struct PeerKeys {
     /// Number of members. Each of them must have a public key.
     size: u32,
     /// Keys in use. `None`: the configuration has no keys.
-    keyring: Option<Keyring>,
+    reloadable_keys: Option<ReloadableKeys>,
 }
 
 impl PeerKeys {
     pub(crate) fn read(config: &Config, me: ProcessId, size: u32) -> Result<Self, ConfigError> {
-        let keyring = read_keys(config, me, size)?.map(Keyring::from);
-        Ok(PeerKeys { config: config.clone(), me, size, keyring })
+        let reloadable_keys = read_keys(config, me, size)?.map(ReloadableKeys::from);
+        Ok(PeerKeys { config: config.clone(), me, size, reloadable_keys })
     }
 
     pub(crate) fn trust(&self) -> Trust {
-        match &self.keyring {
-            Some(keyring) => Trust::Keys(keyring.clone()),
+        match &self.reloadable_keys {
+            Some(reloadable_keys) => Trust::Keys(reloadable_keys.clone()),
             None if self.config.insecure => Trust::Unauthenticated,
             None => Trust::LoopbackOnly,
         }
@@ -54,9 +54,9 @@ impl PeerKeys {
     /// Blocks on the disk.
     pub fn reload(&self) {
         let me = &self.config.name;
-        match (read_keys(&self.config, self.me, self.size), &self.keyring) {
-            (Ok(Some(keys)), Some(keyring)) => {
-                keyring.replace(keys);
+        match (read_keys(&self.config, self.me, self.size), &self.reloadable_keys) {
+            (Ok(Some(keys)), Some(reloadable_keys)) => {
+                reloadable_keys.replace(keys);
                 info!(me, "keys reloaded");
             }
             (Ok(_), _) => info!(me, "no keys to reload"),
@@ -67,7 +67,7 @@ impl PeerKeys {
 
 /// Reads the key files. Returns `None` if the configuration names none. Fails if
 /// [`PrivateKey::is_exposed`] is true for the file of the private key.
-fn read_keys(config: &Config, me: ProcessId, size: u32) -> Result<Option<Keys>, ConfigError> {
+fn read_keys(config: &Config, me: ProcessId, size: u32) -> Result<Option<NodeKeys>, ConfigError> {
     let (Some(private), Some(public)) = (&config.peer_private_key, &config.peer_public_keys) else {
         return Ok(None);
     };
@@ -90,5 +90,5 @@ fn read_keys(config: &Config, me: ProcessId, size: u32) -> Result<Option<Keys>, 
     let key = key.map_err(|why| failed(private, why.to_string()))?;
     let group = GroupKeys::parse(&read(public)?, size as usize);
     let group = group.map_err(|why| failed(public, why.to_string()))?;
-    Keys::new(me, key, group).map(Some).map_err(|why| failed(public, why.to_string()))
+    NodeKeys::new(me, key, group).map(Some).map_err(|why| failed(public, why.to_string()))
 }

@@ -62,8 +62,8 @@ pub(crate) fn is_probe(path: &str) -> bool {
     path == "/health" || probe_at(path).is_some()
 }
 
-/// Returns the probe at a path, with the checks to run. `/readyz` runs all checks of the probe, and
-/// `/readyz/linearizable_read` runs only the one that it names.
+/// Returns the probe at a path, with the checks to run. `/readyz` runs all checks of the probe. If
+/// the path names a check, as in `/readyz/linearizable_read`, only this check runs.
 fn probe_at(path: &str) -> Option<(Probe, Vec<Check>)> {
     let mut parts = path.strip_prefix('/')?.splitn(2, '/');
     let probe = match parts.next()? {

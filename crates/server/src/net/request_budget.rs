@@ -37,18 +37,18 @@ impl Default for RequestBudget {
 
 impl RequestBudget {
     /// Returns the number of bytes that all incomplete messages hold of the budget.
-    pub(crate) fn bytes(&self) -> usize {
+    pub(crate) fn used_bytes(&self) -> usize {
         MAX_BUFFERED_BYTES - self.0.available_permits() * UNIT_BYTES
     }
 
-    /// Returns the body of a request that consists of one message. All bytes of the message count
+    /// Wraps the body of a request that contains one message. All bytes of the message count
     /// against the budget until the request ends.
     pub(crate) fn meter_message(&self, body: impl RequestBody) -> Body {
         Body::new(MeteredBody::new(body, self.0.clone(), MessageTracker::Whole { received: 0 }))
     }
 
-    /// Returns the body of a request that consists of JSON messages. The bytes of a message count
-    /// against the budget until the message is complete.
+    /// Wraps the body of a request that contains a sequence of JSON messages. The bytes of a
+    /// message count against the budget until the message is complete.
     pub(crate) fn meter_json(&self, body: impl RequestBody) -> Body {
         Body::new(MeteredBody::new(
             body,
@@ -57,8 +57,8 @@ impl RequestBudget {
         ))
     }
 
-    /// Returns the body of a request that consists of gRPC messages. The bytes of a message count
-    /// against the budget until the message is complete.
+    /// Wraps the body of a request that contains a sequence of gRPC messages. The bytes of a
+    /// message count against the budget until the message is complete.
     pub(crate) fn meter_grpc(&self, body: Incoming) -> Body {
         Body::new(MeteredBody::new(body, self.0.clone(), MessageTracker::default()))
     }
@@ -104,8 +104,8 @@ impl<B> MeteredBody<B> {
         }
     }
 
-    /// Subtracts the received bytes from those that the upload must deliver, and ends the timer if
-    /// none are left.
+    /// Subtracts the received bytes from the number of bytes that the upload must still deliver
+    /// before its timer fires. If this number reaches 0, stops the timer.
     fn record_progress(&mut self, bytes: usize) {
         let deadline = self.deadline.take().filter(|_| self.share.is_some());
         self.deadline = deadline.and_then(|ProgressDeadline { timer, bytes_left: left }| {
@@ -183,9 +183,10 @@ impl<B: RequestBody> http_body::Body for MeteredBody<B> {
 enum MessageTracker {
     /// The whole request is one message. The message ends when the request ends.
     Whole { received: usize },
-    /// Messages that each end with a JSON value.
+    /// Each message is one JSON value. The scanner finds where the value ends.
     Values(ValueScanner),
-    /// Messages that each begin with the header of a gRPC frame, which contains their length.
+    /// Each message begins with the header of a gRPC frame, which contains the length of the
+    /// message.
     Framed { head: [u8; 5], received: usize },
 }
 
@@ -196,7 +197,8 @@ impl Default for MessageTracker {
 }
 
 impl MessageTracker {
-    /// Returns the number of bytes received so far of the incomplete message.
+    /// Processes the next received bytes of the request. Returns the number of bytes of the message
+    /// that is still incomplete; 0 if the last message is complete.
     fn advance(&mut self, mut data: &[u8]) -> usize {
         match self {
             MessageTracker::Whole { received } => {

@@ -18,7 +18,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tonic::Status;
 use tonic::body::Body;
 
-use crate::blocking::{ConcurrencyLimit, blocking};
+use crate::blocking::{ConcurrencyLimit, run_blocking};
 use crate::rpc::error::RpcError;
 
 /// Upper bound on the bytes of keys and values in one response.
@@ -66,14 +66,15 @@ impl Default for ResponseBudget {
 /// Part of the response budget that one response holds. The budget gets it back when the last clone
 /// is dropped.
 #[derive(Clone, Debug)]
-pub(crate) struct Share {
+pub(crate) struct BudgetShare {
     _units: Arc<OwnedSemaphorePermit>,
     dropped: Arc<AtomicU64>,
 }
 
 impl ResponseBudget {
-    /// Calls `make` and encodes the response, which has `bytes` bytes, once the budget has room for
-    /// it.
+    /// Waits until the budget has room for a response of `bytes` bytes. Then calls `make`, encodes
+    /// the response that `make` returns, and returns the encoded response. A response of at most
+    /// [`SMALL_RESPONSE_BYTES`] bytes needs no room in the budget.
     ///
     /// # Errors
     ///
@@ -91,13 +92,13 @@ impl ResponseBudget {
             return Err(RpcError::RESPONSE_TOO_LARGE);
         }
         let units = self.reserve(bytes).await?;
-        let made = blocking(move || frames::encode(&make())).await?;
+        let made = run_blocking(move || frames::encode(&make())).await?;
         Ok(self.with_share(made, units))
     }
 
-    /// Calls `make`, which makes a response of unknown length, once the budget has room for
-    /// [`MAX_RESERVED_BYTES`]. `make` returns the length of the response in bytes, and the
-    /// response. Afterwards the unused part of the reservation returns to the budget.
+    /// Waits until the budget has room for [`MAX_RESERVED_BYTES`]. Then calls `make`, which returns
+    /// a response and its length in bytes. The length is unknown before this call. Afterwards the
+    /// unused part of the reservation returns to the budget.
     pub(crate) async fn respond_measured<T>(
         &self,
         make: impl AsyncFnOnce() -> Result<(usize, T), RpcError>,
@@ -119,26 +120,27 @@ impl ResponseBudget {
 
     fn with_share<T>(&self, made: T, units: OwnedSemaphorePermit) -> tonic::Response<T> {
         let mut response = tonic::Response::new(made);
-        let share = Share { _units: Arc::new(units), dropped: self.dropped.clone() };
+        let share = BudgetShare { _units: Arc::new(units), dropped: self.dropped.clone() };
         response.extensions_mut().insert(share);
         response
     }
 
-    pub(crate) fn bytes(&self) -> usize {
+    /// Returns the number of bytes that all unsent responses hold of the budget.
+    pub(crate) fn used_bytes(&self) -> usize {
         MAX_BUFFERED_BYTES - self.units.available_permits() * UNIT_BYTES
     }
 
-    pub(crate) fn dropped(&self) -> u64 {
+    pub(crate) fn dropped_responses(&self) -> u64 {
         self.dropped.load(Ordering::Relaxed)
     }
 }
 
 /// Moves the budget share of a response into its body. The budget gets the share back when the body
 /// is sent or dropped. A response without a share is returned unchanged.
-pub(crate) fn hold_share(response: Response<Body>) -> Response<Body> {
+pub(crate) fn move_share_to_body(response: Response<Body>) -> Response<Body> {
     // The extension stays: the JSON response that the gateway makes of this one holds the share as
     // well.
-    let Some(share) = response.extensions().get::<Share>().cloned() else { return response };
+    let Some(share) = response.extensions().get::<BudgetShare>().cloned() else { return response };
     response.map(|body| {
         let unsent = UnsentBody { body, chunk: Bytes::new(), chunks_taken: 0, share };
         let unsent = Arc::new(Mutex::new(Some(unsent)));
@@ -151,7 +153,7 @@ struct UnsentBody {
     body: Body,
     chunk: Bytes,
     chunks_taken: u64,
-    share: Share,
+    share: BudgetShare,
 }
 
 /// Body of a response. A timer drops the body if the client stops reading it.
@@ -273,15 +275,15 @@ mod tests {
             gateway::respond(member.member.clone(), request).await
         };
         let unsent = read().await;
-        assert!(member.member.response_budget.bytes() >= LARGE);
+        assert!(member.member.response_budget.used_bytes() >= LARGE);
         drop(unsent);
-        assert_eq!(member.member.response_budget.bytes(), 0);
+        assert_eq!(member.member.response_budget.used_bytes(), 0);
         let sent = read().await;
         let length = sent.headers().get("content-length").cloned().expect("a content length");
         let text = sent.into_body().collect().await.expect("a whole body").to_bytes();
         assert!(text.len() > LARGE * 4 / 3);
         assert_eq!(length.to_str().ok(), Some(text.len().to_string().as_str()));
-        assert_eq!(member.member.response_budget.bytes(), 0);
+        assert_eq!(member.member.response_budget.used_bytes(), 0);
     }
 
     #[tokio::test]
@@ -291,7 +293,7 @@ mod tests {
         call.send(&rpc::SnapshotRequest::default()).await;
         call.end();
         let first: rpc::SnapshotResponse = call.next().await.expect("a response").expect("a chunk");
-        let counted = member.member.response_budget.bytes();
+        let counted = member.member.response_budget.used_bytes();
         assert!((LARGE..2 * LARGE + (1 << 20)).contains(&counted), "{counted}");
         let (mut left, mut last) = (first.remaining_bytes, first);
         while let Some(chunk) = call.next().await.expect("a response") {
@@ -300,6 +302,6 @@ mod tests {
         }
         assert_eq!((left, last.remaining_bytes), (0, 0));
         drop(call);
-        assert_eq!(member.member.response_budget.bytes(), 0);
+        assert_eq!(member.member.response_budget.used_bytes(), 0);
     }
 }

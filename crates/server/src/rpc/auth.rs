@@ -209,7 +209,7 @@ pub(crate) async fn delete_role(
     Ok(rpc::AuthRoleDeleteResponse { header })
 }
 
-pub(crate) async fn grant(
+pub(crate) async fn grant_permission(
     caller: Caller,
     request: rpc::AuthRoleGrantPermissionRequest,
 ) -> Result<rpc::AuthRoleGrantPermissionResponse, RpcError> {
@@ -227,7 +227,7 @@ pub(crate) async fn grant(
     Ok(rpc::AuthRoleGrantPermissionResponse { header })
 }
 
-pub(crate) async fn revoke(
+pub(crate) async fn revoke_permission(
     caller: Caller,
     request: rpc::AuthRoleRevokePermissionRequest,
 ) -> Result<rpc::AuthRoleRevokePermissionResponse, RpcError> {
@@ -268,7 +268,7 @@ mod tests {
         let granted = async |perm_type| {
             let perm = Some(authpb::Permission { perm_type, key: b"a".into(), range_end: vec![] });
             let request = rpc::AuthRoleGrantPermissionRequest { name: "jobs".into(), perm };
-            grant(member.clone(), request).await.map(drop)
+            grant_permission(member.clone(), request).await.map(drop)
         };
         assert_eq!(granted(9).await, Err(RpcError::PERMISSION_MISSING));
         assert_eq!(granted(Type::Write.into()).await, Ok(()));
@@ -283,7 +283,7 @@ mod tests {
         assert!((&mut other).now_or_never().is_none());
         let old = tokio::spawn(authenticate(member.clone(), request("old")));
         let new = tokio::spawn(authenticate(member.clone(), request("new")));
-        member.password_hasher.until_waiting(2).await;
+        member.password_hasher.wait_until_queued(2).await;
         let (name, password) =
             (ROOT.into(), secrets::hash_password("new", &mut HashMemory::default()));
         change(&member, AccessChange::ChangePassword { name, password }).await.expect("a change");

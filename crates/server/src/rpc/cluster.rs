@@ -7,7 +7,7 @@ use tenure_core::ProcessId;
 use tenure_etcd::etcdserverpb as rpc;
 
 use crate::auth::caller::Caller;
-use crate::config::url::urls;
+use crate::config::url::parse_urls;
 use crate::log::request::MembershipChange;
 use crate::rpc::error::RpcError;
 
@@ -31,9 +31,10 @@ pub(crate) async fn add(
     caller.wait_linearizable().await?;
     caller.check_root()?;
     // Peer URLs are compared in normal form.
-    let given = urls(&request.peer_ur_ls.join(",")).map_err(|_| RpcError::PEER_URL_INVALID)?;
+    let given =
+        parse_urls(&request.peer_ur_ls.join(",")).map_err(|_| RpcError::PEER_URL_INVALID)?;
     let given: Vec<String> = given.iter().map(ToString::to_string).collect();
-    let position = caller.plan.members.iter().position(|it| given.contains(&it.peer_url));
+    let position = caller.config.members.iter().position(|it| given.contains(&it.peer_url));
     let index = position.ok_or(RpcError::PEER_URL_UNKNOWN)?;
     let process = ProcessId::at(index);
     if caller.with_state(|state| state.members.all().contains(process)) {
@@ -87,7 +88,7 @@ async fn change_members(caller: &Caller, change: MembershipChange) -> Result<(),
     {
         return done;
     }
-    if change == MembershipChange::Remove(ProcessId::at(caller.plan.me).0) {
+    if change == MembershipChange::Remove(ProcessId::at(caller.config.me).0) {
         return done;
     }
     let confirmed = caller.wait_linearizable().await;
@@ -96,7 +97,7 @@ async fn change_members(caller: &Caller, change: MembershipChange) -> Result<(),
 }
 
 fn process_of(caller: &Caller, id: u64) -> Result<ProcessId, RpcError> {
-    let index = caller.plan.members.iter().position(|it| it.id == id);
+    let index = caller.config.members.iter().position(|it| it.id == id);
     let process = ProcessId::at(index.ok_or(RpcError::MEMBER_NOT_FOUND)?);
     let is_member = caller.with_state(|state| state.members.all().contains(process));
     is_member.then_some(process).ok_or(RpcError::MEMBER_NOT_FOUND)
@@ -112,8 +113,8 @@ fn member_info(caller: &Caller, index: usize) -> rpc::Member {
     let (urls, is_learner) = caller.with_state(|state| {
         (state.client_urls.get(&process.0).cloned(), state.members.learners.contains(process))
     });
-    let it = &caller.plan.members[index];
-    let own = || (index == caller.plan.me).then(|| caller.plan.client_urls.clone());
+    let it = &caller.config.members[index];
+    let own = || (index == caller.config.me).then(|| caller.config.client_urls.clone());
     rpc::Member {
         id: it.id,
         name: it.name.clone(),

@@ -20,12 +20,12 @@ pub(crate) fn unsigned(number: i64) -> u64 {
     u64::try_from(number).unwrap_or(0)
 }
 
-/// Converts the ID of a lease from the signed number of a message with the same bits.
+/// Converts a signed number in a message to the ID of a lease. Both have the same 64 bits.
 pub(crate) fn lease_from_wire(id: i64) -> LeaseId {
     u64::from_ne_bytes(id.to_ne_bytes())
 }
 
-/// Converts the ID of a lease to the signed number of a message with the same bits.
+/// Converts the ID of a lease to the signed number in a message. Both have the same 64 bits.
 pub(crate) fn lease_to_wire(lease: LeaseId) -> i64 {
     i64::from_ne_bytes(lease.to_ne_bytes())
 }

@@ -90,8 +90,9 @@ pub(crate) async fn leader(
 ) -> Result<rpc::LeaderResponse, RpcError> {
     caller.wait_linearizable().await?;
     let name = Bytes::from(request.name);
-    caller
-        .check_access(|access, principal| access.authorize_read(principal, &candidates(&name)))?;
+    caller.check_access(|access, principal| {
+        access.authorize_read(principal, &candidate_span(&name))
+    })?;
     let (revision, kv) =
         caller.with_state(|state| (state.store.revision(), current_leader(&state.store, &name)));
     let kv = kv.ok_or(RpcError::NO_ELECTION_LEADER)?;
@@ -104,11 +105,12 @@ pub(crate) fn current_leader(store: &Store, name: &Bytes) -> Option<Arc<KeyValue
         limit: 1,
         order: SortOrder::Ascend,
         target: SortTarget::Create,
-        ..Range::of(candidates(name))
+        ..Range::of(candidate_span(name))
     };
     store.range(&range).ok()?.kvs.into_iter().next()
 }
 
-pub(crate) fn candidates(name: &Bytes) -> Span {
+/// Returns the range of the keys of an election's candidates.
+pub(crate) fn candidate_span(name: &Bytes) -> Span {
     Span::prefix([name, b"/".as_slice()].concat())
 }

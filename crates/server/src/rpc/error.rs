@@ -109,8 +109,9 @@ impl RpcError {
         format!("rpc error: code = {:?} desc = {}", self.code, self.message)
     }
 
-    /// Returns the error with the same message and the code `Unknown`, which the lock and election
-    /// services of etcd use for most errors. Keeps the code of errors that clients must tell apart.
+    /// Returns this error with the code `Unknown`, which the lock and election services of etcd use
+    /// for most errors. The message stays the same. Errors that clients must tell apart by their
+    /// codes are returned unchanged.
     pub(crate) fn with_unknown_code(self) -> RpcError {
         match self.code {
             Code::Unavailable
@@ -140,7 +141,7 @@ pub(crate) struct RejectionCounters {
 }
 
 impl RejectionCounters {
-    pub(crate) fn count(&self, code: Code) {
+    pub(crate) fn increment(&self, code: Code) {
         if let Some(count) = self.counts.get(i32::from(code) as usize) {
             count.fetch_add(1, Ordering::Relaxed);
         }

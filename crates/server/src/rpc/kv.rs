@@ -11,7 +11,7 @@ use tracing::info;
 
 use crate::auth::caller::Caller;
 use crate::blocking::{MAX_INLINE_KEYS, run_scan};
-use crate::log::request::Released;
+use crate::log::request::ReleasedLock;
 use crate::net::response_budget::ResponseSize;
 use crate::rpc::convert::{
     delete, delete_response, put, put_response, range, range_response, txn, txn_response, unsigned,
@@ -70,7 +70,7 @@ pub(crate) async fn remove(
     caller: Caller,
     request: rpc::DeleteRangeRequest,
 ) -> Result<Response<Bytes>, RpcError> {
-    released(&request).map_or(Ok(()), |released| caller.release(released))?;
+    released(&request).map_or(Ok(()), |released| caller.notify_release(released))?;
     match caller.execute(Command::Delete(delete(request))).await? {
         (_, CommandResult::Delete(it)) => {
             let header = caller.header(it.revision);
@@ -87,10 +87,10 @@ pub(crate) async fn transact(
     request: rpc::TxnRequest,
 ) -> Result<Response<Bytes>, RpcError> {
     let is_serializable = is_serializable(&request);
-    let released: Vec<Released> = request.success.iter().filter_map(released_by).collect();
+    let released: Vec<ReleasedLock> = request.success.iter().filter_map(released_by).collect();
     let asked = claim_asked_to_release(&caller, &request);
     let txn = txn(request)?;
-    txn.validate(caller.plan.bounds.txn_ops)?;
+    txn.validate(caller.config.bounds.txn_ops)?;
     if txn.is_read_only() {
         wait_readable(&caller, is_serializable).await?;
     }
@@ -109,11 +109,11 @@ pub(crate) async fn transact(
         let reading = caller.read(check, |store| store.begin_txn(&txn))?;
         return respond_txn(&caller, reading).await;
     }
-    released.into_iter().try_for_each(|released| caller.release(released))?;
+    released.into_iter().try_for_each(|released| caller.notify_release(released))?;
     match caller.execute(Command::Txn(txn)).await? {
         (_, CommandResult::Txn(it)) => {
             if let Some(claim) = asked.filter(|_| it.succeeded) {
-                let (client, user) = (caller.address().map(display), caller.log_name());
+                let (client, user) = (caller.address().map(display), caller.initial_user_name());
                 info!(client, user, claim, "holder asked to release its claim");
             }
             respond_txn(&caller, it).await
@@ -128,9 +128,11 @@ fn is_serializable(request: &rpc::TxnRequest) -> bool {
     all.all(|op| matches!(&op.request, Some(Request::RequestRange(range)) if range.serializable))
 }
 
-/// Returns the key of a claim if the transaction asks the client of the claim to release its lock.
-/// `tenure locks break` sends such a transaction: it puts a new value and sets `ignore_lease`. A
-/// client that writes the key of its own claim names the lease instead.
+/// Returns the key of a claim if the transaction asks the holder of this claim to release the lock.
+/// Returns `None` for any other transaction.
+///
+/// `tenure locks break` sends such a request: it puts a new value and sets `ignore_lease`. A client
+/// that changes the value of its own claim does not set `ignore_lease`, but names the lease.
 fn claim_asked_to_release(caller: &Caller, request: &rpc::TxnRequest) -> Option<String> {
     let [rpc::RequestOp { request: Some(Request::RequestPut(put)) }] = &request.success[..] else {
         return None;
@@ -143,7 +145,7 @@ fn claim_asked_to_release(caller: &Caller, request: &rpc::TxnRequest) -> Option<
     is_claim.then(|| key.to_owned())
 }
 
-fn released_by(op: &rpc::RequestOp) -> Option<Released> {
+fn released_by(op: &rpc::RequestOp) -> Option<ReleasedLock> {
     match &op.request {
         Some(Request::RequestDeleteRange(request)) => released(request),
         _ => None,
@@ -151,10 +153,10 @@ fn released_by(op: &rpc::RequestOp) -> Option<Released> {
 }
 
 /// Returns the lock that a deletion releases, if the client has marked the deletion as a release.
-fn released(request: &rpc::DeleteRangeRequest) -> Option<Released> {
+fn released(request: &rpc::DeleteRangeRequest) -> Option<ReleasedLock> {
     let is_one = request.released > 0 && request.range_end.is_empty();
     let key = || tenure_store::Bytes::from(request.key.as_slice());
-    is_one.then(|| Released { key: key(), fence: unsigned(request.released) })
+    is_one.then(|| ReleasedLock { key: key(), fence: unsigned(request.released) })
 }
 
 /// Returns a response with its size. Computing the size takes as long as the scan of the keys, so

@@ -46,7 +46,7 @@ pub(crate) async fn revoke(
     });
     let (revision, _) = caller.execute(Command::Revoke { lease }).await?;
     if let Some((keys, first)) = held {
-        let (client, user) = (caller.address().map(display), caller.log_name());
+        let (client, user) = (caller.address().map(display), caller.initial_user_name());
         let lease = format_args!("{lease:x}");
         info!(client, user, lease, keys, ?first, "lease revoked, keys deleted");
     }

@@ -53,7 +53,7 @@ pub(crate) async fn acquire(
     let owner = caller.clone();
     let on_abandoned =
         move |outcome| drop(new_claim(outcome).map(|claim| Waiter::new(owner, claim)));
-    let enqueued = caller.propose_or_else(Command::Enqueue(enqueue), on_abandoned).await;
+    let enqueued = caller.propose_with_on_abandoned(Command::Enqueue(enqueue), on_abandoned).await;
     let Outcome { revision, result, .. } = enqueued.map_err(RpcError::with_unknown_code)?;
     let result = result.map_err(|error| RpcError::from(error).with_unknown_code())?;
     let CommandResult::Enqueued { claim, is_held } = result else {
@@ -77,7 +77,7 @@ pub(crate) async fn acquire(
         match outcome {
             Ok(ClaimOutcome::Acquired { .. }) => {
                 // The user may have been deleted, or may have changed the password.
-                caller.check_valid()?;
+                caller.check_identity()?;
                 waiter.claim = None;
                 return Ok((claim, revision));
             }

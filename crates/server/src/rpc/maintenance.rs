@@ -13,7 +13,7 @@ use tonic::{Response, Status};
 
 use crate::auth::caller::Caller;
 use crate::backup;
-use crate::blocking::{blocking, run_scan};
+use crate::blocking::{run_blocking, run_scan};
 use crate::rpc::convert::{signed, unsigned};
 use crate::rpc::error::RpcError;
 use tenure_etcd::etcdserverpb as rpc;
@@ -29,7 +29,7 @@ pub(crate) async fn status(
     _: rpc::StatusRequest,
 ) -> Result<rpc::StatusResponse, RpcError> {
     let leader_status = caller.leader_status();
-    let me = ProcessId::at(caller.plan.me);
+    let me = ProcessId::at(caller.config.me);
     let (revision, applied, is_learner, size, alarms) = caller.with_state(|state| {
         let is_learner = state.members.learners.contains(me);
         let store = &state.store;
@@ -45,7 +45,7 @@ pub(crate) async fn status(
         version: VERSION.into(),
         db_size: size,
         db_size_in_use: size,
-        leader: leader_status.leader.map_or(0, |leader| caller.plan.members[leader].id),
+        leader: leader_status.leader.map_or(0, |leader| caller.config.members[leader].id),
         raft_index: applied,
         raft_term: leader_status.term,
         raft_applied_index: applied,
@@ -63,7 +63,7 @@ fn links(caller: &Caller) -> Vec<rpc::MemberLink> {
         i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
     };
     let link = |it: PeerStatus| rpc::MemberLink {
-        id: caller.plan.members[it.peer.index()].id,
+        id: caller.config.members[it.peer.index()].id,
         is_connected: it.is_connected,
         disconnected_at: millis(it.disconnected_at),
         last_contact_at: millis(it.last_contact_at),
@@ -118,7 +118,7 @@ async fn set_alarm(
     id: u64,
     is_active: bool,
 ) -> Result<Vec<rpc::AlarmMember>, RpcError> {
-    let is_known = id == 0 || caller.plan.members.iter().any(|it| it.id == id);
+    let is_known = id == 0 || caller.config.members.iter().any(|it| it.id == id);
     if is_active && !is_known {
         return Err(RpcError::MEMBER_NOT_FOUND);
     }
@@ -149,7 +149,7 @@ pub(crate) async fn hash(
     let _permit = caller.scan_limit.acquire().await?;
     let store = caller.read(AccessControl::authorize_root, |store| Ok(store.snapshot()))?;
     let revision = store.revision();
-    let hash = blocking(move || first_hash_bytes(Sha256::digest(store.encode()))).await?;
+    let hash = run_blocking(move || first_hash_bytes(Sha256::digest(store.encode()))).await?;
     Ok(rpc::HashResponse { header: caller.header(revision), hash })
 }
 
@@ -206,7 +206,7 @@ pub(crate) async fn snapshot(
     let write = async || {
         let store = caller.read(AccessControl::authorize_root, |store| Ok(store.snapshot()))?;
         let revision = store.revision();
-        let bytes = blocking(move || backup::encode(&store)).await?;
+        let bytes = run_blocking(move || backup::encode(&store)).await?;
         Ok((bytes.len(), (revision, bytes)))
     };
     let written = caller.response_budget.respond_measured(write).await?;
@@ -227,7 +227,7 @@ pub(crate) async fn move_leader(
     request: rpc::MoveLeaderRequest,
 ) -> Result<rpc::MoveLeaderResponse, RpcError> {
     caller.check_root()?;
-    let to = caller.plan.members.iter().position(|it| it.id == request.target_id);
+    let to = caller.config.members.iter().position(|it| it.id == request.target_id);
     caller.transfer_leadership(to.ok_or(RpcError::BAD_TRANSFEREE)?).await?;
     Ok(rpc::MoveLeaderResponse::default())
 }

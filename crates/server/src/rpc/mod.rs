@@ -26,12 +26,13 @@ pub(crate) mod watch;
 /// one.
 const RESPONSE_BUFFER: usize = 1;
 
-pub(crate) type Responses<T> = mpsc::Sender<Result<T, Status>>;
+/// Sender of the responses of a stream.
+pub(crate) type ResponseSender<T> = mpsc::Sender<Result<T, Status>>;
 
 /// Starts a task that sends the responses of a stream, and returns the stream of these responses.
 /// The task ends when the client closes the stream.
 pub(crate) fn stream_of_task<T, F>(
-    task: impl FnOnce(Responses<T>) -> F + Send + 'static,
+    task: impl FnOnce(ResponseSender<T>) -> F + Send + 'static,
 ) -> ReceiverStream<Result<T, Status>>
 where
     T: Send + 'static,

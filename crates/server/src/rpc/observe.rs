@@ -9,9 +9,9 @@ use tonic::{Response, Status};
 use crate::auth::caller::Caller;
 use crate::log::state::{WatcherId, WatcherSignal};
 use crate::rpc::convert;
-use crate::rpc::election::{candidates, current_leader};
+use crate::rpc::election::{candidate_span, current_leader};
 use crate::rpc::error::RpcError;
-use crate::rpc::{Responses, stream_of_task};
+use crate::rpc::{ResponseSender, stream_of_task};
 use tenure_etcd::v3electionpb as rpc;
 
 /// Upper bound on the events that are read at once, while the state is locked.
@@ -33,15 +33,15 @@ struct Observer {
     name: Bytes,
     signal: Arc<WatcherSignal>,
     watcher: WatcherId,
-    responses: Responses<rpc::LeaderResponse>,
+    responses: ResponseSender<rpc::LeaderResponse>,
     /// Leader that was sent last; `None` while the election has no leader.
     leader: Option<Arc<KeyValue>>,
 }
 
 impl Observer {
-    fn new(caller: Caller, name: Bytes, responses: Responses<rpc::LeaderResponse>) -> Self {
+    fn new(caller: Caller, name: Bytes, responses: ResponseSender<rpc::LeaderResponse>) -> Self {
         let signal = Arc::default();
-        let watcher = caller.with_state(|state| state.subscribe(&candidates(&name), &signal));
+        let watcher = caller.with_state(|state| state.subscribe(&candidate_span(&name), &signal));
         Observer { caller, name, signal, watcher, responses, leader: None }
     }
 
@@ -74,14 +74,14 @@ impl Observer {
             }
             match from {
                 Some(from) => next = from,
-                None => drop(self.signal.wait().await),
+                None => drop(self.signal.wait_pending().await),
             }
         }
     }
 
     fn check_read(&self) -> Result<(), RpcError> {
         self.caller.check_access(|access, principal| {
-            access.authorize_read(principal, &candidates(&self.name))
+            access.authorize_read(principal, &candidate_span(&self.name))
         })
     }
 
@@ -94,12 +94,12 @@ impl Observer {
         let state = caller.shared.lock();
         let store = &state.store;
         let watch =
-            Watch { span: candidates(&self.name), start_revision: from, ..Watch::default() };
+            Watch { span: candidate_span(&self.name), start_revision: from, ..Watch::default() };
         if from > store.revision() {
             return (Vec::new(), None);
         }
         let mut leaders = Vec::new();
-        let Ok(replay) = store.replay(&watch, from, MAX_EVENTS_PER_SCAN) else {
+        let Ok(past) = store.past_events(&watch, from, MAX_EVENTS_PER_SCAN) else {
             // The history was compacted: skip to the current leader.
             let now =
                 current_leader(store, &self.name).filter(|now| Some(now) != self.leader.as_ref());
@@ -107,7 +107,7 @@ impl Observer {
             leaders.extend(now);
             return (leaders, Some(store.revision() + 1));
         };
-        for event in replay.events {
+        for event in past.events {
             let is_leaders = self.leader.as_ref().is_some_and(|it| it.key == event.kv.key);
             match event.kind {
                 EventKind::Put if is_leaders || self.leader.is_none() => {
@@ -123,7 +123,7 @@ impl Observer {
                 EventKind::Put | EventKind::Delete => {}
             }
         }
-        (leaders, Some(replay.next_revision))
+        (leaders, Some(past.next_revision))
     }
 
     async fn send(&self, kv: Option<Arc<KeyValue>>) -> Result<(), ()> {
@@ -136,7 +136,8 @@ impl Observer {
 
 impl Drop for Observer {
     fn drop(&mut self) {
-        self.caller.with_state(|state| state.unsubscribe(&candidates(&self.name), self.watcher));
+        self.caller
+            .with_state(|state| state.unsubscribe(&candidate_span(&self.name), self.watcher));
     }
 }
 

@@ -52,10 +52,10 @@ async fn serve(member: Arc<Member>, request: Request<Body>) -> Response<Body> {
         }
         Err(error) => Status::from(error).into_http(),
     };
-    let failed = Status::from_header_map(response.headers()).map(with_etcd_code);
+    let failed = Status::from_header_map(response.headers()).map(with_etcd_size_error);
     let Some(status) = failed.filter(|status| status.code() != Code::Ok) else { return response };
-    let name = caller.as_ref().ok().and_then(Caller::log_name);
-    counters.rejections.count(status.code());
+    let name = caller.as_ref().ok().and_then(Caller::initial_user_name);
+    counters.rejections.increment(status.code());
     counters.rejections.log(&status, address, name, uri.path());
     status.into_http()
 }
@@ -93,8 +93,8 @@ async fn with_deadline(
     response.unwrap_or_else(|_| Status::from(caller.deadline_error()).into_http())
 }
 
-/// Returns true if a call with this path needs no authentication. Even an invalid token is accepted
-/// there, because a client with such a token must be able to get a new one.
+/// Returns true if a call with this path needs no authentication. Such a call may even contain an
+/// invalid token, because a client with an invalid token must be able to get a new one.
 fn is_public_path(path: &str) -> bool {
     let (service, _) = path.trim_start_matches('/').split_once('/').unwrap_or_default();
     let public = ["/etcdserverpb.Auth/Authenticate", "/etcdserverpb.Maintenance/Status"];
@@ -103,7 +103,7 @@ fn is_public_path(path: &str) -> bool {
 
 /// Replaces the status that tonic returns for a message that is too large by the status that etcd
 /// returns.
-pub(crate) fn with_etcd_code(status: Status) -> Status {
+pub(crate) fn with_etcd_size_error(status: Status) -> Status {
     match status.message().contains("message length too large") {
         true => Status::resource_exhausted("grpc: received message larger than max"),
         false => status,
@@ -191,8 +191,8 @@ fn route(caller: Caller, request: Request<Body>) -> CallFuture {
         "etcdserverpb.Auth/RoleGet" => unary(caller, request, auth::get_role),
         "etcdserverpb.Auth/RoleList" => unary(caller, request, auth::list_roles),
         "etcdserverpb.Auth/RoleDelete" => unary(caller, request, auth::delete_role),
-        "etcdserverpb.Auth/RoleGrantPermission" => unary(caller, request, auth::grant),
-        "etcdserverpb.Auth/RoleRevokePermission" => unary(caller, request, auth::revoke),
+        "etcdserverpb.Auth/RoleGrantPermission" => unary(caller, request, auth::grant_permission),
+        "etcdserverpb.Auth/RoleRevokePermission" => unary(caller, request, auth::revoke_permission),
         "grpc.health.v1.Health/Check" => unary(caller, request, health::check),
         "grpc.health.v1.Health/Watch" => server_streaming(caller, request, health::watch),
         _ => unknown(uri.path()),
@@ -243,7 +243,7 @@ impl Stream for ResponseStream {
 
 /// Forwards the messages of a stream. Ends the stream with an error when the member shuts down,
 /// when the deadline of the call passes, or when the call requires a leader and the leader is lost.
-/// The service stops at that moment, even if the client has not read the error yet.
+/// After the error no message is forwarded, even if the client has not read the error yet.
 fn end_early(caller: Caller, messages: EncodedMessages) -> EncodedMessages {
     let (stopped, ended) = (Box::pin(caller.stopped()), Box::pin(caller.stream_end()));
     let forwarded = stream::unfold(Some((messages, stopped, ended, caller)), async |state| {
@@ -256,7 +256,7 @@ fn end_early(caller: Caller, messages: EncodedMessages) -> EncodedMessages {
             }
             why = &mut ended => {
                 let why = Status::from(why);
-                caller.rejections.count(why.code());
+                caller.rejections.increment(why.code());
                 Some((Err(why), None))
             }
         }
@@ -296,7 +296,7 @@ impl StreamingService<Bytes> for Handler<Streaming<Bytes>, ResponseStream> {
 }
 
 fn grpc(caller: &Caller) -> Grpc<RawCodec> {
-    Grpc::new(RawCodec).max_decoding_message_size(caller.plan.bounds.longest_message())
+    Grpc::new(RawCodec).max_decoding_message_size(caller.config.bounds.max_message_bytes())
 }
 
 fn unary<Input, Reply, F, Fut>(caller: Caller, request: Request<Body>, mut serve: F) -> CallFuture
@@ -326,7 +326,7 @@ where
         let served = frames::decode(request).map(|request| serve(caller.clone(), request));
         Box::pin(async { Ok(served?.await?) })
     });
-    Box::pin(async { response_budget::hold_share(called.await) })
+    Box::pin(async { response_budget::move_share_to_body(called.await) })
 }
 
 fn server_streaming<Input, Reply, Messages, F, Fut>(
@@ -349,9 +349,9 @@ where
             async move { Ok(served?.await?.map(|messages| ResponseStream::new(caller, messages))) },
         )
     }));
-    Box::pin(
-        async move { response_budget::hold_share(grpc.server_streaming(serving, request).await) },
-    )
+    Box::pin(async move {
+        response_budget::move_share_to_body(grpc.server_streaming(serving, request).await)
+    })
 }
 
 fn streaming<Input, Reply, Messages, F>(

@@ -20,7 +20,7 @@ pub(crate) fn transact(
     caller: Caller,
     requests: MessageStream<TxnRequest>,
 ) -> impl Stream<Item = Result<Transacted, Status>> + Send + 'static {
-    let requests = requests.take_until(caller.connections.closing());
+    let requests = requests.take_until(caller.connections.close_requested());
     let transacted = requests.map(move |request| {
         let caller = caller.clone();
         async move {
@@ -48,8 +48,8 @@ fn to_message(response: Response<Bytes>) -> Transacted {
 /// Returns a message with the error of a transaction. Counts and logs the error as for a unary
 /// call.
 fn rejected(caller: &Caller, status: &Status) -> Transacted {
-    caller.rejections.count(status.code());
-    let (address, name) = (caller.address(), caller.log_name());
+    caller.rejections.increment(status.code());
+    let (address, name) = (caller.address(), caller.initial_user_name());
     caller.rejections.log(status, address, name, "/tenure.Session/Transact");
     let (code, message) = (status.code().into(), status.message().to_owned());
     Transacted { code, message, ..Transacted::default() }
@@ -134,7 +134,7 @@ mod tests {
         let mut call = member.call(TRANSACT).await;
         call.send(&put("a", Vec::new(), 0)).await;
         assert_eq!(next(&mut call).await, Ok(2));
-        member.member.connections.close_all();
+        member.member.connections.request_close();
         assert!(call.next().await.expect("no error").is_none());
     }
 }

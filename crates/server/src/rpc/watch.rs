@@ -13,11 +13,11 @@ use tokio_stream::wrappers::ReceiverStream;
 use tonic::Status;
 
 use crate::auth::caller::Caller;
-use crate::log::state::{PendingEvents, State, WatcherId, WatcherSignal};
+use crate::log::state::{PendingEvents, ReplicatedState, WatcherId, WatcherSignal};
 use crate::rpc::convert::{self, signed, unsigned};
 use crate::rpc::error::RpcError;
-use crate::rpc::router::with_etcd_code;
-use crate::rpc::{Responses, stream_of_task};
+use crate::rpc::router::with_etcd_size_error;
+use crate::rpc::{ResponseSender, stream_of_task};
 use tenure_etcd::etcdserverpb as rpc;
 use tenure_etcd::etcdserverpb::watch_create_request::FilterType;
 use tenure_etcd::etcdserverpb::watch_request::RequestUnion;
@@ -57,7 +57,7 @@ pub(crate) fn watch(
 
 struct WatchStream {
     caller: Caller,
-    responses: Responses<rpc::WatchResponse>,
+    responses: ResponseSender<rpc::WatchResponse>,
     signal: Arc<WatcherSignal>,
     /// Watchers by the watch ID that the client knows.
     watchers: HashMap<i64, Watcher>,
@@ -72,7 +72,8 @@ struct Watcher {
     /// First revision whose events were not sent to the client yet.
     next_revision: u64,
     wants_progress: bool,
-    /// Claim of the client, if the client waits for a lock whose holder owns the watched key.
+    /// Claim with which the client waits for a lock. The watched key is the key of the claim that
+    /// holds this lock. `None` if the client waits for no lock.
     waiting: Option<rpc::Waiting>,
 }
 
@@ -81,7 +82,7 @@ impl WatchStream {
         mut self,
         mut request: MessageStream<rpc::WatchRequest>,
     ) -> Result<(), ClientGone> {
-        let mut progress = interval(self.caller.plan.bounds.progress_interval);
+        let mut progress = interval(self.caller.config.bounds.progress_interval);
         progress.set_missed_tick_behavior(MissedTickBehavior::Delay);
         progress.tick().await;
         let mut is_open = true;
@@ -91,11 +92,11 @@ impl WatchStream {
                     Ok(Some(request)) => self.handle(request).await?,
                     Ok(None) => is_open = false,
                     Err(status) => {
-                        let _ = self.responses.send(Err(with_etcd_code(status))).await;
+                        let _ = self.responses.send(Err(with_etcd_size_error(status))).await;
                         return Err(ClientGone);
                     }
                 },
-                pending = self.signal.wait() => self.catch_up(pending, u64::MAX).await?,
+                pending = self.signal.wait_pending() => self.catch_up(pending, u64::MAX).await?,
                 _ = progress.tick() => self.send_progress().await?,
             }
         }
@@ -166,7 +167,7 @@ impl WatchStream {
         if let Err(error) =
             self.caller.check_authenticated().and_then(|()| check_read(&self.caller, watch))
         {
-            self.caller.rejections.count(Status::from(error.clone()).code());
+            self.caller.rejections.increment(Status::from(error.clone()).code());
             return Some(error.grpc_text());
         }
         let why = match () {
@@ -217,12 +218,12 @@ impl WatchStream {
         Ok(())
     }
 
-    /// Tells a client in the queue of a lock that the claim before it has released the lock.
-    /// `fence` is the fencing token of that claim.
+    /// Tells a client that waits in the queue of a lock that the claim before it has released the
+    /// lock. `fence` is the fencing token of the claim that released the lock.
     ///
-    /// Sends nothing unless the keys of both claims exist, and the caller may read them. If one of
-    /// the keys is missing, the client no longer waits for this holder. Other events then report
-    /// the deletion of the key to the client.
+    /// Sends the message only if the keys of both claims exist and the caller may read both keys.
+    /// If one of the keys is missing, the client no longer waits for this holder. An event of the
+    /// watch then reports the deletion of the key to the client.
     async fn notify_released(&mut self, watch_id: i64, fence: u64) -> Result<(), ClientGone> {
         let Some(watcher) = self.watchers.get(&watch_id) else { return Ok(()) };
         let Some(waiting) = &watcher.waiting else { return Ok(()) };
@@ -241,10 +242,11 @@ impl WatchStream {
         self.send(rpc::WatchResponse { watch_id, released, ..self.empty_response() }).await
     }
 
-    /// Sends all events up to the current revision, and returns a header with that revision. A
-    /// client that then watches from the next revision on misses no event.
+    /// Sends all events up to the current revision, and returns a header with that revision. Events
+    /// of later revisions are sent afterwards.
     async fn flush(&mut self) -> Result<Option<rpc::ResponseHeader>, ClientGone> {
-        let read = |state: &mut State| (state.store.revision(), self.signal.take());
+        let read =
+            |state: &mut ReplicatedState| (state.store.revision(), self.signal.take_pending());
         let (revision, pending) = self.caller.with_state(read);
         // Later events follow afterwards.
         self.catch_up(pending, revision).await?;
@@ -339,10 +341,10 @@ fn next_events(
     if watcher.next_revision > revision {
         return Ok((revision, Vec::new()));
     }
-    let replay = store.replay(&watcher.watch, watcher.next_revision, MAX_EVENTS)?;
-    let (mut events, mut bytes) = (replay.events, 0);
+    let past = store.past_events(&watcher.watch, watcher.next_revision, MAX_EVENTS)?;
+    let (mut events, mut bytes) = (past.events, 0);
     events.truncate(events.partition_point(|event| event.revision() <= revision));
-    watcher.next_revision = replay.next_revision.min(revision + 1);
+    watcher.next_revision = past.next_revision.min(revision + 1);
     let is_too_much = |at: &usize| {
         let begins = *at > 0 && events[at - 1].revision() < events[*at].revision();
         let is_full = begins && bytes >= MAX_EVENT_BYTES;
@@ -448,8 +450,8 @@ mod tests {
         call
     }
 
-    /// Executes a transaction that is marked as the release of a lock held by the key `1`. Its
-    /// condition fails, so the key is not deleted.
+    /// Executes a transaction that is marked as the release of the lock that the key `1` holds. The
+    /// condition of the transaction is false, so the transaction does not delete the key.
     async fn release(member: &TestMember, released: i64) {
         let compare = rpc::Compare {
             key: "1".into(),

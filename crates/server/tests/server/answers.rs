@@ -1,4 +1,4 @@
-//! Responses that clients expect to be equal to those of etcd.
+//! Responses that must be equal to those of etcd, because clients rely on them.
 
 use serde_json::{Value, json};
 

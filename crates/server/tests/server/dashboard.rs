@@ -152,7 +152,7 @@ fn users_see_only_the_locks_that_they_may_read() {
 
 #[test]
 fn metrics_url_shows_no_names_of_locks() {
-    let metrics = tenure_runtime::ports::reserved();
+    let metrics = tenure_runtime::ports::reserve_address();
     let (_files, member) =
         Member::configured(&format!("listen-metrics-urls = \"http://{metrics}\""));
     grant(&member, 7);

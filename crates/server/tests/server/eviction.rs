@@ -9,7 +9,8 @@ use serde_json::{Value, json};
 
 use crate::etcdctl::etcdctl;
 use crate::member::{
-    EVICTED_STATUS, Files, Member, base64, eventually, follow, follow_with, get, post,
+    EVICTED_STATUS, Files, Member, at_the_same_time, base64, eventually, follow, follow_with, get,
+    post,
 };
 use crate::three::{HOUR, leader, start_led_by_first};
 
@@ -66,7 +67,7 @@ fn founding_members_restart_with_state_existing() {
 
 #[test]
 fn removed_member_ends_its_streams_and_stops() {
-    for leads in [false, true] {
+    at_the_same_time([false, true], |leads| {
         let files = Files::of(3);
         let mut members = start_led_by_first(&files, [600; 2]);
         let index = if leads { 0 } else { 1 };
@@ -92,7 +93,7 @@ fn removed_member_ends_its_streams_and_stops() {
         assert_eq!(removed.wait_exit(), EVICTED_STATUS);
         members[0].put("a", "2");
         assert_eq!(Member::start_failing(&files.files[index]), EVICTED_STATUS, "evicted again");
-    }
+    });
 }
 
 #[test]
@@ -181,7 +182,7 @@ fn lose_entries(files: &Files, members: &mut [Member], index: usize, copied: boo
 
 #[test]
 fn member_with_lost_entries_is_evicted_and_does_not_count() {
-    for copied in [true, false] {
+    at_the_same_time([true, false], |copied| {
         let (files, mut members) = stable_cluster();
         let (leads, index, other) = (0, 1, 2);
         let again = lose_entries(&files, &mut members, index, copied);
@@ -197,7 +198,7 @@ fn member_with_lost_entries_is_evicted_and_does_not_count() {
         // Replaces the member.
         let replaced = replace(&files, &members[leads], index);
         assert_eq!(replaced.get("a"), Some(base64("2")));
-    }
+    });
 }
 
 /// Asks the member `other` for the ID of the member with this index, which does not run.
@@ -262,11 +263,11 @@ fn early_replacement_can_start_again() {
     start_and_add(&files, &members[0], index);
 }
 
-/// A member that lost its data directory is evicted: it may have acknowledged writes, so it must
-/// not vote again.
+/// Removes the data directory of a member, and starts the member again. The member must be evicted.
+/// It may have acknowledged writes before it lost the directory, so it must not vote again.
 #[test]
 fn member_without_its_directory_is_evicted() {
-    for lost in [0, 2] {
+    at_the_same_time([0, 2], |lost| {
         let (files, members) = started();
         members.into_iter().for_each(Member::kill);
         fs::remove_dir_all(data(&files, lost)).expect("a directory");
@@ -277,5 +278,5 @@ fn member_without_its_directory_is_evicted() {
         assert_eq!(status, 503, "no majority: {response}");
         let third = files.start(2 - lost);
         assert_eq!(third.get("a"), Some(base64("1")));
-    }
+    });
 }

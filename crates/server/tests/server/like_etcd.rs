@@ -106,6 +106,9 @@ fn stream_without_leader_fails_like_etcd_gateway() {
     members.drain(1..).for_each(Member::kill);
     let address = members[0].address;
     eventually("no leader is known", || metric(address, "etcd_server_has_leader") == 0);
+    // Both requests wait for a leader.
+    let put = json!({ "key": base64("a") });
+    let put = std::thread::spawn(move || post(address, "/v3/kv/put", &put));
     let body = json!({ "ID": granted["ID"] });
     let (status, response) = post(address, "/v3/lease/keepalive", &body).expect("a response");
     let error = &response["error"];
@@ -116,6 +119,7 @@ fn stream_without_leader_fails_like_etcd_gateway() {
         error["message"].as_str().is_some_and(|it| it.starts_with("etcdserver: ")),
         "{response}"
     );
+    assert_eq!(put.join().expect("a thread").map(|it| it.0), Some(503));
 }
 
 #[test]
@@ -141,7 +145,7 @@ fn single_member_lists_no_peer_url() {
 
 #[test]
 fn metrics_port_serves_metrics_and_health_only() {
-    let address = tenure_runtime::ports::reserved();
+    let address = tenure_runtime::ports::reserve_address();
     let (_files, member) =
         Member::configured(&format!("listen-metrics-urls = \"http://{address}\""));
     member.put("a", "1");
@@ -165,8 +169,8 @@ fn revisions(answer: &Value) -> Vec<u64> {
 
 /// Requests a progress notification on a stream with two watchers. The notification must follow all
 /// events up to its revision, as in etcd since 3.5.8. The member must send the notification
-/// although one watcher has received no event, as in etcd since 3.5.13. Kubernetes and Cilium rely
-/// on both if the server reports such a version.
+/// although one watcher has received no event, as in etcd since 3.5.13. Kubernetes and Cilium read
+/// the version that the server reports, and rely on both properties from these versions on.
 #[test]
 fn requested_progress_follows_all_events_and_needs_none() {
     let (_files, member) = Member::single();

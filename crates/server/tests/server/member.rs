@@ -253,7 +253,8 @@ impl Files {
     pub(crate) fn of(size: usize) -> Files {
         let folder = tempfile::tempdir().expect("a temporary directory");
         let names = ["a", "b", "c", "d", "e"];
-        let peers: Vec<SocketAddr> = (0..size).map(|_| tenure_runtime::ports::reserved()).collect();
+        let peers: Vec<SocketAddr> =
+            (0..size).map(|_| tenure_runtime::ports::reserve_address()).collect();
         let members = names.iter().zip(&peers).map(|(name, peer)| format!("{name}=http://{peer}"));
         let members: Vec<String> = members.collect();
         let write = |name: &&str| {
@@ -399,6 +400,19 @@ pub(crate) fn eventually(condition: &str, holds: impl Fn() -> bool) {
         assert!(Instant::now() < until, "timed out: {condition}");
         std::thread::sleep(Duration::from_millis(10));
     }
+}
+
+/// Runs a test for all `cases` at the same time, because it mostly waits.
+pub(crate) fn at_the_same_time<T: Send>(
+    cases: impl IntoIterator<Item = T>,
+    test: impl Fn(T) + Sync,
+) {
+    let test = &test;
+    std::thread::scope(|scope| {
+        for case in cases {
+            scope.spawn(move || test(case));
+        }
+    });
 }
 
 pub(crate) fn base64(text: &str) -> String {

@@ -1,14 +1,26 @@
 //! Health probes, as in etcd 3.6.
 
 use crate::limits::metric;
-use crate::member::{Files, Member, base64, eventually, get};
+use crate::member::{Files, Member, at_the_same_time, base64, eventually, get};
 
 #[test]
 fn member_without_leader_is_alive_but_not_ready() {
+    // A member without a leader takes seconds to fail a probe that reads.
+    let checks: [fn(); 2] = [check_after_crash_of_leader, check_after_cold_start];
+    at_the_same_time(checks, |check| check());
+}
+
+/// Starts two of three members, and waits until both have applied a write.
+fn two_of_three() -> (Files, Vec<Member>) {
     let files = Files::of(3);
-    let mut members = vec![files.start(0), files.start(1)];
+    let members = vec![files.start(0), files.start(1)];
     members[0].put("a", "1");
     assert_eq!(members[1].get("a"), Some(base64("1")));
+    (files, members)
+}
+
+fn check_after_crash_of_leader() {
+    let (_files, mut members) = two_of_three();
     let address = members[1].address;
     let healthy = (200, r#"{"health":"true","reason":""}"#.to_owned());
     let ok = (200, "ok\n".to_owned());
@@ -39,12 +51,19 @@ fn member_without_leader_is_alive_but_not_ready() {
     assert_eq!(get(address, "/health?serializable=true"), healthy);
     let alive = "[+]serializable_read ok\nok\n";
     assert_eq!(get(address, "/livez?verbose"), (200, alive.to_owned()));
-    // A member that waits for its peers after a cold start.
-    members.remove(0).kill();
+}
+
+/// Checks the probes of a member that waits for its peers after a cold start.
+fn check_after_cold_start() {
+    let (files, members) = two_of_three();
+    members.into_iter().for_each(Member::kill);
     let member = files.start(0);
     assert_eq!(get(member.address, "/livez").0, 200);
     assert_eq!(get(member.address, "/health?serializable=true").0, 200);
-    assert_eq!(get(member.address, "/readyz").0, 503);
+    at_the_same_time(["serializable_read", "linearizable_read"], |check| {
+        let failed = format!("[-]{check} failed: etcdserver: no leader\n");
+        assert_eq!(get(member.address, &format!("/readyz/{check}")), (503, failed));
+    });
 }
 
 #[test]

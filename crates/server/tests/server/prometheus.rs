@@ -46,8 +46,9 @@ struct Prometheus {
 }
 
 impl Prometheus {
-    /// Starts a Prometheus that scrapes `members` once a second, with the alert rules of the
-    /// documentation. Each alert fires without its delay.
+    /// Starts a Prometheus that scrapes `members` twice a second. Its alert rules are those of the
+    /// documentation, but with the delay `for` set to 0. So each alert fires as soon as its
+    /// condition holds.
     fn start(members: &[&Member]) -> Prometheus {
         let folder = tempfile::tempdir().expect("a temporary directory");
         let rules = fs::read_to_string(document("monitoring/alerts.yml")).expect("the rules");
@@ -61,14 +62,14 @@ impl Prometheus {
         file("alerts.yml", rules.collect());
         let targets: Vec<String> = members.iter().map(|it| format!("'{}'", it.address)).collect();
         let config = format!(
-            "global:\n  scrape_interval: 1s\n  scrape_timeout: 1s\n  \
-             evaluation_interval: 500ms\n\
+            "global:\n  scrape_interval: 500ms\n  scrape_timeout: 500ms\n  \
+             evaluation_interval: 250ms\n\
              rule_files: [alerts.yml]\n\
              scrape_configs:\n- job_name: tenure\n  static_configs: [{{ targets: [{}] }}]\n",
             targets.join(", ")
         );
         file("prometheus.yml", config);
-        let address = tenure_runtime::ports::reserved();
+        let address = tenure_runtime::ports::reserve_address();
         let process = Command::new("prometheus")
             .arg(format!("--config.file={}", folder.path().join("prometheus.yml").display()))
             .arg(format!("--storage.tsdb.path={}", folder.path().join("data").display()))

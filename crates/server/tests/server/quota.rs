@@ -96,7 +96,8 @@ fn full_store_raises_alarm_until_it_is_disarmed() {
 
 #[test]
 fn late_member_receives_alarm_by_snapshot() {
-    let (files, mut members) = Member::cluster();
+    let files = Files::configured(3, "snapshot-catchup-entries = 10");
+    let mut members = files.start_all();
     members[0].put("a", "1");
     members.pop().expect("a third").kill();
     let id = members[0].status()["header"]["member_id"].take();
@@ -104,7 +105,7 @@ fn late_member_receives_alarm_by_snapshot() {
     members[0].ask("/v3/maintenance/alarm", &alarm);
     // More entries than are kept for members that lag a little.
     let delete = json!({ "key": base64("nothing") });
-    (0..1200).for_each(|_| drop(members[0].ask("/v3/kv/deleterange", &delete)));
+    (0..60).for_each(|_| drop(members[0].ask("/v3/kv/deleterange", &delete)));
     let late = files.start(2);
     eventually("the member has the alarm", || health(late.address).1.contains("ALARM NOSPACE"));
     assert_eq!(alarms(&late).len(), 1);

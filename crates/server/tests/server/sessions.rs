@@ -16,15 +16,15 @@ use crate::three::leader;
 /// Keeps a lease alive, as etcd's client in Go does, until a member other than `first` has renewed
 /// it after the partition. The client sends renewals to one member, three times per time to live.
 /// When the stream ends, the client switches to another member after half a second. `cut` contains
-/// the time at which the partition began; it is empty before.
+/// the time at which the partition began; it is empty before that time.
 ///
-/// Returns how much time the session had left by the client's clock when the other member renewed
-/// the lease.
+/// Returns the time that was left until the client would have given up the session, when the other
+/// member renewed the lease.
 ///
 /// # Errors
 ///
-/// The session was lost, or the partition lasts longer than the time to live and the first member
-/// still renews the lease.
+/// An error if no renewal succeeds within the time to live. Also an error if the first member still
+/// renews the lease when the partition has lasted longer than the time to live.
 async fn keep_alive(
     endpoints: &[SocketAddr],
     first: usize,
@@ -87,10 +87,12 @@ fn partitions() -> usize {
     std::env::var("TENURE_PARTITIONS").ok().and_then(|it| it.parse().ok()).unwrap_or(1)
 }
 
-/// Returns the times to live of the sessions in the test, in seconds. In a measurement the members
-/// had a tenth of the processor's time, in slices 300 ms apart. All sessions of 10 s were kept,
-/// with at least 1.6 s left. Sessions of 8 s had as little as 0.3 s left, so only a measurement
-/// uses times below 10 s.
+/// Returns the times to live of the two sessions in the test, in seconds: 10 and 12. A run with
+/// several partitions measures losses, and uses the shorter times 8 and 10.
+///
+/// The times are that long because of a measurement in which the members had a tenth of the
+/// processor's time, in slices 300 ms apart. All sessions of 10 s survived, with at least 1.6 s
+/// left. Sessions of 8 s had as little as 0.3 s left.
 fn ttls() -> [u64; 2] {
     if partitions() > 1 { [8, 10] } else { [10, 12] }
 }

@@ -65,7 +65,7 @@ pub(crate) fn start_with_timeouts(timeouts: [u32; 3]) -> (Files, Vec<Member>) {
     (files, members)
 }
 
-/// An election timeout that passes in no test, in milliseconds.
+/// Election timeout of one hour, in milliseconds. It never expires during a test.
 pub(crate) const HOUR: u32 = 3_600_000;
 
 /// Election timeout of a member that starts the first election of its cluster, in milliseconds.
@@ -115,8 +115,8 @@ pub(crate) fn led_by_first_member() -> (Files, [Member; 3]) {
 /// forward the request to the crashed leader.
 #[test]
 fn request_without_leader_is_executed_by_the_next() {
-    // Followers start an election after two seconds at the earliest.
-    let (_files, mut members) = start_with_timeouts([2_000; 3]);
+    // Followers start an election after a second at the earliest.
+    let (_files, mut members) = start_with_timeouts([1_000; 3]);
     members[0].put("a", "1");
     let leads = leader(&members);
     members.remove(leads).kill();
@@ -195,15 +195,17 @@ fn restarted_member_alone_serves_no_stale_reads() {
     members.into_iter().for_each(Member::kill);
     let second = files.start(1);
     let body = json!({ "key": base64("a"), "serializable": true });
+    // A new watcher must not receive old events either. Both requests wait for a leader.
+    let watch = json!({ "create_request": { "key": base64("a") } });
+    let address = second.address;
+    let watching = std::thread::spawn(move || post(address, "/v3/watch", &watch));
     let (status, response) = post(second.address, "/v3/kv/range", &body).expect("a response");
     assert_eq!(
         (status, &response["message"]),
         (503, &json!("etcdserver: no leader")),
         "{response}"
     );
-    // A new watcher must not receive old events either.
-    let watch = json!({ "create_request": { "key": base64("a") } });
-    let (_, response) = post(second.address, "/v3/watch", &watch).expect("a response");
+    let (_, response) = watching.join().expect("a thread").expect("a response");
     assert!(response.to_string().contains("no leader"), "{response}");
     let _third = files.start(2);
     assert_eq!(second.ask("/v3/kv/range", &body)["kvs"][0]["value"], base64("1"));

@@ -5,7 +5,7 @@ use std::process::{Command, Output};
 
 use crate::authority::authority;
 use crate::limits::metric;
-use crate::member::{Files, Member, eventually};
+use crate::member::{Files, Member, at_the_same_time, eventually};
 
 /// Arguments of a client that the member must reject.
 const REFUSED_ARGUMENTS: &str = "get refused";
@@ -52,10 +52,11 @@ fn tls_requires_a_client_certificate_and_reloads_files() {
     assert!(put.status.success(), "{}", response(&put));
     let plain = member.second.expect("a second address");
     let refused = metric(plain, "tenure_connections_rejected_total");
-    for given in ["--cacert ca.pem", "--cacert ca.pem --cert stranger.pem --key stranger.key"] {
+    let strangers = ["--cacert ca.pem", "--cacert ca.pem --cert stranger.pem --key stranger.key"];
+    at_the_same_time(strangers, |given| {
         let output = etcdctl(folder, &member, given, REFUSED_ARGUMENTS).expect("etcdctl");
         assert!(!output.status.success(), "{given}");
-    }
+    });
     let now = || metric(plain, "tenure_connections_rejected_total");
     eventually("both are counted", || now() >= refused + 2);
     let get = etcdctl(folder, &member, known, "get a").expect("etcdctl");

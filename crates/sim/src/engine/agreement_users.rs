@@ -37,8 +37,8 @@ impl AgreementUsers {
         Some(AgreementUsers { users, is_spontaneous: true, hold, random, since: None, events })
     }
 
-    /// Returns the next command that the user of `process` issues by itself. Returns `None` if
-    /// there is none now.
+    /// Returns the next command that the user of `process` issues by itself. Returns `None` if the
+    /// user issues no command now.
     pub(crate) fn next_command(&self, process: ProcessId) -> Option<Command> {
         self.is_spontaneous.then(|| self.users.next_command(process)).flatten()
     }

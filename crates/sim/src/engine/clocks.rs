@@ -2,7 +2,7 @@
 
 use tenure_core::{LocalTime, ProcessId};
 
-use crate::engine::random::mix;
+use crate::engine::random::splitmix64;
 use crate::settings::Settings;
 
 /// Local clocks of the processes. Each clock starts at its own reading. If clocks drift, each also
@@ -23,7 +23,7 @@ impl Clocks {
     }
 
     pub(crate) fn reading(&self, process: ProcessId, now: u64) -> LocalTime {
-        let start = mix(self.seed ^ mix(u64::from(process.0))) >> 24;
+        let start = splitmix64(self.seed ^ splitmix64(u64::from(process.0))) >> 24;
         let shown = u128::from(now) * self.rate(process) / MILLION;
         LocalTime(start.saturating_add(u64::try_from(shown).unwrap_or(u64::MAX)))
     }
@@ -41,7 +41,9 @@ impl Clocks {
     /// Returns the rate of the clock of `process`, in parts per million of real time.
     fn rate(&self, process: ProcessId) -> u128 {
         let width = u64::from(self.drift_ppm) * 2 + 1;
-        let drawn = mix(self.seed.rotate_left(32) ^ mix(u64::from(process.0) | 1 << 40)) % width;
+        let drawn =
+            splitmix64(self.seed.rotate_left(32) ^ splitmix64(u64::from(process.0) | 1 << 40))
+                % width;
         MILLION + u128::from(drawn) - u128::from(self.drift_ppm)
     }
 }

@@ -9,12 +9,12 @@ use crate::engine::clocks::Clocks;
 use crate::engine::detector::DetectorOracle;
 use crate::engine::fault_injector::FaultInjector;
 use crate::engine::liveness::Liveness;
-use crate::engine::lock_users::Users;
+use crate::engine::lock_users::LockUsers;
 use crate::engine::router::Router;
 use crate::engine::schedule::{EventQueue, ScheduledEvent};
 use crate::engine::tracer::Tracer;
 use crate::engine::user_messages::UserTraffic;
-use crate::judging::beliefs::Beliefs;
+use crate::judging::beliefs::LeaderBeliefs;
 use crate::judging::causality::Causality;
 use crate::judging::monitors::Monitors;
 use crate::results::elections::{ElectionChange, ElectionCounter};
@@ -32,21 +32,23 @@ pub(crate) struct Core {
     pub(crate) liveness: Liveness,
     pub(crate) router: Router,
     pub(crate) clocks: Clocks,
-    /// Queue of scheduled faults. A fault precedes the messages that arrive at the same time.
+    /// Queue of scheduled faults. If a fault and the arrival of a message have the same time, the
+    /// fault occurs first.
     pub(crate) fault_queue: EventQueue,
-    /// Queue of events of timers and users. They follow the messages that arrive at the same time.
+    /// Queue of events of timers and users. If such an event and the arrival of a message have the
+    /// same time, the message arrives first.
     pub(crate) event_queue: EventQueue,
     pub(crate) faults: FaultInjector,
     /// True if a fault may keep an arriving message from being delivered.
     pub(crate) has_faults: bool,
     pub(crate) detector: DetectorOracle,
-    pub(crate) lock_users: Option<Users>,
+    pub(crate) lock_users: Option<LockUsers>,
     pub(crate) agreement_users: Option<AgreementUsers>,
     pub(crate) traffic: UserTraffic,
     /// Process whose user issues another command at the end of this step.
     pub(crate) next_user: Option<ProcessId>,
     pub(crate) script_left: usize,
-    pub(crate) beliefs: Beliefs,
+    pub(crate) beliefs: LeaderBeliefs,
     pub(crate) monitors: Monitors,
     pub(crate) tracer: Tracer,
     pub(crate) metrics: Metrics,
@@ -87,7 +89,8 @@ impl Core {
         let order = settings.instrumentation.order;
         let has_clocks = order.applies(size) && (services.mutex || recorder.is_some());
         let locking = settings.workload.locking.clone().filter(|_| services.mutex);
-        let lock_users = locking.map(|locking| Users::new(locking, &settings, liveness.as_slice()));
+        let lock_users =
+            locking.map(|locking| LockUsers::new(locking, &settings, liveness.as_slice()));
         let metrics = reserved_metrics(&settings, services, lock_users.as_ref());
         let mut core = Core {
             now: 0,
@@ -104,7 +107,7 @@ impl Core {
             traffic: UserTraffic::new(settings.seed),
             next_user: None,
             script_left: 0,
-            beliefs: Beliefs::new(if services.election { size } else { 0 }),
+            beliefs: LeaderBeliefs::new(if services.election { size } else { 0 }),
             monitors: Monitors::new(&settings, services, has_clocks),
             tracer: Tracer::new(has_clocks.then(|| Causality::new(size)), recorder),
             metrics,
@@ -122,7 +125,7 @@ impl Core {
 
     pub(crate) fn is_served(&self) -> bool {
         let elects = self.settings.workload.initiators.is_some();
-        let locked = self.lock_users.as_ref().is_none_or(Users::is_served);
+        let locked = self.lock_users.as_ref().is_none_or(LockUsers::is_served);
         let has_requests = elects || self.lock_users.is_some() || self.agreement_users.is_some();
         let elected = !elects || self.beliefs.is_unanimous(self.liveness.live_count());
         has_requests && locked && self.is_agreed() && elected
@@ -171,7 +174,8 @@ impl Core {
         self.tracer.record(self.now, process, self.liveness.session(process), kind);
     }
 
-    /// Writes a trace record of an event, which also advances the vector clock of the process.
+    /// Advances the vector clock of a process because of an event, and writes a trace record of the
+    /// event.
     #[cold]
     pub(crate) fn trace_event(&mut self, process: ProcessId, kind: Kind) {
         self.tracer.tick(process);
@@ -265,13 +269,13 @@ impl Core {
 }
 
 /// Creates metrics with room for the expected entries, so that counting does not allocate.
-fn reserved_metrics(settings: &Settings, services: Services, users: Option<&Users>) -> Metrics {
+fn reserved_metrics(settings: &Settings, services: Services, users: Option<&LockUsers>) -> Metrics {
     let mut metrics = Metrics::default();
     if services.election {
         metrics.participants = vec![false; settings.size as usize];
     }
     metrics.load = settings.instrumentation.load.then(|| Box::new(Load::new(settings.size)));
-    let expected = users.map_or(0, Users::remaining_entries).min(1 << 24);
+    let expected = users.map_or(0, LockUsers::remaining_entries).min(1 << 24);
     if settings.instrumentation.metrics {
         metrics.entries.reserve(usize::try_from(expected).unwrap_or(0));
     }

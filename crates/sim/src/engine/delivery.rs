@@ -19,7 +19,7 @@ pub(crate) struct Envelope<M> {
 
 /// Sends a message: records it, and schedules its arrivals unless the network loses it.
 #[inline]
-pub(crate) fn post<M: Labelled + Clone + serde::Serialize>(
+pub(crate) fn send<M: Labelled + Clone + serde::Serialize>(
     core: &mut Core,
     in_flight: &mut Queue<Envelope<M>>,
     departs: u64,
@@ -63,7 +63,7 @@ pub(crate) fn post<M: Labelled + Clone + serde::Serialize>(
         Fate::Lost | Fate::Cut => {
             core.count_dropped(message.label());
             if core.tracer.tags_messages {
-                lose(core, from, to, tag, &message);
+                record_loss(core, from, to, tag, &message);
             }
         }
     }
@@ -91,7 +91,7 @@ fn tag<M: Labelled + serde::Serialize>(
 }
 
 #[cold]
-pub(crate) fn receive<M: Labelled + serde::Serialize>(
+pub(crate) fn record_receipt<M: Labelled + serde::Serialize>(
     core: &mut Core,
     from: ProcessId,
     to: ProcessId,
@@ -106,7 +106,7 @@ pub(crate) fn receive<M: Labelled + serde::Serialize>(
 }
 
 #[cold]
-pub(crate) fn lose<M: Labelled + serde::Serialize>(
+pub(crate) fn record_loss<M: Labelled + serde::Serialize>(
     core: &mut Core,
     from: ProcessId,
     to: ProcessId,

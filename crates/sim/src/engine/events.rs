@@ -125,7 +125,7 @@ impl Core {
 
     fn on_request_arrival(&mut self, process: ProcessId) -> ProcessAction {
         let Some(users) = &mut self.lock_users else { return ProcessAction::Nothing };
-        if users.arrival(process, self.now, &mut self.event_queue) {
+        if users.on_request_arrival(process, self.now, &mut self.event_queue) {
             return ProcessAction::Command(process, mutex::Command::Enter);
         }
         ProcessAction::Nothing

@@ -89,8 +89,8 @@ impl FaultInjector {
     }
 }
 
-/// Decrements the counters of the configured crashes of process `at`, because an event occurred
-/// that they count. Returns the crash whose counter reached zero.
+/// Decrements the counters of the crashes in `crashes` that concern process `at`. Called at each
+/// event that these counters count. Returns the crash whose counter reached zero.
 fn count_down(crashes: &mut [CountedCrash], at: ProcessId) -> Option<&CountedCrash> {
     let mut of_process = crashes.iter_mut().filter(|crash| crash.process == at);
     let due = of_process.find_map(|crash| {

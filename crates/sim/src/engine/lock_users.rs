@@ -12,7 +12,7 @@ use crate::settings::workload::{Locking, Pattern};
 /// Users of the lock, one per process. Each waits for a while, requests the lock, holds it, and
 /// releases it, repeatedly.
 #[derive(Debug)]
-pub(crate) struct Users {
+pub(crate) struct LockUsers {
     locking: Locking,
     users: Vec<User>,
     /// Number of live users that hold the lock, wait for it, or have requests left to issue.
@@ -44,7 +44,7 @@ pub(crate) enum Phase {
     Leaving,
 }
 
-impl Users {
+impl LockUsers {
     pub(crate) fn new(locking: Locking, settings: &Settings, up: &[bool]) -> Self {
         let sequential = matches!(locking.pattern, Pattern::Sequential { .. });
         let user = |(place, up): (usize, &bool)| {
@@ -61,7 +61,7 @@ impl Users {
             _ => 0,
         };
         let random = Random::stream(settings.seed, Stream::Workload);
-        Users { locking, users, busy, unassigned, random }
+        LockUsers { locking, users, busy, unassigned, random }
     }
 
     /// Returns true if no request will follow and no live user holds or requests the lock.
@@ -75,7 +75,7 @@ impl Users {
     }
 
     /// Schedules the first request of a user. Returns true if the request is due at once.
-    pub(crate) fn begin(
+    pub(crate) fn schedule_first_request(
         &mut self,
         process: ProcessId,
         now: u64,
@@ -144,7 +144,7 @@ impl Users {
 
     /// Handles the arrival of a request at a process in the open pattern. Returns true if the
     /// process issues the request at once, and false if the request must wait or is dropped.
-    pub(crate) fn arrival(
+    pub(crate) fn on_request_arrival(
         &mut self,
         process: ProcessId,
         now: u64,
@@ -284,8 +284,8 @@ impl User {
         self.up && (self.left > 0 || self.phase != Phase::Outside)
     }
 
-    /// Returns true if more requests will arrive for this user. In total, one arrives for each
-    /// entry that the workload configures.
+    /// Returns true if more requests will arrive for this user. In total, one request arrives for
+    /// each entry that the workload configures.
     fn has_arrivals_left(&self) -> bool {
         self.requests + self.backlog < self.entries + self.left
     }

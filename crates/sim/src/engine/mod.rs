@@ -9,7 +9,7 @@ pub(crate) mod detector;
 pub(crate) mod environment;
 pub(crate) mod events;
 pub(crate) mod fault_injector;
-pub(crate) mod links;
+pub(crate) mod link_table;
 pub(crate) mod liveness;
 pub(crate) mod lock_users;
 pub(crate) mod network_traffic;

@@ -4,13 +4,13 @@ use tenure_core::ProcessId;
 
 use crate::engine::random::Random;
 use crate::results::network_load::{EdgeLoad, NetworkLoad};
-use crate::settings::carrier::Carrier;
 use crate::settings::latency::Latency;
+use crate::settings::network_graph::NetworkGraph;
 
 /// The network of a run and its load so far.
 #[derive(Debug)]
 pub(crate) struct NetworkTraffic {
-    carrier: Carrier,
+    network_graph: NetworkGraph,
     /// Number of messages that crossed each edge, separately for the two directions.
     carried: Vec<u64>,
     messages: u64,
@@ -19,13 +19,13 @@ pub(crate) struct NetworkTraffic {
 }
 
 impl NetworkTraffic {
-    pub(crate) fn new(carrier: Carrier) -> Self {
-        let carried = vec![0; carrier.directed_edges()];
-        NetworkTraffic { carrier, carried, messages: 0, edges: 0, longest: 0 }
+    pub(crate) fn new(network_graph: NetworkGraph) -> Self {
+        let carried = vec![0; network_graph.directed_edges()];
+        NetworkTraffic { network_graph, carried, messages: 0, edges: 0, longest: 0 }
     }
 
     pub(crate) fn longest_route(&self) -> u64 {
-        self.carrier.longest_route()
+        self.network_graph.longest_route()
     }
 
     /// Carries a message over the edges of its route, and returns its delay, in ticks.
@@ -36,13 +36,13 @@ impl NetworkTraffic {
         latency: &Latency,
         random: &mut Random,
     ) -> u64 {
-        let size = self.carrier.graph().vertices();
+        let size = self.network_graph.graph().vertices();
         let (mut at, mut delay, mut edges) = (from, 0_u64, 0);
         while at != to {
-            let next = self.carrier.next(at, to);
+            let next = self.network_graph.next(at, to);
             let drawn = latency.draw(size, at, next, random);
             let mut weight = 1;
-            if let Some((own, place)) = self.carrier.edge(at, next) {
+            if let Some((own, place)) = self.network_graph.edge(at, next) {
                 weight = own;
                 self.carried[place] += 1;
             }
@@ -59,17 +59,17 @@ impl NetworkTraffic {
     pub(crate) fn load(&self) -> NetworkLoad {
         let load = |(one, other, weight)| {
             let carried = |from, to| {
-                let place = self.carrier.edge(from, to).map(|(_, place)| place);
+                let place = self.network_graph.edge(from, to).map(|(_, place)| place);
                 place.map_or(0, |place| self.carried[place])
             };
             EdgeLoad { one, other, weight, messages: carried(one, other) + carried(other, one) }
         };
         NetworkLoad {
-            is_overlay: self.carrier.is_overlay(),
+            is_overlay: self.network_graph.is_overlay(),
             messages: self.messages,
             hops: self.edges,
             longest_path: self.longest,
-            edges: self.carrier.graph().edges().map(load).collect(),
+            edges: self.network_graph.graph().edges().map(load).collect(),
         }
     }
 }

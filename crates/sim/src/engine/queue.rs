@@ -10,8 +10,8 @@ use std::collections::VecDeque;
 #[derive(Debug)]
 pub(crate) struct Queue<T> {
     keys: Keys,
-    /// List of the items. The index of an item in this list is its place. A place in use is part of
-    /// a key, and an unused place is in `free`.
+    /// List of the items. The place of an item is its index in this list. Each key contains the
+    /// place of its item. `free` contains the places without an item.
     items: Vec<Option<T>>,
     free: Vec<u32>,
 }
@@ -54,8 +54,8 @@ const SORTED_BUCKET_MAX: usize = 48;
 /// Maximum capacity, in keys, of an empty bucket whose memory other buckets may reuse.
 const SPARE_CAPACITY_MAX: usize = 512;
 
-/// Maximum number of keys in the sorted list. If an insertion exceeds it, the list keeps only the
-/// earliest keys, and the others move to buckets.
+/// Maximum number of keys in the sorted list. If an insertion exceeds this number, the list keeps
+/// only the keys with the earliest time, and all other keys move to buckets.
 const MAX_SORTED: usize = 96;
 
 impl<T> Queue<T> {

@@ -37,14 +37,14 @@ impl Random {
 
     /// Draws 64 random bits.
     #[inline]
-    pub fn bits(&mut self) -> u64 {
+    pub fn next_u64(&mut self) -> u64 {
         self.0.next_u64()
     }
 
     /// Draws a uniformly distributed number below `bound`. Returns 0 if `bound` is 0.
     #[inline]
     pub fn below(&mut self, bound: u64) -> u64 {
-        ((u128::from(self.bits()) * u128::from(bound)) >> 64) as u64
+        ((u128::from(self.next_u64()) * u128::from(bound)) >> 64) as u64
     }
 
     /// Draws a uniformly distributed number from `min` to `max`, both included.
@@ -52,13 +52,13 @@ impl Random {
     pub fn between(&mut self, min: u64, max: u64) -> u64 {
         match max.saturating_sub(min).checked_add(1) {
             Some(width) => min + self.below(width),
-            None => self.bits(),
+            None => self.next_u64(),
         }
     }
 
     /// Draws a uniformly distributed number that is above 0 and at most 1.
     pub fn unit(&mut self) -> f64 {
-        ((self.bits() >> 11) + 1) as f64 / (1u64 << 53) as f64
+        ((self.next_u64() >> 11) + 1) as f64 / (1u64 << 53) as f64
     }
 
     /// Draws an exponentially distributed number with this mean.
@@ -86,7 +86,7 @@ impl Random {
 }
 
 /// Scrambles a seed, so that similar seeds give unrelated streams (the finaliser of SplitMix64).
-pub(crate) fn mix(value: u64) -> u64 {
+pub(crate) fn splitmix64(value: u64) -> u64 {
     let mut z = value.wrapping_add(0x9e37_79b9_7f4a_7c15);
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
@@ -94,7 +94,7 @@ pub(crate) fn mix(value: u64) -> u64 {
 }
 
 fn spread(seed: u64) -> u128 {
-    (u128::from(mix(seed)) << 64) | u128::from(mix(mix(seed) ^ 1))
+    (u128::from(splitmix64(seed)) << 64) | u128::from(splitmix64(splitmix64(seed) ^ 1))
 }
 
 #[cfg(test)]
@@ -104,7 +104,7 @@ mod tests {
     #[test]
     fn random_numbers_of_seed_are_pinned() {
         let mut random = Random::new(1);
-        let drawn = [random.bits(), random.bits(), random.bits()];
+        let drawn = [random.next_u64(), random.next_u64(), random.next_u64()];
         assert_eq!(drawn, PINNED, "seeds would mean other runs than they did");
     }
 

@@ -3,7 +3,7 @@
 
 use tenure_core::{Order, ProcessId, Timing};
 
-use crate::engine::links::Links;
+use crate::engine::link_table::LinkTable;
 use crate::engine::network_traffic::NetworkTraffic;
 use crate::engine::random::Random;
 use crate::engine::random::Stream;
@@ -37,10 +37,10 @@ pub(crate) struct Router {
     /// True during the step of a process that crashes while it sends its messages.
     is_cut_short: bool,
     /// Time of the last arrival on each link, in ticks. `None` if messages may overtake each other.
-    fifo: Option<Links>,
+    fifo: Option<LinkTable>,
     /// Time of the last arrival on each link, in ticks. A message that is sent later but arrives
     /// earlier overtakes another message, and is counted. `None` if such messages are not counted.
-    overtaking: Option<Links>,
+    overtaking: Option<LinkTable>,
     loss: Sampler,
     duplication: Sampler,
     partitions: Option<Partitions>,
@@ -88,15 +88,15 @@ impl Router {
             && !duplication.can_occur()
             && partitions.is_none()
             && gst == 0;
-        let network = settings.network.carrier.clone().map(NetworkTraffic::new);
+        let network = settings.network.graph.clone().map(NetworkTraffic::new);
         let partition_count = partitions.as_ref().map_or(0, |partitions| partitions.count);
         Router {
             size,
             has_only_latency: quiet && network.is_none() && !(fifo && varies) && !overtaking,
             min_delay: u64::from(settings.timing() == Timing::Rounds),
             is_cut_short: false,
-            fifo: (fifo && varies).then(|| Links::new(size)),
-            overtaking: overtaking.then(|| Links::new(size)),
+            fifo: (fifo && varies).then(|| LinkTable::new(size)),
+            overtaking: overtaking.then(|| LinkTable::new(size)),
             loss: Sampler::of(loss),
             duplication: Sampler::of(duplication),
             partitions,
@@ -167,12 +167,12 @@ impl Router {
         }
         let mut arrival = now + delay;
         if let Some(links) = &mut self.fifo {
-            let last = links.of(from, to);
+            let last = links.value_mut(from, to);
             arrival = arrival.max(*last);
             *last = arrival;
         }
         if let Some(links) = &mut self.overtaking {
-            let last = links.of(from, to);
+            let last = links.value_mut(from, to);
             self.counts.reordered += u64::from(arrival < *last);
             *last = arrival.max(*last);
         }
@@ -186,7 +186,7 @@ impl Router {
     /// Makes the link from `from` to `to` FIFO, and lets no later message arrive before the time
     /// `until`.
     pub(crate) fn hold_back(&mut self, from: ProcessId, to: ProcessId, until: u64) {
-        let last = self.fifo.get_or_insert_with(|| Links::new(self.size)).of(from, to);
+        let last = self.fifo.get_or_insert_with(|| LinkTable::new(self.size)).value_mut(from, to);
         *last = until.max(*last);
         self.has_only_latency = false;
     }
@@ -280,7 +280,7 @@ impl Sampler {
     #[inline]
     fn hits(&mut self, random: &mut Random) -> bool {
         let Some(threshold) = self.threshold else { return false };
-        let hit = random.bits() <= threshold && self.left > 0;
+        let hit = random.next_u64() <= threshold && self.left > 0;
         self.left -= u64::from(hit);
         hit
     }

@@ -9,7 +9,9 @@ impl<P: Protocol> World<'_, P>
 where
     P: Recorded,
 {
-    /// Makes a process mute until it crashes: its steps are saved but have no other effect.
+    /// Makes a process mute until it crashes: the process sends no messages, emits no events and
+    /// sets no timers. If the next input changes the saved state, the process saves this step and
+    /// all later steps. Otherwise it takes no further step.
     pub(crate) fn mute(&mut self, at: ProcessId) {
         self.core.trace_event(at, Kind::Mute);
         self.save_faults.insert(at, SaveFault::Mute(MuteState::Nothing));
@@ -17,12 +19,12 @@ where
 
     /// Makes a process stop saving until it crashes. When it crashes, it loses all steps that it
     /// takes after this call.
-    pub(crate) fn lose_steps(&mut self, at: ProcessId) {
+    pub(crate) fn stop_saving(&mut self, at: ProcessId) {
         self.save_faults.insert(at, SaveFault::Unsaved(self.processes[at.index()].clone()));
     }
 
-    /// Ends the save fault of a process that is about to crash. If the fault had stopped the saves
-    /// of the process, restores the state that the process had when its saves stopped.
+    /// Removes the save fault of a process that is about to crash. If the fault had stopped the
+    /// saves of the process, the process returns to its last saved state.
     pub(crate) fn apply_save_fault(&mut self, at: ProcessId) {
         if let Some(SaveFault::Unsaved(before)) = self.save_faults.remove(at) {
             self.core.trace_event(at, Kind::Unsaved);
@@ -51,20 +53,19 @@ where
     }
 
     /// Crashes a process while it saves the result of an input. If the fault keeps the save, the
-    /// state of the process changes, but the step sends no messages and emits no events. Otherwise,
-    /// the process has not handled the input, and the input is returned.
+    /// caller has recorded the input. The state of the process then changes, but the step sends no
+    /// messages and emits no events. Otherwise, the process has not handled the input, and the
+    /// input is returned.
     #[cold]
     pub(super) fn crash_during_save(
         &mut self,
         at: ProcessId,
         input: Input<P>,
-        (fault, is_kept): (u32, bool),
-        note: impl FnOnce(&mut Self, &Input<P>),
+        fault: u32,
+        is_kept: bool,
     ) -> Option<Input<P>> {
         let mut unprocessed = Some(input);
         if is_kept && let Some(input) = unprocessed.take() {
-            self.core.trace_event(at, Kind::Mute);
-            note(self, &input);
             self.processes[at.index()].step(input, &mut self.batch.effects());
             self.trace_choices(at);
             self.batch.clear();
@@ -74,8 +75,8 @@ where
         unprocessed
     }
 
-    /// Handles an input of a mute process. If the process is not mute, does nothing and returns
-    /// false.
+    /// Handles an input of a mute process, which sends no messages, emits no events and sets no
+    /// timers. Returns true if the process is mute. Otherwise does nothing and returns false.
     #[cold]
     pub(crate) fn handle_if_mute(&mut self, at: ProcessId, input: &Input<P>) -> bool {
         let Some(since) = self.save_faults.mute_state_mut(at) else { return false };

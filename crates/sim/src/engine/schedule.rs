@@ -5,13 +5,13 @@ use tenure_core::{ProcessId, Verdict};
 
 use crate::engine::queue::Queue;
 
-/// An event at a certain time of a run, other than the arrival of a protocol message. Such arrivals
-/// are in a queue of their own.
+/// An event at a certain time of a run, other than the arrival of a protocol message. The arrivals
+/// of protocol messages are in a separate queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ScheduledEvent {
     /// A process crashes.
     Crash { fault: u32, process: ProcessId },
-    /// A process recovers. If `lost` is true, it has lost its stable state.
+    /// A process recovers. If `lost` is true, the process has lost its stable state.
     Recover { fault: u32, process: ProcessId, lost: bool },
     /// A partition begins.
     PartitionBegins { fault: u32, partition: u32 },

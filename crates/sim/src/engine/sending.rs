@@ -3,7 +3,7 @@
 use tenure_core::{ProcessId, Protocol};
 use tenure_trace::Recorded;
 
-use crate::engine::delivery::post;
+use crate::engine::delivery::send;
 use crate::engine::world::World;
 
 impl<P: Protocol> World<'_, P>
@@ -21,7 +21,7 @@ where
             core.router.set_cut_short(true);
         }
         for (to, message) in self.batch.messages.drain(..) {
-            post(core, in_flight, departs, at, to, message);
+            send(core, in_flight, departs, at, to, message);
         }
         let in_flight = in_flight.len() as u64;
         core.metrics.max_in_flight = core.metrics.max_in_flight.max(in_flight);

@@ -31,8 +31,8 @@ impl<T: Ord + Clone> Timers<T> {
         Timers { slots: Vec::new(), free: Vec::new(), first: Vec::new(), armed: 0 }
     }
 
-    /// Arms a timer, which replaces one of the same name. Returns the slot and the generation of
-    /// the timer.
+    /// Arms the timer `name` of a process. If the process has a timer of this name, the new timer
+    /// replaces the old one. Returns the slot and the generation of the new timer.
     pub(crate) fn set(&mut self, process: ProcessId, name: T, size: u32) -> (u32, u32) {
         if self.first.is_empty() {
             self.first = vec![NONE; size as usize];
@@ -74,8 +74,8 @@ impl<T: Ord + Clone> Timers<T> {
         }
     }
 
-    /// Disarms the timer in a slot and returns it, because it fires. Returns `None` if it was
-    /// disarmed or replaced before.
+    /// Disarms the timer in a slot when the timer fires. Returns the process and the name of the
+    /// timer. Returns `None` if the timer was disarmed or replaced before.
     pub(crate) fn take(&mut self, slot: u32, generation: u32) -> Option<(ProcessId, T)> {
         let place = &self.slots[slot as usize];
         if place.generation != generation {

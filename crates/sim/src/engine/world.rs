@@ -10,10 +10,10 @@ use tenure_trace::{Kind, Recorded, SaveFaults, ServiceCommand, ServiceEvent};
 
 use crate::engine::controls::{Controls, Progress};
 use crate::engine::core::Core;
-use crate::engine::delivery::{Envelope, lose, receive};
+use crate::engine::delivery::{Envelope, record_loss, record_receipt};
 use crate::engine::environment::RunEnvironment;
 use crate::engine::events::ProcessAction;
-use crate::engine::lock_users::Users;
+use crate::engine::lock_users::LockUsers;
 use crate::engine::queue::Queue;
 use crate::engine::random::Random;
 use crate::engine::schedule::ScheduledEvent;
@@ -78,8 +78,8 @@ where
             if let Some(ended) = self.check_limits(controls) {
                 return ended;
             }
-            for _ in 0..self.turns_until_check() {
-                if let Some(ended) = self.turn() {
+            for _ in 0..self.events_until_check() {
+                if let Some(ended) = self.handle_event_or_end() {
                     return ended;
                 }
             }
@@ -87,7 +87,7 @@ where
     }
 
     /// Returns the number of events until the limits and the stop flag are checked again.
-    pub(crate) fn turns_until_check(&self) -> u64 {
+    pub(crate) fn events_until_check(&self) -> u64 {
         let budget = self.core.settings.limits.events.unwrap_or(u64::MAX);
         CHECK_INTERVAL.min(budget - self.core.metrics.events)
     }
@@ -165,7 +165,7 @@ where
         self.issue_agreement_command(process);
         let core = &mut self.core;
         let Some(users) = &mut core.lock_users else { return };
-        if users.begin(process, core.now, &mut core.event_queue) {
+        if users.schedule_first_request(process, core.now, &mut core.event_queue) {
             self.issue(process, mutex::Command::Enter);
         }
     }
@@ -173,19 +173,19 @@ where
     /// Handles one event and returns `None`. If the run ends instead, returns the reason for its
     /// end.
     #[inline]
-    pub(crate) fn turn(&mut self) -> Option<EndReason> {
+    pub(crate) fn handle_event_or_end(&mut self) -> Option<EndReason> {
         if self.in_flight.is_empty()
             && let Some(ended) = self.on_idle_network()
         {
             return Some(ended);
         }
-        self.advance()
+        self.handle_earliest_event()
     }
 
     /// Handles the earliest event. If this event is later than the configured end time, handles no
     /// event and returns [`EndReason::TimeLimit`].
     #[inline]
-    pub(crate) fn advance(&mut self) -> Option<EndReason> {
+    pub(crate) fn handle_earliest_event(&mut self) -> Option<EndReason> {
         let in_flight = self.in_flight.next_time();
         let plan = self.core.fault_queue.next_time();
         let event_queue = self.core.event_queue.next_time();
@@ -223,13 +223,13 @@ where
         let users = self.core.lock_users.as_ref();
         self.in_flight.is_empty()
             && !self.core.is_complete_when_idle()
-            && users.is_some_and(Users::can_draw)
+            && users.is_some_and(LockUsers::can_draw)
     }
 
     /// In a sequential workload, selects a user at random and issues its request. Returns false if
     /// no request is due.
     pub(crate) fn draw_user(&mut self) -> bool {
-        let Some(process) = self.core.lock_users.as_mut().and_then(Users::draw) else {
+        let Some(process) = self.core.lock_users.as_mut().and_then(LockUsers::draw) else {
             return false;
         };
         self.issue(process, mutex::Command::Enter);
@@ -297,7 +297,7 @@ where
             if core.tracer.tags_messages
                 && let Input::Message { message, .. } = input
             {
-                receive(core, from, to, tag, message);
+                record_receipt(core, from, to, tag, message);
             }
         });
         if let Some(Input::Message { message, .. }) = unprocessed {
@@ -317,9 +317,13 @@ where
     ) -> Option<Input<P>> {
         self.set_context(at);
         if self.core.faults.has_save_crashes()
-            && let Some(torn) = self.due_save_crash(at, &input)
+            && let Some((fault, is_kept)) = self.due_save_crash(at, &input)
         {
-            return self.crash_during_save(at, input, torn, note);
+            if is_kept {
+                self.core.trace_event(at, Kind::Mute);
+                note(self, &input);
+            }
+            return self.crash_during_save(at, input, fault, is_kept);
         }
         note(self, &input);
         if !self.save_faults.is_empty() && self.handle_if_mute(at, &input) {
@@ -349,7 +353,7 @@ where
             core.faults.undeliverable += 1;
             if core.crash(to, Some(fault)) == ProcessAction::Crash(to) {
                 self.timers.clear(to);
-                self.show_monitors(|monitor, time| monitor.observe(time, to, Observation::Crashed));
+                self.show_monitors(to, Observation::Crashed);
             }
         }
         if !admitted {
@@ -365,7 +369,7 @@ where
             core.count_dropped(envelope.message.label());
         }
         if core.tracer.tags_messages {
-            lose(core, envelope.from, envelope.to, envelope.tag, &envelope.message);
+            record_loss(core, envelope.from, envelope.to, envelope.tag, &envelope.message);
         }
     }
 
@@ -403,9 +407,7 @@ where
             }
             ProcessAction::Crash(process) => {
                 self.timers.clear(process);
-                self.show_monitors(|monitor, time| {
-                    monitor.observe(time, process, Observation::Crashed);
-                });
+                self.show_monitors(process, Observation::Crashed);
             }
             ProcessAction::Recover { process, lost } => self.recover(process, lost),
             ProcessAction::ReceiveUserMessage { process, clock, reacts } => {
@@ -446,7 +448,7 @@ where
         let stable = (!lost).then(|| self.processes[process.index()].stable());
         self.processes[process.index()] = self.boot_process(process, stable);
         self.core.on_recovered(process);
-        self.show_monitors(|monitor, time| monitor.observe(time, process, Observation::Recovered));
+        self.show_monitors(process, Observation::Recovered);
         self.apply_effects(process);
         self.begin_user(process);
     }
@@ -498,15 +500,13 @@ where
         if let Some(command) = command.to_agreement() {
             self.core.on_agreement_command(at, &command);
         }
-        self.show_monitors(|monitor, time| {
-            monitor.observe(time, at, Observation::Command { command, clock: None });
-        });
+        self.show_monitors(at, Observation::Command { command, clock: None });
     }
 
     #[inline]
-    fn show_monitors(&mut self, mut show: impl FnMut(&mut CustomMonitor<P>, u64)) {
+    fn show_monitors(&mut self, at: ProcessId, seen: Observation<'_, P::Command, P::Event>) {
         for monitor in &mut self.monitors {
-            show(monitor, self.core.now);
+            monitor.observe(self.core.now, at, seen);
         }
     }
 
@@ -552,7 +552,8 @@ where
     fn trace_state(&mut self, at: ProcessId) {
         let recorder = self.core.tracer.recorder.as_mut();
         let states = recorder.and_then(|recorder| recorder.states.as_mut());
-        let state = states.and_then(|states| states.changed(at, &self.processes[at.index()]));
+        let state =
+            states.and_then(|states| states.record_if_changed(at, &self.processes[at.index()]));
         if let Some(state) = state {
             self.core.trace(at, state);
         }

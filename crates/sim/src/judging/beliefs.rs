@@ -7,7 +7,7 @@ use tenure_core::ProcessId;
 
 /// The leader that each process believes in, and counts of these beliefs.
 #[derive(Debug)]
-pub(crate) struct Beliefs {
+pub(crate) struct LeaderBeliefs {
     /// Leader that each process believes in. Empty if the protocol elects no leader.
     leader: Vec<u32>,
     /// Number of live processes that believe in a live leader.
@@ -23,18 +23,18 @@ pub(crate) struct Beliefs {
 
 const NO_LEADER: u32 = u32::MAX;
 
-impl Beliefs {
+impl LeaderBeliefs {
     pub(crate) fn new(size: u32) -> Self {
         let size = size as usize;
         let (leader, followers) = (vec![NO_LEADER; size], vec![0; size]);
-        Beliefs { leader, settled: 0, followers, followed: 0, unanswered: BTreeSet::new() }
+        LeaderBeliefs { leader, settled: 0, followers, followed: 0, unanswered: BTreeSet::new() }
     }
 
     pub(crate) const fn elects_leaders(&self) -> bool {
         !self.leader.is_empty()
     }
 
-    pub(crate) fn of(&self, process: ProcessId) -> Option<ProcessId> {
+    pub(crate) fn leader_of(&self, process: ProcessId) -> Option<ProcessId> {
         let leader = self.leader.get(process.index()).copied()?;
         (leader != NO_LEADER).then_some(ProcessId(leader))
     }
@@ -42,7 +42,7 @@ impl Beliefs {
     /// Records that a process requests an election. The process then waits for a new result even if
     /// it believes in a leader.
     pub(crate) fn on_request(&mut self, at: ProcessId) {
-        if self.of(at).is_some() {
+        if self.leader_of(at).is_some() {
             self.unanswered.insert(at.0);
         }
     }

@@ -98,7 +98,8 @@ impl Causality {
 
     /// Records that `process` received a message whose clock is in `cell`. Merges this clock into
     /// the clock of `process`. The message no longer uses the cell. `through` is the scope of the
-    /// message: a message outside the service changes only the clock that counts all messages.
+    /// message. With the scope `Protocol`, the message changes both clocks of `process`. With the
+    /// scope `All`, the message changes only the clock that counts all messages.
     pub(crate) fn learn(&mut self, process: ProcessId, cell: u32, through: MessageScope) {
         if through == MessageScope::All && self.width == self.size {
             self.split();
@@ -199,8 +200,8 @@ mod tests {
         causality.tick(ONE);
         let carried = causality.share(ONE);
         causality.learn(TWO, carried, MessageScope::All);
-        assert_eq!(causality.clock(TWO, MessageScope::All).of(ONE), 1);
-        assert_eq!(causality.clock(TWO, MessageScope::Protocol).of(ONE), 0);
+        assert_eq!(causality.clock(TWO, MessageScope::All).count(ONE), 1);
+        assert_eq!(causality.clock(TWO, MessageScope::Protocol).count(ONE), 0);
     }
 
     #[test]
@@ -209,7 +210,7 @@ mod tests {
         let carried = causality.share(ONE);
         causality.tick(ONE);
         causality.learn(TWO, carried, MessageScope::Protocol);
-        assert_eq!(causality.clock(TWO, MessageScope::Protocol).of(ONE), 0);
+        assert_eq!(causality.clock(TWO, MessageScope::Protocol).count(ONE), 0);
     }
 
     #[test]

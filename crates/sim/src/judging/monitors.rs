@@ -79,8 +79,8 @@ fn config(settings: &Settings, has_clocks: bool) -> MonitorConfig {
         bypass_bounds: settings.bypass_bounds(),
         clocks: has_clocks,
         ranks: Some(settings.ranks.clone()),
-        smallest_leads: settings.judges(Property::SmallestLeads),
-        groups: settings.judges(Property::OneLeaderPerGroup),
+        smallest_leads: settings.is_failure_property(Property::SmallestLeads),
+        groups: settings.is_failure_property(Property::OneLeaderPerGroup),
         down: settings.down.clone(),
         graph: settings.instrumentation.links.as_ref().and_then(LinksOnly::graph).cloned(),
     }

@@ -6,12 +6,12 @@ use serde::ser::SerializeStruct;
 use serde::{Serialize, Serializer};
 use tenure_core::{ProcessId, ReportCondition};
 
+use crate::results::accumulators::DurationStats;
 use crate::results::load::Load;
 use crate::results::metrics::Metrics;
 use crate::results::network_load::NetworkFigures;
 use crate::results::report::Report;
 use crate::results::report::in_units;
-use crate::results::tally::Tally;
 use tenure_core::Judgement;
 
 /// The report as `tenure simulate --format json` prints it.
@@ -155,10 +155,10 @@ struct Delays {
 }
 
 impl Delays {
-    fn of(metrics: &Metrics, is_shown: fn(&Tally) -> bool) -> Self {
-        let delay = |tally: &Tally| {
-            let (mean, max) = (in_units(tally.mean()), in_units(tally.longest as f64));
-            is_shown(tally).then_some(MeanAndMax { mean, max })
+    fn of(metrics: &Metrics, is_shown: fn(&DurationStats) -> bool) -> Self {
+        let delay = |stats: &DurationStats| {
+            let (mean, max) = (in_units(stats.mean()), in_units(stats.longest as f64));
+            is_shown(stats).then_some(MeanAndMax { mean, max })
         };
         Delays {
             entry: delay(&metrics.entry_delay),
@@ -320,8 +320,8 @@ impl LoadFields {
     }
 }
 
-fn is_measured(tally: &Tally) -> bool {
-    tally.count > 0
+fn is_measured(stats: &DurationStats) -> bool {
+    stats.count > 0
 }
 
 #[derive(Serialize)]

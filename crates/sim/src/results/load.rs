@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use tenure_core::ProcessId;
 
-use crate::results::tally::{Gauge, ratio};
+use crate::results::accumulators::{Gauge, ratio};
 
 /// Messages and inputs of each process, messages on each link, and use of the critical section.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -2,10 +2,10 @@
 
 use tenure_core::{Label, Layer, ProcessId};
 
+use crate::results::accumulators::{DurationStats, Gauge, ratio};
 use crate::results::elections::ElectionCost;
 use crate::results::load::Load;
 use crate::results::network_load::NetworkLoad;
-use crate::results::tally::{Gauge, Tally, ratio};
 
 /// Counts of the messages of one kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,17 +61,17 @@ pub struct Metrics {
     /// ticks.
     pub agreement_time: u64,
     /// Time from a user's request for the lock to the entry, in ticks.
-    pub entry_delay: Tally,
+    pub entry_delay: DurationStats,
     /// Time from a user's request to exit until the exit, in ticks.
-    pub exit_delay: Tally,
+    pub exit_delay: DurationStats,
     /// Time from an exit to the next entry, in ticks. Measured only for exits while a process
     /// waits.
-    pub synchronisation_delay: Tally,
+    pub synchronisation_delay: DurationStats,
     /// Number of processes that wait for the lock, over time.
     pub waiting: Gauge,
     /// Duration of each completed election, in ticks: from the event that made it necessary (a
     /// command, a crash or a recovery) until all live processes believed in the same live leader.
-    pub election_time: Tally,
+    pub election_time: DurationStats,
     /// Number of elections that users started.
     pub elections_started: u64,
     /// Cost of each election, in order; empty without elections or if metrics were off.

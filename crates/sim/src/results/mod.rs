@@ -1,5 +1,6 @@
 //! Measurements of a run and their output.
 
+pub(crate) mod accumulators;
 pub(crate) mod elections;
 pub(crate) mod fault_counts;
 pub(crate) mod json;
@@ -10,4 +11,3 @@ pub(crate) mod network_load;
 pub(crate) mod report;
 pub(crate) mod sample;
 pub(crate) mod summary;
-pub(crate) mod tally;

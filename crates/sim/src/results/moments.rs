@@ -60,18 +60,18 @@ impl Moments {
     }
 
     /// Returns the sample standard deviation; 0 for fewer than two values.
-    pub fn deviation(&self) -> f64 {
+    pub fn standard_deviation(&self) -> f64 {
         if self.count < 2 { 0.0 } else { libm::sqrt(self.squares / (self.count - 1) as f64) }
     }
 
     /// Returns the standard error of the mean; 0 for fewer than two values.
     pub fn standard_error(&self) -> f64 {
-        if self.count < 2 { 0.0 } else { self.deviation() / libm::sqrt(self.count as f64) }
+        if self.count < 2 { 0.0 } else { self.standard_deviation() / libm::sqrt(self.count as f64) }
     }
 
     /// Returns the lower and the upper limit of the 95 % confidence interval of the mean, by
     /// Student's distribution.
-    pub fn confidence(&self) -> (f64, f64) {
+    pub fn confidence_interval(&self) -> (f64, f64) {
         let half = student(self.count.saturating_sub(1)) * self.standard_error();
         (self.mean - half, self.mean + half)
     }
@@ -86,11 +86,11 @@ impl Moments {
 
 impl Serialize for Moments {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        let (low, high) = self.confidence();
+        let (low, high) = self.confidence_interval();
         let mut moments = to.serialize_struct("Moments", 6)?;
         moments.serialize_field("count", &self.count)?;
         moments.serialize_field("mean", &self.mean)?;
-        moments.serialize_field("stddev", &self.deviation())?;
+        moments.serialize_field("stddev", &self.standard_deviation())?;
         moments.serialize_field("min", &self.min)?;
         moments.serialize_field("max", &self.max)?;
         moments.serialize_field("confidence", &[low, high])?;
@@ -121,7 +121,7 @@ mod tests {
             moments.add(value);
         }
         assert!((moments.mean() - 5.0).abs() < 1e-12);
-        assert!((moments.deviation() - libm::sqrt(32.0 / 7.0)).abs() < 1e-12);
+        assert!((moments.standard_deviation() - libm::sqrt(32.0 / 7.0)).abs() < 1e-12);
         assert_eq!((moments.min(), moments.max()), (2.0, 9.0));
         assert!(moments.agrees_with(6.0, 4.0));
         assert!(!moments.agrees_with(9.0, 4.0));

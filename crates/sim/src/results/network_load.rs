@@ -3,8 +3,8 @@
 use serde::{Serialize, Serializer};
 use tenure_core::ProcessId;
 
+use crate::results::accumulators::ratio;
 use crate::results::json::MeanAndMax;
-use crate::results::tally::ratio;
 
 /// Load of a network in a run. Messages that are lost, or that a partition stops, do not count. A
 /// duplicate counts as a message.

@@ -36,7 +36,7 @@ pub enum EndReason {
 
 impl EndReason {
     /// Returns true if a property that refers to the whole run can be decided from the final state.
-    /// This is false if a limit or the caller ended the run.
+    /// Returns false if a limit or the caller ended the run.
     pub const fn is_conclusive(self) -> bool {
         matches!(self, EndReason::Served | EndReason::Quiescent | EndReason::Stalled)
     }
@@ -126,7 +126,7 @@ impl Report {
             findings,
             elects: core.monitors.election.is_some() || core.settings.workload.initiators.is_some(),
             beliefs: (0..core.liveness.as_slice().len())
-                .map(|place| core.beliefs.of(ProcessId::at(place)))
+                .map(|place| core.beliefs.leader_of(ProcessId::at(place)))
                 .collect(),
             leaders: core.beliefs.leaders(core.liveness.as_slice()).collect(),
             agreement_events: core
@@ -187,28 +187,28 @@ impl Report {
         if units > 0.0 { self.metrics.entered as f64 / units } else { 0.0 }
     }
 
-    /// Compares the cost of the run with the bounds in `price`. The finding is a violation if a
-    /// bound is exceeded. If all bounds are kept, the finding is [`Judgement::Holds`] only if all
+    /// Compares the cost of the run with `bound`. The finding is a violation if a bound is
+    /// exceeded. If all bounds are kept, the finding is [`Judgement::Holds`] only if all
     /// requests were served, and otherwise [`Judgement::Incomplete`].
-    pub(crate) fn cost(&self, price: &CostBound) -> Finding {
+    pub(crate) fn cost_finding(&self, bound: &CostBound) -> Finding {
         let lock = self.judgement(Property::StarvationFreedom.name());
         let all = lock.or_else(|| self.judgement(Property::Progress.name()));
         let served = all == Some(Judgement::Holds);
-        let objection = match price.cost.per {
+        let contradiction = match bound.cost.per {
             // Each election is judged by itself: a cheap one does not pay for an expensive one.
             CostUnit::Election => self.metrics.elections.iter().find_map(|election| {
                 let complete = u64::from(served && election.is_complete);
-                price.objection(election.messages, complete, 1)
+                bound.contradiction(election.messages, complete, 1)
             }),
             per => {
                 let entered = self.metrics.entered;
                 // A waiting process has issued at most one request since its last entry.
                 let started = if served { entered } else { entered + u64::from(self.size) };
                 let sent = per.layer().map_or(0, |layer| self.metrics.sent_in(layer));
-                price.objection(sent, entered, started)
+                bound.contradiction(sent, entered, started)
             }
         };
-        match objection {
+        match contradiction {
             Some(message) => {
                 Finding::violated(Property::Cost, self.finished_at, ProcessId(0), message)
             }

@@ -13,12 +13,13 @@ use crate::results::report::Report;
 use tenure_core::Judgement;
 
 /// Statistics of many runs: mean, deviation, extremes and confidence interval of every measurement
-/// in the report. It also counts how often each property was violated or not decided.
+/// in the report. For each property, the number of runs that violated the property, and the number
+/// of runs that did not decide it.
 ///
 /// A measurement covers only the runs in which it exists. For instance, a run without entries has
 /// no delay.
 ///
-/// Its serialized form is nested like a report: `messages.total.mean`.
+/// The serialized form is nested like a report: `messages.total.mean`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Summary {
     runs: u64,
@@ -125,8 +126,9 @@ fn collect(path: &str, value: &Value, figures: &mut BTreeMap<String, f64>) {
     }
 }
 
-/// Returns true if `path` is the path of the number of messages of one kind. A run without this
-/// number sent no message of this kind, so the number counts as 0.
+/// Returns true if the measurement with this path is the number of messages of one kind. If a run
+/// does not have this measurement, the run sent no message of this kind, and the number counts as
+/// 0.
 fn is_a_kind(path: &str) -> bool {
     path.starts_with("messages.by_kind.")
 }

@@ -284,8 +284,8 @@ words! { Fault,
 
 /// Returns the command that repeats the run with these settings.
 ///
-/// The caller appends the algorithm's own options (variants, topologies). [`inexpressible`] lists
-/// the settings that no option can express.
+/// The caller appends the algorithm's own options (variants, topologies).
+/// [`settings_without_option`] lists the settings that no option can express.
 pub fn replay_command(algorithm: &str, settings: &Settings) -> String {
     let mut command = format!("tenure simulate {algorithm}{}", group_options(settings));
     let mut option =
@@ -424,7 +424,7 @@ fn have_uniform_recoveries(settings: &Settings) -> bool {
 
 /// Returns the names of the settings that no command-line option can express. A run with such a
 /// setting can be repeated only through the library.
-pub fn inexpressible(settings: &Settings) -> Vec<&'static str> {
+pub fn settings_without_option(settings: &Settings) -> Vec<&'static str> {
     let limited = |chance: &Chance| chance.can_occur() && chance.most.is_some();
     let latency = settings.network.latency.usual();
     let plain = |background_traffic: &BackgroundTraffic| {

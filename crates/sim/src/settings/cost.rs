@@ -1,5 +1,6 @@
-//! Kinds of workloads, for each of which theory has a formula. Also the reasons why a run is not
-//! compared with the cost or the topology on the card of its algorithm.
+//! Comparison of a run with theory and with the card of its algorithm. This file determines the
+//! kind of a workload, for which theory has a formula. It lists the reasons why a run is not
+//! compared with the cost or the topology on the card.
 
 use tenure_core::theory::WorkloadKind;
 use tenure_core::{Card, CostUnit, Service};
@@ -44,18 +45,18 @@ impl Settings {
         sorted.windows(2).any(|pair| pair[0] == pair[1])
     }
 
-    /// Returns the reason why no monitor checks that runs with these settings use only the links on
-    /// the algorithm's [`Card`]. Returns `None` if a monitor checks this.
+    /// Returns the reason why the links of a run with these settings are not checked. Returns
+    /// `None` if a monitor checks that the run uses only the links on the algorithm's [`Card`].
     pub fn topology_exemption(&self, card: &Card) -> Option<&'static str> {
         let reasons = [
-            (!card.has_judged_links(), "its card names no ring and no graph"),
+            (!card.has_checkable_links(), "its card names no ring and no graph"),
             (!self.is_undisturbed(), "its card covers only runs without faults"),
         ];
         reasons.into_iter().find_map(|(applies, reason)| applies.then_some(reason))
     }
 
-    /// Returns the reason why the algorithm's bound on messages, as its [`Card`] states it, does
-    /// not apply to runs with these settings. Returns `None` if it applies.
+    /// Returns the reason why the bound on messages on the algorithm's [`Card`] does not apply to
+    /// runs with these settings. Returns `None` if the bound applies.
     pub fn cost_exemption(&self, card: &Card) -> Option<&'static str> {
         let weak = card.unmet_assumptions(&self.system_model(card)).next().is_some();
         let elects = card.messages.per == CostUnit::Election;

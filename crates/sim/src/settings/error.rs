@@ -167,7 +167,8 @@ pub enum SettingsError {
         /// Name of the setting that has the unbounded duration.
         setting: &'static str,
     },
-    /// A setting with which synchronous rounds would not end at the same time at all processes.
+    /// A setting that synchronous rounds do not allow, because the processes would not end a round
+    /// at the same time.
     #[error("{setting} is not possible in synchronous rounds; give another timing")]
     IncompatibleWithRounds {
         /// Name of the setting that is impossible in synchronous rounds.
@@ -224,7 +225,7 @@ impl Settings {
         }
         self.check_ranks()?;
         self.network.latency.check(self.size)?;
-        let vertices = self.network.carrier.as_ref().map(|carrier| carrier.graph().vertices());
+        let vertices = self.network.graph.as_ref().map(|network| network.graph().vertices());
         if let Some(vertices) = vertices.filter(|vertices| *vertices != self.size) {
             return Err(SettingsError::WrongNetworkSize { vertices, size: self.size });
         }

@@ -85,17 +85,17 @@ pub enum Fault {
 /// Event or time at which a process crashes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CrashTrigger {
-    /// At this tick.
+    /// The process crashes at this time, in ticks.
     At(u64),
-    /// When a certain message arrives at the process. The number counts the messages that arrive at
-    /// the process, and 1 is the first. The process does not handle this message.
+    /// The process crashes when a certain message arrives. The number counts the messages that
+    /// arrive at the process, and 1 is the first. The process does not handle this message.
     OnMessage(u64),
-    /// While the process sends the messages of a step. Only steps that send messages are counted,
-    /// and 1 is the first of them. Each message of this step is lost with probability ½, and the
-    /// timers of this step do not start.
+    /// The process crashes while it sends the messages of a step. The number counts the steps of
+    /// the process that send messages, and 1 is the first. Each message of this step is lost with
+    /// probability ½, and the timers of this step do not start.
     Sending(u64),
-    /// While the process is inside the critical section, `after` ticks after it entered. The
-    /// process does not crash if it leaves the critical section before this time.
+    /// The process crashes inside the critical section, `after` ticks after it entered. If the
+    /// process leaves the critical section before this time, it does not crash.
     Inside {
         /// Number of the entry into the critical section, from 1 for the first entry of the
         /// process.
@@ -103,15 +103,15 @@ pub enum CrashTrigger {
         /// Time from the entry to the crash, in ticks.
         after: u64,
     },
-    /// While the process waits for the critical section, `after` ticks after its request. The
-    /// process does not crash if it stops waiting before this time.
+    /// The process crashes while it waits for the critical section, `after` ticks after its
+    /// request. If the process stops waiting before this time, it does not crash.
     Waiting {
         /// Number of the request, from 1 for the first request of the process.
         request: u64,
         /// Time from the request to the crash, in ticks.
         after: u64,
     },
-    /// While the process saves a change of its stable state.
+    /// The process crashes while it saves a change of its stable state.
     Saving {
         /// Number of the step in which the process crashes; 1 is the first. Only steps that change
         /// the stable state are counted.

@@ -1,6 +1,5 @@
 //! Settings of a run.
 
-pub(crate) mod carrier;
 pub(crate) mod command_line;
 pub(crate) mod configs;
 pub(crate) mod cost;
@@ -8,6 +7,7 @@ pub(crate) mod distribution;
 pub(crate) mod error;
 pub(crate) mod fault;
 pub(crate) mod latency;
+pub(crate) mod network_graph;
 pub(crate) mod workload;
 
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use std::sync::Arc;
 use tenure_core::monitors::LinksOnly;
 use tenure_core::{Graph, Order, ProcessId, Property, Rank, TICKS_PER_UNIT, Timing};
 
-use crate::settings::carrier::Carrier;
+use crate::settings::network_graph::NetworkGraph;
 use tenure_trace::property::CustomProperty;
 
 use crate::settings::distribution::Distribution;
@@ -106,15 +106,15 @@ pub struct NetworkSettings {
     /// Chance that a message is duplicated.
     pub duplication: Chance,
     /// Graph along whose edges messages travel. `None` if each process has a link to every other
-    /// one.
-    pub carrier: Option<Carrier>,
+    /// process.
+    pub graph: Option<NetworkGraph>,
 }
 
 impl NetworkSettings {
     /// Returns the total weight of the edges of the heaviest route. The latency of a message is
     /// multiplied by the weight of its route. Returns 1 if there is no graph.
     pub fn longest_route(&self) -> u64 {
-        self.carrier.as_ref().map_or(1, Carrier::longest_route).max(1)
+        self.graph.as_ref().map_or(1, NetworkGraph::longest_route).max(1)
     }
 }
 
@@ -125,7 +125,7 @@ impl Default for NetworkSettings {
             order: None,
             loss: Chance::NEVER,
             duplication: Chance::NEVER,
-            carrier: None,
+            graph: None,
         }
     }
 }
@@ -223,8 +223,8 @@ pub struct Instrumentation {
     /// [`Card`](tenure_core::Card). If there is no card, or if the settings contain faults, `None`
     /// means that links are not checked.
     pub links: Option<LinksOnly>,
-    /// Properties whose violation makes a run a failure. `None` stands for the promises on the
-    /// algorithm's [`Card`](tenure_core::Card). If there is no card either, `None` stands for
+    /// Properties whose violation makes a run a failure. `None` stands for the properties that the
+    /// algorithm's [`Card`](tenure_core::Card) promises. If there is no card, `None` stands for
     /// mutual exclusion, deadlock freedom, starvation freedom, progress, fencing, agreement and
     /// validity.
     pub properties: Option<Vec<Property>>,
@@ -235,7 +235,7 @@ pub struct Instrumentation {
 impl Settings {
     /// Returns true if the settings or the algorithm's [`Card`](tenure_core::Card) list this
     /// property among those whose violation makes a run a failure.
-    pub(crate) fn judges(&self, property: Property) -> bool {
+    pub(crate) fn is_failure_property(&self, property: Property) -> bool {
         self.instrumentation.properties.iter().flatten().any(|it| *it == property)
     }
 

@@ -148,8 +148,8 @@ pub struct BackgroundTraffic {
 }
 
 impl BackgroundTraffic {
-    /// Creates traffic in which a user sends a message after every request, and its receiver issues
-    /// its next request at once.
+    /// Creates traffic in which each user sends a message after each of its requests. The user that
+    /// receives the message issues its own next request at once.
     pub const fn always(latency: Distribution) -> Self {
         BackgroundTraffic { tell: Chance::of(1.0), react: true, latency }
     }

@@ -11,7 +11,7 @@ use crate::results::report::{EndReason, Report};
 use crate::settings::{NetworkSettings, Settings};
 use crate::sim::{RunError, Simulation};
 use crate::steer::recorder::Recorder;
-use crate::steer::steered::Steered;
+use crate::steer::steered_run::SteeredRun;
 
 impl<P: Recorded> Simulation<P> {
     /// Performs the steps of a schedule, and no others, and writes the trace to `to`. Of the
@@ -39,7 +39,7 @@ impl<P: Recorded> Simulation<P> {
         &self,
         schedule: &Schedule,
         to: impl Write + Send + 'static,
-    ) -> Result<Steered<'_, P>, FollowError<RunError>> {
+    ) -> Result<SteeredRun<'_, P>, FollowError<RunError>> {
         self.check().map_err(RunError::from)?;
         schedule.check_group_size(self.settings().size)?;
         let recorder = self.recorder(to).map_err(RunError::from)?;
@@ -47,7 +47,7 @@ impl<P: Recorded> Simulation<P> {
         if let Some(users) = &mut core.agreement_users {
             users.is_spontaneous = false;
         }
-        let mut steered = Steered::new(World::new(core, &self.configs, &[], Vec::new(), None));
+        let mut steered = SteeredRun::new(World::new(core, &self.configs, &[], Vec::new(), None));
         steered.world.boot();
         Ok(steered)
     }

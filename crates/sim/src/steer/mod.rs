@@ -4,4 +4,4 @@ pub(crate) mod follow;
 pub(crate) mod next;
 pub(crate) mod recorder;
 pub(crate) mod session;
-pub(crate) mod steered;
+pub(crate) mod steered_run;

@@ -6,7 +6,7 @@ use std::io::Write;
 
 use tenure_core::{Finding, ProcessId, Service, VectorClock};
 use tenure_trace::property::PropertyJudge;
-use tenure_trace::state::States;
+use tenure_trace::state::StateRecorder;
 use tenure_trace::{Header, Kind, MessageRecord, Record, Subject, WriteError, Writer};
 
 use crate::settings::Settings;
@@ -22,7 +22,7 @@ pub(crate) struct Recorder {
     numbers: u64,
     event_count: u64,
     /// Last recorded state of each process. `None` if the run records no states.
-    pub(crate) states: Option<States>,
+    pub(crate) states: Option<StateRecorder>,
 }
 
 /// Trace data of a message in flight, from which the record of its arrival is written.
@@ -55,7 +55,7 @@ impl Recorder {
             free: Vec::new(),
             numbers: 0,
             event_count: 0,
-            states: states.then(States::default),
+            states: states.then(StateRecorder::default),
         }
     }
 
@@ -67,8 +67,8 @@ impl Recorder {
             return self;
         }
         self.judge = Some(PropertyJudge::new(custom, settings.size, service, &settings.down));
-        if self.states.is_none() && custom.iter().any(|property| property.uses().states) {
-            self.states = Some(States::default());
+        if self.states.is_none() && custom.iter().any(|property| property.inputs().states) {
+            self.states = Some(StateRecorder::default());
         }
         self
     }

@@ -15,7 +15,7 @@ use crate::settings::error::SettingsError;
 use crate::sim::{RunError, Simulation};
 use crate::steer::next::NextStep;
 use crate::steer::recorder::Recorder;
-use crate::steer::steered::Steered;
+use crate::steer::steered_run::SteeredRun;
 
 /// An intervention: an action that the run would not have performed by itself, and its time.
 ///
@@ -117,7 +117,7 @@ pub struct InFlightMessage<'s, M> {
 /// [`Session::intervene`] performs actions that would not have happened by themselves.
 pub struct Session<'a, P: Protocol> {
     simulation: &'a Simulation<P>,
-    pub(crate) steered: Steered<'a, P>,
+    pub(crate) steered: SteeredRun<'a, P>,
     /// Actions of the schedule that the session has not performed yet. While an action is left,
     /// events that the simulator has scheduled do not happen. `None` if the session follows no
     /// schedule.
@@ -126,7 +126,7 @@ pub struct Session<'a, P: Protocol> {
     has_interventions: bool,
     steps: u64,
     /// Number of events that the session handles before it checks the limits of the run again.
-    turns: u64,
+    events_until_check: u64,
     /// True if the last step handled no event, but selected a user at random and issued its
     /// request. In a normal run, an event is handled directly after the selection. The next step of
     /// the session handles this event.
@@ -141,7 +141,7 @@ impl<P: Recorded> Simulation<P> {
     ///
     /// As [`Simulation::run_traced`].
     pub fn session(&self, to: impl Write + Send + 'static) -> Result<Session<'_, P>, RunError> {
-        let mut steered = Steered::new(self.recorded_world(to)?);
+        let mut steered = SteeredRun::new(self.recorded_world(to)?);
         steered.world.boot();
         Ok(Session::new(self, steered, None))
     }
@@ -152,8 +152,8 @@ impl<P: Recorded> Simulation<P> {
     ///
     /// # Errors
     ///
-    /// As [`Simulation::follow`], except that an impossible action is reported only by the step
-    /// that attempts it.
+    /// Those of [`Simulation::follow`] for the start of a run. An impossible action is not reported
+    /// here, but by the step that attempts it.
     pub fn session_along(
         &self,
         schedule: &Schedule,
@@ -202,7 +202,7 @@ impl<P: Recorded> Simulation<P> {
 impl<'a, P: Recorded> Session<'a, P> {
     fn new(
         simulation: &'a Simulation<P>,
-        steered: Steered<'a, P>,
+        steered: SteeredRun<'a, P>,
         schedule: Option<VecDeque<Action>>,
     ) -> Self {
         let started = schedule.is_some();
@@ -213,7 +213,7 @@ impl<'a, P: Recorded> Session<'a, P> {
             started,
             has_interventions: started,
             steps: 0,
-            turns: 0,
+            events_until_check: 0,
             drawn: false,
             ended: None,
         }
@@ -255,7 +255,7 @@ impl<'a, P: Recorded> Session<'a, P> {
         }
         loop {
             let idle = self.is_idle();
-            if let Some(ended) = self.turn(controls) {
+            if let Some(ended) = self.handle_event(controls) {
                 self.ended = Some(ended);
                 return Err(StepError::Ended(ended));
             }
@@ -269,23 +269,23 @@ impl<'a, P: Recorded> Session<'a, P> {
     /// Handles one event, and checks limits as often as a normal run does. In a sequential
     /// workload, a user must first be selected at random when a request is due. This call then only
     /// selects the user and issues its request, and the next call handles the event.
-    fn turn(&mut self, controls: &mut Controls<'_>) -> Option<EndReason> {
+    fn handle_event(&mut self, controls: &mut Controls<'_>) -> Option<EndReason> {
         let world = &mut self.steered.world;
         if std::mem::take(&mut self.drawn) {
-            return world.advance();
+            return world.handle_earliest_event();
         }
-        if self.turns == 0 {
+        if self.events_until_check == 0 {
             if let Some(ended) = world.check_limits(controls) {
                 return Some(ended);
             }
-            self.turns = world.turns_until_check();
+            self.events_until_check = world.events_until_check();
         }
-        self.turns -= 1;
+        self.events_until_check -= 1;
         if world.will_draw_user() {
             self.drawn = world.draw_user();
             return None;
         }
-        world.turn()
+        world.handle_event_or_end()
     }
 
     /// Performs an intervention at the present time. Scheduled events of the run still happen after

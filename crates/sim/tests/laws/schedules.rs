@@ -12,7 +12,7 @@ use tenure_algorithms::channel::{Fifo, fifo};
 use tenure_algorithms::compose::{Coordinated, SideBySide, coordinated, side_by_side};
 use tenure_algorithms::election::{Bully, bully};
 use tenure_algorithms::mutex::{Central, central};
-use tenure_core::monitors::{Agreement, Fencing, MutualExclusion, OnElection, OnMutex};
+use tenure_core::monitors::{Fencing, LeaderAgreement, MutualExclusion, OnElection, OnMutex};
 use tenure_core::service::{election, mutex, office};
 use tenure_core::{
     Fence, Monitor, Observation, Office, Order, ProcessId, Rank, TICKS_PER_UNIT, Verdict, Violation,
@@ -89,7 +89,7 @@ struct RandomRun<P: Office> {
     suspicions: BTreeSet<(ProcessId, ProcessId)>,
     exclusion: OnMutex<MutualExclusion>,
     fencing: OnMutex<Fencing>,
-    agreement: OnElection<Agreement>,
+    agreement: OnElection<LeaderAgreement>,
     fences: BTreeSet<Fence>,
     /// True if a live process was suspected at any time.
     deceived: bool,
@@ -108,7 +108,7 @@ impl<P: Office> RandomRun<P> {
             suspicions: BTreeSet::new(),
             exclusion: OnMutex(MutualExclusion::new()),
             fencing: OnMutex(Fencing::new()),
-            agreement: OnElection(Agreement::new()),
+            agreement: OnElection(LeaderAgreement::new()),
             fences: BTreeSet::new(),
             deceived: false,
             steps: None,

@@ -9,7 +9,8 @@ use tenure_algorithms::application::{
     Application, Berkeley, PrimaryBackup, SpanningTree, TwoPhaseCommit, berkeley, primary_backup,
     spanning_tree, two_phase_commit,
 };
-use tenure_algorithms::compose::{Coordinated, coordinated};
+use tenure_algorithms::catalogue::SumMember;
+use tenure_algorithms::compose::coordinated;
 use tenure_algorithms::election::{
     Bully, ChangRoberts, Raft, RepairedChangRoberts, bully, chang_roberts, raft,
     repaired_chang_roberts,
@@ -18,13 +19,13 @@ use tenure_algorithms::mutex::{EntryDurations, NishioLiManning, RepairedRing, re
 use tenure_core::monitors::{Atomicity, Durability, OnApplication, OneTree};
 use tenure_core::service::{clock, commit, election, led as service, replication};
 use tenure_core::{
-    Algorithm, Election, Monitor, Mutex, Observation, Order, ProcessId, Property, Rank,
-    TICKS_PER_UNIT, Violation,
+    Election, Monitor, Observation, Order, ProcessId, Property, Rank, TICKS_PER_UNIT, Violation,
 };
 use tenure_sim::{CrashTrigger, Distribution, Random, Report, Settings, Simulation, Workload};
-use tenure_trace::{ServiceCommand, ServiceEvent};
+use tenure_trace::{Recorded, ServiceCommand, ServiceEvent};
 
-use crate::common::runs::{crash, crash_and_recover, seeded, sent_of, simulate};
+use crate::by_service::{CoordinatedMember, simulate};
+use crate::common::runs::{self, crash, crash_and_recover, seeded, sent_of};
 
 const UNIT: u64 = TICKS_PER_UNIT;
 /// Time from which on users issue no commands and no process crashes, in ticks.
@@ -71,10 +72,14 @@ fn violation<'a>(report: &'a Report, property: &str) -> Option<&'a str> {
 
 /// Runs a group in which all processes write at regular intervals. Returns the number of writes
 /// that each live process has stored at the end.
-fn write<E: Election>(election: E::Config, settings: Settings, context: &str) -> Vec<usize> {
+fn write<E>(election: E::Config, settings: Settings, context: &str) -> Vec<usize>
+where
+    E: SumMember<Sum: Election>,
+{
     let (size, seed) = (settings.size, settings.seed);
     let config = primary_backup::Config::default();
-    let mut simulation = simulation::<PrimaryBackup, E>(config, election, settings)
+    let election = E::sum_config(election);
+    let mut simulation = simulation::<PrimaryBackup, E::Sum>(config, election, settings)
         .with_monitor("durability", OnApplication(Durability::new()));
     for at in (UNIT..LAST_DISTURBANCE).step_by(2 * UNIT as usize) {
         for process in (0..size).map(ProcessId) {
@@ -128,11 +133,12 @@ fn any_election_provides_primary() {
 
 /// Runs a group in which each process tries to begin a transaction every ten units. Some processes
 /// vote no.
-fn transact<E: Election>(election: E::Config, settings: Settings) {
+fn transact<E: SumMember<Sum: Election>>(election: E::Config, settings: Settings) {
     let (size, seed) = (settings.size, settings.seed);
     let config = two_phase_commit::Config::default();
     let mut random = Random::new(seed);
-    let mut simulation = simulation::<TwoPhaseCommit, E>(config, election, settings)
+    let election = E::sum_config(election);
+    let mut simulation = simulation::<TwoPhaseCommit, E::Sum>(config, election, settings)
         .with_monitor("atomicity", OnApplication(Atomicity::new()));
     for at in (UNIT..LAST_DISTURBANCE).step_by(10 * UNIT as usize) {
         for process in (0..size).map(ProcessId) {
@@ -220,10 +226,11 @@ fn apart(seed: u64, most: u64) -> Option<String> {
     let mut settings = settings(4, seed);
     crashes(&mut settings, 2);
     let config = berkeley::Config::default();
-    let election = raft::Config::plain(4, 3 * UNIT);
+    let election = Raft::sum_config(raft::Config::plain(4, 3 * UNIT));
     let together = CloseClocks { most, read: Vec::new() };
-    let mut simulation = simulation::<Berkeley, Raft>(config, election, settings)
-        .with_monitor("together", OnApplication(together));
+    let mut simulation =
+        simulation::<Berkeley, <Raft as SumMember>::Sum>(config, election, settings)
+            .with_monitor("together", OnApplication(together));
     for process in (0..4).map(ProcessId) {
         let to = i64::from(process.number()) * 1_000_000_000;
         let set = service::Command::Application(clock::Command::Set { to });
@@ -267,7 +274,7 @@ impl Monitor<clock::Command, clock::Event> for CloseClocks {
 /// part of a fence, so the monitor of fences would report such an entry.
 #[test]
 fn lost_token_is_regenerated_once() {
-    fn entries<P: Mutex + Algorithm>(config: P::Config, seed: u64) -> u64 {
+    fn entries<P: SumMember<Sum: Recorded>>(config: P::Config, seed: u64) -> u64 {
         let mut settings = settings(5, seed);
         settings.workload = Workload::entries(4);
         settings.network.order = None;
@@ -307,9 +314,9 @@ fn at_most_one_master_with_two_of_five_down() {
             settings.faults.push(crash(process, when));
         }
         let times = Some(EntryDurations::plain(3 * UNIT));
-        let election = raft::Config::plain(5, 3 * UNIT);
+        let election = Raft::sum_config(raft::Config::plain(5, 3 * UNIT));
         let config = coordinated::Config { election, times };
-        let report = simulate::<Coordinated<Raft>>(config, settings);
+        let report = runs::simulate::<CoordinatedMember<Raft>>(config, settings);
         assert_eq!(report.failures().next(), None, "seed {seed}");
         assert_eq!(report.blocked, [], "seed {seed}: {:?}", report.ended);
         assert!(report.metrics.entered >= 9, "seed {seed}: the three that are left");

@@ -1,6 +1,7 @@
 //! Tests of the simulator, of laws from papers over many seeds, and of pictures.
 
 mod applications;
+mod by_service;
 mod common;
 mod detectors;
 mod laws;
@@ -16,3 +17,6 @@ mod seeds;
 mod sessions;
 mod states;
 mod tolerant_locks;
+
+// Its instances of the simulator are linked instead of compiled again.
+use tenure_instances as _;

@@ -9,7 +9,8 @@ use tenure_algorithms::mutex::{
 use tenure_core::Layer;
 use tenure_sim::{Chance, EndReason, Judgement, Random};
 
-use crate::common::runs::{assert_hold, assert_served, busy, is_violated, simulate};
+use crate::by_service::simulate;
+use crate::common::runs::{assert_hold, assert_served, busy, is_violated};
 
 fn places(most: u32) -> k_mutex::Config {
     k_mutex::Config::at_most(NonZeroU32::new(most).unwrap())

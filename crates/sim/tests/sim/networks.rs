@@ -5,12 +5,13 @@ use std::sync::Arc;
 use tenure_algorithms::catalogue::Parameters;
 use tenure_algorithms::mutex::{Raymond, raymond};
 use tenure_core::monitors::LinksOnly;
-use tenure_core::tree::Shape;
+use tenure_core::tree::TreeShape;
 use tenure_core::{Graph, Property};
 use tenure_sim::{
-    Carrier, Distribution, Judgement, NetworkLoad, Report, Settings, Simulation, Workload,
+    Distribution, Judgement, NetworkGraph, NetworkLoad, Report, Settings, Simulation, Workload,
 };
 
+use crate::by_service::simulate;
 use crate::common::{Permission, Rule};
 
 /// Returns the settings of a group whose processes enter once each.
@@ -21,7 +22,7 @@ fn settings(size: u32) -> Settings {
 /// Runs a lock over a network. The lock broadcasts its requests and collects replies.
 fn overlay(graph: Graph, latency: Distribution) -> Report {
     let mut settings = settings(graph.vertices());
-    settings.network.carrier = Some(Carrier::overlay(Arc::new(graph)).unwrap());
+    settings.network.graph = Some(NetworkGraph::overlay(Arc::new(graph)).unwrap());
     settings.network.latency = latency.into();
     Simulation::<Permission>::new(Rule::Stamps, settings).run().unwrap()
 }
@@ -79,19 +80,19 @@ fn run_over_network_depends_on_seed_alone() {
 
 #[test]
 fn message_beside_edges_violates_topology() {
-    let judged = |shape: Shape, graph: Graph| {
+    let judged = |shape: TreeShape, graph: Graph| {
         let mut settings = settings(5);
         let graph = Arc::new(graph);
-        settings.network.carrier = Some(Carrier::direct(Arc::clone(&graph)));
+        settings.network.graph = Some(NetworkGraph::direct(Arc::clone(&graph)));
         settings.instrumentation.links = Some(LinksOnly::in_graph(graph));
         let config = raymond::Config::of(shape, 5);
-        let report = Simulation::<Raymond>::for_algorithm(config, settings).unwrap().run().unwrap();
+        let report = simulate::<Raymond>(config, settings);
         let finding = report.finding(Property::Topology.name()).expect("a judgement").clone();
         (finding.judgement, finding.violation.map(|first| first.message))
     };
-    assert_eq!(judged(Shape::Path, Graph::line(5)), (Judgement::Holds, None));
-    assert_eq!(judged(Shape::Heap, Graph::binary_tree(5)), (Judgement::Holds, None));
-    let (judgement, message) = judged(Shape::Star, Graph::line(5));
+    assert_eq!(judged(TreeShape::Path, Graph::line(5)), (Judgement::Holds, None));
+    assert_eq!(judged(TreeShape::Heap, Graph::binary_tree(5)), (Judgement::Holds, None));
+    let (judgement, message) = judged(TreeShape::Star, Graph::line(5));
     assert_eq!(judgement, Judgement::Violated);
     let message = message.expect("the first violation");
     assert!(message.contains("which is not its neighbour in the graph"), "{message}");

@@ -9,9 +9,8 @@ use tenure_algorithms::election::{
 use tenure_core::{Order, ProcessId, Rank};
 use tenure_sim::{CrashTrigger, Distribution, Fault, Random, Report, Settings, Workload};
 
-use crate::common::runs::{
-    assert_hold, crash, crash_and_recover, is_violated, kinds, seeded, simulate,
-};
+use crate::by_service::simulate;
+use crate::common::runs::{assert_hold, crash, crash_and_recover, is_violated, kinds, seeded};
 
 const SIZES: [u32; 3] = [5, 8, 16];
 

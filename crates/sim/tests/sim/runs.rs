@@ -2,13 +2,16 @@
 
 use std::sync::Arc;
 
+use crate::by_service::{CoordinatedMember, unchecked};
 use crate::common::runs::{
     assert_served, crash, crash_and_recover, is_violated, seeded, simulate, talkative,
 };
 use crate::common::{Extrema, Highest, Permission, Ring, Rule};
+use tenure_algorithms::catalogue::{FromParameters, Parameters, SumMember};
+use tenure_algorithms::election::{Bully, bully};
 use tenure_algorithms::mutex::{Central, Raymond, central, raymond};
-use tenure_core::tree::Shape;
-use tenure_core::{Algorithm, Office, Order, ProcessId, Property, Rank};
+use tenure_core::tree::TreeShape;
+use tenure_core::{Order, ProcessId, Property, Rank};
 use tenure_sim::{
     BlockKind, CrashTrigger, Distribution, EndReason, Fault, Initiators, Judgement, Latency,
     Memory, Report, Settings, Simulation, Tracking, Workload,
@@ -236,8 +239,8 @@ fn multiplying_messages_end_run() {
     let mut settings = Settings::new(3);
     (settings.seed, settings.beyond_assumptions) = (4, true);
     settings.workload = Workload::entries(9);
-    let config = || raymond::Config::of(Shape::Star, 3);
-    let run = |settings| Simulation::<Raymond>::new(config(), settings).run().unwrap();
+    let config = || raymond::Config::of(TreeShape::Star, 3);
+    let run = |settings| unchecked::<Raymond>(config(), settings).run().unwrap();
     let report = run(settings.clone());
     assert_eq!((report.ended, report.metrics.entered), (EndReason::Served, 27));
     settings.network.duplication = tenure_sim::Chance::of(0.4);
@@ -273,7 +276,7 @@ fn distinguishes_starvation_from_deadlock() {
     settings.limits.until = Some(1_000_000_000);
     settings.instrumentation.properties = Some(vec![Property::Bypass(Some(9))]);
     let config = central::Config::default();
-    let report = Simulation::<Central>::new(config, settings).run().unwrap();
+    let report = unchecked::<Central>(config, settings).run().unwrap();
     assert_eq!(
         (report.ended, report.block_kind),
         (EndReason::TimeLimit, Some(BlockKind::Starvation))
@@ -285,21 +288,14 @@ fn distinguishes_starvation_from_deadlock() {
 
 #[test]
 fn office_is_judged_as_lock_and_election() {
-    use tenure_algorithms::catalogue::{OfficeVisitor, Parameters, visit_office};
-    struct Run(Settings);
-    impl OfficeVisitor for Run {
-        type Output = Report;
-
-        fn office<P: Office + Algorithm>(self, config: P::Config) -> Report {
-            simulate::<P>(config, self.0)
-        }
-    }
+    // The configuration of the office `coordinated:bully` in the catalogue.
+    let parameters = Parameters { variants: vec!["greet".to_owned()], ..Parameters::plain(4) };
+    let election: bully::Config = FromParameters::from_parameters(&parameters).unwrap();
     for seed in 0..50 {
         let mut settings = seeded(4, seed, Workload::entries(5), Distribution::between_units(0, 1));
         settings.workload.initiators = Some(Initiators::All);
-        let parameters = Parameters::plain(4);
-        let report = visit_office("coordinated:bully", "bully", &parameters, Run(settings));
-        let report = report.unwrap();
+        let config = Bully::sum_config(election.clone()).into();
+        let report = simulate::<CoordinatedMember<Bully>>(config, settings);
         assert_eq!(report.failures().next(), None, "seed {seed}");
         assert_eq!(report.metrics.entered, 20, "seed {seed}");
         assert_eq!(report.leaders, [ProcessId(3)], "seed {seed}");

@@ -3,17 +3,18 @@
 use tenure_algorithms::Variants;
 use tenure_algorithms::election::{Raft, raft};
 use tenure_core::TICKS_PER_UNIT;
-use tenure_sim::{CrashTrigger, Fault, Settings, Simulation, Workload};
+use tenure_sim::{CrashTrigger, Fault, Settings, Workload};
 use tenure_trace::{Action, Kind, Record, Schedule, Subject, TraceBuffer};
 
+use crate::by_service::{ServiceSimulation, unchecked};
 use crate::common::runs::{crash_and_recover, parsed, text, traced};
 
 /// Returns a simulation with these faults, in which three processes elect a leader.
-fn three(faults: Vec<Fault>) -> Simulation<Raft> {
+fn three(faults: Vec<Fault>) -> ServiceSimulation<Raft> {
     let mut settings = Settings { workload: Workload::elect(), faults, ..Settings::new(3) };
     settings.limits.until = Some(20 * TICKS_PER_UNIT);
     let plain = raft::Config::plain(3, TICKS_PER_UNIT);
-    Simulation::new(raft::Config { variants: Variants::none(), ..plain }, settings)
+    unchecked::<Raft>(raft::Config { variants: Variants::none(), ..plain }, settings)
 }
 
 /// Returns a fault in which P1 crashes during its save number `save`, and recovers.

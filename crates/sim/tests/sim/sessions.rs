@@ -1,11 +1,13 @@
 //! Tests of sessions. A session is a run that is paused after each step.
 
+use crate::by_service::{ServiceSimulation, simulation};
 use crate::common::runs::{
     assert_hold, crash, crash_and_recover, is_violated, parsed, seeded, text, traced,
 };
+use tenure_algorithms::catalogue::SumMember;
 use tenure_algorithms::election::{Bully, Raft, bully, raft};
 use tenure_algorithms::mutex::{RicartAgrawala, SuzukiKasami, ricart_agrawala};
-use tenure_core::{Algorithm, Order, ProcessId, TICKS_PER_UNIT};
+use tenure_core::{Order, ProcessId, TICKS_PER_UNIT};
 use tenure_sim::{
     Chance, Controls, CrashTrigger, Distribution, EndReason, Fault, Intervention,
     InterventionError, Pattern, Report, Settings, Simulation, StepError, Workload,
@@ -66,10 +68,10 @@ fn elections(seed: u64) -> Settings {
 /// a run without pauses.
 fn assert_steps_equal_run<P>(config: P::Config, settings: Settings)
 where
-    P: Algorithm + Recorded,
+    P: SumMember<Sum: Recorded>,
 {
     let seed = settings.seed;
-    let simulation = Simulation::<P>::for_algorithm(config, settings).unwrap();
+    let simulation = simulation::<P>(config, settings);
     let (expected, trace) = traced(&simulation);
     let stepped = TraceBuffer::default();
     let mut session = simulation.session(stepped.clone()).unwrap();
@@ -116,9 +118,9 @@ fn session_respects_run_limits() {
     }
 }
 
-fn three(entries: u32) -> Simulation<RicartAgrawala> {
+fn three(entries: u32) -> ServiceSimulation<RicartAgrawala> {
     let settings = Settings { workload: Workload::entries(entries), ..Settings::new(3) };
-    Simulation::for_algorithm(ricart_agrawala::Config::default(), settings).unwrap()
+    simulation::<RicartAgrawala>(ricart_agrawala::Config::default(), settings)
 }
 
 #[test]
@@ -145,7 +147,7 @@ fn intervention_takes_effect_immediately() {
     session.intervene(&action("lose p1→p2 request 2")).unwrap();
     session.intervene(&action("deliver p3→p1 request")).unwrap();
     assert_eq!((session.now(), session.steps()), (0, 1), "no time passes");
-    let due = |session: &tenure_sim::Session<'_, RicartAgrawala>| {
+    let due = |session: &tenure_sim::Session<'_, <RicartAgrawala as SumMember>::Sum>| {
         let sent = session.in_flight();
         sent.iter().find(|sent| (sent.from, sent.to) == (ProcessId(1), ProcessId(2))).unwrap().due
     };
@@ -197,7 +199,7 @@ fn delayed_message_keeps_fifo_order() {
         let mut settings = Settings { seed, workload: Workload::entries(4), ..Settings::new(3) };
         settings.network.order = Some(Order::Fifo);
         let config = ricart_agrawala::Config::default();
-        let simulation = Simulation::<RicartAgrawala>::for_algorithm(config, settings).unwrap();
+        let simulation = simulation::<RicartAgrawala>(config, settings);
         let ran = steered(&simulation, &["4 delay p1→p2 by 3", "20 delay p1→p2 by 5"]);
         if let Err(InterventionError::Impossible(_)) = ran {
             continue;
@@ -217,7 +219,7 @@ fn delayed_message_keeps_fifo_order() {
 fn intervention_crashes_leader_without_planned_fault() {
     let settings = Settings { workload: Workload::elect(), ..Settings::new(4) };
     let config = bully::Config::plain(4, TICKS_PER_UNIT);
-    let simulation = Simulation::<Bully>::for_algorithm(config, settings).unwrap();
+    let simulation = simulation::<Bully>(config, settings);
     let mut session = simulation.session(TraceBuffer::default()).unwrap();
     while session.step().is_ok() {}
     session.intervene(&action("crash p4")).unwrap();

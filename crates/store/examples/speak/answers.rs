@@ -118,8 +118,8 @@ fn event(event: &Event) -> Value {
 
 /// Returns the past events that match a watch, as JSON.
 pub(crate) fn past_events(store: &Store, watch: &Watch) -> Value {
-    match store.replay(watch, watch.start_revision, usize::MAX) {
-        Ok(replay) => object([("events", replay.events.iter().map(event).collect())]),
+    match store.past_events(watch, watch.start_revision, usize::MAX) {
+        Ok(past) => object([("events", past.events.iter().map(event).collect())]),
         Err(compacted) => json!({ "compact_revision": number(compacted.oldest_revision) }),
     }
 }

@@ -12,8 +12,8 @@ use crate::span::Span;
 use crate::store::Store;
 
 impl AccessControl {
-    /// Checks that a principal has all permissions, as it needs for changes of users and roles. A
-    /// user has all permissions if the user has the root role.
+    /// Checks that a principal has all permissions. Changes of users and roles require this. A user
+    /// has all permissions if the user has the root role.
     pub fn authorize_root(&self, principal: &Principal) -> Result<(), Error> {
         match self.authenticated_user(principal)? {
             None => Ok(()),
@@ -132,7 +132,8 @@ impl Store {
     }
 
     /// Checks that a principal may attach keys to all leases that the puts of a transaction name.
-    /// For each lease, the rule is that of [`Self::authorize_lease_end`].
+    /// The principal must be able to write every key that is attached to one of these leases: see
+    /// [`Self::authorize_lease_end`].
     fn authorize_txn_leases(&self, principal: &Principal, txn: &Txn) -> Result<(), Error> {
         txn.success.iter().chain(&txn.failure).try_for_each(|operation| match operation {
             Operation::Put(put) => self.authorize_lease_end(principal, put.lease),

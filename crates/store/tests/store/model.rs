@@ -15,21 +15,23 @@ use super::comparison::holds;
 /// Known mistake that a variant of the model makes. The comparison with the store must detect it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mistake {
-    /// A key that is created again continues with its old version.
+    /// The model continues with the old version number when a deleted key is created again.
     VersionKept,
-    /// A transaction does not see its own writes.
+    /// The model hides the writes of a transaction from the reads of the same transaction.
     BlindReads,
-    /// The comparisons of a nested transaction use the state after the writes that precede it.
+    /// The model evaluates the comparisons of a nested transaction on the state after the writes
+    /// that precede the nested transaction.
     LateCompare,
-    /// A deletion that finds no keys still makes a new revision.
+    /// The model makes a new revision for a deletion that finds no keys.
     EmptyDeletion,
-    /// The count of a read includes only the keys within the limit.
+    /// The model counts only the keys within the limit when it returns the count of a read.
     CountOfLimit,
-    /// A key that moves to another lease stays attached to the old one.
+    /// The model leaves a key attached to its old lease when a write attaches the key to another
+    /// lease.
     LeaseKept,
-    /// An expiry ignores renewals.
+    /// The model ends a lease by an expiry even if the lease was renewed in the meantime.
     RenewalIgnored,
-    /// Readers overtake a waiting writer.
+    /// The model lets readers overtake a waiting writer.
     ReadersOvertake,
 }
 
@@ -542,8 +544,8 @@ fn check_txn(txn: &Txn) -> Result<(), Error> {
     Ok(())
 }
 
-/// One possible sequence of operations of a transaction. A transaction runs one of two branches.
-/// Each nested transaction does the same.
+/// One possible sequence of the operations that a transaction executes. The sequence depends on the
+/// branch that runs in the transaction, and on the branch that runs in each nested transaction.
 type Path<'a> = Vec<&'a Operation>;
 
 fn paths(txn: &Txn) -> Vec<Path<'_>> {

@@ -125,7 +125,7 @@ fn compare_claims(
     expect_equal("the set of ended claims", &places(&outcome.ended), &ended, &context)
 }
 
-/// Compares a random read and a replay of events between the store and the model. Returns the range
+/// Compares a random read and past events between the store and the model. Returns the range
 /// that was read.
 fn compare_reads(draw: &mut Draw<'_>, store: &Store, model: &Model) -> Result<Range, String> {
     let range = draw.range(store.revision());
@@ -136,13 +136,13 @@ fn compare_reads(draw: &mut Draw<'_>, store: &Store, model: &Model) -> Result<Ra
     let watch = Watch { span: range.span.clone(), prev_kv: true, ..Watch::default() };
     let (mut shown, mut next) = (Vec::new(), from);
     while next == from || next <= store.revision() && next > 0 {
-        match store.replay(&watch, next, most) {
-            Ok(replay) => {
-                shown.extend(changes(&replay.events));
-                if replay.next_revision <= next {
+        match store.past_events(&watch, next, most) {
+            Ok(past) => {
+                shown.extend(changes(&past.events));
+                if past.next_revision <= next {
                     break;
                 }
-                next = replay.next_revision;
+                next = past.next_revision;
             }
             Err(HistoryCompacted { oldest_revision: first }) => {
                 return expect_equal("the oldest revision", &first, &model.compacted, context)

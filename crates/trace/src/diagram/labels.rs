@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-/// Formats the fields of a message whose names are in `fields`. Finds them at any depth, because a
-/// protocol may wrap the messages of another.
+/// Formats the fields of a message whose names are in `fields`. Finds these fields at any depth,
+/// because the message of one protocol may contain the message of another protocol.
 pub(super) fn description(content: &Value, fields: &[String]) -> String {
     let found = fields.iter().filter_map(|field| find(content, field)).map(short);
     found.collect::<Vec<_>>().join(", ")
@@ -19,8 +19,9 @@ fn find<'v>(content: &'v Value, field: &str) -> Option<&'v Value> {
     }
 }
 
-/// Formats the value of a field in a short form, such as `(7, P3)` for the timestamp with the clock
-/// 7 and the process index 2. A rank with weight 0 becomes its id.
+/// Formats the value of a field in a short form. For example, the timestamp with the clock 7 and
+/// the process index 2 becomes `(7, P3)`. A rank consists of a weight and an id. If the weight is
+/// 0, the rank becomes its id.
 fn short(value: &Value) -> String {
     let number = |field: &str| value.get(field).and_then(Value::as_u64);
     match value {

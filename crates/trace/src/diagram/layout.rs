@@ -6,9 +6,9 @@ use tenure_core::{Layer, ProcessId, Term};
 
 use super::options::DiagramOptions;
 use super::violations::ViolationMark;
+use crate::escaping::escape_invisible;
 pub use crate::fold::process_state::Condition;
 use crate::format::{ClockUnit, Header};
-use crate::plain::plain;
 
 /// Content of a picture of a run, with positions: steps, messages and intervals.
 #[derive(Clone, Debug)]
@@ -69,8 +69,8 @@ pub struct Step {
     pub number: Option<u64>,
     /// Position of the step in the order of all steps along the time axis. The first number is the
     /// time, or 0 on the causal [`Scale`](super::Scale). The second number orders the steps with
-    /// the same first number by causality. It is the length of the longest causal chain of such
-    /// steps that ends with this step.
+    /// the same first number by causality. It is the length of the longest causal chain that
+    /// consists of these steps and ends with this step.
     pub moment: (u64, u64),
     /// Index of the step's column. [`Layout::along`] contains the position of each column.
     pub column: usize,
@@ -112,7 +112,7 @@ pub struct MessageArrow {
     pub to: ProcessId,
     /// Name of the message.
     pub message: Cow<'static, str>,
-    /// Layer of the message.
+    /// Protocol layer to which the message belongs, for instance the lock or the failure detector.
     pub layer: Layer,
     /// Number of the message's kind, from 0. Kinds are numbered in the order in which their first
     /// messages occur in the trace.
@@ -173,7 +173,7 @@ impl Layout {
     }
 
     /// Returns the position of a step on the time axis, in the unit of [`Layout::along`].
-    pub fn place(&self, step: usize) -> u32 {
+    pub fn position(&self, step: usize) -> u32 {
         self.along.get(self.steps[step].column).copied().unwrap_or(0)
     }
 
@@ -185,7 +185,7 @@ impl Layout {
 
     /// Formats the time of a step: in units of virtual time, or in milliseconds of real time.
     pub fn time(&self, step: usize) -> String {
-        crate::show::units(self.steps[step].time)
+        crate::show::format_units(self.steps[step].time)
     }
 
     /// Returns the unit of the displayed times, such as `ms`.
@@ -226,7 +226,7 @@ impl Layout {
         if let Some(term) = step.leader.filter(|_| step.agreement_events.is_empty()) {
             let leads = step.at == Some(term.leader);
             let who = if leads { "leads".into() } else { format!("{} leads", term.leader) };
-            description.push(who + &crate::show::in_term(term));
+            description.push(who + &crate::show::term_suffix(term));
         }
         description.join(", ")
     }
@@ -235,7 +235,7 @@ impl Layout {
     pub fn caption(&self) -> String {
         let Header { algorithm, n, .. } = &self.header;
         let processes = if *n == 1 { "process" } else { "processes" };
-        let mut caption = format!("{}, {n} {processes}", plain(algorithm));
+        let mut caption = format!("{}, {n} {processes}", escape_invisible(algorithm));
         if let Some((first, last)) = self.shown
             && (first > 1 || self.is_cut_off)
         {
@@ -254,8 +254,8 @@ pub(super) fn unit_of(header: &Header) -> &'static str {
 
 impl Mark {
     /// Returns this mark, with escapes for the invisible characters in its text.
-    pub(super) fn plain(self) -> Self {
-        let seen = |text: String| plain(&text).into_owned();
+    pub(super) fn escaped(self) -> Self {
+        let seen = |text: String| escape_invisible(&text).into_owned();
         match self {
             Mark::OtherCause(text) => Mark::OtherCause(seen(text)),
             Mark::Network(text) => Mark::Network(seen(text)),

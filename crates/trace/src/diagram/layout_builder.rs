@@ -9,10 +9,10 @@ use super::layout::{Layout, Mark, MessageArrow, MessageOutcome, Step};
 use super::options::{Clock, DiagramOptions, Scale};
 use super::spans::Spans;
 use super::{events, labels};
+use crate::escaping::escape_invisible;
 use crate::fold::process_state::{Condition, ConditionGroup, ProcessStates, StateChange};
 use crate::format::{ClockUnit, EventData, Header, Kind, MessageRecord, Record, Source, Subject};
 use crate::merge::MessageKey;
-use crate::plain::plain;
 use crate::show::format_sides;
 use crate::verify::{TraceVerifier, Verification};
 
@@ -35,7 +35,7 @@ pub struct LayoutBuilder {
     processes: Vec<Process>,
     /// For each message that was sent in the window, the indices of its arrow and of the arrows of
     /// its duplicates.
-    under_way: HashMap<MessageKey, Vec<usize>>,
+    in_flight: HashMap<MessageKey, Vec<usize>>,
     /// Index of each kind of message, by layer and name, in order of first appearance in the trace.
     kinds: HashMap<(Layer, Cow<'static, str>), usize>,
     /// For each message in flight, the vector clock of the step that sent it. Empty if clocks are
@@ -48,7 +48,7 @@ pub struct LayoutBuilder {
     numbered: u64,
 }
 
-/// State of a process while its records are read.
+/// State of one process that the builder keeps while it reads the records.
 #[derive(Clone, Debug, Default)]
 struct Process {
     current: Current,
@@ -60,17 +60,18 @@ struct Process {
     clock: Vec<u64>,
 }
 
-/// Step to which further effects of a process belong.
+/// Step of a process to which the next message or event of the process belongs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Current {
-    /// No step is open. The next effect of the process begins a new step, whose cause is unknown.
+    /// The process takes no step now. The next message or event of the process begins a new step,
+    /// whose cause is unknown.
     #[default]
     Nothing,
-    /// The process has booted and has had no effect yet. Its first effect turns the boot into a
-    /// step.
+    /// The process has booted, and has taken no step since then. The next message or event of the
+    /// process belongs to the boot, which the diagram then shows as a step.
     Booting,
-    /// A step is open. The value is the index of the step, or `None` if the step lies outside the
-    /// window.
+    /// The process takes a step. The value is the index of this step, or `None` if the step lies
+    /// outside the window.
     Step(Option<usize>),
 }
 
@@ -92,7 +93,7 @@ impl LayoutBuilder {
             process_states: ProcessStates::default(),
             spans: Spans::default(),
             processes: vec![process; header.n as usize],
-            under_way: HashMap::new(),
+            in_flight: HashMap::new(),
             kinds: HashMap::new(),
             carried: HashMap::new(),
             barrier: None,
@@ -255,8 +256,8 @@ impl LayoutBuilder {
         }
     }
 
-    /// Adds a step if the record is the first that reports this boot or recovery of the process.
-    /// Several records may report the same recovery.
+    /// Handles a record that reports a boot or a recovery of the process. Several records may
+    /// report the same recovery. Only the first of them adds a step.
     fn starts(&mut self, at: ProcessId, context: RecordContext<'_>, changes: &[StateChange]) {
         if changes.iter().any(|change| matches!(change, StateChange::Boots | StateChange::Recovers))
         {
@@ -287,7 +288,7 @@ impl LayoutBuilder {
             self.kind(message_record);
         } else {
             let arrow = self.arrow((at, message_record.peer), message_record, step);
-            self.under_way.entry(key).or_default().push(arrow);
+            self.in_flight.entry(key).or_default().push(arrow);
         }
     }
 
@@ -316,9 +317,10 @@ impl LayoutBuilder {
         }
     }
 
-    /// Returns the arrow of a message that arrives or is lost: the oldest one that has no outcome
-    /// yet. If all arrows of the message have an outcome, adds a copy of the last one. If the
-    /// message has no arrow, it was sent before the window, and a new arrow is added.
+    /// Returns the arrow of a message that arrives or is lost. This is the oldest arrow of the
+    /// message without an outcome. If all arrows of the message have an outcome, adds a copy of the
+    /// last arrow and returns the copy. If the message has no arrow, it was sent before the window,
+    /// and a new arrow is added.
     fn arriving(
         &mut self,
         key: MessageKey,
@@ -326,7 +328,7 @@ impl LayoutBuilder {
         message_record: &MessageRecord,
     ) -> usize {
         let arrows = &self.layout.arrows;
-        let known = self.under_way.get(&key).map_or(&[][..], Vec::as_slice);
+        let known = self.in_flight.get(&key).map_or(&[][..], Vec::as_slice);
         let open = known.iter().find(|place| arrows[**place].outcome == MessageOutcome::UnderWay);
         match (open, known.last()) {
             (Some(open), _) => *open,
@@ -359,10 +361,10 @@ impl LayoutBuilder {
         self.layout.arrows.push(MessageArrow {
             from,
             to,
-            message: plain(&message_record.message).into_owned().into(),
+            message: escape_invisible(&message_record.message).into_owned().into(),
             layer: message_record.layer,
             kind,
-            description: plain(&description).into_owned(),
+            description: escape_invisible(&description).into_owned(),
             sent,
             ended: None,
             outcome: MessageOutcome::UnderWay,
@@ -377,7 +379,7 @@ impl LayoutBuilder {
             return;
         }
         let key = MessageKey::sent(at, message_record.session, message_record);
-        let known = self.under_way.get(&key).map_or(&[][..], Vec::as_slice);
+        let known = self.in_flight.get(&key).map_or(&[][..], Vec::as_slice);
         // A copy that is sent and lost in the same step is the last one sent.
         let mut open = known.iter().rev();
         let open = open
@@ -403,15 +405,16 @@ impl LayoutBuilder {
             return;
         }
         let key = MessageKey::sent(at, message_record.session, message_record);
-        let original = self.under_way.get(&key).and_then(|known| known.first()).copied();
+        let original = self.in_flight.get(&key).and_then(|known| known.first()).copied();
         let sent = original.and_then(|place| self.layout.arrows[place].sent);
         let copy = self.arrow((at, message_record.peer), message_record, sent);
-        self.under_way.entry(key).or_default().push(copy);
+        self.in_flight.entry(key).or_default().push(copy);
         let after = sent.map(|sent| self.layout.steps[sent].moment);
         self.step(Some(at), context, Mark::Duplicates(copy), after);
     }
 
-    /// Returns true if the process booted at this time and has had no effect since then.
+    /// Returns true if the process booted at this time and has taken no step since then. Also
+    /// returns true if the trace contains no boot of the process.
     fn is_booting(&self, at: ProcessId, time: u64) -> bool {
         let process = &self.processes[at.index()];
         match process.current {
@@ -421,16 +424,17 @@ impl LayoutBuilder {
         }
     }
 
-    /// Returns true if a step of the process is open, and a record of the process at this time
-    /// belongs to that step.
+    /// Returns true if the process takes a step now, and a record of the process at the time `time`
+    /// belongs to this step.
     fn is_at_work(&self, at: ProcessId, time: u64) -> bool {
         let process = &self.processes[at.index()];
         let at_once = self.layout.header.clock == ClockUnit::Nanosecond || process.time == time;
         matches!(process.current, Current::Step(_)) && at_once
     }
 
-    /// Returns the step to which an effect of a process belongs. This is the open step of the
-    /// process or, if no step is open, a new step whose cause is unknown.
+    /// Returns the step to which a message or an event of a process belongs. This is the step that
+    /// the process takes now. If the process takes no step, a new step begins. Its cause is the
+    /// boot of the process, if the process has just booted. Otherwise the cause is unknown.
     fn effect(&mut self, at: ProcessId, context: RecordContext<'_>) -> Option<usize> {
         let process = &self.processes[at.index()];
         let mark = match process.current {
@@ -475,7 +479,8 @@ impl LayoutBuilder {
     }
 
     /// Adds a step and returns its index. Returns `None` if the step lies outside the window.
-    /// `after` is the [`Step::moment`] of another step, after which the new step must be drawn.
+    /// `after` is the [`Step::moment`] of an earlier step. The new step must be drawn after this
+    /// position.
     fn step(
         &mut self,
         at: Option<ProcessId>,
@@ -499,7 +504,7 @@ impl LayoutBuilder {
             at,
             time: context.time,
             record: context.number,
-            mark: mark.plain(),
+            mark: mark.escaped(),
             descriptions: vec![context.record.describe()],
             leader: None,
             enters: false,

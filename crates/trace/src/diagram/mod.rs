@@ -32,7 +32,7 @@ pub use violations::ViolationMark;
 use std::path::Path;
 
 use crate::format::{Header, Reader, Record};
-use crate::merge::{MergeError, Merged, merge_files, merge_whole_files};
+use crate::merge::{MergeError, Merged, merge_files, merge_files_with_contents};
 
 /// Lays out the records of one run.
 pub fn lay_out<'r>(
@@ -75,7 +75,7 @@ pub fn lay_out_files<P: AsRef<Path>>(
     let contents = !options.fields.is_empty();
     let [path] = paths else {
         let Merged { header, records, .. } =
-            if contents { merge_whole_files(paths)? } else { merge_files(paths)? };
+            if contents { merge_files_with_contents(paths)? } else { merge_files(paths)? };
         check_group_size(&header)?;
         return Ok(lay_out(&header, &records, options));
     };

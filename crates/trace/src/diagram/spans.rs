@@ -13,8 +13,8 @@ use crate::fold::process_state::{Condition, ConditionGroup, StateChange};
 pub(super) struct Spans {
     done: Vec<ConditionSpan>,
     open: BTreeMap<(ProcessId, ConditionGroup), ConditionSpan>,
-    /// Processes that have received the token or passed it on. Only the first of these events at a
-    /// process shows whether the process had the token before.
+    /// Processes for which the trace has shown that they received or passed on the token. If the
+    /// first such record of a process passes the token on, the process had the token before.
     token_known: BTreeSet<ProcessId>,
     first_inside: Option<ProcessId>,
     /// For each process that entered the critical section, the step of its last entry. `None` if
@@ -25,17 +25,17 @@ pub(super) struct Spans {
 }
 
 impl Spans {
-    /// Begins the interval in which a condition holds at a process. Ends the interval of an older
-    /// condition there that excludes the new one. The new interval begins at `step`, or before the
-    /// window if `step` is `None`.
+    /// Begins the interval in which `condition` holds at a process. At most one condition of a
+    /// group holds at a time, so this ends the interval of an older condition from the same group.
+    /// The new interval begins at `step`, or before the window if `step` is `None`.
     fn begin(&mut self, at: ProcessId, condition: Condition, step: Option<usize>) {
         self.end(at, condition.group(), step);
         let span = ConditionSpan { at, condition, from: step, until: None };
         self.open.insert((at, condition.group()), span);
     }
 
-    /// Ends the interval in which a condition of this group holds at a process. Drops the interval
-    /// if it ended before the window.
+    /// Ends the interval of the condition from the group `group` that holds at the process `at`. If
+    /// the interval ended before the window, drops it.
     pub(super) fn end(&mut self, at: ProcessId, group: ConditionGroup, step: Option<usize>) {
         let Some(span) = self.open.remove(&(at, group)) else { return };
         if step.is_some() {
@@ -79,11 +79,12 @@ impl Spans {
         self.begin(at, Condition::Token, step);
     }
 
-    /// Ends the interval in which a process had a token, because it passes the token on.
+    /// Ends the interval in which a process had a token, because the process passes the token on.
     ///
-    /// The trace may not show how the process got the token. Then there are two cases. If another
-    /// process was the first inside the critical section, this process created the token when it
-    /// entered. Otherwise this process had the token from the start of the run.
+    /// If the trace does not show how the process got the token, the function must find the start
+    /// of the interval. If another process was the first inside the critical section, the process
+    /// `at` created its token when it entered. Otherwise the process `at` had the token from the
+    /// start of the run.
     pub(super) fn give_token(&mut self, at: ProcessId, step: Option<usize>) {
         if self.token_known.insert(at) && step.is_some() {
             let made = self.first_inside.is_some_and(|first| first != at);

@@ -16,8 +16,9 @@ pub struct ViolationMark {
     pub description: String,
     /// Index of the step in which the violation occurred.
     pub step: usize,
-    /// Index of the step that ended the conflict. `None` if the conflict did not end in the window,
-    /// or if the property is not about a conflict.
+    /// Index of the step that ended the conflict. In a conflict, several processes are inside the
+    /// critical section, or lead, at the same time. `None` if the conflict did not end in the
+    /// window, or if the property is not about a conflict.
     pub until: Option<usize>,
     /// Processes that are in conflict: inside the critical section, or leading, at the same time.
     /// Empty for properties that are not about a conflict.
@@ -25,8 +26,8 @@ pub struct ViolationMark {
 }
 
 impl Step {
-    /// Returns true if, in this step, the user of the process learns that the process has entered
-    /// or left the critical section, or has a leader.
+    /// Returns true if the user of the process receives an event in this step: the process has
+    /// entered or left the critical section, or it has learned of a leader.
     fn has_user_event(&self) -> bool {
         self.enters || self.exits || self.leader.is_some()
     }
@@ -42,8 +43,8 @@ impl Layout {
     }
 
     /// Marks the last step of a counterexample as a violation, if this crate does not know the
-    /// violated property. The property is then an expression of the user, or a monitor of the
-    /// program that wrote the trace has checked it.
+    /// violated property. Such a property is an expression that the user has written, or it belongs
+    /// to a monitor that the program has added.
     pub(super) fn mark_last_step(&mut self) {
         let Header { source, violates, .. } = &self.header;
         let unknown = violates.iter().find(|name| Property::from_name(name).is_none());
@@ -51,7 +52,7 @@ impl Layout {
             return;
         };
         let Some(step) = self.steps.len().checked_sub(1) else { return };
-        let description = crate::plain::plain(name).into_owned();
+        let description = crate::escaping::escape_invisible(name).into_owned();
         let property = Property::Custom("property");
         let (until, processes) = (None, Vec::new());
         self.violation_marks.push(ViolationMark { property, description, step, until, processes });
@@ -71,9 +72,10 @@ impl Layout {
         exact.map(|(step, _)| step).or_else(|| self.step_under_way(time))
     }
 
-    /// Returns the index of the step of a real node in which a violation at `time` occurred. It is
-    /// the last step with an event for a user that began at `time` or earlier. A step of a real
-    /// node takes time, so a violation may have a later time than the start of its step.
+    /// Returns the index of the step of a real node in which a violation at `time` occurred. A step
+    /// of a real node takes time, so the violation may be later than the start of the step. The
+    /// result is the last step that began at `time` or earlier and in which the user of the process
+    /// received an event.
     fn step_under_way(&self, time: u64) -> Option<usize> {
         let ends = self.steps.iter().map(|step| step.time).max()?;
         if self.header.clock == ClockUnit::Tick || self.is_cut_off && ends < time {
@@ -101,7 +103,7 @@ impl Layout {
         let holders = holders.collect::<Vec<_>>();
         let until = holders.iter().filter_map(|span| span.until).min();
         let processes = holders.iter().map(|span| span.at).collect();
-        let description = crate::plain::plain(&violated.description).into_owned();
+        let description = crate::escaping::escape_invisible(&violated.description).into_owned();
         Some(ViolationMark { property: violated.property, description, step, until, processes })
     }
 

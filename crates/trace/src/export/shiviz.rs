@@ -4,16 +4,16 @@
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write;
 
+use crate::escaping::escape_invisible_in_json;
 use crate::format::line::{Contents, decode};
 use crate::format::{Header, Kind, Record, Subject, Trace};
 use crate::merge::MessageKey;
-use crate::plain::plain_json;
 
 /// Regular expression by which ShiViz parses an event. An event has three lines: its host with the
 /// vector clock, the description, and the record. ShiViz shows the record beside the picture.
 const EVENT: &str = r"(?<host>\S*) (?<clock>\{.*\})\n(?<event>.*)\n(?<record>\{.*\})";
-/// Regular expression by which ShiViz parses the heading of a run. The heading contains the header
-/// of the trace.
+/// Regular expression by which ShiViz parses the heading of a run, the line above its events. The
+/// heading contains the header of the trace.
 const RUN: &str = r"^=== (?<trace>.*) ===$";
 
 /// Renders the records of one run as a log for ShiViz.
@@ -23,7 +23,7 @@ const RUN: &str = r"^=== (?<trace>.*) ===$";
 /// the parent and the resource. A vector clock has one component for each host, which counts the
 /// records of that host.
 pub fn shiviz<'r>(header: &Header, records: impl IntoIterator<Item = &'r Record>) -> String {
-    let header = plain_json(&serde_json::to_string(header).unwrap_or_default());
+    let header = escape_invisible_in_json(&serde_json::to_string(header).unwrap_or_default());
     let mut log = format!("{EVENT}\n{RUN}\n=== {header} ===\n");
     let mut clocks = Clocks::default();
     for record in records {
@@ -33,7 +33,7 @@ pub fn shiviz<'r>(header: &Header, records: impl IntoIterator<Item = &'r Record>
             .iter()
             .map(|(host, count)| format!("\"{}\":{count}", self::host(*host)))
             .collect();
-        let line = plain_json(&serde_json::to_string(record).unwrap_or_default());
+        let line = escape_invisible_in_json(&serde_json::to_string(record).unwrap_or_default());
         let _ = writeln!(log, "{host} {{{}}}\n{}\n{line}", clock.join(","), record.describe());
     }
     log

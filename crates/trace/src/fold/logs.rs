@@ -177,8 +177,9 @@ mod tests {
         event_kind(Event::Stored { index, entry: entry(term) })
     }
 
-    /// Applies records of P1 to empty logs. Returns the terms of its entries, its commit index, and
-    /// the number of unchanged entries in the last change.
+    /// Applies records of the process P1 to empty logs. Returns the terms of the entries in the log
+    /// of P1, the commit index of P1, and the number of entries that the last change left
+    /// unchanged.
     fn after(kinds: &[Kind]) -> (Vec<u64>, u64, Option<u64>) {
         let mut logs = Logs::default();
         let mut last = None;

@@ -97,8 +97,8 @@ pub enum StateChange {
     Boots,
     /// The process crashes; all its conditions end.
     Crashes,
-    /// The process recovers from a crash. Earlier changes have ended all conditions that held
-    /// before, including `Down`.
+    /// The process recovers from a crash. No condition holds any more, not even `Down`: earlier
+    /// changes in the list have ended each condition that held.
     Recovers,
     /// The process ends normally.
     Leaves,

@@ -3,12 +3,12 @@
 use serde::{Deserialize, Serialize};
 use tenure_core::{Graph, GraphError, ProcessId};
 
-/// Edges of a network. Each edge is a pair of process numbers, counted from 1. A third number is
-/// the weight of the edge, unless it is 1.
+/// Edges of a network. Each edge is a pair of process numbers, counted from 1. If the weight of an
+/// edge is not 1, the weight follows as a third number.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EdgeList(Vec<EdgeEntry>);
 
-/// An edge as a trace stores it: two process numbers and, unless the weight is 1, the weight.
+/// An edge as a trace stores it: two process numbers, and the weight if it is not 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 enum EdgeEntry {

@@ -106,8 +106,8 @@ pub enum Kind {
     /// State of the process from now on, as a [tree](crate::state::tree). Monitors ignore this
     /// record. Only properties that users write as expressions read it.
     State(Value),
-    /// The process ended normally, or the parent completed the run. When the run is complete, the
-    /// state of the group does not change any more.
+    /// The process ended normally, or the parent, which starts the nodes, completed the run. When
+    /// the run is complete, the state of the group does not change any more.
     End,
     /// A record of a kind that this version does not know. It is kept unchanged.
     Other {
@@ -194,7 +194,7 @@ impl Kind {
 pub struct Choice {
     /// The random number, from 0.
     pub value: u32,
-    /// Upper bound of the number, exclusive.
+    /// Exclusive upper bound of the random number.
     pub bound: u32,
 }
 

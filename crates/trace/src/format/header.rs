@@ -11,9 +11,9 @@ use crate::format::edge_list::EdgeList;
 /// Version of the trace format that this crate writes, and the newest that it reads.
 pub const VERSION: u32 = 1;
 
-/// Maximum number of processes of a group, unless [`ReadLimits`](crate::ReadLimits) permit more.
-/// Displaying or verifying a trace needs some hundred bytes per process, even if the process does
-/// nothing.
+/// Default maximum number of processes of a group. [`ReadLimits`](crate::ReadLimits) may permit
+/// more processes. Displaying or verifying a trace needs some hundred bytes per process, even if
+/// the process does nothing.
 pub const MAX_PROCESSES: u32 = 1 << 20;
 
 /// Header of a trace. It describes the run, and states how to interpret the records.
@@ -111,7 +111,7 @@ impl Header {
     }
 
     /// Returns true if the header names this property as promised or as violated.
-    pub(crate) fn names(&self, property: Property) -> bool {
+    pub(crate) fn mentions(&self, property: Property) -> bool {
         self.promises.iter().chain(&self.violates).any(|name| name == property.name())
     }
 
@@ -120,18 +120,18 @@ impl Header {
         self.graph.as_ref()?.graph(self.n).ok()
     }
 
-    /// Returns the conflict graph of the group. Two neighbours in this graph must not be inside the
-    /// critical section at the same time. `None` unless the header names the property that demands
-    /// this.
-    pub(crate) fn conflicts(&self) -> Option<Arc<Graph>> {
-        let is_named = self.names(Property::LocalMutualExclusion);
+    /// Returns the conflict graph of the group, if the header names the property *local mutual
+    /// exclusion*. This property demands that two neighbours in the graph are never inside the
+    /// critical section at the same time. Otherwise returns `None`.
+    pub(crate) fn conflict_graph(&self) -> Option<Arc<Graph>> {
+        let is_named = self.mentions(Property::LocalMutualExclusion);
         self.network().filter(|_| is_named).map(Arc::new)
     }
 
-    /// Returns the monitor that checks that messages use only permitted links. `None` if the header
-    /// contains no topology. The header contains a topology only if the trace was kept because a
-    /// message used a link outside this topology.
-    pub(crate) fn links(&self) -> Option<LinksOnly> {
+    /// Returns the monitor that checks that messages use only links of the topology in the header.
+    /// `None` if the header contains no topology. A header contains a topology only if a message of
+    /// the run used a link outside this topology.
+    pub(crate) fn link_monitor(&self) -> Option<LinksOnly> {
         match (self.topology?, self.network()) {
             (Topology::Graph, Some(graph)) => Some(LinksOnly::in_graph(Arc::new(graph))),
             (topology, _) => Some(LinksOnly::of(topology, self.n)),

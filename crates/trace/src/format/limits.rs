@@ -1,4 +1,5 @@
-//! Limits on the traces that a program reads. They protect it from traces of unknown origin.
+//! Limits on the traces that a program reads. The limits protect the program from traces of unknown
+//! origin.
 
 use std::sync::OnceLock;
 
@@ -17,7 +18,7 @@ pub struct ReadLimits {
 static OF_THIS_PROGRAM: OnceLock<ReadLimits> = OnceLock::new();
 
 impl ReadLimits {
-    /// Limits that apply unless [`ReadLimits::set_for_program`] sets others.
+    /// Default limits. They apply if [`ReadLimits::set_for_program`] sets no other limits.
     pub const DEFAULT: ReadLimits =
         ReadLimits { max_line_bytes: MAX_LINE_BYTES, max_processes: MAX_PROCESSES };
 

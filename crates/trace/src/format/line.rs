@@ -15,7 +15,8 @@ use crate::format::numbered;
 use crate::format::service::{CommandData, EventData};
 use crate::format::subject::Subject;
 
-/// Whether the parser keeps or skips the contents of messages. Verification does not need them.
+/// Treatment of the contents of messages: the parser keeps them or skips them. Verification does
+/// not need them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Contents {
     Kept,

@@ -44,11 +44,11 @@ impl MessageRecord {
         MessageRecord { peer, layer, message, number, session, content: None }
     }
 
-    /// Returns true for a message between users, which bypasses the protocol. Its name is `chat` in
-    /// the simulator's traces, and `application` in others.
+    /// Returns true for a message between users, which bypasses the protocol. In the traces of the
+    /// simulator such a message has the name `chat`. In other traces it has the name `application`.
     ///
-    /// The messages of an application that a leader serves have the same layer as messages between
-    /// users. They are part of the protocol, so the result for them is false.
+    /// An application that a leader serves also sends messages of the layer `Application`. These
+    /// messages are part of the protocol, so the result for them is false.
     pub fn is_user_message(&self) -> bool {
         self.layer == Layer::Application && matches!(&*self.message, "chat" | "application")
     }

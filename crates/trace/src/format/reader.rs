@@ -12,8 +12,8 @@ use crate::format::limits::ReadLimits;
 use crate::format::line::{Contents, decode};
 use crate::format::named::unknown_process;
 
-/// Maximum length of a line in bytes, unless [`ReadLimits`](crate::ReadLimits) permit more. The
-/// lines that Tenure writes are much shorter.
+/// Default maximum length of a line, in bytes. [`ReadLimits`](crate::ReadLimits) may permit longer
+/// lines. The lines that Tenure writes are much shorter.
 pub const MAX_LINE_BYTES: u64 = 16 << 20;
 
 /// Reads a trace, one record at a time.
@@ -278,7 +278,7 @@ pub enum ReadError {
         /// Version of the format in the file.
         version: u32,
     },
-    /// A line before the last one is not a record.
+    /// A complete line after the header is too long, or is not a record of this trace.
     #[error("{}:{line}: {description}", path.display())]
     Malformed {
         /// Path of the file with the malformed line.

@@ -36,8 +36,8 @@ pub struct Segments {
 }
 
 impl Segments {
-    /// Continues the last part of the trace at `path`. A part that exceeds `bytes` bytes is
-    /// followed by a new one.
+    /// Continues the last part of the trace at `path`. When a part exceeds `bytes` bytes, the trace
+    /// continues in a new part.
     ///
     /// # Errors
     ///

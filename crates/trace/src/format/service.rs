@@ -8,8 +8,8 @@ use tenure_core::service::{
 };
 use tenure_core::{Fence, ProcessId, Term};
 
-/// Command of a local user to a service of any kind. Its JSON form is that of the service's command
-/// type.
+/// Command of a local user to a service of any kind. In JSON, it has the form of the command type
+/// of its service.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum CommandData {
@@ -17,8 +17,8 @@ pub enum CommandData {
     Mutex(mutex::Command),
     /// Command to an election.
     Election(election::Command),
-    /// Command to an office, which is a protocol that combines a lock with an election. A command
-    /// to the election that elects the leader of an application also has this form.
+    /// Command to an office, which is a protocol that combines a lock with an election. If an
+    /// application needs a leader, a command to the election of this leader has the same form.
     Office(office::Command),
     /// Command to a channel.
     Stream(stream::Command),
@@ -33,8 +33,8 @@ pub enum CommandData {
     Other(Value),
 }
 
-/// Event of a service of any kind for a local user. Its JSON form is that of the service's event
-/// type.
+/// Event of a service of any kind for a local user. In JSON, it has the form of the event type of
+/// its service.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum EventData {
@@ -42,8 +42,8 @@ pub enum EventData {
     Mutex(mutex::Event),
     /// Event of an election.
     Election(election::Event),
-    /// Event of an office, which is a protocol that combines a lock with an election. An event of
-    /// the election that elects the leader of an application also has this form.
+    /// Event of an office, which is a protocol that combines a lock with an election. If an
+    /// application needs a leader, an event of the election of this leader has the same form.
     Office(office::Event),
     /// Event of a channel.
     Stream(stream::Event),
@@ -87,8 +87,8 @@ pub enum ApplicationEvent {
 }
 
 impl CommandData {
-    /// Returns the lock command. `None` unless this is a command to a lock, or to the lock of an
-    /// office.
+    /// Returns the command to a lock, or to the lock within an office. An office is a protocol that
+    /// combines a lock with an election. `None` for all other commands.
     pub fn mutex(&self) -> Option<&mutex::Command> {
         match self {
             CommandData::Mutex(command) | CommandData::Office(office::Command::Mutex(command)) => {
@@ -98,8 +98,8 @@ impl CommandData {
         }
     }
 
-    /// Returns the election command. `None` unless this is a command to an election, or to the
-    /// election of an office.
+    /// Returns the command to an election, or to the election within an office. An office is a
+    /// protocol that combines a lock with an election. `None` for all other commands.
     pub fn election(&self) -> Option<&election::Command> {
         match self {
             CommandData::Election(command)
@@ -117,8 +117,9 @@ impl CommandData {
         }
     }
 
-    /// Wraps a command to an application in the variant `Led`, for a protocol that also contains
-    /// the election of the application's leader. Wraps any other command as unknown data.
+    /// Converts this command into a command to a protocol that combines an application with the
+    /// election of its leader. A command to an application becomes the variant `Led`. Any other
+    /// command becomes data of an unknown service.
     pub(crate) fn into_led(self) -> Self {
         match self {
             CommandData::Application(command) => {
@@ -154,8 +155,8 @@ impl CommandData {
 }
 
 impl EventData {
-    /// Returns the lock event. `None` unless this is an event of a lock, or a lock event within an
-    /// office event.
+    /// Returns the event of a lock, or of the lock within an office. An office is a protocol that
+    /// combines a lock with an election. `None` for all other events.
     pub fn mutex(&self) -> Option<&mutex::Event> {
         match self {
             EventData::Mutex(event) | EventData::Office(office::Event::Mutex(event)) => Some(event),
@@ -163,8 +164,8 @@ impl EventData {
         }
     }
 
-    /// Returns the election event. `None` unless this is an event of an election, or of the
-    /// election of an office.
+    /// Returns the event of an election, or of the election within an office. An office is a
+    /// protocol that combines a lock with an election. `None` for all other events.
     pub fn election(&self) -> Option<&election::Event> {
         match self {
             EventData::Election(event) | EventData::Office(office::Event::Election(event)) => {
@@ -184,8 +185,9 @@ impl EventData {
         }
     }
 
-    /// Wraps an event of an application in the variant `Led`, for a protocol that also contains the
-    /// election of the application's leader. Wraps any other event as unknown data.
+    /// Converts this event into an event of a protocol that combines an application with the
+    /// election of its leader. An event of an application becomes the variant `Led`. Any other
+    /// event becomes data of an unknown service.
     pub(crate) fn into_led(self) -> Self {
         match self {
             EventData::Application(event) => EventData::Led(led::Event::Application(event)),
@@ -218,9 +220,8 @@ impl EventData {
     }
 }
 
-/// Commands of all services. No two services have a command with the same name. So the name of the
-/// command, which comes first in the JSON, determines the service. Trying one service after the
-/// other would need a buffered copy of the JSON.
+/// Commands of all services. The JSON of a command begins with its name. No two services have a
+/// command with the same name, so the name determines the service.
 #[derive(Deserialize)]
 enum AnyCommand {
     Enter,

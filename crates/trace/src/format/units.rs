@@ -16,8 +16,8 @@ pub fn format_ticks(ticks: u64) -> String {
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
-/// Parses a number of units and returns it in ticks. Returns `None` if the text is not such a
-/// number.
+/// Parses a number of units with at most six decimals, and returns the number of ticks. Returns
+/// `None` if the text has another form or the number is too large.
 pub fn parse_ticks(text: &str) -> Option<u64> {
     let (whole, part) = text.split_once('.').unwrap_or((text, "0"));
     let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::format::{Header, ReadError, Reader, segment_path};
 use crate::merge::{
-    LOOK_AHEAD, MergeError, MergeReport, Next, RecordMerger, RecordSource, common_header,
+    LOOK_AHEAD, MergeError, MergeReport, NextRecord, RecordMerger, RecordSource, common_header,
 };
 
 /// Merges the traces of a run while they are being written.
@@ -41,18 +41,18 @@ impl TraceFollower {
         Ok(TraceFollower { header, merging: RecordMerger::new(sources, LOOK_AHEAD), empty })
     }
 
-    /// Returns the common header of the traces: that of the first node or, without a node, of the
-    /// first trace.
+    /// Returns the common header of the traces. This is the header of the first node. If no trace
+    /// is from a node, this is the header of the first trace.
     pub fn header(&self) -> &Header {
         &self.header
     }
 
-    /// Returns the next record. Returns [`Next::Later`] if it is not written yet.
+    /// Returns the next record. Returns [`NextRecord::Later`] if it is not written yet.
     ///
     /// # Errors
     ///
     /// Returns a [`ReadError`]. After that, no further records can be read.
-    pub fn read_next(&mut self) -> Result<Next, ReadError> {
+    pub fn read_next(&mut self) -> Result<NextRecord, ReadError> {
         self.merging.next()
     }
 
@@ -73,8 +73,8 @@ impl TraceFollower {
 
     /// Returns the maximum number of records and messages, of all files together, that were in
     /// memory at the same time.
-    pub fn max_held(&self) -> usize {
-        self.merging.max_held()
+    pub fn max_retained(&self) -> usize {
+        self.merging.max_retained()
     }
 }
 
@@ -124,23 +124,23 @@ impl Part {
 }
 
 impl RecordSource for Part {
-    fn next(&mut self) -> Result<Next, ReadError> {
+    fn next(&mut self) -> Result<NextRecord, ReadError> {
         // Load the flag before reading, so that everything written before it was set is read.
         let over = self.over.load(Ordering::Acquire);
         loop {
             if let Some(record) = self.reader.poll()? {
-                return Ok(Next::Record(record));
+                return Ok(NextRecord::Record(record));
             }
             let there = segment_path(&self.path, self.number + 1).exists();
             // Read the rest of this part, written before the next part was begun.
             if there && let Some(record) = self.reader.poll()? {
-                return Ok(Next::Record(record));
+                return Ok(NextRecord::Record(record));
             }
             if there && self.turn()? {
                 continue;
             }
             if !over {
-                return Ok(Next::Later);
+                return Ok(NextRecord::Later);
             }
             return RecordSource::next(&mut self.reader);
         }

@@ -11,7 +11,7 @@ mod strip;
 mod tail;
 mod view;
 
-pub use crate::merge::Next;
+pub use crate::merge::NextRecord;
 pub use follow::TraceFollower;
 pub use news::NewsItem;
 pub use strip::{ConditionInterval, Strip, StripMessage};

@@ -25,13 +25,13 @@ pub struct NewsItem {
 
 /// List of the latest news items of a run, and their numbering.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Latest {
+pub(super) struct LatestNews {
     count: u64,
     news: VecDeque<NewsItem>,
 }
 
-impl Latest {
-    pub(super) fn tell(
+impl LatestNews {
+    pub(super) fn push(
         &mut self,
         at: f64,
         kind: &'static str,

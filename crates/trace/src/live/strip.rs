@@ -5,9 +5,9 @@ use std::collections::{HashMap, VecDeque};
 use serde::Serialize;
 use tenure_core::{Layer, ProcessId};
 
+use crate::escaping::escape_invisible;
 use crate::format::MessageRecord;
 use crate::merge::MessageKey;
-use crate::plain::plain;
 
 /// Duration of the interval that a [`Strip`] covers, in nanoseconds.
 const STRIP_DURATION: u64 = 8_000_000_000;
@@ -51,7 +51,7 @@ pub struct StripMessage {
     pub to: u32,
     /// Name of the message.
     pub message: String,
-    /// Layer of the message.
+    /// Protocol layer to which the message belongs, for instance the lock or the failure detector.
     pub layer: Layer,
     /// Time at which the message was sent, in milliseconds since the first record. If the message
     /// was lost, the time of the loss.
@@ -132,7 +132,7 @@ impl RecentHistory {
         let message = StripMessage {
             from: from.number(),
             to: to.number(),
-            message: plain(&message_record.message).into_owned(),
+            message: escape_invisible(&message_record.message).into_owned(),
             layer: message_record.layer,
             sent: millis(sent, start),
             arrived: arrived.map(|arrived| millis(arrived, start)),
@@ -145,7 +145,7 @@ impl RecentHistory {
 
     /// Returns the strip that ends at the time `now`, and drops older intervals and messages.
     /// `start` is the time of the first record. `open` contains the conditions that still hold.
-    pub(super) fn cut(&mut self, now: u64, start: u64, open: Vec<Span>) -> Strip {
+    pub(super) fn strip_at(&mut self, now: u64, start: u64, open: Vec<Span>) -> Strip {
         let oldest = now.saturating_sub(STRIP_DURATION);
         self.spans.retain(|span| span.until.is_none_or(|until| until >= oldest));
         self.messages.retain(|(time, _)| *time >= oldest);

@@ -36,7 +36,7 @@ enum LineClass {
     Rare,
     Send,
     Enter,
-    /// A record of any other frequent kind, such as a received message or a timer.
+    /// A frequent record that the page does not count, such as a received message or a timer.
     Frequent,
 }
 
@@ -101,7 +101,8 @@ impl Tail {
     }
 }
 
-/// Parses all rare lines and the latest frequent ones. Counts the other frequent lines.
+/// Parses all lines of rare kinds, and the latest lines of frequent kinds. Only counts the messages
+/// and entries in the older lines of frequent kinds.
 fn read_lines(lines: &[u8], view: &mut View) {
     let lines = lines.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
     let sorted: Vec<(&[u8], LineClass)> = lines.map(|line| (line, classify(line))).collect();

@@ -6,7 +6,7 @@ use serde::Serialize;
 use tenure_core::service::mutex;
 use tenure_core::{Fence, ProcessId, Term, Verdict};
 
-use super::news::{Latest, NewsItem};
+use super::news::{LatestNews, NewsItem};
 use super::strip::{RecentHistory, Span, Strip, millis};
 use crate::fold::process_state::{
     Condition, ProcessState, ProcessStates, ProcessStatus, StateChange,
@@ -31,14 +31,14 @@ pub struct View {
     refusal: Option<(u64, String)>,
     /// Highest term that any process has reported, and the time of the report.
     term: Option<(Term, u64)>,
-    latest: Latest,
+    latest: LatestNews,
     recent: RecentHistory,
     /// Earlier counts, from which rates are computed. Each element consists of a time in
     /// nanoseconds and a list with one pair per process. The pair contains the number of entries of
     /// the process and the number of its messages, both up to that time.
     counted: VecDeque<(u64, Vec<(u64, u64)>)>,
-    /// Time at which the run ended, in nanoseconds. Later records are ignored, because nodes stop
-    /// one after another.
+    /// Time at which the run ended, in nanoseconds. Later records are ignored. They only show that
+    /// the nodes stop one after another.
     ended: Option<u64>,
     /// For each suspicion that still holds, the time at which it began. The key is the suspecting
     /// process and the suspected peer.
@@ -99,8 +99,7 @@ pub struct Process {
     /// Time since the process began to wait or entered, in milliseconds. `None` if the process is
     /// outside.
     pub for_ms: Option<f64>,
-    /// Fence of the current entry, as text; `None` unless the process is inside the critical
-    /// section.
+    /// Fence of the current entry, as text. `None` if the process is outside the critical section.
     pub fence: Option<String>,
     /// Number of the process that this process considers the leader, and its term.
     pub leader: Option<(u32, u64)>,
@@ -129,7 +128,7 @@ impl View {
             refused: 0,
             refusal: None,
             term: None,
-            latest: Latest::default(),
+            latest: LatestNews::default(),
             recent: RecentHistory::default(),
             counted: VecDeque::new(),
             ended: None,
@@ -156,10 +155,10 @@ impl View {
             Subject::Parent => match &record.kind {
                 Kind::End => {
                     self.ended = Some(record.time);
-                    self.tell(record, "end", None);
+                    self.add_news(record, "end", None);
                 }
-                Kind::Partition(_) => self.tell(record, "partition", None),
-                Kind::Heal => self.tell(record, "heal", None),
+                Kind::Partition(_) => self.add_news(record, "partition", None),
+                Kind::Heal => self.add_news(record, "heal", None),
                 _ => {}
             },
         }
@@ -196,21 +195,21 @@ impl View {
                     let until = Some(record.time);
                     self.recent.end(Span { process: at, condition: word(condition), from, until });
                 }
-                StateChange::Boots => self.tell(record, "boot", Some(at)),
-                StateChange::Recovers => self.tell(record, "recover", Some(at)),
+                StateChange::Boots => self.add_news(record, "boot", Some(at)),
+                StateChange::Recovers => self.add_news(record, "recover", Some(at)),
                 StateChange::SuspicionChanges(peer, verdict) => {
                     match verdict {
                         Verdict::Suspect => self.suspicions.insert((at, peer), record.time),
                         Verdict::Trust => self.suspicions.remove(&(at, peer)),
                     };
-                    self.tell(record, "suspicion", Some(at));
+                    self.add_news(record, "suspicion", Some(at));
                 }
                 StateChange::LeaderChanges(Some(term))
                     if self.term.is_none_or(|(last, _)| last < term) =>
                 {
                     self.term = Some((term, record.time));
                     let description = format!("{} leads in term {}", term.leader, term.number);
-                    self.latest.tell(
+                    self.latest.push(
                         millis(record.time, start),
                         "elected",
                         Some(term.leader),
@@ -222,9 +221,9 @@ impl View {
         }
         let process = &mut self.processes[at.index()];
         match &record.kind {
-            Kind::Crash => self.tell(record, "crash", Some(at)),
-            Kind::Stop => self.tell(record, "stop", Some(at)),
-            Kind::Continue => self.tell(record, "continue", Some(at)),
+            Kind::Crash => self.add_news(record, "crash", Some(at)),
+            Kind::Stop => self.add_news(record, "stop", Some(at)),
+            Kind::Continue => self.add_news(record, "continue", Some(at)),
             Kind::Event(event) => {
                 if let Some(mutex::Event::Entered { fence }) = event.mutex() {
                     process.entries += 1;
@@ -252,12 +251,12 @@ impl View {
             process.refused += 1;
         }
         self.refusal = Some((record.time, record.describe()));
-        self.tell(record, "refused", Some(access.by));
+        self.add_news(record, "refused", Some(access.by));
     }
 
-    fn tell(&mut self, record: &Record, kind: &'static str, process: Option<ProcessId>) {
+    fn add_news(&mut self, record: &Record, kind: &'static str, process: Option<ProcessId>) {
         let at = millis(record.time, self.start.unwrap_or(record.time));
-        self.latest.tell(at, kind, process, record.describe());
+        self.latest.push(at, kind, process, record.describe());
     }
 
     /// Returns the content of the page at the time `now`, in nanoseconds since 1970.
@@ -265,7 +264,7 @@ impl View {
         let start = *self.start.get_or_insert(now);
         let rates = self.rates(now);
         let open = self.open();
-        let strip = self.recent.cut(now, start, open);
+        let strip = self.recent.strip_at(now, start, open);
         let sum = |each: fn(&Watched) -> u64| self.processes.iter().map(each).sum();
         let processes: Vec<Process> =
             (0..self.processes.len()).map(|place| self.process(place, now, rates[place])).collect();
@@ -304,9 +303,10 @@ impl View {
         processes.flat_map(open).chain(self.silent_leader()).collect()
     }
 
-    /// Returns the interval in which the current leader leads. Returns `None` if the view has read
-    /// records of that leader, which then contain the interval. On the page of a single node, the
-    /// view may know another node as the leader, but has no record of that node.
+    /// Returns the interval in which the current leader leads, if the view has read no record of
+    /// this leader. This is the case on the page of a single node that has another node as its
+    /// leader. Otherwise returns `None`: there is no leader, or the records of the leader show the
+    /// interval.
     fn silent_leader(&self) -> Option<Span> {
         let (Term { number, leader: process }, from) = self.term?;
         let leads = self.leader() == Some((process.number(), number));
@@ -359,8 +359,8 @@ impl View {
     }
 
     /// Returns the numbers of the peers that a process suspects. Omits suspicions that began after
-    /// the end of the run. The view may read such a suspicion before it reads the end of the run,
-    /// because it does not merge the files.
+    /// the end of the run. The view does not merge the files, so it may read the record of a later
+    /// suspicion before it reads the record of the end.
     fn suspects(&self, at: ProcessId, process_state: &ProcessState) -> Vec<u32> {
         let since = |peer: &ProcessId| self.suspicions.get(&(at, *peer)).copied().unwrap_or(0);
         let peers = process_state.suspects.iter().filter(|peer| !self.is_past_end(since(peer)));

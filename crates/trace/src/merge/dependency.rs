@@ -26,7 +26,7 @@ impl MessageKey {
     }
 }
 
-/// Records of other files for which a record may have to wait: the merge must deliver them first.
+/// Records that the merge must deliver before a certain record of another file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Dependency {
     /// The `send` record of this message.
@@ -37,7 +37,7 @@ pub(super) enum Dependency {
     Crashing(ProcessId, u64),
 }
 
-/// Returns the dependencies that this record satisfies, because other records may wait for it.
+/// Returns the dependencies to which this record belongs. Records of other files may wait for them.
 /// `by_process` is true if the process that is the subject of the record wrote the record itself.
 pub(super) fn satisfied_dependencies(
     record: &Record,

@@ -7,8 +7,8 @@ use tenure_core::ProcessId;
 
 use super::MergeReport;
 use super::dependency::{Dependency, MessageKey, satisfied_dependencies};
-use super::memory::Memory;
-use super::record_source::{Next, RecordSource};
+use super::merge_state::MergeState;
+use super::record_source::{NextRecord, RecordSource};
 use crate::format::{Kind, ReadError, Record, Source, Subject, now};
 
 /// Maximum number of records that a merge reads ahead per file.
@@ -46,15 +46,16 @@ pub(crate) struct RecordMerger<F> {
     files: Vec<MergedFile<F>>,
     turns: BinaryHeap<Reverse<Turn>>,
     blocked: HashMap<Dependency, Vec<usize>>,
-    memory: Memory,
+    merge_state: MergeState,
     look_ahead: usize,
-    /// True if a file has ended since the last time that the merge unblocked all files.
+    /// True if a file has ended, and the merge has not unblocked all files since then.
     ended: bool,
-    /// For each process whose crash was delivered, the session that crashed last.
+    /// For each process with a known crash, the latest session that a crash has ended. The merge
+    /// may know a crash before it delivers the record of the crash.
     crashed: HashMap<ProcessId, u64>,
     unmatched: u64,
     contradictions: u64,
-    max_held: usize,
+    max_retained: usize,
 }
 
 impl<F: RecordSource> RecordMerger<F> {
@@ -71,13 +72,13 @@ impl<F: RecordSource> RecordMerger<F> {
             files: files.into_iter().map(file).collect(),
             turns: BinaryHeap::new(),
             blocked: HashMap::new(),
-            memory: Memory::default(),
+            merge_state: MergeState::default(),
             look_ahead,
             ended: false,
             crashed: HashMap::new(),
             unmatched: 0,
             contradictions: 0,
-            max_held: 0,
+            max_retained: 0,
         }
     }
 
@@ -94,19 +95,19 @@ impl<F: RecordSource> RecordMerger<F> {
         MergeReport { unmatched, contradictions, ..MergeReport::default() }
     }
 
-    pub(crate) fn max_held(&self) -> usize {
-        self.max_held
+    pub(crate) fn max_retained(&self) -> usize {
+        self.max_retained
     }
 
-    /// Returns the next record in the merged order. Returns [`Next::Later`] if a file may still get
-    /// an earlier record.
-    pub(crate) fn next(&mut self) -> Result<Next, ReadError> {
+    /// Returns the next record in the merged order. Returns [`NextRecord::Later`] if a file may
+    /// still get an earlier record.
+    pub(crate) fn next(&mut self) -> Result<NextRecord, ReadError> {
         let silent = self.read_first_records()?;
         loop {
             while let Some(Reverse(turn)) = self.turns.peek() {
                 let (time, .., file) = *turn;
                 if silent && time.saturating_add(SILENCE_TIMEOUT) > now() {
-                    return Ok(Next::Later);
+                    return Ok(NextRecord::Later);
                 }
                 self.turns.pop();
                 match self.blocking_dependency(file)? {
@@ -118,7 +119,7 @@ impl<F: RecordSource> RecordMerger<F> {
                 continue;
             }
             if silent || self.read_ahead_in_all()? {
-                return Ok(Next::Later);
+                return Ok(NextRecord::Later);
             }
             if !std::mem::take(&mut self.ended) {
                 return Ok(self.deliver_despite_cycle());
@@ -127,10 +128,12 @@ impl<F: RecordSource> RecordMerger<F> {
         }
     }
 
-    /// Reads ahead in the traces of parents to find crashes. Unblocks the files that wait for a
-    /// message of a crashed process. Returns true if it finds a new crash. This must happen before
-    /// the merge delivers the record of the crash, because an earlier record of the parent may
-    /// depend on a blocked file.
+    /// Reads ahead in the traces of parents, the programs that start the nodes, to find crashes.
+    /// Unblocks the files that wait for a message of a crashed process. Returns true if it finds a
+    /// new crash.
+    ///
+    /// The merge cannot wait until it delivers the record of the crash. An earlier record of the
+    /// parent may itself wait for one of the blocked files.
     fn records_crashes(&mut self) -> Result<bool, ReadError> {
         if self.blocked.is_empty() {
             return Ok(false);
@@ -155,8 +158,8 @@ impl<F: RecordSource> RecordMerger<F> {
         Ok(!crashes.is_empty())
     }
 
-    /// Unblocks the files that wait for a message from the process `at`. Its session `session` has
-    /// ended, so it writes no further records of that session.
+    /// Notes that the session `session` of the process `at` has ended, so that the process writes
+    /// no further records of it. Unblocks the files that wait for a message from this process.
     fn end_session(&mut self, at: ProcessId, session: u64) {
         let last = self.crashed.entry(at).or_insert(session);
         *last = session.max(*last);
@@ -177,10 +180,10 @@ impl<F: RecordSource> RecordMerger<F> {
     }
 
     /// Delivers the earliest of the blocked records. The caller does this when the dependencies of
-    /// the blocked records form a cycle. Returns [`Next::End`] if no record is left.
-    fn deliver_despite_cycle(&mut self) -> Next {
+    /// the blocked records form a cycle. Returns [`NextRecord::End`] if no record is left.
+    fn deliver_despite_cycle(&mut self) -> NextRecord {
         let turns = self.blocked.values().flatten().filter_map(|file| self.turn(*file));
-        let Some((.., first)) = turns.min() else { return Next::End };
+        let Some((.., first)) = turns.min() else { return NextRecord::End };
         self.contradictions += 1;
         self.blocked.retain(|_, files| {
             files.retain(|file| *file != first);
@@ -209,39 +212,41 @@ impl<F: RecordSource> RecordMerger<F> {
     fn read(&mut self, file: usize) -> Result<(), ReadError> {
         let MergedFile { records, ahead, source, state, last } = &mut self.files[file];
         match records.next()? {
-            Next::Record(record) => {
+            NextRecord::Record(record) => {
                 *last = record.process.process().map(|at| (at, record.session)).or(*last);
                 satisfied_dependencies(&record, *source == Source::Node)
-                    .for_each(|given| self.memory.on_read_ahead(given));
+                    .for_each(|given| self.merge_state.on_read_ahead(given));
                 ahead.push_back(record);
             }
-            Next::Later => *state = State::Silent,
-            Next::End => (*state, self.ended) = (State::Ended, true),
+            NextRecord::Later => *state = State::Silent,
+            NextRecord::End => (*state, self.ended) = (State::Ended, true),
         }
         Ok(())
     }
 
-    /// Reads ahead in the files for whose source `within` returns true, until a record satisfies
-    /// the dependency. Returns true if it finds such a record.
+    /// Reads ahead in the files that `within` selects by their source, the kind of program that
+    /// wrote them. Stops when a record of `dependency` has been read ahead and is not delivered
+    /// yet. Returns true if there is such a record.
     fn look_ahead(
         &mut self,
         dependency: Option<Dependency>,
         within: impl Fn(Source) -> bool,
     ) -> Result<bool, ReadError> {
-        let found =
-            |memory: &Memory| dependency.is_some_and(|dependency| memory.is_to_come(dependency));
+        let found = |merge_state: &MergeState| {
+            dependency.is_some_and(|dependency| merge_state.is_to_come(dependency))
+        };
         for file in 0..self.files.len() {
             while within(self.files[file].source)
                 && self.files[file].state == State::Reading
                 && self.files[file].ahead.len() < self.look_ahead
-                && !found(&self.memory)
+                && !found(&self.merge_state)
             {
                 self.read(file)?;
             }
         }
         let ahead = self.files.iter().map(|file| file.ahead.len()).sum::<usize>();
-        self.max_held = self.max_held.max(ahead + self.memory.held());
-        Ok(found(&self.memory))
+        self.max_retained = self.max_retained.max(ahead + self.merge_state.retained_count());
+        Ok(found(&self.merge_state))
     }
 
     fn turn(&self, file: usize) -> Option<Turn> {
@@ -263,15 +268,15 @@ impl<F: RecordSource> RecordMerger<F> {
             Kind::Receive(message_record) => self.sending(MessageKey::received(at, message_record)),
             Kind::Crash if !by_process => {
                 let writing = Dependency::Writing(at, session);
-                let writes = self.memory.is_to_come(writing)
+                let writes = self.merge_state.is_to_come(writing)
                     || self.look_ahead(Some(writing), |source| source == Source::Node)?;
                 Ok(writes.then_some(writing))
             }
             Kind::Boot if by_process => {
                 self.look_ahead(None, |it| !matches!(it, Source::Node | Source::Resource))?;
-                let crash = self.memory.last_crash(at, time);
+                let crash = self.merge_state.last_crash(at, time);
                 let crash = crash.map(|time| Dependency::Crashing(at, time));
-                Ok(crash.filter(|crash| self.memory.is_to_come(*crash)))
+                Ok(crash.filter(|crash| self.merge_state.is_to_come(*crash)))
             }
             _ => Ok(None),
         }
@@ -281,10 +286,10 @@ impl<F: RecordSource> RecordMerger<F> {
     /// `send` record was delivered, or if there is no such record.
     fn sending(&mut self, message: MessageKey) -> Result<Option<Dependency>, ReadError> {
         let sending = Dependency::Sending(message);
-        if self.memory.was_sent(message) {
+        if self.merge_state.was_sent(message) {
             return Ok(None);
         }
-        let comes = self.memory.is_to_come(sending)
+        let comes = self.merge_state.is_to_come(sending)
             || self
                 .look_ahead(Some(sending), |it| !matches!(it, Source::Parent | Source::Resource))?
             || self.may_be_written(message);
@@ -292,8 +297,8 @@ impl<F: RecordSource> RecordMerger<F> {
         Ok(comes.then_some(sending))
     }
 
-    /// Returns true if the sender may not have written the `send` record of the message to its file
-    /// yet.
+    /// Returns true if the `send` record of the message may still be missing in the file of the
+    /// sender, because the sender is still writing this file.
     fn may_be_written(&self, message: MessageKey) -> bool {
         let MessageKey { from, session, .. } = message;
         let crashed = self.crashed.get(&from).is_some_and(|crashed| *crashed >= session);
@@ -305,13 +310,13 @@ impl<F: RecordSource> RecordMerger<F> {
     }
 
     /// Delivers the first record of a file and unblocks the files that depend on it.
-    fn deliver(&mut self, file: usize) -> Next {
+    fn deliver(&mut self, file: usize) -> NextRecord {
         let MergedFile { ahead, source, .. } = &mut self.files[file];
-        let Some(record) = ahead.pop_front() else { return Next::End };
+        let Some(record) = ahead.pop_front() else { return NextRecord::End };
         let by_process = *source == Source::Node;
-        self.max_held = self.max_held.max(self.memory.held());
+        self.max_retained = self.max_retained.max(self.merge_state.retained_count());
         for given in satisfied_dependencies(&record, by_process) {
-            if self.memory.on_delivery(given) {
+            if self.merge_state.on_delivery(given) {
                 self.unblock(|dependency| *dependency == given);
             }
         }
@@ -325,7 +330,7 @@ impl<F: RecordSource> RecordMerger<F> {
             }
             _ => {}
         }
-        Next::Record(record)
+        NextRecord::Record(record)
     }
 
     /// Unblocks the files that wait for a dependency for which `waits_for` returns true. The merge

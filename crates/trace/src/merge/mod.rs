@@ -1,7 +1,7 @@
 //! Merging of the traces of one run into one order.
 
 mod dependency;
-mod memory;
+mod merge_state;
 mod merging;
 mod record_source;
 
@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 pub(crate) use dependency::MessageKey;
 pub(crate) use merging::{LOOK_AHEAD, RecordMerger};
-pub use record_source::Next;
+pub use record_source::NextRecord;
 pub(crate) use record_source::RecordSource;
 
 use crate::diagram::MAX_DRAWN_PROCESSES;
@@ -54,7 +54,7 @@ pub fn merge_files<P: AsRef<Path>>(
 /// # Errors
 ///
 /// Returns a [`MergeError`] if the files cannot be read or merged.
-pub fn merge_whole_files<P: AsRef<Path>>(
+pub fn merge_files_with_contents<P: AsRef<Path>>(
     paths: impl IntoIterator<Item = P>,
 ) -> Result<Merged, MergeError> {
     gather(MergedFiles::open_with(paths, |path| Reader::open(path))?)
@@ -69,9 +69,9 @@ fn gather(mut files: MergedFiles) -> Result<Merged, MergeError> {
 
 /// Merges traces of one run.
 ///
-/// The records of each trace keep their order. A message is received after it was sent. A crash
-/// comes after all records of its process in that session, and before the next boot. Otherwise
-/// records are ordered by time, then by subject and number.
+/// The records of each trace keep their order. The receipt of a message comes after its sending. A
+/// crash comes after all records of its process in that session, and before the next boot.
+/// Otherwise records are ordered by time, then by subject and number.
 ///
 /// # Errors
 ///
@@ -84,7 +84,7 @@ pub fn merge(traces: Vec<Trace>) -> Result<Merged, MergeError> {
     let sources = traces.into_iter().map(|trace| (trace.header.source, trace.records.into_iter()));
     let mut merging = RecordMerger::new(sources, usize::MAX);
     let mut records = Vec::new();
-    while let Next::Record(record) = merging.next()? {
+    while let NextRecord::Record(record) = merging.next()? {
         records.push(record);
     }
     let MergeReport { unmatched, contradictions, .. } = merging.merge_report();
@@ -159,8 +159,8 @@ impl MergedFiles {
 
     /// Returns the maximum number of records and messages, of all files together, that were in
     /// memory at the same time.
-    pub fn max_held(&self) -> usize {
-        self.merging.max_held()
+    pub fn max_retained(&self) -> usize {
+        self.merging.max_retained()
     }
 }
 
@@ -169,9 +169,9 @@ impl Iterator for MergedFiles {
 
     fn next(&mut self) -> Option<Self::Item> {
         match self.merging.next() {
-            Ok(Next::Record(record)) => Some(Ok(record)),
+            Ok(NextRecord::Record(record)) => Some(Ok(record)),
             // Complete files are never silent.
-            Ok(Next::Later | Next::End) => None,
+            Ok(NextRecord::Later | NextRecord::End) => None,
             Err(error) => Some(Err(error)),
         }
     }

@@ -7,7 +7,7 @@ use crate::format::{ReadError, Reader, Record};
 
 /// Result of reading the next record.
 #[derive(Debug)]
-pub enum Next {
+pub enum NextRecord {
     /// The next record.
     Record(Record),
     /// There is no next record yet. The file is still being written.
@@ -18,17 +18,17 @@ pub enum Next {
 
 /// A file from which a merge reads records, in order.
 pub(crate) trait RecordSource {
-    fn next(&mut self) -> Result<Next, ReadError>;
+    fn next(&mut self) -> Result<NextRecord, ReadError>;
 }
 
 impl RecordSource for IntoIter<Record> {
-    fn next(&mut self) -> Result<Next, ReadError> {
-        Ok(Iterator::next(self).map_or(Next::End, Next::Record))
+    fn next(&mut self) -> Result<NextRecord, ReadError> {
+        Ok(Iterator::next(self).map_or(NextRecord::End, NextRecord::Record))
     }
 }
 
 impl<R: BufRead> RecordSource for Reader<R> {
-    fn next(&mut self) -> Result<Next, ReadError> {
-        Ok(Iterator::next(self).transpose()?.map_or(Next::End, Next::Record))
+    fn next(&mut self) -> Result<NextRecord, ReadError> {
+        Ok(Iterator::next(self).transpose()?.map_or(NextRecord::End, NextRecord::Record))
     }
 }

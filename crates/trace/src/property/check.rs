@@ -2,7 +2,7 @@
 
 use super::error::{PropertyError, suggest};
 use super::formula::{
-    Condition, Number, PathStep, Pattern, ProcessTerm, Relation, StatePath, Uses, Value,
+    Condition, Number, PathStep, Pattern, ProcessTerm, PropertyInputs, Relation, StatePath, Value,
 };
 use super::parser::LEADS_TO;
 use super::predicates::{Meaning, Predicate, names};
@@ -20,7 +20,7 @@ pub(super) struct Checker<'a> {
     scope: Vec<(String, usize)>,
     /// Indices in [`variables`](Checker::variables) of the variables that no quantifier binds.
     pub(super) free: Vec<usize>,
-    pub(super) uses: Uses,
+    pub(super) uses: PropertyInputs,
 }
 
 enum Typed<'a> {
@@ -52,7 +52,7 @@ impl Typed<'_> {
 impl<'a> Checker<'a> {
     pub(super) fn new(text: &'a str, vocabulary: &'a Vocabulary) -> Self {
         let (variables, scope, free) = (Vec::new(), Vec::new(), Vec::new());
-        Checker { text, vocabulary, variables, scope, free, uses: Uses::default() }
+        Checker { text, vocabulary, variables, scope, free, uses: PropertyInputs::default() }
     }
 
     fn error(
@@ -225,7 +225,7 @@ impl<'a> Checker<'a> {
             let remedy = suggest(name, &names(self.vocabulary), "predicates");
             return Err(self.error(&name_span, format!("unknown predicate `{name}`"), remedy));
         };
-        if let Some(lacking) = predicate.lacks(self.vocabulary) {
+        if let Some(lacking) = predicate.missing_feature(self.vocabulary) {
             let problem = format!("`{name}` needs {lacking}, which the algorithm does not have");
             let remedy = format!("predicates: {}", names(self.vocabulary).join(", "));
             return Err(self.error(&name_span, problem, remedy));

@@ -9,8 +9,8 @@ use tenure_core::{ProcessId, Property};
 use super::check::Checker;
 use super::error::PropertyError;
 use super::evaluate::{Evaluator, StateView};
-use super::facts::Tracked;
-use super::formula::{Condition, Uses};
+use super::facts::FactSelection;
+use super::formula::{Condition, PropertyInputs};
 use super::parser::{LEADS_TO, parse};
 use super::syntax::{Node, NodeKind, Operator};
 use super::vocabulary::Vocabulary;
@@ -80,7 +80,7 @@ pub struct CustomProperty {
     /// Indices in `variables` of the variables that no quantifier binds.
     free: Vec<usize>,
     size: u32,
-    uses: Uses,
+    uses: PropertyInputs,
 }
 
 /// Values of all variables of a property, by the index of the variable. Each value is the index of
@@ -127,7 +127,7 @@ impl CustomProperty {
     /// Returns the same property for a group of `size` processes. A condition on a process that the
     /// group does not have is false.
     #[must_use]
-    pub fn sized(&self, size: u32) -> Self {
+    pub fn with_group_size(&self, size: u32) -> Self {
         CustomProperty { size, ..self.clone() }
     }
 
@@ -147,14 +147,14 @@ impl CustomProperty {
     }
 
     /// Returns which kinds of input the property reads, such as messages in flight.
-    pub const fn uses(&self) -> Uses {
+    pub const fn inputs(&self) -> PropertyInputs {
         self.uses
     }
 
     /// Returns which facts about commands and events the property reads, such as leaders or fences.
-    pub const fn tracked(&self) -> Tracked {
-        let Uses { phases, leaders, fences, .. } = self.uses;
-        Tracked { phases, leaders, fences, elects: false }
+    pub const fn tracked(&self) -> FactSelection {
+        let PropertyInputs { phases, leaders, fences, .. } = self.uses;
+        FactSelection { phases, leaders, fences, elects: false }
     }
 
     /// Returns one binding for each combination of values of the free variables. The variables that
@@ -185,9 +185,9 @@ impl CustomProperty {
         self.search(&mut evaluator, 0, wanted).then_some(evaluator.values)
     }
 
-    /// Tries all values of the free variables from the index `index` on. The earlier free variables
-    /// keep their values. Returns true if the condition has the value `wanted` for some of these
-    /// values, and leaves these values in the evaluator.
+    /// Searches for values of the free variables for which the condition has the value `wanted`.
+    /// The first `index` free variables keep their values, and all values of the others are tried.
+    /// Returns true if the search succeeds. The evaluator then contains the values that were found.
     fn search<V: StateView + ?Sized>(
         &self,
         evaluator: &mut Evaluator<'_, V>,
@@ -223,9 +223,10 @@ impl CustomProperty {
         }
     }
 
-    /// Returns true if the property is pending at the start of a run: it demands a state that has
-    /// not occurred yet. The result holds for every binding.
-    pub const fn is_pending_at_first(&self) -> bool {
+    /// Returns true if the property is pending at the start of a run. A pending property demands a
+    /// state that has not occurred yet. The result is the same for all values of the free
+    /// variables.
+    pub const fn is_pending_initially(&self) -> bool {
         matches!(self.form, Form::Eventually)
     }
 

@@ -8,7 +8,7 @@ use super::facts::{ServiceFacts, StepFacts};
 use super::formula::{
     Condition, Fact, Number, PathStep, Pattern, ProcessTerm, Relation, StatePath, Value,
 };
-use super::vocabulary::variant;
+use super::vocabulary::tuple_variant_name;
 use crate::state::TYPE;
 
 /// State of the whole group, and the step that led to it. An engine implements this trait, so that
@@ -243,7 +243,7 @@ fn name_of(tree: &Tree) -> Option<&str> {
         Tree::String(name) => Some(name),
         Tree::Object(fields) => match fields.get(TYPE) {
             Some(Tree::String(name)) => Some(name),
-            _ => variant(fields),
+            _ => tuple_variant_name(fields),
         },
         _ => None,
     }

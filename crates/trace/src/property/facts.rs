@@ -8,16 +8,16 @@ use crate::format::{CommandData, EventData};
 /// Facts about all processes of a group, from the commands and events of their users.
 ///
 /// Stores only the facts that a property reads. Therefore two states are equal if they differ only
-/// in other facts.
+/// in facts that no property reads.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ServiceFacts {
-    tracked: Tracked,
+    tracked: FactSelection,
     processes: Vec<ProcessFacts>,
 }
 
 /// Selection of the facts that [`ServiceFacts`] stores.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Tracked {
+pub struct FactSelection {
     /// True if the facts include which processes wait for the critical section and which are inside
     /// it.
     pub phases: bool,
@@ -25,27 +25,32 @@ pub struct Tracked {
     pub leaders: bool,
     /// True if the facts include fences.
     pub fences: bool,
-    /// True if a process that has requested an election counts as waiting. This is so only if the
-    /// service is an election, which has no lock.
+    /// True if the service is an election without a lock. A process that has requested an election
+    /// then counts as waiting until it learns of a leader.
     pub elects: bool,
 }
 
-impl Tracked {
+impl FactSelection {
     /// Returns the selection of all facts about this service.
     pub const fn all(service: Service) -> Self {
-        Tracked { phases: true, leaders: true, fences: true, elects: Tracked::elects(service) }
+        FactSelection {
+            phases: true,
+            leaders: true,
+            fences: true,
+            elects: FactSelection::elects(service),
+        }
     }
 
     /// Returns the empty selection of facts about this service.
     pub const fn none(service: Service) -> Self {
-        let elects = Tracked::elects(service);
-        Tracked { phases: false, leaders: false, fences: false, elects }
+        let elects = FactSelection::elects(service);
+        FactSelection { phases: false, leaders: false, fences: false, elects }
     }
 
     /// Returns the union of the two selections.
     #[must_use]
-    pub const fn and(self, other: Tracked) -> Self {
-        Tracked {
+    pub const fn union(self, other: FactSelection) -> Self {
+        FactSelection {
             phases: self.phases || other.phases,
             leaders: self.leaders || other.leaders,
             fences: self.fences || other.fences,
@@ -53,8 +58,8 @@ impl Tracked {
         }
     }
 
-    /// Returns true if a process that has requested an election from this service counts as
-    /// waiting.
+    /// Returns true if the service is an election without a lock. A process that has requested an
+    /// election then counts as waiting until it learns of a leader.
     pub(super) const fn elects(service: Service) -> bool {
         matches!(service, Service::Election)
     }
@@ -105,7 +110,7 @@ impl StepFacts {
 impl ServiceFacts {
     /// Creates the facts of a group of `size` processes in the initial state: no event has
     /// occurred.
-    pub fn new(size: u32, tracked: Tracked) -> Self {
+    pub fn new(size: u32, tracked: FactSelection) -> Self {
         ServiceFacts { tracked, processes: vec![ProcessFacts::default(); size as usize] }
     }
 
@@ -168,7 +173,7 @@ impl ServiceFacts {
 }
 
 impl ProcessFacts {
-    fn set_leader(&mut self, tracked: Tracked, leader: Option<(ProcessId, u64)>) {
+    fn set_leader(&mut self, tracked: FactSelection, leader: Option<(ProcessId, u64)>) {
         let known = leader.filter(|_| tracked.leaders);
         (self.leader, self.term) = (known.map(|known| known.0), known.map_or(0, |known| known.1));
     }

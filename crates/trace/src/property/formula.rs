@@ -111,13 +111,14 @@ pub(super) struct Pattern {
     pub(super) to: Option<ProcessTerm>,
 }
 
-impl Uses {
+impl PropertyInputs {
     /// Returns true if the property reads nothing but commands and events of services.
-    pub const fn is_of_services(self) -> bool {
+    pub const fn reads_services_only(self) -> bool {
         !(self.failures || self.states || self.sent || self.in_flight)
     }
 
-    /// Returns true if the property reads messages: those in flight, or those that a step sends.
+    /// Returns true if the property reads messages: messages in flight, or messages that a step
+    /// sends.
     pub const fn reads_messages(self) -> bool {
         self.sent || self.in_flight
     }
@@ -125,7 +126,7 @@ impl Uses {
 
 /// Kinds of input that a property reads. An engine need not provide other input.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Uses {
+pub struct PropertyInputs {
     /// True if the property reads whether processes wait for the critical section or are inside it.
     pub phases: bool,
     /// True if the property reads leaders or terms.

@@ -8,14 +8,14 @@ use tenure_core::{Finding, FirstViolation, Judgement, ProcessId, Service};
 
 use super::custom::{Binding, CustomProperty};
 use super::evaluate::StateView;
-use super::facts::{ServiceFacts, StepFacts, Tracked};
+use super::facts::{FactSelection, ServiceFacts, StepFacts};
 use crate::fold::process_state::{ProcessStates, ProcessStatus, StateChange};
 use crate::format::{Kind, Record};
 
 /// Checks properties against the records of a run, one record after another.
 ///
 /// The judge evaluates the properties after each step. A step consists of the records of one input
-/// at one process. The first state that it evaluates is the one after all processes have booted.
+/// at one process. The first state that it evaluates is the state after all processes have booted.
 #[derive(Clone, Debug)]
 pub struct PropertyJudge {
     runs: Vec<PropertyRun>,
@@ -45,16 +45,16 @@ impl PropertyJudge {
         down: &[ProcessId],
     ) -> Self {
         let run = |property: &Arc<CustomProperty>| {
-            let property = Arc::new(property.sized(size));
+            let property = Arc::new(property.with_group_size(size));
             let bindings = if property.form().is_liveness() { property.bindings() } else { vec![] };
-            let first = property.is_pending_at_first();
+            let first = property.is_pending_initially();
             let pending = bindings.into_iter().map(|binding| (binding, first)).collect();
             PropertyRun { property, violation: None, pending }
         };
         PropertyJudge {
             runs: properties.iter().map(run).collect(),
             view: RecordedView {
-                services: ServiceFacts::new(size, Tracked::all(service)),
+                services: ServiceFacts::new(size, FactSelection::all(service)),
                 step: StepFacts::default(),
                 processes: ProcessStates::default(),
                 down: down.to_vec(),
@@ -213,8 +213,8 @@ impl RecordedView {
         }
     }
 
-    /// Removes one message in flight. Does nothing if there is no such message, because its receipt
-    /// was recorded before its sending.
+    /// Removes one message in flight. If the trace records the receipt of the message before its
+    /// sending, the message is not in flight, and this method does nothing.
     fn take(&mut self, message: &str, from: u32, to: u32) {
         let key = (message.to_owned(), from, to);
         if let Some(count) = self.in_flight.get_mut(&key) {

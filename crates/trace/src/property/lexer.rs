@@ -56,7 +56,7 @@ pub(super) fn tokens(text: &str) -> Result<Vec<(Token, Span)>, PropertyError> {
 
 pub(super) const OPERATORS: &str = "operators: & | ! => = != < <= > >= in + - ~>";
 
-/// Parses one token. Returns an inner `None` for a number out of range.
+/// Parses one token. If the token is a number out of range, returns `Ok(None)`.
 fn token(input: &mut Input<'_>) -> winnow::Result<Option<Token>> {
     alt((number, symbol.map(Some), word.map(Some))).parse_next(input)
 }

@@ -50,7 +50,7 @@ impl Parser<'_> {
         if self.skip(token) { Ok(span) } else { Err(self.wrong(problem, "")) }
     }
 
-    /// Parses an expression whose operators have at least the binding strength `least`.
+    /// Parses an expression whose operators have at least the binding precedence `least`.
     fn expression(&mut self, least: u8) -> Result<Node, PropertyError> {
         self.depth += 1;
         if self.depth > MAX_DEPTH {
@@ -59,8 +59,8 @@ impl Parser<'_> {
         let mut left = self.prefix()?;
         while let Some(Token::Operator(operator)) = self.peek() {
             let operator = *operator;
-            let strength = operator.strength();
-            if strength < least {
+            let precedence = operator.precedence();
+            if precedence < least {
                 break;
             }
             if operator == Operator::LeadsTo && self.depth > 1 {
@@ -68,11 +68,11 @@ impl Parser<'_> {
             }
             self.place += 1;
             // An implication is right-associative; the others are left-associative.
-            let right = self.expression(strength + u8::from(operator != Operator::Implies))?;
+            let right = self.expression(precedence + u8::from(operator != Operator::Implies))?;
             left = Self::binary(operator, left, right);
             if let Some(Token::Operator(next)) = self.peek()
-                && strength == 4
-                && next.strength() == 4
+                && precedence == 4
+                && next.precedence() == 4
             {
                 let remedy = "join two comparisons with &";
                 return Err(self.wrong("a comparison of a comparison", remedy));

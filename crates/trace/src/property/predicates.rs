@@ -92,7 +92,7 @@ impl Predicate {
 
     /// If the service in `vocabulary` lacks a feature that the predicate needs, returns the name of
     /// this feature. Otherwise returns `None`.
-    pub(super) fn lacks(&self, vocabulary: &Vocabulary) -> Option<&'static str> {
+    pub(super) fn missing_feature(&self, vocabulary: &Vocabulary) -> Option<&'static str> {
         let (lock, leaders) = (vocabulary.has_lock(), vocabulary.has_leaders());
         match self.needs {
             Needs::Lock if !lock => Some("a lock"),
@@ -104,6 +104,6 @@ impl Predicate {
 }
 
 pub(super) fn names(vocabulary: &Vocabulary) -> Vec<&'static str> {
-    let known = PREDICATES.iter().filter(|it| it.lacks(vocabulary).is_none());
+    let known = PREDICATES.iter().filter(|it| it.missing_feature(vocabulary).is_none());
     known.map(|it| it.name).chain(["count"]).collect()
 }

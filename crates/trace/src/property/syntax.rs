@@ -66,9 +66,9 @@ pub(super) enum Operator {
 }
 
 impl Operator {
-    /// Returns the binding strength of the operator. An operator with a greater strength binds more
-    /// tightly.
-    pub(super) const fn strength(self) -> u8 {
+    /// Returns the binding precedence of the operator. An operator with a greater precedence binds
+    /// more tightly.
+    pub(super) const fn precedence(self) -> u8 {
         match self {
             Operator::LeadsTo => 0,
             Operator::Implies => 1,

@@ -27,7 +27,7 @@ pub struct Vocabulary {
 /// fields, the names and the list elements of all these values together.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StateShape {
-    /// Fields of the values, with their shapes.
+    /// Names of the fields that the values have, each with the shape of the values in this field.
     pub(super) fields: Vec<(String, StateShape)>,
     /// Names of structs and enum variants that occur as values.
     pub(super) names: BTreeSet<String>,
@@ -74,7 +74,7 @@ impl StateShape {
                 let shape = self.element.get_or_insert_default();
                 elements.iter().for_each(|element| shape.learn(element));
             }
-            Value::String(name) if is_name(name) && !self.names.contains(name) => {
+            Value::String(name) if is_variant_name(name) && !self.names.contains(name) => {
                 self.names.insert(name.clone());
             }
             _ => {}
@@ -84,7 +84,7 @@ impl StateShape {
     fn learn_fields(&mut self, fields: &Map<String, Value>) {
         if let Some(Value::String(name)) = fields.get(TYPE) {
             self.names.insert(name.clone());
-        } else if let Some(name) = variant(fields) {
+        } else if let Some(name) = tuple_variant_name(fields) {
             self.names.insert(name.to_owned());
         }
         for (name, value) in fields.iter().filter(|(name, _)| *name != TYPE) {
@@ -106,16 +106,16 @@ impl StateShape {
 
 /// Returns the name of the tuple variant that the tree represents. The tree of a tuple variant is
 /// an object with a single field, which has the name of the variant.
-pub(super) fn variant(fields: &Map<String, Value>) -> Option<&str> {
+pub(super) fn tuple_variant_name(fields: &Map<String, Value>) -> Option<&str> {
     let mut keys = fields.keys();
     let first = keys.next()?;
     let is_alone = keys.next().is_none();
-    (is_alone && is_name(first)).then_some(first)
+    (is_alone && is_variant_name(first)).then_some(first)
 }
 
 /// Returns true if a text is the name of an enum variant, such as `Waiting`. The name of a process,
 /// such as `P1`, is not.
-pub(super) fn is_name(text: &str) -> bool {
+pub(super) fn is_variant_name(text: &str) -> bool {
     let mut letters = text.chars();
     letters.next().is_some_and(char::is_uppercase)
         && letters.all(char::is_alphanumeric)

@@ -1,4 +1,4 @@
-//! Script forms of the commands of agreement services.
+//! Conversion of the commands of agreement services into their form in scripts, and back.
 
 use tenure_core::service::{
     agreement, barrier, broadcast, consensus, drinking, forum, log, membership, relayed_log,
@@ -12,8 +12,9 @@ use super::service_command::{
 use crate::format::{CommandData, EventData, MAX_PROCESSES};
 use crate::scripts::script::ScriptCommand;
 
-/// Implements [`ServiceCommand`] and [`ServiceEvent`] for agreement services. The arguments list
-/// the commands that consist of one word, and convert all other commands from and to scripts.
+/// Implements [`ServiceCommand`] and [`ServiceEvent`] for agreement services. The argument `words`
+/// lists the commands that a script writes as one word. The arguments `parse` and `format` convert
+/// the other commands from scripts and to scripts.
 macro_rules! agreement_commands {
     ($($Service:ident of $service:ident:
         words [$($word:literal => $plain:ident),*]
@@ -195,7 +196,7 @@ agreement_commands! {
         ) {
             ("append", None, [payload, ticket]) => Some(log::Command::Append {
                 ticket: ticket.parse().ok()?,
-                payload: log::Payload::of_text(payload)?,
+                payload: log::Payload::parse(payload)?,
             }),
             ("transfer", Some(to), [ticket]) => {
                 Some(log::Command::Transfer { ticket: ticket.parse().ok()?, to })
@@ -203,10 +204,10 @@ agreement_commands! {
             ("compact", None, [index, state, ticket]) => Some(log::Command::Compact {
                 ticket: ticket.parse().ok()?,
                 index: index.parse().ok()?,
-                state: log::Payload::of_text(state)?,
+                state: log::Payload::parse(state)?,
             }),
             ("members", None, [members, ticket]) => {
-                let log::Members { voters, learners, .. } = log::Members::of_text(members)?;
+                let log::Members { voters, learners, .. } = log::Members::parse(members)?;
                 let ticket = ticket.parse().ok()?;
                 Some(log::Command::ChangeMembers { ticket, voters, learners })
             }
@@ -235,7 +236,7 @@ agreement_commands! {
             log::Command::ChangeMembers { ticket, voters, learners } => {
                 let members = log::Members::of(voters.clone());
                 let members = log::Members { learners: learners.clone(), ..members };
-                let words = vec![members.text(), ticket.to_string()];
+                let words = vec![members.to_text(), ticket.to_string()];
                 ScriptCommand { words, ..script_command("members", at) }
             }
         };

@@ -24,11 +24,11 @@ pub(crate) const MAX_STEPS: u32 = 10_000;
 /// requested step is impossible.
 #[derive(Debug)]
 pub struct TestCluster<P: Protocol> {
-    places: Vec<Place<P>>,
+    places: Vec<ProcessSlot<P>>,
     configs: Vec<P::Config>,
     pub(crate) order: Order,
     /// Messages in flight on all links, from the oldest to the newest.
-    pub(crate) under_way: Vec<InFlightMessage<P::Message>>,
+    pub(crate) in_flight: Vec<InFlightMessage<P::Message>>,
     /// Sides of the current partition. Empty if there is no partition.
     pub(crate) sides: Vec<Vec<ProcessId>>,
     /// For each link with messages in flight, the number of these messages.
@@ -77,7 +77,7 @@ impl<P: Protocol> ClusterEvent<P> {
 }
 
 #[derive(Debug)]
-enum Place<P: Protocol> {
+enum ProcessSlot<P: Protocol> {
     Up { process: P, timers: ArmedTimers<P::Timer> },
     Down { stable: P::Stable },
 }
@@ -88,9 +88,9 @@ pub(crate) struct InFlightMessage<M> {
     pub(crate) message: M,
 }
 
-/// Random numbers and local clock of all processes. A random number comes from the first of these
-/// sources that has one: the action `choose`, a list, and a seeded generator. If none has one, the
-/// number is 0.
+/// Source of random numbers for all processes, and their local clock. There are three sources in
+/// this order: numbers of the action `choose`, a list, and a seeded generator. A random number
+/// comes from the first source that is not empty. If all are empty, the number is 0.
 #[derive(Debug, Default)]
 pub(crate) struct RandomSource {
     pub(crate) choices: VecDeque<u32>,
@@ -149,7 +149,7 @@ impl<P: Protocol> TestCluster<P> {
             places: Vec::new(),
             configs,
             order,
-            under_way: Vec::new(),
+            in_flight: Vec::new(),
             sides: Vec::new(),
             busy: BTreeMap::new(),
             application_messages: Vec::new(),
@@ -170,7 +170,7 @@ impl<P: Protocol> TestCluster<P> {
                 continue;
             }
             if !(cluster.batch.messages.is_empty() && cluster.batch.events.is_empty()) {
-                cluster.note(|| format!("{me} boots"));
+                cluster.transcribe(|| format!("{me} boots"));
             }
             cluster.release(me);
         }
@@ -208,20 +208,20 @@ impl<P: Protocol> TestCluster<P> {
     /// Returns the process `at`; `None` if it is down or does not exist.
     pub fn process(&self, at: ProcessId) -> Option<&P> {
         match self.places.get(at.index())? {
-            Place::Up { process, .. } => Some(process),
-            Place::Down { .. } => None,
+            ProcessSlot::Up { process, .. } => Some(process),
+            ProcessSlot::Down { .. } => None,
         }
     }
 
     /// Returns the messages in flight, from the oldest to the newest. Each comes with its sender
     /// and receiver.
     pub fn in_flight(&self) -> impl Iterator<Item = (ProcessId, ProcessId, &P::Message)> {
-        self.under_way.iter().map(|sent| (sent.link.0, sent.link.1, &sent.message))
+        self.in_flight.iter().map(|sent| (sent.link.0, sent.link.1, &sent.message))
     }
 
     /// Returns the messages in flight on a link, from the oldest to the newest.
     pub fn queue(&self, link: Link) -> Vec<&P::Message> {
-        let on_link = self.under_way.iter().filter(|sent| sent.link == link);
+        let on_link = self.in_flight.iter().filter(|sent| sent.link == link);
         on_link.map(|sent| &sent.message).collect()
     }
 
@@ -248,8 +248,8 @@ impl<P: Protocol> TestCluster<P> {
 
     fn timers(&self) -> impl Iterator<Item = (ProcessId, &P::Timer, Due)> {
         let up = self.places.iter().enumerate().filter_map(|(index, place)| match place {
-            Place::Up { timers, .. } => Some((ProcessId::at(index), timers)),
-            Place::Down { .. } => None,
+            ProcessSlot::Up { timers, .. } => Some((ProcessId::at(index), timers)),
+            ProcessSlot::Down { .. } => None,
         });
         up.flat_map(|(at, timers)| timers.iter().map(move |(timer, due)| (at, timer, due)))
     }
@@ -274,14 +274,15 @@ impl<P: Protocol> TestCluster<P> {
         mem::take(&mut self.seen)
     }
 
-    /// Returns the lines of the transcript since the last call. Each event has one line, and the
-    /// effects of a step are indented. The result is empty unless the cluster was created with
-    /// [`with_transcript`](TestCluster::with_transcript).
+    /// Returns the lines that were added to the transcript since the last call. Each event has one
+    /// line, and the effects of a step are indented. The result is empty if the cluster was created
+    /// without a transcript. See [`with_transcript`](TestCluster::with_transcript).
     pub fn take_transcript(&mut self) -> Vec<String> {
         self.lines.as_mut().map(mem::take).unwrap_or_default()
     }
 
-    pub(crate) fn note(&mut self, line: impl FnOnce() -> String) {
+    /// Adds a line to the transcript, if the cluster records one.
+    pub(crate) fn transcribe(&mut self, line: impl FnOnce() -> String) {
         if let Some(lines) = &mut self.lines {
             lines.push(line());
         }
@@ -292,7 +293,7 @@ impl<P: Protocol> TestCluster<P> {
     /// Lets the user of a process issue a command.
     #[track_caller]
     pub fn command(&mut self, at: ProcessId, command: P::Command) {
-        self.note(|| format!("{at} asks {command:?}"));
+        self.transcribe(|| format!("{at} asks {command:?}"));
         self.seen.push((at, ClusterEvent::Command(command.clone())));
         self.step(at, Input::Command(command));
     }
@@ -301,7 +302,7 @@ impl<P: Protocol> TestCluster<P> {
     #[track_caller]
     pub fn suspicion(&mut self, at: ProcessId, peer: ProcessId, verdict: Verdict) {
         let verb = if verdict == Verdict::Suspect { "suspects" } else { "trusts" };
-        self.note(|| format!("{at} {verb} {peer}"));
+        self.transcribe(|| format!("{at} {verb} {peer}"));
         self.step(at, Input::Suspicion { peer, verdict });
     }
 
@@ -310,25 +311,25 @@ impl<P: Protocol> TestCluster<P> {
     pub fn crash(&mut self, at: ProcessId) {
         self.shut(at);
         self.seen.push((at, ClusterEvent::Crashed));
-        self.note(|| format!("{at} crashes"));
+        self.transcribe(|| format!("{at} crashes"));
     }
 
     #[track_caller]
     fn shut(&mut self, at: ProcessId) {
         let save_fault = self.save_faults.remove(at);
         let place = &mut self.places[at.index()];
-        let Place::Up { process, .. } = place else { panic!("{at} is up") };
+        let ProcessSlot::Up { process, .. } = place else { panic!("{at} is up") };
         let stable = match save_fault {
             Some(SaveFault::Unsaved(before)) => before.stable(),
             _ => process.stable(),
         };
-        *place = Place::Down { stable };
+        *place = ProcessSlot::Down { stable };
     }
 
     /// Makes a process mute. From now on it still saves its state, but it sends no messages, emits
     /// no events and sets no timers. The test must crash the process later.
     pub fn mute(&mut self, at: ProcessId) {
-        self.note(|| format!("{at} is mute"));
+        self.transcribe(|| format!("{at} is mute"));
         self.save_faults.insert(at, SaveFault::Mute(MuteState::Nothing));
     }
 
@@ -337,16 +338,16 @@ impl<P: Protocol> TestCluster<P> {
     #[track_caller]
     pub fn stop_saving(&mut self, at: ProcessId) {
         let before = self.process(at).unwrap_or_else(|| panic!("{at} is up")).clone();
-        self.note(|| format!("{at} does not save its next step"));
+        self.transcribe(|| format!("{at} does not save its next step"));
         self.save_faults.insert(at, SaveFault::Unsaved(before));
     }
 
     /// Boots a crashed process with its saved state.
     #[track_caller]
     pub fn recover(&mut self, at: ProcessId) {
-        let Place::Down { stable } = &self.places[at.index()] else { panic!("{at} is down") };
+        let ProcessSlot::Down { stable } = &self.places[at.index()] else { panic!("{at} is down") };
         let stable = stable.clone();
-        self.note(|| format!("{at} recovers"));
+        self.transcribe(|| format!("{at} recovers"));
         self.seen.push((at, ClusterEvent::Recovered));
         self.places[at.index()] = self.boot(at, Some(stable));
         self.release(at);
@@ -358,7 +359,7 @@ impl<P: Protocol> TestCluster<P> {
         let due = self.disarm(at, &timer).expect("the timer is armed");
         let clock = &mut self.batch.environment.clock;
         *clock = LocalTime(clock.0.max(due.at));
-        self.note(|| format!("{at}'s timer {timer:?} fires"));
+        self.transcribe(|| format!("{at}'s timer {timer:?} fires"));
         self.step(at, Input::Timer(timer));
     }
 
@@ -368,14 +369,14 @@ impl<P: Protocol> TestCluster<P> {
     }
 
     fn disarm(&mut self, at: ProcessId, timer: &P::Timer) -> Option<Due> {
-        let Place::Up { timers, .. } = &mut self.places[at.index()] else { return None };
+        let ProcessSlot::Up { timers, .. } = &mut self.places[at.index()] else { return None };
         timers.remove(timer)
     }
 
     /// Delivers a message to a process, although `from` has not sent it.
     #[track_caller]
     pub fn inject(&mut self, from: ProcessId, to: ProcessId, message: P::Message) {
-        self.note(|| format!("{to} receives {message:?} from {from}"));
+        self.transcribe(|| format!("{to} receives {message:?} from {from}"));
         self.step(to, Input::Message { from, message });
     }
 
@@ -384,10 +385,11 @@ impl<P: Protocol> TestCluster<P> {
     #[track_caller]
     pub fn deliver_at(&mut self, link: Link, position: usize) {
         let place = self.place(link, position);
-        self.arrive(place);
+        self.deliver_nth(place);
     }
 
-    /// Delivers the oldest message of a link. If links reorder messages, delivers a random one.
+    /// Delivers the oldest message of a link. If links reorder messages, delivers a random message
+    /// of the link instead.
     #[track_caller]
     pub fn deliver(&mut self, link: Link, rng: &mut SplitMix64) {
         let position = match self.order {
@@ -400,13 +402,13 @@ impl<P: Protocol> TestCluster<P> {
     /// Duplicates the oldest message of a link.
     #[track_caller]
     pub fn duplicate(&mut self, link: Link) {
-        self.copy(self.place(link, 0));
+        self.duplicate_nth(self.place(link, 0));
     }
 
     /// Drops the oldest message of a link.
     #[track_caller]
     pub fn lose(&mut self, link: Link) {
-        self.remove(self.place(link, 0));
+        self.lose_nth(self.place(link, 0));
     }
 
     /// Delivers all messages in flight in random order, without firing timers.
@@ -434,8 +436,8 @@ impl<P: Protocol> TestCluster<P> {
     /// fires the timer that is due first. Returns false if there was nothing to do.
     pub(crate) fn take_step(&mut self, timers: bool) -> bool {
         if let Some(place) = self.next_deliverable() {
-            let (from, to) = self.under_way[place].link;
-            self.arrive(place);
+            let (from, to) = self.in_flight[place].link;
+            self.deliver_nth(place);
             self.record_action(Action::Deliver(MessageSelector::oldest(from, to)));
             return true;
         }
@@ -456,9 +458,9 @@ impl<P: Protocol> TestCluster<P> {
         self.done.push(action);
     }
 
-    /// Returns the index in `under_way` of the oldest message that no partition blocks.
+    /// Returns the index in `in_flight` of the oldest message that no partition blocks.
     pub(crate) fn next_deliverable(&self) -> Option<usize> {
-        self.under_way.iter().position(|sent| !self.is_cut(sent.link))
+        self.in_flight.iter().position(|sent| !self.is_cut(sent.link))
     }
 
     /// Returns true if the current partition cuts a link. A process that is on no side is cut off
@@ -470,12 +472,12 @@ impl<P: Protocol> TestCluster<P> {
 
     #[track_caller]
     fn place(&self, link: Link, before: usize) -> usize {
-        let mut sent = self.under_way.iter().enumerate().filter(|(_, sent)| sent.link == link);
+        let mut sent = self.in_flight.iter().enumerate().filter(|(_, sent)| sent.link == link);
         sent.nth(before).expect("the link has this many messages").0
     }
 
     fn take(&mut self, place: usize) -> InFlightMessage<P::Message> {
-        let sent = self.under_way.remove(place);
+        let sent = self.in_flight.remove(place);
         let left = self.busy.get_mut(&sent.link).expect("its link has messages");
         *left -= 1;
         if *left == 0 {
@@ -486,54 +488,57 @@ impl<P: Protocol> TestCluster<P> {
 
     fn put(&mut self, place: usize, sent: InFlightMessage<P::Message>) {
         *self.busy.entry(sent.link).or_default() += 1;
-        self.under_way.insert(place, sent);
+        self.in_flight.insert(place, sent);
     }
 
-    pub(crate) fn arrive(&mut self, place: usize) {
-        let InFlightMessage { link: (from, to), message } = self.take(place);
+    /// Delivers the message with this index in `in_flight`.
+    pub(crate) fn deliver_nth(&mut self, index: usize) {
+        let InFlightMessage { link: (from, to), message } = self.take(index);
         if self.is_up(to) {
             self.inject(from, to, message);
         } else {
-            self.note(|| format!("{message:?} from {from} is lost: {to} is down"));
+            self.transcribe(|| format!("{message:?} from {from} is lost: {to} is down"));
         }
     }
 
-    pub(crate) fn remove(&mut self, place: usize) {
-        let InFlightMessage { link: (from, to), message } = self.take(place);
-        self.note(|| format!("{message:?} from {from} to {to} is lost"));
+    /// Drops the message with this index in `in_flight`.
+    pub(crate) fn lose_nth(&mut self, index: usize) {
+        let InFlightMessage { link: (from, to), message } = self.take(index);
+        self.transcribe(|| format!("{message:?} from {from} to {to} is lost"));
     }
 
-    pub(crate) fn copy(&mut self, place: usize) {
-        let copy = self.under_way[place].clone();
+    /// Duplicates the message with this index in `in_flight`.
+    pub(crate) fn duplicate_nth(&mut self, index: usize) {
+        let copy = self.in_flight[index].clone();
         let InFlightMessage { link: (from, to), message } = &copy;
-        self.note(|| format!("{message:?} from {from} to {to} is duplicated"));
-        self.put(place + 1, copy);
+        self.transcribe(|| format!("{message:?} from {from} to {to} is duplicated"));
+        self.put(index + 1, copy);
     }
 
-    pub(crate) fn note_state(&mut self, at: ProcessId) {
+    pub(crate) fn transcribe_state(&mut self, at: ProcessId) {
         let line = match &self.places[at.index()] {
-            Place::Up { process, timers } if timers.is_empty() => format!("{process:?}"),
-            Place::Up { process, timers } => {
+            ProcessSlot::Up { process, timers } if timers.is_empty() => format!("{process:?}"),
+            ProcessSlot::Up { process, timers } => {
                 format!(
                     "{process:?}, armed {:?}",
                     timers.iter().map(|(timer, _)| timer).collect::<Vec<_>>()
                 )
             }
-            Place::Down { stable } => format!("down, saved {stable:?}"),
+            ProcessSlot::Down { stable } => format!("down, saved {stable:?}"),
         };
-        self.note(|| format!("{at} is {line}"));
+        self.transcribe(|| format!("{at} is {line}"));
     }
 
-    fn boot(&mut self, me: ProcessId, stable: Option<P::Stable>) -> Place<P> {
+    fn boot(&mut self, me: ProcessId, stable: Option<P::Stable>) -> ProcessSlot<P> {
         let size = ProcessId::at(self.configs.len()).0;
         let config = &self.configs[me.index()];
         let process = P::boot(Group::new(me, size), config, stable, &mut self.batch.effects());
-        Place::Up { process, timers: ArmedTimers::default() }
+        ProcessSlot::Up { process, timers: ArmedTimers::default() }
     }
 
     #[track_caller]
     fn step(&mut self, at: ProcessId, input: Input<P>) {
-        let Place::Up { process, timers } = &mut self.places[at.index()] else {
+        let ProcessSlot::Up { process, timers } = &mut self.places[at.index()] else {
             panic!("{at} is up")
         };
         let Some(since) = self.save_faults.mute_state_mut(at) else {
@@ -559,12 +564,12 @@ impl<P: Protocol> TestCluster<P> {
     fn release(&mut self, at: ProcessId) {
         for (to, message) in mem::take(&mut self.batch.messages) {
             assert!(to != at, "{at} sends {message:?} to itself");
-            self.note(|| format!("  sends {to} {message:?}"));
+            self.transcribe(|| format!("  sends {to} {message:?}"));
             let label = message.label();
             *self.sent.entry((label.layer, label.kind)).or_default() += 1;
-            self.put(self.under_way.len(), InFlightMessage { link: (at, to), message });
+            self.put(self.in_flight.len(), InFlightMessage { link: (at, to), message });
         }
-        if let Place::Up { timers, .. } = &mut self.places[at.index()] {
+        if let ProcessSlot::Up { timers, .. } = &mut self.places[at.index()] {
             for change in self.batch.timers.drain(..) {
                 match change {
                     TimerChange::Set(timer, after) => {
@@ -577,7 +582,7 @@ impl<P: Protocol> TestCluster<P> {
             }
         }
         for event in mem::take(&mut self.batch.events) {
-            self.note(|| format!("  emits {event:?}"));
+            self.transcribe(|| format!("  emits {event:?}"));
             self.seen.push((at, ClusterEvent::Event(event)));
         }
     }

@@ -1,15 +1,15 @@
 //! Line-based difference of two texts.
 
-use crate::alignment::{Place, align};
+use crate::alignment::{AlignedItem, align};
 
 /// Returns the lines that differ between the texts. Lines that only `old` contains begin with `-`,
 /// and lines that only `new` contains with `+`.
 pub(crate) fn diff(old: &str, new: &str) -> String {
     let (old, new): (Vec<&str>, Vec<&str>) = (old.lines().collect(), new.lines().collect());
     let line = |place| match place {
-        Place::Both(at, _) => format!(" {}\n", old[at]),
-        Place::First(at) => format!("-{}\n", old[at]),
-        Place::Second(at) => format!("+{}\n", new[at]),
+        AlignedItem::Both(at, _) => format!(" {}\n", old[at]),
+        AlignedItem::First(at) => format!("-{}\n", old[at]),
+        AlignedItem::Second(at) => format!("+{}\n", new[at]),
     };
     align(&old, &new).into_iter().map(line).collect()
 }

@@ -43,8 +43,8 @@ pub fn perform<P: Protocol<Command: ServiceCommand>>(
     perform_on::<P>(&mut stages, script, &config)
 }
 
-/// Performs a script and returns the outcome of each block, as [`perform`] does. Appends all test
-/// clusters to `stages`: each action `group` of the script starts a new one.
+/// Performs a script and returns the outcome of each block, as [`perform`] does. Each action
+/// `group` of the script starts a new test cluster. All these clusters are appended to `stages`.
 pub(crate) fn perform_on<P: Protocol<Command: ServiceCommand>>(
     stages: &mut Vec<TestCluster<P>>,
     script: &Script,
@@ -80,17 +80,17 @@ impl<P: Protocol<Command: ServiceCommand>> ScriptRunner for TestCluster<P> {
             Action::Command(script_command) => self.ask(script_command)?,
             Action::Deliver(pick) => {
                 let place = self.next(pick)?;
-                self.arrive(place);
+                self.deliver_nth(place);
             }
             Action::Tell { from, to } => self.tell(*from, *to)?,
             Action::Hear(pick) => self.hear(pick)?,
             Action::Lose(pick) => {
                 let place = self.find(pick)?;
-                self.remove(place);
+                self.lose_nth(place);
             }
             Action::Duplicate(pick) => {
                 let place = self.find(pick)?;
-                self.copy(place);
+                self.duplicate_nth(place);
             }
             // A cluster has no message delays; a delayed message is simply not delivered yet.
             Action::Delay { pick, .. } => drop(self.find(pick)?),
@@ -103,11 +103,11 @@ impl<P: Protocol<Command: ServiceCommand>> ScriptRunner for TestCluster<P> {
             }
             Action::Split(sides) => {
                 sides.iter().flatten().try_for_each(|at| self.exists(*at))?;
-                self.note(|| action.to_string());
+                self.transcribe(|| action.to_string());
                 self.sides.clone_from(sides);
             }
             Action::Heal => {
-                self.note(|| action.to_string());
+                self.transcribe(|| action.to_string());
                 self.sides.clear();
             }
             Action::Suspicion { at, peer, verdict } => {
@@ -117,7 +117,7 @@ impl<P: Protocol<Command: ServiceCommand>> ScriptRunner for TestCluster<P> {
             Action::Stabilize { timers, most } => self.stabilize(*timers, *most)?,
             Action::Look(at) => {
                 self.exists(*at)?;
-                self.note_state(*at);
+                self.transcribe_state(*at);
             }
         }
         match action {
@@ -152,7 +152,7 @@ impl<P: Protocol<Command: ServiceCommand>> TestCluster<P> {
     fn tell(&mut self, from: ProcessId, to: ProcessId) -> Result<(), ActionError> {
         self.up(from)?;
         self.exists(to)?;
-        self.note(|| format!("{from}'s application sends to {to}'s"));
+        self.transcribe(|| format!("{from}'s application sends to {to}'s"));
         self.application_messages.push((from, to));
         Ok(())
     }
@@ -207,7 +207,7 @@ impl<P: Protocol<Command: ServiceCommand>> TestCluster<P> {
             pick.index_in(self.application_messages.iter().map(|(from, to)| (*from, *to, "")));
         self.application_messages
             .remove(found.ok_or_else(|| ActionError::NoMessage(pick.clone()))?);
-        self.note(|| format!("{}'s application receives from {}'s", pick.to, pick.from));
+        self.transcribe(|| format!("{}'s application receives from {}'s", pick.to, pick.from));
         Ok(())
     }
 

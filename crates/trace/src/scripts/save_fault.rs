@@ -15,7 +15,8 @@ pub enum SaveFault<P> {
     Mute(MuteState),
 }
 
-/// Progress of a process since it became mute.
+/// State of a mute process, which sends no messages, emits no events and sets no timers. The state
+/// depends on the first input that the process has received since it became mute.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum MuteState {
     /// The process has received no input since it became mute.

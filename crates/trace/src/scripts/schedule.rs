@@ -124,9 +124,10 @@ impl Schedule {
         self.steps_of(self.first_records_of_actions(records).len())
     }
 
-    /// Returns, for each block of the script that has actions, how many of `records` precede the
-    /// first action after this block. If no action follows, all records count. `records` are those
-    /// of a run of the last group of processes that the script starts.
+    /// Returns a number of records for each block of the script that has actions. This is the
+    /// number of those `records` that precede the first action after the block. If no action
+    /// follows the block, this is the number of all `records`. They must be the records of a run of
+    /// the group of processes that the script starts last.
     ///
     /// # Errors
     ///
@@ -168,9 +169,9 @@ impl Schedule {
     /// Extends the schedule by up to `most` steps that show how the run continues without further
     /// faults.
     ///
-    /// If the schedule ends with a cycle, the cycle is repeated. Otherwise pending messages are
-    /// delivered, the oldest first, and timers fire. When no message is in flight and no timer is
-    /// armed, a process that is inside the critical section exits.
+    /// If the schedule ends with a cycle of actions that repeat forever, this cycle is repeated.
+    /// Otherwise pending messages are delivered, the oldest first, and timers fire. When no message
+    /// is in flight and no timer is armed, a process that is inside the critical section exits.
     ///
     /// # Errors
     ///
@@ -203,8 +204,8 @@ impl Schedule {
     /// Repeats the cycle as often as `most` steps permit. Returns false if a step of a repetition
     /// is not possible.
     ///
-    /// If processes are symmetric, a repetition may be impossible. In the run, the cycle may then
-    /// continue with other processes in the same roles.
+    /// A repetition may be impossible if the processes are symmetric. After the cycle, other
+    /// processes may then be in the situation of the processes that the schedule names.
     fn repeats_cycle(&self, cluster: &mut impl ScriptRunner, most: u32) -> bool {
         let cycle = &self.actions[self.actions.len() - self.cycle..];
         let rounds = (most as usize / self.cycle).max(1);

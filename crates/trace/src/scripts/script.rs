@@ -53,7 +53,8 @@ impl Block {
     }
 }
 
-/// A line of a block above `----`, which separates the actions from the outcome.
+/// A line of a block that contains actions or a comment. In the script, the line `----` separates
+/// these lines from the outcome.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Line {
     /// Comment, without its `#`.
@@ -72,22 +73,24 @@ pub enum Action {
     Channel(Order),
     /// `enter p1`: the local user issues a command. A verb that has no other meaning is a command.
     Command(ScriptCommand),
-    /// `deliver p2→p1`: delivers the oldest message of the link, or the selected one.
+    /// `deliver p2→p1`: delivers a message of the link. By default, this is the oldest message.
     Deliver(MessageSelector),
-    /// `tell p1→p2`: the application of one process sends a message to that of another.
+    /// `tell p1→p2`: the application of one process sends a message to the application of another
+    /// process.
     Tell {
         /// Process whose application sends the message.
         from: ProcessId,
         /// Process whose application receives the message.
         to: ProcessId,
     },
-    /// `hear p1→p2`, `hear p1→p2 2`: delivers a message between the applications of two processes.
-    /// Without a position, it delivers the oldest one.
+    /// `hear p1→p2`, `hear p1→p2 2`: delivers a message from the application of one process to the
+    /// application of another. The number is the position of the message on the link, from 1 for
+    /// the oldest message. The default is 1.
     Hear(MessageSelector),
-    /// `lose p2→p1`: drops the oldest message of the link, or the selected one.
+    /// `lose p2→p1`: drops a message of the link. By default, this is the oldest message.
     Lose(MessageSelector),
-    /// `duplicate p2→p1`: duplicates the oldest message of the link, or the selected one. On the
-    /// link, the copy follows the message directly.
+    /// `duplicate p2→p1`: duplicates a message of the link. By default, this is the oldest message.
+    /// The copy directly follows the message on the link.
     Duplicate(MessageSelector),
     /// `delay p2→p1 by 2.5`: delays a message by this number of units.
     Delay {
@@ -163,7 +166,8 @@ pub struct ScriptCommand {
     pub words: Vec<String>,
 }
 
-/// Selects one message among those in flight on a link. The default is the oldest.
+/// Selects one message among the messages in flight on a link. By default, this is the oldest
+/// message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MessageSelector {
     /// Process that sent the message.
@@ -238,8 +242,9 @@ impl fmt::Display for Line {
 }
 
 impl Action {
-    /// Returns the process that takes the step. `None` if no process takes a step, as in an action
-    /// of the network.
+    /// Returns the process that takes a step in this action. For `choose`, returns the process
+    /// whose random number the action sets. `None` for all other actions, such as a partition of
+    /// the network.
     pub(crate) fn actor(&self) -> Option<ProcessId> {
         match self {
             Action::Command(script_command) => Some(script_command.at),

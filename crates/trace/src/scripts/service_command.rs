@@ -52,8 +52,8 @@ pub trait ServiceCommand: Clone + Debug + PartialEq + 'static {
         None
     }
 
-    /// Returns the corresponding command to a lock or an election. `None` if there is no such
-    /// command.
+    /// Converts this command into a command to a lock or an election. Returns `None` if this is a
+    /// command to another service.
     fn to_office(&self) -> Option<office::Command> {
         None
     }
@@ -65,8 +65,8 @@ pub trait ServiceCommand: Clone + Debug + PartialEq + 'static {
         None
     }
 
-    /// Returns the corresponding command to an agreement service. `None` if there is no such
-    /// command.
+    /// Converts this command into a command to an agreement service. Returns `None` if this is a
+    /// command to another service.
     fn to_agreement(&self) -> Option<agreement::Command> {
         None
     }
@@ -318,8 +318,8 @@ impl ServiceCommand for ApplicationCommand {
     }
 }
 
-/// Workloads issue only the commands of the election. Only scripts issue the commands of the
-/// application.
+/// Command to a protocol that combines an application with the election of its leader. Scripts can
+/// issue all these commands. Workloads issue only the commands of the election.
 impl<C: ServiceCommand> ServiceCommand for led::Command<C> {
     fn from_script(script_command: &ScriptCommand) -> Option<Self> {
         let application = C::from_script(script_command).map(led::Command::Application);
@@ -365,10 +365,11 @@ impl ServiceCommand for () {
     }
 }
 
-/// The last word of the command is the name of the lock: `enter p1 printer`.
+/// Command to one of several named locks or elections. In a script, the last word is the name:
+/// `enter p1 printer`.
 ///
-/// Verification treats a trace as the trace of one lock or one election, so it does not verify
-/// several named locks.
+/// Verification assumes that a trace has one lock or one election. Therefore it does not verify
+/// runs with several names.
 impl<K, C> ServiceCommand for Tagged<K, C>
 where
     K: Clone + Debug + Display + FromStr + PartialEq + Serialize + 'static,

@@ -19,7 +19,7 @@ enum Phase {
     Leaving,
 }
 
-/// Test cluster whose users issue only commands that the service permits. Its protocols therefore
+/// Test cluster whose users issue only commands that the service permits. Therefore its processes
 /// need not check commands.
 pub(super) struct ClusterWithUsers<P: Recorded> {
     pub(super) cluster: TestCluster<P>,

@@ -6,16 +6,16 @@ use tenure_core::{AgreementMonitorSet, Finding, MonitorConfig, Observation, Proc
 /// Verification of an agreement service by monitors, with a model of the users of the service. For
 /// any other service, there are no monitors and no users, so nothing is verified.
 #[derive(Clone, Debug)]
-pub(super) struct Agreements {
+pub(super) struct AgreementVerifier {
     monitors: AgreementMonitorSet,
     users: Option<Users>,
 }
 
-impl Agreements {
+impl AgreementVerifier {
     pub(super) fn new(service: Service, config: &MonitorConfig) -> Self {
         // Any recorded command is permitted.
         let users = Users::new(service, config.size, |_| u32::MAX);
-        Agreements { monitors: AgreementMonitorSet::new(service, config), users }
+        AgreementVerifier { monitors: AgreementMonitorSet::new(service, config), users }
     }
 
     pub(super) fn on_command(&mut self, time: u64, at: ProcessId, command: &Command) {
@@ -43,10 +43,10 @@ impl Agreements {
         self.monitors.observe(time, at, Observation::Recovered);
     }
 
-    /// Handles the end of the run. `calm` is true if the last disturbance, such as a crash, was so
-    /// long ago that the group should have agreed.
-    pub(super) fn end(&mut self, time: u64, calm: bool) {
-        self.monitors.end(time, calm);
+    /// Handles the end of the run. `has_settled` is true if the last disturbance, such as a crash,
+    /// was so long ago that the group should have agreed.
+    pub(super) fn end(&mut self, time: u64, has_settled: bool) {
+        self.monitors.end(time, has_settled);
     }
 
     pub(super) fn findings(&self) -> Vec<Finding> {

@@ -7,7 +7,7 @@ use tenure_core::{Finding, MonitorRun, Observation, ProcessId};
 use crate::format::ApplicationEvent;
 
 #[derive(Clone, Debug)]
-pub(super) struct Applications {
+pub(super) struct ApplicationVerifier {
     durability: MonitorRun<Durability>,
     atomicity: MonitorRun<Atomicity>,
     one_tree: MonitorRun<OneTree>,
@@ -15,9 +15,9 @@ pub(super) struct Applications {
     has_events: [bool; 3],
 }
 
-impl Applications {
+impl ApplicationVerifier {
     pub(super) fn new() -> Self {
-        Applications {
+        ApplicationVerifier {
             durability: MonitorRun::new(Durability::new()),
             atomicity: MonitorRun::new(Atomicity::new()),
             one_tree: MonitorRun::new(OneTree::new()),
@@ -26,7 +26,7 @@ impl Applications {
     }
 
     pub(super) fn on_event(&mut self, time: u64, at: ProcessId, event: &ApplicationEvent) {
-        let Applications { durability, atomicity, one_tree, has_events } = self;
+        let ApplicationVerifier { durability, atomicity, one_tree, has_events } = self;
         match event {
             // Clock synchronization is best effort, so no event is wrong.
             ApplicationEvent::Clock(_) => {}

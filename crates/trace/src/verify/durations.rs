@@ -38,7 +38,7 @@ impl Durations {
         }
     }
 
-    pub(super) fn held(&self) -> usize {
+    pub(super) fn retained_count(&self) -> usize {
         self.seen.len()
     }
 
@@ -66,7 +66,8 @@ impl Durations {
     }
 }
 
-/// Clears all bits of a duration except the leading ones.
+/// Keeps the leading bits of a duration, at most [`LEADING_BITS`] of them, and clears all other
+/// bits.
 fn leading(ticks: u64) -> u64 {
     let spare = (u64::BITS - ticks.leading_zeros()).saturating_sub(LEADING_BITS);
     ticks >> spare << spare

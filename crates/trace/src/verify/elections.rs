@@ -20,13 +20,13 @@ pub struct Election {
     /// Number of the term; 0 in elections without terms.
     pub term: u64,
     /// Cause of the election.
-    pub cause: Cause,
+    pub cause: ElectionCause,
 }
 
 /// Reason why an election became necessary.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Cause {
+pub enum ElectionCause {
     /// The group had no leader yet. The election is measured from the start of the trace.
     Start,
     /// The leader crashed.
@@ -37,9 +37,10 @@ pub enum Cause {
     /// The network was partitioned, and the leader was not on the largest side. Until the partition
     /// ends, processes on other sides count as stopped.
     Partition,
-    /// Another process became the leader, although none of the other causes applied. The election
-    /// is measured from the time at which the live processes first did not all accept the same
-    /// leader. If the new leader has just recovered, this is the time of its boot.
+    /// The live processes ceased to accept the same leader, and then accepted another one, although
+    /// none of the other causes applied. The election is measured from the time at which they
+    /// ceased to accept the same leader. If the new leader has just recovered, this is the time of
+    /// its boot, because a process accepts no leader when it boots.
     Takeover,
 }
 
@@ -49,27 +50,27 @@ pub(super) struct MeasuredElection {
     pub(super) since: u64,
     pub(super) until: u64,
     pub(super) term: Term,
-    pub(super) cause: Cause,
+    pub(super) cause: ElectionCause,
 }
 
-/// Maximum number of elections in the list of a verification. The list contains the first ones.
+/// Maximum number of elections in the list of a verification. Later elections are not listed.
 const MAX_LISTED: usize = 10_000;
 
 /// Leader that each process currently accepts, and the elections so far. Changes of accepted
 /// leaders determine the start and the end of an election. A process counts as live until a record
 /// shows otherwise.
 #[derive(Clone, Debug)]
-pub(super) struct Elections {
+pub(super) struct ElectionTracker {
     believers: HashMap<ProcessId, ProcessBelief>,
     size: u32,
     live: u32,
-    /// For each term, the number of live processes that accept its leader. Terms without such
-    /// processes are missing.
+    /// For each term, the number of live processes that accept its leader. A term that no live
+    /// process accepts is missing.
     counts: HashMap<Term, u32>,
     settled: Option<Term>,
     /// Start and cause of the election that has not ended, if any.
-    open: Option<(u64, Cause)>,
-    pub(super) held: Vec<MeasuredElection>,
+    open: Option<(u64, ElectionCause)>,
+    pub(super) ended: Vec<MeasuredElection>,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -87,25 +88,25 @@ impl ProcessBelief {
     }
 }
 
-impl Elections {
+impl ElectionTracker {
     pub(super) fn new(size: u32) -> Self {
-        Elections {
+        ElectionTracker {
             believers: HashMap::new(),
             size,
             live: size,
             counts: HashMap::new(),
             settled: None,
             open: None,
-            held: Vec::new(),
+            ended: Vec::new(),
         }
     }
 
     /// Handles the start of the trace, which begins the election of the first leader.
-    pub(super) fn started(&mut self, time: u64) {
-        self.open = Some((time, Cause::Start));
+    pub(super) fn on_start(&mut self, time: u64) {
+        self.open = Some((time, ElectionCause::Start));
     }
 
-    pub(super) fn changed(&mut self, time: u64, at: ProcessId, change: StateChange) {
+    pub(super) fn on_state_change(&mut self, time: u64, at: ProcessId, change: StateChange) {
         let led = self.settled.is_some_and(|settled| settled.leader == at);
         let crashes = matches!(change, StateChange::Crashes | StateChange::Leaves);
         match change {
@@ -124,15 +125,16 @@ impl Elections {
             _ => {}
         }
         match self.open {
-            None | Some((_, Cause::Stop | Cause::Partition | Cause::Takeover))
+            None
+            | Some((_, ElectionCause::Stop | ElectionCause::Partition | ElectionCause::Takeover))
                 if led && crashes =>
             {
-                self.open = Some((time, Cause::Crash));
+                self.open = Some((time, ElectionCause::Crash));
             }
-            None | Some((_, Cause::Takeover))
+            None | Some((_, ElectionCause::Takeover))
                 if led && change == StateChange::Begins(Condition::Stopped) =>
             {
-                self.open = Some((time, Cause::Stop));
+                self.open = Some((time, ElectionCause::Stop));
             }
             _ => {}
         }
@@ -141,21 +143,21 @@ impl Elections {
 
     /// Handles a partition into `sides`, or its end if `sides` is empty. A leader that is not on
     /// the largest side must be replaced.
-    pub(super) fn parted(&mut self, time: u64, sides: &[Vec<ProcessId>]) {
+    pub(super) fn on_partition(&mut self, time: u64, sides: &[Vec<ProcessId>]) {
         let largest = sides.iter().rev().max_by_key(|side| side.len());
         let is_apart = |at: ProcessId| largest.is_some_and(|largest| !largest.contains(&at));
         for at in (0..self.size).map(ProcessId) {
             self.change(at, |it| it.apart = is_apart(at));
         }
         let cut_off = self.settled.is_some_and(|settled| is_apart(settled.leader));
-        if cut_off && matches!(self.open, None | Some((_, Cause::Takeover))) {
-            self.open = Some((time, Cause::Partition));
+        if cut_off && matches!(self.open, None | Some((_, ElectionCause::Takeover))) {
+            self.open = Some((time, ElectionCause::Partition));
         }
         self.settle(time);
     }
 
-    /// Forgets which processes accept `leader`, because this leader crashed. A process that still
-    /// accepts it will report this again.
+    /// Forgets which processes accept `leader`, because this leader crashed. If a process accepts
+    /// this leader later, a new record will report it.
     fn forget(&mut self, leader: ProcessId) {
         self.counts.retain(|believed, _| believed.leader != leader);
         for believer in self.believers.values_mut() {
@@ -187,8 +189,8 @@ impl Elections {
         }
     }
 
-    /// Returns the term that all live processes accept. `None` if they do not all accept the same
-    /// term, or if its leader is not live.
+    /// Returns the term that all live processes accept. `None` if not all of them accept the same
+    /// term, or if the leader of the accepted term is not live.
     fn agreed(&self) -> Option<Term> {
         let (term, believers) = self.counts.iter().next()?;
         let leader = self.believers.get(&term.leader).copied().unwrap_or_default();
@@ -199,17 +201,22 @@ impl Elections {
     fn settle(&mut self, time: u64) {
         let Some(agreed) = self.agreed() else {
             if self.settled.is_some() {
-                self.open.get_or_insert((time, Cause::Takeover));
+                self.open.get_or_insert((time, ElectionCause::Takeover));
             }
             return;
         };
         let again = self.settled.replace(agreed) == Some(agreed);
         let Some((since, cause)) = self.open.take() else { return };
-        if again && matches!(cause, Cause::Stop | Cause::Partition | Cause::Takeover) {
+        if again
+            && matches!(
+                cause,
+                ElectionCause::Stop | ElectionCause::Partition | ElectionCause::Takeover
+            )
+        {
             return;
         }
-        if self.held.len() < MAX_LISTED {
-            self.held.push(MeasuredElection { since, until: time, term: agreed, cause });
+        if self.ended.len() < MAX_LISTED {
+            self.ended.push(MeasuredElection { since, until: time, term: agreed, cause });
         }
     }
 }

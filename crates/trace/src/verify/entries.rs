@@ -6,14 +6,14 @@ use tenure_core::service::mutex::Event;
 use tenure_core::{Fence, Layer, ProcessId};
 
 use super::durations::Durations;
-use super::findings::Found;
-use super::resource::Pair;
+use super::findings::DetectedViolation;
+use super::resource::OverlappingEntries;
 use crate::format::{Kind, Record};
 use crate::merge::MessageKey;
 
 /// Statistics of entries to the critical section, and the monitor of their fences.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Entries {
+pub(super) struct EntryVerifier {
     most_inside: usize,
     inside: Vec<(ProcessId, Fence)>,
     pub(super) total: u64,
@@ -28,26 +28,31 @@ pub(super) struct Entries {
     known: KnownFences,
 }
 
-impl Entries {
+impl EntryVerifier {
     /// Creates the statistics of a trace without entries. At most `most_inside` processes may be
     /// inside the critical section at the same time. `fenced` is true if entries have fences, which
     /// are then checked.
     pub(super) fn new(most_inside: u32, fenced: bool) -> Self {
         let most_inside = usize::try_from(most_inside).unwrap_or(usize::MAX);
-        Entries {
+        EntryVerifier {
             most_inside,
             known: KnownFences { fenced, ..KnownFences::default() },
-            ..Entries::default()
+            ..EntryVerifier::default()
         }
     }
 
     /// Handles an event of a lock. If more processes are then inside the critical section than
     /// permitted, returns the pairs of entries that overlap because of this event.
-    pub(super) fn on_event(&mut self, time: u64, at: ProcessId, event: Event) -> Vec<Pair> {
+    pub(super) fn on_event(
+        &mut self,
+        time: u64,
+        at: ProcessId,
+        event: Event,
+    ) -> Vec<OverlappingEntries> {
         match event {
             Event::Entered { fence } => self.entered(time, at, fence),
             Event::Exited => {
-                self.left(at);
+                self.on_exit(at);
                 Vec::new()
             }
         }
@@ -55,28 +60,28 @@ impl Entries {
 
     /// Handles the record of a sent or received message. A receiver learns of the highest fence
     /// that the sender knew when it sent the message.
-    pub(super) fn message_record(&mut self, at: ProcessId, record: &Record) {
-        self.known.message_record(at, record);
+    pub(super) fn on_message(&mut self, at: ProcessId, record: &Record) {
+        self.known.on_message(at, record);
     }
 
-    pub(super) fn held(&self) -> usize {
+    pub(super) fn retained_count(&self) -> usize {
         let KnownFences { carried, sent, used, .. } = &self.known;
-        self.latency.held() + carried.len() + sent.len() + used.len()
+        self.latency.retained_count() + carried.len() + sent.len() + used.len()
     }
 
     /// Returns the first entry with a wrong fence, if any. A fence is wrong if another entry has
     /// the same fence, or if it is lower than a fence in the causal past of its entry.
-    pub(super) fn fence_went_back(&self) -> Option<&Found> {
+    pub(super) fn fence_violation(&self) -> Option<&DetectedViolation> {
         self.known.found.as_ref()
     }
 
-    fn entered(&mut self, time: u64, at: ProcessId, fence: Fence) -> Vec<Pair> {
+    fn entered(&mut self, time: u64, at: ProcessId, fence: Fence) -> Vec<OverlappingEntries> {
         self.total += 1;
-        self.left(at);
+        self.on_exit(at);
         let mut pairs = Vec::new();
         if self.inside.len() >= self.most_inside {
             let others = self.inside.iter();
-            pairs.extend(others.map(|(_, other)| Pair::of(fence, *other, time)));
+            pairs.extend(others.map(|(_, other)| OverlappingEntries::new(fence, *other, time)));
             self.overlaps += pairs.len() as u64;
         }
         self.inside.push((at, fence));
@@ -88,7 +93,7 @@ impl Entries {
 
     /// Handles the end of an entry: the process `at` exited or crashed. Does nothing if the process
     /// is not inside the critical section.
-    pub(super) fn left(&mut self, at: ProcessId) {
+    pub(super) fn on_exit(&mut self, at: ProcessId) {
         self.inside.retain(|(process, _)| *process != at);
     }
 }
@@ -96,12 +101,13 @@ impl Entries {
 /// Maximum number of messages in flight, and of fences, that verification remembers.
 const MAX_REMEMBERED: usize = 1 << 16;
 
-/// Highest fence in the causal past of each process.
+/// Fences that each process can know: those of its own entries, and those that received messages
+/// imply.
 ///
-/// A process may enter with a fence that is lower than fences already in use. This is not always a
-/// fault of the lock: after a false suspicion, an old grant may arrive late. If the process cannot
-/// know the higher fences, the resource rejects its access, and the lock is correct. But if the
-/// fence is lower than a fence in the causal past of its entry, the lock is at fault.
+/// A process may enter with a lower fence than an earlier entry of another process. This need not
+/// be a fault of the lock: after a false suspicion, an old grant may arrive late, and the resource
+/// then rejects the access of this process. The lock is at fault only if the process can know the
+/// higher fence, because the earlier entry is in the causal past of its own entry.
 #[derive(Clone, Debug, Default)]
 struct KnownFences {
     fenced: bool,
@@ -110,13 +116,14 @@ struct KnownFences {
     carried: HashMap<MessageKey, Fence>,
     /// Messages in the order in which they were sent. Some of them may have arrived already.
     sent: VecDeque<MessageKey>,
-    /// The highest fences with which processes have entered.
+    /// Fences with which processes have entered. If there are too many, the lowest fences are
+    /// forgotten.
     used: BTreeSet<Fence>,
-    found: Option<Found>,
+    found: Option<DetectedViolation>,
 }
 
 impl KnownFences {
-    fn message_record(&mut self, at: ProcessId, record: &Record) {
+    fn on_message(&mut self, at: ProcessId, record: &Record) {
         if !self.fenced {
             return;
         }
@@ -167,6 +174,6 @@ impl KnownFences {
             }
             return;
         };
-        self.found = Some(Found { time, description });
+        self.found = Some(DetectedViolation { time, description });
     }
 }

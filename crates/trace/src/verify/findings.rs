@@ -11,7 +11,7 @@ use crate::format::Header;
 
 /// A violation, with its time in ticks and a description.
 #[derive(Clone, Debug)]
-pub(super) struct Found {
+pub(super) struct DetectedViolation {
     pub(super) time: u64,
     pub(super) description: String,
 }
@@ -36,10 +36,10 @@ impl Findings {
 
     /// Adds the finding for a property. The property is violated if `found` is a violation, and
     /// holds otherwise.
-    pub(super) fn judge(&mut self, property: Property, found: Option<&Found>) {
+    pub(super) fn judge(&mut self, property: Property, found: Option<&DetectedViolation>) {
         let judgement = if found.is_some() { Judgement::Violated } else { Judgement::Holds };
         self.properties.insert(property, judgement);
-        if let Some(Found { time, description }) = found {
+        if let Some(DetectedViolation { time, description }) = found {
             let (at, is_failure) = (self.since_start(*time), self.is_required(property));
             self.violations.push(TraceViolation {
                 property,
@@ -53,7 +53,7 @@ impl Findings {
     pub(super) fn put(&mut self, finding: Finding) {
         match finding.violation {
             Some(first) => {
-                let found = Found { time: first.time, description: first.message };
+                let found = DetectedViolation { time: first.time, description: first.message };
                 self.judge(finding.property, Some(&found));
             }
             None => drop(self.properties.insert(finding.property, finding.judgement)),
@@ -62,7 +62,7 @@ impl Findings {
 
     /// Returns true if the header names this property as promised or as violated.
     pub(super) fn is_named(&self, property: Property) -> bool {
-        self.header.names(property)
+        self.header.mentions(property)
     }
 
     /// Converts a time to milliseconds (or virtual units) since the start of the trace.
@@ -70,13 +70,13 @@ impl Findings {
         time.saturating_sub(self.start) as f64 / 1e6
     }
 
-    pub(super) fn election(&self, held: &MeasuredElection) -> Election {
+    pub(super) fn election(&self, measured: &MeasuredElection) -> Election {
         Election {
-            at: self.since_start(held.since),
-            ms: held.until.saturating_sub(held.since) as f64 / 1e6,
-            leader: held.term.leader.number(),
-            term: held.term.number,
-            cause: held.cause,
+            at: self.since_start(measured.since),
+            ms: measured.until.saturating_sub(measured.since) as f64 / 1e6,
+            leader: measured.term.leader.number(),
+            term: measured.term.number,
+            cause: measured.cause,
         }
     }
 

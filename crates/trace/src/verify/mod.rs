@@ -13,7 +13,7 @@ mod verifier;
 
 use std::path::Path;
 
-pub use elections::{Cause, Election};
+pub use elections::{Election, ElectionCause};
 pub use resource::{Accesses, Counter};
 pub use tenure_core::Judgement;
 pub use traffic::Traffic;

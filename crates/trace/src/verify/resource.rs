@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use serde::Serialize;
 use tenure_core::Fence;
 
-use super::findings::Found;
+use super::findings::DetectedViolation;
 use crate::format::{Access, Operation};
 
 /// Numbers of accesses to the resource that the lock protects.
@@ -31,28 +31,28 @@ pub struct Counter {
 
 /// Two entries to the critical section that overlapped.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Pair {
+pub(super) struct OverlappingEntries {
     lower: Fence,
     higher: Fence,
     time: u64,
 }
 
-impl Pair {
+impl OverlappingEntries {
     /// Creates the pair of entries with these fences. The second entry began at `time`.
-    pub(super) fn of(one: Fence, other: Fence, time: u64) -> Self {
-        Pair { lower: one.min(other), higher: one.max(other), time }
+    pub(super) fn new(one: Fence, other: Fence, time: u64) -> Self {
+        OverlappingEntries { lower: one.min(other), higher: one.max(other), time }
     }
 }
 
-/// Maximum number of fences that verification remembers, and of pairs of entries. The lowest fences
-/// are forgotten first. The remembered fences are higher, so an access with a forgotten fence is
-/// stale in any case.
+/// Maximum number of fences that verification remembers. It is also the maximum number of pairs of
+/// entries. The lowest fences are forgotten first. An access with a forgotten fence is always
+/// stale, because the resource has accepted accesses with higher fences.
 const MAX_REMEMBERED: usize = 1 << 16;
 
 /// State of the verification of accesses to the resource. It reads the accesses in the order in
 /// which the resource handled them.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Resource {
+pub(super) struct ResourceVerifier {
     pub(super) accesses: Accesses,
     puts: u64,
     value: u64,
@@ -62,19 +62,19 @@ pub(super) struct Resource {
     highest: Option<Fence>,
     /// First stale access that the resource accepted. An access is stale if its fence is lower than
     /// the fence of an earlier access.
-    pub(super) stale: Option<Found>,
+    pub(super) stale: Option<DetectedViolation>,
     /// Pairs of overlapping entries for which no violation has been seen yet. A violation is an
     /// access with the pair's lower fence that the resource accepts after an access with the higher
     /// fence.
-    pairs: VecDeque<Pair>,
+    pairs: VecDeque<OverlappingEntries>,
     /// Fences that two overlapping entries share.
     twins: BTreeSet<Fence>,
     /// First pair with a violation: the resource accepted an access with the lower fence of the
     /// pair after an access with the higher fence.
-    stale_pair: Option<Pair>,
+    stale_pair: Option<OverlappingEntries>,
 }
 
-impl Resource {
+impl ResourceVerifier {
     pub(super) fn read(&mut self, time: u64, access: &Access) {
         if !access.accepted {
             self.accesses.refused += 1;
@@ -95,7 +95,7 @@ impl Resource {
                         "the resource accepted an access of {by} with fence {fence}, \
                          after one with fence {highest}"
                     );
-                    Found { time, description }
+                    DetectedViolation { time, description }
                 });
             }
             _ => self.highest = Some(fence),
@@ -111,7 +111,7 @@ impl Resource {
     /// Handles two entries that overlap. If the resource has already accepted an access with the
     /// lower fence after an access with the higher fence, the pair is a violation. Otherwise,
     /// remembers the pair.
-    pub(super) fn overlap(&mut self, pair: Pair) {
+    pub(super) fn on_overlap(&mut self, pair: OverlappingEntries) {
         if self.is_stale(&pair) {
             // All undecided pairs came before this one.
             self.stale_pair.get_or_insert(pair);
@@ -130,10 +130,10 @@ impl Resource {
         }
     }
 
-    /// Handles an access with this fence that the resource accepted. The access violates a
-    /// remembered pair if `fence` is the lower fence of the pair, and the resource accepted the
-    /// higher fence before. Stores the first violated pair. Drops this pair and all later ones,
-    /// because only the first violation is reported.
+    /// Handles an access with the fence `fence` that the resource accepted. If `fence` is the lower
+    /// fence of a remembered pair, and the resource has accepted the higher fence before, the pair
+    /// is a violation. Stores the first such pair. Drops this pair and all later pairs, because
+    /// only the first violation is reported.
     fn decide(&mut self, fence: Fence) {
         let mut pairs = self.pairs.iter();
         let place = pairs.position(|pair| pair.lower == fence && self.is_stale(pair));
@@ -145,7 +145,7 @@ impl Resource {
 
     /// Returns true if the pair is a violation: the resource accepted an access with the lower
     /// fence after an access with the higher fence.
-    fn is_stale(&self, pair: &Pair) -> bool {
+    fn is_stale(&self, pair: &OverlappingEntries) -> bool {
         match (self.accepted.get(&pair.lower), self.accepted.get(&pair.higher)) {
             (Some((_, last)), Some((first, _))) => last > first,
             _ => false,
@@ -154,8 +154,8 @@ impl Resource {
 
     /// Returns the first overlap that is a violation: the resource accepted an access with the
     /// lower fence after an access with the higher fence. `None` if there is no such overlap.
-    pub(super) fn stale_pair(&self) -> Option<Found> {
-        self.stale_pair.map(|Pair { lower, higher, time }| Found {
+    pub(super) fn overlap_violation(&self) -> Option<DetectedViolation> {
+        self.stale_pair.map(|OverlappingEntries { lower, higher, time }| DetectedViolation {
             time,
             description: format!(
                 "the entries with fences {lower} and {higher} overlapped, and the resource \
@@ -164,17 +164,17 @@ impl Resource {
         })
     }
 
-    pub(super) fn held(&self) -> usize {
+    pub(super) fn retained_count(&self) -> usize {
         self.accepted.len() + self.pairs.len() + self.twins.len()
     }
 
-    pub(super) fn seen(&self) -> bool {
+    pub(super) fn has_accesses(&self) -> bool {
         self.accesses != Accesses::default()
     }
 
     pub(super) fn counter(&self) -> Option<Counter> {
         let (expected, found) = (self.puts, self.value);
         let lost = expected.cast_signed().wrapping_sub(found.cast_signed());
-        self.seen().then_some(Counter { expected, found, lost })
+        self.has_accesses().then_some(Counter { expected, found, lost })
     }
 }

@@ -8,7 +8,7 @@ use serde::Serialize;
 use tenure_core::{Finding, FirstViolation, Judgement, Property, Service};
 
 use super::{Accesses, Counter, Election, Traffic};
-use crate::plain::plain;
+use crate::escaping::escape_invisible;
 
 /// Result of the verification of a trace: a verdict per property, and figures.
 ///
@@ -99,7 +99,7 @@ pub struct Quantiles {
 impl fmt::Display for Verification {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Verification { algorithm, n, records, duration, .. } = self;
-        let algorithm = plain(algorithm);
+        let algorithm = escape_invisible(algorithm);
         writeln!(f, "{algorithm}, {n} processes, {records} records in {duration:.1} ms")?;
         for (property, judgement) in &self.properties {
             let mended = *property == Property::MutualExclusion
@@ -140,7 +140,7 @@ impl Verification {
     }
 
     /// Sets the verdict to *violated*, because the traces contradict each other.
-    pub(super) fn contradicts_itself(&mut self) {
+    pub(super) fn mark_contradictory(&mut self) {
         let description =
             "messages were received before they were sent: the traces are inconsistent";
         self.verdict = Judgement::Violated;
@@ -165,11 +165,11 @@ impl Verification {
         }
         for Election { at, ms, leader, term, cause } in &self.elections {
             let cause = match cause {
-                super::Cause::Start => "the start",
-                super::Cause::Crash => "a crash",
-                super::Cause::Stop => "a stop",
-                super::Cause::Partition => "a partition",
-                super::Cause::Takeover => "a takeover",
+                super::ElectionCause::Start => "the start",
+                super::ElectionCause::Crash => "a crash",
+                super::ElectionCause::Stop => "a stop",
+                super::ElectionCause::Partition => "a partition",
+                super::ElectionCause::Takeover => "a takeover",
             };
             let description =
                 format!("P{leader} (term {term}) {ms:.1} ms after {cause} at {at:.1} ms");
@@ -216,5 +216,5 @@ impl Verification {
 fn row(f: &mut fmt::Formatter<'_>, name: &str, description: impl fmt::Display) -> fmt::Result {
     // The name of a user-written property is an expression, which may be long.
     let gap = if name.len() < 22 { "" } else { " " };
-    writeln!(f, "  {name:<22}{gap}{}", plain(&description.to_string()))
+    writeln!(f, "  {name:<22}{gap}{}", escape_invisible(&description.to_string()))
 }

@@ -10,19 +10,20 @@ use tenure_core::{
     MonitorRun, MutexMonitorSet, MutexObservation, Observation, ProcessId, Property, VectorClock,
 };
 
-use super::agreements::Agreements;
-use super::applications::Applications;
-use super::elections::Elections;
-use super::entries::Entries;
-use super::findings::{Findings, Found};
-use super::resource::Resource;
+use super::agreements::AgreementVerifier;
+use super::applications::ApplicationVerifier;
+use super::elections::ElectionTracker;
+use super::entries::EntryVerifier;
+use super::findings::{DetectedViolation, Findings};
+use super::resource::ResourceVerifier;
 use super::{Counter, Traffic, Verification};
 use crate::Service;
 use crate::fold::process_state::{Condition, ProcessStates, ProcessStatus, StateChange};
 use crate::format::{ClockUnit, CommandData, EventData, Header, Kind, Record, Subject};
 use crate::merge::MergeReport;
 
-/// Time within which a group of real nodes must agree after the last disturbance, in nanoseconds.
+/// Time in nanoseconds that a group of real nodes has to agree after the last disturbance, such as
+/// a crash.
 const SETTLING_NANOSECONDS: u64 = 3_000_000_000;
 
 /// Verifies a trace, one record at a time.
@@ -36,23 +37,23 @@ pub struct TraceVerifier {
     /// Time of the last record, in ticks.
     now: u64,
     process_states: ProcessStates,
-    entries: Entries,
-    elections: Elections,
-    resource: Resource,
+    entries: EntryVerifier,
+    elections: ElectionTracker,
+    resource: ResourceVerifier,
     traffic: Traffic,
     locks: MutexMonitorSet,
     elects: ElectionMonitorSet,
     /// Processes whose users wait for the result of an election.
     awaiting: BTreeSet<ProcessId>,
     no_loss: MonitorRun<NoLoss>,
-    /// Monitor of the number of messages per entry or election. `None` unless the header limits
+    /// Monitor of the number of messages per entry or election. `None` if the header does not limit
     /// this number.
     spending: Option<MonitorRun<MessageBudget>>,
-    /// Monitor that checks that messages use only permitted links. `None` unless the header
-    /// restricts the links.
+    /// Monitor that checks that messages use only permitted links. `None` if the header does not
+    /// restrict the links.
     links: Option<MonitorRun<LinksOnly>>,
-    applications: Applications,
-    agreements: Agreements,
+    applications: ApplicationVerifier,
+    agreements: AgreementVerifier,
     /// True if at least one command so far had a vector clock.
     clocks: bool,
     crashes: u64,
@@ -68,14 +69,14 @@ impl TraceVerifier {
         let config = MonitorConfig {
             size: header.n,
             most_inside: header.most_inside,
-            conflicts: header.conflicts(),
+            conflicts: header.conflict_graph(),
             fenced: header.fenced,
             strict: true,
             bypass_bounds: header.most_bypass.into_iter().collect(),
             clocks: true,
             ranks: header.ranks.clone().map(Arc::from),
-            smallest_leads: header.names(Property::SmallestLeads),
-            groups: header.names(Property::OneLeaderPerGroup),
+            smallest_leads: header.mentions(Property::SmallestLeads),
+            groups: header.mentions(Property::OneLeaderPerGroup),
             down: Vec::new(),
             graph: header.network().map(Arc::new),
         };
@@ -85,18 +86,18 @@ impl TraceVerifier {
             start: None,
             now: 0,
             process_states: ProcessStates::default(),
-            entries: Entries::new(header.most_inside, header.fenced),
-            elections: Elections::new(header.n),
-            resource: Resource::default(),
+            entries: EntryVerifier::new(header.most_inside, header.fenced),
+            elections: ElectionTracker::new(header.n),
+            resource: ResourceVerifier::default(),
             traffic: Traffic::default(),
             locks: MutexMonitorSet::new(&config),
             elects: ElectionMonitorSet::new(&config),
             awaiting: (0..header.n).map(ProcessId).collect(),
             no_loss: MonitorRun::new(NoLoss::default()),
             spending: header.most_messages.map(|most| spending(header.service, most)),
-            links: header.links().map(MonitorRun::new),
-            applications: Applications::new(),
-            agreements: Agreements::new(header.service, &config),
+            links: header.link_monitor().map(MonitorRun::new),
+            applications: ApplicationVerifier::new(),
+            agreements: AgreementVerifier::new(header.service, &config),
             clocks: false,
             crashes: 0,
             disturbed: 0,
@@ -110,23 +111,23 @@ impl TraceVerifier {
         self.now = record.time;
         if self.start.is_none() {
             self.start = Some(record.time);
-            self.elections.started(record.time);
+            self.elections.on_start(record.time);
         }
         match (record.process, &record.kind) {
             (_, Kind::Access(access)) => self.resource.read(record.time, access),
             (Subject::Parent, Kind::End) => self.end(),
-            (_, Kind::Partition(sides)) => self.parted(sides),
-            (_, Kind::Heal) => self.parted(&[]),
+            (_, Kind::Partition(sides)) => self.on_partition(sides),
+            (_, Kind::Heal) => self.on_partition(&[]),
             (Subject::Process(at), _) if at.0 < self.header.n => self.of_process(at, record),
             _ => {}
         }
     }
 
     /// Handles a partition into `sides`. Empty `sides` end the partition.
-    fn parted(&mut self, sides: &[Vec<ProcessId>]) {
+    fn on_partition(&mut self, sides: &[Vec<ProcessId>]) {
         self.disturbed = self.now;
         if !self.ended {
-            self.elections.parted(self.now, sides);
+            self.elections.on_partition(self.now, sides);
         }
     }
 
@@ -141,14 +142,14 @@ impl TraceVerifier {
         }
         for change in changes {
             self.crashes += u64::from(change == StateChange::Crashes);
-            self.changed(at, change);
+            self.on_state_change(at, change);
         }
         match &record.kind {
             Kind::Command(command) => self.on_command(at, command, record.clock.as_ref()),
             Kind::Event(event) => self.on_event(at, event),
             Kind::Send(_) | Kind::Receive(_) => {
                 self.traffic.read(at, &record.kind);
-                self.entries.message_record(at, record);
+                self.entries.on_message(at, record);
                 self.sends(at, &record.kind);
             }
             Kind::Drop(_) | Kind::Duplicate(_) => self.traffic.read(at, &record.kind),
@@ -173,10 +174,10 @@ impl TraceVerifier {
         }
     }
 
-    fn changed(&mut self, at: ProcessId, change: StateChange) {
+    fn on_state_change(&mut self, at: ProcessId, change: StateChange) {
         match change {
             StateChange::Crashes | StateChange::Leaves => {
-                self.entries.left(at);
+                self.entries.on_exit(at);
                 self.awaiting.remove(&at);
                 self.locks.on_crash(self.now, at);
                 self.elects.observe(self.now, at, Observation::Crashed);
@@ -196,7 +197,7 @@ impl TraceVerifier {
         }
         self.disturbed = self.now;
         if !self.ended {
-            self.elections.changed(self.now, at, change);
+            self.elections.on_state_change(self.now, at, change);
         }
     }
 
@@ -230,7 +231,7 @@ impl TraceVerifier {
             && !self.process_states.of(at).is_down()
         {
             for pair in self.entries.on_event(self.now, at, *event) {
-                self.resource.overlap(pair);
+                self.resource.on_overlap(pair);
             }
             self.locks.on_event(self.now, at, event);
         }
@@ -255,32 +256,34 @@ impl TraceVerifier {
         }
     }
 
-    /// Verifies the state at the end of the run. Later records do not change the result, because
-    /// nodes stop one after another.
+    /// Verifies the state at the end of the run. Later records do not change the result. They only
+    /// show that the nodes stop one after another.
     fn end(&mut self) {
         let settling = match self.header.clock {
             ClockUnit::Tick => 0,
             ClockUnit::Nanosecond => SETTLING_NANOSECONDS,
         };
-        let calm = self.now.saturating_sub(self.disturbed) >= settling;
-        let calm = calm && self.process_states.processes_in(Condition::Stopped).is_empty();
+        let has_settled = self.now.saturating_sub(self.disturbed) >= settling;
+        let has_settled =
+            has_settled && self.process_states.processes_in(Condition::Stopped).is_empty();
         self.ended = true;
-        self.elects.end(self.now, calm);
-        self.no_loss.end(self.now, calm);
-        self.agreements.end(self.now, calm);
+        self.elects.end(self.now, has_settled);
+        self.no_loss.end(self.now, has_settled);
+        self.agreements.end(self.now, has_settled);
     }
 
     /// Returns the number of items that the verifier remembers. Each kind of item is bounded, so
     /// memory does not grow with the duration of the run.
-    pub fn held(&self) -> usize {
-        self.entries.held() + self.resource.held() + self.elections.held.len()
+    pub fn retained_count(&self) -> usize {
+        self.entries.retained_count() + self.resource.retained_count() + self.elections.ended.len()
     }
 
     /// Finishes the verification of merged traces, and adds the irregularities of the merge.
     pub fn finish_with(self, merge_report: MergeReport) -> Verification {
         let MergeReport { unmatched, contradictions, torn, empty } = merge_report;
         let findings = self.findings();
-        let elections = self.elections.held.iter().map(|held| findings.election(held)).collect();
+        let elections =
+            self.elections.ended.iter().map(|measured| findings.election(measured)).collect();
         let mut verification = Verification {
             algorithm: self.header.algorithm,
             service: self.header.service,
@@ -308,7 +311,7 @@ impl TraceVerifier {
             empty,
         };
         if contradictions > 0 {
-            verification.contradicts_itself();
+            verification.mark_contradictory();
         }
         verification
     }
@@ -351,7 +354,7 @@ impl TraceVerifier {
         if self.ended {
             self.verify_waits(&mut findings);
         }
-        if self.resource.seen() {
+        if self.resource.has_accesses() {
             self.verify_resource(&mut findings);
         }
         findings
@@ -361,10 +364,10 @@ impl TraceVerifier {
     /// only if the resource accepted a stale access. Without such a resource, every overlap is a
     /// violation.
     fn verify_entries(&self, findings: &mut Findings) {
-        let checked = self.header.fenced && self.resource.seen();
+        let checked = self.header.fenced && self.resource.has_accesses();
         if checked {
-            findings.judge(Property::MutualExclusion, self.resource.stale_pair().as_ref());
-            findings.judge(Property::Fencing, self.entries.fence_went_back());
+            findings.judge(Property::MutualExclusion, self.resource.overlap_violation().as_ref());
+            findings.judge(Property::Fencing, self.entries.fence_violation());
         }
         for finding in self.locks.findings() {
             let verified = match finding.property {
@@ -381,11 +384,11 @@ impl TraceVerifier {
         }
     }
 
-    /// Verifies that no process waits forever, if the trace contains the final state of the run.
+    /// If the trace contains the final state of the run, verifies that no process waits forever.
     fn verify_waits(&self, findings: &mut Findings) {
         let is_lock = matches!(self.header.service, Service::Mutex | Service::Office);
         let description = |number| format!("P{number} waits for ever");
-        let found = |number| Found { time: self.now, description: description(number) };
+        let found = |number| DetectedViolation { time: self.now, description: description(number) };
         if !is_lock {
             if findings.is_named(Property::Progress) {
                 findings.judge(Property::Progress, self.uninformed().map(found).as_ref());
@@ -424,7 +427,7 @@ impl TraceVerifier {
             findings.judge(Property::FencedAccess, self.resource.stale.as_ref());
         }
         let lost = self.resource.counter().filter(|counter| counter.lost != 0);
-        let found = lost.map(|Counter { expected, found, lost }| Found {
+        let found = lost.map(|Counter { expected, found, lost }| DetectedViolation {
             time: self.now,
             description: format!("{expected} increments came to {found}: {lost} lost"),
         });

@@ -9,7 +9,7 @@ use tenure_trace::{Header, Kind, Record, Service, Source};
 use crate::{elected, message_record, showing};
 
 /// Script that redraws the diagram and returns texts with a fault: they are cut, or they overlap
-/// another text or a crown.
+/// another text or the crown that marks a leader.
 const OVER: &str = "(() => {
     const { picture } = viewer;
     const { marks, gutter } = picture;

@@ -115,7 +115,7 @@ fn causal_scale_uses_longest_chain() {
     let layout = drawn(DiagramOptions { scale: Scale::Causal, ..DiagramOptions::default() });
     let ranks: Vec<u64> = layout.steps.iter().map(|step| step.moment.1).collect();
     assert_eq!(ranks, [0, 0, 1, 1, 2, 3], "two requests, a loss, a receipt, the grant, the exit");
-    let places: Vec<u32> = (0..6).map(|step| layout.place(step)).collect();
+    let places: Vec<u32> = (0..6).map(|step| layout.position(step)).collect();
     assert_eq!(places, [0, 0, 100, 100, 200, 300]);
 }
 
@@ -124,7 +124,7 @@ fn time_scale_is_monotonic_with_minimum_distance() {
     let mut records = story();
     records.push(at(900, P3, Kind::Timer("Again".into())));
     let layout = lay_out(&header(3), &records, DiagramOptions::default());
-    let places: Vec<u32> = (0..7).map(|step| layout.place(step)).collect();
+    let places: Vec<u32> = (0..7).map(|step| layout.position(step)).collect();
     assert!(places.is_sorted(), "{places:?}");
     assert!(places[6] - places[5] <= 300, "a long pause is cut short: {places:?}");
     let both = |one: usize, other: usize| places[other] - places[one];
@@ -216,7 +216,7 @@ fn partition_is_shaded_until_it_heals() {
             lay_out(&header(3), &records, DiagramOptions { scale, ..DiagramOptions::default() });
         let region = &layout.regions[0];
         assert_eq!((region.from, region.until), (Some(1), Some(3)));
-        let along: Vec<u32> = (0..5).map(|step| layout.place(step)).collect();
+        let along: Vec<u32> = (0..5).map(|step| layout.position(step)).collect();
         assert!(along.is_sorted_by(|one, other| one < other), "{along:?}");
         let svg = layout.to_svg(Direction::Right);
         assert_eq!((svg.matches("\"side0\"").count(), svg.matches("\"side1\"").count()), (1, 2));
@@ -322,8 +322,8 @@ fn every_picture_marks_mutual_exclusion_violation() {
     assert!(!layout.to_svg(Direction::Right).contains("class=\"violation-step\""));
 }
 
-/// The diagram finds the step of a real node in which a violation occurs, although the violation
-/// has a later time than the start of this step.
+/// A step of a real node takes time, so a violation in it may be later than its start. The diagram
+/// still marks this step.
 #[test]
 fn marks_violating_step_of_real_node() {
     let mut header = header(2);

@@ -17,7 +17,8 @@ fn at(time: u64, who: impl Into<Subject>, kind: Kind) -> Record {
     Record::new(time * TICKS_PER_UNIT, who, kind)
 }
 
-/// Returns a run with a slow message from P3 to P1. The trace contains its content.
+/// Returns the trace of a run in which a message from P3 to P1 is slow. The trace includes the
+/// content of this message.
 fn stamped() -> Vec<Record> {
     let content = json!({"Request": {"stamp": {"clock": 7, "process": 2}}});
     let content = Some(Box::new(content));

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use tempfile::TempDir;
 use tenure_core::{ProcessId, Service};
-use tenure_trace::live::{Next, TraceFollower};
+use tenure_trace::live::{NextRecord, TraceFollower};
 use tenure_trace::{
     ClockUnit, Header, Kind, MessageRecord, Record, Segments, Source, Writer, merge_files,
     segment_path,
@@ -21,7 +21,8 @@ fn header(source: Source) -> Header {
     Header { clock, ..Header::new("central", Service::Mutex, 2, source) }
 }
 
-/// Traces of two nodes and their parent. The test writes them step by step.
+/// Traces of two nodes and of their parent, the program that starts the nodes. The test writes the
+/// traces step by step.
 struct Run {
     _folder: TempDir,
     paths: Vec<PathBuf>,
@@ -66,9 +67,9 @@ fn available(follow: &mut TraceFollower) -> (Vec<u64>, bool) {
     let mut times = Vec::new();
     loop {
         match follow.read_next().unwrap() {
-            Next::Record(record) => times.push(record.time),
-            Next::Later => return (times, false),
-            Next::End => return (times, true),
+            NextRecord::Record(record) => times.push(record.time),
+            NextRecord::Later => return (times, false),
+            NextRecord::End => return (times, true),
         }
     }
 }

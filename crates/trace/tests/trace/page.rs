@@ -84,7 +84,7 @@ fn trace_text_cannot_end_the_page_script() {
         assert!(!script(&hostile_page).contains(separator), "{separator:?}");
     }
     let data = page_data(&hostile_page);
-    let seen = tenure_trace::plain(hostile);
+    let seen = tenure_trace::escape_invisible(hostile);
     assert_eq!(data["header"]["algorithm"], *seen);
     let texts = data["names"]["texts"].as_array().unwrap();
     assert!(texts.iter().any(|text| text == &format!("P1 notes: {seen}")), "{texts:?}");

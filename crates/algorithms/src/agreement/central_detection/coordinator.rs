@@ -17,8 +17,9 @@ pub(super) struct Detector {
     /// Processes whose status tables for the current collection have not arrived. Empty if no
     /// collection is in progress.
     pub(super) lacking: ProcessSet,
-    /// Status tables that have arrived in the current collection. With the variant `reports`, the
-    /// tables in the last report of each process.
+    /// Status tables that this process has received, by sender. These are the tables of the current
+    /// collection. With the variant `reports`, they are the tables in the last report of each
+    /// process.
     tables: BTreeMap<ProcessId, Tables>,
     /// Number of the last report of each process. Used only with the variant `reports`.
     reported: BTreeMap<ProcessId, u64>,

@@ -74,7 +74,8 @@ impl Grants {
         next
     }
 
-    pub(super) fn granted_to(&self, resource: Resource, claim: Claim) -> Option<Claim> {
+    /// If the process of `claim` holds the resource, returns the claim under which it holds it.
+    pub(super) fn held_claim(&self, resource: Resource, claim: Claim) -> Option<Claim> {
         let holder = self.queues.get(&resource)?.holder;
         (holder.process == claim.process).then_some(holder)
     }

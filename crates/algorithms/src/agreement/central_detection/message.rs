@@ -25,7 +25,7 @@ pub struct Use {
     pub number: u64,
 }
 
-/// Process status table: the resources that a process holds, and the one for which it waits.
+/// Process status table: the resources that a process holds, and the resource for which it waits.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct ProcessStatus {
@@ -39,7 +39,7 @@ pub struct ProcessStatus {
     pub completed: u64,
 }
 
-/// Resource status table of one resource: the request that is granted, and those that wait.
+/// Resource status table of one resource: its granted request and its waiting requests.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct ResourceStatus {
@@ -51,7 +51,8 @@ pub struct ResourceStatus {
     pub waiting: Vec<Claim>,
 }
 
-/// Tables of one process at one moment: its own status, and that of the resources that it manages.
+/// Status tables of one process at one moment: the status of the process, and the status of each
+/// granted resource that the process manages.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Tables {

@@ -9,9 +9,9 @@ use tenure_core::service::resources::Resource;
 
 use super::message::{Claim, ResourceStatus, Tables};
 
-/// Edges of the wait-for graph. A process waits for at most one resource at a time. Several edges
-/// may nevertheless leave it: tables that were taken at different times may show different holders
-/// of that resource.
+/// The wait-for graph, as a set of edges. Each process waits for at most one resource at a time.
+/// Nevertheless several edges may start at one process. Tables that were recorded at different
+/// times may show different holders of the same resource.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct WaitForGraph(BTreeSet<Edge>);
 
@@ -48,16 +48,17 @@ impl WaitForGraph {
         WaitForGraph(self.0.intersection(&other.0).copied().collect())
     }
 
-    /// Returns the edges of this graph that are also in `other`, if the numbers of the requests are
-    /// ignored. Two edges are the same if they have the same processes and the same resource.
+    /// Returns the edges of this graph that also occur in `other`. The comparison ignores the
+    /// numbers of the requests: two edges are equal if they have the same processes and the same
+    /// resource.
     pub(super) fn common_by_name(&self, other: &Self) -> Self {
         let name = |edge: &Edge| (edge.waiting.process, edge.holder.process, edge.resource);
         let is_in_both = |edge: &&Edge| other.0.iter().any(|it| name(it) == name(edge));
         WaitForGraph(self.0.iter().filter(is_in_both).copied().collect())
     }
 
-    /// Returns cycles that have no process in common. Each cycle is the list of the waiting claims
-    /// of its processes.
+    /// Returns some cycles of the graph. Different cycles have no process in common. Each cycle is
+    /// a list that contains the waiting claim of each of its processes.
     pub(super) fn cycles(&self) -> Vec<Vec<Claim>> {
         let mut found = Vec::new();
         let mut members = BTreeSet::new();

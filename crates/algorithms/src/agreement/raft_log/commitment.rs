@@ -7,9 +7,9 @@
 //! the log that ends in term 3 is less up to date than the logs of that majority.
 //!
 //! Followers learn the commit index from the next message with entries or the next heartbeat. With
-//! the variant `announcing`, the leader sends it immediately in a separate message. That message
-//! needs no response and safety does not depend on it, since the next append repeats the commit
-//! index.
+//! the variant `announcing`, the leader sends it immediately in a separate message. The receiver
+//! does not respond to this message. Safety does not depend on the message, because the next append
+//! repeats the commit index.
 
 use tenure_core::service::log::Event;
 use tenure_core::{Delay, Effects, ProcessId};
@@ -77,7 +77,7 @@ impl RaftLog {
     /// Otherwise this process ignores the announcement, because the leader will send the missing
     /// entries.
     pub(super) fn on_committed(&mut self, last: EntryId, fx: &mut impl Effects<Self>) {
-        if self.log.has(last) {
+        if self.log.contains(last) {
             self.commit_to(last.index, fx);
         }
     }

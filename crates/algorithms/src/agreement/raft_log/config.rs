@@ -8,7 +8,7 @@ use tenure_core::{Delay, ProcessId, ProcessSet};
 use crate::Variants;
 use crate::catalogue_error::CatalogueError;
 use crate::election::raft;
-use crate::parameters::{Configured, Parameters};
+use crate::parameters::{FromParameters, Parameters};
 use crate::variants::switches;
 
 /// Configuration of one process.
@@ -19,7 +19,8 @@ pub struct Config {
     pub election: Delay,
     /// Interval between heartbeats: longer than a message and its response take together.
     pub heartbeat: Delay,
-    /// Upper bound on entries in one message; its payload is also bounded by 512 KiB.
+    /// Upper bound on entries in one message. Their total payload is at most 512 KiB. An entry with
+    /// a larger payload is sent in a message of its own.
     pub max_batch_entries: u64,
     /// Upper bound on entries in flight to one follower.
     pub max_in_flight: u64,
@@ -33,7 +34,7 @@ pub struct Config {
     /// snapshot at the same entry.
     pub snapshot_offset: u64,
     /// Upper bound on the entries that the log retains for slow followers although a snapshot
-    /// covers them. Their payload is also bounded by 16 MiB.
+    /// covers these entries. Their total payload is at most 16 MiB.
     pub trailing_entries: u64,
     /// Upper bound on snapshot bytes in one message; at least 1.
     pub snapshot_piece_bytes: usize,
@@ -68,8 +69,8 @@ impl Config {
     }
 }
 
-impl Configured for Config {
-    fn configured(parameters: &Parameters) -> Result<Self, CatalogueError> {
+impl FromParameters for Config {
+    fn from_parameters(parameters: &Parameters) -> Result<Self, CatalogueError> {
         let raft::Config { election, heartbeat, .. } = raft::Config::timed(parameters);
         let plain = Config::plain(parameters.size, parameters.delay);
         let plain = Config { election, heartbeat, ..plain };
@@ -82,7 +83,7 @@ impl Configured for Config {
                 (NonZeroU64::new(2), 0, 4);
         }
         let last = ProcessId(parameters.size.saturating_sub(1).max(1));
-        let others = ProcessSet::first(last.0);
+        let others = ProcessSet::first_n(last.0);
         if has(Switch::Newcomer) && parameters.size > 1 {
             let mut wanted: ProcessSet = others.iter().take(others.len() as usize - 1).collect();
             wanted.insert(last);

@@ -132,7 +132,7 @@ impl RaftLog {
             return;
         }
         let responded = votes.clone();
-        self.finish_persisting(fx);
+        self.persist_all(fx);
         let progress = Progress::new(self.log.last().index);
         self.role = Role::Leader(Leadership {
             peers: vec![progress; self.group.size() as usize],
@@ -152,9 +152,11 @@ impl RaftLog {
     }
 
     /// Responds to a pre-vote request. Denies the pre-vote if this process knows a leader, or if
-    /// the log of the sender is less up to date. If this process requests pre-votes itself, it also
-    /// denies a sender that has not granted it a pre-vote and over which it has priority. It then
-    /// requests the pre-vote of that sender again.
+    /// the log of the sender is less up to date.
+    ///
+    /// Two processes may request pre-votes at the same time. If this process requests pre-votes and
+    /// has priority over the sender, it denies the sender's request and repeats its own request to
+    /// the sender. It does neither if the sender has already granted it a pre-vote.
     pub(super) fn on_request_pre_vote(
         &mut self,
         from: ProcessId,
@@ -244,15 +246,15 @@ impl RaftLog {
         }
     }
 
-    /// Makes this process a follower of the leader of its term. Returns false if this process is
-    /// the leader of that term itself.
+    /// Makes this process a follower of `leader` in the current term, and returns true. If this
+    /// process itself leads the current term, returns false.
     pub(super) fn follow_leader(&mut self, leader: ProcessId, fx: &mut impl Effects<Self>) -> bool {
         if matches!(self.role, Role::Leader(_)) {
             return false;
         }
         fx.set_timer(Timer::Election, self.follower_timeout());
         if self.leader() != Some(leader) {
-            self.finish_persisting(fx);
+            self.persist_all(fx);
             self.role = Role::Follower { leader: Some(leader) };
             fx.emit(Event::Following { term: self.term, leader: Some(leader) });
         }

@@ -31,7 +31,8 @@ use super::replication::Progress;
 use super::{RaftLog, Role, Timer};
 
 impl RaftLog {
-    /// Returns true if this process takes no further part, because it lost acknowledged entries.
+    /// Returns true if this process is disabled. A process that has lost acknowledged entries is
+    /// disabled: it takes no part in the algorithm any more.
     pub(super) fn is_disabled(&self) -> bool {
         matches!(self.role, Role::Disabled)
     }
@@ -39,7 +40,7 @@ impl RaftLog {
     /// Returns the index for the field `acked` of the next message to a follower. With the variant
     /// `noticing`, this is the index up to which the follower's log is known to match. Otherwise it
     /// is 0.
-    pub(super) fn reported(&self, progress: &Progress) -> u64 {
+    pub(super) fn acked_index(&self, progress: &Progress) -> u64 {
         if self.has(Switch::Noticing) { progress.match_index } else { 0 }
     }
 

@@ -49,8 +49,8 @@ impl RaftLog {
         }
     }
 
-    /// Sends `TimeoutNow` to `other`, if that process has the whole log and may become the leader
-    /// by this transfer.
+    /// Sends `TimeoutNow` to `other` if two conditions hold: the transfer in progress permits
+    /// `other` as the next leader, and the log of `other` is complete.
     pub(super) fn maybe_send_timeout_now(&mut self, other: ProcessId, fx: &mut impl Effects<Self>) {
         let (last, is_voter) = (self.log.last().index, self.members().is_voter(other));
         let Role::Leader(Leadership { peers, handover, .. }) = &mut self.role else { return };
@@ -58,7 +58,7 @@ impl RaftLog {
             && !*is_notified
             && is_voter
             && to.is_none_or(|to| to == other)
-            && peers[other.index()].has(last)
+            && peers[other.index()].has_match(last)
         {
             *is_notified = true;
             fx.send(other, Message::TimeoutNow { term: self.term });

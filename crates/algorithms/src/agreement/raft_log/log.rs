@@ -55,7 +55,8 @@ impl Log {
         self.base
     }
 
-    /// Returns the ID of the last entry, or the base if no entry is retained.
+    /// Returns the ID of the last entry. If the log retains no entry, returns [`Log::base`], the ID
+    /// of the last removed entry.
     pub fn last(&self) -> EntryId {
         let Some(chunk) = self.chunks.last() else { return self.base };
         let before = match self.chunks.len() as u64 - 1 {
@@ -82,8 +83,8 @@ impl Log {
         self.chunks.get(chunk)?.get(position)
     }
 
-    /// Returns the ID of the entry at an index. Returns `None` if the index is neither the base nor
-    /// that of a retained entry.
+    /// If the entry at `index` is retained, or if `index` is the base of the log, returns the ID of
+    /// the entry. Otherwise returns `None`.
     pub fn entry_id(&self, index: u64) -> Option<EntryId> {
         if index == self.base.index {
             return Some(self.base);
@@ -91,9 +92,10 @@ impl Log {
         Some(EntryId { index, term: self.entry(index)?.term })
     }
 
-    /// Returns true if the entry at `place` is retained, or if `place` is the base.
-    pub fn has(&self, place: EntryId) -> bool {
-        self.entry_id(place.index) == Some(place)
+    /// Returns true if the log contains the entry with this index and term, or if `id` equals
+    /// [`Log::base`], the ID of the last removed entry.
+    pub fn contains(&self, id: EntryId) -> bool {
+        self.entry_id(id.index) == Some(id)
     }
 
     /// Appends an entry.
@@ -119,13 +121,14 @@ impl Log {
         }
     }
 
-    /// Removes all entries up to `place`, which becomes the base. If the log does not contain the
-    /// entry at `place`, removes every entry, because the later ones belong to another history.
-    pub fn compact_to(&mut self, place: EntryId) {
-        if place.index < self.base.index || place == self.base {
+    /// Removes all entries up to `id`. Later, [`Log::base`] returns `id`. If the log does not
+    /// contain the entry `id`, removes every entry, because the later entries belong to
+    /// another history.
+    pub fn compact_to(&mut self, id: EntryId) {
+        if id.index < self.base.index || id == self.base {
             return;
         }
-        let first = self.position(place.index + 1).filter(|_| self.has(place));
+        let first = self.position(id.index + 1).filter(|_| self.contains(id));
         match first {
             Some((chunk, _)) if chunk >= self.chunks.len() => self.chunks.clear(),
             None => self.chunks.clear(),
@@ -137,7 +140,7 @@ impl Log {
                 self.chunks.retain(|chunk| !chunk.is_empty());
             }
         }
-        self.base = place;
+        self.base = id;
     }
 
     /// Returns the last index up to which this log equals `earlier`, an earlier version of it.
@@ -177,12 +180,12 @@ impl Log {
         self.chunks.is_empty()
     }
 
-    /// Returns at most `most` entries from `index` on. Their payload is at most `bytes` bytes in
-    /// total, unless the first entry alone is larger.
-    pub fn entries_from(&self, index: u64, most: u64, bytes: usize) -> Vec<Entry> {
-        let end = self.last().index.min(index.saturating_add(most).saturating_sub(1));
+    /// Returns at most `max_entries` entries from `index` on. Their payload is at most `max_bytes`
+    /// bytes in total, unless the first entry alone is larger.
+    pub fn entries_from(&self, index: u64, max_entries: u64, max_bytes: usize) -> Vec<Entry> {
+        let end = self.last().index.min(index.saturating_add(max_entries).saturating_sub(1));
         let there = (index..=end).filter_map(|index| self.entry(index));
-        let mut room = bytes;
+        let mut room = max_bytes;
         let fits = |(place, entry): &(usize, &Entry)| {
             let left = room.checked_sub(entry.content.payload_len());
             room = left.unwrap_or(0);
@@ -191,12 +194,12 @@ impl Log {
         there.enumerate().take_while(fits).map(|(_, entry)| entry.clone()).collect()
     }
 
-    /// Finds the longest sequence of entries that ends at `index` and has at most `most` entries
-    /// and `bytes` payload bytes. Returns the index before its first entry, or `index` if the
-    /// sequence is empty.
-    pub fn trailing_start(&self, index: u64, most: u64, bytes: usize) -> u64 {
-        let first = index.saturating_sub(most).max(self.base.index);
-        let mut room = bytes;
+    /// Finds the longest sequence of entries that ends at `index` and has at most `max_entries`
+    /// entries and `max_bytes` payload bytes. Returns the index before its first entry, or `index`
+    /// if the sequence is empty.
+    pub fn trailing_base(&self, index: u64, max_entries: u64, max_bytes: usize) -> u64 {
+        let first = index.saturating_sub(max_entries).max(self.base.index);
+        let mut room = max_bytes;
         let fits = |place: &u64| {
             let left = self.entry(*place).and_then(|it| room.checked_sub(it.content.payload_len()));
             room = left.unwrap_or(0);
@@ -331,7 +334,7 @@ mod tests {
         assert_eq!(log.entries_from(4, 2, 0).len(), 2);
         assert_eq!(log.entries_from(6, 9, 0).len(), 1);
         assert_eq!(log.entries_from(7, 9, 0), []);
-        assert!(log.has(EntryId::default()) && !log.has(EntryId { index: 6, term: 3 }));
+        assert!(log.contains(EntryId::default()) && !log.contains(EntryId { index: 6, term: 3 }));
     }
 
     #[test]
@@ -348,7 +351,7 @@ mod tests {
             (1, 2),
             "a single oversized entry is sent"
         );
-        let kept = |index, most, bytes| log.trailing_start(index, most, bytes);
+        let kept = |index, most, bytes| log.trailing_base(index, most, bytes);
         assert_eq!((kept(105, 9, 59), kept(105, 9, 60), kept(105, 9, 80)), (104, 103, 101));
         assert_eq!((kept(105, 1, 80), kept(105, 0, 80), kept(103, 9, 999)), (104, 105, 100));
         assert_eq!(kept(104, 9, 49), 104, "no entry fits");

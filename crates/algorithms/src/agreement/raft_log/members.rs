@@ -79,8 +79,8 @@ impl RaftLog {
     }
 
     /// Returns the initial membership, which applies while the log has no membership entry.
-    pub(super) fn first_members(&self) -> Members {
-        let all = || Members::of(ProcessSet::first(self.group.size()));
+    pub(super) fn initial_members(&self) -> Members {
+        let all = || Members::of(ProcessSet::first_n(self.group.size()));
         self.config.initial_members.clone().unwrap_or_else(all)
     }
 
@@ -100,7 +100,7 @@ impl RaftLog {
             let snapshot = self.snapshot.as_ref()?;
             Some(Membership { at: snapshot.last.index, members: snapshot.members.clone() })
         };
-        let first = || Membership { at: 0, members: self.first_members() };
+        let first = || Membership { at: 0, members: self.initial_members() };
         found.or_else(snapshot).unwrap_or_else(first)
     }
 
@@ -193,14 +193,14 @@ impl RaftLog {
         let Role::Leader(Leadership { peers, .. }) = &mut self.role else { return };
         for added in to.all().iter().filter(|it| !present.contains(*it)) {
             let progress = &mut peers[added.index()];
-            if progress.has(1) {
+            if progress.has_match(1) {
                 *progress = Progress::new(last);
             }
         }
     }
 
-    /// Starts the membership change that the configuration requires, once this leader knows which
-    /// entries are committed.
+    /// If the configuration requires other members, starts the change to these members. Only a
+    /// leader that knows which entries are committed starts the change. Otherwise has no effect.
     fn maybe_start_target_change(&mut self, fx: &mut impl Effects<Self>) {
         let wanted = self.config.target_members.as_ref().filter(|wanted| *wanted != self.members());
         let Some(wanted) = wanted.cloned() else { return };
@@ -221,7 +221,7 @@ impl RaftLog {
         let outgoing = self.membership.members.voters.clone();
         let mut newcomers = to.voters.iter().filter(|voter| !outgoing.contains(*voter));
         if waits_for_log {
-            if !newcomers.all(|newcomer| peers[newcomer.index()].has(*round_end)) {
+            if !newcomers.all(|newcomer| peers[newcomer.index()].has_match(*round_end)) {
                 return;
             }
             if core::mem::take(is_slow) {
@@ -272,7 +272,7 @@ impl RaftLog {
         let last = self.log.last().index;
         if let Role::Leader(Leadership { peers, .. }) = &self.role {
             let mut voters = self.membership.members.voters.iter();
-            let heir = voters.find(|voter| peers[voter.index()].has(last));
+            let heir = voters.find(|voter| peers[voter.index()].has_match(last));
             let term = self.term;
             heir.into_iter().for_each(|heir| fx.send(heir, Message::TimeoutNow { term }));
         }
@@ -291,12 +291,12 @@ impl RaftLog {
     }
 
     /// Returns the highest number, such as a log index, that a majority of the voters has reached.
-    /// `own` is the number of this process, and `of` returns the number of another process. During
+    /// `own` is the number of this process, and `number_of` returns that of another process. During
     /// a joint phase, a majority of the former and a majority of the new voters must have reached
     /// it.
-    pub(super) fn reached_by_quorum(&self, own: u64, of: impl Fn(ProcessId) -> u64) -> u64 {
+    pub(super) fn reached_by_quorum(&self, own: u64, number_of: impl Fn(ProcessId) -> u64) -> u64 {
         let besides = self.counted_non_voters();
-        let number = |process| if process == self.group.me() { own } else { of(process) };
+        let number = |process| if process == self.group.me() { own } else { number_of(process) };
         let reached = |side: &ProcessSet| {
             let numbers = || side.iter().chain(&besides).map(number);
             let is_reached = |least: &u64| {

@@ -75,7 +75,7 @@ pub enum Message {
         /// The `round` of the message to which this message responds.
         round: u64,
     },
-    /// Rejection of an append: the sender's log lacks the entry at `prev`.
+    /// Rejection of an append: the log of the follower that rejects it has no entry at `prev`.
     Rejected {
         /// The sender's current term.
         #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::term_number"))]
@@ -156,8 +156,8 @@ pub enum Message {
         /// The `round` of the heartbeat to which this message responds.
         round: u64,
     },
-    /// Asks whether the sender is still a member. Sent by a process without a vote that receives no
-    /// message from a leader.
+    /// Asks whether the sender is still a member. If a process has no vote and receives no message
+    /// from a leader, it sends this message.
     AskMembership {
         /// Last entry of the sender's log.
         last: EntryId,

@@ -1,15 +1,17 @@
 //! Linearizable reads without a log entry (6.4).
 //!
-//! **Why a read is not stale.** The leader answers a read once a majority has responded to a round
-//! that started after the read. It also waits until an entry of its own term is committed. Every
-//! entry acknowledged before the read was committed by this leader or by a leader of an earlier
-//! term. No leader of a later term existed when the read arrived. Such a leader needs the vote of a
-//! process of that majority. But each process of the majority still followed this leader when it
-//! responded, after the read had arrived. So the acknowledged entry is in this log (leader
-//! completeness). As it precedes a committed entry of the own term, it is known to be committed and
-//! was reported to the user.
+//! **Why a read is not stale.** The leader answers a read under two conditions: a majority has
+//! responded to a round of messages that started after the read arrived, and an entry of the
+//! leader's own term is committed.
 //!
-//! Reads share rounds: reads that arrive during a round wait for the next one.
+//! By the first condition, no leader of a later term existed when the read arrived. A later leader
+//! needs the vote of a process in the majority, and each process in the majority still followed
+//! this leader when it responded. So every entry acknowledged before the read was committed in this
+//! term or in an earlier term, and is in the log of this leader (leader completeness). By the
+//! second condition, the leader knows that these entries are committed, and has reported them to
+//! the user.
+//!
+//! Reads share rounds: reads that arrive during a round wait for the next round.
 
 use alloc::collections::VecDeque;
 

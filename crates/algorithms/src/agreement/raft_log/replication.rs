@@ -68,7 +68,8 @@ pub(super) enum ReplicationState {
     /// One message at a time, until the leader knows where the two logs diverge. `is_sent` is true
     /// while a message is in flight.
     Probe { is_sent: bool },
-    /// Several messages at a time, up to the limit of entries in flight.
+    /// The leader sends several messages without waiting for responses, up to the limit of entries
+    /// in flight.
     Replicate,
     /// The snapshot, because the follower needs entries that the leader has compacted.
     Snapshot(Box<SnapshotTransfer>),
@@ -82,7 +83,7 @@ impl Progress {
         Progress { match_index: 0, next_index: last + 1, state, round: 0, is_responsive: true }
     }
 
-    pub(super) fn has(&self, index: u64) -> bool {
+    pub(super) fn has_match(&self, index: u64) -> bool {
         self.match_index >= index
     }
 }
@@ -155,13 +156,13 @@ impl RaftLog {
 
     /// Persists the entries that were already sent, and counts them towards commitment.
     pub(super) fn on_store_timeout(&mut self, fx: &mut impl Effects<Self>) {
-        self.finish_persisting(fx);
+        self.persist_all(fx);
         self.maybe_commit(fx);
     }
 
-    /// Lets the save at the end of this step include everything: all entries of a leader's log, and
-    /// the vote of a candidate. From then on, they count as persisted.
-    pub(super) fn finish_persisting(&mut self, fx: &mut impl Effects<Self>) {
+    /// Adds everything that is not yet persisted to the save at the end of this step: all entries
+    /// of a leader's log, and the vote of a candidate. From then on, these count as persisted.
+    pub(super) fn persist_all(&mut self, fx: &mut impl Effects<Self>) {
         let first = self.persisted_index() + 1;
         if let Role::Candidate { saved, .. } = &mut self.role
             && saved.take().is_some()
@@ -245,7 +246,7 @@ impl RaftLog {
     fn send_append(&mut self, to: ProcessId, fx: &mut impl Effects<Self>) {
         let Role::Leader(Leadership { peers, reads, .. }) = &self.role else { return };
         let (progress, round) = (&peers[to.index()], reads.round());
-        let acked = self.reported(progress);
+        let acked = self.acked_index(progress);
         let most = match progress.state {
             ReplicationState::Replicate => {
                 self.config.max_batch_entries.min(self.remaining_window(progress))
@@ -281,7 +282,7 @@ impl RaftLog {
         // Entries that a snapshot has replaced are committed, so the log of any leader contains
         // them.
         let is_compacted = prev.index < self.log.base().index;
-        if !is_compacted && !self.log.has(prev) {
+        if !is_compacted && !self.log.contains(prev) {
             let conflict = self.conflict_hint(prev);
             return Message::Rejected { term, prev: prev.index, conflict, round };
         }

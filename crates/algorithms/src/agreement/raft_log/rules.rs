@@ -70,12 +70,12 @@ impl RaftLog {
         if self.has(Switch::SnapshotCutsTail) {
             return false;
         }
-        self.log.has(last) || last.index <= self.commit
+        self.log.contains(last) || last.index <= self.commit
     }
 
     pub(super) fn snapshot_members(&self, index: u64) -> Members {
         if self.has(Switch::ForgottenMembers) {
-            return self.first_members();
+            return self.initial_members();
         }
         self.members_at(index)
     }
@@ -93,8 +93,8 @@ impl RaftLog {
         !self.has(Switch::NoCatchUp)
     }
 
-    /// Returns the learners whose copies count towards a majority. Unless a variant changes the
-    /// rule, there are none.
+    /// Returns the learners whose copies count towards a majority. The set is empty unless a
+    /// variant changes the rule.
     pub(super) fn counted_non_voters(&self) -> ProcessSet {
         if self.has(Switch::CountedLearner) {
             return self.members().learners.clone();
@@ -103,7 +103,7 @@ impl RaftLog {
     }
 
     /// Returns true if a variant saves less than the algorithm requires.
-    pub(super) fn has_save_mistake(&self) -> bool {
+    pub(super) fn saves_too_little(&self) -> bool {
         let mistakes = [
             Switch::ForgottenVote,
             Switch::ForgottenTerm,

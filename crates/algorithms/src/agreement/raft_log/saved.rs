@@ -25,15 +25,15 @@ pub struct Stable {
     /// Index and term of the last entry that was removed from the start of the log, because a
     /// snapshot covers it.
     pub(super) head: EntryId,
-    /// All entries after the head. A change contains only the entries after those that stay as they
-    /// were saved.
+    /// In a complete state: all entries after `head`. In a change: only the new entries at the end
+    /// of the log. The entries before them stay as they were saved.
     pub(super) log: Log,
 }
 
 impl RaftLog {
     /// Returns the change from the saved to the current state; `None` if they are equal.
     pub(super) fn unsaved_change(&self, saved: &Stable) -> Option<Stable> {
-        if self.has_save_mistake() {
+        if self.saves_too_little() {
             let now = self.stable_state();
             return (now != *saved).then_some(now);
         }
@@ -55,15 +55,15 @@ impl RaftLog {
         })
     }
 
-    /// Returns the part of the change that must be saved before messages leave, or `None` if no
-    /// part must be. If the entries that a new snapshot replaces are already saved, this part omits
-    /// the snapshot. After a crash these entries still exist, and no message depends on their
-    /// removal.
+    /// Returns the part of the unsaved change that must be saved before messages leave. Returns
+    /// `None` if nothing must be saved first. If the entries that a new snapshot replaces are
+    /// already saved, this part omits the snapshot: after a crash these entries still exist, and no
+    /// message depends on their removal.
     pub(super) fn urgent_part_of_change(&self, saved: &Stable) -> Option<Stable> {
         let change = self.unsaved_change(saved)?;
-        let is_there = |snapshot: &Arc<Snapshot>| saved.log.has(snapshot.last);
-        if self.has_save_mistake()
-            || !saved.log.has(change.head)
+        let is_there = |snapshot: &Arc<Snapshot>| saved.log.contains(snapshot.last);
+        if self.saves_too_little()
+            || !saved.log.contains(change.head)
             || !change.snapshot.iter().all(is_there)
         {
             return Some(change);

@@ -1,9 +1,9 @@
 //! Log compaction (chapter 5): a snapshot of the state machine replaces the prefix of the log.
 //!
 //! **Why nothing is lost.** A snapshot covers only committed entries. It records the index and term
-//! of the last one and the membership there. Any later question about the compacted entries (is
-//! this one present? which processes vote?) is answered from that record. Each process takes its
-//! own snapshots, as this needs no agreement.
+//! of the last covered entry, and the membership after this entry. This record answers all later
+//! questions about the compacted entries: whether the log contained a certain entry, and which
+//! processes vote. Each process takes its own snapshots, as this needs no agreement.
 //!
 //! **A follower that lacks compacted entries** receives the snapshot in pieces and reports how many
 //! bytes it has. Only a lost piece is sent again. A follower that already has the last entry of the
@@ -83,7 +83,7 @@ impl RaftLog {
         };
         let members = self.snapshot_members(index);
         self.snapshot = Some(Arc::new(Snapshot { last, members, state }));
-        let trailing = self.log.trailing_start(index, self.config.trailing_entries, TRAILING_BYTES);
+        let trailing = self.log.trailing_base(index, self.config.trailing_entries, TRAILING_BYTES);
         let head = self.log.entry_id(trailing);
         head.into_iter().for_each(|head| self.log.compact_to(head));
         fx.emit(Event::Compacted { ticket, index });
@@ -126,7 +126,7 @@ impl RaftLog {
         fx: &mut impl Effects<Self>,
     ) {
         let Role::Leader(Leadership { peers, reads, .. }) = &self.role else { return };
-        let acked = self.reported(&peers[to.index()]);
+        let acked = self.acked_index(&peers[to.index()]);
         let SnapshotTransfer { snapshot, offset, .. } = sending;
         let bytes = snapshot.state.bytes();
         let from = usize::try_from(*offset).unwrap_or(usize::MAX).min(bytes.len());

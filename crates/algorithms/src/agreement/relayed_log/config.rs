@@ -6,7 +6,7 @@ use tenure_core::Variant;
 
 use super::raft_log;
 use crate::catalogue_error::CatalogueError;
-use crate::parameters::{Configured, Parameters};
+use crate::parameters::{FromParameters, Parameters};
 use crate::variants::{UnknownVariant, Variants, switches};
 
 /// Configuration of one process.
@@ -34,22 +34,24 @@ impl Config {
     }
 }
 
-/// Returns the variants that the relayed log accepts: the sound variants of the log, and its own.
+/// Returns the variants that the relayed log accepts: its own variants, and the sound variants of
+/// [`raft_log`].
 pub(super) fn declared() -> Vec<Variant> {
     let of_log = Variants::<raft_log::Switch>::declared().into_iter();
     of_log.filter(|variant| variant.sound).chain(Variants::<Switch>::declared()).collect()
 }
 
-impl Configured for Config {
-    /// Accepts all variants of the relayed log itself. Of the variants of [`raft_log`], accepts
-    /// only the sound ones. The unsound ones are accepted only by the algorithm `raft-log`.
-    fn configured(parameters: &Parameters) -> Result<Self, CatalogueError> {
-        let (variants, of_log) = parameters.split();
+impl FromParameters for Config {
+    /// Creates the configuration from the parameters. Permits all variants of the relayed log
+    /// itself, and the sound variants of [`raft_log`]. Only the algorithm `raft-log` permits the
+    /// unsound variants of [`raft_log`].
+    fn from_parameters(parameters: &Parameters) -> Result<Self, CatalogueError> {
+        let (variants, of_log) = parameters.split_variants();
         let known = || declared().into_iter().map(|variant| variant.name);
         if let Some(name) = of_log.variants.iter().find(|name| known().all(|it| it != **name)) {
             return Err(UnknownVariant { name: name.clone(), known: known().collect() }.into());
         }
-        Ok(Config { variants, ..Config::around(raft_log::Config::configured(&of_log)?) })
+        Ok(Config { variants, ..Config::around(raft_log::Config::from_parameters(&of_log)?) })
     }
 }
 

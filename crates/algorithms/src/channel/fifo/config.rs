@@ -3,7 +3,7 @@
 use tenure_core::Delay;
 
 use crate::catalogue_error::CatalogueError;
-use crate::parameters::{Configured, Parameters};
+use crate::parameters::{FromParameters, Parameters};
 
 /// Configuration of one process.
 #[derive(Clone, Debug)]
@@ -24,9 +24,9 @@ impl<C> Config<C> {
     }
 }
 
-impl<C: Configured> Configured for Config<C> {
-    fn configured(parameters: &Parameters) -> Result<Self, CatalogueError> {
-        let inner = C::configured(&parameters.with_repeats())?;
+impl<C: FromParameters> FromParameters for Config<C> {
+    fn from_parameters(parameters: &Parameters) -> Result<Self, CatalogueError> {
+        let inner = C::from_parameters(&parameters.with_retransmission_delay())?;
         Ok(Config { resend: parameters.resend(), ..Config::around(inner) })
     }
 }

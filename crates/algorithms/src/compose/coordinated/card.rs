@@ -3,7 +3,7 @@
 use alloc::format;
 
 use tenure_core::{
-    Algorithm, Card, Cost, Crashes, Detection, Election, Faults, Knowledge, Order, Property,
+    Algorithm, Card, Cost, Crashes, DetectorClass, Election, Faults, Knowledge, Order, Property,
     Service, Strategy, Topology,
 };
 
@@ -39,11 +39,11 @@ impl<E: Election + Algorithm> Algorithm for Coordinated<E> {
             let tolerated = times.map_or(election.drift_ppm, |times| times.drift_ppm());
             election.drift_ppm = election.drift_ppm.min(tolerated);
             election.timeouts.extend(times.iter().flat_map(EntryDurations::timeouts));
-            election.detection = Detection::EventuallyPerfect;
+            election.detection = DetectorClass::EventuallyPerfect;
             election.variants.extend(Variants::<Switch>::declared());
         } else {
             election.promises.extend(of_lock);
-            election.detection = Detection::Perfect;
+            election.detection = DetectorClass::Perfect;
         }
         election.promises.push(Property::StarvationFreedom);
         sort(&mut election.promises);

@@ -43,7 +43,7 @@ switches! {
 ///
 /// Returns an error if a variant is given and the leader has no lease, because the variants concern
 /// the expiry of entries.
-pub(crate) fn configured<E: Election + Algorithm>(
+pub(crate) fn config_for_election<E: Election + Algorithm>(
     election: E::Config,
     variants: Variants<Switch>,
     parameters: &Parameters,
@@ -63,8 +63,8 @@ pub(crate) fn configured<E: Election + Algorithm>(
 }
 
 /// Returns true if the leader of an election has a lease. `timed_promises` are the properties that
-/// the election promises as long as timers keep time. The leader has a lease if one leader at a
-/// time is among these properties.
+/// the election promises while clocks run at the expected rates. The leader has a lease if
+/// [`Property::OneLeaderAtATime`] is among these properties.
 pub(super) fn has_lease(timed_promises: &[Property]) -> bool {
     timed_promises.contains(&Property::OneLeaderAtATime)
 }

@@ -7,8 +7,8 @@ use crate::compose::coordinator::Coordinator;
 use crate::mutex::Claim;
 
 impl<E: Election> Coordinated<E> {
-    /// Makes this leader the coordinator of the lock. It inquires of all trusted processes before
-    /// it grants the lock.
+    /// Makes this leader the coordinator of the lock. The coordinator asks all trusted processes
+    /// for the states of their requests. It grants the lock only when all have reported.
     pub(super) fn start_coordinating(&mut self, term: Term, fx: &mut impl Effects<Self>) {
         if self.coordinator.is_some() {
             return;
@@ -74,8 +74,9 @@ impl<E: Election> Coordinated<E> {
         }
     }
 
-    /// Inquires of a peer that is trusted again: its claims may have been dropped while it waited
-    /// for the critical section or was inside it.
+    /// Sends an inquiry to a peer that is trusted again. While the peer was suspected, this process
+    /// may have dropped the peer's claim, although the peer waited for the critical section or was
+    /// inside.
     pub(super) fn inquire(&mut self, peer: ProcessId, fx: &mut impl Effects<Self>) {
         if let (Some(coordinator), Some(term)) = (&mut self.coordinator, self.term) {
             coordinator.doubted.remove(peer);
@@ -100,9 +101,8 @@ impl<E: Election> Coordinated<E> {
     }
 
     /// Returns true if this process leads in `term` and does not suspect `from`. A leader ignores
-    /// the messages of a suspected process: if the leader granted the lock to a crashed process,
-    /// this process would never release it. When the leader trusts the process again, the leader
-    /// inquires whether the process still waits or is inside.
+    /// the messages of a suspected process, because a crashed process would never release the lock.
+    /// When the leader trusts the process again, it asks the process for the state of its request.
     pub(super) fn accepts_request(&self, from: ProcessId, term: Term) -> bool {
         self.coordinator.is_some() && self.term == Some(term) && !self.suspected.contains(from)
     }

@@ -1,16 +1,17 @@
 //! Many named locks at one leader: one election and one set of connections for all.
 //!
-//! Each lock is a [`Coordinated`] with its own queue, tickets and fences; an external election, an
-//! [`ExternalElection`], informs it of the leader. So every property of one lock holds for each,
-//! and locks of different names are independent. An entry costs the same as with one lock. A change
-//! of leader costs the same for each name that was ever used.
+//! Each lock is a [`Coordinated`] with its own queue, tickets and fences. An external election, an
+//! [`ExternalElection`], informs each lock of the leader. So locks of different names are
+//! independent, and each lock has all properties of a single lock. An entry costs as many messages
+//! as with a single lock. A change of leader costs this number of messages for each name that was
+//! ever used.
 //!
-//! A lock exists from the first command or message with its name, forever. When it is created it is
-//! informed of the suspected processes and the leader. A leader that creates it inquires of all
-//! processes before it grants, as after a change of leader. A new leader inquires nothing about a
-//! name that it does not know, so a waiting process sends its request to a new leader by itself.
-//! Locks are not saved. The number of boots, which all locks share, distinguishes requests from
-//! those before a restart.
+//! The first command or message with a name creates the lock of this name. The lock then exists
+//! forever. A new lock is informed of the suspected processes and the leader. If a leader creates a
+//! lock, the leader inquires of all processes before it grants, as after a change of leader. A new
+//! leader inquires nothing about a name that it does not know. Therefore a waiting process sends
+//! its request to a new leader without an inquiry. Locks are not saved. The number of boots, which
+//! all locks share, distinguishes the requests after a restart from those before it.
 
 use alloc::collections::BTreeMap;
 use alloc::format;

@@ -4,7 +4,7 @@ use alloc::sync::Arc;
 use alloc::vec;
 
 use tenure_core::theory::Theory;
-use tenure_core::{Algorithm, Card, Cost, Crashes, Detection, Faults, Rank, Timeout, Timing};
+use tenure_core::{Algorithm, Card, Cost, Crashes, DetectorClass, Faults, Rank, Timeout, Timing};
 
 use super::config::{ANSWER, COORDINATOR};
 use super::{Bully, Config, Switch};
@@ -21,7 +21,7 @@ impl Algorithm for Bully {
                     "survives any number of crashes and recoveries, but no lost message",
                 )
             },
-            detection: Detection::Perfect,
+            detection: DetectorClass::Perfect,
             messages: Cost::per_election("N−1 … N²−1", n - 1, Some(n * n - 1)),
             theory: Some(Theory::election(1)),
             timeouts: vec![

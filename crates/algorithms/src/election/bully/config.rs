@@ -7,7 +7,7 @@ use tenure_core::{Delay, Rank};
 use super::Switch;
 use crate::Variants;
 use crate::catalogue_error::CatalogueError;
-use crate::parameters::{Configured, Parameters};
+use crate::parameters::{FromParameters, Parameters};
 
 /// Configuration of one process.
 #[derive(Clone, Debug)]
@@ -17,9 +17,9 @@ pub struct Config {
     /// *T*: time within which a live higher process answers. It is at least two message delays and
     /// a step.
     pub answer: Delay,
-    /// *T1*: time within which a leader is announced after a higher process has answered. Each
-    /// higher process may wait *T* before it announces itself, and may have the slowest clock. T1
-    /// is at least the sum of these waits and a message delay.
+    /// *T1*: time that a process waits for the announcement of a leader, after a higher process has
+    /// answered. Each higher process may wait *T* before it announces itself, measured on the
+    /// slowest clock. *T1* is at least the sum of all these waits and one message delay.
     pub coordinator: Delay,
     /// Variants that are switched on.
     pub variants: Variants<Switch>,
@@ -39,9 +39,10 @@ impl Config {
     }
 }
 
-/// Returns *T1* for a group of `size` processes. Each higher process waits *T* before it announces
-/// itself. This wait takes at most `answer` ticks on the clock of the process that waits for the
-/// announcement.
+/// Returns *T1* for a group of `size` processes: the time for which a process waits for the
+/// announcement of the leader. Before this announcement, each higher process may wait *T* for
+/// answers. On the clock of the process that waits *T1*, each wait of *T* takes at most `answer`
+/// ticks.
 fn coordinator_timeout(size: u32, answer: u64, delay: u64) -> Delay {
     Delay::ticks(answer.saturating_mul(u64::from(size)).saturating_add(delay))
 }
@@ -52,14 +53,14 @@ pub(super) const ANSWER: &str = "answer";
 /// Name of the timeout *T1* on the command line.
 pub(super) const COORDINATOR: &str = "coordinator";
 
-impl Configured for Config {
-    fn configured(parameters: &Parameters) -> Result<Self, CatalogueError> {
+impl FromParameters for Config {
+    fn from_parameters(parameters: &Parameters) -> Result<Self, CatalogueError> {
         let Parameters { size, delay, .. } = *parameters;
         let plain = Config::plain(size, delay);
         let (ranks, variants) = (parameters.ranks.clone(), parameters.variants()?);
         let answer = parameters.timeout(ANSWER, plain.answer);
         // The waiting process may have the fastest clock, and the awaited one the slowest.
-        let awaited = parameters.stretched(answer.max);
+        let awaited = parameters.ticks_on_fastest_clock(answer.max);
         let coordinator =
             parameters.timeout(COORDINATOR, coordinator_timeout(size, awaited, delay));
         Ok(Config { ranks, answer, coordinator, variants })

@@ -109,9 +109,9 @@ impl Rules {
         term < announced && self.has_terms()
     }
 
-    /// Returns true if `number`, the highest number known to another process, is at least
-    /// `announced`, the number that this process has announced. The variant without terms always
-    /// returns false.
+    /// Returns true if `number` is at least `announced`. `number` is the highest number known to
+    /// another process, and `announced` is the number that this process has announced. In the
+    /// variant without terms, always returns false.
     pub(super) fn overtakes(self, number: u64, announced: u64) -> bool {
         number >= announced && self.has_terms()
     }

@@ -8,20 +8,21 @@ use tenure_core::{Algorithm, Card, Cost, Faults, Knowledge, Order, Property};
 use super::{Config, GallagerHumbletSpira, Switch};
 use crate::Variants;
 
-/// Returns the minimum and the maximum number of messages. Each is the sum of a bound for the tree,
-/// which is derived below, and the N − 2 messages of the announcement.
+/// Returns the minimum and the maximum number of messages on a graph with E edges and N processes.
+/// Each number is the sum of a bound for building the tree and the N − 2 messages of the
+/// announcement.
 ///
-/// The maximum: an edge is rejected at most once, by two messages, and the last core is never
-/// rejected. At level 0 a process sends at most one Connect. At each level between the first and
-/// the last, a process receives at most one Initiate and one Accept. It sends at most one accepted
-/// Test, one Report, and one Change-root or Connect. At the last level a process receives one
-/// Initiate and sends one Report. So there are at most 2(E − 1) + N + 5N(⌊log₂N⌋ − 1) + 2N
-/// messages.
+/// The maximum: two messages reject an edge. At most E − 1 edges are rejected, because the edge at
+/// the core of the last fragment is not. At level 0 a process sends at most one Connect. At each
+/// level between the first and the last, a process receives at most one Initiate and one Accept. It
+/// sends at most one accepted Test, one Report, and one Change-root or Connect. At the last level a
+/// process receives one Initiate and sends one Report. So building the tree takes at most 2(E − 1)
+/// + N + 5N(⌊log₂N⌋ − 1) + 2N messages.
 ///
-/// The minimum: each of the N − 1 edges of the tree carries a Connect, and the core carries two,
-/// which makes N. Each edge outside of the tree is rejected by two messages. At the last level each
-/// process receives one Initiate and sends one Report. So there are at least N + 2(E − (N − 1)) +
-/// 2N messages.
+/// The minimum: each of the N − 1 edges of the tree carries one Connect, and the edge at the core
+/// carries a second Connect. Two messages reject each of the E − (N − 1) edges outside of the tree.
+/// At the last level each process receives one Initiate and sends one Report. So building the tree
+/// takes at least N + 2(E − (N − 1)) + 2N messages.
 fn bounds(edges: u64, n: u64) -> (u64, u64) {
     let announced = n - 2;
     let least = 2 * edges + n + 2;

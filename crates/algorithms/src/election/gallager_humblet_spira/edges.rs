@@ -67,7 +67,8 @@ impl Edges {
         self.set(peer, EdgeState::Branch);
     }
 
-    /// Marks the edge to `peer` as outside of the tree, unless the state of the edge is decided.
+    /// If the algorithm has not decided whether the edge to `peer` belongs to the tree, marks the
+    /// edge as not belonging to the tree.
     pub(super) fn reject(&mut self, peer: ProcessId) {
         if self.is(EdgeState::Basic, peer) {
             self.set(peer, EdgeState::Rejected);

@@ -5,7 +5,7 @@ use alloc::vec;
 
 use tenure_core::theory::{Precision, Prediction, WorkloadKind};
 use tenure_core::{
-    Algorithm, Card, Cost, Crashes, Detection, Faults, Property, Rank, Timeout, Timing,
+    Algorithm, Card, Cost, Crashes, DetectorClass, Faults, Property, Rank, Timeout, Timing,
 };
 
 use super::config::{ACCEPT, CHECK, MERGE, READY};
@@ -25,7 +25,7 @@ impl Algorithm for Invitation {
                      communicate, each has its own leader",
                 )
             },
-            detection: Detection::EventuallyPerfect,
+            detection: DetectorClass::EventuallyPerfect,
             messages: Cost::per_election("3(N−1) … no bound", 3 * others, None).zero_if_alone(size),
             promises: vec![
                 Property::Agreement,
@@ -67,8 +67,8 @@ impl Algorithm for Invitation {
     /// Returns 5(N − 1) for a first election: each other process is asked, answers, is invited,
     /// accepts, and is notified when the group is ready. A later election in the same group needs
     /// only the last three messages.
-    fn predicted_messages(_: &Config, size: u32, scene: WorkloadKind) -> Option<Prediction> {
-        let is_first = matches!(scene, WorkloadKind::OneStarts(_));
+    fn predicted_messages(_: &Config, size: u32, workload: WorkloadKind) -> Option<Prediction> {
+        let is_first = matches!(workload, WorkloadKind::OneStarts(_));
         let least = Prediction::new(Precision::Least, 5 * (u64::from(size) - 1));
         is_first.then_some(least)
     }

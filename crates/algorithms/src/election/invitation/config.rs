@@ -6,7 +6,7 @@ use tenure_core::{Delay, ProcessId, Rank};
 
 use crate::Variants;
 use crate::catalogue_error::CatalogueError;
-use crate::parameters::{Configured, Parameters};
+use crate::parameters::{FromParameters, Parameters};
 use crate::variants::switches;
 
 pub(super) const CHECK: &str = "check";
@@ -67,10 +67,10 @@ impl Config {
     }
 }
 
-impl Configured for Config {
-    fn configured(parameters: &Parameters) -> Result<Self, CatalogueError> {
+impl FromParameters for Config {
+    fn from_parameters(parameters: &Parameters) -> Result<Self, CatalogueError> {
         let Parameters { size, delay, .. } = *parameters;
-        let timed = Config::timed(size, delay, |ticks| parameters.stretched(ticks));
+        let timed = Config::timed(size, delay, |ticks| parameters.ticks_on_fastest_clock(ticks));
         Ok(Config {
             ranks: parameters.ranks.clone(),
             check: parameters.timeout(CHECK, timed.check),

@@ -28,7 +28,7 @@ impl Algorithm for Raft {
                 .zero_if_alone(size),
             promises: [Property::Agreement, Property::Progress].into(),
             timed_promises: [Property::OneLeaderAtATime].into(),
-            drift_ppm: drift::tolerated(lease.max + heartbeat.max, election.min),
+            drift_ppm: drift::tolerated_drift_ppm(lease.max + heartbeat.max, election.min),
             timeouts: vec![
                 Timeout::new(ELECTION, ELECTION_DESCRIPTION, election),
                 Timeout::new(HEARTBEAT, HEARTBEAT_DESCRIPTION, heartbeat),

@@ -4,7 +4,7 @@ use tenure_core::{Delay, Term};
 
 use crate::Variants;
 use crate::catalogue_error::CatalogueError;
-use crate::parameters::{Configured, Parameters};
+use crate::parameters::{FromParameters, Parameters};
 use crate::variants::switches;
 
 pub(crate) const ELECTION: &str = "election";
@@ -52,15 +52,16 @@ impl Config {
 }
 
 impl Config {
-    /// Returns a configuration without variants, with the timeouts of `parameters`. Timeouts that
-    /// are not set there get defaults. The default election timeout allows for clock drift: its
-    /// minimum on the fastest clock is longer than the sum of lease and heartbeat interval on the
-    /// slowest clock.
+    /// Returns a configuration without variants. It has the timeouts that `parameters` contains,
+    /// and defaults for all others. The default election timeout allows for clock drift. Its
+    /// minimum on the fastest clock is longer than lease plus heartbeat interval on the slowest
+    /// clock.
     pub(crate) fn timed(parameters: &Parameters) -> Self {
         let plain = Config::plain(parameters.size, parameters.delay);
         let heartbeat = parameters.timeout(HEARTBEAT, plain.heartbeat);
         let lease = parameters.timeout(LEASE, plain.lease);
-        let min_election = parameters.stretched(lease.max.saturating_add(heartbeat.max));
+        let min_election =
+            parameters.ticks_on_fastest_clock(lease.max.saturating_add(heartbeat.max));
         let longer = (min_election + 1).saturating_sub(plain.election.min);
         let Delay { min, max } = plain.election;
         let election = Delay { min: min + longer, max: max + longer };
@@ -68,8 +69,8 @@ impl Config {
     }
 }
 
-impl Configured for Config {
-    fn configured(parameters: &Parameters) -> Result<Self, CatalogueError> {
+impl FromParameters for Config {
+    fn from_parameters(parameters: &Parameters) -> Result<Self, CatalogueError> {
         let Config { election, heartbeat, lease, .. } = Config::timed(parameters);
         let (heartbeat_modulus, variants) = (parameters.number_modulus, parameters.variants()?);
         Ok(Config { election, heartbeat, lease, heartbeat_modulus, variants })

@@ -18,7 +18,7 @@ pub type Initiator = (ProcessId, u64);
 
 /// Candidate for the victim of a cycle: the number of times that the process has entered the
 /// critical section, and the attempt that it would abandon. The largest candidate is chosen.
-pub type Candidate = (u64, Attempt);
+pub type VictimCandidate = (u64, Attempt);
 
 /// Messages between processes. Each message concerns the lock of the manager that sends or receives
 /// it.
@@ -63,8 +63,9 @@ pub enum Message {
         initiator: Initiator,
         /// Number of the receiver's attempt for which the sender waits.
         number: u64,
-        /// Largest candidate for the victim on the path of the probe so far.
-        victim: Candidate,
+        /// Largest [`VictimCandidate`] among the attempts on the path of the probe so far. If the
+        /// probe finds a cycle, the attempt of this candidate is aborted.
+        victim: VictimCandidate,
     },
     /// The receiver is the victim of a cycle and must abandon its attempt.
     Abort {

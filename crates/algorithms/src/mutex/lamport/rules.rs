@@ -39,8 +39,8 @@ impl Rules {
         Timestamp { clock: if self.orders_by_clock() { clock } else { 0 }, process }
     }
 
-    /// Returns true if requests are ordered by their clocks. Otherwise the process id alone
-    /// decides.
+    /// Returns true if requests are ordered by their clocks. Returns false if they are ordered by
+    /// process id alone.
     pub(super) fn orders_by_clock(self) -> bool {
         !self.0.has(Switch::IdsAsStamps)
     }

@@ -6,7 +6,7 @@ use super::Switch::{Impatient, NoMargin};
 use crate::Variants;
 use crate::catalogue_error::CatalogueError;
 use crate::mutex::EntryDurations;
-use crate::parameters::{Configured, Parameters};
+use crate::parameters::{FromParameters, Parameters};
 use crate::variants::switches;
 
 /// Configuration of one process.
@@ -42,12 +42,13 @@ impl Config {
     }
 }
 
-/// Largest number of newer requests that a process may have sent when the response to a request
-/// arrives. A process that is notified of its turn sends a newer request immediately.
+/// Largest number of newer requests that a process may send before the response to an older request
+/// arrives. A process that waits for its response sends a newer request as soon as it is notified
+/// of its turn.
 const MAX_LATE_ROUNDS: u64 = 1;
 
-impl Configured for Config {
-    fn configured(parameters: &Parameters) -> Result<Self, CatalogueError> {
+impl FromParameters for Config {
+    fn from_parameters(parameters: &Parameters) -> Result<Self, CatalogueError> {
         let (grantor, variants) = (parameters.coordinator, parameters.variants()?);
         let times = EntryDurations::of(parameters);
         let request_modulus = times.request_modulus.max(MAX_LATE_ROUNDS + 1);

@@ -1,4 +1,4 @@
-//! Client role: holds a session, and follows the queue of each claim.
+//! Client role: holds a session, and waits for the lock in the queue of the service.
 
 use alloc::vec::Vec;
 
@@ -6,10 +6,10 @@ use tenure_core::{Delay, Effects, Fence, ProcessId, Protocol};
 use tenure_session::{Action, LossReason, Session, Waiter, WaiterAction};
 
 use super::config::Switch;
-use super::{Claim, ClaimTicket, LockClient, LockKind, Message, Timer};
+use super::{Claim, ClaimTicket, LeasedLock, LockKind, Message, Timer};
 use crate::mutex::Ticket;
 
-impl<L: LockKind> LockClient<L> {
+impl<L: LockKind> LeasedLock<L> {
     pub(super) fn next_session(&self) -> Ticket {
         let Ticket { boot, number } = self.ticket.session();
         Ticket { boot, number: number + 1 }
@@ -21,7 +21,7 @@ impl<L: LockKind> LockClient<L> {
         let mut session = Session::new(base.renewal_modulus);
         let actions = session.renew(&base.times);
         self.claim = Some(Claim { session, waiter: Waiter::new(), counted: L::Counted::default() });
-        self.execute_session(actions, fx);
+        self.execute_session_actions(actions, fx);
     }
 
     /// Returns the claim of this process if the claim has this ticket.
@@ -50,7 +50,7 @@ impl<L: LockKind> LockClient<L> {
         let times = self.config.base().times;
         if let Some(claim) = &mut self.claim {
             let actions = claim.session.on_timer(timer, &times);
-            self.execute_session(actions, fx);
+            self.execute_session_actions(actions, fx);
         }
     }
 
@@ -60,7 +60,7 @@ impl<L: LockKind> LockClient<L> {
             && !ignores_end
         {
             let actions = claim.session.on_lease_ended();
-            self.execute_session(actions, fx);
+            self.execute_session_actions(actions, fx);
         }
     }
 
@@ -74,11 +74,15 @@ impl<L: LockKind> LockClient<L> {
         if let Some(claim) = self.claim.as_mut().filter(|_| ticket == self.ticket) {
             let Claim { waiter, counted, .. } = claim;
             let action = self.config.on_deleted(&ticket, waiter, counted, key, revision);
-            self.execute_waiter(action, fx);
+            self.execute_waiter_action(action, fx);
         }
     }
 
-    pub(super) fn execute_session(&mut self, actions: Vec<Action>, fx: &mut impl Effects<Self>) {
+    pub(super) fn execute_session_actions(
+        &mut self,
+        actions: Vec<Action>,
+        fx: &mut impl Effects<Self>,
+    ) {
         let (service, ticket) = (self.config.base().service, self.ticket);
         for action in actions {
             match action {
@@ -115,7 +119,7 @@ impl<L: LockKind> LockClient<L> {
         }
     }
 
-    pub(super) fn execute_waiter(
+    pub(super) fn execute_waiter_action(
         &mut self,
         action: Option<WaiterAction<L::Blockers>>,
         fx: &mut impl Effects<Self>,
@@ -155,7 +159,8 @@ impl<L: LockKind> LockClient<L> {
     pub(super) fn restart_deadline(&mut self, fx: &mut impl Effects<Self>) {
         if self.has(Switch::DeadlineFromAnswer) && self.claim.is_some() {
             let after = Delay::ticks(self.config.base().times.validity);
-            if let Some(side) = self.claim.as_ref().and_then(|claim| claim.session.deadline_side())
+            if let Some(side) =
+                self.claim.as_ref().and_then(|claim| claim.session.confirmed_deadline())
             {
                 fx.set_timer(Timer::Deadline(side), after);
             }

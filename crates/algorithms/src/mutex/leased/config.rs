@@ -6,7 +6,7 @@ use tenure_session::SessionTimes;
 
 use crate::Variants;
 use crate::catalogue_error::CatalogueError;
-use crate::parameters::{Configured, Parameters};
+use crate::parameters::{FromParameters, Parameters};
 use crate::variants::switches;
 
 /// Number of parts of a lease. After each part, the service commits the time that remains.
@@ -69,15 +69,15 @@ impl Config {
         ]
     }
 
-    /// Returns the duration of this number of parts of a lease. A whole lease has [`LEASE_PARTS`]
+    /// Returns the duration of `parts` parts of a lease. A lease consists of [`LEASE_PARTS`] equal
     /// parts.
-    pub(super) fn parts(&self, parts: u64) -> Delay {
+    pub(super) fn duration_of_parts(&self, parts: u64) -> Delay {
         Delay::ticks(parts * self.times.ttl / LEASE_PARTS)
     }
 }
 
-impl Configured for Config {
-    fn configured(parameters: &Parameters) -> Result<Self, CatalogueError> {
+impl FromParameters for Config {
+    fn from_parameters(parameters: &Parameters) -> Result<Self, CatalogueError> {
         let (service, variants) = (parameters.coordinator, parameters.variants()?);
         let plain = Config::plain(parameters.delay);
         Ok(Config {
@@ -91,16 +91,17 @@ impl Configured for Config {
     }
 }
 
-/// Returns the durations that the user has set in `parameters`, and those of `plain` for all
-/// others. By default, a lease lasts long enough for clocks that drift: on the fastest clock, the
-/// service keeps the lease longer than a client on the slowest clock relies on the lease.
+/// Returns the durations of a session. A duration that the user has not set in `parameters` has the
+/// default in `plain`. The default duration of a lease may be longer, so that it tolerates clock
+/// drift: a service with the fastest clock keeps the lease longer than a client with the slowest
+/// clock relies on the lease.
 fn times(parameters: &Parameters, plain: SessionTimes) -> Result<SessionTimes, CatalogueError> {
     let duration = |name, plain| match parameters.timeout(name, Delay::ticks(plain)) {
         Delay { min, max } if min == max => Ok(max),
         Delay { .. } => Err(CatalogueError::TimeoutRange { name }),
     };
     let validity = duration(VALIDITY, plain.validity)?;
-    let least = parameters.stretched(validity).saturating_add(1);
+    let least = parameters.ticks_on_fastest_clock(validity).saturating_add(1);
     Ok(SessionTimes {
         ttl: duration(TTL, plain.ttl.max(least))?,
         validity,

@@ -27,10 +27,10 @@ pub trait LockKind: Clone + Debug + Eq + Hash + Send + Sync + 'static {
     type Event: Clone + Debug + Eq + Hash + Send + Sync + 'static;
     /// Identifier of a claim. It contains the ticket of its session.
     type Ticket: ClaimTicket;
-    /// Keys whose deletion a claim awaits before it holds the lock.
+    /// Keys that block a claim: the claim waits for their deletion before it holds the lock.
     type Blockers: Blockers;
-    /// Number of releases that a waiter has counted. Only a variant with a known mistake counts
-    /// them.
+    /// Type of a waiter's count of releases. It is `()` for a correct algorithm. Only a variant
+    /// with a known mistake counts releases.
     type Counted: Copy + Debug + Default + Eq + Hash + Send + Sync + 'static;
 
     /// Returns the configuration of the service and of sessions.
@@ -40,8 +40,8 @@ pub trait LockKind: Clone + Debug + Eq + Hash + Send + Sync + 'static {
     /// the command that ends the session.
     fn first_claim(&self, command: &Self::Command, session: Ticket) -> Option<Self::Ticket>;
 
-    /// Returns the claim that the process `at` makes in the same session after `ticket` was
-    /// granted. `None` if the process needs no further claim.
+    /// Returns the claim that the process `at` makes next in its session, after its claim `ticket`
+    /// was granted. Returns `None` if the process needs no further claim.
     fn next_claim(&self, at: ProcessId, ticket: &Self::Ticket) -> Option<Self::Ticket>;
 
     /// Returns the event that informs the user of the entry to the critical section, after the last
@@ -56,8 +56,8 @@ pub trait LockKind: Clone + Debug + Eq + Hash + Send + Sync + 'static {
     /// the process that makes the claim, and `lease` the lease to which the key is attached.
     fn enqueue(&self, at: ProcessId, ticket: &Self::Ticket, lease: u64) -> Enqueue;
 
-    /// Returns the keys for which a claim waits, all of them created before `revision`. The queue
-    /// is read in the state that the store had at revision `at`. If the claim waits for no key,
+    /// Returns the keys for which a claim waits. All of them were created before `revision`. The
+    /// queue is the one that the store had at the revision `at`. If the claim waits for no key,
     /// returns `None`.
     fn blockers(
         &self,
@@ -72,8 +72,8 @@ pub trait LockKind: Clone + Debug + Eq + Hash + Send + Sync + 'static {
     /// `from` is 0, returns false: only future deletions count.
     fn has_deleted(&self, store: &Store, blockers: &Self::Blockers, from: u64) -> bool;
 
-    /// Returns true if the claim `waiting` holds the lock as soon as the claim `released` ends.
-    /// `waiting` waits for no other claim than `released`.
+    /// Returns true if the claim `waiting` holds the lock as soon as the claim `released` ends. The
+    /// caller ensures that `waiting` waits for no other claim.
     fn takes_over(
         &self,
         waiting: (ProcessId, &Self::Ticket),
@@ -101,7 +101,8 @@ pub trait ClaimTicket:
     /// Returns the ticket of the session.
     fn session(&self) -> Ticket;
 
-    /// Moves the request to another session. Returns the ticket of its first claim in `session`.
+    /// Moves the request to the session `session`. Returns the ticket of the first claim that the
+    /// request makes in this session.
     #[must_use]
     fn in_session(self, session: Ticket) -> Self;
 }
@@ -138,7 +139,7 @@ impl Blockers for u64 {
     }
 }
 
-/// The mutex: a claim waits for the key next ahead.
+/// The mutex. Each claim waits only for the nearest earlier key in the queue.
 impl LockKind for Config {
     type Command = Command;
     type Event = Event;
@@ -177,7 +178,7 @@ impl LockKind for Config {
         revision: u64,
         at: u64,
     ) -> Option<u64> {
-        let range = Range { limit: 1, ..older_keys(NAME, revision, at)? };
+        let range = Range { limit: 1, ..older_keys_query(NAME, revision, at)? };
         let found = store.range(&range).ok()?;
         found.kvs.first().map(|kv| kv.lease)
     }
@@ -185,8 +186,8 @@ impl LockKind for Config {
     fn has_deleted(&self, store: &Store, blocker: &u64, from: u64) -> bool {
         let key = claim_key(NAME, *blocker, LockMode::Exclusive);
         let watch = Watch { span: Span::single(key), no_put: true, ..Watch::default() };
-        let replay = store.replay(&watch, from, 1);
-        replay.is_err() || replay.is_ok_and(|replay| !replay.events.is_empty())
+        let past = store.past_events(&watch, from, 1);
+        past.is_err() || past.is_ok_and(|past| !past.events.is_empty())
     }
 
     fn takes_over(&self, _: (ProcessId, &Ticket), _: (ProcessId, &Ticket)) -> bool {
@@ -197,7 +198,7 @@ impl LockKind for Config {
 /// Returns the query for the keys with the prefix `name/` that were created before `revision`,
 /// newest first. The query reads the state at the revision `at`. Returns `None` if no such key can
 /// exist.
-pub(crate) fn older_keys(name: &[u8], revision: u64, at: u64) -> Option<Range> {
+pub(crate) fn older_keys_query(name: &[u8], revision: u64, at: u64) -> Option<Range> {
     Some(Range {
         revision: at,
         order: SortOrder::Descend,

@@ -28,7 +28,8 @@ pub enum Message<T, K> {
         /// Number of the renewal request.
         round: u64,
     },
-    /// The lease is valid for its duration, measured from the request.
+    /// Response to a request or renewal: the receiver has a lease. The lease lasts for its full
+    /// duration, measured from the time at which the receiver sent the request.
     Alive {
         /// Ticket of the receiver's claim.
         ticket: T,
@@ -40,8 +41,8 @@ pub enum Message<T, K> {
         /// Ticket of the receiver's claim.
         ticket: T,
     },
-    /// Queues the sender's key if it is missing, and asks for the next key ahead of it. If `at`
-    /// names a past revision, the message queues nothing.
+    /// Requests the next key ahead of the sender's key. If the sender's key does not exist, the
+    /// service first adds it to the queue. If `at` is a past revision, the service adds no key.
     Look {
         /// Ticket of the sender's claim.
         ticket: T,
@@ -56,8 +57,9 @@ pub enum Message<T, K> {
         revision: u64,
         /// Revision that created the receiver's key, if it exists.
         own: Option<u64>,
-        /// Keys ahead for which the receiver waits, each identified by its lease. `None` if it
-        /// waits for no key.
+        /// Keys before the receiver's key in the queue for which the receiver waits. Each key is
+        /// identified by the lease to which it is attached. `None` if the receiver waits for no
+        /// key.
         #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::any"))]
         ahead: Option<K>,
     },
@@ -68,8 +70,8 @@ pub enum Message<T, K> {
         /// The keys to watch, each identified by its lease.
         #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::any"))]
         key: K,
-        /// First revision at which a deletion is reported. If it is 0, only deletions after the
-        /// arrival of this message are reported.
+        /// First revision whose deletions are reported. If this revision is 0, only deletions after
+        /// the arrival of this message are reported.
         from: u64,
     },
     /// Reports that a watched key was deleted.
@@ -90,12 +92,13 @@ pub enum Message<T, K> {
         /// True if the sender was inside the critical section.
         was_inside: bool,
     },
-    /// Grants the lock to the receiver early. The owner of the next key ahead has left, but the end
-    /// of this owner's lease is not yet committed.
+    /// Grants the lock to the receiver early. The owner of the nearest earlier key in the queue has
+    /// left. The end of the lease of this owner is not committed yet.
     Released {
         /// Ticket of the receiver's claim.
         ticket: T,
-        /// Key of the owner that has left, identified by its lease.
+        /// Key of the owner that has left. The key is identified by the lease to which it is
+        /// attached.
         #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::any"))]
         key: K,
     },

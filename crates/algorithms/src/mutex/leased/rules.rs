@@ -1,9 +1,9 @@
-//! Rules on which the proof relies, each with the variants that break it.
+//! Rules on which the correctness of the lock depends, each with the variants that break it.
 
 use super::config::{LEASE_PARTS, Switch};
-use super::{LockClient, LockKind};
+use super::{LeasedLock, LockKind};
 
-impl<L: LockKind> LockClient<L> {
+impl<L: LockKind> LeasedLock<L> {
     /// Returns true if a waiting client notices that its session has ended.
     pub(super) fn notices_session_end(&self) -> bool {
         !self.has(Switch::GrantToDeadSession)

@@ -1,22 +1,22 @@
 //! The service: one committed log, the store that is built from this log, and the leader.
 //!
-//! The algorithm `raft-log` shows that the copies of a log are consistent, so this model has only
-//! one log. The model does contain changes of the leader. The new leader has the store and the
-//! recorded remaining times of leases. The former leader may still answer clients that do not know
-//! of the change.
+//! The algorithm `raft-log` shows that the copies of a log are consistent, so this model of the
+//! service has only one log. Nevertheless the leader of the service may change. The new leader has
+//! the store and the recorded remaining times of leases. The former leader may still answer clients
+//! that do not know of the change.
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
 use tenure_core::{Effects, ProcessId};
-use tenure_session::{LeaseParts, LeaseProposal, Lessor, Renewal};
+use tenure_session::{CheckpointInterval, LeaseProposal, Lessor, Renewal};
 use tenure_store::{
     Command, Enqueue, EventKind, LeaseChange, LeaseCheckpoint, LeaseExpiry, Limits, LogPosition,
     Range, Span, Store, claim_key,
 };
 
 use super::config::LEASE_PARTS;
-use super::{Blockers, ClaimTicket, LockClient, LockKind, Message, Timer};
+use super::{Blockers, ClaimTicket, LeasedLock, LockKind, Message, Timer};
 use crate::mutex::Ticket;
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -28,19 +28,20 @@ pub(super) struct Service<L: LockKind> {
     /// For an expired lease, the value is its `renewal_index` at the expiry. If the owner has left,
     /// the value is `None`.
     ends: BTreeMap<u64, Option<u64>>,
-    /// For each waiting claim: the keys of earlier claims whose deletion this claim watches.
+    /// For each waiting claim: the keys of earlier claims that the waiting claim watches. The
+    /// service notifies the waiting claim when one of these keys is deleted.
     watches: BTreeMap<(ProcessId, L::Ticket), L::Blockers>,
     /// True if the previous leader may still answer clients.
     pub(super) has_former_leader: bool,
-    /// For each lease: how many of its parts have started since the last renewal, minus one for
-    /// each later change of the leader. This number only serves to check that the lease ends in
-    /// time.
+    /// For each lease: the number of its parts that have started since the last renewal. Each later
+    /// change of the leader reduces this number by one. The number serves only to check that the
+    /// lease ends in time.
     started: BTreeMap<u64, u64>,
 }
 
 /// Returns an empty store. A store counts the time of a lease in seconds. Here a lease has
 /// [`LEASE_PARTS`] parts, and the store counts each part as one second.
-pub(super) fn empty() -> Store {
+pub(super) fn empty_store() -> Store {
     Store::new(Limits {
         max_events: 1000,
         max_bytes: 1 << 20,
@@ -62,7 +63,7 @@ impl<L: LockKind> Service<L> {
         Service {
             store,
             term,
-            lessor: Lessor::new(LeaseParts::TENTHS),
+            lessor: Lessor::new(CheckpointInterval::TENTHS),
             ends: BTreeMap::new(),
             watches: BTreeMap::new(),
             has_former_leader: false,
@@ -99,8 +100,9 @@ impl<L: LockKind> Service<L> {
     }
 }
 
-impl<L: LockKind> LockClient<L> {
-    /// Starts the term of a new leader, which waits for the recorded remaining time of each lease.
+impl<L: LockKind> LeasedLock<L> {
+    /// Starts the term of a new leader. For each lease, the new leader waits for the remaining time
+    /// that the log records.
     pub(super) fn start_term(&mut self, fx: &mut impl Effects<Self>) {
         let Some(service) = &self.service else { return };
         fx.set_timer(Timer::Change, self.config.base().change);
@@ -111,7 +113,7 @@ impl<L: LockKind> LockClient<L> {
             let part = self
                 .service
                 .as_mut()
-                .and_then(|it| it.lessor.set_remaining(lease, left, LEASE_PARTS));
+                .and_then(|it| it.lessor.start_countdown(lease, left, LEASE_PARTS));
             self.set_part_timer(lease, part, fx);
         }
     }
@@ -142,7 +144,7 @@ impl<L: LockKind> LockClient<L> {
             let lessor = &mut service.lessor;
             match change {
                 LeaseChange::Remaining { lease, seconds } => {
-                    let part = lessor.set_remaining(lease, seconds, LEASE_PARTS);
+                    let part = lessor.start_countdown(lease, seconds, LEASE_PARTS);
                     if seconds == LEASE_PARTS {
                         service.started.remove(&lease);
                     }
@@ -180,7 +182,7 @@ impl<L: LockKind> LockClient<L> {
     fn set_part_timer(&mut self, lease: u64, part: Option<u64>, fx: &mut impl Effects<Self>) {
         let (Some(part), Some(service)) = (part, &mut self.service) else { return };
         *service.started.entry(lease).or_default() += 1;
-        fx.set_timer(Timer::Part(lease), self.config.base().parts(part));
+        fx.set_timer(Timer::Part(lease), self.config.base().duration_of_parts(part));
     }
 
     pub(super) fn on_open(
@@ -294,8 +296,9 @@ impl<L: LockKind> LockClient<L> {
         self.commit(Command::Revoke { lease }, fx);
     }
 
-    /// Releases the lock of `from`, which has left, before the end of its lease is committed.
-    /// Grants the lock to each process that waits only for `from` and can take over from it.
+    /// Releases the lock of the process `from` after `from` has left. The end of the lease of
+    /// `from` is not committed yet. Grants the lock to each process that waits only for `from` and
+    /// can take over from it.
     fn release_early(
         &mut self,
         from: ProcessId,
@@ -331,7 +334,7 @@ impl<L: LockKind> LockClient<L> {
     /// Each change of the leader may delay the end of a lease by at most one part. If a lease is
     /// delayed by more, this function no longer ends the lease. The checker then reports a
     /// violation of `starvation-freedom`.
-    pub(super) fn on_part(&mut self, lease: u64, fx: &mut impl Effects<Self>) {
+    pub(super) fn on_part_elapsed(&mut self, lease: u64, fx: &mut impl Effects<Self>) {
         let Some(service) = &mut self.service else { return };
         fx.set_timer(Timer::Change, self.config.base().change);
         if service.started.get(&lease).is_some_and(|parts| *parts > LEASE_PARTS) {
@@ -360,7 +363,7 @@ impl<L: LockKind> LockClient<L> {
         self.commit(Command::Checkpoint { term: *term, leases }, fx);
     }
 
-    pub(super) fn on_commit(&mut self, lease: u64, fx: &mut impl Effects<Self>) {
+    pub(super) fn on_end_committed(&mut self, lease: u64, fx: &mut impl Effects<Self>) {
         let Some(service) = &mut self.service else { return };
         let Some(renewal_index) = service.ends.remove(&lease) else { return };
         let term = service.term;

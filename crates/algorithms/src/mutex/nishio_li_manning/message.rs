@@ -35,9 +35,9 @@ pub enum Message {
         /// The token, with its state.
         token: Box<Token>,
     },
-    /// Informs the process that makes new tokens that the token of this generation may be lost.
-    /// Also sent to a process that is trusted again: its token may be of an older generation than
-    /// this one.
+    /// Informs the process that makes new tokens that the token of this generation may be lost. A
+    /// process also sends this message to a peer that it trusts again, because the peer may keep a
+    /// token of an older generation.
     Doubt {
         /// Newest generation known to the sender.
         generation: Term,

@@ -77,7 +77,9 @@ impl Rules {
         !self.0.has(Switch::ReplyWhileInside)
     }
 
-    /// Returns the timestamp under which this process stores a deferred request.
+    /// Returns the timestamp that this process stores for the deferred request `request`. If
+    /// replies do not name the request that they answer, the clock is not needed and the stored
+    /// clock is 0.
     pub(super) fn kept(self, request: Timestamp) -> Timestamp {
         if self.names_replies() { request } else { Timestamp { clock: 0, ..request } }
     }

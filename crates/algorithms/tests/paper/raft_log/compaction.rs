@@ -14,8 +14,8 @@ use super::{
 };
 use crate::support::{fire_and_drain, lose_all, p, pass_all, restart};
 
-/// Returns a cluster that P1 leads. Three more entries are committed and compacted, and P3, one of
-/// the two followers, has received none of them.
+/// Returns a cluster of three processes that P1 leads. After the leader's first entry, three
+/// entries are committed, and P1 compacts its log. P3 has received none of the three entries.
 fn compacted(switches: &[Switch], piece: usize) -> TestCluster<RaftLog> {
     let config = Config { trailing_entries: 0, snapshot_piece_bytes: piece, ..config(3, switches) };
     let mut cluster = TestCluster::<RaftLog>::uniform(3, Order::Reordered, config);
@@ -30,9 +30,9 @@ fn compacted(switches: &[Switch], piece: usize) -> TestCluster<RaftLog> {
     cluster
 }
 
-/// Each process is asked for a snapshot when its log index plus an offset of its own is a multiple
-/// of the interval. A process that compacts its log late is still asked again at the next such
-/// index. So the processes do not all take snapshots at the same time.
+/// A process is asked for a snapshot when its log index plus its `snapshot_offset` is a multiple of
+/// `snapshot_interval`. The offsets differ, so the processes do not all take snapshots at the same
+/// time. P1 compacts its log late, at index 7, and is asked at index 12 nevertheless.
 #[test]
 fn snapshot_requests_are_staggered() {
     let mut cluster = TestCluster::<RaftLog>::new(3, Order::Reordered, |group| Config {
@@ -75,7 +75,7 @@ fn snapshot_replaces_committed_prefix() {
     let Some((1, Event::Restored { index: 4, term: 1, members, state })) = events.last() else {
         panic!("{events:?}");
     };
-    assert_eq!((&**members, state.bytes()), (&Members::of(ProcessSet::first(3)), &b"1,2,3"[..]));
+    assert_eq!((&**members, state.bytes()), (&Members::of(ProcessSet::first_n(3)), &b"1,2,3"[..]));
     assert_eq!((terms(&cluster, 1), commit_index(&cluster, 1)), (vec![1], 4));
 }
 
@@ -125,7 +125,7 @@ fn snapshot_keeps_matching_entries() {
     for (switches, kept) in [(&[][..], 5), (&[Switch::SnapshotCutsTail], 4)] {
         let mut cluster = cluster(3, switches);
         give_log(&mut cluster, 3, &[1, 1, 1, 1, 1]);
-        let members = Members::of(ProcessSet::first(3));
+        let members = Members::of(ProcessSet::first_n(3));
         let (last, bytes) = (EntryId { index: 4, term: 1 }, Payload::new(*b"late"));
         let piece = Box::new(Piece { last, members, offset: 0, bytes, size: 4 });
         cluster.inject(p(1), p(3), Message::Piece { term: 1, round: 0, acked: 0, piece });
@@ -135,7 +135,7 @@ fn snapshot_keeps_matching_entries() {
     // A log with another history is discarded.
     let mut cluster = cluster(3, &[]);
     give_log(&mut cluster, 3, &[1, 1, 2, 2, 2]);
-    let members = Members::of(ProcessSet::first(3));
+    let members = Members::of(ProcessSet::first_n(3));
     let last = EntryId { index: 4, term: 3 };
     let piece = Box::new(Piece { last, members, offset: 0, bytes: Payload::new(*b""), size: 0 });
     cluster.inject(p(1), p(3), Message::Piece { term: 3, round: 0, acked: 0, piece });

@@ -9,7 +9,9 @@ use tenure_trace::{SplitMix64, TestCluster};
 use super::{append, cluster, commits, events, isolate, led_by_p1};
 use crate::support::{fire_and_drain, lose_all, p, restart};
 
-/// The process first asks for pre-votes (Ongaro's thesis, section 9.6).
+/// A process asks for pre-votes before it starts an election. So a process that times out while the
+/// others follow a leader does not depose the leader (Ongaro's thesis, section 9.6). With the
+/// variant `no-pre-vote`, it does.
 #[test]
 fn isolated_process_deposes_no_leader() {
     for (switches, deposes) in [(&[][..], false), (&[Switch::NoPreVote], true)] {

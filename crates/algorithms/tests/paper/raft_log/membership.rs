@@ -12,7 +12,7 @@ use crate::support::{fire_and_drain, lose_all, p, pass_all, restart};
 
 /// Returns a group of `size` processes that P1 leads. The last process is not yet a member.
 pub(super) fn newcomer(size: u32, switches: &[Switch]) -> TestCluster<RaftLog> {
-    let members = Some(Members::of(ProcessSet::first(size - 1)));
+    let members = Some(Members::of(ProcessSet::first_n(size - 1)));
     let config = Config { initial_members: members, trailing_entries: 0, ..config(size, switches) };
     let mut cluster = TestCluster::<RaftLog>::uniform(size, Order::Reordered, config);
     fire_and_drain(&mut cluster, 1, Timer::Election);
@@ -22,7 +22,7 @@ pub(super) fn newcomer(size: u32, switches: &[Switch]) -> TestCluster<RaftLog> {
 }
 
 pub(super) fn change(cluster: &mut TestCluster<RaftLog>, at: u32, members: &str) {
-    let Members { voters, learners, .. } = Members::of_text(members).expect("members");
+    let Members { voters, learners, .. } = Members::parse(members).expect("members");
     cluster.command(p(at), Command::ChangeMembers { ticket: 50, voters, learners });
 }
 
@@ -30,7 +30,9 @@ fn members(cluster: &TestCluster<RaftLog>, at: u32) -> String {
     cluster.process(p(at)).expect("it is up").members().to_string()
 }
 
-/// Ongaro's thesis, sections 4.2.1 and 4.3.
+/// A new voter first receives the log of the leader. Only then does the leader append the joint
+/// entry, which needs a majority of the former and of the new voters (Ongaro's thesis, sections
+/// 4.2.1 and 4.3).
 #[test]
 fn newcomer_catches_up_before_joint_phase() {
     let mut cluster = newcomer(4, &[]);
@@ -79,7 +81,8 @@ fn truncated_change_restores_previous_members() {
     assert_eq!(members(&cluster, 2), "P1,P2,P3");
 }
 
-/// Ongaro's thesis, section 4.2.1.
+/// A learner receives the log, but its copy does not count towards a majority (Ongaro's thesis,
+/// section 4.2.1). With the variant `counted-learner`, the copy counts.
 #[test]
 fn learner_has_the_log_without_a_vote() {
     for (switches, counted) in [(&[][..], false), (&[Switch::CountedLearner], true)] {

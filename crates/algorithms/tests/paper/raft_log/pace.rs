@@ -158,8 +158,8 @@ fn heartbeats_keep_a_leader_with_slow_disks() {
     assert_eq!(events(&mut cluster), [(1, Event::Following { term: 1, leader: None })]);
 }
 
-/// A leader sends no heartbeats before a follower has acknowledged entries in the leader's term.
-/// Before that moment, the leader's own vote may not yet be saved.
+/// A leader sends no heartbeats until a follower has acknowledged entries in the leader's term.
+/// Until then, it is possible that the leader has not saved its own vote.
 #[test]
 fn no_heartbeat_before_response_in_term() {
     let mut cluster = cluster(3, &[Switch::Heartbeats]);

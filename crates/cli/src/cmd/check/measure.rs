@@ -9,7 +9,7 @@ use tenure_check::{Entries, EntryLimits, Measure, MeasureConfig, MeasureReport, 
 use tenure_core::{Card, Cost, CostUnit, Service};
 
 use super::Plan;
-use super::perform::{check_config, progress_line};
+use super::config::{check_config, terminal_progress_observer};
 use crate::cmd::failure::{Failure, Status};
 use crate::cmd::output::{warn_no_effect, width, wrap_lines};
 use crate::nearest::nearest;
@@ -52,7 +52,7 @@ pub(super) fn run(plan: &Plan<'_>) -> Result<Status, Failure> {
     Ok(status(&measured))
 }
 
-pub(super) fn data(plan: &Plan<'_>) -> Result<Json, Failure> {
+pub(super) fn json_output(plan: &Plan<'_>) -> Result<Json, Failure> {
     let measured = measured(plan)?;
     let first = measured.first().map(|(report, bound)| to_json(report, bound.as_ref()));
     first.unwrap_or(Ok(Json::Null))
@@ -73,7 +73,7 @@ fn measured(plan: &Plan<'_>) -> Result<Measured, Failure> {
             return Err(Failure::usage(message));
         }
         let mut config = check_config(options, card, parameters.size);
-        config.search.on_progress = progress_line();
+        config.search.on_progress = terminal_progress_observer();
         let report = algorithm.measure(&config, measure).map_err(super::search_failure)?;
         let bound = BoundComparison::of(plan, &report);
         measured.push((report, bound));
@@ -122,8 +122,9 @@ fn to_json(report: &MeasureReport, bound: Option<&BoundComparison>) -> Result<Js
     Ok(value)
 }
 
-/// Bounds on the algorithm's [`Card`] for a whole run, compared with the extremes that the search
-/// found.
+/// Comparison of the bounds on the algorithm's [`Card`] with the least and the greatest value that
+/// the search found. The bounds on the card are for one unit, and are multiplied by the number of
+/// units in a run.
 struct BoundComparison {
     formula: &'static str,
     /// Unit to which the formula on the algorithm's [`Card`] applies: `an entry` into the critical
@@ -281,8 +282,8 @@ impl BoundComparison {
     }
 }
 
-/// Returns the greatest value of the measure in the explored runs. Returns 0 if no value was
-/// explored, and `None` if the values have no bound.
+/// Returns the greatest value of the measure in the explored runs. Returns 0 if the search found no
+/// value. Returns `None` if the measure has no greatest value, because it grows without a bound.
 fn greatest(report: &MeasureReport) -> Option<u64> {
     report.maximum.as_ref().map_or(Some(0), |maximum| number(maximum.value))
 }
@@ -300,8 +301,9 @@ fn is_exact_maximum(report: &MeasureReport) -> bool {
     report.exact_maximum().is_some()
 }
 
-/// Returns how many units, such as entries, a run has if all users are served. The formula of
-/// `cost` applies to one unit. Returns `None` if the number of units has no bound or is not known.
+/// Returns the number of units, such as critical-section entries, in a run in which every request
+/// is served. `cost` states the number of messages per unit. Returns `None` if the number of units
+/// has no bound or is not known.
 fn unit_count(cost: &Cost, entries: &EntryLimits, size: u32) -> Option<u64> {
     let number = |entries: &Entries| match entries {
         Entries::AtMost(times) => Some(u64::from(*times)),

@@ -1,10 +1,10 @@
 //! `tenure check`: explores every schedule of a small group.
 
 mod byzantine;
+mod checker_only;
+mod config;
 mod measure;
 mod options;
-mod own_model;
-mod perform;
 mod shared_memory;
 mod stabilization;
 mod swarm;
@@ -15,7 +15,7 @@ use tenure_check::{CheckError, Judgement, Limit, Report};
 use tenure_core::{Card, Property, Requirement, Service, TICKS_PER_UNIT, Timing, Topology};
 use tenure_trace::{EdgeList, Header};
 
-use self::perform::{check_config, progress_line};
+use self::config::{check_config, terminal_progress_observer};
 use super::capture::print_error;
 use super::embedded::progress_observer;
 use super::failure::{Failure, Status};
@@ -31,7 +31,7 @@ pub(crate) fn run(options: Options) -> Result<Status, Failure> {
         return stabilization::run(&options);
     }
     let options = options.with_default_limits();
-    if let Some(report) = own_model::search(&options) {
+    if let Some(report) = checker_only::search(&options) {
         return print_report(&options, &report?, || Ok(String::new()));
     }
     let plan = Plan::of(&options)?;
@@ -74,16 +74,16 @@ fn print_report(
 
 /// Returns the JSON output of a check. If the options request measurements, returns the output of
 /// the first measurement.
-pub(crate) fn data(options: &Options) -> Result<Value, Failure> {
+pub(crate) fn json_output(options: &Options) -> Result<Value, Failure> {
     if stabilization::is_selected(options) {
-        return stabilization::data(options);
+        return stabilization::json_output(options);
     }
-    let report = match own_model::search(options) {
+    let report = match checker_only::search(options) {
         Some(report) => report?,
         None => {
             let plan = Plan::of(options)?;
             if !options.measure.is_empty() {
-                return measure::data(&plan);
+                return measure::json_output(&plan);
             }
             let report = plan.search(true)?;
             plan.save_counterexample(&report)?;
@@ -94,7 +94,7 @@ pub(crate) fn data(options: &Options) -> Result<Value, Failure> {
 }
 
 pub(crate) fn report_without_progress(options: &Options) -> Result<Report, Failure> {
-    match own_model::search(options) {
+    match checker_only::search(options) {
         Some(report) => report,
         None => Plan::of(options)?.search(false),
     }
@@ -121,7 +121,7 @@ impl<'a> Plan<'a> {
         // All heartbeats have the same number. In a check, no heartbeat arrives so late that it is
         // taken for a later one.
         let parameters = Parameters { number_modulus: 1, ..options.group.parameters()? };
-        let parameters = parameters.bounded(latency, step, options.drift);
+        let parameters = parameters.with_bounds(latency, step, options.drift);
         let card =
             tenure_instances::card(&options.algorithm, &parameters).map_err(Failure::usage)?;
         Ok(Plan { options, parameters, card })
@@ -137,7 +137,7 @@ impl<'a> Plan<'a> {
         config.custom = options.custom.parse_for(card, &*algorithm, parameters.size)?;
         config.fairness = options.fairness.into();
         config.search.swarm = options.swarm.config(&properties)?;
-        let on_terminal = || shows_progress.then(progress_line).flatten();
+        let on_terminal = || shows_progress.then(terminal_progress_observer).flatten();
         config.search.on_progress = progress_observer().or_else(on_terminal);
         let checked = algorithm.check(&config, &properties, &parameters.ranks);
         checked.map_err(search_failure)
@@ -204,11 +204,12 @@ impl<'a> Plan<'a> {
         unused
     }
 
-    /// Returns a hint with the command of another search, which checks the promises that hold only
-    /// if clocks keep time. A search without clocks cannot check such promises.
+    /// Returns a hint with the command of another search. Some promises hold only while the drift
+    /// of clocks is bounded. The other search checks these promises. The present search cannot
+    /// check them, because its timers fire at any time.
     ///
-    /// If this search has clocks, if the algorithm makes no such promises, or if the user selected
-    /// properties, the hint is empty.
+    /// The hint is empty in three cases: this search has clocks, the algorithm makes no such
+    /// promises, or the user selected properties.
     fn clocked_hint(&self) -> Result<String, Failure> {
         let Plan { options, card, .. } = self;
         let (group, name) = (&options.group, &options.algorithm);
@@ -253,11 +254,12 @@ fn search_failure(error: CheckError) -> Failure {
     }
 }
 
-/// Returns a hint with the command that checks a group with one more process, and with a lower
-/// bound on the cost of that check. If not all properties hold, the hint is empty.
+/// Returns a hint with the command that checks a group with one more process, and with the least
+/// cost of this larger check. If not all properties hold, the hint is empty.
 ///
-/// To compute the bound, also checks the group with one process less. Each additional process
-/// multiplies the number of states by more than the previous process did.
+/// To compute the least cost, the function also checks the group with one process less. It compares
+/// the numbers of states of the two groups, and assumes the same ratio for the next process. The
+/// true ratio grows with each process.
 fn larger_group_hint(options: &Options, report: &Report) -> Result<String, Failure> {
     if report.judgement() != Judgement::Holds {
         return Ok(String::new());

@@ -328,7 +328,7 @@ impl Options {
     /// by itself.
     pub(crate) fn with_default_limits(mut self) -> Self {
         self.group = self.group.with_default_size(DEFAULT_CHECK_SIZE);
-        self.max_memory = self.max_memory.or_else(|| Some(machine::memory()? / 2));
+        self.max_memory = self.max_memory.or_else(|| Some(machine::memory_limit()? / 2));
         let default = match std::io::stdout().is_terminal() {
             true => Duration::from_mins(1),
             false => Duration::from_mins(5),
@@ -402,7 +402,7 @@ impl Options {
     /// [`Card`]; `None` if it can.
     fn topology_obstacle(&self, card: &Card) -> Option<&'static str> {
         let whys = [
-            (!card.has_judged_links(), "its card names no ring and no graph"),
+            (!card.has_checkable_links(), "its card names no ring and no graph"),
             (self.has_faults(), "its card covers only runs without faults"),
         ];
         whys.into_iter().find_map(|(holds, why)| holds.then_some(why))
@@ -464,7 +464,7 @@ mod tests {
     #[test]
     fn search_is_limited_by_default() {
         let plain = options("").with_default_limits();
-        assert_eq!(plain.max_memory, machine::memory().map(|bytes| bytes / 2));
+        assert_eq!(plain.max_memory, machine::memory_limit().map(|bytes| bytes / 2));
         assert_eq!(plain.max_states, None);
         let chosen = options("--max-memory 1G --max-time 5s").with_default_limits();
         let limits = (chosen.max_memory, chosen.max_time);

@@ -5,8 +5,8 @@ use tenure_core::Property;
 use tenure_core::shared_memory::SharedMemoryCard;
 use tenure_instances::shared_memory;
 
+use super::checker_only::{properties, reject_unsupported};
 use super::options::{DEFAULT_CHECK_SIZE, Options};
-use super::own_model::{properties, reject_unsupported};
 use crate::cmd::failure::Failure;
 use crate::cmd::interrupt;
 

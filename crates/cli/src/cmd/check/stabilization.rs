@@ -52,7 +52,7 @@ pub(super) fn run(options: &Options) -> Result<Status, Failure> {
     })
 }
 
-pub(super) fn data(options: &Options) -> Result<Value, Failure> {
+pub(super) fn json_output(options: &Options) -> Result<Value, Failure> {
     let report = checked(options)?;
     let value = match options.measure.is_empty() {
         true => serde_json::to_value(&report),
@@ -86,7 +86,7 @@ fn checked(options: &Options) -> Result<StabilizationReport, Failure> {
 }
 
 /// Returns an error if the user gives a measure, a property or another option that has no meaning
-/// for this check. The message names the first one.
+/// for this check. The message names the first of these options.
 fn reject_unsupported(options: &Options) -> Result<(), Failure> {
     let name = &options.algorithm;
     let is_moves = |it: &&MeasureConfig| it.measure != Measure::Moves;

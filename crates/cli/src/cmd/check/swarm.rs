@@ -51,13 +51,13 @@ impl FromStr for Member {
 }
 
 impl SwarmOptions {
-    /// Returns the configuration of the search in the swarm. Returns `None` if the options request
-    /// an exhaustive search.
+    /// Converts the options to the configuration of a swarm search. Returns `None` if the options
+    /// request an exhaustive search instead.
     ///
     /// # Errors
     ///
-    /// A usage failure if one of the properties is a measurement, because measurements need all
-    /// states.
+    /// Returns a usage failure if one of the properties is a measurement, because a measurement
+    /// needs all states.
     pub(super) fn config(&self, properties: &[Property]) -> Result<Option<SwarmConfig>, Failure> {
         let Some(Member { number, of }) = self.swarm else { return Ok(None) };
         if properties.contains(&Property::Bypass(None)) {

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use serde::Serialize;
 use tenure_algorithms::catalogue::Parameters;
 use tenure_check::{Counterexample, Judgement, Report};
-use tenure_core::{Card, Detection, Property, Service, Timing};
+use tenure_core::{Card, DetectorClass, Property, Service, Timing};
 
 use super::ComparedService;
 use crate::cmd::check;
@@ -27,8 +27,8 @@ struct Fault {
     name: &'static str,
     head: &'static str,
     options: &'static str,
-    /// Options of `tenure check` that select the group and its workload, one text per search. If
-    /// empty, the default searches for the service apply.
+    /// Options of `tenure check` that select the group and its workload. Each text gives the
+    /// options of one search. If the list is empty, the service has default searches.
     scopes: &'static [&'static str],
 }
 
@@ -39,16 +39,18 @@ const fn fault(name: &'static str, head: &'static str, options: &'static str) ->
 const MUTEX_SCOPES: &[&str] = &["-n 2 --entries 2", "-n 3 --entries 1"];
 const ELECTION_SCOPES: &[&str] = &["-n 2", "-n 3 --ids 3,1,2"];
 const AGREEMENT_SCOPES: &[&str] = &["-n 2", "-n 3"];
-/// Groups of two and three processes for services with a log. The leader of a log never stops
-/// sending messages. The bound of one message per link makes the state space finite.
+/// Options that select the groups in which a service with a log is checked: two processes and three
+/// processes. The leader sends messages for ever. At most one message per link keeps the state
+/// space finite.
 const LOG_SCOPES: &[&str] = &["-n 2 --in-flight 1", "-n 3 --in-flight 1"];
 
 /// Pairs of a group size and the bound on the messages in flight, for a lock whose leader sends
 /// heartbeats.
 const HEARTBEAT_BOUNDS: &[(&str, &str)] = &[("-n 2", "--in-flight 2"), ("-n 3", "--in-flight 1")];
 
-/// Options of the search for promises that hold only while clocks keep time. Timers fire exactly
-/// when they are due in this search, so it needs no bound on the messages in flight.
+/// Options of the search that checks promises under a bounded drift of clocks. In this search,
+/// timers fire exactly when they are due. The search therefore needs no bound on the messages in
+/// flight.
 const CLOCK_OPTIONS: &str = "--timing synchronous --latency 0";
 
 const MUTEX_FAULTS: &[Fault] = &[
@@ -128,8 +130,8 @@ struct Cell {
     /// True if the algorithm claims to tolerate this fault, but a promise is violated.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     breaks_the_card: bool,
-    /// True if the algorithm blocks only because one of two processes has crashed, which leaves no
-    /// majority.
+    /// True if the only reason why the algorithm blocks is a missing majority: one of two processes
+    /// has crashed.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     without_majority: bool,
 }
@@ -186,8 +188,8 @@ pub(super) fn matrix(kind: ComparedService, rows: &[&'static str]) -> Result<Mat
     })
 }
 
-/// Checks an algorithm under a fault in groups of different sizes. Returns the cell with the worst
-/// verdict.
+/// Checks an algorithm under a fault in groups of different sizes. The result is a cell of the
+/// table. It contains the worst verdict of these checks.
 fn cell(kind: ComparedService, name: &'static str, fault: &Fault) -> Result<Cell, Failure> {
     let scopes = match (fault.scopes, kind) {
         ([], ComparedService::Mutex) => MUTEX_SCOPES,
@@ -229,8 +231,8 @@ fn card(name: &str) -> Option<Card> {
     tenure_instances::card(name, &Parameters::plain(3)).ok()
 }
 
-/// Returns the option that bounds the messages in flight, so that the search with the options in
-/// `words` is finite. Returns an empty text if the search needs no bound.
+/// Returns the option that bounds the messages in flight, if the search with the options in `words`
+/// is infinite without a bound. Otherwise, returns an empty text.
 fn bound(name: &str, words: &str) -> &'static str {
     let beats = has_heartbeats(name);
     let bounds = HEARTBEAT_BOUNDS.iter().filter(|(size, _)| beats && words.contains(size));
@@ -244,9 +246,9 @@ fn has_heartbeats(name: &str) -> bool {
     })
 }
 
-/// Returns the options of an additional search, which checks the promises that hold only if clocks
-/// keep time. Returns `None` if the algorithm makes no such promises, if it assumes synchronous
-/// timing, or if `words` select a timing model.
+/// Returns the options of an additional search. Some promises hold only while the drift of clocks
+/// is bounded, and the additional search checks these promises. Returns `None` if the algorithm
+/// makes no such promises, if it assumes synchronous timing, or if `words` select a timing model.
 fn clocked_check(name: &str, words: &str) -> Option<String> {
     let card = card(name)?;
     if words.contains("--timing") || card.timing >= Timing::Synchronous {
@@ -257,14 +259,14 @@ fn clocked_check(name: &str, words: &str) -> Option<String> {
     (!clocked.is_empty()).then(|| format!("{words} {CLOCK_OPTIONS} --property {properties}"))
 }
 
-/// Returns true if an algorithm provides a log, so that its runs never end.
+/// Returns true if the algorithm is a replicated log. The runs of a log have no end.
 fn keeps_a_log(name: &str) -> bool {
     card(name).is_some_and(|card| card.service == Service::Log)
 }
 
 fn uses_timeouts(name: &str) -> bool {
     card(name).is_some_and(|card| {
-        card.detection != Detection::None || card.timing != Timing::Asynchronous
+        card.detection != DetectorClass::None || card.timing != Timing::Asynchronous
     })
 }
 
@@ -299,8 +301,8 @@ fn may_block(words: &str) -> bool {
     words.contains(" --partition ") || loses_majority(words)
 }
 
-/// Returns true if the algorithm needs a majority, and the options in `words` let one of two
-/// processes crash.
+/// Returns true if the options in `words` can leave an algorithm without the majority that it
+/// needs: the group has two processes, and one of them may crash.
 fn loses_majority(words: &str) -> bool {
     let with_majority = |name: &str| {
         let card = tenure_instances::card(name, &Parameters::plain(2));
@@ -310,8 +312,9 @@ fn loses_majority(words: &str) -> bool {
     one_of_two && words.split(' ').next().is_some_and(with_majority)
 }
 
-/// Returns true if the algorithm claims to tolerate the faults in `words`. Asks the checker, which
-/// rejects faults that the algorithm's [`Card`] excludes.
+/// Returns true if the algorithm claims to tolerate the faults that the options in `words` permit.
+/// The function starts a check with these options. The checker rejects faults that the [`Card`] of
+/// the algorithm excludes.
 fn is_tolerated(words: &str) -> Result<bool, Failure> {
     let line = format!("{words} --max-states 1");
     match check::report_without_progress(&check::Options::parse_line(&line)?) {

@@ -17,7 +17,7 @@ use super::capture::print_error;
 use super::failure::{Failure, Status};
 use super::group::Ids;
 use super::interrupt;
-use super::machine::watch_memory_use;
+use super::machine::enforce_memory_limit;
 use super::output::{print, print_json, warn_no_effect};
 use super::program;
 use super::simulate::options::RunOptions;
@@ -177,7 +177,7 @@ fn unused_options(options: &Options) -> Result<Vec<&'static str>, Failure> {
     Ok(unused.fold(first, |all, some| all.into_iter().filter(|it| some.contains(it)).collect()))
 }
 
-pub(crate) fn data(options: &Options) -> Result<Value, Failure> {
+pub(crate) fn json_output(options: &Options) -> Result<Value, Failure> {
     let data = if options.faults {
         serde_json::to_value(faults::matrix(options.service, &plain_rows(options)?)?)
     } else if options.sweep.is_active(options.format) {
@@ -190,7 +190,7 @@ pub(crate) fn data(options: &Options) -> Result<Value, Failure> {
 
 fn measure_all(options: &Options) -> Result<(Data, Status), Failure> {
     let mut options = options.clone();
-    let runs = options.run.runs(DEFAULT_RUNS);
+    let runs = options.run.runs_or(DEFAULT_RUNS);
     let group = &options.run.group;
     if options.plot.is_some()
         && (matches!(group.ids, Some(Ids::Listed(_))) || group.loads.is_some())
@@ -200,7 +200,7 @@ fn measure_all(options: &Options) -> Result<(Data, Status), Failure> {
         return Err(Failure::usage(message));
     }
     set_default_ids(&mut options.run)?;
-    watch_memory_use();
+    enforce_memory_limit();
     let mut algorithms = Vec::new();
     let mut worst = Status::Success;
     let rows = rows(&options)?;
@@ -296,7 +296,8 @@ fn service_of(name: &str) -> Option<ComparedService> {
 /// nodes. The second uses the election algorithm that most textbooks describe.
 const LOCKS_WITH_LEADER: [&str; 2] = ["coordinated:raft", "coordinated:bully"];
 
-/// Returns all algorithms of a service. Locks include those that follow a leader.
+/// Returns the names of all algorithms that provide a service. For locks, this includes two locks
+/// that an elected leader grants.
 fn algorithms_of(kind: ComparedService) -> impl Iterator<Item = &'static str> {
     let names: Box<dyn Iterator<Item = &'static str>> = match kind {
         ComparedService::Mutex => Box::new(tenure_instances::locks().chain(LOCKS_WITH_LEADER)),

@@ -18,9 +18,9 @@ use crate::cmd::simulate::theory;
 /// Group sizes that are measured in addition to the size that `-n` gives.
 const SIZES: [u32; 9] = [2, 3, 5, 7, 10, 14, 20, 28, 40];
 
-/// Upper bound on the number of events of a run, in addition to those that its entries need. If a
-/// run exceeds it, the plot omits the algorithm at this group size and larger ones. Otherwise,
-/// messages that multiply would fill the memory.
+/// Upper bound on the number of events of a run. The run may have this many events more than its
+/// entries need. If a run has more events, the plot omits the algorithm at this group size and at
+/// larger sizes. Without the bound, messages that multiply would fill the memory.
 const MAX_EVENTS: u64 = 50_000;
 
 pub(super) fn sweep(
@@ -92,8 +92,8 @@ fn events_needed(options: &RunOptions, size: u32) -> u64 {
     options.sequential.map_or(each, NonZeroU64::get) * 20 * u64::from(size)
 }
 
-/// Returns the number of messages that theory expects. If there is none, returns the lower and the
-/// upper bound that the algorithm states.
+/// Returns the number of messages that theory predicts. If theory predicts no number, returns the
+/// lower and the upper bound that the algorithm states.
 fn theory(plan: &Plan) -> Vec<f64> {
     if let Some(expected) = theory::expected_messages(plan) {
         return vec![expected.messages];

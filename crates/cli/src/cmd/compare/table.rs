@@ -25,8 +25,8 @@ pub(super) struct Row {
 
 #[derive(Debug, Serialize)]
 struct Figures {
-    /// Service that the algorithm provides. `None` for locks and elections, whose tables contain
-    /// only one service.
+    /// Name of the service that the algorithm provides, for a table with several services. `None`
+    /// for locks and elections, because each of their tables is about a single service.
     #[serde(skip_serializing_if = "Option::is_none")]
     offers: Option<&'static str>,
     /// Number of messages per entry, election or agreement.
@@ -226,9 +226,9 @@ fn election_line([name, messages, theory, time, broken]: [&str; 5]) -> String {
     format!("{name:<25}{messages:>9}  {theory:<16}{time:>9}  {broken}")
 }
 
-/// Formats a line of the table of agreements. On a narrow terminal, the columns with services and
-/// times are left out. The theoretical delay is a text of any length, and is therefore the last
-/// column.
+/// Formats a line of the table of agreements. On a narrow terminal, omits the columns for the
+/// service, the time and the theoretical delay. The theoretical delay is the last column, because
+/// its text may have any length.
 fn agreement_line(cells: [&str; 7]) -> String {
     let [name, offers, messages, theory, time, delay, broken] = cells;
     if width() < FULL_AGREEMENT_WIDTH {
@@ -277,8 +277,8 @@ fn add_row(text: &mut Rows, name: &str, figures: &Figures, kind: ComparedService
 }
 
 impl Theory {
-    /// Formats the expected number of messages to fit into a column. If theory has no expected
-    /// number, formats the bounds that the algorithm states.
+    /// Formats the number of messages that theory predicts, so that the text fits into a column. If
+    /// theory predicts no number, formats the bounds that the algorithm states.
     fn short(&self) -> String {
         let Theory { expected, expected_is, least, most, .. } = self;
         match (expected, *expected_is, most) {

@@ -99,8 +99,8 @@ impl GraphBuilder {
     }
 }
 
-/// If the names are the numbers 1 to n, returns the index of each vertex, from 0. Returns `None`
-/// for other names.
+/// Converts vertex names to indices. If the names are the numbers 1 to n in any order, with or
+/// without a leading `P`, returns the index of each vertex, from 0. Returns `None` for other names.
 fn numbers(names: &[String]) -> Option<Vec<usize>> {
     let number = |name: &String| {
         let digits = name.strip_prefix('P').unwrap_or(name);

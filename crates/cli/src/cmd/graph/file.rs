@@ -10,8 +10,8 @@ use super::{dot, edge_list, graphml};
 
 const MAX_BYTES: u64 = 64 << 20;
 
-/// Reads the graph in a file. The extension of the file determines the format, or else the
-/// beginning of the text.
+/// Reads the graph in a file. The extension of the file determines the format. If the extension is
+/// unknown, the beginning of the text determines the format.
 pub(super) fn read(path: &Path) -> Result<NamedGraph, String> {
     let text = read_text(path)?;
     let extension = path.extension().and_then(|it| it.to_str()).unwrap_or_default();

@@ -5,12 +5,12 @@ mod dot;
 mod edge_list;
 mod file;
 mod graphml;
-mod own_quorums;
-mod own_tree;
+mod quorums_option;
 mod topology;
+mod tree_option;
 mod words;
 
-pub(crate) use own_quorums::QuorumsOption;
-pub(crate) use own_tree::TreeOption;
+pub(crate) use quorums_option::QuorumsOption;
 pub(crate) use topology::{NAMES as TOPOLOGIES, TopologyOption};
-pub(crate) use words::{option_with_file, without_files};
+pub(crate) use tree_option::TreeOption;
+pub(crate) use words::{inline_files, option_naming_file};

@@ -5,7 +5,7 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use tenure_core::Graph;
-use tenure_core::graph::near_square;
+use tenure_core::graph::near_square_factors;
 
 use super::builder::NamedGraph;
 use super::{edge_list, file};
@@ -57,9 +57,9 @@ enum Source {
 }
 
 impl TopologyOption {
-    /// Returns the number of processes if the user determines it by the value of the option: by the
-    /// dimensions of a grid or a torus, by edges, or by a file. Returns `None` for other shapes,
-    /// which exist for many numbers of processes.
+    /// Returns the number of processes if the value of the option fixes this number. The dimensions
+    /// of a grid or a torus, a list of edges, and a file fix the number. Returns `None` for other
+    /// shapes, which exist for many numbers of processes.
     pub(crate) fn size(&self) -> Option<u32> {
         match &self.source {
             Source::Grid(Some((rows, cols))) | Source::Torus(Some((rows, cols))) => {
@@ -88,11 +88,11 @@ impl TopologyOption {
             Source::Complete => Graph::complete(size),
             Source::BinaryTree => Graph::binary_tree(size),
             Source::Grid(sides) => {
-                let (rows, cols) = sides.unwrap_or_else(|| near_square(size));
+                let (rows, cols) = sides.unwrap_or_else(|| near_square_factors(size));
                 Graph::grid(rows, cols)
             }
             Source::Torus(sides) => {
-                let (rows, cols) = sides.unwrap_or_else(|| near_square(size));
+                let (rows, cols) = sides.unwrap_or_else(|| near_square_factors(size));
                 Graph::torus(rows, cols)
             }
             Source::Hypercube => {
@@ -127,7 +127,7 @@ impl TopologyOption {
     }
 
     /// Returns an equivalent value that names no file, for traces.
-    pub(crate) fn without_file(&self) -> String {
+    pub(crate) fn inlined(&self) -> String {
         match &self.source {
             Source::File(named) => self.weighted(&named.graph).to_string(),
             _ => self.text.clone(),

@@ -6,7 +6,7 @@ use crate::cmd::group::GroupOptions;
 
 const OPTIONS: [&str; 3] = ["--topology", "--tree", "--quorums"];
 
-pub(crate) fn option_with_file(words: &[String]) -> Option<&'static str> {
+pub(crate) fn option_naming_file(words: &[String]) -> Option<&'static str> {
     let is_file = |value: &str| {
         let name = value.split("+weights").next().unwrap_or(value);
         Path::new(value).exists() || Path::new(name).exists()
@@ -27,11 +27,11 @@ fn values(words: &[String]) -> impl Iterator<Item = (&'static str, &str)> {
 
 /// Replaces the names of files on a command line by the contents of the files. The result has the
 /// same meaning on a machine without these files.
-pub(crate) fn without_files(words: &[String], group: &GroupOptions) -> Vec<String> {
+pub(crate) fn inline_files(words: &[String], group: &GroupOptions) -> Vec<String> {
     let content = |option: &str| match option {
-        "--topology" => group.topology.as_ref().map(|it| it.without_file()),
-        "--tree" => group.tree.as_ref().map(|it| it.without_file()),
-        "--quorums" => group.quorums.as_ref().map(|it| it.without_file()),
+        "--topology" => group.topology.as_ref().map(|it| it.inlined()),
+        "--tree" => group.tree.as_ref().map(|it| it.inlined()),
+        "--quorums" => group.quorums.as_ref().map(|it| it.inlined()),
         _ => None,
     };
     let mut before = "";
@@ -60,10 +60,10 @@ mod tests {
     #[test]
     fn finds_files_among_values() {
         let here = file!();
-        assert_eq!(option_with_file(&words("raymond --tree heap --topology grid")), None);
+        assert_eq!(option_naming_file(&words("raymond --tree heap --topology grid")), None);
         // The test runs in the folder of the crate or of the workspace.
         let path = if Path::new(here).exists() { here.to_owned() } else { "Cargo.toml".to_owned() };
-        assert_eq!(option_with_file(&words(&format!("x --tree {path}"))), Some("--tree"));
-        assert_eq!(option_with_file(&words(&format!("x --topology={path}"))), Some("--topology"));
+        assert_eq!(option_naming_file(&words(&format!("x --tree {path}"))), Some("--tree"));
+        assert_eq!(option_naming_file(&words(&format!("x --topology={path}"))), Some("--topology"));
     }
 }

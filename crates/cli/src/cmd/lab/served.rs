@@ -10,7 +10,7 @@ use tenure_web::Server;
 use super::{LabOptions, RunFactory, WordsFrom, parse_error, run_from_words};
 use crate::cmd::failure::{Failure, Status};
 use crate::cmd::interrupt::TerminationSignals;
-use crate::cmd::output::print_file;
+use crate::cmd::output::print_unwrapped;
 use crate::cmd::parse_options;
 use crate::cmd::trace::{input_failure, warn_torn};
 
@@ -89,7 +89,7 @@ async fn serve(own: &LabOptions, lab: Lab, session: Option<u64>) -> Result<Statu
     let server = Server::bind(bind, own.port.unwrap_or(0)).await.map_err(Failure::environment)?;
     let mut stop = TerminationSignals::new()?;
     let place = session.map_or(String::new(), |session| format!("#session={session}"));
-    print_file(&format!("{}{place}\n", server.url()))?;
+    print_unwrapped(&format!("{}{place}\n", server.url()))?;
     let stopped = async move { stop.next().await };
     lab.serve(server, stopped).await;
     Ok(Status::Success)

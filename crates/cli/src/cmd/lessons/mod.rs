@@ -34,7 +34,8 @@ impl ActionExecutor for InProcess {
     }
 }
 
-/// Performs `act`. Returns an error if the user interrupts it, because its result would be partial.
+/// Performs `act`. If the user interrupts `act`, returns an error, because the result of `act`
+/// would be partial.
 fn uninterrupted(
     act: impl FnOnce() -> Result<ActionResult, Failure>,
 ) -> Result<ActionResult, Failure> {
@@ -52,7 +53,7 @@ fn run_line(line: &str, drawn: bool) -> Result<ActionResult, Failure> {
     if !drawn {
         return json_output(&words).map(ActionResult::from);
     }
-    let folder = scratch::Folder::new().map_err(Failure::environment)?;
+    let folder = scratch::TempFolder::new().map_err(Failure::environment)?;
     let file = folder.file("trace.ndjson");
     words.extend(["--trace".to_owned(), file.to_string_lossy().into_owned()]);
     let data = json_output(&words)?;
@@ -72,11 +73,11 @@ fn json_output(words: &[String]) -> Result<Value, Failure> {
     match command.command {
         Subcommands::Simulate(options) => {
             let run_line = simulate::perform(&options)?;
-            serde_json::to_value(run_line.data()).map_err(Failure::environment)
+            serde_json::to_value(run_line.json_output()).map_err(Failure::environment)
         }
-        Subcommands::Check(options) => check::data(&options),
-        Subcommands::Compare(options) => compare::data(&options),
-        Subcommands::List(options) => list::data(&options),
+        Subcommands::Check(options) => check::json_output(&options),
+        Subcommands::Compare(options) => compare::json_output(&options),
+        Subcommands::List(options) => list::json_output(&options),
         _ => Err(Failure::usage(
             "unsupported command in an experiment: expected simulate, check, compare or list",
         )),

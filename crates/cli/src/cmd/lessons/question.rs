@@ -11,7 +11,7 @@ use crate::cmd::failure::{Failure, Status};
 use crate::cmd::interrupt;
 use crate::cmd::name_parser;
 use crate::cmd::output::{Format, print, print_json, width, wrap};
-use crate::lessons::{Chapter, CompletedExperiment, Question, Results, conduct};
+use crate::lessons::{Chapter, CompletedExperiment, Question, Results, run_experiments};
 
 /// Answer a question for self-study by running experiments
 ///
@@ -119,7 +119,7 @@ fn answer_one(
     question: &'static Question,
     options: &Options,
 ) -> Result<Status, Failure> {
-    let results = conduct(&question.experiments(), &InProcess, options.broken)?;
+    let results = run_experiments(&question.experiments(), &InProcess, options.broken)?;
     let status = status(&results);
     match options.format {
         Format::Text => print(&text(chapter, question, &results))?,
@@ -134,7 +134,7 @@ fn answer_all(options: &Options) -> Result<Status, Failure> {
     let mut all = Vec::new();
     let named = Question::all().map(|both| (both.1.id.as_str(), both));
     let worst = interrupt::run_each(named, |(chapter, question)| {
-        let results = conduct(&question.experiments(), &InProcess, options.broken)?;
+        let results = run_experiments(&question.experiments(), &InProcess, options.broken)?;
         let status = status(&results);
         match options.format {
             Format::Json => all.push(answered(chapter, question, results)),

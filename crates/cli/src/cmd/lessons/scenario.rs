@@ -10,7 +10,7 @@ use super::{InProcess, status, table};
 use crate::cmd::failure::{Failure, Status};
 use crate::cmd::name_parser;
 use crate::cmd::output::{Format, print, print_json, width, wrap};
-use crate::lessons::{CompletedExperiment, Results, Scenario, conduct, option};
+use crate::lessons::{CompletedExperiment, Results, Scenario, option_flag, run_experiments};
 
 /// Reproduce a worked example of a paper or textbook: expected and observed results
 ///
@@ -85,7 +85,7 @@ pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
         if let Some(name) = given.keys().next() {
             return Err(Failure::usage(format!(
                 "{} requires the name of a scenario",
-                option(name)
+                option_flag(name)
             )));
         }
         list(options.format)?;
@@ -93,7 +93,7 @@ pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
     };
     let scenario = Scenario::find(name).map_err(Failure::usage)?;
     let experiments = scenario.experiments(&given).map_err(Failure::usage)?;
-    let results = conduct(&experiments, &InProcess, options.broken)?;
+    let results = run_experiments(&experiments, &InProcess, options.broken)?;
     let result = ScenarioResult {
         name: &scenario.name,
         holds: results.all_hold(),

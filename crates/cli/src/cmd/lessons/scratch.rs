@@ -5,16 +5,16 @@ use std::path::{Path, PathBuf};
 
 use tenure_trace::files;
 
-/// A folder that is removed when this value is dropped. If files are kept in memory, the folder
-/// exists only as a prefix of their names.
-pub(super) struct Folder {
+/// A folder that is removed when this value is dropped. On a web page, files are kept in memory.
+/// The folder is then only a prefix of the names of these files.
+pub(super) struct TempFolder {
     #[cfg(not(target_family = "wasm"))]
     on_disk: Option<tempfile::TempDir>,
 }
 
-impl Folder {
+impl TempFolder {
     pub(super) fn new() -> io::Result<Self> {
-        Ok(Folder {
+        Ok(TempFolder {
             #[cfg(not(target_family = "wasm"))]
             on_disk: if files::are_in_memory() { None } else { Some(tempfile::tempdir()?) },
         })
@@ -39,7 +39,7 @@ impl Folder {
     }
 }
 
-impl Drop for Folder {
+impl Drop for TempFolder {
     fn drop(&mut self) {
         files::remove_folder(Path::new(IN_MEMORY));
     }

@@ -10,25 +10,26 @@ use super::EntryModel;
 use crate::cmd::failure::{Failure, Status};
 
 /// Conjuncts of an invariant, each with the verdict whether the proof needs it.
-pub(super) struct Conjuncts {
+pub(super) struct ConjunctAssessment {
     entry: &'static ModelEntry,
     needs: Vec<(&'static str, Necessity)>,
 }
 
-pub(super) fn decided(
+/// Determines for each conjunct of the invariant of each model whether the proof needs it.
+pub(super) fn assess(
     entries: &[&'static ModelEntry],
     solver: &Solver,
-) -> Result<Vec<Conjuncts>, Failure> {
+) -> Result<Vec<ConjunctAssessment>, Failure> {
     let decide = |entry: &&'static ModelEntry| {
         let needs = assess_conjuncts(&entry.model(), solver).map_err(Failure::environment)?;
-        Ok(Conjuncts { entry, needs })
+        Ok(ConjunctAssessment { entry, needs })
     };
     entries.iter().map(decide).collect()
 }
 
-pub(super) fn text(decided: &[Conjuncts]) -> String {
+pub(super) fn text(assessments: &[ConjunctAssessment]) -> String {
     let mut text = String::new();
-    for Conjuncts { entry, needs } in decided {
+    for ConjunctAssessment { entry, needs } in assessments {
         let _ = writeln!(text, "{}: {}", entry.name, entry.property);
         for (conjunct, need) in needs {
             let reason = match need {
@@ -46,8 +47,8 @@ pub(super) fn text(decided: &[Conjuncts]) -> String {
     text
 }
 
-pub(super) fn report(decided: &[Conjuncts]) -> Value {
-    let row = |Conjuncts { entry, needs }: &Conjuncts| {
+pub(super) fn to_json(assessments: &[ConjunctAssessment]) -> Value {
+    let row = |ConjunctAssessment { entry, needs }: &ConjunctAssessment| {
         let conjunct = |(name, need): &(&'static str, Necessity)| {
             let found = match need {
                 Necessity::Needed(found) => found.as_ref().map(|found| found.to_json()),
@@ -61,13 +62,13 @@ pub(super) fn report(decided: &[Conjuncts]) -> Value {
             "conjuncts": needs.iter().map(conjunct).collect::<Vec<_>>(),
         })
     };
-    decided.iter().map(row).collect()
+    assessments.iter().map(row).collect()
 }
 
 /// Returns success if, for each conjunct, the solver has decided whether the proof needs the
 /// conjunct. Otherwise, returns incomplete.
-pub(super) fn status(decided: &[Conjuncts]) -> Status {
-    let mut needs = decided.iter().flat_map(|it| &it.needs);
+pub(super) fn status(assessments: &[ConjunctAssessment]) -> Status {
+    let mut needs = assessments.iter().flat_map(|it| &it.needs);
     match needs.any(|(_, need)| matches!(need, Necessity::Undecided)) {
         true => Status::Incomplete,
         false => Status::Success,
@@ -78,8 +79,11 @@ pub(super) fn status(decided: &[Conjuncts]) -> Status {
 ///
 /// # Errors
 ///
-/// No model has the conjunct, or it is the property to prove.
-pub(super) fn without(models: &[EntryModel], conjunct: &str) -> Result<Vec<EntryModel>, Failure> {
+/// Returns an error if no model has the conjunct, or if the conjunct is the property to prove.
+pub(super) fn remove_conjunct(
+    models: &[EntryModel],
+    conjunct: &str,
+) -> Result<Vec<EntryModel>, Failure> {
     let rest = |(entry, model): &EntryModel| Some((*entry, model.without(conjunct)?));
     let rests: Vec<_> = models.iter().filter_map(rest).collect();
     if rests.is_empty() { Err(unknown_conjunct(models, conjunct)) } else { Ok(rests) }
@@ -109,7 +113,7 @@ mod tests {
 
     fn properties(conjunct: &str) -> Result<Vec<&'static str>, String> {
         let models: Vec<_> = model_entries("raft").map(|entry| (entry, entry.model())).collect();
-        let rests = without(&models, conjunct).map_err(|failure| failure.to_string())?;
+        let rests = remove_conjunct(&models, conjunct).map_err(|failure| failure.to_string())?;
         Ok(rests.iter().map(|(entry, _)| entry.property).collect())
     }
 

@@ -1,6 +1,6 @@
 //! `tenure prove`: proves a property of an algorithm for every number of processes, or refutes it.
 
-mod compared;
+mod code_comparison;
 mod conjuncts;
 mod mutants;
 mod proof;
@@ -89,8 +89,8 @@ pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
     Ok(worst.unwrap_or(Status::Success))
 }
 
-/// Examines the proofs of one algorithm or of all: either by mutants of their models, or by leaving
-/// out conjuncts.
+/// Examines the proofs of one algorithm or of all algorithms. With `--mutants`, tries to prove
+/// mutants of the models. Otherwise, leaves out one conjunct of an invariant at a time.
 fn examine(options: &Options) -> Result<Status, Failure> {
     let entries = match &options.algorithm {
         Some(name) => entries_of(name)?,
@@ -99,14 +99,15 @@ fn examine(options: &Options) -> Result<Status, Failure> {
     let solver = solver(options)?;
     let (text, json, status) = match options.mutants {
         Some(count) => {
-            let judged = mutants::judged(&entries, count as usize, options.seed, &solver)?;
-            let json = mutants::report(&judged, options.seed);
+            let judged =
+                mutants::sample_and_judge(&entries, count as usize, options.seed, &solver)?;
+            let json = mutants::to_json(&judged, options.seed);
             (mutants::text(&judged), json, mutants::status(&judged))
         }
         None => {
-            let decided = conjuncts::decided(&entries, &solver)?;
-            let json = conjuncts::report(&decided);
-            (conjuncts::text(&decided), json, conjuncts::status(&decided))
+            let assessments = conjuncts::assess(&entries, &solver)?;
+            let json = conjuncts::to_json(&assessments);
+            (conjuncts::text(&assessments), json, conjuncts::status(&assessments))
         }
     };
     options.format.print(&json, || text)?;
@@ -164,14 +165,15 @@ fn models(options: &Options, entries: &[&'static ModelEntry]) -> Result<Vec<Entr
         models = compared_variant(entries, variant)?;
     }
     match &options.without {
-        Some(conjunct) => conjuncts::without(&models, conjunct),
+        Some(conjunct) => conjuncts::remove_conjunct(&models, conjunct),
         None => Ok(models),
     }
 }
 
-/// Returns the models with which the code of a variant is compared, for a variant that exists only
-/// in the code. They are the models of the algorithm without the variant, so the comparison must
-/// fail. Returns an error if the algorithm has no such variant.
+/// Returns the models for a variant that exists only in the code, because no model describes the
+/// variant. The code of the variant is compared with these models. They describe the algorithm
+/// without the variant, so the comparison must fail. Returns an error if the algorithm has no such
+/// variant.
 fn compared_variant(
     entries: &[&'static ModelEntry],
     variant: &str,

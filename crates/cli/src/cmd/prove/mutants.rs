@@ -7,15 +7,16 @@ use tenure_prove::{
     Model, ModelEntry, Mutant, MutantVerdict, Solver, judge_mutants, sample_mutants,
 };
 
-use super::compared;
+use super::code_comparison;
 use crate::cmd::failure::{Failure, Status};
 
 /// Number of processes of the group in which a mutant is compared with the code. A mutant is not
 /// compared if the invariant refuses it, or if it is equivalent to the model.
 const COMPARED_GROUP_SIZE: u32 = 2;
 
-/// A mutant of a model, with the verdict of the proof and of the comparison with the code.
-pub(super) struct Judged {
+/// A mutant of a model, which has one changed rule, with two results: whether the mutant can be
+/// proved safe, and whether the mutant describes the code.
+pub(super) struct JudgedMutant {
     algorithm: &'static str,
     property: &'static str,
     mutant: Mutant,
@@ -25,7 +26,7 @@ pub(super) struct Judged {
     is_refused_by_code: bool,
 }
 
-impl Judged {
+impl JudgedMutant {
     fn is_refused(&self) -> bool {
         self.verdict.is_refused() || self.is_refused_by_code
     }
@@ -54,13 +55,14 @@ impl Judged {
     }
 }
 
-/// Creates `count` mutants in total, about equally many of each model, and tries to prove each one.
-pub(super) fn judged(
+/// Creates `count` mutants in total, about equally many of each model. Tries to prove each
+/// mutant, and compares it with the code.
+pub(super) fn sample_and_judge(
     entries: &[&'static ModelEntry],
     count: usize,
     seed: u64,
     solver: &Solver,
-) -> Result<Vec<Judged>, Failure> {
+) -> Result<Vec<JudgedMutant>, Failure> {
     let mut judged = Vec::new();
     for (index, entry) in entries.iter().enumerate() {
         // If `count` is not divisible by the number of models, the first models have one mutant
@@ -77,7 +79,7 @@ pub(super) fn judged(
                 }
             };
             let (algorithm, property) = (entry.name, entry.property);
-            judged.push(Judged { algorithm, property, mutant, verdict, is_refused_by_code });
+            judged.push(JudgedMutant { algorithm, property, mutant, verdict, is_refused_by_code });
         }
     }
     Ok(judged)
@@ -87,11 +89,11 @@ pub(super) fn judged(
 /// not describe the code, for example because the code has a step that the mutant does not have.
 fn differs_from_code(entry: &ModelEntry, mutant: &Mutant, model: &Model) -> Result<bool, Failure> {
     let changed = mutant.applied_to(model);
-    let groups = compared::groups(entry, &changed, None, COMPARED_GROUP_SIZE)?;
+    let groups = code_comparison::compare_groups(entry, &changed, None, COMPARED_GROUP_SIZE)?;
     Ok(groups.iter().any(|comparison| !comparison.agrees()))
 }
 
-pub(super) fn text(judged: &[Judged]) -> String {
+pub(super) fn text(judged: &[JudgedMutant]) -> String {
     let mut text = String::new();
     let mut algorithm = ("", "");
     for it in judged {
@@ -117,16 +119,16 @@ pub(super) fn text(judged: &[Judged]) -> String {
     text
 }
 
-pub(super) fn report(judged: &[Judged], seed: u64) -> Value {
+pub(super) fn to_json(judged: &[JudgedMutant], seed: u64) -> Value {
     json!({
         "seed": seed,
         "refused": judged.iter().filter(|it| it.is_refused()).count(),
-        "mutants": judged.iter().map(Judged::to_json).collect::<Vec<_>>(),
+        "mutants": judged.iter().map(JudgedMutant::to_json).collect::<Vec<_>>(),
     })
 }
 
 /// Returns success if each mutant is refused, or is proved to be safe.
-pub(super) fn status(judged: &[Judged]) -> Status {
+pub(super) fn status(judged: &[JudgedMutant]) -> Status {
     match judged.iter().any(|it| it.name() == "undecided") {
         true => Status::Incomplete,
         false => Status::Success,

@@ -1,11 +1,12 @@
-//! The proof of one property of an algorithm, and the comparison of its model with the code.
+//! The proof of one property of an algorithm, and the comparison of the algorithm's model with the
+//! algorithm's code.
 
 use std::fmt::Write;
 
 use serde_json::{Value, json};
 use tenure_prove::{Comparison, Mismatch, Model, ModelEntry, ProofReport, Solver, prove};
 
-use super::{Options, compared};
+use super::{Options, code_comparison};
 use crate::cmd::failure::{Failure, Status};
 
 pub(super) struct Proof {
@@ -14,9 +15,9 @@ pub(super) struct Proof {
     compared: Vec<Comparison>,
     /// Conjunct that was left out of the invariant, if any.
     without: Option<String>,
-    /// Selected variant, if it exists only in the code and not in the model. The proof concerns
-    /// only the model. Therefore only the comparison of the model with the code can refuse such a
-    /// variant.
+    /// Variant that the user selects, if it exists only in the code and the model does not describe
+    /// it. The proof is about the model, so it cannot refuse such a variant. Only the comparison of
+    /// the model with the code can.
     compared_variant: Option<String>,
 }
 
@@ -30,7 +31,12 @@ impl Proof {
     ) -> Result<Self, Failure> {
         let report = prove(model, solver).map_err(Failure::environment)?;
         let compared = match report.is_proved() {
-            true => compared::groups(entry, model, options.variant.as_deref(), options.nodes)?,
+            true => code_comparison::compare_groups(
+                entry,
+                model,
+                options.variant.as_deref(),
+                options.nodes,
+            )?,
             false => Vec::new(),
         };
         let is_described = |name: &String| entry.variants.iter().any(|it| it.name == name);

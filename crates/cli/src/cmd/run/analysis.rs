@@ -30,11 +30,11 @@ impl Coordinator {
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub(super) struct Injected {
+pub(super) struct InjectedFaults {
     /// Number of lost messages of the lock algorithm and the election algorithm.
     pub(super) lost: u64,
-    /// Number of lost messages that the reliable channel sends in addition: repetitions of
-    /// messages, and acknowledgements.
+    /// Number of lost messages of the reliable channel itself: repetitions of messages, and
+    /// acknowledgements.
     pub(super) lost_repairs: u64,
     pub(super) duplicated: u64,
 }
@@ -44,7 +44,7 @@ pub(super) struct Injected {
 pub(super) struct Analysis {
     /// Number of critical-section entries of all processes except the coordinator.
     pub(super) entries_away: u64,
-    pub(super) injected: Injected,
+    pub(super) injected: InjectedFaults,
     first_access: Option<u64>,
     last_access: u64,
     process_states: ProcessStates,
@@ -52,7 +52,7 @@ pub(super) struct Analysis {
 
 impl Analysis {
     /// Returns the time between the first and the last access of the resource, in seconds.
-    pub(super) fn seconds(&self) -> f64 {
+    pub(super) fn seconds_between_accesses(&self) -> f64 {
         let first = self.first_access.unwrap_or(self.last_access);
         self.last_access.saturating_sub(first) as f64 / 1e9
     }

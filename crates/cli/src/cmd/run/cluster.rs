@@ -86,9 +86,10 @@ impl<'a> Cluster<'a> {
         })
     }
 
-    pub(super) fn start(&mut self) -> Result<(), Failure> {
+    /// Starts the programs of all nodes. Does not wait until the nodes are ready.
+    pub(super) fn spawn_nodes(&mut self) -> Result<(), Failure> {
         for process in (0..self.plan.size).map(ProcessId) {
-            self.start_one(process, self.plan.entries, self.plan.duration)?;
+            self.spawn_node(process, self.plan.entries, self.plan.duration)?;
         }
         Ok(())
     }
@@ -100,7 +101,7 @@ impl<'a> Cluster<'a> {
         let entered = entries_before + entries;
         let entries = self.plan.entries.map(|entries| entries.saturating_sub(entered));
         let duration = self.plan.duration.map(|duration| duration.saturating_sub(passed));
-        self.start_one(process, entries, duration)
+        self.spawn_node(process, entries, duration)
     }
 
     /// Records the crash of a process, and then kills it. The time to elect a new leader is
@@ -162,7 +163,7 @@ impl<'a> Cluster<'a> {
         if let Some(proxies) = &self.proxies {
             proxies.set_partitions(partitions);
         }
-        self.trace.network_event(process_event).map_err(Failure::environment)
+        self.trace.write_network_event(process_event).map_err(Failure::environment)
     }
 
     /// Handles the output of a node. Ignores output from before the node's last restart.
@@ -247,26 +248,26 @@ impl<'a> Cluster<'a> {
         self.nodes.iter().map(|node| node.entries_before + node.entries).sum()
     }
 
-    /// Shuts down all nodes. Resumes the suspended ones, asks all to end, and kills those that do
-    /// not end in time.
+    /// Shuts down all nodes. Resumes the suspended nodes, and asks all nodes to shut down. Kills
+    /// the nodes that do not end in time.
     ///
-    /// The leader ends last, when no other node can succeed it. A new leader could otherwise act
-    /// after other nodes have ended.
-    pub(super) async fn end(&mut self) -> Result<(), Failure> {
+    /// The leader ends last, because no other node can then succeed it. Otherwise, a new leader
+    /// could act after other nodes have ended.
+    pub(super) async fn shut_down(&mut self) -> Result<(), Failure> {
         for place in 0..self.nodes.len() {
             if self.nodes[place].died_unobserved {
                 self.note(ProcessId::at(place), Kind::Crash)?;
             }
         }
-        self.trace.end().map_err(Failure::environment)?;
+        self.trace.write_end().map_err(Failure::environment)?;
         let leader = self.leader();
         let (last, first): (Vec<usize>, Vec<usize>) =
             (0..self.nodes.len()).partition(|place| leader == Some(ProcessId::at(*place)));
-        let ended = self.end_these(&first).await;
-        ended.and(self.end_these(&last).await)
+        let ended = self.shut_down_these(&first).await;
+        ended.and(self.shut_down_these(&last).await)
     }
 
-    async fn end_these(&mut self, places: &[usize]) -> Result<(), Failure> {
+    async fn shut_down_these(&mut self, places: &[usize]) -> Result<(), Failure> {
         places.iter().for_each(|place| self.nodes[*place].request_shutdown());
         let mut outcome = Ok(());
         for place in places {
@@ -283,7 +284,8 @@ impl<'a> Cluster<'a> {
         outcome
     }
 
-    pub(super) async fn abandon(&mut self) {
+    /// Kills all nodes that still run. Ignores errors.
+    pub(super) async fn kill_remaining(&mut self) {
         for node in &mut self.nodes {
             let _ = node.kill().await;
         }
@@ -305,7 +307,7 @@ impl<'a> Cluster<'a> {
         self.trace.write_process_event(process, session, kind).map_err(Failure::environment)
     }
 
-    fn start_one(
+    fn spawn_node(
         &mut self,
         process: ProcessId,
         entries: Option<u64>,

@@ -28,8 +28,9 @@ const BOOT_TIMEOUT: Duration = Duration::from_secs(60);
 /// Time without a critical-section entry or a fault after which the run is given up.
 const PROGRESS_TIMEOUT: Duration = Duration::from_secs(15);
 
-/// Longer limit in place of [`PROGRESS_TIMEOUT`] on a machine that is too slow. The algorithm
-/// promises no progress on such a machine.
+/// Longest time without progress after which the run is given up on a machine that is too slow.
+/// [`PROGRESS_TIMEOUT`] applies to faster machines. On a slow machine the algorithm promises no
+/// progress.
 const MAX_PROGRESS_TIMEOUT: Duration = Duration::from_secs(120);
 
 /// Time without a critical-section entry after which the run begins to measure the responsiveness
@@ -44,8 +45,8 @@ pub(super) struct RunObservations {
     pub(super) unfinished: Vec<ProcessId>,
     pub(super) partitions: Vec<Partition>,
     pub(super) notes: Vec<String>,
-    /// Longest delay of a probe, which measures how fast the machine responds. `None` if the
-    /// machine was fast enough while the run waited for progress. If the machine was too slow,
+    /// Longest delay of the probes, which measure how fast the machine responds. `None` if the
+    /// machine was fast enough while the run waited for progress. On a machine that is too slow,
     /// missing progress proves nothing.
     pub(super) late: Option<Duration>,
 }
@@ -62,9 +63,9 @@ pub(super) struct Partition {
 
 impl Partition {
     /// Creates a partition that begins at `at`, counted from the start of the run, and lasts
-    /// `long`. The processes in `side` are on one side.
-    pub(super) fn new(at: Duration, long: Duration, side: &[ProcessId]) -> Self {
-        let [at, ms] = [at, long].map(|it| it.as_secs_f64() * 1e3);
+    /// `duration`. The processes in `side` are on one side.
+    pub(super) fn new(at: Duration, duration: Duration, side: &[ProcessId]) -> Self {
+        let [at, ms] = [at, duration].map(|it| it.as_secs_f64() * 1e3);
         Partition { at: at.round(), ms, side: side.iter().map(|it| it.number()).collect() }
     }
 }
@@ -79,17 +80,16 @@ pub(super) async fn drive(
     let (tell, messages) = mpsc::unbounded_channel();
     let cluster = Cluster::new(plan, workspace, server.address(), tell).await?;
     let mut run =
-        Run::new(plan, cluster, &server, (messages, ResponsivenessProbe::of(workspace.path())));
+        Run::new(plan, cluster, &server, (messages, ResponsivenessProbe::start(workspace.path())));
     let went = run.run(interrupts).await;
     let ended = match &went {
         Ok(()) => tokio::select! {
-            ended = run.cluster.end() => ended,
+            ended = run.cluster.shut_down() => ended,
             () = interrupts.next() => Ok(()),
         },
         Err(_) => Ok(()),
     };
-    // Kills the nodes that are left.
-    run.cluster.abandon().await;
+    run.cluster.kill_remaining().await;
     let observations = std::mem::take(&mut run.observations);
     drop(run);
     went.and(ended)?;
@@ -162,7 +162,7 @@ impl<'a> Run<'a> {
     }
 
     async fn run(&mut self, interrupts: &mut TerminationSignals) -> Result<(), Failure> {
-        self.cluster.start()?;
+        self.cluster.spawn_nodes()?;
         loop {
             self.watch_start()?;
             self.perform_due().await?;
@@ -175,7 +175,9 @@ impl<'a> Run<'a> {
                 Some(message) = self.messages.recv() => self.cluster.handle(message).await?,
                 holder = wait_holder(&mut self.awaited_holder) => self.cluster.holder = holder,
                 () = sleep_until(next_wakeup) => {}
-                failure = self.server.failed() => return Err(Failure::environment(failure)),
+                failure = self.server.wait_for_trace_failure() => {
+                    return Err(Failure::environment(failure));
+                }
                 () = interrupts.next() => {
                     self.observations.interrupted = true;
                     return Ok(());
@@ -238,7 +240,7 @@ impl<'a> Run<'a> {
         let wanted = self.actions.iter().any(|it| it.at <= passed && of_holder(it))
             || pending.any(|it| it.from <= passed && it.side.contains(&Target::Inside));
         if wanted && self.awaited_holder.is_none() {
-            self.awaited_holder = Some(self.server.await_holder());
+            self.awaited_holder = Some(self.server.block_next_reader());
         }
     }
 
@@ -407,7 +409,7 @@ impl<'a> Run<'a> {
         true
     }
 
-    /// Returns the time at which the run continues if no message arrives before. It is the time of
+    /// Returns the time at which the run continues even if no message arrives. It is the time of
     /// the next scheduled event, but at most 200 ms from now.
     fn next_wakeup(&self) -> Instant {
         let soon = Instant::now() + Duration::from_millis(200);

@@ -24,7 +24,7 @@ pub(crate) use options::Options;
 pub(crate) use service::{ClientOptions, WriterOptions, client, writer};
 
 use serde_json::json;
-use tenure_daemon::page::{LivePage, PageInfo, Source};
+use tenure_daemon::page::{LivePage, PageInfo, PageSource};
 
 use super::failure::{Failure, Status};
 use super::interrupt::TerminationSignals;
@@ -90,7 +90,7 @@ fn open_page(plan: &Plan, workspace: &Workspace) -> Result<Option<LivePage>, Fai
         size: plan.size,
         own: None,
     };
-    let source = Source::files(workspace.trace_paths());
+    let source = PageSource::files(workspace.trace_paths());
     let page = LivePage::open(listen, None, about, source)
         .map_err(|error| Failure::usage(format!("--watch: {error}")))?;
     eprintln!("open {} to watch the run", page.url());
@@ -99,12 +99,12 @@ fn open_page(plan: &Plan, workspace: &Workspace) -> Result<Option<LivePage>, Fai
 
 async fn run_and_verify(plan: &Plan, workspace: &Workspace) -> Result<Summary, Failure> {
     let mut interrupts = TerminationSignals::new()?;
-    let verifier = Verifier::begin(plan, workspace);
+    let verifier = Verifier::start(plan, workspace);
     let observations = drive::drive(plan, workspace, &mut interrupts).await?;
     let line = progress_line(None, "{spinner} {msg}");
     line.set_message("verifying the traces");
     let summary = tokio::select! {
-        verified = verifier.end() => {
+        verified = verifier.finish() => {
             verified.map(|verified| Summary::new(plan, verified, observations))
         }
         () = interrupts.next() => {

@@ -31,12 +31,12 @@ impl ParentTrace {
         self.0.flush()
     }
 
-    pub(super) fn network_event(&mut self, kind: Kind) -> Result<(), WriteError> {
+    pub(super) fn write_network_event(&mut self, kind: Kind) -> Result<(), WriteError> {
         self.0.write(Record::new(now(), Subject::Parent, kind))?;
         self.0.flush()
     }
 
-    pub(super) fn end(&mut self) -> Result<(), WriteError> {
+    pub(super) fn write_end(&mut self) -> Result<(), WriteError> {
         self.0.write(Record::new(now(), Subject::Parent, Kind::End))?;
         self.0.flush()
     }

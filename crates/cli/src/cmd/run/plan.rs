@@ -25,8 +25,8 @@ const MAX_PROXIED_NODES: u32 = 16;
 /// Default duration of a run, without `--watch`.
 const DEFAULT_DURATION: Duration = Duration::from_secs(10);
 
-/// Times at which a run without `--watch` kills and restarts the leader, unless the user gives
-/// faults.
+/// Times at which the leader is killed and restarted, if the run has no `--watch` and the user
+/// gives no faults.
 const DEFAULT_FAULTS: [TargetAt; 2] = [TargetAt::leader_at(2), TargetAt::leader_at(5)];
 
 /// Default duration of a run with `--watch`. The user needs time to open the page.
@@ -98,10 +98,10 @@ impl Plan {
     }
 }
 
-/// Returns whether the processes use the reliable channel, and their service, which consists of a
-/// lock and an election. If no option names a lock, the lock is `coordinated:ELECTION`. If no
-/// option names an election, it is the `ELECTION` in the name of such a lock, or else the default
-/// election.
+/// Returns two results: whether the processes use the reliable channel, and the lock and the
+/// election that they run. If no option names a lock, the lock is `coordinated:ELECTION`. If no
+/// option names an election and the lock has the form `coordinated:ELECTION`, the election is
+/// `ELECTION`. For any other lock, it is the default election.
 fn service(options: &Options) -> (bool, Service) {
     const DEFAULT_ELECTION: &str = "bully";
     let election = options.election.as_deref();
@@ -127,8 +127,8 @@ fn service_of(options: &Options, mutex: String, election: String) -> Service {
         election,
         variants: variant,
         allow_mistakes,
-        quorums: quorums.map_or("grid".to_owned(), |quorums| quorums.without_file()),
-        tree: tree.map_or("star".to_owned(), |tree| tree.without_file()),
+        quorums: quorums.map_or("grid".to_owned(), |quorums| quorums.inlined()),
+        tree: tree.map_or("star".to_owned(), |tree| tree.inlined()),
         topology: graph.map(|graph| graph.to_string()),
         named: false,
     }

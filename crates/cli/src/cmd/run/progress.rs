@@ -25,7 +25,8 @@ impl Progress {
         Progress { bar, timed, total }
     }
 
-    /// Starts the clock of the progress line. Called when all nodes are ready.
+    /// Restarts the time that the progress line shows. The caller calls this when all nodes are
+    /// ready.
     pub(super) fn started(&self) {
         self.bar.reset();
     }

@@ -89,8 +89,8 @@ async fn serve(end: TcpListener, to: SocketAddr, mut path: Path) {
     }
 }
 
-/// Forwards data in both directions between a connected node and the node at `to`, until both have
-/// ended their streams.
+/// Forwards data in both directions between a node with the connection `near` and the node at the
+/// address `to`. Returns when both nodes have ended their streams.
 async fn join(near: TcpStream, to: SocketAddr, mut path: Path) {
     if !path.wait_open().await {
         return;

@@ -56,8 +56,9 @@ struct Shared {
 pub(super) struct ResponsivenessProbe(Arc<Shared>);
 
 impl ResponsivenessProbe {
-    /// Creates a probe that writes to this directory, where the nodes have their files.
-    pub(super) fn of(directory: &Path) -> ResponsivenessProbe {
+    /// Starts the thread of a probe. The probe writes to this directory, where the nodes have their
+    /// files, and is disabled at first.
+    pub(super) fn start(directory: &Path) -> ResponsivenessProbe {
         let shared: Arc<Shared> = Arc::default();
         let (mine, file) = (Arc::clone(&shared), tempfile::tempfile_in(directory).ok());
         thread::spawn(move || mine.run(file));

@@ -14,8 +14,8 @@ pub(super) enum Target {
     /// leader.
     Leader,
     /// The holder of the lock at the time of the fault. If no process holds the lock, the next
-    /// process that enters the critical section. For a restart: the process that was killed as the
-    /// holder.
+    /// process that enters the critical section. For a restart: the process that a fault killed
+    /// while it held the lock.
     Inside,
     Process(ProcessId),
     All,

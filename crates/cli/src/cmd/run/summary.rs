@@ -7,7 +7,7 @@ use serde::Serialize;
 use tenure_core::{Layer, ProcessId, Property};
 use tenure_trace::{Election, Judgement, Quantiles, TraceViolation, Verification};
 
-use super::analysis::{Analysis, Coordinator, Injected};
+use super::analysis::{Analysis, Coordinator, InjectedFaults};
 use super::drive::{Partition, RunObservations};
 use super::plan::Plan;
 use super::verifier::VerifiedRun;
@@ -51,7 +51,7 @@ pub(super) struct Summary {
     #[serde(skip)]
     pub(super) undecided: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) channel: Option<Channel>,
+    pub(super) channel: Option<ChannelStats>,
     pub(super) crashes: u64,
     pub(super) interrupted: bool,
     pub(super) notes: Vec<String>,
@@ -78,8 +78,9 @@ pub(super) struct MessagesPerEntry {
     /// bound.
     pub(super) card: Option<u64>,
     pub(super) formula: &'static str,
-    /// Number of messages divided by the number of entries of all processes except the coordinator,
-    /// which enters without messages. `None` if there is no coordinator or no such entry.
+    /// Number of messages divided by the number of entries of all processes except the coordinator.
+    /// Entries of the coordinator do not count, because they need no messages. `None` if the lock
+    /// has no coordinator, or if no other process has entered.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) away_from_coordinator: Option<f64>,
 }
@@ -96,13 +97,13 @@ pub(super) struct Counter {
 /// Faults that were injected below the reliable channel, and the messages by which the channel
 /// recovered from them.
 #[derive(Clone, Copy, Debug, Serialize)]
-pub(super) struct Channel {
-    pub(super) injected: Injected,
-    pub(super) recovered: Recovered,
+pub(super) struct ChannelStats {
+    pub(super) injected: InjectedFaults,
+    pub(super) recovered: RecoveryMessages,
 }
 
 #[derive(Clone, Copy, Debug, Serialize)]
-pub(super) struct Recovered {
+pub(super) struct RecoveryMessages {
     pub(super) repeats: u64,
     pub(super) acknowledgements: u64,
 }
@@ -133,7 +134,7 @@ impl Summary {
             lost: it.lost,
         });
         let entries = if plan.lock { verification.entries } else { counter.expected };
-        let seconds = analysis.seconds();
+        let seconds = analysis.seconds_between_accesses();
         let rate = if seconds > 0.0 { entries as f64 / seconds } else { 0.0 };
         let messages_per_entry = messages_per_entry(plan, &analysis, &verification);
         let channel = plan.fifo.then(|| channel(&analysis, &verification));
@@ -226,8 +227,9 @@ fn undecided(violated: &mut Vec<TraceViolation>, late: Duration) -> Option<Strin
     Some(format!("{description}, but the machine was late by up to {late} ms: undecided"))
 }
 
-/// Adds verdicts to `verified`, which contains the verdicts on the traces. If `undecided` is true,
-/// starvation freedom becomes incomplete. Each property in `violated` becomes violated.
+/// Combines verdicts on properties. `verified` has the verdicts that follow from the traces. If
+/// `undecided` is true, the verdict on starvation freedom is replaced by incomplete. Then the
+/// verdict on each property in `violated` is replaced by violated.
 fn verdicts(
     mut verified: BTreeMap<Property, Judgement>,
     violated: &[TraceViolation],
@@ -259,13 +261,14 @@ fn messages_per_entry(
     })
 }
 
-fn channel(analysis: &Analysis, verification: &Verification) -> Channel {
+fn channel(analysis: &Analysis, verification: &Verification) -> ChannelStats {
     let sent = |kind: &str| {
         let kinds = verification.messages.sent.get(&Layer::Channel);
         kinds.and_then(|kinds| kinds.get(kind)).copied().unwrap_or(0)
     };
-    let recovered = Recovered { repeats: sent("repeat"), acknowledgements: sent("acknowledge") };
-    Channel { injected: analysis.injected, recovered }
+    let recovered =
+        RecoveryMessages { repeats: sent("repeat"), acknowledgements: sent("acknowledge") };
+    ChannelStats { injected: analysis.injected, recovered }
 }
 
 fn latency(quantiles: Quantiles) -> Latency {

@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 
 use tenure_core::Property;
-use tenure_trace::{Cause, Election, Judgement, TraceViolation};
+use tenure_trace::{Election, ElectionCause, Judgement, TraceViolation};
 
-use super::analysis::Injected;
+use super::analysis::InjectedFaults;
 use super::drive::Partition;
-use super::summary::{Channel, Counter, Latency, MessagesPerEntry, Recovered, Summary};
+use super::summary::{ChannelStats, Counter, Latency, MessagesPerEntry, RecoveryMessages, Summary};
 use crate::cmd::rows::Rows;
 
 /// Column of the table at which the text of a row begins, in characters.
@@ -34,8 +34,8 @@ fn head(summary: &Summary) -> String {
     )
 }
 
-/// Returns a row for each verdict, with the properties that have it. Violated properties that are
-/// not promised have a row of their own.
+/// Returns one row for each verdict. The row lists the properties with this verdict. Violated
+/// properties that are not promised have a row of their own.
 fn verdicts(
     verdicts: &BTreeMap<Property, Judgement>,
     not_promised: &[Property],
@@ -93,8 +93,8 @@ impl Rows {
         }
     }
 
-    fn channel(&mut self, channel: &Channel) {
-        let Injected { lost, lost_repairs, duplicated } = channel.injected;
+    fn channel(&mut self, channel: &ChannelStats) {
+        let InjectedFaults { lost, lost_repairs, duplicated } = channel.injected;
         let (lost, lost_repairs) = (grouped(lost), grouped(lost_repairs));
         let duplicated = grouped(duplicated);
         let text = format!(
@@ -102,7 +102,7 @@ impl Rows {
              {duplicated} duplicated"
         );
         self.row("injected faults", &text);
-        let Recovered { repeats, acknowledgements } = channel.recovered;
+        let RecoveryMessages { repeats, acknowledgements } = channel.recovered;
         let (repeats, acknowledgements) = (grouped(repeats), grouped(acknowledgements));
         let text = format!("{repeats} repeats and {acknowledgements} acknowledgements");
         self.row("recovery", &text);
@@ -118,11 +118,11 @@ impl Rows {
         for (place, tenure) in tenures.enumerate() {
             let [Election { at, ms, leader, term, cause }, ..] = tenure else { continue };
             let cause = match cause {
-                Cause::Start => "after the start",
-                Cause::Crash => "after the leader was killed",
-                Cause::Stop => "after the leader was suspended",
-                Cause::Partition => "after the leader was partitioned",
-                Cause::Takeover => "by takeover",
+                ElectionCause::Start => "after the start",
+                ElectionCause::Crash => "after the leader was killed",
+                ElectionCause::Stop => "after the leader was suspended",
+                ElectionCause::Partition => "after the leader was partitioned",
+                ElectionCause::Takeover => "by takeover",
             };
             let terms = match tenure {
                 [_, .., last] => format!("terms {term} to {}", last.term),
@@ -146,7 +146,7 @@ impl Rows {
         }
     }
 
-    pub(super) fn counter(&mut self, Counter { expected, found, lost }: Counter) {
+    pub(super) fn lost_updates(&mut self, Counter { expected, found, lost }: Counter) {
         let (expected, found) = (grouped(expected), grouped(found));
         let lost = match lost {
             0 => "0".into(),
@@ -158,7 +158,7 @@ impl Rows {
     }
 
     fn judgement(&mut self, summary: &Summary) {
-        self.counter(summary.counter);
+        self.lost_updates(summary.counter);
         self.row(
             "rejected accesses",
             &match summary.refused {

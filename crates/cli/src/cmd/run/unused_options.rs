@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use tenure_algorithms::catalogue::Parameters;
 use tenure_core::Graph;
-use tenure_core::quorum::Kind;
-use tenure_core::tree::Shape;
+use tenure_core::quorum::QuorumKind;
+use tenure_core::tree::TreeShape;
 
 use super::options::Options;
 use crate::cmd::group::{is_same_config, names_where_true};
@@ -14,7 +14,7 @@ pub(super) fn of_nodes(options: &Options, lock: &str) -> Vec<&'static str> {
     let variants = options.variant.clone();
     let plain = Parameters { variants, ..Parameters::plain(7) };
     let ignored = |other: Parameters| is_same_config(lock, &plain, &other);
-    let (quorums, tree) = (Kind::Plane, Shape::Path);
+    let (quorums, tree) = (QuorumKind::Plane, TreeShape::Path);
     let graph = Some(Arc::new(Graph::line(7)));
     names_where_true([
         (

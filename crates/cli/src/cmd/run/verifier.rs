@@ -9,7 +9,7 @@ use std::thread;
 use std::time::Duration;
 
 use tenure_core::Service;
-use tenure_trace::live::{Next, TraceFollower};
+use tenure_trace::live::{NextRecord, TraceFollower};
 use tenure_trace::{Judgement, MergeError, TraceVerifier, Verification, segment_path};
 use tokio::task::{JoinHandle, spawn_blocking};
 
@@ -41,9 +41,10 @@ pub(super) struct Verifier {
 }
 
 impl Verifier {
-    /// Starts the verification in another thread. To leave the processors to the nodes of a short
-    /// run, the thread begins to read only when a trace has a second file or the run has ended.
-    pub(super) fn begin(plan: &Plan, workspace: &Workspace) -> Verifier {
+    /// Starts the verification in another thread. The thread begins to read when a trace continues
+    /// in a second file, or when the run has ended. A short run has only one file per trace, so its
+    /// nodes need not share the processors with the verification.
+    pub(super) fn start(plan: &Plan, workspace: &Workspace) -> Verifier {
         let (run_ended, abandoned) = (Arc::default(), Arc::default());
         let task = Task {
             traces: workspace.trace_paths(),
@@ -59,7 +60,7 @@ impl Verifier {
 
     /// Lets the verification read the traces to their end, and waits for its result. The run must
     /// have ended.
-    pub(super) async fn end(mut self) -> Result<VerifiedRun, Failure> {
+    pub(super) async fn finish(mut self) -> Result<VerifiedRun, Failure> {
         self.run_ended.store(true, Ordering::Release);
         match (&mut self.task).await {
             Ok(result) => result,
@@ -110,15 +111,15 @@ impl Task {
                 .read_next()
                 .map_err(|error| Failure::environment(MergeError::from(error)))?
             {
-                Next::Record(record) => {
+                NextRecord::Record(record) => {
                     judge.read(&record);
                     analysis.read(&record, self.coordinator);
                 }
-                Next::Later => {
+                NextRecord::Later => {
                     self.wait()?;
                     segments.delete_finished(&mut follow, &judge);
                 }
-                Next::End => break,
+                NextRecord::End => break,
             }
         }
         Ok(VerifiedRun { verification: judge.finish_with(follow.merge_report()), analysis })
@@ -157,7 +158,7 @@ impl SegmentStore {
     }
 
     /// Records that a trace file is complete and verified. Deletes the previous file of the same
-    /// trace, unless it existed at the first violation.
+    /// trace. Files that existed at the first violation are not deleted.
     fn finish_segment(&mut self, trace: usize, file: PathBuf, judge: &TraceVerifier) {
         if !self.violated && judge.clone().finish().verdict == Judgement::Violated {
             self.violated = true;

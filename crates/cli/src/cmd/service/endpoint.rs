@@ -79,9 +79,9 @@ impl Endpoints {
     }
 
     /// Creates a client of the service. The first call opens the connection.
-    pub(crate) fn service(&self) -> Result<Service, Failure> {
+    pub(crate) fn blocking_client(&self) -> Result<BlockingClient, Failure> {
         let Target { endpoints, access } = self.target()?;
-        Service::new(endpoints, access)
+        BlockingClient::new(endpoints, access)
     }
 }
 
@@ -92,21 +92,21 @@ fn endpoints_from_environment() -> Option<Vec<String>> {
 }
 
 #[derive(Debug)]
-pub(crate) struct Service {
+pub(crate) struct BlockingClient {
     pub(crate) admin: Admin,
     endpoints: Vec<String>,
     runtime: Runtime,
 }
 
-impl Service {
+impl BlockingClient {
     /// Creates a client that connects to one member, without TLS and without authentication.
-    pub(crate) fn of(endpoint: &str) -> Result<Service, Failure> {
-        Service::new(vec![endpoint.to_owned()], ConnectOptions::default())
+    pub(crate) fn for_endpoint(endpoint: &str) -> Result<BlockingClient, Failure> {
+        BlockingClient::new(vec![endpoint.to_owned()], ConnectOptions::default())
     }
 
-    fn new(endpoints: Vec<String>, access: ConnectOptions) -> Result<Service, Failure> {
+    fn new(endpoints: Vec<String>, access: ConnectOptions) -> Result<BlockingClient, Failure> {
         let admin = Admin::new(&endpoints, access).map_err(request_failure)?;
-        Ok(Service { admin, endpoints, runtime: machine::current_thread_runtime()? })
+        Ok(BlockingClient { admin, endpoints, runtime: machine::current_thread_runtime()? })
     }
 
     pub(crate) fn urls(&self) -> &[String] {
@@ -120,7 +120,8 @@ impl Service {
         self.runtime.block_on(call).map_err(request_failure)
     }
 
-    /// Executes a future that makes calls, and waits for it. The caller handles the errors.
+    /// Runs the future `calls`, which makes calls to the service, and blocks this thread until the
+    /// future is complete. The caller handles the errors.
     pub(crate) fn block_on<T>(&self, calls: impl Future<Output = T>) -> T {
         self.runtime.block_on(calls)
     }

@@ -9,7 +9,7 @@ use crate::cmd::failure::Failure;
 pub(super) enum Effect {
     /// `tenure serve` has an option with the same name and meaning.
     Same,
-    /// The flag has no effect. A warning gives this reason.
+    /// The flag has no effect. The command prints a warning with the reason in this field.
     Ignored(&'static str),
     /// The flag is rejected for this reason. Without its effect, the member would be unsafe or
     /// would lack a feature that the user expects.
@@ -24,8 +24,8 @@ pub(super) struct Flag {
     /// Name of the flag, without dashes.
     pub(super) name: &'static str,
     pub(super) effect: Effect,
-    /// Values of the flag that request what `tenure serve` does in any case. If the flag has one of
-    /// these values, it causes no warning and no error.
+    /// Values of the flag that request the only behaviour that `tenure serve` has. A flag with one
+    /// of these values is accepted without a warning.
     accepted: &'static [&'static str],
     /// True if the user may omit the value of the flag.
     is_switch: bool,
@@ -228,7 +228,8 @@ pub(super) const FLAGS: &[Flag] = &[
 pub(super) struct EtcdFlags(Vec<(Flag, String)>);
 
 impl EtcdFlags {
-    /// Returns these flags, and those flags of `other` that are not among them.
+    /// Combines two sets of flags. If both sets contain a flag, the value in `self` takes
+    /// precedence over the value in `other`.
     pub(super) fn or(mut self, other: EtcdFlags) -> Self {
         for (flag, value) in other.0 {
             if self.0.iter().all(|(given, _)| given.name != flag.name) {
@@ -239,11 +240,12 @@ impl EtcdFlags {
     }
 
     /// Returns the given flags that have no effect, each with the reason. `is_safe` is true if the
-    /// members need no certificates.
+    /// members need no certificates for connections among each other: the cluster has one member,
+    /// or the members use keys.
     ///
     /// # Errors
     ///
-    /// One of the given flags is rejected.
+    /// Returns an error if one of the given flags is rejected.
     pub(super) fn check(
         &self,
         is_safe: bool,
@@ -306,7 +308,7 @@ impl FromArgMatches for EtcdFlags {
 }
 
 #[derive(Debug, Default)]
-pub(super) struct Environment {
+pub(super) struct EnvironmentArguments {
     pub(super) arguments: Vec<String>,
     /// Variables with the prefix `ETCD_` that match no flag.
     pub(super) unknown: Vec<String>,
@@ -314,8 +316,10 @@ pub(super) struct Environment {
 
 /// Converts the variables whose names begin with `ETCD_` into arguments. Ignores variables with an
 /// empty value.
-pub(super) fn environment(variables: impl Iterator<Item = (String, String)>) -> Environment {
-    let mut all = Environment::default();
+pub(super) fn arguments_from_environment(
+    variables: impl Iterator<Item = (String, String)>,
+) -> EnvironmentArguments {
+    let mut all = EnvironmentArguments::default();
     let mut variables: Vec<_> = variables.collect();
     variables.sort_unstable();
     for (variable, value) in variables {
@@ -364,7 +368,7 @@ mod tests {
             ("HOME", "/"),
         ];
         let variables = variables.map(|(name, value)| (name.to_owned(), value.to_owned()));
-        let read = environment(variables.into_iter());
+        let read = arguments_from_environment(variables.into_iter());
         assert_eq!(read.arguments, ["--client-cert-auth=true", "--name=a"]);
         assert_eq!(read.unknown, ["ETCD_SERVICE_HOST"]);
     }

@@ -9,7 +9,7 @@ use std::time::SystemTime;
 
 use serde::{Deserialize, Serialize};
 use tenure_daemon::format_rfc3339;
-use tenure_trace::plain;
+use tenure_trace::escape_invisible;
 
 /// Version of the format of descriptions. A description of another version is not decoded.
 const VERSION: u32 = 1;
@@ -65,11 +65,11 @@ impl Identity {
     }
 
     /// Returns this description with the present time as the time of acquisition.
-    pub(super) fn holding(&self) -> Identity {
+    pub(super) fn with_acquisition_now(&self) -> Identity {
         Identity { held: Some(format_rfc3339(SystemTime::now())), ..self.clone() }
     }
 
-    pub(super) fn broken_by(&self, breaker: &Identity) -> Identity {
+    pub(super) fn with_breaker(&self, breaker: &Identity) -> Identity {
         Identity { broken_by: Some(breaker.to_string()), ..self.clone() }
     }
 
@@ -101,7 +101,7 @@ impl fmt::Display for Identity {
 }
 
 fn shown(text: &str) -> String {
-    let text = plain(text);
+    let text = escape_invisible(text);
     match text.char_indices().nth(MAX_CHARACTERS) {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text.into_owned(),
@@ -156,10 +156,10 @@ mod tests {
         let labelled = Identity::of_command(&command, Some("backup of orders"));
         assert!(labelled.to_string().ends_with(" backup of orders"));
         assert_eq!(identity.since(), identity.queued);
-        let held = identity.holding();
+        let held = identity.with_acquisition_now();
         assert_eq!(Some(held.since()), held.held);
         assert_eq!(
-            (identity.breaker(), held.broken_by(&labelled).breaker()),
+            (identity.breaker(), held.with_breaker(&labelled).breaker()),
             (None, Some(labelled.to_string()))
         );
     }

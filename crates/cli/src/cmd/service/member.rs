@@ -4,9 +4,9 @@ use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, Subcommand};
 use tenure_client::{ClientError, Member};
 use tenure_server::Url;
-use tenure_trace::plain;
+use tenure_trace::escape_invisible;
 
-use super::endpoint::{QueryOptions, Service, request_failure};
+use super::endpoint::{BlockingClient, QueryOptions, request_failure};
 use super::member_states::query_members;
 use crate::cmd::failure::{Failure, Status};
 
@@ -86,7 +86,7 @@ pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
     | Task::Add(Add { common, .. })
     | Task::Promote(MemberOptions { common, .. })
     | Task::Remove(MemberOptions { common, .. })) = &options.task;
-    let service = common.endpoints.service()?;
+    let service = common.endpoints.blocking_client()?;
     let changed = match &options.task {
         Task::List(_) => None,
         Task::Add(Add { peer_url, learner, .. }) => {
@@ -111,8 +111,8 @@ fn peer_url(text: &str) -> Result<Url, String> {
     text.parse().map_err(|_| "expected http://HOST:PORT or https://HOST:PORT".to_owned())
 }
 
-/// Converts an error of adding a member. If the member has not received the log, the message
-/// explains how to start it.
+/// Converts an error that occurred when a member was added. If the reason is that the member did
+/// not receive the log in time, the message explains how to start the member.
 fn add_failure(peer_url: &Url, error: ClientError) -> Failure {
     if let ClientError::Rejected { message, .. } = &error
         && message.contains("in sync with leader")
@@ -127,12 +127,12 @@ fn add_failure(peer_url: &Url, error: ClientError) -> Failure {
 }
 
 impl MemberOptions {
-    fn id(&self, service: &Service) -> Result<u64, Failure> {
+    fn id(&self, service: &BlockingClient) -> Result<u64, Failure> {
         let members = service.call(service.admin.members(true))?;
         let matches =
             |it: &&Member| it.name == self.member || format!("{:x}", it.id) == self.member;
         let found = members.iter().find(matches).ok_or_else(|| {
-            let names: Vec<_> = members.iter().map(|it| plain(&it.name)).collect();
+            let names: Vec<_> = members.iter().map(|it| escape_invisible(&it.name)).collect();
             let (member, names) = (&self.member, names.join(", "));
             Failure::usage(format!("unknown member '{member}': expected {names}"))
         })?;

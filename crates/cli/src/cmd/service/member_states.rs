@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime};
 use serde::{Serialize, Serializer};
 use tenure_client::{Admin, ClientError, Member, MemberLink, MemberStatus};
 use tenure_daemon::format_rfc3339;
-use tenure_trace::plain;
+use tenure_trace::escape_invisible;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
@@ -176,10 +176,11 @@ impl Responses {
     }
 }
 
-/// Summarizes the connections of the responding members to one other member, and returns two times.
-/// The first is the time at which the last responding member lost its connection; `None` if a
-/// responding member is connected, or none ever was. The second is the time of the last message
-/// that a responding member received from the other member; `None` if there was no such message.
+/// Summarizes the connections of the responding members to one other member, M. Returns two times.
+/// The first is the time at which the last responding member lost its connection to M. `None` if a
+/// responding member is still connected to M, or if no responding member was ever connected. The
+/// second is the time of the last message that a responding member received from M. `None` if there
+/// was no message.
 fn outage(links: &[MemberLink]) -> (Option<SystemTime>, Option<SystemTime>) {
     let is_connected = links.iter().any(|it| it.is_connected);
     let since = links.iter().filter_map(|it| it.disconnected_at).max();
@@ -205,7 +206,8 @@ impl Report {
         self.members.iter().filter_map(|it| it.term).max()
     }
 
-    pub(super) fn responding(&self) -> (usize, usize) {
+    /// Returns the number of members that responded, and the number of all members.
+    pub(super) fn responding_and_total(&self) -> (usize, usize) {
         let there = self.members.iter().filter(|it| it.unreachable.is_none()).count();
         (there, self.members.len())
     }
@@ -257,7 +259,8 @@ impl Report {
 impl MemberReport {
     fn new(member: &Member, responses: &Responses, applied: Option<u64>) -> MemberReport {
         let report = responses.reports.get(&member.id);
-        let clean = |texts: &[String]| texts.iter().map(|it| plain(it).into_owned()).collect();
+        let clean =
+            |texts: &[String]| texts.iter().map(|it| escape_invisible(it).into_owned()).collect();
         let state = match report {
             None => State::Unreachable,
             Some(it) if it.leader == it.id => State::Leader,
@@ -265,14 +268,14 @@ impl MemberReport {
             Some(it) if it.is_learner || member.is_learner => State::Learner,
             Some(_) => State::Follower,
         };
-        let reason = responses.failed.get(&member.id).map(|it| plain(it).into_owned());
+        let reason = responses.failed.get(&member.id).map(|it| escape_invisible(it).into_owned());
         let reason = || reason.unwrap_or_else(|| "it was not queried".to_owned());
         let links = responses.reports.values().flat_map(|it| &it.links);
         let links: Vec<_> = links.filter(|it| it.id == member.id).copied().collect();
         let (since, contact) = if report.is_none() { outage(&links) } else { (None, None) };
         MemberReport {
             id: member.id,
-            name: plain(&member.name).into_owned(),
+            name: escape_invisible(&member.name).into_owned(),
             peer_urls: clean(&member.peer_urls),
             client_urls: clean(&member.client_urls),
             learner: member.is_learner,
@@ -281,7 +284,7 @@ impl MemberReport {
             term: report.map(|it| it.term),
             applied_index: report.map(|it| it.applied_index),
             lag: report.and_then(|it| Some(applied?.saturating_sub(it.applied_index))),
-            version: report.map(|it| plain(&it.version).into_owned()),
+            version: report.map(|it| escape_invisible(&it.version).into_owned()),
             errors: report.map_or_else(Vec::new, |it| clean(&it.errors)),
             unreachable: report.is_none().then(reason),
             unreachable_since: since,

@@ -16,7 +16,7 @@ mod span_export;
 pub(super) mod status;
 mod user;
 
-pub(super) use endpoint::{Endpoints, Service};
+pub(super) use endpoint::{BlockingClient, Endpoints};
 
 use clap::Subcommand;
 

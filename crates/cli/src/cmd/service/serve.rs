@@ -156,7 +156,7 @@ impl Options {
         let variables = std::env::vars_os().filter_map(|(name, value)| {
             Some((name.into_string().ok()?, value.into_string().ok()?))
         });
-        let environment = etcd_flags::environment(variables);
+        let environment = etcd_flags::arguments_from_environment(variables);
         let mut variables = environment.unknown;
         let base = match self.config.take() {
             Some(file) => {

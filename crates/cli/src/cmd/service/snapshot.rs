@@ -138,7 +138,7 @@ fn save_backup(Save { file, max_size, query }: &Save) -> Result<Status, Failure>
     }
     let part = PathBuf::from(format!("{}.part", file.display()));
     let cannot = Failure::cannot_write(&part);
-    let service = query.endpoints.service()?;
+    let service = query.endpoints.blocking_client()?;
     // A backup is secret: only the owner may read it.
     let mut part_file = File::options();
     let part_file = part_file.write(true).create(true).truncate(true).mode(0o600);
@@ -175,7 +175,7 @@ fn restore_backup(restore: Restore) -> Result<Status, Failure> {
         Config { name, data_dir, initial_cluster, initial_cluster_token, ..Config::default() };
     // This command opens no sockets. `tenure serve` checks its listening addresses when it starts.
     let config = Config { insecure: true, ..config };
-    let directory = config.plan().map_err(Failure::usage)?.directory;
+    let directory = config.validate().map_err(Failure::usage)?.directory;
     let before = backup.summary().revision;
     let revision = backup.restore(&config, bump_revision).map_err(backup_failure)?;
     print(&format!(

@@ -9,16 +9,16 @@ use crate::cmd::failure::{Failure, Status};
 use crate::cmd::output::Format;
 
 pub(crate) fn run(endpoints: &Endpoints, format: Format) -> Result<Status, Failure> {
-    let service = endpoints.service()?;
+    let service = endpoints.blocking_client()?;
     let report = service.call(query_members(&service.admin, service.urls(), None))?;
     let totals = match report.quorum {
-        true => locks::totals(&service).map_err(|error| error.to_string()),
+        true => locks::fetch_totals(&service).map_err(|error| error.to_string()),
         // The read would only time out.
         false => Err("there is no quorum".to_owned()),
     };
     let data = to_json(&report, &totals)?;
     format.print(&data, || summary(&report, &totals) + &report.text())?;
-    let (responding, all) = report.responding();
+    let (responding, all) = report.responding_and_total();
     let is_complete = report.quorum && responding == all;
     Ok(if is_complete { Status::Success } else { Status::Environment })
 }
@@ -38,7 +38,7 @@ fn summary(report: &Report, totals: &Result<LockTotals, String>) -> String {
         (Some(leader), Some(term)) => format!("{leader} leads in term {term}"),
         _ => "no leader".to_owned(),
     };
-    let (responding, all) = report.responding();
+    let (responding, all) = report.responding_and_total();
     let locks = match totals {
         Ok(LockTotals { locks, held, waiting }) => {
             format!("{locks} locks and elections, {held} claims hold, {waiting} wait")

@@ -48,7 +48,7 @@ mod tests {
 
     fn estimate(line: &str) -> Option<String> {
         let options: Options = parse_options(line.split(' ')).expect("a valid command line");
-        plan(&options).expect("a run that is possible").estimate(options.run.runs(1))
+        plan(&options).expect("a run that is possible").estimate(options.run.runs_or(1))
     }
 
     #[test]

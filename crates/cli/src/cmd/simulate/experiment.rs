@@ -5,8 +5,8 @@ use std::ops::ControlFlow;
 
 use tenure_core::Property;
 use tenure_sim::{
-    Controls, EndReason, Finding, Judgement, Moments, Report, Settings, Summary, inexpressible,
-    run_parallel, shrink,
+    Controls, EndReason, Finding, Judgement, Moments, Report, Settings, Summary, run_parallel,
+    settings_without_option, shrink,
 };
 
 use super::plan::{Plan, TraceTo};
@@ -18,9 +18,9 @@ use crate::cmd::progress_bar::{ProgressBar, progress_line};
 pub(crate) struct Outcome {
     pub(crate) first: Report,
     pub(crate) summary: Summary,
-    /// Numbers of messages of the algorithm, without those of lower layers. For elections, each
-    /// election has one value. For other algorithms, each run has one value: its mean per entry or
-    /// agreement.
+    /// Numbers of messages that the algorithm itself sends, without the messages of lower layers.
+    /// For elections, each election contributes one number. For other algorithms, each run
+    /// contributes one number, which is the mean per entry or agreement of this run.
     pub(crate) messages: Moments,
     /// Number of runs with at least one entry, election or agreement.
     pub(crate) measured: u64,
@@ -29,15 +29,17 @@ pub(crate) struct Outcome {
     pub(crate) outside: CostDeviation,
     /// Numbers of messages as in `messages`, but with the messages of lower layers.
     pub(crate) all: Moments,
-    /// For each run, the exact number of messages that theory predicts for the ring of the run.
-    /// `None` if theory does not predict this number for all runs.
+    /// Number of messages that theory predicts exactly for each run, which depends on the order of
+    /// the ranks in the ring of this run. `None` if theory does not predict this number for all
+    /// runs.
     pub(crate) predicted: Option<Moments>,
     /// For each kind of fault, the numbers of injected and of observed faults in all runs.
     pub(crate) faults: BTreeMap<&'static str, (u64, u64)>,
     pub(crate) warnings: Vec<String>,
     /// Violations of the properties that the algorithm promises or the user requests.
     pub(crate) violations: Vec<Violation>,
-    /// True if a property is undecided that the algorithm promises or the user requests.
+    /// True if some property remained undecided that matters: the algorithm promises the property,
+    /// or the user requests it.
     pub(crate) incomplete: bool,
     pub(crate) interrupted: bool,
 }
@@ -73,7 +75,7 @@ impl Plan {
         let first = self.common_settings().seed;
         let run = |number: usize| {
             let settings = self.settings(first.wrapping_add(number as u64));
-            let predicted = theory::predicted_messages(self, &settings);
+            let predicted = theory::exact_messages_of_ring(self, &settings);
             let watched = bar.clone();
             let controls = Controls::new().stopped_by(&stop).reporting(move |progress| {
                 if runs == 1 {
@@ -199,8 +201,8 @@ impl Tally {
 }
 
 impl Plan {
-    /// Searches for a smaller run that violates the same property as the run of `seed`. Returns the
-    /// command that replays it, if one is found.
+    /// Searches for a smaller run that violates the same property as the run of `seed`. If the
+    /// search finds such a run, returns the command that replays the smaller run.
     fn shrunk(&self, seed: u64, property: Property) -> Option<String> {
         // The steps of `--steer` would be different ones in a smaller run.
         // A run in which nothing happens violates `--eventually`.
@@ -234,7 +236,7 @@ impl Plan {
         initiators
             && any_process_is_up
             && self.parameters.coordinator.0 < settings.size
-            && inexpressible(settings).is_empty()
+            && settings_without_option(settings).is_empty()
     }
 }
 

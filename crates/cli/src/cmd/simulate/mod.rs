@@ -1,8 +1,8 @@
 //! `tenure simulate`: simulates runs in virtual time. The seed and the options determine a run.
 
-mod data;
 mod estimate;
 pub(crate) mod experiment;
+mod json_output;
 pub(crate) mod options;
 pub(crate) mod plan;
 mod table;
@@ -11,13 +11,13 @@ pub(crate) mod theory;
 use serde::Serialize;
 use tenure_instances::Steering;
 
-use data::Data;
 use experiment::Outcome;
+use json_output::SimulationOutput;
 use plan::{Plan, TraceTo};
 
 use super::capture::print_error;
 use super::failure::{Failure, Status};
-use super::machine::watch_memory_use;
+use super::machine::enforce_memory_limit;
 use super::output::{print, print_json, warn_no_effect};
 use super::program;
 use super::sweep::{self, MeasureFormat};
@@ -38,14 +38,14 @@ pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
     for option in plan.unused_options(&options.run) {
         warn_no_effect(option, &plan.card.name);
     }
-    if let Some(message) = plan.estimate(options.run.runs(1)) {
+    if let Some(message) = plan.estimate(options.run.runs_or(1)) {
         print_error(&format!("{}: {message}", program::name()));
     }
-    watch_memory_use();
+    enforce_memory_limit();
     let completed = perform(options)?;
     let CompletedRuns { plan, outcome, runs } = &completed;
     match options.format {
-        MeasureFormat::Json => print_json(&completed.data())?,
+        MeasureFormat::Json => print_json(&completed.json_output())?,
         _ => print(&table::table(plan, outcome, *runs))?,
     }
     Ok(status(outcome))
@@ -84,7 +84,7 @@ pub(crate) fn perform(options: &Options) -> Result<CompletedRuns, Failure> {
     if options.sweep.is_active(options.format) {
         return Err(Failure::usage("a sweep is supported by the command only: leave it out"));
     }
-    let runs = options.run.runs(1);
+    let runs = options.run.runs_or(1);
     let plan = plan(options)?;
     let trace = options.trace.as_deref().map(|path| TraceTo { path, states: options.states });
     let outcome = plan.perform(runs, options.run.threads(), trace)?;
@@ -95,7 +95,7 @@ pub(crate) fn plan(options: &Options) -> Result<Plan, Failure> {
     let plan = Plan::new(&options.algorithm, &options.run, &options.property)?;
     let mut plan = plan.with_load(options.load).with_custom_properties(&options.custom)?;
     let steering = Steering { interventions: options.steer.clone(), max_steps: options.steps };
-    if steering.has_instructions() && options.run.runs(1) > 1 {
+    if steering.has_instructions() && options.run.runs_or(1) > 1 {
         let message = "--steer and --steps apply to a single run: leave out --runs";
         return Err(Failure::usage(message));
     }
@@ -107,7 +107,7 @@ pub(crate) fn plan(options: &Options) -> Result<Plan, Failure> {
 pub(crate) fn terminal_only_option(options: &Options) -> Option<String> {
     let given = [
         ("--trace", options.trace.is_some()),
-        ("--runs", options.run.runs(1) != 1),
+        ("--runs", options.run.runs_or(1) != 1),
         ("--sweep", options.sweep.is_active(options.format)),
     ];
     let (option, _) = given.into_iter().find(|(_, given)| *given)?;
@@ -115,8 +115,8 @@ pub(crate) fn terminal_only_option(options: &Options) -> Option<String> {
 }
 
 impl CompletedRuns {
-    pub(crate) fn data(&self) -> impl Serialize {
-        Data::new(&self.outcome, self.runs)
+    pub(crate) fn json_output(&self) -> impl Serialize {
+        SimulationOutput::new(&self.outcome, self.runs)
     }
 }
 

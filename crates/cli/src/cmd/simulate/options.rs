@@ -169,8 +169,8 @@ impl RunOptions {
         self.threads.unwrap_or(0)
     }
 
-    pub(crate) fn runs(&self, otherwise: u64) -> u64 {
-        self.runs.map_or(otherwise, NonZeroU64::get)
+    pub(crate) fn runs_or(&self, default: u64) -> u64 {
+        self.runs.map_or(default, NonZeroU64::get)
     }
 
     pub(crate) fn faults(&self) -> Result<Vec<Fault>, Failure> {

@@ -6,13 +6,14 @@ use std::sync::Arc;
 
 use tenure_algorithms::catalogue::Parameters;
 use tenure_core::{
-    Card, Detection, ProcessId, Property, Rank, Requirement, Service, Timing, Topology,
+    Card, DetectorClass, ProcessId, Property, Rank, Requirement, Service, Timing, Topology,
 };
 use tenure_instances::{AnyAlgorithm, RunParameters, Steering, TraceHeader, TraceOutput};
 use tenure_sim::{
-    BackgroundTraffic, Carrier, Controls, DetectorSettings, Distribution, Entries, Initiators,
-    InterventionError, Latency, Locking, Pattern, ProcessList, Random, Report, RunError, Settings,
-    SettingsError, Tracking, Workload, group_options, replay_command, steering_options,
+    BackgroundTraffic, Controls, DetectorSettings, Distribution, Entries, Initiators,
+    InterventionError, Latency, Locking, NetworkGraph, Pattern, ProcessList, Random, Report,
+    RunError, Settings, SettingsError, Tracking, Workload, group_options, replay_command,
+    steering_options,
 };
 use tenure_trace::files;
 
@@ -100,15 +101,15 @@ impl Plan {
         Ok(plan)
     }
 
-    /// Sets the network if the user gives a graph. Some algorithms use the edges of the graph
-    /// themselves; messages of the others are routed along them. Timeouts follow from the longest
-    /// route.
+    /// If the user gives a graph, makes it the network of the run. Some algorithms send only along
+    /// the edges of the graph. The messages of other algorithms are routed along the edges.
+    /// Timeouts follow from the longest route.
     fn set_network(&mut self) -> Result<(), Failure> {
         let Some(graph) = &self.parameters.graph else { return Ok(()) };
         let graph = Arc::clone(graph);
-        self.settings.network.carrier = Some(match self.card.topology {
-            Topology::Graph => Carrier::direct(graph),
-            _ => Carrier::overlay(graph).map_err(Failure::usage)?,
+        self.settings.network.graph = Some(match self.card.topology {
+            Topology::Graph => NetworkGraph::direct(graph),
+            _ => NetworkGraph::overlay(graph).map_err(Failure::usage)?,
         });
         let parameters = parameters(self.parameters.clone(), &self.settings);
         self.card = tenure_instances::card(&self.card.name, &parameters).map_err(Failure::usage)?;
@@ -145,7 +146,7 @@ impl Plan {
     pub(crate) fn unused_options(&self, options: &RunOptions) -> Vec<&'static str> {
         let service = self.card.service;
         let elects = service == Service::Election || service.is_agreement();
-        let detects = self.card.detection != Detection::None;
+        let detects = self.card.detection != DetectorClass::None;
         let has_no_crashes = options.crash.is_empty() && options.group.down().is_empty();
         let mut unused = options.group.unused_options(&self.card.name, self.card.service);
         unused.extend(names_where_true([
@@ -207,9 +208,9 @@ impl Plan {
         self
     }
 
-    /// Disables vector clocks, unless a required property needs them. Without them, reports have no
-    /// findings on the order of entries.
-    pub(crate) fn with_counted_clocks_only(mut self) -> Self {
+    /// Disables vector clocks, except if a required property needs them. Without vector clocks, the
+    /// run cannot decide the properties about the order of entries.
+    pub(crate) fn without_unneeded_vector_clocks(mut self) -> Self {
         let ordered = [Property::Order, Property::OrderWithMessages];
         if !ordered.into_iter().any(|property| self.is_required(property)) {
             self.settings.instrumentation.order = Tracking::Never;
@@ -251,7 +252,8 @@ impl Plan {
         self.run_algorithm(&*algorithm, settings, to, controls)
     }
 
-    /// Performs a run of an algorithm that [`Plan::algorithm`] has returned for the same settings.
+    /// Simulates a run of an algorithm. The caller gets `algorithm` from [`Plan::algorithm`], with
+    /// the same settings. If `to` is given, writes a trace of the run.
     pub(crate) fn run_algorithm(
         &self,
         algorithm: &dyn AnyAlgorithm,
@@ -389,7 +391,7 @@ fn proposals(options: &RunOptions, entries: &Entries, size: u32) -> Entries {
 /// these delays.
 fn parameters(parameters: Parameters, settings: &Settings) -> Parameters {
     let (latency, step) = longest_message_and_step(settings);
-    parameters.bounded(latency, step, settings.time.drift_ppm)
+    parameters.with_bounds(latency, step, settings.time.drift_ppm)
 }
 
 fn ranks(settings: &Settings, otherwise: &Parameters) -> Arc<[Rank]> {

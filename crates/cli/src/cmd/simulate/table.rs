@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use tenure_core::theory::Precision;
 use tenure_core::{ProcessId, Property, Service, TICKS_PER_UNIT};
-use tenure_sim::{BlockKind, EdgeLoad, EndReason, Moments, ProcessLoad, Report, Tally};
+use tenure_sim::{BlockKind, DurationStats, EdgeLoad, EndReason, Moments, ProcessLoad, Report};
 
 use super::experiment::{Outcome, Violation};
 use super::plan::Plan;
@@ -201,11 +201,11 @@ impl Table<'_> {
     fn delays(&mut self, report: &Report) {
         let page = theory::lock_theory(&self.plan.card);
         let metrics = &report.metrics;
-        let delay = |tally: &Tally| {
-            if tally.count == 0 {
+        let delay = |stats: &DurationStats| {
+            if stats.count == 0 {
                 return "not measured".to_owned();
             }
-            let (mean, longest) = (units(tally.mean()), units(tally.longest as f64));
+            let (mean, longest) = (units(stats.mean()), units(stats.longest as f64));
             format!("mean {}, at most {}", format_figure(mean), format_figure(longest))
         };
         let theory_of = |message: Option<&str>| {
@@ -291,9 +291,9 @@ impl Table<'_> {
         if moments.count() == 0 {
             return;
         }
-        let (low, high) = moments.confidence();
+        let (low, high) = moments.confidence_interval();
         let confidence = format!("{} … {}", format_figure(low), format_figure(high));
-        let figures = [moments.mean(), moments.deviation(), moments.min(), moments.max()];
+        let figures = [moments.mean(), moments.standard_deviation(), moments.min(), moments.max()];
         let [mean, deviation, min, max] = figures.map(format_figure);
         self.rows.line(&of_runs([name, &mean, &confidence, &deviation, &min, &max]));
     }

@@ -12,7 +12,7 @@ pub(crate) fn lock_theory(card: &Card) -> Option<Theory> {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Expected {
+pub(crate) struct ExpectedMessages {
     /// Number of messages per entry or election.
     pub(crate) messages: f64,
     /// Meaning of `messages`, such as a mean or an upper bound.
@@ -21,18 +21,18 @@ pub(crate) struct Expected {
 
 /// Returns the number of messages per entry or election that theory predicts. Returns `None` if
 /// theory has no formula for these runs, or if no formula covers their faults or variants.
-pub(crate) fn expected_messages(plan: &Plan) -> Option<Expected> {
+pub(crate) fn expected_messages(plan: &Plan) -> Option<ExpectedMessages> {
     expected_in(plan, plan.common_settings(), plan.draws_ids)
 }
 
 /// Returns the exact number of messages that theory predicts for the ring of this run. Returns
 /// `None` if theory does not predict an exact number. Also returns `None` if the number is the same
 /// for all rings.
-pub(crate) fn predicted_messages(plan: &Plan, settings: &Settings) -> Option<u64> {
+pub(crate) fn exact_messages_of_ring(plan: &Plan, settings: &Settings) -> Option<u64> {
     let expected = |settings, drawn| {
         expected_in(plan, settings, drawn).filter(|_| plan.card.service == Service::Election)
     };
-    let is_exact = |it: &Expected| it.precision == Precision::Exact;
+    let is_exact = |it: &ExpectedMessages| it.precision == Precision::Exact;
     // If the number is the same for all rings, it is not repeated here.
     if !plan.draws_ids || expected(plan.common_settings(), true).as_ref().is_some_and(is_exact) {
         return None;
@@ -40,13 +40,16 @@ pub(crate) fn predicted_messages(plan: &Plan, settings: &Settings) -> Option<u64
     expected(settings, false).filter(is_exact).map(|it| it.messages as u64)
 }
 
-fn expected_in(plan: &Plan, settings: &Settings, drawn: bool) -> Option<Expected> {
-    let scene = settings.workload_kind(plan.card.service, drawn).filter(|_| is_plain(plan))?;
+fn expected_in(plan: &Plan, settings: &Settings, drawn: bool) -> Option<ExpectedMessages> {
+    let workload = settings.workload_kind(plan.card.service, drawn).filter(|_| is_plain(plan))?;
     let ranks = (0..plan.size()).map(|place| settings.rank(ProcessId(place))).collect();
     let parameters = Parameters { ranks, ..plan.parameters.clone() };
     let expected =
-        tenure_instances::predicted_messages(&plan.card.name, &parameters, scene).ok()??;
-    Some(Expected { messages: theory::to_f64(expected.messages), precision: expected.precision })
+        tenure_instances::predicted_messages(&plan.card.name, &parameters, workload).ok()??;
+    Some(ExpectedMessages {
+        messages: theory::to_f64(expected.messages),
+        precision: expected.precision,
+    })
 }
 
 /// Returns the delays that theory predicts, in virtual units of time: one number, or the minimum
@@ -57,7 +60,7 @@ fn expected_in(plan: &Plan, settings: &Settings, drawn: bool) -> Option<Expected
 pub(crate) fn expected_delays(plan: &Plan) -> Vec<f64> {
     let settings = plan.common_settings();
     let latency = settings.network.latency.usual();
-    let is_direct = settings.network.carrier.is_none() && latency.is_constant();
+    let is_direct = settings.network.graph.is_none() && latency.is_constant();
     if !is_plain(plan) || !is_direct || settings.time.step != Distribution::ZERO {
         return Vec::new();
     }
@@ -74,7 +77,8 @@ pub(crate) fn expected_delays(plan: &Plan) -> Vec<f64> {
     ends.into_iter().map(|hops| f64::from(hops) * unit).collect()
 }
 
-/// Returns true if the run has no faults and the algorithm is the published one.
+/// Returns true if nothing in the run differs from the conditions of the paper: the run has no
+/// faults, and the algorithm has no variants and no timeouts that the user has set.
 fn is_plain(plan: &Plan) -> bool {
     let settings = plan.common_settings();
     settings.faults.is_empty()
@@ -87,7 +91,7 @@ fn is_plain(plan: &Plan) -> bool {
 }
 
 /// Returns true if the mean number of messages per entry or agreement is outside the bounds on the
-/// algorithm's [`Card`]. Returns false if the bounds do not cover a whole run.
+/// algorithm's [`Card`]. If the bounds do not count all messages of a run, returns false.
 fn is_outside(cost: &Cost, measured: f64) -> bool {
     let below = measured < cost.least as f64 - 1e-9;
     let above = cost.most.is_some_and(|most| measured > most as f64 + 1e-9);
@@ -110,7 +114,7 @@ pub(crate) fn cost_deviation(
 
 /// Number of messages of one election, or the mean per entry or agreement in one run.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Measured {
+pub(crate) struct MeasuredMessages {
     /// Number of messages of the algorithm itself, without those of lower layers.
     pub(crate) own: f64,
     /// Number of messages including those of lower layers.
@@ -120,7 +124,7 @@ pub(crate) struct Measured {
 /// Returns the number of messages of each election in a run. For other algorithms, returns the mean
 /// number per entry or agreement. The result is empty if the run had no election, entry or
 /// agreement.
-pub(crate) fn measured_messages(plan: &Plan, report: &Report) -> Vec<Measured> {
+pub(crate) fn measured_messages(plan: &Plan, report: &Report) -> Vec<MeasuredMessages> {
     let metrics = &report.metrics;
     let (layer, times) = match plan.card.service {
         Service::Election => (Layer::Election, metrics.elections.len() as u64),
@@ -133,12 +137,12 @@ pub(crate) fn measured_messages(plan: &Plan, report: &Report) -> Vec<Measured> {
     let per = |sent: u64| sent as f64 / times as f64;
     let own = metrics.sent_in(layer);
     if plan.card.service != Service::Election {
-        return vec![Measured { own: per(own), all: per(metrics.sent) }];
+        return vec![MeasuredMessages { own: per(own), all: per(metrics.sent) }];
     }
     // Messages of other layers are counted for the whole run. Each election gets the mean.
     let other_layers = per(metrics.sent - own);
     let each = metrics.elections.iter().map(|election| election.messages as f64);
-    each.map(|own| Measured { own, all: own + other_layers }).collect()
+    each.map(|own| MeasuredMessages { own, all: own + other_layers }).collect()
 }
 
 /// Result of comparing the numbers of messages in runs with the bounds on the algorithm's [`Card`].
@@ -150,8 +154,8 @@ pub(crate) enum CostDeviation {
     /// Some numbers of messages are outside the bounds, all of them in elections during a crash or
     /// recovery.
     OnlyDisturbed,
-    /// A number of messages is outside the bounds although no crash or recovery explains it. It is
-    /// the number of an entry, of an agreement, or of an election without a crash or recovery.
+    /// At least one number of messages is outside the bounds without an excuse. It belongs to an
+    /// entry, to an agreement, or to an election during which no process crashed or recovered.
     Undisturbed,
 }
 

@@ -65,7 +65,7 @@ fn describe_io_error(error: &Error) -> String {
 
 /// Returns true if a member of a lock service, of Tenure or etcd, responds at this address.
 #[cfg(feature = "service")]
-pub(super) fn is_service(address: &str) -> bool {
+pub(super) fn is_responding_service(address: &str) -> bool {
     let response = exchange(address, "/version").unwrap_or_default();
     let (head, body) = response.split_once("\r\n\r\n").unwrap_or_default();
     head.split(' ').nth(1) == Some("200") && body.contains("etcdserver")

@@ -170,8 +170,8 @@ fn configured(path: &Path) -> Result<Vec<Target>, Failure> {
     Ok((1..=config.size()).map(target).collect())
 }
 
-/// Returns the leader on which all responses agree; `None` if they do not. Its details come from
-/// the leader's own response, if there is one.
+/// Returns the leader on which all responses agree; `None` if they do not agree. If the leader
+/// itself responded, the details about the leader come from its own response.
 fn agreed_leader(cluster: &[Response]) -> Option<LeaderInfo> {
     let all = || cluster.iter().filter_map(|response| response.status.as_ref());
     let first = all().next()?.leader.clone()?;

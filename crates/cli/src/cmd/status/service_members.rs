@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::thread;
 
-use super::client::is_service;
+use super::client::is_responding_service;
 use crate::cmd::failure::Failure;
 
 /// Returns the client URLs if all targets are members of a lock service; `None` if none is.
@@ -39,7 +39,8 @@ fn urls_of(target: &str) -> Option<Vec<String>> {
     if let Some(rest) = target.strip_prefix("http://") {
         let address = rest.trim_end_matches('/');
         let has_path = address.contains(['/', '?']);
-        return (!has_path && is_service(address)).then(|| vec![format!("http://{address}")]);
+        return (!has_path && is_responding_service(address))
+            .then(|| vec![format!("http://{address}")]);
     }
     // A file of a node has other keys, so it is not read as that of a member.
     let config = tenure_server::Config::read(Path::new(target)).ok()?;

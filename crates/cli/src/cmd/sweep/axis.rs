@@ -94,7 +94,7 @@ impl Axis {
     }
 }
 
-pub(super) fn label(name: &str) -> &str {
+pub(super) fn parameter_label(name: &str) -> &str {
     let known = PARAMETERS.iter().find(|parameter| parameter.name == name);
     known.map_or(name, |parameter| parameter.label)
 }

@@ -17,7 +17,8 @@ pub(super) fn csv(results: &Results) -> String {
     text
 }
 
-/// Formats the lines of a point. If the point was not run, formats one line with the reason.
+/// Formats the lines for a point of the sweep, one line per measured quantity. If the point was not
+/// run, formats one line with the reason.
 fn lines(header: &Header, point: &Point, cell: &Cell) -> String {
     let values = || point.values.iter().map(String::as_str);
     let start = || [point.algorithm.as_str()].into_iter().chain(values());

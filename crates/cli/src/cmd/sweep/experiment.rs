@@ -66,7 +66,7 @@ impl Experiment {
                 }
                 let service = set_defaults(&mut options, algorithm);
                 let (plan, refused) = match build(algorithm, &options) {
-                    Ok(plan) => (Some(plan.with_counted_clocks_only()), None),
+                    Ok(plan) => (Some(plan.without_unneeded_vector_clocks()), None),
                     Err(failure) if failure.status == Status::Usage => {
                         let reason = failure.to_string();
                         first_refusal.get_or_insert(failure);
@@ -146,8 +146,9 @@ fn combinations(axes: &[Axis], algorithms: usize) -> Result<Vec<Vec<String>>, Fa
     Ok(combinations)
 }
 
-/// If the algorithm is a lock, sets the default workload. With this workload, different locks have
-/// different results. Returns the service of the algorithm; `None` if there is no such algorithm.
+/// If the algorithm is a lock, sets the default workload. The default workload has enough
+/// contention to show the differences between locks. Returns the service of the algorithm; `None`
+/// if there is no such algorithm.
 fn set_defaults(options: &mut RunOptions, algorithm: &str) -> Option<Service> {
     let (name, _) = split_variants(algorithm);
     let service = tenure_instances::card(name, &Parameters::plain(3)).ok()?.service;
@@ -161,8 +162,8 @@ fn set_defaults(options: &mut RunOptions, algorithm: &str) -> Option<Service> {
     Some(service)
 }
 
-/// Returns the value of a parameter that the sweep does not vary, as text. The text is empty if the
-/// parameter does not apply to the service.
+/// Returns the value of a parameter that is the same in all runs of the sweep, as text. The text is
+/// empty if the parameter has no meaning for this service, as `entries` for an election.
 fn text_of(name: &str, options: &RunOptions, service: Option<Service>) -> String {
     match name {
         "n" => options.group.size().map(|size| size.to_string()).unwrap_or_default(),

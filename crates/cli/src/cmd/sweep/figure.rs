@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use tenure_core::{Service, TICKS_PER_UNIT};
-use tenure_sim::{Report, Tally};
+use tenure_sim::{DurationStats, Report};
 
 use crate::cmd::output::json_name;
 use crate::cmd::simulate::plan::Plan;
@@ -79,9 +79,9 @@ pub(super) fn figures(plan: &Plan, report: &Report) -> Vec<(Figure, u64)> {
     let mut figures: Vec<(Figure, u64)> =
         messages.iter().map(|it| (per, (it.own * TICKS_PER_UNIT as f64).round() as u64)).collect();
     figures.push((Figure::Messages, millionths(metrics.sent)));
-    let mut time = |figure, tally: &Tally| {
-        if tally.count > 0 {
-            figures.push((figure, mean(tally)));
+    let mut time = |figure, stats: &DurationStats| {
+        if stats.count > 0 {
+            figures.push((figure, mean(stats)));
         }
     };
     match plan.card.service {
@@ -113,10 +113,10 @@ fn millionths(count: u64) -> u64 {
     count.saturating_mul(TICKS_PER_UNIT)
 }
 
-/// Returns the mean of the times in `tally`, in ticks, rounded to the nearest tick.
-fn mean(tally: &Tally) -> u64 {
-    let count = u128::from(tally.count);
-    u64::try_from((tally.total + count / 2) / count).unwrap_or(u64::MAX)
+/// Returns the mean of the times in `stats`, in ticks, rounded to the nearest tick.
+fn mean(stats: &DurationStats) -> u64 {
+    let count = u128::from(stats.count);
+    u64::try_from((stats.total + count / 2) / count).unwrap_or(u64::MAX)
 }
 
 #[cfg(test)]

@@ -9,10 +9,10 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 
 use super::options::MeasureFormat;
-use super::part::Part;
 use super::plot;
 use super::print_results;
 use super::results::Results;
+use super::shard_results::ShardResults;
 use crate::cmd::failure::{Failure, Status};
 
 const MAX_LISTED: usize = 20;
@@ -58,16 +58,16 @@ fn merge(files: &[PathBuf]) -> Result<Results, Failure> {
     parts.merged()
 }
 
-fn read(path: &Path) -> Result<Part, Failure> {
+fn read(path: &Path) -> Result<ShardResults, Failure> {
     let file = File::open(path);
     let file = file.map_err(|error| Failure::usage(format!("{}: {error}", path.display())))?;
-    Part::read(BufReader::new(file))
+    ShardResults::read(BufReader::new(file))
         .map_err(|error| Failure::usage(format!("{}: {error}", path.display())))
 }
 
 #[derive(Default)]
 struct Parts {
-    parts: BTreeMap<u64, Part>,
+    parts: BTreeMap<u64, ShardResults>,
 }
 
 impl Parts {
@@ -75,9 +75,10 @@ impl Parts {
     ///
     /// # Errors
     ///
-    /// A usage failure if the results added before are of another command, version or number of
-    /// shards. Also if this shard was added before with other results.
-    fn add(&mut self, path: &Path, part: Part) -> Result<(), Failure> {
+    /// Returns a usage failure if the results that were added before are of another command,
+    /// version or number of shards. Also returns a usage failure if the same shard was added before
+    /// with other results.
+    fn add(&mut self, path: &Path, part: ShardResults) -> Result<(), Failure> {
         let name = path.display();
         if let Some(first) = self.parts.values().next() {
             let (expected, found) = (&first.results.header, &part.results.header);

@@ -8,26 +8,26 @@ mod figure;
 mod json;
 pub(crate) mod merge;
 mod options;
-mod part;
 mod perform;
 pub(crate) mod plot;
 mod raw;
 mod results;
 mod shard;
+mod shard_results;
 mod statistics;
 mod table;
 
 use std::path::Path;
 
 use experiment::{BuildPlan, Experiment};
-use part::Part;
 use raw::RawFile;
 use results::Results;
 use shard::Shard;
+use shard_results::ShardResults;
 
 use super::failure::{Failure, Status};
-use super::machine::watch_memory_use;
-use super::output::{print, print_file};
+use super::machine::enforce_memory_limit;
+use super::output::{print, print_unwrapped};
 use super::simulate::options::RunOptions;
 
 pub(crate) use options::{MeasureFormat, SweepOptions};
@@ -55,15 +55,15 @@ pub(crate) fn run(request: &Request<'_>) -> Result<Status, Failure> {
             return Err(Failure::usage(message));
         }
     }
-    let runs = run.runs(DEFAULT_RUNS);
+    let runs = run.runs_or(DEFAULT_RUNS);
     let experiment = Experiment::new(algorithms, run, &sweep.sweep, runs, build)?;
-    watch_memory_use();
+    enforce_memory_limit();
     let raw = sweep.raw.as_deref().map(|path| RawFile::create(path, &experiment.header));
     let shard = sweep.shard.unwrap_or(Shard::WHOLE);
     let results = experiment.perform(shard, run.threads(), raw.transpose()?)?;
     let status = results.status();
     match sweep.shard {
-        Some(shard) => print_file(&Part { shard, results }.text()?)?,
+        Some(shard) => print_unwrapped(&ShardResults { shard, results }.to_json_lines()?)?,
         None => print_results(&results, format, plot)?,
     }
     Ok(status)
@@ -76,9 +76,9 @@ fn print_results(
 ) -> Result<(), Failure> {
     match format {
         MeasureFormat::Text => print(&table::table(results))?,
-        MeasureFormat::Json => print_file(&json::json(results)?)?,
-        MeasureFormat::Csv => print_file(&csv::csv(results))?,
-        MeasureFormat::Jsonl => print_file(&json::jsonl(results)?)?,
+        MeasureFormat::Json => print_unwrapped(&json::json(results)?)?,
+        MeasureFormat::Csv => print_unwrapped(&csv::csv(results))?,
+        MeasureFormat::Jsonl => print_unwrapped(&json::jsonl(results)?)?,
     }
     plot.map_or(Ok(()), |path| plot::write(results, path))
 }

@@ -32,8 +32,8 @@ impl Experiment {
     ///
     /// # Errors
     ///
-    /// The failure of the first run that cannot be performed, or an incomplete result after an
-    /// interrupt.
+    /// If a run cannot be performed, returns the failure of the first such run. If the user
+    /// interrupts the command, returns a failure with the status incomplete.
     pub(super) fn perform(
         self,
         shard: Shard,

@@ -50,8 +50,8 @@ pub(super) struct Point {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Cell {
     pub(super) runs: u64,
-    /// Number of runs in which a property remained undecided. Only properties whose violation makes
-    /// the command fail count.
+    /// Number of runs in which a property remained undecided. Only a property whose violation would
+    /// make the command fail is counted.
     pub(super) incomplete: u64,
     /// Violated properties, by name. Only properties whose violation makes the command fail are
     /// included.

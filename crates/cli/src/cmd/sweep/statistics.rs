@@ -23,13 +23,13 @@ pub(super) struct Statistics {
 impl Statistics {
     pub(super) fn of(sample: &Sample) -> Self {
         let moments = sample.moments();
-        let (low, high) = moments.confidence();
+        let (low, high) = moments.confidence_interval();
         let [p50, p90, p99] = [500, 900, 990].map(|share| sample.quantile(share));
         Statistics {
             count: sample.count(),
             mean: moments.mean(),
             ci95: [low, high],
-            stddev: moments.deviation(),
+            stddev: moments.standard_deviation(),
             min: moments.min(),
             p50,
             p90,

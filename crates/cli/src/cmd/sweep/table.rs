@@ -7,8 +7,8 @@ use super::results::{Cell, Point, PropertyViolations, Results};
 use crate::cmd::output::format_columns;
 use crate::cmd::rows::{Rows, format_figure};
 
-/// Figures in the order of their columns, each with the heading of the column. If no point has the
-/// figure, the table has no such column.
+/// Quantities in the order of the columns, each with the heading of its column. If a quantity was
+/// measured at no point of the sweep, the table omits its column.
 const FIGURES: [(Figure, &str); 5] = [
     (Figure::MessagesPerEntry, "messages/entry"),
     (Figure::MessagesPerElection, "messages/election"),
@@ -45,8 +45,9 @@ pub(super) fn table(results: &Results) -> String {
     rows.into_text()
 }
 
-/// Adds two lines for each property that an algorithm violates. The first line names the first
-/// point with a violation, its number of violating runs, and the number of other such points. The
+/// Adds two lines for each property that an algorithm violates. A point of the sweep is a
+/// combination of parameter values. The first line names the first point with a violation and the
+/// number of its violating runs. It then states the number of further points with a violation. The
 /// second line has the command that replays the first violation.
 fn violations(rows: &mut Rows, results: &Results) {
     let mut found: BTreeMap<(&str, &str), Vec<(&Point, &PropertyViolations)>> = BTreeMap::new();
@@ -96,7 +97,7 @@ fn line(results: &Results, point: &Point, cell: &Cell, figures: &[&(Figure, &str
             continue;
         };
         let moments = sample.moments();
-        let (_, high) = moments.confidence();
+        let (_, high) = moments.confidence_interval();
         let half = format_figure(high - moments.mean());
         cells.push(format!("{} ± {half}", format_figure(moments.mean())));
         cells.push(format_figure(sample.quantile(990)));

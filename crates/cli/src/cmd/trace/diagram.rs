@@ -8,11 +8,11 @@ use tenure_sim::parse_units;
 use tenure_trace::diagram::{
     Clock, DiagramOptions, Direction, Layout, Margin, Moment, Scale, Window, lay_out_files,
 };
-use tenure_trace::merge_whole_files;
+use tenure_trace::merge_files_with_contents;
 
-use super::{input_failure, logs, page, warn_torn_files};
+use super::{find_and_warn_torn, input_failure, logs, page};
 use crate::cmd::failure::{Failure, Status};
-use crate::cmd::output::{print, print_file, warn_no_effect, width};
+use crate::cmd::output::{print, print_unwrapped, warn_no_effect, width};
 
 /// Upper bound on the number of records in a text diagram, unless the user selects more.
 const MAX_RECORDS_IN_TEXT: u64 = 20_000;
@@ -27,7 +27,7 @@ pub(super) struct Options {
     files: Vec<PathBuf>,
     /// Output format
     #[arg(long = "as", value_enum, default_value_t)]
-    form: Form,
+    form: DiagramFormat,
     /// Placement of the steps [default: time; causal for pages of real nodes, whose critical
     /// sections are too short to be visible in time]
     #[arg(long, value_enum)]
@@ -69,7 +69,7 @@ pub(super) struct Options {
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub(super) enum Form {
+pub(super) enum DiagramFormat {
     /// Text, as wide as the terminal or COLUMNS, up to 100
     #[default]
     Text,
@@ -111,18 +111,19 @@ pub(super) fn run(options: &Options) -> Result<Status, Failure> {
     if options.from.zip(options.to).is_some_and(|(from, to)| from > to) {
         return Err(Failure::usage("--from is later than --to: swap them"));
     }
-    warn_torn_files(&options.files);
+    find_and_warn_torn(&options.files);
     if options.logs {
         let columns = options.width.map_or_else(width, usize::from);
         return logs::run(&options.files, options.form, &moments(options), columns);
     }
-    if options.form == Form::Html {
+    if options.form == DiagramFormat::Html {
         reject_options_of_other_formats(options)?;
         let (from, to, events) = (options.from, options.to, options.events.clone());
         return page::run(&options.files, Window { from, to, events, most: None }, scale(options));
     }
     let is_whole = options.from.is_none() && options.to.is_none() && options.events.is_none();
-    let most = if options.form == Form::Svg { MAX_RECORDS_IN_SVG } else { MAX_RECORDS_IN_TEXT };
+    let most =
+        if options.form == DiagramFormat::Svg { MAX_RECORDS_IN_SVG } else { MAX_RECORDS_IN_TEXT };
     let window = Window {
         from: options.from,
         to: options.to,
@@ -144,10 +145,10 @@ pub(super) fn run(options: &Options) -> Result<Status, Failure> {
             last + most
         );
     }
-    if options.form == Form::Svg && options.width.is_some() {
+    if options.form == DiagramFormat::Svg && options.width.is_some() {
         warn_no_effect("--width", "SVG, whose size depends on the run (see --paginate)");
     }
-    match options.paginate.filter(|_| options.form == Form::Svg) {
+    match options.paginate.filter(|_| options.form == DiagramFormat::Svg) {
         Some(most) => print_rows(options, (first, last), most)?,
         None => print_diagram(options, &layout)?,
     }
@@ -162,7 +163,7 @@ fn print_rows(options: &Options, (first, last): (u64, u64), most: u16) -> Result
         let row = lay_out_files(&options.files, DiagramOptions { window, ..view(options) });
         rows.push(row.map_err(input_failure)?);
     }
-    print_file(&Layout::rows_to_svg(rows, direction(options)))
+    print_unwrapped(&Layout::rows_to_svg(rows, direction(options)))
 }
 
 fn view(options: &Options) -> DiagramOptions {
@@ -191,7 +192,7 @@ fn warn_unknown_fields(options: &Options) -> Result<(), Failure> {
     if options.fields.is_empty() {
         return Ok(());
     }
-    let merged = merge_whole_files(&options.files).map_err(input_failure)?;
+    let merged = merge_files_with_contents(&options.files).map_err(input_failure)?;
     let records = merged.records.iter().map(|it| serde_json::to_string(it).unwrap_or_default());
     let records: Vec<String> = records.collect();
     for field in &options.fields {
@@ -233,22 +234,22 @@ fn direction(options: &Options) -> Direction {
     match options.direction {
         Some(DirectionName::Down) => Direction::Down,
         Some(DirectionName::Right) => Direction::Right,
-        None if options.form == Form::Text => Direction::Down,
+        None if options.form == DiagramFormat::Text => Direction::Down,
         None => Direction::Right,
     }
 }
 
 fn print_diagram(options: &Options, layout: &Layout) -> Result<(), Failure> {
     let direction = direction(options);
-    if options.form != Form::Text {
-        return print_file(&layout.to_svg(direction));
+    if options.form != DiagramFormat::Text {
+        return print_unwrapped(&layout.to_svg(direction));
     }
     let columns = options.width.map_or_else(width, usize::from);
     let mut text = layout.to_text_within(direction, Margin::Place, columns);
     if let (Some(rows), Direction::Down) = (options.paginate, direction) {
         text = paginated(&text, rows.into());
     }
-    if options.width.is_some() { print_file(&text) } else { print(&text) }
+    if options.width.is_some() { print_unwrapped(&text) } else { print(&text) }
 }
 
 fn paginated(text: &str, rows: usize) -> String {

@@ -4,11 +4,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
-use tenure_trace::{AlignedEvent, Merged, Run, Subject, TraceDiff, merge_files};
+use tenure_trace::{AlignedEvent, Merged, Occurrence, Subject, TraceDiff, merge_files};
 
 use super::{check_process, input_failure, parse_process, warn_torn};
 use crate::cmd::failure::{Failure, Status};
-use crate::cmd::output::{Format, print, print_file, print_json, width, wrap};
+use crate::cmd::output::{Format, print, print_json, print_unwrapped, width, wrap};
 
 /// Number of common events that are shown before and after each difference between two runs.
 const CONTEXT_EVENTS: usize = 3;
@@ -60,7 +60,7 @@ pub(super) fn run(options: &Options) -> Result<Status, Failure> {
     let names = [&options.first, &options.second].map(|path| path.display().to_string());
     match (options.format, options.form) {
         (Format::Json, _) => print_json(&contrast)?,
-        (_, Form::Html) => print_file(&contrast.to_html([&names[0], &names[1]]))?,
+        (_, Form::Html) => print_unwrapped(&contrast.to_html([&names[0], &names[1]]))?,
         (_, Form::Text) => print(&text(&contrast, &names, width()))?,
     }
     Ok(Status::Success)
@@ -120,7 +120,7 @@ fn text(contrast: &TraceDiff, names: &[String; 2], width: usize) -> String {
 }
 
 fn is_same(event: &AlignedEvent) -> bool {
-    event.run == Run::Both
+    event.run == Occurrence::Both
 }
 
 /// Adds rows for events that occur in both runs. Shows those near a difference, and counts the
@@ -142,10 +142,10 @@ fn add_common(part: &[AlignedEvent], all: &[AlignedEvent], row: &mut impl FnMut(
 }
 
 fn add_different(part: &[AlignedEvent], row: &mut impl FnMut(&str, &str, &str)) {
-    let of = |run: Run| -> Vec<&str> {
+    let of = |run: Occurrence| -> Vec<&str> {
         part.iter().filter(|event| event.run == run).map(|event| &*event.description).collect()
     };
-    let (first, second) = (of(Run::First), of(Run::Second));
+    let (first, second) = (of(Occurrence::First), of(Occurrence::Second));
     for place in 0..first.len().max(second.len()) {
         match (first.get(place), second.get(place)) {
             (Some(first), Some(second)) => row(first, "|", second),
@@ -160,8 +160,8 @@ fn add_different(part: &[AlignedEvent], row: &mut impl FnMut(&str, &str, &str)) 
 mod tests {
     use super::*;
 
-    fn contrast(events: &[(Run, &str)]) -> TraceDiff {
-        let event = |(run, message): &(Run, &str)| AlignedEvent {
+    fn contrast(events: &[(Occurrence, &str)]) -> TraceDiff {
+        let event = |(run, message): &(Occurrence, &str)| AlignedEvent {
             run: *run,
             description: (*message).to_owned(),
         };
@@ -172,8 +172,12 @@ mod tests {
 
     #[test]
     fn differences_are_aligned_and_common_parts_abbreviated() {
-        let mut events = vec![(Run::Both, "P1 boots"); 9];
-        events.extend([(Run::First, "P1 asks"), (Run::Second, "P2 asks"), (Run::Second, "P2")]);
+        let mut events = vec![(Occurrence::Both, "P1 boots"); 9];
+        events.extend([
+            (Occurrence::First, "P1 asks"),
+            (Occurrence::Second, "P2 asks"),
+            (Occurrence::Second, "P2"),
+        ]);
         let names = ["a", "b"].map(str::to_owned);
         let text = text(&contrast(&events), &names, 60);
         let lines: Vec<&str> = text.lines().collect();

@@ -10,7 +10,7 @@ use tenure_trace::{MergeError, Merged, Trace, merge};
 
 use super::{input_failure, warn_torn};
 use crate::cmd::failure::{Failure, Status};
-use crate::cmd::output::print_file;
+use crate::cmd::output::print_unwrapped;
 
 /// Convert the traces of one run for another tool
 #[derive(Debug, Args)]
@@ -64,7 +64,7 @@ pub(super) fn run(options: &Options) -> Result<Status, Failure> {
         Form::Mermaid => mermaid(&header, &records),
         Form::Otel => otel(&header, &records),
     };
-    print_file(&text)?;
+    print_unwrapped(&text)?;
     Ok(Status::Success)
 }
 
@@ -82,6 +82,6 @@ pub(super) fn import(options: &ImportOptions) -> Result<Status, Failure> {
         writeln!(text, "{}", line(serde_json::to_string(record)))
             .expect("writing to a string succeeds");
     }
-    print_file(&text)?;
+    print_unwrapped(&text)?;
     Ok(Status::Success)
 }

@@ -5,10 +5,10 @@ use std::path::PathBuf;
 
 use tenure_trace::diagram::{LogPicture, Moment};
 
-use super::diagram::Form;
+use super::diagram::DiagramFormat;
 use super::input_failure;
 use crate::cmd::failure::{Failure, Status};
-use crate::cmd::output::{is_coloured, print_file};
+use crate::cmd::output::{is_coloured, print_unwrapped};
 
 /// Upper bound on the number of log entries in a row of an SVG. A longer log shows only its last
 /// entries.
@@ -16,11 +16,11 @@ const MAX_ENTRIES_IN_SVG: u64 = 24;
 
 pub(super) fn run(
     files: &[PathBuf],
-    form: Form,
+    form: DiagramFormat,
     moments: &[Moment],
     columns: usize,
 ) -> Result<Status, Failure> {
-    if form == Form::Html {
+    if form == DiagramFormat::Html {
         let message = "--logs does not apply to --as html: leave it out; the page shows logs if \
                        the trace has any";
         return Err(Failure::usage(message));
@@ -29,8 +29,8 @@ pub(super) fn run(
     if picture.is_empty() {
         return Err(Failure::usage("no process has a log entry at this time of the trace"));
     }
-    print_file(&match form {
-        Form::Svg => picture.to_svg(MAX_ENTRIES_IN_SVG),
+    print_unwrapped(&match form {
+        DiagramFormat::Svg => picture.to_svg(MAX_ENTRIES_IN_SVG),
         _ => picture.to_text(columns, is_coloured()),
     })?;
     Ok(Status::Success)

@@ -17,8 +17,8 @@ use tenure_core::ProcessId;
 use tenure_trace::property::{PropertyJudge, Vocabulary};
 use tenure_trace::{
     Judgement, Kind, MAX_PROCESSES, MergeError, Merged, ReadError, ReadLimits, Record,
-    RecordFormatter, Service, Subject, Trace, Verification, merge_files, merge_whole_files, plain,
-    verify, verify_files,
+    RecordFormatter, Service, Subject, Trace, Verification, escape_invisible, merge_files,
+    merge_files_with_contents, verify, verify_files,
 };
 
 use super::capture::print_error;
@@ -132,7 +132,7 @@ fn verify_traces(options: &VerifyOptions) -> Result<Status, Failure> {
 }
 
 fn verify_own(options: &VerifyOptions) -> Result<Verification, Failure> {
-    let merged = merge_whole_files(&options.files).map_err(input_failure)?;
+    let merged = merge_files_with_contents(&options.files).map_err(input_failure)?;
     let (header, records) = (&merged.header, &merged.records);
     let mut vocabulary = Vocabulary::new(header.n, header.service);
     vocabulary.learn(records);
@@ -157,7 +157,7 @@ fn verify_own(options: &VerifyOptions) -> Result<Verification, Failure> {
 fn show(options: &ShowOptions) -> Result<Status, Failure> {
     let json = options.format == Format::Json;
     let states = options.states || json || options.kind.iter().any(|kind| kind == "state");
-    let merge = if states { merge_whole_files } else { merge_files };
+    let merge = if states { merge_files_with_contents } else { merge_files };
     let merged = merge(&options.files).map_err(input_failure)?;
     warn_torn(&merged.torn, &merged.empty);
     let mut show = RecordFormatter::new(&merged.header);
@@ -203,11 +203,15 @@ pub(crate) fn warn_torn(torn: &[PathBuf], empty: &[PathBuf]) {
     let empty = empty.iter().map(|path| (path, "the header is incomplete"));
     for (path, description) in left_out.chain(empty) {
         let path = path.display().to_string();
-        print_error(&format!("{name}: {}: {description} and was left out", plain(&path)));
+        print_error(&format!(
+            "{name}: {}: {description} and was left out",
+            escape_invisible(&path)
+        ));
     }
 }
 
-pub(crate) fn warn_torn_files(paths: &[PathBuf]) {
+/// Reads the files to find torn lines, and warns the user about files with a torn last line.
+pub(crate) fn find_and_warn_torn(paths: &[PathBuf]) {
     let is_torn = |path: &&PathBuf| {
         // Only files without a final line feed are read twice.
         let ends = std::fs::File::open(path).and_then(|mut file| {

@@ -8,7 +8,7 @@ use tenure_trace::{Header, Source};
 
 use super::{input_failure, replay};
 use crate::cmd::failure::{Failure, Status};
-use crate::cmd::output::print_file;
+use crate::cmd::output::print_unwrapped;
 
 pub(super) fn run(
     files: &[PathBuf],
@@ -26,7 +26,7 @@ pub(super) fn run(
     let card = card(page.header());
     let mut text = Vec::new();
     page.write(card.as_ref(), &mut text).map_err(Failure::environment)?;
-    print_file(&String::from_utf8(text).expect("a page is text"))?;
+    print_unwrapped(&String::from_utf8(text).expect("a page is text"))?;
     Ok(Status::Success)
 }
 

@@ -10,7 +10,7 @@ use tenure_core::Property;
 use tenure_trace::property::{CustomProperty, Form, PropertyJudge, Vocabulary};
 use tenure_trace::{
     ClockUnit, Header, Kind, Merged, Record, Schedule, Subject, Trace, TraceBuffer, TraceVerifier,
-    Verification, merge, plain, verify, verify_files,
+    Verification, escape_invisible, merge, verify, verify_files,
 };
 #[cfg(not(target_family = "wasm"))]
 use {
@@ -19,17 +19,17 @@ use {
 };
 
 use super::{input_failure, warn_torn};
+use crate::cmd::checker_only_card;
 use crate::cmd::custom_monitors;
 use crate::cmd::failure::{Failure, Status};
-use crate::cmd::graph::option_with_file;
+use crate::cmd::graph::option_naming_file;
 use crate::cmd::group::GroupOptions;
 use crate::cmd::output::{Format, json_name};
-use crate::cmd::own_model_card;
 use crate::cmd::parse_options;
 use crate::cmd::property::parser as property_parser;
 
-/// Upper bound on the number of steps that a replay adds after the recorded ones. They show whether
-/// a process that waits at the end of the recording waits for ever.
+/// Upper bound on the number of steps that a replay adds after the recorded steps. If a process
+/// waits at the end of the recording, the added steps show whether it waits for ever.
 const FURTHER_STEPS: u32 = 200;
 
 /// Replay a run that violates a property, and check whether it violates it again
@@ -70,8 +70,8 @@ struct Outcome {
     engine: ReplayEngine,
     steps: usize,
     violated_again: bool,
-    /// Step that violates the property. `None` if no single step does: only the end of the run
-    /// shows the violation, for example that a process is never served.
+    /// Step that violates the property. `None` if only the end of the run shows the violation. For
+    /// example, only the end shows that a process is never served.
     #[serde(skip_serializing_if = "Option::is_none")]
     step: Option<usize>,
     /// Notes of the process that starts and controls the nodes, if the run was replayed on real
@@ -90,7 +90,7 @@ pub(super) fn run(options: &Options) -> Result<Status, Failure> {
         (None, Some(own)) => own.property(),
         (None, None) => violated(&trace, &options.file)?,
     };
-    reject_own_model(&trace.header)?;
+    reject_checker_only(&trace.header)?;
     let parameters = parameters(&trace.header)?;
     let (mut merged, schedule) = replay(options.engine, &trace, &parameters)?;
     // The new trace is checked with the settings of the recorded run.
@@ -138,7 +138,7 @@ fn custom_property(trace: &Trace) -> Result<Option<Arc<CustomProperty>>, Failure
     let vocabulary = Vocabulary { messages: None, ..Vocabulary::new(header.n, header.service) };
     let property = CustomProperty::parse(form, text, &vocabulary)
         .map_err(|error| Failure::expression(form.name(), &error))?;
-    if property.uses().states {
+    if property.inputs().states {
         let message = "a replay has no states of processes: repeat the command of the search";
         return Err(Failure::usage(message));
     }
@@ -206,14 +206,14 @@ fn notes(merged: &Merged) -> Vec<String> {
     message.collect()
 }
 
-/// Returns the property that a run violates: the one in the header of the trace, or else the first
-/// one that a verification of the run finds.
+/// Returns the property that a run violates. If the header of the trace names a property, returns
+/// this property. Otherwise, verifies the run and returns the first violated property.
 fn violated(trace: &Trace, file: &Path) -> Result<Property, Failure> {
     if let Some(name) = &trace.header.violates {
         let unknown = || {
             Failure::usage(format!(
                 "unknown property '{}' in the trace: it may be from another release",
-                plain(name)
+                escape_invisible(name)
             ))
         };
         let mut own = tenure_instances::custom_properties(trace.header.service);
@@ -229,24 +229,24 @@ fn violated(trace: &Trace, file: &Path) -> Result<Property, Failure> {
 
 /// Returns an error if only `tenure check` runs the algorithm of this trace, so that the trace
 /// cannot be replayed. The message contains the command that repeats the check.
-fn reject_own_model(header: &Header) -> Result<(), Failure> {
+fn reject_checker_only(header: &Header) -> Result<(), Failure> {
     let Header { algorithm, replay, .. } = header;
-    if own_model_card::names().all(|name| name != algorithm) {
+    if checker_only_card::names().all(|name| name != algorithm) {
         return Ok(());
     }
     let command = replay.clone().unwrap_or_else(|| format!("tenure check {algorithm}"));
     Err(Failure::usage(format!("only the checker runs {algorithm}: repeat `{command}`")))
 }
 
-/// Returns the parameters of the algorithm from the header of a trace. Without options in the
-/// header, these are the default parameters.
+/// Returns the parameters of the algorithm, which the header of a trace contains as options. If the
+/// header contains no options, returns the default parameters.
 pub(crate) fn parameters(header: &Header) -> Result<Parameters, Failure> {
     if header.options.is_empty() {
         return Ok(Parameters::plain(header.n));
     }
     // A header contains the contents of files instead of their names. A trace must not make this
     // program read other files.
-    if let Some(option) = option_with_file(&header.options) {
+    if let Some(option) = option_naming_file(&header.options) {
         let message = format!("the header of the trace names a file for {option}");
         return Err(Failure::usage(message));
     }
@@ -272,7 +272,7 @@ fn text(outcome: &Outcome) -> String {
         text.push_str(&format!("  {}\n", violation.description));
     }
     for note in notes {
-        text.push_str(&format!("  {}\n", plain(note)));
+        text.push_str(&format!("  {}\n", escape_invisible(note)));
     }
     text
 }

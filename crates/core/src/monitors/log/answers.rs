@@ -36,7 +36,8 @@ impl Monitor<Command, Event> for AnsweredOnce {
     }
 }
 
-/// Every committed payload was appended, and every restored snapshot was provided by a user.
+/// Monitor of the origin of entries and snapshots: some user appended each committed payload, and
+/// some user provided each restored snapshot.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct CommittedWasAppended {
     payloads: BTreeSet<Payload>,

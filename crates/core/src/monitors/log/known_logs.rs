@@ -19,7 +19,7 @@ struct KnownLog {
 }
 
 impl KnownLogs {
-    pub(super) fn note(&mut self, at: ProcessId, seen: Observation<'_, Command, Event>) {
+    pub(super) fn observe(&mut self, at: ProcessId, seen: Observation<'_, Command, Event>) {
         match seen {
             Observation::Event(Event::Stored { index, entry }) => {
                 self.0.entry(at).or_default().entries.insert(*index, entry.clone());

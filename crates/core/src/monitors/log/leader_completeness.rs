@@ -66,7 +66,7 @@ impl Monitor<Command, Event> for LeaderCompleteness {
     }
 
     fn observe(&mut self, at: ProcessId, seen: Observation<'_, Command, Event>) -> MonitorResult {
-        self.known_logs.note(at, seen);
+        self.known_logs.observe(at, seen);
         match seen {
             Observation::Event(Event::Leading { term }) => self.leads(at, *term),
             Observation::Event(Event::Following { term, .. } | Event::Relaying { term, .. }) => {

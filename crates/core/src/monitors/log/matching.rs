@@ -43,11 +43,11 @@ impl Monitor<Command, Event> for LogMatching {
 
     fn observe(&mut self, at: ProcessId, seen: Observation<'_, Command, Event>) -> MonitorResult {
         let Observation::Event(Event::Stored { index, entry }) = seen else {
-            self.0.note(at, seen);
+            self.0.observe(at, seen);
             return Ok(());
         };
         let is_there = self.0.entry(at, *index).is_some();
-        self.0.note(at, seen);
+        self.0.observe(at, seen);
         if is_there {
             let message =
                 format!("{at} stores at {index}, where it has an entry that it never dropped");

@@ -58,8 +58,9 @@ impl StateMachineSafety {
         }
     }
 
-    /// Records that a process restores a snapshot, and compares its state with the state of others.
-    /// The monitor of the property *no creation* checks that some user provided the snapshot.
+    /// Records that the process `at` restores a snapshot up to `index`. Returns an error if another
+    /// process had a different state at this index. This monitor does not check the origin of the
+    /// snapshot. The monitor of *no creation* checks that a user provided it.
     fn restore(&mut self, at: ProcessId, index: u64, state: &Payload) -> MonitorResult {
         self.applied.insert(at, index);
         self.record_state(at, index, state)

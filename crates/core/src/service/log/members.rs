@@ -58,14 +58,14 @@ impl Members {
 
     /// Parses members from a text such as `1,2,3/4`: the voters, and the learners after a `/`.
     /// Returns `None` if the text has another form.
-    pub fn of_text(text: &str) -> Option<Self> {
+    pub fn parse(text: &str) -> Option<Self> {
         let (voters, learners) = text.split_once('/').unwrap_or((text, ""));
         Some(Members { learners: processes(learners)?, ..Members::of(processes(voters)?) })
     }
 
-    /// Formats the voters and learners for [`Members::of_text`]. The text omits the outgoing voters
+    /// Formats the voters and learners for [`Members::parse`]. The text omits the outgoing voters
     /// of a membership change.
-    pub fn text(&self) -> String {
+    pub fn to_text(&self) -> String {
         let mut text = String::new();
         list(&mut text, &self.voters, "");
         if !self.learners.is_empty() {
@@ -120,11 +120,11 @@ mod tests {
     #[test]
     fn text_form_round_trips() {
         for (text, shown) in [("1,2,3", "P1,P2,P3"), ("2/4,5", "P2 and learning P4,P5")] {
-            let members = Members::of_text(text).expect("members");
-            assert_eq!((&*members.text(), &*members.to_string()), (text, shown));
+            let members = Members::parse(text).expect("members");
+            assert_eq!((&*members.to_text(), &*members.to_string()), (text, shown));
         }
         for wrong in ["0", "1,x", "1/0", "4000000000"] {
-            assert_eq!(Members::of_text(wrong), None, "{wrong}");
+            assert_eq!(Members::parse(wrong), None, "{wrong}");
         }
     }
 
@@ -139,6 +139,6 @@ mod tests {
         }
         assert!(Members::of(of(&[1, 2, 3])).is_majority(&of(&[1, 3])));
         assert!(joint.is_voter(ProcessId(0)) && !joint.is_voter(ProcessId(5)));
-        assert_eq!(joint.all(), ProcessSet::first(6));
+        assert_eq!(joint.all(), ProcessSet::first_n(6));
     }
 }

@@ -25,7 +25,7 @@ impl Payload {
 
     /// Parses a payload. If the text begins with `0x`, the rest is read as hexadecimal digits. Any
     /// other text stands for its own bytes. Returns `None` if the digits are invalid.
-    pub fn of_text(text: &str) -> Option<Self> {
+    pub fn parse(text: &str) -> Option<Self> {
         let Some(digits) = text.strip_prefix("0x") else {
             return Some(Payload::new(text.as_bytes()));
         };
@@ -64,7 +64,7 @@ impl fmt::Debug for Payload {
     }
 }
 
-/// Serializes a payload. In human-readable formats, it becomes the text that [`Payload::of_text`]
+/// Serializes a payload. In human-readable formats, it becomes the text that [`Payload::parse`]
 /// parses. In other formats, it becomes its bytes.
 #[cfg(feature = "serde")]
 impl serde::Serialize for Payload {
@@ -96,7 +96,7 @@ impl serde::de::Visitor<'_> for Visitor {
     }
 
     fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Payload, E> {
-        Payload::of_text(text).ok_or_else(|| {
+        Payload::parse(text).ok_or_else(|| {
             E::custom(format!(
                 "invalid payload '{text}': expected a word, or 0x and hexadecimal digits"
             ))
@@ -124,10 +124,10 @@ mod tests {
     fn text_form_round_trips() {
         for bytes in [&b"x=1"[..], b"", b"0x", b"0x12", b"two words", b"\xff\x00", b"a\n"] {
             let payload = Payload::new(bytes);
-            assert_eq!(Payload::of_text(&payload.to_string()), Some(payload));
+            assert_eq!(Payload::parse(&payload.to_string()), Some(payload));
         }
         for wrong in ["0x1", "0x+1", "0xgg", "0xäb"] {
-            assert_eq!(Payload::of_text(wrong), None, "{wrong}");
+            assert_eq!(Payload::parse(wrong), None, "{wrong}");
         }
     }
 }

@@ -7,18 +7,20 @@ use super::terms::{
 use super::{E, M, P, T, V, X, Y, become_candidate, claims, has_lease, vote};
 use crate::logic::sort::Sort::{Int, Process, Quorum};
 use crate::logic::symbol::Symbol;
-use crate::logic::term::{Operations, Term, choose, for_all};
+use crate::logic::term::{Operations, Term, for_all, if_then_else};
 use crate::model::Conjunct;
 use crate::model::action::Action;
 
 /// Latest term in which a leader has resigned. This term and all earlier ones are *ended*.
 pub(super) const ENDED: Symbol = Symbol::constant("ended", Int);
-/// For an ended term: the quorum that had elected the leader whose resignation ended the term.
+/// Quorum whose votes elected the leader that ended a term by its resignation. Argument: the ended
+/// term.
 const ENDED_BY: Symbol = Symbol::function("ended-by", &[Int], Quorum);
 /// True if a request to become a candidate is in flight. Arguments: receiver, term of the resigned
 /// leader.
 const HAND_OVER: Symbol = Symbol::relation("hand-over", &[Process, Int]);
-/// True if a successor's request for votes is in flight. Arguments: candidate, term.
+/// True if the heir's request for votes is in flight. The heir is the process that a resigned
+/// leader has asked to become a candidate. Arguments: heir, term in which the heir is a candidate.
 const SUCCEED: Symbol = Symbol::relation("succeed", &[Process, Int]);
 
 /// Symbols that this module adds to the state of the model.
@@ -30,10 +32,10 @@ pub(super) fn initial() -> Term {
 
 pub(super) fn actions() -> Vec<Action> {
     let is_ended_now = ENDED.less(T) & T.at_most(TERM.at(X));
-    let latest = choose(ENDED.less(TERM.at(X)), TERM.at(X), ENDED);
+    let latest = if_then_else(ENDED.less(TERM.at(X)), TERM.at(X), ENDED);
     let resign = step_down(Action::new("resign", [X, Y]).when(LEADER.at(X)))
         .set(ENDED, (), latest)
-        .define(ENDED_BY, [T], choose(is_ended_now, ELECTED_BY.at(X), ENDED_BY.at(T)))
+        .define(ENDED_BY, [T], if_then_else(is_ended_now, ELECTED_BY.at(X), ENDED_BY.at(T)))
         .add(HAND_OVER, (Term::from(Y), TERM.at(X)));
     // The heir disregards its promise.
     let stand =

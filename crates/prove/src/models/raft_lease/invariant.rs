@@ -1,7 +1,9 @@
 //! Invariant of Raft's leases.
 
 use super::hand_over::{self, ENDED};
-use super::terms::{self, CANDIDATE, LEADER, MEMBER, REQUEST_VOTE, TERM, VOTE, VOTES, stands};
+use super::terms::{
+    self, CANDIDATE, LEADER, MEMBER, REQUEST_VOTE, TERM, VOTE, VOTES, is_candidate_or_leader,
+};
 use super::{
     ANSWERED, CLOCK, ELECTION_AT, FOLLOWER, HEARD, HEARTBEAT, HEARTBEAT_AT, HEARTBEAT_INTERVAL,
     LEASE, LEASE_UNTIL, P, Q, R, RENEWED_BY, ROUND, T, V, claims, ends_before, has_lease,
@@ -26,14 +28,15 @@ pub(super) fn invariant(variant: Option<&str>) -> Vec<Conjunct> {
 
 /// Promise of a process `V` to vote for no other process. The lease of a process `P` relies on it.
 struct Promise {
-    /// Names of three conjuncts: the promise lasts as long as the lease, no process counts a vote
-    /// that breaks the promise, and no vote that breaks the promise is in flight.
+    /// Names of three conjuncts about the promise of `V`. The first states that the promise lasts
+    /// as long as the lease of `P`. The second states that no process counts a vote that breaks the
+    /// promise. The third states that no vote that breaks the promise is in flight.
     names: [&'static str; 3],
-    /// Statements of the three conjuncts in `names`, in words.
+    /// Statements in words of the three conjuncts about the promise, in the order of `names`.
     statements: [&'static str; 3],
     /// Condition under which `V` has made this promise and the lease of `P` depends on it.
     condition: Term,
-    /// Time until which `V` must keep the promise, on the clock of `P`.
+    /// Time until which `V` must vote for no other process, on the clock of `P`.
     until: Term,
 }
 
@@ -85,7 +88,7 @@ fn conjuncts_of(promise: Promise) -> [Conjunct; 3] {
     let waits = FOLLOWER.at(V) & ends_before(remaining, patience);
     let is_bound = TERM.at(P).at_most(TERM.at(V)) & P.differs(V).implies(waits);
     let is_no_later = |term: Term| term.at_most(TERM.at(P));
-    let counted = stands(Q) & VOTES.at((Q, V));
+    let counted = is_candidate_or_leader(Q) & VOTES.at((Q, V));
     [
         Conjunct::new(
             names[0],
@@ -110,12 +113,16 @@ fn deadlines() -> Vec<Conjunct> {
         Conjunct::new(
             "followers",
             "a candidate or leader follows no process",
-            for_all([P], !(FOLLOWER.at(P) & stands(P))),
+            for_all([P], !(FOLLOWER.at(P) & is_candidate_or_leader(P))),
         ),
         Conjunct::new(
             "lease-deadline",
             "a lease ends at most its duration ahead",
-            for_all([P], stands(P).implies(LEASE_UNTIL.at(P).at_most(CLOCK.at(P).plus(LEASE)))),
+            for_all(
+                [P],
+                is_candidate_or_leader(P)
+                    .implies(LEASE_UNTIL.at(P).at_most(CLOCK.at(P).plus(LEASE))),
+            ),
         ),
         Conjunct::new(
             "heartbeat-deadline",

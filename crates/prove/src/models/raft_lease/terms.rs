@@ -38,7 +38,7 @@ const A: Variable = Variable::quorum("a");
 const B: Variable = Variable::quorum("b");
 
 /// Returns the axiom that any two quorums have a common member.
-pub(in crate::models) fn quorums() -> Axiom {
+pub(in crate::models) fn quorum_intersection() -> Axiom {
     let common = |quorum| MEMBER.at((COMMON.at((A, B)), quorum));
     let intersect = for_all([A, B], common(A) & common(B));
     Axiom::new("any two quorums have a common member", intersect)
@@ -53,7 +53,7 @@ pub(super) fn initial() -> [Term; 3] {
 }
 
 /// Returns the formula that a process is a candidate or leads.
-pub(in crate::models) fn stands(process: Variable) -> Term {
+pub(in crate::models) fn is_candidate_or_leader(process: Variable) -> Term {
     CANDIDATE.at(process) | LEADER.at(process)
 }
 
@@ -80,11 +80,11 @@ pub(super) fn conjuncts() -> Vec<Conjunct> {
             (LEADER.at(P) & MEMBER.at((V, ELECTED_BY.at(P)))).implies(VOTES.at((P, V))),
         ),
     );
-    let votes = votes(|process| stands(process) & VOTES.at((process, V)));
-    leaders().into_iter().chain([elected_by_quorum]).chain(votes).collect()
+    let votes = vote_conjuncts(|process| is_candidate_or_leader(process) & VOTES.at((process, V)));
+    leader_conjuncts().into_iter().chain([elected_by_quorum]).chain(votes).collect()
 }
 
-pub(in crate::models) fn leaders() -> [Conjunct; 2] {
+pub(in crate::models) fn leader_conjuncts() -> [Conjunct; 2] {
     let same_term = TERM.at(P).equals(TERM.at(Q));
     [
         Conjunct::new(
@@ -102,7 +102,7 @@ pub(in crate::models) fn leaders() -> [Conjunct; 2] {
 
 /// Returns the conjuncts about votes that are counted or in flight. `has_vote` returns the formula
 /// that a process counts the vote of `V`.
-pub(in crate::models) fn votes(has_vote: impl Fn(Variable) -> Term) -> [Conjunct; 5] {
+pub(in crate::models) fn vote_conjuncts(has_vote: impl Fn(Variable) -> Term) -> [Conjunct; 5] {
     let same_term = TERM.at(P).equals(TERM.at(Q));
     // The vote of v in a term is recorded at v as long as v has seen no higher term.
     let recorded = |term: Term, candidate: Variable| {

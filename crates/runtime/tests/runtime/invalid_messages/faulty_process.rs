@@ -16,9 +16,9 @@ use super::mutation::variants;
 
 const MAX_FAULTS_PER_MESSAGE: usize = 3;
 
-/// Source of the invalid messages of a faulty process. It records which invalid messages were sent,
-/// and limits their number. It is no part of the state of the process, so all values of this type
-/// are equal.
+/// Source of the invalid messages of a faulty process. The source records which invalid messages
+/// were sent, and limits their number. All values of this type are equal, because the source must
+/// not distinguish states of the process.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct FaultSource(SharedConfig<Mutex<SentFaults>>);
 
@@ -26,8 +26,9 @@ pub(super) struct FaultSource(SharedConfig<Mutex<SentFaults>>);
 struct SentFaults {
     rng: Rng,
     max_messages: usize,
-    /// Invalid messages that were sent. Each element has the kind of the message and the position
-    /// of the change in its encoding. A third number tells apart the variants at that position.
+    /// Invalid messages that were sent. Each element has the kind of the message, the position of
+    /// the change in its encoding, and the index of the variant among all variants with a change at
+    /// this position.
     sent: BTreeSet<(&'static str, usize, usize)>,
 }
 
@@ -45,7 +46,8 @@ impl FaultSource {
         self.with_state(|state| state.sent.len())
     }
 
-    /// Returns the number of altered kinds of messages, and the number of altered positions.
+    /// Returns the number of kinds of messages of which an altered copy was sent, and the number of
+    /// positions in messages at which a copy was altered.
     pub(super) fn coverage(&self) -> (usize, usize) {
         self.with_state(|state| {
             let kinds: BTreeSet<_> = state.sent.iter().map(|(kind, ..)| kind).collect();

@@ -12,7 +12,7 @@ use tenure_algorithms::catalogue::{
 use tenure_algorithms::compose::{WithDetector, with_detector};
 use tenure_algorithms::detector::Heartbeat;
 use tenure_core::{Algorithm, Crashes, Office, ProcessId, TICKS_PER_UNIT};
-use tenure_runtime::transport::{Keyring, Listen, MeshView, Settings, Trust};
+use tenure_runtime::transport::{Listen, MeshView, ReloadableKeys, Settings, Trust};
 use tenure_runtime::{Failure, Leadership, Lock, LockApplication, Parts, RunningNode, start};
 use tokio::task::{JoinError, JoinHandle};
 use tokio::time::{Instant, sleep, timeout};
@@ -50,7 +50,7 @@ fn parameters() -> Parameters {
 struct ClusterFiles {
     directory: TempDir,
     addresses: Vec<String>,
-    keys: Vec<Keyring>,
+    keys: Vec<ReloadableKeys>,
 }
 
 struct Node {
@@ -246,7 +246,8 @@ fn invalid_messages_stop_no_node() {
     run_trial(&offices()[0], 2, 40).unwrap();
 }
 
-/// Covers every combination of a lock and an election. `cargo xtask attack messages` runs it.
+/// Sends invalid messages to running nodes, for each pair of a lock and an election.
+/// `cargo xtask attack messages` runs this test.
 #[test]
 #[ignore = "minutes"]
 fn all_invalid_messages_stop_no_node() {

@@ -19,7 +19,8 @@ const SIZE: u32 = 3;
 /// Algorithms without invalid messages: their messages carry no values, or any value is allowed.
 const ANY_IS_VALID: [&str; 3] = ["dining-philosophers", "drinking-philosophers", "floodset"];
 
-/// Returns all names in the catalogue, some of them also with the adapter for ordered channels.
+/// Returns the names of all algorithms in the catalogue. Four algorithms occur a second time,
+/// behind an adapter that makes the channels ordered.
 fn algorithms() -> impl Iterator<Item = String> {
     let over = ["lamport", "suzuki-kasami", "raft", "coordinated:bully"];
     names().map(String::from).chain(over.map(|name| format!("fifo:{name}")))

@@ -29,8 +29,8 @@ const NUMBERS: [u64; 19] = [
 
 #[derive(Clone, Debug)]
 pub(super) struct Variant<M> {
-    /// Position of the first byte that differs, and a number that tells apart the variants at this
-    /// position.
+    /// Position of the changed number in the encoding, and the index of this variant among all
+    /// variants with a change at this position.
     pub(super) place: (usize, usize),
     pub(super) message: M,
 }

@@ -58,8 +58,8 @@ pub(crate) struct Service<P: Protocol> {
     /// Function that creates the user of a process. `None` if all users issue the command `ask`.
     user: Option<NewUser<P>>,
     pub(crate) ask: P::Command,
-    /// Command that ends the use that the command `ask` began. For a lock, `ask` enters and this
-    /// command exits. `None` if the service needs no such command.
+    /// Command that ends a use of the service. The command `ask` begins the use. For a lock, `ask`
+    /// enters and `leave` exits. `None` if a use need not be ended, as in an election.
     pub(crate) leave: Option<P::Command>,
     pub(crate) serves: fn(&P::Event) -> bool,
 }

@@ -3,8 +3,8 @@
 use proptest::collection::vec;
 use proptest::prelude::*;
 use tenure_runtime::transport::frame::{
-    Boot, Decoder, Frame, FrameError, Hello, HelloContent, Introduction, MAGIC, Refused, Welcome,
-    offered_version,
+    Boot, Frame, FrameDecoder, FrameError, Hello, HelloContent, Introduction, MAGIC, Refused,
+    Welcome, offered_version,
 };
 
 #[derive(Clone, Debug)]
@@ -65,9 +65,9 @@ fn owned_frame() -> impl Strategy<Value = OwnedFrame> {
     ]
 }
 
-fn take_all(decoder: &mut Decoder) -> Result<Vec<String>, FrameError> {
+fn take_all(decoder: &mut FrameDecoder) -> Result<Vec<String>, FrameError> {
     let mut frames = Vec::new();
-    while let Some(frame) = decoder.take()? {
+    while let Some(frame) = decoder.next_frame()? {
         frames.push(format!("{frame:?}"));
     }
     Ok(frames)
@@ -76,7 +76,7 @@ fn take_all(decoder: &mut Decoder) -> Result<Vec<String>, FrameError> {
 proptest! {
     #[test]
     fn survives_random_bytes_in_pieces(pieces in vec(vec(any::<u8>(), 0..80), 0..20)) {
-        let mut decoder = Decoder::new(60);
+        let mut decoder = FrameDecoder::new(60);
         let mut fed = 0;
         for piece in &pieces {
             decoder.feed(piece);
@@ -112,7 +112,7 @@ proptest! {
         frame.frame().encode(&mut bytes);
         let place = place % bytes.len();
         bytes[place] = byte;
-        let mut decoder = Decoder::new(1 << 20);
+        let mut decoder = FrameDecoder::new(1 << 20);
         decoder.feed(&bytes);
         let _ = take_all(&mut decoder);
     }
@@ -124,7 +124,7 @@ proptest! {
     ) {
         let mut bytes = Vec::new();
         frames.iter().for_each(|frame| frame.frame().encode(&mut bytes));
-        let mut decoder = Decoder::new(1 << 20);
+        let mut decoder = FrameDecoder::new(1 << 20);
         let mut taken = Vec::new();
         let (mut rest, mut cuts) = (bytes.as_slice(), cuts.iter().cycle());
         while !rest.is_empty() {
@@ -141,9 +141,9 @@ proptest! {
 
 #[test]
 fn rejects_long_frame_before_its_body() {
-    let mut decoder = Decoder::new(100);
+    let mut decoder = FrameDecoder::new(100);
     decoder.feed(&101_u32.to_le_bytes());
-    assert_eq!(decoder.take(), Err(FrameError::TooLong { length: 101, limit: 100 }));
+    assert_eq!(decoder.next_frame(), Err(FrameError::TooLong { length: 101, limit: 100 }));
 }
 
 #[test]
@@ -152,9 +152,9 @@ fn rejects_body_with_trailing_bytes() {
     Frame::Acknowledge { received: 1 }.encode(&mut bytes);
     bytes[0] += 1;
     bytes.push(0);
-    let mut decoder = Decoder::new(100);
+    let mut decoder = FrameDecoder::new(100);
     decoder.feed(&bytes);
-    assert_eq!(decoder.take(), Err(FrameError::Trailing { extra: 1 }));
+    assert_eq!(decoder.next_frame(), Err(FrameError::Trailing { extra: 1 }));
 }
 
 /// `docs/wire.md` contains the bytes, and nodes of other builds depend on them.

@@ -18,7 +18,7 @@ async fn wrong_handshake_is_refused_without_harm() {
     let mut nodes = pair(&mut ports).await;
     let right = hello(P3, P1, 3);
     let opening = || HelloContent::Introduction(right.clone());
-    let hello_with = Hello::with;
+    let hello_with = Hello::new;
     let claim = |claim| hello_with(HelloContent::Introduction(claim));
     let wrong: Vec<(Hello<'_>, RejectionReason)> = vec![
         (claim(Introduction { cluster: "toast", ..right.clone() }), RejectionReason::WrongCluster),

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use tenure_core::ProcessId;
 use tenure_runtime::transport::{
-    Evicted, GroupKeys, Inbox, Incoming, Keyring, Keys, Mesh, MeshError, PrivateKey, PublicKey,
-    RejectionReason, Settings, Trust,
+    Evicted, GroupKeys, Inbox, Incoming, Mesh, MeshError, NodeKeys, PrivateKey, PublicKey,
+    RejectionReason, ReloadableKeys, Settings, Trust,
 };
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
@@ -18,12 +18,12 @@ use super::support::{
     message, receive, receive_peer_down, receive_peer_up, refused,
 };
 
-fn start(ports: &mut Ports, me: ProcessId, keys: &Keyring) -> (Mesh, Inbox) {
+fn start(ports: &mut Ports, me: ProcessId, keys: &ReloadableKeys) -> (Mesh, Inbox) {
     let settings = Settings { trust: Trust::Keys(keys.clone()), ..ports.settings(me, 1) };
     Mesh::start(settings).expect("a mesh")
 }
 
-async fn sealed_pair(ports: &mut Ports, keys: &[Keyring]) -> [(Mesh, Inbox); 2] {
+async fn sealed_pair(ports: &mut Ports, keys: &[ReloadableKeys]) -> [(Mesh, Inbox); 2] {
     let (mut first, mut second) = (start(ports, P1, &keys[0]), start(ports, P2, &keys[1]));
     assert_eq!(receive(&mut first.1).await, Incoming::PeerUp { peer: P2, session: 1 });
     assert_eq!(receive(&mut second.1).await, Incoming::PeerUp { peer: P1, session: 1 });
@@ -35,9 +35,9 @@ fn key_pairs(count: usize) -> (Vec<PrivateKey>, Vec<PublicKey>) {
     (0..count).map(|_| private()).map(|key| (key.clone(), key.public())).unzip()
 }
 
-fn keys(me: ProcessId, mine: &PrivateKey, of: &[PublicKey]) -> Keyring {
+fn keys(me: ProcessId, mine: &PrivateKey, of: &[PublicKey]) -> ReloadableKeys {
     let group = GroupKeys::new(of.iter().map(|key| vec![*key]).collect()).expect("keys");
-    Keys::new(me, mine.clone(), group).expect("it lists its own key").into()
+    NodeKeys::new(me, mine.clone(), group).expect("it lists its own key").into()
 }
 
 #[tokio::test]
@@ -94,7 +94,7 @@ async fn nodes_with_and_without_keys_refuse_each_other() {
 async fn refuses_member_that_claims_another_identity() {
     let mut ports = Ports::of(3);
     let (private, public) = key_pairs(3);
-    let listed: Vec<Keyring> =
+    let listed: Vec<ReloadableKeys> =
         [P1, P2, P3].iter().map(|me| keys(*me, &private[me.index()], &public)).collect();
     let mut nodes = sealed_pair(&mut ports, &listed).await;
     // P2's own key, in a list that assigns it to P3.
@@ -124,17 +124,18 @@ async fn rejects_keys_of_another_group_size() {
 async fn replaces_key_at_run_time() {
     let mut ports = Ports::of(2);
     let (private, public) = key_pairs(3);
-    let with = |me: ProcessId, mine: usize, second: &[usize]| -> Keys {
+    let with = |me: ProcessId, mine: usize, second: &[usize]| -> NodeKeys {
         let second = second.iter().map(|of| public[*of]).collect();
         let of = GroupKeys::new(vec![vec![public[0]], second]).expect("keys");
-        Keys::new(me, private[mine].clone(), of).expect("it lists its own key")
+        NodeKeys::new(me, private[mine].clone(), of).expect("it lists its own key")
     };
-    let (first, second) = (Keyring::from(with(P1, 0, &[1])), Keyring::from(with(P2, 1, &[1])));
+    let (first, second) =
+        (ReloadableKeys::from(with(P1, 0, &[1])), ReloadableKeys::from(with(P2, 1, &[1])));
     let [(mesh, mut inbox), one] = sealed_pair(&mut ports, &[first.clone(), second]).await;
     first.replace(with(P1, 0, &[1, 2]));
     drop(one);
     assert_eq!(receive_peer_down(&mut inbox, P2).await, 1);
-    let another = Keyring::from(with(P2, 2, &[1, 2]));
+    let another = ReloadableKeys::from(with(P2, 2, &[1, 2]));
     let settings = Settings { trust: Trust::Keys(another), ..ports.settings(P2, 2) };
     let (_two, mut other) = Mesh::start(settings).expect("a mesh");
     assert_eq!(receive_peer_up(&mut inbox, P2).await, 2);
@@ -148,7 +149,9 @@ async fn dialer_tries_each_key_of_its_peer() {
     let (private, public) = key_pairs(3);
     let of = GroupKeys::new(vec![vec![public[0], public[2]], vec![public[1]]]).expect("keys");
     let with = |me, mine: usize| {
-        Keyring::from(Keys::new(me, private[mine].clone(), of.clone()).expect("a listed key"))
+        ReloadableKeys::from(
+            NodeKeys::new(me, private[mine].clone(), of.clone()).expect("a listed key"),
+        )
     };
     let (_first, mut inbox) = start(&mut ports, P1, &with(P1, 2));
     let (_second, _other) = start(&mut ports, P2, &with(P2, 1));
@@ -244,7 +247,7 @@ async fn forward(
     }
 }
 
-async fn tampered_pair(keys: Option<&[Keyring]>) -> ([(Mesh, Inbox); 2], TamperingProxy) {
+async fn tampered_pair(keys: Option<&[ReloadableKeys]>) -> ([(Mesh, Inbox); 2], TamperingProxy) {
     let mut ports = Ports::of(2);
     let proxy = TamperingProxy::start(ports.addresses[0]).await;
     let trust = |of: usize| keys.map_or(Trust::LoopbackOnly, |keys| Trust::Keys(keys[of].clone()));

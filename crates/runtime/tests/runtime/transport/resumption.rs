@@ -38,8 +38,8 @@ impl CuttingProxy {
     }
 }
 
-/// Forwards at most `there` bytes from `near` to `target`, and at most `back` bytes to `near`.
-/// Closes both connections when one of these limits is reached.
+/// Connects to `target`. Forwards at most `there` bytes from `near` to `target`, and at most `back`
+/// bytes from `target` to `near`. Closes both connections when one of these limits is reached.
 async fn forward(mut near: TcpStream, target: SocketAddr, mut there: u64, mut back: u64) {
     let Ok(mut far) = TcpStream::connect(target).await else { return };
     let (mut here, mut yonder) = ([0; 512], [0; 512]);

@@ -4,10 +4,12 @@ use std::net::{SocketAddr, TcpListener};
 use std::time::Duration;
 
 use tenure_core::ProcessId;
-use tenure_runtime::transport::frame::{Boot, Decoder, Frame, Hello, HelloContent, Introduction};
+use tenure_runtime::transport::frame::{
+    Boot, Frame, FrameDecoder, Hello, HelloContent, Introduction,
+};
 use tenure_runtime::transport::{
-    GroupKeys, Inbox, Incoming, Keyring, Keys, Limits, Listen, Mesh, MeshView, PrivateKey,
-    RejectionReason, Settings,
+    GroupKeys, Inbox, Incoming, Limits, Listen, Mesh, MeshView, NodeKeys, PrivateKey,
+    RejectionReason, ReloadableKeys, Settings,
 };
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -73,13 +75,13 @@ pub(crate) fn refused(view: &MeshView, reason: RejectionReason) -> u64 {
     view.counts().refused.get(&reason).copied().unwrap_or(0)
 }
 
-pub(crate) fn group(size: usize) -> Vec<Keyring> {
+pub(crate) fn group(size: usize) -> Vec<ReloadableKeys> {
     let new = |_| PrivateKey::generate().expect("entropy");
     let private: Vec<PrivateKey> = (0..size).map(new).collect();
     let public = private.iter().map(|key| vec![key.public()]).collect();
     let public = GroupKeys::new(public).expect("keys that differ");
     let keys = private.into_iter().enumerate().map(|(index, private)| {
-        Keys::new(ProcessId::at(index), private, public.clone()).expect("a listed key").into()
+        NodeKeys::new(ProcessId::at(index), private, public.clone()).expect("a listed key").into()
     });
     keys.collect()
 }
@@ -159,13 +161,13 @@ pub(crate) async fn assert_still_connected([first, second]: &mut [(Mesh, Inbox);
 /// A connection on which a test speaks the wire protocol itself, correctly or not.
 pub(crate) struct RawPeer {
     stream: TcpStream,
-    decoder: Decoder,
+    decoder: FrameDecoder,
 }
 
 impl RawPeer {
     pub(crate) async fn dial(address: SocketAddr) -> RawPeer {
         let stream = TcpStream::connect(address).await.expect("a listener");
-        RawPeer { stream, decoder: Decoder::new(1 << 20) }
+        RawPeer { stream, decoder: FrameDecoder::new(1 << 20) }
     }
 
     /// Connects, and sends an introduction that the acceptor is expected to accept.
@@ -197,7 +199,7 @@ impl RawPeer {
 
     pub(crate) async fn receive<R>(&mut self, mut inspect: impl FnMut(&Frame<'_>) -> R) -> R {
         loop {
-            if let Some(frame) = self.decoder.take().expect("a frame") {
+            if let Some(frame) = self.decoder.next_frame().expect("a frame") {
                 return inspect(&frame);
             }
             let read =
@@ -240,5 +242,5 @@ pub(crate) fn boot(session: u64) -> Boot {
 }
 
 pub(crate) fn greeting(introduction: Introduction<'_>) -> Frame<'_> {
-    Frame::Hello(Hello::with(HelloContent::Introduction(introduction)))
+    Frame::Hello(Hello::new(HelloContent::Introduction(introduction)))
 }

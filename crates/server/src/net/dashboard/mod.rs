@@ -17,7 +17,7 @@ use tonic::body::Body;
 use crate::auth::caller::Caller;
 use crate::member::Member;
 use crate::net::listener::{
-    Scope, json_response, method_not_allowed, plain_response, text_response,
+    ListenerScope, json_response, method_not_allowed, plain_response, text_response,
 };
 use crate::rpc::error::RpcError;
 
@@ -41,7 +41,7 @@ pub(crate) fn is_dashboard(path: &str) -> bool {
 pub(crate) async fn respond(
     member: Arc<Member>,
     request: &Request<Incoming>,
-    scope: Scope,
+    scope: ListenerScope,
 ) -> Response<Body> {
     if ![Method::GET, Method::HEAD].contains(request.method()) {
         return method_not_allowed();

@@ -11,8 +11,8 @@ use tenure_store::{Bytes, Claim, Queue, Span};
 use super::waits_for::{WaitsFor, cycles};
 use crate::auth::caller::Caller;
 use crate::config::ConfiguredMember;
-use crate::log::state::State;
-use crate::net::listener::Scope;
+use crate::log::state::ReplicatedState;
+use crate::net::listener::ListenerScope;
 use crate::rpc::error::RpcError;
 
 /// Upper bound on the locks in one response. Those with the most waiters come first.
@@ -60,7 +60,7 @@ enum Access {
     Granted,
     /// Authentication is enabled, and the request names no user.
     NeedsUser,
-    /// The URL serves only metrics.
+    /// The request came to a URL at which only metrics are served.
     MetricsOnly,
 }
 
@@ -131,10 +131,13 @@ struct Blocked {
 /// # Errors
 ///
 /// [`RpcError`] if the token of the caller is invalid, or if too many large reads are in progress.
-pub(super) async fn read(caller: &Caller, scope: Scope) -> Result<DashboardState, RpcError> {
+pub(super) async fn read(
+    caller: &Caller,
+    scope: ListenerScope,
+) -> Result<DashboardState, RpcError> {
     let access = match scope {
-        Scope::Metrics => Access::MetricsOnly,
-        Scope::All => match caller.check_authenticated() {
+        ListenerScope::Metrics => Access::MetricsOnly,
+        ListenerScope::All => match caller.check_authenticated() {
             Ok(()) => Access::Granted,
             Err(error) if caller.has_token() => return Err(error),
             Err(_) => Access::NeedsUser,
@@ -143,7 +146,7 @@ pub(super) async fn read(caller: &Caller, scope: Scope) -> Result<DashboardState
     let links = caller.peers.peers();
     let queues = caller.with_state(|state| state.store.queues().count());
     let _permit = caller.scan_limit.acquire_for_scan(queues).await?;
-    let (leader_status, plan) = (caller.leader_status(), &caller.plan);
+    let (leader_status, config) = (caller.leader_status(), &caller.config);
     let user = if access == Access::Granted { caller.user_name() } else { None };
     caller.with_state(|state| {
         let rights = caller.principal(state.store.access())?;
@@ -174,9 +177,9 @@ pub(super) async fn read(caller: &Caller, scope: Scope) -> Result<DashboardState
             locks.push(lock_state(state, name, queue, &mut graph));
         }
         Ok(DashboardState {
-            member: plan.members[plan.me].name.clone(),
+            member: config.members[config.me].name.clone(),
             version: env!("CARGO_PKG_VERSION"),
-            leader: leader_status.leader.map(|leader| plan.members[leader].name.clone()),
+            leader: leader_status.leader.map(|leader| config.members[leader].name.clone()),
             term: leader_status.term,
             revision: state.store.revision(),
             applied_index: state.store.applied().index,
@@ -202,7 +205,12 @@ struct WaitsForGraph {
 }
 
 /// Returns the state of a lock, and adds its waiters to `graph`.
-fn lock_state(state: &State, name: &Bytes, queue: &Queue, graph: &mut WaitsForGraph) -> LockState {
+fn lock_state(
+    state: &ReplicatedState,
+    name: &Bytes,
+    queue: &Queue,
+    graph: &mut WaitsForGraph,
+) -> LockState {
     let now = Instant::now();
     let (mut holders, mut waiters) = (Vec::new(), Vec::new());
     // Holders are the head of the queue.
@@ -231,7 +239,7 @@ fn lock_state(state: &State, name: &Bytes, queue: &Queue, graph: &mut WaitsForGr
     }
 }
 
-fn claim_state(state: &State, claim: &Claim, now: Instant) -> ClaimState {
+fn claim_state(state: &ReplicatedState, claim: &Claim, now: Instant) -> ClaimState {
     let time = state.claim_times.get(claim);
     let since = time.and_then(|it| if state.store.is_held(claim) { it.granted } else { it.queued });
     ClaimState {
@@ -240,7 +248,7 @@ fn claim_state(state: &State, claim: &Claim, now: Instant) -> ClaimState {
         fence: claim.fence,
         mode: claim.mode.to_string(),
         for_ms: since.map(|since| millis(now.saturating_duration_since(since))),
-        left_ms: state.leases.time_left(claim.lease, now).map(millis),
+        left_ms: state.lease_timers.time_left(claim.lease, now).map(millis),
     }
 }
 
@@ -269,11 +277,11 @@ fn client(value: &[u8]) -> Option<String> {
 /// Returns the state of all possible members of the cluster, as the member that responds sees them.
 fn members(
     caller: &Caller,
-    state: &State,
+    state: &ReplicatedState,
     links: &[PeerStatus],
     access: Access,
 ) -> Vec<MemberState> {
-    let (plan, leader_status) = (&caller.plan, caller.leader_status());
+    let (config, leader_status) = (&caller.config, caller.leader_status());
     let now = SystemTime::now();
     let member = |(index, it): (usize, &ConfiguredMember)| {
         let process = ProcessId::at(index);
@@ -288,17 +296,17 @@ fn members(
                 () if state.members.all().contains(process) => "follower",
                 () => "not a member",
             },
-            is_own: index == plan.me,
+            is_own: index == config.me,
             is_connected: link.is_none_or(|link| link.is_connected),
             last_contact_ms: contact.map(|at| millis(now.duration_since(at).unwrap_or_default())),
             urls: urls.cloned().unwrap_or_default(),
         }
     };
-    plan.members.iter().enumerate().map(member).collect()
+    config.members.iter().enumerate().map(member).collect()
 }
 
 fn text(name: &[u8]) -> String {
-    let text = tenure_trace::plain(&String::from_utf8_lossy(name)).into_owned();
+    let text = tenure_trace::escape_invisible(&String::from_utf8_lossy(name)).into_owned();
     match text.char_indices().nth(MAX_NAME_CHARS) {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text,

@@ -4,14 +4,14 @@ use std::sync::Arc;
 
 use tenure_algorithms::catalogue::Parameters;
 use tenure_core::monitors::Bypass;
-use tenure_core::quorum::Kind;
+use tenure_core::quorum::QuorumKind;
 use tenure_core::{Layer, ProcessId, Property};
 use tenure_sim::{
-    Distribution, Entries, Judgement, Latency, Moments, Pattern, Report, Settings, Simulation,
-    Workload,
+    Distribution, Entries, Judgement, Latency, Moments, Pattern, Report, Settings, Workload,
 };
 
 use super::{LOCKS, parameters, run, run_with};
+use crate::by_service;
 use crate::common::runs::{busy, kinds};
 
 #[test]
@@ -82,10 +82,8 @@ fn bypass_meter_matches_monitor_and_catalogue() {
 fn metered(settings: Settings) -> u32 {
     use tenure_algorithms::mutex::{Central, central};
     let seed = settings.seed;
-    let simulation = || {
-        let config = central::Config::default();
-        Simulation::<Central>::for_algorithm(config, settings.clone()).unwrap()
-    };
+    let simulation =
+        || by_service::simulation::<Central>(central::Config::default(), settings.clone());
     let report = simulation().run().unwrap();
     let most = report.bypass_max;
     let judged = simulation().with_monitor("at most", Bypass::at_most(most)).run().unwrap();
@@ -273,19 +271,19 @@ fn ring_passes_token_within_lap() {
     }
 }
 
-fn maekawa(kind: Kind, settings: Settings) -> Report {
+fn maekawa(kind: QuorumKind, settings: Settings) -> Report {
     let parameters = Parameters { quorums: kind, ..parameters(&settings) };
     run_with("maekawa", &parameters, settings)
 }
 
 /// Quorum systems: kind, group size N, number 3(K − 1) of messages with quorums of K processes, and
 /// the mean number of messages measured under saturation.
-const QUORUMS: [(Kind, u32, u64, f64); 5] = [
-    (Kind::Pairs, 3, 3, 3.6),
-    (Kind::Plane, 7, 6, 7.9),
-    (Kind::Grid, 4, 6, 7.9),
-    (Kind::Grid, 9, 12, 16.1),
-    (Kind::Grid, 16, 18, 24.2),
+const QUORUMS: [(QuorumKind, u32, u64, f64); 5] = [
+    (QuorumKind::Pairs, 3, 3, 3.6),
+    (QuorumKind::Plane, 7, 6, 7.9),
+    (QuorumKind::Grid, 4, 6, 7.9),
+    (QuorumKind::Grid, 9, 12, 16.1),
+    (QuorumKind::Grid, 16, 18, 24.2),
 ];
 
 /// Maekawa 1985: if requests come one at a time, each entry takes exactly 3(K − 1) messages, where

@@ -69,7 +69,7 @@ fn sequential_mean_costs_match_literature() {
         for name in ["carvalho-roucairol", "suzuki-kasami", "naimi-trehel"] {
             assert_mean(name, &plain, predicted(name, &plain));
         }
-        for (_, tree) in catalogue::TREES {
+        for (_, tree) in catalogue::TREE_SHAPES {
             let on_it = Parameters { tree: *tree, ..plain.clone() };
             assert_mean("raymond", &on_it, predicted("raymond", &on_it));
         }
@@ -91,7 +91,7 @@ fn wrong_mean_is_rejected() {
 /// each crossing, a request crosses the edge in the opposite direction.
 #[test]
 fn raymond_takes_about_four_messages_under_load() {
-    for (name, tree) in catalogue::TREES {
+    for (name, tree) in catalogue::TREE_SHAPES {
         for size in [7, 15, 31] {
             let parameters = Parameters { tree: *tree, ..Parameters::plain(size) };
             let mut settings = Settings { workload: Workload::entries(20), ..Settings::new(size) };

@@ -1,7 +1,7 @@
 //! Laws about the messages and the winner of elections.
 
 use tenure_algorithms::catalogue::{Parameters, predicted_messages};
-use tenure_algorithms::election::chang_roberts::messages;
+use tenure_algorithms::election::chang_roberts::message_count;
 use tenure_core::ProcessId;
 use tenure_core::theory::WorkloadKind;
 use tenure_sim::{
@@ -19,7 +19,7 @@ fn chang_roberts_cost_matches_theory() {
     for seed in 0..2000 {
         let ids = shuffled(size, &mut Random::new(seed));
         let report = run("chang-roberts", ring(&ids));
-        assert_eq!(report.metrics.sent, messages(&ids), "seed {seed}: {ids:?}");
+        assert_eq!(report.metrics.sent, message_count(&ids), "seed {seed}: {ids:?}");
         assert_eq!(report.finished_at_units(), 2.0 * f64::from(size), "seed {seed}");
         assert_eq!(report.failures().next(), None, "seed {seed}");
         mean.add(report.metrics.sent as f64);

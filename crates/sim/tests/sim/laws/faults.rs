@@ -2,8 +2,8 @@
 //! of `docs/checklist.md` lists the results.
 
 use tenure_algorithms::catalogue::Parameters;
-use tenure_core::quorum::Kind;
-use tenure_core::tree::Shape;
+use tenure_core::quorum::QuorumKind;
+use tenure_core::tree::TreeShape;
 use tenure_core::{Layer, Order, ProcessId, Property};
 use tenure_sim::{
     Chance, CrashTrigger, Distribution, Fault, Memory, Recovery, Report, Settings, Workload,
@@ -43,8 +43,8 @@ fn configured(name: &str, settings: &Settings) -> (String, Parameters) {
     let (name, option) = name.split_once(':').unwrap_or((name, ""));
     match option {
         "" => {}
-        "pairs" => parameters.quorums = Kind::Pairs,
-        "path" => parameters.tree = Shape::Path,
+        "pairs" => parameters.quorums = QuorumKind::Pairs,
+        "path" => parameters.tree = TreeShape::Path,
         variant => parameters.variants = vec![variant.to_owned()],
     }
     (name.to_owned(), parameters)

@@ -4,16 +4,15 @@ use std::collections::BTreeSet;
 
 use tenure_algorithms::mutex::Majority;
 use tenure_algorithms::mutex::majority::Config;
-use tenure_core::quorum::Kind;
+use tenure_core::quorum::QuorumKind;
 use tenure_core::service::mutex::{Command, Event};
 use tenure_core::{Algorithm, Fence, Monitor, Observation, ProcessId, Property, Violation};
-use tenure_sim::{
-    CrashTrigger, Distribution, Fault, Random, Report, Settings, Simulation, Workload,
-};
+use tenure_sim::{CrashTrigger, Distribution, Fault, Random, Report, Settings, Workload};
 
-use crate::common::runs::{assert_hold, assert_served, busy, crash, is_violated, simulate};
+use crate::by_service::{simulate, simulation};
+use crate::common::runs::{assert_hold, assert_served, busy, crash, is_violated};
 
-fn run(kind: Kind, settings: Settings) -> Report {
+fn run(kind: QuorumKind, settings: Settings) -> Report {
     let config = Config::of(kind, settings.size).unwrap();
     simulate::<Majority>(config, settings)
 }
@@ -34,11 +33,11 @@ fn crashes(size: u32, crashes: u32, seed: u64) -> Vec<Fault> {
 #[test]
 fn entry_cost_matches_card_without_crash() {
     for (kind, size) in [
-        (Kind::Majority, 5),
-        (Kind::Majority, 6),
-        (Kind::Tree, 7),
-        (Kind::Plane, 7),
-        (Kind::Grid, 9),
+        (QuorumKind::Majority, 5),
+        (QuorumKind::Majority, 6),
+        (QuorumKind::Tree, 7),
+        (QuorumKind::Plane, 7),
+        (QuorumKind::Grid, 9),
     ] {
         let cost = Majority::card(&Config::of(kind, size).unwrap(), size).messages;
         for seed in 0..300 {
@@ -58,11 +57,11 @@ fn entry_cost_matches_card_without_crash() {
 #[test]
 fn survives_crashes_while_quorum_remains() {
     for (kind, size, most) in [
-        (Kind::Majority, 5, 2),
-        (Kind::Majority, 7, 3),
-        (Kind::Tree, 7, 2),
-        (Kind::Plane, 7, 2),
-        (Kind::Grid, 9, 2),
+        (QuorumKind::Majority, 5, 2),
+        (QuorumKind::Majority, 7, 3),
+        (QuorumKind::Tree, 7, 2),
+        (QuorumKind::Plane, 7, 2),
+        (QuorumKind::Grid, 9, 2),
     ] {
         for seed in 0..1000 {
             let mut settings = busy(size, 3, seed);
@@ -82,7 +81,7 @@ fn no_entry_without_majority() {
             let gone = size / 2 + 1;
             let down = Random::new(seed).permutation(size).into_iter().take(gone as usize);
             settings.faults = down.map(|it| crash(it, CrashTrigger::At(0))).collect();
-            let report = run(Kind::Majority, settings);
+            let report = run(QuorumKind::Majority, settings);
             let context = format!("n = {size}, seed {seed}");
             assert_eq!(report.metrics.entered, 0, "{context}");
             assert_eq!(report.blocked.len(), (size - gone) as usize, "{context}");
@@ -93,7 +92,7 @@ fn no_entry_without_majority() {
     for seed in 0..300 {
         let mut settings = busy(5, 3, seed);
         settings.faults = crashes(5, 3, seed);
-        let report = run(Kind::Majority, settings);
+        let report = run(QuorumKind::Majority, settings);
         assert_hold(&report, &["mutual-exclusion", "fencing"], &format!("seed {seed}"));
         blocked += u32::from(!report.blocked.is_empty());
     }
@@ -108,7 +107,7 @@ fn tree_without_root_costs_additional_path() {
         let sent = |down| {
             let mut settings = busy(7, 0, seed);
             (settings.workload, settings.down) = (Workload::sequential(30), down);
-            let report = run(Kind::Tree, settings);
+            let report = run(QuorumKind::Tree, settings);
             assert_eq!(report.failures().next(), None, "seed {seed}");
             (report.metrics.entered, report.metrics.sent)
         };
@@ -158,9 +157,12 @@ fn suspicions(size: u32, random: &mut Random) -> Vec<Fault> {
 
 #[test]
 fn false_suspicions_admit_two_with_different_fences() {
-    for (kind, size) in
-        [(Kind::Majority, 3), (Kind::Majority, 5), (Kind::Tree, 7), (Kind::Plane, 7)]
-    {
+    for (kind, size) in [
+        (QuorumKind::Majority, 3),
+        (QuorumKind::Majority, 5),
+        (QuorumKind::Tree, 7),
+        (QuorumKind::Plane, 7),
+    ] {
         let mut two_inside = 0;
         for seed in 0..1000 {
             let mut random = Random::new(seed);
@@ -170,9 +172,8 @@ fn false_suspicions_admit_two_with_different_fences() {
             settings.faults = suspicions(size, &mut random);
             settings.beyond_assumptions = true;
             let config = Config::of(kind, size).unwrap();
-            let simulation = Simulation::<Majority>::for_algorithm(config, settings).unwrap();
-            let simulation =
-                simulation.with_monitor("different-fences", DifferentFences::default());
+            let simulation = simulation::<Majority>(config, settings)
+                .with_monitor("different-fences", DifferentFences::default());
             let report = simulation.run().unwrap();
             let context = format!("{kind:?}, n = {size}, seed {seed}");
             assert_hold(&report, &["different-fences", "starvation-freedom"], &context);

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use tenure_algorithms::compose::Coordinated;
+use tenure_algorithms::catalogue::SumMember;
 use tenure_algorithms::election::{Bully, bully};
 use tenure_algorithms::mutex::{
     Lamport, RicartAgrawala, SuzukiKasami, TokenRing, lamport, ricart_agrawala, token_ring,
@@ -15,13 +15,11 @@ use tenure_trace::diagram::{
 use tenure_trace::export::{from_shiviz, mermaid, otel, shiviz};
 use tenure_trace::{Kind, Record, Recorded, Subject, Trace};
 
+use crate::by_service::CoordinatedMember;
 use crate::common::runs::{crash_and_recover, parsed, seeded, traced};
 
 /// Returns the trace of a run in which many faults occur.
-fn eventful<P>(config: P::Config, seed: u64) -> Trace
-where
-    P: Algorithm + Recorded,
-{
+fn eventful<P: Algorithm + Recorded>(config: P::Config, seed: u64) -> Trace {
     let mut settings = seeded(4, seed, Workload::entries(2), Distribution::between_units(1, 6));
     settings.network.loss = Chance::of(0.05);
     settings.network.duplication = Chance::of(0.05);
@@ -31,16 +29,21 @@ where
     parsed(&traced(&Simulation::<P>::for_algorithm(config, settings).unwrap()).1)
 }
 
+/// Like [`eventful`], for an algorithm as a member of its service's type.
+fn eventful_member<P: SumMember<Sum: Recorded>>(config: P::Config, seed: u64) -> Trace {
+    eventful::<P::Sum>(P::sum_config(config), seed)
+}
+
 fn every_run(check: impl Fn(&Trace, &str)) {
     for seed in 1..=4 {
         let bully = bully::Config::plain(4, TICKS_PER_UNIT);
         let runs = [
-            eventful::<RicartAgrawala>(ricart_agrawala::Config::default(), seed),
-            eventful::<Lamport>(lamport::Config::default(), seed),
-            eventful::<SuzukiKasami>((), seed),
-            eventful::<TokenRing>(token_ring::Config::default(), seed),
-            eventful::<Bully>(bully.clone(), seed),
-            eventful::<Coordinated<Bully>>(bully.into(), seed),
+            eventful_member::<RicartAgrawala>(ricart_agrawala::Config::default(), seed),
+            eventful_member::<Lamport>(lamport::Config::default(), seed),
+            eventful_member::<SuzukiKasami>((), seed),
+            eventful_member::<TokenRing>(token_ring::Config::default(), seed),
+            eventful_member::<Bully>(bully.clone(), seed),
+            eventful::<CoordinatedMember<Bully>>(Bully::sum_config(bully).into(), seed),
         ];
         for trace in runs {
             let context = format!("{}, seed {seed}", trace.header.algorithm);
@@ -120,7 +123,7 @@ fn diagram_messages_go_forward_in_time() {
                 let (Some(sent), Some(ended)) = (arrow.sent, arrow.ended) else {
                     panic!("{context}: the whole run is shown");
                 };
-                assert!(layout.place(ended) >= layout.place(sent) + 100, "{context}");
+                assert!(layout.position(ended) >= layout.position(sent) + 100, "{context}");
                 let (from, to) = (&layout.steps[sent].clock, &layout.steps[ended].clock);
                 assert!(from.iter().zip(to).all(|(one, other)| one <= other), "{context}");
                 assert!(from != to, "{context}");

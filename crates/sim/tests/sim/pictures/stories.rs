@@ -5,9 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use tenure_algorithms::Variants;
-use tenure_algorithms::agreement::raft_log::{self, RaftLog};
-use tenure_algorithms::agreement::{Echo, echo};
-use tenure_algorithms::catalogue::{Configured, Parameters};
+use tenure_algorithms::catalogue::{Parameters, SumMember, Visitor, visit};
 use tenure_algorithms::election::{
     Bully, ChangRoberts, EchoElection, GallagerHumbletSpira, HirschbergSinclair, Invitation,
     Peterson, bully, chang_roberts, echo_election, gallager_humblet_spira, hirschberg_sinclair,
@@ -17,8 +15,10 @@ use tenure_algorithms::mutex::{
     CarvalhoRoucairol, DiningPhilosophers, Lamport, NaimiTrehel, NishioLiManning, Raymond,
     carvalho_roucairol, dining_philosophers, lamport, raymond,
 };
-use tenure_core::tree::Shape;
-use tenure_core::{Graph, Group, ProcessId, Protocol, Rank, TICKS_PER_UNIT};
+use tenure_core::tree::TreeShape;
+use tenure_core::{
+    Agreement, Algorithm, Election, Graph, Group, Mutex, ProcessId, Protocol, Rank, TICKS_PER_UNIT,
+};
 use tenure_sim::{Settings, Simulation};
 use tenure_trace::diagram::{Condition, DiagramOptions, Direction, LogPicture, Moment, lay_out};
 use tenure_trace::{
@@ -44,18 +44,37 @@ struct Picture {
 impl Picture {
     /// Draws a script of events. Time is counted in rounds. The picture has the name of the
     /// algorithm.
-    fn of<P: Recorded>(
+    fn of<P: SumMember<Sum: Recorded>>(
         name: &'static str,
         path: &Path,
         config: impl Fn(Group) -> P::Config,
         direction: Direction,
         fields: &'static [&'static str],
     ) -> Self {
+        let config = |group| P::sum_config(config(group));
+        Picture::of_type::<P::Sum>(name, path, &config, direction, fields)
+    }
+
+    /// Like [`Picture::of`], for a protocol `P` that is simulated as its own type.
+    fn of_type<P: Recorded>(
+        name: &'static str,
+        path: &Path,
+        config: &dyn Fn(Group) -> P::Config,
+        direction: Direction,
+        fields: &'static [&'static str],
+    ) -> Self {
         let script = script(path);
-        let mut trace = performed::<P>(name, &script, &config);
-        caption::<P>(&mut trace.records, &script, &config);
+        let mut trace = performed::<P>(name, &script, config);
+        caption::<P>(&mut trace.records, &script, config);
         in_rounds(&mut trace.records);
         Picture { name, trace, direction, fields }
+    }
+
+    /// Like [`Picture::of`], for an agreement algorithm of the catalogue, from left to right.
+    fn of_agreement(name: &'static str, path: &Path, parameters: &Parameters) -> Self {
+        let (mut trace, _) = agreement(name, parameters, &script(path));
+        in_rounds(&mut trace.records);
+        Picture { name, trace, direction: Direction::Right, fields: &[] }
     }
 
     fn svg(&self) -> String {
@@ -77,14 +96,46 @@ fn script(path: &Path) -> Script {
 fn performed<P: Recorded>(
     algorithm: &str,
     script: &Script,
-    config: impl Fn(Group) -> P::Config,
+    config: &dyn Fn(Group) -> P::Config,
 ) -> Trace {
-    let schedule = Schedule::from_script::<P>(script, &config).unwrap().pop().unwrap();
+    let schedule = Schedule::from_script::<P>(script, config).unwrap().pop().unwrap();
     let buffer = TraceBuffer::default();
     let group = Group::new(ProcessId(0), schedule.size);
     let simulation = Simulation::<P>::new(config(group), Settings::new(schedule.size));
     simulation.with_name(algorithm).follow(&schedule, buffer.clone()).unwrap();
     parsed(&text(&buffer))
+}
+
+/// Visitor that performs a script with an agreement algorithm of the catalogue.
+struct AgreementStory<'a> {
+    name: &'a str,
+    script: &'a Script,
+}
+
+impl Visitor for AgreementStory<'_> {
+    /// The trace with captions, and the result of [`Schedule::records_after_blocks`] for the trace
+    /// without captions.
+    type Output = (Trace, Vec<u64>);
+
+    fn mutex<P: Mutex + Algorithm>(self, _: P::Config) -> Self::Output {
+        unreachable!("only agreement algorithms are visited")
+    }
+
+    fn election<P: Election + Algorithm>(self, _: P::Config) -> Self::Output {
+        unreachable!("only agreement algorithms are visited")
+    }
+
+    fn agreement<P: Agreement + Algorithm>(self, config: P::Config) -> Self::Output {
+        let config: &dyn Fn(Group) -> P::Config = &|_| config.clone();
+        let mut trace = performed::<P>(self.name, self.script, config);
+        let behind = Schedule::records_after_blocks::<P>(self.script, config, &trace.records);
+        caption::<P>(&mut trace.records, self.script, config);
+        (trace, behind.unwrap())
+    }
+}
+
+fn agreement(name: &str, parameters: &Parameters, script: &Script) -> (Trace, Vec<u64>) {
+    visit(name, parameters, AgreementStory { name, script }).expect("a name of the catalogue")
 }
 
 fn pictures() -> Vec<Picture> {
@@ -105,7 +156,7 @@ fn pictures() -> Vec<Picture> {
     let phases = golden_path("hirschberg_sinclair/eight");
     let two = golden_path("lamport/two_at_once");
     vec![
-        Picture::of::<PresetClocks>("ricart-agrawala", &stamps, clocks, right, &["stamp"]),
+        Picture::of_type::<PresetClocks>("ricart-agrawala", &stamps, &clocks, right, &["stamp"]),
         Picture::of::<Bully>("bully", &recovery, no_terms, down, &[]),
         Picture::of::<ChangRoberts>("chang-roberts", &all, decreasing, right, &["rank"]),
         Picture::of::<HirschbergSinclair>("hirschberg-sinclair", &phases, eight, down, &["rank"]),
@@ -114,7 +165,7 @@ fn pictures() -> Vec<Picture> {
 }
 
 fn more_locks() -> Vec<Picture> {
-    let path = |group: Group| raymond::Config::of(Shape::Path, group.size());
+    let path = |group: Group| raymond::Config::of(TreeShape::Path, group.size());
     let plain = |_| carvalho_roucairol::Config::default();
     let permissions = golden_path("carvalho_roucairol/permissions");
     let (tree, queue) = (golden_path("raymond/path"), golden_path("naimi_trehel/queue"));
@@ -137,7 +188,7 @@ fn on_graphs() -> Vec<Picture> {
         let graph = Graph::new(4, edges).expect("a line is a graph");
         gallager_humblet_spira::Config { graph: Arc::new(graph), variants: Variants::none() }
     };
-    let waves = |group| echo::Config::of(ring(group));
+    let waves = Parameters { graph: Some(Arc::new(Graph::ring(4))), ..Parameters::plain(4) };
     let philosophers = |group| dining_philosophers::Config::of(ring(group));
     let extinction = |group| echo_election::Config::of(ring(group));
     let fragments = golden_path("gallager_humblet_spira/two_fragments");
@@ -149,7 +200,7 @@ fn on_graphs() -> Vec<Picture> {
     let (name, level) = ("gallager-humblet-spira", &["level"]);
     vec![
         Picture::of::<GallagerHumbletSpira>(name, &fragments, line, right, level),
-        Picture::of::<Echo>("echo", &echo, waves, right, &[]),
+        Picture::of_agreement("echo", &echo, &waves),
         dining,
         Picture::of::<EchoElection>("echo-election", &election, extinction, right, &["rank"]),
     ]
@@ -172,6 +223,8 @@ fn more_elections() -> Vec<Picture> {
 struct Logs {
     name: &'static str,
     story: &'static str,
+    /// Number of processes in the script.
+    size: u32,
     variants: &'static [&'static str],
     blocks: &'static [(usize, &'static str)],
 }
@@ -180,18 +233,21 @@ const LOGS: [Logs; 3] = [
     Logs {
         name: "raft-log-figure-3-6",
         story: "raft_log_no_pre_vote/figure_3_6",
+        size: 7,
         variants: &["no-pre-vote"],
         blocks: &[(0, "When P1 begins to lead"), (1, "In the end")],
     },
     Logs {
         name: "raft-log-figure-3-7",
         story: "raft_log_one_entry/figure_3_7",
+        size: 5,
         variants: &["no-pre-vote", "one-entry"],
         blocks: &[(1, "(a)"), (2, "(b)"), (3, "(c)"), (4, "(d1)")],
     },
     Logs {
         name: "raft-log-two-leaders",
         story: "raft_log_no_pre_vote/two_leaders",
+        size: 3,
         variants: &["no-pre-vote"],
         blocks: &[(0, "Split"), (1, "Whole again")],
     },
@@ -199,18 +255,14 @@ const LOGS: [Logs; 3] = [
 
 impl Logs {
     fn svg(&self) -> String {
-        let config = |group: Group| {
-            let variants = self.variants.iter().map(ToString::to_string).collect();
-            let parameters = Parameters { variants, ..Parameters::plain(group.size()) };
-            raft_log::Config::configured(&parameters).expect("these are its variants")
-        };
+        let variants = self.variants.iter().map(ToString::to_string).collect();
+        let parameters = Parameters { variants, ..Parameters::plain(self.size) };
         let script = script(&golden_path(self.story));
-        let Trace { header, records, .. } = performed::<RaftLog>("raft-log", &script, config);
-        let behind = Schedule::records_after_blocks::<RaftLog>(&script, config, &records).unwrap();
+        let (trace, behind) = agreement("raft-log", &parameters, &script);
         let moments: Vec<Moment> =
             self.blocks.iter().map(|(block, _)| Moment::AfterRecord(behind[*block])).collect();
         let titles = self.blocks.iter().map(|(_, title)| *title);
-        LogPicture::of(&header, &records, &moments).titled(titles).to_svg(24)
+        LogPicture::of(&trace.header, &trace.records, &moments).titled(titles).to_svg(24)
     }
 }
 
@@ -232,7 +284,7 @@ fn is_step(kind: &Kind) -> bool {
 }
 
 /// Writes the script's remarks about its steps into the trace.
-fn caption<P>(records: &mut Vec<Record>, script: &Script, config: &impl Fn(Group) -> P::Config)
+fn caption<P>(records: &mut Vec<Record>, script: &Script, config: &dyn Fn(Group) -> P::Config)
 where
     P: Protocol<Command: ServiceCommand>,
 {

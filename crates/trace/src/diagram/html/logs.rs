@@ -4,41 +4,42 @@ use serde::Serialize;
 use tenure_core::ProcessId;
 use tenure_core::service::log::Content;
 
-use super::columns::Names;
+use super::columnar::Interner;
 use crate::fold::logs::{LogChange, Logs};
 
 /// Changes of logs in trace order, one array per field.
 #[derive(Debug, Default, Serialize)]
-pub(super) struct LogChanges {
-    /// For each change, the record that makes the change. The number is the index of this record
-    /// among the records on the page. It is -1 if the change stands for the state of a log before
-    /// the first of these records.
+pub(super) struct ColumnarLogChanges {
+    /// For each change, the index of the record that makes the change, among the records on the
+    /// page. If a change describes a log as it is before the first record of the page, the index is
+    /// -1.
     row: Vec<i64>,
     at: Vec<usize>,
     /// For each change, the number of entries at the start of the log that do not change.
     stays: Vec<u64>,
     /// For each change, the last index that a snapshot covers; 0 if there is none.
     snapshot: Vec<u64>,
-    /// For each change, the terms of the new entries, which follow the unchanged entries. For each
-    /// new entry, `description` contains the index of its text, or -1 if the entry has no content.
+    /// For each change, the terms of the new entries, which follow the unchanged entries. The field
+    /// `description` has one index for each new entry. It is the index of the text that shows the
+    /// content of the entry, or -1 if the entry has no content.
     terms: Vec<Vec<u64>>,
     description: Vec<Vec<i64>>,
     committed: Vec<u64>,
 }
 
-impl LogChanges {
+impl ColumnarLogChanges {
     /// Adds one change for each process: its whole log, as it is before the first record of the
     /// page.
-    pub(super) fn begin(&mut self, logs: &Logs, size: u32, names: &mut Names) {
+    pub(super) fn begin(&mut self, logs: &Logs, size: u32, names: &mut Interner) {
         for at in (0..size).map(ProcessId).filter(|at| logs.of(*at).is_some()) {
-            self.put(-1, LogChange { at, unchanged_count: 0 }, logs, names);
+            self.push(-1, LogChange { at, unchanged_count: 0 }, logs, names);
         }
     }
 
     /// Adds a change that a record makes to a log. `row` is the index of this record among the
     /// records on the page. `changed` describes the change, and `logs` contains all logs after the
     /// record.
-    pub(super) fn put(&mut self, row: i64, changed: LogChange, logs: &Logs, names: &mut Names) {
+    pub(super) fn push(&mut self, row: i64, changed: LogChange, logs: &Logs, names: &mut Interner) {
         let LogChange { at, unchanged_count: stays } = changed;
         let Some(kept) = logs.of(at) else { return };
         let old = stays.saturating_sub(kept.snapshot_index);
@@ -50,8 +51,8 @@ impl LogChanges {
         self.terms.push(new.clone().map(|entry| entry.term).collect());
         let description = new.map(|entry| match &entry.content {
             Content::Nothing => -1,
-            Content::Payload(payload) => names.text(&payload.to_string()),
-            Content::Members(members) => names.text(&members.text()),
+            Content::Payload(payload) => names.intern_text(&payload.to_string()),
+            Content::Members(members) => names.intern_text(&members.to_text()),
         });
         self.description.push(description.collect());
         self.committed.push(kept.commit_index);

@@ -3,7 +3,7 @@
 //! The page embeds its data as JSON, with the steps and messages of the [`Layout`](super::Layout)
 //! in columns. It draws only the visible part. Styles and scripts are inline.
 
-mod columns;
+mod columnar;
 mod logs;
 mod safe;
 mod trace_diff;
@@ -14,8 +14,11 @@ use std::path::Path;
 use serde::Serialize;
 use tenure_core::Card;
 
-use self::columns::{MessageArrows, Names, Records, Regions, Spans, Steps, ViolationMarks};
-use self::logs::LogChanges;
+use self::columnar::{
+    ColumnarConditions, ColumnarMessages, ColumnarPartitions, ColumnarRecords, ColumnarSteps,
+    ColumnarViolations, Interner,
+};
+use self::logs::ColumnarLogChanges;
 use self::safe::{ScriptSafe, escaped};
 use super::options::{Clock, DiagramOptions, Scale, Window};
 use super::{LayoutBuilder, check_group_size};
@@ -63,11 +66,11 @@ pub struct Page {
     number: u64,
     kept: u64,
     over: bool,
-    names: Names,
-    records: Records,
+    names: Interner,
+    records: ColumnarRecords,
     /// Logs after the records read so far. The page stores how they change within the window.
     logs: Logs,
-    changes: LogChanges,
+    changes: ColumnarLogChanges,
     scale: Scale,
 }
 
@@ -87,14 +90,14 @@ struct PageData<'a> {
     /// For each violation, the index of the step in which it occurred; -1 if this step lies outside
     /// the window.
     violated: Vec<i64>,
-    steps: Steps,
-    crossings: MessageArrows,
-    spans: Spans,
-    regions: Regions,
-    violation_marks: ViolationMarks,
-    details: &'a Records,
-    logs: &'a LogChanges,
-    names: &'a Names,
+    steps: ColumnarSteps,
+    crossings: ColumnarMessages,
+    spans: ColumnarConditions,
+    regions: ColumnarPartitions,
+    violation_marks: ColumnarViolations,
+    details: &'a ColumnarRecords,
+    logs: &'a ColumnarLogChanges,
+    names: &'a Interner,
 }
 
 impl Page {
@@ -119,10 +122,10 @@ impl Page {
             number: 0,
             kept: 0,
             over: false,
-            names: Names::default(),
-            records: Records::default(),
+            names: Interner::default(),
+            records: ColumnarRecords::default(),
             logs: Logs::default(),
-            changes: LogChanges::default(),
+            changes: ColumnarLogChanges::default(),
             scale: Scale::Time,
         }
     }
@@ -190,10 +193,10 @@ impl Page {
         let changed = self.logs.read(record);
         if shows {
             if let Some(changed) = changed {
-                self.changes.put(self.kept as i64, changed, &self.logs, &mut self.names);
+                self.changes.push(self.kept as i64, changed, &self.logs, &mut self.names);
             }
             self.kept += 1;
-            self.records.put(self.number, record, &mut self.names);
+            self.records.push(self.number, record, &mut self.names);
         } else {
             self.over = self.kept > 0;
         }
@@ -207,9 +210,9 @@ impl Page {
     /// Returns the error of a failed write. The output may then contain a part of the page.
     pub fn write(mut self, card: Option<&Card>, to: &mut impl Write) -> io::Result<()> {
         let (layout, verification) = self.builder.verified();
-        self.records.place(&layout);
-        let steps = Steps::of(&layout, &mut self.names);
-        let arrows = MessageArrows::of(&layout, &mut self.names);
+        self.records.assign_steps(&layout);
+        let steps = ColumnarSteps::of(&layout, &mut self.names);
+        let arrows = ColumnarMessages::of(&layout, &mut self.names);
         let data = PageData {
             header: &self.header,
             caption: layout.caption(),
@@ -220,12 +223,12 @@ impl Page {
             scale: if self.scale == Scale::Time { "time" } else { "rank" },
             card,
             verification: &verification,
-            violated: columns::violated(&layout, &verification, self.first.unwrap_or(0)),
+            violated: columnar::violation_steps(&layout, &verification, self.first.unwrap_or(0)),
             steps,
             crossings: arrows,
-            spans: Spans::of(&layout),
-            regions: Regions::of(&layout),
-            violation_marks: ViolationMarks::of(&layout),
+            spans: ColumnarConditions::of(&layout),
+            regions: ColumnarPartitions::of(&layout),
+            violation_marks: ColumnarViolations::of(&layout),
             details: &self.records,
             logs: &self.changes,
             names: &self.names,

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use crate::plain::is_plain;
+use crate::escaping::is_visible;
 
 /// Writer that makes JSON safe within a script element. It escapes characters that could end the
 /// script or begin a comment, and invisible characters.
@@ -19,7 +19,7 @@ impl<W: Write> Write for ScriptSafe<W> {
 
     fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
         let mut rest = str::from_utf8(bytes).map_err(io::Error::other)?;
-        let is_special = |letter| matches!(letter, '<' | '>' | '&') || !is_plain(letter);
+        let is_special = |letter| matches!(letter, '<' | '>' | '&') || !is_visible(letter);
         while let Some(place) = rest.find(is_special) {
             self.0.write_all(&rest.as_bytes()[..place])?;
             let mut letters = rest[place..].chars();

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use super::PALETTE;
 use super::safe::escaped;
-use crate::trace_diff::{AlignedEvent, Run, TraceDiff};
+use crate::trace_diff::{AlignedEvent, Occurrence, TraceDiff};
 
 /// Number of common events that the page shows before and after a difference. It folds further
 /// common events.
@@ -75,7 +75,7 @@ impl TraceDiff {
         if !self.differs() {
             return format!("The same happens in both, {both} events.");
         }
-        let [first, second] = [Run::First, Run::Second].map(|run| self.alone(run));
+        let [first, second] = [Occurrence::First, Occurrence::Second].map(|run| self.count(run));
         format!(
             "The first {same_until} events are the same. In both happen {both} events, in the \
              first alone {first}, in the second alone {second}."
@@ -84,11 +84,11 @@ impl TraceDiff {
 }
 
 fn in_both(event: &AlignedEvent) -> bool {
-    event.run == Run::Both
+    event.run == Occurrence::Both
 }
 
-/// Renders events that both runs have in common. Shows those near a difference, and folds the
-/// others.
+/// Renders events that both runs have in common. Shows the events near a difference, and folds all
+/// other events.
 fn same(rows: &mut String, part: &[AlignedEvent], begins: bool, ends: bool) {
     let head = if begins { 0 } else { CONTEXT_EVENTS };
     let tail = if ends { 0 } else { CONTEXT_EVENTS };
@@ -111,7 +111,7 @@ fn same(rows: &mut String, part: &[AlignedEvent], begins: bool, ends: bool) {
 /// Renders events that occur in one run only, with the two runs side by side.
 fn apart(rows: &mut String, part: &[AlignedEvent]) {
     let of = |run| part.iter().filter(move |event| event.run == run);
-    let (mut first, mut second) = (of(Run::First), of(Run::Second));
+    let (mut first, mut second) = (of(Occurrence::First), of(Occurrence::Second));
     loop {
         match (first.next(), second.next()) {
             (None, None) => return,
@@ -147,8 +147,8 @@ fn row(
 mod tests {
     use super::*;
 
-    fn contrast(events: &[(Run, &str)]) -> TraceDiff {
-        let event = |(run, description): &(Run, &str)| AlignedEvent {
+    fn contrast(events: &[(Occurrence, &str)]) -> TraceDiff {
+        let event = |(run, description): &(Occurrence, &str)| AlignedEvent {
             run: *run,
             description: (*description).to_owned(),
         };
@@ -162,8 +162,8 @@ mod tests {
 
     #[test]
     fn marks_first_difference_and_folds_common_events() {
-        let mut events = vec![(Run::Both, "P1 boots"); 9];
-        events.extend([(Run::First, "P1 <asks>"), (Run::Second, "P2 asks")]);
+        let mut events = vec![(Occurrence::Both, "P1 boots"); 9];
+        events.extend([(Occurrence::First, "P1 <asks>"), (Occurrence::Second, "P2 asks")]);
         let page = contrast(&events).to_html(["a.ndjson", "b.ndjson"]);
         assert_eq!(page.matches("id=\"parts\"").count(), 1);
         assert!(page.contains("<summary>… 6 events in both</summary>"), "{page}");

@@ -13,7 +13,7 @@ use super::{check_group_size, layout::unit_of};
 use crate::fold::logs::{LogState, Logs};
 use crate::format::{Header, Reader, Record};
 use crate::merge::{MergeError, Merged, merge_files};
-use crate::show::units;
+use crate::show::format_units;
 
 /// Moment of a run at which a picture shows the logs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,7 +38,7 @@ impl Moment {
     fn caption(self, header: &Header) -> String {
         match self {
             Moment::End => "in the end".to_owned(),
-            Moment::AtTime(at) => format!("at {} {}", units(at), unit_of(header)),
+            Moment::AtTime(at) => format!("at {} {}", format_units(at), unit_of(header)),
             Moment::AfterRecord(record) => format!("behind event {record}"),
         }
     }
@@ -114,7 +114,7 @@ impl LogPicture {
         (0..self.header.n).map(ProcessId)
     }
 
-    /// Returns the highest index of an entry in any log at any of the moments.
+    /// Returns the highest index of an entry in any log, at any moment that the picture shows.
     fn last_index(&self) -> u64 {
         self.panels.iter().map(|panel| panel.logs.last_index()).max().unwrap_or(0)
     }

@@ -8,10 +8,10 @@ use tenure_core::service::log::{Content, Entry};
 
 use super::{LogPicture, Panel};
 use crate::diagram::svg::geometry::Point;
-use crate::diagram::svg::style::{CROWN, escaped, width};
+use crate::diagram::svg::style::{CROWN, escaped, text_width};
 use crate::diagram::svg::{shape, text};
+use crate::escaping::escape_invisible;
 use crate::fold::logs::LogState;
-use crate::plain::plain;
 
 /// Width of an entry's box. All lengths in this file are in pixels.
 const BOX_WIDTH: i64 = 36;
@@ -226,7 +226,7 @@ impl Drawing<'_> {
             self.drawn,
             "<g><title>{}</title><rect class=\"{class} t{colour}\" x=\"{}\" y=\"{top}\" \
              width=\"{}\" height=\"{BOX_HEIGHT}\" rx=\"2\"/></g>",
-            escaped(&plain(&entry.to_string())),
+            escaped(&escape_invisible(&entry.to_string())),
             left + 1,
             BOX_WIDTH - 4
         );
@@ -261,7 +261,7 @@ impl Drawing<'_> {
 
     fn sign(&mut self, x: i64, y: i64, label: &str) -> i64 {
         self.text(x, y, "start", "small", label);
-        x + width(label) + 10
+        x + text_width(label) + 10
     }
 
     fn text(&mut self, x: i64, y: i64, anchor: &str, class: &str, label: &str) {
@@ -269,7 +269,7 @@ impl Drawing<'_> {
     }
 
     fn finish(self, wide: i64, high: i64) -> String {
-        let title = escaped(&plain(&self.picture.header.algorithm));
+        let title = escaped(&escape_invisible(&self.picture.header.algorithm));
         let description = escaped(&self.picture.summary());
         let (wide, high) = (wide + 2 * MARGIN, high + 2 * MARGIN);
         format!(
@@ -299,9 +299,9 @@ fn label(entry: &Entry) -> String {
     let label = match &entry.content {
         Content::Nothing => return String::new(),
         Content::Payload(payload) => payload.to_string(),
-        Content::Members(members) => members.text(),
+        Content::Members(members) => members.to_text(),
     };
-    let label = plain(&label).into_owned();
+    let label = escape_invisible(&label).into_owned();
     if label.chars().count() <= MAX_LETTERS {
         return label;
     }

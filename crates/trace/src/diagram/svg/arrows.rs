@@ -4,9 +4,9 @@ use std::fmt::Write;
 
 use tenure_core::ProcessId;
 
-use super::geometry::{Area, Line, Point};
+use super::geometry::{Line, Point, Rect};
 use super::kinds::arrow_style;
-use super::style::{CROSS, escaped, width};
+use super::style::{CROSS, escaped, text_width};
 use super::{Drawing, LINE_HEIGHT, path, shape};
 use crate::diagram::layout::{MessageArrow, MessageOutcome};
 use crate::diagram::options::Direction;
@@ -22,14 +22,14 @@ impl Drawing<'_> {
     pub(super) fn arrows(&mut self) {
         for step in 0..self.layout.steps.len() {
             if let Some(dot) = self.dot(step).filter(|_| self.layout.steps[step].is_own()) {
-                self.places.take(Area::around(dot, 2 * DOT_RADIUS, 2 * DOT_RADIUS));
+                self.places.reserve(Rect::around(dot, 2 * DOT_RADIUS, 2 * DOT_RADIUS));
             }
         }
         let layout = self.layout;
         let lines: Vec<Option<Line>> = layout.arrows.iter().map(|arrow| self.line(arrow)).collect();
         let mut numbers = Vec::new();
         for line in &lines {
-            numbers.push(line.map(|line| self.places.take_line(line)));
+            numbers.push(line.map(|line| self.places.reserve_line(line)));
         }
         for (arrow, line) in layout.arrows.iter().zip(&lines) {
             if let Some(line) = line {
@@ -58,7 +58,7 @@ impl Drawing<'_> {
                 let far = at(ended - self.step, *from);
                 let to = at(ended, *to);
                 Line::straight(
-                    to.nearer(far, to.distance(far).min(3 * DOT_RADIUS + self.lane / 3)),
+                    to.moved_towards(far, to.distance(far).min(3 * DOT_RADIUS + self.lane / 3)),
                     to,
                 )
             }
@@ -66,17 +66,18 @@ impl Drawing<'_> {
                 let ended = ended.filter(|ended| *ended > sent).unwrap_or(sent + self.step);
                 let (start, far) = (at(sent, *from), at(ended, *to));
                 let part = if *outcome == MessageOutcome::Lost { 70 } else { 45 };
-                Line::straight(start, start.towards(far, part))
+                Line::straight(start, start.interpolated(far, part))
             }
             _ => return None,
         };
         if arrow.from == arrow.to {
             return Some(self.bow(line));
         }
-        let start = if sent.is_some() { line.from.nearer(line.to, DOT_RADIUS) } else { line.from };
+        let start =
+            if sent.is_some() { line.from.moved_towards(line.to, DOT_RADIUS) } else { line.from };
         let arrives = *outcome == MessageOutcome::Arrives;
         let end = if arrives {
-            line.to.nearer(line.past.unwrap_or(line.from), DOT_RADIUS)
+            line.to.moved_towards(line.past.unwrap_or(line.from), DOT_RADIUS)
         } else {
             line.to
         };
@@ -102,7 +103,7 @@ impl Drawing<'_> {
                 of.is_own()
                     && of.at.is_some_and(between)
                     && self.dot(step).is_some_and(|dot| {
-                        line.meets(Area::around(dot, 2 * MIN_CLEARANCE, 2 * MIN_CLEARANCE))
+                        line.intersects(Rect::around(dot, 2 * MIN_CLEARANCE, 2 * MIN_CLEARANCE))
                     })
             })
         };
@@ -139,14 +140,14 @@ impl Drawing<'_> {
         path(&mut self.lines, line, &class, &head);
         if arrow.outcome == MessageOutcome::Lost {
             shape(&mut self.lines, line.to, CROSS, "cross");
-            self.places.take(Area::around(line.to, 12, 12));
+            self.places.reserve(Rect::around(line.to, 12, 12));
         }
         self.lines.push_str("</g>\n");
     }
 
     fn label(&mut self, arrow: &MessageArrow, line: &Line, own: Option<usize>) {
         let description = arrow.label();
-        let wide = width(&description);
+        let wide = text_width(&description);
         // On the line if possible, otherwise slightly beside it.
         let spots = self.spots(arrow, line);
         let aside = wide / 2 + 5;
@@ -170,10 +171,10 @@ impl Drawing<'_> {
             spots.iter().map(move |hundredths| {
                 let on = line.at(*hundredths);
                 let center = Point { x: on.x + x, y: on.y + y };
-                (Area::around(center, wide + 4, LINE_HEIGHT), away, center)
+                (Rect::around(center, wide + 4, LINE_HEIGHT), away, center)
             })
         });
-        let Some((area, center)) = self.places.best(candidates, own) else { return };
+        let Some((area, center)) = self.places.best_place(candidates, own) else { return };
         self.claim(area);
         self.write_over(center, &description, "halo");
     }

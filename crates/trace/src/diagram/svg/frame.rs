@@ -4,9 +4,9 @@ use std::fmt::Write;
 
 use tenure_core::ProcessId;
 
-use super::geometry::{Area, Line, Point};
+use super::geometry::{Line, Point, Rect};
 use super::kinds::arrow_style;
-use super::style::{CROSS, CROWN, GEM, width};
+use super::style::{CROSS, CROWN, GEM, text_width};
 use super::{Drawing, END_MARGIN, LINE_HEIGHT, START_MARGIN, path, shape, text};
 use crate::diagram::layout::{Condition, MessageArrow, MessageOutcome};
 use crate::diagram::options::{Direction, Scale};
@@ -37,10 +37,10 @@ impl Drawing<'_> {
     fn name(&mut self, at: ProcessId) {
         let name = at.to_string();
         let center = match self.direction {
-            Direction::Right => self.point(-width(&name) / 2, at, 0),
+            Direction::Right => self.point(-text_width(&name) / 2, at, 0),
             Direction::Down => self.point(8, at, 0),
         };
-        self.claim(Area::around(center, width(&name) + 8, LINE_HEIGHT));
+        self.claim(Rect::around(center, text_width(&name) + 8, LINE_HEIGHT));
         text(&mut self.texts, center, "middle", &name, "name");
     }
 
@@ -65,9 +65,9 @@ impl Drawing<'_> {
             }
         }
         let (start, stop) = (self.point(START_MARGIN / 2, at, -3), self.point(end, at, 3));
-        let area = Area { left: start.x, top: start.y, right: stop.x, bottom: stop.y };
-        self.places.take_lane(area);
-        self.extent = self.extent.with(area);
+        let area = Rect { left: start.x, top: start.y, right: stop.x, bottom: stop.y };
+        self.places.reserve_lane(area);
+        self.extent = self.extent.union(area);
     }
 
     pub(super) fn extent_of(&self, from: Option<usize>, until: Option<usize>) -> (i64, i64) {
@@ -87,14 +87,15 @@ impl Drawing<'_> {
                     let [start, end] = [(extent.0, -1), (extent.1, 1)]
                         .map(|(along, side)| self.point(along, *at, side * self.lane / 2));
                     let (left, top) = (start.x, start.y);
-                    let area = Area { left, top, right: end.x, bottom: end.y };
-                    self.extent = self.extent.with(area);
+                    let area = Rect { left, top, right: end.x, bottom: end.y };
+                    self.extent = self.extent.union(area);
                 }
             }
         }
     }
 
-    /// Returns the point at position `along` of the time axis, `pixels` beyond the last lifeline.
+    /// Returns the point at the position `along` on the time axis and at a distance of `pixels`
+    /// pixels from the last lifeline. The point lies outside the lifelines.
     fn below(&self, along: i64, pixels: i64) -> Point {
         self.point(along, self.last_process(), pixels)
     }
@@ -133,7 +134,7 @@ impl Drawing<'_> {
         let mut free = i64::MIN;
         for (along, number) in columns {
             let room =
-                if self.direction == Direction::Right { width(&number) } else { LINE_HEIGHT };
+                if self.direction == Direction::Right { text_width(&number) } else { LINE_HEIGHT };
             if along - room / 2 < free {
                 continue;
             }
@@ -142,7 +143,7 @@ impl Drawing<'_> {
             path(&mut self.ground, &Line::straight(start, end), "grid", "");
             let center = match self.direction {
                 Direction::Right => self.below(along, beyond + 4),
-                Direction::Down => self.below(along, beyond + width(&number) / 2),
+                Direction::Down => self.below(along, beyond + text_width(&number) / 2),
             };
             self.write(center, &number, "small");
         }
@@ -150,9 +151,9 @@ impl Drawing<'_> {
             Direction::Right => {
                 let center = self.below(self.end(), beyond + 4 + LINE_HEIGHT);
                 // The unit stands after the names, however short the axis is.
-                Point { x: (center.x - width(&unit) / 2).max(width(&unit) / 2), ..center }
+                Point { x: (center.x - text_width(&unit) / 2).max(text_width(&unit) / 2), ..center }
             }
-            Direction::Down => self.below(8, beyond + width(&unit) / 2),
+            Direction::Down => self.below(8, beyond + text_width(&unit) / 2),
         };
         self.write(center, &unit, "small");
     }
@@ -189,15 +190,14 @@ impl Drawing<'_> {
             Direction::Right => self.end() - 170,
             Direction::Down => self.below(0, self.lane / 2).x,
         };
-        let two =
-            entries.iter().map(|(_, description)| 2 * (56 + width(description))).max().unwrap_or(0);
+        let two = entries.iter().map(|(_, it)| 2 * (56 + text_width(it))).max().unwrap_or(0);
         if self.direction == Direction::Right && right < left + two {
             // There is no room beside the name of the scale.
             (top, right) = (top + LINE_HEIGHT + 6, self.end());
         }
         let begin = left;
         for (sign, description) in entries {
-            let wide = 42 + width(&description) + 14;
+            let wide = 42 + text_width(&description) + 14;
             if left > begin && left + wide > right.max(begin + 2 * wide) {
                 (left, top) = (begin, top + LINE_HEIGHT + 6);
             }
@@ -212,13 +212,13 @@ impl Drawing<'_> {
             }
             let start = Point { x: left + 42, y: top };
             text(&mut self.texts, start, "start", &description, "small");
-            let area = Area {
+            let area = Rect {
                 left,
                 top: top - LINE_HEIGHT / 2,
                 right: left + wide,
                 bottom: top + LINE_HEIGHT,
             };
-            self.extent = self.extent.with(area);
+            self.extent = self.extent.union(area);
             left += wide;
         }
     }
@@ -266,7 +266,7 @@ impl Drawing<'_> {
                     let [start, end] = [from, until].map(|along| self.point(along, span.at, 11));
                     let mut token = String::new();
                     path(&mut token, &Line::straight(start, end), "token", "");
-                    shape(&mut token, start.towards(end, 50), GEM, "gem");
+                    shape(&mut token, start.interpolated(end, 50), GEM, "gem");
                     token
                 }
                 Condition::Down | Condition::Stopped => continue,
@@ -275,7 +275,7 @@ impl Drawing<'_> {
             let [start, end] = [(from, -12), (until, 12)]
                 .map(|(along, beside)| self.point(along, span.at, beside));
             let (left, top) = (start.x, start.y);
-            self.places.take_lane(Area { left, top, right: end.x, bottom: end.y });
+            self.places.reserve_lane(Rect { left, top, right: end.x, bottom: end.y });
         }
     }
 }

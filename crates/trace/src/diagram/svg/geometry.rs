@@ -7,14 +7,14 @@ pub(in crate::diagram) struct Point {
 }
 
 impl Point {
-    /// Returns the point that lies `hundredths` hundredths of the way from this point to `to`.
-    pub(super) fn towards(self, to: Point, hundredths: i64) -> Point {
+    /// Returns the point that lies `hundredths` / 100 of the way from this point to `to`.
+    pub(super) fn interpolated(self, to: Point, hundredths: i64) -> Point {
         let part = |from: i64, to: i64| from + (to - from) * hundredths / 100;
         Point { x: part(self.x, to.x), y: part(self.y, to.y) }
     }
 
     /// Returns the point that is `pixels` pixels from this point in the direction of `to`.
-    pub(super) fn nearer(self, to: Point, pixels: i64) -> Point {
+    pub(super) fn moved_towards(self, to: Point, pixels: i64) -> Point {
         let length = self.distance(to).max(1);
         let part = |from: i64, to: i64| from + (to - from) * pixels / length;
         Point { x: part(self.x, to.x), y: part(self.y, to.y) }
@@ -48,9 +48,9 @@ impl Line {
     /// Returns the point of the line at a given distance from its start, in hundredths of its
     /// length.
     pub(super) fn at(&self, hundredths: i64) -> Point {
-        let Some(past) = self.past else { return self.from.towards(self.to, hundredths) };
-        let first = self.from.towards(past, hundredths);
-        first.towards(past.towards(self.to, hundredths), hundredths)
+        let Some(past) = self.past else { return self.from.interpolated(self.to, hundredths) };
+        let first = self.from.interpolated(past, hundredths);
+        first.interpolated(past.interpolated(self.to, hundredths), hundredths)
     }
 
     /// Returns the line as the data of an SVG path.
@@ -60,12 +60,12 @@ impl Line {
         format!("M{} {}{bend}{} {}", from.x, from.y, to.x, to.y)
     }
 
-    pub(super) fn extent(&self) -> Area {
-        let ends = Area::around(self.from, 0, 0).with(Area::around(self.to, 0, 0));
-        self.past.map_or(ends, |past| ends.with(Area::around(past, 0, 0)))
+    pub(super) fn extent(&self) -> Rect {
+        let ends = Rect::around(self.from, 0, 0).union(Rect::around(self.to, 0, 0));
+        self.past.map_or(ends, |past| ends.union(Rect::around(past, 0, 0)))
     }
 
-    pub(super) fn meets(&self, area: Area) -> bool {
+    pub(super) fn intersects(&self, area: Rect) -> bool {
         match self.past {
             None => area.is_met(self.from, self.to),
             Some(_) => (0..4).any(|part| area.is_met(self.at(part * 25), self.at(part * 25 + 25))),
@@ -75,16 +75,16 @@ impl Line {
 
 /// Rectangle with sides parallel to the axes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Area {
+pub(super) struct Rect {
     pub(super) left: i64,
     pub(super) top: i64,
     pub(super) right: i64,
     pub(super) bottom: i64,
 }
 
-impl Area {
+impl Rect {
     pub(super) fn around(center: Point, width: i64, height: i64) -> Self {
-        Area {
+        Rect {
             left: center.x - width / 2,
             top: center.y - height / 2,
             right: center.x + width / 2,
@@ -93,20 +93,20 @@ impl Area {
     }
 
     /// Returns the rectangle enlarged by this many pixels on each side.
-    pub(super) fn grown(self, by: i64) -> Area {
-        let Area { left, top, right, bottom } = self;
-        Area { left: left - by, top: top - by, right: right + by, bottom: bottom + by }
+    pub(super) fn enlarged(self, by: i64) -> Rect {
+        let Rect { left, top, right, bottom } = self;
+        Rect { left: left - by, top: top - by, right: right + by, bottom: bottom + by }
     }
 
-    pub(super) fn overlaps(self, other: Area) -> bool {
+    pub(super) fn overlaps(self, other: Rect) -> bool {
         self.left < other.right
             && other.left < self.right
             && self.top < other.bottom
             && other.top < self.bottom
     }
 
-    pub(super) fn with(self, other: Area) -> Area {
-        Area {
+    pub(super) fn union(self, other: Rect) -> Rect {
+        Rect {
             left: self.left.min(other.left),
             top: self.top.min(other.top),
             right: self.right.max(other.right),
@@ -145,7 +145,7 @@ impl Area {
 mod tests {
     use super::*;
 
-    const AREA: Area = Area { left: 0, top: 0, right: 10, bottom: 10 };
+    const AREA: Rect = Rect { left: 0, top: 0, right: 10, bottom: 10 };
 
     fn point(x: i64, y: i64) -> Point {
         Point { x, y }
@@ -153,7 +153,7 @@ mod tests {
 
     #[test]
     fn line_intersects_exactly_the_boxes_it_touches() {
-        let meets = |from, to| Line::straight(from, to).meets(AREA);
+        let meets = |from, to| Line::straight(from, to).intersects(AREA);
         assert!(meets(point(-5, 5), point(15, 6)), "through");
         assert!(meets(point(-5, 20), point(5, 5)), "into");
         assert!(meets(point(2, 2), point(3, 3)), "inside");
@@ -167,7 +167,7 @@ mod tests {
         let bent = Line { from, past: Some(point(50, 40)), to };
         assert_eq!(bent.at(50), point(50, 20));
         assert_eq!((bent.at(0), bent.at(100)), (from, to));
-        assert!(!bent.meets(Area::around(point(50, 0), 10, 10)));
-        assert!(bent.meets(Area::around(point(50, 20), 10, 10)));
+        assert!(!bent.intersects(Rect::around(point(50, 0), 10, 10)));
+        assert!(bent.intersects(Rect::around(point(50, 20), 10, 10)));
     }
 }

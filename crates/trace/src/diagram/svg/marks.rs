@@ -2,8 +2,8 @@
 
 use std::fmt::Write;
 
-use super::geometry::{Area, Point};
-use super::style::{CROSS, CROWN, escaped, width};
+use super::geometry::{Point, Rect};
+use super::style::{CROSS, CROWN, escaped, text_width};
 use super::{Drawing, LINE_HEIGHT, shape};
 use crate::diagram::layout::{Mark, Step};
 use crate::diagram::options::Direction;
@@ -36,7 +36,7 @@ impl Drawing<'_> {
         }
     }
 
-    /// Draws the labels, crowns and clocks of all steps.
+    /// Draws the label and the clock of each step, and the crown that marks a leader.
     pub(super) fn step_labels(&mut self) {
         let layout = self.layout;
         for (place, step) in layout.steps.iter().enumerate() {
@@ -44,7 +44,7 @@ impl Drawing<'_> {
             let Label { crown, description } = label(step);
             let room = if crown.is_some() { CROWN_WIDTH } else { 0 };
             if room > 0 || !description.is_empty() {
-                let wide = width(&description) + room;
+                let wide = text_width(&description) + room;
                 let (area, center) = self.beside(dot, wide, crown.is_some());
                 self.claim(area);
                 if let Some(class) = crown {
@@ -56,7 +56,7 @@ impl Drawing<'_> {
             }
             let clock = layout.clock(place);
             if !clock.is_empty() {
-                let (area, center) = self.beside(dot, width(&clock), false);
+                let (area, center) = self.beside(dot, text_width(&clock), false);
                 self.claim(area);
                 self.write_over(center, &clock, "small halo");
             }
@@ -65,7 +65,7 @@ impl Drawing<'_> {
 
     /// Returns the area and the center of a label next to a dot, at the place where it covers the
     /// fewest other items. The label has the width `wide`, and a crown if `crowned`.
-    fn beside(&self, dot: Point, wide: i64, crowned: bool) -> (Area, Point) {
+    fn beside(&self, dot: Point, wide: i64, crowned: bool) -> (Rect, Point) {
         let half = wide / 2;
         let offsets: [(i64, i64); 8] = match self.direction {
             Direction::Right => [
@@ -92,10 +92,10 @@ impl Drawing<'_> {
         let high = if crowned { LINE_HEIGHT + 2 } else { LINE_HEIGHT };
         let candidates = offsets.into_iter().map(|(x, y)| {
             let center = Point { x: dot.x + x, y: dot.y + y };
-            (Area::around(center, wide + 4, high), 0, center)
+            (Rect::around(center, wide + 4, high), 0, center)
         });
-        let around = Area::around(dot, wide, high);
-        self.places.best(candidates, None).unwrap_or((around, dot))
+        let around = Rect::around(dot, wide, high);
+        self.places.best_place(candidates, None).unwrap_or((around, dot))
     }
 }
 

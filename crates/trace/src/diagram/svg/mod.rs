@@ -4,9 +4,9 @@ mod arrows;
 mod frame;
 pub(in crate::diagram) mod geometry;
 mod kinds;
+mod label_placer;
 mod marks;
 mod notes;
-mod place;
 mod rows;
 pub(in crate::diagram) mod style;
 mod violations;
@@ -15,9 +15,9 @@ use std::fmt::Write;
 
 use tenure_core::ProcessId;
 
-use self::geometry::{Area, Line, Point};
-use self::place::Places;
-use self::style::{DEFINITIONS, STYLE, escaped, ink, width};
+use self::geometry::{Line, Point, Rect};
+use self::label_placer::LabelPlacer;
+use self::style::{DEFINITIONS, STYLE, escaped, max_text_width, text_width};
 use super::layout::{Condition, Layout, Mark, Step};
 use super::options::Direction;
 
@@ -46,18 +46,18 @@ struct Drawing<'l> {
     /// Lowest layer of the picture: shades and bars.
     ground: String,
     lines: String,
-    /// Layer of the boxes behind labels, which hide parts of lines.
+    /// Layer of boxes. A box lies behind a label and hides the parts of lines there.
     papers: String,
     dots: String,
     texts: String,
-    places: Places,
+    places: LabelPlacer,
     /// Bounding box of everything drawn so far.
-    extent: Area,
+    extent: Rect,
 }
 
 /// Area and texts of an SVG file with one or several pictures.
 struct Canvas {
-    area: Area,
+    area: Rect,
     title: String,
     description: String,
     heads: String,
@@ -65,7 +65,7 @@ struct Canvas {
 
 impl Canvas {
     fn around(&self, body: &str) -> String {
-        let Area { left, top, right, bottom } = self.area;
+        let Rect { left, top, right, bottom } = self.area;
         let (wide, high) = (right - left, bottom - top);
         let (title, description) = (escaped(&self.title), escaped(&self.description));
         let heads = &self.heads;
@@ -93,13 +93,13 @@ impl<'l> Drawing<'l> {
     }
 
     fn new(layout: &'l Layout, direction: Direction) -> Self {
-        let labels = layout.arrows.iter().map(|arrow| width(&arrow.label()));
+        let labels = layout.arrows.iter().map(|arrow| text_width(&arrow.label()));
         let longest = labels.max().unwrap_or(0);
         let (step, lane) = match direction {
             Direction::Right => ((longest + 40).clamp(56, 170), 92),
             Direction::Down => (44, (longest + 44).clamp(110, 240)),
         };
-        let origin = Area { left: 0, top: 0, right: 1, bottom: 1 };
+        let origin = Rect { left: 0, top: 0, right: 1, bottom: 1 };
         Drawing {
             layout,
             direction,
@@ -110,7 +110,7 @@ impl<'l> Drawing<'l> {
             papers: String::new(),
             dots: String::new(),
             texts: String::new(),
-            places: Places::default(),
+            places: LabelPlacer::default(),
             extent: origin,
         }
     }
@@ -131,7 +131,7 @@ impl<'l> Drawing<'l> {
     }
 
     fn step_along(&self, step: usize) -> i64 {
-        self.along(self.layout.place(step))
+        self.along(self.layout.position(step))
     }
 
     /// Returns the position of the end of the time axis, in pixels.
@@ -161,14 +161,14 @@ impl<'l> Drawing<'l> {
     }
 
     /// Reserves an area, so that no label covers it, and extends the picture to include it.
-    fn claim(&mut self, area: Area) {
-        self.places.take(area);
-        self.extent = self.extent.with(area);
+    fn claim(&mut self, area: Rect) {
+        self.places.reserve(area);
+        self.extent = self.extent.union(area);
     }
 
     /// Writes a text centered at a point and reserves its area.
     fn write(&mut self, center: Point, label: &str, class: &str) {
-        self.claim(Area::around(center, width(label), LINE_HEIGHT));
+        self.claim(Rect::around(center, text_width(label), LINE_HEIGHT));
         text(&mut self.texts, center, "middle", label, class);
     }
 
@@ -178,8 +178,8 @@ impl<'l> Drawing<'l> {
         if label.is_empty() {
             return;
         }
-        let Area { left, top, right, bottom } =
-            Area::around(center, ink(label) + 4, LINE_HEIGHT - 2);
+        let Rect { left, top, right, bottom } =
+            Rect::around(center, max_text_width(label) + 4, LINE_HEIGHT - 2);
         let (wide, high) = (right - left, bottom - top);
         let _ = writeln!(
             self.papers,
@@ -191,9 +191,9 @@ impl<'l> Drawing<'l> {
     /// Returns the canvas of the picture, and its content as SVG.
     fn finish(self) -> (Canvas, String) {
         let pad = 14;
-        let Area { left, top, right, bottom } = self.extent;
+        let Rect { left, top, right, bottom } = self.extent;
         let area =
-            Area { left: left - pad, top: top - pad, right: right + pad, bottom: bottom + pad };
+            Rect { left: left - pad, top: top - pad, right: right + pad, bottom: bottom + pad };
         let (title, description) = (self.layout.caption(), self.layout.summary());
         let sheet = Canvas { area, title, description, heads: self.heads() };
         let Drawing { ground, lines, papers, dots, texts, .. } = self;

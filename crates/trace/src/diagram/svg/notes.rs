@@ -1,11 +1,11 @@
-//! Notes and network events. Each has a line across all lifelines. Its text is next to the
-//! lifelines, where there are no messages.
+//! Notes and network events. A note is a line across all lifelines. The text of the note is next to
+//! the lifelines, where there are no messages.
 
 use tenure_core::ProcessId;
 
-use super::geometry::{Area, Line, Point};
-use super::style::{ink, width};
-use super::violations::broken;
+use super::geometry::{Line, Point, Rect};
+use super::style::{max_text_width, text_width};
+use super::violations::wrap_lines;
 use super::{Drawing, LINE_HEIGHT, path, text};
 use crate::diagram::layout::Mark;
 use crate::diagram::options::Direction;
@@ -32,7 +32,7 @@ impl<'l> Drawing<'l> {
     /// Returns the width of the space that notes need next to the lifelines, in pixels.
     pub(super) fn room_aside(&self) -> i64 {
         let lines = self.wrapped_notes().into_iter().flat_map(|(_, lines)| lines);
-        lines.map(|line| TEXT_GAP + width(&line)).max().unwrap_or(0)
+        lines.map(|line| TEXT_GAP + text_width(&line)).max().unwrap_or(0)
     }
 
     /// Returns the notes in order, each as its position along the time axis and its text.
@@ -60,12 +60,17 @@ impl<'l> Drawing<'l> {
         let mut letters = MIN_LETTERS;
         let fits = |letters: i64| {
             let mut each = notes.iter().zip(&rooms);
-            each.all(|((_, description), room)| broken(description, letters).len() as i64 <= *room)
+            each.all(|((_, description), room)| {
+                wrap_lines(description, letters).len() as i64 <= *room
+            })
         };
         while Some(letters) < longest && !fits(letters) {
             letters += 5;
         }
-        notes.iter().map(|(along, description)| (*along, broken(description, letters))).collect()
+        notes
+            .iter()
+            .map(|(along, description)| (*along, wrap_lines(description, letters)))
+            .collect()
     }
 
     /// Writes the notes in rows above the first lifeline, each in the lowest row that has room.
@@ -76,11 +81,11 @@ impl<'l> Drawing<'l> {
             if row == ends.len() {
                 ends.push(0);
             }
-            ends[row] = along + width(description) + 12;
+            ends[row] = along + text_width(description) + 12;
             let top = self.point(along, ProcessId(0), -self.lane / 2).y - 10;
             let start = Point { x: along, y: top - row as i64 * (LINE_HEIGHT + 2) };
             self.keep_clear(start, description);
-            let center = Point { x: start.x + ink(description) / 2, ..start };
+            let center = Point { x: start.x + max_text_width(description) / 2, ..start };
             self.write_over(center, description, "halo");
         }
     }
@@ -99,8 +104,8 @@ impl<'l> Drawing<'l> {
 
     /// Reserves the area of a text that starts at this point, so that no label covers it.
     fn keep_clear(&mut self, start: Point, description: &str) {
-        let (left, right) = (start.x - 2, start.x + width(description));
+        let (left, right) = (start.x - 2, start.x + text_width(description));
         let (top, bottom) = (start.y - LINE_HEIGHT / 2, start.y + LINE_HEIGHT / 2);
-        self.claim(Area { left, top, right, bottom });
+        self.claim(Rect { left, top, right, bottom });
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
-use super::geometry::Area;
+use super::geometry::Rect;
 use super::{Canvas, Drawing};
 use crate::diagram::layout::Layout;
 use crate::diagram::options::Direction;
@@ -21,7 +21,7 @@ impl Layout {
         let mut heads = BTreeSet::new();
         for row in &rows {
             let (sheet, drawn) = Drawing::of(row, direction).finish();
-            let Area { left, top, right, bottom } = sheet.area;
+            let Rect { left, top, right, bottom } = sheet.area;
             let (across, down) = (-left, high - top);
             let _ = writeln!(body, "<g transform=\"translate({across} {down})\">\n{drawn}</g>");
             wide = wide.max(right - left);
@@ -30,7 +30,7 @@ impl Layout {
             heads.extend(sheet.heads.lines().map(|head| format!("{head}\n")));
         }
         let title = title.split(", events ").next().unwrap_or_default().to_owned();
-        let area = Area { left: 0, top: 0, right: wide, bottom: high.max(1) };
+        let area = Rect { left: 0, top: 0, right: wide, bottom: high.max(1) };
         let sheet = Canvas {
             area,
             title,

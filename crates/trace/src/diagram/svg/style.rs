@@ -127,13 +127,13 @@ pub(in crate::diagram) fn escaped(text: &str) -> String {
 }
 
 /// Estimates the width of a text, in pixels.
-pub(in crate::diagram) fn width(text: &str) -> i64 {
+pub(in crate::diagram) fn text_width(text: &str) -> i64 {
     text.chars().count() as i64 * 7
 }
 
 /// Returns an upper bound on the width of a text in Helvetica, in pixels. Most viewers use this
 /// font. Boxes behind texts have this width.
-pub(super) fn ink(text: &str) -> i64 {
+pub(super) fn max_text_width(text: &str) -> i64 {
     let thousandths = |letter: char| match letter {
         'i' | 'j' | 'l' | '\'' | '|' => 222,
         ' ' | 'f' | 't' | 'I' | '.' | ',' | ':' | ';' | '/' | '!' | '[' | ']' => 278,

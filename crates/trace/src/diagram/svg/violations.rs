@@ -4,10 +4,10 @@
 
 use std::fmt::Write;
 
-use super::geometry::{Area, Point};
-use super::style::width;
+use super::geometry::{Point, Rect};
+use super::style::text_width;
 use super::{Drawing, LINE_HEIGHT, text};
-use crate::plain;
+use crate::escape_invisible;
 
 /// Minimum number of letters per line for the command in the headline. If the picture is wide, the
 /// lines are longer.
@@ -39,8 +39,8 @@ impl Drawing<'_> {
     /// there is one.
     pub(super) fn headline(&mut self) {
         let Some(command) = &self.layout.header.replay else { return };
-        let letters = (self.extent.right / width("m")).max(MIN_LETTERS);
-        for line in broken(&plain(command), letters).iter().rev() {
+        let letters = (self.extent.right / text_width("m")).max(MIN_LETTERS);
+        for line in wrap_lines(&escape_invisible(command), letters).iter().rev() {
             self.above(line, "small");
         }
         self.above(&self.layout.caption(), "name");
@@ -50,10 +50,10 @@ impl Drawing<'_> {
     fn above(&mut self, description: &str, class: &str) {
         let start = Point { x: 0, y: self.extent.top - LINE_HEIGHT };
         let (top, bottom) = (start.y - LINE_HEIGHT / 2, start.y + LINE_HEIGHT / 2);
-        self.extent = self.extent.with(Area {
+        self.extent = self.extent.union(Rect {
             left: start.x,
             top,
-            right: start.x + width(description),
+            right: start.x + text_width(description),
             bottom,
         });
         text(&mut self.texts, start, "start", description, class);
@@ -62,7 +62,7 @@ impl Drawing<'_> {
 
 /// Breaks a text between words into lines of at most `letters` letters. A longer word has a line of
 /// its own.
-pub(super) fn broken(words: &str, letters: i64) -> Vec<String> {
+pub(super) fn wrap_lines(words: &str, letters: i64) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in words.split_whitespace() {
         let fits = |line: &&mut String| {
@@ -82,8 +82,8 @@ mod tests {
 
     #[test]
     fn breaks_command_between_words() {
-        assert_eq!(broken("tenure check central -n 2", 12), ["tenure check", "central -n 2"]);
-        assert_eq!(broken("tenure simulate-it", 4), ["tenure", "simulate-it"]);
-        assert_eq!(broken("", 4), [""; 0]);
+        assert_eq!(wrap_lines("tenure check central -n 2", 12), ["tenure check", "central -n 2"]);
+        assert_eq!(wrap_lines("tenure simulate-it", 4), ["tenure", "simulate-it"]);
+        assert_eq!(wrap_lines("", 4), [""; 0]);
     }
 }

@@ -20,9 +20,9 @@ const MAX_PROCESSES: usize = 40;
 /// Draws the steps in panels below each other. Each panel has as many steps as there is room for.
 pub(super) fn draw(layout: &Layout, margin: Margin, columns: usize) -> String {
     let per_panel = ((columns - NAMES_WIDTH) / STEP_WIDTH).min(PER_PANEL);
-    let (order, rows) = layout.in_rows();
+    let (order, rows) = layout.row_order();
     let conditions = layout.conditions(&rows, order.len());
-    let lanes = layout.drawn(MAX_PROCESSES);
+    let lanes = layout.drawn_processes(MAX_PROCESSES);
     let mut signs = BTreeSet::new();
     let mut text = String::new();
     for (panel, steps) in order.chunks(per_panel).enumerate() {
@@ -33,7 +33,7 @@ pub(super) fn draw(layout: &Layout, margin: Margin, columns: usize) -> String {
         text += &drawing.text();
         text.push('\n');
         for (column, step) in steps.iter().enumerate() {
-            let head = layout.head(*step, margin);
+            let head = layout.row_label(*step, margin);
             let clock = layout.clock(*step);
             let description = [description(layout, *step), clock].join("  ");
             text += &format!("{:>5}  {head:>8}  {}\n", first + column + 1, description.trim_end());
@@ -42,7 +42,7 @@ pub(super) fn draw(layout: &Layout, margin: Margin, columns: usize) -> String {
     }
     let cut = |line: &'_ str| line.chars().take(columns).chain(['\n']).collect::<String>();
     let text: String = text.lines().map(cut).collect();
-    text + &layout.foot(lanes.len(), signs, columns)
+    text + &layout.footer(lanes.len(), signs, columns)
 }
 
 fn description(layout: &Layout, place: usize) -> String {

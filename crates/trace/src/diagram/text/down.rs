@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 
 use tenure_core::ProcessId;
 
-use super::grid::Grid;
 use super::rows::{Sign, sign};
+use super::text_row::TextRow;
 use crate::diagram::layout::{Layout, Mark};
 use crate::diagram::options::{Direction, Margin};
 use crate::fold::process_state::Condition;
@@ -37,8 +37,9 @@ pub(super) struct Down<'l> {
 
 impl<'l> Down<'l> {
     pub(super) fn new(layout: &'l Layout, margin: Margin, columns: usize) -> Self {
-        let (order, rows) = layout.in_rows();
-        let places: Vec<String> = order.iter().map(|step| layout.head(*step, margin)).collect();
+        let (order, rows) = layout.row_order();
+        let places: Vec<String> =
+            order.iter().map(|step| layout.row_label(*step, margin)).collect();
         let head = |(step, place): (&usize, &String)| match layout.clock(*step) {
             clock if clock.is_empty() => place.clone(),
             clock => format!("{place} {clock}"),
@@ -46,7 +47,7 @@ impl<'l> Down<'l> {
         let heads: Vec<String> = order.iter().zip(&places).map(head).collect();
         let widest = heads.iter().map(|head| head.chars().count()).max().unwrap_or(0);
         let margin = widest.clamp(4, columns / 2) + 1;
-        let lanes = layout.drawn((columns - margin) / MIN_COLUMN);
+        let lanes = layout.drawn_processes((columns - margin) / MIN_COLUMN);
         let width = (columns - margin) / lanes.len().max(1);
         let width = width.clamp(MIN_COLUMN, MAX_COLUMN);
         let conditions = layout.conditions(&rows, order.len());
@@ -82,7 +83,7 @@ impl<'l> Down<'l> {
             text.extend(line.trim_end().chars().take(self.columns));
             text.push('\n');
         }
-        text + &self.layout.foot(self.lanes.len(), self.signs, self.columns)
+        text + &self.layout.footer(self.lanes.len(), self.signs, self.columns)
     }
 
     /// Returns the position of a process's column. If the process is not drawn, returns the edge of
@@ -96,49 +97,49 @@ impl<'l> Down<'l> {
         let layout = self.layout;
         let place = self.order[row];
         let step = &layout.steps[place];
-        let mut grid = Grid::new(self.lanes.len() * self.width);
+        let mut text_row = TextRow::new(self.lanes.len() * self.width);
         if let (None, Mark::Network(description) | Mark::Note(description)) = (step.at, &step.mark)
         {
-            self.lanes_as(&mut grid, None, |_| ("┊", ""));
-            grid.write(2, &format!(" {description} "), usize::MAX);
-            return grid.line();
+            self.lanes_as(&mut text_row, None, |_| ("┊", ""));
+            text_row.write(2, &format!(" {description} "), usize::MAX);
+            return text_row.line();
         }
         let conditions = std::mem::take(&mut self.conditions);
         let own = step.at.filter(|_| step.is_own());
-        self.lanes_as(&mut grid, own, |process| {
+        self.lanes_as(&mut text_row, own, |process| {
             sign(conditions[process.index()][row + 1], Direction::Down)
         });
         self.conditions = conditions;
         match (&step.mark, step.received) {
-            (Mark::Loses(arrow), _) => self.arrow(&mut grid, *arrow, row, '×', ""),
-            (Mark::Duplicates(arrow), _) => self.arrow(&mut grid, *arrow, row, '×', " ×2"),
-            (_, Some(arrow)) => self.arrow(&mut grid, arrow, row, '●', ""),
+            (Mark::Loses(arrow), _) => self.arrow(&mut text_row, *arrow, row, '×', ""),
+            (Mark::Duplicates(arrow), _) => self.arrow(&mut text_row, *arrow, row, '×', " ×2"),
+            (_, Some(arrow)) => self.arrow(&mut text_row, arrow, row, '●', ""),
             _ => {}
         }
-        let Some(at) = step.at else { return grid.line() };
+        let Some(at) = step.at else { return text_row.line() };
         if step.is_own() {
             let column = self.column(at);
-            grid.put(column, if step.mark == Mark::Crashes { '×' } else { '●' });
+            text_row.put(column, if step.mark == Mark::Crashes { '×' } else { '●' });
         }
         let description = layout.description(step);
         if !description.is_empty() {
             let from = step.received.map(|arrow| layout.arrows[arrow].from);
-            self.beside(&mut grid, at, from, &description);
+            self.beside(&mut text_row, at, from, &description);
         }
-        grid.line()
+        text_row.line()
     }
 
-    /// Draws the lifeline signs of all processes in a row, and adds these signs to the legend. A
-    /// mark will cover the sign of the process `covered`, so this sign is not added.
+    /// Draws the lifeline signs of all processes in a row, and adds these signs to the legend. The
+    /// sign of the process `covered` is not added, because a mark is drawn over this sign later.
     fn lanes_as(
         &mut self,
-        grid: &mut Grid,
+        text_row: &mut TextRow,
         covered: Option<ProcessId>,
         sign: impl Fn(ProcessId) -> Sign,
     ) {
         for (lane, process) in self.lanes.iter().enumerate() {
             let (sign, means) = sign(*process);
-            grid.lane(lane * self.width, sign);
+            text_row.lifeline(lane * self.width, sign);
             let seen = !means.is_empty() && covered != Some(*process);
             self.signs.extend(seen.then_some((sign, means)));
         }
@@ -147,16 +148,16 @@ impl<'l> Down<'l> {
     /// Draws the arrow of the message with this index in `row`. If `end` is `×`, the arrow ends
     /// with `×`. Otherwise it ends with an arrow head at the receiver. `more` is text after the
     /// label.
-    fn arrow(&mut self, grid: &mut Grid, index: usize, row: usize, end: char, more: &str) {
+    fn arrow(&mut self, text_row: &mut TextRow, index: usize, row: usize, end: char, more: &str) {
         let arrow = &self.layout.arrows[index];
         let (start, stop) = (self.column(arrow.from), self.column(arrow.to));
         let label = arrow.label() + more;
         if start == stop {
-            grid.write(start + 2, &label, usize::MAX);
+            text_row.write(start + 2, &label, usize::MAX);
             return;
         }
         let right = start < stop;
-        grid.arrow(
+        text_row.arrow(
             start,
             stop,
             if end == '×' {
@@ -171,9 +172,9 @@ impl<'l> Down<'l> {
         let since = sent.map(|sent| self.places[self.rows[sent]].clone());
         let since = since.filter(|since| !since.is_empty());
         let long = since.map_or_else(|| label.clone(), |since| format!("{label} ‹{since}›"));
-        let written = grid.on_arrow(start, stop, self.width, &long);
+        let written = text_row.on_arrow(start, stop, self.width, &long);
         if !written {
-            grid.on_arrow(start, stop, self.width, &label);
+            text_row.on_arrow(start, stop, self.width, &label);
         } else if long != label {
             self.signs.insert(("‹k›", "sent at k"));
         }
@@ -185,18 +186,24 @@ impl<'l> Down<'l> {
     /// Writes `description` beside the mark of the process `at`: to the right or, if there is no
     /// room, to the left. If neither side has room, writes the name of the process `at` and
     /// `description` next to the lifeline of `from` instead.
-    fn beside(&self, grid: &mut Grid, at: ProcessId, from: Option<ProcessId>, description: &str) {
+    fn beside(
+        &self,
+        text_row: &mut TextRow,
+        at: ProcessId,
+        from: Option<ProcessId>,
+        description: &str,
+    ) {
         let column = self.column(at);
         let length = description.chars().count();
-        if grid.is_free(column + 2, length.min(self.room(column))) {
-            grid.write(column + 2, description, self.room(column));
+        if text_row.is_free(column + 2, length.min(self.room(column))) {
+            text_row.write(column + 2, description, self.room(column));
         } else if length + 2 < self.width && column >= self.width {
-            grid.write(column - 1 - length, description, usize::MAX);
+            text_row.write(column - 1 - length, description, usize::MAX);
         } else if let Some(from) = from {
             let column = self.column(from);
             let description = format!("{at} {description}");
-            if grid.is_free(column + 2, description.chars().count().min(self.room(column))) {
-                grid.write(column + 2, &description, self.room(column));
+            if text_row.is_free(column + 2, description.chars().count().min(self.room(column))) {
+                text_row.write(column + 2, &description, self.room(column));
             }
         }
     }

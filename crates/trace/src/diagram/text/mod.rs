@@ -2,8 +2,8 @@
 
 mod across;
 mod down;
-mod grid;
 mod rows;
+mod text_row;
 
 use self::rows::wrap;
 use super::layout::Layout;

@@ -14,7 +14,7 @@ pub(super) type Sign = (&'static str, &'static str);
 impl Layout {
     /// Returns two lists: the indices of the steps in the order of their rows, and for each step
     /// the index of its row.
-    pub(super) fn in_rows(&self) -> (Vec<usize>, Vec<usize>) {
+    pub(super) fn row_order(&self) -> (Vec<usize>, Vec<usize>) {
         let mut order: Vec<usize> = (0..self.steps.len()).collect();
         if self.options.scale == Scale::Causal {
             order.sort_by_key(|step| (self.steps[*step].moment, *step));
@@ -25,7 +25,7 @@ impl Layout {
     }
 
     /// Returns the text at the head of a step's row: its number, its time or its causal rank.
-    pub(super) fn head(&self, step: usize, margin: Margin) -> String {
+    pub(super) fn row_label(&self, step: usize, margin: Margin) -> String {
         match (margin, self.options.scale, self.steps[step].number) {
             (Margin::Number, _, number) => number.map_or_else(String::new, |it| it.to_string()),
             (Margin::Place, _, None) => String::new(),
@@ -60,7 +60,7 @@ impl Layout {
 
     /// Returns the processes to draw. These are all processes or, if there are more than `most`,
     /// only those that take part in a step.
-    pub(super) fn drawn(&self, most: usize) -> Vec<ProcessId> {
+    pub(super) fn drawn_processes(&self, most: usize) -> Vec<ProcessId> {
         let all = (0..self.size()).map(ProcessId::at);
         if self.size() <= most {
             return all.collect();
@@ -73,9 +73,9 @@ impl Layout {
 
     /// Returns the text below a diagram, in lines of at most `columns` columns: messages still
     /// under way, the number of drawn processes if not all are drawn, and the legend of the signs.
-    pub(super) fn foot(&self, drawn: usize, mut signs: BTreeSet<Sign>, columns: usize) -> String {
-        let under_way = |arrow: &&MessageArrow| arrow.outcome == MessageOutcome::UnderWay;
-        let open: Vec<String> = self.arrows.iter().filter(under_way).map(route).collect();
+    pub(super) fn footer(&self, drawn: usize, mut signs: BTreeSet<Sign>, columns: usize) -> String {
+        let in_flight = |arrow: &&MessageArrow| arrow.outcome == MessageOutcome::UnderWay;
+        let open: Vec<String> = self.arrows.iter().filter(in_flight).map(route).collect();
         let mut foot = String::new();
         if !open.is_empty() {
             list(&mut foot, "under way:", &open, ",", columns);

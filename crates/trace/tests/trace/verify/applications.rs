@@ -6,9 +6,9 @@ use tenure_trace::{Kind, Service, ServiceEvent};
 
 use super::story::Story;
 
-/// Returns the verdicts on a trace in which each process emits one of `events`: P1 the first, P2
-/// the second, and so on. Asserts that the verdicts are the same if each event has the form of an
-/// event from a protocol that combines an application with an election.
+/// Returns the verdicts on a trace in which P1 emits the first of `events`, P2 the second, and so
+/// on. Asserts that the verdicts stay the same if a protocol that combines the application with an
+/// election emits these events.
 fn verdicts<E: ServiceEvent + Clone>(events: &[E]) -> String {
     let tell = |kind_of: &dyn Fn(&E) -> Kind| {
         let story = events

@@ -1,6 +1,6 @@
 use tenure_core::service::election;
 use tenure_core::{ProcessId, Term, Verdict};
-use tenure_trace::{Cause, Judgement, Kind, Service, Subject};
+use tenure_trace::{ElectionCause, Judgement, Kind, Service, Subject};
 
 use super::story::Story;
 
@@ -13,7 +13,7 @@ const TWO_IN_A_TERM: &str = "one-leader-at-a-time violated, one-leader-per-term 
 const TWO_IN_TWO_TERMS: &str = "one-leader-at-a-time violated, one-leader-per-term holds";
 
 /// Returns, for each election, its cause, the number of the leader, its start and its duration.
-fn held(story: &Story) -> Vec<(Cause, u32, f64, f64)> {
+fn held(story: &Story) -> Vec<(ElectionCause, u32, f64, f64)> {
     let elections = story.verified().elections;
     elections.iter().map(|held| (held.cause, held.leader, held.at, held.ms)).collect()
 }
@@ -75,16 +75,19 @@ fn records_after_end_are_not_the_final_state() {
 fn election_lasts_from_crash_until_all_live_know() {
     let story = group().all_elect(3, 1).wait(10).at(3, Kind::Crash).wait(4);
     let story = story.elects(2, 2, 2).wait(2).elects(1, 2, 2).ends();
-    assert_eq!(held(&story), [(Cause::Start, 3, 0.0, 2.0), (Cause::Crash, 2, 13.0, 8.0)]);
+    assert_eq!(
+        held(&story),
+        [(ElectionCause::Start, 3, 0.0, 2.0), (ElectionCause::Crash, 2, 13.0, 8.0)]
+    );
 }
 
 #[test]
 fn election_ignores_crashed_and_stopped_processes() {
     let story = group().all_elect(3, 1).at(3, Kind::Crash).elects(2, 2, 2);
     let stopped = story.at(1, Kind::Stop);
-    assert_eq!(held(&stopped)[1], (Cause::Crash, 2, 3.0, 2.0));
+    assert_eq!(held(&stopped)[1], (ElectionCause::Crash, 2, 3.0, 2.0));
     let story = group().all_elect(3, 1).at(3, Kind::Crash).elects(2, 2, 2).at(1, Kind::Crash);
-    assert_eq!(held(&story)[1], (Cause::Crash, 2, 3.0, 2.0));
+    assert_eq!(held(&story)[1], (ElectionCause::Crash, 2, 3.0, 2.0));
 }
 
 #[test]
@@ -92,7 +95,7 @@ fn early_leader_crash_does_not_end_election() {
     let story = group().all_elect(3, 1).at(3, Kind::Crash).elects(2, 2, 2).at(2, Kind::Crash);
     assert_eq!(held(&story).len(), 1);
     let story = story.elects(1, 1, 3);
-    assert_eq!(held(&story)[1], (Cause::Crash, 1, 3.0, 3.0));
+    assert_eq!(held(&story)[1], (ElectionCause::Crash, 1, 3.0, 3.0));
 }
 
 #[test]
@@ -105,13 +108,13 @@ fn follower_crash_needs_no_election() {
 fn takeover_is_measured_from_return_of_leader() {
     let story = group().all_elect(3, 1).at(3, Kind::Crash).elects(1, 2, 2).elects(2, 2, 2);
     let story = story.wait(10).at(3, Kind::Recover).all_elect(3, 3);
-    assert_eq!(held(&story)[2], (Cause::Takeover, 3, 16.0, 3.0));
+    assert_eq!(held(&story)[2], (ElectionCause::Takeover, 3, 16.0, 3.0));
 }
 
 #[test]
 fn reelection_of_crashed_leader_counts() {
     let story = group().all_elect(3, 0).at(3, Kind::Crash).at(3, Kind::Recover).all_elect(3, 0);
-    assert_eq!(held(&story)[1], (Cause::Crash, 3, 3.0, 4.0));
+    assert_eq!(held(&story)[1], (ElectionCause::Crash, 3, 3.0, 4.0));
 }
 
 #[test]
@@ -132,7 +135,7 @@ fn only_long_stop_causes_election() {
     let story = group().all_elect(3, 1).at(3, Kind::Stop).at(3, Kind::Continue);
     assert_eq!(held(&story).len(), 1);
     let story = group().all_elect(3, 1).at(3, Kind::Stop).elects(1, 2, 2).elects(2, 2, 2);
-    assert_eq!(held(&story)[1], (Cause::Stop, 2, 3.0, 2.0));
+    assert_eq!(held(&story)[1], (ElectionCause::Stop, 2, 3.0, 2.0));
 }
 
 #[test]
@@ -144,7 +147,7 @@ fn only_largest_partition_side_must_agree() {
     };
     let story = group().all_elect(3, 1).record(Subject::Parent, cut_off(3));
     let story = story.elects(1, 2, 2).elects(2, 2, 2);
-    assert_eq!(held(&story)[1], (Cause::Partition, 2, 3.0, 2.0));
+    assert_eq!(held(&story)[1], (ElectionCause::Partition, 2, 3.0, 2.0));
     let story = story.wait(10).record(Subject::Parent, Kind::Heal).elects(3, 2, 2);
     assert_eq!(held(&story).len(), 2, "it learns of the leader that there is");
     let story = group().all_elect(3, 1).record(Subject::Parent, cut_off(1)).elects(1, 1, 2);
@@ -160,5 +163,5 @@ fn deposition_alone_settles_no_election() {
     let story = group().all_elect(3, 1).at(1, deposed()).elects(1, 3, 1);
     assert_eq!(held(&story).len(), 1);
     let story = group().all_elect(3, 1).at(1, deposed()).all_elect(2, 2);
-    assert_eq!(held(&story)[1], (Cause::Takeover, 2, 3.0, 3.0));
+    assert_eq!(held(&story)[1], (ElectionCause::Takeover, 2, 3.0, 3.0));
 }

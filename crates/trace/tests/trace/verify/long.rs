@@ -18,8 +18,8 @@ fn send(at: ProcessId, to: ProcessId, number: u64) -> Kind {
     if at == to { Kind::Receive(message_record) } else { Kind::Send(message_record) }
 }
 
-/// Verifies entries of all processes in turn. The first entry overlaps all others, because its
-/// process was stopped inside the critical section. All messages are lost, and no two times from
+/// Verifies the entries with these numbers. P1 makes entry 0 and never exits, so this entry
+/// overlaps all others. P2 makes all other entries. No message arrives, and no two times from
 /// request to entry are equal.
 fn verify_entries(verifier: &mut TraceVerifier, entries: std::ops::Range<u64>) {
     for entry in entries {
@@ -48,12 +48,20 @@ fn verifier_memory_is_bounded() {
     let mut verifier =
         TraceVerifier::new(&Header::new("hand-made", Service::Mutex, 2, Source::Simulator));
     verify_entries(&mut verifier, 0..1_000);
-    assert!(verifier.held() > 4_000, "{} are held: what grows is counted", verifier.held());
+    assert!(
+        verifier.retained_count() > 4_000,
+        "{} are held: what grows is counted",
+        verifier.retained_count()
+    );
     verify_entries(&mut verifier, 1_000..2 * LIMIT as u64);
-    let held = verifier.held();
+    let held = verifier.retained_count();
     verify_entries(&mut verifier, 2 * LIMIT as u64..3 * LIMIT as u64);
     assert!(held <= 6 * LIMIT, "{held} are held");
-    assert!(verifier.held() <= 6 * LIMIT, "{held} were held, and then {}", verifier.held());
+    assert!(
+        verifier.retained_count() <= 6 * LIMIT,
+        "{held} were held, and then {}",
+        verifier.retained_count()
+    );
     let verified = verifier.clone().finish();
     assert_eq!((verified.entries, verified.overlaps), (3 * LIMIT as u64, 3 * LIMIT as u64 - 1));
     assert_eq!(verified.verdict, Judgement::Holds, "{verified}");
@@ -95,7 +103,7 @@ fn files(folder: &Path, messages: u64) -> [PathBuf; 2] {
 #[test]
 fn merge_memory_is_bounded() {
     let folder = tempfile::tempdir().unwrap();
-    let max_held = |messages: u64| {
+    let max_retained = |messages: u64| {
         let mut files = MergedFiles::open(files(folder.path(), messages)).unwrap();
         let mut last = 0;
         for record in files.by_ref() {
@@ -107,11 +115,11 @@ fn merge_memory_is_bounded() {
             }
         }
         assert_eq!((files.merge_report().unmatched, files.merge_report().contradictions), (1, 0));
-        files.max_held()
+        files.max_retained()
     };
-    let short = max_held(1_000);
+    let short = max_retained(1_000);
     assert!(short >= 1_000, "{short}: what grows is counted");
-    let (long, longer) = (max_held(LIMIT as u64 + 5_000), max_held(LIMIT as u64 + 10_000));
+    let (long, longer) = (max_retained(LIMIT as u64 + 5_000), max_retained(LIMIT as u64 + 10_000));
     assert!(longer <= 5 * LIMIT, "{longer} are held");
     assert!(longer <= long + 100, "{longer} are held, where {long} were of the shorter ones");
 }

@@ -3,7 +3,7 @@
 //!
 //! Both axes are logarithmic. They are the same in all panels of a column. Curves differ in marker
 //! and dash pattern as well as in colour, for printers without colour. Each panel shows the curves
-//! of its family in front of those of all other families, which are grey.
+//! of one family in colour. Behind them, it shows the curves of all other families in grey.
 
 mod panel;
 mod style;
@@ -29,8 +29,8 @@ pub(super) struct Curve {
     name: String,
     family: &'static str,
     points: Vec<(u32, f64)>,
-    /// Theoretical curves, as points: one for an exact prediction, two for a lower and an upper
-    /// bound.
+    /// Theoretical curves for this algorithm, each as a list of points. An exact prediction has one
+    /// curve. A lower and an upper bound have one curve each.
     theory: Vec<Vec<(u32, f64)>>,
 }
 
@@ -88,8 +88,8 @@ impl Picture {
     }
 }
 
-/// Renders plots as an HTML page. The page shows the figures of the point under the pointer, and
-/// highlights its algorithm.
+/// Renders plots as an HTML page. If the pointer is on a mark of a curve, the page shows the
+/// figures of this mark and highlights the curve's algorithm.
 pub(super) fn to_html(pictures: &[Picture]) -> String {
     let svg = to_svg(pictures);
     format!(

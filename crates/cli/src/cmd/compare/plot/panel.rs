@@ -1,4 +1,5 @@
-//! A panel of a plot: one figure of one family of algorithms, in front of the other families.
+//! A panel of a plot. It shows one figure for the algorithms of one family. The curves of all other
+//! families are drawn behind the curves of this family.
 
 use super::style::{DASHES, colour_class, marker};
 use super::{Curve, Picture, draw, text};
@@ -39,7 +40,8 @@ impl<'p> Panel<'p> {
         self.picture.curves.iter().filter(move |curve| curve.family == family)
     }
 
-    /// Returns the coordinates in the panel, in pixels, of a value at a group size.
+    /// Converts a point of a curve to coordinates in the panel, in pixels. The point consists of a
+    /// group size and the value of the figure for this group size.
     pub(super) fn point(&self, (size, value): (u32, f64)) -> (f64, f64) {
         let x = LEFT + log_position(f64::from(size), self.sizes) * (RIGHT - LEFT);
         (x, BOTTOM - log_position(value, self.figures) * (BOTTOM - TOP))

@@ -7,8 +7,9 @@ const INKS: usize = 8;
 
 pub(super) const DASHES: [&str; 5] = ["none", "7 3", "2 3", "9 3 2 3", "12 4"];
 
-/// Returns the number of the CSS class for the colour of a curve, such as 3 for the class `i3`.
-/// `place` is the curve's position in its family.
+/// Returns the number of the CSS class for the colour of a curve, such as 3 for the class `i3`. A
+/// family is a group of algorithms that share a row of panels. `place` is the index of the curve in
+/// the family of its algorithm.
 pub(super) fn colour_class(place: usize) -> usize {
     place % INKS
 }
@@ -46,7 +47,8 @@ picture.addEventListener("pointerover", ({ target }) => {
 });
 "#;
 
-/// Returns the SVG marker of a curve at a point. `place` is the curve's position in its family.
+/// Returns the SVG marker of a curve at a point. `place` is the index of the curve in the family of
+/// its algorithm.
 pub(super) fn marker(place: usize, x: f64, y: f64) -> String {
     let shape = marker_path(place);
     let class = if place % 12 < 6 { "mark" } else { "mark hollow" };

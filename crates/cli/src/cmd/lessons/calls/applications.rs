@@ -15,12 +15,12 @@ use crate::cmd::graph::TopologyOption;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Berkeley {
+pub(super) struct BerkeleyArguments {
     /// Initial values of the clocks, in the order of the processes. The first process leads.
     starts: Vec<i64>,
 }
 
-pub(super) fn berkeley(with: Berkeley) -> Result<Value, RunError> {
+pub(super) fn berkeley(with: BerkeleyArguments) -> Result<Value, RunError> {
     let made = synchronise(&ClockScenario::starting_at(with.starts))?;
     let sum: i64 = made.adjustments.iter().flatten().sum();
     Ok(json!({
@@ -31,7 +31,7 @@ pub(super) fn berkeley(with: Berkeley) -> Result<Value, RunError> {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Backups {
+pub(super) struct PrimaryBackupArguments {
     n: u32,
     writes: u32,
     /// Fault that is injected into the primary while the primary writes. The time of the fault
@@ -56,7 +56,7 @@ fn once() -> u64 {
     1
 }
 
-pub(super) fn primary_backup(with: Backups) -> Result<Value, RunError> {
+pub(super) fn primary_backup(with: PrimaryBackupArguments) -> Result<Value, RunError> {
     let variants =
         if with.early { Variants::none().with(Switch::AcknowledgeEarly) } else { Variants::none() };
     let (mut lost, mut primaries, mut acknowledged, mut messages) = (0, 0, 0, json!({}));
@@ -91,7 +91,7 @@ pub(super) fn primary_backup(with: Backups) -> Result<Value, RunError> {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Commit {
+pub(super) struct CommitArguments {
     n: u32,
     #[serde(default)]
     no_votes: Vec<u32>,
@@ -104,15 +104,15 @@ pub(super) struct Commit {
     cut: Option<f64>,
 }
 
-pub(super) fn two_phase_commit(with: Commit) -> Result<Value, RunError> {
+pub(super) fn two_phase_commit(with: CommitArguments) -> Result<Value, RunError> {
     commit(with, CommitProtocol::Two(Variants::none()))
 }
 
-pub(super) fn three_phase_commit(with: Commit) -> Result<Value, RunError> {
+pub(super) fn three_phase_commit(with: CommitArguments) -> Result<Value, RunError> {
     commit(with, CommitProtocol::Three(Variants::none()))
 }
 
-fn commit(with: Commit, protocol: CommitProtocol) -> Result<Value, RunError> {
+fn commit(with: CommitArguments, protocol: CommitProtocol) -> Result<Value, RunError> {
     let ticks = |units: f64| (units * TICKS_PER_UNIT as f64) as u64;
     let made = run_transaction(&CommitScenario {
         no_votes: with.no_votes.iter().map(|number| ProcessId(number - 1)).collect(),
@@ -128,13 +128,13 @@ fn commit(with: Commit, protocol: CommitProtocol) -> Result<Value, RunError> {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Network {
+pub(super) struct SpanningTreeArguments {
     n: u32,
     /// Connected graph, in the form of a value of `--topology`.
     topology: Option<String>,
 }
 
-pub(super) fn spanning_tree(with: Network) -> Result<Value, String> {
+pub(super) fn spanning_tree(with: SpanningTreeArguments) -> Result<Value, String> {
     let topology = with.topology.as_deref().unwrap_or("complete");
     let graph = topology.parse::<TopologyOption>()?.graph(with.n)?;
     let grown = grow_tree(&TreeScenario::on(&graph)).map_err(|error| error.to_string())?;

@@ -19,10 +19,12 @@ pub(super) struct Arguments {
     stamped: bool,
 }
 
-/// Simulates three users of Lamport's lock. The users also exchange messages of their own, which
-/// are faster than those of the lock. Returns the number of runs in which a process enters before
-/// another process whose request happened before its own. The messages between the users count when
-/// the program determines which request happened before.
+/// Simulates three users of Lamport's lock. The users also send messages to each other, which are
+/// faster than the messages of the lock. Returns two numbers. `out_of_order` is the number of runs
+/// with a violation of the order. In such a run, some process P enters before a process Q, but the
+/// request of Q happened before the request of P. Messages between users and messages of the lock
+/// determine which request happened before. `user_messages` is the number of messages between
+/// users.
 pub(super) fn count_order_violations(arguments: Arguments) -> Result<Value, RunError> {
     let (mut out_of_order, mut user_messages) = (0, 0);
     for seed in 1..=RUNS {

@@ -79,21 +79,21 @@ fn ends(max_couriers: u32, through: u32) -> [Army; 2] {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Couriers {
+pub(super) struct Arguments {
     max_couriers: u32,
     may_be_caught: bool,
 }
 
-/// Explores the run without a capture and, if couriers may be captured, every run in which one of
-/// them is captured.
+/// Explores the run without a capture and, if couriers may be captured, every run in which one
+/// courier is captured. After a capture, no further courier is sent.
 ///
-/// A rule consists of one number per army: the army attacks after it has received this many
-/// couriers. The result has three numbers. `alike` is the number of pairs of runs that differ only
-/// in the arrival of the last courier, so that its sender cannot distinguish them. `rules` is the
-/// number of rules by which both armies attack if no courier is captured. `alone` is the number of
-/// those rules by which one army attacks alone in some run.
-pub(super) fn explore_captures(with: Couriers) -> Result<Value, Infallible> {
-    let Couriers { max_couriers, may_be_caught } = with;
+/// A rule says when the armies attack. It consists of one number per army, and an army attacks
+/// after it has received this many couriers. The result has three numbers. `alike` counts pairs of
+/// runs that differ only in the arrival of the last courier. The army that sent this courier cannot
+/// distinguish the two runs. `rules` counts the rules by which both armies attack if no courier is
+/// captured. `alone` counts how many of these rules make one army attack alone in some run.
+pub(super) fn explore_captures(with: Arguments) -> Result<Value, Infallible> {
+    let Arguments { max_couriers, may_be_caught } = with;
     let least = if may_be_caught { 0 } else { max_couriers };
     let runs: Vec<[Army; 2]> =
         (least..=max_couriers).map(|through| ends(max_couriers, through)).collect();

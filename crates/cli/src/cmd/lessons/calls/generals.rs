@@ -8,7 +8,7 @@ use tenure_sim::{Distribution, RunError};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Generals {
+pub(super) struct Arguments {
     #[serde(default = "equal_strengths")]
     strengths: [u32; 2],
     /// Time for which the leading general waits before it attacks, in units of time.
@@ -27,9 +27,11 @@ fn one() -> u64 {
     1
 }
 
-/// Simulates the attack once per seed. Returns the leading general, and the least and greatest
-/// delay of the other general's attack, in units of time.
-pub(super) fn run_attacks(with: Generals) -> Result<Value, RunError> {
+/// Simulates one attack per seed. Returns the number of the leading general, and the least and the
+/// greatest delay of the other general. The delay is the time from the attack of the leading
+/// general to the attack of the other general, in units of time. It is negative if the other
+/// general attacks first.
+pub(super) fn run_attacks(with: Arguments) -> Result<Value, RunError> {
     let wait = (with.wait * TICKS_PER_UNIT as f64) as u64;
     let config = Config { strengths: with.strengths, wait };
     let latency = Distribution::between_units(with.takes[0], with.takes[1]);

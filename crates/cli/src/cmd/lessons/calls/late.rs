@@ -1,4 +1,5 @@
-//! An experiment with a late write to a resource that checks fencing tokens or does not check them.
+//! An experiment with a late write to a resource. In one case the resource checks fencing tokens.
+//! In the other case it does not.
 
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -7,7 +8,7 @@ use tenure_daemon::resource::{Client, Server};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Late {
+pub(super) struct Arguments {
     fenced: bool,
 }
 
@@ -16,7 +17,7 @@ pub(super) struct Late {
 /// P1 enters, reads the counter, and is suspended. P2 enters, increments the counter and exits. P1
 /// resumes and writes its outdated increment. Returns the numbers of accepted and rejected writes,
 /// and the final value of the counter.
-pub(super) fn perform_late_write(with: Late) -> std::io::Result<Value> {
+pub(super) fn perform_late_write(with: Arguments) -> std::io::Result<Value> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(written(with.fenced))
 }

@@ -9,7 +9,7 @@ use tenure_sim::scenario::counter::{Atomicity, Race};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Counter {
+pub(super) struct Arguments {
     start: i64,
     /// True if each statement is protected by a lock.
     #[serde(default)]
@@ -23,7 +23,7 @@ pub(super) struct Counter {
 /// Explores all schedules of the two threads. Returns three results: the number of schedules, the
 /// number of schedules that lead to each final value, and descriptions of the schedules that the
 /// arguments list.
-pub(super) fn race(with: Counter) -> Result<Value, Infallible> {
+pub(super) fn explore_schedules(with: Arguments) -> Result<Value, Infallible> {
     let race = Race::new(with.start, [1, -1]);
     let atomicity = if with.locked { Atomicity::Atomic } else { Atomicity::Interruptible };
     let words = |schedule: &[usize; 6]| {

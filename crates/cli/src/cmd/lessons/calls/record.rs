@@ -32,8 +32,8 @@ const SERVER: ProcessId = ProcessId(0);
 #[serde(deny_unknown_fields)]
 pub(super) struct Config {
     start: i64,
-    /// Amount that each client adds to the number of the server, in the order of the clients. P2 is
-    /// the first client.
+    /// One amount per client, in the order of the clients, of which P2 is the first. Each client
+    /// adds its amount to the number that the server stores.
     changes: Vec<i64>,
     #[serde(default)]
     locked: bool,
@@ -161,7 +161,7 @@ impl State {
 
 /// Explores all orders in which the server can receive requests. Returns the number of orders for
 /// each final value.
-pub(super) fn final_values(config: Config) -> Result<Value, Infallible> {
+pub(super) fn count_final_values(config: Config) -> Result<Value, Infallible> {
     let mut seen = HashSet::new();
     let mut frontier = vec![State::first(&config)];
     let mut ends = BTreeSet::new();

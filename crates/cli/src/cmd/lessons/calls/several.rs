@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 use serde_json::{Value, json};
-use tenure_algorithms::catalogue::Member;
+use tenure_algorithms::catalogue::SumMember;
 use tenure_algorithms::compose::keyed::LockName;
 use tenure_algorithms::compose::{OrderedLocks, ordered_locks};
 use tenure_algorithms::mutex::{Central, TokenRing, central, token_ring};
@@ -14,7 +14,7 @@ use tenure_sim::{Distribution, Entries, Locking, Pattern, Report, Settings, Simu
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Several {
+pub(super) struct Arguments {
     lock: Kind,
     /// For each process, the names of the locks that it acquires, in the order of acquisition.
     lists: Vec<Vec<String>>,
@@ -36,16 +36,16 @@ enum Kind {
 ///
 /// For a run with fixed pauses, returns the number of entries, the blocked processes and the
 /// duration. For random runs, returns only the number of runs with a deadlock.
-pub(super) fn run_locks(with: Several) -> Result<Value, String> {
+pub(super) fn run_locks(with: Arguments) -> Result<Value, String> {
     match with.lock {
         Kind::Central => locks_of::<Central>(central::Config::default, &with),
         Kind::TokenRing => locks_of::<TokenRing>(token_ring::Config::default, &with),
     }
 }
 
-fn locks_of<P: Member<All: Mutex>>(
+fn locks_of<P: SumMember<Sum: Mutex>>(
     inner: fn() -> P::Config,
-    with: &Several,
+    with: &Arguments,
 ) -> Result<Value, String> {
     let size = with.lists.len() as u32;
     if with.drawn == 0 {
@@ -68,9 +68,9 @@ fn locks_of<P: Member<All: Mutex>>(
     Ok(json!({ "deadlocks": deadlocks }))
 }
 
-fn report<P: Member<All: Mutex>>(
+fn report<P: SumMember<Sum: Mutex>>(
     inner: P::Config,
-    with: &Several,
+    with: &Arguments,
     mut settings: Settings,
     think: u64,
 ) -> Result<Report, String> {
@@ -83,8 +83,8 @@ fn report<P: Member<All: Mutex>>(
         hold: Distribution::units(10),
     };
     settings.workload = Workload::locking(locking);
-    let config = ordered_locks::Config { names, inner: P::config_of_all(inner) };
-    let simulation = Simulation::<OrderedLocks<P::All>>::for_algorithm(config, settings)
+    let config = ordered_locks::Config { names, inner: P::sum_config(inner) };
+    let simulation = Simulation::<OrderedLocks<P::Sum>>::for_algorithm(config, settings)
         .map_err(|error| error.to_string())?;
     simulation.run().map_err(|error| error.to_string())
 }

@@ -29,8 +29,8 @@ macro_rules! stories {
 /// Scripts by name. A lesson writes `/` in place of the hyphen that follows the name of the
 /// algorithm. For example, it names the script `raft-hand-over` as `raft/hand-over`.
 ///
-/// The files of the scripts are symbolic links, because other crates use the same files. Packaging
-/// this crate replaces the links by copies.
+/// Several crates use the files of these scripts. The files in this crate are therefore symbolic
+/// links. If this crate is packaged, copies replace the links.
 const STORIES: &[(&str, &str)] = stories! {
     "bully-recovery" "central-queue" "chang-roberts-cases" "congenial-philosophers-in-order"
     "drinking-philosophers-one-bottle-each" "hirschberg-sinclair-phases" "lamport-first-entry"
@@ -45,7 +45,7 @@ const STORIES: &[(&str, &str)] = stories! {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Story {
+pub(super) struct Arguments {
     algorithm: String,
     /// Name of a script in [`STORIES`], or the text of a script.
     script: String,
@@ -66,7 +66,7 @@ pub(super) struct Story {
 /// `transcript` has the lines of each block of the script, and `sent` has the number of messages
 /// that each block sends. If the protocol keeps logs, `logs` has the log of each process after each
 /// block: the terms of its entries, and the highest index that the process knows to be committed.
-pub(super) fn perform(with: Story) -> Result<ActionResult, String> {
+pub(super) fn perform_script(with: Arguments) -> Result<ActionResult, String> {
     with.check_arguments()?;
     let file = with.script.replace('/', "-");
     let known = STORIES.iter().find(|(name, _)| *name == file);
@@ -91,7 +91,7 @@ pub(super) fn perform(with: Story) -> Result<ActionResult, String> {
     }
 }
 
-impl Story {
+impl Arguments {
     fn parameters(&self, size: u32) -> Result<Parameters, String> {
         let mut parameters = Parameters::plain(size);
         parameters.variants.clone_from(&self.variants);
@@ -139,7 +139,7 @@ impl Story {
     }
 }
 
-fn variants<S: Switch>(with: &Story) -> Result<Variants<S>, String> {
+fn variants<S: Switch>(with: &Arguments) -> Result<Variants<S>, String> {
     let named = Variants::named(with.variants.iter().map(String::as_str));
     named.map_err(|error: UnknownVariant| error.to_string())
 }
@@ -149,8 +149,8 @@ struct StoryRunner<'a> {
     script: &'a Script,
     /// Rank of each process. Empty if the ranks equal the process numbers.
     ranks: Vec<Rank>,
-    /// If given, only the properties of this service are checked. `None` if all properties of the
-    /// algorithm are checked.
+    /// Service whose properties are checked, without the other properties of the algorithm. `None`
+    /// if all properties of the algorithm are checked.
     judged: Option<Service>,
 }
 
@@ -199,8 +199,8 @@ impl StoryRunner<'_> {
         story.perform::<Led<ThreePhaseCommit, Bully>>(&config)
     }
 
-    /// Performs the script. If a step is impossible, the result contains only the reason, so that
-    /// all expectations fail.
+    /// Performs the script. If a step of the script is impossible, the data of the result contains
+    /// only the reason. All expectations of the experiment then fail.
     fn perform<P>(&self, config: &P::Config) -> Result<ActionResult, String>
     where
         P: Recorded<Config: Clone>,
@@ -297,13 +297,14 @@ mod tests {
     fn impossible_step_replaces_the_result() {
         let script = "group 3\nelect p1; lose p2→p3\n----\n";
         let with = json!({ "algorithm": "bully", "script": script });
-        let made = perform(serde_json::from_value(with).expect("a story")).expect("it is made");
+        let made =
+            perform_script(serde_json::from_value(with).expect("a story")).expect("it is made");
         assert_eq!(made.data["transcript"][0][0], "line 2: no such message is under way: p2→p3");
         assert!(made.data.get("sent").is_none(), "and nothing else");
     }
 
     fn performed(with: Value) -> Result<ActionResult, String> {
-        perform(serde_json::from_value(with).expect("a story"))
+        perform_script(serde_json::from_value(with).expect("a story"))
     }
 
     #[test]

@@ -11,7 +11,7 @@ use tenure_trace::now;
 
 use super::LOCK_NAME;
 use super::clients::{CommonOptions, print_record};
-use super::entry_record::{EntryRecord, now_or};
+use super::entry_record::{EntryRecord, now_at_most};
 use crate::cmd::failure::{Failure, Status};
 use crate::cmd::machine;
 
@@ -33,7 +33,8 @@ pub(crate) struct Options {
 }
 
 pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
-    let until = options.common.begin()?;
+    options.common.end_with_parent()?;
+    let until = options.common.deadline_from_now();
     let runtime = machine::current_thread_runtime()?;
     runtime.block_on(run_client(options, until)).map(|()| Status::Success)
 }
@@ -114,7 +115,7 @@ async fn increment_under_lock(
     increment(entry, counter, options).await?;
     // If the lock was lost during the increment, the guard has no deadline any more. The client
     // then claimed to hold the lock until the deadline that was valid before the increment.
-    entry.until = now_or(guard.deadline().or(deadline));
+    entry.until = now_at_most(guard.deadline().or(deadline));
     Ok(guard)
 }
 

@@ -39,11 +39,14 @@ pub(super) struct CommonOptions {
 }
 
 impl CommonOptions {
-    /// Makes this process end with its parent. Returns the time at which this process stops its
-    /// work.
-    pub(super) fn begin(&self) -> Result<Instant, Failure> {
-        node::end_with_parent(self.parent)?;
-        Ok(Instant::now() + Duration::from_millis(self.millis))
+    /// Makes sure that this process ends when its parent process ends.
+    pub(super) fn end_with_parent(&self) -> Result<(), Failure> {
+        node::end_with_parent(self.parent)
+    }
+
+    /// Returns the time at which this process must stop its work if it begins now.
+    pub(super) fn deadline_from_now(&self) -> Instant {
+        Instant::now() + Duration::from_millis(self.millis)
     }
 }
 

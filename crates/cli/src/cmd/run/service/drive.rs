@@ -16,7 +16,7 @@ use tokio::time::{Instant, sleep, sleep_until, timeout};
 use super::clients::Clients;
 use super::entry_record::EntryRecord;
 use super::members::{MemberOutput, Members};
-use super::plan::{FaultKind, Plan, Step};
+use super::plan::{FaultAction, Plan, TimedFaultAction};
 use super::reader::{FinalReads, read_all};
 use super::recorder::Recorder;
 use super::value_record::{ClientMessage, PutRecord, ReadRecord};
@@ -29,12 +29,13 @@ use crate::cmd::run::drive::Partition;
 const START_TIMEOUT: Duration = Duration::from_secs(20);
 
 #[derive(Debug, Default)]
-pub(super) struct ServiceRecord {
+pub(super) struct ServiceObservations {
     pub(super) claims: Vec<EntryRecord>,
     pub(super) changes: Vec<QueueChange>,
     pub(super) puts: Vec<PutRecord>,
     pub(super) reads: Vec<ReadRecord>,
-    /// Values that the run read from each member at its end; `None` if it read none.
+    /// Values that the run read from each member at the end of the run. `None` if the run did not
+    /// read them.
     pub(super) found: Option<FinalReads>,
     pub(super) tally: CounterStats,
     pub(super) kills: Vec<Kill>,
@@ -71,7 +72,7 @@ pub(super) async fn drive(
     plan: &Plan,
     folder: &Path,
     interrupts: &mut TerminationSignals,
-) -> Result<ServiceRecord, Failure> {
+) -> Result<ServiceObservations, Failure> {
     let (output, mut member_output) = unbounded_channel();
     let mut members = Members::start(plan, folder, output).await?;
     let elected = async {
@@ -100,7 +101,7 @@ pub(super) async fn drive(
         clients.start_writers(most, &words)?;
         recorder.compact_history(&endpoints);
     }
-    let (record, partitions) = (ServiceRecord::default(), BTreeMap::new());
+    let (record, partitions) = (ServiceObservations::default(), BTreeMap::new());
     let mut run = Run { plan, members, record, partitions, started: Instant::now() };
     run.work(Receivers { member_output, entries, messages }, &mut clients, interrupts).await?;
     if plan.values.is_some() && !run.record.interrupted {
@@ -117,7 +118,7 @@ pub(super) async fn drive(
     run.record.changes = recorder.changes();
     run.record.tally = resource.stats();
     drop(clients);
-    run.members.end().await;
+    run.members.shut_down().await;
     Ok(run.record)
 }
 
@@ -130,7 +131,7 @@ struct Receivers {
 struct Run<'a> {
     plan: &'a Plan,
     members: Members,
-    record: ServiceRecord,
+    record: ServiceObservations,
     /// Present partitions of the network. The key is the index of the partition in the plan. The
     /// value lists the members on one side of the partition.
     partitions: BTreeMap<usize, Vec<ProcessId>>,
@@ -204,9 +205,9 @@ impl Run<'_> {
 
     /// Performs a step of the schedule. Returns false, and does nothing, if the target of the step
     /// is not known yet.
-    async fn perform(&mut self, step: Step) -> Result<bool, Failure> {
+    async fn perform(&mut self, step: TimedFaultAction) -> Result<bool, Failure> {
         let targets = match step.kind {
-            FaultKind::StartPartition(place) => &self.plan.partitions[place].side[..],
+            FaultAction::StartPartition(place) => &self.plan.partitions[place].side[..],
             _ => &[step.target],
         };
         let targets = targets.iter().map(|target| self.members.targets(*target, step.kind));
@@ -225,11 +226,11 @@ impl Run<'_> {
                 .notes
                 .push(format!("a fault at {:?} was skipped: its target was not up", step.at));
         }
-        if step.kind.is_fault() {
+        if step.kind.is_fault_start() {
             self.record.faults += indices.len() as u64;
         }
         self.update_partitions(step, &indices);
-        if step.kind == FaultKind::Kill && !indices.is_empty() {
+        if step.kind == FaultAction::Kill && !indices.is_empty() {
             let leader = self.members.leader();
             let of_leader = leader.is_some_and(|leader| indices.contains(&leader));
             self.record.kills.push(Kill { at: now(), of_leader });
@@ -241,10 +242,10 @@ impl Run<'_> {
 
     /// If `step` starts or ends a partition, updates the present partitions. `indices` are the
     /// members on one side.
-    fn update_partitions(&mut self, step: Step, indices: &[usize]) {
+    fn update_partitions(&mut self, step: TimedFaultAction, indices: &[usize]) {
         match step.kind {
-            FaultKind::StartPartition(_) if indices.is_empty() => return,
-            FaultKind::StartPartition(place) => {
+            FaultAction::StartPartition(_) if indices.is_empty() => return,
+            FaultAction::StartPartition(place) => {
                 let side: Vec<ProcessId> = indices.iter().map(|at| ProcessId::at(*at)).collect();
                 let partition = &self.plan.partitions[place];
                 let (now, long) = (self.started.elapsed(), partition.until - partition.from);
@@ -252,7 +253,7 @@ impl Run<'_> {
                 self.record.faults += 1;
                 self.partitions.insert(place, side);
             }
-            FaultKind::EndPartition(place) => {
+            FaultAction::EndPartition(place) => {
                 self.partitions.remove(&place);
             }
             _ => return,

@@ -1,4 +1,5 @@
-//! The record of a critical-section entry, as its client observed it.
+//! The record of a critical-section entry, which contains the observations of the client that
+//! entered.
 
 use std::time::Instant;
 
@@ -31,7 +32,7 @@ pub(super) struct EntryRecord {
 }
 
 /// Returns the current time, or the deadline if it has passed, in nanoseconds since 1970.
-pub(super) fn now_or(deadline: Option<Instant>) -> u64 {
+pub(super) fn now_at_most(deadline: Option<Instant>) -> u64 {
     match deadline {
         Some(deadline) if deadline <= Instant::now() => {
             let over = u64::try_from(deadline.elapsed().as_nanos()).unwrap_or(u64::MAX);

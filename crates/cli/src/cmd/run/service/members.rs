@@ -17,7 +17,7 @@ use tokio::sync::mpsc::UnboundedSender;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
-use super::plan::{FaultKind, Plan};
+use super::plan::{FaultAction, Plan};
 use super::slow_disk::SlowDisk;
 use crate::cmd::failure::Failure;
 use crate::cmd::run::proxies::Proxies;
@@ -199,27 +199,29 @@ impl Members {
 
     /// Returns the indices of the members that `target` denotes at present. The result is empty if
     /// the target is the leader and no leader is known.
-    pub(super) fn targets(&self, target: Target, kind: FaultKind) -> Vec<usize> {
+    pub(super) fn targets(&self, target: Target, kind: FaultAction) -> Vec<usize> {
         match target {
             Target::All => (0..self.members.len()).collect(),
             Target::Process(process) => vec![ProcessId::index(process)],
             // The plan rejects this target.
             Target::Inside => Vec::new(),
-            Target::Leader if kind.ends_fault() => self.faulty_leader(kind).into_iter().collect(),
+            Target::Leader if kind.is_fault_end() => self.faulty_leader(kind).into_iter().collect(),
             Target::Leader => self.leader().into_iter().collect(),
         }
     }
 
-    /// Returns the member whose fault an action ends, if the target of the action is the leader.
-    /// `kind` is the kind of the action, such as a restart. The result is the last former leader
-    /// that still has this fault. If there is none, it is the leader that a fault hit last.
-    fn faulty_leader(&self, kind: FaultKind) -> Option<usize> {
+    /// Returns the member at which an action ends a fault, if the target of the action is the
+    /// leader. For example, the action restarts the member that was killed as the leader. `kind` is
+    /// the kind of the action. Several members may have led when a fault hit them. The result is
+    /// the last of these members that still has the fault. If no member still has the fault, the
+    /// result is the last of these members.
+    fn faulty_leader(&self, kind: FaultAction) -> Option<usize> {
         let is_faulty = |index: &&usize| {
             let member = &self.members[**index];
             match kind {
-                FaultKind::Restart => member.child.is_none(),
-                FaultKind::Resume => member.is_suspended,
-                FaultKind::FreeDisk => member.cannot_write,
+                FaultAction::Restart => member.child.is_none(),
+                FaultAction::Resume => member.is_suspended,
+                FaultAction::FreeDisk => member.cannot_write,
                 _ => member.flush.is_some(),
             }
         };
@@ -238,37 +240,37 @@ impl Members {
     pub(super) async fn perform(
         &mut self,
         indices: &[usize],
-        kind: FaultKind,
+        kind: FaultAction,
     ) -> Result<Vec<String>, Failure> {
         let mut notes = Vec::new();
         for index in indices {
-            if self.leader() == Some(*index) && kind.is_fault() {
+            if self.leader() == Some(*index) && kind.is_fault_start() {
                 self.former_leaders.push(*index);
             }
             let slow_flush = self.slow_flush;
             let member = &mut self.members[*index];
             match kind {
-                FaultKind::Kill => member.signal(Signal::KILL),
-                FaultKind::Leave | FaultKind::FreeDisk => member.signal(Signal::TERM),
-                FaultKind::FillDisk => {
+                FaultAction::Kill => member.signal(Signal::KILL),
+                FaultAction::Leave | FaultAction::FreeDisk => member.signal(Signal::TERM),
+                FaultAction::FillDisk => {
                     member.fail_writes().map_err(Failure::environment)?;
                     member.cannot_write = true;
                 }
-                FaultKind::Suspend => member.signal(Signal::STOP),
-                FaultKind::Resume => member.signal(Signal::CONT),
-                FaultKind::Restart => self.start_one(*index)?,
-                FaultKind::SlowDisk => member.flush = Some(slow_flush),
-                FaultKind::RestoreDiskSpeed => member.flush = None,
-                FaultKind::StartPartition(_) | FaultKind::EndPartition(_) => {}
+                FaultAction::Suspend => member.signal(Signal::STOP),
+                FaultAction::Resume => member.signal(Signal::CONT),
+                FaultAction::Restart => self.start_one(*index)?,
+                FaultAction::SlowDisk => member.flush = Some(slow_flush),
+                FaultAction::RestoreDiskSpeed => member.flush = None,
+                FaultAction::StartPartition(_) | FaultAction::EndPartition(_) => {}
             }
         }
         for index in indices {
             let member = &mut self.members[*index];
             match kind {
-                FaultKind::Kill | FaultKind::Leave => {
+                FaultAction::Kill | FaultAction::Leave => {
                     member.wait_ended().await;
                 }
-                FaultKind::FreeDisk => {
+                FaultAction::FreeDisk => {
                     if let Some(status) =
                         member.wait_ended().await.filter(|status| !status.success())
                     {
@@ -277,14 +279,14 @@ impl Members {
                     }
                     self.start_one(*index)?;
                 }
-                FaultKind::Suspend => member.is_suspended = true,
-                FaultKind::Resume => member.is_suspended = false,
-                FaultKind::RestoreDiskSpeed => member.restore_speed().await,
-                FaultKind::Restart | FaultKind::FillDisk | FaultKind::SlowDisk => {}
-                FaultKind::StartPartition(_) | FaultKind::EndPartition(_) => {}
+                FaultAction::Suspend => member.is_suspended = true,
+                FaultAction::Resume => member.is_suspended = false,
+                FaultAction::RestoreDiskSpeed => member.restore_speed().await,
+                FaultAction::Restart | FaultAction::FillDisk | FaultAction::SlowDisk => {}
+                FaultAction::StartPartition(_) | FaultAction::EndPartition(_) => {}
             }
         }
-        if matches!(kind, FaultKind::SlowDisk | FaultKind::Restart | FaultKind::FreeDisk) {
+        if matches!(kind, FaultAction::SlowDisk | FaultAction::Restart | FaultAction::FreeDisk) {
             for index in indices {
                 let slowed = self.members[*index].slow_down().await;
                 slowed.map_err(Failure::cannot("slow a disk with strace"))?;
@@ -296,13 +298,14 @@ impl Members {
     /// Kills all members at the same time and restarts them without slow disks.
     pub(super) async fn restart_all(&mut self) -> Result<(), Failure> {
         let all: Vec<usize> = (0..self.members.len()).collect();
-        for kind in [FaultKind::Kill, FaultKind::RestoreDiskSpeed, FaultKind::Restart] {
+        for kind in [FaultAction::Kill, FaultAction::RestoreDiskSpeed, FaultAction::Restart] {
             self.perform(&all, kind).await?;
         }
         Ok(())
     }
 
-    pub(super) async fn end(&mut self) {
+    /// Asks all members to shut down, and waits until they have ended.
+    pub(super) async fn shut_down(&mut self) {
         for member in &mut self.members {
             member.signal(Signal::CONT);
             member.signal(Signal::TERM);
@@ -333,7 +336,7 @@ impl Member {
         if self.slow.is_some() {
             return Ok(());
         }
-        match SlowDisk::begin(id, flush).await {
+        match SlowDisk::attach(id, flush).await {
             Ok(slow) => self.slow = Some(slow),
             Err(error) => {
                 // A process that has ended cannot be slowed down.
@@ -346,7 +349,7 @@ impl Member {
 
     async fn restore_speed(&mut self) {
         if let Some(slow) = self.slow.take() {
-            slow.end().await;
+            slow.detach().await;
         }
     }
 
@@ -388,7 +391,7 @@ fn limit(id: Pid, files: Rlimit) -> rustix::io::Result<()> {
     rustix::process::prlimit(Some(id), Resource::Fsize, files).map(|_| ())
 }
 
-/// Returns an error: only on Linux can a process limit another one.
+/// Returns an error, because only on Linux can a process change the limits of another process.
 #[cfg(not(target_os = "linux"))]
 fn limit(_: Pid, _: Rlimit) -> rustix::io::Result<()> {
     Err(rustix::io::Errno::NOSYS)

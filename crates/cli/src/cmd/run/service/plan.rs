@@ -19,14 +19,14 @@ const MAX_CLIENTS: u32 = 64;
 const MAX_VALUE_BYTES: u32 = 1_400 << 10;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Step {
+pub(super) struct TimedFaultAction {
     pub(super) at: Duration,
     pub(super) target: Target,
-    pub(super) kind: FaultKind,
+    pub(super) kind: FaultAction,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum FaultKind {
+pub(super) enum FaultAction {
     Kill,
     Leave,
     Restart,
@@ -44,27 +44,27 @@ pub(super) enum FaultKind {
     EndPartition(usize),
 }
 
-impl FaultKind {
+impl FaultAction {
     /// Returns true for a fault of a member; false for a fault of the network, and for the end of a
     /// fault.
-    pub(super) fn is_fault(self) -> bool {
+    pub(super) fn is_fault_start(self) -> bool {
         matches!(
             self,
-            FaultKind::Kill
-                | FaultKind::Leave
-                | FaultKind::Suspend
-                | FaultKind::FillDisk
-                | FaultKind::SlowDisk
+            FaultAction::Kill
+                | FaultAction::Leave
+                | FaultAction::Suspend
+                | FaultAction::FillDisk
+                | FaultAction::SlowDisk
         )
     }
 
-    pub(super) fn ends_fault(self) -> bool {
+    pub(super) fn is_fault_end(self) -> bool {
         matches!(
             self,
-            FaultKind::Restart
-                | FaultKind::Resume
-                | FaultKind::FreeDisk
-                | FaultKind::RestoreDiskSpeed
+            FaultAction::Restart
+                | FaultAction::Resume
+                | FaultAction::FreeDisk
+                | FaultAction::RestoreDiskSpeed
         )
     }
 }
@@ -86,7 +86,7 @@ pub(super) struct Plan {
     /// Largest size of a value in bytes; `None` if the clients put no values.
     pub(super) values: Option<u32>,
     /// Steps, ordered by time.
-    pub(super) steps: Vec<Step>,
+    pub(super) steps: Vec<TimedFaultAction>,
 }
 
 impl Plan {
@@ -129,15 +129,19 @@ impl Plan {
         Ok(Plan { steps: plan.steps(options)?, ..plan })
     }
 
-    fn steps(&self, options: &Options) -> Result<Vec<Step>, Failure> {
+    fn steps(&self, options: &Options) -> Result<Vec<TimedFaultAction>, Failure> {
         let mut actions: Vec<Action> = Vec::new();
         actions.extend(options.kill.iter().map(|it| Action::kill(*it, false)));
         actions.extend(options.leave.iter().map(|it| Action::leave(*it)));
         actions.extend(options.restart.iter().map(|it| Action::restart(*it, false)));
         actions.extend(options.pause.iter().map(|it| Action::pause(*it)));
         let intervals = [
-            (&options.full_disk, "--full-disk", [FaultKind::FillDisk, FaultKind::FreeDisk]),
-            (&options.slow_disk, "--slow-disk", [FaultKind::SlowDisk, FaultKind::RestoreDiskSpeed]),
+            (&options.full_disk, "--full-disk", [FaultAction::FillDisk, FaultAction::FreeDisk]),
+            (
+                &options.slow_disk,
+                "--slow-disk",
+                [FaultAction::SlowDisk, FaultAction::RestoreDiskSpeed],
+            ),
         ];
         let disks_are_healthy = intervals.iter().all(|(pauses, ..)| pauses.is_empty());
         let has_faults = !(actions.is_empty() && self.partitions.is_empty() && disks_are_healthy);
@@ -150,20 +154,20 @@ impl Plan {
         for action in &actions {
             self.check(action, action.end(), &[action.target])?;
         }
-        let mut steps: Vec<Step> = actions.iter().flat_map(steps).collect();
+        let mut steps: Vec<TimedFaultAction> = actions.iter().flat_map(steps).collect();
         for (pauses, option, [first, last]) in intervals {
             for pause in pauses {
                 let Pause { target, from, until } = *pause;
                 self.check(&format!("{option} {pause}"), until, &[target])?;
-                steps.push(Step { at: from, target, kind: first });
-                steps.push(Step { at: until, target, kind: last });
+                steps.push(TimedFaultAction { at: from, target, kind: first });
+                steps.push(TimedFaultAction { at: until, target, kind: last });
             }
         }
         for (place, partition) in self.partitions.iter().enumerate() {
             self.check(partition, partition.until, &partition.side)?;
-            let step = |at, kind| Step { at, target: Target::All, kind };
-            steps.push(step(partition.from, FaultKind::StartPartition(place)));
-            steps.push(step(partition.until, FaultKind::EndPartition(place)));
+            let step = |at, kind| TimedFaultAction { at, target: Target::All, kind };
+            steps.push(step(partition.from, FaultAction::StartPartition(place)));
+            steps.push(step(partition.until, FaultAction::EndPartition(place)));
         }
         steps.sort_by_key(|step| step.at);
         Ok(steps)
@@ -207,15 +211,15 @@ fn check_value_size(bytes: u64) -> Result<u32, Failure> {
     })
 }
 
-fn steps(action: &Action) -> Vec<Step> {
+fn steps(action: &Action) -> Vec<TimedFaultAction> {
     let Action { at, target, kind, .. } = *action;
-    let step = |at, kind| Step { at, target, kind };
+    let step = |at, kind| TimedFaultAction { at, target, kind };
     match kind {
-        ActionKind::Kill => vec![step(at, FaultKind::Kill)],
-        ActionKind::Leave => vec![step(at, FaultKind::Leave)],
-        ActionKind::Restart => vec![step(at, FaultKind::Restart)],
+        ActionKind::Kill => vec![step(at, FaultAction::Kill)],
+        ActionKind::Leave => vec![step(at, FaultAction::Leave)],
+        ActionKind::Restart => vec![step(at, FaultAction::Restart)],
         ActionKind::Pause(length) => {
-            vec![step(at, FaultKind::Suspend), step(at + length, FaultKind::Resume)]
+            vec![step(at, FaultAction::Suspend), step(at + length, FaultAction::Resume)]
         }
     }
 }

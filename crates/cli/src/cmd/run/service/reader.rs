@@ -7,9 +7,9 @@ use std::time::{Duration, Instant};
 use tenure_client::{Page, Query};
 use tenure_trace::now;
 
-use super::value_record::{ReadRecord, Response, Value};
+use super::value_record::{ReadRecord, Response, ValueDigest};
 use crate::cmd::failure::Failure;
-use crate::cmd::service::Service;
+use crate::cmd::service::BlockingClient;
 
 /// Time within which a restarted member must catch up with the log.
 const CATCH_UP_TIMEOUT: Duration = Duration::from_secs(20);
@@ -29,14 +29,14 @@ pub(super) fn read(member: &str, key: &str, is_local: bool) -> Result<ReadRecord
     let requested = now();
     let response = request(member, key, is_local)?;
     let first = response.keys.first();
-    let value = first.map(|it| Value::of(&it.value));
+    let value = first.map(|it| ValueDigest::of(&it.value));
     let response = Response { at: now(), revision: first.map_or(0, |it| it.mod_revision) };
     Ok(ReadRecord { key: key.to_owned(), by: member.to_owned(), requested, response, value })
 }
 
 fn request(member: &str, key: &str, is_local: bool) -> Result<Page, Failure> {
     let query = Query { key: key.into(), serializable: is_local, ..Query::default() };
-    let service = Service::of(member)?;
+    let service = BlockingClient::for_endpoint(member)?;
     service.call(service.admin.range(query))
 }
 

@@ -11,8 +11,8 @@ use super::LOCK_NAME;
 use super::verify::revision;
 use crate::cmd::failure::Failure;
 
-/// Time limit for the final acquisition of the lock, including the time until the recorder has
-/// received the change of the queue.
+/// Time limit for the last acquisition of the lock in a run. Within this time, the recorder must
+/// acquire the lock, and must receive the change of the queue that shows the acquisition.
 const FINAL_ENTRY_TIMEOUT: Duration = Duration::from_secs(20);
 
 const COMPACTION_INTERVAL: Duration = Duration::from_millis(100);
@@ -40,8 +40,9 @@ impl Recorder {
         Ok(Recorder { client, changes, tasks })
     }
 
-    /// Starts a task that repeatedly compacts the store's history, up to the last recorded change.
-    /// This saves memory if values are large, and tests that a queue works with a short history.
+    /// Starts a task that repeatedly compacts the history of the store, up to the last recorded
+    /// change. This saves memory if values are large. It also tests the queue of the lock: the
+    /// queue must work although only a short history is left.
     pub(super) fn compact_history(&mut self, endpoints: &[String]) {
         let (endpoints, changes) = (endpoints.to_vec(), self.changes.clone());
         self.tasks.spawn(async move {

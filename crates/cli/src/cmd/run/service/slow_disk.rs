@@ -17,12 +17,12 @@ const ATTACH_TIMEOUT: Duration = Duration::from_secs(5);
 pub(super) struct SlowDisk(Child);
 
 impl SlowDisk {
-    /// Starts to delay each flush of all threads of the process `id` by the time `flush`.
-    pub(super) async fn begin(id: Pid, flush: Duration) -> io::Result<SlowDisk> {
-        let inject = format!("inject=fdatasync,fsync:delay_enter={}", flush.as_micros());
+    /// Starts to delay each flush of all threads of `process` by `flush_delay`.
+    pub(super) async fn attach(process: Pid, flush_delay: Duration) -> io::Result<SlowDisk> {
+        let inject = format!("inject=fdatasync,fsync:delay_enter={}", flush_delay.as_micros());
         let mut tracer = Command::new("strace")
             .args(["-f", "-o", "/dev/null", "-e", "trace=fdatasync,fsync", "-e", &inject])
-            .args(["-p", &id.as_raw_pid().to_string()])
+            .args(["-p", &process.as_raw_pid().to_string()])
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(Stdio::piped())
@@ -40,7 +40,8 @@ impl SlowDisk {
         Ok(SlowDisk(tracer))
     }
 
-    pub(super) async fn end(mut self) {
+    /// Ends the delay of flushes.
+    pub(super) async fn detach(mut self) {
         // strace has already ended if the process has.
         let _ = self.0.kill().await;
     }
@@ -55,6 +56,6 @@ mod tests {
         let mut gone = Command::new("true").spawn().unwrap();
         let id = gone.id().and_then(|id| Pid::from_raw(i32::try_from(id).unwrap())).unwrap();
         gone.wait().await.unwrap();
-        assert!(SlowDisk::begin(id, Duration::from_millis(1)).await.is_err());
+        assert!(SlowDisk::attach(id, Duration::from_millis(1)).await.is_err());
     }
 }

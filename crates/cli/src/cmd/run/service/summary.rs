@@ -6,7 +6,7 @@ use serde::Serialize;
 use tenure_client::QueueChange;
 use tenure_daemon::resource::CounterStats;
 
-use super::drive::{Kill, ServiceRecord};
+use super::drive::{Kill, ServiceObservations};
 use super::entry_record::EntryRecord;
 use super::plan::Plan;
 use super::value_record::PutRecord;
@@ -28,8 +28,10 @@ pub(super) struct Summary {
     pub(super) entries_per_second: f64,
     /// Time that clients waited for the lock, in milliseconds.
     pub(super) latency_ms: Option<Latency>,
-    /// Time from the kill of a member to the acquisition of the lock that ends the outage, in
-    /// milliseconds. [`failover_time`] defines this acquisition.
+    /// Duration of the outage of the lock after a member was killed, in milliseconds. If the member
+    /// was the leader, the outage ends with the first acquisition after the next election. If it
+    /// was a follower, the outage ends with the first acquisition by a client that was waiting at
+    /// the kill.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) failover_ms: Option<Latency>,
     /// Longest time between two consecutive acquisitions of the lock, in milliseconds.
@@ -41,7 +43,7 @@ pub(super) struct Summary {
     pub(super) counter: Counter,
     /// Figures of the values; `None` if the clients put no values.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) values: Option<Values>,
+    pub(super) values: Option<ValueStats>,
     pub(super) refused: u64,
     pub(super) violations: usize,
     pub(super) violated: Vec<PromiseViolation>,
@@ -54,7 +56,7 @@ pub(super) struct Summary {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub(super) struct Values {
+pub(super) struct ValueStats {
     pub(super) put: usize,
     pub(super) acknowledged: usize,
     pub(super) bytes: usize,
@@ -62,11 +64,11 @@ pub(super) struct Values {
     pub(super) read_in_the_end: usize,
 }
 
-impl Values {
-    fn new(record: &ServiceRecord) -> Values {
+impl ValueStats {
+    fn new(record: &ServiceObservations) -> ValueStats {
         let is_confirmed = |put: &&PutRecord| put.response.is_some();
         let acknowledged = record.puts.iter().filter(is_confirmed);
-        Values {
+        ValueStats {
             put: record.puts.len(),
             acknowledged: acknowledged.clone().count(),
             bytes: acknowledged.map(|put| put.value.bytes).sum(),
@@ -77,7 +79,7 @@ impl Values {
 }
 
 impl Summary {
-    pub(super) fn new(plan: &Plan, record: ServiceRecord) -> Summary {
+    pub(super) fn new(plan: &Plan, record: ServiceObservations) -> Summary {
         // Without a lock nothing is promised.
         let violated = if plan.lock { verify(&record) } else { Vec::new() };
         let is_forgotten = record.changes.contains(&QueueChange::HistoryCompacted);
@@ -94,7 +96,7 @@ impl Summary {
         };
         let verdicts = Promise::ALL.iter().filter(|_| plan.lock);
         let verdicts = verdicts.map(|promise| (promise.name(), verdict(*promise))).collect();
-        let values = plan.values.map(|_| Values::new(&record));
+        let values = plan.values.map(|_| ValueStats::new(&record));
         let claims = &record.claims;
         let entries = claims.iter().filter(|it| it.written.is_some()).count() as u64;
         let rate = if record.seconds > 0.0 { entries as f64 / record.seconds } else { 0.0 };
@@ -151,13 +153,14 @@ fn counter(CounterStats { value, puts, .. }: CounterStats) -> Counter {
     Counter { expected: puts, found: value, lost }
 }
 
-/// Returns the time from a kill of a member to the acquisition of the lock that ends the outage, in
-/// nanoseconds. Returns `None` if there is no such acquisition.
+/// Returns the duration of the outage of the lock after a member was killed, in nanoseconds. The
+/// outage ends with an acquisition of the lock. Returns `None` if there is no such acquisition.
 ///
-/// After the kill of a leader, it is the first acquisition after the election of the next leader.
-/// Earlier ones do not count: grants of the killed leader may be in transit, and waiters may pass
-/// the lock on without a leader. After the kill of a follower, it is the first acquisition by a
-/// client that was already waiting.
+/// If the killed member was the leader, the outage ends with the first acquisition after the
+/// election of the next leader. Acquisitions before this election do not count. The killed leader
+/// may have granted them, or a client may have passed the lock to a waiting client without a
+/// leader. If the killed member was a follower, the outage ends with the first acquisition by a
+/// client that was waiting at the time of the kill.
 fn failover_time(kill: &Kill, terms: &[u64], claims: &[EntryRecord]) -> Option<u64> {
     let since = match kill.of_leader {
         true => terms.iter().copied().filter(|began| *began > kill.at).min()?,
@@ -221,7 +224,7 @@ mod tests {
     #[test]
     fn undecided_verdict_is_no_success() {
         let of = |verdict, lost, interrupted| {
-            let record = ServiceRecord { interrupted, ..ServiceRecord::default() };
+            let record = ServiceObservations { interrupted, ..ServiceObservations::default() };
             let plan = Plan::default();
             let mut summary = Summary::new(&plan, record);
             summary.counter.lost = lost;

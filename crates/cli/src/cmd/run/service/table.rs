@@ -1,6 +1,6 @@
 //! Formats the result of a run of the lock service as a table.
 
-use super::summary::{Summary, Values};
+use super::summary::{Summary, ValueStats};
 use crate::cmd::rows::Rows;
 use crate::cmd::run::table::{COLUMN, grouped, millis};
 
@@ -15,8 +15,8 @@ pub(super) fn table(summary: &Summary) -> String {
     }
     table.row("injected faults", &faults(summary));
     table.partitions(&summary.partitions);
-    table.counter(summary.counter);
-    if let Some(Values { put, acknowledged, bytes, read, read_in_the_end }) = summary.values {
+    table.lost_updates(summary.counter);
+    if let Some(ValueStats { put, acknowledged, bytes, read, read_in_the_end }) = summary.values {
         let mib = bytes as f64 / f64::from(1 << 20);
         let puts = format!("{acknowledged} of {put} puts acknowledged, {mib:.1} MiB");
         table.row("values", &format!("{puts}; {read} reads, {read_in_the_end} final reads"));

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use super::value_record::{PutRecord, ReadRecord, Response, Value};
+use super::value_record::{PutRecord, ReadRecord, Response, ValueDigest};
 
 pub(super) fn find_violation(puts: &[PutRecord], reads: &[&ReadRecord]) -> Option<String> {
     let mut keys: BTreeMap<&str, (Vec<&PutRecord>, Vec<&ReadRecord>)> = BTreeMap::new();
@@ -56,7 +56,7 @@ fn find_violation_at(key: &str, puts: &[&PutRecord], reads: &[&ReadRecord]) -> O
     let mut known: Vec<Response> = put.chain(reads.iter().map(|read| read.response)).collect();
     known.sort_by_key(|response| response.at);
     let (mut known, mut latest) = (known.into_iter().peekable(), 0);
-    let mut revisions: BTreeMap<u64, Value> = BTreeMap::new();
+    let mut revisions: BTreeMap<u64, ValueDigest> = BTreeMap::new();
     let response = puts.iter().filter_map(|put| Some((put.response?.revision, put.value)));
     revisions.extend(response);
     let mut in_order = reads.to_vec();
@@ -97,11 +97,11 @@ mod tests {
 
     fn put(word: &str, requested: u64, revision: Option<u64>) -> PutRecord {
         let response = revision.map(|revision| Response { at: requested + 5, revision });
-        PutRecord { key: "a".into(), value: Value::of(word.as_bytes()), requested, response }
+        PutRecord { key: "a".into(), value: ValueDigest::of(word.as_bytes()), requested, response }
     }
 
     fn read(word: &str, requested: u64, revision: u64) -> ReadRecord {
-        let value = (revision > 0).then(|| Value::of(word.as_bytes()));
+        let value = (revision > 0).then(|| ValueDigest::of(word.as_bytes()));
         let response = Response { at: requested + 5, revision };
         ReadRecord { key: "a".into(), by: "m1".into(), requested, response, value }
     }

@@ -6,16 +6,16 @@ use serde::{Deserialize, Serialize};
 
 /// A value, represented by its size and its hash.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Value {
+pub(super) struct ValueDigest {
     pub(super) bytes: usize,
     hash: u64,
 }
 
-impl Value {
-    pub(super) fn of(bytes: &[u8]) -> Value {
+impl ValueDigest {
+    pub(super) fn of(bytes: &[u8]) -> ValueDigest {
         let mut hasher = DefaultHasher::new();
         hasher.write(bytes);
-        Value { bytes: bytes.len(), hash: hasher.finish() }
+        ValueDigest { bytes: bytes.len(), hash: hasher.finish() }
     }
 }
 
@@ -24,7 +24,7 @@ impl Value {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct PutRecord {
     pub(super) key: String,
-    pub(super) value: Value,
+    pub(super) value: ValueDigest,
     pub(super) requested: u64,
     /// Response of the service; `None` if the outcome is unknown.
     pub(super) response: Option<Response>,
@@ -46,7 +46,7 @@ pub(super) struct ReadRecord {
     pub(super) requested: u64,
     /// Response of the member. Its revision is 0 if the key has no value.
     pub(super) response: Response,
-    pub(super) value: Option<Value>,
+    pub(super) value: Option<ValueDigest>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

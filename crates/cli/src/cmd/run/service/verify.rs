@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use tenure_client::QueueChange;
 
-use super::drive::ServiceRecord;
+use super::drive::ServiceObservations;
 use super::entry_record::EntryRecord;
 use super::value_check;
 use super::value_record::ReadRecord;
@@ -21,8 +21,8 @@ pub(super) enum Promise {
     FencesGrow,
     /// Clients acquire the lock in the order of the queue in the log.
     OrderOfTheQueue,
-    /// If a claim expires while an earlier claim exists, the client of the expired claim does not
-    /// acquire the lock.
+    /// If a claim expires before the claims ahead of it in the queue, the client of the expired
+    /// claim does not acquire the lock.
     GrantedAlive,
     /// After the resource has accepted an access, it rejects every access with a lower fencing
     /// token.
@@ -68,7 +68,7 @@ struct QueueHistory {
 }
 
 /// Checks all promises. Returns the first violation of each promise that is violated.
-pub(super) fn verify(record: &ServiceRecord) -> Vec<PromiseViolation> {
+pub(super) fn verify(record: &ServiceObservations) -> Vec<PromiseViolation> {
     let mut claims: Vec<&EntryRecord> = record.claims.iter().collect();
     claims.sort_by_key(|claim| claim.granted);
     let queue_histories = queue_histories(&record.changes);
@@ -269,7 +269,7 @@ fn check_nothing_lost(
     None
 }
 
-fn check_progress(record: &ServiceRecord) -> Option<PromiseViolation> {
+fn check_progress(record: &ServiceObservations) -> Option<PromiseViolation> {
     let lagging = record.found.iter().flat_map(|found| &found.lagging).next();
     let description = match record.left_waiting {
         0 => {
@@ -309,7 +309,12 @@ mod tests {
     }
 
     fn found(claims: Vec<EntryRecord>, changes: Vec<QueueChange>) -> Vec<Promise> {
-        let record = ServiceRecord { claims, changes, last: Some(99), ..ServiceRecord::default() };
+        let record = ServiceObservations {
+            claims,
+            changes,
+            last: Some(99),
+            ..ServiceObservations::default()
+        };
         verify(&record).into_iter().map(|fault| fault.promise).collect()
     }
 

@@ -9,9 +9,9 @@ use tenure_trace::now;
 
 use super::clients::{CommonOptions, print_record};
 use super::reader::read;
-use super::value_record::{ClientMessage, PutRecord, Response, Value};
+use super::value_record::{ClientMessage, PutRecord, Response, ValueDigest};
 use crate::cmd::failure::{Failure, Status};
-use crate::cmd::service::Service;
+use crate::cmd::service::BlockingClient;
 
 /// Number of threads that put values. The first thread puts large values from time to time; the
 /// others put small values in the meantime.
@@ -19,7 +19,8 @@ const THREADS: u32 = 8;
 
 const SMALL_VALUE_BYTES: u32 = 1 << 10;
 
-/// Of the values that the first thread puts, one in this number is large, on average.
+/// Average distance between two large values, among the values that the first thread puts. With 8,
+/// one in eight values is large on average.
 const LARGE_VALUE_PERIOD: u32 = 8;
 
 const MAX_PAUSE_MS: u64 = 30;
@@ -34,7 +35,8 @@ pub(crate) struct Options {
 }
 
 pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
-    let until = options.common.begin()?;
+    options.common.end_with_parent()?;
+    let until = options.common.deadline_from_now();
     let ended: Vec<Result<(), Failure>> = thread::scope(|scope| {
         let start = |thread| scope.spawn(move || write(options, thread, until));
         let threads: Vec<_> = (0..THREADS).map(start).collect();
@@ -62,9 +64,10 @@ fn write(options: &Options, thread: u32, until: Instant) -> Result<(), Failure> 
     Ok(())
 }
 
-/// Returns random bytes. On average, one in [`LARGE_VALUE_PERIOD`] values has between half of
-/// `most` and `most` bytes. The others have at most [`SMALL_VALUE_BYTES`], and most of them much
-/// less. Eight bytes are added to each value, so that values differ.
+/// Returns random bytes as a value. On average, one in [`LARGE_VALUE_PERIOD`] values is large: it
+/// has between half of `most` and `most` bytes. Every other value has at most [`SMALL_VALUE_BYTES`]
+/// bytes, and small sizes are more likely than large ones. Each value has eight further bytes, so
+/// that two values are not equal by chance.
 fn random_value(rng: &mut Rng, most: u32) -> Vec<u8> {
     let length = match rng.u32(..LARGE_VALUE_PERIOD) {
         0 => rng.u32(most / 2..=most),
@@ -76,8 +79,8 @@ fn random_value(rng: &mut Rng, most: u32) -> Vec<u8> {
 }
 
 fn put(member: &str, key: &str, bytes: &[u8]) -> Result<PutRecord, Failure> {
-    let value = Value::of(bytes);
-    let service = Service::of(member)?;
+    let value = ValueDigest::of(bytes);
+    let service = BlockingClient::for_endpoint(member)?;
     let requested = now();
     let response = ignore_unreachable(service.call(service.admin.put(key.into(), bytes.to_vec())))?;
     let response = response.map(|revision| Response { at: now(), revision });

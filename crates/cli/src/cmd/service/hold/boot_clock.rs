@@ -1,5 +1,5 @@
-//! A clock that counts the time since boot. Its values are comparable across processes and include
-//! the time in which the machine was suspended.
+//! A clock that counts the time since boot. All processes of the machine read the same time. The
+//! time includes periods in which the machine was suspended.
 
 use std::io;
 use std::time::{Duration, Instant};
@@ -10,8 +10,8 @@ pub(super) fn now() -> Duration {
     read(rustix::time::ClockId::Boottime)
 }
 
-/// Returns the time since boot. On this system, the result may exclude the time in which the
-/// machine was suspended.
+/// Returns the time since boot, on a system other than Linux. The result may exclude the time in
+/// which the machine was suspended.
 #[cfg(not(target_os = "linux"))]
 pub(super) fn now() -> Duration {
     read(rustix::time::ClockId::Monotonic)
@@ -23,7 +23,7 @@ fn read(clock: rustix::time::ClockId) -> Duration {
 
 /// Converts an instant to a time since boot. The result may be slightly earlier than the instant,
 /// but not later. If the instant has passed, the result is the present time.
-pub(super) fn of(instant: Instant) -> Duration {
+pub(super) fn from_instant(instant: Instant) -> Duration {
     // The clock is read first. If this process is stopped between the two lines, the result is too
     // early, which is safe for a deadline.
     let now = now();
@@ -54,7 +54,7 @@ impl Timer {
     }
 
     /// Waits until the clock since boot reads `at`. The future can be dropped at any time.
-    pub(super) async fn reached(&self, at: Duration) {
+    pub(super) async fn sleep_until(&self, at: Duration) {
         use rustix::time::{Itimerspec, TimerfdTimerFlags, Timespec, timerfd_settime};
         let zero = Timespec { tv_sec: 0, tv_nsec: 0 };
         while now() < at {
@@ -76,7 +76,7 @@ impl Timer {
         Ok(Timer {})
     }
 
-    pub(super) async fn reached(&self, at: Duration) {
+    pub(super) async fn sleep_until(&self, at: Duration) {
         tokio::time::sleep(at.saturating_sub(now())).await;
     }
 }
@@ -89,18 +89,18 @@ mod tests {
     async fn timer_fires_at_the_time_it_was_last_set_to() {
         let timer = Timer::new().expect("a timer");
         let started = now();
-        let late = timer.reached(started + Duration::from_secs(3600));
+        let late = timer.sleep_until(started + Duration::from_secs(3600));
         assert!(tokio::time::timeout(Duration::from_millis(20), late).await.is_err());
-        timer.reached(started + Duration::from_millis(60)).await;
+        timer.sleep_until(started + Duration::from_millis(60)).await;
         assert!(now() >= started + Duration::from_millis(60));
-        timer.reached(started).await;
+        timer.sleep_until(started).await;
     }
 
     #[test]
     fn converted_instant_is_not_later() {
         let started = now();
-        let at = of(Instant::now() + Duration::from_secs(5));
+        let at = from_instant(Instant::now() + Duration::from_secs(5));
         assert!(at >= started + Duration::from_secs(4) && at <= now() + Duration::from_secs(5));
-        assert!(of(Instant::now()) <= now());
+        assert!(from_instant(Instant::now()) <= now());
     }
 }

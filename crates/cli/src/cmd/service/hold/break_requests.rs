@@ -6,7 +6,7 @@ use std::future::Future;
 use tenure_client::{Client, KeyChange};
 use tokio::task::JoinSet;
 
-use super::held::Held;
+use super::held::HeldGrant;
 use crate::cmd::service::identity::Identity;
 
 /// Receiver of requests to give up the locks or the leadership that this process holds.
@@ -16,13 +16,14 @@ pub(super) struct BreakRequests {
 }
 
 impl BreakRequests {
-    /// Watches the keys of the locks or of the leadership in `held` for requests to give them up. A
-    /// request is a write to such a key.
+    /// Watches the keys of the locks or of the leadership in `held`. Another client requests a lock
+    /// or the leadership by a write to such a key.
     ///
     /// For locks, `own` is the value that this process stores in the keys. A write of any other
-    /// value is a request. For a leadership, `own` is `None`, and every write is a request: a
-    /// client that requests the leadership writes the leader's own value again.
-    pub(super) fn watch(client: &Client, held: &Held, own: Option<&[u8]>) -> BreakRequests {
+    /// value is a request. For a leadership, `own` is `None`, and every write is a request. A
+    /// client that requests the leadership does not change the value of the key: it writes the
+    /// present value again.
+    pub(super) fn watch(client: &Client, held: &HeldGrant, own: Option<&[u8]>) -> BreakRequests {
         let mut watches = JoinSet::new();
         for (key, fence) in held.claims() {
             let mut changes = client.key_changes(key, fence + 1);
@@ -81,7 +82,7 @@ mod tests {
     #[test]
     fn reason_names_the_breaker() {
         let [holder, breaker] = ["report.sh", "tenure"].map(|it| Identity::of_process(it.into()));
-        let value = holder.broken_by(&breaker).encode();
+        let value = holder.with_breaker(&breaker).encode();
         assert_eq!(describe(&value), format!("{breaker} broke it"));
         assert_eq!(describe(b"host-7"), "another client broke it");
         assert_eq!(describe(&holder.encode()), "another client broke it");

@@ -15,7 +15,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) enum Order {
+pub(super) enum GuardianOrder {
     /// A renewal has succeeded. The new deadline of the lock is this time since boot.
     Deadline(Duration),
     /// Send the signal with this number to the command.
@@ -25,7 +25,7 @@ pub(super) enum Order {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) enum Report {
+pub(super) enum GuardianReport {
     /// The command has ended and left these processes behind. The guardian ends them now.
     #[serde(rename = "Left")]
     Survivors(String),
@@ -39,19 +39,19 @@ pub(super) enum Report {
     },
 }
 
-pub(super) fn line(message: &impl Serialize) -> String {
+pub(super) fn encode_line(message: &impl Serialize) -> String {
     serde_json::to_string(message).expect("a message is text and numbers") + "\n"
 }
 
 /// Parses a line of JSON as an order or a report; `None` if it is no such message.
-pub(super) fn read<T: DeserializeOwned>(line: &str) -> Option<T> {
+pub(super) fn decode_line<T: DeserializeOwned>(line: &str) -> Option<T> {
     serde_json::from_str(line).ok()
 }
 
 /// Sends the guardian the file descriptor that becomes the standard input of the command.
 ///
-/// The guardian's own standard input is the socket to the wrapper, because safe code cannot pass a
-/// socket to a new process under a descriptor number above 2.
+/// The guardian's own standard input is the socket to the wrapper. The reason is that safe code can
+/// pass a socket to a new process only as standard input, standard output or standard error.
 pub(super) fn send_input(socket: &UnixStream, input: impl AsFd) -> io::Result<()> {
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
     let mut control = SendAncillaryBuffer::new(&mut space);
@@ -92,24 +92,31 @@ mod tests {
     #[test]
     fn orders_and_reports_are_read_as_written() {
         for order in [
-            Order::Deadline(Duration::new(7, 5)),
-            Order::Signal(Signal::USR1.as_raw()),
-            Order::Signal(Signal::WINCH.as_raw()),
-            Order::Kill,
+            GuardianOrder::Deadline(Duration::new(7, 5)),
+            GuardianOrder::Signal(Signal::USR1.as_raw()),
+            GuardianOrder::Signal(Signal::WINCH.as_raw()),
+            GuardianOrder::Kill,
         ] {
-            assert_eq!(read::<Order>(line(&order).trim_end()), Some(order));
+            assert_eq!(decode_line::<GuardianOrder>(encode_line(&order).trim_end()), Some(order));
         }
         for report in [
-            Report::Survivors("a b (process 3)".to_owned()),
-            Report::Stuck("x\ny".to_owned()),
-            Report::Ended { status: 256, is_expired: false },
-            Report::Ended { status: 9, is_expired: true },
+            GuardianReport::Survivors("a b (process 3)".to_owned()),
+            GuardianReport::Stuck("x\ny".to_owned()),
+            GuardianReport::Ended { status: 256, is_expired: false },
+            GuardianReport::Ended { status: 9, is_expired: true },
         ] {
-            assert_eq!(read::<Report>(line(&report).trim_end()), Some(report));
+            assert_eq!(
+                decode_line::<GuardianReport>(encode_line(&report).trim_end()),
+                Some(report)
+            );
         }
         for line in ["", "deadline", "\"Deadline\"", "{\"Signal\":\"x\"}", "\"Kill\" x", "ended x"]
         {
-            assert_eq!((read::<Order>(line), read::<Report>(line)), (None, None), "{line}");
+            assert_eq!(
+                (decode_line::<GuardianOrder>(line), decode_line::<GuardianReport>(line)),
+                (None, None),
+                "{line}"
+            );
         }
     }
 

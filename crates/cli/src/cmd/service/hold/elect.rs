@@ -7,14 +7,14 @@ use clap::Args;
 use clap::builder::NonEmptyStringValueParser;
 use serde::Serialize;
 use tenure_client::{CampaignOptions, ClientError, ElectionState, Leadership, Session};
-use tenure_trace::{plain, plain_json};
+use tenure_trace::{escape_invisible, escape_invisible_in_json};
 
-use super::held::Held;
-use super::run::{Service, Task, exit_with, run_held};
+use super::held::HeldGrant;
+use super::run::{SessionOptions, Task, exit_with, run_held};
 use crate::cmd::duration;
 use crate::cmd::failure::{Failure, Status};
 use crate::cmd::machine;
-use crate::cmd::output::{print, print_file};
+use crate::cmd::output::{print, print_unwrapped};
 use crate::cmd::service::endpoint::request_failure;
 use crate::cmd::service::identity::Identity;
 
@@ -51,7 +51,7 @@ or suspended together.";
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Options {
     #[command(flatten)]
-    service: Service,
+    service: SessionOptions,
     /// Give up after waiting this long to be elected [default: no limit]
     #[arg(long, value_name = "TIME", value_parser = duration::parse)]
     timeout: Option<Duration>,
@@ -116,8 +116,10 @@ pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
             None => Some(campaign.await?),
             Some(timeout) => tokio::time::timeout(timeout, campaign).await.ok().transpose()?,
         };
-        Ok(leading
-            .map(|leading| Held::Office { leading, has_identity: options.identity.is_some() }))
+        Ok(leading.map(|leading| HeldGrant::Leadership {
+            leading,
+            has_identity: options.identity.is_some(),
+        }))
     };
     exit_with(runtime.block_on(run_held(&options.service, task, acquire)))
 }
@@ -139,7 +141,7 @@ async fn transfer(options: &Options, identity: &str) -> Result<(), Failure> {
     let client = options.service.client().await?;
     let requested = client.request_transfer(&options.name, identity).await;
     let candidate = requested.map_err(request_failure)?;
-    print(&format!("{} is to lead {} next\n", plain(&candidate.identity), options.name))
+    print(&format!("{} is to lead {} next\n", escape_invisible(&candidate.identity), options.name))
 }
 
 /// A line of output that names the leader. Scripts depend on the JSON keys.
@@ -169,7 +171,7 @@ async fn observe(options: &Options) -> Result<(), Failure> {
                 }
             };
             let line = serde_json::to_string(&line).map_err(Failure::environment)?;
-            print_file(&format!("{}\n", plain_json(&line)))?;
+            print_unwrapped(&format!("{}\n", escape_invisible_in_json(&line)))?;
         }
     };
     tokio::select! {

@@ -22,8 +22,8 @@ pub(crate) struct Options {
     command: Vec<OsString>,
 }
 
-/// Replaces this process by the command. If that fails, returns the exit status that a shell
-/// returns for a command that it cannot start.
+/// Replaces this process by the command. If the command cannot be started, returns an exit status.
+/// A shell returns the same exit status for such a command.
 pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
     node::end_with_parent(options.parent)?;
     let [program, arguments @ ..] = &options.command[..] else {

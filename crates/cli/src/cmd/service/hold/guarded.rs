@@ -16,7 +16,7 @@ use tokio::net::UnixStream;
 use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::signal::unix::{self, SignalKind};
 
-use super::channel::{self, Order, Report, send_input};
+use super::channel::{self, GuardianOrder, GuardianReport, send_input};
 use super::this_program;
 use super::tree;
 
@@ -29,7 +29,7 @@ pub(super) struct Timing {
 }
 
 #[derive(Debug)]
-pub(super) struct Guarded {
+pub(super) struct GuardedCommand {
     guardian: Pid,
     reports: Lines<BufReader<OwnedReadHalf>>,
     orders: OwnedWriteHalf,
@@ -41,12 +41,12 @@ pub(super) struct Guarded {
 
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Event {
-    Report(Report),
+    Report(GuardianReport),
     /// The guardian has ended without reporting that the command has ended.
     GuardianEnded(Option<ExitStatus>),
 }
 
-impl Guarded {
+impl GuardedCommand {
     /// Starts the command, with additional environment variables.
     ///
     /// At a terminal the command stays in the process group of this process, which is in the
@@ -58,7 +58,7 @@ impl Guarded {
         variables: &[(&str, String)],
         deadline: Duration,
         timing: Timing,
-    ) -> io::Result<Guarded> {
+    ) -> io::Result<GuardedCommand> {
         // If the guardian is killed, its children become children of this process.
         tree::adopt_orphans()?;
         let is_apart = !has_terminal();
@@ -87,11 +87,12 @@ impl Guarded {
         socket.set_nonblocking(true)?;
         let (reports, orders) = UnixStream::from_std(socket)?.into_split();
         let reports = BufReader::new(reports).lines();
-        Ok(Guarded { guardian, reports, orders, children, is_apart, ended: None })
+        Ok(GuardedCommand { guardian, reports, orders, children, is_apart, ended: None })
     }
 
-    /// Waits for the next event. If the guardian is stopped, makes it continue. Dropping the future
-    /// loses no event, because nothing is awaited after a report has been read.
+    /// Waits for the next event. If the guardian is stopped, makes it continue. The future can be
+    /// dropped at any time without the loss of an event. After it has read a report, it returns
+    /// without a further wait.
     pub(super) async fn next(&mut self) -> Event {
         loop {
             self.reap();
@@ -99,10 +100,10 @@ impl Guarded {
                 biased;
                 line = self.reports.next_line() => match line.ok().flatten() {
                     Some(line) => {
-                        let Some(report) = channel::read(&line) else { continue };
+                        let Some(report) = channel::decode_line(&line) else { continue };
                         return Event::Report(report);
                     }
-                    None => return Event::GuardianEnded(self.guardian_ended().await),
+                    None => return Event::GuardianEnded(self.wait_for_guardian().await),
                 },
                 _ = self.children.recv() => {}
             }
@@ -112,7 +113,7 @@ impl Guarded {
     /// Waits for a short time until the guardian has ended, and reaps it. Returns its exit status,
     /// or `None` if it still runs. Call this after the guardian's last report, or after it has
     /// closed the socket.
-    pub(super) async fn guardian_ended(&mut self) -> Option<ExitStatus> {
+    pub(super) async fn wait_for_guardian(&mut self) -> Option<ExitStatus> {
         const USUAL_EXIT_TIME: Duration = Duration::from_millis(500);
         let ended = async {
             self.reap();
@@ -126,7 +127,7 @@ impl Guarded {
     }
 
     fn reap(&mut self) {
-        for (id, status) in tree::reap().changed {
+        for (id, status) in tree::reap_children().changed {
             self.note(id, status);
         }
     }
@@ -146,15 +147,15 @@ impl Guarded {
     /// Sends an order to the guardian. Ignores an error, because the end of the guardian is
     /// reported elsewhere. Dropping the future may leave a part of the order in the socket, which
     /// makes the next order unreadable.
-    pub(super) async fn order(&mut self, order: Order) {
-        let _ = self.orders.write_all(channel::line(&order).as_bytes()).await;
+    pub(super) async fn send_order(&mut self, order: GuardianOrder) {
+        let _ = self.orders.write_all(channel::encode_line(&order).as_bytes()).await;
     }
 
-    /// Returns the order that passes `signal` on to the command. Returns `None` if the terminal has
-    /// already sent this signal to the command.
-    pub(super) fn passed(&self, signal: Signal) -> Option<Order> {
+    /// Returns an order to the guardian to send `signal` to the command. Returns `None` if the
+    /// terminal has already sent this signal to the command.
+    pub(super) fn signal_order(&self, signal: Signal) -> Option<GuardianOrder> {
         let is_typed = [Signal::INT, Signal::QUIT, Signal::WINCH].contains(&signal);
-        (self.is_apart || !is_typed).then_some(Order::Signal(signal.as_raw()))
+        (self.is_apart || !is_typed).then_some(GuardianOrder::Signal(signal.as_raw()))
     }
 
     /// Kills the guardian and all its descendants directly, without an order to the guardian.
@@ -179,7 +180,7 @@ fn has_terminal() -> bool {
 }
 
 /// Converts an exit status to a number as a shell does.
-pub(super) fn code(status: ExitStatus) -> u8 {
+pub(super) fn shell_exit_code(status: ExitStatus) -> u8 {
     let code = status.code().or(status.signal().map(|signal| 128 + signal));
     code.and_then(|code| u8::try_from(code).ok()).unwrap_or(u8::MAX)
 }

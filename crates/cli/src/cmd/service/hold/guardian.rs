@@ -1,10 +1,10 @@
 //! `tenure guardian`, a hidden subcommand: the process between a command and its wrapper, which is
 //! `tenure lock` or `tenure elect`.
 //!
-//! The guardian is the parent of the command, and adopts its orphaned descendants. It kills all of
-//! them if the wrapper ends, which it notices because the socket to the wrapper is closed. It also
-//! kills them if the deadline of the lock comes near without a renewal, for example because the
-//! wrapper is suspended.
+//! The guardian is the parent of the command, and adopts orphaned descendants of the command. It
+//! kills the command and all descendants in two cases. In the first case, the wrapper ends. The
+//! guardian notices this because the socket to the wrapper is closed. In the second case, the
+//! deadline of the lock comes near without a renewal, for example because the wrapper is suspended.
 //!
 //! When the last process has ended, the guardian reports this to the wrapper. The module
 //! `supervise` describes what the wrapper does if the guardian fails.
@@ -25,7 +25,7 @@ use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::signal::unix::{self, SignalKind};
 
 use super::boot_clock::{self, Timer};
-use super::channel::{self, Order, Report, receive_input};
+use super::channel::{self, GuardianOrder, GuardianReport, receive_input};
 use super::signals::Signals;
 use super::{print_error, this_program, tree};
 use crate::cmd::failure::{Failure, Status};
@@ -35,12 +35,13 @@ use crate::cmd::machine;
 /// guardian reports them to the wrapper.
 const USUAL_KILL_TIME: Duration = Duration::from_secs(1);
 
-/// Time in which descendants of the command usually end, if they have received the same signal as
-/// the command.
+/// Time within which the descendants of the command usually end after the command has received a
+/// signal. The terminal or the guardian sends the same signal to the descendants.
 const SIGNALLED_EXIT_TIME: Duration = Duration::from_millis(100);
 
-/// Upper bound on the number of orders that the guardian reads after the time of a stage is over. A
-/// stream of signals can therefore delay the end of the stage only a little.
+/// Upper bound on the number of orders that the guardian reads after the time limit of a stage. A
+/// stage is a part of the life of the command and its descendants. With this bound, a stream of
+/// signals can delay the end of the stage only a little.
 const MAX_LATE_ORDERS: u32 = 64;
 
 /// Run a command for a wrapper and end its process tree before the lock expires
@@ -179,7 +180,7 @@ impl Guardian {
                     self.handle_order(order.ok().flatten())
                 }
                 // A stream of signals or of ended children must not delay the end of a stage.
-                () = self.timer.reached(next) => {
+                () = self.timer.sleep_until(next) => {
                     late_orders = 0;
                     self.advance().await
                 }
@@ -211,14 +212,14 @@ impl Guardian {
             self.is_wrapper_gone = true;
             return true;
         };
-        match channel::read(&line) {
-            Some(Order::Deadline(deadline)) => self.deadline = deadline,
-            Some(Order::Signal(number)) => {
+        match channel::decode_line(&line) {
+            Some(GuardianOrder::Deadline(deadline)) => self.deadline = deadline,
+            Some(GuardianOrder::Signal(number)) => {
                 if let Some(signal) = Signal::from_named_raw(number) {
                     self.pass(signal);
                 }
             }
-            Some(Order::Kill) => return true,
+            Some(GuardianOrder::Kill) => return true,
             None => {}
         }
         false
@@ -255,7 +256,7 @@ impl Guardian {
     /// Collects the exit statuses of children that have ended. If no process is left, reports the
     /// end to the wrapper, which is the process that started the guardian, and returns true.
     async fn reap(&mut self) -> bool {
-        let changes = tree::reap();
+        let changes = tree::reap_children();
         for (id, status) in changes.changed {
             self.note(id, status);
         }
@@ -279,9 +280,9 @@ impl Guardian {
         }
     }
 
-    /// Ends the present stage. If the processes have not received SIGTERM yet, sends SIGTERM to all
-    /// of them and returns false. If they have received it, returns true, and the caller must kill
-    /// them now.
+    /// Ends the present stage of the command and its descendants. If the processes have not
+    /// received SIGTERM yet, sends SIGTERM to all of them and returns false. If they have received
+    /// SIGTERM before, returns true. The caller must then kill them.
     async fn advance(&mut self) -> bool {
         let now = boot_clock::now();
         self.is_expired |= now + self.margin + self.grace >= self.deadline;
@@ -291,7 +292,7 @@ impl Guardian {
         if !self.is_expired && self.status.is_some() {
             let left = tree::descendants();
             if !left.is_empty() {
-                self.report(&Report::Survivors(tree::listed(&left))).await;
+                self.report(&GuardianReport::Survivors(tree::format_list(&left))).await;
             }
         }
         self.stage = Stage::Terminating;
@@ -312,7 +313,8 @@ impl Guardian {
         }
     }
 
-    /// Kills all processes again and again until none is left, and reports the end to the wrapper.
+    /// Kills the command and all its descendants. Repeats this until no process is left, and then
+    /// reports the end to the wrapper.
     async fn kill(&mut self) {
         self.signal_all(&[Signal::KILL]);
         let (command, mut status, mut stuck) = (self.command, self.status, None);
@@ -323,7 +325,7 @@ impl Guardian {
                     status = Some(change);
                 }
             };
-            let names = |left: &[tree::Survivor]| stuck = Some(tree::listed(left));
+            let names = |left: &[tree::Survivor]| stuck = Some(tree::format_list(left));
             if tree::kill_all(USUAL_KILL_TIME, limit, note, names).await {
                 break;
             }
@@ -333,7 +335,7 @@ impl Guardian {
                 let line = format!("processes cannot be ended: {names}");
                 std::thread::spawn(move || print_error(&line));
             }
-            self.report(&Report::Stuck(names)).await;
+            self.report(&GuardianReport::Stuck(names)).await;
         }
         self.status = status;
         self.report_end().await;
@@ -341,11 +343,11 @@ impl Guardian {
 
     async fn report_end(&mut self) {
         let status = self.status.map_or(0, WaitStatus::as_raw);
-        self.report(&Report::Ended { status, is_expired: self.is_expired }).await;
+        self.report(&GuardianReport::Ended { status, is_expired: self.is_expired }).await;
     }
 
-    async fn report(&mut self, report: &Report) {
+    async fn report(&mut self, report: &GuardianReport) {
         // A wrapper that has ended needs no report.
-        let _ = self.reports.write_all(channel::line(report).as_bytes()).await;
+        let _ = self.reports.write_all(channel::encode_line(report).as_bytes()).await;
     }
 }

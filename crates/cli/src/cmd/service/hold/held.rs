@@ -9,17 +9,17 @@ use tenure_client::{Deadlines, Guard, Leadership, LossReason, Session};
 
 /// The locks or the leadership that are held while a command runs. They belong to one session.
 #[derive(Debug)]
-pub(super) enum Held {
+pub(super) enum HeldGrant {
     /// Locks in the order of their names. There is at least one.
     Locks { session: Session, guards: Vec<Guard> },
-    Office {
+    Leadership {
         leading: Leadership,
         /// True if this candidate has an identity, so that it can hand over to another candidate.
         has_identity: bool,
     },
 }
 
-impl Held {
+impl HeldGrant {
     /// Returns the fencing tokens of the locks or the leadership, separated by commas.
     pub(super) fn fences(&self) -> String {
         let tokens: Vec<String> = self.claims().map(|(_, fence)| fence.to_string()).collect();
@@ -29,23 +29,25 @@ impl Held {
     /// Returns the keys of the locks or the leadership, each with its fencing token.
     pub(super) fn claims(&self) -> impl Iterator<Item = (&[u8], u64)> {
         let (guards, office) = match self {
-            Held::Locks { guards, .. } => (&guards[..], None),
-            Held::Office { leading, .. } => (&[][..], Some((leading.key(), leading.fence()))),
+            HeldGrant::Locks { guards, .. } => (&guards[..], None),
+            HeldGrant::Leadership { leading, .. } => {
+                (&[][..], Some((leading.key(), leading.fence())))
+            }
         };
         guards.iter().map(|guard| (guard.key(), guard.fence())).chain(office)
     }
 
     pub(super) fn deadline(&self) -> Option<Instant> {
         match self {
-            Held::Locks { session, .. } => session.deadline(),
-            Held::Office { leading, .. } => leading.deadline(),
+            HeldGrant::Locks { session, .. } => session.deadline(),
+            HeldGrant::Leadership { leading, .. } => leading.deadline(),
         }
     }
 
     pub(super) fn deadlines(&self) -> Deadlines {
         match self {
-            Held::Locks { session, .. } => session.deadlines(),
-            Held::Office { leading, .. } => leading.deadlines(),
+            HeldGrant::Locks { session, .. } => session.deadlines(),
+            HeldGrant::Leadership { leading, .. } => leading.deadlines(),
         }
     }
 
@@ -53,8 +55,8 @@ impl Held {
     pub(super) async fn lost(&self) -> LossReason {
         type Loss<'a> = Pin<Box<dyn Future<Output = LossReason> + 'a>>;
         let guards = match self {
-            Held::Locks { guards, .. } => guards,
-            Held::Office { leading, .. } => return leading.lost().await,
+            HeldGrant::Locks { guards, .. } => guards,
+            HeldGrant::Leadership { leading, .. } => return leading.lost().await,
         };
         let losses = guards.iter().map(|guard| Box::pin(guard.lost()) as Loss<'_>);
         let mut losses: Vec<Loss<'_>> = losses.collect();
@@ -69,7 +71,7 @@ impl Held {
     /// was nominated as the next leader. Returns the reason why the leadership ends. Never resolves
     /// for locks or for a candidate without an identity.
     pub(super) async fn transfer_requested(&self) -> String {
-        if let Held::Office { leading, has_identity: true } = self
+        if let HeldGrant::Leadership { leading, has_identity: true } = self
             && let Ok(candidate) = leading.transfer_requested().await
         {
             return format!("candidate '{}' is preferred", candidate.identity);
@@ -81,7 +83,7 @@ impl Held {
     /// Stores a value in the keys of the locks, for users to read. Ignores errors: the loss of a
     /// lock is detected elsewhere.
     pub(super) async fn set_value(&self, value: &[u8]) {
-        let Held::Locks { guards, .. } = self else { return };
+        let HeldGrant::Locks { guards, .. } = self else { return };
         for guard in guards {
             let _ = guard.set_value(value).await;
         }
@@ -91,12 +93,12 @@ impl Held {
     /// expires later.
     pub(super) async fn release(self) {
         match self {
-            Held::Locks { guards, .. } => {
+            HeldGrant::Locks { guards, .. } => {
                 for guard in guards {
                     let _ = guard.release().await;
                 }
             }
-            Held::Office { leading, .. } => {
+            HeldGrant::Leadership { leading, .. } => {
                 let _ = leading.resign().await;
             }
         }

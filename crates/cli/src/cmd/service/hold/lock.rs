@@ -8,8 +8,8 @@ use clap::Args;
 use clap::builder::NonEmptyStringValueParser;
 use tenure_client::{ClientError, LockAccess, LockRequest, Session};
 
-use super::held::Held;
-use super::run::{Service, Task, exit_with, run_held};
+use super::held::HeldGrant;
+use super::run::{SessionOptions, Task, exit_with, run_held};
 use crate::cmd::duration;
 use crate::cmd::failure::{Failure, Status};
 use crate::cmd::machine;
@@ -63,7 +63,7 @@ where that matters.";
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Options {
     #[command(flatten)]
-    service: Service,
+    service: SessionOptions,
     /// Give up after waiting this long for the lock [default: no limit]
     #[arg(long, value_name = "TIME", value_parser = duration::parse)]
     timeout: Option<Duration>,
@@ -132,7 +132,7 @@ async fn acquire(
     names: &[&str],
     request: &LockRequest,
     at_once: bool,
-) -> Result<Option<Held>, ClientError> {
+) -> Result<Option<HeldGrant>, ClientError> {
     let mut guards = Vec::new();
     for name in names {
         let guard = match at_once {
@@ -142,5 +142,5 @@ async fn acquire(
         let Some(guard) = guard else { return Ok(None) };
         guards.push(guard);
     }
-    Ok(Some(Held::Locks { session, guards }))
+    Ok(Some(HeldGrant::Locks { session, guards }))
 }

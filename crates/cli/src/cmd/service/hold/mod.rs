@@ -21,7 +21,7 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::Command;
 
-use tenure_trace::plain;
+use tenure_trace::escape_invisible;
 
 pub(crate) use elect::{Options as ElectOptions, run as elect};
 pub(crate) use exec_under::{Options as ExecOptions, run as exec};
@@ -53,5 +53,5 @@ fn this_program() -> io::Result<Command> {
 
 fn print_error(line: &str) {
     // It may contain text from the service, or names of processes.
-    eprintln!("{}: {}", program::name(), plain(line));
+    eprintln!("{}: {}", program::name(), escape_invisible(line));
 }

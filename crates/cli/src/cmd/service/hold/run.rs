@@ -1,5 +1,5 @@
-//! Acquires a lock or a leadership, runs the command, releases, and decides the exit status. This
-//! module also contains the options that select the service.
+//! Acquires a lock or a leadership, runs the command, and gives up the lock or the leadership. Then
+//! determines the exit status. This module also contains the options that select the service.
 
 use std::convert::Infallible;
 use std::ffi::OsString;
@@ -10,11 +10,11 @@ use clap::Args;
 use tenure_client::{Client, ClientError, Session};
 
 use super::break_requests::BreakRequests;
-use super::guarded::{Timing, code};
-use super::held::Held;
+use super::guarded::{Timing, shell_exit_code};
+use super::held::HeldGrant;
 use super::on_lost::{self, Loss};
 use super::signals::Signals;
-use super::supervise::{End, Supervised, warn_survivors};
+use super::supervise::{CommandOutcome, Supervisor, warn_survivors};
 use super::{print_error, status};
 use crate::cmd::duration;
 use crate::cmd::failure::{Failure, Status};
@@ -24,7 +24,7 @@ use crate::cmd::service::user;
 
 /// Options that select the service and the length of its leases.
 #[derive(Clone, Debug, Args)]
-pub(super) struct Service {
+pub(super) struct SessionOptions {
     #[command(flatten)]
     endpoints: Endpoints,
     /// Length of the lease: the lock is held for at most this long after the last renewal
@@ -36,12 +36,13 @@ pub(super) struct Service {
     pub(super) grace: Option<Duration>,
 }
 
-impl Service {
+impl SessionOptions {
     pub(super) async fn client(&self) -> Result<Client, Failure> {
         connect(self.endpoints.target()?).await
     }
 
-    /// Returns how long before the deadline of the lock the command and its descendants are killed.
+    /// Returns the time between two moments: the kill of the command with its descendants, and the
+    /// later deadline of the lock.
     pub(super) fn margin(&self) -> Duration {
         (self.ttl / 20).max(Duration::from_millis(100))
     }
@@ -106,12 +107,12 @@ enum NotHeld {
 /// Acquires the lock, runs the command, and releases the lock. Returns the exit status of the
 /// command, or a status of this program if the command did not run to its end.
 pub(super) async fn run_held<F>(
-    service: &Service,
+    service: &SessionOptions,
     task: Task<'_>,
     acquire: impl FnOnce(Session) -> F,
 ) -> Result<u8, Failure>
 where
-    F: Future<Output = Result<Option<Held>, ClientError>>,
+    F: Future<Output = Result<Option<HeldGrant>, ClientError>>,
 {
     let mut signals = Signals::new().map_err(Failure::cannot("install signal handlers"))?;
     let started = tokio::select! {
@@ -145,15 +146,15 @@ where
     let fences = held.fences();
     let end = supervise(service, &client, &held, &task, &mut signals).await?;
     let (code, loss) = match end {
-        End::Done(status) => {
+        CommandOutcome::Done(status) => {
             held.release().await;
-            (code(status), None)
+            (shell_exit_code(status), None)
         }
-        End::Killed(reason) => {
+        CommandOutcome::Killed(reason) => {
             print_error(&format!("{reason}; the command was ended"));
             (status::LOST, Some(reason))
         }
-        End::Survivors(reason, left) => {
+        CommandOutcome::Survivors(reason, left) => {
             print_error(&format!("{reason}; the command was killed"));
             warn_survivors(&left);
             // Neither the lock nor the session is released: the lease keeps others out until it
@@ -169,22 +170,22 @@ where
     Ok(code)
 }
 
-/// Runs the command while the locks or the leadership are held. In the keys of locks, stores the
-/// time since which they are held.
+/// Runs the command while this client holds the locks or the leadership. For locks, also stores a
+/// description of this client in their keys, with the time of the acquisition.
 async fn supervise(
-    service: &Service,
+    service: &SessionOptions,
     client: &Client,
-    held: &Held,
+    held: &HeldGrant,
     task: &Task<'_>,
     signals: &mut Signals,
-) -> Result<End, Failure> {
-    let value = task.identity.map(|identity| identity.holding().encode());
+) -> Result<CommandOutcome, Failure> {
+    let value = task.identity.map(|identity| identity.with_acquisition_now().encode());
     let mut requests = match task.can_be_asked {
         true => BreakRequests::watch(client, held, value.as_deref()),
         false => BreakRequests::none(),
     };
     let timing = Timing { margin: service.margin(), grace: task.grace };
-    let supervised = Supervised { held, name: task.name, timing };
+    let supervised = Supervisor { held, name: task.name, timing };
     let stored = async {
         if let Some(value) = &value {
             held.set_value(value).await;
@@ -204,7 +205,7 @@ async fn close(session: &Session) {
 }
 
 async fn session(
-    service: &Service,
+    service: &SessionOptions,
     within: Option<Duration>,
 ) -> Result<(Client, Session), Failure> {
     let target = service.endpoints.target()?;
@@ -239,8 +240,8 @@ fn status_of_signal(signal: rustix::process::Signal) -> u8 {
     u8::try_from(128 + signal.as_raw()).unwrap_or(u8::MAX)
 }
 
-/// Ends this process with the exit status in `done` unless it is 0. The caller must have done all
-/// cleanup.
+/// If the exit status in `done` is 0, returns success. Otherwise, ends this process with the exit
+/// status. The caller must have done all cleanup.
 pub(super) fn exit_with(done: Result<u8, Failure>) -> Result<Status, Failure> {
     match done? {
         0 => Ok(Status::Success),

@@ -26,8 +26,9 @@ const STOPPING: [Signal; 3] = [Signal::TSTP, Signal::TTIN, Signal::TTOU];
 pub(super) struct Signals(Vec<(Signal, unix::Signal)>);
 
 impl Signals {
-    /// Catches the signals that are passed on to the command. Leaves out signals that this process
-    /// has ignored since its start, as under `nohup`: the command ignores them as well.
+    /// Catches the signals that are passed on to the command. If this process already ignored a
+    /// signal when it started, as under `nohup`, the signal is not caught. The command inherits
+    /// this setting, and ignores the signal as well.
     pub(super) fn new() -> io::Result<Signals> {
         Signals::catch(&PASSED)
     }

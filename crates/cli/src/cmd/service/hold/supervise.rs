@@ -3,10 +3,12 @@
 //!
 //! Three parties can end the tree, so that it ends even if one of them is suspended or killed:
 //!
-//! - the guardian, when the deadline comes near or this process ends;
-//! - this process, which kills the tree itself if the guardian does not do so in time (it also
-//!   continues a stopped guardian, and receives the orphans of a killed guardian);
-//! - the kernel, which kills the command itself when the guardian ends.
+//! - The guardian, which is the parent process of the command, kills the tree when the deadline
+//!   comes near or when this process ends.
+//! - This process kills the tree if the guardian does not do so in time. If the guardian is
+//!   stopped, this process continues it. If the guardian is killed, this process adopts the
+//!   orphans.
+//! - The kernel kills the command when the guardian ends.
 
 use std::ffi::OsString;
 use std::fmt;
@@ -19,16 +21,16 @@ use tenure_client::LossReason;
 
 use super::boot_clock::{self, Timer};
 use super::break_requests::BreakRequests;
-use super::channel::{Order, Report};
-use super::guarded::{Event, Guarded, Timing};
-use super::held::Held;
+use super::channel::{GuardianOrder, GuardianReport};
+use super::guarded::{Event, GuardedCommand, Timing};
+use super::held::HeldGrant;
 use super::print_error;
 use super::signals::Signals;
-use super::tree::{Survivor, listed};
+use super::tree::{Survivor, format_list};
 use crate::cmd::failure::Failure;
 
 #[derive(Debug)]
-pub(super) enum End {
+pub(super) enum CommandOutcome {
     /// The command ended by itself, with all its descendants.
     Done(ExitStatus),
     /// The command was killed with all its descendants, for the reason given.
@@ -39,13 +41,13 @@ pub(super) enum End {
 }
 
 #[derive(Debug)]
-pub(super) struct Supervised<'a> {
-    pub(super) held: &'a Held,
+pub(super) struct Supervisor<'a> {
+    pub(super) held: &'a HeldGrant,
     pub(super) name: &'a str,
     pub(super) timing: Timing,
 }
 
-impl Supervised<'_> {
+impl Supervisor<'_> {
     /// Runs the command until it and all its descendants have ended. Ends them if the lock is lost
     /// or comes near its deadline, or if another client requests it through `requests`.
     pub(super) async fn run(
@@ -53,15 +55,15 @@ impl Supervised<'_> {
         command: &[OsString],
         signals: &mut Signals,
         requests: &mut BreakRequests,
-    ) -> Result<End, Failure> {
+    ) -> Result<CommandOutcome, Failure> {
         let held = self.held;
         let mut deadlines = held.deadlines();
         let Some(deadline) = held.deadline() else {
-            return Ok(End::Killed(self.lost_because(&held.lost().await)));
+            return Ok(CommandOutcome::Killed(self.lost_because(&held.lost().await)));
         };
         let cannot = Failure::cannot("start a process");
         let timer = Timer::new().map_err(&cannot)?;
-        let mut at = boot_clock::of(deadline);
+        let mut at = boot_clock::from_instant(deadline);
         let mut guarded = self.start(command, deadline, at).map_err(cannot)?;
         let mut lost = std::pin::pin!(held.lost());
         let mut preferred = std::pin::pin!(held.transfer_requested());
@@ -83,11 +85,11 @@ impl Supervised<'_> {
                     continue;
                 }
                 Some(deadline) = deadlines.next(), if broken.is_none() => {
-                    at = boot_clock::of(deadline);
-                    Some(Order::Deadline(at))
+                    at = boot_clock::from_instant(deadline);
+                    Some(GuardianOrder::Deadline(at))
                 }
                 // The guardian should have killed the tree by now.
-                () = timer.reached(latest) => {
+                () = timer.sleep_until(latest) => {
                     let reason = broken
                         .unwrap_or_else(|| self.lost_because(&LossReason::NotRenewed));
                     return Ok(self.kill(guarded, reason).await);
@@ -97,59 +99,65 @@ impl Supervised<'_> {
                     // The guardian sends TERM at once, and KILL after the grace period.
                     let reserved = self.timing.margin + self.timing.grace;
                     at = at.min(boot_clock::now() + reserved);
-                    Some(Order::Deadline(at))
+                    Some(GuardianOrder::Deadline(at))
                 }
-                signal = signals.next() => guarded.passed(signal),
+                signal = signals.next() => guarded.signal_order(signal),
             };
             let Some(order) = order else { continue };
             // A guardian that does not read its orders must not delay the deadline either.
             let latest = at.saturating_sub(self.timing.margin / 2);
             tokio::select! {
                 biased;
-                () = guarded.order(order) => {}
-                () = timer.reached(latest) => {}
+                () = guarded.send_order(order) => {}
+                () = timer.sleep_until(latest) => {}
             }
         }
     }
 
-    /// Starts the command. `at` is `deadline` as time since boot.
-    fn start(&self, command: &[OsString], deadline: Instant, at: Duration) -> io::Result<Guarded> {
+    /// Starts the command. `deadline` and `at` are the same time, which is the deadline of the
+    /// lock: `deadline` as an instant, and `at` as the time since boot.
+    fn start(
+        &self,
+        command: &[OsString],
+        deadline: Instant,
+        at: Duration,
+    ) -> io::Result<GuardedCommand> {
         let variables = [
             ("TENURE_LOCK", self.name.to_owned()),
             ("TENURE_FENCE", self.held.fences()),
             ("TENURE_DEADLINE", unix_seconds(deadline).to_string()),
         ];
-        Guarded::start(command, &variables, at, self.timing)
+        GuardedCommand::start(command, &variables, at, self.timing)
     }
 
     /// Handles an event of the command. `broken` is the reason that another client gave for
     /// breaking the lock, if any. Returns how the command ended; `None` if it still runs.
     async fn handle(
         &self,
-        guarded: &mut Guarded,
+        guarded: &mut GuardedCommand,
         event: Event,
         broken: Option<&str>,
-    ) -> Option<End> {
-        if let Event::Report(Report::Ended { .. }) = event {
+    ) -> Option<CommandOutcome> {
+        if let Event::Report(GuardianReport::Ended { .. }) = event {
             // Waits until the guardian has ended as well, so that it does not outlive this process.
-            guarded.guardian_ended().await;
+            guarded.wait_for_guardian().await;
         }
         match event {
-            Event::Report(Report::Ended { is_expired: true, .. }) => {
+            Event::Report(GuardianReport::Ended { is_expired: true, .. }) => {
                 let not_renewed = || self.lost_because(&LossReason::NotRenewed);
-                Some(End::Killed(broken.map_or_else(not_renewed, str::to_owned)))
+                Some(CommandOutcome::Killed(broken.map_or_else(not_renewed, str::to_owned)))
             }
-            Event::Report(Report::Ended { status, .. }) => {
-                Some(End::Done(ExitStatus::from_raw(status)))
+            Event::Report(GuardianReport::Ended { status, .. }) => {
+                Some(CommandOutcome::Done(ExitStatus::from_raw(status)))
             }
-            Event::Report(Report::Survivors(names)) => {
+            Event::Report(GuardianReport::Survivors(names)) => {
                 let name = self.name;
                 print_error(&format!(
                     "`{name}`: the command left processes running, ending them: {names}"
                 ));
                 None
             }
-            Event::Report(Report::Stuck(names)) => {
+            Event::Report(GuardianReport::Stuck(names)) => {
                 let name = self.name;
                 print_error(&format!("`{name}` stays held: processes cannot be killed: {names}"));
                 None
@@ -162,16 +170,16 @@ impl Supervised<'_> {
         }
     }
 
-    /// Makes the guardian kill the process tree, or kills it directly if the guardian does not. The
-    /// command has no time to end by itself, because the lock may be granted to another client at
-    /// any moment.
-    async fn kill(&self, mut guarded: Guarded, reason: String) -> End {
+    /// Orders the guardian, which is the parent process of the command, to kill the process tree.
+    /// If the guardian does not kill the tree in time, kills the tree directly. The command gets no
+    /// time to end by itself, because the lock may be granted to another client at any moment.
+    async fn kill(&self, mut guarded: GuardedCommand, reason: String) -> CommandOutcome {
         let ended = async {
-            guarded.order(Order::Kill).await;
+            guarded.send_order(GuardianOrder::Kill).await;
             loop {
                 match guarded.next().await {
-                    Event::Report(Report::Ended { .. }) => {
-                        guarded.guardian_ended().await;
+                    Event::Report(GuardianReport::Ended { .. }) => {
+                        guarded.wait_for_guardian().await;
                         return true;
                     }
                     Event::Report(_) => {}
@@ -181,17 +189,18 @@ impl Supervised<'_> {
         };
         let limit = self.timing.margin / 4;
         match tokio::time::timeout(limit, ended).await {
-            Ok(true) => End::Killed(reason),
+            Ok(true) => CommandOutcome::Killed(reason),
             _ => self.kill_tree(&mut guarded, reason).await,
         }
     }
 
-    async fn kill_tree(&self, guarded: &mut Guarded, reason: String) -> End {
-        /// Time within which killed processes end, unless the kernel keeps them from ending.
+    async fn kill_tree(&self, guarded: &mut GuardedCommand, reason: String) -> CommandOutcome {
+        /// Time within which killed processes end. A process ends later only if the kernel delays
+        /// its end.
         const KILL_TIMEOUT: Duration = Duration::from_secs(2);
         match guarded.kill(KILL_TIMEOUT).await {
-            Ok(()) => End::Killed(reason),
-            Err(left) => End::Survivors(reason, left),
+            Ok(()) => CommandOutcome::Killed(reason),
+            Err(left) => CommandOutcome::Survivors(reason, left),
         }
     }
 
@@ -203,7 +212,7 @@ impl Supervised<'_> {
 pub(super) fn warn_survivors(left: &[Survivor]) {
     print_error(&format!(
         "processes cannot be killed and may run concurrently with the next holder: {}",
-        listed(left)
+        format_list(left)
     ));
 }
 

@@ -34,7 +34,7 @@ impl std::fmt::Display for Survivor {
     }
 }
 
-pub(super) fn listed(processes: &[Survivor]) -> String {
+pub(super) fn format_list(processes: &[Survivor]) -> String {
     const SHOWN: usize = 5;
     if processes.is_empty() {
         return "processes that /proc does not show".to_owned();
@@ -59,7 +59,7 @@ pub(super) fn adopt_orphans() -> io::Result<()> {
 }
 
 #[derive(Debug, Default)]
-pub(super) struct Changes {
+pub(super) struct ChildChanges {
     pub(super) changed: Vec<(Pid, WaitStatus)>,
     /// True if this process has no child, and so no descendant.
     pub(super) is_alone: bool,
@@ -67,8 +67,8 @@ pub(super) struct Changes {
 
 /// Reaps the children that have ended. Returns the statuses of the children that have ended or were
 /// suspended since the last call.
-pub(super) fn reap() -> Changes {
-    let mut changes = Changes::default();
+pub(super) fn reap_children() -> ChildChanges {
+    let mut changes = ChildChanges::default();
     loop {
         match wait(WaitOptions::NOHANG | WaitOptions::UNTRACED) {
             Ok(Some(change)) => changes.changed.push(change),
@@ -98,7 +98,7 @@ pub(super) async fn kill_all(
     let mut reported = false;
     loop {
         let survivors = signal_all(&[Signal::KILL]);
-        let changes = reap();
+        let changes = reap_children();
         for (id, status) in changes.changed {
             on_change(id, status);
         }

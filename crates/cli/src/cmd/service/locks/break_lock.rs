@@ -6,21 +6,22 @@ use std::time::{Duration, Instant};
 use clap::Args;
 use clap::builder::NonEmptyStringValueParser;
 use serde::Serialize;
-use tenure_trace::plain;
+use tenure_trace::escape_invisible;
 
 use super::queue::{Claim, Lock};
 use super::{read, text};
 use crate::cmd::duration;
 use crate::cmd::failure::{Failure, Status};
-use crate::cmd::service::endpoint::{QueryOptions, Service};
+use crate::cmd::service::endpoint::{BlockingClient, QueryOptions};
 use crate::cmd::service::identity::{ClaimOwner, Identity};
 
 /// Interval at which the command checks whether the holders have released the lock.
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
-/// Known remaining time of a lease below which a poll reads the remaining time again, because the
-/// holder may have renewed the lease. The value exceeds the time between two polls, even if the
-/// service responds slowly.
+/// Threshold for the remaining time of a lease. If the last known remaining time is below the
+/// threshold, a poll reads the remaining time from the service, because the holder may have renewed
+/// the lease. The threshold exceeds the time between two polls, even if the service responds
+/// slowly.
 const MIN_KNOWN_TIME: Duration = Duration::from_secs(3);
 
 /// Maximum number of other keys of a holder's lease that the confirmation lists.
@@ -92,8 +93,8 @@ pub(super) fn run(options: &Options) -> Result<Status, Failure> {
     if !options.yes && !io::stdin().is_terminal() {
         return Err(Failure::usage("without a terminal for the confirmation, give --yes"));
     }
-    let service = options.common.endpoints.service()?;
-    let lock = read::lock(&service, options.name.as_bytes())?;
+    let service = options.common.endpoints.blocking_client()?;
+    let lock = read::fetch_lock(&service, options.name.as_bytes())?;
     let is_selected = |claim: &&Claim| options.fence.is_none_or(|fence| claim.fence == fence);
     let holders: Vec<&Claim> = lock.holders().filter(is_selected).collect();
     if let Some(fence) = options.fence.filter(|_| holders.is_empty()) {
@@ -129,7 +130,7 @@ fn line(lock: &Lock, broken: &Broken<'_>, breaker: &Identity) -> String {
 }
 
 fn confirm(
-    service: &Service,
+    service: &BlockingClient,
     lock: &Lock,
     holders: &[&Claim],
     options: &Options,
@@ -147,12 +148,12 @@ fn confirm(
 }
 
 /// Returns a line about the other keys of the holder's lease, which are deleted with the lease.
-fn other_keys(service: &Service, holder: &Claim) -> Result<String, Failure> {
+fn other_keys(service: &BlockingClient, holder: &Claim) -> Result<String, Failure> {
     // If the user may not read the keys, the confirmation does not name them.
     let keys = read::keys_of_lease(service, holder)?;
     let others = keys.into_iter().filter(|key| *key != holder.raw_key);
     let others: Vec<String> =
-        others.map(|key| plain(&String::from_utf8_lossy(&key)).into_owned()).collect();
+        others.map(|key| escape_invisible(&String::from_utf8_lossy(&key)).into_owned()).collect();
     if others.is_empty() {
         return Ok(String::new());
     }
@@ -164,8 +165,9 @@ fn other_keys(service: &Service, holder: &Claim) -> Result<String, Failure> {
 
 struct Breaking<'a> {
     claim: &'a Claim,
-    /// Time at which the lease expires unless it is renewed, as of the last read. `None` if it was
-    /// not read, or if the claim has no lease.
+    /// Time at which the lease of the claim expires if the client does not renew the lease. The
+    /// time follows from the last read of the lease. `None` if the lease was not read, or if the
+    /// claim has no lease.
     expires: Option<Instant>,
     outcome: Option<Outcome>,
 }
@@ -173,7 +175,7 @@ struct Breaking<'a> {
 impl Breaking<'_> {
     /// Reads whether the claim has ended. If it has not ended and its lease may expire soon, also
     /// reads the remaining time of the lease.
-    fn update(&mut self, service: &Service) -> Result<(), Failure> {
+    fn update(&mut self, service: &BlockingClient) -> Result<(), Failure> {
         let read_at = Instant::now();
         let may_expire = self.expires.is_none_or(|expires| expires < read_at + MIN_KNOWN_TIME);
         if !read::exists(service, self.claim)? {
@@ -189,9 +191,9 @@ impl Breaking<'_> {
         Ok(())
     }
 
-    /// Returns the outcome of a claim that ended without this command. The outcome is
-    /// `LeaseExpired` if the lease of the claim should have expired by now, according to the last
-    /// read of its remaining time. Otherwise, it is `Released`.
+    /// Returns the outcome of a claim that ended without an action of this command. If the last
+    /// known remaining time of its lease has passed, the outcome is `LeaseExpired`. Otherwise, the
+    /// outcome is `Released`.
     fn outcome_of_ended(&self) -> Outcome {
         match self.expires.is_some_and(|expires| expires <= Instant::now()) {
             true => Outcome::LeaseExpired,
@@ -201,7 +203,7 @@ impl Breaking<'_> {
 
     /// Ends the claim. Revokes the claim's lease, or deletes only the claim's key if there is no
     /// lease or the user gives `--key-only`.
-    fn end(&mut self, service: &Service, options: &Options) -> Result<(), Failure> {
+    fn end(&mut self, service: &BlockingClient, options: &Options) -> Result<(), Failure> {
         let claim = self.claim;
         let (outcome, is_ended) = if claim.id == 0 || options.key_only {
             let deleted = service.call(service.admin.delete_claim(&claim.raw_key, claim.fence))?;
@@ -215,10 +217,10 @@ impl Breaking<'_> {
     }
 }
 
-/// Asks the holders of these claims to release them, waits, and revokes the leases of those that
-/// remain.
+/// Ends claims on locks. Asks the holder of each claim to release the claim, and waits. Then
+/// revokes the lease of each claim that still exists.
 fn break_claims<'a>(
-    service: &Service,
+    service: &BlockingClient,
     holders: &[&'a Claim],
     breaker: &Identity,
     options: &Options,
@@ -253,9 +255,13 @@ fn break_claims<'a>(
 ///
 /// If the client is not a command of Tenure, the write repeats the value of the key. Observers of
 /// an election would take a new value for a new leader.
-fn ask_to_release(service: &Service, claim: &Claim, breaker: &Identity) -> Result<bool, Failure> {
+fn ask_to_release(
+    service: &BlockingClient,
+    claim: &Claim,
+    breaker: &Identity,
+) -> Result<bool, Failure> {
     let value = match &claim.owner {
-        ClaimOwner::Command(holder) => holder.broken_by(breaker).encode(),
+        ClaimOwner::Command(holder) => holder.with_breaker(breaker).encode(),
         ClaimOwner::Text(_) => claim.value.clone(),
         ClaimOwner::Unknown => return Ok(false),
     };

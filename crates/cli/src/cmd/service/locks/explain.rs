@@ -44,7 +44,7 @@ fn wait(lock: &Lock, position: usize, claim: &Claim) -> Wait {
 pub(super) fn lines(lock: &Lock) -> Vec<String> {
     if lock.queue.is_empty() {
         let line = format!("{} is free: the next client acquires it", lock.name);
-        return [line].into_iter().chain(lock.note()).collect();
+        return [line].into_iter().chain(lock.nested_locks_note()).collect();
     }
     let held = lock.holders().map(|it| format!("{} is held by {}", lock.name, it.description()));
     let mut lines: Vec<String> = held.collect();
@@ -54,7 +54,7 @@ pub(super) fn lines(lock: &Lock) -> Vec<String> {
         format!("{client} waits at position {position} of the queue for {others}: {reason}")
     }));
     lines.extend(lock.waiting().next().map(|next| next_holder(lock, next)));
-    lines.extend(lock.note());
+    lines.extend(lock.nested_locks_note());
     lines
 }
 

@@ -13,8 +13,8 @@ use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 
 use self::queue::Lock;
-pub(super) use self::read::{LockTotals, totals};
-use super::endpoint::{QueryOptions, Service};
+pub(super) use self::read::{LockTotals, fetch_totals};
+use super::endpoint::{BlockingClient, QueryOptions};
 use crate::cmd::failure::{Failure, Status};
 
 /// Show and break the locks and elections of a lock service or an etcd
@@ -67,7 +67,7 @@ struct LockOptions {
 pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
     let (text, value, format) = match &options.task {
         Task::Ls { prefix, common } => {
-            let locks = read::locks(&common.endpoints.service()?, prefix)?;
+            let locks = read::fetch_locks(&common.endpoints.blocking_client()?, prefix)?;
             let to_json: Vec<Value> = locks.iter().map(Lock::to_json).collect();
             (text::list(&locks), json!({ "locks": to_json }), common.format)
         }
@@ -81,7 +81,7 @@ pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
         }
         Task::Why(selected) => {
             let (service, lock) = selected.read()?;
-            let chain = wait_chain::of_holders(&service, &lock)?;
+            let chain = wait_chain::starting_at(&service, &lock)?;
             let lines: Vec<String> =
                 explain::lines(&lock).into_iter().chain(chain.lines()).collect();
             let value = json!({
@@ -97,9 +97,9 @@ pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
 }
 
 impl LockOptions {
-    fn read(&self) -> Result<(Service, Lock), Failure> {
-        let service = self.common.endpoints.service()?;
-        let lock = read::lock(&service, self.name.as_bytes())?;
+    fn read(&self) -> Result<(BlockingClient, Lock), Failure> {
+        let service = self.common.endpoints.blocking_client()?;
+        let lock = read::fetch_lock(&service, self.name.as_bytes())?;
         Ok((service, lock))
     }
 }

@@ -2,15 +2,15 @@
 
 use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
-use tenure_session::{Access, Holders};
+use tenure_session::{Access, HolderSummary};
 use tenure_store::{KeyValue, claim_of};
-use tenure_trace::plain;
+use tenure_trace::escape_invisible;
 
 use super::recipe::Recipe;
 use crate::cmd::service::identity::ClaimOwner;
 
-/// A claim of a client on a lock, which it holds or waits for. In the store, a claim is a key below
-/// the name of the lock.
+/// A claim of a client on a lock. The client holds the lock or waits for it. In the store, a claim
+/// is a key below the name of the lock.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(super) struct Claim {
     pub(super) key: String,
@@ -58,7 +58,7 @@ fn owner<S: Serializer>(owner: &ClaimOwner, serializer: S) -> Result<S::Ok, S::E
 }
 
 fn text(bytes: &[u8]) -> String {
-    plain(&String::from_utf8_lossy(bytes)).into_owned()
+    escape_invisible(&String::from_utf8_lossy(bytes)).into_owned()
 }
 
 /// Returns true if a key below the name of a lock belongs to a nested lock. `rest` is the key
@@ -96,7 +96,7 @@ impl Lock {
             (one.create_revision, &one.key).cmp(&(other.create_revision, &other.key))
         });
         let mut queue = Vec::new();
-        let (mut holders, mut is_head) = (Holders::NONE, true);
+        let (mut holders, mut is_head) = (HolderSummary::NONE, true);
         for (kv, access) in claims {
             // A claim cannot be granted before an earlier one that waits.
             is_head = is_head && holders.can_admit(access);
@@ -108,7 +108,7 @@ impl Lock {
         Lock { name: text(name), recipe, queue, nested: 0, example: None }
     }
 
-    pub(super) fn note(&self) -> Option<String> {
+    pub(super) fn nested_locks_note(&self) -> Option<String> {
         let (name, nested, example) = (&self.name, self.nested, self.example.as_ref()?);
         let are = if nested == 1 { "1 key is".to_owned() } else { format!("{nested} keys are") };
         Some(format!(
@@ -229,7 +229,10 @@ pub(super) mod tests {
         let lock = Lock::from_keys(b"a", &keys);
         let fences: Vec<_> = lock.queue.iter().map(|it| (it.fence, it.is_holder)).collect();
         assert_eq!((fences, lock.nested), (vec![(5, true)], 2));
-        assert!(lock.note().is_some_and(|it| it.contains("2 keys") && it.contains("as a/b:")));
+        assert!(
+            lock.nested_locks_note()
+                .is_some_and(|it| it.contains("2 keys") && it.contains("as a/b:"))
+        );
     }
 
     #[test]

@@ -9,7 +9,7 @@ use tenure_store::{Bytes, KeyValue, claim_of};
 use super::queue::{Claim, Lock};
 use super::recipe::{self, Recipe};
 use crate::cmd::failure::Failure;
-use crate::cmd::service::endpoint::{Service, request_failure};
+use crate::cmd::service::endpoint::{BlockingClient, request_failure};
 use crate::cmd::service::identity::ClaimOwner;
 
 const PAGE_SIZE: i64 = 1000;
@@ -19,10 +19,10 @@ const MAX_KEYS: usize = 1 << 20;
 /// Reads the lock with this name, with the values and leases of all its claims. The lock may be a
 /// read/write lock or a semaphore, whose claims are in folders below its name. For such a lock,
 /// `name` may also be the name of one of these folders, such as `NAME/read`.
-pub(super) fn lock(service: &Service, name: &[u8]) -> Result<Lock, Failure> {
+pub(super) fn fetch_lock(service: &BlockingClient, name: &[u8]) -> Result<Lock, Failure> {
     let below = keys(service, &[name, b"/"].concat())?;
     let mut lock = Lock::from_keys(name, &below);
-    if let Some((base, _)) = recipe::base_of(name) {
+    if let Some((base, _)) = recipe::strip_claim_folder(name) {
         let all = keys(service, &[base, b"/"].concat())?;
         lock = recipe_lock(service, base, &all)?.unwrap_or(lock);
     } else if lock.queue.is_empty() {
@@ -35,10 +35,14 @@ pub(super) fn lock(service: &Service, name: &[u8]) -> Result<Lock, Failure> {
     Ok(lock)
 }
 
-fn recipe_lock(service: &Service, name: &[u8], all: &[KeyValue]) -> Result<Option<Lock>, Failure> {
-    for ((base, recipe), keys) in recipe::groups(all) {
+fn recipe_lock(
+    service: &BlockingClient,
+    name: &[u8],
+    all: &[KeyValue],
+) -> Result<Option<Lock>, Failure> {
+    for ((base, recipe), keys) in recipe::group_claims(all) {
         if base[..] == *name
-            && let Some(lock) = recipe::lock(service, &base, recipe, &keys)?
+            && let Some(lock) = recipe::fetch_group_lock(service, &base, recipe, &keys)?
         {
             return Ok(Some(lock));
         }
@@ -54,7 +58,9 @@ pub(in crate::cmd::service) struct LockTotals {
     pub(in crate::cmd::service) waiting: usize,
 }
 
-pub(in crate::cmd::service) fn totals(service: &Service) -> Result<LockTotals, Failure> {
+pub(in crate::cmd::service) fn fetch_totals(
+    service: &BlockingClient,
+) -> Result<LockTotals, Failure> {
     let mut totals = LockTotals::default();
     for lock in queues(service, &keys(service, b"")?, b"")? {
         totals.locks += 1;
@@ -66,13 +72,13 @@ pub(in crate::cmd::service) fn totals(service: &Service) -> Result<LockTotals, F
 
 /// Returns the locks to which these keys belong, without the values of the keys and the remaining
 /// times of their leases. All keys begin with `prefix`.
-fn queues(service: &Service, all: &[KeyValue], prefix: &[u8]) -> Result<Vec<Lock>, Failure> {
+fn queues(service: &BlockingClient, all: &[KeyValue], prefix: &[u8]) -> Result<Vec<Lock>, Failure> {
     let (mut recipes, mut of_recipes) = (Vec::new(), BTreeSet::new());
-    for ((name, recipe), keys) in recipe::groups(all) {
+    for ((name, recipe), keys) in recipe::group_claims(all) {
         if !name.starts_with(prefix) {
             continue;
         }
-        if let Some(lock) = recipe::lock(service, &name, recipe, &keys)? {
+        if let Some(lock) = recipe::fetch_group_lock(service, &name, recipe, &keys)? {
             recipes.extend(Some(lock).filter(|lock| !lock.queue.is_empty()));
             of_recipes.extend(keys.into_iter().map(|kv| kv.key));
         }
@@ -91,7 +97,7 @@ fn queues(service: &Service, all: &[KeyValue], prefix: &[u8]) -> Result<Vec<Lock
 }
 
 /// Reads all locks whose names begin with a prefix, with the values of their holders.
-pub(super) fn locks(service: &Service, prefix: &str) -> Result<Vec<Lock>, Failure> {
+pub(super) fn fetch_locks(service: &BlockingClient, prefix: &str) -> Result<Vec<Lock>, Failure> {
     let all = keys(service, prefix.as_bytes()).map_err(|failure| match failure.to_string() {
         denied if denied.ends_with("permission denied") => Failure::usage(format!(
             "{denied}; give a prefix whose keys the user may read: tenure locks ls jobs/"
@@ -110,7 +116,7 @@ pub(super) fn locks(service: &Service, prefix: &str) -> Result<Vec<Lock>, Failur
 }
 
 /// Reads all keys that begin with a prefix, without values. All reads are of one revision.
-fn keys(service: &Service, prefix: &[u8]) -> Result<Vec<KeyValue>, Failure> {
+fn keys(service: &BlockingClient, prefix: &[u8]) -> Result<Vec<KeyValue>, Failure> {
     let mut keys: Vec<KeyValue> = Vec::new();
     let (mut revision, mut limit) = (0, PAGE_SIZE);
     let mut from = if prefix.is_empty() { vec![0] } else { prefix.to_vec() };
@@ -166,10 +172,10 @@ fn range_end_of(prefix: &[u8]) -> Vec<u8> {
     vec![0]
 }
 
-/// Reads the values of claims, one by one, because a range may contain long values of other keys.
-/// The value of a claim that has ended in the meantime stays unknown.
+/// Reads the values of the claims, one by one. A single read of the whole range could return long
+/// values of other keys. If a claim has ended in the meantime, its value stays unknown.
 fn fetch_values<'a>(
-    service: &Service,
+    service: &BlockingClient,
     claims: impl Iterator<Item = &'a mut Claim>,
 ) -> Result<(), Failure> {
     for claim in claims {
@@ -182,7 +188,7 @@ fn fetch_values<'a>(
     Ok(())
 }
 
-fn fetch_leases(service: &Service, lock: &mut Lock) -> Result<(), Failure> {
+fn fetch_leases(service: &BlockingClient, lock: &mut Lock) -> Result<(), Failure> {
     let mut known: BTreeMap<u64, Option<(i64, i64)>> = BTreeMap::new();
     for claim in lock.queue.iter_mut().filter(|claim| claim.id != 0) {
         let left = match known.get(&claim.id) {
@@ -200,7 +206,10 @@ fn fetch_leases(service: &Service, lock: &mut Lock) -> Result<(), Failure> {
 
 /// Returns the keys that are attached to the lease of a claim. Returns none if the lease has ended,
 /// or if the user may not read the keys.
-pub(super) fn keys_of_lease(service: &Service, claim: &Claim) -> Result<Vec<Vec<u8>>, Failure> {
+pub(super) fn keys_of_lease(
+    service: &BlockingClient,
+    claim: &Claim,
+) -> Result<Vec<Vec<u8>>, Failure> {
     match service.block_on(service.admin.lease_keys(claim.signed_lease())) {
         Err(ClientError::Rejected { code: Code::PermissionDenied, .. }) => Ok(Vec::new()),
         keys => Ok(keys.map_err(request_failure)?.unwrap_or_default()),
@@ -209,7 +218,7 @@ pub(super) fn keys_of_lease(service: &Service, claim: &Claim) -> Result<Vec<Vec<
 
 /// Returns true if the claim still exists: its key exists, and has not been deleted and created
 /// again.
-pub(super) fn exists(service: &Service, claim: &Claim) -> Result<bool, Failure> {
+pub(super) fn exists(service: &BlockingClient, claim: &Claim) -> Result<bool, Failure> {
     let key = claim.raw_key.clone();
     let query = Query { key, keys_only: true, ..Query::default() };
     let page = service.call(service.admin.range(query))?;

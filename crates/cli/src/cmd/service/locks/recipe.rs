@@ -13,7 +13,7 @@ use tenure_store::{Bytes, KeyValue, claim_of};
 
 use super::queue::Lock;
 use crate::cmd::failure::Failure;
-use crate::cmd::service::endpoint::Service;
+use crate::cmd::service::endpoint::BlockingClient;
 
 /// Kind of a lock, as far as its keys show.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -45,23 +45,26 @@ const FOLDERS: [(&[u8], Recipe); 3] = [
 ];
 
 /// Keys that may be claims, grouped by the name and the kind of their lock.
-pub(super) type Groups = BTreeMap<(Bytes, Recipe), Vec<KeyValue>>;
+pub(super) type ClaimGroups = BTreeMap<(Bytes, Recipe), Vec<KeyValue>>;
 
-/// If `name` ends in a folder for claims, such as `/read`, returns the part before the folder and
-/// the kind of the lock. The part is the name of the lock. Otherwise, returns `None`.
-pub(super) fn base_of(name: &[u8]) -> Option<(&[u8], Recipe)> {
+/// If `name` ends in a folder for claims, such as `/read`, returns the name of the lock and the
+/// kind of the lock. The name of the lock is the part of `name` before the folder. Otherwise,
+/// returns `None`.
+pub(super) fn strip_claim_folder(name: &[u8]) -> Option<(&[u8], Recipe)> {
     FOLDERS.iter().find_map(|(folder, recipe)| {
         name.strip_suffix(*folder).filter(|base| !base.is_empty()).map(|base| (base, *recipe))
     })
 }
 
-pub(super) fn groups(all: &[KeyValue]) -> Groups {
-    let mut groups = Groups::new();
+pub(super) fn group_claims(all: &[KeyValue]) -> ClaimGroups {
+    let mut groups = ClaimGroups::new();
     for kv in all.iter().filter(|kv| kv.lease != 0) {
         let Some(slash) = kv.key.iter().rposition(|byte| *byte == b'/') else { continue };
         let (queue, last) = (&kv.key[..slash], &kv.key[slash + 1..]);
         let is_claim = claim_of(kv).is_some() || last.iter().all(u8::is_ascii_digit);
-        if let Some((base, recipe)) = base_of(queue).filter(|_| is_claim && !last.is_empty()) {
+        if let Some((base, recipe)) =
+            strip_claim_folder(queue).filter(|_| is_claim && !last.is_empty())
+        {
             groups.entry((Bytes::from(base), recipe)).or_default().push(kv.clone());
         }
     }
@@ -74,8 +77,8 @@ pub(super) fn groups(all: &[KeyValue]) -> Groups {
 ///
 /// The values tell the cases apart. A claim of `tenure lock` has a value. A claim on a read/write
 /// lock has none. A semaphore has an additional key with the number of its permits.
-pub(super) fn lock(
-    service: &Service,
+pub(super) fn fetch_group_lock(
+    service: &BlockingClient,
     name: &Bytes,
     recipe: Recipe,
     keys: &[KeyValue],
@@ -109,7 +112,7 @@ fn read_or_write(name: &[u8], key: &[u8]) -> Access {
     if key[name.len()..].starts_with(b"/read/") { Access::Shared } else { Access::Exclusive }
 }
 
-fn value(service: &Service, key: &[u8]) -> Result<Option<Vec<u8>>, Failure> {
+fn value(service: &BlockingClient, key: &[u8]) -> Result<Option<Vec<u8>>, Failure> {
     let query = Query { key: key.to_vec(), ..Query::default() };
     Ok(service.call(service.admin.range(query))?.keys.into_iter().next().map(|kv| kv.value))
 }
@@ -135,7 +138,7 @@ mod tests {
             ("b/read/5", 7, 0),
             ("read/6", 8, 6),
         ]);
-        let groups = groups(&all);
+        let groups = group_claims(&all);
         let found: Vec<_> = groups
             .iter()
             .map(|((name, recipe), keys)| {

@@ -7,7 +7,7 @@ use crate::cmd::service::identity::ClaimOwner;
 const MAX_NOTES: usize = 5;
 
 pub(super) fn summary(lock: &Lock) -> String {
-    let note = lock.note().map_or_else(String::new, |note| note + "\n");
+    let note = lock.nested_locks_note().map_or_else(String::new, |note| note + "\n");
     if lock.queue.is_empty() {
         return format!("{} is free\n{note}", lock.name);
     }
@@ -36,7 +36,7 @@ pub(super) fn list(locks: &[Lock]) -> String {
             rows.push([name, holder.label(), since(holder), fence, left(holder), waiting]);
         }
     }
-    let notes: Vec<String> = locks.iter().filter_map(Lock::note).collect();
+    let notes: Vec<String> = locks.iter().filter_map(Lock::nested_locks_note).collect();
     let mut text = format_columns(&rows, |_| false);
     notes.iter().take(MAX_NOTES).for_each(|note| text += &format!("{note}\n"));
     if let Some(more @ 1..) = notes.len().checked_sub(MAX_NOTES) {

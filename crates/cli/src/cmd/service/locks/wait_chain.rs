@@ -7,12 +7,12 @@ use std::collections::{BTreeSet, VecDeque};
 
 use serde::Serialize;
 use tenure_store::{Bytes, KeyValue, claim_of};
-use tenure_trace::plain;
+use tenure_trace::escape_invisible;
 
 use super::queue::{Claim, Lock};
 use super::read;
 use crate::cmd::failure::Failure;
-use crate::cmd::service::endpoint::Service;
+use crate::cmd::service::endpoint::BlockingClient;
 
 const MAX_LOCKS: usize = 32;
 
@@ -24,8 +24,9 @@ pub(super) struct ChainStep {
     waits_for: String,
     /// Short names of the holders of the lock `waits_for`.
     held_by: Vec<String>,
-    /// True if an earlier step of the chain concerns the lock `waits_for`. The clients may then
-    /// wait for each other.
+    /// True if the chain has a cycle at this step: the lock `waits_for` is the first lock of the
+    /// chain, or an earlier step of the chain waits for the same lock. The clients may then wait
+    /// for each other.
     closes_cycle: bool,
 }
 
@@ -48,20 +49,21 @@ impl Chain {
 /// Returns the chain of waits that begins at a lock. The holders of the lock may wait for other
 /// locks, the holders of these locks for further locks, and so on.
 ///
-/// The chain ends at a lease whose keys the user may not read. The reads are of different
-/// revisions, so a cycle that was found may no longer exist.
-pub(super) fn of_holders(service: &Service, lock: &Lock) -> Result<Chain, Failure> {
+/// The chain ends at a lease whose keys the user may not read. The function reads the locks one
+/// after the other, and the locks may change in the meantime. A cycle in the chain may therefore no
+/// longer exist.
+pub(super) fn starting_at(service: &BlockingClient, lock: &Lock) -> Result<Chain, Failure> {
     let mut chain = Chain::default();
     let mut seen = BTreeSet::from([lock.name.clone()]);
     let mut pending = VecDeque::from([lock.clone()]);
     while let Some(lock) = pending.pop_front() {
         for holder in lock.holders().filter(|holder| holder.id != 0) {
             for name in locks_of(service, holder)? {
-                let shown = plain(&String::from_utf8_lossy(&name)).into_owned();
+                let shown = escape_invisible(&String::from_utf8_lossy(&name)).into_owned();
                 if shown == lock.name || seen.len() >= MAX_LOCKS {
                     continue;
                 }
-                let other = read::lock(service, &name)?;
+                let other = read::fetch_lock(service, &name)?;
                 // `name` may be a folder for claims, such as `NAME/read`. The lock has the name
                 // `NAME`.
                 let shown = other.name.clone();
@@ -87,7 +89,7 @@ pub(super) fn of_holders(service: &Service, lock: &Lock) -> Result<Chain, Failur
 
 /// Returns the names of all locks that the client of a claim holds or waits for with the same
 /// lease.
-fn locks_of(service: &Service, claim: &Claim) -> Result<BTreeSet<Bytes>, Failure> {
+fn locks_of(service: &BlockingClient, claim: &Claim) -> Result<BTreeSet<Bytes>, Failure> {
     let keys = read::keys_of_lease(service, claim)?.into_iter();
     let claims = keys.filter_map(|key| {
         claim_of(&KeyValue { key: key.into(), lease: claim.id, ..KeyValue::default() })

@@ -1,6 +1,6 @@
 //! The content of a plot, independent of its format: panels, series and points.
 
-use super::super::axis::label;
+use super::super::axis::parameter_label;
 use super::super::figure::Figure;
 use super::super::results::{Cell, Header, Point, Results};
 use crate::cmd::failure::Failure;
@@ -14,8 +14,9 @@ const FIGURES: [Figure; 5] = [
     Figure::ElectionTime,
 ];
 
-/// Figures that get a panel if fewer than two of [`FIGURES`] were measured, for example in a sweep
-/// of agreements. They fill the plot up to two panels.
+/// Figures for further panels. A sweep may have measured fewer than two of the figures in
+/// [`FIGURES`], for example a sweep of agreements. Then these figures get a panel, until the plot
+/// has two panels.
 const OTHER_FIGURES: [Figure; 2] = [Figure::AgreementTime, Figure::Duration];
 
 pub(super) struct Chart {
@@ -25,14 +26,15 @@ pub(super) struct Chart {
     pub(super) x_label: String,
     pub(super) x: Horizontal,
     pub(super) series: Vec<String>,
-    /// Names of the series that are not drawn, because they have no figure that a panel shows.
+    /// Names of the series that are not drawn, because none of their measured quantities has a
+    /// panel.
     pub(super) unmeasured: Vec<String>,
     pub(super) panels: Vec<Panel>,
 }
 
 /// Kind of the values on the horizontal axis, which determines their positions.
 pub(super) enum Horizontal {
-    /// The values are numbers, and each value is its own position.
+    /// The values are numbers. The position of a value on the axis is the number itself.
     Numbers,
     /// The values are not numbers. The position of a value is its index in this list.
     Names(Vec<String>),
@@ -105,13 +107,13 @@ impl Chart {
         unmeasured.dedup();
         let title = title(header, &panels, name);
         let command = header.command.clone();
-        let x_label = label(name).to_owned();
+        let x_label = parameter_label(name).to_owned();
         Ok(Chart { title, command, runs: header.runs, x_label, x, series, unmeasured, panels })
     }
 }
 
-/// Returns true if a point for which this quantity was measured is drawn. [`Figure::Duration`]
-/// alone is not enough, because even a run without an entry has a duration.
+/// Returns true if the plot draws every point of the sweep for which `figure` was measured. Returns
+/// false for [`Figure::Duration`]: every run has a duration, even a run without an entry.
 fn is_drawn(figure: Figure) -> bool {
     FIGURES.contains(&figure) || figure == Figure::AgreementTime
 }
@@ -145,8 +147,8 @@ fn number(value: &str) -> Option<f64> {
     value.parse().ok().filter(|number: &f64| number.is_finite())
 }
 
-/// Returns the name of a point's series. It consists of the algorithm and the values of all
-/// parameters except the first.
+/// Returns the name of the series to which a point of the sweep belongs. The name consists of the
+/// algorithm and the values of all parameters except the first parameter.
 fn series_of(header: &Header, point: &Point) -> String {
     let others = header.swept.iter().skip(1).filter_map(|name| {
         let value = &point.values[header.parameter_index(name)?];
@@ -157,7 +159,7 @@ fn series_of(header: &Header, point: &Point) -> String {
 
 fn mark(x: f64, figure: Figure, cell: &Cell) -> Option<Mark> {
     let moments = cell.figures.get(&figure)?.moments();
-    let (low, high) = moments.confidence();
+    let (low, high) = moments.confidence_interval();
     Some(Mark { x, mean: moments.mean(), low, high })
 }
 
@@ -169,7 +171,7 @@ fn title(header: &Header, panels: &[Panel], name: &str) -> String {
     let mut algorithms: Vec<&str> = header.points.iter().map(|it| it.algorithm.as_str()).collect();
     algorithms.dedup();
     let figures = figures.join(" and ");
-    let against = plain(label(name).split(", ").next().unwrap_or(name));
+    let against = plain(parameter_label(name).split(", ").next().unwrap_or(name));
     match algorithms.as_slice() {
         [one] => format!("{one}: {figures} against the {against}"),
         _ => {

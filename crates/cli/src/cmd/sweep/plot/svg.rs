@@ -3,7 +3,7 @@
 
 use std::fmt::Write;
 
-use tenure_trace::plain;
+use tenure_trace::escape_invisible;
 
 use super::chart::{Chart, Horizontal, Mark, Panel};
 use crate::cmd::output::wrap;
@@ -257,7 +257,7 @@ fn text(x: f64, y: f64, anchor: &str, attributes: &str, label: &str) -> String {
 
 /// Escapes text for XML. Replaces control characters.
 fn escaped(text: &str) -> String {
-    let text = plain(text).replace('&', "&amp;");
+    let text = escape_invisible(text).replace('&', "&amp;");
     text.replace('<', "&lt;").replace('>', "&gt;")
 }
 

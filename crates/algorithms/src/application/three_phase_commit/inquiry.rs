@@ -1,0 +1,145 @@
+//! Inquiry of a new leader about transactions of older terms, and the resulting decisions.
+
+use alloc::collections::{BTreeMap, BTreeSet};
+
+use tenure_core::service::commit::Transaction;
+use tenure_core::{Effects, ProcessId, ProcessSet, Term};
+
+use super::{Message, Progress, Switch, ThreePhaseCommit};
+
+/// Persisted state of a transaction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub enum TransactionState {
+    /// The coordinator has started the transaction.
+    Begun,
+    /// A participant has voted yes.
+    Prepared,
+    /// A process knows that all participants have voted yes.
+    Ready,
+    /// The participant voted yes and has restarted since. It does not know the outcome.
+    Returned,
+    /// The transaction committed.
+    Committed,
+    /// The transaction aborted.
+    Aborted,
+}
+
+/// All transactions that a process knows, with their states.
+pub type TransactionLog = BTreeMap<Transaction, TransactionState>;
+
+/// An inquiry of a new leader, with the reports that have arrived.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Inquiry {
+    pub(super) awaited: ProcessSet,
+    reports: BTreeMap<ProcessId, TransactionLog>,
+}
+
+/// Conclusion about a transaction, from the reports of all processes that are not suspected.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Outcome {
+    /// The reports determine the decision. Either a process has already made this decision, or no
+    /// process can have made the opposite decision.
+    Decided { commits: bool },
+    /// All have voted yes, but not all have learned this.
+    Ready,
+    /// No process that reported knows the outcome, and a process that is down may have decided.
+    Unknown,
+}
+
+impl Inquiry {
+    pub(super) fn of(awaited: ProcessSet) -> Self {
+        Inquiry { awaited, reports: BTreeMap::new() }
+    }
+
+    pub(super) fn record(&mut self, from: ProcessId, log: TransactionLog) {
+        self.awaited.remove(from);
+        self.reports.insert(from, log);
+    }
+
+    /// Returns the transactions of terms before `before` that at least one process has not decided.
+    fn undecided(&self, before: Term) -> BTreeSet<Transaction> {
+        let all = self.reports.values().flatten();
+        let undecided = all.filter(|(transaction, entry)| {
+            let waits = matches!(
+                entry,
+                TransactionState::Prepared | TransactionState::Ready | TransactionState::Returned
+            );
+            transaction.term < before && waits
+        });
+        undecided.map(|(transaction, _)| *transaction).collect()
+    }
+
+    fn outcome(&self, transaction: Transaction) -> Outcome {
+        let entries = || self.reports.values().map(|log| log.get(&transaction));
+        let any = |wanted: TransactionState| entries().any(|entry| entry == Some(&wanted));
+        // A process without an entry has not voted, and it will not vote after its report.
+        if any(TransactionState::Committed) {
+            Outcome::Decided { commits: true }
+        } else if any(TransactionState::Aborted) || entries().any(|entry| entry.is_none()) {
+            Outcome::Decided { commits: false }
+        } else if any(TransactionState::Ready) {
+            Outcome::Ready
+        } else if any(TransactionState::Prepared) {
+            Outcome::Decided { commits: false }
+        } else {
+            Outcome::Unknown
+        }
+    }
+}
+
+/// Behaviour of a new leader: it asks all live processes for the states of their transactions.
+impl ThreePhaseCommit {
+    pub(super) fn log(&self) -> TransactionLog {
+        let entry = |progress: &Progress| match progress {
+            Progress::Collecting { .. } => TransactionState::Begun,
+            Progress::Prepared => TransactionState::Prepared,
+            Progress::Ready | Progress::Spreading { .. } => TransactionState::Ready,
+            Progress::Returned => TransactionState::Returned,
+            Progress::Decided { commits: true, .. } => TransactionState::Committed,
+            Progress::Decided { commits: false, .. } => TransactionState::Aborted,
+        };
+        self.transactions.iter().map(|(transaction, it)| (*transaction, entry(it))).collect()
+    }
+
+    pub(super) fn inquire(&mut self, fx: &mut impl Effects<Self>) {
+        let Some(term) = self.leadership.leading_term() else { return };
+        let awaited = self.trusted();
+        fx.broadcast(&awaited, Message::Inquire { term });
+        self.inquiry = Some(Inquiry::of(awaited));
+        self.finish_inquiry(fx);
+    }
+
+    pub(super) fn record(
+        &mut self,
+        from: ProcessId,
+        log: TransactionLog,
+        fx: &mut impl Effects<Self>,
+    ) {
+        if let Some(inquiry) = &mut self.inquiry {
+            inquiry.record(from, log);
+            self.finish_inquiry(fx);
+        }
+    }
+
+    /// If all reports have arrived, ends the inquiry. Decides each transaction whose outcome
+    /// follows from the reports. If the reports show that all processes voted yes, first tells all
+    /// processes that all voted yes.
+    pub(super) fn finish_inquiry(&mut self, fx: &mut impl Effects<Self>) {
+        let Some(mut inquiry) = self.inquiry.take_if(|inquiry| inquiry.awaited.is_empty()) else {
+            return;
+        };
+        let Some(term) = self.leadership.leading_term() else { return };
+        inquiry.record(self.group.me(), self.log());
+        for transaction in inquiry.undecided(term) {
+            match inquiry.outcome(transaction) {
+                Outcome::Decided { commits } => self.decide(transaction, commits, fx),
+                Outcome::Ready if self.has(Switch::CommitDirectly) => {
+                    self.decide(transaction, true, fx);
+                }
+                Outcome::Ready => self.spread_ready(transaction, fx),
+                Outcome::Unknown => {}
+            }
+        }
+    }
+}

@@ -1,0 +1,129 @@
+//! A new leader asks all live processes about transactions of older terms, and sends known outcomes
+//! to the processes that miss them.
+
+use alloc::collections::BTreeMap;
+use alloc::vec::Vec;
+
+use tenure_core::service::commit::Transaction;
+use tenure_core::{Effects, ProcessId, ProcessSet, Term};
+
+use super::{Message, Progress, Switch, TwoPhaseCommit};
+
+/// Persisted state of a transaction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub enum TransactionState {
+    /// The coordinator has started the transaction.
+    Begun,
+    /// A participant has voted yes.
+    Prepared,
+    /// The transaction committed.
+    Committed,
+    /// The transaction aborted.
+    Aborted,
+}
+
+/// All transactions that a process knows, with their states.
+pub type TransactionLog = BTreeMap<Transaction, TransactionState>;
+
+/// Inquiry in progress. A new leader has asked all live processes for the states of their
+/// transactions. The inquiry contains the reports that have arrived, and the processes whose
+/// reports are missing.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Inquiry {
+    pub(super) awaited: ProcessSet,
+    reports: BTreeMap<ProcessId, TransactionLog>,
+}
+
+impl Inquiry {
+    pub(super) fn of(awaited: ProcessSet) -> Self {
+        Inquiry { awaited, reports: BTreeMap::new() }
+    }
+
+    pub(super) fn record(&mut self, from: ProcessId, log: TransactionLog) {
+        self.awaited.remove(from);
+        self.reports.insert(from, log);
+    }
+
+    /// Returns (process, transaction, decision) for each process that has voted yes on a
+    /// transaction and does not know the outcome. Only transactions of terms before `before` are
+    /// included. The decision follows from the reports: true to commit, false to abort, `None` if
+    /// the reports do not suffice.
+    pub(super) fn uncertain(&self, before: Term) -> Vec<(ProcessId, Transaction, Option<bool>)> {
+        let mut uncertain = Vec::new();
+        for (process, log) in &self.reports {
+            for (transaction, entry) in log {
+                if transaction.term < before && *entry == TransactionState::Prepared {
+                    uncertain.push((*process, *transaction, self.outcome(*transaction)));
+                }
+            }
+        }
+        uncertain
+    }
+
+    fn outcome(&self, transaction: Transaction) -> Option<bool> {
+        let mut entries = self.reports.values().map(|log| log.get(&transaction));
+        if entries.clone().any(|entry| entry == Some(&TransactionState::Committed)) {
+            return Some(true);
+        }
+        // A process without an entry has not voted, and it will not vote after its report.
+        let is_no = |entry: Option<&TransactionState>| {
+            matches!(entry, None | Some(TransactionState::Aborted))
+        };
+        entries.any(is_no).then_some(false)
+    }
+}
+
+/// Behaviour of a new leader: it asks all live processes for the states of their transactions.
+impl TwoPhaseCommit {
+    pub(super) fn log(&self) -> TransactionLog {
+        let entry = |progress: &Progress| match progress {
+            Progress::Collecting { .. } => TransactionState::Begun,
+            Progress::Prepared => TransactionState::Prepared,
+            Progress::Decided { commits: true, .. } => TransactionState::Committed,
+            Progress::Decided { commits: false, .. } => TransactionState::Aborted,
+        };
+        self.transactions.iter().map(|(transaction, it)| (*transaction, entry(it))).collect()
+    }
+
+    pub(super) fn inquire(&mut self, fx: &mut impl Effects<Self>) {
+        let Some(term) = self.leadership.leading_term() else { return };
+        let awaited: ProcessSet =
+            self.group.peers().iter().filter(|peer| !self.suspected.contains(*peer)).collect();
+        fx.broadcast(&awaited, Message::Inquire { term });
+        self.inquiry = Some(Inquiry::of(awaited));
+        self.finish_inquiry(fx);
+    }
+
+    pub(super) fn record(
+        &mut self,
+        from: ProcessId,
+        log: TransactionLog,
+        fx: &mut impl Effects<Self>,
+    ) {
+        if let Some(inquiry) = &mut self.inquiry {
+            inquiry.record(from, log);
+            self.finish_inquiry(fx);
+        }
+    }
+
+    /// Ends the inquiry when all reports have arrived. A process is uncertain if it has voted yes
+    /// and does not know the outcome. If the outcome follows from the reports, sends it to each
+    /// uncertain process.
+    pub(super) fn finish_inquiry(&mut self, fx: &mut impl Effects<Self>) {
+        let Some(mut inquiry) = self.inquiry.take_if(|inquiry| inquiry.awaited.is_empty()) else {
+            return;
+        };
+        let Some(term) = self.leadership.leading_term() else { return };
+        inquiry.record(self.group.me(), self.log());
+        for (process, transaction, outcome) in inquiry.uncertain(term) {
+            let guess = self.variants.has(Switch::Guess).then_some(false);
+            let Some(commits) = outcome.or(guess) else { continue };
+            if process == self.group.me() {
+                self.record_decision(transaction, commits, ProcessSet::new(), fx);
+            } else {
+                fx.send(process, Message::Decision { transaction, commits });
+            }
+        }
+    }
+}

@@ -1,0 +1,165 @@
+//! Tests of the catalogue: names, offices and variants.
+
+use std::collections::BTreeSet;
+
+use tenure_algorithms::catalogue::{
+    CatalogueError, ELECTIONS, MUTEXES, Parameters, card, compositions, names, office_card,
+    parse_quorum_kind, parse_tree_shape,
+};
+use tenure_core::quorum::QuorumKind;
+use tenure_core::{Timing, Topology};
+
+#[test]
+fn every_name_has_a_card_with_and_without_fifo() {
+    let parameters = Parameters::plain(5);
+    for name in names() {
+        assert_eq!(card(name, &parameters).unwrap().name, name);
+        let over = format!("fifo:{name}");
+        assert_eq!(card(&over, &parameters).unwrap().name, over);
+    }
+    assert_eq!(card("coordinated(bully)", &parameters).unwrap().name, "coordinated:bully");
+    for name in ["coordinated:bully", "mutex-from-election:bully", "election-from-mutex:lamport"] {
+        assert!(compositions().any(|composition| composition == name), "{name}");
+    }
+}
+
+#[test]
+fn offices_combine_locks_and_elections() {
+    let parameters = Parameters::plain(5);
+    let office = |mutex: &str, election: &str| {
+        office_card(mutex, election, &parameters).map(|card| card.name)
+    };
+    let in_rounds = |name: &str| card(name, &parameters).unwrap().timing == Timing::Rounds;
+    let asynchronous = || ELECTIONS.iter().copied().filter(|name| !in_rounds(name));
+    for mutex in MUTEXES {
+        for election in asynchronous() {
+            let beside = format!("{mutex} beside {election}");
+            assert_eq!(office(mutex, election).unwrap(), beside);
+        }
+    }
+    // The invitation election elects a leader for each of its groups, so no lock can follow it.
+    for election in asynchronous().filter(|name| *name != "invitation") {
+        let coordinated = format!("coordinated:{election}");
+        assert_eq!(office(&coordinated, election).unwrap(), coordinated);
+    }
+    for (mutex, election) in [
+        ("bully", "bully"),
+        ("zookeeper", "bully"),
+        ("paxos", "bully"),
+        ("central", "central"),
+        ("coordinated:bully", "chang-roberts"),
+        ("coordinated:central", "central"),
+        ("central", "time-slice"),
+        ("coordinated:variable-speeds", "variable-speeds"),
+        ("coordinated:invitation", "invitation"),
+    ] {
+        assert!(office(mutex, election).is_err(), "{mutex} {election}");
+    }
+}
+
+#[test]
+fn rejects_unknown_names() {
+    let mut parameters = Parameters::plain(5);
+    for name in [
+        "zookeeper",
+        "",
+        "coordinated:paxos",
+        "fifo:",
+        "fifo:fifo:bully",
+        "coordinated:central",
+        "bully:",
+        "election-from-mutex:bully",
+        "coordinated:time-slice",
+        "coordinated:invitation",
+    ] {
+        assert!(card(name, &parameters).is_err(), "{name}");
+    }
+    parameters.quorums = QuorumKind::Plane;
+    assert!(card("maekawa", &parameters).is_err());
+    assert!(parse_quorum_kind("round").unwrap_err().to_string().ends_with("grid, majority, tree"));
+    assert!(
+        parse_tree_shape("round").unwrap_err().to_string().ends_with("expected star, path, heap")
+    );
+    parameters.variants.push("unstamped-reply".into());
+    assert!(card("ricart-agrawala", &parameters).is_ok());
+    assert!(card("bully", &parameters).is_err());
+}
+
+#[test]
+fn rejects_variants_without_effect() {
+    let result = |name: &str, variants: &[&str]| {
+        let variants = variants.iter().map(|name| String::from(*name)).collect();
+        card(name, &Parameters { variants, ..Parameters::plain(5) }).map(|card| card.name)
+    };
+    for (name, variants) in [
+        ("repaired-ring", &["backwards"][..]),
+        ("fifo:repaired-ring", &["keeps-token"]),
+        ("token-ring", &["fault-tolerant", "keeps-token"]),
+        ("coordinated:bully", &["given-at-once"]),
+        ("coordinated:chang-roberts", &["holder-stays"]),
+        ("coordinated:raft", &["holder-stays", "backwards"]),
+    ] {
+        let unknown = *variants.last().unwrap();
+        match result(name, variants) {
+            Err(CatalogueError::Variant(error)) => assert_eq!(error.name, unknown, "{name}"),
+            other => panic!("{name} {variants:?}: {other:?}"),
+        }
+    }
+    for (name, variants) in [
+        ("token-ring", "backwards"),
+        ("token-ring", "fault-tolerant"),
+        ("repaired-ring", "fault-tolerant"),
+        ("coordinated:raft", "given-at-once"),
+        ("coordinated:raft", "holder-stays"),
+    ] {
+        assert!(result(name, &[variants]).is_ok(), "{name} {variants}");
+    }
+}
+
+#[test]
+fn names_accept_exactly_the_variants_of_their_cards() {
+    let plain = Parameters::plain(5);
+    let all: Vec<String> = names()
+        .chain(compositions())
+        .flat_map(|name| [String::from(name), format!("fifo:{name}")])
+        .collect();
+    let declared = |name: &str| {
+        let variants = card(name, &plain).unwrap().variants.into_iter();
+        // `fault-tolerant` selects another algorithm. That algorithm accepts the variant under its
+        // own name too, but its card does not declare it.
+        let variants = variants.filter(|variant| variant.name != "fault-tolerant");
+        variants.map(|variant| variant.name).collect::<BTreeSet<_>>()
+    };
+    let every: BTreeSet<&str> = all.iter().flat_map(|name| declared(name)).collect();
+    for name in &all {
+        let accepts = |variant: &&&str| {
+            let variants = vec![String::from(**variant)];
+            card(name, &Parameters { variants, ..plain.clone() }).is_ok()
+        };
+        let accepted: BTreeSet<&str> = every.iter().filter(accepts).copied().collect();
+        assert_eq!(accepted, declared(name), "{name}");
+    }
+}
+
+/// The card of a composition has no graph: a composition sends messages between all pairs of
+/// processes, even if its election follows the edges of a graph.
+#[test]
+fn only_cards_with_graph_topology_have_a_graph() {
+    let plain = Parameters::plain(5);
+    for name in names() {
+        let card = card(name, &plain).unwrap();
+        assert_eq!(card.graph.is_some(), card.topology == Topology::Graph, "{name}");
+    }
+    assert!(card("echo-election", &plain).unwrap().graph.is_some());
+}
+
+#[test]
+fn offices_reject_variants_without_effect() {
+    let office = |election: &str| {
+        let variants = vec!["holder-stays".to_string()];
+        let parameters = Parameters { variants, ..Parameters::plain(5) };
+        office_card(&format!("coordinated:{election}"), election, &parameters)
+    };
+    assert!(office("raft").is_ok());
+    assert!(matches!(office("bully"), Err(CatalogueError::Variant(_))));
+}

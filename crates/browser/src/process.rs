@@ -1,0 +1,174 @@
+//! Process of the browser, which the open tabs of a test program share.
+
+use std::collections::HashMap;
+use std::io::{BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::thread;
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use crate::RESPONSE_TIMEOUT;
+
+const BROWSER_NAMES: [&str; 4] = ["chromium", "chromium-browser", "google-chrome", "chrome"];
+
+/// Shell script that starts the browser, and moves the two pipes to file descriptors 3 and 4, which
+/// the DevTools protocol uses.
+const LAUNCH_SCRIPT: &str = r#"exec "$0" "$@" 3<&0 4>&1 </dev/null >/dev/null 2>&1"#;
+
+/// Options of the browser. The last three keep the pages of all tabs as fast as the page of the
+/// window in front.
+const OPTIONS: [&str; 7] = [
+    "--headless=new",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--remote-debugging-pipe",
+    "--disable-background-timer-throttling",
+    "--disable-backgrounding-occluded-windows",
+    "--disable-renderer-backgrounding",
+];
+
+/// Running browser, which ends when the last tab is closed.
+pub(crate) struct BrowserProcess {
+    browser: Child,
+    requests: Mutex<ChildStdin>,
+    /// Messages that belong to no session.
+    responses: Mutex<Receiver<Value>>,
+    sessions: Sessions,
+    sent: AtomicU64,
+    _profile: TempDir,
+}
+
+/// Senders of messages to the tabs, by the names of their sessions. The empty name stands for
+/// messages that belong to no session.
+type Sessions = Arc<Mutex<HashMap<String, Sender<Value>>>>;
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Returns the path of a browser on this machine; `None` if there is none.
+fn installed() -> Option<PathBuf> {
+    let path = std::env::var_os("PATH")?;
+    let folders: Vec<PathBuf> = std::env::split_paths(&path).collect();
+    let mut all = BROWSER_NAMES.iter().flat_map(|name| folders.iter().map(move |at| at.join(name)));
+    all.find(|file| file.is_file())
+}
+
+impl BrowserProcess {
+    /// Returns the browser of the open tabs. Starts one if no tab is open. Returns `None` if no
+    /// browser is installed.
+    pub(crate) fn shared() -> Option<Arc<BrowserProcess>> {
+        static SHARED: Mutex<Weak<BrowserProcess>> = Mutex::new(Weak::new());
+        let program = installed()?;
+        let mut shared = lock(&SHARED);
+        Some(shared.upgrade().unwrap_or_else(|| {
+            let started = Arc::new(BrowserProcess::start(&program));
+            *shared = Arc::downgrade(&started);
+            started
+        }))
+    }
+
+    fn start(program: &Path) -> BrowserProcess {
+        let profile = tempfile::tempdir().unwrap();
+        let mut browser = Command::new("sh")
+            .args(["-c", LAUNCH_SCRIPT])
+            .arg(program)
+            .args(OPTIONS)
+            .arg(format!("--user-data-dir={}", profile.path().display()))
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let requests = Mutex::new(browser.stdin.take().unwrap());
+        let pipe = BufReader::new(browser.stdout.take().unwrap());
+        let (messages, responses) = channel();
+        let sessions: Sessions = Arc::new(Mutex::new([(String::new(), messages)].into()));
+        let readers = Arc::clone(&sessions);
+        thread::spawn(move || distribute(pipe, &readers));
+        BrowserProcess {
+            browser,
+            requests,
+            responses: Mutex::new(responses),
+            sessions,
+            sent: AtomicU64::new(0),
+            _profile: profile,
+        }
+    }
+
+    /// Sends a command of the DevTools protocol. Returns the number of the command, which its
+    /// response repeats.
+    pub(crate) fn send(
+        &self,
+        session: Option<&str>,
+        method: &str,
+        params: &Value,
+    ) -> std::io::Result<u64> {
+        let id = self.sent.fetch_add(1, Ordering::Relaxed) + 1;
+        let mut message = json!({"id": id, "method": method, "params": params});
+        if let Some(session) = session {
+            message["sessionId"] = json!(session);
+        }
+        write!(lock(&self.requests), "{message}\0")?;
+        Ok(id)
+    }
+
+    /// Sends a command that belongs to no session, and returns the result.
+    ///
+    /// # Panics
+    ///
+    /// If the browser returns an error or does not respond in time.
+    pub(crate) fn call(&self, method: &str, params: &Value) -> Value {
+        let responses = lock(&self.responses);
+        let id = self.send(None, method, params).expect("the browser listens");
+        loop {
+            let message = responses.recv_timeout(RESPONSE_TIMEOUT).expect("the browser answers");
+            if message["id"] == json!(id) {
+                assert_eq!(message.get("error"), None, "{method} {params}");
+                return message["result"].clone();
+            }
+        }
+    }
+
+    /// Returns a receiver of the messages of a session.
+    pub(crate) fn messages_of(&self, session: &str) -> Receiver<Value> {
+        let (messages, responses) = channel();
+        lock(&self.sessions).insert(session.to_owned(), messages);
+        responses
+    }
+
+    /// Closes the tab with this session and browser context.
+    pub(crate) fn close(&self, session: &str, context: &str) {
+        lock(&self.sessions).remove(session);
+        // The response comes later. If the browser has ended, there is nothing to close.
+        let params = json!({"browserContextId": context});
+        let _ = self.send(None, "Target.disposeBrowserContext", &params);
+    }
+}
+
+impl Drop for BrowserProcess {
+    fn drop(&mut self) {
+        let _ = self.browser.kill();
+        let _ = self.browser.wait();
+    }
+}
+
+/// Passes the messages of the browser on to their sessions, until the browser ends. Then closes all
+/// channels, so that no tab waits for a response.
+fn distribute(mut pipe: BufReader<ChildStdout>, sessions: &Mutex<HashMap<String, Sender<Value>>>) {
+    let mut bytes = Vec::new();
+    while pipe.read_until(0, &mut bytes).is_ok_and(|read| read > 0) {
+        bytes.pop();
+        let Ok(message) = serde_json::from_slice::<Value>(&bytes) else { break };
+        let session = message["sessionId"].as_str().unwrap_or_default();
+        let reader = lock(sessions).get(session).cloned();
+        // A tab that is being closed reads no more messages.
+        let _ = reader.map(|reader| reader.send(message));
+        bytes.clear();
+    }
+    lock(sessions).clear();
+}

@@ -1,0 +1,78 @@
+//! Detection of restarted peers.
+//!
+//! When a peer restarts, the runtime sees a new session of that peer, however fast the restart was.
+//! A process that detects the new session first suspects the peer, and trusts it again in its next
+//! step. This does not depend on its failure detector. The detection may happen at every moment
+//! after the restart, and the search explores all of them.
+
+use crate::explore::successors::{ScratchWorld, StepResult, Visit, Worker};
+use crate::model::fingerprint::{Role, fingerprint};
+use crate::world::action::{Action, ActionKind};
+
+impl Worker {
+    /// Visits the steps by which processes detect restarts. A process first suspects a restarted
+    /// peer. It trusts the peer again before it receives any other input.
+    pub(super) fn restart_detection_steps(
+        &mut self,
+        scratch: &mut ScratchWorld<'_>,
+        visit: &mut impl Visit,
+    ) {
+        let layout = self.rules.layout;
+        let pairs = (0..layout.size).flat_map(|p| (0..layout.size).map(move |peer| (p, peer)));
+        for (process, peer) in pairs {
+            let bit = 1 << peer;
+            let met = scratch.world[layout.pending_trust(process)];
+            let kind = if met & bit != 0 {
+                ActionKind::RestartTrust
+            } else if met == 0 && scratch.world[layout.undetected_restarts(process)] & bit != 0 {
+                ActionKind::RestartSuspect
+            } else {
+                continue;
+            };
+            let label = self.restart_labels[process * layout.size + peer];
+            self.visit_input(scratch, Action::new(kind, process, peer, 0), label, visit);
+        }
+    }
+
+    /// Updates two facts about processes after a step: which new sessions of its peers a process
+    /// has not detected yet, and which peer a process must trust next.
+    pub(super) fn update_restart_detection(
+        &mut self,
+        world: &mut [u32],
+        action: Action,
+        result: &mut StepResult,
+    ) {
+        let (layout, process) = (self.rules.layout, action.slot());
+        match action.kind() {
+            // A rebooted process knows no earlier session of its peers.
+            ActionKind::Crash => {
+                self.set_bits(world, layout.undetected_restarts(process), 0, result);
+                self.set_bits(world, layout.pending_trust(process), 0, result);
+            }
+            ActionKind::Recover => {
+                for other in (0..layout.size).filter(|other| *other != process) {
+                    if !self.cache.local(world[other]).down {
+                        let slot = layout.undetected_restarts(other);
+                        self.set_bits(world, slot, world[slot] | 1 << process, result);
+                    }
+                }
+            }
+            ActionKind::RestartSuspect => {
+                let (slot, bit) = (layout.undetected_restarts(process), 1 << action.item());
+                self.set_bits(world, slot, world[slot] & !bit, result);
+                self.set_bits(world, layout.pending_trust(process), bit, result);
+            }
+            ActionKind::RestartTrust => {
+                self.set_bits(world, layout.pending_trust(process), 0, result)
+            }
+            _ => {}
+        }
+    }
+
+    fn set_bits(&mut self, world: &mut [u32], slot: usize, bits: u32, result: &mut StepResult) {
+        let print = |bits| if bits == 0 { 0 } else { fingerprint(Role::Session, &(slot, bits)) };
+        result.fingerprint =
+            result.fingerprint.wrapping_sub(print(world[slot])).wrapping_add(print(bits));
+        self.set(world, slot, bits);
+    }
+}

@@ -1,0 +1,53 @@
+//! Functions that only some protocols provide.
+
+use tenure_core::Protocol;
+
+use crate::reduce::shifts::Shifts;
+use crate::reduce::symmetry::Symmetry;
+use crate::users::stamping::Stamping;
+
+/// Functions that only some protocols provide, and that the check uses.
+pub(crate) struct ProtocolHooks<P: Protocol> {
+    pub(crate) term: Option<fn(&P) -> u64>,
+    pub(crate) shifts: Option<Shifts<P>>,
+    pub(crate) symmetry: Option<Symmetry<P>>,
+    /// Functions that read and update the logical clock of a process for application messages.
+    /// `None` if application messages carry no clock.
+    pub(crate) stamping: Option<Stamping<P>>,
+    /// Function that erases the logical clock of a process. It may be called only if no later
+    /// request reads the clock.
+    pub(crate) forget_clock: Option<fn(&mut P)>,
+}
+
+/// The functions that a protocol provides, without their types.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ProvidedHooks {
+    pub(crate) has_term: bool,
+    pub(crate) has_shifts: bool,
+    pub(crate) has_stamping: bool,
+    /// Number of renamings of processes, the identity included. `None` without symmetry reduction.
+    pub(crate) renamings: Option<usize>,
+}
+
+impl<P: Protocol> ProtocolHooks<P> {
+    pub(crate) fn provided(&self) -> ProvidedHooks {
+        ProvidedHooks {
+            has_term: self.term.is_some(),
+            has_shifts: self.shifts.is_some(),
+            has_stamping: self.stamping.is_some(),
+            renamings: self.symmetry.as_ref().map(|symmetry| symmetry.renamings.len()),
+        }
+    }
+}
+
+impl<P: Protocol> Default for ProtocolHooks<P> {
+    fn default() -> Self {
+        ProtocolHooks {
+            term: None,
+            shifts: None,
+            symmetry: None,
+            stamping: None,
+            forget_clock: None,
+        }
+    }
+}

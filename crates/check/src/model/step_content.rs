@@ -1,0 +1,105 @@
+//! Content and effects of a step, in the terms of traces. They do not depend on the type of the
+//! protocol, so the code that explains runs is compiled once.
+
+use std::fmt;
+
+use tenure_core::{ProcessId, Verdict};
+use tenure_trace::{Choice, CommandData, EventData, ServiceCommand, ServiceEvent};
+
+use crate::model::handler_run::HandlerRun;
+use crate::model::processes::Processes;
+use crate::users::user::{Checkable, User};
+use crate::world::action::Cause;
+use crate::world::local::{Lifecycle, LocalState};
+
+/// Input of a step.
+#[derive(Clone, Debug)]
+pub(crate) enum StepContent {
+    Command(CommandData),
+    /// Name of the timer.
+    Timer(DebugText),
+    /// Sender, receiver and id of a message. The id is 0 for a message between applications.
+    Message(ProcessId, ProcessId, u32),
+    Suspicion(ProcessId, Verdict),
+    /// A partition of the network. The bits are the processes on one side.
+    Split(u32),
+    /// A crash before the last step is saved. The crash undoes this step.
+    Unsaved,
+    /// End of a step that takes time, at which its messages leave.
+    StepEnd,
+    Nothing,
+}
+
+/// Effects of a step.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct StepEffects {
+    /// Receiver and id of each message that the process sent.
+    pub(crate) messages: Vec<(ProcessId, u32)>,
+    pub(crate) events: Vec<EventData>,
+    pub(crate) choices: Vec<Choice>,
+}
+
+/// The `Debug` form of a value. Its own `Debug` form is the same text, without quotes.
+#[derive(Clone, PartialEq, Eq)]
+pub(crate) struct DebugText(String);
+
+impl DebugText {
+    pub(crate) fn of(value: &dyn fmt::Debug) -> Self {
+        DebugText(format!("{value:?}"))
+    }
+}
+
+impl fmt::Debug for DebugText {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl<P: Checkable> Processes<P> {
+    /// Returns the content of a step with the input `cause` in a local state.
+    pub(super) fn content_of(
+        &self,
+        local: &LocalState<P>,
+        cause: Cause,
+        outcome: usize,
+    ) -> StepContent {
+        match cause {
+            Cause::Command(index) => {
+                let enabled = local.user.enabled_commands().swap_remove(index as usize);
+                StepContent::Command(enabled.command.to_record())
+            }
+            Cause::Timer(index) => {
+                StepContent::Timer(DebugText::of(&local.timers[index as usize].timer))
+            }
+            Cause::Deliver(id) => {
+                let packet = self.network.packet_by_id(id);
+                let (from, to) = (ProcessId(packet.from), ProcessId(packet.to));
+                StepContent::Message(from, to, packet.message)
+            }
+            Cause::Suspect(peer) | Cause::RestartSuspect(peer) => {
+                StepContent::Suspicion(ProcessId(peer), Verdict::Suspect)
+            }
+            Cause::Trust(peer) | Cause::RestartTrust(peer) => {
+                StepContent::Suspicion(ProcessId(peer), Verdict::Trust)
+            }
+            Cause::Send(to) => StepContent::Message(local.at, ProcessId(to), 0),
+            Cause::StepEnd => StepContent::StepEnd,
+            // The first outcome of a crash loses the state that is not saved yet.
+            Cause::Crash if matches!(local.lifecycle, Lifecycle::SaveBehind { .. }) => {
+                if outcome == 0 { StepContent::Unsaved } else { StepContent::Nothing }
+            }
+            Cause::Crash | Cause::Recover | Cause::Mute | Cause::Notify => StepContent::Nothing,
+        }
+    }
+
+    pub(super) fn effects_of(&self, run: HandlerRun<P>) -> StepEffects {
+        let mut effects = StepEffects { choices: run.choices, ..StepEffects::default() };
+        for (to, message) in run.messages {
+            effects.messages.push((to, self.message(message).id));
+        }
+        for event in &run.events {
+            effects.events.push(event.to_record());
+        }
+        effects
+    }
+}

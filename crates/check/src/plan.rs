@@ -1,0 +1,229 @@
+//! The part of a check that does not depend on the type of the protocol. Its code is compiled once,
+//! and not for each protocol.
+
+use std::sync::Arc;
+
+use tenure_core::service::agreement;
+use tenure_core::{Layer, ProcessId, Property, Requirement, Service};
+
+use crate::config::CheckConfig;
+use crate::custom::{self, CustomProperties};
+use crate::error::CheckError;
+use crate::limits::StopSignal;
+use crate::measure::MeasureConfig;
+use crate::model::causality::Causality;
+use crate::model::hooks::ProvidedHooks;
+use crate::model::processes::MonitorNeeds;
+use crate::users::entries::{Entries, EntryLimits};
+use crate::users::user::Workload;
+use crate::world::{Faults, Layout, MAX_PROCESSES};
+
+/// Configuration of a check, its properties, and what its monitors need.
+pub(crate) struct Plan {
+    pub(crate) config: CheckConfig,
+    /// Commands to the agreement service, if the check executes a given schedule. `None` if it
+    /// searches.
+    pub(crate) schedule: Option<Vec<(ProcessId, agreement::Command)>>,
+    pub(crate) needs: MonitorNeeds,
+    pub(crate) selected: Vec<SelectedProperty>,
+    /// Index of the monitor that measures bypass, and the number of entries at which the monitor
+    /// stops counting. `None` if bypass is not measured.
+    pub(crate) bypass_cap: Option<(usize, u32)>,
+    /// Index of the monitor that collects facts for the properties written as expressions. `None`
+    /// if no such property needs facts.
+    pub(crate) custom_fold: Option<usize>,
+    /// Measure whose minimum and maximum the check determines. `None` for a check of properties.
+    pub(crate) measure: Option<MeasureConfig>,
+    pub(crate) stop: StopSignal,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct SelectedProperty {
+    pub(crate) property: Property,
+    pub(crate) kind: CheckKind,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum CheckKind {
+    /// The monitor at this index checks every state.
+    Always(usize),
+    /// The monitor at this index checks every state. It also decides in which states a run may end.
+    AlwaysAndAtEnd(usize),
+    /// Checks that every waiting process is eventually served or informed.
+    Progress,
+    /// Checks that, while processes wait for a lock, some process enters again and again.
+    DeadlockFreedom,
+    /// Checks that every process that waits for a lock eventually enters.
+    StarvationFreedom,
+    /// Evaluates the expression at this index in every state.
+    CustomSafety(usize),
+    /// Checks that every fair run satisfies the expression at this index.
+    CustomLiveness(usize),
+}
+
+impl CheckKind {
+    /// Returns the bit that stands for the property among the violated properties of a step.
+    /// Returns 0 if no step can violate the property, because it is judged only after the search.
+    pub(crate) fn step_violation_mask(self, layout: Layout) -> u32 {
+        match self {
+            CheckKind::Always(index) | CheckKind::AlwaysAndAtEnd(index) => 1 << index,
+            CheckKind::CustomSafety(index) => 1 << (layout.monitors + index),
+            CheckKind::Progress
+            | CheckKind::DeadlockFreedom
+            | CheckKind::StarvationFreedom
+            | CheckKind::CustomLiveness(_) => 0,
+        }
+    }
+}
+
+/// Parts of a search that follow from a valid plan.
+pub(crate) struct ValidPlan {
+    pub(crate) workload: Workload,
+    pub(crate) budget: Faults,
+    pub(crate) layout: Layout,
+    pub(crate) custom: Option<Arc<CustomProperties>>,
+    /// Functions of the protocol that the search uses.
+    pub(crate) hooks: ProvidedHooks,
+}
+
+impl Plan {
+    pub(crate) fn new(config: CheckConfig) -> Self {
+        Plan {
+            config,
+            schedule: None,
+            needs: MonitorNeeds::default(),
+            selected: Vec::new(),
+            bypass_cap: None,
+            custom_fold: None,
+            measure: None,
+            stop: StopSignal::default(),
+        }
+    }
+
+    pub(crate) fn select(&mut self, property: Property, kind: CheckKind) {
+        self.selected.push(SelectedProperty { property, kind });
+    }
+
+    /// Adds the facts that a monitor of `property` needs. `service` is the service of the protocol.
+    pub(crate) fn add_needs_of(&mut self, property: Property, service: Service) {
+        let needs = &mut self.needs;
+        let counts_only = matches!(property, Property::MutualExclusion | Property::AtMost(_));
+        needs.names |= !counts_only;
+        if property.requires() == Requirement::Clocks {
+            needs.causality = Causality::Requests;
+        }
+        if property.requires() == Requirement::Messages {
+            needs.layer = service.layer().or(Some(Layer::Agreement));
+            needs.all_messages |= property != Property::Topology;
+        }
+    }
+
+    /// Validates the check of a protocol with these functions. `monitors` is the number of
+    /// monitors.
+    pub(crate) fn validated(
+        &self,
+        hooks: ProvidedHooks,
+        monitors: usize,
+    ) -> Result<ValidPlan, CheckError> {
+        let workload = self.workload(hooks)?;
+        self.config.check_assumptions()?;
+        self.config.assert_consistent();
+        let (budget, layout) = (self.config.budget()?, self.layout(monitors)?);
+        let custom = if self.measure.is_some() { &[][..] } else { &self.config.custom };
+        let custom = CustomProperties::new(custom, layout, self.custom_fold)?.map(Arc::new);
+        let has_shifts = hooks.has_shifts && self.shifts_timestamps(hooks);
+        let hooks = ProvidedHooks { has_shifts, ..hooks };
+        Ok(ValidPlan { workload, budget, layout, custom, hooks })
+    }
+
+    /// Returns an error if there are too many monitors.
+    fn layout(&self, monitors: usize) -> Result<Layout, CheckError> {
+        const MARKS: usize = u32::BITS as usize;
+        let CheckConfig { size, service, model, .. } = &self.config;
+        let layout = Layout {
+            size: *size as usize,
+            application: model.application_messages > 0,
+            monitors,
+            custom: if self.measure.is_some() { 0 } else { self.config.custom.len() },
+            detects_restarts: model.detects_restarts,
+            has_election: *service == Service::Office,
+        };
+        let monitors = layout.monitors + layout.custom;
+        let of_processes = layout.marks_of_processes();
+        if of_processes + monitors > MARKS {
+            return Err(CheckError::Monitors { monitors, max: MARKS.saturating_sub(of_processes) });
+        }
+        Ok(layout)
+    }
+
+    /// Returns true if the options of the check permit the search to merge states that differ by a
+    /// shift of timestamps. The search then does so if the protocol defines shifts.
+    fn shifts_timestamps(&self, hooks: ProvidedHooks) -> bool {
+        let CheckConfig { faults, search, .. } = &self.config;
+        search.shifts_timestamps
+            && faults.recoveries == 0
+            && !hooks.has_stamping
+            && !self.config.custom.iter().any(|property| custom::depends_on_timestamps(property))
+    }
+
+    fn workload(&self, hooks: ProvidedHooks) -> Result<Workload, CheckError> {
+        let CheckConfig { size, model, faults, bounds, search, .. } = &self.config;
+        let size = *size;
+        if size == 0 || size > MAX_PROCESSES {
+            return Err(CheckError::Size { size, max: MAX_PROCESSES });
+        }
+        let side = || faults.partition.iter().flatten();
+        let crashes_at = faults.crash_filter.at.iter().flatten();
+        let has_named_faults = side().next().is_some() || faults.crash_filter.at.is_some();
+        let distinct = self.needs.names || has_named_faults || model.detects_restarts;
+        if hooks.renamings.is_some() && (distinct || self.analyses_liveness()) {
+            return Err(CheckError::AsymmetricProperty);
+        }
+        let named = faults.down.iter().chain(model.initiators.iter().flatten()).chain(side());
+        let mut named = named.chain(crashes_at);
+        if let Some(unknown) = named.find(|process| process.0 >= size) {
+            return Err(CheckError::UnknownProcess { process: *unknown, size });
+        }
+        let entries = match &model.entries {
+            EntryLimits::Same(each) => vec![*each; size as usize],
+            EntryLimits::PerProcess(list) if list.len() == size as usize => list.clone(),
+            EntryLimits::PerProcess(list) => {
+                return Err(CheckError::Entries { given: list.len(), size });
+            }
+        };
+        if entries.contains(&Entries::Unbounded) {
+            if !bounds.accepts_unbounded_entries {
+                if !search.shifts_timestamps || !hooks.has_shifts {
+                    return Err(CheckError::UnboundedEntries {
+                        algorithm: self.config.name.clone(),
+                    });
+                }
+                if !self.shifts_timestamps(hooks) {
+                    return Err(CheckError::UnshiftedTimestamps);
+                }
+            }
+            if self.needs.causality == Causality::Requests {
+                return Err(CheckError::UnboundedOrder);
+            }
+        }
+        let all_processes = || (0..size).map(ProcessId).collect();
+        let initiators = model.initiators.clone().unwrap_or_else(all_processes);
+        let (service, schedule) = (self.config.service, self.schedule.clone());
+        let single_election = model.single_election;
+        Ok(Workload { entries, initiators, single_election, size, service, schedule })
+    }
+
+    pub(crate) fn judges_liveness(&self) -> bool {
+        let is_safety = |kind| {
+            use CheckKind::{Always, AlwaysAndAtEnd, CustomSafety};
+            matches!(kind, Always(_) | AlwaysAndAtEnd(_) | CustomSafety(_))
+        };
+        self.selected.iter().any(|selected| !is_safety(selected.kind))
+    }
+
+    /// Returns true if a selected property needs an analysis of the graph after the search.
+    pub(crate) fn analyses_liveness(&self) -> bool {
+        let is_safety = |kind| matches!(kind, CheckKind::Always(_) | CheckKind::CustomSafety(_));
+        self.selected.iter().any(|selected| !is_safety(selected.kind))
+    }
+}

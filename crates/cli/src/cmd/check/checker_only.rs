@@ -1,0 +1,87 @@
+//! `tenure check` of algorithms that only the checker runs, because they exchange no ordinary
+//! messages: locks in shared memory, and Byzantine generals.
+
+use tenure_check::Report;
+
+use super::options::Options;
+use super::{byzantine, replay_command, shared_memory};
+use crate::cmd::failure::Failure;
+use tenure_core::Property;
+
+/// Runs the search for an algorithm that only the checker runs, and writes the counterexample to
+/// the file of `--trace`. Returns `None` for any other algorithm.
+pub(super) fn search(options: &Options) -> Option<Result<Report, Failure>> {
+    let report = match (shared_memory::card(options), byzantine::card(options)) {
+        (Some(card), _) => shared_memory::search(options, &card),
+        (None, Some(card)) => byzantine::search(options, &card),
+        (None, None) => return None,
+    };
+    Some(report.and_then(|report| save_counterexample(options, &report).map(|()| report)))
+}
+
+/// Returns an error if the user gives an option that does not apply to the algorithm. The message
+/// contains the reason `why`.
+///
+/// The function creates a second set of options, in which every option has its default value. Then
+/// each option that applies to the algorithm is copied from `options` to this set. The function
+/// itself copies the options that apply to all algorithms that only the checker runs. `support`
+/// copies the further options that apply to this algorithm. If the two sets still differ, the user
+/// has given an option that does not apply.
+pub(super) fn reject_unsupported(
+    options: &Options,
+    support: impl FnOnce(&mut Options),
+    why: &str,
+) -> Result<(), Failure> {
+    let mut supported = Options::parse_line(&options.algorithm)?;
+    supported.group.n = options.group.n;
+    supported.group.variant.clone_from(&options.group.variant);
+    supported.property.clone_from(&options.property);
+    supported.max_states = options.max_states;
+    supported.max_memory = options.max_memory;
+    supported.max_time = options.max_time;
+    supported.trace.clone_from(&options.trace);
+    supported.format = options.format;
+    support(&mut supported);
+    let Some(option) = options.first_difference(&supported) else { return Ok(()) };
+    let name = &options.algorithm;
+    Err(Failure::usage(format!("--{option} does not apply to {name}: {why}")))
+}
+
+/// Returns the properties to check: those that `--property` selects, or else `promised`. Returns an
+/// error for a property that is not in `known`.
+pub(super) fn properties(
+    options: &Options,
+    promised: &[Property],
+    known: &[Property],
+) -> Result<Vec<Property>, Failure> {
+    if options.property.is_empty() {
+        return Ok(promised.to_vec());
+    }
+    let is_known = |property: &Property| known.iter().any(|it| it.name() == property.name());
+    match options.property.iter().find(|property| !is_known(property)) {
+        None => Ok(options.property.clone()),
+        Some(unknown) => {
+            let names: Vec<&str> = known.iter().map(|property| property.name()).collect();
+            Err(Failure::usage(format!(
+                "--property {unknown} does not apply to {}: expected {}",
+                options.algorithm,
+                names.join(", ")
+            )))
+        }
+    }
+}
+
+/// Writes the shortest counterexample to the file that `--trace` names. Does nothing if there is no
+/// counterexample or the option is not given.
+fn save_counterexample(options: &Options, report: &Report) -> Result<(), Failure> {
+    let (Some(path), Some(found)) = (&options.trace, report.shortest()) else { return Ok(()) };
+    let mut found = found.clone();
+    let header = &mut found.trace.header;
+    header.options = options.group.option_words()?;
+    header.most_bypass = match found.property {
+        Property::Bypass(most) => most,
+        _ => None,
+    };
+    header.replay = Some(replay_command());
+    found.save(path).map_err(Failure::environment)
+}

@@ -1,0 +1,94 @@
+//! Converts the options into a configuration of the checker.
+
+use std::io::IsTerminal;
+use std::sync::Arc;
+
+use tenure_check::{
+    CheckConfig, FaultConfig, Limits, ModelConfig, OnProgress, Progress, SearchConfig,
+};
+use tenure_core::{Card, DetectorClass, Service, Timing, Topology};
+
+use super::options::{Options, Reduce, WhenFull};
+use crate::cmd::{interrupt, machine, progress_bar};
+
+const DEFAULT_TERM_MAX: u64 = 2;
+
+/// Least number of processes for which the check of a lock omits equivalent schedules: if the order
+/// of two deliveries does not matter, the check explores only one of the two orders. For smaller
+/// groups the check explores both orders, because it takes only seconds.
+const LEAST_COMMUTING_SIZE: u32 = 5;
+
+/// Builds the configuration of the checker. The algorithm's [`Card`] supplies the values of options
+/// that are not given.
+pub(super) fn check_config(options: &Options, card: &Card, size: u32) -> CheckConfig {
+    let (group, is_reduced) = (&options.group, options.reduce == Reduce::Auto);
+    let timing = group.timing().unwrap_or(card.timing);
+    let latency = match timing {
+        Timing::Rounds => Some(1..=1),
+        Timing::Synchronous => Some(options.latency.clone().unwrap_or(0..=1)),
+        Timing::Partial | Timing::Asynchronous => None,
+    };
+    let mut config = CheckConfig::new(&card.name, card.service, size);
+    config.model = ModelConfig {
+        entries: options.entries(size),
+        initiators: group.initiators().map(<[_]>::to_vec),
+        order: group.order().unwrap_or(card.order),
+        latency,
+        has_rounds: timing == Timing::Rounds,
+        step: if timing == Timing::Rounds { 0..=0 } else { options.step.clone() },
+        drift_ppm: if timing == Timing::Rounds { 0 } else { options.drift },
+        has_detectors: card.detection != DetectorClass::None,
+        detects_restarts: options.new_sessions,
+        application_messages: options.app_messages,
+        prefix: options.after.as_ref().map_or_else(Vec::new, |steps| steps.0.clone()),
+        assumed_card: (!group.beyond_assumptions).then(|| card.clone()),
+        ..config.model
+    };
+    config.faults = FaultConfig {
+        losses: options.lose,
+        duplicates: options.duplicate,
+        crashes: options.crash,
+        saving: options.saving.into(),
+        recoveries: options.recover,
+        false_suspicions: options.false_suspicion,
+        partition: options.partition.as_ref().map(|side| side.0.clone()),
+        down: group.down().to_vec(),
+        ..config.faults
+    };
+    config.bounds.in_flight = options.in_flight as usize;
+    config.bounds.prunes_full_links = options.when_full == Some(WhenFull::Cut);
+    config.bounds.term_max = Some(options.term_max.unwrap_or(DEFAULT_TERM_MAX));
+    config.search = SearchConfig {
+        shifts_timestamps: is_reduced,
+        uses_ample_sets: is_reduced && card.topology == Topology::UnidirectionalRing,
+        uses_commuting_deliveries: is_reduced
+            && card.service == Service::Mutex
+            && size >= LEAST_COMMUTING_SIZE,
+        stores_whole_states: options.exact,
+        swarm: None,
+        threads: options.threads,
+        limits: Limits { memory_reader: Some(machine::memory_growth), ..options.limits() },
+        stop_flag: Some(interrupt::flag()),
+        on_progress: None,
+    };
+    config
+}
+
+/// Returns an observer that shows a progress line on standard error. The line disappears at the end
+/// of the search. Returns `None` if standard error is not a terminal.
+pub(super) fn terminal_progress_observer() -> Option<OnProgress> {
+    if !std::io::stderr().is_terminal() {
+        return None;
+    }
+    let bar = progress_bar::progress_line(None, "{elapsed:>4} {spinner} {msg}");
+    Some(Arc::new(move |progress: &Progress| {
+        bar.set_message(format!(
+            "{} states, {:.0}/s, depth {}, {} in the frontier, {} MB",
+            progress.states,
+            progress.states_per_second(),
+            progress.depth,
+            progress.waiting,
+            progress.bytes >> 20
+        ));
+    }))
+}

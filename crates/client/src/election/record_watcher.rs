@@ -1,0 +1,114 @@
+//! Follows the records of an election: reads them, and waits for their changes.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use tokio::time::sleep;
+
+use crate::election::records::{Candidate, ElectionView, read_records, record_range};
+use crate::error::ClientError;
+use crate::requests;
+use crate::transport::channel::Channel;
+use crate::transport::retry::Backoff;
+use crate::watch::watcher::{WatchEvent, Watcher};
+
+pub(crate) struct RecordWatcher {
+    channel: Arc<Channel>,
+    name: String,
+    /// Watch of the records, which starts at the revision after the first read. `None` before that
+    /// read, and after a failure of the watch.
+    watcher: Option<Watcher>,
+    revision: u64,
+    /// Keys of claims that do not exist any more although their records do.
+    absent: BTreeSet<Vec<u8>>,
+    backoff: Backoff,
+}
+
+impl RecordWatcher {
+    pub(crate) fn new(channel: Arc<Channel>, name: &str) -> RecordWatcher {
+        RecordWatcher {
+            channel,
+            name: name.to_owned(),
+            watcher: None,
+            revision: 0,
+            absent: BTreeSet::new(),
+            backoff: Backoff::default(),
+        }
+    }
+
+    /// Reads the current records and, if `key` is given, the claim with this key. If no member
+    /// responds, the request is repeated as long as `is_alive` returns true.
+    ///
+    /// # Errors
+    ///
+    /// [`ClientError::Rejected`], and [`ClientError::Unavailable`] if no member responds and
+    /// `is_alive` returns false.
+    pub(crate) async fn read(
+        &mut self,
+        key: Option<&[u8]>,
+        is_alive: impl Fn() -> bool,
+    ) -> Result<ElectionView, ClientError> {
+        loop {
+            let response = match self.channel.transact(read_records(&self.name, key)).await {
+                Err(ClientError::Unavailable { .. }) if is_alive() => continue,
+                response => response?,
+            };
+            let view = ElectionView::new(&response, &self.name, key);
+            self.revision = view.revision;
+            let (channel, range) = (self.channel.clone(), record_range(&self.name));
+            self.watcher.get_or_insert_with(|| {
+                Watcher::of_range(channel, range, view.revision.saturating_add(1))
+            });
+            return Ok(view);
+        }
+    }
+
+    /// Waits until a record changes after the last read. May also resolve without a change.
+    /// Dropping the future loses no change.
+    pub(crate) async fn changed(&mut self) {
+        while let Some(watcher) = &mut self.watcher {
+            match watcher.next().await {
+                WatchEvent::Put(kv) | WatchEvent::Deleted(kv) => {
+                    self.backoff = Backoff::default();
+                    if requests::unsigned(kv.mod_revision) > self.revision {
+                        return;
+                    }
+                }
+                WatchEvent::Released => {}
+                WatchEvent::HistoryCompacted | WatchEvent::Rejected | WatchEvent::Disconnected => {
+                    self.watcher = None;
+                    sleep(self.backoff.next_pause()).await;
+                }
+            }
+        }
+    }
+
+    /// Returns the candidate that should lead instead of the owner of the claim `key`, by the rule
+    /// of [`ElectionView::preferred_over`]. Returns `None` if there is no such candidate. Ignores
+    /// candidates whose claims are known to be absent.
+    pub(crate) fn preferred_over<'a>(
+        &self,
+        view: &'a ElectionView,
+        key: &[u8],
+        fence: u64,
+    ) -> Option<&'a Candidate> {
+        view.preferred_over(key, fence, |candidate| self.absent.contains(&candidate.key))
+    }
+
+    /// Records that the claim of a candidate does not exist any more. Its key is never used again.
+    pub(crate) fn set_claim_absent(&mut self, candidate: &Candidate) {
+        self.absent.insert(candidate.key.clone());
+    }
+
+    /// Returns true if the claim of a candidate exists. The method takes `&mut self` because this
+    /// value contains a watch, and threads cannot share a watch.
+    ///
+    /// # Errors
+    ///
+    /// [`ClientError`] if no member responds or the service rejects the read.
+    pub(crate) async fn has_claim(&mut self, candidate: &Candidate) -> Result<bool, ClientError> {
+        let request = requests::read_queue(&candidate.key, None);
+        let response = self.channel.transact(request).await?;
+        Ok(requests::own_view(&response, &candidate.key).own == Some(candidate.fence))
+    }
+}

@@ -1,0 +1,107 @@
+//! Monitor of elections: one leader per term, and one leader for all at the end.
+
+use alloc::collections::BTreeMap;
+use alloc::format;
+
+use crate::monitor::{ElectionObservation, Monitor, MonitorResult, Observation, violated};
+use crate::process::ProcessId;
+use crate::property::Property;
+use crate::service::{Term, election};
+
+/// Monitor of elections: each term has one leader, and the terms that a process reports never
+/// decrease. At the end all live processes that took part believe in the same live leader.
+///
+/// The monitor does not judge a process that never took part. Such a process may believe in an
+/// earlier leader or in none.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct LeaderAgreement {
+    beliefs: BTreeMap<ProcessId, Belief>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+struct Belief {
+    /// Last term and leader that the process reported. `None` before its first report, and after it
+    /// reported that the leader is deposed.
+    leader: Option<(Term, ProcessId)>,
+    /// Highest term that the process has reported since boot.
+    highest: Option<Term>,
+    crashed: bool,
+}
+
+impl LeaderAgreement {
+    /// Creates the monitor in its initial state: no process has reported a leader.
+    pub fn new() -> Self {
+        LeaderAgreement::default()
+    }
+
+    /// Returns each live process with the leader that it believes in. The leader is `None` if the
+    /// process has reported no leader yet, or has reported that its leader is deposed.
+    pub fn believed(&self) -> impl Iterator<Item = (ProcessId, Option<ProcessId>)> + '_ {
+        self.beliefs
+            .iter()
+            .filter(|(_, belief)| !belief.crashed)
+            .map(|(process, belief)| (*process, belief.leader.map(|(_, leader)| leader)))
+    }
+
+    fn elected(&mut self, at: ProcessId, leader: ProcessId, term: Term) -> MonitorResult {
+        let belief = self.beliefs.entry(at).or_default();
+        if term.number > 0 && term.leader != leader {
+            return violated(at, format!("{at} learned of leader {leader} in term {term}"));
+        }
+        if term.number > 0
+            && let Some(highest) = belief.highest
+            && term < highest
+        {
+            return violated(at, format!("{at} went back from term {highest} to term {term}"));
+        }
+        belief.leader = Some((term, leader));
+        belief.highest = belief.highest.max(Some(term));
+        Ok(())
+    }
+}
+
+impl Monitor<election::Command, election::Event> for LeaderAgreement {
+    fn property(&self) -> Property {
+        Property::Agreement
+    }
+
+    fn observe(&mut self, at: ProcessId, seen: ElectionObservation<'_>) -> MonitorResult {
+        match seen {
+            Observation::Event(election::Event::Elected { leader, term }) => {
+                return self.elected(at, *leader, *term);
+            }
+            Observation::Event(election::Event::Deposed { .. }) => {
+                self.beliefs.entry(at).or_default().leader = None;
+            }
+            Observation::Crashed => {
+                self.beliefs.insert(at, Belief { crashed: true, ..Belief::default() });
+            }
+            Observation::Recovered => {
+                self.beliefs.insert(at, Belief::default());
+            }
+            Observation::Command { .. } | Observation::Sent { .. } => {}
+        }
+        Ok(())
+    }
+
+    fn at_end(&self) -> MonitorResult {
+        let mut believers = self.beliefs.iter().filter_map(|(process, belief)| {
+            belief.leader.map(|(term, leader)| (*process, term, leader))
+        });
+        let Some((first, first_term, first_leader)) = believers.next() else { return Ok(()) };
+        for (at, term, leader) in believers {
+            if (term, leader) != (first_term, first_leader) {
+                let message = format!(
+                    "in the end {first} believes in {first_leader} (term {first_term}) \
+                     and {at} in {leader} (term {term})"
+                );
+                return violated(at, message);
+            }
+        }
+        if self.beliefs.get(&first_leader).is_some_and(|belief| belief.crashed) {
+            let message = format!("in the end all believe in {first_leader}, which has crashed");
+            return violated(first, message);
+        }
+        Ok(())
+    }
+}

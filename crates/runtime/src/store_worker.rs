@@ -1,0 +1,141 @@
+//! Thread that performs the blocking operations of a store for the driver.
+
+use std::sync::mpsc;
+use std::thread::{self, JoinHandle};
+
+use tokio::sync::mpsc::{
+    UnboundedReceiver, UnboundedSender, error::TryRecvError, unbounded_channel,
+};
+
+use crate::store::{SaveError, Store};
+
+/// Operation on a store.
+pub(crate) enum Job {
+    Save(Vec<u8>),
+    Append(Vec<u8>),
+    /// Rewrites the whole state in the background, while further changes are appended.
+    Rewrite(Box<dyn FnOnce() -> Vec<u8> + Send>),
+}
+
+#[derive(Debug)]
+pub(crate) enum Completion {
+    Saved(Result<(), SaveError>),
+    Rewritten(Result<(), SaveError>),
+}
+
+/// Worker thread that performs the operations of a [`Store`]. It starts with the first operation.
+#[derive(Debug)]
+pub(crate) struct StoreWorker {
+    location: Option<StoreLocation>,
+    is_rewrite_due: bool,
+}
+
+#[derive(Debug)]
+enum StoreLocation {
+    Inline(Box<Store>),
+    Thread { jobs: mpsc::Sender<Job>, done: UnboundedReceiver<JobResult>, thread: JoinHandle<()> },
+}
+
+/// Result of an operation, and the value that [`StoreWorker::is_rewrite_due`] returns from then on.
+type JobResult = (Completion, bool);
+
+impl StoreWorker {
+    pub(crate) fn new(store: Store) -> Self {
+        StoreWorker {
+            location: Some(StoreLocation::Inline(Box::new(store))),
+            is_rewrite_due: false,
+        }
+    }
+
+    /// Returns true if the changes have become longer than the state, so that a rewrite is
+    /// worthwhile.
+    pub(crate) fn is_rewrite_due(&self) -> bool {
+        self.is_rewrite_due
+    }
+
+    /// Starts a disk operation. At most one operation of each kind may be in progress. So before a
+    /// caller starts an operation, it must receive the completion of the last operation of this
+    /// kind.
+    pub(crate) fn submit(&mut self, job: Job) {
+        let location = self.location.take().expect("the store has a location");
+        let location = match location {
+            StoreLocation::Inline(store) => spawn_thread(*store),
+            thread @ StoreLocation::Thread { .. } => thread,
+        };
+        if let StoreLocation::Thread { jobs, .. } = &location {
+            // If the thread has ended, `next_completion` reports it.
+            let _ = jobs.send(job);
+        }
+        self.location = Some(location);
+    }
+
+    /// Waits for the next finished operation. Dropping the future loses no result. After an
+    /// operation has failed, the thread writes nothing more.
+    pub(crate) async fn next_completion(&mut self) -> Completion {
+        match &mut self.location {
+            Some(StoreLocation::Thread { done, .. }) => {
+                let result = done.recv().await.expect("the disk thread outlives its jobs");
+                self.record_result(result)
+            }
+            _ => std::future::pending().await,
+        }
+    }
+
+    /// Returns the next finished operation without waiting. Returns `None` if no operation has
+    /// finished.
+    pub(crate) fn try_next_completion(&mut self) -> Option<Completion> {
+        let Some(StoreLocation::Thread { done, .. }) = &mut self.location else { return None };
+        match done.try_recv() {
+            Ok(result) => Some(self.record_result(result)),
+            Err(TryRecvError::Empty) => None,
+            Err(TryRecvError::Disconnected) => panic!("the disk thread outlives its jobs"),
+        }
+    }
+
+    fn record_result(&mut self, (done, is_rewrite_due): JobResult) -> Completion {
+        self.is_rewrite_due = is_rewrite_due;
+        done
+    }
+}
+
+fn spawn_thread(store: Store) -> StoreLocation {
+    let (jobs, queue) = mpsc::channel();
+    let (sender, done) = unbounded_channel();
+    let thread = thread::Builder::new()
+        .name("tenure-disk".into())
+        .spawn(move || run_jobs(store, &queue, &sender))
+        .expect("the operating system starts a thread");
+    StoreLocation::Thread { jobs, done, thread }
+}
+
+fn run_jobs(mut store: Store, queue: &mpsc::Receiver<Job>, done: &UnboundedSender<JobResult>) {
+    for job in queue {
+        let result = match job {
+            Job::Save(state) => store.save(&state),
+            Job::Append(change) => store.append(&change),
+            Job::Rewrite(state) => {
+                let done = done.clone();
+                // The receiver is gone if the node has stopped.
+                store.rewrite(state, move |result| {
+                    drop(done.send((Completion::Rewritten(result), false)))
+                });
+                continue;
+            }
+        };
+        let has_failed = result.is_err();
+        let _ = done.send((Completion::Saved(result), store.is_rewrite_due()));
+        if has_failed {
+            return;
+        }
+    }
+}
+
+impl Drop for StoreWorker {
+    /// Waits for the thread to end, so that the next node can open the directory.
+    fn drop(&mut self) {
+        if let Some(StoreLocation::Thread { jobs, thread, .. }) = self.location.take() {
+            drop(jobs);
+            let _ = thread.join();
+        }
+    }
+}

@@ -1,0 +1,163 @@
+//! Destination and writer of the trace of one node.
+
+use std::fmt::Debug;
+use std::sync::mpsc::Sender;
+
+use tenure_core::{Labelled, Layer, ProcessId, VectorClock};
+use tenure_trace::state::StateRecorder;
+use tenure_trace::{CreateError, Kind, MessageRecord, Record, Segments, WriteError, Writer, now};
+
+/// Destination of the trace of one process.
+///
+/// Messages of failure detectors, such as heartbeats, are not recorded because they would outnumber
+/// all other records.
+#[derive(Debug)]
+pub struct TraceSink {
+    writer: Option<Writer>,
+    /// Source of the next files of the trace. `None` if the trace has a single file.
+    segments: Option<Segments>,
+    clocks: bool,
+    /// Last recorded state of the process. `None` if the trace does not include states.
+    states: Option<StateRecorder>,
+    watcher: Option<Sender<Record>>,
+}
+
+impl TraceSink {
+    /// Creates a sink that records nothing.
+    pub fn none() -> Self {
+        TraceSink { writer: None, segments: None, clocks: false, states: None, watcher: None }
+    }
+
+    /// Creates a sink that writes to `writer`. If `clocks` is true, each record has a vector
+    /// clock.
+    pub fn writing_to(writer: Writer, clocks: bool) -> Self {
+        TraceSink { writer: Some(writer), segments: None, clocks, states: None, watcher: None }
+    }
+
+    /// Makes the sink continue the trace in the next segment whenever a file is full. `writer`
+    /// must belong to the current segment.
+    #[must_use]
+    pub fn with_segments(mut self, segments: Segments) -> Self {
+        self.segments = Some(segments);
+        self
+    }
+
+    /// Makes the sink add the state of the process to the trace after each step that changed
+    /// the state.
+    #[must_use]
+    pub fn with_states(mut self) -> Self {
+        self.states = Some(StateRecorder::default());
+        self
+    }
+
+    /// Makes the sink send a copy of each record to `watcher`, until the receiver of `watcher`
+    /// is dropped.
+    #[must_use]
+    pub fn with_watcher(mut self, watcher: Sender<Record>) -> Self {
+        self.watcher = Some(watcher);
+        self
+    }
+
+    pub(crate) fn has_clocks(&self) -> bool {
+        self.clocks && self.writer.is_some()
+    }
+
+    pub(crate) fn is_enabled(&self) -> bool {
+        self.writer.is_some() || self.watcher.is_some()
+    }
+}
+
+/// Trace of one process, with the current vector clock of the process.
+#[derive(Debug)]
+pub(crate) struct TraceWriter {
+    sink: TraceSink,
+    me: ProcessId,
+    session: u64,
+    clock: Option<VectorClock>,
+}
+
+impl TraceWriter {
+    pub(crate) fn new(sink: TraceSink, me: ProcessId, size: u32, session: u64) -> Self {
+        let clock = sink.has_clocks().then(|| VectorClock::new(size));
+        TraceWriter { sink, me, session, clock }
+    }
+
+    pub(crate) fn is_enabled(&self) -> bool {
+        self.sink.is_enabled()
+    }
+
+    /// Returns the result of `describe`, or `None` if recording is disabled. `describe` can be
+    /// expensive and is then not called.
+    pub(crate) fn if_enabled<T>(&self, describe: impl FnOnce() -> T) -> Option<T> {
+        self.is_enabled().then(describe)
+    }
+
+    pub(crate) fn record(&mut self, kind: Kind) -> Result<(), WriteError> {
+        if let Some(clock) = &mut self.clock {
+            clock.tick(self.me);
+        }
+        if !self.sink.is_enabled() {
+            return Ok(());
+        }
+        let mut entry = Record::new(now(), self.me, kind).in_session(self.session);
+        entry.clock.clone_from(&self.clock);
+        if let Some(watcher) = &self.sink.watcher {
+            // The watcher may have gone.
+            let _ = watcher.send(entry.clone());
+        }
+        let writer = self.sink.writer.as_mut();
+        writer.map_or(Ok(()), |writer| writer.write(entry).map(|_| ()))
+    }
+
+    /// Records a message in the trace. Does nothing if the message belongs to a failure detector.
+    pub(crate) fn record_message(
+        &mut self,
+        message: &impl Labelled,
+        peer: ProcessId,
+        session: u64,
+        number: u64,
+        kind: fn(MessageRecord) -> Kind,
+    ) -> Result<(), WriteError> {
+        let kind = self.message_kind(message, peer, session, number, kind);
+        kind.map_or(Ok(()), |kind| self.record(kind))
+    }
+
+    pub(crate) fn message_kind(
+        &self,
+        message: &impl Labelled,
+        peer: ProcessId,
+        session: u64,
+        number: u64,
+        kind: fn(MessageRecord) -> Kind,
+    ) -> Option<Kind> {
+        let is_recorded = self.sink.is_enabled() && message.label().layer != Layer::Detector;
+        is_recorded.then(|| kind(MessageRecord::of(message, peer, session, number)))
+    }
+
+    /// Returns a record of the state. Returns `None` if the state has not changed since the last
+    /// call, or if states are not recorded.
+    pub(crate) fn changed_state(&mut self, state: &impl Debug) -> Option<Kind> {
+        let (states, me) = (self.sink.states.as_mut(), self.me);
+        states.and_then(|states| states.record_if_changed(me, state))
+    }
+
+    pub(crate) fn merge_clock(&mut self, theirs: Option<&VectorClock>) {
+        if let (Some(mine), Some(theirs)) = (&mut self.clock, theirs) {
+            mine.merge(theirs);
+        }
+    }
+
+    /// Flushes the trace. If the present file is full, begins the next file of the trace.
+    pub(crate) fn flush(&mut self) -> Result<(), WriteError> {
+        let TraceSink { writer: Some(writer), segments, .. } = &mut self.sink else {
+            return Ok(());
+        };
+        writer.flush()?;
+        let rotated = segments.as_mut().map_or(Ok(()), |segments| segments.rotate_if_full(writer));
+        rotated.map_err(|CreateError { error, .. }| WriteError(error))
+    }
+
+    pub(crate) fn clock(&self) -> Option<VectorClock> {
+        self.clock.clone()
+    }
+}

@@ -1,0 +1,230 @@
+//! Remaining time of leases, which the leader measures with its clock. `tenure-session` contains
+//! the rules, and the checker explores them.
+//!
+//! The leader divides the time of each lease into parts. After each part but the last it records
+//! the remaining time in the log. The next leader continues from the last recorded time.
+
+use std::time::{Duration, Instant};
+
+use tenure_session::{CheckpointInterval, LeaseProposal, Lessor, Timers};
+use tenure_store::{Command, LeaseChange, LeaseCheckpoint, LeaseExpiry, LeaseId, Store};
+
+use crate::log::request::Renewal;
+
+pub(crate) const MAX_LEASES_PER_COMMAND: usize = 1000;
+
+/// Time after which the expiry of a lease is proposed again if its outcome is unknown.
+const EXPIRY_RETRY_INTERVAL: Duration = Duration::from_millis(200);
+
+/// Delay between the checkpoint timer of a lease and the proposal of the checkpoint. Thanks to the
+/// delay, one log entry records the remaining times of many leases.
+const CHECKPOINT_DELAY: Duration = Duration::from_millis(100);
+
+/// Largest delay with which a timer of a running process is expected to fire. If the checkpoint
+/// timer of a lease fires later than that, the member assumes that the process was suspended. The
+/// remaining time of the lease then counts from the moment at which the timer fires.
+pub(crate) const MAX_TIMER_DELAY: Duration = Duration::from_millis(300);
+
+/// Timers of all leases. Only the timers of the leader run.
+#[derive(Debug)]
+pub(crate) struct LeaseTimers {
+    /// Term in which this member leads. `None`: it does not lead.
+    term: Option<u64>,
+    lessor: Lessor<LeaseId>,
+    /// Timers of the leases that are in the last part of their time, after which no checkpoint
+    /// follows. When the timer of a lease fires, the lease expires.
+    expiry_timers: Timers<LeaseId, Instant>,
+    /// Timers of the leases whose remaining time must be recorded before they expire. When the
+    /// timer of a lease fires, a checkpoint of the lease is due.
+    checkpoint_timers: Timers<LeaseId, Instant>,
+}
+
+impl Default for LeaseTimers {
+    fn default() -> Self {
+        LeaseTimers {
+            term: None,
+            lessor: Lessor::new(CheckpointInterval::TENTHS),
+            expiry_timers: Timers::default(),
+            checkpoint_timers: Timers::default(),
+        }
+    }
+}
+
+impl LeaseTimers {
+    /// Starts the timers of all leases, from the last recorded remaining time of each.
+    pub(crate) fn start_leading(&mut self, term: u64, store: &Store, now: Instant) {
+        *self = LeaseTimers { term: Some(term), ..LeaseTimers::default() };
+        for (lease, stored) in store.leases() {
+            let part = self.lessor.start_countdown(lease, stored.left, stored.ttl);
+            self.arm(lease, part, now);
+        }
+    }
+
+    pub(crate) fn stop_leading(&mut self) {
+        *self = LeaseTimers::default();
+    }
+
+    /// Applies the lease changes of a command. `store` is the store after that command.
+    pub(crate) fn apply(&mut self, changes: &[LeaseChange], store: &Store, now: Instant) {
+        if self.term.is_none() {
+            return;
+        }
+        for change in changes {
+            match *change {
+                LeaseChange::Remaining { lease, seconds } => {
+                    let all = store.lease(lease).map_or(seconds, |stored| stored.ttl);
+                    let part = self.lessor.start_countdown(lease, seconds, all);
+                    self.arm(lease, part, now);
+                }
+                LeaseChange::Ended { lease } => {
+                    self.lessor.remove(lease);
+                    self.disarm(lease);
+                }
+                LeaseChange::ExpiryRejected { lease, term, renewal_index }
+                    if self.term == Some(term) =>
+                {
+                    let part = self.lessor.on_expiry_rejected(lease, renewal_index);
+                    self.arm(lease, part, now);
+                }
+                // Another leader has counted the lease to its end. This leader continues with its
+                // own count.
+                LeaseChange::ExpiryRejected { .. } => {}
+            }
+        }
+    }
+
+    /// Renews a lease. The caller must know that a majority has confirmed this leader in `term`
+    /// since the request arrived.
+    pub(crate) fn renew(&mut self, lease: LeaseId, term: u64, store: &Store) -> Renewal {
+        if self.term != Some(term) {
+            return Renewal::Deposed;
+        }
+        let renewal = self.lessor.renew(lease);
+        match renewal {
+            tenure_session::Renewal::Accepted { part } => {
+                self.arm(lease, Some(part), Instant::now());
+                store.lease(lease).map_or(Renewal::Gone, |stored| Renewal::Renewed(stored.ttl))
+            }
+            tenure_session::Renewal::NeedsCheckpoint { ttl } => Renewal::NeedsCheckpoint(ttl),
+            tenure_session::Renewal::Pending => Renewal::Expiring,
+            tenure_session::Renewal::NotFound => Renewal::Gone,
+        }
+    }
+
+    /// Returns the remaining time of a lease; `None` if the lease has no timer.
+    pub(crate) fn time_left(&self, lease: LeaseId, now: Instant) -> Option<Duration> {
+        let in_part = self.deadline_of(lease)?.saturating_duration_since(now);
+        self.lessor
+            .remaining_at_next_checkpoint(lease)
+            .map(|remaining| Duration::from_secs(remaining) + in_part)
+    }
+
+    /// Returns all leases of the store, in the order of their expiry.
+    pub(crate) fn by_expiry(&self, store: &Store) -> Vec<LeaseId> {
+        let expiry = |lease| {
+            let in_part = self.deadline_of(lease)?;
+            let remaining = self.lessor.remaining_at_next_checkpoint(lease)?;
+            Some(in_part + Duration::from_secs(remaining))
+        };
+        let mut leases: Vec<_> = store.leases().map(|(lease, _)| (expiry(lease), lease)).collect();
+        leases.sort_unstable();
+        leases.into_iter().map(|(_, lease)| lease).collect()
+    }
+
+    /// Returns the time at which the next command is due. A checkpoint is due [`CHECKPOINT_DELAY`]
+    /// after its timer, so that one entry records many leases.
+    pub(crate) fn next_deadline(&self) -> Option<Instant> {
+        let checkpoints = self.checkpoint_timers.next_due().map(|at| at + CHECKPOINT_DELAY);
+        self.expiry_timers.next_due().into_iter().chain(checkpoints).min()
+    }
+
+    /// Returns the commands that are due: checkpoints of the leases whose checkpoint timers have
+    /// fired, and expiries of the leases whose expiry timers have fired. The cost depends only on
+    /// the number of these timers.
+    pub(crate) fn due_commands(&mut self, store: &Store, now: Instant) -> Vec<Command> {
+        let Some(term) = self.term else { return Vec::new() };
+        let (mut checkpoints, mut expiries) = (Vec::new(), Vec::new());
+        while checkpoints.len() < MAX_LEASES_PER_COMMAND
+            && expiries.len() < MAX_LEASES_PER_COMMAND
+            && let Some((lease, due)) =
+                self.expiry_timers.pop_due(now).or_else(|| self.checkpoint_timers.pop_due(now))
+        {
+            let Some(renewal_index) = store.lease(lease).map(|stored| stored.renewal_index) else {
+                continue;
+            };
+            match self.lessor.on_timer(lease, renewal_index) {
+                LeaseProposal::Checkpoint { left, part } => {
+                    let from = if now - due < MAX_TIMER_DELAY { due } else { now };
+                    self.arm(lease, Some(part), from);
+                    checkpoints.push(LeaseCheckpoint { lease, left, renewal_index });
+                }
+                LeaseProposal::Expire => expiries.push(LeaseExpiry { lease, renewal_index }),
+                LeaseProposal::None => {}
+            }
+        }
+        let checkpoints =
+            (!checkpoints.is_empty()).then_some(Command::Checkpoint { term, leases: checkpoints });
+        let expiries = (!expiries.is_empty()).then_some(Command::Expire { term, leases: expiries });
+        expiries.into_iter().chain(checkpoints).collect()
+    }
+
+    /// Returns commands that record the remaining times of leases before a handover of leadership.
+    /// Times are in whole seconds, rounded up. A lease is omitted if the log has already recorded
+    /// the same or a shorter time. A lease is also omitted if its expiry is proposed.
+    ///
+    /// The leases in the result then have less than their full TTL recorded. So if a client renews
+    /// such a lease before the handover, a new checkpoint must first record the full TTL.
+    pub(crate) fn handover_checkpoints(&mut self, store: &Store, now: Instant) -> Vec<Command> {
+        let Some(term) = self.term else { return Vec::new() };
+        let mut checkpoints = Vec::new();
+        for (lease, stored) in store.leases() {
+            let Some(left) = self.time_left(lease, now) else { continue };
+            let whole = left.as_secs() + u64::from(left.subsec_nanos() > 0);
+            if let Some(left) = self.lessor.checkpoint_for_handover(lease, whole) {
+                checkpoints.push(LeaseCheckpoint {
+                    lease,
+                    left,
+                    renewal_index: stored.renewal_index,
+                });
+            }
+        }
+        let command = |checkpoints: &[LeaseCheckpoint]| Command::Checkpoint {
+            term,
+            leases: checkpoints.to_vec(),
+        };
+        checkpoints.chunks(MAX_LEASES_PER_COMMAND).map(command).collect()
+    }
+
+    /// Handles a checkpoint or an expiry whose outcome is unknown. A lost checkpoint needs no
+    /// retry, because the next one replaces it. An expiry is proposed again after
+    /// [`EXPIRY_RETRY_INTERVAL`], and its lease cannot be renewed until the outcome is known.
+    pub(crate) fn retry_expiry(&mut self, command: &Command, now: Instant) {
+        if let Command::Expire { term, leases } = command
+            && self.term == Some(*term)
+        {
+            for LeaseExpiry { lease, .. } in leases {
+                // A lease that was granted, recorded or spared in between has a timer already.
+                if self.deadline_of(*lease).is_none() {
+                    self.expiry_timers.arm(*lease, now + EXPIRY_RETRY_INTERVAL);
+                }
+            }
+        }
+    }
+
+    fn deadline_of(&self, lease: LeaseId) -> Option<Instant> {
+        self.expiry_timers.due_at(lease).or_else(|| self.checkpoint_timers.due_at(lease))
+    }
+
+    fn disarm(&mut self, lease: LeaseId) {
+        self.expiry_timers.disarm(lease);
+        self.checkpoint_timers.disarm(lease);
+    }
+
+    fn arm(&mut self, lease: LeaseId, part: Option<u64>, from: Instant) {
+        let Some(part) = part else { return };
+        self.disarm(lease);
+        let is_last = self.lessor.remaining_at_next_checkpoint(lease) == Some(0);
+        let timers = if is_last { &mut self.expiry_timers } else { &mut self.checkpoint_timers };
+        timers.arm(lease, from + Duration::from_secs(part));
+    }
+}

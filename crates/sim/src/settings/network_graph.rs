@@ -1,0 +1,178 @@
+//! The network that carries messages over several edges.
+
+use std::sync::Arc;
+
+use tenure_core::{Graph, ProcessId};
+
+use crate::settings::error::SettingsError;
+
+/// A network whose edges carry the messages. The delay of a message on an edge is a drawn latency
+/// times the weight of the edge.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NetworkGraph {
+    graph: Arc<Graph>,
+    routes: Option<Arc<Routes>>,
+    /// For each vertex, the position of its first edge in the list of all directed edges.
+    offsets: Arc<[usize]>,
+}
+
+/// Routes between all pairs of vertices. For each pair, only the next vertex of the route is
+/// stored.
+#[derive(Clone, Debug, PartialEq)]
+struct Routes {
+    size: usize,
+    /// For each vertex and target: the next vertex of the route, at the index `target * size +
+    /// vertex`.
+    next: Vec<ProcessId>,
+    /// Total weight of the edges of the heaviest route.
+    longest: u64,
+}
+
+/// Maximum group size of an overlay, which takes memory for each pair of processes.
+const MAX_OVERLAY_SIZE: u32 = 1000;
+
+impl NetworkGraph {
+    /// Creates the network of an algorithm whose messages travel along the edges of the graph.
+    pub fn direct(graph: Arc<Graph>) -> Self {
+        let mut offsets = Vec::with_capacity(graph.vertices() as usize);
+        let mut edges = 0;
+        for vertex in (0..graph.vertices()).map(ProcessId) {
+            offsets.push(edges);
+            edges += graph.degree(vertex);
+        }
+        NetworkGraph { graph, routes: None, offsets: offsets.into() }
+    }
+
+    /// Creates a physical network below the links of an algorithm. The algorithm does not know this
+    /// network. Each message takes a path with the smallest total weight. A vertex forwards
+    /// messages even while its process is down.
+    ///
+    /// # Errors
+    ///
+    /// [`SettingsError`] if the group is too large, or if no path joins two processes.
+    pub fn overlay(graph: Arc<Graph>) -> Result<Self, SettingsError> {
+        let size = graph.vertices();
+        if size > MAX_OVERLAY_SIZE {
+            return Err(SettingsError::TooLargeForOverlay { size, most: MAX_OVERLAY_SIZE });
+        }
+        let routes = Routes::of(&graph).ok_or(SettingsError::DisconnectedNetwork)?;
+        Ok(NetworkGraph { routes: Some(Arc::new(routes)), ..NetworkGraph::direct(graph) })
+    }
+
+    /// Returns the graph whose edges carry the messages.
+    pub fn graph(&self) -> &Arc<Graph> {
+        &self.graph
+    }
+
+    /// Returns true if messages may take several edges.
+    pub fn is_overlay(&self) -> bool {
+        self.routes.is_some()
+    }
+
+    /// Returns the total weight of the edges of the heaviest route.
+    pub fn longest_route(&self) -> u64 {
+        match &self.routes {
+            Some(routes) => routes.longest,
+            None => self.graph.edges().map(|(_, _, weight)| weight).max().unwrap_or(1),
+        }
+    }
+
+    /// Returns the next vertex after `at` on the route of a message to `to`. Without an overlay,
+    /// this vertex is `to` itself. If the graph has no edge from `at` to `to`, the message takes an
+    /// edge of weight 1 that is not counted.
+    pub(crate) fn next(&self, at: ProcessId, to: ProcessId) -> ProcessId {
+        match &self.routes {
+            Some(routes) => routes.next[to.index() * routes.size + at.index()],
+            None => to,
+        }
+    }
+
+    /// Returns the weight of an edge, and its position in the list of all directed edges. Returns
+    /// `None` if the graph has no such edge.
+    pub(crate) fn edge(&self, from: ProcessId, to: ProcessId) -> Option<(u64, usize)> {
+        let place = self.graph.neighbours(from).binary_search(&to).ok()?;
+        Some((self.graph.weight(from, to)?, self.offsets[from.index()] + place))
+    }
+
+    /// Returns the number of directed edges: each edge of the graph counts twice.
+    pub(crate) fn directed_edges(&self) -> usize {
+        2 * self.graph.edge_count()
+    }
+}
+
+impl Routes {
+    /// Returns the routes of a connected graph; `None` for other graphs.
+    fn of(graph: &Graph) -> Option<Self> {
+        let size = graph.vertices() as usize;
+        let mut next = Vec::with_capacity(size * size);
+        let mut longest = 0;
+        for target in (0..graph.vertices()).map(ProcessId) {
+            let costs: Vec<(u64, u32)> =
+                graph.path_weights(target).into_iter().collect::<Option<_>>()?;
+            longest = longest.max(costs.iter().map(|(weight, _)| *weight).max().unwrap_or(0));
+            for at in (0..graph.vertices()).map(ProcessId) {
+                let (weight, edges) = costs[at.index()];
+                let is_next = |to: &&ProcessId| {
+                    let (rest, fewer) = costs[to.index()];
+                    let step = graph.weight(at, **to);
+                    step.and_then(|step| step.checked_add(rest)) == Some(weight)
+                        && fewer + 1 == edges
+                };
+                let found = graph.neighbours(at).iter().find(is_next).copied();
+                next.push(if at == target { target } else { found? });
+            }
+        }
+        Some(Routes { size, next, longest })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn routes_are_lightest_paths() {
+        for seed in 0..10 {
+            let graph = Arc::new(Graph::random(9, 200_000, seed).with_distinct_weights(seed));
+            let network = NetworkGraph::overlay(Arc::clone(&graph)).unwrap();
+            let mut longest = 0;
+            for one in (0..9).map(ProcessId) {
+                for other in (0..9).map(ProcessId) {
+                    let mut path = vec![one];
+                    let mut weight = 0;
+                    while path.last() != Some(&other) {
+                        let at = path[path.len() - 1];
+                        path.push(network.next(at, other));
+                        weight += graph.weight(at, path[path.len() - 1]).unwrap();
+                    }
+                    assert_eq!(graph.lightest_path(one, other).as_ref(), Some(&path));
+                    longest = longest.max(weight);
+                }
+            }
+            assert_eq!(network.longest_route(), longest);
+        }
+    }
+
+    #[test]
+    fn edges_have_distinct_positions() {
+        let network = NetworkGraph::direct(Arc::new(Graph::grid(3, 3)));
+        let mut seen = vec![false; network.directed_edges()];
+        for (one, other, _) in network.graph().edges() {
+            for (from, to) in [(one, other), (other, one)] {
+                let (weight, place) = network.edge(from, to).unwrap();
+                assert!(weight == 1 && !std::mem::replace(&mut seen[place], true));
+            }
+        }
+        assert!(seen.into_iter().all(|it| it));
+        assert_eq!(network.edge(ProcessId(0), ProcessId(8)), None);
+        assert_eq!((network.longest_route(), network.is_overlay()), (1, false));
+    }
+
+    #[test]
+    fn rejects_disconnected_network() {
+        let graph = Graph::new(3, [(ProcessId(0), ProcessId(1), 1)]).unwrap();
+        assert_eq!(NetworkGraph::overlay(Arc::new(graph)), Err(SettingsError::DisconnectedNetwork));
+        let large = NetworkGraph::overlay(Arc::new(Graph::line(1001)));
+        assert!(matches!(large, Err(SettingsError::TooLargeForOverlay { size: 1001, .. })));
+    }
+}

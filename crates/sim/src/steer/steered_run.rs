@@ -1,0 +1,274 @@
+//! Interventions in a run, such as the loss of a message or the crash of a process.
+
+use std::collections::VecDeque;
+
+use tenure_core::service::{mutex, office};
+use tenure_core::{Labelled, Order, ProcessId, Protocol, TICKS_PER_UNIT, Verdict};
+use tenure_trace::{
+    Action, ActionError, MessageSelector, Recorded, ScriptRunner, ServiceCommand, find_timer,
+};
+
+use crate::engine::delivery::Envelope;
+use crate::engine::delivery::{record_loss, trace_duplicate};
+use crate::engine::events::ProcessAction;
+use crate::engine::lock_users::Phase;
+use crate::engine::schedule::ScheduledEvent;
+use crate::engine::world::World;
+
+/// Time between two steps of a schedule, in ticks. It is longer than the message latency, which is
+/// one unit.
+const STEP_TICKS: u64 = 2 * TICKS_PER_UNIT;
+
+/// A run in which [`Action`]s can be performed. An action refers to a message by its number in the
+/// trace, so the run always records a trace.
+pub(crate) struct SteeredRun<'a, P: Protocol> {
+    pub(crate) world: World<'a, P>,
+    /// User messages that were sent but not received: sender, receiver and index of each message.
+    user_messages_in_flight: Vec<(ProcessId, ProcessId, u32)>,
+    /// Random choices that the schedule prescribes for the next step.
+    drawn: VecDeque<u32>,
+}
+
+/// A message in flight, with its number in the trace.
+pub(crate) struct SentMessage<'s, M> {
+    pub(crate) envelope: &'s Envelope<M>,
+    pub(crate) due: u64,
+    pub(crate) number: u64,
+}
+
+impl<M: Labelled> SentMessage<'_, M> {
+    /// Returns the sender, the receiver and the kind of the message.
+    pub(crate) fn named(&self) -> (ProcessId, ProcessId, &'static str) {
+        (self.envelope.from, self.envelope.to, self.envelope.message.label().kind)
+    }
+
+    /// Returns the tag and the time of arrival, which identify a copy of a message.
+    fn key(&self) -> (u32, u64) {
+        (self.envelope.tag, self.due)
+    }
+}
+
+impl<P: Recorded> ScriptRunner for SteeredRun<'_, P> {
+    /// Performs an action. Advances time at each step, so that the records of different steps have
+    /// different times.
+    fn perform(&mut self, action: &Action) -> Result<(), ActionError> {
+        match action {
+            Action::Choose { value, .. } => {
+                self.drawn.push_back(*value);
+                return Ok(());
+            }
+            Action::Unsaved(at) => {
+                let up = self.up(*at).ok_or_else(|| ActionError::NotPossible(action.clone()))?;
+                self.world.stop_saving(up);
+                return Ok(());
+            }
+            _ => {}
+        }
+        self.world.core.now += STEP_TICKS;
+        self.world.set_choices(std::mem::take(&mut self.drawn));
+        let done = self.try_perform(action).ok_or_else(|| ActionError::NotPossible(action.clone()));
+        self.world.set_choices(VecDeque::new());
+        done
+    }
+}
+
+impl<'a, P: Recorded> SteeredRun<'a, P> {
+    pub(crate) fn new(mut world: World<'a, P>) -> Self {
+        // From now on any process may crash.
+        world.core.has_faults = true;
+        world.core.liveness.track_sessions();
+        SteeredRun { world, user_messages_in_flight: Vec::new(), drawn: VecDeque::new() }
+    }
+
+    /// Returns the messages in flight, oldest first.
+    pub(crate) fn in_flight(&self) -> Vec<SentMessage<'_, P::Message>> {
+        let number = |envelope: &Envelope<P::Message>| {
+            let recorder = self.world.core.tracer.recorder.as_ref();
+            recorder.map_or(0, |recorder| recorder.get(envelope.tag).number)
+        };
+        let sent = self.world.in_flight.in_order().into_iter();
+        let mut sent: Vec<_> = sent
+            .map(|(due, envelope)| SentMessage { envelope, due, number: number(envelope) })
+            .collect();
+        sent.sort_by_key(|sent| sent.number);
+        sent
+    }
+
+    pub(crate) fn try_perform(&mut self, action: &Action) -> Option<()> {
+        match action {
+            Action::Command(asking) => {
+                let command = self.up(asking.at).and_then(|_| P::Command::from_script(asking))?;
+                self.is_allowed(asking.at, command.to_office())?;
+                self.world.command(asking.at, command);
+            }
+            Action::Deliver(pick) => {
+                let envelope = self.is_next(pick).then(|| self.take(pick)).flatten()?;
+                self.world.deliver(envelope);
+            }
+            Action::Lose(pick) => {
+                let Envelope { from, to, tag, message } = self.take(pick)?;
+                self.world.core.count_dropped(message.label());
+                record_loss(&mut self.world.core, from, to, tag, &message);
+            }
+            Action::Duplicate(pick) => self.duplicate(pick)?,
+            Action::Delay { pick, by } => self.delay(pick, *by)?,
+            Action::Tell { from, to } => {
+                let message = self
+                    .up(*from)
+                    .map(|from| self.world.core.send_user_message(from, *to, None))?;
+                self.user_messages_in_flight.push((*from, *to, message));
+            }
+            Action::Hear(pick) => {
+                let user_messages_in_flight =
+                    self.user_messages_in_flight.iter().map(|(from, to, _)| (*from, *to, ""));
+                let (_, _, message) =
+                    self.user_messages_in_flight.remove(pick.index_in(user_messages_in_flight)?);
+                let action = self.world.core.receive_user_message(message);
+                self.world.perform_action(action);
+            }
+            Action::Fire { at, timer } => {
+                let armed = self.world.timers.of(self.up(*at)?);
+                let timer = find_timer(armed.iter(), timer)?.clone();
+                self.world.timers.cancel(*at, &timer);
+                self.world.fire(*at, timer);
+            }
+            Action::Mute(at) => self.up(*at).map(|at| self.world.mute(at))?,
+            Action::Crash(at) => self.crash(*at)?,
+            Action::Recover(at) => {
+                let is_down = !self.world.core.liveness.get(*at)?;
+                is_down.then(|| {
+                    self.world.perform_action(ProcessAction::Recover { process: *at, lost: false });
+                })?;
+            }
+            Action::Suspicion { at, peer, verdict } => {
+                self.suspicion(*at, *peer, *verdict)?;
+            }
+            Action::Split(_) | Action::Heal => {
+                action.network_record().map(|kind| self.world.core.trace_group(kind))?;
+            }
+            Action::Group(_)
+            | Action::Channel(_)
+            | Action::Choose { .. }
+            | Action::Unsaved(_)
+            | Action::Stabilize { .. }
+            | Action::Look(_) => return None,
+        }
+        Some(())
+    }
+
+    fn crash(&mut self, at: ProcessId) -> Option<()> {
+        let at = self.up(at)?;
+        self.world.apply_save_fault(at);
+        let action = self.world.core.crash(at, None);
+        self.world.perform_action(action);
+        Some(())
+    }
+
+    fn suspicion(&mut self, at: ProcessId, peer: ProcessId, verdict: Verdict) -> Option<()> {
+        let observer = self.up(at)?;
+        let exists = peer.0 < self.world.core.settings.size && peer != at;
+        exists.then(|| {
+            self.world.perform_action(ProcessAction::Suspicion { observer, peer, verdict })
+        })
+    }
+
+    /// Ends the schedule of the run. From now on, the events that the simulator has scheduled
+    /// happen. Events whose time has passed become due now. Messages in flight arrive after at
+    /// least `latency` ticks, and user messages after exactly `latency` ticks.
+    pub(crate) fn resume_time(&mut self, latency: u64) {
+        let now = self.world.core.now;
+        self.world.in_flight.postpone(now + latency);
+        self.world.core.event_queue.postpone(now);
+        for (_, _, message) in self.user_messages_in_flight.drain(..) {
+            self.world
+                .core
+                .event_queue
+                .push(now + latency, ScheduledEvent::UserMessage { message });
+        }
+    }
+
+    fn up(&self, at: ProcessId) -> Option<ProcessId> {
+        self.world.core.liveness.get(at)?.then_some(at)
+    }
+
+    /// Returns `Some` if the user of `at` may issue this command now. The user of a lock may
+    /// request the lock only if it neither holds nor requests it, and may exit only while it holds
+    /// the lock. The user of an agreement service may issue a command only while it does not have
+    /// to wait.
+    fn is_allowed(&self, at: ProcessId, command: Option<office::Command>) -> Option<()> {
+        if self.world.core.agreement_users.as_ref().is_some_and(|it| it.users.must_wait(at)) {
+            return None;
+        }
+        let Some(users) = &self.world.core.lock_users else { return Some(()) };
+        let is_allowed = match command {
+            Some(office::Command::Mutex(mutex::Command::Enter)) => {
+                users.phase(at) == Phase::Outside
+            }
+            Some(office::Command::Mutex(mutex::Command::Exit)) => users.phase(at) == Phase::Inside,
+            _ => true,
+        };
+        is_allowed.then_some(())
+    }
+
+    /// Returns the tag and the time of arrival of the selected message. `None` if there is no such
+    /// message.
+    fn pick(&self, pick: &MessageSelector) -> Option<(u32, u64)> {
+        let sent = self.in_flight();
+        let place = pick.index_in(sent.iter().map(SentMessage::named))?;
+        Some(sent[place].key())
+    }
+
+    fn take(&mut self, pick: &MessageSelector) -> Option<Envelope<P::Message>> {
+        let (tag, due) = self.pick(pick)?;
+        self.world.in_flight.take(due, |envelope| envelope.tag == tag)
+    }
+
+    /// Returns true if the selected message may be delivered now. On a FIFO link, only the oldest
+    /// message in flight may be delivered.
+    fn is_next(&self, pick: &MessageSelector) -> bool {
+        let oldest = || self.pick(&MessageSelector::oldest(pick.from, pick.to));
+        let tag = |key: Option<(u32, u64)>| key.map(|(tag, _)| tag);
+        !self.keeps_order() || tag(self.pick(pick)) == tag(oldest())
+    }
+
+    fn keeps_order(&self) -> bool {
+        self.world.core.settings.order() == Order::Fifo
+    }
+
+    fn duplicate(&mut self, pick: &MessageSelector) -> Option<()> {
+        let (tag, due) = self.pick(pick)?;
+        let envelope = self.world.in_flight.take(due, |envelope| envelope.tag == tag)?;
+        let Envelope { from, to, tag, message } = &envelope;
+        let copy = Envelope { from: *from, to: *to, tag: *tag, message: message.clone() };
+        let core = &mut self.world.core;
+        core.count_duplicated(copy.message.label());
+        core.tracer.copy_tag(copy.tag);
+        trace_duplicate(core, copy.from, copy.to, copy.tag, &copy.message);
+        self.world.in_flight.push(due, envelope);
+        self.world.in_flight.push(due, copy);
+        Some(())
+    }
+
+    /// Delays the selected message by `by` ticks. On a FIFO link, later messages that would
+    /// overtake the selected message are delayed to the same time. Returns `None` if no message
+    /// matches `pick`, or if the delay is too long.
+    fn delay(&mut self, pick: &MessageSelector, by: u64) -> Option<()> {
+        let (tag, due) = self.pick(pick)?;
+        let until = due.checked_add(by).filter(|until| *until < 1 << 62)?;
+        let mut late = vec![(tag, due)];
+        if self.keeps_order() {
+            let sent = self.in_flight().into_iter();
+            let behind = sent
+                .filter(|sent| (sent.envelope.from, sent.envelope.to) == (pick.from, pick.to))
+                .skip_while(|sent| sent.envelope.tag != tag)
+                .filter(|sent| sent.envelope.tag != tag && sent.due < until);
+            late.extend(behind.map(|sent| sent.key()));
+            self.world.core.router.hold_back(pick.from, pick.to, until);
+        }
+        for (tag, due) in late {
+            let envelope = self.world.in_flight.take(due, |envelope| envelope.tag == tag)?;
+            self.world.in_flight.push(until, envelope);
+        }
+        Some(())
+    }
+}

@@ -1,0 +1,43 @@
+//! Simulations of algorithms of the catalogue. All algorithms of one service are members of one
+//! Rust type, [`SumMember::Sum`], and the simulations use this type. So the simulator is compiled
+//! once per service instead of once per algorithm.
+
+use tenure_algorithms::catalogue::SumMember;
+use tenure_algorithms::compose::Coordinated;
+use tenure_sim::{Report, Settings, Simulation};
+use tenure_trace::Recorded;
+
+/// A simulation of an algorithm as a member of its service's type.
+pub(crate) type ServiceSimulation<P> = Simulation<<P as SumMember>::Sum>;
+
+/// The election `E` as a member of its service's type, combined with a lock at its leader.
+pub(crate) type CoordinatedMember<E> = Coordinated<<E as SumMember>::Sum>;
+
+/// Creates a simulation of an algorithm. The settings must meet the assumptions of the algorithm.
+#[track_caller]
+pub(crate) fn simulation<P>(config: P::Config, settings: Settings) -> ServiceSimulation<P>
+where
+    P: SumMember<Sum: Recorded>,
+{
+    let seed = settings.seed;
+    let simulation = Simulation::for_algorithm(P::sum_config(config), settings);
+    simulation.unwrap_or_else(|error| panic!("seed {seed}: {error}"))
+}
+
+/// Creates a simulation of an algorithm without its card, so that neither its assumptions nor its
+/// costs are checked.
+pub(crate) fn unchecked<P>(config: P::Config, settings: Settings) -> ServiceSimulation<P>
+where
+    P: SumMember<Sum: Recorded>,
+{
+    Simulation::new(P::sum_config(config), settings)
+}
+
+/// Runs an algorithm. The settings must meet the assumptions of the algorithm.
+#[track_caller]
+pub(crate) fn simulate<P>(config: P::Config, settings: Settings) -> Report
+where
+    P: SumMember<Sum: Recorded>,
+{
+    crate::common::runs::simulate::<P::Sum>(P::sum_config(config), settings)
+}

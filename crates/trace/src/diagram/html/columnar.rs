@@ -1,0 +1,305 @@
+//! Columnar form of a layout, as the page embeds it: one array per field. Texts are shared.
+
+use std::collections::HashMap;
+
+use serde::Serialize;
+use serde_json::value::RawValue;
+use tenure_core::ProcessId;
+
+use super::super::layout::{Condition, Layout, Mark};
+use crate::format::{Kind, Record, Subject};
+use crate::verify::Verification;
+
+/// Value that represents a missing index or process. Indices and processes count from 0.
+const NONE: i64 = -1;
+
+/// Texts and data that occur on the page, each stored once. The columns refer to them by index.
+#[derive(Debug, Default, Serialize)]
+pub(super) struct Interner {
+    texts: Vec<String>,
+    data: Vec<Box<RawValue>>,
+    #[serde(skip)]
+    text_places: HashMap<String, i64>,
+    #[serde(skip)]
+    data_places: HashMap<String, i64>,
+}
+
+impl Interner {
+    pub(super) fn intern_text(&mut self, text: &str) -> i64 {
+        if let Some(place) = self.text_places.get(text) {
+            return *place;
+        }
+        let place = self.texts.len() as i64;
+        self.texts.push(text.to_owned());
+        self.text_places.insert(text.to_owned(), place);
+        place
+    }
+
+    fn intern_data(&mut self, data: &impl Serialize) -> i64 {
+        let Ok(raw) = serde_json::value::to_raw_value(data) else { return NONE };
+        if let Some(place) = self.data_places.get(raw.get()) {
+            return *place;
+        }
+        let place = self.data.len() as i64;
+        self.data_places.insert(raw.get().to_owned(), place);
+        self.data.push(raw);
+        place
+    }
+}
+
+/// Records of the window, one array per field. Each record belongs to at most one step.
+#[derive(Debug, Default, Serialize)]
+pub(super) struct ColumnarRecords {
+    #[serde(skip)]
+    subjects: Vec<(u64, Subject)>,
+    /// For each record, the index of its step; -1 if it belongs to none.
+    step: Vec<i64>,
+    /// For each record, the index of the text that contains the name of its kind.
+    kind: Vec<i64>,
+    /// For each record, the index of the text that describes it.
+    description: Vec<i64>,
+    /// For each record, the index of its data; -1 if it has none. For a message, the data is its
+    /// content.
+    data: Vec<i64>,
+}
+
+impl ColumnarRecords {
+    pub(super) fn push(&mut self, number: u64, record: &Record, names: &mut Interner) {
+        self.subjects.push((number, record.process));
+        self.kind.push(names.intern_text(record.kind.name()));
+        // A state is displayed as a tree.
+        let is_state = matches!(record.kind, Kind::State(_));
+        let description = if is_state { String::new() } else { record.describe() };
+        self.description.push(names.intern_text(&description));
+        self.data.push(match &record.kind {
+            Kind::Command(command) => names.intern_data(command),
+            Kind::Event(event) => names.intern_data(event),
+            Kind::Access(access) => names.intern_data(access),
+            Kind::Suspicion { peer, verdict } => names.intern_data(&(peer.index(), verdict)),
+            Kind::State(data) | Kind::Other { data: Some(data), .. } => names.intern_data(data),
+            kind => match kind
+                .message_record()
+                .and_then(|message_record| message_record.content.as_ref())
+            {
+                Some(content) => names.intern_data(content),
+                None => NONE,
+            },
+        });
+    }
+
+    /// Determines the step of each record. A record that begins a step belongs to that step. Any
+    /// other record belongs to the step that its process began last.
+    pub(super) fn assign_steps(&mut self, layout: &Layout) {
+        let mut steps = layout.steps.iter().enumerate().peekable();
+        let mut last = vec![NONE; layout.size()];
+        for (number, subject) in &self.subjects {
+            let mut step = match subject {
+                Subject::Process(at) => last.get(at.index()).copied().unwrap_or(NONE),
+                Subject::Resource | Subject::Parent => NONE,
+            };
+            while let Some((place, found)) = steps.next_if(|(_, step)| step.record <= *number) {
+                step = place as i64;
+                let counts = found.is_own() && !matches!(found.mark, Mark::Note(_));
+                if let (Some(at), true) = (found.at, counts) {
+                    last[at.index()] = step;
+                }
+            }
+            self.step.push(step);
+        }
+    }
+}
+
+/// Steps of the diagram in trace order, one array per field.
+#[derive(Serialize)]
+pub(super) struct ColumnarSteps {
+    /// For each step, the time since the previous step of the diagram, in ticks.
+    time: Vec<i64>,
+    at: Vec<i64>,
+    /// For each step, the number of its first record.
+    record: Vec<u64>,
+    /// For each step, its cause: the index of a variant of [`Mark`].
+    mark: Vec<u8>,
+    /// For each step, the index of the text that describes its cause.
+    description: Vec<i64>,
+    /// For each step, the index of the message that was received, lost or duplicated in this step;
+    /// -1 if the step concerns no message.
+    about: Vec<i64>,
+    /// For each step, the value of its Lamport clock. Empty if clocks were not requested.
+    clock: Vec<u64>,
+}
+
+impl ColumnarSteps {
+    pub(super) fn of(layout: &Layout, names: &mut Interner) -> Self {
+        let mut before = 0;
+        let mut time = Vec::with_capacity(layout.steps.len());
+        for step in &layout.steps {
+            time.push(step.time as i64 - before);
+            before = step.time as i64;
+        }
+        let each = layout.steps.iter();
+        ColumnarSteps {
+            time,
+            at: each.clone().map(|step| process(step.at)).collect(),
+            record: each.clone().map(|step| step.record).collect(),
+            mark: each.clone().map(|step| code(&step.mark)).collect(),
+            description: each.clone().map(|step| mark_text(&step.mark, names)).collect(),
+            about: each.clone().map(|step| place(about(&step.mark).or(step.received))).collect(),
+            clock: each.map(|step| step.clock.first().copied().unwrap_or(0)).collect(),
+        }
+    }
+}
+
+fn process(at: Option<ProcessId>) -> i64 {
+    place(at.map(ProcessId::index))
+}
+
+fn place(place: Option<usize>) -> i64 {
+    place.map_or(NONE, |place| place as i64)
+}
+
+const fn code(mark: &Mark) -> u8 {
+    match mark {
+        Mark::Receives => 0,
+        Mark::Acts => 1,
+        Mark::OtherCause(_) => 2,
+        Mark::Crashes => 3,
+        Mark::Recovers => 4,
+        Mark::Loses(_) => 5,
+        Mark::Duplicates(_) => 6,
+        Mark::Network(_) => 7,
+        Mark::Note(_) => 8,
+    }
+}
+
+fn mark_text(mark: &Mark, names: &mut Interner) -> i64 {
+    match mark {
+        Mark::OtherCause(text) | Mark::Network(text) | Mark::Note(text) => names.intern_text(text),
+        _ => NONE,
+    }
+}
+
+const fn about(mark: &Mark) -> Option<usize> {
+    match mark {
+        Mark::Loses(arrow) | Mark::Duplicates(arrow) => Some(*arrow),
+        _ => None,
+    }
+}
+
+/// Messages of the diagram, one array per field.
+#[derive(Serialize)]
+pub(super) struct ColumnarMessages {
+    from: Vec<usize>,
+    to: Vec<usize>,
+    message: Vec<i64>,
+    layer: Vec<i64>,
+    sent: Vec<i64>,
+    ended: Vec<i64>,
+    /// For each message, the index of its [`MessageOutcome`](super::super::MessageOutcome) variant.
+    fate: Vec<u8>,
+    /// For each message: 1 if it carries a token, otherwise 0.
+    token: Vec<u8>,
+}
+
+impl ColumnarMessages {
+    pub(super) fn of(layout: &Layout, names: &mut Interner) -> Self {
+        let each = layout.arrows.iter();
+        let layer = |arrow: &super::super::MessageArrow| format!("{:?}", arrow.layer);
+        ColumnarMessages {
+            from: each.clone().map(|arrow| arrow.from.index()).collect(),
+            to: each.clone().map(|arrow| arrow.to.index()).collect(),
+            message: each.clone().map(|arrow| names.intern_text(&arrow.message)).collect(),
+            layer: each.clone().map(|arrow| names.intern_text(&layer(arrow))).collect(),
+            sent: each.clone().map(|arrow| place(arrow.sent)).collect(),
+            ended: each.clone().map(|arrow| place(arrow.ended)).collect(),
+            fate: each.clone().map(|arrow| arrow.outcome as u8).collect(),
+            token: each.map(|arrow| u8::from(arrow.carries_token)).collect(),
+        }
+    }
+}
+
+/// Intervals in which a condition held at a process, one array per field.
+#[derive(Serialize)]
+pub(super) struct ColumnarConditions {
+    at: Vec<usize>,
+    /// For each interval, the index of its [`Condition`] variant.
+    condition: Vec<u8>,
+    from: Vec<i64>,
+    until: Vec<i64>,
+    /// For each interval, the number of the term in which the process leads; 0 for other
+    /// conditions.
+    term: Vec<u64>,
+}
+
+impl ColumnarConditions {
+    pub(super) fn of(layout: &Layout) -> Self {
+        let each = layout.spans.iter();
+        let condition = |condition| match condition {
+            Condition::Waiting => 0,
+            Condition::Inside => 1,
+            Condition::Leading(_) => 2,
+            Condition::Token => 3,
+            Condition::Down => 4,
+            Condition::Stopped => 5,
+        };
+        let term = |condition| if let Condition::Leading(number) = condition { number } else { 0 };
+        ColumnarConditions {
+            at: each.clone().map(|span| span.at.index()).collect(),
+            condition: each.clone().map(|span| condition(span.condition)).collect(),
+            from: each.clone().map(|span| place(span.from)).collect(),
+            until: each.clone().map(|span| place(span.until)).collect(),
+            term: each.map(|span| term(span.condition)).collect(),
+        }
+    }
+}
+
+/// Intervals in which the network was partitioned, one array per field.
+#[derive(Serialize)]
+pub(super) struct ColumnarPartitions {
+    from: Vec<i64>,
+    until: Vec<i64>,
+    sides: Vec<Vec<Vec<usize>>>,
+}
+
+impl ColumnarPartitions {
+    pub(super) fn of(layout: &Layout) -> Self {
+        let each = layout.regions.iter();
+        let side = |side: &Vec<ProcessId>| side.iter().map(|at| at.index()).collect();
+        ColumnarPartitions {
+            from: each.clone().map(|region| place(region.from)).collect(),
+            until: each.clone().map(|region| place(region.until)).collect(),
+            sides: each.map(|region| region.sides.iter().map(side).collect()).collect(),
+        }
+    }
+}
+
+/// Violations in the window, one array per field.
+#[derive(Serialize)]
+pub(super) struct ColumnarViolations {
+    step: Vec<usize>,
+    until: Vec<i64>,
+    processes: Vec<Vec<usize>>,
+}
+
+impl ColumnarViolations {
+    pub(super) fn of(layout: &Layout) -> Self {
+        let each = layout.violation_marks.iter();
+        ColumnarViolations {
+            step: each.clone().map(|mark| mark.step).collect(),
+            until: each.clone().map(|mark| place(mark.until)).collect(),
+            processes: each
+                .map(|mark| mark.processes.iter().map(|at| at.index()).collect())
+                .collect(),
+        }
+    }
+}
+
+/// Returns, for each violation, the index of its step; -1 if that step lies outside the window. The
+/// times of violations are relative to `first`, the time of the first record in ticks.
+pub(super) fn violation_steps(
+    layout: &Layout,
+    verification: &Verification,
+    first: u64,
+) -> Vec<i64> {
+    let steps = verification.violations.iter().map(|it| layout.step_of(it, first));
+    steps.map(place).collect()
+}

@@ -1,0 +1,96 @@
+//! Section of `docs/algorithms.md` about algorithms for which the checker has special models: locks
+//! in shared memory, and agreement among generals some of whom lie.
+
+use serde_json::Value;
+
+use super::algorithms::table;
+use super::command::{Command, list, text};
+use crate::parallel::map_parallel;
+
+const ABOUT_LOCKS: &str = "\
+Locks whose processes read and write registers. `tenure check NAME -n N` explores every interleaving
+of the accesses; the users request again and again. Order and bypass count from the end of the
+doorway. A star marks verdicts within tickets up to 4.
+
+";
+
+const ABOUT_GENERALS: &str = "\
+The oral messages algorithm OM(m), the one algorithm here with liars. `tenure check
+byzantine-generals -n N` explores everything that one liar can send. Three generals need
+`--beyond-assumptions`.
+
+";
+
+const ABOUT_MISTAKES: &str = "Their mistakes, each with the command that shows it:\n\n";
+
+const LOCKS: [&str; 3] = ["peterson-lock", "bakery", "test-and-set"];
+
+/// Properties that the table of locks shows, one per column.
+const PROPERTIES: [&str; 5] =
+    ["mutual-exclusion", "deadlock-freedom", "starvation-freedom", "order", "bounded-bypass"];
+
+pub(super) fn section(command: &Command) -> Result<String, String> {
+    let (locks, generals) = (locks(command)?, generals(command)?);
+    let mistakes = mistakes(command)?;
+    Ok(format!(
+        "## Shared memory, and liars\n\n{ABOUT_LOCKS}{locks}\n{ABOUT_GENERALS}{generals}\n\
+         {ABOUT_MISTAKES}{mistakes}\n"
+    ))
+}
+
+fn locks(command: &Command) -> Result<String, String> {
+    let groups: Vec<(&str, u32)> =
+        LOCKS.into_iter().flat_map(|name| [2, 3].map(|size| (name, size))).collect();
+    let rows = map_parallel(&groups, |(name, size)| {
+        let judged = PROPERTIES.join(",").replace("bounded-bypass", "bounded-bypass=1");
+        let report = command.json(&format!("check {name} -n {size} --property {judged}"))?;
+        let star = if report["bounds"].is_null() { "" } else { "*" };
+        let mut cells = vec![format!("`{name}`"), size.to_string(), report["states"].to_string()];
+        let verdict = |property| format!("{}{star}", text(&report["properties"][property]));
+        cells.extend(PROPERTIES.map(verdict));
+        Ok(cells)
+    });
+    let rows: Vec<Vec<String>> = rows.into_iter().collect::<Result<_, String>>()?;
+    let head = format!("lock | processes | states | {}", PROPERTIES.join(" | "));
+    Ok(table(&head, rows.into_iter()))
+}
+
+fn generals(command: &Command) -> Result<String, String> {
+    let row = |size: u32| {
+        let line = format!("check byzantine-generals -n {size} --beyond-assumptions");
+        let report = command.json(&line)?;
+        let messages = report["depth"].as_u64().unwrap_or(0).saturating_sub(1);
+        let verdict = |property| text(&report["properties"][property]).to_owned();
+        let (agreement, validity) = (verdict("agreement"), verdict("validity"));
+        Ok(vec![size.to_string(), messages.to_string(), agreement, validity])
+    };
+    let rows: Vec<Vec<String>> = [3, 4, 5].into_iter().map(row).collect::<Result<_, String>>()?;
+    let head = "generals | messages | agreement (IC1) | validity (IC2)";
+    Ok(table(head, rows.into_iter()))
+}
+
+/// Generates the table of the variants with mistakes, for the algorithms of this section. Each
+/// variant has a changed rule, and the table has a command that shows the effect of the change.
+fn mistakes(command: &Command) -> Result<String, String> {
+    let mut rows = Vec::new();
+    for name in LOCKS.into_iter().chain(["byzantine-generals"]) {
+        let cards = command.json(&format!("list {name}"))?;
+        for variant in list(&cards[0]["variants"]) {
+            rows.push(mistake(name, variant));
+        }
+    }
+    let head = "variant | of | changed rule | verdict | command";
+    Ok(table(head, rows.into_iter()))
+}
+
+fn mistake(name: &str, variant: &Value) -> Vec<String> {
+    let of = |key: &str| text(&variant[key]).to_owned();
+    let own = format!("tenure check {name} --variant {} {}", of("name"), of("shown_by"));
+    vec![
+        format!("`{}`", of("name")),
+        format!("`{name}`"),
+        of("description"),
+        of("verdict"),
+        format!("`{own}`"),
+    ]
+}
