@@ -16,8 +16,8 @@ pub(crate) const SHOWN: &str = "window.lab?.session.view";
 
 const ARRIVAL_TIMEOUT: Duration = Duration::from_secs(120);
 
-/// Waits until an expression is true on the page. Unlike `Tab::until`, tolerates error messages of
-/// the page.
+/// Waits until an expression is true on the page. Unlike `Tab::wait_until`, tolerates error
+/// messages of the page.
 pub(crate) fn wait_for(tab: &mut Tab, expression: &str) {
     tab.evaluate(&format!(
         "new Promise((done) => {{ const look = () => ({expression}) ? done() \
@@ -56,7 +56,7 @@ pub(crate) fn tenure(words: &[&str]) -> String {
     String::from_utf8(done.stdout).unwrap() + &String::from_utf8(done.stderr).unwrap()
 }
 
-/// The page of a lab in a browser. The lab and the browser end when this value is dropped.
+/// The page of a lab in a browser. The lab ends and the page is closed when this value is dropped.
 pub(crate) struct LabPage {
     pub(crate) tab: Tab,
     _server: LabServer,

@@ -203,7 +203,7 @@ fn moment(tab: &mut Tab) -> Value {
     )
 }
 
-/// Opens the present link of the page in a new browser. Asserts that the new page shows the same
+/// Opens the present link of the page in a new tab. Asserts that the new page shows the same
 /// state of the run as the old page.
 fn assert_link_shows_moment(tab: &mut Tab) {
     let (link, shown) = (place(tab), moment(tab));
@@ -336,6 +336,8 @@ fn views_fit_at_any_width() {
     // Code in a block scrolls with its block.
     let cut = CUT.replace("'.unseen, ", "'.unseen, pre, ");
     for (place, ready) in places {
+        // Loaded in a narrow window, and then widened.
+        tab.resize(500, 900, "dark");
         show(&mut tab, file, place, &format!("window.lab?.algorithms.length > 0 && ({ready})"));
         for (wide, look) in [(500, "dark"), (1280, "light")] {
             tab.resize(wide, 900, look);

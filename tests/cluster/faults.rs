@@ -1,6 +1,6 @@
 //! Tests of `tenure run` and `tenure node`, whose real processes are killed, stopped and starved.
 //!
-//! Clusters run one at a time, because their load influences the results.
+//! Few clusters run at the same time, because their load influences the results.
 
 use std::fs;
 use std::net::TcpListener;

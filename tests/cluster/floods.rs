@@ -20,7 +20,7 @@ fn with_descriptors(most: u32) -> Vec<String> {
 
 #[test]
 fn endless_page_requests_do_not_stop_a_node() {
-    let _slot = cluster_slot();
+    let _slots = all_slots();
     let nodes = Nodes::on_loopback(3);
     (1..=3).for_each(|me| nodes.configure(me, "[page]\nlisten = \"127.0.0.1:0\"\n"));
     let highest = nodes.start(3, &[]);
@@ -53,7 +53,7 @@ fn endless_page_requests_do_not_stop_a_node() {
 
 #[test]
 fn node_without_free_descriptors_saves_its_state() {
-    let _slot = cluster_slot();
+    let _slots = all_slots();
     let nodes = Nodes::on_loopback(3);
     (1..=3).for_each(|me| nodes.configure(me, ""));
     let highest = nodes.start(3, &[]);

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 pub(crate) const TIME_LIMIT: Duration = Duration::from_secs(300);
 
 /// Maximum number of clusters that tests run at the same time. Each cluster mostly waits.
-const CAPACITY: usize = 4;
+const CAPACITY: usize = 3;
 
 /// Number of slots for clusters that no test uses.
 static FREE_SLOTS: Mutex<usize> = Mutex::new(CAPACITY);

@@ -114,6 +114,26 @@ fn interrupted_check_prints_partial_results() {
     }
 }
 
+/// The signal may arrive at any moment of a level of the search, so several processes are stopped.
+#[test]
+fn interrupted_measurement_is_incomplete() {
+    for _ in 0..4 {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_tenure"));
+        // This measurement takes hours.
+        let line = "check raft-log -n 3 --measure messages --format json --max-memory 4G";
+        let output = Stdio::piped;
+        command.args(line.split(' ')).stdin(Stdio::null()).stdout(output()).stderr(output());
+        let child = command.spawn().expect("the command starts");
+        handles(child.id(), Signal::INT);
+        has_computed(child.id());
+        kill(&child, Signal::INT);
+        let ended = child.wait_with_output().expect("it ends");
+        assert_eq!(ended.status.code(), Some(3), "{ended:?}");
+        let report: Value = serde_json::from_slice(&ended.stdout).expect("JSON");
+        assert_eq!(report[0]["limit"], "stopped", "{report}");
+    }
+}
+
 #[test]
 fn check_rejects_an_environment_outside_the_card() {
     for (line, message) in [

@@ -147,6 +147,7 @@ fn counterexamples_are_reproduced(of: &str, share: usize, limit: &str) -> Vec<St
         let line = format!("check {check} {limit} --trace {} --format json", file.display());
         let output = tenure(&line);
         if !limit.is_empty() && output.status.code() == Some(3) {
+            eprintln!("skipped: stopped at the limit: {line}");
             continue;
         }
         assert_eq!(output.status.code(), Some(1), "{line}: {output:?}");

@@ -57,11 +57,11 @@ pub(crate) fn data(line: &str, status: i32) -> Value {
 
 const LIMIT: Duration = Duration::from_secs(120);
 
-/// Waits until a process has used a tenth of a second of processor time, however long that takes.
+/// Waits until a process has used a quarter of a second of processor time, however long that takes.
 #[track_caller]
 pub(crate) fn has_computed(process: u32) {
-    /// A tenth of a second of processor time, in the unit of `/proc`.
-    const TICKS: u64 = 10;
+    /// A quarter of a second of processor time, in the unit of `/proc`.
+    const TICKS: u64 = 25;
     let started = Instant::now();
     let ticks = || {
         let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).ok()?;

@@ -109,7 +109,7 @@ fn complaint_05_lock_is_renewed_while_it_is_held() {
         let (other, one) = (server.session(LONG).await, server.session(RENEWED).await);
         let guard = one.lock("a").await.expect("the lock");
         // The reference is a longer lease that is granted later and that no client renews.
-        let reference = server.grant(RENEWED * 5 / 4);
+        let reference = server.grant(RENEWED * 4 / 3);
         while server.has_lease(&reference) {
             let free = other.try_lock("a").await.expect("a response");
             assert!(free.is_none(), "{}: the lock is held", server.name());

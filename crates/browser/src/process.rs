@@ -66,7 +66,8 @@ impl BrowserProcess {
         static SHARED: Mutex<Weak<BrowserProcess>> = Mutex::new(Weak::new());
         let program = installed()?;
         let mut shared = lock(&SHARED);
-        Some(shared.upgrade().unwrap_or_else(|| {
+        let running = shared.upgrade().filter(|browser| browser.is_running());
+        Some(running.unwrap_or_else(|| {
             let started = Arc::new(BrowserProcess::start(&program));
             *shared = Arc::downgrade(&started);
             started
@@ -98,6 +99,11 @@ impl BrowserProcess {
             sent: AtomicU64::new(0),
             _profile: profile,
         }
+    }
+
+    /// Returns false if the browser has closed its pipe, for example after a crash.
+    fn is_running(&self) -> bool {
+        lock(&self.sessions).contains_key("")
     }
 
     /// Sends a command of the DevTools protocol. Returns the number of the command, which its
@@ -134,10 +140,14 @@ impl BrowserProcess {
         }
     }
 
-    /// Returns a receiver of the messages of a session.
+    /// Returns a receiver of the messages of a session. The receiver is closed if the browser has
+    /// ended.
     pub(crate) fn messages_of(&self, session: &str) -> Receiver<Value> {
         let (messages, responses) = channel();
-        lock(&self.sessions).insert(session.to_owned(), messages);
+        let mut sessions = lock(&self.sessions);
+        if sessions.contains_key("") {
+            sessions.insert(session.to_owned(), messages);
+        }
         responses
     }
 
@@ -163,11 +173,13 @@ fn distribute(mut pipe: BufReader<ChildStdout>, sessions: &Mutex<HashMap<String,
     let mut bytes = Vec::new();
     while pipe.read_until(0, &mut bytes).is_ok_and(|read| read > 0) {
         bytes.pop();
-        let Ok(message) = serde_json::from_slice::<Value>(&bytes) else { break };
-        let session = message["sessionId"].as_str().unwrap_or_default();
-        let reader = lock(sessions).get(session).cloned();
-        // A tab that is being closed reads no more messages.
-        let _ = reader.map(|reader| reader.send(message));
+        // A message that is not valid JSON is skipped. The call that waits for it fails.
+        if let Ok(message) = serde_json::from_slice::<Value>(&bytes) {
+            let session = message["sessionId"].as_str().unwrap_or_default();
+            let reader = lock(sessions).get(session).cloned();
+            // A tab that is being closed reads no more messages.
+            let _ = reader.map(|reader| reader.send(message));
+        }
         bytes.clear();
     }
     lock(sessions).clear();

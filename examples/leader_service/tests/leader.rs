@@ -14,7 +14,7 @@ const LONG: Duration = Duration::from_secs(120);
 
 /// Time to live of a copy's session, in seconds. It is long enough for a copy on a busy machine to
 /// renew the session in time.
-const TTL: &str = "4";
+const TTL: &str = "6";
 
 /// A lock service that runs until this value is dropped.
 struct Service {

@@ -31,8 +31,9 @@ use crate::{attack, has_given_seeds, seeds};
 /// Number of suspensions in the run of one seed of `cargo xtask attack`.
 const PAUSES: usize = 30;
 
-/// Number of suspensions in other runs. With so many, the control experiments find violations.
-const FEW_PAUSES: usize = 12;
+/// Number of suspensions in other runs. With so many, the control experiments find violations, and
+/// members are suspended alone and together with a holder.
+const FEW_PAUSES: usize = 15;
 
 /// Number of holder processes. The last two processes are never suspended, and receive the locks of
 /// suspended processes.
@@ -149,16 +150,18 @@ fn suspend(service: &Service, holders: &[Holder], conditions: Conditions, rng: &
         }
         let (mut rng, done) = (rngs.remove(0), &done);
         scope.spawn(move || {
+            let mut turn = 0;
             while take(done, conditions.pauses) {
                 let member = &service.members[rng.usize(..service.members.len())];
                 let holder = &last[0].child;
                 let both = [member, holder];
-                let chosen = match rng.u8(0..3) {
+                let chosen = match turn % 3 {
                     _ if !conditions.pauses_members => &both[1..],
                     0 => &both[..],
                     1 => &both[..1],
                     _ => &both[1..],
                 };
+                turn += 1;
                 pause(chosen, conditions.ttl, &mut rng);
             }
         });
@@ -231,9 +234,9 @@ fn no_claim_outlives_the_grant_under_random_pauses() {
 }
 
 /// Repeats runs until a claim is found that overlaps with another client's lock. Returns false if
-/// no run has such a claim. Runs beside any number of attacks, because load does not hide such a
-/// claim.
+/// no run has such a claim.
 fn finds_late_claim(conditions: Conditions) -> bool {
+    let _slot = crate::waiting::cluster_slot();
     (0..6).any(|seed| {
         let outcome = run(seed, conditions).expect("a run");
         let found = violations(&outcome.evidence);

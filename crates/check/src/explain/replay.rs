@@ -205,7 +205,10 @@ impl Replay {
     /// Returns the content of a step whose handler panicked. The handler ran in the local state
     /// `local` with the input `cause`. The content lists no effects.
     pub(crate) fn describe_unfinished(&self, local: u32, cause: Cause) -> ReplayedStep {
-        let (at, content) = self.model().content(local, cause, 0);
+        let (at, mut content) = self.model().content(local, cause, 0);
+        if cause == Cause::Crash {
+            content = StepContent::Nothing; // It is unknown whether the crash lost unsaved state.
+        }
         let kind = match cause {
             Cause::Command(_) | Cause::Timer(_) | Cause::Notify => ActionKind::Internal,
             Cause::Deliver(_) => ActionKind::Deliver,

@@ -67,6 +67,11 @@ impl Graph {
     pub(crate) fn of(explored: &mut Explored, forced_label: u32, stop: StopSignal) -> Self {
         let (levels, threads) = (explored.levels.clone(), analysis_threads(&explored.workers));
         let mut graph = Graph { levels, forced_label, threads, stop, ..Graph::default() };
+        // A search that was stopped has no marks of the states that it reached last.
+        for shard in &mut explored.shards {
+            let states = shard.len();
+            shard.marks.resize(states, 0);
+        }
         let deepest = graph.levels.iter().map(Vec::len).max().unwrap_or(0);
         for level in 0..deepest {
             let mut bases = [0; SHARDS];
