@@ -53,7 +53,7 @@ pub struct CausalBroadcast {
 pub enum Message {
     /// Broadcasts an item.
     Item {
-        /// Number of the item at its sender.
+        /// Sequence number of the item among the items of its sender.
         number: u64,
         /// `VT(m)`: for each process, the number of its items that happened before this item. The
         /// count for the sender includes this item.

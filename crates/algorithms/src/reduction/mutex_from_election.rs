@@ -80,8 +80,8 @@ pub struct Contest {
     /// For each process, by index: clock of its request; 0 if it does not wait.
     #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::by_process"))]
     pub candidates: Box<[u64]>,
-    /// For each process, by index: clock of the last request of this process that had been served
-    /// when the election was called.
+    /// Indexed by process: clock of the last served request of this process. Requests that were
+    /// served after the call of the election do not count.
     #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::by_process"))]
     pub served: Box<[u64]>,
 }

@@ -10,7 +10,7 @@ use tenure_algorithms::{Switch, Variants};
 use tenure_core::shared_memory::{Register, Section, SharedMemory, SharedMemoryLock};
 use tenure_core::{Group, ProcessId};
 
-/// Registers, with a log of the accesses in the notation of pseudo-code.
+/// A shared memory that logs each access to a register in the notation of pseudo-code.
 #[derive(Default)]
 struct Memory {
     values: BTreeMap<Register, u32>,

@@ -11,7 +11,7 @@ use tenure_core::{
     TimerChange,
 };
 
-/// A log of a group of one process, possibly inside a wrapper.
+/// A replicated log whose group has one process. The protocol is the log itself, or a wrapper of it.
 struct LogHarness<P: Protocol> {
     node: Node<P>,
     wrap: fn(Command) -> P::Command,

@@ -56,7 +56,8 @@ impl<P: Checkable> Processes<P> {
         }
     }
 
-    /// Returns true if the input is a counted message, and the process handles it.
+    /// Returns true if the input is a message that the measurement counts, and the process handles
+    /// it.
     fn is_counted_delivery(&self, local: &LocalState<P>, cause: Cause) -> bool {
         let Cause::Deliver(packet) = cause else { return false };
         let packet = self.network.packet_by_id(packet);

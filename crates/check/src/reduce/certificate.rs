@@ -134,9 +134,9 @@ impl Certificate<'_> {
         self.open.extend(inputs.map(|cause| (delivery, *cause)));
     }
 
-    /// Examines whether a delivery commutes with an input that was taken after it. Also adds the
-    /// other order to the certificate: the input in the state before the delivery, and the delivery
-    /// in each state after this input. Does nothing if the other order is not possible.
+    /// Examines whether a delivery commutes with an input that was taken after it. For this purpose
+    /// the process takes the input first, and the message is delivered in each resulting state. The
+    /// certificate then also covers these steps. Does nothing if the input cannot be taken first.
     fn compare(&mut self, delivery: Delivery, cause: Cause) {
         let (local, packet) = delivery;
         if !self.can_precede(local, packet, cause) {

@@ -17,9 +17,9 @@ pub(crate) struct InFlightMessage {
     pub(crate) message: u32,
     /// Id of the causal history of the sender; 0 if the search does not track causality.
     pub(crate) past: u32,
-    /// Remaining units of synchronous time before the message may arrive.
+    /// Remaining time units before the message may arrive. Only used with synchronous timing.
     pub(crate) min_delay: u32,
-    /// Remaining units of synchronous time in which the message must arrive.
+    /// Remaining time units in which the message must arrive. Only used with synchronous timing.
     pub(crate) max_delay: u32,
 }
 

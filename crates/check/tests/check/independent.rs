@@ -98,8 +98,7 @@ fn chang_roberts_matches_independent_state_counts() {
     }
 }
 
-/// Returns a check of Maekawa's lock with quorums of this kind, and the quorums as lists for the
-/// independent model.
+/// Creates a check of Maekawa's lock. Also returns its quorums as lists, for the independent model.
 fn maekawa_with_lists(
     kind: QuorumKind,
     size: u32,

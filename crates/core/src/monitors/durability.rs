@@ -16,8 +16,8 @@ use crate::service::replication::{Command, Event};
 /// position.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Durability {
-    /// For each acknowledged write, by its position from 1: the term of its first acknowledgement,
-    /// and its value.
+    /// Acknowledged writes by position, from 1. Each write has the term in which it was first
+    /// acknowledged, and its value.
     acknowledged: BTreeMap<u64, (Term, u64)>,
     /// For each term: the writes that its primary had when it began to serve.
     served: BTreeMap<Term, Vec<u64>>,

@@ -34,9 +34,9 @@ impl<'m> Matcher<'m> {
         Matcher { model }
     }
 
-    /// Returns the shortest sequence of actions of a process that leads from the structure `before`
-    /// to the structure `after`. Messages may be lost at the end of the sequence. Returns `None` if
-    /// there is no such sequence.
+    /// Returns the shortest sequence of actions that leads from the structure `before` to the
+    /// structure `after`: actions of one process, and after them losses of messages. Returns `None`
+    /// if there is no such sequence.
     pub(crate) fn find(
         &self,
         before: &Structure,

@@ -20,7 +20,7 @@ pub struct Stable {
     #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::term_number"))]
     pub(super) term: u64,
     pub(super) voted_for: Option<ProcessId>,
-    /// The latest snapshot. In a change: `None` if unchanged.
+    /// The latest snapshot. A change contains it only if it differs from the saved one.
     pub(super) snapshot: Option<Arc<Snapshot>>,
     /// Index and term of the last entry that was removed from the start of the log, because a
     /// snapshot covers it.
