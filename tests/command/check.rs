@@ -88,6 +88,23 @@ fn reports_fit_in_a_hundred_columns() {
     }
 }
 
+/// Starts a check that takes hours, sends a signal after its search has begun, and returns its JSON
+/// output.
+#[track_caller]
+fn interrupted(arguments: &str, signal: Signal) -> Value {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_tenure"));
+    let line = format!("check {arguments} --format json --max-memory 4G");
+    let output = Stdio::piped;
+    command.args(line.split(' ')).stdin(Stdio::null()).stdout(output()).stderr(output());
+    let child = command.spawn().expect("the command starts");
+    handles(child.id(), signal);
+    has_computed(child.id());
+    kill(&child, signal);
+    let ended = child.wait_with_output().expect("it ends");
+    assert_eq!(ended.status.code(), Some(3), "{ended:?}");
+    serde_json::from_slice(&ended.stdout).expect("JSON")
+}
+
 #[test]
 fn interrupted_check_prints_partial_results() {
     let log = "raft-log -n 3 --crash 1 --recover 1 --lose 1";
@@ -95,18 +112,7 @@ fn interrupted_check_prints_partial_results() {
         (Signal::INT, "ricart-agrawala -n 5 --entries 3", "mutual-exclusion"),
         (Signal::TERM, log, "log-matching"),
     ] {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_tenure"));
-        let line = format!("check {algorithm} --format json --max-memory 4G");
-        let output = Stdio::piped;
-        command.args(line.split(' ')).stdin(Stdio::null()).stdout(output()).stderr(output());
-        let child = command.spawn().expect("the command starts");
-        // This check takes hours.
-        handles(child.id(), signal);
-        has_computed(child.id());
-        kill(&child, signal);
-        let ended = child.wait_with_output().expect("it ends");
-        assert_eq!(ended.status.code(), Some(3), "{ended:?}");
-        let report: Value = serde_json::from_slice(&ended.stdout).expect("JSON");
+        let report = interrupted(algorithm, signal);
         assert_eq!(report["verdict"], "incomplete");
         assert_eq!(report["properties"][property], "incomplete");
         assert_eq!(report["limit"], "stopped");
@@ -118,18 +124,7 @@ fn interrupted_check_prints_partial_results() {
 #[test]
 fn interrupted_measurement_is_incomplete() {
     for _ in 0..4 {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_tenure"));
-        // This measurement takes hours.
-        let line = "check raft-log -n 3 --measure messages --format json --max-memory 4G";
-        let output = Stdio::piped;
-        command.args(line.split(' ')).stdin(Stdio::null()).stdout(output()).stderr(output());
-        let child = command.spawn().expect("the command starts");
-        handles(child.id(), Signal::INT);
-        has_computed(child.id());
-        kill(&child, Signal::INT);
-        let ended = child.wait_with_output().expect("it ends");
-        assert_eq!(ended.status.code(), Some(3), "{ended:?}");
-        let report: Value = serde_json::from_slice(&ended.stdout).expect("JSON");
+        let report = interrupted("raft-log -n 3 --measure messages", Signal::INT);
         assert_eq!(report[0]["limit"], "stopped", "{report}");
     }
 }

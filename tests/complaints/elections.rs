@@ -6,20 +6,18 @@ use rustix::process::Signal;
 use serde_json::Value;
 use tenure_client::{CampaignOptions, ClientError, ElectionState, LossReason};
 
-use crate::server::{ENDING, LONG, Server, in_time, servers, until, with_clients_at_each_server};
+use crate::server::{
+    ENDING, LONG, Server, at_the_same_time, in_time, servers, until, with_clients_at_each_server,
+};
 
 /// After a restart of the service, at most one candidate leads. The restart is either quick, or
 /// longer than the lease of the leader.
 #[test]
 fn complaint_15_restart_of_the_service_leaves_one_leader() {
-    std::thread::scope(|scope| {
-        for (is_short, ttl) in [(true, LONG), (false, ENDING)] {
-            scope.spawn(move || {
-                with_clients_at_each_server(async |server| {
-                    restart_leaves_one_leader(server, is_short, ttl).await;
-                });
-            });
-        }
+    at_the_same_time([(true, LONG), (false, ENDING)], |(is_short, ttl)| {
+        with_clients_at_each_server(async |server| {
+            restart_leaves_one_leader(server, is_short, ttl).await;
+        });
     });
 }
 

@@ -9,7 +9,8 @@ use tenure_client::Client;
 
 use crate::cluster::Cluster;
 use crate::server::{
-    ENDING, LONG, RENEWED, Server, at_each_server, block_on, in_time, servers, until,
+    ENDING, LONG, RENEWED, Server, at_each_server, at_the_same_time, block_on, in_time, servers,
+    until,
 };
 
 #[test]
@@ -73,10 +74,8 @@ fn complaint_23_lock_outlasts_its_lease_while_the_command_runs() {
 /// suspended leader is the first of its cluster, or the successor of a leader that was suspended.
 #[test]
 fn complaint_07_suspended_leader_ends_no_lease() {
-    thread::scope(|scope| {
-        for is_successor in [false, true] {
-            scope.spawn(move || block_on(suspended_leader_ends_no_lease(is_successor)));
-        }
+    at_the_same_time([false, true], |is_successor| {
+        block_on(suspended_leader_ends_no_lease(is_successor));
     });
 }
 

@@ -46,10 +46,18 @@ pub(crate) fn servers() -> Vec<Server> {
 /// Runs a test at all [`servers`] at the same time, because most tests only wait for a lease to
 /// expire.
 pub(crate) fn at_each_server(test: impl Fn(Server) + Sync) {
+    at_the_same_time(servers(), test);
+}
+
+/// Runs a test for all `cases` at the same time.
+pub(crate) fn at_the_same_time<T: Send>(
+    cases: impl IntoIterator<Item = T>,
+    test: impl Fn(T) + Sync,
+) {
     let test = &test;
     std::thread::scope(|scope| {
-        for server in servers() {
-            scope.spawn(move || test(server));
+        for case in cases {
+            scope.spawn(move || test(case));
         }
     });
 }

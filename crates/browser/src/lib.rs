@@ -64,29 +64,10 @@ impl Tab {
     ///
     /// If the browser returns an error or does not respond in time.
     pub fn call(&mut self, method: &str, params: Value) -> Value {
-        let sent = self.browser.send(Some(&self.session), method, &params);
-        let id = sent.expect("the browser listens");
-        loop {
-            let message =
-                self.responses.recv_timeout(RESPONSE_TIMEOUT).expect("the browser answers");
-            if message["id"] != json!(id) {
-                self.note(&message);
-                continue;
-            }
-            assert_eq!(message.get("error"), None, "{method} {params}");
-            return message["result"].clone();
-        }
-    }
-
-    fn note(&mut self, event: &Value) {
-        let complains = match event["method"].as_str() {
-            Some("Runtime.exceptionThrown" | "Log.entryAdded") => true,
-            Some("Runtime.consoleAPICalled") => event["params"]["type"] != "log",
-            _ => false,
-        };
-        if complains {
-            self.complaints.push(event["params"].to_string());
-        }
+        let Tab { browser, responses, session, complaints, .. } = self;
+        browser.call_in(Some(session), responses, method, &params, |event| {
+            complaints.extend(complaint(event));
+        })
     }
 
     /// Evaluates a JavaScript expression in the page, and returns its value. If the value is a
@@ -213,6 +194,16 @@ impl Tab {
         let still = json!({"name": "prefers-reduced-motion", "value": "reduce"});
         self.call("Emulation.setEmulatedMedia", json!({"features": [colors, still]}));
     }
+}
+
+/// Returns the exception, error or warning of the page that this event reports, if it reports one.
+fn complaint(event: &Value) -> Option<String> {
+    let complains = match event["method"].as_str() {
+        Some("Runtime.exceptionThrown" | "Log.entryAdded") => true,
+        Some("Runtime.consoleAPICalled") => event["params"]["type"] != "log",
+        _ => false,
+    };
+    complains.then(|| event["params"].to_string())
 }
 
 impl Drop for Tab {

@@ -130,13 +130,31 @@ impl BrowserProcess {
     /// If the browser returns an error or does not respond in time.
     pub(crate) fn call(&self, method: &str, params: &Value) -> Value {
         let responses = lock(&self.responses);
-        let id = self.send(None, method, params).expect("the browser listens");
+        self.call_in(None, &responses, method, params, |_| {})
+    }
+
+    /// Sends a command to a session, and returns the result. `responses` receives the messages of
+    /// the session. Passes all messages before the response to `on_event`.
+    ///
+    /// # Panics
+    ///
+    /// If the browser returns an error or does not respond in time.
+    pub(crate) fn call_in(
+        &self,
+        session: Option<&str>,
+        responses: &Receiver<Value>,
+        method: &str,
+        params: &Value,
+        mut on_event: impl FnMut(&Value),
+    ) -> Value {
+        let id = self.send(session, method, params).expect("the browser listens");
         loop {
             let message = responses.recv_timeout(RESPONSE_TIMEOUT).expect("the browser answers");
             if message["id"] == json!(id) {
                 assert_eq!(message.get("error"), None, "{method} {params}");
                 return message["result"].clone();
             }
+            on_event(&message);
         }
     }
 

@@ -160,7 +160,7 @@ impl Replay {
         };
         let process = self.plain_worker.process_at(action);
         let (local, outcome) = (self.unreduced[process], action.outcome());
-        let (at, content) = self.model().content(local, cause, outcome);
+        let (at, content) = self.model().content(local, cause, Some(outcome));
         ReplayedStep { kind, at, content, effects: self.model().effects(local, cause, outcome) }
     }
 
@@ -205,10 +205,7 @@ impl Replay {
     /// Returns the content of a step whose handler panicked. The handler ran in the local state
     /// `local` with the input `cause`. The content lists no effects.
     pub(crate) fn describe_unfinished(&self, local: u32, cause: Cause) -> ReplayedStep {
-        let (at, mut content) = self.model().content(local, cause, 0);
-        if cause == Cause::Crash {
-            content = StepContent::Nothing; // It is unknown whether the crash lost unsaved state.
-        }
+        let (at, content) = self.model().content(local, cause, None);
         let kind = match cause {
             Cause::Command(_) | Cause::Timer(_) | Cause::Notify => ActionKind::Internal,
             Cause::Deliver(_) => ActionKind::Deliver,

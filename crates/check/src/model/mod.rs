@@ -109,8 +109,10 @@ pub(crate) trait Model: Send + Sync {
     ) -> MessageRecord;
 
     /// Returns the process to which a local state belongs, and the content of a step that it takes
-    /// with the input `cause`. `outcome` is the index of the outcome of the step.
-    fn content(&self, local: u32, cause: Cause, outcome: usize) -> (ProcessId, StepContent);
+    /// with the input `cause`. `outcome` is the index of the outcome of the step; `None` if its
+    /// handler panicked.
+    fn content(&self, local: u32, cause: Cause, outcome: Option<usize>)
+    -> (ProcessId, StepContent);
 
     /// Returns the effects of the outcome with the index `outcome` of an input in a local state.
     fn effects(&self, local: u32, cause: Cause, outcome: usize) -> StepEffects;

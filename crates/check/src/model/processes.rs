@@ -553,7 +553,12 @@ impl<P: Checkable> Model for Processes<P> {
         MessageRecord::of(message, peer, session, number).with_content(message)
     }
 
-    fn content(&self, local: u32, cause: Cause, outcome: usize) -> (ProcessId, StepContent) {
+    fn content(
+        &self,
+        local: u32,
+        cause: Cause,
+        outcome: Option<usize>,
+    ) -> (ProcessId, StepContent) {
         let local = self.locals.get(local);
         (local.at, self.content_of(&local, cause, outcome))
     }

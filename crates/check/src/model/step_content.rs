@@ -61,7 +61,7 @@ impl<P: Checkable> Processes<P> {
         &self,
         local: &LocalState<P>,
         cause: Cause,
-        outcome: usize,
+        outcome: Option<usize>,
     ) -> StepContent {
         match cause {
             Cause::Command(index) => {
@@ -86,7 +86,7 @@ impl<P: Checkable> Processes<P> {
             Cause::StepEnd => StepContent::StepEnd,
             // The first outcome of a crash loses the state that is not saved yet.
             Cause::Crash if matches!(local.lifecycle, Lifecycle::SaveBehind { .. }) => {
-                if outcome == 0 { StepContent::Unsaved } else { StepContent::Nothing }
+                if outcome == Some(0) { StepContent::Unsaved } else { StepContent::Nothing }
             }
             Cause::Crash | Cause::Recover | Cause::Mute | Cause::Notify => StepContent::Nothing,
         }
