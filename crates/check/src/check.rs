@@ -165,8 +165,8 @@ impl<P: Checkable> Check<P> {
     }
 
     /// Allows one partition, with these processes on one side. It may begin at any moment and never
-    /// ends. All messages between the sides are lost: those in flight, and all later ones. If there are
-    /// failure detectors, each side eventually suspects the other.
+    /// ends. All messages between the sides are lost: those in flight, and all later ones. If there
+    /// are failure detectors, each side eventually suspects the other.
     pub fn partitioning(mut self, side: impl IntoIterator<Item = ProcessId>) -> Self {
         self.plan.config.faults.partition = Some(side.into_iter().collect());
         self

@@ -142,8 +142,8 @@ const EXTINCTION: &str = "echo-election";
 const SATURATION: &str = "tree-election";
 const FLOODING: &str = "flooding-election";
 
-/// Asserts that the checker and the independent model find the same numbers of states and steps, and
-/// the same minimum and maximum number of messages. Returns this minimum and maximum.
+/// Asserts that the checker and the independent model find the same numbers of states and steps,
+/// and the same minimum and maximum number of messages. Returns this minimum and maximum.
 fn compare<S: Process>(case: &Case<'_>, sites: &[S]) -> (u64, u64) {
     assert_eq!(case.states(), count(sites.to_vec(), Unordered), "{case:?}");
     let found = case.messages();

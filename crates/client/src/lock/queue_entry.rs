@@ -142,8 +142,8 @@ impl QueueEntry {
         &self.key
     }
 
-    /// Makes [`QueueEntry::resume`] wait in the queue `name`. It then waits until this queue contains
-    /// no key that is older than the key of this entry.
+    /// Makes [`QueueEntry::resume`] wait in the queue `name`. It then waits until this queue
+    /// contains no key that is older than the key of this entry.
     pub(crate) fn set_queue(&mut self, name: &str) {
         name.clone_into(&mut self.name);
         self.waiter = Waiter::new();

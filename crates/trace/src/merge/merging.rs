@@ -282,8 +282,9 @@ impl<F: RecordSource> RecordMerger<F> {
         }
     }
 
-    /// Returns the dependency of a `receive` record on the `send` record of the same message. Returns
-    /// `None` if the `send` record is already in the merged trace, or if no trace contains it.
+    /// Returns the dependency of a `receive` record on the `send` record of the same message.
+    /// Returns `None` if the `send` record is already in the merged trace, or if no trace contains
+    /// it.
     fn sending(&mut self, message: MessageKey) -> Result<Option<Dependency>, ReadError> {
         let sending = Dependency::Sending(message);
         if self.merge_state.was_sent(message) {
