@@ -1,8 +1,8 @@
 //! An HTTP service that rejects stale fencing tokens, as a resource for `examples/guards/http.sh`.
 //!
-//! The handlers know nothing about locks. `FenceLayer` compares the header `Tenure-Fence` with the
-//! highest token of the document, and keeps these tokens in a directory, so that a restart forgets
-//! none. Handlers that write to a database can compare the token in their statement instead.
+//! The handlers know nothing about locks. For each document, `FenceLayer` stores the highest token
+//! in a directory. It compares the header `Tenure-Fence` of a request with this token, also after a
+//! restart. Handlers that write to a database can compare the token in their statement instead.
 //!
 //! `cargo run -p tenure --example 08_fenced_service -- 127.0.0.1:8080 DIRECTORY`
 #![allow(clippy::print_stdout, reason = "an example prints its address")]

@@ -1,5 +1,5 @@
-//! Tests that all engines are equivalent. A golden schedule has the same effect in the schedule
-//! runner, in the simulator, in the checker, and on real nodes over TCP.
+//! Tests that all engines are equivalent. The tests run each schedule in the schedule runner, in
+//! the simulator, in the checker, and on real nodes over TCP. The effects must be the same.
 
 use std::collections::BTreeSet;
 use std::io::Write;
@@ -154,10 +154,8 @@ where
     assert_equal_runs_of::<P::Sum>(folder, &|group| P::sum_config(config(group)))
 }
 
-/// Runs every schedule of a folder in each engine, and asserts that the traces are equal. Returns
-/// the properties that were checked. The engines run the protocol `P` directly.
-/// [`assert_equal_runs`], in contrast, wraps the protocol in a type that covers all protocols of a
-/// service.
+/// Runs every schedule of a folder in each engine, with the protocol `P` itself. Asserts that the
+/// traces are equal. Returns the properties that were checked.
 fn assert_equal_runs_of<P: Checkable>(
     folder: &str,
     config: &dyn Fn(Group) -> P::Config,
@@ -267,9 +265,9 @@ fn schedules_of_recovering_bullies_match_in_every_engine() {
     assert_equal_runs::<Bully>("bully_without_terms", config);
 }
 
-/// Every engine can execute schedules that are impossible over ordinary connections, such as the
-/// delivery of a message that was sent before a crash. Nodes deliver such messages if a schedule
-/// requires it.
+/// Runs a schedule that is impossible over ordinary connections in each engine, and asserts that
+/// the traces are equal. In the schedule, for example, a process receives a message that was sent
+/// before a crash.
 #[test]
 fn schedules_beyond_real_connections_match_in_every_engine() {
     let story = "group 3\nelect p1\ntell p1→p2; crash p3; lose p1→p2; recover p3\n\

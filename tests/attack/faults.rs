@@ -1,5 +1,5 @@
-//! Runs every lock under every kind of fault. No update is lost. If the card of the lock claims
-//! that entries resume after a fault, they do.
+//! Runs every lock under every kind of fault. Asserts that no update is lost. If the card of the
+//! lock claims that entries resume after a fault, asserts that they resume.
 
 use fastrand::Rng;
 use serde_json::Value;

@@ -195,8 +195,8 @@ fn damaged_files_end_commands_with_documented_statuses() {
     });
 }
 
-/// Each command ends with a documented status whichever field of the header is changed. Random
-/// changes may miss some of these fields.
+/// Changes one field of a trace's header after the other. Each command must end with a documented
+/// status. Changes at random might miss some fields.
 #[test]
 fn header_fields_end_commands_with_documented_statuses() {
     let (_, traces) = &*UNDAMAGED_TRACES;

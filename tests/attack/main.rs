@@ -27,7 +27,7 @@ fn seeds(short: Range<u64>) -> Range<u64> {
     range.unwrap_or(short)
 }
 
-/// Returns true if the seeds are those of `cargo xtask attack`. The runs of these seeds are longer.
+/// Returns true if `cargo xtask attack` has set the seeds. The runs are then longer.
 #[cfg(all(target_os = "linux", feature = "service"))]
 fn has_given_seeds() -> bool {
     std::env::var_os("TENURE_SEEDS").is_some()

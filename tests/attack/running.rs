@@ -15,7 +15,7 @@ const TIME_LIMIT: Duration = Duration::from_secs(600);
 /// Limit on the address space of a command that reads files, in KiB: 2 GiB.
 const CAPACITY: u32 = 2 << 20;
 
-/// A running command. Its output goes to files, so that it never waits for a reader.
+/// A running command. It writes its output to files, and therefore never blocks on a full pipe.
 pub(crate) struct Running {
     pub(crate) child: Killed,
     output: TempDir,

@@ -15,7 +15,7 @@ use crate::lab_page::{LabPage, tenure};
 const REDRAW: &str = "lab.show(lab.session.view, lab.session.view)";
 /// Script that redraws the tree as scrolling does.
 const SCROLL: &str = "lab.tree.box.dispatchEvent(new Event('scroll'))";
-/// Script that takes a step, so that the page updates the element that is being clicked.
+/// Script that takes a step. The page then updates the element that is being clicked.
 const STEP: &str = "lab.session.step()";
 
 /// Clicks on an element while the script `redraw` runs, and waits for the response of the page.

@@ -26,12 +26,12 @@ const OVER: &str = "(() => {
         .map(([two]) => `${one} and ${two}`));
 })()";
 
-/// Expression that resolves after the page has redrawn the picture for a new width of the window.
-/// For this, it waits for two frames.
+/// Expression that waits until the page has redrawn the picture for a new width of the window. The
+/// wait takes two frames.
 pub(crate) const DRAWN: &str =
     "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))";
 
-/// Takes the given number of steps in each of these runs. Asserts that the picture of the group
+/// For each run in `runs`, takes the given number of steps. Asserts that the picture of the group
 /// fits into windows of all widths.
 fn assert_pictures_fit(runs: &[(&str, u32)]) {
     let Some(mut page) = LabPage::open() else { return };
@@ -77,8 +77,8 @@ fn large_group_picture_fits_at_any_width() {
     assert_pictures_fit(&[("lamport -n 30", 40)]);
 }
 
-/// The diagram shows the name of each process to the left of the line of the process. This holds
-/// even in a narrow window, where the command above the diagram is wider than the diagram.
+/// Opens the page in a narrow window, where the command above the diagram is wider than the
+/// diagram. Asserts that each process name is to the left of the line of its process.
 #[test]
 fn diagram_names_stand_beside_their_lines() {
     let Some(mut page) = LabPage::with_args(&["ricart-agrawala", "-n", "3"]) else { return };

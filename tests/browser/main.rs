@@ -1,5 +1,5 @@
-//! Tests of the page of the lab in a real browser. If none is installed, the tests are skipped with
-//! a message, which `cargo test -p tenure --test browser -- --nocapture` shows.
+//! Tests of the page of the lab in a real browser. Without a browser, the tests print a message and
+//! are skipped. To see the message, run `cargo test -p tenure --test browser -- --nocapture`.
 
 mod clicks;
 #[cfg(feature = "service")]

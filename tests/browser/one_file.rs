@@ -1,6 +1,6 @@
-//! Tests of the page in a single file, opened from the disk. The file is built once, unless the
-//! environment variable `TENURE_PAGE` names one. Without a browser or the WebAssembly target of
-//! Rust, the tests are skipped with a message.
+//! Tests of the page in a single file, opened from the disk. The environment variable `TENURE_PAGE`
+//! can name the file. Otherwise, the tests build the file once. Without a browser or the
+//! WebAssembly target of Rust, the tests are skipped with a message.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -195,16 +195,15 @@ fn drawn_checks_equal_those_of_the_command() {
     assert!(violated > 0, "no drawn check has a counterexample");
 }
 
-/// Returns the algorithm, the time, the processes and the messages that the page shows. A page that
-/// is opened by a link must show the same.
+/// Returns what the page shows of the run: the algorithm, the time, the processes and the messages.
 fn moment(tab: &mut Tab) -> Value {
     tab.evaluate(
         "((view) => [view.algorithm, view.time, view.processes, view.messages])(lab.session.view)",
     )
 }
 
-/// Opens the present link of the page in a new tab. Asserts that the new page shows the same
-/// state of the run as the old page.
+/// Opens a link to the current state of the page in a new tab. Asserts that the new page shows the
+/// same state of the run as the old page.
 fn assert_link_shows_moment(tab: &mut Tab) {
     let (link, shown) = (place(tab), moment(tab));
     let mut other = open_at(&link, &format!("{SHOWN}?.moment > 0")).expect("there was one before");

@@ -12,7 +12,7 @@ use crate::waiting::cluster_slot;
 
 /// Faults to inject while a node appends to its saved state for the first time. For each fault: the
 /// system call that fails, the file, the error of the call, and the message that the node must
-/// report. The node creates the file of changes under another name, and then renames it.
+/// report. The node first writes the file of changes under a temporary name, and then renames it.
 const FAULTS: [(&str, File, &str, &str); 8] = [
     ("openat", File::Next, "EIO", "cannot write"),
     ("write", File::Next, "EIO", "cannot write"),

@@ -5,8 +5,8 @@ use serde_json::Value;
 use crate::running::{run_report, tenure};
 use crate::waiting::cluster_slot;
 
-/// Returns the names of the algorithms of the catalogue with this service. With each name, returns
-/// the properties that the card of the algorithm claims.
+/// Returns the algorithms in the catalogue that provide `service` and run on real nodes. Each comes
+/// with its name and the properties that its card claims.
 fn listed(service: &str) -> Vec<(String, Vec<String>)> {
     let list = tenure("list --format json").json();
     let text = |value: &Value| value.as_str().unwrap().to_string();
@@ -37,9 +37,9 @@ fn counts(line: &str) -> usize {
     report["elections"].as_array().unwrap().len()
 }
 
-/// Runs locks of the catalogue. Asserts that the counter is correct with each lock that promises
-/// mutual exclusion, and that other locks are rejected. `at_a_leader` selects the locks that a
-/// leader grants; false selects all others.
+/// If `at_a_leader` is true, runs the locks of the catalogue that a leader grants. Otherwise, runs
+/// all other locks. Asserts that the counter is correct with each lock that promises mutual
+/// exclusion, and that a lock without this promise is rejected.
 fn assert_every_lock_counts(at_a_leader: bool) {
     let _slot = cluster_slot();
     let mut locks = listed("mutex");

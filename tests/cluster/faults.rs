@@ -28,8 +28,8 @@ impl Ended {
     }
 }
 
-/// Option for runs with a given duration, which would otherwise make thousands of entries. Each
-/// entry takes processor time, and few entries show the same.
+/// Option that makes each holder keep the lock for 10 ms. It saves processor time in runs with a
+/// given duration, because they make fewer entries.
 const PACE: &str = "--hold 10ms";
 
 #[track_caller]
@@ -38,7 +38,8 @@ fn recorded(trace: &Path, kind: &str) {
     eventually(&kind, || fs::read_to_string(trace).ok().filter(|text| text.contains(&kind)));
 }
 
-/// Returns the command lines of the processes that contain `path`. They are the nodes of one test.
+/// Returns the command lines that contain `path`. They are the command lines of the nodes of one
+/// test.
 #[cfg(target_os = "linux")]
 fn nodes_of(path: &Path) -> Vec<String> {
     let needle = format!("{}/p", path.display());
@@ -145,8 +146,8 @@ fn killed_holder_restarts_and_is_served() {
     assert_eq!(result["crashes"], 1, "{result:#}");
 }
 
-/// Kills all nodes 1 ms after a restart, while they boot, and restarts them again. Both starts of a
-/// node may have the same session number.
+/// Restarts all nodes, kills them 1 ms later while they boot, and restarts them again. Asserts that
+/// no update is lost, although both starts of a node may have the same session number.
 #[test]
 fn nodes_killed_during_boot_restart() {
     let _slot = cluster_slot();

@@ -105,9 +105,9 @@ fn connection_floods_add_few_log_lines() {
     assert!((1..=10).contains(&refused), "{refused} lines for 200 strangers: {log}");
 }
 
-/// While one of three nodes is down, the memory of the two live nodes hardly grows, and their logs
-/// have few new lines. Each live node sends a thousand heartbeats per second, which would fill most
-/// queues within a minute.
+/// Runs two of three nodes, while the third is down. Asserts that the memory of the two nodes
+/// hardly grows, and that their logs get few new lines. Each node sends a thousand heartbeats per
+/// second, which would fill most queues within a minute.
 #[test]
 #[cfg(target_os = "linux")]
 #[ignore = "a minute and a half"]

@@ -26,9 +26,8 @@ const ENTRY_LEASE: Duration = Duration::from_millis(360);
 /// Default time to live of the lease of a leader.
 const LEADER_LEASE: Duration = Duration::from_millis(320);
 
-/// Tolerance of measured times. The machine of the tests may have only two processor cores. The
-/// processes that partition the network share these cores with the processes that observe the
-/// effects, so that a measured time may be too long.
+/// Tolerance of measured times. A measured time may be too long, because all processes of the test
+/// may share two processor cores.
 const TOLERANCE: Duration = Duration::from_millis(60);
 
 /// Starts a counter at a host, and returns its process and its address. The counter writes the
@@ -70,8 +69,8 @@ const USERS: u32 = 2;
 /// A cluster in which processes wait for a lock whose holder never exits by itself.
 struct Queue {
     cluster: Cluster,
-    /// Counters, one at the host of each node that enters. Each of these nodes needs a counter on
-    /// its own host, because a partitioned node reaches no other host.
+    /// Counters, one at the host of each node that enters. A partitioned node reaches no other
+    /// host, so it needs a counter on its own host.
     _counters: Vec<Killed>,
     _places: TempDir,
 }

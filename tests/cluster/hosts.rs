@@ -54,7 +54,7 @@ impl Hosts {
         format!("{}-{host}", self.prefix)
     }
 
-    /// Returns the name of the router's namespace, which differs from those of all hosts.
+    /// Returns the name of the router's network namespace. No host has a namespace of this name.
     fn router(&self) -> String {
         self.name(0)
     }

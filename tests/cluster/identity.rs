@@ -44,8 +44,8 @@ impl ClusterFiles {
         )
     }
 
-    /// Returns the configuration of a node that listens at a different address. It simulates a node
-    /// on another machine.
+    /// Returns the configuration of a node that listens at a different address. Such a node stands
+    /// for a node on another machine.
     fn elsewhere(&self, me: usize, state: &str) -> String {
         self.config(me, state).replace(&self.addresses[me - 1], &reserve_address().to_string())
     }
@@ -179,8 +179,8 @@ fn node_requires_its_own_state_and_a_private_key() {
     files.start("p2", &mistaken).assert_ends(2, "not listed for P2");
 }
 
-/// Creates a second set of keys for the same processes in the folder `newer`. Returns the line with
-/// the public key of process P3 from this set.
+/// Creates new keys for the processes of the cluster, in the folder `newer`. Returns the line with
+/// the new public key of process P3.
 fn another_key_of_p3(files: &ClusterFiles) -> String {
     create_keys(3, &files.path("newer"));
     let keys = read(&files.path("newer/public.keys"));

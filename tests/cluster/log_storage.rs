@@ -113,8 +113,9 @@ fn last_log_line(node: &Node) -> String {
     node.log().lines().last().unwrap_or_default().to_owned()
 }
 
-/// Returns the start of a command line that makes system calls of one kind fail, from the
-/// `number`-th one on. All calls of this kind are recorded in the file `calls`.
+/// Returns the start of a command line under which system calls of one kind fail. The first
+/// `number` − 1 calls succeed, and all later calls fail. All calls of this kind are recorded in the
+/// file `calls`.
 fn failing(state: &Path, call: &str, number: u32, error: &str, calls: &Path) -> Vec<String> {
     let mut line = ["strace", "-D", "-f", "-qq", "-o"].map(str::to_owned).to_vec();
     line.push(calls.display().to_string());
@@ -163,8 +164,8 @@ fn failed_save_is_neither_acknowledged_nor_retried() {
 /// the next segment of the log, its existing segments, and the folder.
 const PARTS: [&str; 5] = ["state", "state.next", "log.next", "log-", ""];
 
-/// Returns the start of a command line that runs a member under `strace`. `part` is one of
-/// [`PARTS`]: the system calls on its files are recorded in the file `calls`. If `fault` is not
+/// Returns the start of a command line that runs a member under `strace`. `strace` records the
+/// system calls on the files of `part`, one of [`PARTS`], in the file `calls`. If `fault` is not
 /// empty, `strace` injects this fault into these calls.
 fn traced(state: &Path, part: &str, fault: &str, calls: &Path) -> Vec<String> {
     let mut line = ["strace", "-D", "-f", "-qq", "-o"].map(str::to_owned).to_vec();
@@ -190,7 +191,8 @@ fn kinds(calls: &Path) -> BTreeSet<String> {
     calls.lines().filter_map(of).collect()
 }
 
-/// A member on which a test counts up by puts, while faults are injected.
+/// A member into which a test injects faults. Meanwhile, the test puts the numbers 1, 2, 3 and so
+/// on.
 struct FaultRun {
     member: Member,
     counted: u64,
@@ -223,9 +225,9 @@ impl FaultRun {
         times
     }
 
-    /// Starts the member, and puts one number after the other until the member ends, but at most
-    /// eight numbers. Eight puts are enough for two snapshots. Returns true if the member survives.
-    /// Otherwise asserts that its log states the reason.
+    /// Starts the member and puts up to eight numbers, which is enough for two snapshots. Returns
+    /// true if the member survives. If the member ends early, asserts that its log states the
+    /// reason, and returns false.
     fn count(&mut self, within: &[String]) -> bool {
         let mut node = self.member.start(within);
         for _ in 0..8 {
@@ -273,9 +275,9 @@ fn crashes_during_snapshots_lose_no_acknowledged_values() {
     assert!(kills.iter().all(|kills| *kills > 0), "kills: {kills:?}");
 }
 
-/// In each run, one system call of a snapshot fails. The member stops, and no acknowledged value is
-/// lost. If the member retried the failed call, the call would succeed and the test would notice
-/// that the member continues.
+/// Injects an error into one system call of a snapshot per run. The member must stop, and no
+/// acknowledged value may be lost. A member that retried the failed call would continue, so the
+/// test would fail.
 #[test]
 #[ignore = "a hundred starts: cargo test -p tenure --test cluster -- --ignored log_storage::"]
 fn failed_snapshot_calls_stop_the_member_without_loss() {
@@ -289,8 +291,8 @@ fn failed_snapshot_calls_stop_the_member_without_loss() {
     assert!([whole, segment, changes, folder].iter().all(|failed| *failed > 0), "{failed:?}");
 }
 
-/// Returns the positions in a file at which a test damages it. They are in the header, in records,
-/// in the last record, and after it.
+/// Returns the positions in a file at which a test damages the file. The positions are in the
+/// header, in records, in the last record, and after the last record.
 fn positions(rng: &mut Rng, bytes: &[u8]) -> Vec<usize> {
     let used = bytes.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
     let mut positions: Vec<usize> = (0..6).map(|_| rng.usize(..used.max(1))).collect();

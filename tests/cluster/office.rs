@@ -31,8 +31,8 @@ impl Cluster {
         self.hosts.all().collect()
     }
 
-    /// Isolates the leader. Returns the time until it steps down, and the time until the others
-    /// elect another leader.
+    /// Isolates the leader. Returns the time until it steps down, and the time until the other
+    /// nodes elect another leader.
     fn cut_the_leader_off(&self, cut: Cut) -> [Duration; 2] {
         let leader = self.agreed(&self.all());
         let others: Vec<u32> = self.hosts.all().filter(|host| *host != leader).collect();
@@ -60,9 +60,9 @@ fn isolated_leader_steps_down_and_another_is_elected() {
     assert_ne!(cluster.verdict("one-leader-at-a-time"), "violated");
 }
 
-/// Each of twenty isolated leaders steps down when its lease ends, which is after 320 ms by
-/// default. The other nodes elect a new leader later, because their election timeouts are 480 to
-/// 1,280 ms.
+/// Isolates twenty leaders, one after the other. Each must step down when its lease ends, after 320
+/// ms by default. The other nodes elect a new leader later, because their election timeouts are 480
+/// to 1,280 ms.
 #[test]
 #[ignore = "needs a quiet machine, and a minute"]
 fn twenty_isolated_leaders_step_down_within_their_lease() {

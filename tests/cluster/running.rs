@@ -9,7 +9,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// A running command. Its output goes to files, so that it never waits for a reader.
+/// A running command. It writes its output to files, and therefore never blocks on a full pipe.
 pub(crate) struct Running {
     child: Child,
     output: TempDir,
@@ -74,8 +74,8 @@ impl Running {
 }
 
 impl Drop for Running {
-    /// Interrupts the command, so that it shuts down its nodes. A killed command may leave nodes
-    /// behind.
+    /// Interrupts the command, which then shuts down its nodes. If the command were killed, nodes
+    /// could keep running.
     fn drop(&mut self) {
         if let Ok(None) = self.child.try_wait() {
             self.signal(Signal::INT);

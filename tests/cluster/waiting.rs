@@ -17,15 +17,16 @@ static FREE_SLOTS: Mutex<usize> = Mutex::new(CAPACITY);
 
 static RELEASED: Condvar = Condvar::new();
 
-/// Slots for clusters that a test uses. They become free when this value is dropped.
+/// Slots that a test has taken, one for each cluster that it runs. They become free when this value
+/// is dropped.
 pub(crate) struct Slots(usize);
 
 pub(crate) fn cluster_slot() -> Slots {
     Slots::wait_for(1)
 }
 
-/// Waits until all slots are free, and takes them. A test that overloads the machine needs all
-/// slots, because other tests that run at the same time would fail.
+/// Waits until all slots are free, and takes them. No other test that needs a slot can then run.
+/// Tests that overload the machine use this function.
 pub(crate) fn all_slots() -> Slots {
     Slots::wait_for(CAPACITY)
 }

@@ -130,8 +130,8 @@ fn several_locks_are_held_together_or_not_at_all() {
     assert_eq!(service.leases(), 0);
 }
 
-/// Ten commands that acquire the same two locks with `--all` never wait for each other in a cycle,
-/// even if they name the locks in opposite orders.
+/// Runs ten commands that acquire two locks with `--all`. Half of the commands name the locks in
+/// the opposite order. All commands must end, so no deadlock occurs.
 #[test]
 fn opposite_orders_of_several_locks_do_not_deadlock() {
     let service = Service::start();
@@ -186,7 +186,8 @@ fn clients_of_etcd_and_shared_holders_exclude_each_other() {
     theirs.wait().expect("an end");
 }
 
-/// A `Lock` call of etcd's protocol waits in the same queue as commands with shared access.
+/// While a command holds the lock with shared access, a `Lock` call of etcd's protocol waits. After
+/// the command has ended, the call acquires the lock.
 #[test]
 fn lock_calls_wait_for_shared_holders() {
     let service = Service::start();
@@ -216,9 +217,9 @@ fn invalid_combinations_of_modes_are_rejected() {
     }
 }
 
-/// Control experiment. In the other tests of this file, attempts to acquire a lock without waiting
-/// fail, because a client holds the lock. Here such an attempt succeeds, because it names another
-/// lock or shares the lock with the holder.
+/// Control experiment for the tests in which an attempt to acquire a lock without waiting must
+/// fail. While a client shares a lock, an attempt succeeds for another lock. It also succeeds for
+/// the same lock with shared access.
 #[test]
 fn holders_with_other_names_do_not_exclude_each_other() {
     let service = Service::start();

@@ -109,7 +109,7 @@ fn expired_lease_of_a_stopped_holder_is_reported() {
 const KEYS: [(&str, &str); 4] =
     [("YS8xYQ==", "26"), ("YS8xYg==", "27"), ("Yi8xYQ==", "26"), ("Yi8xYg==", "27")];
 
-/// Starts a member, and puts those of [`KEYS`] whose indices are given.
+/// Starts a member, and writes to it the keys of [`KEYS`] with the indices `keys`.
 fn member(folder: &Path, keys: &[usize]) -> Member {
     let member = Member::start_in(folder);
     for lease in ["26", "27"] {

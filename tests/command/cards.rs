@@ -7,7 +7,8 @@ use serde_json::Value;
 
 use crate::shell::{data, tenure};
 
-/// Every `SHARE`-th command of the cards is tested in an ordinary run of the tests.
+/// One of `SHARE` commands is tested in an ordinary run of the tests, to save time. The long tests
+/// run all of them.
 const SHARE: usize = 16;
 
 /// Returns the commands that cards contain, each with the name of one card that contains it.

@@ -120,7 +120,8 @@ fn interrupted_check_prints_partial_results() {
     }
 }
 
-/// The signal may arrive at any moment of a level of the search, so several processes are stopped.
+/// Interrupts the same search four times, each time at a different moment. Every report must state
+/// that the search was stopped.
 #[test]
 fn interrupted_measurement_is_incomplete() {
     for _ in 0..4 {

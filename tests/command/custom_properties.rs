@@ -51,9 +51,9 @@ fn check_draws_shortest_counterexample() {
     assert_eq!(length(&violated), length(&run(&built_in, 1)));
 }
 
-/// Properties of the literature. Each element has an algorithm with its group and faults, and the
-/// name of the built-in property. The last two parts are an option of the command, and the
-/// expression that states the same property for this option.
+/// Properties of the literature. For each property: a command line with the algorithm, the group
+/// and the faults; the name of the built-in property; an option; and the value of this option, an
+/// expression that states the same property.
 const LITERATURE: [(&str, &str, &str, &str); 14] = [
     ("lamport -n 2", "mutual-exclusion", "--never", EXCLUSION),
     (

@@ -7,8 +7,8 @@ use crate::shell::{data, tenure, text};
 const SHORT: &str =
     "simulate ricart-agrawala -n 3 --entries 1 --latency 1..9 --until 9 --seed 1 --runs 20";
 
-/// Options of runs that end late. In most of the runs, including the first run, all processes enter
-/// before the end.
+/// Options of long runs. In most of these runs, including the first one, every process enters
+/// before the run ends.
 const LONG: &str =
     "simulate ricart-agrawala -n 3 --entries 1 --latency 1..9 --until 26 --seed 1 --runs 20";
 

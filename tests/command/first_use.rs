@@ -83,7 +83,7 @@ fn assert_every_check_ends(limit: &str) {
 }
 
 /// A check of any algorithm ends or stops at a limit. This test sets a limit on states. The default
-/// limits are half of the memory and, at a terminal, one minute; tests of the options cover them.
+/// limits are half of the memory and, at a terminal, one minute.
 #[test]
 fn check_of_every_algorithm_ends_within_its_limits() {
     assert_every_check_ends("--max-states 3000");

@@ -61,8 +61,8 @@ fn invalid_graphs_are_refused_in_one_line() {
     }
 }
 
-/// The load of each edge equals the number of messages whose shortest path leads over it. In the
-/// test, every process broadcasts.
+/// Simulates an algorithm in which every process broadcasts. Asserts that the load of each edge
+/// equals the number of messages whose shortest path leads over the edge.
 #[test]
 fn overlay_counts_agree_with_shortest_paths() {
     for (name, graph) in [
@@ -99,8 +99,8 @@ fn overlay_counts_agree_with_shortest_paths() {
 }
 
 /// Tries all simple paths between two vertices, and returns the path with the smallest total
-/// weight. If several paths have this weight, returns the one with the fewest edges. If several of
-/// these have equally many edges, returns the one whose list of vertices is smallest.
+/// weight. Among paths with the same weight, the path with the fewest edges is preferred, and then
+/// the path with the smallest list of vertices.
 fn independent_path(graph: &Graph, from: usize, to: usize) -> Vec<usize> {
     let mut best: Option<(u64, usize, Vec<usize>)> = None;
     let mut open = vec![(0, vec![from])];
@@ -208,9 +208,9 @@ fn options_without_effect_are_reported() {
     assert!(!warned("simulate maekawa --quorums 1,2/2,3/1,3").contains("--quorums"), "maekawa");
 }
 
-/// The monitor for spanning trees compares the tree with the weights of the graph. The weights come
-/// from the options in the checker and the simulator, and from the header of a trace. Control
-/// experiment: if the header has other weights, the recorded tree is a violation.
+/// Checks and simulates an algorithm for minimum spanning trees, and asserts that the tree is
+/// accepted. Then changes a weight in the header of the recorded trace, and asserts that
+/// verification reports a violation.
 #[test]
 fn minimum_spanning_tree_is_judged_by_the_graph() {
     let line = "minimum-spanning-tree --topology 1-2:1,2-3:2,3-1:3";

@@ -32,8 +32,8 @@ pub(crate) fn guardian(wrapper: &Child) -> String {
     children(&wrapper.id().to_string()).pop().expect("a guardian")
 }
 
-/// A service, and commands whose environment contains a mark by which the test finds their
-/// processes.
+/// A service whose clients run with a mark in their environment. The test finds all processes of
+/// these clients by the mark.
 struct Marked {
     service: Service,
     mark: String,
@@ -60,7 +60,7 @@ impl Marked {
         child
     }
 
-    /// Returns those processes of the wrapper, the guardian and the command that still exist.
+    /// Returns the processes that still exist among the wrapper, the guardian and the command.
     fn left(&self) -> Vec<String> {
         marked(&self.mark)
     }

@@ -21,7 +21,8 @@ const LOCKS: u64 = 5;
 /// Shell command that appends the fencing token to the file again and again.
 const WRITE: &str = "while :; do echo $TENURE_FENCE >>$RESOURCE; sleep 0.02; done";
 
-/// Scripts that start the writing process in different ways, each with a name.
+/// Scripts that write to the file that a lock protects. Each script starts the writing process in a
+/// different way, which its name states.
 const SHAPES: [(&str, &str); 8] = [
     ("pipeline", "sh -c \"$WRITE\" | sh -c \"$WRITE\"; echo done"),
     ("timeout", "timeout 600 sh -c \"$WRITE\"; echo done"),
@@ -43,7 +44,7 @@ enum Victim {
     Command,
 }
 
-/// A lock with the file that it protects. Its holders follow one another.
+/// A lock and the file that it protects. Several holders acquire the lock one after another.
 struct Chain<'a> {
     service: &'a Service,
     name: String,
@@ -89,7 +90,7 @@ impl Chain<'_> {
         }
     }
 
-    /// Returns the processes of the command with this fencing token that still exist.
+    /// Returns the processes that still exist of the command whose fencing token is `token`.
     fn left_of(&self, token: u64) -> Vec<String> {
         let mut left = marked(&format!("TENURE_FENCE={token}"));
         let of_this = marked(&self.mark);
@@ -238,8 +239,8 @@ fn no_write_under_an_expired_lock_after_random_faults() {
     assert_eq!(failures, [""; 0], "{figures:?}");
 }
 
-/// After two hundred random faults, no process has written after its lock was passed on. For
-/// another seed, run
+/// Injects two hundred random faults. Asserts that no process writes after its lock was passed on.
+/// For another seed, run
 /// `FAULT_SEED=2 cargo test -p tenure --test command -- --ignored guardian_faults:: --nocapture`.
 #[test]
 #[ignore = "some minutes: two hundred faults, by the seed in FAULT_SEED"]

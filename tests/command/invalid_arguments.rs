@@ -210,8 +210,8 @@ const WITHOUT_EFFECT: &[(&str, &str)] = &[
     ("check raft -n 2 --drift 0.1 --max-states 100000 --initiators 1 --term-max 1", "--drift"),
 ];
 
-/// Command lines that are accepted although they do not contain the exact name, for instance
-/// `LAMPORT` instead of `lamport`.
+/// Command lines that name an algorithm or a question in another spelling, for instance `LAMPORT`
+/// instead of `lamport`. `tenure` accepts them.
 const UNDERSTOOD: &[&str] = &[
     "simulate coordinated(bully) -n 3",
     "question q-01",

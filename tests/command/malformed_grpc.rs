@@ -7,6 +7,7 @@ use std::net::{TcpListener, TcpStream};
 use std::process::{Command, Output};
 use std::sync::Arc;
 use std::thread;
+use std::time::Duration;
 
 use futures_util::stream::{self, BoxStream, StreamExt};
 use http::{HeaderMap, HeaderValue, Request, Response, StatusCode};
@@ -30,6 +31,8 @@ pub(crate) enum Reply {
     Message(Vec<u8>),
     /// The service responds with these bytes, which it repeats without end.
     Endless(Vec<u8>),
+    /// The service responds with these bytes, which it repeats every millisecond, without end.
+    Trickling(Vec<u8>),
     /// The service responds with a status code and its text, without a message.
     Refusal(&'static str, &'static str),
     /// The service responds with an HTTP status, as if it did not know gRPC.
@@ -58,6 +61,14 @@ fn answer(reply: Reply) -> Response<Body> {
         }
         Reply::Endless(bytes) => {
             stream::repeat(Bytes::from(bytes)).map(|it| Ok(Frame::data(it))).boxed()
+        }
+        Reply::Trickling(bytes) => {
+            let bytes = Bytes::from(bytes);
+            stream::unfold(bytes, |bytes| async move {
+                tokio::time::sleep(Duration::from_millis(1)).await;
+                Some((Ok(Frame::data(bytes.clone())), bytes))
+            })
+            .boxed()
         }
         Reply::Refusal(code, words) => {
             response = response.header("grpc-status", code).header("grpc-message", words);

@@ -21,8 +21,8 @@ fn message(message: &impl Message) -> Reply {
     Reply::Message(framed(message))
 }
 
-/// Returns the response to a range request, with one key. `more` claims that there are further
-/// keys.
+/// Returns the response to a range request, with one key. If `more` is true, the response states
+/// that there are further keys.
 fn key(key: &[u8], more: bool) -> rpc::RangeResponse {
     let kv =
         KeyValue { key: key.to_vec(), create_revision: i64::MAX, lease: 1, ..Default::default() };
@@ -55,7 +55,7 @@ fn endless_response_ends_with_one_line() {
     let torn = [&[0, 0, 0, 0, 2][..], &[0x0a, 0x7f]].concat();
     for (address, reply) in [
         (whole(Reply::Endless(huge)), "message length too large"),
-        (whole(Reply::Endless(framed(&key(b"a/1", false)))), "no response from"),
+        (whole(Reply::Trickling(framed(&key(b"a/1", false)))), "no response from"),
         (whole(Reply::Message(torn)), "failed to decode"),
         (ranging(key(b"a/1", true)), "not sorted"),
         (closing(), "it closed the connection"),

@@ -41,7 +41,7 @@ impl Logging {
         Logging { member, log }
     }
 
-    /// Returns the events in the log, except an incomplete last one.
+    /// Returns the events in the log. Omits the last line if it is incomplete.
     fn events(&self) -> Vec<Value> {
         let log = fs::read_to_string(&self.log).expect("a log");
         let complete = log.rsplit_once('\n').map_or("", |(complete, _)| complete);

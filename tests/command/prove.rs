@@ -148,10 +148,9 @@ fn equal_seeds_judge_equal_mutants() {
     assert_ne!(changes(3), changes(4));
 }
 
-/// For each faulty variant, the card of the algorithm names the part of `tenure prove` that detects
-/// the mistake: the proof of the model, or the comparison of the model with the code. This test
-/// takes the variants whose mistake the comparison detects. `tenure prove` must prove their models,
-/// and report that their code differs from the model.
+/// Runs `tenure prove` on faulty variants whose code differs from the model. The model must be
+/// proved, and the comparison of the model with the code must report the difference. The card of an
+/// algorithm states which variants these are.
 #[test]
 fn mistakes_on_cards_are_refused_by_the_named_part() {
     if !has_solver() {

@@ -10,11 +10,12 @@ use serde_json::Value;
 
 use crate::shell::{assert_fails_with, assert_refused, data, tenure};
 
-/// Every `SHARE`-th counterexample of the cards is replayed in an ordinary run of the tests. The
-/// ignored tests replay all.
+/// An ordinary run of the tests replays only one of `SHARE` counterexamples, to save time. The long
+/// tests replay all of them.
 const SHARE: usize = 4;
 
-/// Option that stops larger searches. An ordinary run of the tests skips their counterexamples.
+/// Option that limits the size of searches. An ordinary run of the tests skips counterexamples that
+/// only a larger search finds.
 const SMALL_SEARCHES: &str = "--max-states 500000";
 
 const EVERYWHERE: [&str; 3] = ["simulator", "checker", "tcp"];
@@ -46,8 +47,8 @@ fn check_and_replay(check: &str, file: &Path, over: &[&str]) -> (String, bool) {
     assert_replayed(check, &checked, file, over)
 }
 
-/// Replays the counterexample of a check, which `file` contains, in the engines `over`. `checked`
-/// is the report of the check. Returns what [`check_and_replay`] returns.
+/// Replays the counterexample in `file` in the engines `over`. `check` is the command that found
+/// the counterexample, and `checked` is its report. Returns the same as [`check_and_replay`].
 fn assert_replayed(check: &str, checked: &Value, file: &Path, over: &[&str]) -> (String, bool) {
     let shortest = &checked["counterexample"];
     let steps = shortest["length"].as_u64().expect("it has a length");
@@ -70,10 +71,9 @@ fn assert_replayed(check: &str, checked: &Value, file: &Path, over: &[&str]) -> 
     (property.to_owned(), is_forced)
 }
 
-/// Returns the commands that the cards of algorithms contain to demonstrate faulty variants. With
-/// each command, returns the service of its algorithm, such as a lock or an election. `verb`
-/// selects the commands of `tenure check` or of `tenure simulate`. The commands of an algorithm
-/// that is composed of others do not repeat the variants of its components.
+/// Returns the commands on cards that demonstrate faulty variants, each with the service of its
+/// algorithm. `verb` selects the commands of `tenure check` or of `tenure simulate`. A composed
+/// algorithm contributes only variants that are not on the card of a simple algorithm.
 fn commands_of_mistakes(verb: &str) -> Vec<(Value, String)> {
     let cards = data("list", 0);
     let cards = cards.as_array().expect("a list of cards").clone();
@@ -128,11 +128,11 @@ const KINDS: [(&str, &[&str]); 4] = [
     ),
 ];
 
-/// Replays counterexamples of faulty variants of the kind `of`: one in `share` of all. Asserts that
-/// every engine reproduces the violation. Returns the checks in whose counterexamples the test had
-/// to force real nodes to handle a message, as described at [`KINDS`].
+/// Replays one of `share` counterexamples of faulty variants in every engine, for algorithms of the
+/// kind `of`. Asserts that every engine reproduces the violation. Returns the checks for which real
+/// nodes had to be forced to handle a message, as described at [`KINDS`].
 ///
-/// `limit` is an option of the checks. Checks that stop at it are skipped.
+/// `limit` is an option of the checks. Checks that stop at this limit are skipped.
 fn counterexamples_are_reproduced(of: &str, share: usize, limit: &str) -> Vec<String> {
     let mut shown = commands_of_mistakes("check");
     shown.retain(|(service, check)| kind(service, check) == of);
@@ -386,8 +386,7 @@ fn violations_of_simulated_runs_are_reproduced() {
 }
 
 /// Removes a command of a user from a trace, or repeats it, and replays the changed trace. No
-/// engine panics. The engines reject a trace if a user must not issue one of its commands. The
-/// algorithms themselves need not check commands.
+/// engine panics. If the user must not issue a command at that time, the engine rejects the trace.
 #[test]
 fn invalid_commands_are_rejected_without_a_panic() {
     let folder = tempfile::tempdir().unwrap();

@@ -4,8 +4,8 @@ use crate::shell::{assert_refused, data, tenure};
 use serde_json::{Value, json};
 
 /// Asserts that the observed value with each name equals the expected value with this name. An
-/// integer equals an expected floating-point number. `of` names the scenario or question in the
-/// message.
+/// integer equals an expected floating-point number. The message of a failed assertion begins with
+/// `of`, the name of the scenario or question.
 #[track_caller]
 pub(crate) fn assert_values(of: &str, expected: &Value, observed: impl Fn(&str) -> Value) {
     for (name, expected) in expected.as_object().expect("an object") {
@@ -382,8 +382,8 @@ fn diagram_of_three_phase_commit_shows_both_outcomes() {
     assert!(atomicity.contains("✗ atomicity violated: P1 commits"), "{atomicity}");
 }
 
-/// A response about a lease extends the lease from the time of the request, even if the response
-/// arrives late. Therefore mutual exclusion holds under crashes and partitions.
+/// Checks the algorithm `lease` under crashes and partitions, in which a response about a lease may
+/// arrive late. Mutual exclusion holds, because the lease counts from the time of the request.
 #[test]
 fn late_lease_response_counts_from_its_own_request() {
     for faults in ["-n 2 --entries 2 --crash 1 --recover 1", "-n 3 --partition 1"] {

@@ -57,7 +57,7 @@ pub(crate) fn data(line: &str, status: i32) -> Value {
 
 const LIMIT: Duration = Duration::from_secs(120);
 
-/// Waits until a process has used a quarter of a second of processor time, however long that takes.
+/// Waits until a process has used a quarter of a second of processor time.
 #[track_caller]
 pub(crate) fn has_computed(process: u32) {
     /// A quarter of a second of processor time, in the unit of `/proc`.
@@ -77,7 +77,8 @@ pub(crate) fn has_computed(process: u32) {
     }
 }
 
-/// Waits until a process has installed a handler for a signal, so that the signal does not end it.
+/// Waits until a process has installed a handler for a signal. Until then, the signal would end the
+/// process.
 #[track_caller]
 pub(crate) fn handles(process: u32, signal: rustix::process::Signal) {
     let started = Instant::now();

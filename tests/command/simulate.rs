@@ -1,4 +1,5 @@
-//! Tests of `tenure simulate` and `tenure compare`, whose output scripts and people read.
+//! Tests of the output of `tenure simulate` and `tenure compare`, which is read by scripts and by
+//! people.
 
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
@@ -413,9 +414,9 @@ fn tables_fit_a_hundred_columns_and_show_the_theory() {
     assert!(report.contains("expected: exactly 8"), "{report}");
 }
 
-/// A lock whose grants come from an elected leader requires reliable channels, even if the election
-/// tolerates lost messages. After a loss, the election starts again, but the lock does not repeat
-/// its messages.
+/// Simulates a lock whose grants come from an elected leader, with lost messages. The election
+/// tolerates losses, but the lock does not repeat its messages. The run is therefore rejected, and
+/// it fails if it is forced. Over reliable channels, it succeeds.
 #[test]
 fn lock_at_a_leader_requires_reliable_channels() {
     let lossy = "coordinated:restarting-chang-roberts -n 3 --lose 0.1 --runs 10";

@@ -5,8 +5,8 @@ use serde_json::Value;
 
 use crate::shell::{data, tenure};
 
-/// Every `SHARE`-th algorithm is tested in an ordinary run of the tests. The ignored tests test
-/// all.
+/// An ordinary run of the tests checks only one of `SHARE` algorithms, to save time. The long tests
+/// check all of them.
 const SHARE: usize = 4;
 
 /// Options of the tested runs of elections.

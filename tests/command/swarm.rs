@@ -21,8 +21,8 @@ fn member_reports_its_coverage_and_proves_nothing() {
     assert!(!shown.contains("holds"), "{shown}");
 }
 
-/// One search of a swarm finds each of these faulty variants. The counterexamples are traces, which
-/// can be verified and replayed.
+/// Runs one search of a swarm for each faulty variant, and asserts that the search finds a
+/// counterexample. Two of the counterexamples are verified and replayed as traces.
 #[test]
 fn mistakes_are_found_and_their_runs_replayed() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -1,9 +1,10 @@
-//! Tests of timeouts, which follow from the bounds on latency, step and drift unless options set
-//! them.
+//! Tests of timeouts. By default, the timeouts are computed from the bounds on latency, step
+//! duration and clock drift. Options can set other timeouts.
 
 use crate::shell::{assert_fails_with, data, tenure, text};
 
-/// Returns the number of messages of the run with most messages, among the runs of a command line.
+/// Executes the runs of a command line. Returns the number of messages in the run with the most
+/// messages.
 #[track_caller]
 fn most_messages(line: &str) -> f64 {
     data(line, 0)["summary"]["messages"]["total"]["max"].as_f64().expect("a figure")

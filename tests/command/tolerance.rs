@@ -4,8 +4,9 @@ use serde_json::Value;
 
 use crate::shell::{assert_fails_with, data, tenure, text};
 
-/// Returns a command line that checks an algorithm with `more` faults above the number on its card.
-/// Returns `None` if the card states no number.
+/// Returns a command line that checks an algorithm with `more` faults than its card tolerates.
+/// `field` is the field of the card that contains the tolerated number. Returns `None` if the card
+/// states no number.
 fn check_line(card: &Value, field: &str, option: &str, more: u64) -> Option<String> {
     let most = card["faults"][field].as_u64().filter(|most| *most > 0)?;
     Some(format!("check {} -n 3 --{option} {}", card["name"].as_str()?, most + more))
@@ -33,8 +34,9 @@ fn faults_are_accepted_up_to_the_bound_of_the_card() {
     assert_eq!(bounded, expected);
 }
 
-/// Adds one fault to the number on the card, so that a process starves. In `misra-ring`, both
-/// tokens of the ring are lost. In `k-mutex`, crashed processes hold all k permissions.
+/// Checks algorithms with one fault more than their cards tolerate. In each check, a process
+/// starves. In `misra-ring`, both tokens of the ring are lost. In `k-mutex`, crashed processes hold
+/// all k permissions.
 #[test]
 fn one_fault_above_the_bound_breaks_a_promise() {
     for line in

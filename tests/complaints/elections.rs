@@ -68,8 +68,8 @@ async fn complaint_16_campaign_ends_with_its_session() {
     }
 }
 
-/// If two candidates arrive at an election without a leader, an observer reports only the one that
-/// leads.
+/// Two candidates campaign in an election without a leader, and one of them wins. The observer must
+/// report the winner, and never the candidate that waits.
 #[test]
 fn complaint_16_observer_reports_leaders_only() {
     with_clients_at_each_server(async |server| {

@@ -69,9 +69,9 @@ fn complaint_23_lock_outlasts_its_lease_while_the_command_runs() {
     });
 }
 
-/// A lease that a client renews does not end because the leader was suspended. The suspension is
-/// longer than the lease. The client renews the lease at the other two members in the meantime. The
-/// suspended leader is the first of its cluster, or the successor of a leader that was suspended.
+/// Suspends the leader for longer than a lease lasts. A client keeps its lease, because it renews
+/// the lease at the other two members. The test runs twice: with the first leader of the cluster,
+/// and with a later leader.
 #[test]
 fn complaint_07_suspended_leader_ends_no_lease() {
     at_the_same_time([false, true], |is_successor| {

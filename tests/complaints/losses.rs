@@ -15,9 +15,9 @@ use crate::server::{
     with_clients_at_each_server,
 };
 
-/// Makes a client wait in a `Lock` call behind a holder, and calls `end`, which ends the lease of
-/// the client. Returns the status of the response, and true if the response came while the holder
-/// still held the lock.
+/// Makes a client wait in a `Lock` call for a lock that another client holds. Then calls `end`,
+/// which ends the lease of the waiting client. Returns the status of the response, and true if the
+/// response arrived before the holder released the lock.
 fn wait_with_ending_lease(server: &Server, ttl: Duration, end: impl FnOnce(&Value)) -> (u16, bool) {
     // The lock `a`.
     let lock = |lease: &Value| json!({ "name": "YQ==", "lease": lease });
@@ -161,8 +161,8 @@ fn complaint_06_lock_is_released_after_all_processes_have_ended() {
     });
 }
 
-/// After a session has ended, its lease is not renewed. In the test, requests for a lock end at
-/// random times, some of them while the lock is being granted.
+/// Starts forty sessions that request a lock, and ends each of them at a random time, sometimes
+/// while the lock is being granted. Afterwards, all leases must end, because no client renews them.
 #[tokio::test(flavor = "multi_thread")]
 async fn complaint_24_no_lease_is_renewed_after_its_session() {
     for server in servers() {
@@ -182,8 +182,8 @@ async fn complaint_24_no_lease_is_renewed_after_its_session() {
     }
 }
 
-/// A leader whose lease has expired does not lead again. This holds even if the service was silent
-/// in the meantime and has not removed the claim of this leader.
+/// Suspends the service until the lease of a leader has expired, and then resumes the service. The
+/// former leader must not lead, even if the service has not removed its claim yet.
 #[test]
 fn complaint_26_former_leader_does_not_lead_again() {
     with_clients_at_each_server(async |server| {

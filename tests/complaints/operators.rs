@@ -6,7 +6,8 @@ use serde_json::json;
 
 use crate::server::{Server, is_running, post, servers};
 
-/// A user who may use the keys of a lock may call `Lock` for it, and needs no other permission.
+/// Gives a user the permission to read and write the keys of a lock. The user may then call `Lock`
+/// for this lock, without any other permission.
 #[test]
 fn complaint_19_user_with_permission_may_call_lock() {
     let server = Server::tenure();

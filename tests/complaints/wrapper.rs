@@ -19,9 +19,8 @@ fn complaint_11_term_reaches_the_command() {
     }
 }
 
-/// If the service does not respond any more, `tenure lock` ends its command before the lease can
-/// expire. The service therefore cannot have granted the lock to another client while the command
-/// still runs.
+/// Suspends the service while `tenure lock` holds a lock. `tenure lock` must end its command before
+/// the lease can expire. Otherwise, the command could run while another client holds the lock.
 #[test]
 fn complaint_12_command_ends_while_the_service_is_silent() {
     at_each_server(|server| {
@@ -77,8 +76,8 @@ fn complaint_13_command_runs_when_a_leadership_is_lost() {
 /// be shorter. In the complaint, each pause takes 5 s.
 const MAX_PAUSE_MS: u64 = 2_000;
 
-/// If eight commands wait for a lock, the next one starts soon after each release. A busy machine
-/// may delay a few of them as long as in the complaint, but not most of them.
+/// Eight commands wait for a lock, and each releases the lock soon. Asserts that most of them start
+/// shortly after the previous release. A busy machine may delay some of them.
 #[test]
 fn complaint_14_next_holder_starts_without_a_pause() {
     for server in servers() {

@@ -4,9 +4,9 @@
 //! leader.
 //!
 //! Timeouts have no fixed length: each timeout may expire at any moment, so a live process may be
-//! suspected. Details that the paper leaves open follow Tenure. The number of an announcement is
-//! higher than any number that its sender knows. A process responds to an outdated announcement
-//! with a higher number.
+//! suspected. If the paper leaves a detail open, this implementation makes the same choice as
+//! Tenure. The number of an announcement is higher than any number that its sender knows. A process
+//! responds to an outdated announcement with a higher number.
 
 use super::search::{Outbox, Process, Step};
 use super::user::Reported;
@@ -47,8 +47,8 @@ pub(crate) enum Message {
     Coordinator(u64),
 }
 
-/// Creates `size` processes, whose ranks are their indices. Each user requests one election. States
-/// with a number above `most` are excluded.
+/// Creates `size` processes, whose ranks are their indices. Each user requests one election. The
+/// search excludes states in which the number of an election is above `most`.
 pub(crate) fn sites(size: usize, most: u64) -> Vec<Site> {
     let site = |me| Site {
         me,

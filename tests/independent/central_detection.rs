@@ -3,8 +3,9 @@
 //! collects the statuses of processes and of resources, and compares them. A manager of a resource
 //! requests a collection when a process begins to wait.
 //!
-//! A user keeps one resource, uses the next two one after the other, and starts again when it is
-//! aborted. Messages of a process to itself are handled in the same step.
+//! In each round, a user acquires its own resource. While it holds this resource, it acquires and
+//! releases two other resources, one after the other. If the process is aborted, the round starts
+//! again. Messages of a process to itself are handled in the same step.
 
 use std::collections::BTreeMap;
 
@@ -24,9 +25,8 @@ pub(crate) struct Site {
     /// Resource status table. For each resource, it has the request that is granted, followed by
     /// the requests that wait.
     queues: BTreeMap<usize, Vec<Claim>>,
-    /// For each process, the highest number of a request that this manager has seen, either in the
-    /// request itself or in its release. If a release arrives before its request, the request is
-    /// ignored.
+    /// For each process, the highest request number that this manager has seen, in a request or in
+    /// a release. A request is ignored if its release has arrived before it.
     last: BTreeMap<usize, u64>,
     coordinator: Coordinator,
 }

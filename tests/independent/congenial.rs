@@ -19,8 +19,8 @@ pub(crate) struct Site {
     /// Number and forum of the present request of this process; (0, 0) if it has none.
     request: (u64, u64),
     lacking: Vec<bool>,
-    /// For each other process: the number of its request, if this process has deferred the reply to
-    /// this request; otherwise 0.
+    /// Deferred replies. For each other process: the number of the request to which this process
+    /// owes a reply; 0 if there is none.
     deferred: Vec<u64>,
 }
 

@@ -2,7 +2,9 @@
 //! TOPLAS 6(4), 1984. Each edge has a bottle, and a layer of dining philosophers decides conflicts.
 //! The guarded actions of both layers are executed until none is enabled.
 //!
-//! As in `dining.rs`, two additions make the actions independent of the order of messages.
+//! Two additions make the actions independent of the order of messages. A process that waits for a
+//! fork or a bottle does not request it twice. A token that arrives before its fork or bottle waits
+//! for it.
 
 use super::graphs::Graph;
 use super::search::{Outbox, Process, Step};
@@ -51,9 +53,9 @@ pub(crate) enum Message {
 /// Creates the processes of a graph. At the start, the process with the smaller index at each edge
 /// has the bottle and the dirty fork, and the other process has both tokens.
 ///
-/// For each process, `sessions` is the number of sessions of its user. A session needs either all
-/// bottles of the process, or only the bottle that it shares with the next process. The two kinds
-/// take turns. Processes with an even number begin with all bottles.
+/// For each process, `sessions` is the number of sessions of its user. In every other session, the
+/// user needs all bottles of the process. In the remaining sessions, it needs only the bottle that
+/// it shares with the next process. Processes with an even number begin with all bottles.
 pub(crate) fn sites(graph: &Graph, sessions: &[u32]) -> Vec<Site> {
     let edge = |me: usize, peer: usize| Edge {
         peer,

@@ -28,7 +28,8 @@ impl Outcomes {
 }
 
 /// Returns the results of all runs of `rounds` rounds in which at most `crashes` processes crash. A
-/// process may crash in any round, and any set of its messages of that round may still arrive.
+/// process may crash in any round. Of the messages that it sends in this round, any subset may
+/// arrive.
 pub(crate) fn outcomes(size: usize, rounds: usize, crashes: usize) -> Outcomes {
     let seen = (0..size).map(|at| Some(1 << at)).collect();
     let mut found = Outcomes { decisions: BTreeSet::new(), least: u64::MAX, greatest: 0 };

@@ -1,7 +1,7 @@
 //! R. G. Gallager, P. A. Humblet, P. M. Spira, *A distributed algorithm for minimum-weight spanning
 //! trees*, ACM TOPLAS 5(1), 1983, with the variables of its appendix. When the algorithm halts, one
-//! edge of the tree is the core. Of the two processes at its ends, the one with the larger number
-//! is the leader. Each of the two processes announces the leader to its side of the tree.
+//! edge of the tree is the core. The core connects two processes, and the process with the larger
+//! number is the leader. Both processes announce the leader, each to its side of the tree.
 //!
 //! A process handles the first message of its queue that it can answer, until there is no such
 //! message.
@@ -194,7 +194,8 @@ impl Site {
         }
     }
 
-    /// Returns true if the appendix places the message on the end of the queue.
+    /// Returns true if the process must handle the message later. The process then puts the message
+    /// at the end of its queue, as in the appendix of the paper.
     fn delays(&self, j: usize, message: Message) -> bool {
         match message {
             Message::Connect(l) => l >= self.ln && self.state(j) == Edge::Basic,

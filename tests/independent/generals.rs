@@ -33,7 +33,8 @@ pub(crate) struct Verdicts {
     pub(crate) validity: bool,
 }
 
-/// Determines whether OM(m) among `n` generals satisfies IC1 and IC2. The first general commands.
+/// Determines whether OM(m) among `n` generals satisfies IC1 and IC2. The first general is the
+/// commander.
 pub(crate) fn verdicts(n: usize, m: usize, rule: Rule) -> Verdicts {
     let mut found = Verdicts { agreement: true, validity: true };
     for liars in (0..1_u32 << n).filter(|set| set.count_ones() as usize <= m) {

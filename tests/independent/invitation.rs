@@ -1,11 +1,11 @@
 //! The invitation algorithm of H. Garcia-Molina, *Elections in a distributed computing system*,
 //! IEEE Transactions on Computers C-31(1), 1982, for processes that are never suspected.
 //!
-//! Timeouts have no fixed length: each timeout may expire at any moment. Details that the paper
-//! leaves open follow Tenure. The number of a new group is higher than all numbers that its
-//! coordinator knows. A process joins another group only if the number of this group is higher than
-//! that of its present group. Only coordinators answer. A coordinator does not look for other
-//! coordinators if its group contains all processes.
+//! Timeouts have no fixed length: each timeout may expire at any moment. If the paper leaves a
+//! detail open, this implementation makes the same choice as Tenure. The number of a new group is
+//! higher than all numbers that its coordinator knows. A process joins another group only if the
+//! other group has a higher number than its present group. Only coordinators answer. A coordinator
+//! does not look for other coordinators if its group contains all processes.
 
 use std::collections::BTreeSet;
 
@@ -55,8 +55,8 @@ pub(crate) enum Message {
     No(Group),
 }
 
-/// Creates `size` processes. The users of `initiators` request one election each. States with a
-/// group number above `most` are excluded.
+/// Creates `size` processes. The users of `initiators` request one election each. The search
+/// excludes states with a group number above `most`.
 pub(crate) fn sites(size: usize, initiators: &[usize], most: u64) -> Vec<Site> {
     let site = |me| Site {
         me,

@@ -5,8 +5,10 @@
 //! When a process receives a message, it sets its clock to a value that is higher than both the
 //! previous value and the time of the message. When a process sends a request, a reply or a
 //! release, it advances its clock. An entry into the critical section does not advance the clock. A
-//! request or a release has one timestamp for all receivers. For the rule that a process needs a
-//! "message with a later time" from every other process, only replies count, as in lectures.
+//! request or a release has one timestamp for all receivers.
+//!
+//! The paper lets a process enter once it has a later message of any kind from every other process.
+//! Here, the process waits for a reply from each of them, as in lectures.
 
 use std::collections::BTreeSet;
 
@@ -18,8 +20,8 @@ pub(crate) struct Site {
     size: usize,
     requests: u32,
     clock: u64,
-    /// Requests of all processes that have not been released, including that of this process. Each
-    /// has its time and its process.
+    /// Requests of all processes that have not been released, including the request of this
+    /// process. Each request is given by its time and its process.
     queue: BTreeSet<(u64, usize)>,
     /// Present request of this process: its time, and the processes that have replied to it.
     request: Option<(u64, BTreeSet<usize>)>,

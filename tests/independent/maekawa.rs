@@ -4,10 +4,10 @@
 //! votes of all members of its quorum. Requests are ordered by clock and process. If a voter has
 //! given its vote to a request and a smaller request arrives, the voter asks for the vote back.
 //!
-//! Details that the papers leave open follow Tenure. If a process is in its own quorum, it votes
-//! for itself immediately, without a message. A voter numbers the votes that it gives to the same
-//! request. Votes and releases contain the number of entries into the critical section that their
-//! sender knows of.
+//! If the paper leaves a detail open, this implementation makes the same choice as Tenure. If a
+//! process is in its own quorum, it votes for itself immediately, without a message. A voter
+//! numbers the votes that it gives to the same request. Votes and releases contain the number of
+//! entries into the critical section that their sender knows of.
 
 use std::collections::BTreeSet;
 
@@ -16,8 +16,8 @@ use super::search::{Outbox, Process, Step};
 /// A request, as its clock and the index of its process.
 type Request = (u64, usize);
 
-/// A request, and the number of the vote that a voter gives to it. Each voter numbers its votes for
-/// a request.
+/// A vote for a request: the request, and the number of the vote. A voter numbers its votes for a
+/// request from 1, because it may take a vote back and give it again.
 type Vote = (Request, u32);
 
 #[derive(Clone, PartialEq, Eq, Hash)]
@@ -161,10 +161,13 @@ impl Site {
     }
 
     /// Handles a new request at a voter. If the vote is free, gives the vote to the request.
-    /// Otherwise the request waits. If a smaller request waits or has the vote, reports to the new
-    /// request that it has failed. If the new request is the smallest, a waiting request that was
-    /// smaller than the request with the vote has failed. If there is no such request, asks for the
-    /// vote back.
+    /// Otherwise the request waits, and the voter sends one message:
+    ///
+    /// - If a smaller request waits or has the vote, the voter reports to the new request that it
+    ///   has failed.
+    /// - Otherwise, if a waiting request is smaller than the request with the vote, the voter
+    ///   reports to the waiting request that it has failed.
+    /// - Otherwise, the voter asks for the vote back.
     fn on_request(&mut self, request: Request, sent: &mut Outbox<Message>) {
         self.clock = self.clock.max(request.0);
         let Some(given) = self.given else {
@@ -215,8 +218,8 @@ impl Site {
         }
     }
 
-    /// Returns votes to the voters that have asked for them back, if the request of this process
-    /// has failed at some voter.
+    /// If the request of this process has failed at some voter, gives votes back to all voters that
+    /// have asked for them.
     fn return_votes(&mut self, sent: &mut Outbox<Message>) {
         let Some(claim) = self.claim.as_mut().filter(|claim| !claim.inside) else { return };
         if claim.at.iter().all(|(vote_state, _)| *vote_state != VoteState::Failed) {

@@ -1,5 +1,5 @@
-//! Independent implementations of algorithms, written from the papers, and searches that count all
-//! their schedules.
+//! Independent implementations of algorithms, written from the papers, and searches over all their
+//! schedules.
 //!
 //! `README.md` in this folder defines states and steps. These files use no crate of the workspace;
 //! the test program of `crates/check` compares the numbers with the checker.

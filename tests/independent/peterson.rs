@@ -20,11 +20,12 @@ pub(crate) struct Site {
 enum Place {
     /// The process has not started the program.
     Outside,
-    /// The process waits at `receive(ntid)`.
+    /// The process waits at the statement `receive(ntid)` of the program in the paper.
     Neighbour { tid: u32 },
-    /// The process waits at `receive(nntid)`.
+    /// The process waits at the statement `receive(nntid)` of the program in the paper.
     Second { tid: u32, ntid: u32 },
-    /// The process is a relay, and waits at `receive(tid)`.
+    /// The process is a relay, and waits at the statement `receive(tid)` of the program in the
+    /// paper.
     Relay,
     /// The process knows the leader, and has ended the program.
     Done,

@@ -15,16 +15,16 @@ pub(crate) trait Process: Clone + Eq + Hash {
 
     fn receive(&mut self, from: usize, message: Self::Message) -> Outbox<Self::Message>;
 
-    /// Returns a step that the process can take without a message instead of the step of
-    /// [`enabled`](Process::enabled); `None` if there is none. A process that holds a token or has
-    /// a timer may have such a choice.
+    /// Returns an alternative to the step of [`enabled`](Process::enabled), for example if the
+    /// process holds a token or has a timer. The step needs no message. Returns `None` if there is
+    /// no such step.
     fn also_enabled(&self) -> Option<Step> {
         None
     }
 
-    /// Returns a step that the process can take without a message instead of the steps of
-    /// [`enabled`](Process::enabled) and [`also_enabled`](Process::also_enabled); `None` if there
-    /// is none. A process with two timers may have such a choice.
+    /// Returns an alternative to the steps of [`enabled`](Process::enabled) and
+    /// [`also_enabled`](Process::also_enabled), for example if the process has two timers. The step
+    /// needs no message. Returns `None` if there is no such step.
     fn third_enabled(&self) -> Option<Step> {
         None
     }

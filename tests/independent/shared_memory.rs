@@ -48,15 +48,15 @@ pub(crate) struct Findings {
     pub(crate) bypass: Option<u32>,
 }
 
-/// Greatest number of entries that the search counts for [`Findings::bypass`].
+/// Maximum value of [`Findings::bypass`]. The search does not count more entries.
 pub(crate) const MAX_COUNTED_BYPASS: u32 = 4;
 
 const REST: u8 = 0;
 const CRITICAL: u8 = 20;
 const LEAVE: u8 = 21;
 
-/// State of one process: its line and two local variables. A variable is 0 where the program does
-/// not use it.
+/// State of one process: the line that it executes next, and two local variables. An unused
+/// variable is 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 struct Local {
     line: u8,
@@ -298,12 +298,11 @@ impl Graph {
         self.program.place(self.states[at].locals[process])
     }
 
-    /// Returns true if a fair run can stay for ever in the set of states for which `belongs` is
-    /// true.
+    /// Returns true if a fair run can stay for ever in the states for which `belongs` is true.
     ///
-    /// The function computes the greatest subset of this set in which a fair run can stay. Each
-    /// state of the subset satisfies a condition for each process. Without leaving the subset, the
-    /// run can reach a step of that process, or a state in which that process is at rest.
+    /// A run is fair if each process takes steps for ever or is at rest again and again. The
+    /// function repeatedly removes the states from which some process can do neither within the
+    /// remaining states. The result is true if some states remain.
     fn is_endless(&self, n: usize, belongs: impl Fn(usize) -> bool) -> bool {
         let mut kept: HashSet<usize> = (0..self.states.len()).filter(|at| belongs(*at)).collect();
         loop {

@@ -29,8 +29,8 @@ type Moves = fn(&[Machine], u8) -> Vec<(usize, Machine)>;
 pub(crate) struct System {
     pub(crate) values: Vec<Vec<Machine>>,
     pub(crate) moves: Moves,
-    /// Modulus of the numbers of the machines. 0 in the second solution, in which no number is
-    /// taken modulo another.
+    /// Modulus of the numbers of the machines. 0 in Dijkstra's second solution, which uses no
+    /// modulus.
     pub(crate) modulus: u8,
 }
 
@@ -99,7 +99,7 @@ fn plain(values: u8) -> Vec<Machine> {
     (0..values).map(|value| (value, false)).collect()
 }
 
-/// Returns the first solution: a ring of machines with `modulus` states each.
+/// Returns the system of Dijkstra's first solution: a ring of machines with `modulus` states each.
 pub(crate) fn k_state(machines: usize, modulus: u8) -> System {
     let moves = |state: &[Machine], modulus: u8| {
         let left = |at: usize| state[(at + state.len() - 1) % state.len()].0;
@@ -140,8 +140,8 @@ pub(crate) fn four_state(machines: usize) -> System {
     System { values, moves, modulus: 0 }
 }
 
-/// Returns the third solution: a ring of machines with three states each. The first machine is the
-/// bottom.
+/// Returns the system of Dijkstra's third solution: a ring of machines with three states each. The
+/// first machine is the one that Dijkstra calls the bottom machine.
 pub(crate) fn three_state(machines: usize) -> System {
     let moves = |state: &[Machine], _: u8| {
         let s = |at: usize| state[at % state.len()].0;

@@ -2,8 +2,8 @@
 //! 1985. A process sends its request to all other processes. The token records for each process the
 //! last request that was served.
 //!
-//! The first process has the token. At its exit, a process finds the waiting processes in ring
-//! order, from the next process on.
+//! The first process has the token. When a process exits, it adds the waiting processes to the
+//! queue of the token, in ring order after itself.
 
 use super::search::{Outbox, Process, Step};
 use super::user::User;

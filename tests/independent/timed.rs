@@ -156,8 +156,8 @@ impl<P: TimedProcess> State<P> {
         self.transit.sort();
     }
 
-    /// Returns the next states that need no input: after the end of a step, or after one unit of
-    /// time.
+    /// Returns the states that can follow without an input. In such a state, a process has
+    /// completed a step, or one unit of time has passed.
     fn without_input(&self, bounds: Bounds) -> Vec<Self> {
         let mut all = Vec::new();
         for at in 0..self.sites.len() {

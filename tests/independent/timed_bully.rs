@@ -1,5 +1,5 @@
-//! The bully election with timeouts of fixed lengths, in units of time. The processes themselves
-//! are those of `bully.rs`.
+//! The bully election with timeouts of fixed lengths, in units of time. It uses the processes of
+//! `bully.rs`.
 
 use super::bully::{Message, Site, sites};
 use super::search::{Outbox, Process, Step};

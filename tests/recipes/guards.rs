@@ -15,8 +15,8 @@ use crate::holder::Tree;
 use crate::service::{Service, example, has_programs, until};
 use crate::{fenced_service, object_store};
 
-/// Shell command that a holder runs between its read and its write. It adds `ADD` to the total, and
-/// waits for the file `GO`.
+/// Shell command that a holder runs after it has read the total and before it writes the new total.
+/// The command adds `ADD` to the total, and waits for the file `GO`.
 const WORK: &str = "total=$(cat); echo $((total + ADD)); : >$HELD; \
                     until [ -e $GO ]; do sleep 0.02; done";
 

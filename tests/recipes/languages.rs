@@ -1,5 +1,5 @@
-//! Tests of the programs in `examples/languages`. They lock, elect and compare tokens at a real
-//! service, in the same queues as `tenure lock` and `tenure elect`.
+//! Tests of the programs in `examples/languages`. The programs lock, elect and compare tokens at a
+//! real service, in the same queues as `tenure lock` and `tenure elect`.
 
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};

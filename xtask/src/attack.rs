@@ -5,9 +5,9 @@ use std::process::ExitCode;
 
 use crate::program::cargo;
 
-/// A kind of attack on Tenure, with the tests that perform it. The fields name the kind, the
-/// package of the tests, and the test program. A filter selects the tests in this program. The last
-/// field is the number of seeds of a long run.
+/// A kind of attack on Tenure, with the tests that perform it. `package` and `program` name the
+/// test program, and `tests` is the filter that selects its tests. `seeds` is the number of seeds
+/// of a long run.
 struct Kind {
     name: &'static str,
     package: &'static str,

@@ -74,8 +74,8 @@ fn main() -> ExitCode {
 /// Returns the root of the repository, the parent of the directory of this crate.
 ///
 /// At run time, Cargo sets the directory of this crate in an environment variable. If the variable
-/// is missing, the directory at build time is used. That directory may belong to another clone,
-/// because clones with one target directory share the program.
+/// is missing, the directory at build time is used. This directory is wrong if another clone of the
+/// repository has built the program.
 fn root() -> PathBuf {
     let built_in = env!("CARGO_MANIFEST_DIR");
     let here = std::env::var_os("CARGO_MANIFEST_DIR").unwrap_or_else(|| built_in.into());

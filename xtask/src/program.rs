@@ -13,8 +13,8 @@ pub(crate) fn cargo(root: &Path) -> Command {
     command
 }
 
-/// Builds the command `tenure` and returns its path. The build has the same options as
-/// `cargo run --release`, so the two can use each other's compiled files.
+/// Builds the command `tenure` and returns its path. The build reuses the compiled files of
+/// `cargo run --release`, because the options are the same.
 pub(crate) fn build(root: &Path) -> Result<PathBuf, String> {
     let files = build_files(root, "release", &["--bin", "tenure-textbook"])?;
     let name = format!("tenure-textbook{}", std::env::consts::EXE_SUFFIX);

@@ -49,8 +49,8 @@ pub struct Parameters {
     /// Timeouts that the user has set, by name. All other timeouts follow from `delay` and
     /// `drift_ppm`.
     pub timeouts: Vec<(String, Delay)>,
-    /// Number at which the numbers of heartbeats and renewals wrap to 0. A small modulus bounds the
-    /// state space of the checker.
+    /// Modulus of the numbers of heartbeats and renewals: at this number they wrap to 0. A small
+    /// modulus bounds the state space of the checker.
     pub number_modulus: u64,
 }
 
@@ -156,8 +156,8 @@ impl Parameters {
     /// at most `drift_ppm`.
     ///
     /// The returned `delay` is the longest time from the sending of a message to the end of its
-    /// handling, measured on the fastest clock. It includes one step of every process, because the
-    /// message may wait for these steps.
+    /// handling, measured on the fastest clock. Before a message is handled, it may wait for one
+    /// step of every process.
     #[must_use]
     pub fn with_bounds(self, latency: u64, step: u64, drift_ppm: u32) -> Self {
         let steps = step.saturating_mul(u64::from(self.size) + 1);
@@ -192,9 +192,9 @@ impl Parameters {
         }
     }
 
-    /// Returns parameters for an algorithm over a reliable channel, which may send each message
-    /// again up to three times. The returned message delay therefore includes three retransmission
-    /// timeouts, measured by the slowest clock.
+    /// Returns parameters for an algorithm over a reliable channel. The channel may have to send a
+    /// message again, up to three times. The returned message delay therefore includes three
+    /// retransmission timeouts on the slowest clock.
     pub(crate) fn with_retransmission_delay(&self) -> Self {
         let repeats = self.ticks_on_fastest_clock(self.resend().max).saturating_mul(3);
         Parameters { delay: self.delay.saturating_add(repeats), ..self.clone() }
@@ -218,7 +218,7 @@ pub trait FromParameters: Sized {
     fn from_parameters(parameters: &Parameters) -> Result<Self, CatalogueError>;
 }
 
-/// The configuration of algorithms that have nothing but variants to configure.
+/// Configuration of an algorithm whose only parameter is the set of its variants.
 impl<S: Switch> FromParameters for Variants<S> {
     fn from_parameters(parameters: &Parameters) -> Result<Self, CatalogueError> {
         Ok(parameters.variants()?)

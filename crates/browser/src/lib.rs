@@ -99,8 +99,8 @@ impl Tab {
     ///
     /// # Panics
     ///
-    /// If it does not become true in time, or if [`complaints`](Tab::complaints) is not empty while
-    /// it is false.
+    /// If the expression does not become true in time, or if [`complaints`](Tab::complaints) is not
+    /// empty while the expression is false.
     pub fn wait_until(&mut self, expression: &str) {
         let started = Instant::now();
         while started.elapsed() < RESPONSE_TIMEOUT {

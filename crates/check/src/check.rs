@@ -180,8 +180,7 @@ impl<P: Checkable> Check<P> {
     }
 
     /// Makes time synchronous. A message takes a whole number of units within `latency`, and a
-    /// timer fires within its delay. A step takes no time unless [`Check::stepping`] sets its
-    /// duration.
+    /// timer fires within its delay. By default, a step takes no time: see [`Check::stepping`].
     pub fn synchronous(mut self, latency: RangeInclusive<u32>) -> Self {
         self.plan.config.model.latency = Some(latency);
         self
@@ -221,8 +220,8 @@ impl<P: Checkable> Check<P> {
         self
     }
 
-    /// Sets the number of threads of the search. The result does not depend on it, unless a limit
-    /// on memory ends the search.
+    /// Sets the number of threads of the search. The result is the same for any number, except if a
+    /// limit on memory ends the search.
     pub fn threads(mut self, threads: usize) -> Self {
         self.plan.config.search.threads = Some(threads);
         self
@@ -246,8 +245,8 @@ impl<P: Checkable> Check<P> {
         self.select(property, CheckKind::Always(index))
     }
 
-    /// Adds the property of this monitor. The check judges it in every state, and again in every
-    /// state in which a run can end or stay forever.
+    /// Adds the property of this monitor. The check judges the property in every state. It also
+    /// judges whether a run may end in a state, or stay there forever.
     pub fn always_and_at_end<M>(mut self, monitor: M) -> Self
     where
         M: Monitor<P::Command, P::Event> + Send + Sync + 'static,
@@ -258,14 +257,14 @@ impl<P: Checkable> Check<P> {
     }
 
     /// Checks that processes send messages only to their neighbours on this ring. The check stores
-    /// no additional states as long as this holds.
+    /// additional states only after a violation.
     pub fn on_ring(self, ring: Topology) -> Self {
         let links = LinksOnly::of(ring, self.plan.config.size);
         self.on_links(links)
     }
 
-    /// Checks that processes send messages only along these links. The check stores no additional
-    /// states as long as this holds.
+    /// Checks that processes send messages only along these links. The check stores additional
+    /// states only after a violation.
     pub fn on_links(mut self, links: LinksOnly) -> Self {
         self.plan.needs.links = Some(links.clone());
         self.always(links)
@@ -283,21 +282,21 @@ impl<P: Checkable> Check<P> {
         self
     }
 
-    /// Checks that every user that waits for a response, an outcome or a leader eventually gets it,
-    /// under weak fairness unless [`Check::under`] sets another. For a lock, see
+    /// Checks that every user that waits for a response, an outcome or a leader eventually gets it.
+    /// The default fairness is weak: see [`Check::under`]. For a lock, see
     /// [`Check::starvation_free`] and [`Check::deadlock_free`].
     pub fn progress(self) -> Self {
         self.select(Property::Progress, CheckKind::Progress)
     }
 
     /// Checks starvation freedom of a lock (also called lockout freedom): if every holder exits,
-    /// every waiting process enters. Fairness is weak unless [`Check::under`] sets another.
+    /// every waiting process eventually enters. The default fairness is weak: see [`Check::under`].
     pub fn starvation_free(self) -> Self {
         self.select(Property::StarvationFreedom, CheckKind::StarvationFreedom)
     }
 
-    /// Checks deadlock freedom of a lock: if every holder exits, some process enters again and
-    /// again while processes wait. Fairness is weak unless [`Check::under`] sets another.
+    /// Checks deadlock freedom of a lock: if processes wait and every holder exits, some process
+    /// eventually enters. The default fairness is weak: see [`Check::under`].
     pub fn deadlock_free(self) -> Self {
         self.select(Property::DeadlockFreedom, CheckKind::DeadlockFreedom)
     }
@@ -402,7 +401,7 @@ impl<P: Timestamped + Checkable> Check<P> {
 
 impl<P: Symmetric + Checkable> Check<P> {
     /// Merges states that differ only by a permutation of the names of these processes. Mutual
-    /// exclusion must be the only property of the check. If the check selects another one,
+    /// exclusion must be the only property of the check. If the check selects another property,
     /// [`Check::try_run`] returns an error.
     pub fn symmetric_in(mut self, processes: impl IntoIterator<Item = ProcessId>) -> Self {
         let exchanged: Vec<ProcessId> = processes.into_iter().collect();

@@ -165,11 +165,11 @@ pub struct SearchConfig {
     pub uses_commuting_deliveries: bool,
     /// True if the search stores whole states. Otherwise it stores fingerprints of 64 bits.
     pub stores_whole_states: bool,
-    /// Member of a swarm. If set, the check performs the search of this member, which stores a few
-    /// bits for each state and proves nothing. `None` means an exhaustive search.
+    /// Swarm search to perform. It stores a few bits for each state, and proves nothing. `None`
+    /// means an exhaustive search.
     pub swarm: Option<SwarmConfig>,
-    /// Number of threads. The result does not depend on it, unless a limit on memory ends the
-    /// search. `None` means one thread per core.
+    /// Number of threads. `None` means one thread per core. The result is the same for any number,
+    /// except if a limit on memory ends the search.
     pub threads: Option<usize>,
     /// Limits after which the search stops.
     pub limits: Limits,
@@ -221,9 +221,9 @@ impl CheckConfig {
         })
     }
 
-    /// Panics if the configuration is inconsistent. This is so if a link can hold no message, if a
-    /// range is empty, or if the drift would stop a clock. It is also so if processes step in
-    /// rounds, unless each message takes exactly one unit and steps take no time.
+    /// Panics if the configuration is inconsistent: a link can hold no message, a range is empty,
+    /// or the drift would stop a clock. If processes step in rounds, also panics if a message does
+    /// not take exactly one unit of time, or if steps take time.
     pub(crate) fn assert_consistent(&self) {
         let CheckConfig { model, bounds, .. } = self;
         assert!(bounds.in_flight > 0, "a link holds at least one message");

@@ -102,7 +102,8 @@ pub enum CheckError {
     UnmetAssumption {
         /// Name of the algorithm.
         algorithm: String,
-        /// The assumption of the algorithm, and the option by which the check exceeds it.
+        /// Assumption of the algorithm that the check does not meet, and the option of the check
+        /// that causes this.
         weakness: UnmetAssumption,
     },
     /// The check judges a property about the order of requests, but the number of requests is

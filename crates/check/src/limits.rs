@@ -29,15 +29,15 @@ pub(crate) struct StopSignal {
     flag: Option<Arc<AtomicBool>>,
     /// Highest [`StopStage`] that was reached, as a number; 0 if none was reached.
     stage: Arc<AtomicU8>,
-    /// Limits of the check on a target without threads. On such a target there is no [`Watchdog`],
-    /// and the code that reads the signal compares the limits.
+    /// Limits that are compared when the signal is read, once in [`POLL_READINGS`] readings. Used
+    /// only on targets without threads, because no [`Watchdog`] runs there.
     polled: Arc<OnceLock<PolledLimits>>,
     #[cfg(test)]
     pub(crate) script: Option<Arc<tests::ScriptedClock>>,
 }
 
-/// Limit that was reached, and thus the parts of a check that must stop. A stage with a greater
-/// number also stops everything that the stages with smaller numbers stop.
+/// Limit that was reached. [`StopStage::SearchTime`] stops only the search. Each of the other
+/// limits stops the search and the analysis of liveness.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub(crate) enum StopStage {
@@ -88,8 +88,8 @@ impl StopSignal {
         self.is_past(StopStage::Time)
     }
 
-    /// Returns true if the search must stop. The analysis that follows the search may still run on
-    /// the states that the search has found, until [`StopSignal::is_raised`] returns true.
+    /// Returns true if the search must stop. The analysis of liveness may still run on the states
+    /// that the search has found. It must stop when [`StopSignal::is_raised`] returns true.
     #[inline]
     pub(crate) fn ends_search(&self) -> bool {
         self.is_past(StopStage::SearchTime)
@@ -135,7 +135,8 @@ impl WatchedLimits {
     }
 }
 
-/// Limits that the code that reads a signal compares itself, once in [`POLL_READINGS`] readings.
+/// Limits that are compared when a signal is read, once in [`POLL_READINGS`] readings. They replace
+/// the [`Watchdog`] on targets without threads.
 #[derive(Debug)]
 struct PolledLimits {
     limits: WatchedLimits,
@@ -330,8 +331,8 @@ mod tests {
     use crate::explore::visited::SHARDS;
     use crate::report::Report;
 
-    /// Test double of a clock. It counts the readings of a signal, and raises the signal at the
-    /// reading with the number `raise_at`.
+    /// Test double of a clock. From the reading with the index `raise_at` on, the limit `stage`
+    /// counts as reached.
     #[derive(Debug)]
     pub(crate) struct ScriptedClock {
         readings: AtomicU64,

@@ -118,8 +118,8 @@ impl Plan {
         }
     }
 
-    /// Validates the check of a protocol with these functions. `monitors` is the number of
-    /// monitors.
+    /// Validates the check of a protocol. `hooks` are the functions that the protocol provides, and
+    /// `monitors` is the number of monitors.
     pub(crate) fn validated(
         &self,
         hooks: ProvidedHooks,
@@ -156,8 +156,8 @@ impl Plan {
         Ok(layout)
     }
 
-    /// Returns true if the options of the check permit the search to merge states that differ by a
-    /// shift of timestamps. The search then does so if the protocol defines shifts.
+    /// Returns true if the options of the check permit shifts of timestamps. If the protocol
+    /// defines shifts, the search then merges states that differ only by a shift.
     fn shifts_timestamps(&self, hooks: ProvidedHooks) -> bool {
         let CheckConfig { faults, search, .. } = &self.config;
         search.shifts_timestamps

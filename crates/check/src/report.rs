@@ -55,8 +55,8 @@ pub struct Report {
     pub bypass: Option<BypassBound>,
     /// Peak memory of the states, the visited set and the caches, in bytes.
     pub bytes: usize,
-    /// Coverage of a swarm search; `None` for an exhaustive search. A swarm search reports no
-    /// property to hold.
+    /// Coverage of a swarm search; `None` for an exhaustive search. A swarm search never reports
+    /// that a property holds.
     pub swarm: Option<SwarmCoverage>,
 }
 
@@ -89,7 +89,7 @@ pub struct Bounds {
 }
 
 impl Bounds {
-    /// Returns true if no bound pruned states.
+    /// Returns true if the search pruned no state because of a bound.
     pub fn is_empty(self) -> bool {
         self == Bounds::default()
     }
@@ -263,12 +263,11 @@ impl Report {
         self.counterexamples.iter().min_by_key(|found| found.length())
     }
 
-    /// Panics unless every property holds. The message of the panic is this report. For use in
-    /// tests.
+    /// Asserts that every property holds. For use in tests.
     ///
     /// # Panics
     ///
-    /// Panics if a property is violated or undecided.
+    /// Panics if a property is violated or undecided. The message of the panic is this report.
     pub fn assert_holds(&self) {
         assert!(self.holds(), "{self}");
     }

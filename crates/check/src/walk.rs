@@ -121,8 +121,8 @@ struct Walk {
     visited: HashMap<Vec<u32>, usize>,
     report: WalkReport,
     max_states: u64,
-    /// For each local state, by id: the state of the process as a tree of values. `None` until the
-    /// tree is computed, and `Some(None)` if the process is down.
+    /// For each local state, by id: the state of the process as a tree of values. `None` if the
+    /// tree has not been computed yet. `Some(None)` if the process is down.
     states: Vec<Option<Option<Arc<Value>>>>,
     /// For each message, by id: its tree once it is computed.
     messages: Vec<Option<Arc<Value>>>,

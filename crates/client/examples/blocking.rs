@@ -53,7 +53,7 @@ fn run(endpoint: &str) -> Result<ExitCode, ClientError> {
     Ok(code)
 }
 
-/// Performs the steps of the job. Returns false if the lock was lost before the last one.
+/// Performs the steps of the job. Returns false if the lock was lost before the last step.
 fn work(guard: &Guard) -> bool {
     for step in 1..=10 {
         // The step must end before another host can hold the lock.

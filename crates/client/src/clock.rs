@@ -105,7 +105,8 @@ mod tests {
     use crate::transport::REQUEST_TIMEOUT;
 
     thread_local! {
-        /// Simulated time of suspensions in a test, one value per thread.
+        /// Time for which a test pretends that the machine was suspended. Each thread has a value
+        /// of its own.
         pub(super) static SIMULATED_SUSPENSION: Cell<Duration> =
             const { Cell::new(Duration::ZERO) };
     }

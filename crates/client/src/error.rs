@@ -41,13 +41,13 @@ pub enum ClientError {
         /// Identity that the request names.
         identity: String,
     },
-    /// Waiting for a lock would close a cycle of sessions that wait for each other. The session has
-    /// left the queue of the lock. It still holds the locks that it held before; the caller should
-    /// release them and begin anew.
+    /// Waiting for a lock would complete a cycle of sessions that wait for each other. The session
+    /// has left the queue of the lock. The session still holds the locks that it held before. The
+    /// caller should release these locks and begin anew.
     #[error("waiting would deadlock: {}", describe_cycle(cycle))]
     WouldDeadlock {
-        /// The waits of the cycle, beginning with the caller's. Each session waits for the next
-        /// one, and the last for the first.
+        /// Waits of the cycle, beginning with the wait of the caller. Each session waits for the
+        /// next session in this list. The last session waits for the first session.
         cycle: Vec<DeadlockStep>,
     },
     /// The semaphore exists with another number of permits. The request had no effect.

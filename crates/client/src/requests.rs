@@ -123,8 +123,9 @@ pub(crate) fn oldest_keys(name: &str, min_revision: u64, limit: i64) -> rpc::Ran
 /// Returns true if a key is in the queue of a lock: the key is the name, a slash, and one more
 /// segment.
 ///
-/// A key with more segments belongs to a lock whose name begins with this name and a slash. The
-/// range of keys contains both kinds. The libraries of etcd treat them as one queue.
+/// A key with more segments belongs to another lock, whose name begins with this name and a slash.
+/// The range of the name contains the keys of both locks. The libraries of etcd treat these keys as
+/// one queue.
 pub(crate) fn is_in_queue(name: &str, key: &[u8]) -> bool {
     let rest = key.strip_prefix(name.as_bytes()).and_then(|rest| rest.strip_prefix(b"/"));
     rest.is_some_and(|segment| !segment.contains(&b'/'))
@@ -136,7 +137,8 @@ pub(crate) fn queue_range(name: &str) -> (Vec<u8>, Vec<u8>) {
     (format!("{name}/").into_bytes(), format!("{name}0").into_bytes())
 }
 
-/// Returns true if the request created the key. The key is then the newest of its queue.
+/// Returns true if the request created the key. In this case, the key is the newest key of its
+/// queue.
 pub(crate) fn is_new(response: &rpc::TxnResponse, key: &[u8]) -> bool {
     response.succeeded && key_values(response).any(|kv| kv.key == key && kv.version == 1)
 }
@@ -153,13 +155,14 @@ pub(crate) fn key_values(response: &rpc::TxnResponse) -> impl Iterator<Item = &K
     ranges.flatten()
 }
 
-/// Extracts the view of a queue from a response: the caller's key, and the key before it.
+/// Extracts the view of a queue from a response. The view consists of the revision of the caller's
+/// key, and the key before the caller's key in the queue.
 ///
 /// # Errors
 ///
-/// A response may contain `limit` keys besides the caller's key, all of which belong to other
-/// locks. In this case, returns the creation revision of the oldest of them as the error. The
-/// caller must then read the keys that are older than this revision.
+/// If the response contains `limit` keys of other locks and no earlier key of this queue, the key
+/// before the caller's key is unknown. The error is then the creation revision of the oldest key in
+/// the response. The caller must read the keys that are older than this revision.
 pub(crate) fn queue_view(
     response: &rpc::TxnResponse,
     key: &[u8],

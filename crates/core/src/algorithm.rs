@@ -14,16 +14,17 @@ use crate::theory::{Prediction, WorkloadKind};
 /// Many algorithms behave the same when all their timestamps are shifted by the same amount. The
 /// *global state* consists of the states of all processes, the messages in flight and the saved
 /// states. A checker can subtract the smallest timestamp in the global state from all timestamps.
-/// Its state graph is then finite, even if requests repeat endlessly. The default implementations
-/// declare nothing. A checker may leave states as they are, so correctness never depends on
-/// shifting. An implementation obeys these rules:
+/// Its state graph is then finite, even if requests repeat endlessly. By default, an algorithm
+/// declares no timestamps, and the checker shifts nothing. Correctness never depends on shifting.
+/// An implementation obeys these rules:
 ///
 /// - If all timestamps in the global state are shifted by `by`, the algorithm behaves as before,
 ///   with shifted timestamps. So it compares timestamps only with timestamps.
 /// - [`Algorithm::smallest_timestamp`] reads every timestamp that [`Algorithm::shift_timestamps`]
 ///   changes. In a phase in which a field has no meaning, it has a fixed value, and both methods
 ///   ignore it.
-/// - The first half of every [`Fence`](crate::Fence) is a timestamp and shifts with the rest.
+/// - The first half of every [`Fence`](crate::Fence) is a timestamp. It shifts by the same amount
+///   as all other timestamps.
 pub trait Algorithm: Protocol {
     /// Returns the [`Card`] of this algorithm under `config` in a group of `size` processes: its
     /// assumptions, costs and promises.
@@ -48,9 +49,9 @@ pub trait Algorithm: Protocol {
         config.clone()
     }
 
-    /// Returns the highest term number in the state, or 0 if the state has no terms. Terms cannot
-    /// be shifted. A checker bounds them instead: it does not search beyond the term that its user
-    /// declares.
+    /// Returns the highest term number in the state, or 0 if the state has no terms. A checker
+    /// cannot shift terms as it shifts timestamps. Instead, it searches only up to a highest term
+    /// that its user declares.
     fn highest_term(&self) -> u64 {
         0
     }
@@ -66,8 +67,8 @@ pub trait Algorithm: Protocol {
     /// checker does not call the method if users may make several requests.
     ///
     /// An algorithm may override this method only if the clock affects nothing but the timestamps
-    /// of later requests of this process. Messages to processes that have already requested may
-    /// still contain the clock.
+    /// of later requests of this process. Messages may contain the clock if their receivers have
+    /// already made their requests.
     fn forget_clock(&mut self) {}
 
     /// Returns the smallest timestamp in the state, or `None` if the state has no timestamps.

@@ -45,8 +45,8 @@ impl fmt::Display for Plan {
     }
 }
 
-/// A message with a reported order. Each general on `path` passed the order on to the next one, and
-/// the last general sends this message.
+/// A message with a reported order. Each general on `path` passed the order on to the next general.
+/// The last general on `path` is the sender of this message.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct OralMessage {
     /// Generals that passed the order on: the commander first, the sender last.
@@ -94,13 +94,14 @@ pub struct GeneralsCard {
     pub paper: &'static str,
     /// Assumptions of the algorithm, in words.
     pub assumes: &'static str,
-    /// Smallest number of generals with which the algorithm tolerates the liars. The number of
-    /// liars is given when the card is made.
+    /// Smallest number of generals with which the algorithm tolerates the number of liars for which
+    /// the card was made.
     pub least_generals: u32,
     /// Total number of messages, as a formula in the number *n* of generals and the number *m* of
     /// liars.
     pub messages: &'static str,
-    /// Total number of messages in the group for which the card was made.
+    /// Total number of messages of a run, with the numbers of generals and liars for which the card
+    /// was made.
     #[cfg_attr(feature = "serde", serde(rename = "count"))]
     pub message_count: u64,
     /// Variants that the algorithm declares.

@@ -55,9 +55,9 @@ pub struct Card {
     pub theory: Option<Theory>,
     /// Properties promised while the assumptions hold.
     pub promises: Vec<Property>,
-    /// Additional properties that the algorithm promises while timers keep time: clock rates differ
-    /// by no more than `drift_ppm`, and no process is paused. The algorithm does not promise them
-    /// if timers may fire at any time.
+    /// Additional properties that the algorithm promises if its timers are accurate. Timers are
+    /// accurate if clock rates differ by at most `drift_ppm` and no process is paused. The
+    /// algorithm does not promise these properties if timers may fire at any time.
     #[cfg_attr(feature = "serde", serde(rename = "clocked"))]
     pub timed_promises: Vec<Property>,
     /// Drift of clock rates up to which `timed_promises` hold, in parts per million.
@@ -72,8 +72,8 @@ impl Card {
     /// Creates the card of a lock with the defaults that most locks share. Channels reorder, timing
     /// is asynchronous, and links are complete. The strategy is [`Strategy::Permission`], no faults
     /// are tolerated, and there is no failure detector. The card promises mutual exclusion,
-    /// starvation freedom and fencing. The card of an algorithm overrides the fields that differ,
-    /// and the cost.
+    /// starvation freedom and fencing. An algorithm sets the cost, and overrides the fields that
+    /// differ.
     pub fn mutex(name: &str, title: impl Into<String>, paper: &'static str) -> Self {
         Card {
             name: name.into(),
@@ -102,10 +102,10 @@ impl Card {
         }
     }
 
-    /// Creates the card of an election with the defaults that most elections share. They equal
-    /// those of [`Card::mutex`], except for the service, the unit of the cost, the strategy and the
-    /// promises. The strategy is the comparison of ranks. The card promises that eventually all
-    /// processes agree on the process with the largest rank.
+    /// Creates the card of an election with the defaults that most elections share. The strategy is
+    /// the comparison of ranks, and the cost is counted per election. The card promises that
+    /// eventually all processes agree on the process with the largest rank. All other defaults are
+    /// those of [`Card::mutex`].
     pub fn election(name: &str, title: impl Into<String>, paper: &'static str) -> Self {
         Card {
             service: Service::Election,
@@ -287,8 +287,8 @@ impl Service {
         }
     }
 
-    /// Returns the layer whose messages count towards the cost of this service. Returns `None` if
-    /// the service has no such layer.
+    /// Returns the protocol layer whose messages count towards the cost of this service, such as
+    /// [`Layer::Election`] for elections. Returns `None` if no single layer determines the cost.
     pub const fn layer(self) -> Option<Layer> {
         match self {
             Service::Mutex | Service::Office => Some(Layer::Mutex),
@@ -477,7 +477,8 @@ pub enum DetectorClass {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct Knowledge {
-    /// True if processes know the group size: the algorithm is *non-uniform*, otherwise *uniform*.
+    /// True if processes know the group size. The algorithm is then *non-uniform*, and otherwise
+    /// *uniform*.
     pub size: bool,
     /// True if processes have names or ranks; otherwise they are *anonymous*.
     pub names: bool,
@@ -491,9 +492,9 @@ impl Knowledge {
     /// Processes have no names and know the group size.
     pub const ANONYMOUS: Knowledge = Knowledge { size: true, names: false };
 
-    /// Returns what the literature calls algorithms for processes with this knowledge. The first
-    /// word is `non-uniform` if processes know the group size, and `uniform` otherwise. If
-    /// processes have no names, the second word is `anonymous`.
+    /// Returns the words with which the literature describes an algorithm whose processes have this
+    /// knowledge. The first word is `non-uniform` if processes know the group size, and `uniform`
+    /// otherwise. If processes have no names, the second word is `anonymous`.
     pub fn words(self) -> impl Iterator<Item = &'static str> {
         let size = if self.size { "non-uniform" } else { "uniform" };
         [Some(size), (!self.names).then_some("anonymous")].into_iter().flatten()
@@ -536,8 +537,8 @@ pub struct Variant {
     /// (`docs/checklist.md`), such as 7-L2. Empty if the variant demonstrates no known result.
     #[cfg_attr(feature = "serde", serde(rename = "verdict"))]
     pub known_result: &'static str,
-    /// Command-line options of `tenure check` that demonstrate the variant. If they begin with the
-    /// word `simulate`, the rest are options of `tenure simulate` instead. Empty if there is no
+    /// Command-line options of `tenure check` that demonstrate the variant. If the first word is
+    /// `simulate`, the other words are options of `tenure simulate`. Empty if there is no
     /// demonstration.
     pub shown_by: &'static str,
 }

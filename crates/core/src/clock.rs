@@ -57,13 +57,13 @@ impl fmt::Debug for Timestamp {
 /// Relation of two events in Lamport's happened-before order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Causality {
-    /// The events are the same.
+    /// The two events are the same event.
     Same,
-    /// The event happened before the other.
+    /// The first event happened before the second event.
     Before,
-    /// The event happened after the other.
+    /// The first event happened after the second event.
     After,
-    /// Neither event happened before the other.
+    /// The events are concurrent: neither happened before the other.
     Concurrent,
 }
 

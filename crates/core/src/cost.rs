@@ -23,8 +23,8 @@ pub enum CostUnit {
 }
 
 impl CostUnit {
-    /// Returns the layer whose messages count towards a cost in this unit. Returns `None` if no run
-    /// is checked against such a cost.
+    /// Returns the protocol layer whose messages count towards a cost in this unit. Returns `None`
+    /// if runs are not checked against a cost in this unit.
     pub const fn layer(self) -> Option<Layer> {
         match self {
             CostUnit::Entry => Some(Layer::Mutex),
@@ -33,7 +33,7 @@ impl CostUnit {
         }
     }
 
-    /// Formats `times` of these units in words, such as `3 entries`.
+    /// Formats a number of units together with the name of the unit, such as `3 entries`.
     fn times(self, times: u64) -> String {
         match (self, times) {
             (CostUnit::Election, 1) => "an election".into(),

@@ -224,9 +224,9 @@ impl Graph {
             .max()
     }
 
-    /// Returns a path with the fewest edges, both ends included. Returns `None` if no path joins
-    /// the vertices. If several paths have the fewest edges, each step goes to the smallest
-    /// neighbour on one of them.
+    /// Returns a path with the fewest edges, both ends included. If several paths have the fewest
+    /// edges, returns the lexicographically smallest of them. Returns `None` if no path joins the
+    /// vertices.
     ///
     /// # Panics
     ///
@@ -265,10 +265,9 @@ impl Graph {
         weights
     }
 
-    /// Returns a path with the smallest total weight, both ends included. Returns `None` if no path
-    /// joins the vertices. If several paths have the smallest weight, considers only the paths with
-    /// the fewest edges. If several such paths remain, each step goes to the smallest neighbour on
-    /// one of them.
+    /// Returns a path with the smallest total weight, both ends included. Of several paths with
+    /// this weight, returns a path with the fewest edges. Of several paths with the fewest edges,
+    /// returns the lexicographically smallest. Returns `None` if no path joins the vertices.
     ///
     /// # Panics
     ///

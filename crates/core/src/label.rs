@@ -1,7 +1,7 @@
 //! Message names, and the layers of a composition.
 
-/// Layer of a composition that a message belongs to. The message cost of a service counts the
-/// messages of one layer only.
+/// Protocol layer to which a message belongs. A composition of protocols has several layers. The
+/// message cost of a service counts the messages of one layer only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
@@ -37,10 +37,10 @@ impl Label {
     }
 }
 
-/// A message with a name.
+/// A message type whose messages have names.
 ///
-/// Most messages implement it with [`labelled!`](crate::labelled). An adapter returns the label of
-/// the message that it carries.
+/// Most message types implement this trait with [`labelled!`](crate::labelled). The message of an
+/// adapter has the label of the message that it carries.
 pub trait Labelled {
     /// Returns the layer and the name of this message.
     fn label(&self) -> Label;

@@ -3,7 +3,7 @@
 //!
 //! Read [`Protocol`] first. An algorithm is a pure state machine: it receives an [`Input`] and
 //! responds through [`Effects`]. It opens no socket, reads no clock and draws no random number.
-//! Therefore the same value can be simulated, checked exhaustively and run over TCP.
+//! Therefore the same algorithm can be simulated, checked exhaustively and run over TCP.
 //!
 //! This crate is `no_std` (with `alloc`) and has no dependencies. The feature `serde` derives
 //! serialization for everything that is sent or stored.

@@ -16,7 +16,8 @@ use serde::{Serialize, Serializer};
 /// [`Term::NUMBER_LIMIT`](crate::Term::NUMBER_LIMIT), because terms are packed into fences.
 pub const TERM_NUMBER: &str = "TermNumber";
 
-/// Mark of a term that is packed into one number, as by [`Term::packed`](crate::Term::packed).
+/// Mark of a number that holds a packed term. [`Term::packed`](crate::Term::packed) defines the
+/// format.
 pub const PACKED: &str = "Packed";
 
 /// Mark of a value without constraints, such as user data or a rank of an election.
@@ -28,47 +29,52 @@ pub const BY_PROCESS: &str = "ByProcess";
 /// Mark of a list of any length, such as the entries of a log. The elements are checked as usual.
 pub const OF_ANY_LENGTH: &str = "OfAnyLength";
 
-/// Serializes a number with the mark [`TERM_NUMBER`].
+/// Serializes a number as a newtype with the name [`TERM_NUMBER`]. The name marks the number as the
+/// number of a term.
 ///
 /// # Errors
 ///
-/// Those of the serializer.
+/// The error of the serializer.
 pub fn term_number<S: Serializer>(number: &u64, to: S) -> Result<S::Ok, S::Error> {
     to.serialize_newtype_struct(TERM_NUMBER, number)
 }
 
-/// Serializes a packed term with the mark [`PACKED`].
+/// Serializes a packed term as a newtype with the name [`PACKED`]. The name marks the number as a
+/// packed term.
 ///
 /// # Errors
 ///
-/// Those of the serializer.
+/// The error of the serializer.
 pub fn packed<S: Serializer>(number: &u64, to: S) -> Result<S::Ok, S::Error> {
     to.serialize_newtype_struct(PACKED, number)
 }
 
-/// Serializes a value with the mark [`ANY`].
+/// Serializes a value as a newtype with the name [`ANY`]. The name marks the value as
+/// unconstrained.
 ///
 /// # Errors
 ///
-/// Those of the serializer.
+/// The error of the serializer.
 pub fn any<T: Serialize + ?Sized, S: Serializer>(value: &T, to: S) -> Result<S::Ok, S::Error> {
     to.serialize_newtype_struct(ANY, value)
 }
 
-/// Serializes a list with the mark [`BY_PROCESS`].
+/// Serializes a list as a newtype with the name [`BY_PROCESS`]. The name marks the list as one with
+/// an element for each process of the group.
 ///
 /// # Errors
 ///
-/// Those of the serializer.
+/// The error of the serializer.
 pub fn by_process<T: Serialize, S: Serializer>(list: &T, to: S) -> Result<S::Ok, S::Error> {
     to.serialize_newtype_struct(BY_PROCESS, list)
 }
 
-/// Serializes a list with the mark [`OF_ANY_LENGTH`].
+/// Serializes a list as a newtype with the name [`OF_ANY_LENGTH`]. The name marks the list as one
+/// whose length is not constrained.
 ///
 /// # Errors
 ///
-/// Those of the serializer.
+/// The error of the serializer.
 pub fn of_any_length<T: Serialize, S: Serializer>(list: &T, to: S) -> Result<S::Ok, S::Error> {
     to.serialize_newtype_struct(OF_ANY_LENGTH, list)
 }

@@ -69,8 +69,9 @@ pub enum Observation<'a, C, E> {
     Crashed,
     /// The process booted again.
     Recovered,
-    /// The process sent a message of the service's layer to another process. Shown only to monitors
-    /// that [require](Property::requires) messages.
+    /// The process sent a message of the service to another process. Messages of other layers, such
+    /// as acknowledgements, are not observed. Only monitors that [require](Property::requires)
+    /// messages receive this observation.
     Sent {
         /// Receiver of the message.
         to: ProcessId,

@@ -121,8 +121,8 @@ impl<M> MonitorRun<M> {
     }
 
     /// Judges the end of the run. `has_settled` is true if the processes had time to react to the
-    /// last fault. Only then is a wrong final state a violation; otherwise the judgement is
-    /// [`Judgement::Incomplete`].
+    /// last fault. In that case, a wrong final state is a violation. Otherwise, the judgement of a
+    /// wrong final state is [`Judgement::Incomplete`].
     pub fn end<C, E>(&mut self, time: u64, has_settled: bool)
     where
         M: Monitor<C, E>,
@@ -141,9 +141,9 @@ impl<M> MonitorRun<M> {
         });
     }
 
-    /// Returns the finding so far. Before the end of the run, a property without a violation is
-    /// judged as follows. If only the end of a run decides the property, its judgement is
-    /// [`Judgement::Incomplete`]. Otherwise, its judgement is [`Judgement::Holds`].
+    /// Returns the finding so far. If the run has not ended and shows no violation, the judgement
+    /// depends on the property. It is [`Judgement::Incomplete`] if only the end of a run decides
+    /// the property, and [`Judgement::Holds`] otherwise.
     pub fn finding_so_far<C, E>(&self) -> Finding
     where
         M: Monitor<C, E>,

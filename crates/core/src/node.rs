@@ -46,10 +46,10 @@ use crate::protocol::{Input, Protocol};
 ///
 /// # Steps during a save
 ///
-/// A runner need not wait for the disk: it may queue the effects of a step. One save covers all
-/// steps that are queued when it begins, and the runner may take more steps until it completes.
-/// Effects leave in the order of their steps, and none before the save that covers its step
-/// completes. The types enforce this: only [`Node::begin_save`] returns a [`PendingSave`], and
+/// A runner need not wait for the disk: it may queue the effects of a step and take more steps
+/// during a save. A save covers all steps that are queued when the save begins. The effects of a
+/// step leave only after the save that covers the step is complete, and in the order of the steps.
+/// The types enforce this: only [`Node::begin_save`] returns a [`PendingSave`], and
 /// [`Node::finish_save`] consumes it.
 ///
 /// ```
@@ -188,11 +188,10 @@ impl<P: Protocol, E: Environment> Node<P, E> {
     }
 
     /// Returns a state that may replace everything saved so far. Returns `None` before the first
-    /// save.
+    /// save, and during a rewrite, from [`Node::begin_rewrite`] to [`Node::finish_rewrite`].
     ///
-    /// Also returns `None` during a rewrite, from [`Node::begin_rewrite`] to
-    /// [`Node::finish_rewrite`]. A change that is saved during a rewrite may leave out a part of
-    /// the state, because the rewrite saves this part.
+    /// During a rewrite, the saved changes may omit a part of the state, because the rewrite saves
+    /// this part.
     pub fn replacement_state(&self) -> Option<&P::Stable> {
         self.written.as_ref().filter(|_| self.rewriting.is_none())
     }
@@ -203,8 +202,8 @@ impl<P: Protocol, E: Environment> Node<P, E> {
     }
 
     /// Begins a save of all queued steps that no save covers yet. Returns `None` if another save is
-    /// in progress. Also returns `None` if these steps changed nothing that must be saved; their
-    /// effects may then be released immediately.
+    /// in progress, or if these steps changed nothing that must be saved. In the second case, the
+    /// effects of these steps may be released immediately.
     pub fn begin_save(&mut self) -> Option<PendingSave<P::Stable>> {
         if self.saving.is_some() || self.releasable == self.queued.len() {
             return None;
@@ -219,8 +218,8 @@ impl<P: Protocol, E: Environment> Node<P, E> {
         Some(PendingSave { change, whole })
     }
 
-    /// Returns true if the saved state lacks a change whose save was deferred, and no rewrite is in
-    /// progress. A rewrite with [`Node::begin_rewrite`] saves this change.
+    /// Returns true if a change whose save was deferred is not saved yet, and no rewrite is in
+    /// progress. [`Node::begin_rewrite`] begins a rewrite, which saves this change.
     pub fn needs_rewrite(&self) -> bool {
         let unsaved = |written| self.process.unsaved(written).is_some();
         P::DEFERS_SAVES && self.rewriting.is_none() && self.written.as_ref().is_some_and(unsaved)
@@ -299,8 +298,8 @@ impl<P: Protocol, E> Node<P, E> {
         );
     }
 
-    /// Returns the complete stable state of the process: `saved` with all later changes, including
-    /// those whose save may be deferred.
+    /// Returns the complete stable state of the process: `saved` with all later changes. This
+    /// includes changes whose save may be deferred.
     fn whole(&self, saved: &P::Stable) -> P::Stable {
         let mut whole = saved.clone();
         if let Some(rest) = self.process.unsaved(saved) {

@@ -54,7 +54,7 @@ impl Group {
     ///
     /// # Panics
     ///
-    /// If `me` is not one of them.
+    /// If `me` is not one of the `size` processes.
     pub fn new(me: ProcessId, size: u32) -> Self {
         assert!(me.0 < size, "{me} is not a member of a group of {size}");
         Group { me, size }

@@ -44,9 +44,8 @@ impl ProcessSet {
         set
     }
 
-    /// Creates an empty set with memory for `size` processes. In the canonical form of a set, the
-    /// last word of memory is not zero. The caller must therefore add a process whose bit is in the
-    /// last word.
+    /// Creates an empty set with memory for `size` processes. The caller must add a process whose
+    /// bit is in the last word of this memory, because the last word of a set must not be zero.
     fn with_room(size: u32) -> Self {
         let words = (size as usize).div_ceil(BITS);
         if words <= INLINE_WORDS {
@@ -113,7 +112,7 @@ impl ProcessSet {
         self.words().iter().zip(other.words()).any(|(a, b)| a & b != 0)
     }
 
-    /// Returns true if every member of this set is in the other.
+    /// Returns true if every member of this set is a member of `other`.
     pub fn is_subset(&self, other: &ProcessSet) -> bool {
         self.iter().all(|process| other.contains(process))
     }

@@ -59,22 +59,23 @@ macro_rules! properties {
 }
 
 properties! {
-    /// At most one process is inside the critical section. A crash ends an entry.
+    /// At most one process is inside the critical section. A process that crashes there counts as
+    /// outside.
     MutualExclusion [Mutex Office] "mutual-exclusion": "At most one inside";
-    /// At most the given number of processes are inside the critical section. A crash ends an
-    /// entry.
+    /// At most the given number of processes are inside the critical section. A process that
+    /// crashes there counts as outside.
     AtMost(u32 = 1) [Mutex Office] "at-most-k": "At most k inside, of a k-mutex";
     /// No two neighbours in the graph of the lock are inside the critical section at the same time.
-    /// A crash ends an entry.
+    /// A process that crashes there counts as outside.
     LocalMutualExclusion [Mutex Office] "local-mutual-exclusion":
         "No two neighbours inside, of a lock on a graph";
     /// At most one process is inside the critical section. A process that crashes there counts as
     /// inside until it recovers.
     MutualExclusionStrict [Mutex Office] "mutual-exclusion-strict":
         "At most one inside, though a crash ends no entry";
-    /// As long as processes wait for the critical section, some process enters again and again.
-    /// This permits that one process waits forever. The property assumes that schedules are weakly
-    /// fair, and that every process leaves the critical section.
+    /// As long as processes wait for the critical section, some process enters again and again. One
+    /// process may nevertheless wait forever. The property assumes that schedules are weakly fair,
+    /// and that every process leaves the critical section.
     DeadlockFreedom [Mutex Office] "deadlock-freedom":
         "While processes wait, some process enters (weak fairness)";
     /// Every process that waits for the critical section enters eventually; also called lockout
@@ -89,17 +90,16 @@ properties! {
     /// The fencing token of each entry is higher than the tokens of all earlier entries.
     Fencing [Mutex Office Shares] "fencing": "Fences strictly increase";
     /// First come, first served (FIFO): a request that happened before another request is served
-    /// first. *Happened before* is Lamport's relation by the lock's own messages, because processes
-    /// without a shared clock have no other relation. A request happens at the doorway: the step in
-    /// which a process issues the command `enter`. No lock has an earlier doorway. Some locks have
-    /// a later doorway, such as the arrival of the request at a coordinator, or the creation of a
-    /// key in a queue. Such a lock may violate this property although it is FIFO after its own
-    /// doorway. A lock in shared memory has the doorway that its paper defines.
+    /// first. *Happened before* is Lamport's relation over the messages of the lock. A request
+    /// happens in the step in which a process issues the command `enter`. For a lock in shared
+    /// memory, the doorway in the lock's paper replaces this step. Some locks are first come, first
+    /// served only from a later step on, such as the arrival of the request at a coordinator. Such
+    /// a lock may violate this property.
     Order [Mutex Office] "order":
         "First come, first served (FIFO): no request is served before one that happened before \
          it; the doorway is the step that issues the request, not its arrival";
-    /// Like [`Property::Order`], except that messages of the application also determine which
-    /// request happened before another.
+    /// First come, first served, as in [`Property::Order`], with one difference: the relation
+    /// *happened before* also includes the messages of the application.
     OrderWithMessages [Mutex Office] "order-with-messages":
         "Like order, counting the application's messages too";
     /// Bounded bypass: while a process waits, each other process enters at most the given number of
@@ -109,13 +109,13 @@ properties! {
     Bypass(Option<u32> = None) [Mutex Office] "bounded-bypass":
         "Measure how often one process enters while another waits; bounded-bypass=2: judge that \
          it is no more than twice";
-    /// Eventually all processes believe in one leader, and the terms of a process never decrease.
-    /// For consensus: no two processes decide differently. For broadcast: an item that one correct
-    /// process delivers is eventually delivered by all correct processes.
+    /// For elections: eventually all processes believe in one leader, and the terms of a process
+    /// never decrease. For consensus: no two processes decide differently. For broadcast: an item
+    /// that one correct process delivers is eventually delivered by all correct processes.
     Agreement [Election Office Consensus Broadcast] "agreement":
         "All agree on one leader, decision or delivery";
-    /// Eventually every process that believes in a leader believes in the largest live rank. For
-    /// consensus: every decision was proposed.
+    /// For elections: eventually every process that believes in a leader believes in the live
+    /// process with the largest rank. For consensus: every decision was proposed.
     Validity [Election Office Consensus] "validity":
         "The largest live rank leads; a decision was proposed";
     /// Eventually either no process believes in a leader, or exactly one process believes that it
@@ -129,12 +129,14 @@ properties! {
     OneLeaderAtATime [Election Office] "one-leader-at-a-time": "No two leaders at once";
     /// No two processes lead at the same time with the same term number.
     OneLeaderPerTerm [Election Office Log] "one-leader-per-term": "No two leaders under one number";
-    /// Eventually every process that believes in a leader believes in the smallest live rank. It
-    /// replaces [`Property::Validity`] in an election that the smallest rank wins.
+    /// Eventually every process that believes in a leader believes in the live process with the
+    /// smallest rank. This property replaces [`Property::Validity`] in an election that the
+    /// smallest rank wins.
     SmallestLeads [Election Office] "smallest-leads": "The smallest live rank leads";
-    /// Groups with different leaders may exist side by side, as in a partition. No process follows
-    /// a leader before that process leads its group. In the end each leader leads the group of all
-    /// processes that follow it. [`Property::Agreement`] demands a single group in the end.
+    /// Several leaders may exist at the same time, each with its own group of followers. A process
+    /// follows a leader only after the leader has begun to lead the group. In the end, a live
+    /// leader leads the group of each live process that follows a leader. [`Property::Agreement`]
+    /// instead demands a single group in the end.
     OneLeaderPerGroup [Election Office] "one-leader-per-group":
         "Each process follows a leader that leads its group";
     /// For broadcast: an item that any process delivers, even one that crashes later, is eventually
@@ -184,9 +186,10 @@ properties! {
     OneHolder [Resources] "one-holder": "No two processes hold one resource";
     /// A process is aborted only if it is part of a deadlock.
     NoPhantom [Resources] "no-phantom": "A process is aborted only if it is deadlocked";
-    /// Sessions that exclude each other are not in progress at the same time. Two sessions exclude
-    /// each other if they use one bottle, attend different forums, or if one of them holds a shared
-    /// lock as a whole.
+    /// Two conflicting sessions are never in progress at the same time. Sessions of drinking
+    /// philosophers conflict if they use the same bottle. Sessions of group mutual exclusion
+    /// conflict if they attend different forums. Sessions of a shared lock conflict if one of them
+    /// holds the whole lock.
     SessionExclusion [Drinking Forum Shares] "session-exclusion":
         "No two sessions at once that exclude each other";
     /// Views with the same number are equal.
@@ -213,8 +216,7 @@ properties! {
         "The resource accepts no fence below one that it has seen";
     /// No increment of the counter in the protected resource is lost.
     Counter [Other] "counter": "No increment of the resource's counter is lost";
-    /// The recorded messages are possible: no message is received before it is sent. This is a
-    /// property of recorded traces.
+    /// No message is received before it is sent. This is a property of recorded traces.
     Trace [Other] "trace": "Nothing is received before it is sent";
     // `Closure` and `Convergence` apply to no service and have no monitor. `check --from any`
     // judges them.
@@ -250,8 +252,8 @@ pub enum ReportCondition {
     OnViolation,
     /// The property is reported in every run, whether violated or not.
     Always,
-    /// The property is reported in every run. A violation is a failure of the run. If the run has
-    /// its own list of failure properties, only violations of the listed properties are failures.
+    /// The property is reported in every run, and a violation makes the run fail. If the run has a
+    /// list of failure properties, only violations of the listed properties make the run fail.
     Expected,
 }
 
@@ -280,8 +282,8 @@ impl Property {
         )
     }
 
-    /// Returns true if the property demands that something happens eventually, so that a judgement
-    /// needs a fair schedule.
+    /// Returns true if the property demands that something happens eventually. Such a property can
+    /// be judged only under a fair schedule.
     pub const fn is_liveness(self) -> bool {
         matches!(self, Property::Progress | Property::DeadlockFreedom | Property::StarvationFreedom)
     }

@@ -78,8 +78,9 @@ pub trait Protocol: Clone + Debug + Eq + Hash + Sized + Send + Sync + 'static {
     /// the effects of all of them, in order, after one save.
     fn stable(&self) -> Self::Stable;
 
-    /// Returns the change of the stable state since `saved`, or `None` if there is none.
-    /// [`Protocol::apply_change`] applied to `saved` and the change yields [`Protocol::stable`].
+    /// Returns the change of the stable state since `saved`, or `None` if there is none. If
+    /// [`Protocol::apply_change`] applies this change to `saved`, the result is
+    /// [`Protocol::stable`].
     ///
     /// A change has the same type as the stable state, and a complete stable state is a valid
     /// change. An algorithm with much to save (a log) returns only the new part, so that a runner
@@ -94,9 +95,9 @@ pub trait Protocol: Clone + Debug + Eq + Hash + Sized + Send + Sync + 'static {
     ///
     /// A runner saves the rest of the change later, in the background. For example, a log replaces
     /// saved entries by a snapshot. The effects need not wait until the snapshot is durable,
-    /// because after a crash the saved entries yield the same state. Later changes must apply to
-    /// the saved state both with and without the deferred changes. A runner calls this method only
-    /// if the algorithm [defers saves](Protocol::DEFERS_SAVES).
+    /// because after a crash the saved entries yield the same state. It must be possible to apply
+    /// later changes to the saved state whether or not it contains the rest. A runner calls this
+    /// method only if the algorithm [defers saves](Protocol::DEFERS_SAVES).
     fn urgent_change(&self, saved: &Self::Stable) -> Option<Self::Stable> {
         self.unsaved(saved)
     }
@@ -165,16 +166,17 @@ pub enum TimerRole {
     #[default]
     Plain,
     /// The timer ends a claim of this process, such as a lease. If the timer is due, the runner
-    /// fires it before it delivers any message, because the message may have arrived after the
-    /// claim ended.
+    /// fires it before it delivers any message. The reason is that the message may have arrived
+    /// after the claim ended.
     EndsClaim,
     /// The timer fires if no message of a peer arrives in time. If the process was not scheduled
     /// when the timer was due, the runner first delivers the messages that have arrived. The runner
     /// then delays the timer by the time for which it was overdue, but at most by half of the
     /// timer's length.
     MeasuresSilence,
-    /// The timer paces messages that tell peers that this process is alive. It is armed at the end
-    /// of the step that sets it, even if the other effects of that step wait for the disk.
+    /// The timer paces messages that tell peers that this process is alive. The runner arms the
+    /// timer at the end of the step that sets it, even if all other effects of this step wait for
+    /// the disk.
     PacesHeartbeats,
 }
 

@@ -39,8 +39,8 @@ pub enum QuorumKind {
     Tree,
 }
 
-/// Error: a group has no quorum system of the requested [`QuorumKind`], or the listed sets form
-/// none.
+/// Error: no quorum system of the requested [`QuorumKind`] has this number of processes, or the
+/// listed sets are not a quorum system.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct QuorumError(String);
 
@@ -82,7 +82,7 @@ impl QuorumSystem {
     }
 
     /// Creates a quorum system for `size` processes from these quorums. The quorum of a process is
-    /// the first one that contains it.
+    /// the first quorum in the list that contains the process.
     ///
     /// # Errors
     ///
@@ -118,9 +118,9 @@ impl QuorumSystem {
 
     /// Returns a quorum for `process` that has no member in `avoided`, or `None` if there is none.
     ///
-    /// If the quorums are listed, prefers the first suitable quorum that contains `process`. If
-    /// none contains it, returns the first suitable quorum. If a [`QuorumKind`] constructs the
-    /// quorums, the rules of [`QuorumKind::quorum`] apply.
+    /// If the quorums are listed, returns the first suitable quorum that contains `process`. If
+    /// there is no such quorum, returns the first suitable quorum without `process`. If a
+    /// [`QuorumKind`] constructs the quorums, the rules of [`QuorumKind::quorum`] apply.
     pub fn quorum_avoiding(&self, process: ProcessId, avoided: &ProcessSet) -> Option<ProcessSet> {
         if let Some(kind) = self.kind {
             return kind.quorum(self.size(), process, avoided);
@@ -160,8 +160,8 @@ impl QuorumSystem {
     }
 }
 
-/// Returns true if at most `most` processes can be added to `chosen` so that it intersects every
-/// quorum. Changes `chosen` during the search, and restores it.
+/// Returns true if `chosen` with at most `most` additional processes intersects every quorum.
+/// Changes `chosen` during the search, and restores it before it returns.
 fn blocks(quorums: &[ProcessSet], most: u32, chosen: &mut ProcessSet) -> bool {
     let Some(left) = quorums.iter().find(|quorum| !quorum.intersects(chosen)) else { return true };
     most > 0
@@ -204,8 +204,9 @@ impl QuorumKind {
     /// A majority consists of the first processes on the ring, from `process` on, that are not
     /// avoided. In a tree, a quorum is a path from the root to a leaf, and if possible the path
     /// goes through `process`. If a node on the path is avoided, paths below *all* its children
-    /// replace it (Agrawal and El Abbadi, ACM TOCS 9(1), 1991). In the other kinds, quorums
-    /// are fixed. The method tries that of `process`, then those of the next processes on the ring.
+    /// replace it (Agrawal and El Abbadi, ACM TOCS 9(1), 1991). In the other kinds, each process
+    /// has one fixed quorum. The method tries the quorum of `process` first, and then the quorums
+    /// of the next processes on the ring.
     pub fn quorum(self, size: u32, process: ProcessId, avoided: &ProcessSet) -> Option<ProcessSet> {
         let after = |step| ProcessId((process.0 + step) % size);
         match self {
@@ -225,9 +226,9 @@ impl QuorumKind {
     }
 }
 
-/// Returns a quorum of the subtree below `node`, in the binary heap of `size` processes. The quorum
-/// has no member in `avoided`, and contains `wanted` if possible. Returns `None` if there is no
-/// such quorum.
+/// Returns a quorum of the subtree whose root is `node`. The tree has `size` processes, numbered as
+/// in a binary heap. The quorum has no member in `avoided`, and contains `wanted` if possible.
+/// Returns `None` if there is no such quorum.
 fn below(node: u32, size: u32, wanted: u32, avoided: &ProcessSet) -> Option<Vec<u32>> {
     let children = (2 * node + 1..=2 * node + 2).filter(|child| *child < size);
     let mut children: Vec<u32> = children.collect();
@@ -261,8 +262,9 @@ fn pairs(size: u32) -> Result<Vec<ProcessSet>, QuorumError> {
     }
 }
 
-/// Returns for each process a line of a projective plane on which the process is. Seven processes
-/// have fixed lines. Other lines are the solutions of `a·x + b·y + c·z = 0` over a prime field.
+/// Returns for each process one line of a projective plane. The process is a point of its line. For
+/// seven processes, the lines are listed in this function. For other sizes, a line is the set of
+/// solutions of `a·x + b·y + c·z = 0` over a prime field.
 fn plane(size: u32) -> Result<Vec<ProcessSet>, QuorumError> {
     if size == 7 {
         let lines: [[u32; 3]; 7] =
@@ -336,8 +338,8 @@ fn is_prime(number: u32) -> bool {
     number > 1 && (2..number).take_while(|d| d * d <= number).all(|d| !number.is_multiple_of(d))
 }
 
-/// Returns the quorum of each process: its row and its column. A last row that is not full borrows
-/// its missing columns from the row above, so that columns still intersect every row.
+/// Returns the quorum of each process: its row and its column. If the last row is not full, the
+/// process above takes each missing place, so that every column still intersects every row.
 fn grid(size: u32) -> Vec<ProcessSet> {
     let width = (1..=size).find(|w| w * w >= size).unwrap_or(1);
     let cell = |row: u32, column: u32| {
@@ -357,8 +359,9 @@ fn majority(size: u32) -> Vec<ProcessSet> {
     (0..size).map(|i| set((0..=size / 2).map(|step| (i + step) % size))).collect()
 }
 
-/// Returns the quorum of each process in the binary heap of the ids. The quorum is the path from
-/// the root down to the process, continued through first children down to a leaf.
+/// Returns a quorum for each process. The processes form a binary tree, numbered as in a binary
+/// heap. The quorum of a process is the path from the root to the process, extended to a leaf.
+/// Below the process, the path always continues with the first child.
 fn tree(size: u32) -> Vec<ProcessSet> {
     (0..size)
         .map(|process| {

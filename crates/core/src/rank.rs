@@ -6,8 +6,8 @@ use core::num::NonZeroU32;
 /// The number that decides an election. Ranks are compared by weight, and equal weights by id. The
 /// largest rank wins.
 ///
-/// A rank is configuration, not a position on the ring. Plain ids have weight 0. With
-/// [`Rank::of_load`] the least loaded process wins.
+/// Ranks are configured. They are independent of the positions of the processes on the ring. A rank
+/// that is a plain id has weight 0. With [`Rank::of_load`], the least loaded process wins.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Rank {
@@ -25,11 +25,11 @@ impl Rank {
         Rank { weight: 0, id }
     }
 
-    /// Creates the rank `<1/load, id>`: a smaller load ranks higher, and of equal loads the larger
-    /// id.
+    /// Creates the rank `<1/load, id>`. A process with a smaller load has a larger rank. If two
+    /// loads are equal, the process with the larger id has the larger rank.
     ///
-    /// The reciprocal is the integer `(2^64 − 1) / load`. It differs for any two 32-bit loads, so
-    /// rounding never makes two different loads equal.
+    /// The reciprocal is the integer `(2^64 − 1) / load`. Any two different 32-bit loads have
+    /// different reciprocals, so rounding never makes two different loads equal.
     pub const fn of_load(load: NonZeroU32, id: u32) -> Self {
         Rank { weight: u64::MAX / load.get() as u64, id }
     }

@@ -14,8 +14,8 @@ use crate::process::ProcessId;
 
 /// A system of machines with finitely many states.
 ///
-/// The state of the system is a list of small numbers, the values of its variables. A step is
-/// atomic, and steps follow one another.
+/// The state of the system is a list of small numbers, the values of its variables. Steps are
+/// atomic, and happen one at a time.
 pub trait StabilizingSystem {
     /// Returns the number of machines.
     fn size(&self) -> u32;
@@ -38,8 +38,8 @@ pub trait StabilizingSystem {
         steps == 1
     }
 
-    /// Returns true if schedules are weakly fair: a rule that stays applicable at a machine for
-    /// ever is eventually applied. The default is false: the daemon may ignore a machine for ever.
+    /// Returns true if schedules are weakly fair: a rule that stays applicable at a machine is
+    /// eventually applied. The default is false: the scheduler may ignore a machine forever.
     fn is_fair(&self) -> bool {
         false
     }

@@ -8,7 +8,7 @@ use crate::card::{Card, Crashes, DetectorClass, Order, Timing};
 use crate::property::Property;
 
 /// Conditions that a group runs under: timing, channels and faults. [`Card::system_model`] returns
-/// the conditions that an algorithm assumes, without any fault.
+/// the conditions that an algorithm assumes. These conditions include no faults.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct SystemModel {
     /// Assumptions about time.
@@ -128,11 +128,12 @@ impl Card {
         lacking.map(|(_, needs, given)| UnmetAssumption { needs, given })
     }
 
-    /// Returns the promises of the algorithm that hold in `model`. The model must meet all
-    /// assumptions of the algorithm, except that its failure detector may be wrong. If the
-    /// algorithm needs a perfect detector and `model` permits false suspicions, two processes may
-    /// enter at the same time. Mutual exclusion, fencing and order are then left out, and the
-    /// resource must compare fencing tokens.
+    /// Returns the promises of the algorithm that hold in `model`. If the algorithm needs a perfect
+    /// failure detector and `model` permits false suspicions, the result omits mutual exclusion,
+    /// fencing and order. Two processes may then enter at the same time, so the resource must
+    /// compare fencing tokens.
+    ///
+    /// The model must meet all other assumptions of the algorithm.
     pub fn promises_under(&self, model: &SystemModel) -> Vec<Property> {
         let is_misled = model.false_suspicion && self.detection == DetectorClass::Perfect;
         let rests_on_detector = |property: &Property| {

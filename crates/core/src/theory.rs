@@ -15,8 +15,8 @@ pub struct Theory {
     /// Maximum number of entries of one other process while a process waits, in words. Empty for an
     /// election.
     pub bypass: &'static str,
-    /// Order in which requests are served, relative to happened-before, in words. Empty for an
-    /// election.
+    /// Order in which requests are served, in words. The words refer to Lamport's *happened before*
+    /// relation between requests. Empty for an election.
     pub order: &'static str,
 }
 
@@ -83,7 +83,7 @@ impl Hops {
 /// Kind of workload of a run. Formulas for the number of messages distinguish these kinds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WorkloadKind {
-    /// Processes enter one at a time. The process of each entry is drawn at random.
+    /// Only one process at a time requests and enters. Each time, this process is drawn at random.
     OneAtATime,
     /// All processes enter equally often and may request at any time.
     AllEquallyOften,

@@ -34,7 +34,7 @@ impl Delay {
         Delay::ticks(units * TICKS_PER_UNIT)
     }
 
-    /// Creates a delay between two numbers of units.
+    /// Creates a delay from `min` to `max` units. In the runtime, a unit is a millisecond.
     ///
     /// # Panics
     ///

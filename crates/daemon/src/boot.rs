@@ -70,7 +70,8 @@ pub enum NodeError {
 }
 
 impl NodeError {
-    /// Returns true if the configuration causes the error, and not the environment.
+    /// Returns true if the cause of the error is the configuration. Returns false if the cause is
+    /// the environment.
     pub fn is_misconfiguration(&self) -> bool {
         matches!(
             self,
@@ -112,8 +113,8 @@ impl NodeError {
 /// ```
 #[derive(Debug)]
 pub struct Node {
-    /// If the node has one lock without a name, this is the lock. If the node has many named locks,
-    /// each named lock is derived from this value.
+    /// The lock of the node, if the node has one lock without a name. Otherwise, the value from
+    /// which `Node::lock` creates the named locks.
     pub(crate) lock: Lock,
     /// True if the node has many locks with names. If false, it has one lock without a name.
     has_names: bool,
@@ -127,7 +128,7 @@ pub struct Node {
     pub reloadable_keys: Option<ReloadableKeys>,
 }
 
-/// Error of [`Node::lock`], which then has no effect.
+/// Reason why [`Node::lock`] returned no lock. The call has changed nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum LockError {
     /// The name is empty or too long.

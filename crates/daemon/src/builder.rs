@@ -7,8 +7,8 @@ use crate::config::{
     Channel, Cluster, Config, ConfigError, Detector, Service, Store, Trace, VERSION,
 };
 
-/// Builder of a [`Config`]. Some values must be the same on all nodes of a cluster: the methods say
-/// so. Nodes that differ in such a value cannot work together.
+/// Builder of a [`Config`]. Some values must be the same on all nodes of a cluster, as the
+/// documentation of their methods states. Nodes that differ in such a value cannot work together.
 ///
 /// ```
 /// use tenure_daemon::Config;
@@ -92,8 +92,8 @@ impl Builder {
         self
     }
 
-    /// Sets the election algorithm. The elected leader grants the locks. The name is that of an
-    /// election in `tenure list`; `raft` is the default. It must be the same on all nodes.
+    /// Sets the election algorithm, by its name in `tenure list`. The default is `raft`. The
+    /// algorithm must be the same on all nodes. The elected leader grants the locks.
     pub fn election(mut self, election: impl Into<String>) -> Self {
         self.service.election = election.into();
         self.service.mutex = format!("coordinated:{}", self.service.election);
@@ -110,11 +110,11 @@ impl Builder {
         self
     }
 
-    /// Sets the upper bound on the delay of a message, rounded up to milliseconds; 40 ms by
-    /// default. It must be the same on all nodes.
+    /// Sets the upper bound on the delay of a message, rounded up to milliseconds. The default is
+    /// 40 ms. The bound must be the same on all nodes.
     ///
-    /// Election timeouts and leases are multiples of it. If messages take longer, elections are
-    /// held without need, and locks are lost.
+    /// Election timeouts and leases are multiples of this bound. If messages take longer, nodes
+    /// hold unnecessary elections and lose locks.
     pub fn max_message_delay(mut self, delay: Duration) -> Self {
         self.detector.message_ms = milliseconds(delay);
         self

@@ -111,7 +111,7 @@ pub struct Detector {
     pub increment_ms: u64,
     /// Upper bound on the timeout of the failure detector.
     pub longest_ms: u64,
-    /// Upper bound on the delay of a message. Election timeouts are multiples of it.
+    /// Upper bound on the delay of a message. Election timeouts are multiples of this bound.
     pub message_ms: u64,
 }
 
@@ -129,7 +129,8 @@ pub struct Channel {
     /// Time limit for connecting to a peer, in milliseconds. The default is 400, or four times
     /// `message_ms` if that is longer.
     ///
-    /// A connection is closed if the peer confirms nothing for twice this time, at least a second.
+    /// The node closes a connection if the peer confirms nothing for one second or for twice this
+    /// time, whichever is longer.
     pub connect_ms: Option<u64>,
 }
 
@@ -222,8 +223,8 @@ impl Service {
         })
     }
 
-    /// Checks that no selected variant is a deliberate mistake, unless [`Service::allow_mistakes`]
-    /// permits this. `card` is the [`Card`] of the configured algorithm.
+    /// Checks the selected variants. Returns an error if a variant is a deliberate mistake and
+    /// [`Service::allow_mistakes`] is false. `card` is the [`Card`] of the configured algorithm.
     ///
     /// # Errors
     ///

@@ -63,7 +63,7 @@ pub fn from_catalogue(
 }
 
 /// Visitor that converts a protocol of any type to [`AnyProtocol`], which hides the type behind
-/// dynamic dispatch. The catalogue calls the visitor with the protocol for a name.
+/// dynamic dispatch.
 #[derive(Clone, Copy, Debug)]
 pub struct EraseType;
 

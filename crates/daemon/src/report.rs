@@ -34,7 +34,7 @@ pub enum Report {
         process: u32,
         /// Address at which the node listens.
         address: SocketAddr,
-        /// Number of this start of the node.
+        /// Session of the node: 1 after its first start, 2 after its second start, and so on.
         session: u64,
     },
     /// The node serves a page for a browser.

@@ -22,8 +22,8 @@ use crate::run::{RunParameters, TraceHeader};
 
 /// A configured algorithm, behind an interface that does not depend on its type.
 pub trait AnyAlgorithm: Send + Sync {
-    /// Returns a description of the configuration. The description does not contain parameters that
-    /// the algorithm ignores. So two configurations that differ only in these have the same
+    /// Returns a description of the configuration. The description omits parameters that the
+    /// algorithm ignores. Two configurations that differ only in ignored parameters have the same
     /// description.
     fn configuration(&self) -> String;
 
@@ -31,7 +31,7 @@ pub trait AnyAlgorithm: Send + Sync {
     ///
     /// # Errors
     ///
-    /// [`InterventionError`], as [`tenure_sim::Simulation::run_with_interventions`].
+    /// The same [`InterventionError`] as [`tenure_sim::Simulation::run_with_interventions`].
     fn simulate(&self, run: RunParameters<'_>) -> Result<Report, InterventionError>;
 
     /// Checks `properties` in all possible schedules. `ranks` are the ranks of the processes. The
@@ -39,7 +39,7 @@ pub trait AnyAlgorithm: Send + Sync {
     ///
     /// # Errors
     ///
-    /// A [`CheckError`], as [`tenure_check::Check::try_run`].
+    /// The same [`CheckError`] as [`tenure_check::Check::try_run`].
     fn check(
         &self,
         config: &CheckConfig,
@@ -52,7 +52,7 @@ pub trait AnyAlgorithm: Send + Sync {
     ///
     /// # Errors
     ///
-    /// A [`CheckError`], as [`tenure_check::Check::measure`].
+    /// The same [`CheckError`] as [`tenure_check::Check::measure`].
     fn measure(
         &self,
         config: &CheckConfig,
@@ -64,7 +64,7 @@ pub trait AnyAlgorithm: Send + Sync {
     ///
     /// # Errors
     ///
-    /// A [`CheckError`], as [`tenure_check::Check::walk`].
+    /// The same [`CheckError`] as [`tenure_check::Check::walk`].
     fn walk(
         &self,
         config: &CheckConfig,
@@ -135,8 +135,8 @@ pub(crate) fn builtin_algorithm(
     catalogue::visit(name, parameters, InstanceVisitor { simulate_alone: alone })
 }
 
-/// Function that simulates a built-in algorithm with a Rust type for this algorithm alone.
-/// `Instance` has a type `P` that represents several algorithms, so the states of `P` are larger.
+/// Function that simulates a built-in algorithm with its own Rust type. The type `P` of an
+/// `Instance` represents several algorithms, so its states are larger.
 pub(crate) type SimulateFn =
     Box<dyn Fn(RunParameters<'_>) -> Result<Report, RunError> + Send + Sync>;
 

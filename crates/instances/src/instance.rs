@@ -25,9 +25,9 @@ use crate::run::{RunParameters, TraceHeader, simulation, with_header};
 /// A protocol of type `P`, with its configuration.
 pub(crate) struct Instance<P: Algorithm> {
     config: P::Config,
-    /// Function that simulates the protocol with a Rust type whose states are smaller than those of
-    /// `P`. Runs with interventions or a step limit use the type `P` instead. If the value is
-    /// `None`, all runs use `P`.
+    /// Function that simulates the algorithm with its own Rust type. The type `P` represents
+    /// several algorithms, so its states need more memory. The function is used only for runs
+    /// without interventions and without a step limit. `None` if all runs use `P`.
     simulate_alone: Option<SimulateFn>,
     check: CheckFn<P::Config>,
     measure: MeasureFn<P::Config>,

@@ -11,7 +11,8 @@ use tenure_trace::{ServiceCommand, ServiceEvent};
 
 /// Monitors that a program adds to the built-in monitors of Tenure.
 ///
-/// `simulate`, `check` and the lab use each of them for all algorithms of the monitor's service.
+/// The commands `simulate` and `check` and the lab use each monitor for all algorithms of the
+/// monitor's service.
 #[derive(Default)]
 pub struct Monitors(Vec<CustomMonitor>);
 
@@ -31,7 +32,8 @@ macro_rules! monitors {
     };
 }
 
-/// Service whose algorithms a program can judge by its own monitors.
+/// Service for which a program can add its own monitors. The command type of the service implements
+/// this trait.
 pub trait MonitoredService: Sized + 'static {
     /// Event of the service.
     type Event: 'static;

@@ -166,8 +166,8 @@ fn one_no_vote_aborts_the_transaction() {
     }
 }
 
-/// All votes arrive after two units, but the coordinator crashes after one and a half. All
-/// participants then stay uncertain until it recovers.
+/// Crashes the coordinator after one and a half units, before the votes arrive after two units. All
+/// participants have voted yes, and must stay uncertain until the coordinator recovers.
 #[test]
 fn participants_block_until_coordinator_recovers() {
     let crashed = CommitScenario { crash: Some(3 * UNIT / 2), ..CommitScenario::among(4) };

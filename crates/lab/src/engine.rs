@@ -19,8 +19,8 @@ pub enum Transition {
     Act(Action),
 }
 
-/// Continuation of a run after the replay of its earlier transitions: steps of the simulator, or an
-/// action of the user.
+/// Continuation of a run after the replay of earlier transitions. The run either takes steps or
+/// performs an action of the user.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Advance {
     /// Takes at most this many steps.

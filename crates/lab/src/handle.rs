@@ -22,7 +22,7 @@ const JSON: &str = "application/json";
 /// Operation that a request asks for: reading data, or changing a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Method {
-    /// Reads data without a change.
+    /// Reads data and changes nothing.
     Get,
     /// Creates or changes a session.
     Post,

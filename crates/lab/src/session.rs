@@ -21,7 +21,8 @@ pub(crate) const MAX_STEPS: u64 = 10_000;
 /// Maximum group size, so that the picture stays readable.
 const MAX_PROCESSES: u32 = 64;
 
-/// State of the run after a path of transitions. The moments of a session form a tree.
+/// State of the run after some transitions. The moments of a session form a tree, because the user
+/// can return to an earlier moment and continue in another way.
 #[derive(Clone, Debug)]
 pub(crate) struct Moment {
     pub(crate) parent: Option<usize>,
@@ -64,8 +65,8 @@ impl CurrentMoment {
 }
 
 impl LabSession {
-    /// Creates a session at the beginning of a run. Then performs the actions and steps of `run`
-    /// that come before the page first shows the run.
+    /// Creates a session at the beginning of a run. Then executes the initial actions and steps of
+    /// `run`.
     pub(crate) fn new(run: RunSpec, deadline: &Deadline) -> Result<Self, String> {
         if run.size > MAX_PROCESSES {
             let size = run.size;
@@ -87,7 +88,8 @@ impl LabSession {
         Ok(session)
     }
 
-    /// Performs the actions and steps of the run that come before the page first shows the run.
+    /// Executes the initial actions and steps of the run. The page first shows the state after
+    /// them.
     fn apply_interventions(&mut self, deadline: &Deadline) -> Result<(), String> {
         let mut steps = 0;
         for Intervention { after_step, action } in std::mem::take(&mut self.run.interventions) {
@@ -252,8 +254,9 @@ impl LabSession {
         }
     }
 
-    /// Returns the first moment at which `violation` had occurred, among the moments from the
-    /// beginning of the run to the current moment.
+    /// Returns the index of the first moment after `violation` has occurred. A moment is a state of
+    /// the run between two transitions. The search covers the moments from the beginning of the run
+    /// to the current moment.
     pub(crate) fn moment_of(&self, violation: &FirstViolation) -> Option<usize> {
         let line = self.moments_to(self.at);
         let matches = |record: &&Record| {

@@ -156,8 +156,8 @@ impl LabSession {
         Some(format!("{command}{}", steering_options(&interventions, has_next.then_some(steps))))
     }
 
-    /// Returns the trace of the run up to the current moment. If a command can write the same
-    /// trace, the header of the trace contains this command.
+    /// Returns the trace of the run up to the current moment. If a command of `tenure` can
+    /// reproduce the run, the header of the trace contains this command.
     pub(crate) fn trace(&self) -> Result<Vec<u8>, String> {
         let CurrentMoment { header, text, .. } = &self.shown;
         let Some(replay) = self.replay() else { return Ok(text.clone()) };

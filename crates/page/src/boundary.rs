@@ -1,7 +1,8 @@
 //! Exports and imports of the WebAssembly module.
 //!
-//! Requests and responses are copied through two buffers, whose addresses the host reads and
-//! writes. Each export runs to completion before the next one is called.
+//! Requests and responses are copied through two buffers in the memory of the module. The host
+//! obtains the addresses of the buffers from exports. Each export runs to completion before the
+//! host calls another export.
 
 #![allow(unsafe_code, reason = "the names of exports and imports count as unsafe attributes")]
 
@@ -84,7 +85,7 @@ extern "C" fn call(length: usize) -> usize {
     })
 }
 
-/// Returns the address of the last response.
+/// Returns a pointer to the bytes of the last response.
 #[unsafe(no_mangle)]
 extern "C" fn response() -> *const u8 {
     RESPONSE.with_borrow(|response| response.as_ptr())

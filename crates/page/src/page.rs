@@ -61,10 +61,10 @@ pub struct Page {
 }
 
 impl Page {
-    /// Creates a page without sessions of the lab. Requests to the lab have a time limit, which
-    /// `clock` measures.
+    /// Creates a page whose lab has no sessions. `clock` measures the time limit of requests to the
+    /// lab.
     ///
-    /// From now on, commands read and write their files in memory, in the whole process.
+    /// From now on, all commands in this process read and write their files in memory.
     pub fn new(clock: Clock) -> Self {
         tenure::trace::files::keep_in_memory();
         Page { lab: embedded::lab(), clock }

@@ -26,8 +26,8 @@ fn module() -> Option<PathBuf> {
     Some(module.into())
 }
 
-/// Sends requests to the module. Returns the responses, and the figures that the script prints at
-/// its end, such as the number of progress reports. If `max_slices` is given, the script stops a
+/// Sends requests to the module. Returns the responses, and the statistics that the script prints
+/// at its end, such as the number of progress reports. If `max_slices` is given, the script stops a
 /// search after this number of progress reports.
 fn in_module(module: &Path, requests: &[Value], max_slices: Option<u32>) -> (Vec<Value>, Value) {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/module.mjs");

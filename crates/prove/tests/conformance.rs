@@ -1,4 +1,4 @@
-//! Every state and step of the code agrees with the model, in small groups.
+//! Compares every state and step of the implementation with the model, in small groups.
 
 use tenure_algorithms::election::chang_roberts::{self, ChangRoberts};
 use tenure_algorithms::mutex::{
@@ -107,8 +107,8 @@ fn majority_agrees_with_its_model() {
     });
 }
 
-/// Compares states after a crash. The crashed process is outside the critical section, and its vote
-/// is lost.
+/// Compares the code with the model in runs in which a process crashes outside the critical
+/// section. The vote of this process is lost.
 #[test]
 fn majority_agrees_with_its_model_after_a_crash() {
     let comparison =

@@ -1,6 +1,6 @@
-//! Tests of the margins of leases. A margin is an inequality between two durations on drifting
-//! clocks. The proof of a lease depends on it. The solver proves the models with the durations of
-//! the code. It refutes the models if a client's duration is one unit longer.
+//! Tests of the margins on which the proofs of leases depend. A margin is an inequality between two
+//! durations on drifting clocks. The solver must prove the models with the durations of the code,
+//! and must refute them if a client's duration is one unit longer.
 
 mod support;
 
@@ -51,8 +51,9 @@ fn one_nanosecond_more_than_validity_is_refuted() {
     assert_decided(&one_more(times).model(), false);
 }
 
-/// Checks that the validity of a session satisfies the inequality that the proof needs, and that a
-/// validity longer by one nanosecond does not satisfy it.
+/// Compares the lifetime of a session at the client, its validity, with the inequality on which the
+/// proof depends. Checks that the validity satisfies the inequality, and that one nanosecond more
+/// would not.
 #[test]
 fn validity_is_the_derived_margin() {
     for (ttl, drift_ppm) in sessions() {

@@ -8,8 +8,8 @@ use tenure_prove::{
     sample_mutants,
 };
 
-/// Number of mutants of each model that this test examines. `tests/command/prove.rs` examines more
-/// mutants. It also compares the code with those mutants for which no proof obligation fails.
+/// Number of mutants that this test examines for each model. A longer test in
+/// `tests/command/prove.rs` examines more.
 const SAMPLE_SIZE: usize = 1;
 
 const SEED: u64 = 1;
@@ -54,9 +54,9 @@ fn entry_without_replies_of_all_is_refused() {
     assert!(counterexample.is_some_and(|found| !found.witness.is_empty()));
 }
 
-/// Removes the guard "the receiver is waiting" from the action that receives a reply. The change
-/// has no effect, because this guard follows from the invariant: no reply is in flight to a process
-/// inside the critical section.
+/// Checks that the solver recognizes a change without an effect. The mutant lacks the guard "the
+/// receiver is waiting" of the action that receives a reply. This guard follows from the invariant,
+/// because no reply is in flight to a process inside the critical section.
 #[test]
 fn implied_guard_is_equivalent() {
     let Some(solver) = support::z3() else { return };

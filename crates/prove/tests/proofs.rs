@@ -27,8 +27,9 @@ fn every_model_is_proved() {
     }
 }
 
-/// The solver cvc5 confirms every induction step, which takes minutes. It does not always find a
-/// state in which an action is possible, but z3 does.
+/// Checks with cvc5 that each initial state satisfies each invariant and that each action preserves
+/// it. Obligations that a state exists may stay undecided, because cvc5 does not always find the
+/// state.
 #[test]
 #[ignore = "takes minutes: cargo test -p tenure-prove -- --ignored"]
 fn every_induction_is_confirmed_by_cvc5() {
@@ -58,9 +59,8 @@ fn variants(entry: &ModelEntry, solver: &Solver) -> Vec<(bool, &'static str, Pro
     entry.variants.iter().map(report).collect()
 }
 
-/// Returns a variant without the actions that it has in common with the algorithm. A refutation of
-/// this part refutes the variant, because the obligations of the part are also obligations of the
-/// variant.
+/// Returns the variant with only those actions that differ from the actions of the algorithm. If
+/// this part is refuted, the whole variant is refuted too.
 fn changed_part(variant: &Model, algorithm: &Model) -> Model {
     let mut part = variant.clone();
     part.actions.retain(|action| !algorithm.actions.contains(action));

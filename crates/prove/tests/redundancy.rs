@@ -1,4 +1,5 @@
-//! Each conjunct is needed for the proof, or is listed as redundant.
+//! Checks `docs/proofs.md`, which lists the redundant conjuncts of each invariant. A conjunct is
+//! redundant if the proof succeeds without it.
 
 mod support;
 

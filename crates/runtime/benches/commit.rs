@@ -140,8 +140,8 @@ impl Protocol for Log {
     fn on_message(&mut self, _: ProcessId, (): (), _: &mut impl Effects<Self>) {}
 }
 
-/// Returns the number of steps that a driver completes per second: it saves the state and emits the
-/// event of each step. The user keeps `waiting` requests pending.
+/// Returns the number of steps per second of a driver. The driver saves the state after each step,
+/// and then emits the event of the step. The user keeps `waiting` requests pending.
 fn driver<P>(config: P::Config, directory: &Path, waiting: u64) -> f64
 where
     P: Protocol<Command = Command, Event = Event>,
@@ -217,15 +217,15 @@ fn bare(path: &Path, is_filled: bool) -> f64 {
     rate(|| write(&file))
 }
 
-/// Writes each record to one file and then to another. Returns the number of records per second. A
-/// leader that saves an entry before it sends the entry to a follower has this rate.
+/// Measures a leader that saves a record before it sends the record to a follower, so that one disk
+/// writes after the other. Returns the number of records per second.
 fn sequential_files_rate(path: &Path) -> f64 {
     let files = [path.with_extension("1"), path.with_extension("2")].map(|path| file(&path, true));
     rate(|| files.iter().for_each(write))
 }
 
-/// Writes each record to two files at the same time. Returns the number of records per second. A
-/// leader that sends an entry to a follower before it saves the entry has this rate.
+/// Measures a leader that sends a record to a follower before the record is on its own disk, so
+/// that both write the record at the same time. Returns the number of records per second.
 fn concurrent_files_rate(path: &Path) -> f64 {
     let files = [path.with_extension("1"), path.with_extension("2")].map(|path| file(&path, true));
     rate(|| {

@@ -36,8 +36,8 @@ use crate::validator::{ValidationError, Validator};
 use crate::wake_timer::WakeTimer;
 
 /// Maximum number of pending messages that the loop handles before it fires the timers that measure
-/// the silence of a peer. The same maximum applies to pending requests. The loop handles both
-/// first, because a pending message may show that the peer is alive.
+/// the silence of a peer. A pending message may show that the peer is alive. The same maximum
+/// applies to pending requests.
 const MESSAGES_BEFORE_TIMERS: usize = 256;
 
 /// Maximum number of unsaved steps. At this number the loop starts a save even if more inputs are
@@ -222,13 +222,16 @@ where
     }
 
     /// Hands over leadership before a shutdown, and waits until another process leads. Meanwhile
-    /// this node answers its successor, so no process has to wait for a timeout. Does nothing if
-    /// the protocol has no handover.
+    /// this node continues to respond, so that its successor need not wait for a timeout. Does
+    /// nothing if the protocol has no handover.
     ///
-    /// The wait ends when all live peers have said goodbye. A peer that crashes says no goodbye:
-    /// its connection is lost, but the peer might reconnect. So the wait also ends four round trips
-    /// after the handover message was sent, and at the latest after [`HANDOVER_TIMEOUT`]. Once this
-    /// process knows its successor, it waits for one more round trip only.
+    /// The wait ends when the first of these events occurs:
+    ///
+    /// - All live peers have said goodbye.
+    /// - Four round trips have passed since the handover message was sent. Some peers may have
+    ///   crashed without a goodbye.
+    /// - One round trip has passed since this process learned who its successor is.
+    /// - [`HANDOVER_TIMEOUT`] has passed.
     async fn hand_over_leadership(
         &mut self,
         inbox: &mut Inbox,
@@ -513,8 +516,8 @@ where
         self.executor.execute(self.node.step(input), step_record)
     }
 
-    /// Starts a save of all unsaved steps, unless a save is in progress. If the changes have become
-    /// too long, a rewrite of the whole state is started in addition.
+    /// Starts a save of all unsaved steps. Does nothing if a save is in progress. If the saved
+    /// changes have become too long, also starts a rewrite of the whole state.
     fn save(&mut self) -> Result<(), Failure> {
         if let Some(saving) = self.node.begin_save() {
             self.executor.write_change(&saving, self.node.replacement_state())?;

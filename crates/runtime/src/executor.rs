@@ -152,10 +152,9 @@ where
 
     /// Starts the save of the change in `saving`.
     ///
-    /// If the change is large and the encoding of `whole` is less than twice as long as the change,
-    /// the function saves `whole` instead of the change. A large change usually contains a
-    /// snapshot. If the change itself were saved, a later rewrite would write this snapshot a
-    /// second time.
+    /// If the change is large and the whole state is less than twice as long, saves `whole` instead
+    /// of the change. A large change usually contains a snapshot, which a later rewrite of the
+    /// state would write a second time.
     pub(crate) fn write_change(
         &mut self,
         saving: &PendingSave<P::Stable>,
@@ -231,9 +230,11 @@ where
         state.map_or(Ok(()), |state| Ok(self.trace.record(state)?))
     }
 
-    /// Records that the transport suspects or trusts `peer`. If the process has its own failure
-    /// detector, this detector is assumed to adopt the verdict. The trace therefore contains the
-    /// change of the verdict only once.
+    /// Records that the transport suspects or trusts `peer`.
+    ///
+    /// If the process has its own failure detector, the detector will adopt this verdict. The
+    /// verdict is therefore already recorded as a suspicion of the detector, so that the trace
+    /// contains it only once.
     pub(crate) fn set_suspected(&mut self, peer: ProcessId, verdict: Verdict) {
         match verdict {
             Verdict::Suspect => self.suspicions.insert(peer),

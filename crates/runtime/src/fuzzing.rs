@@ -125,8 +125,8 @@ struct Runner<'a, P: Protocol> {
 }
 
 impl<P: Protocol> Runner<'_, P> {
-    /// Runs a process until it crashes. Returns `None` if no further boot should follow: the bytes
-    /// or the steps are used up, or a real node would stop here.
+    /// Runs a process until it crashes. Returns `None` if the run is over: the bytes or the steps
+    /// are used up, or a real node would stop here.
     fn run(&mut self, mut node: Node<P, ConstantEnvironment>) -> Option<()> {
         self.release(node.boot_step())?;
         for _ in 0..MAX_STEPS {

@@ -86,8 +86,8 @@ pub(crate) enum LockRequestKind {
         /// lock.
         is_try: bool,
     },
-    /// Ends the entry with the number `entry`, and releases the lock. Has no effect if this entry
-    /// has already ended.
+    /// Releases the lock that acquisition number `entry` obtained. Has no effect if this
+    /// acquisition has already ended.
     Exit {
         name: Option<LockName>,
         entry: u64,
@@ -96,8 +96,8 @@ pub(crate) enum LockRequestKind {
     Shutdown,
 }
 
-/// Sender of the guard to a waiting user. It sends `None` to a user who does not want to wait, if
-/// another local user holds or awaits the lock.
+/// Channel that passes the guard to a waiting user. If the user does not want to wait and another
+/// local user holds or awaits the lock, the channel passes `None`.
 pub(crate) type Waiter = oneshot::Sender<Option<Guard>>;
 
 impl Lock {

@@ -67,8 +67,8 @@ impl LockApplication {
     /// Creates the application, a handle of its single lock, a handle of the leadership, and the
     /// receiver of their requests. [`Lock::named`] derives the named locks.
     ///
-    /// The application and the receiver belong into the [`Parts`](crate::Parts) of a node. The node
-    /// stops when the last handle and guard is dropped.
+    /// The caller puts the application and the receiver into the [`Parts`](crate::Parts) of a node.
+    /// The node stops when the last handle and guard is dropped.
     pub fn new() -> (Self, Lock, Leadership, LockRequestReceiver) {
         let (requests, receiver) = mpsc::unbounded_channel();
         let (sender, leader) = watch::channel(None);
@@ -136,8 +136,8 @@ impl WaitQueue {
         Some(mutex::Command::Enter)
     }
 
-    /// Returns the command that releases the lock after the entry with the number `entry`. Returns
-    /// `None` if this entry has already ended.
+    /// Returns the command that releases the lock after acquisition number `entry`. Returns `None`
+    /// if this acquisition has already ended.
     fn request_exit(&mut self, entry: u64) -> Option<mutex::Command> {
         match &mut self.phase {
             Phase::Held { is_releasing, .. } if entry == self.entries => {

@@ -28,16 +28,16 @@ struct Armed<T> {
     deferred: Duration,
 }
 
-/// The first deferral of a timer lasts at least the length of the timer divided by this number.
+/// Minimum length of the first deferral of a timer: the length of the timer divided by this number.
 /// During the deferral, links can read the data that has arrived. The default election timeout of
-/// 250 ms is deferred by at least 8 ms.
+/// 250 ms is deferred by about 8 ms.
 const READ_TIME_DIVISOR: u32 = 32;
 
-/// A timer that was deferred once is deferred again only if it fires late by at least its length
-/// divided by this number.
+/// Minimum lateness at which a timer is deferred a second time: the length of the timer divided by
+/// this number.
 const LATENESS_DIVISOR: u32 = 16;
 
-/// The deferrals of a timer add up to at most its length divided by this number.
+/// Upper bound on the total deferral of a timer: the length of the timer divided by this number.
 const MAX_DEFERRAL_DIVISOR: u32 = 2;
 
 impl<T: Clone + Ord> Timers<T> {
@@ -89,9 +89,8 @@ impl<T: Clone + Ord> Timers<T> {
     /// Moves the deadlines of due timers that measure the silence of a peer.
     ///
     /// The first deferral of a timer gives the links enough time to read data that has arrived. If
-    /// a timer is late, the system did not schedule this process for some time. So the timer is
-    /// deferred by the time by which it is late. The deferrals of a timer add up to at most half of
-    /// its length.
+    /// a timer fires late, this process was probably suspended, so the timer is deferred by its
+    /// lateness. The deferrals of a timer add up to at most half of its length.
     pub(crate) fn defer_late(&mut self, now: Instant, measures_silence: impl Fn(&T) -> bool) {
         for armed in &mut self.armed {
             if armed.deadline > now || !measures_silence(&armed.timer) {

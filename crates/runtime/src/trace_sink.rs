@@ -134,8 +134,8 @@ impl TraceWriter {
         is_recorded.then(|| kind(MessageRecord::of(message, peer, session, number)))
     }
 
-    /// Returns a record of the state. Returns `None` if the state has not changed since the last
-    /// call, or if states are not recorded.
+    /// Returns a record of the state. Returns `None` if states are not recorded, or if the state
+    /// equals that of the last call.
     pub(crate) fn changed_state(&mut self, state: &impl Debug) -> Option<Kind> {
         let (states, me) = (self.sink.states.as_mut(), self.me);
         states.and_then(|states| states.record_if_changed(me, state))

@@ -6,9 +6,8 @@ use std::time::Instant;
 
 use tokio::time::Sleep;
 
-/// Timer of tokio that is reset for each wait instead of created anew. A new timer can cost an
-/// extra wake-up of a thread. This happens if the new timer is due before all other timers of the
-/// runtime: tokio then wakes the thread that waits for the network, to shorten its wait.
+/// Timer of tokio that is reset for each wait. A new timer for each wait would cost more: if it is
+/// due before all other timers, tokio wakes the thread that waits for the network.
 #[derive(Debug)]
 pub(crate) struct WakeTimer(Pin<Box<Sleep>>);
 

@@ -122,8 +122,8 @@ pub enum BackupError {
 }
 
 impl BackupError {
-    /// Returns true if the data directory could not be opened or written: the cause is neither the
-    /// backup nor the configuration.
+    /// Returns true if the backup and the configuration are valid, but the data directory could not
+    /// be opened or written.
     pub fn is_environment_error(&self) -> bool {
         matches!(self, BackupError::Open(_) | BackupError::Save(_))
     }

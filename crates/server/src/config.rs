@@ -521,8 +521,8 @@ impl Config {
         Ok(urls.iter().map(Url::to_string).collect())
     }
 
-    /// Returns the address that the option `dial_peers` contains for the member `name`. Returns
-    /// `None` if the option does not contain this member. Its peer URL is then dialed.
+    /// Returns the address of the member `name` in the option `dial_peers`. Returns `None` if the
+    /// option does not name this member. The caller then dials the peer URL of the member.
     fn dial_address(&self, name: &str) -> Result<Option<String>, ConfigError> {
         for item in self.dial_peers.iter().flat_map(|all| all.split(',')) {
             let reason = "invalid --dial-peers: expected NAME=HOST:PORT, separated by commas";

@@ -192,8 +192,8 @@ fn task_result<E>(ended: Result<Result<(), E>, JoinError>) -> Result<(), E> {
 
 /// Serves all listeners until the returned set is dropped.
 ///
-/// This is a separate function to compile it in this crate: the code of an `async fn` is compiled
-/// in the crate that polls it.
+/// This is not an `async fn`, so its tasks are compiled in this crate. The code of an `async fn`
+/// would be compiled in the crate that polls it.
 fn serve_all(
     listeners: Vec<(BoundListener, ListenerScope)>,
     member: &Arc<Member>,

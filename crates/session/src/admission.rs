@@ -23,12 +23,12 @@ pub enum Access {
     Shared,
     /// Other claims that take permits may hold the lock at the same time: a counting semaphore.
     Permits {
-        /// Number of permits that the claim takes, from 1 to `capacity`. Other values are treated
-        /// as the nearest of these.
+        /// Number of permits that the claim takes, from 1 to `capacity`. A value outside this range
+        /// counts as its nearest bound.
         weight: u32,
         /// Number of permits that all holders together may have, at least 1. All claims of a queue
-        /// should state the same number. If they do not, a claim is limited by the lowest number
-        /// that the claim itself and the earlier claims state.
+        /// should state the same number. If the numbers differ, the smallest number among a claim
+        /// and its earlier claims limits this claim.
         capacity: u32,
     },
 }
@@ -121,9 +121,9 @@ impl HolderSummary {
         }
     }
 
-    /// Removes one holder of a lock, if no holder takes permits. All holders then have the same
-    /// access, so it does not matter which one leaves. If holders take permits, the caller must
-    /// instead build the summary again from the remaining queue.
+    /// Removes one holder of a lock whose holders do not take permits. All these holders have the
+    /// same access, so any of them may be the one that leaves. If the holders take permits, the
+    /// caller must build the summary from the remaining holders instead.
     pub const fn remove_one(&mut self) {
         match self.count {
             0 | 1 => *self = HolderSummary::NONE,
@@ -225,7 +225,7 @@ mod tests {
 
     /// Checks that the holders are the first claims of the queue. An exclusive holder must be the
     /// only holder, and a reader must share the lock with readers only. If the holders take
-    /// permits, the sum of their permits must not exceed the capacity that any of them states.
+    /// permits, their sum must not exceed the smallest capacity that a holder states.
     #[test]
     fn holders_are_the_head_of_the_queue_and_compatible() {
         each_queue(|queue| {
@@ -272,9 +272,9 @@ mod tests {
         });
     }
 
-    /// If [`Access::takes_over_from`] is true for a claim and its only blocker, the claim holds the
-    /// lock once the blocker is gone. Negative control: if it is false, some claims still wait
-    /// after their only blocker is gone.
+    /// Deletes the only blocker of a waiting claim. The claim must hold the lock afterwards if
+    /// [`Access::takes_over_from`] is true for the claim and this blocker. If it is false, the
+    /// claim must still wait in some of the queues.
     #[test]
     fn claim_takes_over_from_exclusive_holder_only() {
         let mut others = 0;

@@ -1,12 +1,13 @@
 //! The lessor: the part of the leader that tracks how much time each lease has left.
 //!
-//! The leader divides the time of a lease into parts, and runs one timer at a time for it. After
-//! each part but the last, an entry of the log records the remaining time. A new leader counts from
-//! the last recorded time. After the last part, an entry ends the lease.
+//! The leader divides the time of a lease into parts. At the end of each part except the last, the
+//! leader records the remaining time in the log. At the end of the last part, an entry of the log
+//! ends the lease. A new leader counts from the last recorded time.
 //!
-//! A leader that hands over leadership also records the remaining time within the running part.
-//! Each change of leader therefore delays the end of a lease by one part at most. A renewal needs
-//! an entry only if less than the full TTL was recorded. One entry serves many leases.
+//! A leader that hands over leadership first records the remaining time. Each change of leader
+//! therefore delays the end of a lease by at most one part. A renewal needs a log entry only if the
+//! log has recorded less than the full TTL. One entry can record the remaining times of many
+//! leases.
 //!
 //! **Why a renewed lease does not end.** A renewal is confirmed only if three conditions hold. No
 //! entry that ends the lease is pending. The full TTL is recorded, so a new leader would count from
@@ -14,13 +15,13 @@
 //! before it calls [`Lessor::renew`].
 //!
 //! An entry that shortens or ends the lease contains the number of the last renewal that the leader
-//! knew when it proposed the entry. The entry has no effect if another entry has renewed the lease
-//! since.
+//! knew when it proposed the entry. If another entry has renewed the lease in the meantime, the
+//! entry has no effect when it is applied.
 
 use alloc::collections::BTreeMap;
 
-/// Interval at which the leader records the remaining time of a lease, in the unit of the TTL. The
-/// interval divides a lease into parts.
+/// Lengths of the parts into which the time of a lease is divided, in the unit of the TTL. At the
+/// end of each part, the leader records the remaining time of the lease in the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct CheckpointInterval {
     /// Divisor that determines the length of a part. Each part has the length TTL / `count`,
@@ -53,7 +54,8 @@ pub enum Renewal {
     /// The renewal can be confirmed once a log entry has recorded the full TTL. The caller must
     /// propose this entry.
     NeedsCheckpoint {
-        /// TTL of the lease. The entry records the TTL as the remaining time of the lease.
+        /// TTL of the lease. The caller proposes an entry that records this TTL as the remaining
+        /// time.
         ttl: u64,
     },
     /// An entry that ends the lease is pending. The renewal waits until the log has decided on it.
@@ -71,8 +73,8 @@ pub enum LeaseProposal {
     Checkpoint {
         /// Remaining time of the lease, in the unit of the TTL.
         left: u64,
-        /// Time until the timer of the lease must fire, in the unit of the TTL. It is the length of
-        /// the next [part](CheckpointInterval) of the lease.
+        /// Time until the timer of the lease must fire, in the unit of the TTL: the length of the
+        /// [part](CheckpointInterval) that begins now.
         part: u64,
     },
     /// End the lease, or propose its end again. The lease cannot be renewed until the log has
@@ -87,12 +89,12 @@ struct LeaseState {
     /// Remaining time of the lease when its timer was last armed.
     left: u64,
     /// Remaining time from which a new leader may count. It is the value in the last log entry that
-    /// records a remaining time, even if that entry is only proposed.
+    /// records a remaining time. This entry may still be uncommitted.
     checkpointed: u64,
     ttl: u64,
-    /// The end of the lease is pending if an entry that ends the lease is proposed and the log has
-    /// not decided on it. The value is the argument `renewal_index` of the call of
-    /// [`Lessor::on_timer`] that last proposed such an entry. `None` if no end is pending.
+    /// Set while the leader waits for the outcome of an entry that it proposed to end the lease.
+    /// The value is the argument `renewal_index` with which [`Lessor::on_timer`] was called for
+    /// the latest such entry.
     pending_expiry: Option<u64>,
 }
 
@@ -111,12 +113,11 @@ impl<L: Ord + Copy> Lessor<L> {
 
     /// Adds a lease with the remaining time `left`, or sets the remaining time of a known lease.
     /// The caller does this when the lease begins, when this leader takes over, and when an entry
-    /// has recorded a new time. Returns the time until the timer of the lease must fire, which is
-    /// the length of the next [part](CheckpointInterval).
+    /// has recorded a new time. Returns the time until the timer of the lease must fire: the length
+    /// of the next [part](CheckpointInterval).
     ///
-    /// Suppose that `left` is less than `ttl`, and that the log has already recorded `left` or a
-    /// shorter time. Then the method returns `None` and changes nothing. The running timer then
-    /// continues.
+    /// If `left` is less than `ttl` and the log has already recorded `left` or a shorter time,
+    /// returns `None` and changes nothing. The running timer then continues.
     pub fn start_countdown(&mut self, lease: L, left: u64, ttl: u64) -> Option<u64> {
         let state = self.leases.get(&lease);
         if left < ttl && state.is_some_and(|state| state.checkpointed <= left) {
@@ -130,9 +131,9 @@ impl<L: Ord + Copy> Lessor<L> {
     /// Prepares a handover of leadership. `left` is the remaining time of the lease. Returns the
     /// remaining time that the caller must record in the log for the new leader.
     ///
-    /// Returns `None` if there is nothing to record, for one of three reasons. The recorded time is
-    /// `left` or shorter already, an entry that ends the lease is pending, or the lease does not
-    /// exist. The running timer of the lease continues in any case.
+    /// Returns `None` if the caller need not record anything: the recorded time is at most `left`,
+    /// an entry that ends the lease is pending, or the lease does not exist. The running timer of
+    /// the lease continues in any case.
     pub fn checkpoint_for_handover(&mut self, lease: L, left: u64) -> Option<u64> {
         let state = self.leases.get_mut(&lease)?;
         if state.pending_expiry.is_some() || left >= state.checkpointed {
@@ -153,13 +154,10 @@ impl<L: Ord + Copy> Lessor<L> {
     /// been renewed. `renewal_index` is the argument of the call of [`Lessor::on_timer`] that
     /// proposed this entry.
     ///
-    /// If the lessor still waits for the outcome of this entry, the full TTL of the lease is left.
-    /// Returns the time until the timer of the lease must fire, which is the length of the first
-    /// [part](CheckpointInterval).
-    ///
-    /// Otherwise, returns `None` and changes nothing. This is the case if the lease was renewed
-    /// since or does not exist. It is also the case if a later entry to end the lease was proposed,
-    /// which may take effect.
+    /// If the lessor waits for the outcome of this entry, the full TTL of the lease is left.
+    /// Returns the time until the timer of the lease must fire: the length of the first
+    /// [part](CheckpointInterval). Otherwise, returns `None` and changes nothing. Then the lease
+    /// does not exist, was renewed meanwhile, or has a later pending entry.
     pub fn on_expiry_rejected(&mut self, lease: L, renewal_index: u64) -> Option<u64> {
         let state = self.leases.get_mut(&lease)?;
         if state.pending_expiry != Some(renewal_index) {
@@ -185,12 +183,11 @@ impl<L: Ord + Copy> Lessor<L> {
     }
 
     /// Handles the timer of a lease, and returns the entry that the caller must propose. The timer
-    /// fires when a [part](CheckpointInterval) of the lease has passed. The timer also fires if the
-    /// caller has armed it to propose the end of the lease once more.
+    /// fires at the end of each [part](CheckpointInterval) of the lease. The caller may also arm
+    /// the timer to propose the end of the lease once more.
     ///
-    /// `renewal_index` is the index of the last log entry that renewed the lease. Suppose that a
-    /// later entry renews the lease before the entry that ends the lease is applied. Then the entry
-    /// that ends the lease has no effect.
+    /// `renewal_index` is the index of the last log entry that renewed the lease. If another entry
+    /// renews the lease before its end is applied, the end has no effect.
     pub fn on_timer(&mut self, lease: L, renewal_index: u64) -> LeaseProposal {
         let Some(state) = self.leases.get_mut(&lease) else { return LeaseProposal::None };
         let LeaseState { left, ttl, .. } = *state;

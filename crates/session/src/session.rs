@@ -24,8 +24,8 @@ pub enum DeadlineSlot {
 /// The timers of a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Timer {
-    /// Deadline of a renewal. When this timer fires, the session ends unless a later renewal was
-    /// confirmed. The caller must handle this timer before all other events that have arrived.
+    /// Deadline of a renewal. When this timer fires and no later renewal was confirmed, the session
+    /// ends. The caller must handle this timer before all other events that have arrived.
     Deadline(DeadlineSlot),
     /// The next renewal is due.
     Renewal,
@@ -128,9 +128,8 @@ impl Session {
         ]
     }
 
-    /// Handles a response that grants or renews the lease. `round` is the number of the request
-    /// that it answers. A response to any but the last request is ignored, because it does not tell
-    /// how long the lease lasts.
+    /// Handles a response that grants or renews the lease. `round` is the request number in the
+    /// response. Ignores a response to an earlier request than the last one.
     pub fn on_response(&mut self, round: u64) -> Vec<Action> {
         let Some(side) = self.pending.take_if(|_| round == self.round) else { return Vec::new() };
         match self.confirmed.replace(side) {

@@ -6,12 +6,11 @@
 //! is deleted before the watch starts. After the deletion the waiter reads the queue again: there
 //! may be another predecessor, and the waiter's own key may be deleted.
 //!
-//! **Why a slightly outdated read suffices after a deletion.** The waiter need not read the current
-//! queue. The queue suffices as of the revision in which the predecessor was deleted, or as of a
-//! later revision. New keys come last, so a waiter that is first stays first until its own key is
-//! deleted. The waiter learns of the deletion of its own key later, as a holder does. The member
-//! that reported the predecessor's deletion can serve this read without a quorum. If another member
-//! responds with an earlier revision, the waiter reads the current queue.
+//! **Why a slightly outdated read suffices after a deletion.** The waiter may read the queue as of
+//! the revision of the deletion, or of any later revision. New keys come last, so a waiter that is
+//! first stays first until its own key is deleted. The waiter learns of the deletion of its own key
+//! later, as a holder does. The member that reported the deletion can serve this read without a
+//! quorum. If another member responds with an earlier revision, the waiter reads the current queue.
 
 /// View of a queue, from one read that includes the waiter's own key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -30,13 +29,13 @@ pub enum Position<K> {
     /// The waiter does not know its position. It has not read the queue yet, or the queue has
     /// changed after the waiter read it.
     Unknown {
-        /// Revision in which the queue changed. 0 if the waiter has not read the queue or does not
-        /// know the revision.
+        /// Revision of the change that made the position unknown. 0 if the waiter has not read the
+        /// queue yet, or if this revision is unknown.
         since: u64,
     },
     /// The waiter has a predecessor.
     Waiting {
-        /// Key of the predecessor, which is watched.
+        /// Key of the predecessor: the key that the waiter watches until it is deleted.
         key: K,
         /// First revision that the watch reports.
         from: u64,
@@ -55,8 +54,8 @@ pub enum Position<K> {
 pub enum WaiterAction<K> {
     /// Read the queue.
     ReadQueue {
-        /// Revision that the read must have reached: the caller reads the queue as of this revision
-        /// or a later one. If 0, the caller reads the current queue.
+        /// Revision of the change that requires the read. The caller reads the queue as of this
+        /// revision or a later one. If 0, the caller reads the current queue.
         since: u64,
     },
     /// Watch a key until it is deleted.
@@ -138,9 +137,9 @@ impl<K: Clone + PartialEq> Waiter<K> {
         }
     }
 
-    /// Handles a message that the holder of `key` has released the lock. If the waiter watches this
-    /// key, the waiter holds the lock now. The caller must know that the waiter's own key existed
-    /// at the time of the release.
+    /// Handles a message from the service: the holder with the key `key` has released the lock. If
+    /// the waiter watches this key, the waiter holds the lock now. The caller must know that the
+    /// waiter's own key existed at the time of the release.
     pub fn on_released(&mut self, key: &K) -> Option<WaiterAction<K>> {
         match self.position {
             Position::Waiting { key: ref watched, own: fence, .. } if watched == key => {
@@ -225,8 +224,8 @@ mod tests {
         assert_eq!(waiter.on_deleted(&"a/2", 9), None);
     }
 
-    /// A waiter ignores a view of the queue that is older than the deletion of its predecessor. It
-    /// ignores such a view even if the view does not contain the waiter's own key.
+    /// A waiter ignores a view of the queue that is older than the deletion of its predecessor. The
+    /// test also checks a view without the waiter's own key.
     #[test]
     fn view_older_than_the_deletion_is_ignored() {
         for own in [None, Some(5)] {

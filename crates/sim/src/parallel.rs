@@ -128,8 +128,8 @@ impl<T> WorkQueue<T> {
 }
 
 /// Guard of a thread that uses the queue. When the guard is dropped, it wakes all threads that wait
-/// for the queue. The second field is true for the collecting thread. If this field is true or the
-/// thread panics, the guard also closes the queue.
+/// for the queue. If its thread panics, it closes the queue. If the second field is true, it always
+/// closes the queue: the thread is the one that collects the results.
 struct CloseOnDrop<'a, T>(&'a WorkQueue<T>, bool);
 
 impl<T> Drop for CloseOnDrop<'_, T> {

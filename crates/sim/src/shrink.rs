@@ -20,8 +20,8 @@ pub struct ShrunkRun {
     pub runs: usize,
 }
 
-/// Largest of the seeds, from 1 on, that the search tries in addition to the seed of the given
-/// settings.
+/// Number of additional seeds, from 1 on, with which the search tries each candidate. It tries the
+/// seed of the candidate first.
 const SEEDS: u64 = 32;
 
 /// Searches for a smaller failing run: fewer processes, entries and faults, simpler delays, a

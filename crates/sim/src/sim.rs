@@ -311,8 +311,8 @@ where
     P: Recorded,
 {
     /// Makes each message between users ([`BackgroundTraffic`](crate::BackgroundTraffic)) carry the
-    /// logical clock of its sender's protocol. A request that a receiver issues after such a
-    /// message then has a larger timestamp than earlier requests of the sender.
+    /// logical clock of its sender's protocol. The receiver's next request then has a larger
+    /// timestamp than the requests that the sender issued before the message.
     #[must_use]
     pub fn with_timestamped_traffic(mut self) -> Self {
         self.clock_hooks = Some(ClockHooks::new());

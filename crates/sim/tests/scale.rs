@@ -156,8 +156,8 @@ impl LogGroup {
     }
 }
 
-/// An appended entry allocates one list of entries for each message that carries it. Each log
-/// allocates memory for 64 entries at a time.
+/// Appends entries to a replicated log. Each message with entries may allocate one list, and each
+/// log may allocate memory once per eight entries. Heartbeats must not allocate.
 #[test]
 fn log_allocates_only_for_entries() {
     for size in [3, 5] {

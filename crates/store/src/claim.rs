@@ -33,7 +33,9 @@ pub struct Claim {
     pub fence: u64,
 }
 
-/// Mode in which a claim holds a lock. In every mode, earlier claims of the queue come first.
+/// Number of clients that may hold a lock at the same time: one, any number of readers, or a fixed
+/// maximum. In every mode, an older claim gets the lock before a newer claim that conflicts with
+/// it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum LockMode {
@@ -86,8 +88,8 @@ pub(crate) struct ClaimKey<'a> {
     pub(crate) mode: LockMode,
 }
 
-/// Parses the key of a claim. Returns `None` if the key has another form. If the key is not
-/// attached to the lease in its name, it is not a claim: the caller must check this.
+/// Parses the key of a claim. Returns `None` if the key has another form. The caller must check
+/// that the key is attached to the lease in its name. If it is not, the key is not a claim.
 pub(crate) fn parse_claim_key(key: &[u8]) -> Option<ClaimKey<'_>> {
     let slash = key.iter().rposition(|byte| *byte == b'/')?;
     let (name, last) = (&key[..slash], core::str::from_utf8(&key[slash + 1..]).ok()?);

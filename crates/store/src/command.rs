@@ -84,8 +84,8 @@ pub struct LeaseCheckpoint {
     /// Remaining time, in seconds.
     pub left: u64,
     /// Value of [`Lease::renewal_index`](crate::Lease::renewal_index) when the leader read the
-    /// remaining time. If the lease was renewed after that, its `renewal_index` is larger when the
-    /// entry is applied. The store then ignores the remaining time, unless it is the full TTL.
+    /// remaining time. If the lease has a larger value when the entry is applied, it was renewed in
+    /// the meantime. The store then ignores a remaining time that is less than the TTL.
     pub renewal_index: u64,
 }
 

@@ -58,7 +58,7 @@ errors! {
     LeaseExists: FailedPrecondition, "etcdserver: lease already exists";
     /// The requested TTL of the lease is too large.
     TtlTooLarge: OutOfRange, "etcdserver: too large lease TTL";
-    /// The store has reached its quota, and the command would make it larger.
+    /// The store has reached its quota, and the command would make the store larger.
     NoSpace: ResourceExhausted, "etcdserver: mvcc: database space exceeded";
     /// Authentication is not enabled.
     AccessDisabled: FailedPrecondition, "etcdserver: authentication is not enabled";
@@ -80,7 +80,8 @@ errors! {
     PermissionNotGranted: FailedPrecondition, "etcdserver: permission is not granted to the role";
     /// The principal lacks the permission for the request.
     PermissionDenied: PermissionDenied, "etcdserver: permission denied";
-    /// There is no root user, so authentication cannot be enabled: it could not be disabled again.
+    /// There is no root user, so authentication cannot be enabled. Without a root user, no client
+    /// could disable it again.
     RootUserMissing: FailedPrecondition, "etcdserver: root user does not exist";
     /// The root user lacks the root role, so authentication cannot be enabled.
     RootRoleMissing: FailedPrecondition, "etcdserver: root user does not have root role";

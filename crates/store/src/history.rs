@@ -53,8 +53,8 @@ pub(crate) struct History {
 /// Size of an event in addition to its keys and values, in bytes.
 const EVENT_OVERHEAD: usize = 128;
 
-/// Returns the size of an event, in bytes. It includes the value before the event, because the
-/// event may be the only one that keeps this value in memory.
+/// Returns the size of an event, in bytes. Includes the key and value before the event, because the
+/// event may be the last to keep them in memory.
 fn event_size(event: &Event) -> usize {
     let prev = event.prev.as_ref().map_or(0, |prev| prev.size());
     EVENT_OVERHEAD + event.kv.size() + prev

@@ -159,7 +159,8 @@ impl TxnResult<PendingRead> {
         self.results.iter().map(work).sum()
     }
 
-    /// Finishes the reads. This needs no access to the store.
+    /// Computes the results of the reads from data that was copied from the store. The store may
+    /// have changed since then.
     pub fn finish(self) -> TxnResult {
         let finish = |result| match result {
             OperationResult::Range(read) => OperationResult::Range(PendingRead::finish(read)),

@@ -8,12 +8,11 @@ use crate::bytes::Bytes;
 
 /// Returns the entries of `map` whose keys are prefixes of `key`, the longest first.
 ///
-/// A key may be as long as a request, so a lookup for each of its prefixes would be too expensive.
-/// Instead, the search keeps a candidate, which is `key` at first. Each lookup finds the last entry
-/// of the map that sorts before the candidate or is equal to it. If this entry is a prefix of the
-/// candidate, it is part of the result, and the candidate becomes one byte shorter than the entry.
-/// Otherwise the candidate becomes the common prefix of the candidate and the entry. The number of
-/// lookups thus depends on the entries in the map, and not on the length of `key`.
+/// The number of lookups depends on the entries of the map, and not on the length of `key`: a key
+/// may be as long as a request. The search keeps a candidate, which is `key` at first. Each lookup
+/// finds the last entry that does not sort after the candidate. If this entry is a prefix, it is
+/// returned, and the search continues with a shorter prefix. Otherwise the search continues with
+/// the common prefix of the entry and the candidate.
 pub(crate) fn prefixes<'a, V>(
     map: &'a BTreeMap<Bytes, V>,
     key: &'a [u8],

@@ -1,9 +1,9 @@
 //! The queues of locks and elections: holders and waiters.
 //!
-//! The queue of a name consists of all keys below the name (`name/…`), in the order of their
-//! creation. Clients of etcd treat all keys below a name as one queue. Therefore the queue of a
-//! name includes keys that are not claims, and claims on nested names. A queue is kept only for
-//! names with a claim.
+//! The queue of the name `jobs` consists of all keys that begin with `jobs/`, in the order of their
+//! creation. Clients of etcd treat these keys as one queue, so it includes keys that are not
+//! claims, and claims on nested names such as `jobs/a`. The store keeps a queue only for a name
+//! with a claim.
 //!
 //! The holders are the head of the queue: the first entry, and each following entry that can share
 //! the lock with all entries before it. No entry overtakes another. New keys come last, so a holder
@@ -129,7 +129,7 @@ impl Queue {
         self.entries.len()
     }
 
-    /// Returns the number of keys that hold the lock, including those that are not claims.
+    /// Returns the number of keys that hold the lock, whether or not they are claims.
     pub fn holder_count(&self) -> usize {
         usize::try_from(self.holders.count()).unwrap_or(usize::MAX)
     }
@@ -198,10 +198,9 @@ impl Queue {
 
     /// Updates the summary of the holders after a holder with the mode `mode` has left the queue.
     ///
-    /// In the mode [`LockMode::Slots`] the lock is a semaphore: each claim states a maximum number
-    /// of holders, and the lowest of these numbers applies. The holder that left may have stated
-    /// the lowest number. So in this mode the method computes the summary again from all remaining
-    /// holders.
+    /// In the mode [`LockMode::Slots`], the smallest limit that a holder states applies. The
+    /// leaving holder may have stated this limit, so the method computes the summary again from the
+    /// remaining holders.
     fn remove_holder(&mut self, mode: LockMode) {
         if matches!(mode, LockMode::Slots(_)) {
             let count = self.holder_count().saturating_sub(1);

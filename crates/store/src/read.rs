@@ -13,9 +13,8 @@ use crate::span::Span;
 use crate::store::Store;
 use crate::validation::check_has_key;
 
-/// A read that has collected its keys. [`PendingRead::finish`] undoes the events after the
-/// requested revision, and sorts the keys. The caller should release the lock on the store before
-/// this call, so that writes can continue meanwhile.
+/// A read whose keys have been copied from the store. [`PendingRead::finish`] computes the result
+/// without the store, so the caller may release its lock on the store first.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct PendingRead {
     range: Range,
@@ -34,7 +33,8 @@ impl PendingRead {
         self.kvs.len() + self.later.as_ref().map_or(0, Vec::len)
     }
 
-    /// Finishes the read. This needs no access to the store.
+    /// Computes the result from the data that [`Store::begin_range`] collected. The store may have
+    /// changed since then.
     pub fn finish(self) -> RangeResult {
         let PendingRead { range, revision, kvs, count, later } = self;
         let Some(later) = later else { return range.build_result(kvs, count, revision) };
@@ -113,9 +113,8 @@ impl Store {
         PendingRead { range: range.clone(), revision, kvs, count, later: None }
     }
 
-    /// If `range` reads the oldest or the newest keys of a queue, serves the read from this queue.
-    /// Returns `None` for any other read. Each waiter sends such a read, so this method does not
-    /// scan the whole queue.
+    /// Serves a read of the oldest or newest keys of a queue from this queue, without a scan of the
+    /// whole queue. Each waiter sends such a read. Returns `None` for any other read.
     fn read_queue(&self, range: &Range, revision: u64) -> Option<PendingRead> {
         let Range { limit, order, max_create_revision, .. } = range;
         let queue = self.queue_for_range(range)?;
@@ -140,9 +139,8 @@ impl Store {
     }
 }
 
-/// Returns the first `limit` keys of `all`, and all further keys that have the same creation
-/// revision as the last of these `limit` keys. The caller orders keys with equal creation revisions
-/// by name. So the caller needs all keys of this revision to find those with the first names.
+/// Returns the first `limit` keys of `all`, and the following keys whose creation revision equals
+/// that of the last of them. The caller then orders keys with equal creation revisions by name.
 fn first_with_ties<'a>(
     all: impl Iterator<Item = &'a Arc<KeyValue>>,
     limit: usize,

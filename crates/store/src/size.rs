@@ -41,11 +41,11 @@ impl Store {
 }
 
 impl Command {
-    /// Returns an upper bound on the growth of [`Store::size`] by the command, in bytes. It is 0
+    /// Returns an upper bound on the growth of [`Store::size`] by the command, in bytes. Returns 0
     /// for commands that only remove something.
     ///
-    /// A put counts in full, although it may replace a value. For a transaction, the larger one of
-    /// its two branches counts.
+    /// A put counts in full, although it may replace a value. Of the two branches of a transaction,
+    /// the larger one counts.
     pub fn added_bytes(&self) -> usize {
         match self {
             Command::Put(put) => put.added_bytes(),

@@ -239,10 +239,10 @@ impl Store {
         self.leases.0.values_mut().for_each(|lease| lease.renewal_index = 0);
     }
 
-    /// Turns the store into that of a new cluster with a new log. The revision grows by
-    /// `revision_offset`, so that no fencing token is used twice. The offset must exceed the number
-    /// of revisions that the old cluster may have made since the current revision of this store.
-    /// Watches from earlier revisions fail as compacted.
+    /// Turns the store into the store of a new cluster with an empty log. Adds `revision_offset` to
+    /// the revision, so that no fencing token is used twice. The old cluster may have made
+    /// revisions that this store does not contain, and the offset must exceed their number. A watch
+    /// from an earlier revision fails as if that revision were compacted.
     pub fn into_new_cluster(mut self, revision_offset: u64) -> Self {
         self.applied.term = 0;
         self.revision = self.revision.saturating_add(revision_offset);
@@ -326,9 +326,9 @@ impl RevisionBuilder<'_> {
         true
     }
 
-    /// Ends a lease that has expired, and returns true. Returns false and keeps the lease in two
-    /// cases: the lease was renewed after the leader detected the expiry, or `term` is not the term
-    /// of the log entry. Also returns false if the lease does not exist.
+    /// Ends a lease that has expired, and returns true. Returns false if the lease was renewed
+    /// after the leader detected the expiry, or if `term` is not the term of the log entry. The
+    /// lease then continues. Also returns false for a lease that does not exist.
     fn expire(&mut self, term: u64, &LeaseExpiry { lease, renewal_index }: &LeaseExpiry) -> bool {
         let Some(known) = self.store.leases.0.get(&lease) else { return false };
         if term == self.store.applied.term && known.renewal_index <= renewal_index {

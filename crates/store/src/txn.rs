@@ -196,8 +196,8 @@ fn check_puts(
     Ok(())
 }
 
-/// Checks the revisions at which a transaction reads. Returns an error if the state of one of them
-/// cannot be read any more, or does not exist yet. Checks only the operations that run.
+/// Checks the revisions at which a transaction reads. Returns an error if an operation that runs
+/// reads a revision that was compacted or does not exist yet.
 pub(crate) fn check_ranges(
     store: &Store,
     txn: &Txn,

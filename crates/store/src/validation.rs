@@ -8,9 +8,9 @@ use crate::command::{Command, Operation, Put, Txn};
 use crate::error::Error;
 use crate::span::Span;
 
-/// Factor in the bound on the size of a transaction. All branches of a transaction, including
-/// nested ones, may together have at most `max_operations` times this factor operations and
-/// comparisons.
+/// Bound on the size of a transaction, as a multiple of `max_operations`. All branches of the
+/// transaction and of its nested transactions are counted together. Operations and comparisons both
+/// count.
 ///
 /// Without this bound, nested transactions could have as many operations as fit into a request. The
 /// cost would be high, because each operation is compared with all others.
@@ -87,10 +87,10 @@ type Writes<'a> = (BTreeSet<&'a [u8]>, Vec<&'a Span>);
 
 /// Returns the writes of `operations`, including those of nested transactions.
 ///
-/// Rejects a key that is put twice, or put and deleted, because all operations of a transaction
-/// share one revision. The order of the two operations and their nesting do not matter. Only one of
-/// the two branches of a nested transaction runs. So both branches may put the same key, or one
-/// branch may put it and the other branch delete it.
+/// Returns an error if a key is put twice, or put and deleted, because all operations of a
+/// transaction share one revision. The order and the nesting of the operations do not matter. There
+/// is one exception: the two branches of a nested transaction may write the same key, because only
+/// one of them runs.
 fn writes(operations: &[Operation]) -> Result<Writes<'_>, Error> {
     let contains = |spans: &[&Span], key: &[u8]| spans.iter().any(|span| span.contains(key));
     let (mut written, mut deleted) = Writes::default();

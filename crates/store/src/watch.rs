@@ -62,7 +62,7 @@ pub struct Watchers<W> {
     single_keys: BTreeMap<Bytes, BTreeSet<W>>,
     /// Watchers of all keys with a prefix, by the prefix.
     prefixes: BTreeMap<Bytes, BTreeSet<W>>,
-    /// Watchers of other spans than a single key or a prefix. There are few such watchers.
+    /// Watchers of spans that are neither a single key nor a prefix. There are few such watchers.
     ranges: BTreeMap<Span, BTreeSet<W>>,
 }
 

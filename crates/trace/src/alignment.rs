@@ -10,9 +10,9 @@ pub(crate) enum AlignedItem {
     Second(usize),
 }
 
-/// Maximum number of entries of the table that an alignment computes. The table has one entry for
-/// each pair of items between the common prefix and the common suffix of the two sequences. If the
-/// table would be larger, these items are not aligned, to save memory.
+/// Maximum number of entries of the table from which an alignment is computed. The table has one
+/// entry for each pair of items that are in neither the common prefix nor the common suffix. If it
+/// would be larger, these items are not aligned.
 const MAX_COMPARISONS: usize = 25_000_000;
 
 /// Aligns two sequences, and returns their items in one order. Between two common items, the items

@@ -59,7 +59,7 @@ pub fn open(path: impl AsRef<Path>) -> io::Result<File> {
 ///
 /// # Errors
 ///
-/// An I/O error. After it, the file may exist.
+/// An I/O error. The file may have been created nevertheless.
 pub fn create(path: impl AsRef<Path>) -> io::Result<File> {
     if are_in_memory() {
         let content = Content::default();

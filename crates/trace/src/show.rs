@@ -25,7 +25,7 @@ pub struct RecordFormatter {
     /// True if lines include the contents of messages.
     pub contents: bool,
     /// True if the output includes the records of states, which show the state of a process after a
-    /// step. The output also includes these records if `kinds` contains the name `state`.
+    /// step. If `kinds` contains the name `state`, the output includes these records in any case.
     pub states: bool,
     /// Time that is displayed as 0, in ticks. `None` before the first record.
     start: Option<u64>,

@@ -213,7 +213,8 @@ impl<'t> Parser<'t> {
         Some(Value::Object(fields))
     }
 
-    /// Parses the text up to the end of a value as a string. Balanced brackets belong to the text.
+    /// Parses a value that has no structure as a string. The value ends before a separator or a
+    /// closing bracket, but not within balanced brackets.
     fn leaf(&mut self) -> Option<Value> {
         let unread = self.unread();
         let mut open = 0_usize;

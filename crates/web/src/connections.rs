@@ -36,8 +36,8 @@ const UNREAD_TIMEOUT: Duration = Duration::from_secs(30);
 
 const MAX_BUFFER_BYTES: usize = 64 << 10;
 
-/// Delay after a failed attempt to accept a connection for which the system lacked resources. The
-/// next attempt follows after this delay.
+/// Delay before the next attempt to accept a connection. It applies if an attempt failed because
+/// the system lacked resources.
 const ACCEPT_RETRY_DELAY: Duration = Duration::from_millis(100);
 
 /// Time within which pending responses must complete after the server stops.
@@ -54,9 +54,9 @@ struct Connection {
 struct Connections(VecDeque<Connection>);
 
 impl Connections {
-    /// Makes room for one more connection. If necessary, closes the oldest connection on which no
-    /// request head has arrived. (A browser sends a request immediately.) Returns false if there is
-    /// no such connection.
+    /// Makes room for one more connection. If the server has too many connections, closes the
+    /// oldest connection on which no request head has arrived. Returns false if there is no such
+    /// connection.
     fn make_room(&mut self) -> bool {
         self.0.retain(|connection| !connection.task.is_finished());
         if self.0.len() < MAX_CONNECTIONS {

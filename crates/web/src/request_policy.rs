@@ -87,8 +87,8 @@ impl RequestPolicy {
         Ok(())
     }
 
-    /// Returns true if the `Host` header of a request can only mean this server. It must be
-    /// `localhost` or the server's IP address. The port may differ, since ports may be forwarded. A
+    /// Returns true if the `Host` header of a request is `localhost` or the server's IP address.
+    /// Any port is accepted, since ports may be forwarded. Other names are rejected, because a
     /// domain name might be under an attacker's control.
     fn is_own_host(&self, host: &str) -> bool {
         let Some(name) = without_port(host) else { return false };

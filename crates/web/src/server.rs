@@ -62,9 +62,9 @@ impl Server {
         Server::bind_with(to, port, || Token::random().map_err(WebError::Token)).await
     }
 
-    /// Binds a port, with a token that survives restarts. If a token is required, it is read from a
-    /// file, which must be readable only by its owner. If the file does not exist, it is created
-    /// with a new token.
+    /// Binds a port, with a token that survives restarts. If a token is required, reads the token
+    /// from a file, which must be readable only by its owner. If the file does not exist, creates
+    /// the file with a new token.
     ///
     /// # Errors
     ///

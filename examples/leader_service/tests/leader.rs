@@ -1,4 +1,5 @@
-//! Tests of two copies of the service, as processes, with a lock service in this process.
+//! Tests of two copies of the service. Each copy is a process of its own, and the lock service runs
+//! inside the test process.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;

@@ -11,7 +11,8 @@ use tenure::core::service::mutex::{Command, Event};
 use tenure::core::{Effects, Fence, Group, Never, ProcessId, Protocol, Variant, labelled};
 use tenure::serde::{Deserialize, Serialize};
 
-/// A process that uses the lock. The first process serves as the doorkeeper in addition.
+/// A process that uses the lock. The first process of the group is also the doorkeeper, which gives
+/// out the key.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Doorkeeper {
     me: ProcessId,
@@ -20,8 +21,8 @@ pub(crate) struct Doorkeeper {
     /// queue.
     waiting: VecDeque<ProcessId>,
     is_key_out: bool,
-    /// Number of times that the doorkeeper has given out the key, which is the fencing token of the
-    /// latest entry.
+    /// Number of times that the doorkeeper has given out the key. This number is the fencing token
+    /// of the latest entry.
     grants: u64,
 }
 

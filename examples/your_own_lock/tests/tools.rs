@@ -135,8 +135,9 @@ fn output_names_this_program_only() {
     }
 }
 
-/// The output of `simulate` contains both predicted and measured numbers of messages. The output of
-/// `run` states the messages per entry of processes other than the coordinator.
+/// Runs `simulate` and asserts that its output contains the predicted and the measured number of
+/// messages. Runs `run` and asserts that its output states the messages per entry for all processes
+/// except the coordinator.
 #[test]
 fn card_and_prediction_are_compared_with_measurements() {
     let folder = folder();

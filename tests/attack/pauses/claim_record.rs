@@ -20,8 +20,8 @@ pub(super) struct ClaimRecord {
     pub(super) capacity: u64,
     /// Time at which the process acquired the lock, on the clock of [`now`].
     pub(super) granted: u64,
-    /// Time until which the process claimed to hold the lock, on the clock of [`now`]: its last
-    /// deadline, or the time of the release if that was earlier.
+    /// Time until which the process claimed to hold the lock, on the clock of [`now`]. This is the
+    /// last deadline or the time of the release, whichever is earlier.
     pub(super) until: u64,
 }
 
@@ -37,7 +37,8 @@ pub(super) fn now() -> u64 {
 }
 
 /// Converts a time to the clock of [`now`]. The result is at most 0.1 ms too early, and never too
-/// late. The first call of [`now`] or this function must precede the first deadline.
+/// late. A time before the first call of this function is not converted: the result is then the
+/// time of that call.
 pub(super) fn nanoseconds(time: Instant) -> u64 {
     static ORIGIN: OnceLock<(u64, Instant)> = OnceLock::new();
     // The process may be suspended between the two reads.

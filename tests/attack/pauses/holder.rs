@@ -60,8 +60,8 @@ pub(super) fn end_file(folder: &Path) -> PathBuf {
     folder.join("end")
 }
 
-/// Returns the paths of two files with the fencing tokens of writes to a resource. The first has
-/// those of the writes that the guard accepted, and the second has those of all writes.
+/// Returns the paths of two files with fencing tokens of writes to a resource. The first file lists
+/// the writes that the guard accepted, and the second file lists all writes.
 pub(super) fn write_logs(folder: &Path, resource: &str) -> [PathBuf; 2] {
     ["accepted", "all"].map(|kind| folder.join(format!("{resource}.{kind}")))
 }
@@ -234,8 +234,8 @@ async fn next(
     acquire(&alive, kind, rng).await
 }
 
-/// Thread that writes to a resource while a lock is held. The thread does not read the deadline of
-/// the lock, so that it writes too late after a suspension.
+/// Thread that writes to a resource while a lock is held. The thread ignores the deadline of the
+/// lock, and therefore writes too late after a suspension.
 struct Writer {
     ends: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,

@@ -1,5 +1,6 @@
-//! Judges the claims of a run by three kinds of evidence: other claims, the log of the service, and
-//! the writes that the guarded resources accepted.
+//! Checks the times during which processes claimed to hold a lock. There are three kinds of
+//! evidence: the claims of other processes, the log of the service, and the writes that the guarded
+//! resources accepted.
 
 use std::collections::BTreeMap;
 
@@ -37,8 +38,8 @@ pub(super) fn late_writes(tokens: &[u64]) -> usize {
     late.count()
 }
 
-/// Checks that each process stops claiming a lock before the service removes the claim of this
-/// process from the queue. Afterwards, another client may hold the lock. Returns a violation, if
+/// Checks that no process believes that it holds a lock after the service has removed its request
+/// from the queue. From that time on, another client may hold the lock. Returns a violation, if
 /// there is one.
 fn claims_after_the_log(evidence: &Evidence) -> Option<String> {
     let mut fences: BTreeMap<&[u8], u64> = BTreeMap::new();

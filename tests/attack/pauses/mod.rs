@@ -1,8 +1,8 @@
 //! Suspends lock holders, members, and both at random times, with clocks that run at different
 //! rates.
 //!
-//! The tests use all kinds of locks. No process claims a lock while the service has granted it to
-//! another one, and the guard of a resource rejects every late write.
+//! The tests use all kinds of locks. They assert that two processes never believe at the same time
+//! that they hold the same exclusive lock. The guard of a resource must reject every late write.
 
 mod claim_record;
 mod held;
@@ -31,8 +31,8 @@ use crate::{attack, has_given_seeds, seeds};
 /// Number of suspensions in the run of one seed of `cargo xtask attack`.
 const PAUSES: usize = 30;
 
-/// Number of suspensions in other runs. With so many, the control experiments find violations, and
-/// members are suspended alone and together with a holder.
+/// Number of suspensions in other runs. The number is large enough for the control experiments to
+/// find violations.
 const FEW_PAUSES: usize = 15;
 
 /// Number of holder processes. The last two processes are never suspended, and receive the locks of
@@ -61,9 +61,8 @@ struct Conditions {
     pauses_members: bool,
 }
 
-/// Conditions under which no violation may occur. Only the ratio of the rates of two clocks
-/// matters. The clocks of holders therefore have rate 1, and those of members cover all allowed
-/// ratios.
+/// Conditions under which no violation may occur. The clocks of holders have rate 1. The clocks of
+/// members have rates at which the ratio to a holder's clock covers all allowed values.
 const ALLOWED: Conditions = Conditions {
     pauses: PAUSES,
     ttl: 1,
@@ -130,10 +129,10 @@ fn run(seed: u64, conditions: Conditions) -> Result<Outcome, String> {
     Ok(Outcome { evidence, pauses, rates, late })
 }
 
-/// Suspends processes at random times, and returns the number of suspensions. Three threads do this
-/// at the same time. Each of two threads has a pair of holders, and suspends one of the two at a
-/// time. The third thread suspends a fifth holder, a member, or both at once. If `pauses_members`
-/// is false, it suspends only the holder.
+/// Suspends processes at random times, and returns the number of suspensions. Three threads work at
+/// the same time. The first two threads have two holders each, and suspend one of them at a time.
+/// The third thread suspends a fifth holder, a member, or both at once. If `pauses_members` is
+/// false, the third thread suspends only the holder.
 fn suspend(service: &Service, holders: &[Holder], conditions: Conditions, rng: &mut Rng) -> usize {
     let done = AtomicUsize::new(0);
     let (pairs, last) = holders.split_at(4);
@@ -233,8 +232,8 @@ fn no_claim_outlives_the_grant_under_random_pauses() {
     attack("pauses", seeds(0..1), judge);
 }
 
-/// Repeats runs until a claim is found that overlaps with another client's lock. Returns false if
-/// no run has such a claim.
+/// Repeats runs until a process claims to hold a lock that another client holds. Returns false if
+/// this happens in none of the runs.
 fn finds_late_claim(conditions: Conditions) -> bool {
     let _slot = crate::waiting::cluster_slot();
     (0..6).any(|seed| {

@@ -58,11 +58,12 @@ impl Observer {
         Observer { log, _runtime: runtime }
     }
 
-    /// Waits until the log contains the end of each of these claims. Returns the log.
+    /// Waits until the log contains the end of each claim whose fencing token is in `fences`.
+    /// Returns the log.
     ///
     /// # Errors
     ///
-    /// Returns the number of missing ends after the time limit.
+    /// Returns an error with the number of missing ends after the time limit.
     pub(super) fn finish(&self, fences: &[u64]) -> Result<Vec<Observed>, String> {
         let started = Instant::now();
         loop {

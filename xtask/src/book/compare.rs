@@ -15,8 +15,8 @@ enum Alignment {
     Missing(usize),
     /// No expected line matches the actual line with this index.
     Extra(usize),
-    /// The first index is that of an expected line, and the second that of the actual line that
-    /// replaces it.
+    /// An actual line replaces an expected line. The first index is the index of the expected line,
+    /// and the second is the index of the actual line.
     Replaced(usize, usize),
 }
 

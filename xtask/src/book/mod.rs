@@ -131,7 +131,7 @@ fn has_commands(path: &str) -> bool {
         || path.strip_prefix("docs/").is_some_and(document)
 }
 
-/// Runs the commands of a page and returns a description of each mismatch. Unless `is_check`, also
+/// Runs the commands of a page and returns a description of each mismatch. If `is_check` is false,
 /// updates the output in the page.
 fn run_commands(page: &mut Page, shell: &Shell<'_>, is_check: bool) -> Result<Vec<String>, String> {
     let mut mismatches = Vec::new();

@@ -64,8 +64,8 @@ impl<'a> Shell<'a> {
     }
 }
 
-/// Replaces `cargo run` in a command by the path of the program in `built`, which has been built
-/// before.
+/// Replaces `cargo run` in a command by the path of the program. The folder `built` contains the
+/// program.
 fn without_build<'c>(command: &'c str, built: &Path) -> Cow<'c, str> {
     let Some(line) = command.strip_prefix("cargo run ") else { return Cow::Borrowed(command) };
     let (options, words) = line.split_once("-- ").unwrap_or((line, ""));

@@ -264,9 +264,9 @@ fn formula(card: &Value) -> String {
     text(&card["messages"]["formula"]).into()
 }
 
-/// Describes what each process must know about its group, in the terms of the field. An algorithm
-/// is non-uniform if processes must know the number of processes. It is anonymous if they need no
-/// names.
+/// Returns what processes must know about their group: `uniform` or `non-uniform`, and `anonymous`
+/// if they need no names. An algorithm is non-uniform if processes must know the number of
+/// processes.
 fn knowledge(card: &Value) -> String {
     let size = if card["knows"]["size"] == true { "non-uniform" } else { "uniform" };
     let names = if card["knows"]["names"] == true { "" } else { ", anonymous" };

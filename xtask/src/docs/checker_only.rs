@@ -69,8 +69,8 @@ fn generals(command: &Command) -> Result<String, String> {
     Ok(table(head, rows.into_iter()))
 }
 
-/// Generates the table of the variants with mistakes, for the algorithms of this section. Each
-/// variant has a changed rule, and the table has a command that shows the effect of the change.
+/// Generates the table of faulty variants for this section. For each variant, the table has the
+/// changed rule and a command that shows its effect.
 fn mistakes(command: &Command) -> Result<String, String> {
     let mut rows = Vec::new();
     for name in LOCKS.into_iter().chain(["byzantine-generals"]) {

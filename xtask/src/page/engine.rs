@@ -22,10 +22,10 @@ pub(super) fn build(root: &Path) -> Result<PathBuf, PageError> {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum StandardLibrary {
-    /// The library is installed in binary form, as by rustup.
+    /// The standard library is installed in binary form, as by rustup.
     Installed,
-    /// The library is built from its source, which a compiler with `RUSTC_BOOTSTRAP=1` permits.
-    /// Debian's packages contain this source for their compiler.
+    /// The compiler builds the standard library from its source, which requires
+    /// `RUSTC_BOOTSTRAP=1`. The packages of Debian contain this source.
     FromSource,
 }
 

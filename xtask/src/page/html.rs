@@ -24,8 +24,8 @@ pub(super) struct Parts {
 ///
 /// # Errors
 ///
-/// Returns a description of the error in two cases. The HTML of the lab lacks a place for a part,
-/// or a script contains the text `</script`, at which a browser would end the script.
+/// Returns a description of the problem if the HTML of the lab lacks a place for a part. The same
+/// holds if a script contains the text `</script`, because a browser would end the script there.
 pub(super) fn compose(lab: &str, parts: &Parts) -> Result<String, String> {
     let Parts { styles, script, worker, module, questions, book } = parts;
     for (name, text) in [("script", script), ("worker", worker)] {

@@ -77,8 +77,8 @@ pub(crate) fn main(root: &Path, arguments: &[&str]) -> ExitCode {
     }
 }
 
-/// Writes the page to a file and returns a line about its size. Builds the module unless `wasm`
-/// names a built one.
+/// Writes the page to a file and returns a line about its size. `wasm` is the path of the
+/// WebAssembly module. If `wasm` is `None`, builds the module.
 pub(crate) fn write(root: &Path, wasm: Option<&Path>, out: &Path) -> Result<String, PageError> {
     let built = match wasm {
         Some(file) => file.to_path_buf(),

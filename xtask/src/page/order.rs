@@ -2,7 +2,8 @@
 //!
 //! The compiler makes several functions from one generic function, one for each type. These
 //! functions are alike, but they lie far apart in the module. Gzip finds repetitions only within 32
-//! KiB. So this module makes functions with equal sequences of instructions neighbours.
+//! KiB. The new order therefore places functions with equal sequences of instructions next to each
+//! other.
 
 use std::convert::Infallible;
 
@@ -126,9 +127,9 @@ mod tests {
 
     use super::*;
 
-    /// Returns a module for tests. It imports one function. For each list of instructions, it
-    /// contains a function with these instructions. The functions are exported as `0`, `1` and so
-    /// on.
+    /// Returns a WebAssembly module for tests. It contains one function for each element of
+    /// `functions`, with these instructions as its body. The functions are exported as `0`, `1` and
+    /// so on. The module imports one other function.
     fn module(functions: &[&[Instruction<'_>]]) -> Vec<u8> {
         let mut types = TypeSection::new();
         types.ty().function([], []);

@@ -40,7 +40,7 @@ pub(super) fn listed_modules<'a>(
 }
 
 /// Returns the folder and the module name of an algorithm, given the path of its file. `None` if
-/// the file is not that of an algorithm.
+/// the file does not contain an algorithm.
 fn algorithm(path: &str) -> Option<(&str, &str)> {
     let (folder, rest) = path.strip_prefix(ALGORITHMS)?.split_once('/')?;
     let name = rest.split_once('/').map_or(rest, |(folder, _)| folder);

@@ -4,9 +4,8 @@ use super::{Finding, Tree};
 
 const LOCKS: &str = "crates/algorithms/src/mutex/";
 
-/// Two delays that the check compares, each as a pair. The first text is the start of the table row
-/// with the delay. The second text is the punctuation that precedes the same delay in the code of
-/// the card.
+/// The two delays that the check compares. For each delay: the beginning of its row in the table,
+/// and the punctuation before it in the code of the card.
 const ROWS: [(&str, &str); 2] = [
     ("//! | delay to enter, uncontended | ", "["),
     ("//! | delay from exit to the next entry | ", "],"),
@@ -39,8 +38,8 @@ pub(super) fn check(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
-/// Converts a delay on a card to the form that the table at the beginning of the lock's file uses.
-/// `field` begins with the delay on the card. For example, the result for `Hops::ONE` is `1`.
+/// Returns the delay at the start of `field`, in the notation of the table in the lock's file. For
+/// example, the result for `Hops::ONE` is `1`. `field` is code of the card.
 fn words(field: &str) -> &str {
     let known =
         [("Hops::ONE", "1"), ("Hops::TWO", "2"), ("Hops::ring(", "1…N"), ("Hops::tree(", "1…D")];

@@ -113,7 +113,7 @@ fn package_name(manifest: &Table) -> Option<&str> {
 }
 
 /// Crate that does not use the lints of the workspace, but has a changed copy of them. The crate
-/// exports symbols to WebAssembly. This needs attributes that the lints of the workspace forbid.
+/// exports symbols to WebAssembly by attributes that the lints of the workspace forbid.
 const EXPORTS_SYMBOLS: &str = "tenure-page";
 
 fn lints(file: &File, manifest: &Table) -> Option<Finding> {

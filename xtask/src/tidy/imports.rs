@@ -19,8 +19,8 @@ fn through_lib(file: &File) -> Vec<Finding> {
     lines.map(finding).collect()
 }
 
-/// Returns true if `line` imports an item, not only modules, through the root of the crate, as in
-/// `use crate::{Group, ProcessId};`.
+/// Returns true if `line` imports an item through the root of the crate, as in
+/// `use crate::{Group, ProcessId};`. A line that imports only modules is accepted.
 fn imports_through_root(line: &str) -> bool {
     let Some(names) = line.strip_prefix("use crate::{") else { return false };
     let names = names.trim_end_matches([';', '}']).split(',').map(str::trim);

@@ -3,7 +3,7 @@
 //! The checks need no complete parser. Removed text is replaced by spaces, so that line numbers
 //! stay the same.
 
-/// Text of a Rust file, in two versions that the checks read.
+/// Text of a Rust file for the checks, in two versions: with and without the tests.
 #[derive(Debug)]
 pub(crate) struct Source {
     /// Text of the file, without comments and without the contents of literals.

@@ -82,7 +82,8 @@ impl Tree {
         self.files.iter().filter_map(|file| Some((file, file.source.as_ref()?)))
     }
 
-    /// Returns all Cargo manifests that can be parsed. Cargo reports the others itself.
+    /// Returns all Cargo manifests that can be parsed. Omits invalid manifests, because Cargo
+    /// reports them.
     pub(crate) fn manifests(&self) -> impl Iterator<Item = (&File, toml::Table)> {
         self.files
             .iter()

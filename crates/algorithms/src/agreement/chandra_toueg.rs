@@ -55,8 +55,8 @@ pub struct ChandraToueg {
     /// value.
     round: u64,
     duty: Duty,
-    /// Messages for a round or a phase that this process has not reached yet. The key is (round,
-    /// true for a response to a proposal, sender).
+    /// Messages for a round or a phase that this process has not reached yet. The key contains the
+    /// round and the sender. The boolean is true if the message responds to a proposal.
     early: BTreeMap<(u64, bool, ProcessId), Message>,
     decided: Option<u64>,
 }

@@ -84,8 +84,8 @@ pub enum Message {
         #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::any"))]
         tokens: u64,
     },
-    /// Marker. On each channel, it follows all messages that the sender sent before it recorded its
-    /// state, and precedes all later ones.
+    /// Marker, which the sender sends on each channel when it records its state. Messages before
+    /// the marker were sent before the recording, and messages after the marker were sent later.
     Marker {
         /// Snapshot that the sender records.
         snapshot: Snapshot,
@@ -185,7 +185,7 @@ impl Protocol for ChandyLamport {
     }
 }
 
-/// Transfer of tokens: the computation that snapshots record.
+/// Transfer of tokens between processes. This is the computation whose state the snapshots record.
 impl ChandyLamport {
     /// Returns the number of tokens that this process holds.
     pub fn tokens(&self) -> u64 {

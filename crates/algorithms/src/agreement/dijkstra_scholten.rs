@@ -226,9 +226,9 @@ impl DijkstraScholten {
         fx.set_timer(Timer::Done { of }, Delay { min: 0, max: self.work_takes });
     }
 
-    /// If this process has neither work nor unanswered messages of a computation, leaves the tree
-    /// of the computation. The process then signals its parent. The initiator has no parent, and
-    /// reports the end.
+    /// If this process has neither work nor unanswered messages of the computation that `of`
+    /// started, it leaves the tree of this computation and signals its parent. The initiator has no
+    /// parent, and reports the end.
     fn leave_if_done(&mut self, of: ProcessId, fx: &mut impl Effects<Self>) {
         let Some(engagement) = self.engagements.get(&of) else { return };
         let Engagement { parent, ref work, unanswered } = *engagement;

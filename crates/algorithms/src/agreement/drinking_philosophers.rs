@@ -49,9 +49,9 @@ pub struct DrinkingPhilosophers {
     phase: Phase,
     /// `bot(b)`: neighbours whose shared bottle this process holds.
     bottles: ProcessSet,
-    /// `reqb(b)`: for each bottle, the two processes that share it also share one request token.
-    /// This set contains the neighbours for whose bottle this process holds the request token. If
-    /// this process holds both the bottle and its token, the neighbour has requested the bottle.
+    /// `reqb(b)`: neighbours whose shared request token this process holds. Two neighbours share
+    /// one bottle and one request token. If this process holds both, the neighbour has requested
+    /// the bottle.
     tokens: ProcessSet,
 }
 
@@ -181,8 +181,8 @@ impl Protocol for DrinkingPhilosophers {
 }
 
 impl DrinkingPhilosophers {
-    /// Passes an input to the dining philosopher on which this algorithm is built. Discards the
-    /// events of the dining philosopher, because `act` reads its state instead.
+    /// Passes an input to the dining philosopher, the algorithm in the layer below. Its events are
+    /// discarded, because `act` reads its state.
     fn dine(&mut self, input: Input<DiningPhilosophers>, fx: &mut impl Effects<Self>) {
         let ((), _) = fx.lift(Message::Dining, |timer| timer, |fx| self.dining.step(input, fx));
     }

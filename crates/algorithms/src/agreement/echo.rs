@@ -175,8 +175,8 @@ impl Echo {
     }
 
     /// Ends the participation of this process in the wave of `initiator` if all neighbours have
-    /// answered. Sends an echo to the parent; the initiator reports the end of the wave to its
-    /// user.
+    /// answered. Then the process sends an echo to its parent. The initiator has no parent, and
+    /// reports the end of the wave to its user.
     fn finish(&mut self, initiator: ProcessId, fx: &mut impl Effects<Self>) {
         let Some(participation) = self.waves.get(&initiator) else { return };
         let Participation { parent, ref awaited, size } = *participation;

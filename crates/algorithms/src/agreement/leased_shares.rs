@@ -210,8 +210,8 @@ impl ClaimTicket for ShareTicket {
     }
 }
 
-/// Keys that block a claim: they must be deleted before the claim is granted. Each key is
-/// represented by the number of the lease to which the key is attached.
+/// Set of keys that must be deleted before a claim is granted. Each key is represented by the
+/// number of its lease.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct ShareBlockers(Vec<u64>);

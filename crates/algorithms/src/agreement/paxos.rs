@@ -254,8 +254,8 @@ impl Paxos {
         }
     }
 
-    /// Does nothing unless this process is the leader. Otherwise announces the decision, or starts
-    /// a ballot above all ballots that it has seen.
+    /// If this process is the leader, announces the decision. If it has not decided yet, starts a
+    /// ballot above all ballots that it has seen.
     fn act_as_leader(&mut self, fx: &mut impl Effects<Self>) {
         if !self.is_leader() {
             return;

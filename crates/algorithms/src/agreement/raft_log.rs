@@ -275,9 +275,9 @@ impl Protocol for RaftLog {
         }
     }
 
-    /// Returns false for heartbeats and their responses. A heartbeat only states that its sender
-    /// led the term at the time of sending. The response only states that its sender had seen no
-    /// later term at that time. Both statements remain true after a crash.
+    /// Returns true if the state of this process must be saved before `message` is sent. Heartbeats
+    /// and their responses do not require this. They state only what the sender knew when it sent
+    /// them, and this remains true after a crash.
     fn requires_save(message: &Message) -> bool {
         !matches!(message, Message::Heartbeat { .. } | Message::HeartbeatResponse { .. })
     }
@@ -307,8 +307,8 @@ impl RaftLog {
         matches!(self.role, Role::PreCandidate { .. } | Role::Candidate { .. })
     }
 
-    /// Leaves the current role, and becomes a follower that knows no leader. Reports pending
-    /// requests of the user as unknown, declined or handed over.
+    /// Leaves the current role, and becomes a follower that knows no leader. A process that led
+    /// reports to the user what became of each pending request.
     fn become_follower(&mut self, fx: &mut impl Effects<Self>) {
         self.persist_all(fx);
         let was = core::mem::replace(&mut self.role, Role::Follower { leader: None });

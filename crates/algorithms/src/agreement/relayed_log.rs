@@ -58,8 +58,8 @@ pub struct RelayedLog {
     /// Completed appends and reads of the local user, as (index, ticket, kind). Each is reported
     /// once the local log has committed the entries up to its index.
     completed: BTreeSet<(u64, u64, Kind)>,
-    /// Requests that this process has submitted to its log, by local ticket. They are the requests
-    /// of other processes and the queries of the local user.
+    /// Requests that this process has submitted to its log, by local ticket. Other processes
+    /// forwarded them, or they are queries of the local user.
     submitted: BTreeMap<u64, Submitted>,
 }
 
@@ -195,9 +195,8 @@ impl Protocol for RelayedLog {
         RaftLog::timer_role(timer)
     }
 
-    /// Returns true if the state of this process must be saved before `message` is sent. An answer
-    /// requires this, because the answer must remain true after a crash. Requests and notices
-    /// contain nothing that a crash could invalidate.
+    /// Returns true if the state of this process must be saved before `message` is sent. This holds
+    /// for an answer, because it must remain true after a crash, and for some messages of the log.
     fn requires_save(message: &Message) -> bool {
         match message {
             Message::Log(message) => RaftLog::requires_save(message),
@@ -288,8 +287,8 @@ impl RelayedLog {
         (self.log.highest_term(), self.leader)
     }
 
-    /// Ends each wait for an answer of a leader of an older term. Ends each wait for a read, if the
-    /// process that was asked is no longer known to lead.
+    /// Ends all waits for answers from a leader of an older term. A wait for a read also ends if
+    /// the asked process is no longer the known leader, because a read can be repeated.
     fn end_overtaken_waits(&mut self, fx: &mut impl Effects<Self>) {
         let (term, leader) = self.leadership();
         let is_overtaken = |forwarded: &Forwarded| {
@@ -348,8 +347,8 @@ impl RelayedLog {
         }
     }
 
-    /// Reports the outcome of a request of the local user. A committed append or an answered read
-    /// waits until the local log has reached the index of the outcome.
+    /// Reports the outcome of a request of the local user. A successful append or read is reported
+    /// only when the local log has reached the index of the outcome.
     fn report_outcome(
         &mut self,
         ticket: u64,

@@ -287,9 +287,9 @@ impl RicciardiBirman {
         !members.is_empty() && *members != self.view.members
     }
 
-    /// Returns the smallest ballot of this process that is larger than the ballot that it has
-    /// promised. If it has neither promised nor accepted anything in this view, returns its
-    /// smallest ballot.
+    /// Returns the next ballot of this process: the smallest of its ballots that is larger than
+    /// every ballot that it has promised. If this process has neither promised nor accepted
+    /// anything in this view, returns its first ballot.
     fn next_ballot(&self) -> u64 {
         let me = self.group.me();
         let place = self.view.members.iter().take_while(|it| *it != me).count() as u64;

@@ -202,8 +202,9 @@ impl StableVectors {
         self.agree.len() >= needed || self.variants.has(Switch::Impatient)
     }
 
-    /// Returns the entry that replaces the entry of this process once the vector is stable. Returns
-    /// `None` if the entry is final, or if this process has to wait.
+    /// Returns the next entry of this process. The caller ensures that the vector is stable.
+    /// Returns `None` if this process has decided its name, or if it must wait for processes with
+    /// smaller original names.
     fn next_entry(&self) -> Option<Entry> {
         let me = self.group.me();
         let ours = *self.known.get(&me).filter(|entry| !entry.decided)?;

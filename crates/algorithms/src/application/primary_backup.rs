@@ -82,7 +82,7 @@ pub enum Message {
     Report {
         /// Term in the `Inquire` message to which this message responds.
         term: Term,
-        /// Term of the primary that installed the writes; `None` if no primary has.
+        /// Term of the primary that installed the writes; `None` if no primary has installed any.
         adopted: Option<Term>,
         /// The stored writes.
         #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::any"))]

@@ -185,7 +185,8 @@ impl SpanningTree {
         self.position.as_ref().and_then(|position| position.parent)
     }
 
-    /// Starts another wave, which builds a new tree. Has no effect unless this process leads.
+    /// If this process leads, starts another wave, which builds a new tree. Otherwise has no
+    /// effect.
     fn start_wave(&mut self, fx: &mut impl Effects<Self>) {
         let Some(term) = self.leadership.leading_term() else { return };
         let ours = self.position.as_ref().filter(|position| position.wave.term == term);
@@ -222,7 +223,8 @@ impl SpanningTree {
     }
 
     /// Ends the participation of this process in the wave if messages of all neighbours have
-    /// arrived. Sends an echo to the parent; the root reports that the tree is complete.
+    /// arrived. Then the process sends an echo to its parent. The root has no parent, and reports
+    /// that the tree is complete.
     fn finish(&mut self, fx: &mut impl Effects<Self>) {
         let Some(position) = &self.position else { return };
         if !self.echoes || !position.awaited.is_empty() {

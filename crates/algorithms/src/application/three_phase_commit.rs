@@ -249,9 +249,8 @@ impl ThreePhaseCommit {
         self.transactions.insert(transaction, progress);
     }
 
-    /// Moves to a later term. This process aborts each transaction that it coordinates and on which
-    /// some process has not voted. If all processes have voted on a transaction, the new leader
-    /// decides it.
+    /// Moves to a later term. Aborts each transaction that this process coordinates and for which a
+    /// vote is missing. The new leader decides the transactions on which all processes have voted.
     fn follow(&mut self, term: Term, fx: &mut impl Effects<Self>) {
         if self.leadership.follow(term) {
             self.inquiry = None;
@@ -338,8 +337,8 @@ impl ThreePhaseCommit {
         }
     }
 
-    /// Informs all live processes that all have voted yes. The transaction commits when they have
-    /// confirmed.
+    /// Tells all live processes that every participant has voted yes. The transaction commits when
+    /// these processes have confirmed the message.
     fn spread_ready(&mut self, transaction: Transaction, fx: &mut impl Effects<Self>) {
         let Some(term) = self.leadership.leading_term() else { return };
         if self.has(Switch::TwoPhases) {
@@ -351,9 +350,9 @@ impl ThreePhaseCommit {
         self.on_ready_confirmed(self.group.me(), transaction, fx);
     }
 
-    /// Handles a confirmation: `from` knows that all participants have voted yes. A suspected
-    /// process counts as confirmed, because it has crashed. If no confirmation is awaited any more,
-    /// commits the transaction.
+    /// Handles the confirmation of `from` that it knows the outcome of the vote: all participants
+    /// have voted yes. Commits the transaction if no other confirmation is missing. The suspicion
+    /// of `from` counts as its confirmation.
     fn on_ready_confirmed(
         &mut self,
         from: ProcessId,

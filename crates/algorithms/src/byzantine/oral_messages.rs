@@ -100,9 +100,9 @@ impl OralMessages {
         self.group.processes().filter(is_other)
     }
 
-    /// Returns the value that this general obtains from the last general of `path`. If k generals
-    /// precede the last general on the path, this value is the result of the paper's OM(m − k). The
-    /// last general is then the commander. m is the number of tolerated liars.
+    /// Returns the value that this general attributes to the last general of `path`. This is the
+    /// result of the paper's OM(m − k) with the last general as the commander. Here m is the number
+    /// of tolerated liars, and k the number of generals before the last one.
     fn value(&self, path: &[ProcessId]) -> Plan {
         let direct = self.received[path];
         let is_last_round = path.len() as u32 > self.config.liars;

@@ -1,26 +1,25 @@
-//! Trait that leads from an algorithm to a sum type: one type for all algorithms of the same
-//! service.
+//! Trait that maps an algorithm to a sum type. A sum type is one type for all algorithms of the
+//! same service.
 
 use tenure_core::{Algorithm, Protocol};
 
 use crate::channel::fifo;
 use crate::compose::{Coordinated, MutexOnly};
 
-/// A lock or an election that belongs to the sum type of its service.
+/// A lock or an election that can run as a part of the type that all locks share, or that all
+/// elections share.
 ///
-/// One type contains all locks, and another type contains all elections. The configuration of such
-/// a type selects the algorithm. So generic code is compiled once for each of the two types, and
-/// not once for each algorithm.
+/// The configuration of the shared type selects the algorithm. Generic code is compiled once for
+/// each of the two types, and not once for each algorithm.
 pub trait SumMember: Algorithm {
     /// The sum type of all algorithms of this service.
     type Sum: Algorithm + Protocol<Command = Self::Command, Event = Self::Event>;
 
-    /// Returns the configuration of [`SumMember::Sum`] that selects this algorithm and contains
-    /// `config`.
+    /// Converts `config` to a configuration of [`SumMember::Sum`], which then runs this algorithm.
     fn sum_config(config: Self::Config) -> SumConfig<Self>;
 }
 
-/// Configuration of [`SumMember::Sum`], the sum type to which the algorithm `P` belongs.
+/// Configuration of the sum type that contains the algorithm `P` ([`SumMember::Sum`]).
 pub type SumConfig<P> = <<P as SumMember>::Sum as Protocol>::Config;
 
 impl<C> fifo::Config<C> {
@@ -32,10 +31,10 @@ impl<C> fifo::Config<C> {
 /// The lock at the leader of the election `E`, without the election's commands and events.
 pub(crate) type AtLeader<E> = MutexOnly<Coordinated<E>>;
 
-/// Implements [`SumMember`] for an algorithm and for its compositions: an election made of a lock,
-/// and a lock at the leader of an election. Each implementation exists over unreliable links and
-/// over a reliable channel. The caller must have a module `any` in scope. This module contains the
-/// sum type of the caller's algorithms.
+/// Implements [`SumMember`] for an algorithm and for the protocols that are composed of it: an
+/// election made of a lock, and a lock at the leader of an election. Each is implemented for
+/// unreliable links and for a reliable channel. The caller must have a module `any` in scope, with
+/// the sum type of its algorithms.
 macro_rules! member {
     (mutex: $Type:ident) => {
         $crate::catalogue::member::member!(@ all_locks, $Type);

@@ -59,9 +59,9 @@ macro_rules! composed {
 
 pub(crate) use {composed, members};
 
-/// Sum type of the locks that run without a reliable channel: the locks of the module `mutex`, and
-/// two kinds of locks built on elections. For one kind, the leader of an election is the
-/// coordinator. For the other kind, each entry to the critical section is an election.
+/// Type that all locks without a reliable channel share. These are the locks of the module `mutex`,
+/// the lock at the leader of an election, and the lock in which an election decides each entry to
+/// the critical section.
 pub(crate) mod bare_locks {
     use crate::compose::{Coordinated, MutexOnly};
     use crate::election::members::any::Any as Election;

@@ -53,29 +53,29 @@ pub const ELECTIONS: &[&str] = elections::NAMES;
 /// Names of the agreement algorithms.
 pub const AGREEMENTS: &[&str] = agreements::NAMES;
 
-/// Code that needs the type of a protocol. The type is known only when a name has selected the
-/// protocol. [`visit`] then runs the code.
+/// Generic code that runs with the type of a protocol. [`visit`] finds the type by the name of the
+/// protocol and runs the code.
 pub trait Visitor: Sized {
     /// Result of the visit.
     type Output;
 
-    /// Runs the code with the type of a lock. The catalogue calls this method if the name is that
-    /// of a lock.
+    /// Runs the code with the lock `P`. The catalogue calls this method if the selected name is
+    /// that of a lock.
     fn mutex<P: Mutex + Algorithm>(self, config: P::Config) -> Self::Output;
 
-    /// Runs the code with the type of an election. The catalogue calls this method if the name is
+    /// Runs the code with the election `P`. The catalogue calls this method if the selected name is
     /// that of an election.
     fn election<P: Election + Algorithm>(self, config: P::Config) -> Self::Output;
 
-    /// Runs the code with the type of an agreement algorithm. The catalogue calls this method if
-    /// the name is that of an agreement algorithm. Agreement algorithms solve different problems,
-    /// for example consensus or a replicated log. The service on the [`Card`] of the algorithm
-    /// states which problem the algorithm solves.
+    /// Runs the code with the agreement algorithm `P`. The catalogue calls this method if the
+    /// selected name is that of an agreement algorithm. The [`Card`] of the algorithm states the
+    /// problem that it solves, for example consensus or a replicated log.
     fn agreement<P: Agreement + Algorithm>(self, config: P::Config) -> Self::Output;
 }
 
-/// Calls `visitor` with the protocol that has this name. All locks share one type, as do all
-/// elections and all agreement algorithms, so an engine is compiled for three types.
+/// Calls `visitor` with the type and configuration of the algorithm that has this name. All locks
+/// share one type, all elections another, and all agreement algorithms a third. Generic code is
+/// thus compiled only three times.
 ///
 /// # Errors
 ///
@@ -136,9 +136,9 @@ fn over_fifo<C>(inner: C, resend: Delay) -> fifo::Config<C> {
     fifo::Config { resend, ..fifo::Config::around(inner) }
 }
 
-/// Calls `visitor` with the algorithm's own type instead of the sum of all algorithms. Supports
-/// only algorithms that are simulated with up to a million processes, where the size of a state
-/// matters. Returns `None` for all others.
+/// Calls `visitor` with the algorithm's own type, whose states are smaller than those of the type
+/// that all algorithms share. Supports only algorithms that are simulated with up to a million
+/// processes. Returns `None` for all others.
 ///
 /// # Errors
 ///
@@ -203,8 +203,8 @@ fn bare_configuration(
     })
 }
 
-/// Returns the configuration of a lock on which an election can be built. Such a lock promises
-/// mutual exclusion, or promises it while clocks run at exact rates. Returns an error for any other
+/// Returns the configuration of a lock on which an election can be built. Such a lock guarantees
+/// mutual exclusion at least while all clocks run at the same rate. Returns an error for any other
 /// lock.
 fn lock_for_election(
     name: &str,
@@ -341,7 +341,7 @@ const REPAIRED: &[(&str, &str)] = &[
     ("chang-roberts", "repaired-chang-roberts"),
 ];
 
-/// Returns the name in the form `a:b` if it has the form `a(b)`. Returns any other name unchanged.
+/// Converts a name of the form `a(b)` to `a:b`. Returns any other name unchanged.
 fn with_colons(name: &str) -> String {
     name.replace('(', ":").replace(')', "")
 }

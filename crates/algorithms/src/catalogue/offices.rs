@@ -14,9 +14,9 @@ use crate::election::{bully, raft};
 use crate::mutex::members::{self as mutexes, any::Any as AnyMutex};
 use crate::variants::{Switch, Variants};
 
-/// Code that is generic over the type of an office, which is a lock and an election in one
-/// protocol. The names on a command line select the type. The catalogue then calls the code with
-/// this type.
+/// Generic code that runs with the type of an office. An office is one protocol that offers a lock
+/// and an election. The catalogue selects the type by the names on a command line and runs the
+/// code.
 pub trait OfficeVisitor: Sized {
     /// Result of the visit.
     type Output;
@@ -25,9 +25,9 @@ pub trait OfficeVisitor: Sized {
     fn office<P: Office + Algorithm>(self, config: P::Config) -> Self::Output;
 }
 
-/// Code that needs the type of many named locks at one leader,
-/// [`NamedLocks`](crate::compose::NamedLocks). [`visit_named_locks`] selects this type by a name
-/// and then runs the code.
+/// Generic code that runs with the type of many named locks at one leader,
+/// [`NamedLocks`](crate::compose::NamedLocks). [`visit_named_locks`] finds the type by a name and
+/// runs the code.
 pub trait NamedLocksVisitor: Sized {
     /// Result of the visit.
     type Output;
@@ -107,9 +107,9 @@ pub fn visit_office<V: OfficeVisitor>(
     }
 }
 
-/// Calls `visitor` with an office that combines a mutex and an election. The election is in the
-/// catalogue. The mutex is given by its type, so it may be one that is not in the catalogue. Both
-/// run side by side, as in [`visit_office`].
+/// Calls `visitor` with an office: one protocol that runs a mutex and an election side by side, as
+/// in [`visit_office`]. The election is found by its name in the catalogue. The mutex is given by
+/// its type, and need not be in the catalogue.
 pub fn visit_with_mutex<M: Mutex + Algorithm, V: OfficeVisitor>(
     mutex: M::Config,
     election: &str,
@@ -120,10 +120,10 @@ pub fn visit_with_mutex<M: Mutex + Algorithm, V: OfficeVisitor>(
     Ok(visitor.office::<SideBySide<M, AnyElection>>(side_by_side::Config { mutex, election }))
 }
 
-/// Calls `visitor` with an office that combines a mutex and an election. The mutex is in the
-/// catalogue. The election is given by its type, so it may be one that is not in the catalogue.
-/// Both run side by side, as in [`visit_office`]. If `mutex` is `coordinated:` followed by the name
-/// of the election, the mutex instead follows the leader of this election.
+/// Calls `visitor` with an office: one protocol that offers a mutex and an election. The mutex is
+/// found by its name in the catalogue. The election is given by its type, and need not be in the
+/// catalogue. The two run side by side, as in [`visit_office`]. But if `mutex` is `coordinated:`
+/// and the name of the election, the elected leader grants the lock.
 pub fn visit_with_election<E: Election + Algorithm, V: OfficeVisitor>(
     mutex: &str,
     election: E::Config,
@@ -144,10 +144,9 @@ pub fn visit_with_election<E: Election + Algorithm, V: OfficeVisitor>(
     Ok(visitor.office::<SideBySide<AnyMutex, E>>(side_by_side::Config { mutex, election }))
 }
 
-/// Returns the parameters for an election that an office combines with a lock. The election has the
-/// variants `own`. A bully election also has the variant `greet`, with which it greets peers that
-/// are trusted again. A Raft election also has the variant `pre-vote`. With these two variants, the
-/// elections work on real networks, which partition and heal.
+/// Returns the parameters for an election that is combined with a lock. The election has the
+/// variants `own`. A bully election also has the variant `greet`, and a Raft election the variant
+/// `pre-vote`: real networks partition and heal, and these variants handle that.
 fn election_parameters(parameters: &Parameters, election: &str, own: &[String]) -> Parameters {
     let switch = match election {
         "bully" => Some(bully::Switch::Greet.declaration()),

@@ -31,8 +31,8 @@ pub fn parse_quorum_kind(name: &str) -> Result<QuorumKind, CatalogueError> {
     })
 }
 
-/// Returns the kind of quorum system with this name, or the quorums of a list such as
-/// `1,2/2,3/1,3`. If the text is a list, the returned kind has no meaning.
+/// Parses the name of a kind of quorum system, or a list of quorums such as `1,2/2,3/1,3`. For a
+/// list, returns the quorums, together with a kind that the caller must ignore.
 ///
 /// # Errors
 ///
@@ -64,8 +64,8 @@ pub fn parse_tree_shape(name: &str) -> Result<TreeShape, CatalogueError> {
     })
 }
 
-/// Returns the shape with this name, or the tree of edges such as `1-2,1-3`. If the text is a list
-/// of edges, the returned shape has no meaning.
+/// Parses the name of a tree shape, or a list of edges such as `1-2,1-3`. For a list of edges,
+/// returns the tree, together with a shape that the caller must ignore.
 ///
 /// # Errors
 ///

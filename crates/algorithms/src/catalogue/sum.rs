@@ -1,10 +1,9 @@
 //! Sum types: one type for many algorithms of the same service.
 //!
 //! Every lock can be combined with every election, and each of the two may run over a reliable
-//! channel. So there are many compositions. A generic engine is compiled once for each protocol
-//! type. To keep the number of types small, a composition uses two sum types: the sum of all locks
-//! and the sum of all elections. The configuration of the composition selects the algorithms. So an
-//! engine is compiled for a handful of types.
+//! channel. An engine that is generic over protocols would be compiled once for each combination.
+//! To avoid this, a combination uses two sum types: that of all locks and that of all elections.
+//! Its configuration selects the algorithms.
 
 /// Defines a module whose types are the sums of the given protocols: one variant per protocol. The
 /// configuration selects the protocol.
@@ -68,8 +67,8 @@ macro_rules! sum {
 
             $crate::catalogue::sum::transparent_debug!(Any, Message, Timer: $($Member),+);
 
-            /// Human-readable formats contain only the message of the algorithm. Binary formats
-            /// also identify the algorithm.
+            /// Serializes a message. In human-readable formats this is the plain message of the
+            /// algorithm. Binary formats also identify the algorithm.
             #[cfg(feature = "serde")]
             impl serde::Serialize for Message {
                 fn serialize<S: serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
@@ -95,8 +94,8 @@ macro_rules! sum {
                 }
             }
 
-            /// Handlers that call the handlers of the selected algorithm. They take the effects as
-            /// a `dyn` object, so each handler is compiled only once, and not once for each type of
+            /// Handlers of the sum type. Each calls the handler of the selected algorithm. The
+            /// effects are a `dyn` object, so each handler is compiled once for all types of
             /// effects.
             impl Any {
                 fn boot_member(

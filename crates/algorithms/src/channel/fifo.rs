@@ -214,9 +214,9 @@ impl<P: Protocol> Protocol for Fifo<P> {
 }
 
 impl<P: Protocol> Fifo<P> {
-    /// Returns the change to save, or `None` if nothing has changed. `last` is the saved session,
-    /// and `inner` the change of the inner state. If only the session has changed, the result
-    /// contains the whole inner state.
+    /// Returns the state to save, or `None` if nothing has changed. `last` is the session that was
+    /// saved last, and `inner` the part of the inner protocol's state that has changed. If only the
+    /// session has changed, the result contains the whole inner state.
     fn combined_change(&self, last: u64, inner: Option<P::Stable>) -> Option<Stable<P::Stable>> {
         let session = self.endpoint.session;
         let inner = inner.or_else(|| (session != last).then(|| self.inner.stable()))?;
@@ -275,8 +275,8 @@ impl<P: Protocol> Endpoint<P> {
         }
     }
 
-    /// Acknowledges a packet, except one of an older session of the peer. If the packet is the next
-    /// in order, returns its message.
+    /// Acknowledges a packet. Returns its message if the packet is the next in order. A packet of
+    /// an older session of the peer is neither acknowledged nor delivered.
     fn accept(
         &mut self,
         from: ProcessId,
@@ -333,8 +333,8 @@ impl<P: Protocol> Endpoint<P> {
         }
     }
 
-    /// Records the session of a peer. A later session than the known one restarts both directions
-    /// of the link, and the unacknowledged messages are sent again.
+    /// Records the session of a peer. If the session is new, both directions of the link start
+    /// anew, and this process sends its unacknowledged messages again.
     fn observe_session(&mut self, peer: ProcessId, session: u64, fx: &mut impl Effects<Fifo<P>>) {
         let link = &mut self.links[peer.index()];
         if session <= link.peer_session {

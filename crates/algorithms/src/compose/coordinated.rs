@@ -89,7 +89,8 @@ pub enum Timer<T> {
     Deadline(DeadlineSlot),
     /// The next renewal request is due.
     Renewal,
-    /// At the leader: every suspect that was inside the critical section must have left it by now.
+    /// At the leader: the time has passed within which every suspected process has left the
+    /// critical section.
     Expiry,
 }
 
@@ -108,7 +109,8 @@ impl<T: fmt::Debug> fmt::Debug for Timer<T> {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Stable<S> {
-    /// Number of boots, which distinguishes requests from requests before a restart.
+    /// Number of times that this process has booted. It distinguishes the requests of this boot
+    /// from those of earlier boots.
     boots: u64,
     election: S,
 }

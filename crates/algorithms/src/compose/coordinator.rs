@@ -9,8 +9,8 @@ use crate::mutex::{Claim, GrantQueue, Ticket};
 /// State of the leader that grants the lock.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Coordinator {
-    /// Processes that have not reported yet. The coordinator grants nothing until all have
-    /// reported.
+    /// Processes that have not yet reported the state of their requests to this coordinator. While
+    /// this set is not empty, the coordinator grants nothing.
     pub(super) awaited: ProcessSet,
     pub(super) grants: GrantQueue,
     /// Fencing token of the current entry or, if no process is inside the critical section, of the
@@ -57,9 +57,8 @@ impl Coordinator {
         }
     }
 
-    /// Records the report of a process. Because channels are FIFO, the process has received all
-    /// grants that were sent to it before the inquiry, and its later messages arrive after the
-    /// report.
+    /// Records the status that `from` reports to a new coordinator. The status is current: channels
+    /// are FIFO, so `from` received all earlier grants before it received the inquiry.
     pub(super) fn record(&mut self, from: ProcessId, status: ClientStatus, round: u64) {
         self.awaited.remove(from);
         self.record_round(from, round);
@@ -121,8 +120,9 @@ impl Coordinator {
         self.grants.forget(peer);
     }
 
-    /// Grants the next claim and returns it with its fencing token. Returns `None` if a report is
-    /// missing, if a process is inside the critical section, or if there is no claim.
+    /// Grants the lock to the next claim, and returns the claim with its fencing token. Returns
+    /// `None` if no claim waits, if a process is inside the critical section, or if a process has
+    /// not reported its status yet.
     pub(super) fn grant(&mut self, term: Term) -> Option<(Claim, Fence)> {
         if !self.awaited.is_empty() {
             return None;

@@ -1,10 +1,11 @@
-//! Several named locks as one: acquired one after the other, released together.
+//! One lock that consists of several named locks. A process acquires them one after the other and
+//! releases them together.
 //!
-//! A process inside holds all locks that it names. No deadlock occurs if all processes acquire
-//! their locks in a common order, for instance sorted by name. Of all locks that are held, take the
-//! last one in this order. Its holder can wait only for a later lock, which no process holds. If
-//! two processes acquire their locks in opposite orders, each may hold a lock for which the other
-//! waits forever. The lock `edge-chasing` detects such deadlocks.
+//! A process inside the critical section holds all its locks. No deadlock occurs if all processes
+//! acquire their locks in a common order, for instance sorted by name. The holder of the last held
+//! lock in this order can wait only for a later lock, which no process holds. If two processes
+//! acquire their locks in opposite orders, each may hold a lock for which the other waits forever.
+//! The lock `edge-chasing` detects such deadlocks.
 //!
 //! A lock that expires by itself, such as a lease, cannot be used as one of the named locks.
 
@@ -36,9 +37,9 @@ pub struct OrderedLocks<P: Mutex> {
 /// Configuration of one process.
 #[derive(Clone, Debug)]
 pub struct Config<C> {
-    /// For each process, by index: the locks that it acquires, in this order. The list has at least
-    /// one lock, and no lock occurs twice. If all processes acquire the same set of locks, they
-    /// exclude each other and their fences increase.
+    /// Locks of each process, by the index of the process. The process acquires them in this order.
+    /// Each list has at least one lock, and contains no lock twice. Only processes with the same
+    /// set of locks are guaranteed to exclude each other and to get increasing fences.
     pub names: Arc<[Vec<LockName>]>,
     /// Configuration of every lock.
     pub inner: C,

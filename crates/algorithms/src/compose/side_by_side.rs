@@ -1,6 +1,7 @@
-//! A mutex and an election side by side: one protocol that offers both.
+//! A protocol that offers both a mutex and an election.
 //!
-//! The two are independent. [`Coordinated`](super::Coordinated) is a lock that follows the leader.
+//! The mutex does not depend on the election. In [`Coordinated`](super::Coordinated), by contrast,
+//! the elected leader grants the lock.
 
 use alloc::format;
 
@@ -118,8 +119,8 @@ fn leader<M: Mutex, E: Election>(fx: &mut impl Effects<SideBySide<M, E>>) -> imp
 }
 
 impl<M: Mutex + Algorithm, E: Election + Algorithm> Algorithm for SideBySide<M, E> {
-    /// Returns the [`Card`] of the mutex together with the election. If both make an assumption,
-    /// the card contains the stronger assumption. The card contains the promises of both.
+    /// Returns the [`Card`] of the mutex and the election together. It contains the promises of
+    /// both, and the stronger of the two assumptions of each kind.
     fn card(config: &Self::Config, size: u32) -> Card {
         let mutex = M::card(&config.mutex, size);
         let election = E::card(&config.election, size);

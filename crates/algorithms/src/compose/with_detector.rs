@@ -143,9 +143,9 @@ impl<D: Detector, P: Protocol> Protocol for WithDetector<D, P> {
         }
     }
 
-    /// Handles a verdict that does not come from the detector, for example that the runtime has
-    /// seen a new session of a peer. Passes the verdict to the detector, so that the detector
-    /// ignores the earlier session, and to the protocol.
+    /// Handles a verdict, trust or suspicion, from a source outside the detector. For example, the
+    /// runtime has seen a new session of a peer. Passes the verdict to the protocol, and to the
+    /// detector, which then ignores the earlier session.
     fn on_suspicion(&mut self, peer: ProcessId, verdict: Verdict, fx: &mut impl Effects<Self>) {
         let (_, verdicts) = fx.lift(Message::Detector, Timer::Detector, |fx| {
             self.detector.on_suspicion(peer, verdict, fx)
@@ -194,8 +194,8 @@ impl<D: Detector, P: Protocol> WithDetector<D, P> {
 }
 
 impl<D: Detector + Algorithm, P: Algorithm> Algorithm for WithDetector<D, P> {
-    /// Returns the [`Card`] of the protocol. The assumptions of the detector replace the protocol's
-    /// need for a detector.
+    /// Returns the [`Card`] of the protocol together with its detector. The combination needs no
+    /// other detector, but at least partial synchrony.
     fn card(config: &Self::Config, size: u32) -> Card {
         let detector = D::card(&config.detector, size);
         let mut card = P::card(&config.inner, size);

@@ -37,9 +37,9 @@ pub trait TimeoutPolicy: Clone + Debug + Eq + Hash + Send + Sync + 'static {
     /// peer was suspected until then: the suspicion was wrong, or the peer has restarted.
     fn on_heartbeat(&self, of: &mut Self::Record, now: LocalTime, suspected: bool);
 
-    /// Forgets how long a peer has been silent. `of` is the state of this peer. The detector calls
-    /// this function after a pause of this process, and when a source outside the detector reports
-    /// that the peer is alive.
+    /// Restarts the measurement of a peer's silence. `of` is the state of this peer. The detector
+    /// calls this function after a pause of this process, and when another source reports that the
+    /// peer is alive.
     fn discard_silence(&self, of: &mut Self::Record);
 
     /// Returns three strings about the detector: its name on the command line, its title and its

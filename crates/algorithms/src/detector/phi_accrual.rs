@@ -179,9 +179,9 @@ const LEVELS: [u64; 57] = [
 const FIRST_LATENESS: i64 = -2000;
 const LATENESS_STEP: i64 = 250;
 
-/// Returns φ, in thousandths, for a silence that is longer than the mean interval by `deviations`
-/// thousandths of a standard deviation. The result is at most 32 750. It is 0 if the silence is
-/// shorter than the mean interval by more than two deviations.
+/// Returns φ, in thousandths, for the lateness of a heartbeat: the time since the mean interval has
+/// passed, in thousandths of a standard deviation. The result is between 0 and 32 750. It is 0 if
+/// the lateness is below minus two deviations.
 pub fn phi_for_lateness(deviations: i64) -> u64 {
     let Ok(offset) = u64::try_from(deviations.saturating_sub(FIRST_LATENESS)) else { return 0 };
     let (place, rest) = (offset / LATENESS_STEP as u64, offset % LATENESS_STEP as u64);
@@ -191,9 +191,9 @@ pub fn phi_for_lateness(deviations: i64) -> u64 {
     }
 }
 
-/// Returns how far after the mean interval φ reaches `level`. Both numbers are in thousandths:
-/// `level` of φ, and the result of a standard deviation. The result is between −2000 and 12 000.
-/// This is the inverse function of [`phi_for_lateness`].
+/// Returns the lateness at which φ reaches `level`: the time after the mean interval, in
+/// thousandths of a standard deviation. `level` is φ in thousandths. The result is between −2000
+/// and 12 000. This is the inverse function of [`phi_for_lateness`].
 pub fn lateness_for_phi(level: u64) -> i64 {
     let place = LEVELS.partition_point(|it| *it <= level);
     match (place.checked_sub(1), LEVELS.get(place)) {

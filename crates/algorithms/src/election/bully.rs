@@ -257,9 +257,8 @@ impl Bully {
         }
     }
 
-    /// Resigns, and nominates its successor. This is the process with the highest rank among all
-    /// lower processes that this process does not suspect. If there is no such process, has no
-    /// effect.
+    /// Resigns, and nominates a successor. The successor is the highest process below this one that
+    /// this process does not suspect. If there is no such process, has no effect.
     ///
     /// After the resignation, this process behaves as if it had crashed, because the highest live
     /// process leads by definition.
@@ -274,8 +273,9 @@ impl Bully {
         fx.send(heir, Message::Nominate { number: self.announced.number });
     }
 
-    /// Handles a nomination by the leader `from`, unless a later election has been announced. The
-    /// nomination may arrive before the announcement of `from`.
+    /// Handles a nomination by the leader `from`: this process announces itself as the leader.
+    /// Ignores the nomination if the leader of a later election is known. The nomination may arrive
+    /// before the announcement of `from`.
     fn on_nomination(&mut self, from: ProcessId, number: u64, fx: &mut impl Effects<Self>) {
         self.number = self.number.max(number);
         let left = Term { number, leader: from };
@@ -285,7 +285,7 @@ impl Bully {
         }
     }
 
-    /// Wins the election: announces this process as the leader to all peers that must be informed.
+    /// Wins the election: announces this process as the leader to its peers.
     fn announce(&mut self, fx: &mut impl Effects<Self>) {
         self.number = self.number.max(self.announced.number + 1);
         let number = self.rules().sent_number(self.number);
@@ -328,8 +328,8 @@ impl Bully {
         }
     }
 
-    /// Returns true if this process leads and `number` shows that a later election has taken place.
-    /// Returns false at a follower, which waits for the announcement of the later leader.
+    /// Returns true if this process leads although `number` shows that a later election has taken
+    /// place. A follower always returns false.
     fn is_overtaken(&self, number: u64) -> bool {
         let ours = self.announced.leader == self.group.me() && self.leader == Some(self.announced);
         ours && self.rules().overtakes(number, self.announced.number)

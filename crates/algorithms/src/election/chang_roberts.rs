@@ -53,7 +53,7 @@ pub struct ChangRoberts {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Phase {
     NonParticipant,
-    /// Since the last announcement, the process has sent a rank that is not smaller than its own.
+    /// The process has sent a rank, its own or a larger one, since the last announcement.
     Participant,
 }
 
@@ -284,8 +284,9 @@ mod tests {
         assert_eq!(message_count(&[7]), 0);
     }
 
-    /// Compares the two ways to count messages on the rings with all orders of six ranks. Checks
-    /// that the mean of the counts is N·H(N) + N, where H is the harmonic number.
+    /// Counts the messages on each ring of six processes, with the ranks in every order. Checks
+    /// that `message_count` agrees with a simulation of each ring. Then checks that the mean is
+    /// N·H(N) + N, where H(N) is the harmonic number.
     #[test]
     fn stack_count_equals_walk_on_all_rings_of_six() {
         fn all(ring: &mut [u32; 6], from: usize, total: &mut u64) {

@@ -257,8 +257,8 @@ impl EchoElection {
         self.finish(fx);
     }
 
-    /// Ends the participation of this process in its wave if all neighbours have answered. Sends an
-    /// echo to the parent; the initiator wins the election.
+    /// Ends the participation of this process in its wave if all neighbours have answered. Then the
+    /// process sends an echo to its parent. An initiator has no parent, and wins the election.
     fn finish(&mut self, fx: &mut impl Effects<Self>) {
         match self.phase {
             Phase::Exploring { wave, parent, ref awaited, .. } if awaited.is_empty() => {

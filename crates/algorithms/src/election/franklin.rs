@@ -200,8 +200,8 @@ impl Franklin {
         }
     }
 
-    /// Becomes the leader, because a bid of this process has returned to it. The bid of this
-    /// process in the other direction will return as well, without effect.
+    /// Becomes the leader, because this process has received its own rank, which has travelled
+    /// around the whole ring. The same rank also returns in the other direction, without effect.
     fn win(&mut self, election: u32, of: u32, fx: &mut impl Effects<Self>) {
         if let Phase::Active { phase, .. } = self.phase
             && (election, of) == (self.election, phase)

@@ -280,8 +280,9 @@ impl GallagerHumbletSpira {
         }
     }
 
-    /// Handles a Test: answers whether the edge leaves the fragment of the sender. If both ends
-    /// test an edge inside of their fragment, the two Tests answer each other.
+    /// Handles a Test from `from`. If the neighbour is in another fragment, answers Accept.
+    /// Otherwise answers Reject. If this process is itself testing the same edge, its own Test
+    /// serves as the rejection.
     fn on_test(&mut self, from: ProcessId, fragment: Weight, fx: &mut impl Effects<Self>) {
         if self.fragment != Some(fragment) {
             return fx.send(from, Message::Accept);
@@ -305,10 +306,10 @@ impl GallagerHumbletSpira {
         }
     }
 
-    /// Handles a Report. If the sender is a child of this process in the tree, the Report may
-    /// improve the best known edge. If the sender is the other end of the core, the Report contains
-    /// the best edge on the sender's side. This process then compares that edge with the best edge
-    /// on its own side.
+    /// Handles a Report, which contains the lightest leaving edge on the sender's side. If the
+    /// sender is a child in the tree, this process records the edge if it is the lightest so far.
+    /// If the sender is the other end of the core, this process compares the edge with the lightest
+    /// edge on its own side.
     fn on_report(&mut self, from: ProcessId, theirs: Best, fx: &mut impl Effects<Self>) {
         if self.in_branch != Some(from) {
             if let Phase::Find { awaited, .. } = &mut self.phase {
@@ -325,8 +326,8 @@ impl GallagerHumbletSpira {
         }
     }
 
-    /// Lets the process at the best edge connect the fragment over that edge. If this process is at
-    /// the best edge, it sends the Connect. Otherwise it passes the task on to the neighbour in the
+    /// Starts to connect the fragment over its lightest leaving edge. If this process is at that
+    /// edge, it sends the Connect. Otherwise it passes the task on to the neighbour in the
     /// direction of that edge.
     fn change_root(&mut self, fx: &mut impl Effects<Self>) {
         let Some((peer, _)) = self.best else { return };

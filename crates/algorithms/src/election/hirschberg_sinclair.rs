@@ -243,9 +243,8 @@ fn last_phase(size: u64) -> u32 {
     u64::BITS - (size - 1).leading_zeros()
 }
 
-/// Returns the paper's bound on the messages of an election. The numbers for the first and the last
-/// phase are exact. For each phase between them, the bound assumes the largest possible number of
-/// candidates, rounded down to an integer.
+/// Returns the paper's upper bound on the number of messages of an election. For the phases between
+/// the first and the last, the bound assumes the largest possible number of candidates.
 fn max_messages(size: u64) -> u64 {
     3 * size + probes(size, last_phase(size)) + 2 * size + size
 }

@@ -251,7 +251,8 @@ impl Invitation {
         fx.send(from, Message::Coordinator { number: self.number });
     }
 
-    /// Handles the answer of another coordinator to a check, even if the answer is late.
+    /// Handles the answer of `from` to a check: `from` coordinates another group. A late answer has
+    /// the same effect as a timely one.
     fn on_coordinator(&mut self, from: ProcessId, number: u64, fx: &mut impl Effects<Self>) {
         self.number = self.number.max(number);
         let invites = !self.has(Switch::NoMerge);
@@ -301,7 +302,8 @@ impl Invitation {
         }
     }
 
-    /// Handles an acceptance for the current group. If the group is already ready, answers at once.
+    /// Handles an acceptance for the current group. If the group is ready, answers that it is
+    /// ready.
     fn on_acceptance(&mut self, from: ProcessId, fx: &mut impl Effects<Self>) {
         match &mut self.phase {
             Phase::Inviting { accepted } => {
@@ -365,10 +367,9 @@ impl Invitation {
         }
     }
 
-    /// If the group of this coordinator contains all trusted processes, cancels the timer of the
-    /// next check. Otherwise leaves the timer as it is. A message from a member must not restart
-    /// the timer. Other coordinators check too, and their checks cause such messages. They could
-    /// postpone the check of this coordinator forever.
+    /// Cancels the timer of the next check if the group of this coordinator contains all trusted
+    /// processes. Never restarts the timer: messages from members could then postpone the check
+    /// forever.
     fn stop_if_complete(&self, fx: &mut impl Effects<Self>) {
         if matches!(self.phase, Phase::Coordinator { .. }) && self.outside().is_empty() {
             fx.cancel_timer(Timer::Check);

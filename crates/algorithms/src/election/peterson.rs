@@ -226,10 +226,10 @@ impl Peterson {
         }
     }
 
-    /// Returns true if this process stays active and adopts `before`, the candidate of the active
-    /// process before it. `own` is the candidate of this process, and `larger` is the second
-    /// message of the process before it. The paper calls the three values `ntid`, `tid` and
-    /// `nntid`.
+    /// Returns true if this process stays active: `before` is not smaller than the two others. All
+    /// three are candidates. `before` is that of the nearest active process before this one (`ntid`
+    /// in the paper), and `own` that of this process (`tid`). `larger` arrives in the second
+    /// message of the phase (`nntid`).
     fn survives(&self, before: Candidate, own: Candidate, larger: Candidate) -> bool {
         let limit = own.max(larger);
         if self.variants.has(Switch::Strict) { before > limit } else { before >= limit }
@@ -263,10 +263,10 @@ impl Peterson {
     }
 }
 
-/// Returns the largest number of messages on a ring of `size`. Dolev–Klawe–Rodeh needs 2N messages
-/// in each phase but the last, N in the last phase, and N to announce. Peterson's algorithm has the
-/// same phases. But in its last phase the first message already ends at the owner of the largest
-/// rank, at least one hop earlier.
+/// Returns the largest number of messages on a ring of `size` processes. In each phase but the
+/// last, each process sends two messages, as in the algorithm of Dolev, Klawe and Rodeh. In the
+/// last phase the first message ends at the owner of the largest rank, at least one hop earlier
+/// than there.
 fn most_messages(size: u32) -> u64 {
     let n = u64::from(size);
     if size == 1 { 0 } else { 2 * n * u64::from(size.ilog2()) + 2 * n - 1 }

@@ -246,8 +246,8 @@ impl Raft {
         }
     }
 
-    /// Starts a new term. This process votes for itself and requests the votes of its peers. `ask`
-    /// creates the request. A timer limits the candidacy to the duration of a lease.
+    /// Starts a new term as a candidate, which requests the votes of its peers. `ask` creates the
+    /// vote request for a term. The candidacy ends when [`Timer::Lease`] fires.
     fn become_candidate(&mut self, ask: fn(u64) -> Message, fx: &mut impl Effects<Self>) {
         self.term += 1;
         self.voted_for = Some(self.group.me());

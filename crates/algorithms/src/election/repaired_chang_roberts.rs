@@ -65,7 +65,7 @@ pub struct RepairedChangRoberts {
 enum Phase {
     NonParticipant,
     Participant {
-        /// The largest candidate that this process has sent. It may be this process.
+        /// The largest candidate that this process has sent, possibly the process itself.
         largest: Candidate,
     },
     Decided {
@@ -220,8 +220,8 @@ impl RepairedChangRoberts {
         self.participate(self.own, fx);
     }
 
-    /// Joins a term if it is newer than all known terms. This process then resends no message of an
-    /// older term.
+    /// Joins the term `number` if it is newer than all known terms. From then on, this process
+    /// resends no message of an older term.
     fn join(&mut self, number: u64) {
         if number > self.number {
             self.number = number;

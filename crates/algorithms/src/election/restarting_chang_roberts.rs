@@ -56,8 +56,8 @@ pub struct RestartingChangRoberts {
     phase: Phase,
 }
 
-/// State of a process in an attempt: `participant_i` of the paper, and whether the process waits
-/// for a result.
+/// State of a process in an attempt to elect a leader. The paper stores only `participant_i`. The
+/// state also records whether the process waits for a result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Phase {
     NonParticipant,
@@ -248,8 +248,8 @@ impl RestartingChangRoberts {
         fx.set_timer(Timer::Restart, self.restart_timeout);
     }
 
-    /// Joins a newer attempt. If this process waits for the result of its own attempt, it stops
-    /// waiting. The initiator of the newer attempt waits for a result instead.
+    /// Joins a newer attempt. This process no longer waits for the result of its own attempt,
+    /// because the initiator of the newer attempt waits instead.
     fn join(&mut self, number: u64, fx: &mut impl Effects<Self>) {
         self.number = number;
         self.phase = Phase::NonParticipant;

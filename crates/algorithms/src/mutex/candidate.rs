@@ -58,8 +58,8 @@ impl Candidate {
         }
     }
 
-    /// Records that the voter asks for its vote back. This has no effect unless `number` is the
-    /// number of its latest vote.
+    /// Records that a voter asks for the return of its vote. Ignores the inquiry if `number` is not
+    /// the number of the voter's latest vote.
     pub(super) fn on_inquire(&mut self, voter: ProcessId, number: u32) {
         if let Some(answer) = self.answer(voter)
             && (answer.state, answer.number) == (VoteState::Locked, number)
@@ -68,9 +68,8 @@ impl Candidate {
         }
     }
 
-    /// Gives up the votes whose voters have asked for them back, and returns these votes. Does so
-    /// only if some voter has not voted for this request and may vote for a smaller request first.
-    /// Otherwise gives up no vote.
+    /// Gives up the votes that their voters have asked for, and returns the list of these votes. If
+    /// no voter of the quorum has reported a smaller request, gives up no vote.
     pub(super) fn relinquish(&mut self) -> Vec<(ProcessId, Ballot)> {
         let mut given = Vec::new();
         if self.answers.iter().all(|answer| answer.state != VoteState::Failed) {

@@ -74,8 +74,8 @@ pub enum Message {
     },
     /// Gives the shared permission to the receiver.
     Reply {
-        /// Clock of the sender. It is at least the fence of each earlier entry of the sender to the
-        /// critical section.
+        /// Clock of the sender. It is not smaller than any fence with which the sender has entered
+        /// the critical section.
         clock: u64,
     },
 }
@@ -221,8 +221,8 @@ impl Algorithm for CarvalhoRoucairol {
         (workload == WorkloadKind::OneAtATime).then_some(mean)
     }
 
-    /// Returns true: clocks are compared only with each other, so all can be shifted by the same
-    /// amount.
+    /// Returns true. The algorithm only compares clocks with each other, so a common shift of all
+    /// clocks does not change its behaviour.
     fn can_shift_timestamps(_: &Config) -> bool {
         true
     }

@@ -88,7 +88,7 @@ labelled!(Message, Mutex, State => "state");
 /// Timers of this algorithm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Timer {
-    /// This process moves, because its user has not used the privilege.
+    /// The user has not used the privilege in time, so this process passes the privilege on.
     Pass,
     /// This process sends its state again.
     Repeat,
@@ -203,7 +203,8 @@ impl Protocol for DijkstraRing {
 }
 
 impl DijkstraRing {
-    /// Returns true if this process is privileged, as far as it knows.
+    /// Returns true if this process has the privilege, according to its own state and the last
+    /// known state of its predecessor.
     pub fn is_privileged(&self) -> bool {
         let State { own, left } = self.state;
         self.is_alone() || (own == left) == self.is_first()
@@ -222,7 +223,8 @@ impl DijkstraRing {
         }
     }
 
-    /// Sets the timer after which this process moves if its user has not used the privilege.
+    /// If this process is privileged, sets the timer that makes it pass the privilege on. The timer
+    /// fires if the user has not used the privilege until then. Otherwise cancels the timer.
     fn wait_to_pass(&mut self, fx: &mut impl Effects<Self>) {
         if self.is_privileged() {
             fx.set_timer(Timer::Pass, Delay { min: 0, max: self.pass_after });
@@ -231,7 +233,8 @@ impl DijkstraRing {
         }
     }
 
-    /// Moves, and thereby passes the privilege on, if this process is still privileged.
+    /// Passes the privilege on to the next process by changing the state of this process. Does
+    /// nothing if this process is not privileged.
     fn pass(&mut self, fx: &mut impl Effects<Self>) {
         if self.is_alone() || !self.is_privileged() {
             return;

@@ -53,8 +53,9 @@ pub struct DiningPhilosophers {
     /// `dirty(f)`: neighbours whose shared fork is at this process and dirty. All other forks at
     /// this process are clean.
     dirty: ProcessSet,
-    /// `reqf(f)`: neighbours whose shared request token is at this process. If the fork that is
-    /// shared with such a neighbour is here as well, the neighbour has requested this fork.
+    /// `reqf(f)`: neighbours whose shared request token this process holds. Two neighbours share
+    /// one fork and one request token. If this process holds both, the neighbour has requested
+    /// the fork.
     tokens: ProcessSet,
 }
 
@@ -190,16 +191,15 @@ impl DiningPhilosophers {
         self.forks.contains(peer)
     }
 
-    /// Requests the fork of the edge to `peer`, if this process holds the request token. Otherwise
-    /// it has already sent the request.
+    /// Requests the fork that this process shares with `peer`. Does nothing if this process has
+    /// already requested it: the request token is then at the peer.
     fn request(&mut self, peer: ProcessId, fx: &mut impl Effects<Self>) {
         if self.tokens.remove(peer) {
             fx.send(peer, Message::Request);
         }
     }
 
-    /// Yields the fork of the edge to `peer` if the peer requests it and this process need not keep
-    /// it.
+    /// If this process must yield the fork that it shares with `peer`, sends the fork.
     fn answer(&mut self, peer: ProcessId, fx: &mut impl Effects<Self>) {
         if self.yields_to(peer) {
             self.yield_fork(peer, fx);

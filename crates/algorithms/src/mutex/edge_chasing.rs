@@ -72,8 +72,8 @@ enum Phase {
     Idle,
     Waiting {
         held: usize,
-        /// Edge to the attempt that holds the awaited lock. `None` until the manager has named the
-        /// holder.
+        /// Edge of the wait-for graph, from this process to the attempt that holds the awaited
+        /// lock. `None` until the manager of the lock has reported its holder.
         edge: Option<Edge>,
     },
     Inside,
@@ -283,9 +283,9 @@ impl EdgeChasing {
 
 /// Manager role: grants the lock, and informs waiting processes of its holder.
 impl EdgeChasing {
-    /// Ensures that the number of the next grant is larger than `fence`. A process needs the locks
-    /// of several managers for one entry. Therefore each manager continues from the largest number
-    /// that a requesting process has seen.
+    /// Ensures that the number of the next grant is larger than `fence`. `fence` is the largest
+    /// grant number that the requester has seen, possibly from another manager. So the numbers grow
+    /// across all managers.
     fn raise_grant_count(&mut self, fence: u64) {
         if !self.variants.has(Switch::CountsAlone) {
             self.grants.raise_grant_count(fence);
@@ -302,8 +302,8 @@ impl EdgeChasing {
         true
     }
 
-    /// Informs a waiting process of the holder of the lock for which it waits, if that lock is the
-    /// second one that the process needs. A process that waits for its first lock holds no lock,
+    /// Tells a waiting process which process holds the lock that it waits for. Does so only for the
+    /// second lock that the process needs. A process that waits for its first lock holds no lock
     /// and cannot be part of a cycle.
     fn report_holder(&mut self, waiting: Claim, fx: &mut impl Effects<Self>) {
         if self.has_detection()

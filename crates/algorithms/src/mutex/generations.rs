@@ -3,15 +3,15 @@
 //! [`NishioLiManning`](super::NishioLiManning).
 //!
 //! A process that suspects a peer assumes that the peer may have had the token. It notifies the
-//! smallest process that it trusts. That process starts a new generation and inquires of all
-//! processes that it trusts. An inquired process rejects older tokens from then on. It responds as
-//! soon as it has no token. When all have responded, the inquirer makes the token of the new
-//! generation.
+//! smallest process that it trusts. That process, the maker, starts a new generation and sends an
+//! inquiry to all processes that it trusts. From then on, the receiver of an inquiry rejects older
+//! tokens. It responds as soon as it has no token. When all have responded, the maker creates the
+//! token of the new generation.
 
 use tenure_core::{Group, ProcessId, ProcessSet, Term};
 
-/// Newest generation and suspected peers, as one process knows them. `A` accumulates the responses
-/// to an inquiry.
+/// The newest generation of the token that one process knows, and its part in making that token.
+/// `A` is the type that collects the responses to an inquiry.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Generations<A> {
     group: Group,
@@ -74,8 +74,8 @@ impl<A> Generations<A> {
     }
 
     /// Starts a new generation, because the token of the generation `doubted` may be lost. Returns
-    /// the processes to inquire of. Returns `None` if a newer generation than `doubted` exists, or
-    /// if this process is still making the token of `doubted`.
+    /// the processes that this process must ask to give up older tokens. Returns `None` if a newer
+    /// generation exists, or if this process is still making the token of `doubted`.
     pub(crate) fn start_regeneration(&mut self, doubted: Term, responses: A) -> Option<ProcessSet> {
         if doubted < self.newest || doubted == self.newest && self.is_regenerating() {
             return None;
@@ -102,9 +102,9 @@ impl<A> Generations<A> {
         is_newer
     }
 
-    /// Records `generation` after an inquiry of its maker, the process that makes its token. If
-    /// `generation` is newer than all generations known before, returns true, and this process must
-    /// respond to the maker.
+    /// Handles the inquiry of the maker of `generation`, the process that makes its token. If this
+    /// generation is newer than all others that this process knows, records that a response is due
+    /// and returns true.
     pub(crate) fn observe_inquiry(&mut self, generation: Term) -> bool {
         let is_newer = self.observe(generation);
         if is_newer {
@@ -113,10 +113,9 @@ impl<A> Generations<A> {
         is_newer
     }
 
-    /// Returns true if this process must inform the maker of `generation`, the process that makes
-    /// its token, of a newer generation. If the same maker makes the newer generation, returns
-    /// false. The maker knows the newer generation. It would mistake the message for a response to
-    /// its newer inquiry.
+    /// Returns true if this process must tell the maker of `generation` that a newer generation
+    /// exists. The maker is the process that makes the token of a generation. If the newer
+    /// generation has the same maker, returns false, because the maker knows it.
     pub(crate) fn must_report_newer(&self, generation: Term) -> bool {
         generation < self.newest && generation.leader != self.newest.leader
     }

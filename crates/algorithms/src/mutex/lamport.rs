@@ -185,8 +185,8 @@ impl Lamport {
         fx.broadcast(&self.group.peers(), Message::Release { clock, request });
     }
 
-    /// Handles the timestamp `later` of an arrived message. If this process waits with a request
-    /// that has a smaller timestamp, it no longer waits for the sender of the message.
+    /// Handles the timestamp `later` of an arrived message. If the waiting request of this process
+    /// has a smaller timestamp, the message counts as a reply, and its sender is no longer awaited.
     fn on_later_clock(&mut self, later: Timestamp) {
         if let Phase::Waiting { request, awaited } = &mut self.phase
             && later > *request

@@ -317,8 +317,8 @@ impl Lease {
         }
     }
 
-    /// Notifies the process of the claim `next` that it is its turn. Reserves the lock for this
-    /// process for the duration of a grant.
+    /// Tells the process of the claim `next` that its turn has come. The lock stays reserved for
+    /// this process until the timer [`Timer::Expiry`] fires.
     fn notify_turn(&mut self, next: Claim, fx: &mut impl Effects<Self>) {
         fx.set_timer(Timer::Expiry, self.config.grant_duration());
         self.send(next.process, Message::Turn { ticket: next.ticket }, fx);

@@ -83,8 +83,8 @@ pub struct LeasedLock<L: LockKind> {
     config: SharedConfig<L>,
     /// Identifier of this process's latest claim. It contains the ticket of the session.
     ticket: L::Ticket,
-    /// The session with its place in the queue. `None` while this process does not want to enter
-    /// the critical section.
+    /// Session of the client, with its place in the queue of the lock. `None` while this process
+    /// does not want to enter the critical section.
     claim: Option<Claim<L>>,
     service: Option<Service<L>>,
 }
@@ -265,8 +265,8 @@ impl Algorithm for Leased {
     }
 }
 
-/// Completes the card of a lock that clients build on a lock service. Returns `card` with the
-/// assumptions, faults and timeouts that follow from the service and its sessions.
+/// Returns the description `card` of a lock that clients build on a lock service, completed with
+/// the assumptions, faults and timeouts of that service.
 pub(crate) fn with_sessions(card: Card, config: &Config) -> Card {
     Card {
         strategy: Strategy::Centralised,

@@ -89,7 +89,7 @@ pub enum Message {
         /// Timestamp of the receiver's request.
         request: Timestamp,
     },
-    /// Asks for the vote. A receiver that can enter the critical section returns it at its exit.
+    /// Asks for the vote. A receiver that has all votes keeps this vote until it exits.
     Inquire {
         /// The vote that the sender asks back.
         ballot: Ballot,

@@ -58,9 +58,8 @@ pub struct Majority {
     variants: Variants<Switch>,
     quorums: SharedConfig<QuorumSystem>,
     suspected: ProcessSet,
-    /// Newest known generation. If a voter withdraws its vote from a suspected process, the voter
-    /// starts a new generation. If this process waits with a request, the request belongs to this
-    /// generation.
+    /// Newest known generation of votes. A voter starts a new generation when it withdraws its vote
+    /// from a suspected process. A waiting request of this process belongs to this generation.
     generation: u64,
     votes: Maekawa,
 }
@@ -78,7 +77,8 @@ pub enum Message {
     },
     /// Withdraws the request of the sender, which requests again from another quorum.
     Withdraw,
-    /// Sent after a wrong suspicion: the sender has forgotten the request of the receiver.
+    /// Tells the receiver that the sender has forgotten its request. The sender had wrongly
+    /// suspected the receiver.
     Forgotten,
 }
 
@@ -118,9 +118,8 @@ impl Config {
 }
 
 impl FromParameters for Config {
-    /// Returns a configuration with the quorums that the parameters list. If the parameters list no
-    /// quorums, constructs quorums of the kind that the parameters name. If this kind is the
-    /// default kind, the grid, constructs majorities instead.
+    /// Returns a configuration with the quorums that the parameters list, or else with quorums of
+    /// the kind that the parameters name. For the default kind, the grid, uses majorities instead.
     fn from_parameters(parameters: &Parameters) -> Result<Self, CatalogueError> {
         let variants = parameters.variants()?;
         if parameters.own_quorums.is_some() {

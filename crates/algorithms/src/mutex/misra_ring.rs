@@ -206,8 +206,9 @@ impl Protocol for MisraRing {
 }
 
 impl MisraRing {
-    /// Keeps `token` until its timer fires, or until this process has used it. If this process
-    /// already has the other token, the two tokens meet and get a new common number.
+    /// Stores a token that has arrived, with its number. If the token is the ping and this process
+    /// waits, the process enters the critical section. Otherwise it passes the token on when a
+    /// timer fires. If this process now has both tokens, both get the next number.
     fn keep(&mut self, token: Token, number: u32, fx: &mut impl Effects<Self>) {
         *self.slot(token) = Some(number);
         if self.ping.is_some() && self.pong.is_some() {

@@ -35,8 +35,8 @@ use tenure_core::{
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct NaimiTrehel {
     group: Group,
-    /// Process that, as far as this process knows, requested the token last (`LAST` in the paper).
-    /// `None` if this process requested it last itself and is the root of the tree.
+    /// Process that requested the token last, as far as this process knows (`LAST` in the paper).
+    /// `None` if that is this process, which is then the root of the tree.
     last: Option<ProcessId>,
     /// Process to which this process passes the token when it exits the critical section (`NEXT` in
     /// the paper). `None` if this process is the last in the queue.
@@ -88,9 +88,9 @@ impl Protocol for NaimiTrehel {
     type Timer = Never;
     type Stable = ();
 
-    /// Boots the process. The token starts at the first process, to which all others point. If the
-    /// first process restarts, it creates no second token, and becomes the root of a tree without a
-    /// token.
+    /// Boots the process. At the first start, the first process holds the token and all others
+    /// point to it. A first process that restarts creates no second token: it becomes the root of a
+    /// tree without a token.
     fn boot(group: Group, (): &(), stable: Option<()>, _: &mut impl Effects<Self>) -> Self {
         let first = ProcessId(0);
         let is_first = group.me() == first;

@@ -236,8 +236,8 @@ impl NishioLiManning {
 
 /// Creation of a new token after a suspicion.
 impl NishioLiManning {
-    /// Starts a new generation. Does nothing if a newer generation than `doubted` exists, or if
-    /// this process has the token.
+    /// Starts a new generation of the token, because the token of the generation `doubted` may be
+    /// lost. Does nothing if a newer generation exists, or if this process has the token.
     fn doubt(&mut self, doubted: Term, fx: &mut impl Effects<Self>) {
         if let Phase::Holding { token } | Phase::Inside { token } = &self.phase
             && token.generation >= doubted
@@ -263,8 +263,8 @@ impl NishioLiManning {
         }
     }
 
-    /// Handles an inquiry of the process that makes the token of `generation`. If `generation` is
-    /// newer than all known generations, discards an older token and responds.
+    /// Handles the inquiry about `generation`, a generation of the token. If no newer generation is
+    /// known, this process discards any older token and responds to the inquirer.
     fn on_inquiry(&mut self, generation: Term, fx: &mut impl Effects<Self>) {
         if self.generations.observe_inquiry(generation) {
             self.discard_token();

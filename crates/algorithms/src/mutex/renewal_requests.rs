@@ -17,12 +17,12 @@ pub struct EntryDurations {
     /// Time for which a grant permits a process to be inside the critical section, measured from
     /// the request.
     pub lease: Delay,
-    /// Time for which the lock stays reserved, measured from the grant. It is longer than the lease
-    /// by more than the clocks drift.
+    /// Time for which the lock stays reserved, measured from the grant. A reservation lasts longer
+    /// than a lease, even if the clocks drift.
     pub expiry: Delay,
-    /// Interval between requests of a process that waits for the critical section or is inside it.
-    /// It is longer than the time for a request and its response. The lease lasts at least one
-    /// interval plus this time. So a renewal is answered before the lease ends.
+    /// Interval between the requests of a process that waits for the critical section or is inside
+    /// it. It is longer than a request and its response take. A lease is long enough that the next
+    /// request is answered before the lease ends.
     pub renewal: Delay,
     /// Modulus of the request numbers. A response that is delayed by that many requests would be
     /// mistaken for a response to the current request.
@@ -31,8 +31,8 @@ pub struct EntryDurations {
 
 impl EntryDurations {
     /// Returns durations for messages that take at most `delay` ticks. A lease lasts nine delays
-    /// and is renewed every three, so one renewal may be lost. The lock stays reserved for ten
-    /// delays, which tolerates a clock drift of 5 %.
+    /// and is renewed every three delays. The lock stays reserved for ten delays. One renewal may
+    /// be lost, and clocks may drift by 5 %.
     pub fn plain(delay: u64) -> Self {
         EntryDurations {
             lease: Delay::ticks(9 * delay),
@@ -42,10 +42,9 @@ impl EntryDurations {
         }
     }
 
-    /// Returns the durations that the user has set in `parameters`. All others have the defaults of
-    /// [`EntryDurations::plain`], but the default reservation of the lock may be longer, so that it
-    /// tolerates clock drift: a reservation on the fastest clock is longer than a lease on the
-    /// slowest clock.
+    /// Returns the durations that the user has set in `parameters`, and defaults for the others.
+    /// The defaults are those of [`EntryDurations::plain`]. The default `expiry` may be longer, so
+    /// that even on the fastest clock it exceeds a lease on the slowest clock.
     pub(crate) fn of(parameters: &Parameters) -> Self {
         let plain = EntryDurations::plain(parameters.delay);
         let lease = parameters.timeout(LEASE, plain.lease);
@@ -98,7 +97,7 @@ pub(crate) struct RenewalRequests {
 }
 
 impl RenewalRequests {
-    /// Starts a request, numbered modulo `modulus`. Returns its timer and number.
+    /// Starts a new request. Returns its timer and its number; numbers wrap to 0 at `modulus`.
     pub(crate) fn start(&mut self, modulus: u64) -> (DeadlineSlot, u64) {
         let slot = if self.current == Some(DeadlineSlot::Left) {
             DeadlineSlot::Right
@@ -110,24 +109,23 @@ impl RenewalRequests {
         (slot, self.round)
     }
 
-    /// Records the response to the request with number `round`. If it is the latest request and its
-    /// deadline has not passed, returns the timer of this request. Also returns the timer of the
-    /// request that permitted the entry until now, or `None` if no request did. For any other
-    /// response, returns `None`.
+    /// Records the response to the request with number `round`. If this is the latest request and
+    /// its deadline has not passed, its response now permits the entry. Then returns the timer of
+    /// this request, and the timer of the request that permitted the entry before, if any.
+    /// Otherwise returns `None`.
     pub(crate) fn on_grant(&mut self, round: u64) -> Option<(DeadlineSlot, Option<DeadlineSlot>)> {
         let slot = self.pending.take_if(|_| round == self.round)?;
         Some((slot, self.current.replace(slot)))
     }
 
-    /// Records that one of the two deadline timers has fired. Returns true if this timer belongs to
-    /// the request whose response permits the process to be inside the critical section. The
-    /// permission then ends.
+    /// Handles the firing of one of the two deadline timers. Returns true if the timer ends the
+    /// permission to be inside the critical section.
     pub(crate) fn on_deadline(&mut self, slot: DeadlineSlot) -> bool {
         self.pending = self.pending.filter(|pending| *pending != slot);
         self.current == Some(slot)
     }
 
-    /// Forgets all requests. The next request continues their numbering.
+    /// Forgets the pending and the current request. Later requests continue the numbering.
     pub(crate) fn reset(&mut self) {
         (self.pending, self.current) = (None, None);
     }

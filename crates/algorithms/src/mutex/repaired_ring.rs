@@ -283,8 +283,9 @@ impl RepairedRing {
 
 /// Creation of a new token after a suspicion.
 impl RepairedRing {
-    /// Starts a new generation. Does nothing if a newer generation than `doubted` exists, or if
-    /// this process has begun to make the token of `doubted` and has not finished.
+    /// Starts a new generation of the token, because the token of the generation `doubted` may be
+    /// lost. Does nothing if a newer generation exists, or if this process is still making the
+    /// token of `doubted`.
     fn doubt(&mut self, doubted: Term, fx: &mut impl Effects<Self>) {
         let Some(recipients) = self.generations.start_regeneration(doubted, ()) else { return };
         let generation = self.generations.newest();
@@ -293,8 +294,8 @@ impl RepairedRing {
         self.respond(fx);
     }
 
-    /// Handles an inquiry of the process that makes the token of `generation`. If `generation` is
-    /// newer than all known generations, discards an older token and responds.
+    /// Handles the inquiry about `generation`, a generation of the token. If no newer generation is
+    /// known, this process discards any older token and responds to the inquirer.
     fn on_inquiry(&mut self, generation: Term, fx: &mut impl Effects<Self>) {
         if self.generations.observe_inquiry(generation) {
             self.discard_token(fx);

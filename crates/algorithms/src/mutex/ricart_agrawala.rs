@@ -253,15 +253,14 @@ impl Algorithm for RicartAgrawala {
         Some(Prediction::new(Precision::Exact, 2 * u64::from(size - 1)))
     }
 
-    /// Returns true: timestamps are compared only with each other, so all can be shifted by the
-    /// same amount.
+    /// Returns true. The algorithm only compares timestamps with each other, so a common shift of
+    /// all timestamps does not change its behaviour.
     fn can_shift_timestamps(_: &Config) -> bool {
         true
     }
 
-    /// Resets the clock. This process makes no further request when the method is called, so its
-    /// clock only occurs in its replies. Every receiver of a reply has already made its only
-    /// request, so the clock in a reply has no effect.
+    /// Resets the clock. The caller ensures that no process makes another request: then the clock
+    /// occurs only in replies, and no receiver uses it.
     fn forget_clock(&mut self) {
         self.clock = LamportClock::default();
     }

@@ -47,8 +47,8 @@ use tenure_core::{
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct TolerantRicartAgrawala {
     group: Group,
-    /// Highest clock sent or received, even before a crash (`Highest_Sequence_Number` in the
-    /// paper). The clock survives a crash because it is saved.
+    /// Highest clock that this process has sent or received (`Highest_Sequence_Number` in the
+    /// paper). The clock is saved and survives a crash.
     clock: LamportClock,
     phase: Phase,
     /// Requests to which this process has not replied, in the order of timestamps (`Reply_Deferred`

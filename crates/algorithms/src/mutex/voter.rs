@@ -41,12 +41,12 @@ pub(super) enum Arrival {
     Voted(Ballot),
     /// Another request with a smaller timestamp has the vote or waits for it.
     Behind,
-    /// The new request is the smallest. Until now, the request in the contained ballot was the
-    /// smallest waiting request. On behalf of that request, the voter has already asked the holder
-    /// to return the vote.
+    /// The new request is smaller than all others. The voter has already asked the holder to return
+    /// the vote, on behalf of the request that was the smallest before. The ballot contains that
+    /// request.
     Displaces(Ballot),
-    /// The new request is the smallest. A larger request has the vote, so the voter must ask for
-    /// the return of the vote. The contained ballot is that vote.
+    /// The new request is smaller than all others, but a larger request has the vote. The voter
+    /// must ask for the return of this vote, which the variant contains.
     PrecedesHolder(Ballot),
     /// The request is already known: its message is a duplicate.
     Known,
@@ -94,7 +94,7 @@ impl Voter {
         Some(ballot)
     }
 
-    /// Returns true if the voter has given this vote, and has not got it back.
+    /// Returns true if the voter's only vote is currently given to `ballot`.
     pub(super) fn has_given(&self, ballot: Ballot) -> bool {
         self.lock == Lock::Locked(ballot)
     }

@@ -12,7 +12,7 @@
 //!
 //! **Why it is right.** Only a process inside announces itself, and at most one is inside. A leader
 //! that resigns leaves the critical section, and the next candidate enters with a higher fence. The
-//! fence determines the term, so an overtaken announcement is recognised by its lower term.
+//! fence determines the term, so processes recognise an outdated announcement by its lower term.
 //!
 //! The choice of the leader does not depend on ranks: the first to enter leads. If the leader
 //! crashes, the holder of the lock has crashed, with the same consequences as for the lock. If the
@@ -56,8 +56,8 @@ pub enum Message<M> {
     /// Announces the sender as the leader. The sender is inside the critical section of the lock.
     Elected {
         /// Term of the leader. Its number is computed from both halves of the fence with which the
-        /// leader entered. So this number may exceed [`Term::NUMBER_LIMIT`], which bounds all other
-        /// term numbers.
+        /// leader entered. So it may exceed [`Term::NUMBER_LIMIT`], the bound on all other term
+        /// numbers.
         #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::any"))]
         term: Term,
     },

@@ -15,9 +15,10 @@
 //! of a later election abandons the earlier election. This is safe, because the earlier election
 //! had ended when the later one was called.
 //!
-//! **Fairness comes only from the ranks.** The candidate with the earliest request, by Lamport's
-//! clocks with ties for the lower process, has the largest rank, so no process waits forever. With
-//! fixed ranks (a variant) a process may lose again and again.
+//! **Fairness comes only from the ranks.** The candidate with the earliest request has the largest
+//! rank, so no process waits forever. Requests are ordered by Lamport's clocks. If clocks are
+//! equal, the lower process comes first. With fixed ranks (a variant), a process may lose again and
+//! again.
 
 use alloc::boxed::Box;
 use alloc::format;
@@ -47,13 +48,13 @@ pub struct MutexFromElection<E: Election> {
     served: Box<[u64]>,
     caller: Caller,
     contest: Box<Contest>,
-    /// Election of the current contest: the state of the election algorithm, with ranks that depend
-    /// on the requests. `None` before the first contest.
+    /// State of the election algorithm in the current contest. The ranks of the processes depend on
+    /// their requests. `None` before the first contest.
     election: Option<E>,
 }
 
-/// Configuration of [`MutexFromElection`]. If a type uses this alias, its derived trait
-/// implementations do not require that the configuration of the election implements the same trait.
+/// Configuration of [`MutexFromElection`]. The alias hides the associated type of `E` from derive
+/// macros, which would otherwise require that this type implements the derived trait.
 type ConfigOf<E> = Config<<E as Protocol>::Config>;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

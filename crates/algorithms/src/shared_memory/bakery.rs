@@ -141,9 +141,10 @@ impl Bakery {
         }
     }
 
-    /// Returns the line that follows after this process has waited for the process `other`. This is
-    /// the first line of the wait for the next process. If `other` is the last process, this is the
-    /// line inside the critical section. If `other` is `None`, the first wait begins.
+    /// Returns the line that the process executes after it has waited for the process `other`: the
+    /// first line of the wait for the next process. If `other` is `None`, returns the first line of
+    /// the first wait. If `other` is the last process, returns the line inside the critical
+    /// section.
     fn wait_after(&self, other: Option<ProcessId>, number: u32) -> Line {
         match self.next_after(other) {
             Some(other) if self.variants.has(Switch::NoChoosing) => {

@@ -158,7 +158,8 @@ impl PetersonLock {
         }
     }
 
-    /// Returns the line that follows when `Q[k] ≥ j` was read at level `j`.
+    /// Returns the line that the process executes next if it has found another process at `level`
+    /// or at a higher level.
     fn on_rival(&self, level: u32) -> Line {
         match self.variants.has(Switch::NoTurn) {
             true => self.wait(level),

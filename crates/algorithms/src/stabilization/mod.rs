@@ -34,8 +34,8 @@ pub const MAX_STATES: u8 = 254;
 pub struct SystemConfig {
     /// Number of machines.
     pub size: u32,
-    /// Number of states of a machine of [`KState`]. `None` means the default: the number of
-    /// machines, or twice that number with messages.
+    /// Number of states of a machine. Only [`KState`] uses it. If it is `None`, the default
+    /// applies: the number of machines, or twice that number if the machines exchange messages.
     pub states: Option<u8>,
     /// True if machines exchange messages instead of reading the states of their neighbours.
     pub has_messages: bool,

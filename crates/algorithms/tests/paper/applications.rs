@@ -270,9 +270,9 @@ fn third_phase_costs_two_more_messages_per_participant() {
     assert_eq!(kinds.map(|kind| cluster.sent_of(kind)), [4; 6]);
 }
 
-/// The new leader decides by the states of the processes that are still up (Skeen). If one of them
-/// knew that all had voted yes (*ready*) when the coordinator crashed, all commit. If none knew
-/// this, all abort. With two-phase commit, all processes would be blocked.
+/// After the coordinator has crashed, the new leader decides by the states of the live participants
+/// (Skeen). If one of them knew that all had voted yes (*ready*), all commit. If none of them knew,
+/// all abort. Two-phase commit would block here.
 #[test]
 fn new_leader_decides_by_live_participants() {
     for (ready, commits) in [(vec![], false), (vec![2], true), (vec![3], true), (vec![2, 3], true)]
@@ -295,8 +295,9 @@ fn new_leader_decides_by_live_participants() {
     }
 }
 
-/// P2 knows that all have voted yes (*ready*), and crashes. P3 does not know it, aborts and
-/// crashes. When P2 restarts alone, it decides nothing, because P3 may have decided.
+/// P2 knows that all have voted yes (*ready*), and crashes. P3 lacks this knowledge, so it aborts,
+/// and crashes. When P2 restarts alone, it must not decide, because another process may have
+/// decided.
 #[test]
 fn restarted_process_does_not_decide_alone() {
     use three_phase_commit::Switch::ReturnedCount;

@@ -91,8 +91,9 @@ fn highest_announces_itself_on_recovery() {
     assert_eq!(beliefs(&mut cluster), [Some(p(4)); 4]);
 }
 
-/// With the variant that announces a leader only to lower processes, the highest process gets no
-/// announcement after its crash. This saves one message (`docs/checklist.md`, section 2.11).
+/// With the variant `announce-lower`, a new leader announces itself only to lower processes. If the
+/// highest process has crashed, it gets no announcement, which saves one message
+/// (`docs/checklist.md`, section 2.11).
 #[test]
 fn announcing_to_lower_only_saves_one_message() {
     for size in 3..=8_u32 {
@@ -226,8 +227,8 @@ fn largest_rank_wins_regardless_of_ids() {
     assert_eq!(beliefs::<Bully>(&mut cluster), [Some(p(3)); 4]);
 }
 
-/// P1's timeout was too short, so P1 and P2 both announce themselves. Without terms, each of the
-/// two accepts the announcement of the other. With terms, both follow P2.
+/// P1's timeout is too short, so P1 and P2 both announce themselves. Without terms, P1 then follows
+/// P2, and P2 follows P1. With terms, both follow P2.
 #[test]
 fn terms_resolve_mutual_announcements() {
     let views = |switches: &[Switch]| {
@@ -260,8 +261,9 @@ fn terms_reject_late_announcement() {
     assert_eq!(views(&[]), [Some(p(2)); 2]);
 }
 
-/// P2 and then P3 announce themselves; P3 was down for a while. P3's announcement reaches P1 before
-/// P2's. With terms, P1 recognises P2's announcement as older, and still follows P3.
+/// P2 announces itself while P3 is down. P3 then recovers and announces itself, and P3's
+/// announcement reaches P1 first. With terms, P1 recognises P2's announcement as older, and still
+/// follows P3.
 #[test]
 fn terms_order_reordered_announcements() {
     let views = |switches: &[Switch]| {
@@ -283,9 +285,9 @@ fn terms_order_reordered_announcements() {
     assert_eq!(views(&[]), [Some(p(3)); 3]);
 }
 
-/// If a process announces itself and the announcement is refused, the process starts the election
-/// again with a higher number. It does so even if both announcements have the same number, and the
-/// refusing process has a larger id but a smaller rank.
+/// A process whose announcement is refused starts the election again with a higher number. Here
+/// both processes announce themselves with the same number, and the refusing process has a larger
+/// id but a smaller rank.
 #[test]
 fn refused_announcer_retries_with_higher_number() {
     let ranks = [2, 1].map(Rank::of_id).into();
@@ -375,8 +377,8 @@ fn restarts_with_higher_number_without_announcement() {
     }
 }
 
-/// A process that receives an announcement of a peer that it suspects waits until it trusts the
-/// peer again, because the announcement may be older than the peer's crash.
+/// If a process receives an announcement of a peer that it suspects, it first waits until it trusts
+/// the peer again. The announcement may be older than the peer's crash.
 #[test]
 fn doubts_announcement_of_suspect_until_trusted() {
     let doubting = || {
@@ -480,8 +482,8 @@ fn nomination_may_precede_announcement() {
 }
 
 /// T is the time within which a process must answer. T1 is the time within which a process that has
-/// answered must announce a leader. T1, measured on the fastest clock, lasts at least as long as T,
-/// measured on the slowest clock, plus two message delays.
+/// answered must announce a leader. Checks that T1 on the fastest clock lasts at least two message
+/// delays longer than T on the slowest clock.
 #[test]
 fn t1_outlasts_t_on_the_slowest_clock() {
     for (size, drift_ppm) in [(2, 0), (3, 10_000), (5, 650_000), (8, 900_000), (3, 999_999)] {

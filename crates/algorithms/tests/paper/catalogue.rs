@@ -1,4 +1,5 @@
-//! Tests of the catalogue: names, offices and variants.
+//! Tests of the catalogue: the names of algorithms, the protocols that combine a lock with an
+//! election, and the variants.
 
 use std::collections::BTreeSet;
 

@@ -162,7 +162,8 @@ fn equal_ranks_all_lead() {
     assert_eq!(events(&mut cluster).len(), 4);
 }
 
-/// Both ranks travel around the ring. Each owner mistakes the other's announcement for its own.
+/// P1 and P3 have the same rank, which is the largest. Both ranks travel around the whole ring, so
+/// both processes lead.
 #[test]
 fn two_equal_largest_ranks_both_lead() {
     for seed in 0..200 {
@@ -184,8 +185,8 @@ fn participant_starts_no_second_election() {
     assert_eq!(cluster.total_sent(), 2 + 2 * 3);
 }
 
-/// The paper allows a late start, which repeats the election. So message counts assume that all
-/// initiators start at the same time.
+/// A process starts an election after an election has ended. The late start repeats the election,
+/// with the same leader. So message counts assume that all initiators start at the same time.
 #[test]
 fn late_start_repeats_election_with_same_leader() {
     let mut cluster = cluster(&[1, 2, 3]);
@@ -208,8 +209,8 @@ fn agrees_without_mark_on_forwarding() {
     }
 }
 
-/// The ids are 3, 1, 2 clockwise. The rank of a late initiator overtakes the announcement, so a
-/// process remains a participant.
+/// P2 starts an election late. Its rank overtakes the leader's announcement on the link from P2 to
+/// P3. P2 then stays a participant forever, and never starts an election again.
 #[test]
 fn reordering_leaves_a_participant_for_ever() {
     let mut cluster = cluster(&[3, 1, 2]);

@@ -35,7 +35,8 @@ fn session_takes_2n_minus_2_messages() {
     }
 }
 
-/// Concurrent entering: if all want one forum, none waits for another to leave.
+/// Concurrent entering: if all processes request the same forum, no process waits until another
+/// leaves.
 #[test]
 fn all_of_one_forum_are_inside_together() {
     let enter_all = |variants| {

@@ -1,4 +1,4 @@
-//! A lock whose grants come from an elected leader, and what happens when the leader changes.
+//! A lock whose grants come from an elected leader, and changes of this leader.
 
 use tenure_algorithms::compose::Coordinated;
 use tenure_algorithms::compose::coordinated::{self, Timer};
@@ -76,7 +76,8 @@ fn leader_change_costs_two_messages_per_peer() {
     assert_eq!(mutex_messages(&cluster), before + 2 * 2);
 }
 
-/// The next process enters only after the holder's exit (`docs/checklist.md`, section 3.12).
+/// P1 is inside the critical section and P2 waits when the leader crashes. P2 enters only after
+/// P1's exit (`docs/checklist.md`, section 3.12).
 #[test]
 fn holder_survives_leader_change() {
     let mut cluster = cluster();
@@ -148,8 +149,8 @@ fn falsely_suspected_process_is_asked_again() {
     assert_eq!(entered_processes(&mut cluster), [1]);
 }
 
-/// After a false suspicion two processes are inside the critical section. Only the fence lets the
-/// resource reject one of them.
+/// P1 is inside the critical section, and the leader suspects it falsely. P2 then enters, too. P2's
+/// fence is higher, so a resource can reject P1.
 #[test]
 fn later_entry_has_higher_fence_after_false_suspicion() {
     let mut cluster = cluster();
@@ -178,8 +179,8 @@ fn superseded_entry_stays_superseded() {
     assert_eq!(entered_processes(&mut cluster), [3]);
 }
 
-/// P1 becomes the leader by mistake, and then learns that a later term exists. P1 must not grant
-/// the lock in its old term, not even after P3, the last other process, has crashed.
+/// P1 becomes the leader by mistake, and then learns of a later term. P1 must not grant the lock in
+/// its old term, even after all other processes have crashed.
 #[test]
 fn overtaken_leader_grants_nothing() {
     let mut cluster = cluster();

@@ -13,9 +13,9 @@ use crate::support::p;
 use tenure_trace::{SplitMix64, TestCluster};
 
 /// Returns true if some fair run that begins in `starts` stays in `wrong` states forever.
-/// `successors` returns all possible steps from a state: the number of the action, and the next
-/// state. A run is fair if it neglects no action in `owed`. It neglects an action if, from some
-/// time on, this action is always possible and never taken.
+/// `successors` returns all possible steps from a state, each with the number of its action and the
+/// next state. A run is unfair if, from some time on, an action in `owed` is always possible and
+/// never taken.
 fn never_converges<S: Clone + Eq + Hash>(
     starts: impl IntoIterator<Item = S>,
     successors: impl Fn(&S) -> Vec<(u32, S)>,

@@ -73,9 +73,9 @@ fn cycle_persists_without_detection() {
     assert!(!is_caught::<EdgeChasing>(&with(Switch::NoDetection), &plan, "exclusion"));
 }
 
-/// P4 has left the critical section. It has released P1's lock, but its release of P2's lock is
-/// still in flight. P1 holds its own lock and waits for P2's lock. So the wait-for graph has an
-/// edge from P1 to P4. P4 waits for no lock, so there is no cycle.
+/// P1 waits for P2's lock, which P4 has already released, but the release is still in flight. So
+/// the wait-for graph has an edge from P1 to P4. P4 waits for no lock, so there is no cycle, and
+/// P1's probe must not return.
 #[test]
 fn no_probe_returns_without_a_cycle() {
     let mut cluster = TestCluster::<EdgeChasing>::uniform(4, Order::Fifo, plain());
@@ -114,8 +114,8 @@ fn uncontended_entry_costs_six_messages() {
     );
 }
 
-/// Fences increase from entry to entry, although different pairs of processes have different locks
-/// in common.
+/// Fences increase from entry to entry, even if successive entries need different locks. Each lock
+/// has its own manager, which assigns fences.
 #[test]
 fn fences_increase_across_locks() {
     let mut cluster = TestCluster::<EdgeChasing>::uniform(4, Order::Fifo, plain());

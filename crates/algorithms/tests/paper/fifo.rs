@@ -88,8 +88,8 @@ fn a_gap_is_never_skipped() {
     assert_eq!(entered(&mut cluster), [2]);
 }
 
-/// P2 sends a message after P1's restart, before it knows of that restart. This message must not be
-/// lost with the messages for P1's earlier session.
+/// P1 restarts, and P2 sends a message before it learns of the restart. The channel must deliver
+/// this message to P1's new session.
 #[test]
 fn unacknowledged_messages_reach_the_new_session() {
     let mut cluster = central(2);

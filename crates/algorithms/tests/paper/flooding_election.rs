@@ -73,7 +73,8 @@ fn second_election_may_overlap_the_first() {
     }
 }
 
-/// After r rounds a process knows the largest rank within distance r, and no other.
+/// A process learns the largest rank within distance r in r rounds. If each process ends one round
+/// too early, the process at one end of a line does not learn the rank at the opposite end.
 #[test]
 fn rank_travels_one_hop_per_round() {
     for size in 3..=6 {

@@ -64,8 +64,8 @@ fn bound_is_tight_for_eight_processes() {
     assert_eq!(most.max(), Some(4));
 }
 
-/// The cost is the same without FIFO channels: a process keeps a neighbour's bid that arrives
-/// before its phase, and uses it when that phase begins.
+/// The cost is the same without FIFO channels. If a neighbour's bid arrives before the phase to
+/// which it belongs, the process keeps the bid until this phase begins.
 #[test]
 fn cost_is_independent_of_schedule_and_initiators() {
     check_constant_cost::<Franklin>(Order::Reordered, ring, |ids| {

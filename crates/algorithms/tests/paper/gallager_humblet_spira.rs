@@ -33,8 +33,8 @@ fn graph(size: u32, edges: &[(u32, u32, u64)]) -> Graph {
         .expect("the edges are distinct")
 }
 
-/// Returns the minimum spanning tree by Kruskal's algorithm. The ids of the ends decide between
-/// equal weights.
+/// Returns the minimum spanning tree by Kruskal's algorithm. Edges of equal weight are ordered by
+/// the ids of their ends.
 fn kruskal(graph: &Graph) -> BTreeSet<(ProcessId, ProcessId)> {
     let mut edges: Vec<_> = graph.edges().map(|(one, other, it)| (it, one, other)).collect();
     edges.sort_unstable();
@@ -139,7 +139,8 @@ fn larger_end_of_the_last_core_leads() {
     }
 }
 
-/// A fragment of level 0 does not wait for the search of the fragment that absorbs it.
+/// P3 has level 0 and joins the fragment of P1 and P2 while this fragment still searches for its
+/// lightest outgoing edge. P3 is absorbed at once, and the search goes on.
 #[test]
 fn fragment_of_lower_level_is_absorbed() {
     let line = graph(3, &[(1, 2, 1), (2, 3, 2)]);

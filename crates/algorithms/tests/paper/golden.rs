@@ -143,7 +143,7 @@ impl Visitor for Story<'_> {
     }
 }
 
-/// Creates a configuration from an algorithm's name and parameters.
+/// Visitor of the catalogue that returns the configuration of an algorithm.
 struct Configure;
 
 impl Visitor for Configure {

@@ -58,7 +58,8 @@ fn largest_of_eight_wins_in_phase_three() {
     }
 }
 
-/// The processes that survive a phase are farther apart than the reach of its probes.
+/// After a phase, two candidates are farther apart than the probes of this phase reach. So the
+/// number of candidates decreases as the probes reach farther.
 #[test]
 fn candidates_decrease_as_neighbourhoods_grow() {
     for size in 2..=40_u64 {

@@ -35,8 +35,8 @@ fn elected(config: Config, initiators: &[ProcessId]) -> (TestCluster<Invitation>
     (cluster, beliefs)
 }
 
-/// Lets the failure detectors of two sides of a network report `verdict`. Each process receives the
-/// verdict about each process of the other side.
+/// Makes the failure detector of each process report `verdict` about every process on the opposite
+/// side of the network.
 fn report(cluster: &mut TestCluster<Invitation>, sides: [&[u32]; 2], verdict: Verdict) {
     for (one, other) in sides[0].iter().flat_map(|one| sides[1].iter().map(move |it| (one, it))) {
         cluster.suspicion(p(*one), p(*other), verdict);
@@ -115,7 +115,8 @@ fn crashed_leader_is_replaced_and_joins_again() {
     assert!(beliefs[0].is_some() && beliefs.iter().all(|it| *it == beliefs[0]), "{beliefs:?}");
 }
 
-/// An acceptance that arrives after the group is ready is answered at once.
+/// P1 forms a group before P2 has received the invitation. When P2 accepts the invitation later, P1
+/// still admits P2 to the group.
 #[test]
 fn late_acceptance_joins_the_group() {
     let mut cluster = cluster(2);

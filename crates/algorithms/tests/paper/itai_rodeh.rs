@@ -13,7 +13,7 @@ use crate::support::election::{
 use crate::support::p;
 use tenure_trace::{SplitMix64, TestCluster};
 
-/// Returns a ring whose processes draw these lots. `lots` is in the order of the draws.
+/// Returns a ring whose processes draw the random ranks in `lots`, in this order.
 fn cluster(size: u32, order: Order, lots: &[u32], seed: u64) -> TestCluster<ItaiRodeh> {
     let mut cluster = TestCluster::uniform(size, order, ());
     cluster.set_random_values(lots.iter().map(|lot| lot - 1), seed);

@@ -70,8 +70,9 @@ fn entry_cost_is_within_bounds() {
     }
 }
 
-/// Every process waits until the previous one has requested again. So no process sends a reply that
-/// is not needed.
+/// P1, P2 and P3 enter one after the other and stay inside the critical section. A process inside
+/// sends no reply, so the third entry costs only N − 1 requests and N − k replies, which is the
+/// minimum.
 #[test]
 fn minimum_cost_is_2n_minus_k_minus_1() {
     let mut cluster = cluster(4, 3);

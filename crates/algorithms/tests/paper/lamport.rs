@@ -28,7 +28,8 @@ fn both_request(switches: &[Switch]) -> Vec<u32> {
     entered(&mut cluster)
 }
 
-/// P1 has requested with (1, P1); the replies are (3, P2) and (4, P3).
+/// P1 requests with the timestamp (1, P1). It receives replies with clock 3 from P2 and with clock
+/// 4 from P3, and enters only after the second reply.
 #[test]
 fn enters_after_later_replies_as_first_in_queue() {
     let mut cluster = cluster(3, &[]);
@@ -154,7 +155,8 @@ fn reordered_reply_breaks_exclusion() {
     assert_eq!(entered(&mut cluster), [2], "P1's reply has overtaken P1's request");
 }
 
-/// Without FIFO channels mutual exclusion is violated, even if a request does not count as a reply.
+/// Without FIFO channels, mutual exclusion is violated. This holds even in the default variant, in
+/// which a request does not count as a reply.
 #[test]
 fn needs_fifo_channels() {
     let plan = Plan::of(Order::Reordered, &[1; 2]);

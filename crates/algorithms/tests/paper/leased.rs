@@ -85,7 +85,8 @@ fn next_entry_takes_four_messages() {
     assert_eq!(entered(&mut cluster), [3]);
 }
 
-/// Early lock release: the lock is granted before the entry that ends the lease is committed.
+/// Early lock release: the leader grants the lock to the next process before the log entry that
+/// ends the previous lease is committed.
 #[test]
 fn early_next_entry_takes_two_messages() {
     let mut cluster = with(3, Switch::EarlyRelease);
@@ -215,8 +216,8 @@ fn renewed_lease_lasts_from_its_renewal() {
     }
 }
 
-/// The watch starts at the revision of the read. So the waiter notices a deletion between the read
-/// and the watch.
+/// A waiter reads a key, and then watches the key from the revision of the read. So it is notified
+/// even if the key is deleted between the read and the watch.
 #[test]
 fn watch_reports_earlier_deletion() {
     let mistake = with(3, Switch::WatchFromWrongRevision);

@@ -192,7 +192,8 @@ fn restarted_initiator_decides_with_all_others() {
     assert_eq!(cluster.sent_of("elect"), 2 * 9);
 }
 
-/// `docs/checklist.md`, 5.7: messages sent to P3 while it was down are lost.
+/// P3 is down during an election, and messages to P3 are lost. The election then stays undecided at
+/// P1, because the rank of P1 never returns (`docs/checklist.md`, 5.7).
 #[test]
 fn crash_during_election_leaves_it_undecided() {
     let mut cluster = cluster(&[1, 2, 3]);

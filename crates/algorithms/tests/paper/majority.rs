@@ -119,8 +119,8 @@ fn late_request_of_crashed_process_gets_no_vote() {
 }
 
 /// After a false suspicion, two processes are inside the critical section at the same time. No lock
-/// can prevent this. The later entry has a higher fence, so a resource can reject the other
-/// process.
+/// can prevent this. The later entry has a higher fence, so a resource can reject the process that
+/// entered first.
 #[test]
 fn later_entry_has_higher_fence_after_false_suspicion() {
     let mut cluster = cluster(QuorumKind::Majority, 3);

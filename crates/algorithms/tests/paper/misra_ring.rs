@@ -143,9 +143,10 @@ fn entries_and_fences_continue_after_a_loss() {
     }
 }
 
-/// The number on the tokens changes whenever the two tokens meet. If the numbers count modulo N
+/// The tokens carry a number that changes whenever the two tokens meet. If only N numbers are used
 /// instead of N + 1, and the tokens meet at every process, a token returns to a process with the
-/// same number as before. The process then takes the other token for lost.
+/// number that it had before. The process then concludes wrongly that the opposite token is lost,
+/// and makes a second one.
 #[test]
 fn n_numbers_are_not_enough() {
     let variants = Variants::none().with(Switch::FewNumbers);

@@ -39,7 +39,8 @@ fn request_reverses_its_path() {
     assert_eq!(enter_and_exit(&mut cluster, 4), 2);
 }
 
-/// The request takes the path P4 → P1 → P2 → P3. P3 has the token.
+/// P3 has the token. The request of P4 travels along the path P4 → P1 → P2 → P3. With the token,
+/// this costs four messages.
 #[test]
 fn path_through_all_costs_n_messages() {
     let mut cluster = cluster(4);

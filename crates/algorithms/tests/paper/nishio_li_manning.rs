@@ -190,10 +190,9 @@ fn overtaken_generation_is_left_to_live_maker() {
     assert_eq!(fences(&mut cluster).last(), Some(&fence(1, 2, 1)), "higher than 1 of P1");
 }
 
-/// Before a process makes a new token, it sends inquiries to the processes that it trusts. It is
-/// called the maker. If a process receives a newer inquiry and then an older one of the same maker,
-/// it ignores the older one. Otherwise the maker could mistake the response to the older inquiry
-/// for a response to the newer one.
+/// The maker of a new token first sends inquiries to the processes that it trusts. A process
+/// ignores an inquiry that arrives after a newer one of the same maker. Otherwise the maker could
+/// take the response to the older inquiry for a response to the newer one.
 #[test]
 fn older_inquiry_of_same_maker_is_ignored() {
     let mut cluster = cluster(3);

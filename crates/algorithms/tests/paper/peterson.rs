@@ -148,10 +148,9 @@ fn deaf_relays_never_find_the_winner() {
     assert!(cluster.total_sent() >= 100, "the only active process sends its candidate for ever");
 }
 
-/// An active process sends its candidate in a first message. Its second message carries the larger
-/// of its own and the received candidate. With the variant `own-second`, the second message carries
-/// the own candidate again. So the candidate of P3, rank 2, is not compared with the largest rank,
-/// and P3 leads.
+/// An active process of Peterson's algorithm sends its candidate, and then the larger of its own
+/// candidate and the received one. With the variant `own-second`, it sends its own candidate twice.
+/// A process can then lead although its rank is not the largest.
 #[test]
 fn own_candidate_as_second_message_elects_a_smaller_rank() {
     let mut cluster = mistaken(&[1, 3, 2], Switch::OwnSecond, 100);

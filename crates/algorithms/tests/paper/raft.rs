@@ -184,8 +184,8 @@ fn was_deposed(cluster: &mut TestCluster<Raft>, at: u32) -> bool {
     processes_with(cluster, |event| matches!(event, Event::Deposed { .. })).contains(&at)
 }
 
-/// A process grants no pre-vote while it follows a leader. So another process replaces a crashed
-/// leader only after both other processes have suspected the leader (Ongaro's thesis, section 9.6).
+/// The leader P1 crashes. P3 becomes leader only after both P2 and P3 have suspected P1, because a
+/// process that follows a leader grants no pre-vote (Ongaro's thesis, section 9.6).
 #[test]
 fn pre_vote_replaces_a_crashed_leader() {
     let mut cluster = led_by_p1(3, &[Switch::PreVote]);
@@ -197,8 +197,7 @@ fn pre_vote_replaces_a_crashed_leader() {
     assert_eq!(new_leaders(&mut cluster), [(2, p(3))]);
 }
 
-/// Voters that follow a leader wait for their timeout. Until then they grant no vote and join no
-/// new term.
+/// A voter that follows a leader grants no vote, and joins no new term, before its own timeout.
 #[test]
 fn follower_of_a_leader_grants_nothing() {
     let mut cluster = led_by_p1(3, &[Switch::PreVote]);
@@ -282,8 +281,8 @@ fn restarted_process_grants_no_vote_before_timeout() {
     assert!(votes(&[Switch::ForgottenVote]));
 }
 
-/// The nominated process starts an election without waiting for a timeout. The others vote for it
-/// although they follow a leader.
+/// A resigning leader nominates a successor. The successor starts an election at once, and the
+/// other processes vote for it although they follow a leader.
 #[test]
 fn resigned_leader_is_replaced_without_timeout() {
     for switches in [&[][..], &[Switch::PreVote]] {

@@ -141,8 +141,8 @@ fn next_message_carries_the_commit_index() {
     assert_eq!(commits(&events(&mut cluster)), [(2, 2), (3, 2)]);
 }
 
-/// Section 3.5: the leader sends several messages before responses arrive, and several entries in
-/// one message.
+/// Ongaro's thesis, section 3.5: the leader sends several messages before responses arrive, and
+/// several entries in one message.
 #[test]
 fn pipelines_new_entries() {
     let mut cluster = led_by_p1(2, &[]);
@@ -222,8 +222,8 @@ fn rejects_vote_for_outdated_log() {
     }
 }
 
-/// Figure 3.7: an entry of term 2 that a majority stores is not committed by itself. It is
-/// committed together with an entry of term 4.
+/// Ongaro's thesis, figure 3.7: an entry of term 2 is not committed when a majority stores it. It
+/// is committed together with a later entry of term 4.
 #[test]
 fn does_not_commit_by_copies_of_older_term() {
     for (switches, alone) in [(&[][..], false), (&[Switch::OldTermCommit], true)] {
@@ -336,8 +336,8 @@ fn reads_share_confirmation_rounds() {
     assert_eq!(events(&mut cluster), [answer(2), answer(3)]);
 }
 
-/// Section 6.4: a leader does not know the commit index before an entry of its own term is
-/// committed.
+/// Ongaro's thesis, section 6.4: a leader does not know the commit index before an entry of its own
+/// term is committed, so it answers no read until then.
 #[test]
 fn new_leader_answers_no_read_before_first_commit() {
     for (switches, early) in [(&[][..], false), (&[Switch::EarlyRead], true)] {
@@ -407,7 +407,9 @@ fn logs_converge_despite_faults() {
     }
 }
 
-/// Ongaro's thesis, section 3.10.
+/// The leader transfers its leadership to P3 only after P3 has received all entries. P3 then starts
+/// an election at once, without pre-votes. Until the transfer ends, the leader declines new entries
+/// (Ongaro's thesis, section 3.10).
 #[test]
 fn transfers_leadership_to_up_to_date_target() {
     let mut cluster = led_by_p1(3, &[]);
@@ -425,7 +427,7 @@ fn transfers_leadership_to_up_to_date_target() {
 }
 
 /// If a transfer names no target, the leader picks the first process whose log is up to date. A
-/// fixed target that is down or behind would delay the transfer (section 3.10).
+/// fixed target that is down or behind would delay the transfer (Ongaro's thesis, section 3.10).
 #[test]
 fn transfer_without_target_picks_first_up_to_date() {
     let mut cluster = led_by_p1(5, &[]);
@@ -455,7 +457,8 @@ fn transfer_without_candidates_is_declined() {
     assert!(events(&mut cluster).contains(&(1, Event::Acknowledged { ticket: 2, index: 2 })));
 }
 
-/// Section 3.10: a leader resumes its work if its target does not start an election.
+/// A leader that has begun to transfer its leadership to P3 resumes its work if P3 does not start
+/// an election (Ongaro's thesis, section 3.10).
 #[test]
 fn failed_transfer_is_aborted() {
     let mut cluster = led_by_p1(3, &[]);
@@ -486,8 +489,9 @@ fn saved_changes_rebuild_the_state() {
     }
 }
 
-/// At any moment, the saved state and the unsaved changes together equal the current state. The
-/// saved state contains all urgent changes, so a crash loses nothing that the process must keep.
+/// Applies only the urgent changes of a process to its saved state, as if every other save were
+/// delayed. At any moment, the saved state and the unsaved changes together equal the current
+/// state. So a crash loses nothing that the process must keep.
 #[test]
 fn snapshots_are_not_urgent() {
     let config = Config { trailing_entries: 2, ..config(3, &[]) };

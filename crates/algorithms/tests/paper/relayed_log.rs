@@ -1,4 +1,5 @@
-//! Tests of what the relayed log adds to the log. The log itself has its own tests.
+//! Tests of the relayed log, a protocol that forwards requests to the leader of a replicated log.
+//! The replicated log itself has its own tests.
 
 use tenure_algorithms::agreement::RelayedLog;
 use tenure_algorithms::agreement::raft_log::{self, Timer};
@@ -123,8 +124,8 @@ fn question_is_asked_at_the_leader() {
     }
 }
 
-/// A leader answers a query only after a majority has confirmed that it still leads. Here it has
-/// been deposed in the meantime, so it declines the query.
+/// A leader answers a query only after a majority has confirmed that it still leads. Here, another
+/// leader is elected before the confirmation, so the old leader declines the query.
 #[test]
 fn question_waits_for_leadership_confirmation() {
     let mut cluster = led_by_p1(3, 0);
@@ -209,7 +210,8 @@ fn declines_requests_without_a_leader() {
     assert_eq!(cluster.total_sent(), 0);
 }
 
-/// A restarted process rejects answers to its earlier incarnation, whatever their number.
+/// A restarted process rejects an answer to its earlier incarnation, even if the answer has the
+/// right number. It also rejects an answer from a process that it did not ask.
 #[test]
 fn answer_needs_matching_incarnation_and_sender() {
     let reply = |incarnation| {

@@ -74,8 +74,9 @@ fn uniform_broadcast_survives_crashes() {
     }
 }
 
-/// A message that is sent before its sender crashes still arrives. So an item that is forwarded
-/// before its delivery is not lost.
+/// P1 broadcasts an item and crashes after it has delivered the item. If P1 sends the item before
+/// it delivers the item, as it should, the other processes receive the item. With the variant
+/// `deliver-first`, the item is lost.
 #[test]
 fn deliver_first_loses_items_in_a_crash() {
     for variants in [Variants::none(), uniform()] {

@@ -91,9 +91,9 @@ fn orphaned_rank_is_removed() {
     assert_eq!(beliefs(&mut cluster), [Some(p(3)), Some(p(3)), Some(p(3)), None]);
 }
 
-/// P4 sends its rank and crashes. All other processes suspect P4 before the rank reaches them, and
-/// each of them forwards the rank once. When the rank arrives at P1 for the second time, P1 removes
-/// it.
+/// P4 sends its rank and crashes. Every other process suspects P4 before it receives the rank, and
+/// forwards the rank once. When P1 receives the rank for the second time, it removes the rank and
+/// starts a new term.
 #[test]
 fn suspected_orphan_is_removed_on_second_lap() {
     let mut cluster = cluster(&[1, 2, 3, 4]);
@@ -143,7 +143,8 @@ fn unrelated_crash_costs_one_message() {
     assert_eq!(terms(&mut cluster), []);
 }
 
-/// `docs/checklist.md`, 3.4: the ring tolerates f adjacent crashes. Here f is N − 1.
+/// Four adjacent processes of a ring of five crash. The last process repairs the ring and leads
+/// itself (`docs/checklist.md`, section 3.4).
 #[test]
 fn last_of_five_leads() {
     for first in 0..5 {
@@ -252,7 +253,8 @@ fn is_the_fault_tolerant_variant_of_chang_roberts() {
     assert!(plain.variants.iter().any(|variant| variant.name == "fault-tolerant"));
 }
 
-/// A cluster whose failure detector makes mistakes now and then, and none in the end.
+/// Cluster whose failure detector suspects live processes for some time. In the end, all its
+/// verdicts are correct.
 struct FaultyCluster {
     cluster: TestCluster<RepairedChangRoberts>,
     rng: SplitMix64,

@@ -96,10 +96,9 @@ fn older_token_is_discarded() {
     assert_eq!(cluster.armed_timers(), [(p(1), Timer::Pass)], "P2 discards the old one");
 }
 
-/// The process that makes a new token is called the maker. Before it makes the token, it sends
-/// inquiries to the processes that it trusts. If a process receives a newer inquiry and then an
-/// older inquiry of the same maker, the process ignores the older one. Otherwise the maker could
-/// mistake the response to the older inquiry for a response to the newer one.
+/// The maker of a new token first sends inquiries to the processes that it trusts. A process
+/// ignores an inquiry that arrives after a newer one of the same maker. Otherwise the maker could
+/// take the response to the older inquiry for a response to the newer one.
 #[test]
 fn older_inquiry_of_same_maker_is_ignored() {
     let mut cluster = cluster(3);
@@ -128,8 +127,8 @@ fn overtaken_generation_is_left_to_its_maker() {
     assert_eq!(cluster.armed_timers(), [(p(2), Timer::Pass)], "1 of P2 is higher than 1 of P1");
 }
 
-/// No lock can prevent that two processes are inside the critical section after a false suspicion.
-/// Their fences differ.
+/// After a false suspicion, two processes are inside the critical section. No lock can prevent
+/// this. Their fences differ, so a resource can reject P1.
 #[test]
 fn false_suspicion_yields_different_fences() {
     let mut cluster = cluster(2);

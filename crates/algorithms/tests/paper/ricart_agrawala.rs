@@ -184,8 +184,9 @@ fn replies_name_sender_and_request() {
     assert!(is_caught(&[Switch::BareCounter], &once, "mutual-exclusion"));
 }
 
-/// P1 is inside the critical section. It has received a late duplicate of an old request of P2, and
-/// P2's new request. If replies name no request, P1 replies only once.
+/// P1 is inside the critical section. It receives a late duplicate of P2's old request, and P2's
+/// new request. If replies name the request that they answer, P1 sends two replies, and otherwise
+/// one.
 #[test]
 fn untagged_replies_are_sent_once() {
     let owed = |switches: &[Switch]| {

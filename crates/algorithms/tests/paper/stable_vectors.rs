@@ -93,9 +93,9 @@ fn each_mistake_is_caught() {
     }
 }
 
-/// Only the first t + 1 undecided processes suggest names. Any other process waits until one of
-/// these has decided. With the variant `all-suggest` no process waits, and a name exceeds the
-/// bound.
+/// An undecided process suggests a name only if it is one of the first t + 1 undecided processes,
+/// where t is the number of tolerated crashes. With the variant `all-suggest`, every process
+/// suggests a name, and some name exceeds the largest allowed number.
 #[test]
 fn all_suggesting_exceeds_the_name_bound() {
     let caught = |switch: Option<Switch>| {

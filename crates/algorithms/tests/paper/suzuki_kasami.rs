@@ -110,7 +110,8 @@ fn unexpected_token_is_ignored() {
     assert_eq!(enter_and_exit(&mut cluster, 2), 2, "P2 has no token of its own");
 }
 
-/// P3 receives P2's request and then requests the token. P3's request reaches P1 before P2's.
+/// P3 receives P2's request and only then requests the token. P3's request still reaches the holder
+/// P1 first, so P3 enters first.
 #[test]
 fn later_request_may_enter_first() {
     let mut cluster = cluster(3);

@@ -121,8 +121,8 @@ fn restarted_process_that_replied_is_not_asked() {
     assert_eq!(cluster.sent_of("request"), 2);
 }
 
-/// `docs/checklist.md`, 3.15: P2 has replied to P1. After its restart, it must not request with a
-/// smaller timestamp than P1's.
+/// P2 replies to P1's request and then restarts. Its next request must not have a smaller timestamp
+/// than P1's request (`docs/checklist.md`, 3.15).
 #[test]
 fn restart_uses_larger_timestamps() {
     let mut cluster = cluster(3);
@@ -159,9 +159,9 @@ fn request_of_suspect_is_answered_when_trusted() {
     assert_eq!(entered(&mut cluster), [2]);
 }
 
-/// P1 enters several times while P2 is down and suspected. P2 does not know of these entries, so
-/// its request has a smaller timestamp than they have. P2 repeats the request with a higher
-/// timestamp.
+/// P1 enters several times while P2 is down and suspected. After its recovery, P2 requests with a
+/// timestamp that is smaller than those of P1's entries. P2 must repeat the request with a higher
+/// timestamp, so that its fence is higher than P1's.
 #[test]
 fn outdated_request_is_repeated_with_higher_fence() {
     let mut cluster = cluster(2);
@@ -179,8 +179,8 @@ fn outdated_request_is_repeated_with_higher_fence() {
 }
 
 /// After a false suspicion, two processes are inside the critical section at the same time. No lock
-/// can prevent this. The later entry has a higher fence, so a resource can reject the other
-/// process.
+/// can prevent this. The later entry has a higher fence, so a resource can reject the process that
+/// entered first.
 #[test]
 fn false_suspicion_yields_different_fences() {
     let mut cluster = cluster(2);
@@ -190,7 +190,8 @@ fn false_suspicion_yields_different_fences() {
     assert_eq!(fences(&mut cluster), [Fence(1, 1), Fence(2, 2)], "the resource rejects P1");
 }
 
-/// P1 is slow, and suspected wrongly. Its request precedes that of P2, which does not wait for P1.
+/// P1 requests before P2, but P1 is slow, and P2 suspects it falsely. P2 enters without a reply of
+/// P1. P1 enters later, with a higher fence.
 #[test]
 fn overtaken_process_gets_a_higher_fence() {
     let mut cluster = cluster(2);

@@ -37,8 +37,8 @@ fn stages_cost_as_computed_on_every_small_tree() {
     }
 }
 
-/// Exactly two neighbours are saturated: each of the two receives a message from the neighbour to
-/// which it has sent its own message. They decide without an announcement.
+/// Exactly two processes are saturated, and they are neighbours: each of them receives a message
+/// from the process to which it has sent its own message. Both decide without an announcement.
 #[test]
 fn ranks_meet_on_one_edge() {
     for (seed, tree) in (0..).zip(trees(5)) {

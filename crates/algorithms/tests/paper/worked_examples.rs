@@ -91,7 +91,8 @@ fn lamport_and_ricart_agrawala_replies() {
     assert_eq!(ricart.from("exit p1").counts(["Reply"]), [1], "P1 replied on exit");
 }
 
-/// P4 requests first, so that P2's clock is ahead of P3's. P4's messages are not counted.
+/// P2 and P3 request at the same time. P2 has seen P4's request before, so its clock is ahead of
+/// P3's, and P3 enters before P2. The counts omit the messages from and to P4.
 #[test]
 fn concurrent_requests() {
     let story = Story::of("ricart_agrawala/two_at_once");
@@ -176,9 +177,9 @@ fn phases_of_eight() {
     assert_eq!(story.processes_with("Elected { leader: P1").len(), 8);
 }
 
-/// Compares the golden file of an example in textbooks with the published counts of election,
-/// answer and coordinator messages. In the example, two processes crash and recover. The counts
-/// omit the first step, before the crashes.
+/// Two processes of the bully algorithm crash and recover, as in an example of textbooks. The test
+/// compares the numbers of election, answer and coordinator messages in the golden file with the
+/// published numbers. Both are counted from the crashes on.
 #[test]
 fn two_crashes_and_two_recoveries() {
     let kinds = ["Election", "Answer", "Coordinator"];

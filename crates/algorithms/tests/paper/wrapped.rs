@@ -34,8 +34,8 @@ impl<P: Protocol> LogHarness<P> {
         harness
     }
 
-    /// Gives a command to the log and saves its durable state. Returns true if anything had to be
-    /// saved before the effects are sent.
+    /// Gives a command to the log, and marks the resulting state as saved. Returns true if the log
+    /// had to save this state before it could send any message.
     fn saves(&mut self, command: Command) -> bool {
         let step = self.node.step(Input::Command((self.wrap)(command)));
         let saves = !step.can_release();

@@ -42,7 +42,7 @@ pub(crate) fn command_and_settle<P: Protocol>(
     cluster.settle();
 }
 
-/// Fires a timer of a process, and delivers all messages without firing others.
+/// Fires one timer of a process, and delivers all messages. No other timer fires.
 #[track_caller]
 pub(crate) fn fire_and_drain<P: Protocol>(cluster: &mut TestCluster<P>, at: u32, timer: P::Timer) {
     cluster.fire(p(at), timer);
@@ -116,8 +116,8 @@ pub(crate) fn events<P: Protocol>(cluster: &mut TestCluster<P>) -> Vec<(u32, P::
     seen.collect()
 }
 
-/// Returns the processes that have emitted certain events since the last call, one for each event,
-/// by number and in order. `is_such` returns true for these events.
+/// Returns the processes that have emitted an event since the last call, by number and in the order
+/// of the events. Considers only events that `is_such` accepts.
 pub(crate) fn processes_with<P: Protocol>(
     cluster: &mut TestCluster<P>,
     is_such: impl Fn(&P::Event) -> bool,

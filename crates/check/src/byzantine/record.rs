@@ -94,8 +94,8 @@ fn trace(config: &GeneralsConfig, violation: &Violation) -> Trace {
     Trace { header, records, torn: None }
 }
 
-/// Returns the trace record of a message, as the process at one end of its link sees it. `peer` is
-/// the process at the other end.
+/// Returns the trace record of a message, as the process at one end of its link sees the message.
+/// `peer` is the process at the opposite end.
 fn message_record(sent: &Sent, peer: ProcessId, numbers: &mut Numbers) -> MessageRecord {
     let number = numbers.entry((sent.from, sent.to)).or_default();
     *number += 1;

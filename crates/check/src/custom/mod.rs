@@ -50,9 +50,8 @@ impl Watched {
         1 << (self.first_mark + binding)
     }
 
-    /// Returns the bits that are set in the marks of a global state if an event is still due for
-    /// each binding in the set `pending`. In `pending`, the bit at position *i* stands for the
-    /// binding with the index *i*.
+    /// Returns the marks of a global state that record for which bindings an event is still due.
+    /// `pending` contains one bit for each binding, at the index of the binding.
     pub(crate) fn marks(&self, pending: u32) -> u32 {
         if self.bindings.is_empty() { 0 } else { pending << self.first_mark }
     }
@@ -64,8 +63,8 @@ impl CustomProperties {
     ///
     /// # Errors
     ///
-    /// Returns an error if the properties together have more bindings than the marks of a global
-    /// state have free bits.
+    /// Returns an error if the properties need more bits than the marks of a global state have
+    /// left. A liveness property needs one bit for each combination of values of its variables.
     pub(crate) fn new(
         properties: &[Arc<CustomProperty>],
         layout: Layout,
@@ -106,7 +105,7 @@ pub(crate) fn selected(properties: &[Arc<CustomProperty>]) -> Vec<SelectedProper
     properties.iter().enumerate().map(select).collect()
 }
 
-/// Returns true if a property that uses these facts reads commands or events of services.
+/// Returns true if a property that reads these facts depends on commands or events of services.
 pub(crate) fn reads_services(uses: PropertyInputs) -> bool {
     uses.phases || uses.leaders || uses.fences || uses.events
 }

@@ -24,20 +24,21 @@ pub(crate) struct CustomCache {
     states: Vec<Option<Option<Arc<Value>>>>,
     queues: Vec<Option<QueueCounts>>,
     /// Cached results of properties that do not read messages. A key begins with four numbers: the
-    /// index of the property, the id of the facts, the id of the observation, and the bindings for
-    /// which an event was due before the step, as bits. If the property reads more than commands
-    /// and events, the ids of the local states follow.
+    /// index of the property, the id of the facts, the id of the observation, and the events that
+    /// were due before the step, as bits. If the property reads more than commands and events, the
+    /// ids of the local states follow.
     pub(super) results: HashMap<Box<[u32]>, EvaluationResult, BuildFoldHasher>,
     /// Memory for the key of the next lookup in `results`.
     pub(super) key: Vec<u32>,
-    /// For each violated property, by index: the last binding that violated it, for the
-    /// explanation.
+    /// For each violated property, by index: the last combination of values of its variables that
+    /// violated it. The explanation of the counterexample needs it.
     pub(crate) violated: Vec<(usize, Binding)>,
 }
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct EvaluationResult {
-    /// Bits of the bindings for which an event is still due after the step.
+    /// Combinations of values of the property's variables for which an event is still due after the
+    /// step, as bits.
     pub(super) pending: u32,
     pub(super) violated: Option<Binding>,
 }

@@ -88,8 +88,8 @@ impl FinishedSearch {
         self.counterexample(property, ViolationKind::Step, explanation, path, None)
     }
 
-    /// Looks for a run that can end in a state in which the monitor at `index` permits no run to
-    /// end. Returns `None` if there is no such run.
+    /// Looks for a run that can end in a state in which it must not end, according to the monitor
+    /// at `index`. Returns `None` if there is no such run.
     fn some_end_violation(
         &self,
         property: Property,

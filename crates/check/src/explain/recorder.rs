@@ -34,8 +34,8 @@ pub(crate) struct Recorder {
     /// For each link: the messages in flight.
     in_flight: Vec<Vec<UndeliveredMessage>>,
     states: StateRecorder,
-    /// Message that the next step takes, as a position among the messages in flight on its link. If
-    /// `None`, the next step takes the first message with the right content.
+    /// Position, among the messages in flight on its link, of the message that the next step takes.
+    /// If `None`, the next step takes the first message with the expected content.
     selected: Option<usize>,
 }
 
@@ -147,7 +147,7 @@ impl Recorder {
 
     /// Makes the next step take the message that `pick` selects. If `applications` is true, `pick`
     /// selects among the messages between applications, and otherwise among the messages of the
-    /// protocol. Without this call, the step takes the first message with the right content.
+    /// protocol. Without this call, the step takes the first message with the expected content.
     pub(crate) fn select_message(&mut self, pick: &MessageSelector, applications: bool) {
         self.selected = self.index(pick, applications);
     }

@@ -117,10 +117,9 @@ impl Replay {
         memory.outcome_at(self.unreduced[process], cause, action.outcome()).observation
     }
 
-    /// Translates an action in the state `world` to the same action in the state `unreduced`. A
-    /// message may have another position there. The reason is that a reordering link sorts its
-    /// messages by content, and the contents include timestamps, which differ between the two
-    /// states.
+    /// Converts an action in the global state `world` to the same action in the global state
+    /// `unreduced`. A reordering link sorts its messages by content. The timestamps in the contents
+    /// differ between the two states, so a message may have different positions in them.
     fn translate(&mut self, action: Action) -> Action {
         let about_a_link =
             matches!(action.kind(), ActionKind::Deliver | ActionKind::Lose | ActionKind::Duplicate);

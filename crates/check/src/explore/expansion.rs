@@ -31,7 +31,8 @@ pub(crate) struct ViolatingStep {
 #[derive(Clone, Debug)]
 pub(crate) struct HandlerPanic {
     pub(crate) from: StateId,
-    /// Local state and input with which the handler ran. `None` if other code panicked.
+    /// Local state and input of the handler that panicked. `None` if the panic occurred outside a
+    /// handler.
     pub(crate) handler: Option<(u32, Cause)>,
     pub(crate) message: String,
 }
@@ -43,8 +44,8 @@ pub(super) struct Expansion {
     /// Content of the global states in `candidates`, by shard. Empty unless the search stores whole
     /// states.
     pub(super) worlds: Vec<Vec<u32>>,
-    /// Steps that lead beyond a declared bound. Each consists of the index, in the block, of the
-    /// global state in which the step starts, and of the label of the step.
+    /// Steps that lead beyond a declared bound. Each is a pair: the index, in the block, of the
+    /// global state in which the step starts, and the label of the step.
     pub(super) out_of_bounds: Vec<(u32, u32)>,
     pub(super) transitions: u64,
     pub(super) violations: Vec<(u32, ViolatingStep)>,

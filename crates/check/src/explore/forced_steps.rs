@@ -3,9 +3,8 @@
 use crate::explore::successors::{Successor, Visit, Worker};
 
 impl Worker {
-    /// If the configuration prescribes a step in this global state, visits only the successor by
-    /// this step and returns true. If not, the prescribed steps are over: visits nothing and
-    /// returns false.
+    /// Visits only the successor by the step that the configuration prescribes in this global
+    /// state, and returns true. If no step is prescribed here, visits nothing and returns false.
     pub(super) fn visit_forced_step(
         &mut self,
         world: &mut [u32],

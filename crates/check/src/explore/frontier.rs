@@ -9,8 +9,8 @@ use crate::explore::visited::StateId;
 
 /// Number of global states that one thread expands at a time. These states are packed together.
 pub(super) const CHUNK: usize = 1 << 10;
-/// Number of global states that the search expands between two checks of the limits. It is a
-/// multiple of [`CHUNK`]. If a frontier has fewer states than this number, they are not packed.
+/// Number of global states that the search expands between two checks of the limits: a multiple of
+/// [`CHUNK`]. A frontier with fewer states stays unpacked.
 pub(super) const BLOCK: usize = CHUNK * 64;
 
 /// Global states in unpacked form, one after the other.

@@ -5,8 +5,8 @@ use crate::explore::visited::{Origin, StateId};
 use crate::world::action::{ACTION_KINDS, Action};
 
 const PACK_SIZE: usize = 1 << 10;
-/// Number of integers that encode one origin. Global states that are found one after the other have
-/// parents with similar ids, so the integers of their origins differ in few bits.
+/// Number of integers that encode one origin. In successive origins, these integers differ in few
+/// bits, because the parent states have similar ids.
 const PARTS: usize = 6;
 
 /// Origins of global states, in the order in which the states were found.

@@ -11,8 +11,9 @@ struct Column {
     width: u8,
 }
 
-/// Packed rows of integers. Slots in which all rows are equal take no bits, and the others take as
-/// few bits as the differences from their smallest value need.
+/// Rows of integers, packed into bits. Each slot of a row stores the difference from the smallest
+/// value that any row has in this slot. A slot takes as few bits as the greatest difference needs,
+/// and none if all rows are equal there.
 #[derive(Debug)]
 pub(super) struct Packed {
     least: Box<[u32]>,

@@ -56,7 +56,7 @@ pub(crate) struct Search<'a> {
     /// True if edges and marks are stored for the analysis of liveness.
     pub(crate) keeps_edges: bool,
     /// Monitors that the search checks, as bits. Once all these monitors are violated, the search
-    /// ends, unless it measures a value or stores the graph for the analysis of liveness.
+    /// ends. It continues if it measures a value, or stores the graph for the analysis of liveness.
     pub(crate) wanted: u32,
     /// Index of the monitor whose value is measured, if any.
     pub(crate) measuring: Option<usize>,
@@ -328,9 +328,9 @@ impl SearchRun<'_> {
     }
 
     /// Builds the new global states in parallel, and adds them to a frontier in the order of their
-    /// parents, so that similar states are neighbours. If `time` is true, only time has passed
-    /// between a state and its parent, so the state joins the frontier of its parent. Otherwise it
-    /// joins the next one.
+    /// parents, so that similar states are neighbours. If `time` is true, adds them to the current
+    /// frontier, because only time has passed since their parents. If `time` is false, adds them to
+    /// the next frontier.
     fn extend_frontier(&mut self, expansions: &[Expansion], new: &[Vec<NewWorld>], time: bool) {
         let stride = self.stride();
         let (measuring, stop) = (self.search.measuring, &self.search.stop);

@@ -14,8 +14,8 @@ use crate::world::action::{Action, ActionKind, Cause};
 use crate::world::rules::Rules;
 use crate::world::{Fault, Faults, VIOLATED};
 
-/// Label of a step that is a fault, in place of a fairness label. The analysis of liveness ignores
-/// steps with this label.
+/// Value that a fault has in place of a fairness label. The analysis of liveness ignores steps with
+/// this value.
 pub(crate) const FAULT: u32 = u32::MAX;
 
 /// Bit of a fairness label, set if the step dropped a message because a link was full.
@@ -121,15 +121,15 @@ pub(crate) struct Worker {
     suspicion_labels: Vec<u32>,
     /// Fairness labels of suspicions because of a new session, indexed by process and peer.
     pub(super) restart_labels: Vec<u32>,
-    /// For each process, by index: the fairness label of the crash that the process takes if it is
-    /// *mute*. A mute process will crash before it releases any further effect.
+    /// For each process, by index: the fairness label of its crash if the process is *mute*. A mute
+    /// process releases no further effects before it crashes.
     pub(super) mute_crash_labels: Vec<u32>,
     /// True if a full link has prevented the duplication of a message since this flag was last
     /// reset.
     pub(crate) has_blocked_duplicate: bool,
     pub(crate) custom: CustomCache,
-    /// Deliveries that this thread chose, and inputs that processes received. The reduction by
-    /// commuting deliveries needs both.
+    /// Deliveries that this thread chose to explore alone, and all inputs that processes received.
+    /// Used only by the reduction by commuting deliveries.
     pub(crate) deliveries: DeliveryRecord,
 }
 

@@ -74,7 +74,7 @@ pub(crate) struct Shard {
     /// Index of the global state in each slot of the table. `None` if ids are never looked up.
     indices: Option<Vec<u32>>,
     origins: Origins,
-    /// The global states themselves. `None` unless the search stores whole states.
+    /// Contents of the visited global states. `None` if the search stores only their fingerprints.
     worlds: Option<Vec<u32>>,
     /// Marks of each global state for the analysis of liveness, as bits. Indexed like `origins`.
     pub(crate) marks: Vec<u32>,

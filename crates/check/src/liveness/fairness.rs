@@ -29,8 +29,8 @@ pub(crate) struct Condition {
     /// Marks of global states, as bits. The condition is met in each state that has any of these
     /// marks.
     pub(crate) marks: u32,
-    /// True if a step that clears one of these bits interrupts the condition, even if other bits
-    /// stay set.
+    /// If true, the condition is interrupted when a step clears any of these marks. If false, it is
+    /// interrupted only when none of these marks is left.
     pub(crate) ends_with_any: bool,
 }
 
@@ -100,9 +100,9 @@ impl Lasting {
         word.is_some_and(|word| word >> (world % 64) & 1 != 0)
     }
 
-    /// Adds global states to `doomed`. If the check prescribes the next step in a state, this state
-    /// does not become `first_doomed`: it may be doomed only because its other steps are not
-    /// explored.
+    /// Adds `members` to `doomed`, and updates `first_doomed`. A state whose next step is
+    /// prescribed by the check never becomes `first_doomed`, because the search has not explored
+    /// its other steps.
     fn doom(&mut self, members: &[u32], graph: &Graph) {
         self.doomed.resize(graph.len().div_ceil(64), 0);
         for world in members {
@@ -125,9 +125,10 @@ pub(crate) enum Unserved {
     Stopped { process: u32, world: u32 },
 }
 
-/// Looks for processes that may wait forever. `waits` has one condition for each process. If
-/// several processes may wait forever in the same way, returns the finding that is closest to an
-/// initial state.
+/// Looks for processes that may wait forever. `waits` has one condition for each process. Prefers
+/// [`Unserved::Stopped`] to [`Unserved::Doomed`], and [`Unserved::Doomed`] to
+/// [`Unserved::Starving`]. Of several findings of one kind, returns the one closest to an initial
+/// state.
 pub(crate) fn unserved(graph: &Graph, waits: &[Condition], fairness: Fairness) -> Option<Unserved> {
     let waits = map_parts(graph.threads, waits, |_, wait| lasting(graph, *wait, fairness));
     let stopped = (0..).zip(&waits).filter_map(|(process, wait)| Some((wait.stopped?, process)));
@@ -149,9 +150,9 @@ pub(crate) fn unserved(graph: &Graph, waits: &[Condition], fairness: Fairness) -
 
 /// Returns the global states in which a condition can last forever.
 ///
-/// In the model, a full link may drop a message. In a real network, it would only delay the
-/// message, so no fair run drops messages forever. Hence, if a run can stay in a component only by
-/// dropping messages, the condition does not count as lasting there.
+/// In the model, a full link may drop a message. In a real network, the link would only delay the
+/// message, so no fair run drops messages forever. The result omits components in which a run can
+/// stay only by dropping messages.
 pub(crate) fn lasting(graph: &Graph, condition: Condition, fairness: Fairness) -> Lasting {
     let mut lasting = Lasting::default();
     if fairness == Fairness::None {
@@ -318,7 +319,7 @@ fn is_fair(graph: &Graph, part: &Component<'_>) -> bool {
 /// Facts about all steps in a component that have the same fairness label.
 #[derive(Clone, Copy, Debug, Default)]
 struct Requirement {
-    /// True if a step with the label leads to a state of the component.
+    /// True if a step with this fairness label leads to a state of the component.
     taken_inside: bool,
     /// Number of states of the component in which a step with the label is possible.
     possible_at: usize,

@@ -228,8 +228,8 @@ impl Graph {
 }
 
 /// Returns the number of threads that analyse a graph: one for each worker of the search, but at
-/// most one for each process. More threads would be of no use, because there is one condition for
-/// each process. Each thread needs memory for the condition that it analyses.
+/// most one for each process. The analysis has one job per process, and each thread needs memory
+/// for its job.
 pub(crate) fn analysis_threads(workers: &[Worker]) -> usize {
     let size = workers.first().map_or(1, |worker| worker.rules.layout.size);
     workers.len().clamp(1, size.max(1))

@@ -47,8 +47,8 @@ pub(super) struct Least {
     pub(super) is_quiescent: bool,
 }
 
-/// Analysis of the graph of a measure. `first` lists the initial global states. Each has a weight,
-/// by which the boots of the processes increase the measure.
+/// Analysis of the state graph of a measurement. `first` contains each initial global state with
+/// its weight: the amount that the boots of the processes add to the measure.
 pub(super) struct Extremes<'g> {
     pub(super) graph: &'g Graph,
     pub(super) first: &'g [(u32, u32)],
@@ -198,9 +198,13 @@ impl Extremes<'_> {
         Some(Least { value: (keys[end as usize] >> 32) as u32, path, is_quiescent })
     }
 
-    /// Finds a lightest path to each global state, by Dijkstra's algorithm. Returns two values for
-    /// each state: the key of its path, and its predecessor on this path. The upper 32 bits of a
-    /// key are the value of the path, and the lower 32 bits are its number of steps.
+    /// Finds a path with the least value to each global state, by Dijkstra's algorithm. The value
+    /// of a path is the sum of its weights if `is_total`, or else the greatest measured value of
+    /// its states.
+    ///
+    /// Returns two vectors, indexed by state. The first contains the value of the path in the upper
+    /// 32 bits, and its number of steps in the lower 32 bits. The second contains the predecessor
+    /// on the path.
     fn lightest(&self, is_total: bool) -> (Vec<u64>, Vec<u32>) {
         let mut keys = vec![u64::MAX; self.graph.len()];
         let mut before = vec![NONE; self.graph.len()];

@@ -3,8 +3,8 @@
 //! A global state does not contain totals, such as the number of messages sent so far. Instead,
 //! each step of the state graph has a weight, and the total of a run is the sum of the weights of
 //! its steps. The maximum is the weight of the heaviest path through the strongly connected
-//! components of the graph. The length of a causal chain is no sum of weights, so a global state
-//! contains it.
+//! components of the graph. The length of a causal chain is not a sum of weights. If it is
+//! measured, each global state contains it.
 
 pub(crate) mod extremes;
 pub(crate) mod report;
@@ -76,9 +76,9 @@ impl Measure {
 pub struct MeasureConfig {
     /// Measure of a run.
     pub measure: Measure,
-    /// Kind of the counted messages. `None` counts messages of all kinds. If the service has its
-    /// own layer of messages, `None` counts only the messages of this layer. The costs on the
-    /// algorithm's [`Card`](tenure_core::Card) count the same messages.
+    /// Kind of the counted messages. If `None`, messages of all kinds count. For a lock or an
+    /// election, only its own messages then count, not those of a failure detector or a channel.
+    /// The costs on the algorithm's [`Card`](tenure_core::Card) count the same messages.
     pub kind: Option<String>,
 }
 

@@ -32,8 +32,8 @@ pub struct MeasureReport {
     pub minimum: Option<Extreme>,
     /// Kind of state in which the run with the least value ends. `None` if there is no minimum.
     pub ends: Option<RunEnd>,
-    /// True if all states were explored and no declared bound pruned any. Otherwise the maximum is
-    /// a lower bound, and the minimum an upper bound.
+    /// True if all states were explored and no declared bound pruned any. Otherwise, the true
+    /// maximum may be greater than the reported one, and the true minimum may be less.
     pub is_whole: bool,
     /// Number of distinct states, including the initial ones.
     pub states: u64,
@@ -46,7 +46,7 @@ pub struct MeasureReport {
     /// Limit that stopped the search, if any.
     pub limit: Option<Limit>,
     /// Probability that the search missed a state because its fingerprint equals that of another
-    /// state. 0 if it stores whole states.
+    /// state. 0 if the search stores whole states.
     pub missed_state_probability: f64,
     /// Peak memory of the search, in bytes.
     pub bytes: usize,
@@ -81,18 +81,18 @@ pub enum RunEnd {
     /// The run ends by itself: in its last state, no step is possible except a fault.
     Quiescent,
     /// In the last state, all commands were issued and no user waits, but further steps are
-    /// possible. If some run that serves all users ends by itself, the report contains
-    /// [`RunEnd::Quiescent`] instead.
+    /// possible. The report contains this value only if no run that serves all users ends in a
+    /// quiescent state.
     Served,
 }
 
 impl MeasureReport {
-    /// Returns the maximum, if the search determined it exactly.
+    /// Returns the maximum, or `None` if the search did not determine it exactly.
     pub fn exact_maximum(&self) -> Option<u32> {
         self.exact(self.maximum.as_ref())
     }
 
-    /// Returns the minimum, if the search determined it exactly.
+    /// Returns the minimum, or `None` if the search did not determine it exactly.
     pub fn exact_minimum(&self) -> Option<u32> {
         self.exact(self.minimum.as_ref())
     }

@@ -77,8 +77,8 @@ impl<P: Checkable> Processes<P> {
         }
     }
 
-    /// Returns the length of the longest causal chain at a process after it has received the
-    /// message `packet`. `mine` is the length before.
+    /// Returns the length of the longest causal chain that ends at a process after the process has
+    /// received the message `packet`. `mine` is the length before it received the message.
     pub(crate) fn chain_after(&self, mine: u32, packet: u32) -> u32 {
         let packet = self.network.packet_by_id(packet);
         let counts = packet.message != 0

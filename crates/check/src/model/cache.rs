@@ -372,7 +372,7 @@ impl ModelCache {
     }
 }
 
-/// Kinds of parts of a global state, as far as these parts can contain timestamps or process names.
+/// Kinds of parts of a global state that can contain timestamps or process names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Part {
     Local,

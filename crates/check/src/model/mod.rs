@@ -81,9 +81,9 @@ pub(crate) trait Model: Send + Sync {
 
     fn shifted_monitor(&self, index: usize, monitor: u32, by: u64) -> Interned;
 
-    /// Returns the facts that the monitor at index `monitor` has collected in its `state`. At most
-    /// one monitor of a search collects facts. The properties that are written as expressions read
-    /// them.
+    /// Returns the facts that the monitor at index `monitor` has collected when it is in `state`.
+    /// Properties that users write as expressions read these facts. At most one monitor of a search
+    /// collects facts.
     fn service_facts(&self, monitor: usize, state: u32) -> Arc<ServiceFacts>;
 
     /// Removes the sent messages from an observation, and returns the id of the rest. 0 if nothing
@@ -117,7 +117,7 @@ pub(crate) trait Model: Send + Sync {
     /// Returns the effects of the outcome with the index `outcome` of an input in a local state.
     fn effects(&self, local: u32, cause: Cause, outcome: usize) -> StepEffects;
 
-    /// Returns the effects of the boot of a process that leads to this local state.
+    /// Returns the effects of booting the process `at` into this local state.
     fn boot_effects(&self, at: ProcessId, local: u32) -> StepEffects;
 
     /// Returns the names of the armed timers.
@@ -178,8 +178,8 @@ pub(crate) struct LocalFacts {
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct MonitorFacts {
     pub(crate) fingerprint: u64,
-    /// True if a run violates the property when it ends, or stays forever, in global states in
-    /// which the monitor is in this state.
+    /// True if a run violates the property when it ends, or continues forever, while the monitor is
+    /// in this state.
     pub(crate) fails_at_end: bool,
     /// Value that the monitor measures in this state; 0 if it measures nothing.
     pub(crate) measure: u64,

@@ -1,9 +1,11 @@
-//! Events that a user receives later than its process emits them, and clocks that are erased.
+//! Postpones events: a user receives an event in a later step than the one in which its process
+//! emits the event. Also erases clocks that no later request reads.
 //!
-//! Both apply only to a search with the reduction by commuting deliveries. Suppose that a process
-//! enters on the last of several replies. Each reply can be the last, so each delivery of a reply
-//! could inform the user, and none would commute. Hence the user learns of the entry in a separate
-//! step. In a run without this reduction, the separate step follows at once.
+//! Only a search with the reduction by commuting deliveries does this. Suppose that a process
+//! enters when it receives the last of several replies. Any of the replies can be the last. If the
+//! last delivery also informed the user, no delivery of a reply would commute with the others.
+//! Hence a separate step informs the user. In a run without this reduction, the separate step
+//! follows at once.
 
 use std::sync::atomic::Ordering;
 
@@ -23,8 +25,9 @@ impl Workload {
 }
 
 impl<P: Checkable> Processes<P> {
-    /// Postpones an event of a process, if the search postpones events and this event may be
-    /// postponed. Returns false if the user must receive it now.
+    /// Postpones an event of a process, and returns true. Returns false if the search does not
+    /// postpone events, or if this event must not be postponed. The user must then receive the
+    /// event now.
     pub(super) fn postpone(&self, local: &mut LocalState<P>, event: &P::Event) -> bool {
         if !self.is_reducing.load(Ordering::Relaxed) {
             return false;

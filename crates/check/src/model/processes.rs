@@ -42,8 +42,8 @@ pub(crate) struct MonitorNeeds {
     /// Layer whose messages the monitors observe. `None` if they observe none.
     pub(crate) layer: Option<Layer>,
     pub(crate) all_messages: bool,
-    /// Links to which the messages are restricted. The monitors then observe only the messages that
-    /// violate the restriction. `None` if there is no restriction.
+    /// Links on which processes may send messages. If set, the monitors observe only messages on
+    /// other links. `None` if every link is permitted.
     pub(crate) links: Option<LinksOnly>,
 }
 

@@ -58,8 +58,8 @@ impl Worker {
             && self.cache.local(outcome.local).user == self.cache.local(local).user
     }
 
-    /// Returns true if the first delivery of a link leads to a global state within the declared
-    /// bounds. Otherwise the delivery is not an ample set.
+    /// Returns true if the delivery of the first message on a link leads to a global state within
+    /// the declared bounds. If it does not, the search must not explore this delivery alone.
     fn stays_within_bounds(&mut self, world: &mut [u32], fingerprint: u64, slot: usize) -> bool {
         let result = self.perform(world, fingerprint, Action::new(ActionKind::Deliver, slot, 0, 0));
         self.undo(world);

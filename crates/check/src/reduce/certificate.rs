@@ -24,7 +24,7 @@ const MAX_DELIVERIES: usize = 20_000_000;
 pub(crate) enum Certified {
     /// Every chosen delivery commutes with every later step of its receiver.
     Sound,
-    /// These chosen deliveries do not commute with every later step.
+    /// Chosen deliveries that fail to commute with some later step of their receiver.
     Wrong(Vec<Delivery>),
     /// The certificate would have to compare too many deliveries.
     TooLarge,
@@ -38,15 +38,16 @@ struct Certificate<'w> {
     known: IdSet<(u32, Cause)>,
     /// For each local state: the deliveries after which the process is in this state.
     leading_to: IdMap<u32, Vec<Delivery>>,
-    /// For each delivery: the deliveries from which the rule of the certificate has derived it. The
-    /// list may be empty for a chosen delivery.
+    /// For each delivery: the deliveries from which the certificate has derived it. The list may be
+    /// empty for a delivery that the search has chosen.
     derived_from: IdMap<Delivery, Vec<Delivery>>,
     wrong: IdSet<Delivery>,
     /// Pairs of a delivery and an input that are still to be compared.
     open: Vec<(Delivery, Cause)>,
-    /// Pairs of a delivery and an input that need not be compared so far. The input delivers
-    /// another message of the same sender, and no known steps bring both messages in flight
-    /// together. A step that is found later may do so, so these pairs are examined again.
+    /// Pairs of a delivery and an input that are compared later, if at all. The input delivers
+    /// another message of the same sender. A comparison is necessary only if both messages can be
+    /// in flight together. So far, no known steps lead to this, but a step that is found later may
+    /// do so.
     apart: Vec<(Delivery, Cause)>,
     steps: LocalSteps,
 }
@@ -134,9 +135,9 @@ impl Certificate<'_> {
         self.open.extend(inputs.map(|cause| (delivery, *cause)));
     }
 
-    /// Examines whether a delivery commutes with an input that was taken after it. For this purpose
-    /// the process takes the input first, and the message is delivered in each resulting state. The
-    /// certificate then also covers these steps. Does nothing if the input cannot be taken first.
+    /// Examines whether a delivery commutes with the input `cause`, which was taken after it. Adds
+    /// the opposite order to the certificate: the process takes the input first, and the message is
+    /// delivered in each resulting state. Does nothing if the input cannot be taken first.
     fn compare(&mut self, delivery: Delivery, cause: Cause) {
         let (local, packet) = delivery;
         if !self.can_precede(local, packet, cause) {
@@ -155,9 +156,9 @@ impl Certificate<'_> {
         }
     }
 
-    /// Returns true if an input and a delivery are possible in the other order. So far, the input
-    /// `cause` was taken after `packet` was delivered in the local state `local`. In the other
-    /// order, the input comes first.
+    /// Returns true if a process could take the input `cause` before the delivery of `packet`. In
+    /// the explored run, it took the input after this delivery. `local` is its local state before
+    /// the delivery.
     fn can_precede(&mut self, local: u32, packet: u32, cause: Cause) -> bool {
         let network = &self.worker.rules.network;
         match cause {
@@ -184,8 +185,8 @@ impl Certificate<'_> {
         }
     }
 
-    /// Returns the chosen deliveries among those in `open` and among all deliveries from which
-    /// those in `open` were derived, directly or indirectly. The result is sorted.
+    /// Returns all chosen deliveries in `open`, and all chosen deliveries from which a delivery in
+    /// `open` was derived, directly or through others. The result is sorted.
     fn chosen_before(&self, mut open: Vec<Delivery>) -> Vec<Delivery> {
         let mut seen: IdSet<Delivery> = open.iter().copied().collect();
         let mut found = Vec::new();

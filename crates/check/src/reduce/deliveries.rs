@@ -120,9 +120,9 @@ impl Worker {
         })
     }
 
-    /// Returns true if a delivery is invisible: it has one outcome, the monitors observe only the
-    /// messages that it sends, the status of the user stays the same, and every command and timer
-    /// stays possible.
+    /// Returns true if a delivery is invisible to the user and to the monitors. Such a delivery has
+    /// one outcome. The state of the user stays the same, each possible command and timer stays
+    /// possible, and the monitors observe only the messages that the process sends.
     pub(crate) fn is_invisible(&mut self, delivery: Delivery) -> bool {
         if let Some(known) = self.deliveries.invisible.get(&delivery) {
             return *known;

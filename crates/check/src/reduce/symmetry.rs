@@ -40,13 +40,14 @@ impl Renaming {
         self.0[process.index()]
     }
 
-    /// Returns the set `bits`, which has one bit per process, with all names renamed.
+    /// Renames all processes in a set. `bits` and the result have one bit per process.
     pub(crate) fn of_bits(&self, bits: u32) -> u32 {
         let members = (0..self.0.len()).filter(|index| bits & 1 << index != 0);
         members.fold(0, |moved, index| moved | 1 << self.0[index].0)
     }
 
-    /// Returns the list, which has one element per process, with all names renamed.
+    /// Moves each element of a list with one element per process to the position of the process's
+    /// new name.
     pub(crate) fn of_list(&self, list: &[u32]) -> Vec<u32> {
         let mut moved = list.to_vec();
         for (value, name) in list.iter().zip(&self.0) {

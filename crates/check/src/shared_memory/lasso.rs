@@ -56,7 +56,7 @@ fn is_fair(graph: &Graph, members: &[StateId]) -> bool {
 
 /// Returns a shortest cycle that is fair, begins in `entry`, and stays within the component of
 /// `members`. A cycle is fair if each process takes a step in it, or is in its remainder in some
-/// state of it.
+/// state of the cycle.
 fn fair_cycle(graph: &Graph, members: &[StateId], entry: StateId) -> Option<Vec<Edge>> {
     let steps = |(state, settled): (StateId, u64)| {
         let next = move |edge: &Edge| (edge.to, settled | bit(edge) | idle(graph, edge.to));

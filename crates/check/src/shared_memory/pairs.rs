@@ -56,8 +56,8 @@ pub(crate) fn overtaken(graph: &Graph, pair: Pair, most: u32) -> Option<Vec<Edge
     })
 }
 
-/// Returns a shortest run in which the rival requests after the waiter has left its doorway, but
-/// enters before the waiter.
+/// Returns a shortest run in which the waiter leaves its doorway, then the rival requests, and then
+/// the rival enters before the waiter.
 pub(crate) fn out_of_order(graph: &Graph, pair: Pair) -> Option<Vec<Edge>> {
     const IS_LATER: u32 = 1;
     let waits = |state| graph.section(state, pair.waiter) == Section::Waiting;

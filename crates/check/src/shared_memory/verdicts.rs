@@ -54,8 +54,9 @@ impl Analysis<'_> {
         Some(Violation::step(explanation, run))
     }
 
-    /// Returns a shortest run in which a process enters more than `most` times while another waits
-    /// after its doorway.
+    /// Returns a shortest run in which a process enters more than `most` times while another
+    /// process waits. The wait begins when the waiting process has left its doorway, the first part
+    /// of its entry code.
     pub(crate) fn bypass(&self, most: u32) -> Option<Violation> {
         let found = pairs(self.graph)
             .filter_map(|pair| Some((pair, overtaken(self.graph, pair, most)?)))
@@ -141,8 +142,8 @@ impl Analysis<'_> {
         Some(self.endless(kind, &explanation, &lasso))
     }
 
-    /// Returns a violation whose run is a shortest run to a state that `belongs` accepts. Used only
-    /// if no fairness is assumed: a run may then stop in this state.
+    /// Returns a violation whose run is a shortest run to a state that `belongs` accepts. Only for
+    /// checks without fairness, in which a run may stop in this state.
     fn stop(&self, belongs: &dyn Fn(StateId) -> bool) -> Option<Violation> {
         let state = self.graph.states().find(|state| belongs(*state))?;
         let waiting = self.graph.processes_in(state, Section::is_trying);

@@ -198,8 +198,8 @@ fn steps_of(successors: &[Successor]) -> BTreeSet<SystemStep> {
 }
 
 struct ComponentVerdict {
-    /// Greatest number of moves until a legitimate state is reached, counted from the step that
-    /// leaves the component. Moves inside the component are not counted.
+    /// Greatest number of moves from the component to a legitimate state. Includes the move that
+    /// leaves the component, but no moves inside the component.
     moves: u32,
     /// True if a schedule can stay in the component for ever. If the system assumes fairness, only
     /// fair schedules count.
@@ -209,8 +209,9 @@ struct ComponentVerdict {
 }
 
 impl ComponentVerdict {
-    /// Judges a component. `moves` contains the greatest number of moves from other components to a
-    /// legitimate state. It must contain each component that can be reached from this one.
+    /// Judges a component. `moves` contains, for each component that was judged before, the
+    /// greatest number of moves from it to a legitimate state. All components that can be reached
+    /// from this component must have been judged.
     fn of(space: &Space<'_>, component: &Component<'_>, moves: &[u32]) -> Self {
         let mut verdict = ComponentVerdict { moves: 0, is_trap: false, has_inner_move: false };
         let (mut taken, mut has_inner_step) = (BTreeSet::new(), false);

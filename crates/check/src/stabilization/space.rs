@@ -5,8 +5,8 @@ use tenure_core::stabilization::{StabilizingSystem, SystemStep};
 use crate::components::StepGraph;
 use crate::stabilization::StabilizationError;
 
-/// All states of a system, numbered from 0. The values of the variables are the digits of the
-/// number of a state.
+/// All states of a system, numbered from 0. The number of a state is composed of the values of its
+/// variables: each value is one digit.
 pub(super) struct Space<'s> {
     pub(super) system: &'s dyn StabilizingSystem,
     domains: Vec<u8>,

@@ -20,8 +20,8 @@ pub struct SwarmCoverage {
     /// Expected number of reached states that the search omitted, because the table mistook them
     /// for visited ones.
     pub expected_omissions: f64,
-    /// Probability that a reached state was omitted. States that can be reached only through
-    /// omitted states may be missing in addition.
+    /// Probability that the search omitted a state that it reached. The search also misses states
+    /// that can be reached only through omitted ones.
     pub omission_probability: f64,
     /// Number of states at the maximum depth. Their successors were not explored.
     pub cut_states: u64,
@@ -33,9 +33,9 @@ pub struct SwarmCoverage {
 }
 
 impl SwarmCoverage {
-    /// Returns an estimate of the largest fraction of the reachable states that this member can
-    /// have explored, from 0 to 1. `None` if the search ended early, because the number of the
-    /// other states is then unknown.
+    /// Returns an upper bound on the fraction of the reachable states that this search has
+    /// explored, from 0 to 1, as an estimate. `None` if the search ended early, because the number
+    /// of unexplored states is then unknown.
     pub fn explored_share(&self) -> Option<f64> {
         self.is_exhausted.then_some(1.0 - self.omission_probability)
     }

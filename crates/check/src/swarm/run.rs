@@ -33,9 +33,9 @@ const LEAST_STATES: u64 = 20_000;
 impl Plan {
     /// Performs the search of one member of a swarm.
     ///
-    /// Judges safety in every state. Judges liveness only in states in which a run can end. These
-    /// are the states in which no step must be taken, even if some steps are possible. Never
-    /// reports that a property holds.
+    /// Judges safety in every state. Judges liveness only in states in which a run can end: no step
+    /// must be taken there, although some steps may be possible. Never reports that a property
+    /// holds.
     pub(crate) fn run_swarm_member(
         &mut self,
         swarm: SwarmConfig,
@@ -100,9 +100,9 @@ impl Plan {
     }
 
     /// Searches repeatedly for shorter runs that violate the same property as `found`, and returns
-    /// the shortest run. If `found` violates several properties, the first of them counts. Returns
-    /// `found` if there is no shorter run. Each search visits at most a quarter of the states of
-    /// the first search, or [`LEAST_STATES`] if that is more.
+    /// the shortest one, or `found` if there is none. If `found` violates several properties,
+    /// considers only the first. The limit on the states of each search is a quarter of the states
+    /// of the first search, but at least [`LEAST_STATES`].
     fn shortened(
         &self,
         mut found: SwarmViolation,

@@ -29,8 +29,8 @@ pub(super) struct SwarmSearch<'a> {
     pub(super) states_max: u64,
     /// Bits of the monitors and of the expressions that the search judges in each step.
     pub(super) wanted: u32,
-    /// Marks of global states, as bits. If a run can end in a global state with one of these marks,
-    /// the run violates a property.
+    /// Marks that are forbidden at the end of a run, as bits. A run that can end in a global state
+    /// with one of these marks violates a property.
     pub(super) wanted_at_end: u32,
 }
 
@@ -105,7 +105,7 @@ struct SwarmRun<'a> {
 
 impl<'a> SwarmSearch<'a> {
     /// Searches from the initial global states until it finds a violation, reaches a limit, or has
-    /// explored all.
+    /// explored all states.
     pub(super) fn run(self, worker: &'a mut Worker, first: &[(Vec<u32>, u64)]) -> SwarmResult {
         let result = SwarmResult {
             table: BitTable::new(self.bytes, HASHES, self.seed),

@@ -42,12 +42,12 @@ impl BitTable {
         fill.powi(self.hashes as i32)
     }
 
-    /// Inserts the global state with this key. Returns false if the state counts as visited
-    /// already.
+    /// Inserts the global state with this key. Returns false if the table already counts the state
+    /// as visited.
     ///
-    /// Also updates the expected number of omissions. Let p be the probability that the table now
-    /// mistakes a new state for a visited one. For each state that the table accepts as new, p / (1
-    /// − p) new states are omitted on average.
+    /// Also updates the expected number of omissions. If the table mistakes a new state for a
+    /// visited one with probability p, it omits p / (1 − p) new states on average for each new
+    /// state that it accepts.
     pub(super) fn insert(&mut self, key: u64) -> bool {
         let matched = self.match_probability();
         let mut is_new = false;

@@ -18,9 +18,9 @@ impl CheckConfig {
         }
     }
 
-    /// Returns true if a full link drops messages. Such losses do not count towards the maximum
-    /// number of losses. So a full link drops none if the configured [`Card`] does not tolerate any
-    /// number of losses.
+    /// Returns true if a full link drops messages. This requires a configured [`Card`] that
+    /// tolerates any number of losses, or no card, because these losses do not count towards the
+    /// maximum number of losses.
     pub(crate) fn drops_when_full(&self) -> bool {
         let unbounded = self.model.assumed_card.as_ref().is_none_or(|card| card.faults.loss);
         self.faults.losses > 0 && unbounded && !self.bounds.prunes_full_links

@@ -4,7 +4,8 @@ use tenure_core::ProcessId;
 
 use crate::users::user::{Service, User, UserState};
 
-/// Phase of the user of a process.
+/// Activity of the user of a process: idle, waiting, or holding a resource. A check can restrict
+/// crashes to one phase.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum UserPhase {
     /// The user neither waits nor holds a resource.
@@ -32,10 +33,10 @@ impl UserPhase {
 pub enum Saving {
     /// A step, its save and the release of its effects are atomic: no crash occurs between them.
     ///
-    /// This option also covers crashes before a save, even if one save covers several steps. For
-    /// the other processes, such a crash looks like a crash before the first of these steps. The
-    /// inputs of the steps are lost, like messages to a process that is down. A half-written save
-    /// needs no further case, because recovery removes it.
+    /// This option also covers a crash before a save. The other processes cannot distinguish this
+    /// crash from a crash before the first unsaved step: the inputs of the unsaved steps are lost,
+    /// like messages to a process that is down. Recovery removes a half-written save, so the option
+    /// covers this case, too.
     #[default]
     Atomic,
     /// A crash may occur after the save and before the release of the effects. If several steps

@@ -20,10 +20,9 @@ pub trait Service: ServiceCommand + Eq + Hash + Send + Sync {
     /// Model of the user of one process.
     type User: User<Self>;
 
-    /// Returns true if the user may receive this event later than its process emits it. Each run
-    /// with such a delay must be as safe and as live as the same run without it. For instance, an
-    /// entry may be postponed, because the user then stays inside the critical section for a
-    /// shorter time.
+    /// Returns true if the search may delay this event, so that the user receives it in a later
+    /// step. The delay must not make a run less safe or less live. For instance, an entry may be
+    /// delayed, because the user then stays inside the critical section for a shorter time.
     fn may_postpone(event: &Self::Event) -> bool {
         let _ = event;
         false
@@ -49,8 +48,8 @@ pub struct Workload {
     pub(crate) single_election: bool,
     pub(crate) size: u32,
     pub(crate) service: tenure_core::Service,
-    /// Commands of the schedule that the check follows, each with the process whose user issues it.
-    /// `None` unless the check follows a schedule of an agreement service.
+    /// Commands of the schedule of an agreement service that the check follows. Each comes with the
+    /// process whose user issues it. `None` if the check follows no schedule.
     pub(crate) schedule: Option<Vec<(ProcessId, agreement::Command)>>,
 }
 
@@ -73,7 +72,7 @@ impl Workload {
         self.initiators.contains(&at)
     }
 
-    /// Returns true if a user starts no election after it has learned of a leader.
+    /// Returns true if a user that has learned of a leader starts no election.
     pub fn has_single_election(&self) -> bool {
         self.single_election
     }
@@ -132,8 +131,8 @@ impl<C> EnabledCommand<C> {
         EnabledCommand { command, is_obligatory: false }
     }
 
-    /// Converts this command of one service to a command of a protocol that combines two services.
-    /// `whole` converts the command itself.
+    /// Converts this command to a command of a protocol that combines two services. `whole`
+    /// converts the contained command.
     pub(crate) fn of<D>(self, whole: impl FnOnce(C) -> D) -> EnabledCommand<D> {
         EnabledCommand { command: whole(self.command), is_obligatory: self.is_obligatory }
     }

@@ -104,7 +104,8 @@ pub(crate) enum Cause {
     /// The process suspects this peer because of its new session, whatever the failure detector
     /// reports.
     RestartSuspect(u32),
-    /// The process trusts this peer again, directly after [`Cause::RestartSuspect`].
+    /// The process trusts this peer again. This step directly follows [`Cause::RestartSuspect`], in
+    /// which the process suspected the peer because of a new session.
     RestartTrust(u32),
     /// The process becomes mute: its later effects are not released.
     Mute,

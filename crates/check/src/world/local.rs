@@ -116,7 +116,8 @@ impl<P: Checkable> LocalState<P> {
         arm(&mut self.timers, armed);
     }
 
-    /// Disarms a timer. If an unfinished step would start the timer at its end, it no longer does.
+    /// Disarms a timer. Also removes the timer from unfinished steps that would start it when they
+    /// end.
     pub(crate) fn disarm(&mut self, timer: &P::Timer) {
         disarm(&mut self.timers, timer);
         self.steps.disarm(timer);

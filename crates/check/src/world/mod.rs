@@ -114,8 +114,8 @@ impl Layout {
         self.custom(self.custom) + process
     }
 
-    /// Returns the slot that tells which peer this process must trust next, as a bit. The process
-    /// has suspected this peer because of a new session.
+    /// Returns the slot that contains, as a bit, the peer that this process must trust in its next
+    /// step. The process has suspected this peer because of a new session.
     pub(crate) fn pending_trust(self, process: usize) -> usize {
         self.undetected_restarts(self.size) + process
     }

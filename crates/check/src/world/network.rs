@@ -39,14 +39,14 @@ pub(crate) struct Network {
 /// The empty queue, which is never interned.
 pub(crate) const EMPTY: Interned = Interned { id: 0, fingerprint: 0 };
 
-/// A message in a queue, with the queue that remains without it.
+/// A message in a queue, with the change that removes the message from the queue.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Item {
     pub(crate) packet: u32,
     pub(crate) application: bool,
     pub(crate) is_ready: bool,
     pub(crate) label: u32,
-    /// Replacement of the queue by the queue without the message.
+    /// Change that removes the message from the queue.
     pub(crate) rest: Change,
 }
 

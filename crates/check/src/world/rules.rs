@@ -35,19 +35,19 @@ pub(crate) struct Rules {
     /// Deliveries that the reduction by commuting deliveries must not choose, because they do not
     /// commute with all later steps. `None` if the search does not use the reduction.
     pub(crate) excluded_deliveries: Option<Arc<IdSet<Delivery>>>,
-    /// Number of renamings of processes, the identity included. Global states that differ only by
-    /// one of them are merged. Without symmetry reduction, the number is 1.
+    /// Number of renamings of processes under which the search merges global states, including the
+    /// identity. 1 without symmetry reduction.
     pub(crate) renamings: usize,
     /// True if the check uses symmetry reduction, even if the identity is the only renaming.
     pub(crate) is_symmetric: bool,
     pub(crate) has_term_bound: bool,
-    /// True if, after each step, the search must look for consequences beyond the process, its
-    /// links and the monitors. This is the case if a process can be down, or if there is a bound on
-    /// terms.
+    /// True if a process can be down, or if there is a bound on terms. After each step, the search
+    /// then updates links and sessions for crashes and recoveries, and compares the term of the
+    /// process with the bound.
     pub(crate) has_consequences: bool,
     /// True if the check contains functions that shift the timestamps of the protocol. The cache
-    /// then computes the smallest timestamp of each queue. This is necessary even if the worker
-    /// does not rebase, because a replay compares its states with rebased ones.
+    /// then computes the smallest timestamp of each queue. It does so even if the worker shifts no
+    /// timestamps, because a replay compares its states with shifted ones.
     pub(crate) has_shift_functions: bool,
     /// True if a full link drops messages. Otherwise global states with a full link are pruned.
     pub(crate) drops_when_full: bool,

@@ -357,8 +357,8 @@ fn reduction_finds_every_order_of_observations() {
     assert!(judgements.contains(&Judgement::Violated) && judgements.contains(&Judgement::Holds));
 }
 
-/// The locks in this test pass a token around a ring, and few of their steps are invisible. So the
-/// reduction saves little, but it hides no violation.
+/// Compares searches with and without the reduction, for locks that pass a token around a ring. The
+/// reduction saves few states of these locks, but it hides no violation.
 #[test]
 fn reduction_keeps_judgements_of_ring_locks() {
     fn same<P: Mutex>(check: impl Fn() -> Check<P>) -> Judgement {

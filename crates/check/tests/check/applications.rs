@@ -356,7 +356,8 @@ fn reliable_channel_hides_loss_and_duplication() {
     assert_eq!([primary, commit, tree].map(|report| report.states), [658, 2702, 322]);
 }
 
-/// The applications keep their properties with an election that sends messages.
+/// Replication and commit keep their properties if the bully algorithm elects the leader. In the
+/// other tests of this module, the election sends no messages.
 #[test]
 fn applications_are_sound_under_bully_election() {
     fn under<A: Application + Checkable>(size: u32, inner: A::Config) -> Check<Any<A>> {

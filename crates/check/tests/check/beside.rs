@@ -58,8 +58,8 @@ fn pair_survives_crash_if_both_parts_do() {
     with_properties(check).assert_holds();
 }
 
-/// The search finds a known mistake in one part after the same number of steps as without the other
-/// part.
+/// A pair of a lock and an election contains a known mistake in one part. The search finds it after
+/// as many steps as in a check of this part alone.
 #[test]
 fn mistake_in_one_part_is_found_equally_early() {
     let strict = lock(&[ricart_agrawala::Switch::ClockOnlyStrict]);

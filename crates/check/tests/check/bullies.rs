@@ -87,8 +87,9 @@ fn terms_and_sessions_let_two_agree_after_recovery() {
     assert!(met.states > unmet.states, "detection of a session is a step: {met}");
 }
 
-/// A process that still suspects the recovered leader starts an election when it learns which
-/// process leads. So terms can grow without end.
+/// The highest process crashes and recovers. A peer that still suspects this process learns that it
+/// leads, and then starts an election with a new term. This can repeat, so the search ends only
+/// with a bound on terms.
 #[test]
 fn recovery_with_terms_needs_a_term_bound() {
     let check = || restarted(2, &[]).synchronous(0..=1).always_and_at_end(LeaderAgreement::new());
@@ -107,7 +108,9 @@ fn accepting_lower_leader_creates_two_leaders() {
     violated(&report, "validity", 7);
 }
 
-/// The checklist rejects both variants without terms. With terms, two processes agree.
+/// With terms, two processes agree even if a process ignores announcements of lower processes, or
+/// if a leader announces itself only to lower processes. The checklist rejects both variants
+/// without terms.
 #[test]
 fn terms_tolerate_ignored_or_missing_lower_announcements() {
     for (switch, known) in [(Switch::IgnoreLower, 74_901), (Switch::AnnounceLower, 5_300)] {

@@ -51,9 +51,9 @@ fn tolerates_reordering() {
     assert_eq!(cells(&THREE, |check| check), ALL_FINE);
 }
 
-/// In a group of two, a lost message lets the lower process lead. Without terms, the consequence
-/// depends on the higher process. If it accepts the lower leader, it follows the lower leader
-/// forever. If not, both processes lead until an announcement starts another election.
+/// In a group of two, a lost message lets the lower process lead. With the second variant in
+/// `RULES`, the higher process accepts the lower one and follows it forever. With the first and the
+/// third variant, both processes lead for a while.
 #[test]
 fn lost_message_makes_lower_process_lead() {
     let expected = [(Fine, true), (Unsafe, false), (Fine, true)];
@@ -82,9 +82,10 @@ fn tolerates_crash_at_any_moment() {
     assert_eq!(cells(&THREE, |check| check.crashing(1)), ALL_FINE);
 }
 
-/// The recovered process and its successor lead at the same time. With the second variant,
-/// processes accept lower leaders, and this lasts forever. With the first variant, users receive no
-/// event when the same leader is elected again, so the initiator is not informed.
+/// The highest process restarts during the election, and two processes lead at the same time. With
+/// the first variant, the initiator may wait forever, because its user receives no event if the
+/// same leader is elected again. With the second variant, two processes may lead forever. With the
+/// third, all processes agree in the end.
 #[test]
 fn restart_during_election_makes_two_leaders() {
     let expected = [(Stuck, true), (Unsafe, true), (Fine, true)];

@@ -1,6 +1,6 @@
 //! The judgements in section 7 of the checklist, by their ids. Each test also asserts the length of
-//! a shortest counterexample. If the length differed, the checker would take a step that the
-//! algorithm does not have.
+//! a shortest counterexample. A different length shows that the checker and the algorithm do not
+//! take the same steps.
 //!
 //! The expected numbers of states were computed by this checker, and detect changes. They have no
 //! independent confirmation.
@@ -147,8 +147,8 @@ fn l7_lamport_is_safe_live_and_in_order_on_fifo_links() {
     safe_and_live(context).always(RequestOrder::new()).run().assert_holds();
 }
 
-/// Lamport's lock keeps the order of requests if application messages carry its clock. The same
-/// number of messages without a clock violates the order.
+/// Lamport's lock keeps the order of requests if the messages of the application carry the lock's
+/// clock. The next test checks that messages without a clock violate the order.
 #[test]
 fn l7_lamport_keeps_order_with_stamped_application_messages() {
     let context = lamport_with(3, &[]).entries([1, 1, 0]).fifo().application_messages(2);

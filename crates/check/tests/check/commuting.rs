@@ -17,10 +17,11 @@ const MAX_STATES: u64 = 5_000;
 /// Results of a check without and with the reduction.
 type Pair = [Result<Report, CheckError>; 2];
 
-/// Scope in which a lock is checked. It is also a visitor of the catalogue. The visitor checks a
-/// lock without and with the reduction, and returns both reports. It returns `None` in two cases:
-/// the lock requires an environment in which the reduction does not apply, or the search without
-/// the reduction is too large.
+/// Scope in which a lock is checked.
+///
+/// The scope is also a visitor of the catalogue: it checks a lock without and with the reduction,
+/// and returns both reports. It returns `None` if the lock requires an environment in which the
+/// reduction does not apply, or if the search without the reduction is too large.
 #[derive(Clone, Copy, Debug)]
 struct Case {
     size: u32,

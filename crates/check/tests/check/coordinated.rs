@@ -1,7 +1,7 @@
 //! A lock at a leader that has a lease, while a partition separates the processes. If clocks are
-//! accurate, a holder exits before a process on the other side enters. There are two controls, in
-//! which both are inside: an entry does not expire, or the next process gets the lock before the
-//! entry expires.
+//! accurate, a holder exits before a process on the opposite side enters. In two negative controls,
+//! mutual exclusion is violated: either an entry does not expire, or the leader grants the lock
+//! again before the entry expires.
 
 use tenure_algorithms::compose::{Coordinated, MutexOnly, coordinated};
 use tenure_algorithms::election::{Raft, raft};
@@ -15,9 +15,8 @@ use crate::catalogue::violates;
 
 type Lock = MutexOnly<Coordinated<Raft>>;
 
-/// Returns the shortest durations that suffice if messages take no time. The lease is longer than
-/// the renewal interval, and the reservation is longer than the lease. In addition, the election
-/// timeout in [`partitioned`] is longer than its heartbeat interval and its lease together.
+/// Returns the shortest sufficient durations if messages take no time. The lease is longer than the
+/// renewal interval, and the reservation is longer than the lease.
 fn times() -> EntryDurations {
     let [lease, expiry, renewal] = [2, 3, 1].map(Delay::units);
     EntryDurations { lease, expiry, renewal, request_modulus: 1 }

@@ -26,9 +26,9 @@ fn crashing_in<P: Mutex>(check: Check<P>, phase: UserPhase) -> Outcome {
     cell(check.crashing(1).crashing_while(phase))
 }
 
-/// Returns the outcomes of four crashes: the crash of P3 while P3 is idle, of any waiting process,
-/// of any process inside the critical section, and of P1 while P1 is idle. P1 is the coordinator or
-/// the first holder of the token, if the lock has one.
+/// Returns the outcomes of four crashes: P3 crashes while it is idle, any process while it waits,
+/// any process inside the critical section, and P1 while it is idle. P1 is the coordinator or the
+/// first holder of the token, if the lock has one.
 fn outcomes<P: Mutex>(of: impl Fn([u32; 3]) -> Check<P>) -> [Outcome; 4] {
     [
         crashing_idle(of([1, 1, 0]), 2),

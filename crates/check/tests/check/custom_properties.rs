@@ -202,8 +202,8 @@ fn fairness_decides_liveness() {
     judged(Fairness::Strong).assert_holds();
 }
 
-/// A process with two timers, which enters when the second timer fires. The first timer fires again
-/// and again. In turn, it arms the second timer and cancels it.
+/// A process with two timers. The timer `Toggle` fires again and again, and alternately sets and
+/// cancels the timer `Enter`. The process enters when `Enter` fires.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Toggling {
     is_armed: bool,
@@ -258,8 +258,8 @@ impl Protocol for Toggling {
     }
 }
 
-/// The second timer is armed and cancelled for ever, so it never stays possible. Weak fairness does
-/// not demand that it fires, but strong fairness does.
+/// The timer `Enter` is set and cancelled again and again, so it is never possible for good. A
+/// weakly fair run may skip this timer forever. In a strongly fair run, it fires.
 #[test]
 fn strong_fairness_takes_steps_that_weak_fairness_may_skip() {
     let judged = |fairness| {

@@ -1,8 +1,8 @@
 //! Heartbeat failure detector, and protocols that use this detector as they do on a node. In other
 //! tests, these protocols use an oracle.
 //!
-//! If a test is about a sufficient timeout, time is synchronous. In all other tests, timers fire at
-//! any time. A local clock may show any value below a bound.
+//! Tests of a sufficient timeout use synchronous time. In all other tests, timers fire at any time.
+//! A local clock may show any value below a bound.
 
 use std::ops::RangeInclusive;
 
@@ -75,8 +75,8 @@ fn short_timeout_suspects_live_process() {
     violates(&accurate(heartbeats(2, SHORT_TIMEOUT)), "accuracy");
 }
 
-/// If the clock of a process shows a pause at each check, the process suspects no peer, even in
-/// synchronous time.
+/// At each check of its heartbeats, the process reads a clock that has jumped ahead, as after a
+/// pause. The process then never suspects a peer, not even a crashed one.
 #[test]
 fn constantly_paused_process_suspects_none() {
     let report = complete(with_four_readings(), 2);
@@ -111,8 +111,8 @@ fn bully_agrees_with_heartbeat_detector() {
     check.always(OneLeader::new(Scope::Overall)).run().assert_holds();
 }
 
-/// The detector's timeout is too short, but there is one leader. A wrongly suspected process
-/// answers within the bully algorithm's own timeout.
+/// Even if the detector's timeout is too short, there is only one leader. A wrongly suspected
+/// process answers within the longer timeout of the bully algorithm.
 #[test]
 fn bully_with_short_timeout_has_one_leader() {
     bully(SHORT_TIMEOUT, &[]).always(OneLeader::new(Scope::Overall)).run().assert_holds();
@@ -169,8 +169,8 @@ impl Protocol for SuspicionEcho {
     }
 }
 
-/// A heartbeat detector that ignores new sessions. If a peer restarts, the detector keeps the
-/// opinion that it had of the peer before.
+/// A heartbeat detector that ignores new sessions. If a peer restarts, the detector keeps its
+/// verdict about the peer.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct SessionBlindHeartbeat(Heartbeat);
 

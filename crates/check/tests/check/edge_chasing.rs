@@ -56,8 +56,8 @@ fn ordered_acquisition_prevents_deadlock() {
     assert_eq!(checks.map(explored), [(33, 46), (270, 513), (215, 406)]);
 }
 
-/// Each lock has a manager, which assigns the fences. If a manager counts alone, it does not know
-/// the fences of the other locks, and the fences can decrease.
+/// Each lock has a manager, which assigns the fences of the lock. With the variant that this test
+/// selects, a manager ignores the fences of other locks, and the fences of a process can decrease.
 #[test]
 fn separate_fence_counters_can_decrease() {
     let check = |variants| Check::<EdgeChasing>::with(3, variants).entries([2, 1, 1]);
@@ -65,9 +65,9 @@ fn separate_fence_counters_can_decrease() {
     violated(&report, "fencing", 12);
 }
 
-/// A process that enters once can be in at most one deadlock, so it should make at most two
-/// attempts. If aborts carry no number and links reorder messages, an attempt that is in no
-/// deadlock can be aborted. The process then makes a third attempt.
+/// A process that enters once can be in at most one deadlock, so it should need at most two
+/// attempts. If aborts carry no number and links reorder messages, an old abort can end a later
+/// attempt that is in no deadlock. The process then makes a third attempt.
 #[test]
 fn unnumbered_aborts_need_fifo_links() {
     let within = |check: Check<EdgeChasing>| check.term_max_by(EdgeChasing::attempts, 2);

@@ -1,5 +1,5 @@
-//! Sum of two protocols of one service. The configuration selects one of them, so the checker is
-//! compiled once for both.
+//! Protocol that runs one of two protocols of the same service. The configuration selects the
+//! protocol, so the checker is compiled once for both.
 
 use serde::{Deserialize, Serialize};
 use tenure_algorithms::application::Application;

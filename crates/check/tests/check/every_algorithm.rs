@@ -94,8 +94,8 @@ impl Case {
         }
     }
 
-    /// Returns the bound on terms. `None` unless the terms or rounds of the algorithm grow without
-    /// end.
+    /// Returns the bound on terms, for an algorithm whose terms or rounds grow without end. Returns
+    /// `None` for every other algorithm.
     fn term_max(self) -> Option<u64> {
         let whole = self.scope == Two || self.name == "chandra-toueg";
         match self.name {
@@ -221,8 +221,8 @@ impl Scope {
     }
 }
 
-/// Explores these algorithms in one scope. Asserts that no property is violated, and that the
-/// numbers of states equal those in the files.
+/// Explores these algorithms in one scope. Asserts that no property is violated, and that each
+/// number of states equals the number in the golden file of the algorithm.
 fn explore(names: &[&'static str], scope: Scope) {
     let mut wrong = String::new();
     for name in names {

@@ -1,6 +1,6 @@
-//! Wrong suspicions. A failure detector that is only eventually perfect may suspect a live process.
-//! If the card of a composition permits wrong suspicions, the composition keeps its promises. A
-//! lock at a leader without a lease does not: it needs a detector that makes no mistakes.
+//! Wrong suspicions: a failure detector that is only eventually perfect may suspect a live process.
+//! A composition keeps its promises if its card permits wrong suspicions. A lock at a leader
+//! without a lease needs a detector that makes no mistakes, and violates its promises otherwise.
 
 use tenure_algorithms::catalogue::{self, Parameters, Visitor};
 use tenure_check::{Check, Checkable, Judgement};
@@ -10,12 +10,13 @@ use tenure_core::{
     Timing,
 };
 
-/// Maximum number of states of a search. Some locks at a leader have no lease. To find every
-/// violation of these locks, a tenth of this number is enough.
+/// Maximum number of states of a search. A violation by a lock without a lease, if there is one,
+/// appears within a tenth of this number.
 const MAX_STATES: u64 = 20_000;
 
-/// Visitor of the catalogue that checks an algorithm with two processes and one wrong suspicion. It
-/// returns the judgement of the safety property, or `None` if the algorithm does not promise it.
+/// Visitor of the catalogue that checks an algorithm with two processes and one wrong suspicion.
+/// Returns the judgement of the algorithm's safety property, or `None` if the algorithm does not
+/// promise this property.
 struct Suspect;
 
 impl Suspect {

@@ -19,7 +19,7 @@ fn report(variants: &[&str]) -> Report {
     catalogue::visit("raft-log", &parameters, AfterLoss).expect("the variants are known")
 }
 
-/// Checks a log after the steps in [`BEFORE`].
+/// Checks a log after the steps in [`BEFORE`], in which P2 crashes and recovers while P1 leads.
 struct AfterLoss;
 
 impl Visitor for AfterLoss {

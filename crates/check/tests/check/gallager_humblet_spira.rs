@@ -59,8 +59,8 @@ fn states_match_independent_search_and_all_ends_have_minimum_tree() {
     }
 }
 
-/// On these graphs all schedules take the same number of messages. For up to three processes, this
-/// number is the upper bound that the algorithm states.
+/// On each of these five graphs, all schedules with one initiator take the same number of messages.
+/// For up to three processes, this number is the upper bound on the algorithm's card.
 #[test]
 fn message_bounds_hold_in_every_schedule() {
     for (size, edges, sent) in
@@ -120,9 +120,9 @@ fn connected_graphs(size: usize, rng: &mut SplitMix64) -> Vec<Vec<(usize, usize,
     all.filter(|edges| theirs::minimum_tree(size, edges).len() + 1 == size).collect()
 }
 
-/// Runs one schedule to its end, and returns the cluster. In each step, one of the links in use
-/// delivers a message. To select this link, `pick` receives the number of links in use, and returns
-/// an index in their list, which is sorted in ascending order.
+/// Runs one schedule to its end, and returns the cluster. In each step, one link delivers a
+/// message. `pick` selects this link: it receives the number of links in use, and returns an index
+/// in their sorted list.
 fn run(config: Config, mut pick: impl FnMut(usize) -> usize) -> TestCluster<GallagerHumbletSpira> {
     let size = config.graph.vertices();
     let mut cluster = TestCluster::uniform(size, Order::Fifo, config);
@@ -148,9 +148,9 @@ fn tree(cluster: &TestCluster<GallagerHumbletSpira>) -> Vec<(usize, usize)> {
     tree
 }
 
-/// Compares all 772 connected graphs of up to five processes. Kruskal's algorithm, the independent
-/// implementation and Tenure's find the same tree. In the same schedule, both implementations send
-/// the same number of messages. It is at most 2E + 5N log₂N.
+/// Compares two implementations and Kruskal's algorithm on all 772 connected graphs of up to five
+/// processes. All three find the same tree. In the same schedule, the two implementations send the
+/// same number of messages, at most 2E + 5N log₂N on a graph of N processes and E edges.
 #[test]
 fn all_small_graphs_match_independent_implementation() {
     let seed = 1983;

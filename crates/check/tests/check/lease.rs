@@ -1,6 +1,6 @@
-//! A lock whose entries expire. While clocks are accurate, two processes are never inside the
-//! critical section at the same time, whatever messages are lost and whatever processes crash. In
-//! the controls, the lock omits a rule, or the holder is paused.
+//! A lock whose entries expire, while messages are lost and processes crash. If clocks are
+//! accurate, two processes are never inside the critical section at the same time. In each negative
+//! control, the lock omits a rule, or the holder is paused.
 
 use std::ops::RangeInclusive;
 
@@ -54,7 +54,8 @@ fn safe_for_three() {
     three().crashing(1).recovering(1).run().assert_holds();
 }
 
-/// If the lock omits one of these rules, two processes may be inside the critical section.
+/// Each of these variants omits a rule of the lock. With every one of them, two processes may be
+/// inside the critical section.
 #[test]
 fn every_rule_is_needed_for_safety() {
     use Switch::{DeadlineFromAnswer, ForgottenGrants, Impatient, NoMargin, RenewalIgnored};

@@ -1,6 +1,6 @@
-//! A lock service with clients. While clocks are accurate, two clients are never inside the
-//! critical section at the same time, and every client is served, whatever messages, processes and
-//! leaders fail. The controls omit a rule.
+//! A lock service with clients, whose messages, processes and leaders fail. If clocks are accurate,
+//! two clients are never inside the critical section at the same time, and every client is served.
+//! Each negative control omits one rule and must violate a property.
 //!
 //! The expected numbers of states were computed by this checker, and detect changes. They have no
 //! independent confirmation.
@@ -45,8 +45,9 @@ fn lease_ends_crashed_holder_across_leader_changes() {
     violates(&full, "starvation-freedom");
 }
 
-/// Before the search begins, P2 enters and crashes. No time passes during these steps. The command
-/// on the algorithm's card begins with the same steps.
+/// The configuration prescribes steps before the search, in which P2 enters and crashes. No time
+/// passes during these steps. The search after them finds a known mistake, and no violation without
+/// the mistake.
 #[test]
 fn steps_before_the_search_precede_time() {
     let before = "enter p2; deliver p2→p1; deliver p1→p2; deliver p2→p1; deliver p1→p2; crash p2";
@@ -56,9 +57,9 @@ fn steps_before_the_search_precede_time() {
     violates(&check(&[Switch::TtlJumpsBack]), "starvation-freedom");
 }
 
-/// In this variant, a lease ends, and the leader grants the lock again before the log contains the
-/// end. If the leader changes, the new leader may not know that the old lease has ended. The lock
-/// stays safe and live, because the old lease expires nevertheless.
+/// With this variant, the leader grants the lock to the next client as soon as a lease has expired,
+/// before the log contains the expiry. After a change of leader, the new leader may not know of the
+/// expiry. The lock stays safe and live, because the lease expires at the new leader, too.
 #[test]
 fn early_grant_before_logged_expiry_is_safe() {
     let early = || two(&[Switch::EarlyRelease]);
@@ -72,7 +73,8 @@ fn early_grant_before_logged_expiry_tolerates_duplication() {
     assert_eq!(states(two(&[Switch::EarlyRelease]).duplicating(1).in_flight(2)), 776_843);
 }
 
-/// If the service or a client omits one of these rules, a property is violated.
+/// Each of these variants omits a rule of the service or of a client. Every one of them violates
+/// mutual exclusion or starvation freedom.
 #[test]
 fn every_rule_is_needed() {
     use Switch::{DeadlineFromAnswer, DeposedRenews, ExpiryDisregardsRenewal};

@@ -1,6 +1,6 @@
 //! A lock service with clients that offers read and write locks, semaphores, and several locks at
-//! once. While clocks are accurate, no two clients hold conflicting parts of a lock at the same
-//! time. Fences grow, and every client is served. In the controls, the service omits a rule.
+//! once. If clocks are accurate, no two clients hold conflicting parts of a lock at the same time.
+//! Fences grow, and every client is served. In each negative control, the service omits a rule.
 
 use tenure_algorithms::catalogue::{self, Parameters, Visitor};
 use tenure_check::{Check, Judgement, Report};
@@ -90,7 +90,8 @@ impl Visitor for Case<'_> {
     }
 }
 
-/// One client reads and another writes.
+/// Checks safety and liveness with accurate clocks, for read and write locks, semaphores, and two
+/// locks at once.
 #[test]
 fn safe_and_live_with_accurate_clocks() {
     for variants in [&[][..], &["semaphore"], &["two-locks"], &["early-release"]] {
@@ -116,7 +117,8 @@ const TWO_READERS: &str = "lock p1 part; lock p2 part; deliver p2→p1; deliver 
     deliver p2→p1; deliver p1→p2; lock p3 whole; deliver p3→p1; deliver p1→p3; deliver p3→p1; \
     deliver p1→p3; deliver p3→p1";
 
-/// The same as [`TWO_READERS`], after which P1 has released its part.
+/// First the steps of [`TWO_READERS`]. Then P1 releases its part, so that only P2 holds a part
+/// while P3 waits.
 const ONE_READER: &str = "lock p1 part; lock p2 part; deliver p2→p1; deliver p1→p2; \
     deliver p2→p1; deliver p1→p2; lock p3 whole; deliver p3→p1; deliver p1→p3; deliver p3→p1; \
     deliver p1→p3; deliver p3→p1; unlock p1";
@@ -131,8 +133,8 @@ const LATE_READER: &str = "lock p1 part; lock p3 whole; deliver p3→p1; deliver
 const TWO_CLAIMS: &str =
     "lock p2 whole; deliver p2→p1; deliver p1→p2; deliver p2→p1; deliver p1→p2; lock p1 part";
 
-/// The same steps as in [`TWO_CLAIMS`], with two differences. P1 first enters and exits with a
-/// part. In the last step, P1 requests the whole lock.
+/// P1 enters with a part of the lock and exits. P2 makes the first of two claims for the whole
+/// lock. Then P1 requests the whole lock.
 const TWO_UPGRADES: &str = "lock p1 part; unlock p1; lock p2 whole; deliver p2→p1; \
     deliver p1→p2; deliver p2→p1; deliver p1→p2; lock p1 whole";
 
@@ -140,8 +142,8 @@ const LIVE: Case<'_> = Case { properties: &[Property::Progress], ..TWO };
 const FENCED: Case<'_> = Case { entries: &[1; 3], properties: &[Property::Fencing], ..TWO };
 const EXCLUSIVE: Case<'_> = Case { properties: &[Property::SessionExclusion], ..FENCED };
 
-/// Known mistakes. Each element contains the variants without the mistake, the variants with the
-/// mistake, and a case in which only the latter violate a property.
+/// Known mistakes. Each element contains a list of variants, the same list with the mistake, and a
+/// case in which only the variants with the mistake violate a property.
 const MISTAKES: [(&[&str], &[&str], Case<'_>); 5] = [
     (
         &["early-release"],

@@ -36,8 +36,9 @@ fn ricart_agrawala(
     with::<RicartAgrawala>(size, variants)
 }
 
-/// Chang and Roberts 1979: messages with ranks are at most n(n+1)/2, if ranks decrease along the
-/// ring. They are 2n − 1 if ranks increase. The announcement takes another n messages.
+/// Chang and Roberts 1979: an election sends at most n(n + 1)/2 messages with ranks if the ranks
+/// decrease along the ring of n processes, and at most 2n − 1 if they increase. The announcement
+/// takes n more messages. Some runs attain these bounds.
 #[test]
 fn chang_roberts_attains_its_bound() {
     for n in 2..=3 {

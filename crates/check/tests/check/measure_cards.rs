@@ -104,19 +104,19 @@ fn not_attained(size: u32) -> BTreeSet<&'static str> {
     found.into_iter().filter(|(_, attained)| !attained).map(|(name, _)| name).collect()
 }
 
-/// With two processes, all algorithms attain the upper bound on their cards except those with
-/// quorums. There, two processes that enter once each send at most 7 messages, but the bound is 12.
-/// An entry takes 6(K − 1) messages only if more processes compete, where K is the size of a
-/// quorum.
+/// With two processes, all algorithms attain the upper bound on their cards except `maekawa` and
+/// `majority`. If each process enters once, these two send at most 7 messages, but the bound is 12.
+/// The bound counts 6(K − 1) messages per entry, where K is the size of a quorum, and only more
+/// processes can attain it.
 #[test]
 fn cards_of_two_are_attained_but_for_quorums() {
     assert_eq!(not_attained(2), BTreeSet::from(["maekawa", "majority"]));
 }
 
 /// With three processes that enter once each, more algorithms do not attain the upper bound on
-/// their cards. In a tree or a path of pointers, the pointers are never long enough for all entries
-/// together. Takes ten seconds: `cargo test -p tenure-check --test check -- --ignored
-/// cards_of_three`.
+/// their cards. For instance, the bound for a lock on a tree assumes that each request takes a
+/// longest path, which is impossible for all requests of one run. Takes ten seconds: `cargo test -p
+/// tenure-check --test check -- --ignored cards_of_three`.
 #[test]
 #[ignore = "takes ten seconds"]
 fn cards_of_three_are_attained_but_for_quorums_trees_and_waves() {

@@ -34,8 +34,8 @@ fn one_lost_token_is_regenerated_but_not_both() {
     violates(&both, "starvation-freedom");
 }
 
-/// Both tokens carry a number that counts modulo N + 1. If it counts modulo N, the lock is unsafe
-/// for two and three processes. So the documentation of the algorithm states the exact bound.
+/// The tokens of Misra's ring carry a number that counts modulo N + 1. The test makes it count
+/// modulo N, and mutual exclusion is then violated with two and with three processes.
 #[test]
 fn needs_n_plus_one_numbers() {
     let variants = Variants::none().with(misra_ring::Switch::FewNumbers);
@@ -57,8 +57,7 @@ fn tokens_overtake_each_other_without_fifo() {
     violates(&report, "mutual-exclusion");
 }
 
-/// The ring tolerates no faults of two kinds: a duplicated message makes the lock unsafe, and a
-/// crash blocks it.
+/// A duplicated message makes Misra's ring unsafe, and a crash blocks it.
 #[test]
 fn duplicate_is_unsafe_and_crash_blocks() {
     violates(&check(2).duplicating(1).always(MutualExclusion::new()).run(), "mutual-exclusion");

@@ -39,14 +39,15 @@ fn survives_two_crashes_of_three() {
     assert_eq!(survives(check(3).entries([0, 1, 1]).crashing(2)), 10_372);
 }
 
-/// The explored runs include the following one. A process replaces the token. Later, it receives an
-/// inquiry from another process, which has crashed in the meantime. It then gives up its new token.
+/// Explores runs in which a process replaces the token and then receives an inquiry from a crashed
+/// process. The process then gives up its new token, and the lock stays safe and live.
 #[test]
 fn survives_two_crashes_with_two_entries() {
     assert_eq!(survives(check(3).entries([1, 2, 0]).crashing(2)), 13_115);
 }
 
-/// The lock survives crashes that block the plain algorithm, by process and phase (checklist 5.6).
+/// In each phase of a user, a crash blocks the plain lock of Suzuki and Kasami but not this lock
+/// (checklist 5.6).
 #[test]
 fn survives_crashes_that_block_plain_algorithm() {
     for phase in [UserPhase::Idle, UserPhase::Waiting, UserPhase::Inside] {
@@ -83,8 +84,9 @@ fn false_suspicion_admits_two_with_different_fences() {
     }
 }
 
-/// A token in flight to P2 arrives after P2 has crashed and recovered. P2 cannot know that P1 has
-/// made a new token. The algorithm promises nothing in this case (checklist 5.6).
+/// P2 crashes and recovers while the token is in flight to it, and P1 makes a new token. P2 accepts
+/// the old token, because it cannot know of the new one. The algorithm promises nothing in this
+/// case (checklist 5.6).
 #[test]
 fn recovered_process_accepts_old_token() {
     let report = with_properties(check(2).entries(2).crashing(1).recovering(1));

@@ -1,6 +1,6 @@
-//! Raft's election: one leader per term under all faults, and one leader at a time while clocks are
-//! accurate. There are three controls: a process forgets its vote, a process forgets its promise to
-//! a leader not to vote for another process, or a leader does not check whether a majority
+//! Raft's election: one leader per term under all faults, and one leader at a time if clocks are
+//! accurate. In three negative controls, a process forgets its vote, a process forgets its promise
+//! to a leader not to vote for another process, or a leader does not check whether a majority
 //! responds.
 //!
 //! The expected numbers of states were computed by this checker, and detect changes. They have no
@@ -68,8 +68,8 @@ fn three_elect_one_leader_per_term_under_faults() {
     one_leader_per_term(raft(1).losing(1).crashing(1).recovering(1)).assert_holds();
 }
 
-/// The searches above allow one message per link. If messages may be lost, this bound is large
-/// enough to find a forgotten vote. If no message may be lost, the bound hides the mistake.
+/// Searches with one message per link find the forgotten vote if messages may be lost. If no
+/// message may be lost, this bound hides the mistake.
 #[test]
 fn bounds_suffice_to_find_forgotten_vote() {
     let forgetful = || raft(3, 1, &[Switch::ForgottenVote]).in_flight(1).crashing(1).recovering(1);

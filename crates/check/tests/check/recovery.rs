@@ -20,9 +20,9 @@ fn after_recovery<P: Mutex>(check: Check<P>) -> Outcome {
     cell(check.crashing(1).recovering(1))
 }
 
-/// A recovery makes these locks unsafe, because the recovered process has lost its state. If the
-/// process is a coordinator, it has forgotten its current grant. Otherwise, it has forgotten the
-/// answers that it received.
+/// Locks that a recovery makes unsafe, because the recovered process has lost its state. A
+/// coordinator forgets its current grant, and any other process forgets the answers that it has
+/// received.
 #[test]
 fn forgotten_grant_is_unsafe_after_recovery() {
     assert_eq!(after_recovery(of::<Central>(3).entries([0, 1, 1])), Unsafe);
@@ -47,8 +47,9 @@ fn crashed_token_stays_lost() {
     assert_eq!(after_recovery(of::<MisraRing>(2).fifo()), Blocked);
 }
 
-/// After a recovery, the logical clock of a process restarts at zero. A search that shifts
-/// timestamps must not confuse this zero with a timestamp that a shift has made zero.
+/// Compares searches with and without shifts of timestamps, for locks whose processes crash and
+/// recover. After a recovery, the logical clock of a process restarts at zero. A search must not
+/// confuse this zero with a timestamp that a shift has decreased to zero.
 #[test]
 fn rebasing_keeps_judgements_with_recovery() {
     fn agrees<P: Mutex + Algorithm>(check: impl Fn() -> Check<P>) {

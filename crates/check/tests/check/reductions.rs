@@ -1,4 +1,5 @@
-//! A lock made of elections, and an election made of a lock, in every schedule.
+//! Checks of a lock that is built from elections, and of an election that is built from a lock, in
+//! all schedules.
 
 use tenure_algorithms::Variants;
 use tenure_algorithms::catalogue::{self, Parameters, Visitor};
@@ -46,7 +47,8 @@ fn election_by_wrong_lock_is_wrong() {
     violates(&report, "one-leader-at-a-time");
 }
 
-/// Checks a lock. The list contains the number of entries of each process.
+/// Visitor of the catalogue that checks a lock. The list contains the number of entries of each
+/// process.
 struct Contests(&'static [u32]);
 
 impl Visitor for Contests {

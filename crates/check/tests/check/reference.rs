@@ -15,8 +15,8 @@ fn check(size: u32, entries: u32, order: Order) -> Check<Textbook> {
     Check::of(size).entries(entries).channel(order).always(MutualExclusion::new())
 }
 
-/// The literature reports numbers of states for the textbook's version of the algorithm. The
-/// built-in algorithm has the same numbers if its variant `Reference` is selected.
+/// With the variant `Reference`, the built-in algorithm has the numbers of states and steps that
+/// the literature reports for the textbook's version.
 #[test]
 fn shipped_algorithm_of_1981_matches_state_counts() {
     let variants = Variants::none().with(ricart_agrawala::Switch::Reference);

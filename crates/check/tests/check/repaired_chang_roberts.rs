@@ -75,8 +75,8 @@ fn third_leads_after_two_crashes() {
     assert_eq!([Order::Fifo, Order::Reordered].map(two), [15_636, 51_399]);
 }
 
-/// If the largest process crashes and recovers, it leads in the end (row *restart within election*,
-/// section 5.7 of the checklist). The search prunes terms above the third.
+/// If the largest process crashes and recovers, it leads in the end (section 5.7 of the checklist,
+/// row *restart within election*). The search prunes terms above the third.
 #[test]
 fn recovered_largest_process_leads() {
     let back = |ring: ServiceCheck<RepairedChangRoberts>| {
@@ -128,8 +128,8 @@ fn crash_blocks_without_detector() {
     violated(&with_properties(check, &ids).run(), "progress", 2);
 }
 
-/// A lost message blocks the election unless the channel is reliable, so the algorithm requires
-/// channels without loss (Q-28 of the checklist).
+/// A lost message blocks the election, so the algorithm requires channels without loss (Q-28 of the
+/// checklist). Over the reliable channel, the election tolerates a loss and a duplicate.
 #[test]
 fn lost_message_blocks_unless_channel_is_reliable() {
     let ids = [2, 1];
@@ -140,8 +140,9 @@ fn lost_message_blocks_unless_channel_is_reliable() {
     assert_eq!(states(faulty().crashing(1), &ids), 21_612);
 }
 
-/// A leader that recovers unnoticed must not use the fences of its term again. A request to a
-/// leader that has crashed must be sent again.
+/// A lock at an elected leader stays safe and live if a leader crashes and recovers. The recovered
+/// leader must not reuse the fences of its term, and a request to the crashed leader must be
+/// repeated.
 #[test]
 fn lock_at_leader_survives_recovery() {
     let lock = || {

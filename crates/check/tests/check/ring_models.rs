@@ -115,8 +115,8 @@ fn peterson_needs_fewer_messages_than_its_twin() {
     }
 }
 
-/// Returns two judgements: whether the process with the largest rank leads, and whether the one
-/// with the smallest does.
+/// Returns two judgements: whether the process with the largest rank leads, and whether the process
+/// with the smallest rank leads.
 fn choices(ids: &[u32], variants: Variants<lelann::Switch>) -> [Judgement; 2] {
     let check = || {
         let config = lelann::Config::of(ranks(ids), variants);

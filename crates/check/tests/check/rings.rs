@@ -214,7 +214,8 @@ fn reliable_channel_hides_loss_duplication_and_reordering() {
 
 type AtLeader<E> = MutexOnly<Coordinated<E>>;
 
-/// Returns the number of states of a lock at the elected leader. Two processes enter once each.
+/// Returns the number of states of a check in which the elected leader manages a lock. Two
+/// processes enter once each.
 fn states_at_the_leader<P: Mutex>(check: Check<P>) -> u64 {
     let safe = check.fifo().always(MutualExclusion::new()).always(Fencing::new());
     verdicts::states(safe.progress())

@@ -178,8 +178,9 @@ fn asynchronous_time_violates_agreement_without_a_crash() {
     assert_eq!(asynchronous.is("agreement"), Judgement::Violated);
 }
 
-/// FloodSet does not need synchronous rounds if its own rounds are longer than the latency. The
-/// processes then need no common clock either: it is enough that they start at the same time.
+/// FloodSet reaches agreement without synchronous rounds if each process ends its rounds by a timer
+/// that exceeds the latency. The processes need no common clock if all of them start at the same
+/// time.
 #[test]
 fn known_bounds_carry_rounds_that_are_long_enough() {
     let stretched = |units| {

@@ -61,7 +61,8 @@ impl Algorithm for FiringCounter {
     }
 }
 
-/// Monitor that permits at most `max` successive counts that are never reported to the user.
+/// Monitor of a process that counts its steps and reports the count to its user. It permits at most
+/// `max` successive counts that are never reported.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct MaxSkipped {
     max: u64,

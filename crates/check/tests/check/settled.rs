@@ -96,9 +96,9 @@ fn bully_with_leader(size: u32, switches: &[Switch]) -> Check<BullyWithLeader> {
     check.detecting().initiators([]).term_max_by(|process| process.0.highest_term(), 3)
 }
 
-/// With every variant, two processes lead after two steps: a wrong suspicion, and a timeout before
-/// the answer arrives. With terms, the processes agree in the end. If processes accept lower
-/// leaders, a run can end in disagreement after six steps.
+/// A wrong suspicion of the leader and a timeout suffice to make two processes lead, with every
+/// variant. With terms, the processes agree in the end. If processes accept lower leaders, a run of
+/// six steps can end in disagreement.
 #[test]
 fn b1_two_lead_after_two_steps_and_follow_after_six() {
     for rule in [&[Switch::NoTerms][..], &[Switch::NoTerms, Switch::AcceptLower], &[]] {

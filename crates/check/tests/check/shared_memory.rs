@@ -120,9 +120,8 @@ fn three_processes_bypass_each_other_without_bound_but_starve_none() {
     assert!(bypass.at_least && bypass.max == 16);
 }
 
-/// Returns the shortest counterexample to a property in a group of two processes. The result
-/// contains its kind, the texts of its steps, and the index of the first step that repeats forever,
-/// if any.
+/// Returns the shortest counterexample to a property in a group of two processes: the kind of the
+/// violation, the steps as text, and the index of the first step that repeats forever, if any.
 fn story<L, S>(variant: Option<S>, property: &str) -> (ViolationKind, Vec<String>, Option<usize>)
 where
     L: SharedMemoryLock<Config = Variants<S>>,

@@ -68,9 +68,10 @@ fn figures_match_independent_search() {
     }
 }
 
-/// Greatest numbers of moves until Dijkstra's three solutions converge, for several numbers of
-/// machines. In the first solution, each of N machines has K states. Its numbers are the same for
-/// all K from N on. If K = N − 1, only the number for three machines differs.
+/// Compares the greatest number of moves until convergence with the expected numbers, for each of
+/// Dijkstra's three solutions. In the first solution, each of N machines has K states. More than N
+/// states do not change the numbers. With N − 1 states, only a ring of three machines needs fewer
+/// moves.
 #[test]
 fn moves_to_converge_at_most() {
     let default = |name: &'static str| move |size| moves(name, &plain(size)).expect("a bound");
@@ -160,8 +161,8 @@ fn mistakes_are_found() {
     }
 }
 
-/// The numbers of states and moves were also computed by a program in C++ that is not part of this
-/// repository.
+/// Compares Dijkstra's ring with messages to a program in C++ that is not part of the repository:
+/// the numbers of states and moves must be equal.
 #[test]
 fn ring_with_messages_needs_more_states() {
     let with_messages =

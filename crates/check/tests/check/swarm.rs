@@ -52,9 +52,9 @@ fn crashes_timers_and_synchronous_time_lead_to_the_same_states() {
     assert_eq!((report.states, report.transitions), (exhaustive.states, exhaustive.transitions));
 }
 
-/// A table that is too small omits states. States that can be reached only through omitted states
-/// are missing in addition. So the estimate is a lower bound on the omissions, and the coverage is
-/// an upper bound.
+/// If the table is too small, the search omits states. It also misses states that can be reached
+/// only through omitted ones, and the estimate does not count these. So the estimate is a lower
+/// bound on the omissions, and the coverage is an upper bound.
 #[test]
 fn estimated_omissions_are_a_lower_bound() {
     let check = || of::<RicartAgrawala>(3).entries([2, 1, 1]).always(MutualExclusion::new());

@@ -1,5 +1,6 @@
-//! Known bounds on latency, steps and drift: the least safe timeouts, and timeouts derived from the
-//! bounds. Independent searches in whole units of time confirm verdicts and lengths.
+//! Timeouts under known bounds on latency, steps and drift: the shortest safe timeouts, and the
+//! timeouts that are derived from the bounds. Independent searches in whole units of time confirm
+//! the verdicts and the lengths of the counterexamples.
 
 use tenure_algorithms::catalogue::{FromParameters, Parameters};
 use tenure_algorithms::detector::Heartbeat;
@@ -146,9 +147,9 @@ fn least_accurate_timeout(period: u32, bounds: Bounds) -> u32 {
     unreachable!("there is an accurate timeout")
 }
 
-/// Without drift, the time between two heartbeats is at most the sum of a period, the variation of
-/// the latency, and twice the variation of a step. One of these steps sends the heartbeat, and the
-/// other delays its receipt.
+/// Compares the least accurate timeout with the longest time between two heartbeats. Without drift,
+/// this time is the sum of the period, the variation of the latency, and twice the variation of a
+/// step's duration: one step sends the heartbeat, and one step receives it.
 #[test]
 fn least_accurate_timeout_matches_independent_search() {
     for bounds in all_bounds() {
@@ -185,8 +186,8 @@ fn derived_timeouts_of_lease_are_safe() {
     violates(&lease(derived(2, bounds), (0, 0), 20), "mutual-exclusion");
 }
 
-/// A process sends its messages at the end of a step, and they are counted there. Their number does
-/// not depend on the duration of steps.
+/// A process sends the messages of a step when the step ends, and the measure counts them at that
+/// time. The number of messages does not depend on the duration of steps.
 #[test]
 fn measures_count_messages_at_the_end_of_steps() {
     let measured = |step| {

@@ -77,8 +77,8 @@ fn suzuki_kasami_breaks_request_order_of_three() {
     assert_eq!(violated(&report, "order", 5), ViolationKind::Step);
 }
 
-/// If a message between applications tells a process of an earlier request, the locks on trees
-/// violate the order of requests.
+/// Locks on trees violate the order of requests if a message between applications tells a process
+/// of another process's earlier request.
 #[test]
 fn application_message_reveals_request_order_violation_of_trees() {
     let context = |report| violated(&report, "order", 4);
@@ -132,9 +132,9 @@ fn reordering_and_loss_match_fault_matrix() {
     assert_eq!(cell(path(3).losing(1)), Blocked);
 }
 
-/// A process that does not wait ignores a token. So, between two processes, a duplicated token
-/// violates exclusion only if a message overtakes the duplicate. Among three processes on FIFO
-/// links, it violates exclusion only if some process enters twice.
+/// Effects of a duplicated token. A process that does not wait ignores a token. So two processes
+/// violate mutual exclusion only if a message overtakes the duplicate, and three processes on FIFO
+/// links only if a process enters twice.
 #[test]
 fn duplication_matches_fault_matrix_for_suzuki_kasami() {
     let twice = |size| suzuki_kasami(size).duplicating(1);

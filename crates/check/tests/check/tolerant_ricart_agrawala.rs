@@ -45,7 +45,8 @@ fn survives_two_crashes_of_three() {
     assert_eq!(survives(check(3).entries([0, 1, 1]).crashing(2)), 3_571);
 }
 
-/// The lock survives crashes that block the plain algorithm, by process and phase (checklist 5.6).
+/// In each phase of a user, a crash blocks the plain algorithm of Ricart and Agrawala but not the
+/// tolerant one (checklist 5.6).
 #[test]
 fn survives_crashes_that_block_plain_algorithm() {
     for phase in [UserPhase::Idle, UserPhase::Waiting, UserPhase::Inside] {
@@ -75,8 +76,8 @@ fn recovered_process_enters_with_higher_fence() {
     }
 }
 
-/// P1 enters while P2 is down. After P2 has recovered, it enters while P1 is down. So no live
-/// process knows the fence of P1.
+/// P1 enters while P2 is down, and then P2 enters while P1 is down. P2 cannot know the fence of
+/// P1's entry, so its own fence may be lower. Mutual exclusion and starvation freedom still hold.
 #[test]
 fn alternating_crashes_break_fence_order_only() {
     let report = with_properties(check(2).entries(1).crashing(2).recovering(2));

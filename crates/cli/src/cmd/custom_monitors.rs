@@ -6,8 +6,8 @@ use tenure_core::{Finding, MonitorRun, Observation, ProcessId};
 use tenure_instances::{CustomMonitor, custom_monitors};
 use tenure_trace::{Kind, Merged, ProcessStates, StateChange, Verification};
 
-/// Judges a run by the monitors that this program adds to the built-in ones. Adds their findings to
-/// `verification`. `ended` is true if the run is complete.
+/// Judges a run by the additional monitors of this program, and adds the findings of these monitors
+/// to `verification`. `ended` is true if the run is complete.
 pub(crate) fn judge(merged: &Merged, ended: bool, verification: &mut Verification) {
     let start = merged.records.first().map_or(0, |record| record.time);
     for monitor in custom_monitors(merged.header.service) {

@@ -22,8 +22,8 @@ pub struct PerformedCommand {
     pub stderr: String,
 }
 
-/// Function that a search calls after each part of its work. If it returns false, the search stops
-/// and its verdict is incomplete.
+/// Function that a search calls after each part of its work. If the function returns false, the
+/// search stops, and the verdict of the search is incomplete.
 pub type OnSlice = fn(&Progress) -> bool;
 
 static ON_SLICE: OnceLock<OnSlice> = OnceLock::new();

@@ -14,8 +14,8 @@ use super::{interrupt, program};
 
 const MEMORY_POLL_INTERVAL: Duration = Duration::from_millis(100);
 
-/// Number of measurements after an interrupt of the command by [`enforce_memory_limit`]. In this
-/// time the command can end by itself. Then the process is ended.
+/// Number of measurements that [`enforce_memory_limit`] makes after it has interrupted the command.
+/// If the command does not end by itself in this time, the process is ended.
 const MAX_POLLS_AFTER_INTERRUPT: u32 = 20;
 
 /// Returns the memory that this process may use, in bytes. It is the memory of the machine, unless
@@ -37,8 +37,9 @@ pub(crate) fn terminal_columns(terminal: impl std::os::fd::AsFd) -> Option<usize
     Some(usize::from(size.ws_col)).filter(|columns| *columns > 0)
 }
 
-/// Creates a tokio runtime that runs only on the calling thread. It suits child processes, because
-/// the system ends a child together with the thread that started it.
+/// Creates a tokio runtime that runs only on the calling thread. A program that starts child
+/// processes needs such a runtime, because the system ends a child together with the thread that
+/// started the child.
 pub(crate) fn current_thread_runtime() -> Result<tokio::runtime::Runtime, Failure> {
     tokio::runtime::Builder::new_current_thread()
         .enable_all()

@@ -47,7 +47,8 @@ pub(crate) fn algorithm() -> NameParser<String> {
     NameParser::new(|| tenure_instances::names().collect(), parse_algorithm)
 }
 
-/// Returns a parser of the name of an algorithm, including those that only the checker runs.
+/// Returns a parser of the name of an algorithm. The parser also accepts algorithms that only the
+/// checker runs.
 pub(crate) fn checkable() -> NameParser<String> {
     NameParser::new(
         || tenure_instances::names().chain(only_checked()).collect(),

@@ -53,8 +53,8 @@ pub(crate) fn notify(manager: Option<&ServiceManager>, state: &str) {
 }
 
 /// Returns the interval of watchdog notifications. It is half of `WATCHDOG_USEC`, so that one late
-/// notification is tolerated. Returns `None` if the service manager expects none, or watches
-/// another process.
+/// notification is tolerated. Returns `None` if the service manager expects no notifications, or
+/// expects them from another process.
 pub(crate) fn watchdog_interval() -> Option<Duration> {
     let own = |pid: String| pid.parse() == Ok(std::process::id());
     if !env::var("WATCHDOG_PID").ok().is_none_or(own) {

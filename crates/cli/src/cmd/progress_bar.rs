@@ -13,8 +13,8 @@ pub(crate) use without_terminal::ProgressBar;
 #[cfg(target_family = "wasm")]
 use without_terminal::ProgressStyle;
 
-/// Creates a progress line on standard error. It is invisible if standard error is no terminal.
-/// `length` is the number of steps; `None` if it is not known.
+/// Creates a progress line on standard error. The line is invisible if standard error is no
+/// terminal. `length` is the number of steps; `None` if the number is not known.
 pub(crate) fn progress_line(length: Option<u64>, template: &str) -> ProgressBar {
     let line = length.map_or_else(ProgressBar::new_spinner, ProgressBar::new);
     if let Ok(style) = ProgressStyle::with_template(template) {

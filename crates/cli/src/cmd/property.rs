@@ -83,9 +83,9 @@ fn renamed(text: &str) -> Option<&'static str> {
 /// Returns an error if a requested property does not apply to the algorithm, or cannot be decided
 /// in these runs.
 ///
-/// `expected` returns a text that describes the properties that apply. `cost` is the reason why
-/// these runs cannot decide the property `cost`; `None` if they can. `topology` is the reason why
-/// these runs cannot decide the property `topology`; `None` if they can.
+/// `expected` returns a text that describes the properties that apply. `cost` and `topology` are
+/// the reasons why these runs cannot decide the properties with these names; `None` if the runs can
+/// decide the property.
 pub(crate) fn check_requested(
     requested: &[Property],
     card: &Card,

@@ -40,8 +40,8 @@ impl Relation {
     }
 }
 
-/// Length in bytes above which an observed text is long. If an expectation is that a text contains
-/// some words, the output shows only these words of a long text.
+/// Length in bytes above which the output does not show an observed text in full. If the text had
+/// to contain certain words, the output shows only these words.
 const LONG_TEXT: usize = 120;
 
 /// Returns true if two JSON values are equal. The integer 2 equals 2.0.

@@ -130,8 +130,8 @@ impl Experiment {
         }
     }
 
-    /// Returns the index of the command line that the negative control changes; `None` if it
-    /// changes none.
+    /// Returns the index of the command line that the negative control changes. Returns `None` if
+    /// the negative control changes no command line.
     fn changed(&self) -> Option<usize> {
         let (lines, several) = self.lines();
         let Some(name) = &self.broken.of else { return (!several).then_some(0) };
@@ -227,7 +227,7 @@ pub(crate) struct Results(pub(crate) Vec<CompletedExperiment>);
 ///
 /// # Errors
 ///
-/// Returns an error if one of them cannot be performed.
+/// Returns an error if an experiment cannot be performed.
 pub(crate) fn run_experiments<P: ActionExecutor>(
     experiments: &[Experiment],
     executor: &P,

@@ -29,7 +29,7 @@ pub(super) use lesson_files;
 ///
 /// # Panics
 ///
-/// Panics if the file is malformed; a test parses all of them.
+/// Panics if the file is malformed. A test parses all lesson files.
 pub(crate) fn read<T: DeserializeOwned>(name: &str, text: &str) -> T {
     toml::from_str(text).unwrap_or_else(|error| panic!("docs/{name}: {error}"))
 }

@@ -53,7 +53,7 @@ fn environment(undefined: UndefinedBehavior) -> Environment<'static> {
     environment
 }
 
-/// Returns the text that follows the field `name` in a line of a transcript. It ends before a
+/// Returns the text that follows the field `name` in a line of a transcript. The text ends before a
 /// closing bracket or the next field.
 fn field(line: &str, name: &str) -> Option<String> {
     let (_, rest) = line.split_once(&format!("{name}: "))?;

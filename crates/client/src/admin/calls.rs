@@ -16,7 +16,7 @@ pub struct Member {
     pub id: u64,
     /// Name of the member; empty for a member of etcd that was never started.
     pub name: String,
-    /// URLs at which the other members reach this one.
+    /// URLs at which the other members reach this member.
     pub peer_urls: Vec<String>,
     /// URLs at which clients reach the member; empty until the member has announced them.
     pub client_urls: Vec<String>,

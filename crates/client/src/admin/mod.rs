@@ -1,4 +1,4 @@
-//! Administrative calls to a service. A call tries further endpoints if one fails.
+//! Administrative calls to a service. If a call fails at one endpoint, it tries further endpoints.
 
 pub(crate) mod calls;
 mod claims;
@@ -31,8 +31,8 @@ const READ_DELAY: Duration = Duration::from_millis(750);
 
 const MAX_REPEATS: u32 = 20;
 
-/// Upper bound on the bytes of a response. It exceeds the 64 MiB that a member of Tenure sends at
-/// most.
+/// Upper bound on the bytes of a response. Responses of a member of Tenure have at most 64 MiB,
+/// which is less than this bound.
 const MAX_RESPONSE_BYTES: usize = 65 << 20;
 
 /// Time within which the member must send the next message of a snapshot, or the call fails.
@@ -53,7 +53,7 @@ pub(crate) enum RetryPolicy {
     Hedge,
 }
 
-/// Client for administrative calls: they concern the members, keys, leases and snapshots of a
+/// Client for administrative calls, which concern the members, keys, leases and snapshots of a
 /// service.
 ///
 /// A call goes first to the endpoint that was used last, then to the others in their order. If an
@@ -61,9 +61,9 @@ pub(crate) enum RetryPolicy {
 /// An endpoint that accepts the connection and sends nothing counts as unresponsive, because a
 /// suspended process behaves like this.
 ///
-/// A call ends with its first response. It also ends with a rejection that every member would
-/// repeat. If this client cannot connect to an endpoint or authenticate there, the call ends only
-/// if no other endpoint can still respond.
+/// A call ends with the first response, or with a rejection that every member would repeat. If the
+/// client cannot connect to an endpoint or authenticate there, the call continues as long as
+/// another endpoint can respond.
 #[derive(Debug)]
 pub struct Admin {
     endpoints: Vec<Endpoint>,
@@ -88,7 +88,7 @@ impl Admin {
         Ok(Admin { endpoints, options, open: Mutex::default() })
     }
 
-    /// Creates a client of other endpoints, with the user and the certificates of this one.
+    /// Creates a client of other endpoints, with the user and the certificates of this client.
     ///
     /// # Errors
     ///
@@ -202,7 +202,7 @@ impl Admin {
     }
 
     /// Tries the endpoints of `untried` in their order until one accepts the connection. Removes
-    /// from `untried` this endpoint and those that failed. Returns `None` if no endpoint accepts
+    /// this endpoint and the failed endpoints from `untried`. Returns `None` if no endpoint accepts
     /// the connection.
     ///
     /// If an endpoint rejects the user, no further endpoints are tried. The function then only
@@ -303,9 +303,9 @@ async fn call(
     (place, connection, response.unwrap_or_else(|_| Err(no_response())))
 }
 
-/// Waits for a connection while calls are pending, and adds each call that ends meanwhile to
-/// `finished`. If one of these calls received a final response, no further connection is necessary,
-/// and the function returns `None`. It also returns `None` if no connection can be opened.
+/// Opens a connection while calls are pending, and adds each call that ends in this time to
+/// `finished`. Returns `None` if one of these calls received a final response, because no further
+/// connection is necessary then. Also returns `None` if no connection can be opened.
 async fn connect_during_calls(
     connecting: impl Future<Output = Option<(usize, Arc<Connection>)>>,
     pending: &mut JoinSet<FinishedCall>,
@@ -353,8 +353,8 @@ impl Failures {
     }
 }
 
-/// Returns true if every member would reject the call with `status`, because the reason follows
-/// from the call and the replicated state.
+/// Returns true if every member would reject the call with the same `status`. The reason for such a
+/// rejection lies in the call itself or in the replicated state.
 ///
 /// Any other rejection concerns one endpoint only. A lagging member may not know the password of
 /// the user, or the program at the endpoint is not a member. Such a rejection does not end a call

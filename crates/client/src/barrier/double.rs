@@ -41,7 +41,7 @@ pub struct DoubleBarrierGuard {
     claim: Claim,
 }
 
-/// A participant's key, and the revision in which it was created.
+/// A participant's key, and the revision in which the key was created.
 type Participant = (Vec<u8>, u64);
 
 impl Session {
@@ -54,8 +54,8 @@ impl Session {
 
 impl DoubleBarrier {
     /// Enters the barrier, and waits until all participants have entered. If the future is dropped,
-    /// the session leaves the barrier. The other participants continue to wait unless all
-    /// participants had entered before.
+    /// the session leaves the barrier. If all participants have entered before, the other
+    /// participants continue. Otherwise, they still wait.
     ///
     /// # Errors
     ///
@@ -128,9 +128,9 @@ impl DoubleBarrier {
         }
     }
 
-    /// Waits until the last participant has entered and has written the key `NAME/ready`. The key
-    /// may be left over from an earlier use of the barrier, so a write before the revision `own`,
-    /// in which this participant entered, does not count.
+    /// Waits until the last participant has entered and has written the key `NAME/ready`. `own` is
+    /// the revision in which this participant entered. A write before this revision does not count,
+    /// because it belongs to an earlier use of the barrier.
     async fn wait_until_ready(&self, own: u64) -> Result<(), ClientError> {
         let is_ready = |kv: Option<&KeyValue>| kv.is_some_and(|kv| unsigned(kv.mod_revision) > own);
         wait_for_state(self.session.channel(), &self.ready_key(), own + 1, is_ready).await
@@ -145,8 +145,8 @@ impl DoubleBarrierGuard {
     }
 
     /// Waits until the session ends or another client deletes the participant's key, and returns
-    /// the reason. From then on, the other participants no longer wait for this one. Dropping the
-    /// future has no effect.
+    /// the reason. From then on, the other participants no longer wait for this participant.
+    /// Dropping the future has no effect.
     pub async fn lost(&self) -> LossReason {
         self.claim.lost().await
     }

@@ -11,8 +11,9 @@ use crate::transport::channel::Channel;
 
 /// A barrier: clients wait at it while it is held.
 ///
-/// It is the key `NAME`, as in the recipe `Barrier` of etcd's library for Go. The key has no lease:
-/// the barrier is held until a client releases it, even if the client that holds it ends.
+/// The barrier is held while the key `NAME` exists, as in the recipe `Barrier` of etcd's library
+/// for Go. The key has no lease. So the barrier stays held until a client releases it, even if the
+/// client that holds it ends.
 #[derive(Clone, Debug)]
 pub struct Barrier {
     channel: Arc<Channel>,
@@ -22,8 +23,8 @@ pub struct Barrier {
 impl Client {
     /// Returns the barrier with this name. Sends no request.
     ///
-    /// The name is the key of the barrier. Avoid a name `LOCK/SEGMENT`: its key would be a claim in
-    /// the queue of the lock `LOCK`.
+    /// The name is the key of the barrier. Avoid a name of the form `LOCK/SEGMENT`, because this
+    /// key would be a claim in the queue of the lock `LOCK`.
     pub fn barrier(&self, name: &str) -> Barrier {
         Barrier { channel: self.channel.clone(), key: name.as_bytes().to_vec() }
     }

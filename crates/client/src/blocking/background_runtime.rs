@@ -1,4 +1,4 @@
-//! The thread of a blocking client.
+//! The background thread of a blocking client, which runs its asynchronous tasks.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;

@@ -44,8 +44,8 @@ impl Session {
         Ok(guard.map(|guard| MultiGuard { guard, session: self.clone() }))
     }
 
-    /// Acquires all these locks within this time. Otherwise releases those that the session has
-    /// acquired and returns `None`.
+    /// Acquires all these locks within this time. Otherwise releases the acquired locks and returns
+    /// `None`.
     ///
     /// # Errors
     ///
@@ -60,7 +60,7 @@ impl Session {
     }
 
     /// Acquires a lock while the caller holds the locks of the guards `held`. Fails if the wait for
-    /// the lock would close a cycle of sessions that wait for each other.
+    /// the lock would complete a cycle of sessions that wait for each other.
     ///
     /// # Errors
     ///
@@ -79,7 +79,8 @@ impl MultiGuard {
         self.guard.names()
     }
 
-    /// Returns the fencing token of the lock with this name; `None` if it is not one of the locks.
+    /// Returns the fencing token of the lock with this name. Returns `None` if this guard does not
+    /// hold such a lock.
     pub fn fence(&self, name: &str) -> Option<u64> {
         self.guard.fence(name)
     }

@@ -1,13 +1,13 @@
 //! Candidacy with preference: a candidate waits in the queue of its election, and moves to the end
 //! of the queue while a preferred candidate waits behind it.
 //!
-//! **Why there is at most one leader.** A claim leads only if it is first in the queue, as with
-//! every client of etcd. A candidate that yields replaces its claim by a new one, in one
-//! transaction, so it never has two.
+//! **Why there is at most one leader.** As with every client of etcd, the leader is the candidate
+//! whose claim is first in the queue. A candidate that yields replaces its claim by a new claim in
+//! a single transaction. So a candidate never has two claims.
 //!
-//! **Why yielding ends.** A candidate yields only to a waiting candidate with a higher rank, and
-//! the transaction requires the claim of that candidate. The candidate with the highest rank never
-//! yields. So the candidate with the second-highest rank yields to it at most once, and so on.
+//! **Why yielding ends.** A candidate yields only to a waiting candidate with a higher rank. The
+//! candidate with the highest rank never yields. The candidate with the second-highest rank
+//! therefore yields at most once. By induction, each candidate yields a limited number of times.
 //! Candidates without options never yield.
 
 use tenure_session::WaiterAction;
@@ -25,7 +25,7 @@ struct Place {
     entry: QueueEntry,
     /// Creation revision of the claim.
     fence: u64,
-    /// True if the claim was first in the queue. It then stays first until it is deleted.
+    /// True if the claim was first in the queue. Such a claim stays first until it is deleted.
     is_first: bool,
 }
 

@@ -25,8 +25,8 @@ impl Session {
     /// Takes part in an election as a candidate, and waits until this session is the leader.
     /// Observers of the election then receive `value`.
     ///
-    /// This candidate has no identity, and its priority is 0, like that of a candidate of etcd's
-    /// libraries. It never makes way for another candidate.
+    /// This candidate has no identity, and its priority is 0, like a candidate of etcd's libraries.
+    /// It never moves behind another candidate.
     ///
     /// Dropping the future withdraws the candidacy.
     ///
@@ -49,22 +49,23 @@ impl Session {
     /// Takes part in an election as a candidate with an identity and a priority, and waits until
     /// this session is the leader.
     ///
-    /// While a candidate with a higher priority waits, or a request for a transfer names another
-    /// candidate, this one moves behind it in the queue. The queue of all candidates is that of
-    /// [`campaign`](Session::campaign), so there is at most one leader, and fencing tokens grow.
+    /// This candidate moves behind a waiting candidate with a higher priority, and behind a
+    /// candidate that is named by a request for a transfer. Candidates of
+    /// [`campaign`](Session::campaign) wait in the same queue. So there is at most one leader, and
+    /// fencing tokens grow.
     ///
     /// The priority is a preference, not a guarantee:
     ///
-    /// - A leader is not deposed. [`Leadership::transfer_requested`] notifies it of the preferred
-    ///   candidate, and it decides when to resign.
-    /// - Candidates of [`campaign`](Session::campaign) and of the libraries of etcd never move.
-    ///   Those ahead of the preferred candidate lead before it.
-    /// - A preferred candidate whose process is suspended blocks the others until its lease
-    ///   expires, as any suspended candidate does that is first in the queue.
-    /// - A candidate of low priority never leads as long as others with a higher one take part.
-    /// - An observer may report a candidate that is first and yields in the next moment. That
-    ///   candidate does not lead: this future resolves only after the candidate has decided not to
-    ///   yield.
+    /// - A leader is not deposed. [`Leadership::transfer_requested`] notifies the leader of the
+    ///   preferred candidate, and the leader decides when to resign.
+    /// - Candidates of [`campaign`](Session::campaign) and of the libraries of etcd never move. If
+    ///   they are ahead of the preferred candidate, they lead before it.
+    /// - If the process of a preferred candidate is suspended, the candidate blocks all other
+    ///   candidates until its lease expires.
+    /// - A waiting candidate does not become the leader as long as candidates with a higher
+    ///   priority take part.
+    /// - An observer may report a candidate that is first in the queue and yields a moment later.
+    ///   Such a candidate does not lead, because its call of this method has not returned.
     ///
     /// The candidate's record is a key below `NAME#election/`. With authentication, the user needs
     /// the right to read and write these keys as well.
@@ -101,11 +102,12 @@ impl Client {
     }
 
     /// Requests that a waiting candidate becomes the next leader, and returns this candidate. The
-    /// current leader is notified, see [`Leadership::transfer_requested`]. All other candidates
-    /// that have an identity let this candidate pass: they move behind it in the queue.
+    /// current leader is notified through [`Leadership::transfer_requested`]. All other candidates
+    /// that have an identity move behind this candidate in the queue.
     ///
-    /// The request remains in force until the candidacy ends, also while the candidate leads. Later
-    /// requests take precedence. Dropping the future may leave the request in place.
+    /// The request remains in force until the candidate leaves the election or its leadership ends.
+    /// A later request takes precedence over an earlier one. Dropping the future may leave the
+    /// request in place.
     ///
     /// # Errors
     ///

@@ -48,12 +48,12 @@ impl Observer {
     /// Waits for a change and returns the new state. The first call returns the current state.
     ///
     /// If the state changes several times before the call, only the latest state is returned. A
-    /// state equal to the last one is not returned again. The call continues to wait while no
-    /// member responds. Dropping the future loses no change.
+    /// state that equals the last returned state is not returned again. The call continues to wait
+    /// while no member responds. Dropping the future loses no change.
     ///
-    /// The leader is the first claim of the queue. A candidate of
-    /// [`Session::campaign_with`](crate::Session::campaign_with) that is first may still yield to a
-    /// preferred one. Such a candidate is reported for a moment, although it does not lead.
+    /// The reported leader is the first candidate in the queue. A candidate of
+    /// [`Session::campaign_with`](crate::Session::campaign_with) that is first may yield to a
+    /// preferred candidate. Such a candidate is reported for a moment, although it does not lead.
     ///
     /// # Errors
     ///

@@ -17,15 +17,15 @@ pub struct CampaignOptions {
 impl CampaignOptions {
     /// Creates options for a candidate with this identity and the priority 0.
     ///
-    /// Requests for a transfer name the identity. It should be different for each candidate of an
-    /// election. If several candidates have the same identity, a request selects the last of them
-    /// in the queue.
+    /// A request for a transfer names the identity of a candidate. Each candidate of an election
+    /// should have a different identity. If several candidates have the same identity, a request
+    /// selects the last of these candidates in the queue.
     pub fn new(identity: impl Into<String>) -> CampaignOptions {
         CampaignOptions { identity: identity.into(), priority: 0, value: None }
     }
 
-    /// Sets the priority. A candidate makes way for waiting candidates with a higher priority, and
-    /// requests a transfer from leaders with a lower one. Any number is allowed.
+    /// Sets the priority. A candidate moves behind waiting candidates with a higher priority, and
+    /// requests a transfer from a leader with a lower priority. Any number is allowed.
     #[must_use]
     pub fn priority(self, priority: i32) -> CampaignOptions {
         CampaignOptions { priority, ..self }

@@ -19,7 +19,7 @@ pub(crate) struct RecordWatcher {
     /// read, and after a failure of the watch.
     watcher: Option<Watcher>,
     revision: u64,
-    /// Keys of claims that do not exist any more although their records do.
+    /// Keys of claims that were deleted while their candidates' records remained in the store.
     absent: BTreeSet<Vec<u8>>,
     backoff: Backoff,
 }

@@ -21,8 +21,8 @@ use crate::requests::{
 
 const RECORDS: &str = "#election";
 
-/// Prefix of the last segment of a record's key. It distinguishes the key of a record from that of
-/// a claim.
+/// Prefix of the last segment of a record's key. The prefix distinguishes the key of a record from
+/// the key of a claim.
 const CANDIDATE: &str = "candidate-";
 
 /// Candidate that takes part in an election with [`CampaignOptions`](crate::CampaignOptions).
@@ -83,9 +83,9 @@ impl NewCandidate<'_> {
     /// claim, and adds a new claim of the candidate to the end of the queue. `better` is the
     /// candidate to which this candidate yields.
     ///
-    /// If the old claim or the claim of `better` does not exist, the request has no effect. It also
-    /// has no effect if a request for a transfer has named the old claim since `view` was read. A
-    /// repetition of the request changes nothing.
+    /// The request has no effect if the claim `old` or the claim of `better` does not exist. It
+    /// also has no effect if another client has requested a transfer to the claim `old` since
+    /// `view` was read. A repetition of the request changes nothing.
     pub(crate) fn yield_to(
         &self,
         (old, fence): (&[u8], u64),
@@ -156,8 +156,8 @@ pub(crate) struct ElectionView {
     pub(crate) revision: u64,
     /// Creation revision of the caller's claim; `None` if it does not exist.
     pub(crate) own: Option<u64>,
-    /// Candidates, in the order of the queue. Some may have no claim any more: a record outlives
-    /// its claim if another program deletes the claim.
+    /// Candidates, in the order of the queue. The list may contain candidates without a claim,
+    /// because a record remains if another program deletes the claim.
     pub(crate) candidates: Vec<Candidate>,
 }
 
@@ -178,9 +178,9 @@ impl ElectionView {
     }
 
     /// Returns the candidate that should lead instead of the owner of the claim `key`. This is the
-    /// candidate with the highest rank among the candidates behind this claim in the queue. If
-    /// several of them have the highest rank, returns the first of these in the queue. Returns
-    /// `None` if no candidate behind the claim has a higher rank than the claim.
+    /// candidate with the highest rank behind this claim in the queue. Of several candidates with
+    /// this rank, returns the first one in the queue. Returns `None` if no candidate behind the
+    /// claim has a higher rank than the claim.
     ///
     /// Ranks are compared first by the last request for a transfer, and then by the priority. A
     /// claim without a record has priority 0. Ignores candidates for which `is_absent` returns

@@ -15,9 +15,8 @@ use crate::transport::channel::Channel;
 #[derive(Debug, Error)]
 #[error("{error}")]
 pub struct TransferError {
-    /// The leadership, which the caller still holds, if the candidate could not be nominated.
-    /// Dropping the leadership resigns. `None` if the nomination succeeded and the resignation was
-    /// not confirmed.
+    /// The leadership, if the nomination failed. The caller still holds it, and resigns by dropping
+    /// it. `None` if the nomination succeeded, but no member confirmed the resignation.
     pub leadership: Option<Leadership>,
     /// Reason of the failure.
     #[source]
@@ -107,9 +106,10 @@ impl Leadership {
         }
     }
 
-    /// Waits until the claim directly before the candidate's claim is that of the leader. The wait
-    /// also ends if the claim directly before it has no record, because such a claim never moves.
-    /// Returns false if the claim of the candidate does not exist any more.
+    /// Waits until the candidate's claim directly follows the claim of the leader in the queue. The
+    /// wait also ends if the candidate's claim directly follows a claim without a record, because
+    /// such a claim never moves. Returns false if the claim of the candidate does not exist any
+    /// more.
     async fn wait_until_next(
         &self,
         records: &mut RecordWatcher,

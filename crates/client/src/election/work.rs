@@ -12,8 +12,9 @@ use crate::error::{ClientError, LossReason};
 pub struct StopSignal(watch::Receiver<Option<Candidate>>);
 
 impl StopSignal {
-    /// Waits until the work should stop, and returns the candidate that should lead next. Stays
-    /// pending if no other candidate should ever lead. Dropping the future loses no notification.
+    /// Waits until another candidate should lead, and returns that candidate. The work should then
+    /// stop. If no other candidate is to lead, the future stays pending. Dropping the future loses
+    /// no notification.
     pub async fn requested(&mut self) -> Candidate {
         let requested = self.0.wait_for(Option::is_some).await.map(|it| it.clone());
         match requested {
@@ -30,12 +31,12 @@ impl StopSignal {
 }
 
 impl Leadership {
-    /// Runs the work of the leader, and resigns after the work has ended. So the next leader starts
-    /// only after this one has stopped.
+    /// Runs the work of the leader, and resigns after the work has ended. So the work of the next
+    /// leader starts only after the work of this leader has stopped.
     ///
     /// The work receives a [`StopSignal`], and should end soon after it. The signal is sent when
-    /// [`transfer_requested`](Leadership::transfer_requested) resolves. The leadership continues as
-    /// long as the work does. If the leadership is lost meanwhile, the future of the work is
+    /// [`transfer_requested`](Leadership::transfer_requested) resolves. The leadership continues
+    /// until the work has ended. If the leadership is lost before, the future of the work is
     /// dropped at once. Tasks and threads that the work has started must be stopped by its
     /// destructors.
     ///

@@ -27,8 +27,8 @@ pub enum LockAccess {
     Exclusive,
     /// Other clients with shared access may hold the lock at the same time.
     Shared,
-    /// Up to this many clients with this access hold the lock at the same time. All of them must
-    /// give the same number, at least 1.
+    /// Up to this many clients with this access hold the lock at the same time. All these clients
+    /// must request the same number, which is at least 1.
     Slots(u32),
 }
 
@@ -72,9 +72,9 @@ impl Session {
     /// the session leaves the queue.
     ///
     /// All modes of a name share one queue with [`Session::lock`], so they exclude each other.
-    /// Claims are granted in the order of the queue: a shared claim does not overtake an exclusive
-    /// one that waits. A resource can reject old holders by their fencing tokens only if the access
-    /// is exclusive.
+    /// Claims are granted in the order of the queue: a shared claim does not overtake a waiting
+    /// exclusive claim. A resource can reject old holders by their fencing tokens only if the
+    /// access is exclusive.
     ///
     /// # Errors
     ///
@@ -193,8 +193,8 @@ impl<'a> Waiting<'a> {
         Ok(Blockers { keys: self.access.blockers(earlier), revision })
     }
 
-    /// Returns [`ClientError::PermitsMismatch`] if an earlier claim has another number of slots
-    /// than this one.
+    /// Returns [`ClientError::PermitsMismatch`] if this claim and an earlier claim disagree about
+    /// the number of clients that may hold the lock at the same time.
     fn check_slots(&self, earlier: &[(Vec<u8>, Access)]) -> Result<(), ClientError> {
         let Access::Permits { capacity: requested, .. } = self.access else { return Ok(()) };
         let other = earlier.iter().find_map(|(_, access)| match access {

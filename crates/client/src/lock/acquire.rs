@@ -42,10 +42,11 @@ pub(crate) async fn try_acquire(
     }
 }
 
-/// Acquires a lock without waiting, if keys of other locks begin with the name of this lock and a
-/// slash. A request for an empty range of keys would fail because of these keys. So the function
-/// puts the claim into the queue first. If other claims are before it in the queue, removes the
-/// claim again and returns `None`.
+/// Acquires a lock without waiting. Adds a claim to the queue of the lock. If another claim is
+/// ahead of this claim in the queue, removes this claim and returns `None`.
+///
+/// This function is for a lock whose range of keys contains keys of other locks. A request on the
+/// condition that the range is empty would fail because of these keys.
 async fn try_acquire_among_nested(
     session: &Session,
     name: &str,

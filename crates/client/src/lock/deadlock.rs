@@ -1,10 +1,12 @@
 //! Detection of deadlocks among sessions, from the queues that a client can read.
 //!
-//! The client searches a graph of claims. An edge leads from a waiting claim to each holder of its
-//! lock. From a holder, edges lead to the other claims of its session that wait. If the search
-//! reaches a claim that the caller holds, there is a cycle. A claim also waits for the waiting
-//! claims ahead of it in its queue. The graph has no edges for these waits, because the claims
-//! ahead wait for the same holders.
+//! The client searches a graph of claims. It has two kinds of edges. A claim that waits for a lock
+//! has an edge to each claim that holds this lock. A claim that holds a lock has an edge to each
+//! waiting claim of the same session. If the search reaches a claim that the caller holds, there is
+//! a cycle.
+//!
+//! A claim in a queue waits for the claims ahead of it. The graph has no edges for these waits,
+//! because the claims ahead wait for the same holders.
 
 use std::cmp::Reverse;
 use std::collections::{HashSet, VecDeque};
@@ -42,16 +44,16 @@ const MIN_CHECK_INTERVAL: Duration = Duration::from_millis(200);
 /// because the request that releases one of its locks may be on its way.
 const CONFIRM_DELAY: Duration = Duration::from_millis(100);
 
-/// Additional waiting time before a cycle is reported, for each claim of the cycle that was created
-/// after the caller's claim. This time is added to [`CONFIRM_DELAY`]. So the session whose claim
-/// began to wait last fails first.
+/// Time that a session waits before it reports a cycle, for each claim in the cycle that is newer
+/// than its own claim. This time is added to [`CONFIRM_DELAY`]. So the session that began to wait
+/// last reports the cycle first.
 const OLDER_DELAY: Duration = Duration::from_secs(2);
 
 const MAX_QUEUES_PER_CHECK: usize = 256;
 
-/// Upper bound on the keys that one read of a queue returns, beginning with the oldest key. Newer
-/// keys need no read, because their claims wait. If a lock has more holders than this number, the
-/// detector does not see the other holders.
+/// Upper bound on the number of keys that the detector reads from a queue, beginning with the
+/// oldest key. The oldest keys belong to the holders of the lock. If a lock has more holders than
+/// this number, the detector does not see all of them.
 const KEYS_PER_READ: i64 = 256;
 
 /// Upper bound on the reads of one transaction. etcd allows 128 operations.
@@ -84,10 +86,11 @@ impl From<&KeyValue> for Claimed {
 #[derive(Clone, Debug)]
 struct Reached {
     waiting: Claimed,
-    /// Claim of the session of `waiting`. This claim holds the lock for which the claim at
-    /// `previous` waits. `None` for the caller's claim, where the search starts.
+    /// Claim that holds a lock while the same session waits with the claim `waiting`. The claim at
+    /// the index `previous` waits for this lock. `None` for the caller's claim, where the search
+    /// starts.
     holding: Option<Claimed>,
-    /// Index of the claim from which the search reached this one. `None` for the caller's claim,
+    /// Index of the claim from which the search reached this claim. `None` for the caller's claim,
     /// where the search starts.
     previous: Option<usize>,
 }
@@ -188,8 +191,8 @@ impl<'a> DeadlockDetector<'a> {
     }
 
     /// Searches for the shortest cycle through the caller's waiting claim. Returns the waiting
-    /// claims of the cycle, beginning with the caller's. The last of them waits for a claim that
-    /// the caller holds.
+    /// claims of the cycle, beginning with the claim of the caller. The last claim waits for a
+    /// claim that the caller holds.
     async fn find_cycle(&self) -> Result<Option<Vec<Reached>>, ClientError> {
         let start = Reached { waiting: self.own.clone(), holding: None, previous: None };
         let (mut reached, mut pending) = (vec![start], VecDeque::from([0]));
@@ -282,9 +285,8 @@ impl<'a> DeadlockDetector<'a> {
         Ok(claims)
     }
 
-    /// Waits for a while, and then returns true if all claims of a cycle exist in one revision. In
-    /// this case the cycle is a deadlock: a holder keeps its lock as long as its key exists, and a
-    /// waiter waits as long as the key of the holder exists.
+    /// Returns true if the cycle is a deadlock. For this, waits for a while, and then checks that
+    /// all claims of the cycle exist in the same revision of the store.
     async fn is_permanent(&self, cycle: &[Reached]) -> bool {
         let later = cycle.iter().filter(|it| it.waiting.created > self.own.created).count();
         sleep(CONFIRM_DELAY + OLDER_DELAY * u32::try_from(later).unwrap_or(u32::MAX)).await;
@@ -296,11 +298,10 @@ impl<'a> DeadlockDetector<'a> {
     }
 }
 
-/// Returns the claims on the path of the search from the caller's claim to the claim with this
-/// index.
+/// Returns the path of the search from the caller's claim to the claim with the index `index`.
 ///
-/// The last claim of the path waits for `closing`, a claim that the caller holds. So the path is a
-/// cycle. To record this, the function sets `holding` of the first claim to `closing`.
+/// The path is a cycle of waits, because its last claim waits for `closing`, a claim that the
+/// caller holds. The function therefore stores `closing` in the field `holding` of the first claim.
 fn path(reached: &[Reached], index: usize, closing: Claimed) -> Vec<Reached> {
     let mut path = Vec::new();
     let mut next = Some(index);
@@ -324,7 +325,8 @@ fn read_write_holders(readers: Vec<Claimed>, writers: Vec<Claimed>) -> Vec<Claim
     if earlier.is_empty() { vec![writer] } else { earlier }
 }
 
-/// Returns the claims of a queue that hold the lock: those that need not wait for earlier ones.
+/// Returns the claims of a queue that hold the lock. A claim holds the lock if it need not wait for
+/// any earlier claim.
 fn queue_holders(mut claims: Vec<Claimed>) -> Vec<Claimed> {
     let waits = |index: &usize| {
         let earlier = claims[..*index].iter().rev();

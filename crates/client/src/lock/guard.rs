@@ -28,12 +28,12 @@ impl Guard {
 
     /// Returns the fencing token. It is larger than the token of every earlier holder.
     ///
-    /// A resource should reject any token that is lower than the largest one it has seen. Then it
-    /// stays correct even if a former holder continues after losing the lock.
+    /// A resource should reject any token that is lower than the largest token it has seen. The
+    /// resource then stays correct even if a former holder continues after losing the lock.
     ///
     /// Readers hold a read/write lock together, so a resource should compare the token of a reader
-    /// only with the largest token of a writer. Tokens of a semaphore only order its holders: a
-    /// resource cannot reject an old holder by them.
+    /// only with the largest token of a writer. The tokens of a semaphore only order its holders. A
+    /// resource cannot use these tokens to reject an old holder.
     pub const fn fence(&self) -> u64 {
         self.claim.fence()
     }

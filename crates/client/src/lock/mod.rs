@@ -26,7 +26,7 @@ impl Session {
     /// the session leaves the queue.
     ///
     /// At `tenure serve`, the next client acquires the lock as soon as the holder sends its
-    /// release. At etcd, it acquires the lock when the holder's key is deleted.
+    /// release. At etcd, the next client acquires the lock when the holder's key is deleted.
     ///
     /// Names may contain `/`: `jobs` and `jobs/nightly` are two locks with separate queues. The
     /// libraries of etcd would treat them as one queue.

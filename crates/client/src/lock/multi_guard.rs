@@ -26,7 +26,7 @@ pub struct MultiGuard {
 
 impl Session {
     /// Waits until this session holds all these locks. If the future is dropped, the session
-    /// releases the locks that it has acquired, and leaves the queue of the next one.
+    /// releases the locks that it has acquired, and leaves the queue of the next lock.
     ///
     /// The locks are taken one after the other, in the order of their names as bytes. A name that
     /// is given twice is taken once. Callers that take all their locks by this method, and hold no
@@ -51,7 +51,8 @@ impl Session {
     }
 
     /// Acquires all these locks, if no other client holds one of them or waits for it. Returns
-    /// `None` otherwise. If the future is dropped, the session releases those that it has.
+    /// `None` otherwise. If the future is dropped, the session releases the locks that it has
+    /// acquired.
     ///
     /// The locks are taken one after the other, so that other clients may see some of them held for
     /// a moment although the result is `None`.
@@ -71,9 +72,9 @@ impl Session {
         Ok(Some(MultiGuard { session: self.clone(), locks }))
     }
 
-    /// Acquires all these locks within this time. Otherwise releases those that the session has
-    /// acquired, leaves the queue of the next one, and returns `None`. Dropping the future has the
-    /// same effect.
+    /// Acquires all these locks within this time. Otherwise releases the locks that the session has
+    /// acquired, leaves the queue of the next lock, and returns `None`. If the future is dropped,
+    /// the session also releases these locks and leaves this queue.
     ///
     /// # Errors
     ///
@@ -87,32 +88,35 @@ impl Session {
     }
 
     /// Waits for a lock like [`Session::lock`], while the caller holds the locks of these guards.
-    /// Fails if the wait would close a cycle of sessions that wait for each other. If the future is
-    /// dropped, the session leaves the queue and the caller keeps its guards.
+    /// Fails if the wait would complete a cycle of sessions that wait for each other. If the future
+    /// is dropped, the session leaves the queue and the caller keeps its guards.
     ///
-    /// A deadlock is a cycle: the caller waits for a lock, the session that holds this lock waits
-    /// for another one, and so on, until a session waits for a lock of one of the guards. The
-    /// client reads the queues to find a cycle: when the wait begins, after each change in the
-    /// queues of this lock and of the guards, and every five seconds. If several sessions of a
-    /// cycle look for it, the one that began to wait last fails first.
+    /// A deadlock is a cycle: the caller waits for a lock, and the session that holds this lock
+    /// waits for another lock. At the end of the cycle, a session waits for a lock of one of the
+    /// guards. To find a cycle, the client reads the queues when the wait begins, and every five
+    /// seconds. It also reads the queues after each change in the queues of this lock and of the
+    /// guards. If several sessions of a cycle search for it, the session that began to wait last
+    /// fails first.
     ///
-    /// **Detected:** cycles of exclusive and shared locks, of read/write locks and of elections,
-    /// also with clients that use other libraries of etcd with keys `NAME/SEGMENT`. If one of the
-    /// guards holds the requested lock, the session waits for itself, which is a cycle as well.
+    /// **Detected:** cycles of exclusive and shared locks, of read/write locks and of elections.
+    /// The cycle may contain clients that use other libraries of etcd with keys `NAME/SEGMENT`. If
+    /// one of the guards holds the requested lock, the session waits for itself, which is a cycle
+    /// as well.
     ///
     /// **Not detected:** waits for semaphores, barriers and anything outside of the service; waits
     /// in queues that the user may not read; cycles of sessions that hold hundreds of locks.
     /// Without guards the method is the same as [`Session::lock`].
     ///
-    /// **Possibly detected by mistake:** a cycle with another session that several tasks share, if
-    /// one of its tasks waits and another one would release the lock. Use a session for each task
-    /// that holds a lock while it waits for another one. A lock whose release has not reached the
-    /// service counts as held.
+    /// **Possibly detected by mistake:** a cycle with a session that several tasks share. One of
+    /// these tasks waits, but another of these tasks would release the lock. Use a separate session
+    /// for each task that holds a lock while it waits for another lock. A lock whose release has
+    /// not reached the service counts as held.
     ///
     /// # Errors
     ///
-    /// Those of [`Session::lock`], and [`ClientError::WouldDeadlock`]. The session is not in the
-    /// queue then, and the caller still holds its guards: it should release them and begin anew.
+    /// Those of [`Session::lock`], and [`ClientError::WouldDeadlock`]. After an error, the session
+    /// is not in the queue, and the caller still holds its guards. It should release the guards and
+    /// begin anew.
     pub async fn lock_while_holding(
         &self,
         name: &str,
@@ -157,7 +161,8 @@ impl MultiGuard {
         self.locks.iter().map(|(name, guard)| (&name[..], guard))
     }
 
-    /// Returns the fencing token of the lock with this name; `None` if it is not one of the locks.
+    /// Returns the fencing token of the lock with this name. Returns `None` if this guard does not
+    /// hold such a lock.
     ///
     /// Each lock has its own sequence of tokens. Pass a resource the token of the lock that guards
     /// it.
@@ -185,7 +190,7 @@ impl MultiGuard {
     }
 
     /// Releases all locks and waits until the releases are committed. Dropping the future does not
-    /// cancel them.
+    /// cancel the releases.
     ///
     /// # Errors
     ///

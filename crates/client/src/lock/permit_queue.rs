@@ -1,5 +1,5 @@
-//! The queue of a semaphore: reads the claims before the caller's claim, and waits until they leave
-//! enough permits.
+//! The queue of a semaphore: reads the claims before the caller's claim, and waits until these
+//! claims leave enough permits free.
 
 use tenure_etcd::etcdserverpb::response_op::Response;
 use tenure_etcd::mvccpb::KeyValue;

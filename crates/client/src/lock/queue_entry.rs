@@ -24,10 +24,11 @@ const MAX_KEYS_PER_READ: i64 = 1024;
 /// Event at which a waiter acquires the lock from its predecessor in the queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum HandOver {
-    /// The predecessor sends the release of its lock, or the predecessor's key is deleted.
+    /// The waiter acquires the lock when the predecessor sends the release of the lock, or when the
+    /// predecessor's key is deleted.
     OnRelease,
     /// The waiter acquires the lock when the predecessor's key is deleted. So a client that reads
-    /// the queue after that does not see the former holder any more.
+    /// the queue later does not see the former holder.
     OnDeletion,
 }
 
@@ -37,8 +38,8 @@ struct Enqueued {
     is_new: bool,
 }
 
-/// Future of the request to enqueue. The flag is true if the request was sent more than once. A
-/// delayed copy may then create the key again, whatever the response was.
+/// Future of the request that adds the key to the queue. The flag is true if the request was sent
+/// more than once. A delayed copy of the request may then create the key after it was deleted.
 type EnqueueFuture = BoxFuture<'static, (Result<Enqueued, ClientError>, bool)>;
 
 /// An entry in a queue. Dropping the entry deletes its key.
@@ -80,10 +81,12 @@ impl QueueEntry {
         QueueEntry::new(session, name, key, request, releases)
     }
 
-    /// Creates an entry as [`QueueEntry::enqueue`] does, but the request deletes no released keys.
-    /// Use this for a request with a condition on the queue, such as that the queue is empty. A
-    /// service evaluates the condition before it executes the deletions, so the condition would
-    /// count keys that the session has already released.
+    /// Creates an entry like [`QueueEntry::enqueue`], but with a request that does not delete the
+    /// keys of locks that the session has released. Use this for a request with a condition on the
+    /// queue, for example that the queue is empty.
+    ///
+    /// The service evaluates the condition before it executes any deletion. The condition would
+    /// therefore count the released keys.
     pub(crate) fn enqueue_without_releases(
         session: &Session,
         name: &str,
@@ -236,9 +239,8 @@ impl QueueEntry {
 
     /// Reads the queue, and returns the next action of the waiter.
     ///
-    /// If `since` is not 0, the queue must be read in that revision or later. The member that
-    /// reported the deletion of the predecessor's key has reached this revision, so it can serve
-    /// the read without a quorum.
+    /// If `since` is not 0, any member may serve the read from its own state, without a quorum. If
+    /// the response is older than the revision `since`, the next action is to read the queue again.
     async fn read_queue(
         &mut self,
         own: u64,
@@ -322,14 +324,13 @@ impl Drop for QueueEntry {
     }
 }
 
-/// Finds the newest key of a queue that was created in `max_revision` or earlier, and also reads
-/// the caller's own key. A `max_revision` of 0 means any revision. If `since` is not 0, any member
-/// with this revision can serve the read.
+/// Reads the caller's own key, and finds the newest key of the queue that was created in
+/// `max_revision` or earlier. A `max_revision` of 0 means any revision. If `since` is not 0, any
+/// member may serve the read from its own state, so the result may be outdated.
 ///
-/// The range of a name may contain keys of other locks. If a read returns only such keys, the
-/// function reads the next older keys of the range. The reads may see different revisions of the
-/// store, because no new key can enter the queue before the caller's key. So a part of the range
-/// that contained no key of this queue will never contain one.
+/// The range of keys may also contain keys of other locks. If a read returns only such keys, the
+/// function reads the next older keys of the range. These reads may see different revisions of the
+/// store, because new keys only enter the queue behind the caller's key.
 ///
 /// # Errors
 ///
@@ -375,8 +376,8 @@ fn is_too_long(error: &ClientError) -> bool {
 #[derive(Debug)]
 struct ReadLimit {
     keys: i64,
-    /// Upper bound on `keys`, and the error of the last response that was too long; `None` if there
-    /// was no such response. The bound ensures that `keys` does not grow and shrink forever.
+    /// Upper bound on `keys`, and the error of the last response that was too long. `None` if no
+    /// response was too long. Without the bound, `keys` could grow and shrink forever.
     bound: Option<(i64, ClientError)>,
 }
 
@@ -385,8 +386,8 @@ impl ReadLimit {
         ReadLimit { keys: 1, bound: None }
     }
 
-    /// Halves the limit after a response that was too long. Returns false if the limit was 1, and
-    /// does not change it then.
+    /// Halves the limit after a response that was too long. If the limit is 1, does nothing and
+    /// returns false.
     fn shrink(&mut self, rejection: &ClientError) -> bool {
         if self.keys == 1 {
             return false;
@@ -416,8 +417,8 @@ impl ReadLimit {
 }
 
 /// Creates a key in a queue, and deletes keys that the session has released. Repeats the request
-/// while the session is alive. The returned flag is true if the request was sent more than once.
-/// Then a delayed copy of the request may create the key again.
+/// while the session is alive. The returned flag is true if the request was sent more than once. In
+/// this case, a delayed copy of the request may create the key again.
 async fn enqueue(
     session: Session,
     name: String,

@@ -1,8 +1,8 @@
 //! Read/write locks, in the same queue as the recipe `RWMutex` of etcd's library for Go.
 //!
 //! A reader's key is `NAME/read/LEASE`, and a writer's is `NAME/write/LEASE`. A reader waits for
-//! all writers whose keys were created before its own, and a writer for all readers and writers. So
-//! a waiting writer is not overtaken by readers that arrive later.
+//! all writers whose keys are older than its own key. A writer waits for all readers and writers
+//! whose keys are older. So readers that arrive later do not overtake a waiting writer.
 
 use std::time::Duration;
 
@@ -85,9 +85,9 @@ impl Session {
     /// Waits until this session holds a read/write lock as a reader. Other readers may hold the
     /// lock at the same time. If the future is dropped, the session leaves the queue.
     ///
-    /// The recipe `RWMutex` of etcd's library for Go uses the same keys, so its clients and this
-    /// one exclude each other. A read/write lock and the lock of [`Session::lock`] with the same
-    /// name are two locks. (The library for Go would treat them as one.)
+    /// The recipe `RWMutex` of etcd's library for Go uses the same keys, so it can share a
+    /// read/write lock with this client. A read/write lock and the lock of [`Session::lock`] with
+    /// the same name are two different locks. (The library for Go treats them as one lock.)
     ///
     /// A session that holds the lock as a reader and requests it as a writer waits for itself. It
     /// must release the guard of the reader first.

@@ -15,17 +15,17 @@ use crate::session::Session;
 
 /// A semaphore: its holders have at most a fixed number of permits in total.
 ///
-/// Requests are granted in the order in which they arrive. A large request is therefore not
-/// overtaken by smaller ones behind it, although permits may be free meanwhile.
+/// Requests are granted in the order in which they arrive. A smaller request therefore does not
+/// overtake a larger request, even if enough permits are free for the smaller request.
 ///
 /// The number of permits is stored in the key `NAME#semaphore/permits`, which outlives all clients.
 /// A claim is a key `NAME/permits/LEASE`, whose value is the number of its permits. A claim whose
 /// value is not a number takes all permits. To change the number, stop all clients of the semaphore
 /// and delete its key.
 ///
-/// Each acquisition returns a [`Guard`], and releasing it returns its permits. Several holders have
-/// different fencing tokens, of which none is obsolete. So a resource cannot reject old holders by
-/// these tokens.
+/// Each acquisition returns a [`Guard`]. Releasing the guard returns its permits. Several clients
+/// hold permits at the same time, each with its own fencing token. So a resource cannot reject old
+/// holders by these tokens.
 #[derive(Clone, Debug)]
 pub struct Semaphore {
     session: Session,
@@ -42,8 +42,8 @@ impl Session {
     ///
     /// [`ClientError::InvalidPermits`] if `permits` is 0, [`ClientError::PermitsMismatch`] if the
     /// semaphore exists with another number, [`ClientError::Lost`] if the session ends, and
-    /// [`ClientError::Rejected`] if the service rejects the request. None of them changes the
-    /// semaphore.
+    /// [`ClientError::Rejected`] if the service rejects the request. After an error, the semaphore
+    /// is unchanged.
     pub async fn semaphore(&self, name: &str, permits: u32) -> Result<Semaphore, ClientError> {
         if permits == 0 {
             return Err(ClientError::InvalidPermits { requested: permits, permits: u32::MAX });
@@ -145,8 +145,8 @@ impl Semaphore {
         format!("{}#semaphore/permits", self.name).into_bytes()
     }
 
-    /// Stores the number of permits in the service. If a number is stored already, checks that it
-    /// is the same.
+    /// Stores the number of permits in the service. If a number is stored already, checks that the
+    /// two numbers are equal.
     async fn check_or_store_total(&self) -> Result<(), ClientError> {
         let (key, value) = (self.total_key(), self.permits.to_string());
         let new = NewKey { key: &key, value: value.as_bytes(), lease: 0 };
@@ -167,9 +167,9 @@ impl Semaphore {
         PermitQueue::new(&self.session, &self.name, self.permits)
     }
 
-    /// Prepares the entry of a claim with this many permits. The request has no effect if the
-    /// stored number of permits has changed. With `since`, it also has no effect if a key was
-    /// added to the queue after this revision.
+    /// Creates a queue entry that claims `permits` permits. Its request has no effect if the total
+    /// number of permits in the store has changed. If `since` is given, the request also has no
+    /// effect if a key was added to the queue after the revision `since`.
     fn entry(&self, permits: u32, since: Option<u64>) -> QueueEntry {
         let queue = format!("{}/{PERMITS_SEGMENT}", self.name);
         let (key, value) = (self.session.new_key(&queue), permits.to_string());

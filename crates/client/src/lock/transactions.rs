@@ -1,6 +1,6 @@
 //! Transactions of read/write locks, semaphores and barriers. Each transaction creates its key at
-//! most once, and never changes it. The recipes of etcd order claims by the last change of their
-//! keys. So a change of the key would move the claim to the end of the queue.
+//! most once, and never changes the key. The recipes of etcd order claims by the last change of
+//! their keys. So a change would move the claim to the end of the queue.
 
 use tenure_etcd::etcdserverpb as rpc;
 use tenure_etcd::etcdserverpb::compare::{CompareResult, CompareTarget, TargetUnion};
@@ -56,7 +56,8 @@ fn is_unchanged(queue: &str, since: u64) -> rpc::Compare {
     compare
 }
 
-/// Returns the condition that a key has this value. It fails if the key does not exist.
+/// Returns the condition that a key has this value. The condition is false if the key does not
+/// exist.
 pub(crate) fn value_equals(key: &[u8], value: &[u8]) -> rpc::Compare {
     target_equals(key, CompareTarget::Value, TargetUnion::Value(value.to_vec()))
 }

@@ -43,11 +43,11 @@ impl FenceFile {
         FenceFile { path: path.into() }
     }
 
-    /// Accepts a token that is not lower than the highest one, and records it durably. Until the
-    /// result is dropped, no other token is accepted, so the holder may write.
+    /// Accepts a token that is not lower than the highest accepted token, and records the token
+    /// durably. Until the result is dropped, no other token is accepted, so the holder may write.
     ///
-    /// Call this before the first read of the resource as well. Otherwise a former holder may still
-    /// write between this holder's read and write.
+    /// Call this before the first read of the resource as well. Otherwise, a former holder may
+    /// write between the read and the write of this holder.
     ///
     /// This blocks until the previous [`Admission`] is dropped, and until the token is on disk. An
     /// asynchronous program calls it in `spawn_blocking`.
@@ -111,8 +111,8 @@ impl Admission {
     ///
     /// # Errors
     ///
-    /// An error of the operating system. The file then has its old contents, or the new ones if
-    /// only the directory could not be flushed.
+    /// An error of the operating system. The file then has its old contents. If only the flush of
+    /// the directory failed, it has the new contents.
     pub fn replace(&self, path: impl AsRef<Path>, contents: impl AsRef<[u8]>) -> io::Result<()> {
         replace(path.as_ref(), contents.as_ref())
     }
@@ -201,8 +201,8 @@ mod tests {
         assert!(error.to_string().contains("\"five\\n\", expected a number"), "{error}");
     }
 
-    /// A fence file contains a decimal number and a line break, and has a lock file. The scripts in
-    /// `examples/guards` read and write the same two files.
+    /// Checks that a fence file contains a decimal number and a line break, and that it has a lock
+    /// file. The scripts in `examples/guards` read and write these two files.
     #[test]
     fn format_is_a_decimal_number_and_a_line_break() {
         let (folder, resource) = fence_file();

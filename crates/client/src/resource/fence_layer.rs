@@ -18,10 +18,11 @@ pub const FENCE_HEADER: HeaderName = HeaderName::from_static("tenure-fence");
 
 /// Layer of an HTTP server that rejects requests with a stale fencing token.
 ///
-/// A request has its token in the header `Tenure-Fence`. The layer compares it with the highest
-/// token that it has seen for the same resource. Requests of one resource are served one after the
-/// other: the next one begins when the head of the response is ready. An earlier holder therefore
-/// cannot write after a later one, even if its handler is slow.
+/// A request has its token in the header `Tenure-Fence`. The layer compares this token with the
+/// highest token that it has seen for the same resource. Requests for one resource are served one
+/// after the other. The next request begins when the head of the response to the previous request
+/// is ready. An earlier holder therefore cannot write after a later holder, even if a handler is
+/// slow.
 ///
 /// | request | response |
 /// |---|---|
@@ -36,10 +37,10 @@ pub const FENCE_HEADER: HeaderName = HeaderName::from_static("tenure-fence");
 /// Then no earlier holder can write between a read and the next write of this holder.
 ///
 /// The resource of a request is the path of its URI, or the result of [`FenceLayer::resource`]. The
-/// layer trusts the tokens that clients send, and a very high token blocks a resource for all
-/// others. So layers that authenticate clients belong outside of this one. A handler must not send
-/// a request for the resource that it serves, and work that it leaves in the background is not
-/// protected.
+/// layer trusts the tokens that clients send, and a very high token blocks a resource for all other
+/// clients. So requests should pass through a layer that authenticates clients before they reach
+/// this layer. A handler must not send a request for the resource that it serves. The layer does
+/// not protect work that a handler leaves in the background.
 #[derive(Clone)]
 pub struct FenceLayer {
     registry: Arc<FenceRegistry>,
@@ -51,7 +52,8 @@ impl FenceLayer {
     /// resource. Servers on one machine may share the directory. The tokens survive a restart of
     /// the server.
     ///
-    /// The directory must exist. Each token that is higher than the last one is flushed to disk.
+    /// The directory must exist. Each token that is higher than all earlier tokens is flushed to
+    /// disk.
     pub fn in_directory(directory: impl Into<PathBuf>) -> FenceLayer {
         FenceLayer::new(Some(directory.into()))
     }

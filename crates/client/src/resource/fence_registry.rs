@@ -35,8 +35,9 @@ pub(crate) struct ResourceAccess {
 }
 
 impl FenceRegistry {
-    /// Creates a registry. If `directory` is given, the registry keeps the tokens in files there,
-    /// and continues with those of existing files. Otherwise it begins without tokens.
+    /// Creates a registry. If `directory` is given, the registry keeps the tokens in files in this
+    /// directory, and begins with the tokens of the existing files. Otherwise, it begins without
+    /// tokens.
     pub(crate) fn new(directory: Option<PathBuf>) -> FenceRegistry {
         FenceRegistry { gates: Mutex::new(HashMap::new()), directory }
     }

@@ -47,8 +47,8 @@ impl SessionState {
         }
     }
 
-    /// Returns the reason why the session has ended; `None` while it is active and before its
-    /// deadline.
+    /// Returns the reason why the session has ended. Returns `None` while the session is active and
+    /// its deadline has not passed.
     pub(crate) fn end_reason(&self) -> Option<LossReason> {
         match self {
             SessionState::Active { deadline } => {

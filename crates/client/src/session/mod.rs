@@ -68,8 +68,8 @@ impl Deadlines {
     }
 }
 
-/// Returns the deadline of a session on the clock of the standard library. Returns `None` if the
-/// deadline has passed or the program has closed the session.
+/// Converts the deadline of a session to the clock of the standard library. Returns `None` if the
+/// deadline has passed or the session was closed.
 fn valid_until(state: &SessionState) -> Option<std::time::Instant> {
     match *state {
         SessionState::Active { deadline } => {
@@ -172,9 +172,8 @@ impl Session {
         self.shared.state.borrow().end_reason()
     }
 
-    /// Waits for the future `work`, which needs the session, and returns its result. If the session
-    /// ends first, drops the future and returns the reason of the end as an error. If the session
-    /// has ended by the time at which `work` succeeds, also returns this error.
+    /// Waits for the future `work`, and returns its result if the session is still alive then. If
+    /// the session ends first, drops the future and returns the reason for the end as an error.
     pub(crate) async fn while_alive<T>(
         &self,
         work: impl Future<Output = Result<T, ClientError>>,

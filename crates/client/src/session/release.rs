@@ -89,15 +89,14 @@ impl PendingRelease {
         self
     }
 
-    /// Returns the keys to delete, each with the fencing token of the lock that it held.
+    /// Returns the keys to delete, each with the fencing token of the lock that the key held.
     pub(crate) fn deletions(&self) -> impl Iterator<Item = (&[u8], u64)> {
         let record = self.record_key.iter().map(|key| (&key[..], 0));
         std::iter::once((&self.key[..], self.fence)).chain(record)
     }
 
-    /// Starts a task that performs the remaining deletions of the key. `is_deleted` is true if the
-    /// key was deleted once. In this case a further deletion is needed only if a delayed request
-    /// may create the key again.
+    /// Starts a task that deletes the key. If `is_deleted` is true, the key was deleted before. The
+    /// task then repeats the deletion only if a delayed request may create the key again.
     pub(crate) fn finish_in_background(self, is_deleted: bool, runtime: &Handle) {
         if is_deleted && !self.can_reappear {
             return;

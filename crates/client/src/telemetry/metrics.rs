@@ -92,8 +92,8 @@ pub(crate) fn session_ended(reason: LossReason) {
     count(SESSIONS_ENDED, Some(("reason", reason)));
 }
 
-/// Records a connection to a member. `is_first` is false if it replaces an earlier one of the same
-/// client.
+/// Records that the client has connected to a member. `is_first` is false if this connection
+/// replaces an earlier connection of the same client.
 pub(crate) fn connected(is_first: bool) {
     count(CONNECTIONS, None);
     if !is_first {

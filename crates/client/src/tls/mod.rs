@@ -12,8 +12,9 @@ use crate::tls::config::TlsConfig;
 #[cfg_attr(not(feature = "tls"), path = "disabled.rs")]
 mod config;
 
-/// Certificates for endpoints with `https`: those of trusted authorities and, optionally, the
-/// client's own. The files are read once, so later changes of the files have no effect.
+/// Certificates for endpoints with `https`: the certificates of trusted authorities and,
+/// optionally, the certificate of the client. The files are read once, so later changes of the
+/// files have no effect.
 #[derive(Clone, Debug)]
 pub struct Certificates(TlsConfig);
 

@@ -261,8 +261,8 @@ impl Channel {
 enum Method {
     /// Send the request as a separate gRPC call with this path.
     Unary(&'static str),
-    /// Send the request as a transaction. It goes over the stream of transactions if the member has
-    /// one, otherwise it goes in a separate call.
+    /// Send the request as a transaction. If the member offers a stream for transactions, the
+    /// request goes over this stream. Otherwise, the request is a separate gRPC call.
     Transact,
 }
 

@@ -41,9 +41,9 @@ const AUTHENTICATION_TIMEOUT: Duration = Duration::from_secs(5);
 
 const PROBE_INTERVAL: Duration = Duration::from_millis(200);
 
-/// Time after which an unused stream of transactions is closed. A member at its limit of
-/// connections can close only connections without an active call, and an open stream is an active
-/// call.
+/// Time after which the client closes the stream for transactions if it sends none. While the
+/// stream is open, the member cannot close the connection, even if the member has reached its limit
+/// of connections.
 const TXN_STREAM_IDLE_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Upper bound on the bytes of a response, the default of most gRPC clients. The decoded response
@@ -185,9 +185,9 @@ impl Connection {
         TxnStream::open(self.client.clone(), self.grpc(), self.request(()), TXN_STREAM_IDLE_TIMEOUT)
     }
 
-    /// Opens the stream of transactions if there is none. A member of `tenure serve` accepts the
-    /// stream, and etcd rejects it. So the client learns which of the two the peer is, even on a
-    /// connection that it uses only for watches.
+    /// Finds out whether the peer is a member of `tenure serve` or of etcd. For this, opens the
+    /// stream over which the client sends transactions to Tenure, if the stream is not open. A
+    /// member of etcd rejects this stream.
     fn detect_member_kind(&self) {
         if !self.has_no_txn_stream.load(Ordering::Relaxed) {
             let mut stream = self.txn_stream.lock().unwrap_or_else(PoisonError::into_inner);
@@ -257,7 +257,7 @@ impl Connection {
         })
     }
 
-    /// Starts a streaming call. A member that knows no leader rejects it.
+    /// Starts a streaming call. A member that knows no leader rejects the call.
     async fn stream(
         &self,
         path: &'static str,

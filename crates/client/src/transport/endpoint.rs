@@ -39,7 +39,7 @@ impl Endpoint {
     ///
     /// # Errors
     ///
-    /// [`ClientError::InvalidEndpoint`] if one is invalid or there are none, and
+    /// [`ClientError::InvalidEndpoint`] if an endpoint is invalid or the list is empty, and
     /// [`ClientError::MissingCertificates`] for an `https` endpoint without certificates.
     pub(crate) fn parse_all(
         endpoints: impl IntoIterator<Item: AsRef<str>>,

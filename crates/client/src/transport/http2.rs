@@ -42,12 +42,11 @@ pub(crate) enum ExpectedMessage {
 }
 
 impl ExpectedMessage {
-    /// Returns the number of consecutive checks without received bytes after which a ping is sent.
-    /// After the ping, further checks follow, as many as for [`ExpectedMessage::Response`]. If
-    /// these checks find no bytes either, the peer counts as silent.
+    /// Returns the number of consecutive checks without received bytes after which the client sends
+    /// a ping.
     ///
-    /// The number is lower for members of `tenure serve`. etcd closes a connection if it receives
-    /// several pings less than 5 s apart while it sends nothing itself.
+    /// The number is lower for members of `tenure serve` than for etcd. A member of etcd closes a
+    /// connection if it receives several pings less than 5 s apart while it sends nothing itself.
     const fn max_silent_checks(self, is_tenure: bool) -> u32 {
         match (self, is_tenure) {
             (ExpectedMessage::Response, true) => 2,
@@ -117,8 +116,9 @@ impl Http2Client {
         Ok((Http2Client { sender, state }, task))
     }
 
-    /// Waits for the first frame of the peer. An HTTP/2 server sends it without a request. The
-    /// system of a suspended process accepts connections, but sends no frame.
+    /// Waits for the first frame of the peer, which an HTTP/2 server sends without a request. If
+    /// the server process is suspended, its operating system accepts the connection, but no frame
+    /// arrives.
     ///
     /// # Errors
     ///
@@ -156,7 +156,8 @@ impl Http2Client {
     }
 }
 
-/// Returns the error if the first bytes of a peer cannot be a frame of HTTP/2; `None` if they can.
+/// Checks whether the first bytes of a peer can be a frame of HTTP/2. Returns an error message if
+/// they cannot.
 fn protocol_error(first: &[u8]) -> Option<&'static str> {
     match first {
         // An alert, by which a TLS server rejects bytes that are not TLS.
@@ -171,9 +172,9 @@ fn protocol_error(first: &[u8]) -> Option<&'static str> {
     }
 }
 
-/// Detector of a silent peer. It counts consecutive checks that found no new bytes, and does not
-/// measure the time since the last byte. If the client itself was suspended or busy, a long time
-/// may have passed although the peer has sent bytes.
+/// Detector of a silent peer. It counts consecutive checks that find no new bytes. It does not
+/// measure the time since the last byte, because the client itself may have been suspended or busy
+/// in that time.
 struct LivenessProbe {
     state: Arc<ConnectionState>,
     reads_before: usize,
@@ -458,7 +459,9 @@ mod tests {
         timeout(soon, idle_task).await.expect("the silence is detected").expect("no panic");
     }
 
-    /// A peer of unknown kind may be etcd, which accepts only one ping in five seconds.
+    /// Checks that a peer of unknown kind receives no ping in ten checks, and that a member of
+    /// `tenure serve` receives one. The peer may be etcd, which accepts only one ping in five
+    /// seconds.
     #[tokio::test]
     async fn peer_that_may_be_etcd_receives_few_pings() {
         let (ours, mut theirs) = duplex(1 << 16);

@@ -1,5 +1,5 @@
-//! Search for the leader. A request to any other member takes two more messages. A channel
-//! therefore connects to the leader, unless its options say otherwise.
+//! Search for the leader. By default a client connects to the leader, because a request to any
+//! other member takes two more messages.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -12,11 +12,12 @@ use tonic::Status;
 use crate::transport::channel::Channel;
 use crate::transport::connection::{Connection, connect};
 
-/// Time within which a member must report its leader, or the search continues without it.
+/// Time limit for a member's report about the leader. A member that does not report in time is
+/// treated as unreachable.
 const STATUS_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// Minimum time between two searches in the same term. A second search can be useful even if the
-/// leader is the same. If the connection to the leader was lost, the search connects to it again.
+/// Minimum time between two searches in the same term. If the connection to the leader was lost, a
+/// second search in the term connects to the leader again.
 const SEARCH_INTERVAL: Duration = Duration::from_secs(60);
 
 /// Term and time of the last search for the leader. `None` if the next search is due at once.
@@ -41,8 +42,8 @@ impl LeaderSearchLimiter {
 }
 
 impl Channel {
-    /// Reads the term in a response, and starts a search for the leader if one is due. Meanwhile,
-    /// requests use the same connection as before.
+    /// Reads the term in a response, and starts a search for the leader if a search is due. During
+    /// the search, requests use the same connection as before.
     pub(crate) fn observe_header(self: &Arc<Self>, header: Option<&rpc::ResponseHeader>) {
         let Some(header) = header else { return };
         if self.prefers_leader()
@@ -76,8 +77,8 @@ async fn move_to_leader(channel: Arc<Channel>) {
     }
 }
 
-/// Connects to an endpoint if its member is `leader` and reports that it leads. Returns `None`
-/// otherwise.
+/// Connects to an endpoint. Returns the connection if the member at the endpoint is `leader` and
+/// reports that it leads. Otherwise, returns `None`.
 async fn connect_to_leader(
     channel: &Channel,
     index: usize,

@@ -45,7 +45,7 @@ pub(crate) fn rejected(status: &Status) -> ClientError {
     ClientError::Rejected { code: status.code(), message: status.message().to_owned() }
 }
 
-/// Returns the status that stands for a missing response.
+/// Returns the status of a request to which a member did not respond in time.
 pub(crate) fn no_response() -> Status {
     Status::deadline_exceeded("it does not respond")
 }

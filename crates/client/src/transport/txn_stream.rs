@@ -40,8 +40,8 @@ struct Queue {
 }
 
 impl TxnStream {
-    /// Opens a stream with the metadata of `head`. The stream closes after `idle_timeout` without
-    /// requests.
+    /// Opens a stream of transactions with the metadata of the request `head`. The stream closes
+    /// after `idle_timeout` without requests.
     pub(crate) fn open(
         client: Http2Client,
         grpc: Grpc<Http2Client>,
@@ -163,9 +163,9 @@ mod tests {
     }
 
     /// Runs a member for a test. If `has_stream` is true, the member supports the stream of
-    /// transactions, and echoes each transaction on it. There is one exception: for the transaction
-    /// `long`, the member reports that the response is too long. To a separate call the member
-    /// responds with `call`.
+    /// transactions. It then responds to each transaction on the stream with the same bytes, and to
+    /// the transaction `long` with the report that the response is too long. Outside of the stream,
+    /// the member responds to every call with `call`.
     async fn run_member(stream: DuplexStream, has_stream: bool, counts: Arc<Counts>) {
         let mut requests = h2::server::handshake(stream).await.expect("a handshake");
         while let Some(Ok((request, respond))) = requests.accept().await {

@@ -23,8 +23,8 @@ use crate::transport::{ATTEMPT_TIMEOUT, REQUEST_TIMEOUT};
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum WatchEvent {
     Put(KeyValue),
-    /// A key was deleted. The value of the event is empty, and its `mod_revision` is that of the
-    /// deletion.
+    /// A key was deleted. The value of the event is empty, and `mod_revision` is the revision of
+    /// the deletion.
     Deleted(KeyValue),
     /// The client that holds the watched key has told the service that it releases the lock. The
     /// key will be deleted soon.
@@ -106,9 +106,9 @@ impl Watcher {
         }
     }
 
-    /// Waits until a key is deleted for which `is_awaited` returns true. Also returns if the watch
-    /// cannot continue, because the service rejects it or has removed the history. The caller must
-    /// then read the keys again, as after a deletion.
+    /// Waits for the deletion of a key for which `is_awaited` returns true. Returns early if the
+    /// watch cannot continue, because the service rejects the watch or has removed the history. In
+    /// both cases, the caller must then read the keys.
     pub(crate) async fn wait_for_deletion(
         &mut self,
         mut is_awaited: impl FnMut(&[u8]) -> bool,

@@ -60,8 +60,8 @@ async fn with_differing_passwords() -> ([Service; 2], [Arc<Relay>; 2], Admin) {
     ([service, other], [relay, next], admin)
 }
 
-/// Waits until the second relay has forwarded a request, which its service rejects. Soon after
-/// that, makes the first relay forward data again.
+/// Waits until the second relay has forwarded a request. The service behind this relay rejects the
+/// request. 300 ms later, makes the first relay forward data again.
 async fn restore([relay, next]: &[Arc<Relay>; 2]) {
     within(async {
         while next.forwarded.load(Ordering::Relaxed) == 0 {

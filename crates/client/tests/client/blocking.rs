@@ -198,7 +198,7 @@ fn call_in_blocking_thread_of_runtime_works() {
     member.runtime.block_on(locked).expect("no panic").expect("the lock");
 }
 
-/// Connects to a reserved port, on which no process listens.
+/// Connects to a port on which no process listens. The error must be `ClientError::Unavailable`.
 #[test]
 fn unreachable_service_is_reported() {
     let address = tenure_runtime::ports::reserve_address().to_string();

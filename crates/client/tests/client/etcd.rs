@@ -1,4 +1,4 @@
-//! All kinds of locks at an etcd, if one is installed.
+//! All kinds of locks on an etcd server. The tests do nothing if etcd is not installed.
 
 use std::net::{Ipv4Addr, TcpListener};
 use std::process::{Child, Command, Stdio};
@@ -56,7 +56,7 @@ impl Etcd {
         panic!("etcd does not start");
     }
 
-    /// Waits until a lease is granted. Returns false if the process ends before.
+    /// Waits until etcd grants a lease. Returns false if the process of etcd ends before that.
     async fn is_ready(&mut self) -> bool {
         timeout(STEP_TIMEOUT, async {
             loop {

@@ -47,8 +47,10 @@ async fn watch_ends_after_acquisition() {
     within(async { while service.watchers().await > 0 {} }).await;
 }
 
-/// The test itself writes the key of the predecessor. Then it sends a transaction that releases the
-/// predecessor's lock and does not delete the key.
+/// Makes one client wait for a lock, and then another client wait in the same queue for leadership.
+/// The first key in the queue was written by the test, which announces the release of this key
+/// without deleting it. Asserts that the first client then acquires the lock, and that the second
+/// client waits until all keys ahead of its own are deleted.
 #[tokio::test]
 async fn lock_passes_at_release_and_leadership_at_deletion() {
     let service = Service::start().await;
@@ -117,9 +119,9 @@ async fn repeated_request_keeps_its_place_before_later_waiters() {
     tokio::join!(repeats_request_before(1), repeats_request_before(2));
 }
 
-/// Tests a claim whose request is sent twice, because the first response is lost. Between the two
-/// requests, `others` other claims join the queue behind the claim. Asserts that all claims acquire
-/// the lock in the order of the queue.
+/// Sends the request of a claim twice, because the response to the first request is lost. Between
+/// the two requests, the given number of other clients join the queue. Asserts that all clients
+/// acquire the lock in the order of the queue.
 async fn repeats_request_before(others: usize) {
     let (service, relay, session) = Service::with_relay(60).await;
     let held = service.session().await.lock("a").await.expect("the lock");
@@ -183,9 +185,9 @@ async fn release_during_outage_completes_after_it() {
     assert!(session.deadline().is_some(), "the session is alive");
 }
 
-/// Starts a service with a relay and two sessions. Returns the service, the relay, a session
-/// through the relay, and another session without the relay. Also returns the guard of the lock
-/// `a`, which the other session holds. The relay holds back all requests on its first connection.
+/// Starts a service, a relay, a session through the relay, and another session without the relay.
+/// The other session holds the lock `a`. The relay holds back all requests on its first connection.
+/// Returns the service, the relay, both sessions, and the guard of the lock.
 async fn with_held_connection() -> (Service, Arc<Relay>, Session, Session, Guard) {
     let (service, relay, session) = Service::with_relay(60).await;
     let other = service.session().await;

@@ -1,5 +1,5 @@
-//! Tests of clients against a member in the same process, over sockets. Some of the sockets inject
-//! faults.
+//! Tests of clients that connect over sockets to a member in the same process. Some tests put a
+//! relay in between, which injects network faults.
 
 mod admin;
 mod barriers;

@@ -1,4 +1,4 @@
-//! Metrics of the client, as a recorder of the crate `metrics` receives them.
+//! Tests of the metrics that a client reports to a recorder of the crate `metrics`.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
@@ -101,8 +101,9 @@ impl Recorder for KeepingRecorder {
     }
 }
 
-/// The client records waits, holds and sessions. The recorder is installed for this thread only, so
-/// the runtime must have no other thread.
+/// Asserts that the client records how long it waits for a lock, how long it holds a lock, and how
+/// sessions start and end. The recorder is installed for this thread only, so the runtime must have
+/// no other thread.
 #[tokio::test(flavor = "current_thread")]
 async fn waits_holds_and_sessions_are_measured() {
     let recorder = KeepingRecorder::default();

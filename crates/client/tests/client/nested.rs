@@ -68,8 +68,9 @@ async fn observer_ignores_nested_elections() {
     assert_eq!(see().await, ElectionState::NoLeader);
 }
 
-/// Clients of etcd treat all keys below a name as one queue. The lock service of the server does
-/// the same: a claim waits for all earlier keys below the name of its lock.
+/// Requests the lock `a` from the lock service of the server while a client holds the lock `a/b`.
+/// Asserts that the server grants `a` only after the release of `a/b`. The lock service of etcd
+/// treats all keys below a name as one queue.
 #[tokio::test]
 async fn server_side_lock_waits_for_nested_names() {
     let (service, [one, other]) = Service::with_sessions().await;

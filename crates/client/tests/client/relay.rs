@@ -13,18 +13,19 @@ use tokio::time::{sleep, timeout};
 pub(crate) struct Relay {
     /// Delay of each response, in milliseconds.
     pub(crate) delay: AtomicU64,
-    /// True while the relay forwards nothing, without closing connections.
+    /// True while the relay keeps its connections open but forwards no data.
     pub(crate) is_cut: AtomicBool,
-    /// True if the relay drops the next response and closes its connection.
+    /// True if the relay drops the next response and then closes the connection.
     pub(crate) drops_next_response: AtomicBool,
     /// True while the relay closes all connections and accepts none.
     pub(crate) is_down: AtomicBool,
-    /// The relay holds back the requests of this many connections, counted from the oldest one.
+    /// Number of connections whose requests the relay holds back, beginning with the oldest
+    /// connection.
     pub(crate) held: AtomicUsize,
-    /// Connections accepted so far.
+    /// Number of connections that the relay has accepted.
     pub(crate) connections: AtomicUsize,
     pub(crate) open: AtomicUsize,
-    /// Chunks of request data forwarded so far.
+    /// Number of chunks of request data that the relay has forwarded.
     pub(crate) forwarded: AtomicUsize,
 }
 
@@ -145,7 +146,8 @@ pub(crate) struct UnresponsiveEndpoint {
 }
 
 impl UnresponsiveEndpoint {
-    /// Opens a listener that accepts nothing, and fills its queue with connections.
+    /// Opens a listener that accepts no connections, and fills its queue. Further attempts to
+    /// connect then receive no response.
     pub(crate) async fn open() -> UnresponsiveEndpoint {
         let socket = TcpSocket::new_v4().expect("a socket");
         socket.bind("127.0.0.1:0".parse().expect("an address")).expect("a port");

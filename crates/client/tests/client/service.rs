@@ -40,8 +40,9 @@ pub(crate) async fn revoked(session: &Session) {
     assert_eq!(within(session.lost()).await, LossReason::LeaseEnded);
 }
 
-/// Returns true if `reason` can be the result of a revoked lease. If the watch of the key is faster
-/// than the next renewal, the client reports the deletion of the key, and not the end of the lease.
+/// Returns true if `reason` can be the result of a revoked lease. There are two such reasons. If
+/// the next renewal comes first, the client reports the end of the lease. If the watch comes first,
+/// the client reports the deletion of the key.
 pub(crate) const fn is_revoked(reason: LossReason) -> bool {
     matches!(reason, LossReason::LeaseEnded | LossReason::KeyDeleted)
 }
@@ -92,7 +93,7 @@ impl Service {
         Service::with_sessions_of(LONG_TTL).await
     }
 
-    /// Starts a member and `N` clients with one session each. The sessions have this TTL.
+    /// Starts a member and `N` clients with one session each. The TTL of the sessions is `ttl`.
     pub(crate) async fn with_sessions_of<const N: usize>(ttl: Duration) -> (Service, [Session; N]) {
         let service = Service::start().await;
         let mut sessions = Vec::new();
@@ -222,7 +223,8 @@ async fn connected(address: &str) -> Client {
     within(connecting).await
 }
 
-/// Returns the first field with this name.
+/// Returns the value of the first JSON string field with this name. Returns `None` if the response
+/// has no such field.
 pub(crate) fn json_string<'a>(response: &'a str, name: &str) -> Option<&'a str> {
     let (_, rest) = response.split_once(&format!("\"{name}\":\""))?;
     rest.split('"').next()

@@ -79,8 +79,8 @@ async fn lost_session_or_key_ends_several_locks() {
     assert_eq!(refused, ClientError::Lost(LossReason::LeaseEnded));
 }
 
-/// Starts a task that waits for a lock while it holds another one. The task returns both guards,
-/// or only the first one and the error.
+/// Starts a task that holds one lock and waits for another lock. The task returns both guards, or
+/// the first guard and the error of the wait.
 fn wait_holding(
     session: &Session,
     held: Guard,
@@ -126,8 +126,9 @@ async fn one_session_of_a_cycle_fails_with_its_name() {
     drop(both.expect("the lock"));
 }
 
-/// Creates a cycle of two sessions. One of them waits in [`Session::lock`], which does not search
-/// for cycles. The other session must detect the cycle, whichever of them begins to wait first.
+/// Creates a deadlock of two sessions. One session waits in [`Session::lock`], which does not
+/// search for deadlocks. The other session must detect the deadlock, whichever session begins to
+/// wait first.
 #[tokio::test]
 async fn cycle_with_plain_waiter_is_found_in_either_order() {
     for is_first in [true, false] {

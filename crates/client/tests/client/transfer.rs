@@ -182,8 +182,8 @@ async fn cancelled_candidacy_leaves_no_keys() {
     service.wait_for_keys(0).await;
 }
 
-/// Runs a candidate: it leads, works until another one is preferred, takes some time to stop, and
-/// takes part again.
+/// Runs a candidate in a loop. The candidate becomes leader, works until the service asks it to
+/// stop, and takes some time to stop. Then it becomes a candidate again.
 async fn run_candidate(
     session: Session,
     identity: String,
@@ -246,9 +246,9 @@ async fn fifty_random_transfers_never_overlap() {
     }
 }
 
-/// Hands a leadership over, and returns the result of starting the next leader's work. If
-/// `stops_before` is true, the first leader stops its work before it resigns. Otherwise it stops
-/// only after the next leader's work has started.
+/// Hands leadership over to another client, which then tries to start its work. Returns the result
+/// of this attempt. If `stops_before` is true, the first leader stops its work before it resigns.
+/// If false, the first leader stops its work only after the attempt.
 async fn hand_over(place: &Workplace, stops_before: bool) -> std::io::Result<()> {
     let (service, [one, other]) = Service::with_sessions().await;
     let client = service.client().await;

@@ -74,10 +74,10 @@ impl Graph {
 
     /// Creates a connected random graph, which depends on the arguments alone.
     ///
-    /// A random spanning tree makes it connected: in a random order of the processes, each process
-    /// except the first is joined to a random earlier one. Each of the other pairs is joined with
-    /// the probability `edge_ppm`, in parts per million. A probability of 1,000,000 or more yields
-    /// the complete graph.
+    /// The graph contains a random spanning tree, so it is connected. In a random order of the
+    /// processes, each process except the first is joined to a random process before it. Each other
+    /// pair of processes is joined with the probability `edge_ppm`, in parts per million. A
+    /// probability of 1,000,000 or more yields the complete graph.
     pub fn random(size: u32, edge_ppm: u32, seed: u64) -> Self {
         let mut random = SplitMix64(seed);
         let mut order: Vec<u32> = (0..size).collect();
@@ -121,8 +121,8 @@ impl Graph {
     }
 }
 
-/// Returns two factors of `size`, the numbers of rows and of columns, that differ as little as
-/// possible. There are no more rows than columns, so a prime number has one row.
+/// Returns the numbers of rows and of columns of the grid of `size` processes that is closest to a
+/// square. There are no more rows than columns. If `size` is prime, there is one row.
 pub fn near_square_factors(size: u32) -> (u32, u32) {
     let rows = (1..=size.isqrt()).rev().find(|rows| size.is_multiple_of(*rows)).unwrap_or(1);
     (rows, size / rows)

@@ -1,6 +1,6 @@
 //! A meter of bypass: it measures how often other processes enter while a process waits. The meter
-//! is fast enough to be used in every run. A monitor of bounded bypass compares such numbers with a
-//! bound; the meter does not.
+//! is fast enough to be used in every run. Unlike a monitor of bounded bypass, the meter does not
+//! compare the measured number with a bound.
 
 use alloc::collections::VecDeque;
 use alloc::vec;
@@ -11,13 +11,13 @@ use crate::process::ProcessId;
 /// Measures how often other processes enter while a process waits. Recording an entry takes
 /// constant time.
 ///
-/// At each entry, the meter examines only the process that has waited longest. This suffices: the
-/// entering process has entered at least as often since the earliest request as since any later
-/// request. A test compares the result with the monitor [`Bypass`](super::Bypass).
+/// At each entry, the meter examines only the process that has waited longest, because no other
+/// waiting process has been bypassed more often. A test compares the result with the monitor
+/// [`Bypass`](super::Bypass).
 #[derive(Clone, Debug, Default)]
 pub struct BypassMeter {
-    /// Requests since the oldest open one, in the order in which they were made. Each request is
-    /// stored as its process and the number of entries before the request.
+    /// Requests in the order in which they were made, beginning with the oldest request that still
+    /// waits. Each element holds the process, and the number of entries before its request.
     requests: VecDeque<(ProcessId, u64)>,
     /// For each process: the index of its open request, if it has one. Index 0 is the first request
     /// of the run.
@@ -54,7 +54,8 @@ impl BypassMeter {
         self.requests.push_back((process, self.entries));
     }
 
-    /// Records the end of the open request of `process`, by an entry or a crash.
+    /// Records that the open request of `process` has ended, because the process entered or
+    /// crashed.
     pub fn on_request_end(&mut self, process: ProcessId) {
         self.open[process.index()] = None;
         while let Some((first, _)) = self.requests.front()
@@ -80,9 +81,9 @@ impl BypassMeter {
         Some((waiter, times))
     }
 
-    /// Returns the number of entries of `process` after the entry with number `since`, including
-    /// the newest entry of `process`. `before` is the number of the previous entry of `process`.
-    /// The meter stores `before` for later calls.
+    /// Returns the number of entries of `process` after the entry with the number `since`. The
+    /// latest entry of `process` is included. `before` is the number of the entry of `process`
+    /// before its latest entry. The meter stores `before` for later calls.
     fn count_since(&mut self, process: ProcessId, before: u64, since: u64) -> u32 {
         let own = &mut self.earlier_entries[process.index()];
         own.push_back(before);
@@ -108,8 +109,8 @@ impl BypassMeter {
         most.and_then(|most| u32::try_from(most).ok()).unwrap_or(0)
     }
 
-    /// Returns the pair of processes with the maximum bypass: the one that entered, and the one
-    /// that waited.
+    /// Returns the pair of processes with the maximum bypass: first the process that entered, then
+    /// the process that waited. Returns `None` if no bypass has occurred.
     pub const fn max_bypass_pair(&self) -> Option<(ProcessId, ProcessId)> {
         self.max_bypass_pair
     }

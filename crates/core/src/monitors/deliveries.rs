@@ -70,8 +70,8 @@ impl AllDeliver {
         AllDeliver { uniform: false, correct: all.collect(), delivered: BTreeMap::new() }
     }
 
-    /// Changes the monitor to judge uniform agreement. Then an item counts even if only crashed
-    /// processes have delivered it.
+    /// Returns a monitor of uniform agreement. All correct processes must then deliver an item even
+    /// if only crashed processes have delivered the item.
     #[must_use]
     pub fn uniformly(self) -> Self {
         AllDeliver { uniform: true, ..self }

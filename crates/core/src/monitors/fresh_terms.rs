@@ -1,4 +1,5 @@
-//! Monitor of the terms in which one process leads, across its crashes.
+//! Monitor of term numbers: a process that leads again has a higher term number than before, even
+//! if it crashed in between.
 
 use alloc::collections::BTreeMap;
 use alloc::format;
@@ -9,7 +10,7 @@ use crate::property::Property;
 use crate::service::election;
 
 /// Monitor of term numbers: each time that a process becomes leader, its term number is higher than
-/// all numbers under which it led before. This holds across crashes too. The monitor ignores
+/// all numbers under which it led before, even if it crashed in between. The monitor ignores
 /// elections without terms.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct FreshTerms {

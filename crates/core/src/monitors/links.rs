@@ -31,8 +31,9 @@ impl LinksOnly {
         LinksOnly { topology: Topology::Graph, size: graph.vertices(), graph: Some(graph) }
     }
 
-    /// Creates the monitor for the links on the [`Card`] of an algorithm: the edges of its graph if
-    /// it has one, or else its topology.
+    /// Creates the monitor for the links on the [`Card`] of an algorithm. If the card has a graph,
+    /// the links are the edges of this graph. Otherwise, the topology on the card determines the
+    /// links.
     pub fn of_card(card: &Card, size: u32) -> Self {
         match &card.graph {
             Some(graph) => LinksOnly::in_graph(Arc::clone(graph)),

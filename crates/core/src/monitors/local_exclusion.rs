@@ -13,7 +13,7 @@ use crate::service::mutex;
 use crate::shared_config::SharedConfig;
 
 /// Monitor of mutual exclusion between neighbours: two neighbours in the conflict graph are never
-/// inside the critical section at the same time. A crash of a process ends its entry.
+/// inside the critical section at the same time. A process that crashes there counts as outside.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct LocalMutualExclusion {
     conflicts: SharedConfig<Graph>,

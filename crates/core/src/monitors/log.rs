@@ -1,6 +1,6 @@
-//! Monitors of a replicated log. They judge properties of Figure 3.2 of D. Ongaro's thesis
-//! (*Consensus: bridging theory and practice*, Stanford 2014) that are visible from outside, and
-//! guarantees for users.
+//! Monitors of a replicated log. They judge the properties in Figure 3.2 of D. Ongaro's thesis
+//! (*Consensus: bridging theory and practice*, Stanford 2014) that are visible from outside. They
+//! also judge guarantees for users, such as linearizable reads.
 
 mod answers;
 mod committed_once;

@@ -11,16 +11,15 @@ use crate::process_set::ProcessSet;
 use crate::property::Property;
 use crate::service::{election, mutex};
 
-/// Monitor of the number of messages for entries to a critical section, or for an election. The
-/// number must not exceed the number that the algorithm's [`Card`](crate::Card) allows. If the card
-/// states an exact number per entry, the total at the end of the run must not be lower than the sum
-/// of these numbers.
+/// Monitor of the number of messages that a lock takes per entry into the critical section, or that
+/// an election takes. The number must not exceed the number on the algorithm's
+/// [`Card`](crate::Card). If the card states an exact number per entry, the number must not be
+/// lower either, at the end of the run.
 ///
 /// The monitor keeps a credit: the number of messages that may still be sent. The credit begins
 /// with the allowed number for an election, and with 0 for a lock. Each request for the lock adds
 /// the allowed number. Every sent message reduces the credit by one. Only the first election is
-/// judged. The next election may begin while messages of the first are in flight, and no card
-/// states a cost for two overlapping elections.
+/// judged, because no card states a cost for two overlapping elections.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct MessageBudget {
     per: CostUnit,
@@ -30,7 +29,7 @@ pub struct MessageBudget {
     /// For a lock: the processes that wait for the critical section or are inside it. For an
     /// election: the processes that know the leader.
     marked: ProcessSet,
-    /// True if a second election has begun. The monitor then judges nothing more.
+    /// True if a second election has begun. The monitor then counts no further messages.
     over: bool,
 }
 

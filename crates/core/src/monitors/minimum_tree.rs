@@ -23,8 +23,8 @@ use crate::shared_config::SharedConfig;
 pub struct MinimumTree {
     /// Neighbours of each process in the minimum spanning tree; empty if the graph is not known.
     tree: SharedConfig<Vec<ProcessSet>>,
-    /// Processes that have reported their edges of the tree, each with its reported neighbours in
-    /// the tree.
+    /// Reports that the monitor has seen: a process, and its neighbours in the tree according to
+    /// this process.
     named: Vec<(ProcessId, Vec<ProcessId>)>,
 }
 

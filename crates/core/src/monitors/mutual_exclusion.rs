@@ -20,8 +20,8 @@ pub struct MutualExclusion {
 }
 
 impl MutualExclusion {
-    /// Creates a monitor that allows at most one live process inside the critical section. A crash
-    /// ends an entry.
+    /// Creates a monitor that allows at most one process inside the critical section. A process
+    /// that crashes there counts as outside.
     pub fn new() -> Self {
         MutualExclusion::of(Property::MutualExclusion)
     }

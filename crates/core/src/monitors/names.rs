@@ -1,4 +1,4 @@
-//! Monitors of renaming: unique names, and small ones.
+//! Monitors of renaming: new names must be unique and small.
 
 use alloc::collections::BTreeMap;
 use alloc::format;

@@ -11,14 +11,15 @@ use crate::service::{Term, election};
 /// Pairs of leaders that the monitor [`OneLeader`] forbids.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Scope {
-    /// Two live processes that believe at the same time that they lead.
+    /// Any two live processes that believe at the same time that they lead.
     Overall,
-    /// Two live processes that believe at the same time that they lead under the same term number.
+    /// Any two live processes that believe at the same time that they lead under the same term
+    /// number.
     PerTerm,
 }
 
-/// One leader at a time: no two live processes believe at the same time that they lead. The
-/// [`Scope`] may restrict this to leaders under one term number.
+/// One leader at a time: no two live processes believe at the same time that they lead. With
+/// [`Scope::PerTerm`], this applies only to leaders with the same term number.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct OneLeader {
     scope: Scope,

@@ -11,7 +11,7 @@ use crate::service::tree::{Command, Event, Wave};
 /// Monitor of waves: each wave builds a tree with one root. Each other process joins the tree once,
 /// through a process that has already joined. Hence there is no cycle, and each process has a path
 /// to the root. The root reports the number of joined processes as the size of the tree. After a
-/// crash it may report a smaller size.
+/// crash, the root may report a smaller size.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct OneTree {
     joined: BTreeMap<Wave, BTreeSet<ProcessId>>,

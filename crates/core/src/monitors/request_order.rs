@@ -12,8 +12,9 @@ use crate::service::mutex;
 /// Monitor of the order of entries: if one request happened before another, the entry of the first
 /// precedes the entry of the second.
 ///
-/// The engine keeps the vector clocks. It decides whether they count only the messages of the lock,
-/// or also those of the application. If the engine keeps no clocks, the property is never violated.
+/// The engine keeps the vector clocks. They count either the messages of the lock alone, or the
+/// messages of the lock and of the application. If the engine keeps no clocks, the property is
+/// never violated.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct RequestOrder {
     with_messages: bool,

@@ -16,9 +16,8 @@ pub struct OneHolder(Allocation);
 /// A process is aborted only while it is part of a deadlock: a cycle of processes, each of which
 /// waits for a resource that the next one holds.
 ///
-/// Such a cycle ends only when one of its processes is aborted. Therefore a victim that the
-/// algorithm chose during a deadlock is still deadlocked when it learns of the choice. The only
-/// exception is that another process of the cycle was aborted meanwhile.
+/// A deadlock ends only when one of its processes is aborted. Therefore the first process that is
+/// aborted because of a deadlock is still part of the deadlock at that time.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct NoPhantom(Allocation);
 

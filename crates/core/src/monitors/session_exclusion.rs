@@ -13,7 +13,7 @@ use crate::service::{drinking, forum};
 /// same time. If a process crashes, its session ends.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct BottleExclusion {
-    /// For each process in a session: the neighbours whose shared bottles the session uses.
+    /// For each drinking process: the neighbours that share with it a bottle from which it drinks.
     sessions: BTreeMap<ProcessId, ProcessSet>,
 }
 

@@ -9,12 +9,14 @@ use crate::property::Property;
 use crate::service::Fence;
 use crate::service::shares::{Command, Event, Share};
 
-/// Monitor of shared locks: if a process holds the whole lock, no other process holds a share of
-/// it. The number of processes that hold a part never exceeds the limit that a holder reported. If
-/// a process crashes, it no longer holds its share.
+/// Monitor of shared locks. A process holds either a part of the lock or the whole lock. While a
+/// process holds the whole lock, no other process holds a part or the whole. The number of holders
+/// never exceeds a limit that one of them reported. A process that crashes no longer counts as a
+/// holder.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct ShareExclusion {
-    /// For each holder: its share, and the maximum number of held parts that it reported.
+    /// For each holder: its share (a part or the whole), and the limit on the number of holders
+    /// that it reported.
     holders: BTreeMap<ProcessId, (Share, Option<u32>)>,
 }
 
@@ -22,9 +24,9 @@ pub struct ShareExclusion {
 /// For each such pair, the later holder has the higher fence.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct ShareFencing {
-    /// Highest fence of a holder of a part.
+    /// Highest fence of all processes that have held a part of the lock.
     part: Option<Fence>,
-    /// Highest fence of a holder of the whole lock.
+    /// Highest fence of all processes that have held the whole lock.
     whole: Option<Fence>,
 }
 

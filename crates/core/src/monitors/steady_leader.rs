@@ -12,8 +12,8 @@ use crate::service::election;
 /// majority of the processes follows this leader. The leader itself counts as a member of the
 /// majority.
 ///
-/// If a leader cannot reach the other processes, it is rightly deposed. Therefore this property is
-/// meant only for runs in which the leader can reach the others.
+/// A leader that cannot reach the other processes should be deposed. Therefore this property
+/// applies only to runs in which the leader can reach the other processes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct SteadyLeader {
     beliefs: Vec<Option<ProcessId>>,

@@ -19,7 +19,8 @@ use crate::service::election;
 pub struct Validity {
     /// Rank of each process. Empty if the rank of each process equals its number.
     ranks: Arc<[Rank]>,
-    /// True if the process with the smallest rank must lead, and not the one with the largest rank.
+    /// True if the process with the smallest rank must lead. If false, the process with the largest
+    /// rank must lead.
     smallest: bool,
     down: ProcessSet,
     beliefs: Vec<Option<ProcessId>>,

@@ -102,8 +102,8 @@ fn unchanged_step_waits_only_for_earlier_ones() {
     assert!(node.step(Input::Command(0)).can_release());
 }
 
-/// A process with a persistent counter. Its `Promise` messages depend on the counter, and its
-/// questions do not.
+/// A process with a persistent counter. A `Promise` message may leave only after the counter is
+/// saved. A `Question` message may leave before.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct PromiseCounter(u64);
 
@@ -178,8 +178,9 @@ impl Protocol for CutList {
     type Event = u64;
     type Message = ();
     type Timer = ();
-    /// Index of the first element of the list, index of the first element of the change, and the
-    /// elements of the change. In a complete state, the change is the whole list.
+    /// A change of the list: the index of the first element that the list still contains, and new
+    /// elements with the index of the first of them. A complete state is a change whose new
+    /// elements are the whole list.
     type Stable = (usize, usize, Vec<u64>);
 
     fn boot(_: Group, (): &(), stable: Option<Self::Stable>, _: &mut impl Effects<Self>) -> Self {
@@ -211,7 +212,7 @@ impl Protocol for CutList {
         (*first, *begins) = (*first + cut, *first + cut);
     }
 
-    /// Appends the number. `None` cuts off all elements but the last one.
+    /// Appends the number. If `number` is `None`, drops all elements except the last.
     fn on_command(&mut self, number: Option<u64>, fx: &mut impl Effects<Self>) {
         match number {
             Some(number) => self.list.push(number),

@@ -95,8 +95,9 @@ fn all_of(kind: QuorumKind, family: &BTreeSet<Vec<ProcessId>>) -> QuorumSystem {
     }
 }
 
-/// Checks sizes that fill the shape of a kind, such as a complete tree. At other sizes, a
-/// quorum may contain another one.
+/// Checks that any two quorums of a kind intersect, and that no quorum contains another quorum. The
+/// second property holds only at the tested sizes, which fill the shape of the kind, such as a
+/// complete tree.
 #[test]
 fn produced_quorums_form_coterie() {
     let mut shapes = vec![
@@ -116,8 +117,9 @@ fn produced_quorums_form_coterie() {
     assert!(!all_of(QuorumKind::Tree, &family(QuorumKind::Tree, 2)).is_minimal());
 }
 
-/// Returns all quorums of the subtree of `node` (Agrawal and El Abbadi). A quorum is `node`
-/// with a quorum below one child, or the union of a quorum below each child.
+/// Returns all quorums of the subtree of `node`, as defined by Agrawal and El Abbadi. A quorum is
+/// either `node` with a quorum of the subtree of one child, or the union of one quorum of each
+/// child's subtree.
 fn trees(node: u32, size: u32) -> BTreeSet<BTreeSet<u32>> {
     let (left, right) = (2 * node + 1, 2 * node + 2);
     if left >= size {

@@ -265,8 +265,8 @@ impl Users {
         self.users.get(at.index())?.next_command()
     }
 
-    /// Returns true if the user at `at` uses something, such as a resource, until its next command.
-    /// The user waits for a while before it issues this command.
+    /// Returns true if the user at `at` is using something, such as a resource. The user then waits
+    /// for some time before it issues its next command.
     pub fn is_using(&self, at: ProcessId) -> bool {
         self.users[at.index()].is_using()
     }

@@ -8,8 +8,8 @@ use super::user::{ServiceUser, UserModelConfig, UserState};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Command {
-    /// Arrive at the barrier and wait for the other processes. Allowed unless this process is
-    /// waiting already.
+    /// Arrive at the barrier and wait for all other processes. Allowed if this process is not
+    /// waiting.
     Arrive,
 }
 
@@ -37,7 +37,7 @@ impl fmt::Display for Event {
     }
 }
 
-/// A user of a barrier. The user must arrive in each round, because the others wait for it.
+/// A user of a barrier. The user must arrive in each round, because all other users wait for it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct User {
     remaining: u32,

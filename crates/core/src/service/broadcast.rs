@@ -57,7 +57,8 @@ impl fmt::Display for Event {
     }
 }
 
-/// A user that broadcasts its items one by one, each after the delivery of the previous one.
+/// A user that broadcasts its items one by one. The user waits for the delivery of an item before
+/// it broadcasts the next item.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct User {
     at: ProcessId,
@@ -90,8 +91,8 @@ impl ServiceUser for User {
         self.is_waiting &= *item != Item { from: self.at, number: self.sent };
     }
 
-    /// Stops this user for good. After recovery, its process would broadcast items under numbers
-    /// that it has already used.
+    /// Makes the user broadcast nothing more. After recovery, the process would otherwise reuse the
+    /// numbers of its earlier items.
     fn on_crash(&mut self) {
         self.is_waiting = false;
         self.limit = self.sent;

@@ -38,8 +38,8 @@ pub struct Fence(
 );
 
 impl Fence {
-    /// Fence in the entries of an algorithm without fences, such as one that admits several
-    /// processes at the same time.
+    /// The fence 0. An algorithm that issues no fences reports this value at each entry into the
+    /// critical section. An example is an algorithm that admits several processes at the same time.
     pub const NONE: Fence = Fence(0, 0);
 
     /// Returns the fence as one number: the first half is the upper 64 bits. Numbers have the same

@@ -55,7 +55,7 @@ impl fmt::Display for Event {
 pub type User = SessionUser<ForumRequests>;
 
 /// Requests that alternate between the forums 1 and 2. The first half of the processes begins with
-/// forum 1, the other half with forum 2.
+/// forum 1, and the second half with forum 2.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ForumRequests {
     forum: u64,

@@ -1,15 +1,16 @@
 //! A replicated log. An entry is committed at the same index at all processes, and all processes
 //! apply the entries in the order of their indices.
 //!
-//! The leader appends entries. Other processes decline commands and name the leader, or relay them
-//! to it ([`Event::Relaying`]). Each command has a ticket of its user and receives one answer. The
-//! answer is [`Event::Acknowledged`] or [`Event::Answered`] on success. It is [`Event::Declined`]
-//! if the command had no effect and never will, or [`Event::Unknown`] if its outcome is not known
-//! yet. Only a crash leaves a command without an answer.
+//! The leader appends entries. Other processes decline commands and name the leader, or relay
+//! commands to the leader ([`Event::Relaying`]). The user gives each command a number, its ticket.
+//! Each command receives one answer with its ticket. The answer is [`Event::Acknowledged`] or
+//! [`Event::Answered`] on success. It is [`Event::Declined`] if the command had no effect and never
+//! will, or [`Event::Unknown`] if its outcome is not known yet. Only a crash leaves a command
+//! without an answer.
 //!
 //! Users keep the log short with snapshots of their state machine ([`Command::Compact`]). A
-//! snapshot replaces the entries before it, and a process without those entries receives the
-//! snapshot.
+//! snapshot replaces the entries before it. A process that lacks these entries receives the
+//! snapshot instead.
 
 mod members;
 mod payload;
@@ -38,7 +39,8 @@ pub enum Command {
         /// Content of the entry.
         payload: Payload,
     },
-    /// Request the index up to which a process must apply entries for a linearizable read.
+    /// Perform a linearizable read. The answer is [`Event::Answered`]. It arrives after this
+    /// process has applied all entries that the read must observe.
     Read {
         /// Number of this command. The answer to the command contains this number.
         ticket: u64,
@@ -56,8 +58,8 @@ pub enum Command {
         /// Number of this command. The answer to the command contains this number.
         ticket: u64,
     },
-    /// Replace all entries up to an applied index by a snapshot. Every process compacts its log by
-    /// a command of its own, whether it leads or not.
+    /// Replace all entries up to an applied index by a snapshot. The command compacts only the log
+    /// of this process, whether this process leads or not.
     Compact {
         /// Number of this command. The answer to the command contains this number.
         ticket: u64,
@@ -141,15 +143,15 @@ pub enum Event {
     },
     /// An appended entry is committed.
     Acknowledged {
-        /// Ticket of the command.
+        /// Ticket of the command that this event answers.
         ticket: u64,
         /// Index of the entry.
         index: u64,
     },
-    /// Answer to a read. This process has applied all entries up to the index. It therefore
-    /// observes everything that any process had observed before the read was issued.
+    /// Answer to a read. This process has applied all entries up to `index`. Its state therefore
+    /// includes everything that any process had observed before the read was issued.
     Answered {
-        /// Ticket of the command.
+        /// Ticket of the command that this event answers.
         ticket: u64,
         /// Index of the last entry that the read observes. This process has applied all entries up
         /// to it.
@@ -157,12 +159,12 @@ pub enum Event {
     },
     /// A transfer of leadership succeeded: this process does not lead any more.
     HandedOver {
-        /// Ticket of the command.
+        /// Ticket of the command that this event answers.
         ticket: u64,
     },
     /// The command had no effect and never will.
     Declined {
-        /// Ticket of the command.
+        /// Ticket of the command that this event answers.
         ticket: u64,
         /// Reason for declining the command.
         reason: Reason,
@@ -183,7 +185,7 @@ pub enum Event {
     },
     /// The log of this process was compacted. It may now begin at a higher index.
     Compacted {
-        /// Ticket of the command.
+        /// Ticket of the command that this event answers.
         ticket: u64,
         /// Index of the last entry that the snapshot covers.
         index: u64,
@@ -199,24 +201,24 @@ pub enum Event {
         term: u64,
         /// Members after the last entry that the snapshot covers.
         members: Box<Members>,
-        /// State of the user's state machine, as a user provided it by [`Command::Compact`].
+        /// State of the user's state machine. A user provided this state with [`Command::Compact`].
         state: Payload,
     },
     /// The change of members is complete.
     MembersChanged {
-        /// Ticket of the command.
+        /// Ticket of the command that this event answers.
         ticket: u64,
         /// Index of the committed entry with the new members.
         index: u64,
     },
-    /// Another process reports that this one is no longer a member. The user should shut this
+    /// Another process reports that this process is no longer a member. The user should shut this
     /// process down, because it receives no further entries.
     Removed {
         /// Index of the committed entry that removed this process.
         at: u64,
     },
-    /// The log of this process lacks entries that it acknowledged to the leader. The process stops
-    /// taking part, because it may have lost votes, too.
+    /// The log of this process lacks entries that the process has acknowledged to the leader. The
+    /// process stops taking part, because it may have lost its votes together with these entries.
     Forgotten {
         /// Index of the last entry that the log still contains.
         last: u64,
@@ -285,7 +287,8 @@ impl Content {
 }
 
 impl Event {
-    /// Returns the ticket of the command that the event answers, if it answers one.
+    /// Returns the ticket of the command that the event answers. Returns `None` if the event is not
+    /// an answer to a command.
     pub fn answered_ticket(&self) -> Option<u64> {
         match self {
             Event::Acknowledged { ticket, .. }

@@ -1,4 +1,4 @@
-//! Group membership: a sequence of views.
+//! Group membership: the members install a sequence of views. A view is a numbered set of members.
 
 use core::fmt;
 
@@ -65,8 +65,8 @@ impl fmt::Display for Event {
     }
 }
 
-/// A user of a group. Only the user of the last process leaves and joins in turn, until it has
-/// issued all its commands. The others stay, so that the group always has members.
+/// A user of group membership. The user of the last process alternately leaves and joins, until it
+/// has issued all its commands. All other users issue no commands, so the group always has members.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct User {
     remaining: u32,

@@ -41,8 +41,8 @@ pub use fence::Fence;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Term {
-    /// Number of elections that the leader had learned of, including this one. 0 in elections
-    /// without terms.
+    /// Number of the election. It is higher than the numbers of all earlier elections that the
+    /// leader knew of. 0 in elections without terms.
     #[cfg_attr(feature = "serde", serde(serialize_with = "crate::mark::term_number"))]
     pub number: u64,
     /// Winner of the election.
@@ -50,8 +50,8 @@ pub struct Term {
 }
 
 impl Term {
-    /// Exclusive upper bound of term numbers, because larger ones do not fit a fence. A thousand
-    /// elections per second reach it after 34 years.
+    /// Exclusive upper bound of term numbers. A larger number does not fit in a fence. At a
+    /// thousand elections per second, term numbers reach the bound after 34 years.
     pub const NUMBER_LIMIT: u64 = 1 << 40;
 
     /// Returns the number and the leader of the term, packed into one number. Packed numbers have
@@ -192,7 +192,8 @@ pub mod stream {
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
     #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
     pub enum Command {
-        /// Send an item. For each receiver separately, the sender numbers its items from 1.
+        /// Send an item to another process. The sender numbers its items from 1, separately for
+        /// each receiver.
         Send {
             /// Process that receives the item.
             to: ProcessId,

@@ -10,8 +10,8 @@ use super::{EventViews, agreement, log};
 use crate::process::ProcessId;
 use crate::process_set::ProcessSet;
 
-/// Identifier of a query, which the leader's answer repeats. No two queries of one process have the
-/// same identifier.
+/// Identifier of a query. The answer of the leader contains the identifier of the query. No two
+/// queries of one process have the same identifier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Ticket {
@@ -31,8 +31,8 @@ pub enum Command {
     /// [`Event::Replied`]. If the query fails, the answer is [`log::Event::Declined`] or
     /// [`log::Event::Unknown`], wrapped in [`Event::Log`].
     Query {
-        /// Number of this query, which its answer repeats. It differs from all tickets of commands
-        /// for the log.
+        /// Number of this query. The answer to the query contains this number. The number differs
+        /// from all tickets of commands for the log.
         ticket: u64,
         /// Content of the query.
         query: log::Payload,
@@ -92,7 +92,8 @@ impl EventViews for Event {
     }
 }
 
-/// Converts only commands for the log, because queries do not belong to the agreement services.
+/// Converts a command of the log service. Returns [`agreement::WrongService`] for a command of any
+/// other service.
 impl TryFrom<agreement::Command> for Command {
     type Error = agreement::WrongService;
 

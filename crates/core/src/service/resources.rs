@@ -1,5 +1,5 @@
-//! Exclusive use of several resources: a process requests one after the other, and may lose all of
-//! them to end a deadlock.
+//! Exclusive use of several resources. A process requests resources one after the other. To end a
+//! deadlock, the service may take all resources of a process.
 
 use core::fmt;
 

@@ -89,8 +89,8 @@ impl fmt::Display for Event {
 /// Model of a user of a shared lock.
 pub type User = SessionUser<ShareRequests>;
 
-/// Requests of a user that claims some of the shares of a lock, then all shares, and so on. The
-/// user of the last process begins with all shares. All other users begin with some.
+/// Requests of a user that alternates between a part of the lock and the whole lock. The user of
+/// the last process begins with the whole lock. All other users begin with a part.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ShareRequests {
     share: Share,

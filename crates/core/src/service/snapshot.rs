@@ -110,8 +110,8 @@ impl fmt::Display for Event {
     }
 }
 
-/// A user of snapshots. It gives tokens to the next process on the ring of ids, one at a time. The
-/// user of the first process takes a snapshot before each of its gifts.
+/// A user of snapshots. The user gives tokens to the next process on the ring of ids, one token at
+/// a time. Each time before it gives a token, the user of the first process takes a snapshot.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct User {
     at: ProcessId,

@@ -43,7 +43,7 @@ impl fmt::Display for Event {
     }
 }
 
-/// A user that requests the tree once, unless it knows the tree already.
+/// A user that requests the tree once, if it does not know the tree already.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct User {
     has_request: bool,

@@ -10,11 +10,12 @@ use crate::process::ProcessId;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Command {
-    /// Begin a computation at this process. Allowed if its previous computation has ended.
+    /// Begin a computation at this process. Allowed if the previous computation of this process has
+    /// ended.
     Compute {
-        /// Number of generations of work that may follow the initiator's own piece of work. The
-        /// pieces that this piece creates are the first generation. Pieces of the last generation
-        /// create none.
+        /// Number of generations of work after the initiator's own piece of work. The initiator's
+        /// piece creates the first generation, and each generation creates the next. The last
+        /// generation creates no work.
         generations: u32,
     },
 }
@@ -58,8 +59,9 @@ impl fmt::Display for Event {
     }
 }
 
-/// A user that begins a new computation whenever its previous one has ended. Work of the first
-/// process creates work for two further generations. Work of the others creates none.
+/// A user that begins a new computation whenever its previous computation has ended. In a
+/// computation of the first process, work creates further work for two generations. In a
+/// computation of any other process, work creates no further work.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct User {
     generations: u32,

@@ -32,7 +32,7 @@ pub enum Event {
         /// Parent in the tree; `None` at the root.
         parent: Option<ProcessId>,
     },
-    /// At the root: all reachable processes are in the tree.
+    /// All reachable processes are in the tree. Only the root receives this event.
     Completed {
         /// Wave that built the tree.
         wave: Wave,

@@ -44,7 +44,8 @@ pub trait ServiceUser: Clone + fmt::Debug + Eq + Hash + Send + Sync + 'static {
     /// Events that the user receives.
     type Event;
 
-    /// True if all users request one common result, such as a decision, instead of one item each.
+    /// True if all users request one common result, such as a decision. False if each user requests
+    /// results of its own.
     const IS_COLLECTIVE: bool = false;
 
     /// Creates the user in its initial state: it has issued no command.
@@ -72,9 +73,9 @@ pub trait ServiceUser: Clone + fmt::Debug + Eq + Hash + Send + Sync + 'static {
         false
     }
 
-    /// Returns true if the user is using something, such as a resource. It then waits before it
-    /// issues its next command, for as long as the workload determines. If the user only holds a
-    /// resource without using it, returns false.
+    /// Returns true if the user is using something, such as a resource. The user then pauses before
+    /// its next command, for a time that the workload determines. Returns false if the user only
+    /// holds a resource without using it.
     fn is_using(&self) -> bool {
         false
     }

@@ -48,8 +48,8 @@ struct PageUpdate<'a> {
     last: bool,
 }
 
-/// Serves a page until `finished` resolves. Before that, sends the URL of the page or the error to
-/// `ready`.
+/// Binds a server and serves a page until `finished` resolves. Sends the URL of the page to `ready`
+/// as soon as the server is bound. If the server cannot be bound, sends the error and returns.
 pub(super) async fn serve(
     listen: SocketAddr,
     token: Option<PathBuf>,
@@ -89,8 +89,8 @@ pub(super) async fn serve(
     tokio::join!(updating, serving);
 }
 
-/// Sends an update to all viewers after each interval, until the final one. Responds to status
-/// requests.
+/// Sends an update to all viewers after each interval. When the run finishes, sends the final
+/// update and returns. In the meantime, responds to status requests.
 async fn follow(
     about: PageInfo,
     mut source: PageSource,
@@ -128,7 +128,7 @@ async fn follow(
     }
 }
 
-/// Returns a stream of updates that begins with the latest one.
+/// Returns a stream of updates, beginning with the latest update.
 fn stream(
     updates: watch::Receiver<Arc<str>>,
 ) -> Sse<impl futures_util::Stream<Item = Result<Event, Infallible>>> {

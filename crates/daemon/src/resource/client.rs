@@ -13,8 +13,8 @@ use super::wire::{RESPONSE_BYTES, Request, Response};
 
 /// Connection to the server of the counter.
 ///
-/// The methods are not cancel-safe: if a call is dropped, its response would be read by the next
-/// call. Connect again in that case.
+/// The methods are not cancel-safe. If a call is dropped before it completes, the next call reads
+/// the response to the dropped call. Create a new connection in that case.
 #[derive(Debug)]
 pub struct Client {
     stream: TcpStream,

@@ -1,12 +1,12 @@
-//! Counter that a lock protects, in a server of its own.
+//! Counter that a lock protects. The counter has its own server.
 //!
-//! Each process increments it with a read, an addition and a write: the textbook race. Under a lock
-//! no update is lost. If a process continues after it has lost the lock, the server rejects its
-//! outdated fencing token.
+//! Each process increments the counter with a read, an addition and a write: the textbook race.
+//! Under a lock no update is lost. If a process continues after it has lost the lock, the server
+//! rejects the outdated fencing token of this process.
 //!
 //! Both [`get`](Client::get) and [`put`](Client::put) raise the highest token seen, and reject
-//! lower ones. A check in `put` alone would lose updates: an old holder could write between the
-//! read and the write of a new one.
+//! lower tokens. If only `put` checked tokens, updates would be lost: an old holder could write
+//! between the read and the write of a new holder.
 //!
 //! ```
 //! use tenure_core::{Fence, ProcessId};

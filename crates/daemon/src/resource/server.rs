@@ -55,7 +55,7 @@ struct ServerState {
 struct TracedCounter {
     counter: Counter,
     trace: Option<Writer>,
-    /// Further files, in which the trace continues when one is full. `None`: the trace has one
+    /// Creates another file for the trace when the current file is full. `None`: the trace has one
     /// file.
     segments: Option<Segments>,
     failure: Option<WriteError>,
@@ -117,8 +117,9 @@ impl Server {
         self.state.traced().counter.stats()
     }
 
-    /// Delays the next read of the counter until the returned [`Holder`] is dropped. Of several
-    /// calls before that read, only the last one receives the holder.
+    /// Delays the next read of the counter. The returned receiver yields the [`Holder`] of the
+    /// lock. The read continues when the caller drops this holder. If the method is called again
+    /// before the read, only the last receiver yields a holder.
     pub fn block_next_reader(&self) -> oneshot::Receiver<Holder> {
         let (request, holder) = oneshot::channel();
         *self.state.holder_request() = Some(request);

@@ -28,7 +28,7 @@ pub struct NodeStatus {
     pub election: String,
     /// Version of Tenure that the node runs.
     pub release: String,
-    /// Number of this start of the node, from 1.
+    /// Session of the node: 1 after its first start, 2 after its second start, and so on.
     pub session: u64,
     /// Time to which this status refers.
     pub time: String,

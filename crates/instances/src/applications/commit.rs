@@ -17,7 +17,8 @@ use super::{ELECTION_START, first_process_wins, run, simulation};
 /// Processes, votes and faults of one run of a transaction.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CommitScenario {
-    /// Number of processes. The first one is the coordinator, the others participate.
+    /// Number of processes. The first process is the coordinator, and all other processes are
+    /// participants.
     pub size: u32,
     /// Processes that vote no.
     pub no_votes: Vec<ProcessId>,
@@ -27,8 +28,9 @@ pub struct CommitScenario {
     /// Time from the crash until the coordinator recovers with its log, in ticks. `None`: it never
     /// recovers.
     pub recovery: Option<u64>,
-    /// Time from the start of the transaction to a partition between the coordinator and the
-    /// others, in ticks. After the partition, both sides suspect each other. `None`: no partition.
+    /// Time from the start of the transaction to a partition between the coordinator and all other
+    /// processes, in ticks. After the partition, both sides suspect each other. `None`: no
+    /// partition.
     pub partition: Option<u64>,
     /// Protocol by which the processes decide the transaction, and the enabled variants of this
     /// protocol.
@@ -41,8 +43,8 @@ pub enum CommitProtocol {
     /// Two-phase commit with these variants. A participant that voted yes must wait for the
     /// decision.
     Two(Variants<Switch>),
-    /// Three-phase commit with these variants. If all participants voted yes, each of them learns
-    /// this before the decision.
+    /// Three-phase commit with these variants. If all participants vote yes, each participant
+    /// learns of this unanimous vote before it learns the decision.
     Three(Variants<three_phase_commit::Switch>),
 }
 

@@ -2,7 +2,7 @@
 //! given parameters, and returns its observations as data.
 //!
 //! All examples use the bully algorithm, in which the ranks decide the winner. Times are in ticks.
-//! A unit has [`TICKS_PER_UNIT`] of them.
+//! One unit is [`TICKS_PER_UNIT`] ticks.
 
 pub mod berkeley;
 pub mod commit;
@@ -95,8 +95,9 @@ where
     Simulation::new(config, settings).with_command(ELECTION_START, ProcessId(0), elect)
 }
 
-/// Runs a simulation twice, with the same result. Takes the final states of the processes from the
-/// first run. Takes the events that the users receive from the trace of the second run.
+/// Runs a simulation twice, with the same seed and therefore the same result. Returns the final
+/// states of the processes, which the first run provides, and the events of the users, which are
+/// recorded in the trace of the second run.
 fn run<A>(simulation: &Simulation<Led<A, Bully>>) -> Result<Run<A, A::Event>, RunError>
 where
     A: Application<Command: ServiceCommand, Event: ServiceEvent + DeserializeOwned>,

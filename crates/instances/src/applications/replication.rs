@@ -15,7 +15,7 @@ use super::{ELECTION_START, first_process_wins, max_latency, run, simulation};
 /// Workload and faults of a replication run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ReplicationScenario {
-    /// Number of processes. The first one is the primary at first.
+    /// Number of processes. The first process is the initial primary.
     pub size: u32,
     /// Number of writes that the user of each process attempts. Only the primary accepts writes.
     pub writes: u32,
@@ -65,8 +65,8 @@ pub struct ReplicationOutcome {
     /// For each process, by index: the writes that it has at the end of the run. Crashed processes
     /// are included.
     pub lists: Vec<Vec<u64>>,
-    /// Values of the acknowledged writes that the last primary does not have, or has at another
-    /// index.
+    /// Values of acknowledged writes that were lost. A write is lost if the last primary does not
+    /// have it, or has it at another index.
     pub lost: Vec<u64>,
     /// Number of messages sent, by kind.
     pub messages: BTreeMap<&'static str, u64>,

@@ -12,11 +12,11 @@ use super::{ELECTION_START, first_process_wins, max_latency, run, simulation};
 /// Graph and network of a tree construction.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TreeScenario {
-    /// Number of processes. The first one becomes the root.
+    /// Number of processes. The first process becomes the root.
     pub size: u32,
     /// Edges of the graph, each listed once.
     pub edges: Vec<(ProcessId, ProcessId)>,
-    /// True if processes echo: each reports the size of its subtree to its parent.
+    /// True if processes send echoes: each process reports the size of its subtree to its parent.
     pub has_echoes: bool,
     /// Latency of each message, in ticks.
     pub latency: Distribution,
@@ -25,7 +25,8 @@ pub struct TreeScenario {
 }
 
 impl TreeScenario {
-    /// Creates a scenario with these edges. Processes echo, and latencies are 1 to 3 units.
+    /// Creates a scenario with these edges. Each process reports the size of its subtree to its
+    /// parent. Latencies are 1 to 3 units.
     pub fn of(size: u32, edges: impl Into<Vec<(ProcessId, ProcessId)>>) -> Self {
         let latency = Distribution::between_units(1, 3);
         TreeScenario { size, edges: edges.into(), has_echoes: true, latency, seed: 1 }

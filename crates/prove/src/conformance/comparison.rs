@@ -1,4 +1,4 @@
-//! Comparison of every reachable state and step of the code with a model.
+//! Comparison of every reachable state and step of an implementation with a model.
 
 use std::collections::{BTreeMap, HashMap};
 use std::ops::ControlFlow;
@@ -12,20 +12,20 @@ use crate::model::Model;
 use crate::structure::evaluation::{Assignment, Evaluator};
 use crate::structure::table::Structure;
 
-/// Function that maps a state of the code to a structure of the model.
+/// Function that maps a state of the implementation to a structure of the model.
 pub type Abstraction = fn(&GlobalState) -> Structure;
 
-/// Difference between the code and the model.
+/// Difference between the implementation and the model.
 #[derive(Clone, Debug)]
 pub enum Mismatch {
-    /// A reachable state of the code violates a conjunct or an axiom of the model.
+    /// A reachable state of the implementation violates a conjunct or an axiom of the model.
     State {
         /// Name of the conjunct, or statement of the axiom.
         conjunct: &'static str,
-        /// State of the code, as the model describes it.
+        /// State of the implementation, as the model describes it.
         state: Vec<String>,
     },
-    /// A step of the code corresponds to no step of the model.
+    /// A step of the implementation that no steps of the model explain.
     Step {
         /// State before the step, as the model describes it.
         before: Vec<String>,
@@ -48,10 +48,10 @@ pub struct Comparison {
     pub states: u64,
     /// Number of compared steps.
     pub steps: u64,
-    /// Number of steps of the code that change nothing in the state of the model.
+    /// Number of steps of the implementation that leave the state of the model unchanged.
     pub unchanged: u64,
     /// For each action of the model, by name: the number of times that the action explains a step
-    /// of the code, alone or together with other actions.
+    /// of the implementation, alone or together with other actions.
     pub actions: BTreeMap<String, u64>,
     /// First difference, which ended the comparison.
     pub mismatch: Option<Mismatch>,
@@ -86,17 +86,17 @@ impl Comparison {
     }
 }
 
-/// Compares states and steps of the code with a model, while a walk visits them.
+/// Compares states and steps of an implementation with a model, while a walk visits them.
 pub struct Comparer<'m> {
     model: &'m Model,
     abstraction: Abstraction,
     matcher: Matcher<'m>,
     comparison: Comparison,
     /// Structures of all states that were compared so far, without duplicates. Many states of the
-    /// code have the same structure.
+    /// implementation have the same structure.
     structures: Vec<Arc<Structure>>,
     numbers: HashMap<Arc<Structure>, usize>,
-    /// For each state of the code, in the order of the walk: the index of its structure in
+    /// For each visited state of the implementation, in order: the index of its structure in
     /// `structures`.
     states: Vec<usize>,
     /// Actions that explain each compared step, or `None` if no actions explain the step. The key
@@ -105,8 +105,9 @@ pub struct Comparer<'m> {
 }
 
 impl<'m> Comparer<'m> {
-    /// Creates an observer that compares a group of `size` processes with `model`. The comparison
-    /// takes place while a walk visits the states of the code and reports them to the observer.
+    /// Creates an observer that compares a group of `size` processes with `model`. The observer
+    /// must be passed to a walk, which visits the states of the implementation and reports them to
+    /// the observer.
     pub fn new(model: &'m Model, abstraction: Abstraction, size: u32) -> Self {
         Comparer {
             model,
@@ -121,7 +122,7 @@ impl<'m> Comparer<'m> {
     }
 
     /// Returns the results of the comparison. `walk` is the report of the walk over the states of
-    /// the code.
+    /// the implementation.
     pub fn finish(mut self, walk: WalkReport) -> Comparison {
         self.comparison.is_complete = walk.is_complete;
         self.comparison
@@ -129,9 +130,8 @@ impl<'m> Comparer<'m> {
 }
 
 impl Comparer<'_> {
-    /// Maps a new state of the code to its structure. Returns the violated conjunct or axiom, if
-    /// there is one. If an earlier state had the same structure, the structure is not evaluated
-    /// again.
+    /// Maps a new state of the implementation to its structure. Returns the violated conjunct or
+    /// axiom, if there is one. Evaluates each structure only once.
     fn add_state(&mut self, state: &GlobalState) -> Option<Mismatch> {
         self.comparison.states += 1;
         let structure = (self.abstraction)(state);
@@ -156,8 +156,8 @@ impl Comparer<'_> {
         mismatch
     }
 
-    /// Counts the actions of the model that explain a step of the code. Returns a mismatch if no
-    /// actions explain it.
+    /// Counts the actions of the model that explain a step of the implementation. Returns a
+    /// mismatch if no actions explain this step.
     fn compare_step(&mut self, step: WalkedStep<'_>) -> Option<Mismatch> {
         self.comparison.steps += 1;
         let [before, after] = [step.before, step.after].map(|state| self.states[state]);

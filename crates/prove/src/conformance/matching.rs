@@ -1,4 +1,4 @@
-//! Search for actions of a model that explain a step of the code.
+//! Search for actions of a model that explain a step of the implementation.
 
 use std::collections::HashSet;
 use std::ops::ControlFlow;
@@ -11,9 +11,8 @@ use crate::structure::table::Structure;
 use crate::structure::transition::apply_action;
 use crate::structure::value::Value;
 
-/// Maximum number of actions that explain one step of the code. For example, two actions explain
-/// the step in which a process receives the last reply and enters. The longest sequence occurs at a
-/// voter that withdraws its vote, begins its own request again and receives its own vote.
+/// Maximum number of model actions that together explain one step of the code. For example, a
+/// process may receive the last reply and enter in one step, which are two actions of the model.
 const MAX_ACTIONS: usize = 8;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -73,8 +72,8 @@ impl<'m> Matcher<'m> {
         None
     }
 
-    /// Returns true if `state` becomes `wanted` when the network loses some messages or none. So
-    /// `wanted` may lack messages of `state`, but everything else must be equal.
+    /// Returns true if the network can turn `state` into `wanted` by losing messages. So `wanted`
+    /// may lack messages of `state`, and everything else must be equal.
     fn is_reached(&self, state: &Structure, wanted: &Structure) -> bool {
         self.model.state.iter().all(|symbol| match self.model.messages.contains(symbol) {
             true => state.includes(*symbol, wanted),
@@ -83,10 +82,10 @@ impl<'m> Matcher<'m> {
     }
 
     /// Returns true if `state` may occur in the middle of a step of `process`. `ends` are the
-    /// states before and after the step. Each value in `state` must occur in one of these two
-    /// states. There are two exceptions: a value that belongs to `process`, and a message that
-    /// `process` sends to itself. This check keeps the search short: it excludes actions of other
-    /// processes, and messages that the step does not send.
+    /// states before and after the step. The search uses this function to exclude most actions.
+    ///
+    /// Each value in `state` must equal the value in one of the two `ends`. Values that belong to
+    /// `process` are exempt, and so are messages that `process` sends to itself.
     fn is_between(&self, state: &Structure, ends: [&Structure; 2], process: Option<Value>) -> bool {
         let is_own = |argument: &Value| match argument {
             Value::Element(Sort::Process, _) => Some(*argument) == process,

@@ -1,4 +1,4 @@
-//! Conformance: the states and steps of the code, compared with a model.
+//! Conformance: comparison of the states and steps of an implementation with a model.
 
 pub(crate) mod comparison;
 pub(crate) mod matching;

@@ -8,10 +8,9 @@ use crate::structure::value::Value;
 /// Key under which a shown value stores the name of a struct or variant.
 const TYPE: &str = "type";
 
-/// A JSON value in which the checker shows a state, a message, or a part of one.
+/// A JSON value in which the checker represents a state, a message, or a part of one.
 ///
-/// Access to a missing field panics. So if a field of the code is renamed, a function that maps
-/// states of the code to a model fails.
+/// Reading a missing field panics, so a test fails if a field of an algorithm is renamed.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ShownValue<'t>(pub(crate) &'t Json);
 
@@ -45,9 +44,8 @@ impl<'t> ShownValue<'t> {
         self.0.as_i64().unwrap_or_else(|| panic!("{} is no number", self.0))
     }
 
-    /// Interprets this value as a rank, which is a pair of a weight and a process id, and returns
-    /// the process id. Panics if the weight is not 0, because the id alone would then not represent
-    /// the rank.
+    /// Interprets this value as a rank, which is a pair of a weight and a process id. Returns the
+    /// process id. Panics if the weight is not 0.
     #[track_caller]
     pub(crate) fn to_rank(self) -> i64 {
         let text = || self.0.as_str()?.parse().ok();

@@ -6,7 +6,7 @@ use crate::logic::symbol::Symbol;
 use crate::logic::term::{Node, Term};
 use crate::logic::variable::Variable;
 
-/// New definition of a symbol, in terms of the state before a step.
+/// Change of a symbol by a step: the new value for all arguments of the symbol.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Update {
     /// Symbol with a new definition.
@@ -23,10 +23,11 @@ pub type Updates = BTreeMap<Symbol, Update>;
 type Bindings = BTreeMap<Variable, Term>;
 
 impl Term {
-    /// Returns the value that this term has after the `updates` of a step, as a term over the state
-    /// before the step. A query to the solver then mentions only the state before the step. So it
-    /// needs no second copy of each symbol, and no axioms about what the step leaves unchanged
-    /// (frame axioms).
+    /// Returns a term over the state before a step, whose value equals the value of this term after
+    /// the step. `updates` are the changes by the step.
+    ///
+    /// So a query to the solver mentions only the state before the step. It needs no second copy of
+    /// each symbol, and no axioms about what the step leaves unchanged (frame axioms).
     #[must_use]
     pub fn after(&self, updates: &Updates) -> Term {
         Substitution { updates, next_index: 1 }.apply(self, &Bindings::new())

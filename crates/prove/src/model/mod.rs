@@ -96,7 +96,8 @@ impl Model {
     }
 }
 
-/// Returns the action by which the network loses one tuple of the relation `message`.
+/// Returns the action by which the network loses one message. The tuples of the relation `message`
+/// are the messages in flight.
 fn loss(message: Symbol) -> Action {
     let lost = |(index, sort)| Variable::new("lost", sort).renamed(index);
     let parameters: Vec<Variable> =

@@ -3,9 +3,9 @@
 //! The first solution in textbooks; cf. H. Garcia-Molina, *Elections in a distributed computing
 //! system*, IEEE ToC C-31(1), 1982. The code is `crates/algorithms/src/mutex/central.rs`.
 //!
-//! Messages stay in flight after their receipt. The queue of the coordinator is a set here: any
-//! request in it may be served next. This covers the order in the code. The coordinator serves its
-//! own requests by the same actions.
+//! Messages stay in flight after their receipt. In the model, the queue of the coordinator is a
+//! set, and any request in the set may be served next. The order of service in the code is one of
+//! these orders. The coordinator serves its own requests by the same actions.
 
 use tenure_check::GlobalState;
 

@@ -161,9 +161,9 @@ fn model(variant: Option<&str>) -> Model {
     }
 }
 
-/// Returns the axioms about rates and durations. Without a variant, the axioms permit all durations
-/// with the required margin. With a variant, the axioms set the durations to the durations in the
-/// code, in units of the delay of a message.
+/// Returns the axioms about rates and durations. If `variant` is `None`, the axioms permit all
+/// durations with the required margin. Otherwise they fix the durations to those in the code. The
+/// unit is the delay of a message.
 fn axioms(variant: Option<&str>) -> Vec<Axiom> {
     let Some(variant) = variant else {
         let margin = ends_before(LEASE.value(), EXPIRY.value());
@@ -194,9 +194,9 @@ fn is_held_by(process: Variable, ticket: impl Into<Term>) -> Term {
     HELD.value() & HOLDER.equals(process) & HELD_TICKET.equals(ticket)
 }
 
-/// Returns the formula that the grantor keeps the lock for `process` until `deadline`, a time on
-/// the clock of `process`. Until this time, the grantor grants nothing, or it grants only the
-/// attempt of `process` with the ticket `ticket`.
+/// Returns the formula that the lock stays available to `process` until `deadline`, a time on the
+/// clock of `process`. Until then, the grantor either reserves the lock for the attempt of
+/// `process` with the ticket `ticket`, or grants no request at all.
 fn is_reserved(process: Variable, ticket: impl Into<Term>, deadline: Symbol) -> Term {
     let remaining = deadline.at(process) - CLOCK.at(process);
     let reserved = HELD_UNTIL.minus(GRANTOR_CLOCK);

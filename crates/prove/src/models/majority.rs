@@ -122,9 +122,9 @@ fn without_messages_to_crashed(mut action: Action) -> Action {
     action
 }
 
-/// Returns the actions by which a voter ends the earlier requests of a process. There are three
-/// reasons: the voter receives a withdrawal, the process has crashed, or the process is the voter
-/// itself and has made a new request.
+/// Returns the actions by which a voter drops the earlier requests of a process. A voter drops them
+/// if it receives a withdrawal, or if the process has crashed. A voter also drops its own earlier
+/// requests when it makes a new one.
 fn withdrawal_actions() -> Vec<Action> {
     let is_own = X.equals(W) & VOTED_STAMP.at(W).less(STAMP.at(W));
     let is_withdrawn = !CRASHED.at(W) & (WITHDRAWAL.at((X, W)) | CRASHED.at(X) | is_own);

@@ -37,7 +37,7 @@ pub struct ModelEntry {
     pub variants: &'static [ModelVariant],
 }
 
-/// Variant of an algorithm that its model describes.
+/// A variant of an algorithm for which there is a model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ModelVariant {
     /// Name of the variant, as in `tenure list NAME`.

@@ -87,8 +87,8 @@ fn vote_for(action: Action, candidate: Variable) -> Action {
     action.set(HAS_VOTED, X, true).set(VOTED_FOR, X, candidate)
 }
 
-/// Returns `action`, extended so that `X` has not voted in its term. If a process has not voted,
-/// the value of `VOTED_FOR` is this process itself, by convention.
+/// Returns `action` with a further effect: `X` has no vote in its term. By convention, `VOTED_FOR`
+/// of a process without a vote is the process itself.
 fn forget_vote(action: Action) -> Action {
     action.set(HAS_VOTED, X, false).set(VOTED_FOR, X, X)
 }

@@ -17,8 +17,8 @@
 //! The leader thereby ends its term and all earlier terms: no process claims the leadership in an
 //! ended term again. Therefore the heir may become a candidate, and other processes may vote for
 //! it, although they have promised the resigned leader to vote for no other process. A candidate of
-//! an ended term cannot win. While it has a lease, no member of the quorum that elected the
-//! resigned leader votes for it.
+//! an ended term cannot win: no member of the quorum that elected the resigned leader votes for
+//! such a candidate while the candidate has a lease.
 
 mod hand_over;
 mod invariant;
@@ -46,8 +46,8 @@ const FOLLOWER: Symbol = Symbol::relation("follower", &[Process]);
 const ELECTION_AT: Symbol = Symbol::function("election-at", &[Process], Real);
 /// Time at which the lease of a candidate or leader ends, on its own clock.
 const LEASE_UNTIL: Symbol = Symbol::function("lease-until", &[Process], Real);
-/// Time at which a leader sends its next heartbeat, on its own clock. A response to the last
-/// heartbeat does not count after this time.
+/// Time at which a leader sends its next heartbeat, on its own clock. Until then, it accepts
+/// responses to its last heartbeat.
 const HEARTBEAT_AT: Symbol = Symbol::function("heartbeat-at", &[Process], Real);
 /// Number of a leader's last heartbeat.
 const ROUND: Symbol = Symbol::function("round", &[Process], Int);
@@ -173,8 +173,8 @@ fn state() -> Vec<Symbol> {
     terms::STATE.into_iter().chain(promises).chain(hand_over::STATE).collect()
 }
 
-/// Returns the axioms about quorums, rates and durations. If `variant` is unsound, the axioms set
-/// the durations to the durations in the code, in units of the delay of a message. Otherwise the
+/// Returns the axioms about quorums, rates and durations. If `variant` is unsound, the axioms fix
+/// the durations to those in the code. The unit is then the delay of a message. Otherwise the
 /// axioms permit all durations with the required margin.
 fn axioms(variant: Option<&str>) -> Vec<Axiom> {
     let is_unsound = ENTRY.variants.iter().any(|it| it.is_refuted && Some(it.name) == variant);
@@ -210,13 +210,13 @@ fn claims(process: Variable, variant: Option<&str>) -> Term {
     LEADER.at(process) & has_lease(process, variant)
 }
 
-/// Returns `action`, extended so that `X` sets its election timer to a random delay.
+/// Returns `action` with a further effect: `X` sets its election timer to a random delay.
 fn with_election_timer(action: Action) -> Action {
     action.when(ELECTION.at_most(E)).set(ELECTION_AT, X, CLOCK.at(X).plus(E))
 }
 
-/// Returns `action`, extended so that `X` becomes a candidate in the next term, with its own vote
-/// and a lease.
+/// Returns `action` with a further effect: `X` becomes a candidate in the next term, with its own
+/// vote and a lease.
 fn become_candidate(action: Action) -> Action {
     let next = TERM.at(X) + 1;
     with_election_timer(action)
@@ -231,8 +231,8 @@ fn become_candidate(action: Action) -> Action {
         .add(REQUEST_VOTE, (Term::from(X), next))
 }
 
-/// Returns `action`, extended so that `X` sends its vote to `Y`. With the vote, `X` promises to
-/// vote for no other process before its election timeout.
+/// Returns `action` with a further effect: `X` sends its vote to `Y`. With the vote, `X` promises
+/// to vote for no other process before its election timeout.
 fn vote(action: Action) -> Action {
     with_election_timer(action)
         .set(HAS_VOTED, X, true)
@@ -241,8 +241,9 @@ fn vote(action: Action) -> Action {
         .add(VOTE, (X, Y, M))
 }
 
-/// Returns `action`, extended so that `X` sends the heartbeat with the number `number`. So far,
-/// only `X` itself has responded to this heartbeat.
+/// Returns `action` with one more effect: `X` sends a heartbeat that has the number `number`.
+/// Responses to earlier heartbeats of `X` no longer count, and `X` has responded to the new
+/// heartbeat itself.
 fn send_heartbeat(action: Action, number: impl Into<Term>) -> Action {
     let number = number.into();
     action

@@ -3,8 +3,9 @@
 //! I. Suzuki, T. Kasami, *A distributed mutual exclusion algorithm*, ACM TOCS 3(4), 1985. The code
 //! is `crates/algorithms/src/mutex/suzuki_kasami.rs`.
 //!
-//! The token is the only message that is removed when it is received. Its queue is a set here: any
-//! process in it may get the token next. This covers the order in the code.
+//! The token is the only message that is removed when it is received. In the model, the queue in
+//! the token is a set, and any process in the set may get the token next. The order in the code is
+//! one of these orders.
 
 use tenure_check::GlobalState;
 

@@ -1,10 +1,11 @@
 //! Votes of Maekawa's algorithm. A process may keep its quorum for all requests, or change it.
 //!
-//! Messages stay in flight after their receipt. A vote carries the time stamp of the request for
-//! which the voter gives it, and a number. If the process with this request returns the vote, the
-//! next vote for the same request has a higher number. As in the code, a process without a request
-//! keeps neither a time stamp nor the numbers of votes. The clock of a process is at least as high
-//! as the time stamp of its last request.
+//! Messages stay in flight after their receipt. A vote carries the time stamp of the request that
+//! it supports, and a number. A process may return a vote. The next vote for the same request then
+//! has a higher number.
+//!
+//! As in the code, a process without a request keeps neither a time stamp nor the numbers of votes.
+//! The clock of a process is never lower than the time stamp of its last request.
 
 pub(super) mod mapping;
 
@@ -27,8 +28,8 @@ pub(super) const HAS_VOTE: Symbol = Symbol::relation("has-vote", &[Process, Proc
 /// the first process has no request.
 pub(super) const NUMBER: Symbol = Symbol::function("number", &[Process, Process], Int);
 pub(super) const HAS_VOTED: Symbol = Symbol::relation("has-voted", &[Process]);
-/// Process that has the vote of a voter. It is the voter itself if the voter has not given its
-/// vote.
+/// Process to which a voter has given its vote. For a voter that has not given its vote, the voter
+/// itself.
 pub(super) const CANDIDATE: Symbol = Symbol::function("candidate", &[Process], Process);
 /// Time stamp of the request for which a voter has voted.
 pub(super) const VOTED_STAMP: Symbol = Symbol::function("voted-stamp", &[Process], Int);
@@ -64,8 +65,8 @@ pub(super) const Y: Variable = Variable::process("y");
 /// Time stamp in the received message. `K` is the number in that message.
 const M: Variable = Variable::int("m");
 const K: Variable = Variable::int("k");
-/// Time stamp of the request that a voter serves next. `NEXT_NUMBER` is the number of the vote for
-/// this request.
+/// Time stamp of the request for which a voter votes next. `NEXT_NUMBER` is the number of this
+/// vote.
 pub(super) const NEXT_STAMP: Variable = Variable::int("next-stamp");
 pub(super) const NEXT_NUMBER: Variable = Variable::int("next-number");
 
@@ -112,7 +113,7 @@ pub(super) fn has_voter(process: Variable, voter: Variable) -> Term {
     MEMBER.at((Term::from(voter), QUORUM.at(process)))
 }
 
-/// Returns the action *request*, which extends the action `action`: `X` asks all members of
+/// Returns the action *request*: `action` with the further effect that `X` asks all members of
 /// `quorum` for their votes, with a new time stamp.
 pub(super) fn request_votes(action: Action, quorum: Term) -> Action {
     let next = CLOCK.at(X) + 1;
@@ -172,8 +173,8 @@ pub(super) fn process_actions(is_up: &Term) -> Vec<Action> {
     ]
 }
 
-/// Returns `action`, extended so that the voter `W` gives its vote to the request of `process` with
-/// `stamp`.
+/// Returns `action` with a further effect: the voter `W` gives its vote to the request of `process`
+/// with `stamp`.
 pub(super) fn vote_for(action: Action, process: Variable, stamp: Variable, number: Term) -> Action {
     action
         .set(HAS_VOTED, W, true)
@@ -183,7 +184,8 @@ pub(super) fn vote_for(action: Action, process: Variable, stamp: Variable, numbe
         .add(LOCKED, (W, process, stamp, number))
 }
 
-/// Returns `action`, extended so that the voter `W` has its vote back and gives it to no request.
+/// Returns `action` with a further effect: the voter `W` takes back its vote and gives it to no
+/// request.
 pub(super) fn reclaim_vote(action: Action) -> Action {
     action.set(HAS_VOTED, W, false).set(CANDIDATE, W, W).set(VOTED_STAMP, W, 0).set(
         VOTED_NUMBER,
@@ -248,7 +250,8 @@ pub(super) fn has_voted_for(
         & VOTED_NUMBER.at(voter).equals(number)
 }
 
-/// Returns the formula that `process` has the vote of `V`, or that this vote is in flight to it.
+/// Returns the formula that `process` has the vote of `V`, or that this vote is in flight to
+/// `process`.
 pub(super) fn awaits_or_has(process: Variable) -> Term {
     let number = NUMBER.at((process, V));
     is_active(process)
@@ -263,11 +266,12 @@ pub(super) fn is_request_over(process: &Term, stamp: &Term) -> Term {
     is_active.implies(stamp.clone().less(STAMP.at(process.clone())))
 }
 
-/// Returns the formula that `process` has made the request with the time stamp `stamp`: the clock
-/// of the process has reached `stamp`, or the process has crashed. In addition, the request is
-/// over, or it is the present request of the process. For a present request, `number` is at most
-/// the number of the vote that the process has from `V` or still waits for. `is_down` returns the
-/// formula that a process has crashed.
+/// Returns the formula that `process` has really made the request with the time stamp `stamp`.
+///
+/// The formula has two parts. First, the clock of `process` has reached `stamp`, or `process` has
+/// crashed. Second, the request is over, or it is the present request of `process`. In the latter
+/// case, `number` must be at most `NUMBER` of `process` and `V`. `is_down` returns the formula that
+/// a process has crashed.
 fn is_known(process: &Term, stamp: &Term, number: Term, is_down: &dyn Fn(&Term) -> Term) -> Term {
     let own_number = NUMBER.at((process, V));
     let is_present = stamp.clone().equals(STAMP.at(process.clone())) & number.at_most(own_number);

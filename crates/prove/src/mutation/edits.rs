@@ -54,9 +54,9 @@ impl Edit {
     }
 }
 
-/// Returns all edits of a formula that change it in `direction`, so that it becomes weaker or
-/// stronger. `parameters` are the parameters of the action to which the formula belongs. Some edits
-/// replace one process parameter by another one.
+/// Returns all edits of a formula in `direction`, for example all edits that make the formula
+/// weaker. `parameters` are the parameters of the action that contains the formula. An edit may
+/// replace one process parameter by another.
 pub(super) fn edits(term: &Term, direction: Direction, parameters: &[Variable]) -> Vec<Edit> {
     Editor { parameters }.edits(term, direction)
 }
@@ -153,9 +153,11 @@ impl Editor<'_> {
         }
     }
 
-    /// Returns the edits of a conditional value. If `Action::set` has built the value, its
-    /// condition selects the argument at which the action changes a function. The edits change such
-    /// a condition only by replacing a process by another process.
+    /// Returns the edits of a conditional value.
+    ///
+    /// `Action::set` builds a conditional value to change a function for one argument. Its
+    /// condition compares this argument with the variable `place`. In such a condition, an edit may
+    /// only replace a process by another process.
     fn in_choice(
         &self,
         condition: &Term,
@@ -276,8 +278,8 @@ fn is_maximum(condition: &Term, then: &Term, otherwise: &Term) -> bool {
     matches!(&*condition.0, Node::Less(low, high) if high == then && low == otherwise)
 }
 
-/// Returns true if `Action::set` has built the condition. That method changes a function at one
-/// argument. Its condition selects this argument by a comparison with the variable `place`.
+/// Returns true if `condition` compares the variable `place` with a term. The method `Action::set`
+/// builds such conditions to change a function for one argument.
 fn mentions_place(condition: &Term) -> bool {
     match &*condition.0 {
         Node::And(parts) => parts.iter().any(mentions_place),

@@ -102,8 +102,8 @@ impl Display for Mutant {
 
 /// Returns all mutants of a model, in a fixed order.
 ///
-/// Leaves out a change if its form shows that it only forbids steps, or that it only loses
-/// messages. Neither can violate safety.
+/// Omits changes that obviously preserve safety: those that only forbid steps, or only lose
+/// messages.
 pub fn mutants(model: &Model) -> Vec<Mutant> {
     let mut found: Vec<Mutant> = Vec::new();
     let initial = model.initial.iter().enumerate().flat_map(|(index, it)| of_initial(index, it));

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use crate::model::Model;
 use crate::mutation::mutant::{Mutant, Operator, mutants};
 
-/// Draws `count` different mutants of a model, or all if it has fewer. Equal seeds give equal
-/// samples. Each kind of change is drawn equally often, as far as the model has mutants of this
-/// kind.
+/// Draws `count` different mutants of a model, or all mutants if there are fewer. Equal seeds give
+/// equal samples. The kinds of changes take turns, so the sample contains about the same number of
+/// mutants of each kind.
 pub fn sample_mutants(model: &Model, count: usize, seed: u64) -> Vec<Mutant> {
     let mut numbers = SplitMix64(seed);
     let mut kinds: BTreeMap<Operator, Vec<Mutant>> = BTreeMap::new();

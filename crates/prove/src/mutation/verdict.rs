@@ -169,10 +169,12 @@ fn is_same_result(one: &Action, other: &Action) -> Term {
     }))
 }
 
-/// Compares the initial condition of `changed` with that of `model`. If the solver proves that the
-/// changed condition implies the original one, returns [`MutantVerdict::Equivalent`]. The original
-/// condition implies the changed one in any case, because the change only leaves out a part.
-/// Otherwise returns `None`.
+/// Compares the initial condition of the mutant `changed` with that of `model`. Returns
+/// [`MutantVerdict::Equivalent`] if the solver proves that the two conditions are equivalent, and
+/// otherwise `None`.
+///
+/// The mutant only leaves out a part of the condition. So the solver needs to prove only that the
+/// changed condition implies the original one.
 fn compare_initial_conditions(
     model: &Model,
     changed: &Model,

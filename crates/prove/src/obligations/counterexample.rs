@@ -228,8 +228,8 @@ impl Decoder<'_> {
         }
     }
 
-    /// Translates a value of the solver. If the solver gives no value, any value belongs to a
-    /// counterexample, and this method returns the default value of `sort`.
+    /// Translates a value of the solver. Returns the default value of `sort` if the solver gives no
+    /// value, because the counterexample is then valid with any value.
     fn translated(&self, value: Option<ModelValue>, sort: Sort) -> Value {
         let default = Value::default_of(sort);
         match (value, sort) {

@@ -15,8 +15,8 @@ use crate::solver_error::SolverError;
 /// Decides all obligations of a model: that the initial states satisfy the invariant, and that
 /// every action preserves it.
 ///
-/// Both are decided for any number of processes. Each action has a solver process of its own, and
-/// these processes run in parallel.
+/// The result holds for any number of processes in the group. Each action is checked by a solver
+/// process of its own, and the solver processes run in parallel.
 ///
 /// # Errors
 ///
@@ -84,9 +84,10 @@ pub(crate) fn decide_obligations(
     Ok(decisions)
 }
 
-/// Decides an obligation that demands that a state exists: an initial state, or a state that
-/// satisfies the invariant and in which the action is possible. Searches small groups first, and
-/// then asks the solver about groups of any size.
+/// Decides an obligation that a certain state exists. Without an action, this is an initial state.
+/// With an action, it is a state that satisfies the invariant and in which the action is possible.
+///
+/// Searches small groups first, and then asks the solver about groups of any size.
 fn existence_outcome(
     process: &mut SolverProcess,
     model: &Model,
@@ -105,10 +106,9 @@ fn existence_outcome(
 
 /// Returns the result of an obligation about an action or about the initial states.
 ///
-/// A solver seldom finds a counterexample in groups of unknown size. It often finds one soon in
-/// groups of a fixed size. Therefore the solver first gets a short time limit, and then small
-/// groups are searched. The solver gets the whole time limit only if the obligation is then still
-/// undecided.
+/// The first attempt considers groups of any size and has a short time limit. If it fails, the
+/// function searches small groups for a counterexample, because solvers find most counterexamples
+/// there. If there is none, a second attempt has the whole time limit.
 fn induction_outcome(
     process: &mut SolverProcess,
     model: &Model,

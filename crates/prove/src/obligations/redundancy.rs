@@ -34,9 +34,8 @@ impl Necessity {
 }
 
 impl Model {
-    /// Returns the model without the conjunct of its invariant that is named `conjunct`. Returns
-    /// `None` if there is no such conjunct, or if it is the first one, which is the property to
-    /// prove.
+    /// Returns the model without the conjunct `conjunct` of its invariant. Returns `None` if there
+    /// is no such conjunct, or if `conjunct` is the property to prove.
     pub fn without(&self, conjunct: &str) -> Option<Model> {
         let index = self.invariant.iter().position(|it| it.name == conjunct)?;
         if index == 0 {
@@ -73,9 +72,9 @@ pub fn assess_conjuncts(
     Ok(conjuncts.map(|conjunct| conjunct.name).zip(needs).collect())
 }
 
-/// Decides whether the invariant of `rest` is inductive. `rest` is a proved model without one
-/// conjunct of its invariant. Examines only the actions: the initial states satisfy the remaining
-/// conjuncts, because they satisfy the whole invariant.
+/// Decides whether the invariant of a proved model is still inductive without one conjunct. `rest`
+/// is the model without this conjunct. Checks only the actions, because the initial states satisfy
+/// all conjuncts.
 fn assess_conjunct(rest: &Model, solver: &Solver) -> Result<Necessity, SolverError> {
     let actions = rest.all_actions();
     for action in &actions {

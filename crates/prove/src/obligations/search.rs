@@ -46,8 +46,8 @@ impl UndecidedGroups {
         UndecidedGroups((1..=largest).flat_map(sizes).collect())
     }
 
-    /// Searches these groups for a counterexample. Afterwards `self` contains only the groups that
-    /// the solver did not decide within its time limit.
+    /// Searches the groups in `self` for a counterexample. Afterwards `self` contains only the
+    /// groups that the solver did not decide within its time limit.
     pub(super) fn find_counterexample(
         &mut self,
         model: &Model,
@@ -70,9 +70,8 @@ impl UndecidedGroups {
 /// Searches groups of one to `largest` processes for a counterexample, or for a state in which an
 /// action is possible. Returns `None` if none is found.
 ///
-/// A solver may decide a large group sooner than a small one. Therefore the solver first gets a
-/// short time limit for each group. The groups that are then undecided are searched again with the
-/// whole time limit.
+/// First, each group is searched with a short time limit. Then the undecided groups are searched
+/// with the whole time limit, because a large group may be easier than a small one.
 pub(super) fn find_counterexample(
     model: &Model,
     induction: &InductionQuery<'_>,

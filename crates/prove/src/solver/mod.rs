@@ -36,8 +36,8 @@ pub struct Solver {
 /// Default time limit of a query.
 pub const QUERY_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Time limit of the first attempt at a query. It is short, because the result of another query may
-/// make a second attempt unnecessary.
+/// Time limit of the first attempt at a query. It is short, because other queries may decide the
+/// obligation before a second attempt is needed.
 pub(crate) const FIRST_TIMEOUT: Duration = Duration::from_secs(1);
 
 impl Solver {

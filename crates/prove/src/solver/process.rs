@@ -17,8 +17,8 @@ pub(crate) enum Satisfiability {
     Unknown,
 }
 
-/// Result that the queries of a solver process should have. A solver may be configured for this
-/// result. Its answers are correct even if a query has another result.
+/// Result that a caller expects from the queries of a solver process. The solver is tuned for this
+/// result, and still decides correctly if a query has another result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Goal {
     /// A proof: the queries should be unsatisfiable.

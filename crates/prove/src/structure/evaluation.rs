@@ -16,7 +16,7 @@ use crate::structure::value::Value;
 /// Map from variables to their values.
 pub type Assignment = BTreeMap<Variable, Value>;
 
-/// Evaluates formulas on a structure, within the ranges of quantifiers.
+/// Evaluator of formulas on a structure. Each quantifier ranges over a finite list of values.
 #[derive(Clone, Debug)]
 pub struct Evaluator<'s> {
     structure: &'s Structure,
@@ -28,9 +28,9 @@ impl<'s> Evaluator<'s> {
     /// Creates an evaluator of `structure`. Quantifiers over numbers range over 0 and the numbers
     /// that occur in the structure.
     ///
-    /// In some formulas, each number is an argument or the value of a symbol, and this symbol also
-    /// has an element, such as a process, as an argument. For such formulas the result is exact.
-    /// The formulas of the models have this form.
+    /// The result is exact if each number in a formula occurs in an application of a symbol that
+    /// also has a process or quorum as an argument. The number may be an argument of this symbol,
+    /// or its value. The formulas of the models have this form.
     pub fn new(structure: &'s Structure) -> Self {
         Evaluator::with_numbers(structure, &[])
     }
@@ -161,9 +161,8 @@ impl<'s> Evaluator<'s> {
     /// Calls `on_found` for the values of `variables` for which `formula` has the truth value
     /// `wanted`.
     ///
-    /// If the formula can have the truth value `wanted` only where a relation holds, the search
-    /// considers only the tuples of that relation. For example, `for all p, t: request(p, t)
-    /// implies …` is false only where `request` holds.
+    /// If a relation must hold for this, the search tries only the tuples of the relation. For
+    /// example, `for all p, t: request(p, t) implies …` can be false only where `request` holds.
     pub(crate) fn for_each_assignment(
         &self,
         variables: &[Variable],
@@ -198,9 +197,9 @@ impl<'s> Evaluator<'s> {
     }
 }
 
-/// Searches for a relation that must hold if the formula has the truth value `wanted`. Considers
-/// only relations whose arguments are distinct variables from the list `variables`. Returns the
-/// relation and its arguments. Returns `None` if there is no such relation.
+/// Finds a necessary condition for `formula` to have the truth value `wanted`. The condition is
+/// that a certain relation holds for certain variables. Returns this relation and its arguments,
+/// which are distinct variables from `variables`. Returns `None` if no such condition is found.
 fn required(
     formula: &Term,
     wanted: bool,

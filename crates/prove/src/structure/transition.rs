@@ -10,12 +10,12 @@ use crate::structure::evaluation::{Assignment, Evaluator, rational_operation};
 use crate::structure::table::Structure;
 use crate::structure::value::Value;
 
-/// Greatest amount by which one step advances a number. An example is the clock of Lamport's
-/// algorithm, which counts the receipt of a request and the sending of the reply.
+/// Greatest amount by which one step advances a number. In Lamport's algorithm, for example, one
+/// step may advance the clock by 2: by 1 for a received request, and by 1 for the reply.
 const MAX_ADVANCE: i64 = 2;
 
-/// Returns the numbers that may occur after a step: each number of the structure and of the
-/// parameters, plus 0 to [`MAX_ADVANCE`].
+/// Returns all numbers that may occur after a step: the numbers in the structure and in the
+/// parameters, each increased by 0 to [`MAX_ADVANCE`].
 pub(crate) fn numbers_after_step(structure: &Structure, assignment: &Assignment) -> Vec<Value> {
     let mut numbers = structure.numbers(Sort::Int);
     numbers.extend(structure.numbers(Sort::Real));

@@ -62,14 +62,15 @@ pub enum ClusterError {
 /// saves its state and its trace, with the given header, in `directory`. The nodes run on the
 /// calling thread, which must not belong to an asynchronous runtime.
 ///
-/// Real nodes never deliver a message to a later session of its receiver, but models of networks
-/// do. If a schedule requires such a delivery, the sender sends the message again. The trace of the
+/// In a model of a network, a message can arrive after its receiver has restarted. Real nodes drop
+/// such a message. If the schedule delivers one, its sender sends it again, and the trace of the
 /// run contains a note about this.
 ///
 /// # Errors
 ///
-/// [`FollowError`], at the first impossible step. Some steps of models are impossible over TCP,
-/// where a message cannot outlive both its sender and its receiver. No node is left running.
+/// [`FollowError`], at the first impossible step. Some steps of models are impossible over TCP. For
+/// instance, a message is lost if its sender and its receiver have both restarted. No node is left
+/// running.
 pub fn follow<P: Recorded>(
     schedule: &Schedule,
     config: impl Fn(ProcessId) -> P::Config,

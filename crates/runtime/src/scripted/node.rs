@@ -13,8 +13,7 @@ use crate::failure::{Failure, StartError};
 use crate::parts::Parts;
 use crate::transport::{Inbox, Incoming};
 
-/// Identity of a message: sender, session and number. A position in a queue would not suffice,
-/// because a message to a crashed process may or may not arrive after its recovery.
+/// Identity of a message: sender, session and number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct MessageId {
     pub(super) from: ProcessId,
@@ -35,7 +34,8 @@ pub(super) enum NodeAction<P: Protocol> {
     RecordOutcome(SentMessage, fn(MessageRecord) -> Kind),
     /// Sends a message of the application to a process.
     SendApplication(ProcessId),
-    /// Receives a message from the application of a peer. The clock is that of the sender.
+    /// Receives a message that the application of a peer has sent, with the vector clock of the
+    /// sender.
     ReceiveApplication(MessageId, Option<VectorClock>),
     /// Forces the value of the next random choice. Has no effect if the next step makes no choice.
     Choose(u32),
@@ -231,8 +231,8 @@ where
         Ok(trace.record_message(&message, sent.to, 0, sent.number, kind)?)
     }
 
-    /// Sends a message of the application, with the current vector clock. The message does not
-    /// travel over the mesh, because the caller carries it to its receiver.
+    /// Sends a message of the application, with the current vector clock. The message is not sent
+    /// over the mesh. The caller takes it from `sent_messages` and delivers it.
     fn send_application_message(&mut self, to: ProcessId) -> Result<(), Failure> {
         let executor = &mut self.driver.executor;
         let number = executor.next_message_number();

@@ -49,8 +49,8 @@ struct OpenSegment {
 
 impl ChangeLog {
     /// Opens the segments whose numbers are at least `first`, and returns their changes. `records`
-    /// is the number of changes before them. Segments with lower numbers are left over from a crash
-    /// during their removal.
+    /// is the number of changes before these segments. Segments with lower numbers are left over
+    /// from a crash during their removal.
     pub(super) fn recover(
         directory: &Path,
         owner: &Owner,
@@ -200,8 +200,7 @@ pub(super) struct ObsoleteSegments {
 }
 
 impl ObsoleteSegments {
-    /// Removes the segments. If some cannot be removed, a later start removes them, because the
-    /// state file is newer.
+    /// Removes the segments. If this fails for some of them, the next start removes the rest.
     pub(super) fn remove(&self) {
         let segments = numbers(&self.directory).unwrap_or_default();
         for number in segments.into_iter().filter(|number| *number < self.next) {

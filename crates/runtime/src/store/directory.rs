@@ -63,8 +63,9 @@ pub enum OpenError {
         /// Path of the directory of the store.
         path: PathBuf,
     },
-    /// The state file is damaged. The store does not repair it, because a process that forgets its
-    /// promises must not participate. An operator must restore or empty the directory.
+    /// The state file is damaged. The store does not repair it, because a process that has
+    /// forgotten its votes or grants must not participate. An operator must restore or empty the
+    /// directory.
     #[error(
         "the saved state {path} is damaged: {damage}; restore its directory, or empty it if this \
          process may forget all its promises"
@@ -106,7 +107,7 @@ pub enum OpenError {
         /// Process that opens the store.
         expected: Owner,
     },
-    /// The saved session number is higher than any process can reach by booting.
+    /// The saved session number is too high to be genuine. No process starts so often.
     #[error(
         "the saved state {path} is impossible: no process reaches session {session}; see \
          \"Impossible states\" in docs/wire.md"
@@ -412,8 +413,8 @@ impl Store {
         Ok(())
     }
 
-    /// Runs `save`. If an earlier save has left the content of the disk unknown, returns an error
-    /// instead. `opens` is true if `save` opens a file.
+    /// Runs `save` and returns its result. After a failure that left the content of the disk
+    /// unknown, returns an error without running `save`. `opens` is true if `save` opens a file.
     fn save_with(
         &mut self,
         opens: bool,
@@ -564,8 +565,8 @@ mod tests {
 
     use super::*;
 
-    /// In this test, a pipe takes the place of the open segment. A pipe accepts data but cannot be
-    /// flushed.
+    /// Replaces the open segment by a pipe, which accepts data but cannot be flushed. Checks that
+    /// the next save fails, and that all later saves are rejected.
     #[test]
     fn rejects_saves_after_failed_flush() {
         let directory = tempfile::tempdir().expect("a directory");

@@ -2,10 +2,10 @@
 //!
 //! A [`Store`] is a directory that one node owns at a time. [`Store::save`] replaces the whole
 //! state. [`Store::append`] adds a change, which costs one flush of an existing file. The saved
-//! data is durable when they return. After a crash at any moment, the directory contains either the
-//! state before the save or the state after it. A store distinguishes an interrupted write from
-//! damage and from a missing state. All calls block on the disk, so asynchronous callers must
-//! choose a suitable thread.
+//! data is durable when these methods return. After a crash at any moment, the directory contains
+//! either the state before the save or the state after it. A store distinguishes an interrupted
+//! write from damage and from a missing state. All calls block on the disk, so asynchronous callers
+//! must choose a suitable thread.
 //!
 //! `docs/wire.md` specifies the files byte by byte.
 

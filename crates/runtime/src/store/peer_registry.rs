@@ -2,8 +2,9 @@
 //! whether the process itself is a member.
 //!
 //! A process that lost its saved state or restored an old copy has a lower session than before. Its
-//! peers therefore reject it. They can do so even after their own restart, because they save the
-//! sessions of their peers. A session is saved before the first message of that boot is accepted.
+//! peers therefore reject it. The peers can reject it even after their own restart, because each of
+//! them saves the sessions of its peers. A process saves a new session of a peer before it accepts
+//! the first message of this session.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -53,15 +54,15 @@ pub(super) struct RegistryContent {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct PeerRecord {
     is_member: bool,
-    /// Newest boot of the process that was seen since the process became a member. If no boot was
-    /// seen, a placeholder with session 0.
+    /// Newest known boot of the process since it became a member. If no boot is known, a
+    /// placeholder with session 0.
     newest: Boot,
 }
 
 impl PeerRegistry {
-    /// Opens the registry in a directory, or creates it. `has_joined` and `size`, the number of
-    /// processes of the group, are used only if the registry is new. All processes of the group are
-    /// members of a new registry.
+    /// Opens the registry in a directory, or creates it. A new registry contains `has_joined`, and
+    /// lists all `size` processes of the group as members. An existing registry ignores both
+    /// arguments.
     ///
     /// # Errors
     ///
@@ -117,10 +118,10 @@ impl PeerRegistry {
         self.change(|saved| saved.eviction = Some(reason.to_owned()))
     }
 
-    /// Records which processes are members after the log entry with the number `index`. Ignores the
-    /// entry if this entry or a later one was already recorded, because a restart reads the log
-    /// again. Returns the processes that are no longer members. Forgets the boots of these
-    /// processes, because other processes may take their places.
+    /// Records which processes are members after the log entry with the number `index`. Does
+    /// nothing if this entry or a later entry was recorded before, which happens when a restarted
+    /// process reads its log. Returns the processes that are no longer members. Forgets the boots
+    /// of these processes, because other processes may take their places.
     ///
     /// # Errors
     ///

@@ -216,8 +216,8 @@ fn decode_content(rest: &[u8], length: usize) -> Option<&[u8]> {
     is_whole.then(|| &covered[HEADER_BYTES..])
 }
 
-/// Returns true if the bytes from `from` to `to` include a sector of zeros, which was therefore
-/// never written.
+/// Returns true if the bytes from `from` to `to` include a sector that contains only zeros. Such a
+/// sector was never written, because new segments are filled with zeros.
 fn has_zero_sector(file: &[u8], from: usize, to: usize) -> bool {
     let mut at = from;
     while at < to {

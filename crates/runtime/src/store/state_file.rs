@@ -69,7 +69,7 @@ pub enum Damage {
     /// The checksum does not match.
     #[error("its checksum does not match its content")]
     Checksum,
-    /// A record of a segment is damaged. An interrupted write is excluded as the cause.
+    /// A record of a segment is damaged. The cause is not an interrupted write.
     #[error("the record at byte {offset} is damaged, and not by a crash during the write")]
     Record {
         /// Position of the record in the segment, in bytes.

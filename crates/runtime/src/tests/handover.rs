@@ -1,5 +1,5 @@
-//! Handover of leadership while the disk is slow. The handover message waits for the disk. The time
-//! limit for the response must start only when the message leaves.
+//! Tests a handover of leadership while the disk is slow. The handover message waits for the disk.
+//! The time limit for the response must start only when the message is sent.
 
 use std::net::TcpListener;
 use std::sync::atomic::Ordering;

@@ -19,7 +19,8 @@ pub struct Evicted {
     pub reason: RejectionReason,
 }
 
-/// Rejections of this node by its peers, from which it learns that it was evicted.
+/// State by which this node learns that its peers have evicted it: their rejections, and the
+/// resulting eviction.
 #[derive(Debug)]
 pub(crate) struct EvictionState {
     size: u32,

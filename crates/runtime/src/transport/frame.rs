@@ -93,7 +93,8 @@ pub struct Hello<'a> {
 /// Content of a [`Hello`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum HelloContent<'a> {
-    /// Identity of the dialer. It is sent on an encrypted connection, or if there are no keys.
+    /// Identity of the dialer. If the nodes have keys, it is sent only after the key exchange,
+    /// encrypted.
     #[serde(borrow)]
     Introduction(Introduction<'a>),
     /// Key exchange message of the dialer. All frames after the acceptor's response are encrypted.
@@ -289,7 +290,8 @@ impl FrameDecoder {
         self.buffer.len() - self.consumed
     }
 
-    /// Removes consumed bytes from the buffer once that is cheaper than keeping them.
+    /// Frees the space of consumed bytes at the start of the buffer, if they are more than half of
+    /// the buffer.
     fn forget_consumed(&mut self) {
         if self.consumed == self.buffer.len() {
             self.buffer.clear();

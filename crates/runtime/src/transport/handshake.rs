@@ -85,8 +85,8 @@ impl Identity {
     }
 }
 
-/// Returns true if `from` dials `to`. The process with the higher id dials, so a recovering process
-/// with the highest rank reaches all peers immediately.
+/// Returns true if `from` is the process that dials in the connection between `from` and `to`. The
+/// process with the higher id dials.
 pub(crate) fn is_dialer(from: ProcessId, to: ProcessId) -> bool {
     from > to
 }

@@ -52,9 +52,9 @@ pub enum Incoming {
 
 /// Receiving half of a mesh, with a single user.
 ///
-/// After the user has received an [`Incoming::PeerUp`], [`Mesh::send`](super::Mesh::send)
-/// addresses the new session of the peer. Messages sent before that are for an earlier session,
-/// and are dropped if that session has ended.
+/// After the user has received an [`Incoming::PeerUp`], [`Mesh::send`](super::Mesh::send) addresses
+/// the new session of the peer. Messages that were sent earlier belong to an earlier session of the
+/// peer. They are dropped if that session has ended.
 #[derive(Debug)]
 pub struct Inbox {
     pub(crate) context: Arc<Context>,

@@ -1,7 +1,7 @@
-//! Replacements for keys in builds without the feature `keys`. The types have no values, so a node
-//! that needs keys cannot be created.
+//! Stand-ins for keys in builds without the feature `keys`. No value of these types exists, so a
+//! node of such a build has no keys.
 
-/// Replacements for the types of keys. They have no values.
+/// Stand-ins for the types of keys in a build without keys. No value of these types exists.
 pub(crate) mod keys {
     use std::sync::Arc;
 
@@ -60,7 +60,7 @@ pub(crate) mod keys {
     }
 }
 
-/// Replacements for the types of encryption. They have no values.
+/// Stand-ins for the types of encryption in a build without keys. No value of these types exists.
 pub(crate) mod cipher {
     use tenure_core::Never;
     use thiserror::Error;

@@ -48,8 +48,8 @@ pub(crate) struct Link {
     first_session: u64,
     /// Last session of the peer that ended with a goodbye; 0 if there was none.
     left_session: u64,
-    /// Messages that were taken from the outbox and not yet written. This queue and that of the
-    /// outbox are swapped to reuse their memory.
+    /// Messages that were taken from the outbox and not yet written. The link swaps this queue with
+    /// the queue of the outbox, to reuse the memory of both.
     outgoing: VecDeque<OutgoingMessage>,
     connect_log: LogThrottle,
     loss_log: LogThrottle,
@@ -269,9 +269,10 @@ impl Link {
         }
     }
 
-    /// If `next` belongs to a newer session of the peer, `next` supersedes this connection. In this
-    /// case, returns the bytes to write before this connection is closed: the pending output, and a
-    /// rejection of the older session. Otherwise returns an empty slice.
+    /// Checks whether the connection `next` belongs to a newer session of the peer, and so
+    /// supersedes this connection. If so, returns the bytes to write before this connection is
+    /// closed: the pending output, and a rejection of the older session. Otherwise returns an empty
+    /// slice.
     fn output_if_superseded<'a>(
         &self,
         state: &'a mut ConnectionState,
@@ -387,9 +388,9 @@ impl Link {
         self.take_frames(state, incoming, None)
     }
 
-    /// Handles all complete frames that were read, as long as the inbox has room. Later frames wait
-    /// until there is room again. They are not acknowledged, so the peer sends them again if the
-    /// connection breaks meanwhile.
+    /// Handles the complete frames that were read, until the inbox is full. The remaining frames
+    /// wait until the inbox has room. Until then they are not acknowledged, so the peer sends them
+    /// again if the connection breaks.
     fn take_frames<'a>(
         &mut self,
         state: &mut ConnectionState,

@@ -30,7 +30,8 @@ const MAX_ACCEPTED_CONNECTIONS: usize = 4;
 
 /// Sending half of the connections with all peers, and owner of their tasks.
 ///
-/// Dropping it closes all connections immediately. [`Mesh::close`] delivers sent messages first.
+/// Dropping the mesh closes all connections immediately. [`Mesh::close`] first delivers the
+/// messages that were sent.
 #[derive(Debug)]
 pub struct Mesh {
     context: Arc<Context>,

@@ -45,8 +45,8 @@ struct Queue {
     waiting: VecDeque<OutgoingMessage>,
     /// Heartbeats that overtake the waiting messages, at most one per layer.
     urgent: Vec<OutgoingMessage>,
-    /// Positions in `waiting` of heartbeats that a later heartbeat may still replace, at most one
-    /// per layer.
+    /// Positions in `waiting` of the newest waiting heartbeat of each layer. A later heartbeat of
+    /// the same layer replaces the waiting heartbeat.
     heartbeats: Vec<(Layer, usize)>,
     held: QueueSize,
     half_full_since: Option<Instant>,
@@ -155,9 +155,9 @@ impl Outbox {
         }
     }
 
-    /// Returns true in two cases: if less than half of the capacity is in use, or if half of the
-    /// capacity has been in use for longer than `half_full_timeout`. In the second case, the peer
-    /// has stalled, and must not block other peers forever.
+    /// Returns true if less than half of the capacity is in use. Also returns true if half of the
+    /// capacity has been in use for longer than `half_full_timeout`. The peer has then stalled, and
+    /// must not block other peers forever.
     pub(crate) fn has_room(&self, half_full_timeout: Duration) -> bool {
         if !self.is_half_full.load(Ordering::Relaxed) {
             return true;

@@ -32,8 +32,8 @@ pub(crate) struct Peer {
     /// Newest boot of the peer that was authenticated. Before the first boot, a placeholder with
     /// session 0.
     newest: Mutex<Boot>,
-    /// Number of failed key exchanges with this peer. The next attempt expects another key of the
-    /// peer, if it has several.
+    /// Number of failed key exchanges with this peer. If the peer has several keys, each attempt
+    /// expects the next of them.
     failed_exchanges: AtomicUsize,
     is_connected: AtomicBool,
     is_distance_logged: AtomicBool,

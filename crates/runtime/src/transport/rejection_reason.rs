@@ -52,8 +52,8 @@ rejection_reasons! {
     /// The dialer and the acceptor are configured with different group sizes.
     WrongGroupSize: NeedsMajority, "wrong_group_size",
         "the group of this node has a different number of processes";
-    /// The dialer is not in the group, must not dial this node, or proved the key of another
-    /// process.
+    /// The dialer is not in the group, must not dial this node, or authenticated with the key of
+    /// another process.
     WrongSender: Transient, "wrong_sender", "no such process dials this node";
     /// The dialer expects another process at this address.
     WrongReceiver: Transient, "wrong_receiver", "another process uses this address";
@@ -83,7 +83,7 @@ pub(crate) enum Severity {
     /// No effect: another attempt may succeed.
     Transient,
     /// The rejecting peer belongs to another group. This node is evicted if at least half of the
-    /// processes in its own group reject it for such a reason.
+    /// processes in its own group reject it for a reason of this severity.
     NeedsMajority,
     /// This node is evicted, even if only one peer rejects it for this reason.
     Final,

@@ -5,12 +5,12 @@ use std::collections::VecDeque;
 
 use super::frame::Frame;
 
-/// After this number of received messages, an acknowledgement no longer waits for an outgoing
-/// message.
+/// Number of received messages after which an acknowledgement is sent on its own. Below this
+/// number, the acknowledgement waits until another message is sent with it.
 const MAX_UNACKNOWLEDGED_FRAMES: usize = 64;
 
-/// After this number of received bytes, an acknowledgement no longer waits for an outgoing
-/// message.
+/// Number of received bytes after which an acknowledgement is sent on its own. Below this number,
+/// the acknowledgement waits until another message is sent with it.
 const MAX_UNACKNOWLEDGED_BYTES: usize = 256 << 10;
 
 /// Reliable channel between one session of this process and one session of a peer. The channel

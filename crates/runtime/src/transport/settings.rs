@@ -112,8 +112,8 @@ pub struct Limits {
     /// Maximum time that an acknowledgement waits for an outgoing message that can carry it.
     /// Default: 20 ms.
     pub acknowledge_delay: Duration,
-    /// Maximum time for which a peer whose queue is half full can block local requests. Default: 1
-    /// s.
+    /// Time after which a peer with a half full queue no longer blocks the requests of this node.
+    /// Default: 1 s.
     pub half_full_timeout: Duration,
     /// Pause before the first new connection attempt. The pause doubles after each attempt.
     /// Default: 10 ms.

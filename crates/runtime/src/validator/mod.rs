@@ -2,9 +2,9 @@
 //!
 //! An algorithm adopts the highest number that it receives, saves it, and sends it to all peers. A
 //! single message with a number near the end of its range, from a defect or an attacker, could
-//! therefore block a whole cluster forever. Before the algorithm receives a message, the validator
-//! serializes it and inspects its numbers and lists. It inspects each state in the same way when it
-//! is saved and when it is loaded.
+//! therefore block a whole cluster forever. The validator serializes each message before the
+//! algorithm receives the message, and inspects the numbers and lists in it. It also inspects each
+//! state that is saved or loaded.
 
 mod walker;
 
@@ -62,14 +62,15 @@ const BITS: [u32; 3] = [Term::NUMBER_LIMIT.trailing_zeros(), 62, 31];
 
 /// Validator of the messages and states of one process.
 ///
-/// Each process that a value refers to must be in the group. A number may exceed the highest one
-/// accepted so far by at most 1/65,536 of its range: 2^24 elections or 2^46 clock ticks. The first
-/// number of a kind may be as high as half of the range, because a recovering process knows no
-/// earlier number.
+/// A value may refer only to processes of the group. A list must not be longer than the group,
+/// except in fields that allow longer lists.
 ///
-/// A list must not be longer than the group, unless its field allows that. If other rules apply to
-/// a field, its serialization contains a [`mark`](tenure_core::mark). A mark is a name that tells
-/// the validator what the number or list means.
+/// A number may exceed the highest number accepted so far only by a limited amount: by 2^24 for
+/// numbers of elections, and by 2^46 for clock values. The first number of a kind may be as high as
+/// half of its range, because a recovering process knows no earlier number.
+///
+/// If other rules apply to a field, its serialization contains a [`mark`](tenure_core::mark). A
+/// mark is a name that tells the validator what the number or list means.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Validator {
     group_size: u32,
@@ -101,8 +102,8 @@ impl Validator {
     ///
     /// # Errors
     ///
-    /// [`ValidationError`]. The process must then stop. Otherwise, it would panic when it packs a
-    /// term of this state into a fence.
+    /// [`ValidationError`], for instance if a term is too large to become part of a fencing token.
+    /// The process must then stop, because it would panic later.
     pub fn check_state(&mut self, stable: &impl Serialize) -> Result<(), ValidationError> {
         // The highest term that can be packed must not be saved either, because the term after it
         // cannot be packed.

@@ -1,5 +1,5 @@
-//! Commands and events are formatted only if they are recorded or watched. They can contain the
-//! data of users, and formatting costs time.
+//! Checks that commands and events are formatted only if they are recorded or watched. Formatting
+//! costs time, and the text can contain the data of users.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 

@@ -101,7 +101,7 @@ async fn next_event<E>(events: &mut UnboundedReceiver<E>) -> E {
     received.expect("an event in time").expect("a running node")
 }
 
-/// Copies the files of a store in the state that a crash would leave at this moment.
+/// Copies the files of a store as a crash at this moment would leave them.
 fn copy_files(directory: &Path) -> TempDir {
     let copy = TempDir::new().unwrap();
     for entry in std::fs::read_dir(directory).unwrap() {
@@ -158,8 +158,8 @@ struct Inside {
     entries: AtomicU32,
     overlaps: AtomicU32,
     losses: AtomicU32,
-    /// Upper bound on the number of overlaps in which one of the two tasks had already lost the
-    /// lock. Such an overlap does not violate mutual exclusion.
+    /// Upper bound on the number of harmless overlaps. An overlap is harmless if one of the two
+    /// tasks had already lost the lock.
     excused: AtomicU32,
 }
 

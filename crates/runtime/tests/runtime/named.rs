@@ -45,9 +45,9 @@ fn cluster(directory: &Path, size: usize) -> (Vec<Node>, Vec<String>) {
     (nodes, addresses)
 }
 
-/// Lets one user enter each of the two locks. Returns true if both users hold their locks at the
-/// same time. A user keeps its lock until the other user holds the other lock, but not longer than
-/// a time limit. A user whose lease has expired holds no lock.
+/// Lets one user enter the lock `one` and another user enter the lock `other`. Returns true if both
+/// users hold their locks at the same time. Each user waits inside for the other one, up to a time
+/// limit. A user whose lease has expired holds no lock.
 async fn meet(one: Lock, other: Lock) -> bool {
     let inside = Arc::new(Barrier::new(2));
     let visit = |lock: Lock| {
@@ -129,8 +129,8 @@ async fn try_enter_fails_while_another_node_holds_the_lock() {
     assert!(again.is_some());
 }
 
-/// The leader is killed, another process takes over, and the killed process boots again. Fences
-/// grow all the time.
+/// Kills the leader, so that another process takes over, and then boots the killed process again.
+/// Checks that the lock stays exclusive and that its fences grow.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn named_locks_survive_leader_change() {
     let directory = TempDir::new().unwrap();

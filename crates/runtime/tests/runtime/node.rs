@@ -273,7 +273,8 @@ async fn superseded_node_loses_everything_at_once() {
     assert!(lock.enter().await.is_err());
 }
 
-/// P1 grants a lease to P2 and crashes, so nothing renews the lease.
+/// P1 grants a lease to P2 and crashes, so nothing renews the lease. Checks that the lease expires
+/// at P2. Dropping the expired guard must neither stop the node nor let the next user enter.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn unrenewed_lease_expires_and_guard_sends_no_exit() {
     let directory = TempDir::new().unwrap();
@@ -344,8 +345,9 @@ async fn undecodable_messages_have_no_effect() {
     drop(node.lock.enter().await.unwrap());
 }
 
-/// Sends messages in the name of P2 that are valid encodings but contain impossible numbers. Then
-/// restarts all nodes, P2 with the correct code.
+/// Sends messages in the name of P2 that can be decoded but contain impossible numbers. Checks that
+/// the other nodes reject the messages and that their users can still enter. Then restarts all
+/// nodes, P2 with the correct code, and checks that all users can enter.
 async fn assert_impossible_numbers_are_rejected<E: Election>(
     config: E::Config,
     impossible: &[E::Message],
@@ -413,8 +415,8 @@ async fn raft_survives_impossible_numbers_and_restart() {
     assert_impossible_numbers_are_rejected::<Raft>(config, &impossible.collect::<Vec<_>>()).await;
 }
 
-/// A node with an impossible number in its saved state does not start, and leaves the state
-/// unchanged. Only a build without validation could have saved such a state.
+/// Checks that a node does not start from a saved state with an impossible number, and leaves this
+/// state unchanged. Only a build without validation could have saved such a state.
 #[test]
 fn rejects_impossible_saved_state_without_changes() {
     let runtime = tokio::runtime::Runtime::new().unwrap();

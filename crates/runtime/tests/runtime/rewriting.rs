@@ -31,9 +31,10 @@ fn open_the_gate() {
     GATE.1.notify_all();
 }
 
-/// Protocol with a list of byte strings, and a sum of the elements that were removed from the front
-/// of the list. The command 0 removes all elements but the last one, and adds them to the sum. This
-/// change need not be saved. Any other command appends an element with that number of bytes.
+/// Protocol with a list of byte strings, and the count and total length of the strings that were
+/// removed from the front of the list. The command 0 removes all strings but the last one. This
+/// removal may be saved later. The command *n* appends a string of *n* bytes, which must be saved
+/// at once.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Sums {
     sum: Sum,
@@ -52,7 +53,7 @@ struct Saved {
     head: u64,
     /// New sum; `None` if the change does not replace the sum.
     sum: Option<Sum>,
-    /// Position of the first element that `list` contains.
+    /// Number of elements that were removed from the list before its first element.
     from: u64,
     list: Vec<Vec<u8>>,
 }
@@ -148,7 +149,7 @@ fn open(directory: &Path) -> Store {
     store_alone(directory, "sums 1")
 }
 
-/// Returns the sum that a crash at this moment would leave on disk.
+/// Returns the sum that would be recovered from disk after a crash at this moment.
 fn after_a_crash(directory: &Path) -> Sum {
     let copy = copy_files(directory);
     let store = open(copy.path());
@@ -166,9 +167,11 @@ async fn next(events: &mut UnboundedReceiver<Event>) -> Sum {
     }
 }
 
-/// A node usually saves its whole state instead of a large change. During a rewrite it must save
-/// the change itself: the whole state would replace the newer state that the rewrite writes.
-/// Asserts that a crash after any command would lose no data.
+/// Checks that a crash after any command loses no data, while a rewrite is in progress and a large
+/// change is saved.
+///
+/// A node usually saves its whole state instead of a large change. During a rewrite, the node must
+/// save the change itself.
 #[tokio::test]
 async fn large_change_during_rewrite_loses_no_data() {
     let directory = TempDir::new().unwrap();

@@ -69,7 +69,7 @@ fn entries(store: &Store) -> Vec<u64> {
     saved.entries
 }
 
-/// Returns the list that a crash at this moment would leave on disk.
+/// Returns the list that would be recovered from disk after a crash at this moment.
 fn after_a_crash(directory: &Path) -> Vec<u64> {
     let copy = copy_files(directory);
     entries(&open(copy.path()))
@@ -89,8 +89,8 @@ async fn next(events: &mut EventReceiver) -> u64 {
     }
 }
 
-/// Returns true if the count of each event is on disk when the event is received. Checks every 16th
-/// event.
+/// Receives `count` events. Returns true if each event arrived only after its count was on disk.
+/// Examines the disk at every 16th event.
 async fn is_saved_before_its_event(
     directory: &Path,
     events: &mut EventReceiver,
@@ -118,7 +118,8 @@ async fn events_follow_their_saves_in_order() {
     assert_eq!(entries(&open(directory.path())), (1..=200).collect::<Vec<_>>());
 }
 
-/// Control experiment: the runner of this test emits events before it saves.
+/// Control experiment: emits events before the saves, and checks that [`is_saved_before_its_event`]
+/// returns false.
 #[tokio::test]
 async fn detects_events_before_saves() {
     let directory = TempDir::new().unwrap();
@@ -190,8 +191,8 @@ async fn many_steps_share_one_save() {
     assert!(store.changes().len() <= 200, "{} saves", store.changes().len());
 }
 
-/// A pipe in place of the state file blocks the rewrite until the test reads it. The rewrite then
-/// fails, because a pipe cannot be flushed.
+/// Blocks the rewrite of the state by a pipe in place of the state file, and checks that steps
+/// continue. When the test reads the pipe, the rewrite fails, because a pipe cannot be flushed.
 #[cfg(unix)]
 #[tokio::test]
 async fn rewrite_does_not_delay_steps() {

@@ -255,8 +255,8 @@ fn full_segment_is_followed_by_another() {
     assert_eq!(lengths, [[20 << 10; 9].as_slice(), &[200 << 10]].concat());
 }
 
-/// A new segment is twice as long as the state, but at least 64 KiB and at most 256 KiB. Saves wait
-/// while a segment is created, so segments are short if the state is small.
+/// Checks the size of a new segment: twice the size of the state, but at least 64 KiB and at most
+/// 256 KiB.
 #[test]
 fn segment_size_grows_with_state_up_to_limit() {
     let kib = |of: u64| of << 10;
@@ -274,8 +274,9 @@ fn segment_size_grows_with_state_up_to_limit() {
     }
 }
 
-/// Saves a state and a change, then rewrites the state so that it includes the change. Appends one
-/// further change during the rewrite and one after it. Returns the result of the rewrite.
+/// Saves the state `one` and the change `two`, and then starts a rewrite of the state to `one two`.
+/// Appends a change during the rewrite and another change after it. Returns the result of the
+/// rewrite.
 fn rewritten(store: &mut Store) -> Result<(), SaveError> {
     store.save(b"one").expect("room");
     store.append(b"two").expect("room");
@@ -287,8 +288,8 @@ fn rewritten(store: &mut Store) -> Result<(), SaveError> {
     done
 }
 
-/// Compares the priority of the thread that rewrites the state with the priority of the thread that
-/// saves. The test needs Linux, because only Linux has a priority for each thread.
+/// Checks that the thread that rewrites the state has a lower priority than the thread that saves.
+/// The test needs Linux, because only Linux has a priority for each thread.
 #[cfg(target_os = "linux")]
 #[test]
 fn rewrite_has_lower_priority_than_saves() {
@@ -318,7 +319,8 @@ fn changes_during_rewrite_follow_new_state() {
     assert_eq!(store.changes(), [b"three".to_vec(), b"four".to_vec()]);
 }
 
-/// In this test, the rewrite fails before the new state replaces the old one.
+/// Makes a rewrite fail before the new state replaces the old state. Checks that the old state and
+/// all changes are intact.
 #[test]
 fn unfinished_rewrite_keeps_state_and_changes() {
     let directory = tempfile::tempdir().expect("a directory");

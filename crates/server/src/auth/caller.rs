@@ -54,8 +54,8 @@ enum Identity {
     },
 }
 
-/// Guard that is held while a request has no outcome. The call counts such requests: it adds 1 when
-/// it creates a guard, and dropping the guard subtracts 1.
+/// Guard of an undecided request. Dropping the guard subtracts 1 from the number of undecided
+/// requests of the call.
 #[derive(Debug)]
 pub(crate) struct UndecidedGuard(Arc<AtomicUsize>);
 
@@ -171,8 +171,8 @@ impl Caller {
         }
     }
 
-    /// Adds 1 to the number of undecided requests of this call: those that the leader may have
-    /// received, and that have no outcome yet. Dropping the returned guard subtracts 1 again.
+    /// Adds 1 to the number of undecided requests of this call. An undecided request may have
+    /// reached the leader, and its outcome is unknown. Dropping the returned guard subtracts 1.
     pub(crate) fn track_undecided(&self) -> UndecidedGuard {
         self.undecided.fetch_add(1, Ordering::Relaxed);
         UndecidedGuard(self.undecided.clone())
@@ -261,8 +261,8 @@ impl Caller {
         })
     }
 
-    /// Checks a right and reads the store while the state is locked once, so that both see the
-    /// state after the same log entry.
+    /// Calls `check` and then `read` while the state is locked. Both functions therefore see the
+    /// same state.
     pub(crate) fn read<T>(
         &self,
         check: impl FnOnce(&AccessControl, &Principal) -> Result<(), Error>,

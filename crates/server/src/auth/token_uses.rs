@@ -33,9 +33,9 @@ impl TokenUses {
         self.ttl
     }
 
-    /// Checks that a token may be used at the time `now`, and records this use. A token is accepted
-    /// if its own expiry time has not passed. It is also accepted if its last known use was less
-    /// than the configured time to live ago. Otherwise fails, and records nothing.
+    /// Checks that a token may be used at the time `now`, and records this use. Accepts a token
+    /// that has not expired. Also accepts an expired token if its last known use is more recent
+    /// than the configured time to live. Otherwise fails, and records nothing.
     pub(crate) fn check_and_use(&self, token: &Token, now: Instant) -> Result<(), RpcError> {
         let used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
         let is_used = used.get(&token.signature).is_some_and(|used| self.is_in_use(*used, now));

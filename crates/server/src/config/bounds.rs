@@ -7,17 +7,17 @@ use crate::config::{Config, ConfigError};
 /// Default quota of the store, as for etcd: 2 GiB.
 const DEFAULT_QUOTA: u64 = 2 << 30;
 
-/// Largest value of `--max-request-bytes`, in bytes. It is so small that a message between members
-/// has room for a full batch of entries and for one more entry of this size.
+/// Largest value of `--max-request-bytes`, in bytes. A message between members has room for a full
+/// batch of entries and for one entry of this size.
 const MAX_REQUEST_BYTES: u64 = 10 << 20;
 
-/// Largest value of `--max-txn-ops`. The limit is needed because the store compares each put of a
-/// transaction with each deletion.
+/// Largest value of `--max-txn-ops`. The store compares each put of a transaction with each
+/// deletion, so the cost is quadratic in the number of operations.
 const MAX_TXN_OPS: usize = 16_384;
 
-/// Upper bound on the operations of a transaction in the replicated store. It does not depend on
-/// `--max-txn-ops`, which may differ between members: each member must execute the proposals of the
-/// others.
+/// Upper bound on the operations of a transaction in the replicated store. It is the same on all
+/// members, because each member must execute the transactions of all others. The option
+/// `--max-txn-ops` of a member may be lower.
 pub(crate) const MAX_STORE_OPERATIONS: usize = MAX_TXN_OPS;
 
 /// Bytes of a gRPC request that are allowed in addition to its command.

@@ -340,8 +340,8 @@ impl LogApplication {
         self.is_stopping = true;
     }
 
-    /// Replaces the store of this member by the store in a snapshot. `index` is that of the last
-    /// log entry that the snapshot includes.
+    /// Replaces the store of this member by the store in a snapshot. `index` is the index of the
+    /// last log entry that the snapshot includes.
     fn restore(&mut self, index: u64, state: &Payload, members: Members) {
         self.compaction = CompactionPolicy::after_snapshot(state.bytes().len());
         match snapshot::decode(state.bytes()) {

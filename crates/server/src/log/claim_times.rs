@@ -24,8 +24,8 @@ pub(crate) struct ClaimTime {
 /// held them.
 #[derive(Debug)]
 pub(crate) struct ClaimTimes {
-    /// Latest term that this member knows. An entry of an earlier term is applied late, for example
-    /// after a restart. The time of its application then says nothing about the client.
+    /// Latest term that this member knows. A member may apply entries of earlier terms long after
+    /// their commit, for instance after a restart. So it records no times for such entries.
     term: u64,
     is_leading: bool,
     times: HashMap<Bytes, ClaimTime>,

@@ -18,19 +18,18 @@ impl CompactionPolicy {
     }
 
     /// Adds an entry of `bytes` bytes to the counted size of the entries. If this size reaches
-    /// [`MAX_LOG_BYTES`], returns true and sets it to 0 again. A snapshot is then due, however many
-    /// entries there are.
+    /// [`MAX_LOG_BYTES`], sets it to 0 and returns true. Then a snapshot is due, even if there are
+    /// few entries.
     pub(crate) fn add_entry(&mut self, bytes: usize) -> bool {
         self.entries += bytes;
         self.entries >= MAX_LOG_BYTES && self.reset()
     }
 
-    /// Returns true if the entries since the last snapshot are large enough to make a new snapshot
-    /// worthwhile. In this case, also sets the counted size of the entries to 0. Must be called
-    /// only when the log has the configured number of entries.
+    /// Returns true if a new snapshot is worthwhile: if the entries since the last snapshot have at
+    /// least half as many bytes as this snapshot. In this case, also sets the counted size of the
+    /// entries to 0. Must be called only when the log has the configured number of entries.
     ///
-    /// The entries must have at least half as many bytes as the last snapshot. The bytes of all
-    /// snapshots are therefore at most twice those of all entries, for any size of the store.
+    /// With this rule, all snapshots together have at most twice as many bytes as all entries.
     pub(crate) fn try_begin_snapshot(&mut self) -> bool {
         self.entries >= self.snapshot / 2 && self.reset()
     }

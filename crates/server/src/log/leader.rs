@@ -12,7 +12,8 @@ use crate::log::state::LeaderStatus;
 use crate::member::Member;
 use crate::rpc::error::RpcError;
 
-/// Longest pause before a waiting request is tried again, if the leader does not change meanwhile.
+/// Longest pause before a waiting request is sent again. A change of the leader ends the pause
+/// earlier.
 const RETRY_INTERVAL: Duration = Duration::from_millis(10);
 
 impl Member {
@@ -20,12 +21,11 @@ impl Member {
         known_leader(&mut self.shared.leader_status.subscribe(), deadline).await.map(drop)
     }
 
-    /// Waits until this member leads, or is connected to the leader. Fails at the deadline. Until
-    /// then, `leader_status` reports each later change of the leader to the caller.
+    /// Waits until this member leads or is connected to the leader. Fails at the deadline.
+    /// `leader_status` is the receiver in which the caller sees later changes of the leader.
     ///
-    /// Waiting avoids unknown outcomes. If this member forwarded a request to a crashed leader, the
-    /// request would be lost, and the client could not learn whether it was executed. A request
-    /// that waits here is sent to the next leader instead.
+    /// If this member forwarded a request to a crashed leader, the client could not learn whether
+    /// the request was executed. A request that waits here is instead sent to the next leader.
     pub(crate) async fn wait_for_leader(
         &self,
         leader_status: &mut watch::Receiver<LeaderStatus>,

@@ -13,9 +13,11 @@ use crate::log::state::LeaderStatus;
 const MIN_GRACE_PERIOD: Duration = Duration::from_millis(1500);
 
 /// Number of checks in a grace period. The leader counts as lost if none of these checks finds a
-/// leader. If the process is suspended, at most one check runs before the member reads the messages
-/// that arrived meanwhile. The next check therefore sees the leader again, and a suspension of any
-/// length does not count as a lost leader.
+/// leader.
+///
+/// The number is above 1, so that a suspension of this process does not count as a lost leader. The
+/// first check after the suspension may find no leader. Before the next check, the member reads the
+/// messages that have arrived.
 const CHECKS_PER_PERIOD: u32 = 10;
 
 /// Monitor that reports when a member has known no leader for longer than the grace period.

@@ -22,8 +22,8 @@ const MAX_TIMER_INTERVAL: Duration = Duration::from_millis(100);
 const CATCH_UP_TIME: Duration = Duration::from_millis(100);
 
 /// Shortest time between two log entries with renewals from this member. Renewals that arrive in
-/// the meantime share the next entry, so the number of entries does not grow with the number of
-/// sessions. If no such entry was proposed for this time, a renewal is proposed at once.
+/// the meantime share the next entry. So the number of entries does not grow with the number of
+/// sessions.
 const BATCH_INTERVAL: Duration = Duration::from_millis(50);
 
 /// Longest time for which a leader that hands over leadership records the remaining times of

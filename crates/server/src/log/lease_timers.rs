@@ -13,16 +13,17 @@ use crate::log::request::Renewal;
 
 pub(crate) const MAX_LEASES_PER_COMMAND: usize = 1000;
 
-/// Time after which the expiry of a lease is proposed again if its outcome is unknown.
+/// Time after which the leader proposes the expiry of a lease again, if it does not know the
+/// outcome of its last proposal.
 const EXPIRY_RETRY_INTERVAL: Duration = Duration::from_millis(200);
 
 /// Delay between the checkpoint timer of a lease and the proposal of the checkpoint. Thanks to the
 /// delay, one log entry records the remaining times of many leases.
 const CHECKPOINT_DELAY: Duration = Duration::from_millis(100);
 
-/// Largest delay with which a timer of a running process is expected to fire. If the checkpoint
-/// timer of a lease fires later than that, the member assumes that the process was suspended. The
-/// remaining time of the lease then counts from the moment at which the timer fires.
+/// Largest delay with which a timer of a running process is expected to fire. A longer delay means
+/// that the process was suspended. If so, the remaining time of a lease counts from the late firing
+/// of its checkpoint timer.
 pub(crate) const MAX_TIMER_DELAY: Duration = Duration::from_millis(300);
 
 /// Timers of all leases. Only the timers of the leader run.
@@ -31,8 +32,8 @@ pub(crate) struct LeaseTimers {
     /// Term in which this member leads. `None`: it does not lead.
     term: Option<u64>,
     lessor: Lessor<LeaseId>,
-    /// Timers of the leases that are in the last part of their time, after which no checkpoint
-    /// follows. When the timer of a lease fires, the lease expires.
+    /// Timers of the leases that need no further checkpoint before they expire. When the timer of a
+    /// lease fires, the lease expires.
     expiry_timers: Timers<LeaseId, Instant>,
     /// Timers of the leases whose remaining time must be recorded before they expire. When the
     /// timer of a lease fires, a checkpoint of the lease is due.
@@ -169,11 +170,11 @@ impl LeaseTimers {
     }
 
     /// Returns commands that record the remaining times of leases before a handover of leadership.
-    /// Times are in whole seconds, rounded up. A lease is omitted if the log has already recorded
-    /// the same or a shorter time. A lease is also omitted if its expiry is proposed.
+    /// Times are in whole seconds, rounded up. Omits a lease if the log has already recorded at
+    /// most this time, or if its expiry is proposed.
     ///
-    /// The leases in the result then have less than their full TTL recorded. So if a client renews
-    /// such a lease before the handover, a new checkpoint must first record the full TTL.
+    /// After these commands, the log contains less than the full TTL of each recorded lease. If a
+    /// client then renews such a lease, a new checkpoint must first record the full TTL.
     pub(crate) fn handover_checkpoints(&mut self, store: &Store, now: Instant) -> Vec<Command> {
         let Some(term) = self.term else { return Vec::new() };
         let mut checkpoints = Vec::new();

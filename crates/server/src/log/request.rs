@@ -45,8 +45,7 @@ impl MembershipChange {
     }
 }
 
-/// Response of the log to a request. The request is a [`LeaderRequest`], or another request that a
-/// task of this member sends to the log.
+/// Response of the log to a [`LeaderRequest`], or to another request of a task of this member.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum LeaderResponse {
     /// The request was carried out.
@@ -66,14 +65,14 @@ pub(crate) enum LeaderResponse {
 pub(crate) enum Renewal {
     /// The lease is renewed for this many seconds.
     Renewed(u64),
-    /// The renewal needs a checkpoint first: the log must record that the lease has its full TTL
-    /// left, which is this many seconds.
+    /// The renewal needs a checkpoint first. The checkpoint must record in the log that the lease
+    /// has its full TTL left. The number is this TTL in seconds.
     NeedsCheckpoint(u64),
     /// The leader has proposed the expiry of the lease, and the outcome is not known yet.
     Expiring,
     Gone,
-    /// The renewal was not decided: the member that received the request is not the leader of the
-    /// latest term that it knows.
+    /// The renewal was not decided, because the member that received the request no longer leads in
+    /// the latest term that it knows.
     Deposed,
 }
 
@@ -88,8 +87,8 @@ pub(crate) enum ProposeError {
 
 /// Lock whose holder has sent a release.
 ///
-/// The holder never uses the lock again, even if the entry that deletes the key is not committed.
-/// So members may notify waiters before the commit.
+/// The holder never uses the lock again, even if the release is never committed. So members may
+/// notify waiters before the commit.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct ReleasedLock {
     /// Key of the claim of the former holder.

@@ -42,8 +42,8 @@ pub(crate) struct PendingEvents {
     /// Revision of the first event that the watcher has not sent to its client. `None`: it has sent
     /// all events.
     pub(crate) since: Option<u64>,
-    /// Revision in which the watched key was created, if the key belongs to a holder that has sent
-    /// a release. `None` otherwise.
+    /// Creation revision of the watched key, if the holder with this key has sent a release.
+    /// Otherwise `None`.
     pub(crate) released: Option<u64>,
     /// Time at which this member applied the first event that the watcher has not sent to its
     /// client.
@@ -199,10 +199,10 @@ impl ReplicatedState {
         outcome
     }
 
-    /// Notifies the clients of this member that watch the released key and wait for the lock.
-    /// Returns true if a client of any member may be waiting for the lock.
+    /// Notifies the clients of this member that watch the key of the released lock. Returns true if
+    /// a client of any member may be waiting for the lock.
     ///
-    /// A client that joins the queue after this call is notified when the key is deleted.
+    /// A client that starts to wait after this call is notified later, when the key is deleted.
     pub(crate) fn notify_release(&self, ReleasedLock { key, fence }: &ReleasedLock) -> bool {
         let held = self.store.get(key).filter(|kv| kv.create_revision == *fence);
         let Some(kv) = held else { return false };

@@ -107,8 +107,8 @@ pub(crate) async fn watch_membership(member: Weak<Member>) {
     }
 }
 
-/// Returns false if the members could not be saved. `index` is that of the log entry that changed
-/// them.
+/// Saves the members in the data directory. Returns false if this fails. `index` is the index of
+/// the log entry that contains these members.
 async fn record_members(member: &Member, index: u64, members: &Members) -> bool {
     let (peers, all) = (member.peers.clone(), members.all());
     let saved = tokio::task::spawn_blocking(move || peers.set_members(index, &all)).await;

@@ -60,8 +60,8 @@ const REQUEST_TIMEOUT: Duration = Duration::from_secs(5);
 /// Pause before the member retries the renewal of a lease whose expiry is already proposed.
 const RENEWAL_RETRY_INTERVAL: Duration = Duration::from_millis(5);
 
-/// Members with more queued messages than this are not notified of a release. They learn from the
-/// log that the key was deleted.
+/// Upper bound on the queued messages to a member that is notified of a release. A member with a
+/// longer queue learns of the release from the log, when the key is deleted.
 const MAX_QUEUED_FOR_RELEASE: usize = 1000;
 
 /// Name and version of the format in which the data directory stores the state of the log.
@@ -254,8 +254,8 @@ impl Member {
         self.config.members[self.config.me].id
     }
 
-    /// Returns a response header with `revision` and the current term. The result is never `None`:
-    /// it is an `Option` because the fields of messages are.
+    /// Returns a response header with `revision` and the current term. The result is always `Some`,
+    /// because the header is an optional field of the messages.
     pub(crate) fn header(&self, revision: u64) -> Option<ResponseHeader> {
         Some(ResponseHeader {
             cluster_id: self.config.cluster_id,
@@ -340,8 +340,8 @@ impl Member {
 
     /// Waits until this member has applied every entry that was known as committed at its start.
     ///
-    /// Until then it must not serve any read, not even a serializable one: only a leader knows
-    /// which of the stored entries are committed.
+    /// Until then, this member must not serve any reads, because only a leader knows which of the
+    /// stored entries are committed.
     pub(crate) async fn wait_recovered(&self) -> Result<(), RpcError> {
         let mut is_recovered = self.is_recovered.subscribe();
         let recovered = is_recovered.wait_for(|is_recovered| *is_recovered);
@@ -405,12 +405,12 @@ impl Member {
         self.repeat(request, failed).await.map(drop)
     }
 
-    /// Sends a request to the log, and sends it again after each failure that permits a further
-    /// attempt. Returns the response of the first successful attempt.
+    /// Sends a request to the log, and repeats it after failures. Returns the response of the first
+    /// successful attempt.
     ///
-    /// After a failed attempt, this method calls `failed`. If `failed` returns an error, the method
-    /// returns this error. If `failed` returns a [`ProposeError`], [`pause_before_retry`] decides
-    /// whether the method sends the request again.
+    /// After a failed attempt, this method calls `failed`. If `failed` returns an [`RpcError`], the
+    /// method returns this error. Otherwise [`pause_before_retry`] decides whether the method sends
+    /// the request again.
     async fn repeat(
         &self,
         request: impl Fn(oneshot::Sender<LeaderResponse>) -> LocalRequest,
@@ -551,11 +551,10 @@ fn initial_members(is_joining: bool, me: ProcessId, size: u32) -> Members {
     Members::of(voters)
 }
 
-/// Returns a session number for the first start of a member that replaces another one.
+/// Returns a session number for the first start of a member that replaces another member.
 ///
-/// The number must differ from all sessions of the predecessor. Otherwise the member would take the
-/// predecessor's commands in the log for its own. Peers that know of the removal do not compare
-/// sessions of the two members.
+/// The number must differ from all sessions of the replaced member. Otherwise the new member would
+/// regard commands of the replaced member in the log as its own.
 fn joining_session() -> u64 {
     // The session is the number of milliseconds since the beginning of 2026. It exceeds all earlier
     // sessions, because a process starts less often than once per millisecond.

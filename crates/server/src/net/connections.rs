@@ -18,7 +18,7 @@ use tracing::warn;
 const MAX_CONNECTIONS: usize = 20_000;
 
 /// Number of file descriptors that are reserved for files and for connections to other members. A
-/// process with fewer than twice as many descriptors reserves half of its descriptors.
+/// process that may open fewer than 512 descriptors reserves half of them.
 const RESERVED_DESCRIPTORS: usize = 256;
 
 /// Interval at which the server closes idle connections, one after the other, while a new
@@ -146,8 +146,8 @@ pub(crate) struct Connection {
     calls: Mutex<ActiveCalls>,
 }
 
-/// Number of active calls of a connection. If it is 0, `idle_position` is the position of the
-/// connection in the idle queue.
+/// Number of active calls of a connection. If the number is 0, `idle_position` is the position of
+/// the connection in the idle queue.
 #[derive(Debug, Default)]
 struct ActiveCalls {
     count: usize,

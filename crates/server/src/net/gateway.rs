@@ -141,7 +141,7 @@ async fn single_frame(
 }
 
 /// Reads a body of JSON messages, and returns a stream of gRPC frames. If the first message is
-/// invalid, the request fails. If a later one is invalid, the stream ends. etcd does the same.
+/// invalid, the request fails. If a later message is invalid, the stream ends. etcd does the same.
 async fn frame_stream(
     body: Body,
     kind: MessageDescriptor,
@@ -268,8 +268,8 @@ fn to_json(message: impl Buf, kind: MessageDescriptor) -> Result<String, String>
     String::from_utf8(text).map_err(|error| error.to_string())
 }
 
-/// Parses `text` as a JSON request of the path that `path_index` selects, encodes the request in
-/// protobuf, and converts this encoding back to JSON. For fuzzing.
+/// Parses `text` as a JSON request of one of the gateway's paths, encodes the request in protobuf,
+/// and converts this encoding back to JSON. `path_index` selects the path. For fuzzing.
 #[cfg(feature = "fuzzing")]
 pub(crate) fn reencode_json(path_index: u8, text: &[u8]) -> Option<Result<String, String>> {
     let (path, ..) = PATHS[usize::from(path_index) % PATHS.len()];
@@ -357,8 +357,8 @@ async fn forward_lines(
     }
 }
 
-/// Returns the messages that this frame completes, each as a line of JSON. Returns the error of the
-/// call if the frame contains it. `bytes` keeps the incomplete message between two calls.
+/// Adds the data of a frame to `bytes`. Removes the complete messages from `bytes` and returns each
+/// of them as a line of JSON. If the frame reports the failure of the call, returns this error.
 fn completed_lines(
     frame: Frame<Bytes>,
     kind: &MessageDescriptor,

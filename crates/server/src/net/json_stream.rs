@@ -77,8 +77,8 @@ impl JsonValues {
     ///
     /// # Errors
     ///
-    /// `ResourceExhausted` if a value is too long, `InvalidArgument` if the last one is incomplete,
-    /// or the error of the body.
+    /// `ResourceExhausted` if a value is too long, `InvalidArgument` if the body ends within a
+    /// value, or the error of the body.
     pub(crate) async fn next(&mut self) -> Result<Option<Bytes>, Status> {
         loop {
             if let Some(end) = self.scanner.scan(&self.buffer[self.scanned..]) {

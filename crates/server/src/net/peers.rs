@@ -11,8 +11,8 @@ use tracing::{info, warn};
 use crate::config::{Config, ConfigError};
 use crate::member::log_config::MAX_BATCH_ENTRIES;
 
-/// Upper bound on the mean size of the entries in a full batch, in bytes. `--max-request-bytes` may
-/// allow longer entries. The log sends only a few of these in one message.
+/// Upper bound on the mean size of the entries in a full batch, in bytes. If `--max-request-bytes`
+/// allows longer entries, a message with long entries contains fewer of them.
 const MAX_MEAN_ENTRY_BYTES: usize = (3 << 20) / 2 + 1024;
 
 /// Returns the limits of the transport. One message has room for a full batch of entries. If the
@@ -65,7 +65,7 @@ impl PeerKeys {
     }
 }
 
-/// Reads the key files. Returns `None` if the configuration names none. Fails if
+/// Reads the key files. Returns `None` if the configuration names no key files. Fails if
 /// [`PrivateKey::is_exposed`] is true for the file of the private key.
 fn read_keys(config: &Config, me: ProcessId, size: u32) -> Result<Option<NodeKeys>, ConfigError> {
     let (Some(private), Some(public)) = (&config.peer_private_key, &config.peer_public_keys) else {

@@ -76,7 +76,8 @@ impl<B> RequestBody for B where
 {
 }
 
-/// Body of a request whose incomplete message holds a share of the budget.
+/// Body of a request. While a message of the body is incomplete, the body holds a share of the
+/// budget for its bytes.
 struct MeteredBody<B> {
     body: B,
     all: Arc<Semaphore>,
@@ -104,8 +105,8 @@ impl<B> MeteredBody<B> {
         }
     }
 
-    /// Subtracts the received bytes from the number of bytes that the upload must still deliver
-    /// before its timer fires. If this number reaches 0, stops the timer.
+    /// Records that `bytes` more bytes of the upload have arrived. If the upload has delivered
+    /// enough bytes for the current period, stops the timer.
     fn record_progress(&mut self, bytes: usize) {
         let deadline = self.deadline.take().filter(|_| self.share.is_some());
         self.deadline = deadline.and_then(|ProgressDeadline { timer, bytes_left: left }| {
@@ -197,8 +198,8 @@ impl Default for MessageTracker {
 }
 
 impl MessageTracker {
-    /// Processes the next received bytes of the request. Returns the number of bytes of the message
-    /// that is still incomplete; 0 if the last message is complete.
+    /// Processes the next received bytes of the request. Returns the number of bytes received so
+    /// far of the current message; 0 if the last message is complete.
     fn advance(&mut self, mut data: &[u8]) -> usize {
         match self {
             MessageTracker::Whole { received } => {

@@ -63,8 +63,8 @@ impl Default for ResponseBudget {
     }
 }
 
-/// Part of the response budget that one response holds. The budget gets it back when the last clone
-/// is dropped.
+/// Part of the response budget that one response holds. The part returns to the budget when the
+/// last clone of this value is dropped.
 #[derive(Clone, Debug)]
 pub(crate) struct BudgetShare {
     _units: Arc<OwnedSemaphorePermit>,
@@ -96,9 +96,9 @@ impl ResponseBudget {
         Ok(self.with_share(made, units))
     }
 
-    /// Waits until the budget has room for [`MAX_RESERVED_BYTES`]. Then calls `make`, which returns
-    /// a response and its length in bytes. The length is unknown before this call. Afterwards the
-    /// unused part of the reservation returns to the budget.
+    /// Reserves [`MAX_RESERVED_BYTES`] of the budget, waiting if the budget has too little room.
+    /// Then calls `make`, which returns the length of the response in bytes and the response. The
+    /// response keeps as much of the budget as its length, and the rest is freed.
     pub(crate) async fn respond_measured<T>(
         &self,
         make: impl AsyncFnOnce() -> Result<(usize, T), RpcError>,

@@ -64,8 +64,8 @@ pub(crate) fn range(request: rpc::RangeRequest) -> Result<store::Range, RpcError
     })
 }
 
-/// Converts an upper bound on revisions. A negative bound excludes all keys, so it becomes 1: in
-/// the revision 1, the store is empty.
+/// Converts an upper bound on revisions. A negative bound must exclude all keys, so it becomes 1.
+/// In revision 1, the store is empty.
 fn max_revision(revision: i64) -> u64 {
     u64::try_from(revision).unwrap_or(1)
 }

@@ -20,8 +20,8 @@ use crate::rpc::error::RpcError;
 use tenure_etcd::etcdserverpb as rpc;
 use tenure_etcd::etcdserverpb::request_op::Request;
 
-/// Upper bound on the keys that one transaction scans. Every member executes each transaction that
-/// writes, and each of its ranges could include all keys.
+/// Upper bound on the keys that one transaction scans. A transaction has many ranges, and each of
+/// them could include all keys.
 const MAX_TXN_KEYS: usize = 1 << 20;
 
 pub(crate) async fn read(
@@ -128,11 +128,11 @@ fn is_serializable(request: &rpc::TxnRequest) -> bool {
     all.all(|op| matches!(&op.request, Some(Request::RequestRange(range)) if range.serializable))
 }
 
-/// Returns the key of a claim if the transaction asks the holder of this claim to release the lock.
-/// Returns `None` for any other transaction.
+/// Checks whether a transaction asks a lock holder to release its lock, as `tenure locks break`
+/// does. Returns the key of the holder's claim, or `None` for any other transaction.
 ///
-/// `tenure locks break` sends such a request: it puts a new value and sets `ignore_lease`. A client
-/// that changes the value of its own claim does not set `ignore_lease`, but names the lease.
+/// Such a transaction puts a new value with `ignore_lease`. A client that changes the value of its
+/// own claim names the lease instead.
 fn claim_asked_to_release(caller: &Caller, request: &rpc::TxnRequest) -> Option<String> {
     let [rpc::RequestOp { request: Some(Request::RequestPut(put)) }] = &request.success[..] else {
         return None;
@@ -159,8 +159,8 @@ fn released(request: &rpc::DeleteRangeRequest) -> Option<ReleasedLock> {
     is_one.then(|| ReleasedLock { key: key(), fence: unsigned(request.released) })
 }
 
-/// Returns a response with its size. Computing the size takes as long as the scan of the keys, so
-/// the caller must run it in the same task as the scan.
+/// Returns a response with its size. Computing the size is as expensive as the scan of the keys.
+/// The caller must run it in the same task as the scan.
 fn with_size<T: ResponseSize>(it: T) -> (usize, T) {
     (it.response_size(), it)
 }

@@ -38,13 +38,13 @@ pub(crate) async fn unlock(
     Ok(rpc::UnlockResponse { header: caller.header(revision) })
 }
 
-/// Queues a claim and waits until it holds the lock. Returns the claim, and the revision of the
-/// store after the claim was queued. If the future is dropped, the claim is withdrawn. If the claim
-/// ends while it waits, fails with `expired`.
+/// Queues a claim and waits until the claim holds its lock. Returns the claim, and the revision of
+/// the store after the claim was queued. If the claim ends during the wait, fails with `expired`.
+/// If the future is dropped, withdraws the claim.
 ///
-/// If the call ends because no leader is known, the claim stays: the client continues with it at
-/// another member. A withdrawal by this member could be committed after the other member has
-/// granted the lock.
+/// If no leader is known for the grace period, the call fails but does not withdraw the claim. The
+/// client continues to wait at another member, and a late withdrawal could release a lock that was
+/// granted meanwhile.
 pub(crate) async fn acquire(
     caller: &Caller,
     enqueue: Enqueue,

@@ -18,8 +18,8 @@ use crate::rpc::convert::{signed, unsigned};
 use crate::rpc::error::RpcError;
 use tenure_etcd::etcdserverpb as rpc;
 
-/// Version of etcd that members report. Clients enable features according to it. It is the newest
-/// version whose behaviour is tested. `docs/etcd.md` lists the features that depend on it.
+/// Version of etcd that members report: the newest one whose behaviour is tested. Clients enable
+/// features according to this version. `docs/etcd.md` lists these features.
 pub(crate) const VERSION: &str = "3.5.13";
 
 const CHUNK_BYTES: usize = 64 * 1024;

@@ -21,9 +21,8 @@ pub(crate) mod router;
 pub(crate) mod session;
 pub(crate) mod watch;
 
-/// Upper bound on the responses of a stream that are ready and that the client has not received
-/// yet. The task of the stream prepares the next response only after the client has taken the last
-/// one.
+/// Upper bound on the prepared responses of a stream that the client has not received yet. With the
+/// bound 1, a response is prepared only after the client has taken the previous one.
 const RESPONSE_BUFFER: usize = 1;
 
 /// Sender of the responses of a stream.

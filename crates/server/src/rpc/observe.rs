@@ -85,10 +85,10 @@ impl Observer {
         })
     }
 
-    /// Reads a batch of events, beginning with those in the revision `from`. Returns the leaders
-    /// that result from these events, in order, and the revision at which the next batch begins.
-    /// The revision is `None` if there are no more events. Sets `self.leader` to the last of these
-    /// leaders.
+    /// Reads a batch of events, beginning with those in the revision `from`. Returns the new
+    /// leaders according to these events, in order, and the revision at which the next batch
+    /// begins. The revision is `None` if there are no more events. Stores the last leader in
+    /// `self.leader`.
     fn next_leaders(&mut self, from: u64) -> (Vec<Arc<KeyValue>>, Option<u64>) {
         let caller = self.caller.clone();
         let state = caller.shared.lock();

@@ -70,7 +70,7 @@ fn options(headers: &HeaderMap) -> CallOptions {
     }
 }
 
-/// Returns an error if the member stops serving before the response is ready.
+/// Returns the response of `called`. If the member stops serving first, returns an error response.
 async fn unless_stopped(
     caller: &Caller,
     called: impl Future<Output = Response<Body>>,
@@ -101,8 +101,8 @@ fn is_public_path(path: &str) -> bool {
     public.contains(&path) || service == "grpc.health.v1.Health"
 }
 
-/// Replaces the status that tonic returns for a message that is too large by the status that etcd
-/// returns.
+/// Converts tonic's error for a message that exceeds the size limit to the error that etcd returns.
+/// Returns any other status unchanged.
 pub(crate) fn with_etcd_size_error(status: Status) -> Status {
     match status.message().contains("message length too large") {
         true => Status::resource_exhausted("grpc: received message larger than max"),
@@ -129,8 +129,8 @@ pub(crate) fn parse_timeout(text: &str) -> Option<Duration> {
 /// leadership takes less time.
 const HANDOVER_TIMEOUT: Duration = Duration::from_millis(100);
 
-/// Serves a call. A call that requires a leader is rejected if no leader is known. Its streams end
-/// once no leader has been known for the grace period.
+/// Serves a call. A call that requires a leader is rejected if no leader is known. The streams of
+/// such a call end once no leader has been known for the grace period.
 async fn require_leader(caller: Caller, request: Request<Body>) -> Response<Body> {
     if caller.requires_leader() {
         let deadline = Instant::now() + HANDOVER_TIMEOUT;
@@ -313,8 +313,8 @@ where
     })
 }
 
-/// Serves a call with one request and one response. The response is encoded by `serve`, because it
-/// may be so large that it needs a share of the response budget.
+/// Serves a call with one request and one response that may be large. The function `serve` encodes
+/// the response, because it must first reserve memory from the response budget.
 fn unary_large<Input, F, Fut>(caller: Caller, request: Request<Body>, mut serve: F) -> CallFuture
 where
     Input: Message + Default + 'static,

@@ -72,8 +72,8 @@ struct Watcher {
     /// First revision whose events were not sent to the client yet.
     next_revision: u64,
     wants_progress: bool,
-    /// Claim with which the client waits for a lock. The watched key is the key of the claim that
-    /// holds this lock. `None` if the client waits for no lock.
+    /// Claim of the client in the queue of a lock. The watched key belongs to the holder of this
+    /// lock. `None` if the client waits for no lock.
     waiting: Option<rpc::Waiting>,
 }
 
@@ -218,12 +218,12 @@ impl WatchStream {
         Ok(())
     }
 
-    /// Tells a client that waits in the queue of a lock that the claim before it has released the
-    /// lock. `fence` is the fencing token of the claim that released the lock.
+    /// Tells a client that waits for a lock that the previous holder has released it. `fence` is
+    /// the fencing token of the previous holder.
     ///
-    /// Sends the message only if the keys of both claims exist and the caller may read both keys.
-    /// If one of the keys is missing, the client no longer waits for this holder. An event of the
-    /// watch then reports the deletion of the key to the client.
+    /// Sends nothing if the client may not read both keys, its own and that of the previous holder.
+    /// Sends nothing if one of the keys is deleted, because the watch reports the deletion as an
+    /// event.
     async fn notify_released(&mut self, watch_id: i64, fence: u64) -> Result<(), ClientGone> {
         let Some(watcher) = self.watchers.get(&watch_id) else { return Ok(()) };
         let Some(waiting) = &watcher.waiting else { return Ok(()) };
@@ -450,8 +450,8 @@ mod tests {
         call
     }
 
-    /// Executes a transaction that is marked as the release of the lock that the key `1` holds. The
-    /// condition of the transaction is false, so the transaction does not delete the key.
+    /// Executes a transaction that announces the release of a lock. The condition of the
+    /// transaction is false, so the key `1`, which holds the lock, is not deleted.
     async fn release(member: &TestMember, released: i64) {
         let compare = rpc::Compare {
             key: "1".into(),

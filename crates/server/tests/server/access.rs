@@ -96,8 +96,8 @@ fn denied_requests_are_rejected_by_code_and_counted() {
     assert_eq!(result(&member, &bob, "/v3/cluster/member/list", &json!({})).0, 0);
 }
 
-/// A user needs rights for a compaction, and for the lease of another user. etcd requires these
-/// rights since its releases of March 2026.
+/// A user needs rights for a compaction, and for a lease with keys that another user has attached.
+/// etcd requires these rights since its releases of March 2026.
 #[test]
 fn compaction_and_foreign_leases_require_rights() {
     let (_files, member) = Member::single();

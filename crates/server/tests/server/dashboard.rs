@@ -1,4 +1,5 @@
-//! Page for operators: its state, and the rights that a client needs to see it.
+//! Tests of the page for operators: the state that it shows, and the rights that a client needs to
+//! see it.
 
 use std::net::SocketAddr;
 

@@ -51,8 +51,8 @@ fn copy(from: &Path, to: &Path) {
     }
 }
 
-/// A member with data ignores the option `--initial-cluster-state`, as at etcd: operators leave the
-/// option in manifests.
+/// Restarts members with data and the option `--initial-cluster-state`. The members must ignore the
+/// option, as etcd does, because operators leave it in manifests.
 #[test]
 fn founding_members_restart_with_state_existing() {
     let (files, mut members) = started();
@@ -209,7 +209,8 @@ fn id_of(other: &Member, index: usize) -> Value {
     members.into_iter().find(|it| it["name"] == name).expect("a member")["ID"].clone()
 }
 
-/// Removes the data directory of a member, and configures the member to replace a removed one.
+/// Removes the data directory of a member, and adds the line `STATE_EXISTING` to its configuration
+/// file. The member then starts as the replacement of a removed member.
 fn empty_directory(files: &Files, index: usize) {
     fs::remove_dir_all(data(files, index)).expect("a directory");
     files.edit(index, |text| match text.contains(STATE_EXISTING) {

@@ -41,7 +41,7 @@ impl Links {
         (Links { cuts }, members)
     }
 
-    /// Interrupts all links of a member if `is_cut`, or restores them.
+    /// Interrupts all links of a member if `is_cut` is true. Otherwise restores them.
     pub(crate) fn set_cut(&self, member: usize, is_cut: bool) {
         for (from, row) in self.cuts.iter().enumerate() {
             for (to, cut) in row.iter().enumerate() {

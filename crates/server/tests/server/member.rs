@@ -24,7 +24,7 @@ const DESCRIPTORS_VARIABLE: &str = "TENURE_TEST_DESCRIPTORS";
 
 pub(crate) const EVICTED_STATUS: i32 = 5;
 
-/// Longest time for which a test waits for a response or an effect. A busy machine takes long.
+/// Longest time for which a test waits for a response or an effect. Long enough for a busy machine.
 pub(crate) const TIME_LIMIT: Duration = Duration::from_secs(180);
 
 const READY_LINE: &str = "serves clients at ";
@@ -121,7 +121,7 @@ impl Member {
     }
 
     /// Sends a request until the member accepts or rejects it, and returns the HTTP status and the
-    /// response. A member without a leader does neither.
+    /// response. While a member has no leader, it neither accepts nor rejects the request.
     pub(crate) fn decided(&self, path: &str, body: &Value) -> (u16, Value) {
         self.ask_until(path, body, |status| status != 503)
     }
@@ -402,7 +402,8 @@ pub(crate) fn eventually(condition: &str, holds: impl Fn() -> bool) {
     }
 }
 
-/// Runs a test for all `cases` at the same time, because it mostly waits.
+/// Runs a test for all `cases` in parallel. The tests mostly wait, so they do not slow each other
+/// down.
 pub(crate) fn at_the_same_time<T: Send>(
     cases: impl IntoIterator<Item = T>,
     test: impl Fn(T) + Sync,

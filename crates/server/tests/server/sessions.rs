@@ -13,13 +13,13 @@ use crate::links::Links;
 use crate::member::{Files, TIME_LIMIT, base64, eventually};
 use crate::three::leader;
 
-/// Keeps a lease alive, as etcd's client in Go does, until a member other than `first` has renewed
-/// it after the partition. The client sends renewals to one member, three times per time to live.
-/// When the stream ends, the client switches to another member after half a second. `cut` contains
-/// the time at which the partition began; it is empty before that time.
+/// Keeps a lease alive, as etcd's client in Go does. Returns when a member other than `first` has
+/// renewed the lease after the partition. The result is the time that was left before the client
+/// would have given up the session.
 ///
-/// Returns the time that was left until the client would have given up the session, when the other
-/// member renewed the lease.
+/// The client sends renewals to one member, three times per time to live. When the stream ends, the
+/// client switches to another member after half a second. `cut` contains the time at which the
+/// partition began; it is empty before that time.
 ///
 /// # Errors
 ///
@@ -81,8 +81,8 @@ async fn keep_alive(
     unreachable!("the loop is endless")
 }
 
-/// Returns the number of partitions in the test. An environment variable can raise it, to measure
-/// how often a session is lost.
+/// Returns the number of partitions in the test: 1, or the value of the environment variable
+/// `TENURE_PARTITIONS`. Many partitions show how often a session is lost.
 fn partitions() -> usize {
     std::env::var("TENURE_PARTITIONS").ok().and_then(|it| it.parse().ok()).unwrap_or(1)
 }

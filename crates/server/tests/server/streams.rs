@@ -51,8 +51,8 @@ fn has_no_leader(status: &Status) -> bool {
     (i32::from(status.code()), status.message()) == (14, "etcdserver: no leader")
 }
 
-/// A member that has no leader ends the calls that require one. The end of a stream makes etcd's
-/// clients in Go move their sessions to another member.
+/// A member without a leader must end the calls that require a leader. Clients of etcd in Go then
+/// move their sessions to another member.
 #[tokio::test(flavor = "multi_thread")]
 async fn calls_that_require_a_leader_end_without_one() {
     let files = Files::of(3);
@@ -250,8 +250,7 @@ async fn renewal_does_not_revive_an_expired_token() {
 /// Code and message of an error.
 type Failure = (i32, String);
 
-/// Sends a request with a deadline, and returns the error that ends the call. The time is long
-/// enough for a busy machine to send the request to the leader.
+/// Sends a request with a deadline of four seconds, and returns the error that ends the call.
 async fn failure_at_deadline(
     connection: &Connection,
     path: &str,
@@ -285,7 +284,8 @@ fn deadline_exceeded() -> Failure {
     (4, "context deadline exceeded".to_owned())
 }
 
-/// Checks calls that only wait, while there is a majority.
+/// Sends requests that wait, with deadlines, to a cluster with a majority. Each must fail with the
+/// code `DeadlineExceeded`.
 async fn check_waiting_calls() {
     let (_files, members, _) = with_held_lock();
     let connection = Connection::open(members[1].address).await;

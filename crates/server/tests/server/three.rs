@@ -73,8 +73,8 @@ pub(crate) const SOON: u32 = 250;
 
 /// Starts the three members of `files`, and makes the first member the leader. `timeouts` are the
 /// election timeouts of the other two members, in milliseconds. The election timeout of the first
-/// member is an hour. For this hour it does not step down, and it rejects elections that the other
-/// members start, however busy the machine is.
+/// member is an hour, so the first member keeps leading and rejects elections, even on a busy
+/// machine.
 pub(crate) fn start_led_by_first(files: &Files, timeouts: [u32; 2]) -> Vec<Member> {
     let [second, third] = timeouts;
     for (index, timeout) in [HOUR, second, SOON].into_iter().enumerate() {

@@ -55,8 +55,8 @@ pub(crate) struct Core {
     pub(crate) elections: ElectionCounter,
     /// Time at which the newest election started, in ticks.
     pub(crate) election_start: u64,
-    /// Time of the last exit from the critical section, in ticks, if a process has been waiting for
-    /// the lock since then. Otherwise `None`.
+    /// Time of the last exit from the critical section, in ticks. `None` if no process waited for
+    /// the lock at this exit, or if a process has entered since.
     pub(crate) last_exit: Option<u64>,
     pub(crate) progress: LastProgress,
     /// Number of messages to other processes that are in flight at the end of the run.
@@ -186,8 +186,8 @@ impl Core {
         self.tracer.record_group(self.now, kind);
     }
 
-    /// Records progress: a request was served, or a fault occurred after which requests may be
-    /// served.
+    /// Records the present time as the time of the last progress. Progress is a served request, or
+    /// a fault or recovery that may unblock requests.
     pub(crate) fn note_progress(&mut self) {
         self.progress = LastProgress { time: self.now, events: self.metrics.events };
     }

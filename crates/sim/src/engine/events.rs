@@ -1,4 +1,4 @@
-//! The part of each scheduled event that does not depend on the protocol.
+//! Handles scheduled events, as far as they do not depend on the protocol.
 
 use tenure_core::service::{agreement, election, mutex, office};
 use tenure_core::{EventViews, Observation, ProcessId, Verdict};
@@ -169,9 +169,9 @@ impl Core {
         vec![inside, outside]
     }
 
-    /// Returns the process that `fault` crashes in a phase, or `None` if the process has left the
-    /// phase. If `inside` is true, the phase is the entry with the number `count`. Otherwise, it is
-    /// the wait for the request with this number.
+    /// Returns the process that `fault` crashes, if this process is in the right phase. If `inside`
+    /// is true, it must be inside the critical section in its entry number `count`. Otherwise, it
+    /// must wait for its request number `count`. In any other phase, returns `None`.
     pub(crate) fn process_in_phase(
         &self,
         fault: u32,
@@ -251,9 +251,9 @@ impl Core {
         self.note_progress();
     }
 
-    /// Schedules a report about `peer` to each other live process. The report is a suspicion if
-    /// `suspect` is true, which means that `peer` has crashed. Otherwise, it states that `peer` has
-    /// recovered and is trusted.
+    /// Schedules a report about `peer` to each other live process. If `suspect` is true, `peer` has
+    /// crashed, and the report is a suspicion. Otherwise, `peer` has recovered, and the report
+    /// states that it is trusted.
     fn schedule_reports_about(&mut self, peer: ProcessId, suspect: bool) {
         let Some(detector) = self.settings.detector else { return };
         for place in 0..self.settings.size {
@@ -264,9 +264,9 @@ impl Core {
         }
     }
 
-    /// Schedules reports to the processes that a partition separates. If `suspect` is true, the
-    /// partition begins, and the observers suspect the peers on the other side. Otherwise, the
-    /// partition ends, and the observers trust the peers that they suspected because of it.
+    /// Schedules reports to the processes that a partition separates. If `suspect` is true, each
+    /// observer suspects the peers on the other side. Otherwise, each observer trusts the peers
+    /// that it suspected because of the partition.
     fn schedule_reports_across(&mut self, partition: u32, suspect: bool) {
         let Some(detector) = self.settings.detector else { return };
         let all = || (0..self.settings.size).map(ProcessId);

@@ -9,9 +9,8 @@ use crate::settings::fault::{CrashTrigger, Fault};
 #[derive(Debug, Default)]
 pub(crate) struct FaultInjector {
     message_crashes: Vec<CountedCrash>,
-    /// Configured crashes that occur while a process sends the messages of a step, so that some of
-    /// these messages are lost. The configuration chooses the step by its number among the steps of
-    /// the process that send messages.
+    /// Configured crashes that occur while a process sends the messages of a step. Some of these
+    /// messages are then lost. Each crash counts the steps of its process that send messages.
     send_crashes: Vec<CountedCrash>,
     save_crashes: Vec<CountedCrash>,
     /// Number of occurrences of each configured fault, in the order of the settings.
@@ -89,8 +88,8 @@ impl FaultInjector {
     }
 }
 
-/// Decrements the counters of the crashes in `crashes` that concern process `at`. Called at each
-/// event that these counters count. Returns the crash whose counter reached zero.
+/// Decrements the counter of each crash in `crashes` that concerns process `at`. If a counter
+/// reaches zero, stops and returns this crash.
 fn count_down(crashes: &mut [CountedCrash], at: ProcessId) -> Option<&CountedCrash> {
     let mut of_process = crashes.iter_mut().filter(|crash| crash.process == at);
     let due = of_process.find_map(|crash| {

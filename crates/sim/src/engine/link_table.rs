@@ -10,8 +10,9 @@ use crate::engine::random::splitmix64;
 pub(crate) enum LinkTable {
     /// Used in small groups: one number for each pair of processes, by sender and then by receiver.
     Dense { size: usize, values: Vec<u64> },
-    /// Used in large groups: a hash table with open addressing. A slot contains the index of a link
-    /// plus one, and the number of this link. An empty slot contains 0 as index.
+    /// Used in large groups: a hash table with open addressing. Each slot is a pair. The first
+    /// element is the index of a link plus one, or 0 if the slot is empty. The second element is
+    /// the number of the link.
     Sparse { places: Vec<(u64, u64)>, used: usize },
 }
 
@@ -55,9 +56,8 @@ fn sparse<'a>(
     &mut places[place].1
 }
 
-/// Returns the slot of a link, or the free slot in which it can be inserted. On a ring, the links
-/// of neighbours have adjacent slots, which are likely to be in the cache already. In a complete
-/// graph, the slots of the links are scattered.
+/// Returns the slot of a link, or the free slot in which the link can be inserted. The hash
+/// function gives the links of neighbours on a ring adjacent slots, which share cache lines.
 fn find(places: &[(u64, u64)], link: u64) -> usize {
     let mask = places.len() - 1;
     let (from, to) = ((link - 1) >> 32, link - 1);

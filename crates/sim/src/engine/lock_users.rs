@@ -142,8 +142,9 @@ impl LockUsers {
         closed && user.up && user.phase == Phase::Outside && user.left > 0
     }
 
-    /// Handles the arrival of a request at a process in the open pattern. Returns true if the
-    /// process issues the request at once, and false if the request must wait or is dropped.
+    /// Handles the arrival of a request at a process if requests arrive from outside, as in
+    /// [`Pattern::Open`]. Returns true if the process issues the request at once. Returns false if
+    /// the request must wait or is dropped.
     pub(crate) fn on_request_arrival(
         &mut self,
         process: ProcessId,
@@ -178,8 +179,8 @@ impl LockUsers {
         });
     }
 
-    /// Records that a process enters the critical section. Returns the ticks since its request, or
-    /// `None` if its user had not requested the lock.
+    /// Records that a process enters the critical section. Returns the time since the user's
+    /// request, in ticks. Returns `None` if the user had not requested the lock.
     pub(crate) fn entered(
         &mut self,
         process: ProcessId,

@@ -19,11 +19,13 @@ pub(crate) struct Queue<T> {
 /// Time of an item, and its place in [`Queue::items`].
 type Key = (u64, u32);
 
-/// Keys of the items, in order of time.
+/// Keys of the items, in order of time, as a radix heap.
 ///
-/// It is a radix heap: bucket *i* holds the items whose time first differs from `base` in bit *i*.
-/// So the lowest bucket that is not empty holds the earliest items. When they are needed, the
-/// bucket is sorted if it is small. Otherwise, its items are distributed over the lower buckets.
+/// `base` is the time of the earliest item at the last refill of the sorted list `near`. Bucket *i*
+/// holds the items for which bit *i* is the highest bit in which their time differs from `base`.
+/// The lowest bucket that is not empty therefore holds the earliest items. When these items are
+/// needed, a small bucket is sorted. The items of a large bucket are distributed over the lower
+/// buckets.
 ///
 /// Each item moves only a few times, always between contiguous pieces of memory. A binary heap with
 /// a million messages would miss the cache at nearly every level. Items with equal times share a
@@ -51,7 +53,8 @@ const BITS: usize = u64::BITS as usize;
 /// distributed over the lower buckets instead.
 const SORTED_BUCKET_MAX: usize = 48;
 
-/// Maximum capacity, in keys, of an empty bucket whose memory other buckets may reuse.
+/// Limit on the reuse of memory, in keys. If a bucket becomes empty and its capacity is not larger,
+/// other buckets may reuse its memory.
 const SPARE_CAPACITY_MAX: usize = 512;
 
 /// Maximum number of keys in the sorted list. If an insertion exceeds this number, the list keeps
@@ -219,8 +222,8 @@ impl Keys {
         Some(place)
     }
 
-    /// Puts a key into its bucket. The number of the bucket is the number of the highest bit in
-    /// which the key's time differs from `base`. The lowest bit has the number 0.
+    /// Puts a key into its bucket. This is bucket *i* if bit *i* is the highest bit in which the
+    /// key's time differs from `base`. Bit 0 is the lowest bit.
     #[inline]
     fn place(&mut self, key: Key) {
         let differs = key.0 ^ self.base;

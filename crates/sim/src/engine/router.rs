@@ -38,8 +38,8 @@ pub(crate) struct Router {
     is_cut_short: bool,
     /// Time of the last arrival on each link, in ticks. `None` if messages may overtake each other.
     fifo: Option<LinkTable>,
-    /// Time of the last arrival on each link, in ticks. A message that is sent later but arrives
-    /// earlier overtakes another message, and is counted. `None` if such messages are not counted.
+    /// Time of the last arrival on each link, in ticks. The router uses it to count the messages
+    /// that overtake an earlier message. `None` if it does not count them.
     overtaking: Option<LinkTable>,
     loss: Sampler,
     duplication: Sampler,
@@ -148,8 +148,8 @@ impl Router {
         Fate::Once(arrival)
     }
 
-    /// Draws the delay of a message from `from` to `to`, in ticks. Counts the message on the edges
-    /// of the network that it takes, if there is a network.
+    /// Draws the delay of a message from `from` to `to`, in ticks. If there is a network, also
+    /// counts the message on each edge of its route.
     fn delay(&mut self, from: ProcessId, to: ProcessId) -> u64 {
         match &mut self.network {
             Some(network) => network.carry(from, to, &self.latency, &mut self.random),
@@ -208,7 +208,7 @@ impl Router {
         self.partitions.as_ref().is_some_and(|partitions| partitions.between(from, to) != 0)
     }
 
-    /// Returns true if two processes are on different sides of `partition`, whether or not it is
+    /// Returns true if `partition` puts two processes on different sides. The partition need not be
     /// active.
     pub(crate) fn separates(&self, partition: u32, from: ProcessId, to: ProcessId) -> bool {
         self.partitions

@@ -10,14 +10,15 @@ where
     P: Recorded,
 {
     /// Makes a process mute until it crashes: the process sends no messages, emits no events and
-    /// sets no timers. If the next input changes the saved state, the process saves this step and
-    /// all later steps. Otherwise it takes no further step.
+    /// sets no timers. If the first input after this call changes the saved state, the process
+    /// saves this change and all later ones. Otherwise, the process loses this input and all later
+    /// ones.
     pub(crate) fn mute(&mut self, at: ProcessId) {
         self.core.trace_event(at, Kind::Mute);
         self.save_faults.insert(at, SaveFault::Mute(MuteState::Nothing));
     }
 
-    /// Makes a process stop saving until it crashes. When it crashes, it loses all steps that it
+    /// Makes a process stop saving until it crashes. The crash loses all steps that the process
     /// takes after this call.
     pub(crate) fn stop_saving(&mut self, at: ProcessId) {
         self.save_faults.insert(at, SaveFault::Unsaved(self.processes[at.index()].clone()));
@@ -52,10 +53,10 @@ where
         saves.then(|| self.core.faults.on_save(at)).flatten()
     }
 
-    /// Crashes a process while it saves the result of an input. If the fault keeps the save, the
-    /// caller has recorded the input. The state of the process then changes, but the step sends no
-    /// messages and emits no events. Otherwise, the process has not handled the input, and the
-    /// input is returned.
+    /// Crashes a process while it saves the result of an input. If `is_kept` is true, the process
+    /// changes its state and then crashes. Its messages and events are lost, and the function
+    /// returns `None`. If `is_kept` is false, the process crashes without handling the input, and
+    /// the function returns the input.
     #[cold]
     pub(super) fn crash_during_save(
         &mut self,

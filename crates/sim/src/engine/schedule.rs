@@ -19,10 +19,9 @@ pub(crate) enum ScheduledEvent {
     PartitionHeals { partition: u32 },
     /// The failure detector falsely begins or ends a suspicion, as a fault requests.
     FalseSuspicion { fault: u32, observer: ProcessId, peer: ProcessId, suspect: bool },
-    /// A process crashes because of the fault with the index `fault`. If `inside` is true, the
-    /// process crashes inside the critical section, during its entry number `count`. Otherwise, it
-    /// crashes while it waits after its request number `count`. If this entry or wait is over, the
-    /// process does not crash.
+    /// The fault with the index `fault` crashes a process. If `inside` is true, the process must be
+    /// inside the critical section in its entry number `count`. Otherwise, it must wait for its
+    /// request number `count`. If the process has left this phase, it does not crash.
     CrashInPhase { fault: u32, inside: bool, count: u32 },
     /// A timer fires.
     Timer { slot: u32, generation: u32 },

@@ -12,9 +12,9 @@ use crate::steer::recorder::Recorder;
 pub(crate) struct Tracer {
     pub(crate) causality: Option<Causality>,
     pub(crate) recorder: Option<Recorder>,
-    /// True if each message in flight carries a tag: an index of data that the tracer keeps about
-    /// the message. If the run is recorded, the tag is the index of the `Ticket` with the trace
-    /// data of the message. Otherwise, the tag is the index of the vector clock of the message.
+    /// True if each message in flight carries a tag. If the run is recorded, the tag is the index
+    /// of the `Ticket` with the trace data of the message. Otherwise, the tag is the index of the
+    /// vector clock of the message.
     pub(crate) tags_messages: bool,
 }
 
@@ -59,10 +59,9 @@ impl Tracer {
         }
     }
 
-    /// Records that a message with this tag is no longer in flight. `at` is the receiver of the
-    /// message, or `None` if the message was lost. If there is a receiver, its vector clock merges
-    /// the clock of the message. `through` is the scope of the message, which selects the clocks
-    /// that are merged.
+    /// Records that the message with this tag is no longer in flight. If the process `at` received
+    /// it, the clocks of this process that `through` selects merge the clock of the message. `at`
+    /// is `None` if the message was lost.
     pub(crate) fn take_tag(&mut self, tag: u32, at: Option<ProcessId>, through: MessageScope) {
         let is_recording = self.is_recording();
         let clock = match &mut self.recorder {

@@ -30,9 +30,9 @@ impl UserTraffic {
         UserTraffic { random, messages: Vec::new(), free: Vec::new() }
     }
 
-    /// Draws whether a random fault or event with the probability in `chance` occurs now. Returns
-    /// false if it has occurred as often as `chance` permits. `times` is the number of earlier
-    /// occurrences in this run.
+    /// Draws whether a random fault or event occurs now, with the probability in `chance`. `times`
+    /// is the number of times that it has occurred in this run. Returns false if `chance` does not
+    /// permit a further occurrence.
     pub(crate) fn occurs(&mut self, chance: Chance, times: u64) -> bool {
         let left = chance.most.is_none_or(|most| times < most);
         left && chance.probability > 0.0 && self.random.unit() <= chance.probability

@@ -16,8 +16,8 @@ pub(crate) struct LeaderBeliefs {
     followers: Vec<u32>,
     /// Number of live leaders in which at least one live process believes.
     followed: u32,
-    /// Processes that requested an election although they believed in a leader, and have received
-    /// no result since.
+    /// Processes that believed in a leader, requested an election, and have received no result of
+    /// it yet.
     unanswered: BTreeSet<u32>,
 }
 

@@ -52,9 +52,9 @@ impl Causality {
         Causality { size, width: size, cells, holders, free: Vec::new(), current }
     }
 
-    /// Starts to keep two clocks per cell: one counts only messages of the service, and the other
-    /// counts all messages. Until the first message outside the service arrives, both would be
-    /// equal, and one clock suffices.
+    /// Doubles each cell, so that it holds two clocks. The first clock counts only messages of the
+    /// service, and the second clock counts all messages. Both start with the value of the old
+    /// clock.
     #[cold]
     fn split(&mut self) {
         let halves = self.cells.chunks(self.size).flat_map(|cell| [cell, cell]);
@@ -96,10 +96,9 @@ impl Causality {
         }
     }
 
-    /// Records that `process` received a message whose clock is in `cell`. Merges this clock into
-    /// the clock of `process`. The message no longer uses the cell. `through` is the scope of the
-    /// message. With the scope `Protocol`, the message changes both clocks of `process`. With the
-    /// scope `All`, the message changes only the clock that counts all messages.
+    /// Records that `process` received a message whose clock is in `cell`, and releases the cell.
+    /// Merges this clock into the clock of `process` that counts all messages. If `through` is
+    /// `Protocol`, also merges it into the clock that counts only messages of the service.
     pub(crate) fn learn(&mut self, process: ProcessId, cell: u32, through: MessageScope) {
         if through == MessageScope::All && self.width == self.size {
             self.split();
@@ -139,7 +138,8 @@ impl Causality {
         pairs.for_each(|(mine, theirs)| *mine = (*mine).max(*theirs));
     }
 
-    /// Returns the clock of `process` that counts the messages in the scope `through`.
+    /// Returns one of the clocks of `process`. `through` selects the clock: it counts either the
+    /// messages of the service or all messages.
     pub(crate) fn clock(&self, process: ProcessId, through: MessageScope) -> VectorClock {
         let cell = self.current[process.index()] as usize * self.width;
         let first = match through {

@@ -41,7 +41,8 @@ impl Gauge {
         self.highest = self.highest.max(self.now);
     }
 
-    /// Extends the time-weighted mean to `time`. Until then, the number keeps its present value.
+    /// Includes the present value in the time-weighted mean, for the time since the last change
+    /// until `time`.
     pub(crate) fn settle(&mut self, time: u64) {
         self.area += u128::from(self.now) * u128::from(time.saturating_sub(self.since));
         self.since = time;

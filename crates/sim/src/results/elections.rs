@@ -31,10 +31,9 @@ pub(crate) struct ElectionCounter {
 }
 
 impl ElectionCounter {
-    /// Records whether all live processes agree on a live leader. `agreed` is true if they do. If
-    /// `agreed` differs from its previous value, an election has started or ended, and the function
-    /// returns this change. `sent` returns the number of messages of the election layer that were
-    /// sent so far.
+    /// Handles an event of the run. `agreed` is true if all live processes now agree on a live
+    /// leader. If this begins or ends an election, records the change and returns it. `sent`
+    /// returns the number of election messages sent so far.
     pub(crate) fn observe(
         &mut self,
         agreed: bool,

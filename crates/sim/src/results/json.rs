@@ -16,9 +16,8 @@ use tenure_core::Judgement;
 
 /// The report as `tenure simulate --format json` prints it.
 ///
-/// The keys `faults` and `warnings` appear only if they are not empty. Some properties are
-/// optional: a report need not contain them ([`ReportCondition`]). The key `verdicts` contains an
-/// optional property only if the run violates it.
+/// The keys `faults` and `warnings` appear only if they are not empty. The key `verdicts` contains
+/// some properties only if the run violates them ([`ReportCondition`]).
 impl Serialize for Report {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         let mut run = to.serialize_struct("Report", 14)?;
@@ -142,8 +141,8 @@ impl Entries {
     }
 }
 
-/// Delays of a run in JSON, in units. In a single report, a delay that was not measured is 0. In
-/// the figures that are averaged over runs, it is omitted.
+/// Delays of a run in JSON, in units. A delay that was not measured is 0 in a report, and is
+/// omitted from the statistics of many runs.
 #[derive(Serialize)]
 struct Delays {
     #[serde(skip_serializing_if = "Option::is_none")]

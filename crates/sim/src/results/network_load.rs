@@ -15,7 +15,8 @@ pub struct NetworkLoad {
     pub is_overlay: bool,
     /// Number of messages that the network carried.
     pub messages: u64,
-    /// Total number of edges that these messages took.
+    /// Total number of edges that the messages crossed. A message counts once for each edge on its
+    /// route.
     pub hops: u64,
     /// Maximum number of edges that a message took.
     pub longest_path: u32,

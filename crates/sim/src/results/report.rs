@@ -187,9 +187,9 @@ impl Report {
         if units > 0.0 { self.metrics.entered as f64 / units } else { 0.0 }
     }
 
-    /// Compares the cost of the run with `bound`. The finding is a violation if a bound is
-    /// exceeded. If all bounds are kept, the finding is [`Judgement::Holds`] only if all
-    /// requests were served, and otherwise [`Judgement::Incomplete`].
+    /// Compares the cost of the run with `bound`. If the run exceeds a bound, the finding is a
+    /// violation. Otherwise, it is [`Judgement::Holds`] if all requests were served, and
+    /// [`Judgement::Incomplete`] if not.
     pub(crate) fn cost_finding(&self, bound: &CostBound) -> Finding {
         let lock = self.judgement(Property::StarvationFreedom.name());
         let all = lock.or_else(|| self.judgement(Property::Progress.name()));
@@ -258,8 +258,8 @@ fn block_kind(core: &Core, decided: bool, blocked: &[ProcessId]) -> Option<Block
     (waiting && passed >= STARVATION_THRESHOLD).then_some(BlockKind::Starvation)
 }
 
-/// A run is suspected of starvation if one process enters at least this often during an unfinished
-/// wait of another process.
+/// Threshold for the suspicion of starvation: the number of times that one process enters while
+/// another process waits for a single entry.
 const STARVATION_THRESHOLD: u32 = 10;
 
 fn findings(core: &mut Core, decided: bool, blocked: &[ProcessId]) -> Vec<Finding> {
@@ -300,17 +300,16 @@ fn findings(core: &mut Core, decided: bool, blocked: &[ProcessId]) -> Vec<Findin
     findings
 }
 
-/// Returns the finding on starvation freedom, which requires that each process that waits for the
-/// lock finally enters. The finding is incomplete if `decided` is false, because the run ended too
-/// early to decide this.
+/// Returns the finding on starvation freedom: each process that waits for the lock finally enters.
+/// If `decided` is false, the run ended too early, and the finding is incomplete.
 fn starvation_freedom(core: &Core, decided: bool, waiting: &[ProcessId]) -> Finding {
     let property = Property::StarvationFreedom;
     Finding { property, ..progress(core, decided, waiting) }
 }
 
-/// Returns the finding on deadlock freedom, which requires that some process enters while processes
-/// wait. Its judgement equals the judgement on starvation freedom. The reason is that at the end of
-/// a conclusive run, either no process waits or no process enters any more.
+/// Returns the finding on deadlock freedom: while processes wait, some process finally enters. The
+/// judgement equals the one on starvation freedom. At the end of a conclusive run, either no
+/// process waits or no process enters any more, so the two properties cannot differ.
 fn deadlock_freedom(starvation: &Finding, waiting: &[ProcessId]) -> Finding {
     let property = Property::DeadlockFreedom;
     let who = match waiting {

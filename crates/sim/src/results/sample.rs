@@ -67,7 +67,7 @@ impl Sample {
     }
 
     /// Returns a quantile, in units: the smallest value such that at least `thousandths`/1000 of
-    /// all values are at most as large. It is exact to 0.1 %. Returns 0 without values.
+    /// all values are at most as large. The error is at most 0.1 %. Returns 0 without values.
     pub fn quantile(&self, thousandths: u64) -> f64 {
         let rank = (u128::from(self.count) * u128::from(thousandths)).div_ceil(1000).max(1);
         let mut seen = 0;

@@ -12,12 +12,12 @@ use crate::results::moments::Moments;
 use crate::results::report::Report;
 use tenure_core::Judgement;
 
-/// Statistics of many runs: mean, deviation, extremes and confidence interval of every measurement
-/// in the report. For each property, the number of runs that violated the property, and the number
-/// of runs that did not decide it.
+/// Statistics of many runs. Contains the mean, deviation, extremes and confidence interval of every
+/// measurement in the report. For each property, it counts the runs that violated the property and
+/// the runs that did not decide it.
 ///
-/// A measurement covers only the runs in which it exists. For instance, a run without entries has
-/// no delay.
+/// The statistics of a measurement cover only the runs in which it exists. For instance, a run
+/// without entries has no delay.
 ///
 /// The serialized form is nested like a report: `messages.total.mean`.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -126,9 +126,8 @@ fn collect(path: &str, value: &Value, figures: &mut BTreeMap<String, f64>) {
     }
 }
 
-/// Returns true if the measurement with this path is the number of messages of one kind. If a run
-/// does not have this measurement, the run sent no message of this kind, and the number counts as
-/// 0.
+/// Returns true if the measurement with this path counts the messages of one kind. A run without
+/// this measurement sent no such message.
 fn is_a_kind(path: &str) -> bool {
     path.starts_with("messages.by_kind.")
 }

@@ -126,9 +126,9 @@ impl General {
 pub struct Attack {
     /// Army that led the attack.
     pub leader: ProcessId,
-    /// Time from the leader's attack to that of the other army, in ticks. Negative if the other
-    /// army attacked first. `None` if the other army never attacked, for instance because a message
-    /// was lost.
+    /// Time between the leader's attack and the attack of the other army, in ticks. Negative if the
+    /// other army attacked first. `None` if the other army never attacked, for instance because a
+    /// message was lost.
     pub skew: Option<i64>,
 }
 

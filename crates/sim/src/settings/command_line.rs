@@ -177,7 +177,8 @@ pub struct RecoveryOption {
     pub process: ProcessId,
     /// True if the time is counted from each crash of the process.
     pub from_crash: bool,
-    /// Time of the recovery or, if `from_crash` is true, duration of the downtime, in ticks.
+    /// If `from_crash` is true, the time from the crash to the recovery, in ticks. Otherwise, the
+    /// time of the recovery.
     pub ticks: u64,
     /// State after the recovery.
     pub memory: Memory,

@@ -1,6 +1,6 @@
-//! Comparison of a run with theory and with the card of its algorithm. This file determines the
-//! kind of a workload, for which theory has a formula. It lists the reasons why a run is not
-//! compared with the cost or the topology on the card.
+//! Comparison of a run with theory and with the card of its algorithm. Determines the kind of a
+//! workload, which selects the formula for the expected cost. Lists the reasons why a run is not
+//! compared with the cost or the links on the card.
 
 use tenure_core::theory::WorkloadKind;
 use tenure_core::{Card, CostUnit, Service};
@@ -45,8 +45,9 @@ impl Settings {
         sorted.windows(2).any(|pair| pair[0] == pair[1])
     }
 
-    /// Returns the reason why the links of a run with these settings are not checked. Returns
-    /// `None` if a monitor checks that the run uses only the links on the algorithm's [`Card`].
+    /// Returns the reason why no monitor checks the links of a run with these settings. Returns
+    /// `None` if a monitor checks that the run uses only the links that the algorithm's [`Card`]
+    /// allows.
     pub fn topology_exemption(&self, card: &Card) -> Option<&'static str> {
         let reasons = [
             (!card.has_checkable_links(), "its card names no ring and no graph"),

@@ -44,7 +44,7 @@ pub enum SettingsError {
         /// Description of the problem and of the expected form.
         message: &'static str,
     },
-    /// A recovery that follows each crash, for a process that never crashes.
+    /// The settings contain a recovery with a delay after the crash, but the process never crashes.
     #[error(
         "--recover {0}@+… follows a crash, but no --crash names {process}; add one or give a \
          time, such as {0}@50", process.number()
@@ -320,9 +320,9 @@ impl Settings {
         Ok(())
     }
 
-    /// Returns these settings, with missing values taken from the algorithm's [`Card`]. If the
-    /// timing or the channel order is missing, it becomes the weakest that the algorithm allows. If
-    /// properties, links or conflicts are missing, those of the card are used.
+    /// Returns these settings, with missing values taken from the algorithm's [`Card`]. A missing
+    /// timing or channel order becomes the weakest that the algorithm allows. Missing properties,
+    /// links or conflicts become those on the card.
     ///
     /// For a lock, [`Instrumentation::most_inside`](crate::Instrumentation::most_inside) becomes at
     /// least the number on the card. Fences are checked only if the card has fences.

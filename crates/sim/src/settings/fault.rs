@@ -113,8 +113,8 @@ pub enum CrashTrigger {
     },
     /// The process crashes while it saves a change of its stable state.
     Saving {
-        /// Number of the step in which the process crashes; 1 is the first. Only steps that change
-        /// the stable state are counted.
+        /// Number of the save during which the process crashes, from 1. Each step that changes the
+        /// stable state has one save.
         save: u64,
         /// True if the process crashes after the save. The saved state is then kept, and only the
         /// messages, events and timers of the step are lost. False if the process crashes during

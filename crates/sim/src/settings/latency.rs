@@ -49,7 +49,8 @@ impl Latency {
         Ok(Latency::Links(spans.into()))
     }
 
-    /// Draws the delay of a message on a link in a group of `size`, in ticks.
+    /// Draws the delay of a message from `from` to `to`, in ticks. `size` is the number of
+    /// processes.
     #[inline]
     pub(crate) fn draw(
         &self,

@@ -177,7 +177,7 @@ impl Default for DetectorSettings {
     }
 }
 
-/// Limits at which a run ends even if its workload is not served.
+/// Limits that end a run before all requests of its workload are served.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Limits {
     /// Time at which the run ends, in ticks. The run continues until then even if all requests are
@@ -190,14 +190,13 @@ pub struct Limits {
     /// message delays in a group of n processes.
     pub stall_timeout: Option<u64>,
     /// Maximum number of messages in flight. The run ends as
-    /// [`EndReason::Flooded`](crate::EndReason::Flooded) when two conditions hold: more messages
-    /// are in flight, and more events than this number have passed since a request was served.
-    /// `None` stands for 65,536 + 64 · n² in a group of n processes. This limit is necessary
-    /// because time hardly advances when messages multiply.
+    /// [`EndReason::Flooded`](crate::EndReason::Flooded) if more messages are in flight and no
+    /// request was served for more than this number of events. `None` stands for 65,536 + 64 · n²
+    /// in a group of n processes.
     pub max_in_flight: Option<u64>,
 }
 
-/// Measurements of a run, and properties that are checked. A run without any of them is fastest.
+/// Measurements of a run, and properties that the run checks. Each of them makes the run slower.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Instrumentation {
     /// True if the run counts messages by kind and measures delays. Totals are always counted.
@@ -233,8 +232,8 @@ pub struct Instrumentation {
 }
 
 impl Settings {
-    /// Returns true if the settings or the algorithm's [`Card`](tenure_core::Card) list this
-    /// property among those whose violation makes a run a failure.
+    /// Returns true if a violation of this property makes a run a failure, according to the
+    /// settings or to the algorithm's [`Card`](tenure_core::Card).
     pub(crate) fn is_failure_property(&self, property: Property) -> bool {
         self.instrumentation.properties.iter().flatten().any(|it| *it == property)
     }

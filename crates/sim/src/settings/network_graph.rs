@@ -77,9 +77,9 @@ impl NetworkGraph {
         }
     }
 
-    /// Returns the next vertex after `at` on the route of a message to `to`. Without an overlay,
-    /// this vertex is `to` itself. If the graph has no edge from `at` to `to`, the message takes an
-    /// edge of weight 1 that is not counted.
+    /// Returns the next vertex after `at` on the route of a message to `to`. If the network is not
+    /// an overlay, this vertex is always `to`. If the graph has no edge from `at` to `to`, the
+    /// message is delivered as over an edge of weight 1, which is not counted.
     pub(crate) fn next(&self, at: ProcessId, to: ProcessId) -> ProcessId {
         match &self.routes {
             Some(routes) => routes.next[to.index() * routes.size + at.index()],

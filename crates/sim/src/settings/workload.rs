@@ -9,8 +9,8 @@ use crate::settings::fault::Chance;
 /// Requests that the users issue in a run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Workload {
-    /// Requests for the lock. For an agreement service, the number of entries of a user stands for
-    /// its number of commands. `None` for no requests.
+    /// Requests for the lock. An agreement service uses the number of entries as the number of
+    /// commands of each user. `None` for no requests.
     pub locking: Option<Locking>,
     /// Processes that request an election before any message is delivered. `None` for no election.
     pub initiators: Option<Initiators>,

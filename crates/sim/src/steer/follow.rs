@@ -14,8 +14,8 @@ use crate::steer::recorder::Recorder;
 use crate::steer::steered_run::SteeredRun;
 
 impl<P: Recorded> Simulation<P> {
-    /// Performs the steps of a schedule, and no others, and writes the trace to `to`. Of the
-    /// settings of this simulation, only the ranks and the instrumentation apply.
+    /// Performs exactly the steps of a schedule, and writes the trace to `to`. The run uses only
+    /// the ranks and the instrumentation from the settings of this simulation.
     ///
     /// # Errors
     ///

@@ -122,9 +122,9 @@ impl Recorder {
         self.tickets[ticket as usize].copies += 1;
     }
 
-    /// Records that one copy of a message is no longer in flight. Returns the `Ticket` with the
-    /// trace data of the message, which is at the index `ticket`. After the last copy, another
-    /// message may use this index.
+    /// Records that one copy of a message is no longer in flight, and returns the trace data of the
+    /// message. `ticket` is the index of these data. After the last copy, another message may use
+    /// this index.
     pub(crate) fn release(&mut self, ticket: u32) -> Ticket {
         let place = &mut self.tickets[ticket as usize];
         place.copies -= 1;

@@ -127,9 +127,8 @@ pub struct Session<'a, P: Protocol> {
     steps: u64,
     /// Number of events that the session handles before it checks the limits of the run again.
     events_until_check: u64,
-    /// True if the last step handled no event, but selected a user at random and issued its
-    /// request. In a normal run, an event is handled directly after the selection. The next step of
-    /// the session handles this event.
+    /// True if the last step only issued the next request of a sequential workload. The next step
+    /// must then handle an event before it may issue another request.
     drawn: bool,
     ended: Option<EndReason>,
 }
@@ -146,14 +145,14 @@ impl<P: Recorded> Simulation<P> {
         Ok(Session::new(self, steered, None))
     }
 
-    /// Boots the processes of a schedule and pauses before its first step. Each of the first steps
-    /// then performs one action of the schedule. After the last action, or after an intervention,
+    /// Boots the processes of a schedule and pauses before its first step. The following steps
+    /// perform one action of the schedule each. After the last action, or after an intervention,
     /// the session continues as a normal run.
     ///
     /// # Errors
     ///
-    /// Those of [`Simulation::follow`] for the start of a run. An impossible action is not reported
-    /// here, but by the step that attempts it.
+    /// The errors of [`Simulation::follow`] for the start of a run. An impossible action is
+    /// reported by the step that attempts it.
     pub fn session_along(
         &self,
         schedule: &Schedule,
@@ -266,9 +265,9 @@ impl<'a, P: Recorded> Session<'a, P> {
         }
     }
 
-    /// Handles one event, and checks limits as often as a normal run does. In a sequential
-    /// workload, a user must first be selected at random when a request is due. This call then only
-    /// selects the user and issues its request, and the next call handles the event.
+    /// Handles one event, and checks limits as often as a normal run does. If the next request of a
+    /// sequential workload is due, selects a user at random and issues its request instead. The
+    /// next call then handles the event.
     fn handle_event(&mut self, controls: &mut Controls<'_>) -> Option<EndReason> {
         let world = &mut self.steered.world;
         if std::mem::take(&mut self.drawn) {
@@ -288,8 +287,8 @@ impl<'a, P: Recorded> Session<'a, P> {
         world.handle_event_or_end()
     }
 
-    /// Performs an intervention at the present time. Scheduled events of the run still happen after
-    /// it, but the remaining actions of a schedule are dropped.
+    /// Performs an intervention at the present time. Scheduled events of the run happen afterwards.
+    /// If the session follows a schedule, the remaining actions of the schedule are dropped.
     ///
     /// # Errors
     ///

@@ -192,9 +192,8 @@ impl<'a, P: Recorded> SteeredRun<'a, P> {
     }
 
     /// Returns `Some` if the user of `at` may issue this command now. The user of a lock may
-    /// request the lock only if it neither holds nor requests it, and may exit only while it holds
-    /// the lock. The user of an agreement service may issue a command only while it does not have
-    /// to wait.
+    /// request the lock while it is outside, and may exit while it is inside. The user of an
+    /// agreement service may issue a command while it does not wait.
     fn is_allowed(&self, at: ProcessId, command: Option<office::Command>) -> Option<()> {
         if self.world.core.agreement_users.as_ref().is_some_and(|it| it.users.must_wait(at)) {
             return None;

@@ -36,8 +36,8 @@ struct Budget {
     early_timers: bool,
     /// True if a process may still be suspected for a while after it has recovered.
     late_trust: bool,
-    /// True if one process never crashes. This process remembers every term, so that fences always
-    /// grow.
+    /// True if at least one process never crashes. Such a process remembers every term, so fences
+    /// always grow.
     witness: bool,
     fencing: bool,
 }
@@ -388,8 +388,9 @@ fn survives<P: Office>(
     }
 }
 
-/// Returns a configuration of the bully algorithm with ranks in a random order. With some seeds,
-/// the configured leader also sends its announcement to peers that it trusts again.
+/// Returns a configuration of the bully algorithm with ranks in a random order. With even seeds, it
+/// contains the variant in which a leader also sends its announcement to each peer that it trusts
+/// again.
 fn bully(size: u32, seed: u64, delay: u64) -> bully::Config {
     let mut ids: Vec<u32> = (1..=size).collect();
     SplitMix64(seed).shuffle(&mut ids);

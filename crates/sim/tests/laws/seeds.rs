@@ -243,7 +243,9 @@ fn long_runs_survive_lossy_links_over_fifo() {
     }
 }
 
-/// Considers only variants that random schedules without crashes can expose.
+/// Runs variants of each lock under random schedules. A schedule must violate a property if and
+/// only if the variant is declared as unsound. Variants whose mistake needs a crash or a special
+/// schedule are skipped.
 #[test]
 fn lock_variants_match_declared_soundness() {
     // Skips leases. They need timers that keep time, but in this test timers fire at any time.

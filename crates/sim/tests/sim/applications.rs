@@ -270,8 +270,8 @@ impl Monitor<clock::Command, clock::Event> for CloseClocks {
     }
 }
 
-/// Tests that no process enters with a token of an older generation. The generation is the first
-/// part of a fence, so the monitor of fences would report such an entry.
+/// Loses the token of a lock. No process may then enter with a token of an older generation. The
+/// generation is the first part of a fence, so the monitor of fences checks this.
 #[test]
 fn lost_token_is_regenerated_once() {
     fn entries<P: SumMember<Sum: Recorded>>(config: P::Config, seed: u64) -> u64 {
@@ -299,7 +299,8 @@ fn lost_token_is_regenerated_once() {
     }
 }
 
-/// The master is the process inside the critical section, as in a lock service of five nodes.
+/// Runs the centralised mutex with a coordinator that Raft elects. Two of five processes crash. At
+/// most one process may be inside at a time, and all requests of the other three are served.
 #[test]
 fn at_most_one_master_with_two_of_five_down() {
     for seed in 1..=100 {

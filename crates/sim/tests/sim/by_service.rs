@@ -7,10 +7,12 @@ use tenure_algorithms::compose::Coordinated;
 use tenure_sim::{Report, Settings, Simulation};
 use tenure_trace::Recorded;
 
-/// A simulation of an algorithm as a member of its service's type.
+/// Simulation of an algorithm. Its processes have the type that all algorithms of the service
+/// share.
 pub(crate) type ServiceSimulation<P> = Simulation<<P as SumMember>::Sum>;
 
-/// The election `E` as a member of its service's type, combined with a lock at its leader.
+/// Lock whose coordinator is elected by the algorithm `E`. The election has the common type of all
+/// elections.
 pub(crate) type CoordinatedMember<E> = Coordinated<<E as SumMember>::Sum>;
 
 /// Creates a simulation of an algorithm. The settings must meet the assumptions of the algorithm.

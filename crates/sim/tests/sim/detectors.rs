@@ -111,11 +111,11 @@ fn max_suspicions_of_peer(witnesses: &[Witness], after: u64) -> usize {
     all.max().unwrap_or(0)
 }
 
-/// Both detectors stop suspecting live processes soon after message delays become bounded. From
-/// 2,000 units on, no interval between two heartbeats exceeds 350 units. Each false suspicion adds
-/// 100 units to a limit of the detector. For phi-accrual detectors, this limit is the expected
-/// interval, which starts at 50 units. For heartbeat detectors, it is the timeout, which starts at
-/// 300 units.
+/// Delays are bounded from 2,000 units on, and no interval between two heartbeats then exceeds 350
+/// units. After that, a phi-accrual detector may suspect a live peer at most three times, and a
+/// heartbeat detector at most once. Each false suspicion raises the limit of the detector by 100
+/// units. The limit of a phi-accrual detector starts at 50 units, and the limit of a heartbeat
+/// detector at 300 units.
 #[test]
 fn mistakes_end_under_partial_synchrony() {
     let mut before = (0, 0);
@@ -135,7 +135,8 @@ fn mistakes_end_under_partial_synchrony() {
     assert!(before.0 > 0 && before.1 > 0, "there were none: {before:?}");
 }
 
-/// A detector that does not adapt to delays suspects live processes even late in every run.
+/// Runs a detector that does not adapt to the measured delays. In the last third of every run, it
+/// must still suspect live processes.
 #[test]
 fn mistakes_continue_without_adaptation() {
     let config =

@@ -31,8 +31,8 @@ fn load(report: &Report) -> &NetworkLoad {
     report.metrics.network.as_deref().expect("a network")
 }
 
-/// Each process sends a request to every other process and receives a reply, so two messages travel
-/// from each process to each other one.
+/// Each process sends a request to each other process and receives a reply. Each message must load
+/// as many edges of the network as the distance between its processes.
 #[test]
 fn overlay_of_broadcasts_loads_edges_by_distances() {
     for graph in [Graph::grid(2, 3), Graph::star(6), Graph::ring(6), Graph::complete(6)] {

@@ -232,8 +232,8 @@ fn false_suspicion_creates_second_leader() {
     assert_eq!(report.judgement("one-leader-at-a-time"), Some(Judgement::Violated));
 }
 
-/// Each copy of a request causes the token to be sent once more, and each token causes another
-/// request.
+/// Duplicates the messages of Raymond's algorithm at random. Each copy of a request causes another
+/// token, and each token causes another request. The run must end as flooded.
 #[test]
 fn multiplying_messages_end_run() {
     let mut settings = Settings::new(3);

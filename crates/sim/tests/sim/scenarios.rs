@@ -61,8 +61,9 @@ fn rejects_incomplete_schedule() {
 const MIN: u64 = 2;
 const MAX: u64 = 10;
 
-/// Returns the time from the attack of the leading army to that of the other army, in ticks. The
-/// leading army waits for `wait` ticks.
+/// Returns the time between the attack of the leading army and the attack of the other army, in
+/// ticks. The result is negative if the other army attacks first. The leading army waits for `wait`
+/// ticks.
 fn skew(wait: u64, latency: Distribution, seed: u64) -> i64 {
     let attack = attack(Config { strengths: [3, 2], wait }, latency, seed).unwrap();
     assert_eq!(attack.leader, ProcessId(0));

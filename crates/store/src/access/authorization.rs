@@ -34,8 +34,9 @@ impl AccessControl {
         self.authorize(principal, |user| covers(&self.granted_spans(user, Permission::Write), span))
     }
 
-    /// Checks that a principal is a member or an existing user. Some requests require no more.
-    /// Returns the name of the user. Returns `None` for a member, or if authentication is disabled.
+    /// Checks that a principal is a member or an existing user, for requests that require no
+    /// permission. Returns the name of the user. Returns `None` for a member, or if authentication
+    /// is disabled.
     ///
     /// # Errors
     ///
@@ -121,9 +122,8 @@ impl Store {
     }
 
     /// Checks that a principal may end a lease: it must be able to write every key that is attached
-    /// to the lease. A principal needs the same permission to attach a key to the lease. Otherwise
-    /// a user could attach a key that the owner of the lease may not write, so the owner could no
-    /// longer end the lease.
+    /// to the lease. A principal needs the same permission to attach a key to the lease. No user
+    /// can therefore attach a key that keeps the owner from ending the lease.
     fn authorize_lease_end(&self, principal: &Principal, lease: LeaseId) -> Result<(), Error> {
         let Some(lease) = self.lease(lease) else { return Ok(()) };
         self.access.authorize(principal, |user| {
@@ -132,8 +132,8 @@ impl Store {
     }
 
     /// Checks that a principal may attach keys to all leases that the puts of a transaction name.
-    /// The principal must be able to write every key that is attached to one of these leases: see
-    /// [`Self::authorize_lease_end`].
+    /// As in [`Self::authorize_lease_end`], the principal must be able to write every key that is
+    /// already attached to one of these leases.
     fn authorize_txn_leases(&self, principal: &Principal, txn: &Txn) -> Result<(), Error> {
         txn.success.iter().chain(&txn.failure).try_for_each(|operation| match operation {
             Operation::Put(put) => self.authorize_lease_end(principal, put.lease),

@@ -11,8 +11,8 @@ use crate::span::Span;
 /// keys.
 type Range = (Vec<u8>, Option<Vec<u8>>);
 
-/// Converts a span to a range. The smallest possible key is one zero byte. If the span begins with
-/// this key, the range begins with the empty string instead, which sorts before all keys.
+/// Converts a span to a range. If the span begins with the smallest possible key, one zero byte,
+/// the range begins with the empty string instead.
 fn range(span: &Span) -> Range {
     let first = if span.key[..] == *b"\0" { Vec::new() } else { span.key.to_vec() };
     let end = match &span.end[..] {

@@ -86,8 +86,8 @@ pub enum AccessChange {
         /// Name of the user.
         name: String,
     },
-    /// Changes a password, which invalidates the user's tokens. A user without a password still has
-    /// none afterwards.
+    /// Changes the password of a user and invalidates the tokens of this user. Has no effect on the
+    /// password of a user who has none.
     ChangePassword {
         /// Name of the user.
         name: String,

@@ -1,4 +1,4 @@
-//! Users and permissions. Changes of them take effect in the order of the log.
+//! Users and permissions, which change in the order of the log.
 
 use tenure_store::{
     AccessChange, Bytes, Command, CommandResult, Delete, Enqueue, Error, LockMode, Operation,

@@ -138,8 +138,8 @@ fn expiry_fails_after_renewal_or_change_of_leader() {
     assert_eq!(log.apply(Command::Revoke { lease: 1 }).result, Err(Error::LeaseNotFound));
 }
 
-/// A checkpoint is ignored if its time was read before the lease was renewed. It would end the
-/// lease too early.
+/// The leader reads the remaining time of a lease, and then the lease is renewed. A checkpoint with
+/// the old time must be ignored, because it would end the lease too early.
 #[test]
 fn stale_checkpoint_of_renewed_lease_is_ignored() {
     let mut log = Log::new();

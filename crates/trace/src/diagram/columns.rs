@@ -12,7 +12,8 @@ const MIN_COLUMN_GAP: u64 = 24;
 /// Minimum distance between a note and the steps beside it, in the unit of [`Layout::along`]. The
 /// line of a note crosses all lifelines.
 const NOTE_GAP: u64 = 75;
-/// Maximum distance of two columns between which nothing happens, in the unit of [`Layout::along`].
+/// Maximum distance of neighbouring columns, in the unit of [`Layout::along`]. Longer pauses are
+/// shortened to this distance.
 const MAX_PAUSE: u64 = 300;
 
 impl Layout {

@@ -68,9 +68,9 @@ pub struct Step {
     /// number.
     pub number: Option<u64>,
     /// Position of the step in the order of all steps along the time axis. The first number is the
-    /// time, or 0 on the causal [`Scale`](super::Scale). The second number orders the steps with
-    /// the same first number by causality. It is the length of the longest causal chain that
-    /// consists of these steps and ends with this step.
+    /// time, or 0 on the causal [`Scale`](super::Scale). The second number is the causal rank of
+    /// the step among the steps with the same first number: a step that depends on another step has
+    /// a higher rank.
     pub moment: (u64, u64),
     /// Index of the step's column. [`Layout::along`] contains the position of each column.
     pub column: usize,

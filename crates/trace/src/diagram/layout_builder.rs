@@ -60,7 +60,7 @@ struct Process {
     clock: Vec<u64>,
 }
 
-/// Step of a process to which the next message or event of the process belongs.
+/// Step to which the next message or event of a process is assigned.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Current {
     /// The process takes no step now. The next message or event of the process begins a new step,
@@ -317,10 +317,10 @@ impl LayoutBuilder {
         }
     }
 
-    /// Returns the arrow of a message that arrives or is lost. This is the oldest arrow of the
-    /// message without an outcome. If all arrows of the message have an outcome, adds a copy of the
-    /// last arrow and returns the copy. If the message has no arrow, it was sent before the window,
-    /// and a new arrow is added.
+    /// Returns the arrow of a message that arrives or is lost: the oldest arrow of the message that
+    /// has no outcome yet. If each of its arrows has an outcome, this is a further copy, and a new
+    /// arrow is added. If the message was sent before the window, it has no arrow yet, and one is
+    /// added.
     fn arriving(
         &mut self,
         key: MessageKey,
@@ -413,8 +413,8 @@ impl LayoutBuilder {
         self.step(Some(at), context, Mark::Duplicates(copy), after);
     }
 
-    /// Returns true if the process booted at this time and has taken no step since then. Also
-    /// returns true if the trace contains no boot of the process.
+    /// Returns true if the process booted at this time and has taken no step since then. If the
+    /// trace contains no boot of the process, returns true until its first step.
     fn is_booting(&self, at: ProcessId, time: u64) -> bool {
         let process = &self.processes[at.index()];
         match process.current {

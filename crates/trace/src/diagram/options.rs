@@ -23,8 +23,8 @@ pub enum Scale {
     /// shortened. The axis shows the times.
     #[default]
     Time,
-    /// Causal scale. The position of a step is the length of the longest causal chain of steps that
-    /// ends with it.
+    /// Causal scale. The position of a step is the length of the longest causal chain of steps up
+    /// to this step.
     Causal,
 }
 

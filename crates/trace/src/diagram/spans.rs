@@ -13,8 +13,7 @@ use crate::fold::process_state::{Condition, ConditionGroup, StateChange};
 pub(super) struct Spans {
     done: Vec<ConditionSpan>,
     open: BTreeMap<(ProcessId, ConditionGroup), ConditionSpan>,
-    /// Processes for which the trace has shown that they received or passed on the token. If the
-    /// first such record of a process passes the token on, the process had the token before.
+    /// Processes that have received or passed on the token so far in the trace.
     token_known: BTreeSet<ProcessId>,
     first_inside: Option<ProcessId>,
     /// For each process that entered the critical section, the step of its last entry. `None` if
@@ -25,9 +24,9 @@ pub(super) struct Spans {
 }
 
 impl Spans {
-    /// Begins the interval in which `condition` holds at a process. At most one condition of a
-    /// group holds at a time, so this ends the interval of an older condition from the same group.
-    /// The new interval begins at `step`, or before the window if `step` is `None`.
+    /// Begins the interval in which `condition` holds at a process, and ends the interval of
+    /// another condition of the same group. The new interval begins at `step`, or before the window
+    /// if `step` is `None`.
     fn begin(&mut self, at: ProcessId, condition: Condition, step: Option<usize>) {
         self.end(at, condition.group(), step);
         let span = ConditionSpan { at, condition, from: step, until: None };
@@ -80,11 +79,9 @@ impl Spans {
     }
 
     /// Ends the interval in which a process had a token, because the process passes the token on.
-    ///
-    /// If the trace does not show how the process got the token, the function must find the start
-    /// of the interval. If another process was the first inside the critical section, the process
-    /// `at` created its token when it entered. Otherwise the process `at` had the token from the
-    /// start of the run.
+    /// If the trace does not show the start of this interval, assumes one. If another process was
+    /// inside the critical section first, the token begins when `at` entered. Otherwise it begins
+    /// with the run.
     pub(super) fn give_token(&mut self, at: ProcessId, step: Option<usize>) {
         if self.token_known.insert(at) && step.is_some() {
             let made = self.first_inside.is_some_and(|first| first != at);

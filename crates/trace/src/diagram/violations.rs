@@ -20,8 +20,8 @@ pub struct ViolationMark {
     /// critical section, or lead, at the same time. `None` if the conflict did not end in the
     /// window, or if the property is not about a conflict.
     pub until: Option<usize>,
-    /// Processes that are in conflict: inside the critical section, or leading, at the same time.
-    /// Empty for properties that are not about a conflict.
+    /// Processes that are inside the critical section, or lead, at the same time. Empty if the
+    /// property is not about such a conflict.
     pub processes: Vec<ProcessId>,
 }
 
@@ -72,9 +72,9 @@ impl Layout {
         exact.map(|(step, _)| step).or_else(|| self.step_under_way(time))
     }
 
-    /// Returns the index of the step of a real node in which a violation at `time` occurred. A step
-    /// of a real node takes time, so the violation may be later than the start of the step. The
-    /// result is the last step that began at `time` or earlier and in which the user of the process
+    /// Returns the index of the step in which a violation at `time` occurred, in a trace of real
+    /// nodes. A step of a real node takes time, so the violation may be later than the beginning of
+    /// the step. Chooses the last step that began by then and in which the user of the process
     /// received an event.
     fn step_under_way(&self, time: u64) -> Option<usize> {
         let ends = self.steps.iter().map(|step| step.time).max()?;

@@ -18,10 +18,9 @@ const RUN: &str = r"^=== (?<trace>.*) ===$";
 
 /// Renders the records of one run as a log for ShiViz.
 ///
-/// The first line is a regular expression that parses an event, and the second line is one that
-/// parses the heading. The heading and the events follow. The hosts in the log are the processes,
-/// the parent and the resource. A vector clock has one component for each host, which counts the
-/// records of that host.
+/// The log begins with two regular expressions, one for events and one for the heading. The heading
+/// and the events follow. The hosts in the log are the processes, the parent and the resource. A
+/// vector clock has one component for each host, which counts the records of that host.
 pub fn shiviz<'r>(header: &Header, records: impl IntoIterator<Item = &'r Record>) -> String {
     let header = escape_invisible_in_json(&serde_json::to_string(header).unwrap_or_default());
     let mut log = format!("{EVENT}\n{RUN}\n=== {header} ===\n");
@@ -105,7 +104,8 @@ pub enum ImportError {
     },
 }
 
-/// Returns the name of a subject as a host name without blanks.
+/// Returns the host name that stands for a process, the resource or the parent in the log. The name
+/// contains no blanks.
 fn host(who: Subject) -> String {
     match who {
         Subject::Process(process) => process.to_string(),

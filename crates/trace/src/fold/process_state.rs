@@ -97,8 +97,8 @@ pub enum StateChange {
     Boots,
     /// The process crashes; all its conditions end.
     Crashes,
-    /// The process recovers from a crash. No condition holds any more, not even `Down`: earlier
-    /// changes in the list have ended each condition that held.
+    /// The process recovers from a crash. All its conditions have ended, including `Down`. Earlier
+    /// elements of the list report these ends.
     Recovers,
     /// The process ends normally.
     Leaves,
@@ -139,8 +139,8 @@ impl ProcessStates {
         numbers
     }
 
-    /// Assumes that a process is outside the critical section, because the reader has skipped the
-    /// records about its lock.
+    /// Records that a process is outside the critical section. The reader calls this after it has
+    /// skipped the records about the lock of the process.
     pub(crate) fn assume_outside(&mut self, at: ProcessId) {
         self.0.entry(at).or_default().end(ConditionGroup::Lock, &mut Vec::new());
     }
@@ -192,8 +192,8 @@ impl ProcessState {
         }
     }
 
-    /// Handles a boot or a recovery of the process. The process and its parent may report the same
-    /// boot. The second of these reports does not count as another boot.
+    /// Handles a boot or a recovery of the process. Both the process and its parent may report a
+    /// boot. Two reports with the same session are one boot.
     fn on_boot(&mut self, session: u64, changes: &mut Vec<StateChange>) {
         let before = self.session.replace(session);
         let again = before.is_some_and(|before| before != session);

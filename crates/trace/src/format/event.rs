@@ -93,7 +93,8 @@ pub enum Kind {
     Stop,
     /// The process was resumed (SIGCONT).
     Continue,
-    /// The network was partitioned: from now on, messages pass only within these sides.
+    /// The network was partitioned into these groups of processes. From now on, messages pass only
+    /// within a group.
     Partition(Vec<Vec<ProcessId>>),
     /// The partition ended: from now on, messages pass between any two processes.
     Heal,
@@ -106,8 +107,8 @@ pub enum Kind {
     /// State of the process from now on, as a [tree](crate::state::tree). Monitors ignore this
     /// record. Only properties that users write as expressions read it.
     State(Value),
-    /// The process ended normally, or the parent, which starts the nodes, completed the run. When
-    /// the run is complete, the state of the group does not change any more.
+    /// The process ended normally. In a record of the parent, the program that starts the nodes:
+    /// the run is complete, and the state of the group does not change any more.
     End,
     /// A record of a kind that this version does not know. It is kept unchanged.
     Other {

@@ -59,16 +59,16 @@ pub struct Header {
     /// that waits forever. Otherwise 0.
     #[serde(default, skip_serializing_if = "is_none")]
     pub repeats: u32,
-    /// Limit on the number of messages per critical-section entry or election. Present if the trace
-    /// was kept because the run exceeds this limit.
+    /// Limit on the number of messages per critical-section entry or election, which this run
+    /// exceeds. Present only in counterexamples to this limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub most_messages: Option<u64>,
-    /// Limit on the number of entries by one process while another one waits. Present if the trace
-    /// was kept because the run exceeds this limit.
+    /// Limit on the number of entries by one process while another process waits, which this run
+    /// exceeds. Present only in counterexamples to this limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub most_bypass: Option<u32>,
-    /// Topology that messages must respect. Present if the trace was kept because a message used a
-    /// link outside this topology.
+    /// Topology that messages must respect. Present only in counterexamples in which a message used
+    /// a link outside this topology.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub topology: Option<Topology>,
     /// Edges of the network. Present if the network of the group was configured.

@@ -254,8 +254,8 @@ pub enum ReadError {
         #[source]
         error: io::Error,
     },
-    /// The file ends within its first line, the header. Such a file counts as empty, because its
-    /// writer was killed before it wrote any record.
+    /// The file ends before the end of its first line, the header. Its writer was killed before it
+    /// wrote any record, so the file is treated as an empty trace.
     #[error("{} is empty: its header is incomplete", path.display())]
     Empty {
         /// Path of the file without a complete header.

@@ -25,8 +25,8 @@ pub fn segment_path(path: &Path, number: u64) -> PathBuf {
 
 /// Splits a trace into files of limited size.
 ///
-/// Files are completed in the order of their numbers. Once the next file exists, a file is complete
-/// and may be deleted. The last file must not be deleted.
+/// The files have numbers and are completed in this order. A file is complete as soon as the next
+/// file exists. A complete file may be deleted, but the last file must not be deleted.
 #[derive(Clone, Debug)]
 pub struct Segments {
     path: PathBuf,
@@ -70,7 +70,7 @@ impl Segments {
     }
 }
 
-/// Returns the number of the last part of the trace that exists, or 1 if no part exists yet.
+/// Returns the number of the last existing file of the trace, or 1 if no file exists yet.
 fn last(path: &Path) -> io::Result<u64> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     let folder = folder.unwrap_or(Path::new("."));

@@ -17,8 +17,8 @@ pub enum CommandData {
     Mutex(mutex::Command),
     /// Command to an election.
     Election(election::Command),
-    /// Command to an office, which is a protocol that combines a lock with an election. If an
-    /// application needs a leader, a command to the election of this leader has the same form.
+    /// Command to an office, a protocol that combines a lock with an election. A reader also uses
+    /// this variant for the election of an application's leader, because both have the same JSON.
     Office(office::Command),
     /// Command to a channel.
     Stream(stream::Command),
@@ -42,8 +42,8 @@ pub enum EventData {
     Mutex(mutex::Event),
     /// Event of an election.
     Election(election::Event),
-    /// Event of an office, which is a protocol that combines a lock with an election. If an
-    /// application needs a leader, an event of the election of this leader has the same form.
+    /// Event of an office, a protocol that combines a lock with an election. A reader also uses
+    /// this variant for the election of an application's leader, because both have the same JSON.
     Office(office::Event),
     /// Event of a channel.
     Stream(stream::Event),
@@ -117,9 +117,9 @@ impl CommandData {
         }
     }
 
-    /// Converts this command into a command to a protocol that combines an application with the
-    /// election of its leader. A command to an application becomes the variant `Led`. Any other
-    /// command becomes data of an unknown service.
+    /// Converts a command to an application into the variant `Led`, for a protocol that combines
+    /// the application with the election of its leader. Any other command becomes data of an
+    /// unknown service.
     pub(crate) fn into_led(self) -> Self {
         match self {
             CommandData::Application(command) => {
@@ -185,9 +185,9 @@ impl EventData {
         }
     }
 
-    /// Converts this event into an event of a protocol that combines an application with the
-    /// election of its leader. An event of an application becomes the variant `Led`. Any other
-    /// event becomes data of an unknown service.
+    /// Converts an event of an application into the variant `Led`, for a protocol that combines the
+    /// application with the election of its leader. Any other event becomes data of an unknown
+    /// service.
     pub(crate) fn into_led(self) -> Self {
         match self {
             EventData::Application(event) => EventData::Led(led::Event::Application(event)),

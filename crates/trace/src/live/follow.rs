@@ -63,8 +63,8 @@ impl TraceFollower {
         parts.flat_map(|(place, part)| part.finished.drain(..).map(move |it| (place, it))).collect()
     }
 
-    /// Returns the irregularities that the merge has found so far. The report is complete after the
-    /// last record.
+    /// Returns the problems that the merge has found so far, such as incomplete files. The report
+    /// is complete after the last record.
     pub fn merge_report(&self) -> MergeReport {
         let mut merge_report = self.merging.merge_report();
         merge_report.torn = self.merging.readers().filter_map(Part::torn).collect();

@@ -71,7 +71,8 @@ impl Tail {
         }
     }
 
-    /// Reads the current part of the trace. Returns true if it has read the part to its end.
+    /// Reads the file of the trace that is current now. Returns true if the end of this file was
+    /// reached.
     fn read_part(&mut self, view: &mut View) -> io::Result<bool> {
         if self.file.is_none() {
             self.file = match File::open(segment_path(&self.path, self.number)) {

@@ -60,8 +60,8 @@ pub struct Snapshot {
     pub now: f64,
     /// All processes, in order.
     pub processes: Vec<Process>,
-    /// Number of the process that live processes consider the leader, and its term. `None` if they
-    /// know no leader, or if this leader is down.
+    /// Leader that the live processes accept, as its number and its term. `None` if they know no
+    /// leader, or if this leader is down.
     pub leader: Option<(u32, u64)>,
     /// Highest fence of an entry so far, as text, and the number of the process that entered with
     /// this fence.
@@ -101,7 +101,7 @@ pub struct Process {
     pub for_ms: Option<f64>,
     /// Fence of the current entry, as text. `None` if the process is outside the critical section.
     pub fence: Option<String>,
-    /// Number of the process that this process considers the leader, and its term.
+    /// Leader that this process accepts, as its number and its term.
     pub leader: Option<(u32, u64)>,
     /// Numbers of the peers that the process suspects.
     pub suspects: Vec<u32>,
@@ -303,10 +303,10 @@ impl View {
         processes.flat_map(open).chain(self.silent_leader()).collect()
     }
 
-    /// Returns the interval in which the current leader leads, if the view has read no record of
-    /// this leader. This is the case on the page of a single node that has another node as its
-    /// leader. Otherwise returns `None`: there is no leader, or the records of the leader show the
-    /// interval.
+    /// Returns the interval in which the current leader leads, if only other processes have
+    /// reported this leader. This happens on the page of a single node whose leader is another
+    /// node. Returns `None` if there is no leader, or if the view has read records of the leader
+    /// itself.
     fn silent_leader(&self) -> Option<Span> {
         let (Term { number, leader: process }, from) = self.term?;
         let leads = self.leader() == Some((process.number(), number));
@@ -316,8 +316,9 @@ impl View {
         is_silent_leader.then_some(Span { process, condition, from, until: None })
     }
 
-    /// Returns the number of the process that live processes consider the leader, and its term. If
-    /// they disagree, the latest term counts. `None` if the leader of that term is down.
+    /// Returns the leader that live processes accept, as its number and its term. If the processes
+    /// accept different leaders, returns the leader of the latest term. Returns `None` if this
+    /// leader is down.
     fn leader(&self) -> Option<(u32, u64)> {
         let up = |at: ProcessId| self.process_states.of(at).status != ProcessStatus::Down;
         let live = (0..self.processes.len()).map(ProcessId::at).filter(|at| up(*at));
@@ -359,8 +360,8 @@ impl View {
     }
 
     /// Returns the numbers of the peers that a process suspects. Omits suspicions that began after
-    /// the end of the run. The view does not merge the files, so it may read the record of a later
-    /// suspicion before it reads the record of the end.
+    /// the end of the run. Such a suspicion is possible, because the view may read the file of the
+    /// process before the file that contains the end.
     fn suspects(&self, at: ProcessId, process_state: &ProcessState) -> Vec<u32> {
         let since = |peer: &ProcessId| self.suspicions.get(&(at, *peer)).copied().unwrap_or(0);
         let peers = process_state.suspects.iter().filter(|peer| !self.is_past_end(since(peer)));

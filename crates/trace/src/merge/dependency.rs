@@ -37,8 +37,8 @@ pub(super) enum Dependency {
     Crashing(ProcessId, u64),
 }
 
-/// Returns the dependencies to which this record belongs. Records of other files may wait for them.
-/// `by_process` is true if the process that is the subject of the record wrote the record itself.
+/// Returns the dependencies for which this record is one of the required records. `by_process` is
+/// true if the process that is the subject of the record wrote the record itself.
 pub(super) fn satisfied_dependencies(
     record: &Record,
     by_process: bool,

@@ -18,9 +18,8 @@ const MAX_CRASHES: usize = 1 << 10;
 #[derive(Debug, Default)]
 pub(super) struct MergeState {
     /// For each dependency, the number of its records that the merge has read ahead and has not
-    /// delivered yet. If a `send` record was delivered, the number is 0. If a dependency is
-    /// missing, the merge has read none of its records, has delivered all of them, or has forgotten
-    /// them.
+    /// delivered yet. After the delivery of a `send` record, the number is 0. Other dependencies
+    /// are removed when their last record is delivered.
     pending: HashMap<Dependency, u32>,
     /// Messages whose `send` record was delivered and whose number is therefore 0 in `pending`. The
     /// oldest message comes first.
@@ -47,8 +46,8 @@ impl MergeState {
         }
     }
 
-    /// Handles the delivery of a record that satisfies the dependency `dependency`. Returns true if
-    /// the dependency is now satisfied completely, so that no record has to wait for it any more.
+    /// Handles the delivery of a record on which other records depend. Returns true if these
+    /// records need not wait for `dependency` any longer.
     pub(super) fn on_delivery(&mut self, dependency: Dependency) -> bool {
         match dependency {
             Dependency::Crashing(process, time) => {
@@ -110,8 +109,8 @@ impl MergeState {
             || self.forgotten.get(&(from, to)).is_some_and(|last| (session, number) <= *last)
     }
 
-    /// Returns the time of the last crash of a process that happened at `until` or earlier. `None`
-    /// if the merge knows no such crash.
+    /// Returns the time of the last crash of `process` at the time `until` or earlier. `None` if
+    /// the merge knows no such crash.
     pub(super) fn last_crash(&self, process: ProcessId, until: u64) -> Option<u64> {
         let crashes = self.crashes.get(&process)?;
         crashes.range(..=until).next_back().map(|(time, _)| *time)

@@ -48,7 +48,7 @@ pub(crate) struct RecordMerger<F> {
     blocked: HashMap<Dependency, Vec<usize>>,
     merge_state: MergeState,
     look_ahead: usize,
-    /// True if a file has ended, and the merge has not unblocked all files since then.
+    /// True if a file has ended since the merge last unblocked all files.
     ended: bool,
     /// For each process with a known crash, the latest session that a crash has ended. The merge
     /// may know a crash before it delivers the record of the crash.
@@ -132,8 +132,8 @@ impl<F: RecordSource> RecordMerger<F> {
     /// Unblocks the files that wait for a message of a crashed process. Returns true if it finds a
     /// new crash.
     ///
-    /// The merge cannot wait until it delivers the record of the crash. An earlier record of the
-    /// parent may itself wait for one of the blocked files.
+    /// Reading ahead avoids a deadlock: a crash record is delivered only after the earlier records
+    /// of the parent, and these may wait for a blocked file.
     fn records_crashes(&mut self) -> Result<bool, ReadError> {
         if self.blocked.is_empty() {
             return Ok(false);
@@ -158,16 +158,16 @@ impl<F: RecordSource> RecordMerger<F> {
         Ok(!crashes.is_empty())
     }
 
-    /// Notes that the session `session` of the process `at` has ended, so that the process writes
-    /// no further records of it. Unblocks the files that wait for a message from this process.
+    /// Handles the end of a session of the process `at`, which writes no further records in this
+    /// session. Unblocks the files that wait for a message from this process.
     fn end_session(&mut self, at: ProcessId, session: u64) {
         let last = self.crashed.entry(at).or_insert(session);
         *last = session.max(*last);
         self.unblock(|dependency| matches!(dependency, Dependency::Sending(it) if it.from == at));
     }
 
-    /// Reads ahead in all files. The caller does this when every file is blocked. Returns true if a
-    /// file is still being written and may get further records.
+    /// Reads ahead in all files. Returns true if a file is still being written and may get further
+    /// records.
     fn read_ahead_in_all(&mut self) -> Result<bool, ReadError> {
         if self.blocked.is_empty() {
             return Ok(false);
@@ -179,8 +179,8 @@ impl<F: RecordSource> RecordMerger<F> {
         Ok(self.files.iter().any(|file| file.state == State::Silent))
     }
 
-    /// Delivers the earliest of the blocked records. The caller does this when the dependencies of
-    /// the blocked records form a cycle. Returns [`NextRecord::End`] if no record is left.
+    /// Delivers the earliest of the blocked records although its dependencies are not satisfied.
+    /// This breaks a cycle of dependencies. Returns [`NextRecord::End`] if no record is left.
     fn deliver_despite_cycle(&mut self) -> NextRecord {
         let turns = self.blocked.values().flatten().filter_map(|file| self.turn(*file));
         let Some((.., first)) = turns.min() else { return NextRecord::End };
@@ -224,9 +224,8 @@ impl<F: RecordSource> RecordMerger<F> {
         Ok(())
     }
 
-    /// Reads ahead in the files that `within` selects by their source, the kind of program that
-    /// wrote them. Stops when a record of `dependency` has been read ahead and is not delivered
-    /// yet. Returns true if there is such a record.
+    /// Reads ahead in the files whose source satisfies `within`, until a record of `dependency` has
+    /// been read ahead. Returns true if such a record exists and is not delivered yet.
     fn look_ahead(
         &mut self,
         dependency: Option<Dependency>,

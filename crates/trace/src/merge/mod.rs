@@ -32,7 +32,7 @@ pub struct Merged {
     pub contradictions: u64,
     /// Files whose last line is incomplete.
     pub torn: Vec<PathBuf>,
-    /// Files whose header is missing or incomplete, so that they have no records.
+    /// Files without records, because the header is missing or incomplete.
     pub empty: Vec<PathBuf>,
 }
 
@@ -102,7 +102,8 @@ pub struct MergedFiles {
     empty: Vec<PathBuf>,
 }
 
-/// Irregularities that a merge of files has found.
+/// Problems that a merge of files has found, such as incomplete files and messages without a record
+/// of their sending.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MergeReport {
     /// Number of received messages without a record of their sending, as in [`Merged::unmatched`].
@@ -149,8 +150,8 @@ impl MergedFiles {
         &self.header
     }
 
-    /// Returns the irregularities that the merge has found so far. The report is complete after the
-    /// last record.
+    /// Returns the problems that the merge has found so far, such as incomplete files. The report
+    /// is complete after the last record.
     pub fn merge_report(&self) -> MergeReport {
         let torn = self.merging.readers().filter(|reader| reader.is_torn());
         let torn = torn.map(|reader| reader.path().to_path_buf()).collect();

@@ -18,7 +18,8 @@ pub(super) struct Checker<'a> {
     /// Variables in scope, each with its name and its index in [`variables`](Checker::variables). A
     /// later variable hides an earlier one of the same name.
     scope: Vec<(String, usize)>,
-    /// Indices in [`variables`](Checker::variables) of the variables that no quantifier binds.
+    /// Free variables, which no quantifier binds. Each element is an index in
+    /// [`variables`](Checker::variables).
     pub(super) free: Vec<usize>,
     pub(super) uses: PropertyInputs,
 }

@@ -77,7 +77,7 @@ pub struct CustomProperty {
     /// Names of all variables. The index of a name in this list identifies the variable in a
     /// [`Binding`].
     variables: Vec<String>,
-    /// Indices in `variables` of the variables that no quantifier binds.
+    /// Free variables, which no quantifier binds. Each element is an index in `variables`.
     free: Vec<usize>,
     size: u32,
     uses: PropertyInputs,
@@ -141,7 +141,8 @@ impl CustomProperty {
         &self.text
     }
 
-    /// Returns the property as reports contain it. Its name is the form followed by the expression.
+    /// Returns the property under its name in reports, for example `always` followed by the
+    /// expression.
     pub const fn property(&self) -> Property {
         Property::Custom(self.name)
     }
@@ -186,8 +187,8 @@ impl CustomProperty {
     }
 
     /// Searches for values of the free variables for which the condition has the value `wanted`.
-    /// The first `index` free variables keep their values, and all values of the others are tried.
-    /// Returns true if the search succeeds. The evaluator then contains the values that were found.
+    /// Keeps the values of the first `index` free variables, and tries all values of the remaining
+    /// ones. If the search succeeds, returns true and leaves the values in the evaluator.
     fn search<V: StateView + ?Sized>(
         &self,
         evaluator: &mut Evaluator<'_, V>,

@@ -46,7 +46,7 @@ pub(super) enum ProcessTerm {
     Variable(usize),
     /// Leader that a process accepts.
     LeaderOf(Box<ProcessTerm>),
-    /// Process that this part of a state names, for example by the value `P1`.
+    /// Process whose name is the value of a part of a state, for example `P1`.
     InState(StatePath),
 }
 
@@ -124,7 +124,8 @@ impl PropertyInputs {
     }
 }
 
-/// Kinds of input that a property reads. An engine need not provide other input.
+/// Kinds of input that a property reads. An engine must provide these kinds, and may leave out all
+/// others.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PropertyInputs {
     /// True if the property reads whether processes wait for the critical section or are inside it.

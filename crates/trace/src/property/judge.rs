@@ -21,7 +21,8 @@ pub struct PropertyJudge {
     runs: Vec<PropertyRun>,
     view: RecordedView,
     last: Option<(u64, ProcessId)>,
-    /// True after the first input that is not a boot.
+    /// True once all processes have booted, or the run has ended. The judge evaluates no state
+    /// before that.
     has_started: bool,
 }
 
@@ -105,8 +106,8 @@ impl PropertyJudge {
         }
     }
 
-    /// Evaluates the properties in the state after the last step. Does nothing before the first
-    /// input that is not a boot.
+    /// Evaluates the properties in the state after the last step. Does nothing until all processes
+    /// have booted.
     fn end_step(&mut self) {
         let Some((time, at)) = self.last.filter(|_| self.has_started) else { return };
         for run in &mut self.runs {

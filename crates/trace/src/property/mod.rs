@@ -1,10 +1,10 @@
 //! Properties that the user has written as expressions: `never inside(P1) & inside(P3)`.
 //!
 //! [`CustomProperty::parse`] parses an expression and checks its names and types against the
-//! [`Vocabulary`] of an algorithm. An engine provides the states of the group through a
-//! [`StateView`], in which the [`CustomProperty`] is evaluated. The checker implements this trait
-//! for the states that it explores. [`PropertyJudge`] evaluates properties from the records of a
-//! trace, or of a simulation in progress.
+//! [`Vocabulary`] of an algorithm. A [`CustomProperty`] is evaluated in the states that an engine
+//! provides through the trait [`StateView`]. The checker implements [`StateView`] for the states
+//! that it explores. [`PropertyJudge`] evaluates properties from the records of a trace, or of a
+//! simulation in progress.
 
 mod check;
 mod custom;

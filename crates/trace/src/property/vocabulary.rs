@@ -31,7 +31,7 @@ pub struct StateShape {
     pub(super) fields: Vec<(String, StateShape)>,
     /// Names of structs and enum variants that occur as values.
     pub(super) names: BTreeSet<String>,
-    /// Shape of the elements of the lists among the values. `None` if no value is a list.
+    /// Shape of the elements of lists. `None` if no value is a list.
     pub(super) element: Option<Box<StateShape>>,
 }
 

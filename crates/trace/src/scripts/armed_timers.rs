@@ -32,7 +32,7 @@ impl<T: Ord> ArmedTimers<T> {
         self.timers.iter().map(|(timer, due)| (timer, *due))
     }
 
-    /// Arms a timer. If it is armed, changes the time at which it is due.
+    /// Arms a timer. If the timer is already armed, changes the time at which it is due.
     pub(crate) fn insert(&mut self, timer: T, due: Due) {
         match self.position(&timer) {
             Ok(index) => self.timers[index].1 = due,

@@ -33,14 +33,15 @@ pub struct TestCluster<P: Protocol> {
     pub(crate) sides: Vec<Vec<ProcessId>>,
     /// For each link with messages in flight, the number of these messages.
     busy: BTreeMap<Link, usize>,
-    /// One link for each message in flight between applications, the oldest message first.
+    /// Messages in flight between the applications of processes, the oldest first. Each element is
+    /// the link of one message.
     pub(crate) application_messages: Vec<Link>,
     armed: u64,
     pub(crate) batch: Batch<P, RandomSource>,
     /// Events since the last call of [`TestCluster::take_events`].
     seen: Vec<(ProcessId, ClusterEvent<P>)>,
     sent: BTreeMap<(Layer, &'static str), u64>,
-    /// Lines of the transcript. `None` unless the test has requested a transcript.
+    /// Lines of the transcript. `None` if the test has not requested a transcript.
     lines: Option<Vec<String>>,
     /// Actions performed so far. `stabilize` is recorded as the steps that it took.
     pub(crate) done: Vec<Action>,
@@ -178,8 +179,8 @@ impl<P: Protocol> TestCluster<P> {
         cluster
     }
 
-    /// Sets the random values that processes draw: first those in `listed`, and after them values
-    /// from a generator with this seed.
+    /// Sets the random values that processes draw. The first values come from `listed`. All later
+    /// values come from a generator with the seed `seed`.
     pub fn set_random_values(&mut self, listed: impl IntoIterator<Item = u32>, seed: u64) {
         let source = &mut self.batch.environment;
         (source.listed, source.seed) = (listed.into_iter().collect(), Some(seed));
@@ -373,7 +374,7 @@ impl<P: Protocol> TestCluster<P> {
         timers.remove(timer)
     }
 
-    /// Delivers a message to a process, although `from` has not sent it.
+    /// Delivers a message to `to` as if `from` had sent it.
     #[track_caller]
     pub fn inject(&mut self, from: ProcessId, to: ProcessId, message: P::Message) {
         self.transcribe(|| format!("{to} receives {message:?} from {from}"));

@@ -188,8 +188,8 @@ impl<P: Protocol<Command: ServiceCommand>> TestCluster<P> {
         pick.index_in(kinds).ok_or_else(|| ActionError::NoMessage(pick.clone()))
     }
 
-    /// Returns the index of the message that `pick` selects. Returns an error if its link may not
-    /// deliver it now.
+    /// Returns the index of the message that `pick` selects. Returns an error if a partition blocks
+    /// the message, or if the link is FIFO and an older message is in flight.
     fn next(&self, pick: &MessageSelector) -> Result<usize, ActionError> {
         let place = self.find(pick)?;
         if self.is_cut((pick.from, pick.to)) {

@@ -25,7 +25,7 @@ pub enum MuteState {
     /// process saves this state and all later states, but its steps have no other effects.
     Saved,
     /// The first input after the process became mute did not change the state that the process
-    /// saves. The process takes no further step before it crashes: all inputs are lost.
+    /// saves. All further inputs are lost until the process crashes.
     Spent,
 }
 
@@ -75,8 +75,8 @@ impl<P> SaveFaults<P> {
         Some(self.faults.swap_remove(index).1)
     }
 
-    /// Returns the [`MuteState`] of a process, so that the caller can change it. Returns `None` if
-    /// the process is not mute.
+    /// Returns a mutable reference to the [`MuteState`] of a process. Returns `None` if the process
+    /// is not mute.
     pub fn mute_state_mut(&mut self, at: ProcessId) -> Option<&mut MuteState> {
         self.faults.iter_mut().find_map(|(process, fault)| match fault {
             SaveFault::Mute(since) if *process == at => Some(since),

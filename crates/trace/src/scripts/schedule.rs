@@ -124,10 +124,10 @@ impl Schedule {
         self.steps_of(self.first_records_of_actions(records).len())
     }
 
-    /// Returns a number of records for each block of the script that has actions. This is the
-    /// number of those `records` that precede the first action after the block. If no action
-    /// follows the block, this is the number of all `records`. They must be the records of a run of
-    /// the group of processes that the script starts last.
+    /// For each block of the script that has actions, returns how many of `records` belong to the
+    /// script up to this block. These are the records before the first action after the block, or
+    /// all records if no action follows. `records` must come from a run of the last group that the
+    /// script starts.
     ///
     /// # Errors
     ///
@@ -152,9 +152,9 @@ impl Schedule {
         Ok(done.into_iter().map(behind).collect())
     }
 
-    /// Returns one index for each action that has begun in `records`: the index of its first
-    /// record. An action without a record gets the index of the next action. `records` are the
-    /// first records of a run of this schedule.
+    /// For each action that has begun in `records`, returns the index of its first record. If an
+    /// action has no record, the index of the next action's first record stands for it. `records`
+    /// are the first records of a run of this schedule.
     fn first_records_of_actions(&self, records: &[Record]) -> Vec<usize> {
         let mut places = Vec::new();
         for (place, record) in records.iter().enumerate() {
@@ -204,8 +204,8 @@ impl Schedule {
     /// Repeats the cycle as often as `most` steps permit. Returns false if a step of a repetition
     /// is not possible.
     ///
-    /// A repetition may be impossible if the processes are symmetric. After the cycle, other
-    /// processes may then be in the situation of the processes that the schedule names.
+    /// This happens if the cycle ends in a state that equals its first state only up to a
+    /// permutation of the processes.
     fn repeats_cycle(&self, cluster: &mut impl ScriptRunner, most: u32) -> bool {
         let cycle = &self.actions[self.actions.len() - self.cycle..];
         let rounds = (most as usize / self.cycle).max(1);

@@ -68,8 +68,8 @@ pub enum Line {
 pub enum Action {
     /// `group 3`: starts a new group of this size.
     Group(u32),
-    /// `channel fifo` or `channel reordered`: sets whether each link delivers messages in the order
-    /// in which they were sent, or in any order.
+    /// `channel fifo`: each link delivers messages in the order in which they were sent.
+    /// `channel reordered`: each link may deliver messages in any order.
     Channel(Order),
     /// `enter p1`: the local user issues a command. A verb that has no other meaning is a command.
     Command(ScriptCommand),
@@ -123,7 +123,7 @@ pub enum Action {
     Crash(ProcessId),
     /// `recover p1`: the process boots with its saved state.
     Recover(ProcessId),
-    /// `split p1 | p2 p3`: partitions the network into these sides.
+    /// `split p1 | p2 p3`: partitions the network into these groups of processes.
     Split(Vec<Vec<ProcessId>>),
     /// `heal`: ends the partition.
     Heal,

@@ -45,28 +45,28 @@ pub trait ServiceCommand: Clone + Debug + PartialEq + 'static {
         }
     }
 
-    /// Converts a command to a lock or an election into a command of this type. Returns `None` if
-    /// this type has no such command.
+    /// Converts a command of a lock service or an election into this type. Returns `None` if this
+    /// type has no such command.
     fn from_office(command: office::Command) -> Option<Self> {
         let _ = command;
         None
     }
 
-    /// Converts this command into a command to a lock or an election. Returns `None` if this is a
-    /// command to another service.
+    /// Returns this command as a command of a lock service or an election. Returns `None` if this
+    /// is a command of another service.
     fn to_office(&self) -> Option<office::Command> {
         None
     }
 
-    /// Converts a command to an agreement service into a command of this type. Returns `None` if
-    /// this type has no such command.
+    /// Converts a command of an agreement service into this type. Returns `None` if this type has
+    /// no such command.
     fn from_agreement(command: agreement::Command) -> Option<Self> {
         let _ = command;
         None
     }
 
-    /// Converts this command into a command to an agreement service. Returns `None` if this is a
-    /// command to another service.
+    /// Returns this command as a command of an agreement service. Returns `None` if this is a
+    /// command of another service.
     fn to_agreement(&self) -> Option<agreement::Command> {
         None
     }

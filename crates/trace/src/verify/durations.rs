@@ -16,7 +16,7 @@ const LEADING_BITS: u32 = 11;
 pub(super) struct Durations {
     /// Number of occurrences of each duration, in ticks.
     seen: BTreeMap<u64, u64>,
-    /// True if only the leading bits of durations are stored.
+    /// True if durations are stored with reduced precision: only their leading bits are kept.
     rounded: bool,
     count: u64,
     sum: u128,

@@ -37,10 +37,9 @@ pub enum ElectionCause {
     /// The network was partitioned, and the leader was not on the largest side. Until the partition
     /// ends, processes on other sides count as stopped.
     Partition,
-    /// The live processes ceased to accept the same leader, and then accepted another one, although
-    /// none of the other causes applied. The election is measured from the time at which they
-    /// ceased to accept the same leader. If the new leader has just recovered, this is the time of
-    /// its boot, because a process accepts no leader when it boots.
+    /// The live processes stopped agreeing on a leader and later agreed again, without a crash, a
+    /// stop or a partition. The election is measured from the time at which they stopped agreeing.
+    /// If the new leader has just recovered, the election is measured from its boot.
     Takeover,
 }
 

@@ -101,8 +101,8 @@ impl EntryVerifier {
 /// Maximum number of messages in flight, and of fences, that verification remembers.
 const MAX_REMEMBERED: usize = 1 << 16;
 
-/// Fences that each process can know: those of its own entries, and those that received messages
-/// imply.
+/// Fences that each process can know. A process knows the fences of its own entries, and learns
+/// others from the messages that it receives.
 ///
 /// A process may enter with a lower fence than an earlier entry of another process. This need not
 /// be a fault of the lock: after a false suspicion, an old grant may arrive late, and the resource

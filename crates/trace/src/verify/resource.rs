@@ -1,4 +1,5 @@
-//! Accesses to the resource: stale accesses that it accepted, and lost updates of its counter.
+//! Verification of accesses to the resource. It finds stale accesses that were accepted, and lost
+//! updates of the counter.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -44,9 +45,9 @@ impl OverlappingEntries {
     }
 }
 
-/// Maximum number of fences that verification remembers. It is also the maximum number of pairs of
-/// entries. The lowest fences are forgotten first. An access with a forgotten fence is always
-/// stale, because the resource has accepted accesses with higher fences.
+/// Maximum number of fences that verification remembers. The same maximum applies to the pairs of
+/// overlapping entries. The lowest fences are forgotten first. An access with a forgotten fence is
+/// always stale, because the resource has accepted accesses with higher fences.
 const MAX_REMEMBERED: usize = 1 << 16;
 
 /// State of the verification of accesses to the resource. It reads the accesses in the order in
@@ -56,8 +57,7 @@ pub(super) struct ResourceVerifier {
     pub(super) accesses: Accesses,
     puts: u64,
     value: u64,
-    /// For each fence, the positions of the first and of the last access with this fence among the
-    /// accesses that the resource accepted.
+    /// First and last access with each fence, as positions in the order of accepted accesses.
     accepted: BTreeMap<Fence, (u64, u64)>,
     highest: Option<Fence>,
     /// First stale access that the resource accepted. An access is stale if its fence is lower than
@@ -130,10 +130,9 @@ impl ResourceVerifier {
         }
     }
 
-    /// Handles an access with the fence `fence` that the resource accepted. If `fence` is the lower
-    /// fence of a remembered pair, and the resource has accepted the higher fence before, the pair
-    /// is a violation. Stores the first such pair. Drops this pair and all later pairs, because
-    /// only the first violation is reported.
+    /// Handles an access with the fence `fence` that the resource accepted. If the access makes a
+    /// remembered pair a violation, stores this pair. Then forgets this pair and all later pairs,
+    /// because only the first violation is reported.
     fn decide(&mut self, fence: Fence) {
         let mut pairs = self.pairs.iter();
         let place = pairs.position(|pair| pair.lower == fence && self.is_stale(pair));

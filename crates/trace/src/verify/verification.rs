@@ -59,7 +59,7 @@ pub struct Verification {
     pub crashes: u64,
     /// Files with an incomplete last line.
     pub torn: Vec<PathBuf>,
-    /// Files whose header is missing or incomplete, so that they have no records.
+    /// Files without records, because the header is missing or incomplete.
     pub empty: Vec<PathBuf>,
     /// Number of received messages without a record of their sending, as in
     /// [`Merged::unmatched`](crate::Merged::unmatched).

@@ -256,8 +256,8 @@ impl TraceVerifier {
         }
     }
 
-    /// Verifies the state at the end of the run. Later records do not change the result. They only
-    /// show that the nodes stop one after another.
+    /// Verifies the state at the end of the run. Later records, in which the nodes stop one after
+    /// another, do not change the result.
     fn end(&mut self) {
         let settling = match self.header.clock {
             ClockUnit::Tick => 0,
@@ -278,7 +278,8 @@ impl TraceVerifier {
         self.entries.retained_count() + self.resource.retained_count() + self.elections.ended.len()
     }
 
-    /// Finishes the verification of merged traces, and adds the irregularities of the merge.
+    /// Finishes the verification of merged traces. Adds to the result what the merge has reported,
+    /// such as messages without a record of their sending and incomplete files.
     pub fn finish_with(self, merge_report: MergeReport) -> Verification {
         let MergeReport { unmatched, contradictions, torn, empty } = merge_report;
         let findings = self.findings();
@@ -316,9 +317,8 @@ impl TraceVerifier {
         verification
     }
 
-    /// Finishes the verification of a trace that was not merged from several files. In the result,
-    /// the lists of incomplete files and of empty files contain no file. The caller may add files
-    /// to them.
+    /// Finishes the verification of a trace that was not merged from several files. The lists of
+    /// incomplete and of empty files in the result are empty.
     pub fn finish(self) -> Verification {
         self.finish_with(MergeReport::default())
     }

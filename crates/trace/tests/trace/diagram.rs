@@ -322,8 +322,8 @@ fn every_picture_marks_mutual_exclusion_violation() {
     assert!(!layout.to_svg(Direction::Right).contains("class=\"violation-step\""));
 }
 
-/// A step of a real node takes time, so a violation in it may be later than its start. The diagram
-/// still marks this step.
+/// A step of a real node takes time. In this trace, the violation occurs later than the start of
+/// the step that causes it. The diagram must mark this step.
 #[test]
 fn marks_violating_step_of_real_node() {
     let mut header = header(2);

@@ -1,5 +1,5 @@
 //! Tests of the test cluster, and of `golden`, which compares scripts with their expected outcomes.
-//! They use a minimal lock.
+//! The tests run scripts of a minimal lock.
 
 use crate::tiny::Tiny;
 use tenure_core::{Order, ProcessId};

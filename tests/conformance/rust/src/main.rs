@@ -1,5 +1,5 @@
-//! Prints responses to the Rust client `etcd-client`. The output is the same for etcd and
-//! `tenure serve`.
+//! Calls a server through the Rust client `etcd-client`, and prints the responses. The output must
+//! be the same for etcd and `tenure serve`.
 
 use std::time::Duration;
 

@@ -10,16 +10,16 @@ use super::message::{Claim, Message, Tables};
 use super::wait_for_graph::WaitForGraph;
 use super::{CentralDetection, Switch};
 
-/// State of the coordinator: the current collection.
+/// State of the coordinator: the progress of the current collection of status tables from all
+/// processes.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Detector {
     collections: u64,
     /// Processes whose status tables for the current collection have not arrived. Empty if no
     /// collection is in progress.
     pub(super) lacking: ProcessSet,
-    /// Status tables that this process has received, by sender. These are the tables of the current
-    /// collection. With the variant `reports`, they are the tables in the last report of each
-    /// process.
+    /// Status tables that have arrived for the current collection, by sender. With the variant
+    /// `reports`, the tables in the last report of each process.
     tables: BTreeMap<ProcessId, Tables>,
     /// Number of the last report of each process. Used only with the variant `reports`.
     reported: BTreeMap<ProcessId, u64>,
@@ -31,7 +31,8 @@ pub(super) struct Detector {
     pub(super) is_outdated: bool,
 }
 
-/// Role of the coordinator: this process collects tables, and aborts one process of each cycle.
+/// Role of the coordinator: this process collects from all processes the resources that they hold
+/// and await. It aborts one process of each cycle.
 impl CentralDetection {
     pub(super) fn begin(&mut self, fx: &mut impl Effects<Self>) {
         self.detector.is_outdated = false;
@@ -70,9 +71,9 @@ impl CentralDetection {
         }
     }
 
-    /// Ends the current collection of status tables: aborts one process of each cycle in the
-    /// wait-for graph. In the first phase of the two-phase protocol, a cycle begins the second
-    /// phase instead.
+    /// Ends the current collection of status tables, and aborts one process of each cycle in the
+    /// wait-for graph. In the two-phase protocol, the first phase aborts no process: if it finds a
+    /// cycle, the second phase begins.
     fn conclude(&mut self, fx: &mut impl Effects<Self>) {
         let has = |switch| self.variants.has(switch);
         let processes = WaitForGraph::of_processes(&self.detector.tables);

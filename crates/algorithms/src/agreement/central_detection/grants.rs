@@ -29,9 +29,9 @@ impl Grants {
     /// Grants the resource to `claim` if the resource is free. Otherwise queues `claim`. Returns
     /// the claim to which this call grants the resource, if there is one.
     ///
-    /// A newer claim of a process shows that its older claim to the resource has ended, even if the
-    /// release of the older claim arrives later. A claim is ignored if its number is not higher
-    /// than all earlier numbers of its process: it is a duplicate or was withdrawn.
+    /// A new claim ends each older claim of the same process to the resource. The release of the
+    /// older claim may arrive later. A claim is ignored if its process has already used the same or
+    /// a higher number.
     pub(super) fn request(&mut self, resource: Resource, claim: Claim) -> Option<Claim> {
         if !self.record(claim) {
             return None;
@@ -74,7 +74,7 @@ impl Grants {
         next
     }
 
-    /// If the process of `claim` holds the resource, returns the claim under which it holds it.
+    /// Returns the claim that holds the resource, if it is a claim of the same process as `claim`.
     pub(super) fn held_claim(&self, resource: Resource, claim: Claim) -> Option<Claim> {
         let holder = self.queues.get(&resource)?.holder;
         (holder.process == claim.process).then_some(holder)

@@ -9,8 +9,8 @@ use tenure_core::service::resources::Resource;
 
 use super::message::{Claim, ResourceStatus, Tables};
 
-/// The wait-for graph, as a set of edges. Each process waits for at most one resource at a time.
-/// Nevertheless several edges may start at one process. Tables that were recorded at different
+/// The wait-for graph, as a set of edges. Several edges may start at one process, although a
+/// process waits for only one resource at a time. The reason is that tables recorded at different
 /// times may show different holders of the same resource.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct WaitForGraph(BTreeSet<Edge>);

@@ -46,8 +46,8 @@ impl RaftLog {
     }
 
     /// Sends followers the new commit index without waiting for the next append. With the variant
-    /// `together`, only sets [`Timer::Send`]. When that timer fires, the leader sends the commit
-    /// index, possibly with entries.
+    /// `together`, the leader sends it when [`Timer::Send`] fires, possibly in a message with
+    /// entries.
     fn announce_commit(&mut self, fx: &mut impl Effects<Self>) {
         let followers = self.followers();
         if self.has(Switch::Together) && !followers.is_empty() {

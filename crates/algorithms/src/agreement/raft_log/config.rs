@@ -29,9 +29,9 @@ pub struct Config {
     /// Number of committed entries after which this process asks its user for a snapshot. `None` if
     /// it never asks.
     pub snapshot_interval: Option<NonZeroU64>,
-    /// Number of entries by which each request for a snapshot precedes a multiple of
-    /// `snapshot_interval`. Give each process a different value, so that not all of them take a
-    /// snapshot at the same entry.
+    /// Offset of the snapshots of this process, in entries. A snapshot is requested this many
+    /// entries before each multiple of `snapshot_interval`. Processes with different offsets take
+    /// their snapshots at different entries.
     pub snapshot_offset: u64,
     /// Upper bound on the entries that the log retains for slow followers although a snapshot
     /// covers these entries. Their total payload is at most 16 MiB.

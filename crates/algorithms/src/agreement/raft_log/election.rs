@@ -154,9 +154,9 @@ impl RaftLog {
     /// Responds to a pre-vote request. Denies the pre-vote if this process knows a leader, or if
     /// the log of the sender is less up to date.
     ///
-    /// Two processes may request pre-votes at the same time. If this process requests pre-votes and
-    /// has priority over the sender, it denies the sender's request and repeats its own request to
-    /// the sender. It does neither if the sender has already granted it a pre-vote.
+    /// If both processes request pre-votes at the same time, this process compares their
+    /// priorities. If this process has priority and still lacks the pre-vote of the sender, it
+    /// denies the request and sends its own request to the sender again.
     pub(super) fn on_request_pre_vote(
         &mut self,
         from: ProcessId,
@@ -185,8 +185,8 @@ impl RaftLog {
         }
     }
 
-    /// Handles the response to a pre-vote request. A denial contains the term of its sender. If
-    /// that term is later than the term of this process, this process joins it.
+    /// Handles the response to a pre-vote request. A denial contains the current term of its
+    /// sender. If that term is later than the term of this process, the process moves to that term.
     pub(super) fn on_pre_vote(
         &mut self,
         from: ProcessId,
@@ -212,8 +212,8 @@ impl RaftLog {
         ours.is_as_up_to_date_as(last) && (ours != last || self.group.me() < other)
     }
 
-    /// Grants the vote to at most one candidate per term, and only if the candidate's log is at
-    /// least as up to date as the log of this process.
+    /// Responds to a vote request. Grants at most one vote per term, and only to a candidate whose
+    /// log is at least as up to date as the log of this process.
     pub(super) fn on_request_vote(
         &mut self,
         from: ProcessId,

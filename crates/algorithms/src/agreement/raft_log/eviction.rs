@@ -37,9 +37,9 @@ impl RaftLog {
         matches!(self.role, Role::Disabled)
     }
 
-    /// Returns the index for the field `acked` of the next message to a follower. With the variant
-    /// `noticing`, this is the index up to which the follower's log is known to match. Otherwise it
-    /// is 0.
+    /// Returns the value of the field `acked` in the next message to a follower. With the variant
+    /// `noticing`, this is the last index at which the follower's log is known to match. Otherwise
+    /// it is 0.
     pub(super) fn acked_index(&self, progress: &Progress) -> u64 {
         if self.has(Switch::Noticing) { progress.match_index } else { 0 }
     }
@@ -117,10 +117,10 @@ impl RaftLog {
         }
     }
 
-    /// Responds to a process that asks whether it is still a member. If the process is known to be
-    /// removed and its log is older than the entry that removed it, sends a notice of removal. If
-    /// its log already reaches that entry, only a leader responds: it announces that the entry is
-    /// committed.
+    /// Responds to the process `from`, which asks whether it is still a member. If it was removed
+    /// and its log lacks the entry that removed it, sends a notice of removal. If its log contains
+    /// that entry, a leader announces that the entry is committed. In all other cases, sends
+    /// nothing.
     pub(super) fn on_ask_membership(
         &self,
         from: ProcessId,

@@ -49,8 +49,8 @@ impl RaftLog {
         }
     }
 
-    /// Sends `TimeoutNow` to `other` if two conditions hold: the transfer in progress permits
-    /// `other` as the next leader, and the log of `other` is complete.
+    /// Sends `TimeoutNow` to `other` if a leadership transfer is in progress and the log of `other`
+    /// is complete. The target must be `other`, or any voter if the transfer has no fixed target.
     pub(super) fn maybe_send_timeout_now(&mut self, other: ProcessId, fx: &mut impl Effects<Self>) {
         let (last, is_voter) = (self.log.last().index, self.members().is_voter(other));
         let Role::Leader(Leadership { peers, handover, .. }) = &mut self.role else { return };

@@ -121,9 +121,9 @@ impl Log {
         }
     }
 
-    /// Removes all entries up to `id`. Later, [`Log::base`] returns `id`. If the log does not
-    /// contain the entry `id`, removes every entry, because the later entries belong to
-    /// another history.
+    /// Removes all entries up to `id`, which becomes the base of the log. If the log does not
+    /// contain the entry `id`, removes every entry, because the later entries belong to another
+    /// history.
     pub fn compact_to(&mut self, id: EntryId) {
         if id.index < self.base.index || id == self.base {
             return;
@@ -143,9 +143,9 @@ impl Log {
         self.base = id;
     }
 
-    /// Returns the last index up to which this log equals `earlier`, an earlier version of it.
-    /// Searches from the end. If one entry is equal, all entries before it are equal (*log
-    /// matching*).
+    /// Returns the last index up to which this log equals `earlier`, an earlier version of this
+    /// log. The search starts at the end and stops at the first equal entry: all entries before it
+    /// are equal as well (*log matching*).
     pub(super) fn common_prefix_end(&self, earlier: &Log) -> u64 {
         let end = self.last().index.min(earlier.last().index);
         let same = |index: &u64| match (self.entry(*index), earlier.entry(*index)) {
@@ -194,9 +194,9 @@ impl Log {
         there.enumerate().take_while(fits).map(|(_, entry)| entry.clone()).collect()
     }
 
-    /// Finds the longest sequence of entries that ends at `index` and has at most `max_entries`
-    /// entries and `max_bytes` payload bytes. Returns the index before its first entry, or `index`
-    /// if the sequence is empty.
+    /// Returns the index before the first entry of the longest sequence that ends at `index` and
+    /// fits both limits: at most `max_entries` entries and `max_bytes` payload bytes. Returns
+    /// `index` if no entry fits.
     pub fn trailing_base(&self, index: u64, max_entries: u64, max_bytes: usize) -> u64 {
         let first = index.saturating_sub(max_entries).max(self.base.index);
         let mut room = max_bytes;

@@ -61,7 +61,8 @@ enum Stage {
         /// Number of election timeouts that remain before the change is abandoned.
         timeouts_left: u32,
     },
-    /// The joint entry, which needs a majority of the former and of the new voters, is in the log.
+    /// The joint entry is in the log. Each decision needs a majority of the old voters and a
+    /// majority of the new voters.
     Joint,
 }
 
@@ -184,9 +185,8 @@ impl RaftLog {
         }
     }
 
-    /// Resets the replication progress of processes that join. A process that was a member before
-    /// may have lost its log since it left. This is permitted, because no majority relied on its
-    /// copy.
+    /// Resets the replication progress of the processes that join. A process that rejoins may have
+    /// lost its log since it left, so its earlier progress no longer counts.
     fn reset_new_followers(&mut self, to: &Members) {
         let last = self.log.last().index;
         let present = self.membership.members.all();
@@ -292,8 +292,8 @@ impl RaftLog {
 
     /// Returns the highest number, such as a log index, that a majority of the voters has reached.
     /// `own` is the number of this process, and `number_of` returns that of another process. During
-    /// a joint phase, a majority of the former and a majority of the new voters must have reached
-    /// it.
+    /// a membership change, a majority of the old voters and a majority of the new voters must have
+    /// reached it.
     pub(super) fn reached_by_quorum(&self, own: u64, number_of: impl Fn(ProcessId) -> u64) -> u64 {
         let besides = self.counted_non_voters();
         let number = |process| if process == self.group.me() { own } else { number_of(process) };

@@ -75,16 +75,17 @@ pub enum Message {
         /// The `round` of the message to which this message responds.
         round: u64,
     },
-    /// Rejection of an append: the log of the follower that rejects it has no entry at `prev`.
+    /// Rejects an append, because the sender's log does not contain the entry before the new
+    /// entries.
     Rejected {
         /// The sender's current term.
         #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::term_number"))]
         term: u64,
         /// Index of the entry that the sender lacks.
         prev: u64,
-        /// Earliest position at which the logs may differ. If the sender has an entry at index
-        /// `prev`, this is the first entry of the same term in the sender's log. If the sender's
-        /// log is shorter, this is the position after its last entry, with term 0.
+        /// Earliest position at which the sender's log may differ from the leader's log. If the
+        /// sender has an entry at index `prev`, this is the first entry of the same term in the
+        /// sender's log. Otherwise it is the position after the sender's last entry, with term 0.
         conflict: EntryId,
         /// The `round` of the message to which this message responds.
         round: u64,

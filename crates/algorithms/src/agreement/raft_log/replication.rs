@@ -42,9 +42,9 @@ use super::message::Message;
 use super::snapshot::SnapshotTransfer;
 use super::{Leadership, RaftLog, Role, Timer};
 
-/// Upper bound on payload bytes in one append, unless a single entry is larger. Together with its
-/// overhead, such a message stays well below 1 MiB, the default limit of a transport. A transport
-/// drops each longer message, so the leader would repeat it in vain.
+/// Upper bound on payload bytes in one append, unless a single entry is larger. With its overhead,
+/// such a message stays well below 1 MiB, the default limit of a transport. A transport drops
+/// longer messages.
 const BATCH_BYTES: usize = 1 << 19;
 
 /// State of the replication to one follower, at the leader.
@@ -65,8 +65,8 @@ pub(super) struct Progress {
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) enum ReplicationState {
-    /// One message at a time, until the leader knows where the two logs diverge. `is_sent` is true
-    /// while a message is in flight.
+    /// The leader sends one message at a time, until it knows where the follower's log differs from
+    /// its own. `is_sent` is true while a message is in flight.
     Probe { is_sent: bool },
     /// The leader sends several messages without waiting for responses, up to the limit of entries
     /// in flight.
@@ -108,9 +108,9 @@ impl RaftLog {
         }
     }
 
-    /// Sends the entries that were proposed since the last send. Sends only the commit index to
-    /// followers that need no entry. Entries that are not persisted yet are persisted in the next
-    /// step.
+    /// Sends the followers the entries that were proposed since the last firing of this timer. A
+    /// follower that needs no entry is only told the commit index, if it has advanced. If some
+    /// entries are not persisted yet, starts a timer to persist them.
     pub(super) fn on_send_timeout(&mut self, fx: &mut impl Effects<Self>) {
         let Role::Leader(Leadership { has_unannounced_commit, ahead, .. }) = &mut self.role else {
             return;
@@ -160,8 +160,9 @@ impl RaftLog {
         self.maybe_commit(fx);
     }
 
-    /// Adds everything that is not yet persisted to the save at the end of this step: all entries
-    /// of a leader's log, and the vote of a candidate. From then on, these count as persisted.
+    /// Persists everything that is not persisted yet: all entries of a leader's log, or the vote of
+    /// a candidate. The save at the end of this step contains them, and from now on they count as
+    /// persisted.
     pub(super) fn persist_all(&mut self, fx: &mut impl Effects<Self>) {
         let first = self.persisted_index() + 1;
         if let Role::Candidate { saved, .. } = &mut self.role
@@ -304,7 +305,9 @@ impl RaftLog {
         Message::Appended { term, match_index: end, round }
     }
 
-    /// Returns the earliest position at which this log may differ from a log that contains `prev`.
+    /// Returns the earliest position at which this log may differ from the leader's log, which
+    /// contains `prev`. If this log has an entry at the index of `prev`, this is the first entry of
+    /// the same term. Otherwise it is the position after the last entry.
     fn conflict_hint(&self, prev: EntryId) -> EntryId {
         let after = EntryId { index: self.log.last().index + 1, term: 0 };
         self.log.first_of_term_at(prev.index).unwrap_or(after)
@@ -342,8 +345,8 @@ impl RaftLog {
         self.maybe_send_timeout_now(from, fx);
     }
 
-    /// Handles the rejection of an append: the next probe to that follower starts at an earlier
-    /// index.
+    /// Handles the rejection of an append by a follower: the next message to this follower starts
+    /// at an earlier index.
     pub(super) fn on_rejected(
         &mut self,
         from: ProcessId,

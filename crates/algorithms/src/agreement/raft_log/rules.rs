@@ -19,8 +19,8 @@ impl RaftLog {
     }
 
     /// Returns true if the leader may commit all entries up to `index` once a majority stores the
-    /// entry at `index`. Unless a variant changes the rule, that entry must be of the leader's own
-    /// term (3.6.2).
+    /// entry at `index`. This requires that the entry is of the leader's own term (3.6.2). A
+    /// variant with a mistake omits this requirement.
     pub(super) fn can_commit(&self, index: u64) -> bool {
         if self.has(Switch::OldTermCommit) {
             return true;
@@ -28,10 +28,10 @@ impl RaftLog {
         self.log.entry_id(index).is_some_and(|place| place.term == self.term)
     }
 
-    /// Returns the index from which to truncate the log after an append whose last entry is at
-    /// `end`. `conflict` is the index of the append's first conflicting entry. `None` means that
-    /// the log is not truncated. Unless a variant changes the rule, the log is truncated only at a
-    /// conflict.
+    /// Returns the index from which the log must be truncated after an append, or `None` to
+    /// truncate nothing. This is `conflict`, the index of the first entry that conflicts with the
+    /// append. `end` is the index of the last entry of the append, which only a variant with a
+    /// mistake uses.
     pub(super) fn truncation_index(&self, conflict: Option<u64>, end: u64) -> Option<u64> {
         if self.has(Switch::EagerTruncation) {
             return conflict.or(Some(end + 1));
@@ -80,8 +80,8 @@ impl RaftLog {
         self.members_at(index)
     }
 
-    /// Returns the first membership entry of a change: the joint entry, which needs a majority of
-    /// the former and of the new voters.
+    /// Returns the first membership entry of a change. This is the joint entry, with which each
+    /// decision needs a majority of the old voters and a majority of the new voters.
     pub(super) fn first_change_members(&self, joint: Members) -> Members {
         if self.has(Switch::OneStepMembership) {
             return Members { outgoing: ProcessSet::new(), ..joint };
@@ -93,8 +93,8 @@ impl RaftLog {
         !self.has(Switch::NoCatchUp)
     }
 
-    /// Returns the learners whose copies count towards a majority. The set is empty unless a
-    /// variant changes the rule.
+    /// Returns the learners whose copies count towards a majority. Learners do not count in a
+    /// correct algorithm, so the set is empty. A variant with a mistake counts them.
     pub(super) fn counted_non_voters(&self) -> ProcessSet {
         if self.has(Switch::CountedLearner) {
             return self.members().learners.clone();

@@ -55,10 +55,9 @@ impl RaftLog {
         })
     }
 
-    /// Returns the part of the unsaved change that must be saved before messages leave. Returns
-    /// `None` if nothing must be saved first. If the entries that a new snapshot replaces are
-    /// already saved, this part omits the snapshot: after a crash these entries still exist, and no
-    /// message depends on their removal.
+    /// Returns the part of the unsaved change that must be saved before the process sends messages.
+    /// Returns `None` if nothing is urgent. Omits a new snapshot if the entries that it replaces
+    /// are already saved, because no message depends on their removal.
     pub(super) fn urgent_part_of_change(&self, saved: &Stable) -> Option<Stable> {
         let change = self.unsaved_change(saved)?;
         let is_there = |snapshot: &Arc<Snapshot>| saved.log.contains(snapshot.last);

@@ -89,8 +89,8 @@ impl RaftLog {
         fx.emit(Event::Compacted { ticket, index });
     }
 
-    /// Asks the user for a snapshot if one is due. This is so when the sum of the commit index and
-    /// `snapshot_offset` is a multiple of `snapshot_interval`.
+    /// Asks the user for a snapshot if the sum of the commit index and `snapshot_offset` is a
+    /// multiple of `snapshot_interval`.
     pub(super) fn maybe_request_snapshot(&self, fx: &mut impl Effects<Self>) {
         let Config { snapshot_interval: snapshot_after, snapshot_offset: sooner, .. } =
             *self.config;

@@ -14,9 +14,8 @@ use crate::variants::{UnknownVariant, Variants, switches};
 pub struct Config {
     /// Configuration of the log.
     pub log: raft_log::Config,
-    /// Incarnation of this process: a number that distinguishes it from earlier starts of the
-    /// process. If the user never gives two commands the same ticket, even after a restart, all
-    /// starts may have the same incarnation.
+    /// Number that distinguishes this start of the process from its earlier starts. The number may
+    /// stay the same if the user never gives two commands the same ticket, even after a restart.
     pub incarnation: u64,
     /// Variants that are switched on, each with a known mistake.
     pub variants: Variants<Switch>,

@@ -26,7 +26,7 @@ pub enum Message {
         /// Outcome of the forwarded request.
         outcome: Outcome,
     },
-    /// A notice for the receiver's user.
+    /// Delivers a notice to the user of the receiver. Notices need no response.
     Notify {
         /// Content of the notice.
         payload: Payload,
@@ -60,8 +60,8 @@ pub(super) enum Kind {
 pub enum Outcome {
     /// The request has succeeded: the appended entry is committed, or the read may be answered.
     Done {
-        /// Index of the appended entry. For a read, the index up to which the read reflects the
-        /// log.
+        /// Index of the appended entry. For a read: the index of the last entry that the read
+        /// reflects.
         index: u64,
     },
     /// The request has taken no effect, and never will.

@@ -8,8 +8,8 @@ use super::message::{Outcome, Request};
 use super::{Forwarded, RelayedLog};
 
 impl RelayedLog {
-    /// Returns the index up to which executed requests may be reported to the user. This is the
-    /// commit index of the local log.
+    /// Returns the highest log index at which a completed request may be reported to the user. This
+    /// is the commit index of the local log.
     pub(super) fn reportable_index(&self) -> u64 {
         if self.has(Switch::EarlyAnswer) {
             return u64::MAX;
@@ -17,8 +17,8 @@ impl RelayedLog {
         self.log.commit_index()
     }
 
-    /// Ends the wait for a request whose outcome is unknown. The request is not sent to another
-    /// leader, because it could then take effect twice.
+    /// Gives up the wait for the answer to a forwarded request. Its outcome stays unknown. The
+    /// request is not sent to another leader, because it could then take effect twice.
     pub(super) fn end_wait(
         &mut self,
         ticket: u64,

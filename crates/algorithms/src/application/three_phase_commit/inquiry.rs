@@ -122,9 +122,9 @@ impl ThreePhaseCommit {
         }
     }
 
-    /// If all reports have arrived, ends the inquiry. Decides each transaction whose outcome
-    /// follows from the reports. If the reports show that all processes voted yes, first tells all
-    /// processes that all voted yes.
+    /// If all reports have arrived, ends the inquiry and decides each transaction whose outcome
+    /// follows from the reports. If all processes have voted yes on a transaction, first tells them
+    /// so, and commits it later.
     pub(super) fn finish_inquiry(&mut self, fx: &mut impl Effects<Self>) {
         let Some(mut inquiry) = self.inquiry.take_if(|inquiry| inquiry.awaited.is_empty()) else {
             return;

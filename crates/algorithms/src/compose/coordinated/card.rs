@@ -15,11 +15,10 @@ use crate::mutex::EntryDurations;
 impl<E: Election + Algorithm> Algorithm for Coordinated<E> {
     /// Returns the [`Card`] of the lock: its assumptions, costs and promises.
     ///
-    /// If the leader has a lease, the lock tolerates a detector that suspects the leader wrongly.
-    /// Entries to the critical section then expire, and the lock relies on clocks, as the leader's
-    /// lease does. If the leader has no lease, entries do not expire. A leader then does not wait
-    /// for a suspected process that may be inside the critical section. So the lock needs a
-    /// detector without mistakes, even if the election needs a weaker one or none.
+    /// If the leader has a lease, entries to the critical section expire, and the lock relies on
+    /// clocks. It tolerates wrong suspicions of the failure detector. If the leader has no lease,
+    /// entries do not expire, and the leader assumes that a suspected process has crashed. The lock
+    /// then needs a failure detector without mistakes, whatever the election needs.
     fn card(config: &Config<E::Config>, size: u32) -> Card {
         let mut election = E::card(&config.election, size);
         let (tolerates_loss, tolerates_recovery) =

@@ -33,7 +33,8 @@ impl<E: Election> Coordinated<E> {
         };
     }
 
-    /// Informs the coordinator of a verdict about `peer`. Has no effect unless this process leads.
+    /// Handles a verdict of the failure detector, trust or suspicion, about `peer`. Has no effect
+    /// if this process does not lead.
     pub(super) fn on_leader_verdict(
         &mut self,
         peer: ProcessId,
@@ -49,8 +50,9 @@ impl<E: Election> Coordinated<E> {
         }
     }
 
-    /// Handles the suspicion of a peer. Its claims to the lock are dropped immediately or, if
-    /// entries expire, when the peer must have left the critical section.
+    /// Handles the suspicion of a peer. Removes the peer's claim to the lock. If the peer may be
+    /// inside the critical section and entries have a time limit, the claim is removed when that
+    /// limit has passed.
     pub(super) fn on_suspect(&mut self, peer: ProcessId, fx: &mut impl Effects<Self>) {
         let Some(coordinator) = &mut self.coordinator else { return };
         match *self.times {
@@ -74,9 +76,8 @@ impl<E: Election> Coordinated<E> {
         }
     }
 
-    /// Sends an inquiry to a peer that is trusted again. While the peer was suspected, this process
-    /// may have dropped the peer's claim, although the peer waited for the critical section or was
-    /// inside.
+    /// Asks a peer that is trusted again for the state of its request. This process may have
+    /// removed the peer's claim while it suspected the peer.
     pub(super) fn inquire(&mut self, peer: ProcessId, fx: &mut impl Effects<Self>) {
         if let (Some(coordinator), Some(term)) = (&mut self.coordinator, self.term) {
             coordinator.doubted.remove(peer);

@@ -2,16 +2,16 @@
 //!
 //! Each lock is a [`Coordinated`] with its own queue, tickets and fences. An external election, an
 //! [`ExternalElection`], informs each lock of the leader. So locks of different names are
-//! independent, and each lock has all properties of a single lock. An entry costs as many messages
-//! as with a single lock. A change of leader costs this number of messages for each name that was
-//! ever used.
+//! independent, and each lock has all properties of a single lock. The cost of an entry is that of
+//! a single lock. A change of leader has the cost of a single lock for each name that was ever
+//! used.
 //!
 //! The first command or message with a name creates the lock of this name. The lock then exists
-//! forever. A new lock is informed of the suspected processes and the leader. If a leader creates a
-//! lock, the leader inquires of all processes before it grants, as after a change of leader. A new
-//! leader inquires nothing about a name that it does not know. Therefore a waiting process sends
-//! its request to a new leader without an inquiry. Locks are not saved. The number of boots, which
-//! all locks share, distinguishes the requests after a restart from those before it.
+//! forever. A new lock is informed of the suspected processes and the leader. Before a leader
+//! grants a lock for the first time, it asks all processes whether they hold this lock or wait for
+//! it. A new leader does not know the names of all locks and cannot ask about them. Therefore each
+//! waiting process sends its request again to a new leader. Locks are not saved. All locks share
+//! the number of boots, which distinguishes the requests of this boot from earlier ones.
 
 use alloc::collections::BTreeMap;
 use alloc::format;
@@ -28,7 +28,7 @@ use tenure_core::{
 use super::{Config, Coordinated, Phase, Stable};
 use crate::mutex::EntryDurations;
 
-/// One process: its part in every lock, and in the election that the locks share.
+/// One process. It takes part in all locks, and in the one election whose leader grants them.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct NamedLocks<E: Election> {
     group: Group,
@@ -162,8 +162,8 @@ impl<E: Election> Protocol for NamedLocks<E> {
         }
     }
 
-    /// Passes the verdict to the locks first and then to the election, because a new leader must
-    /// already know which processes are suspected.
+    /// Tells the locks of the verdict before the election. If the verdict makes this process the
+    /// leader, its locks already know which processes are suspected.
     fn on_suspicion(&mut self, peer: ProcessId, verdict: Verdict, fx: &mut impl Effects<Self>) {
         match verdict {
             Verdict::Suspect => self.suspected.insert(peer),
@@ -254,8 +254,8 @@ impl Coordinated<ExternalElection> {
     }
 }
 
-/// Returns the effects for the lock with this name. They discard the election events of the lock,
-/// because the shared election is reported once for all locks.
+/// Returns the effects for the lock with this name. Messages, timers and events of the lock get its
+/// name. Election events are discarded, because the shared election is reported once for all locks.
 fn lock_effects<'a, E: Election>(
     name: &'a LockName,
     fx: &'a mut impl Effects<NamedLocks<E>>,

@@ -18,8 +18,8 @@ pub struct Config {
     /// a step.
     pub answer: Delay,
     /// *T1*: time that a process waits for the announcement of a leader, after a higher process has
-    /// answered. Each higher process may wait *T* before it announces itself, measured on the
-    /// slowest clock. *T1* is at least the sum of all these waits and one message delay.
+    /// answered. It covers a wait of *T* at each higher process, even on the slowest clock, and one
+    /// message delay.
     pub coordinator: Delay,
     /// Variants that are switched on.
     pub variants: Variants<Switch>,
@@ -40,9 +40,9 @@ impl Config {
 }
 
 /// Returns *T1* for a group of `size` processes: the time for which a process waits for the
-/// announcement of the leader. Before this announcement, each higher process may wait *T* for
-/// answers. On the clock of the process that waits *T1*, each wait of *T* takes at most `answer`
-/// ticks.
+/// announcement of the leader. It covers one wait of `answer` ticks for each process, and one
+/// message of `delay` ticks. `answer` is the longest wait for answers (*T*), measured on the
+/// fastest clock.
 fn coordinator_timeout(size: u32, answer: u64, delay: u64) -> Delay {
     Delay::ticks(answer.saturating_mul(u64::from(size)).saturating_add(delay))
 }

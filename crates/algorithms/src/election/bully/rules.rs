@@ -1,5 +1,5 @@
-//! Rules that variants change. Each function states the correct rule first and the mistakes after
-//! it.
+//! Rules of the algorithm that a variant replaces by another rule, often a mistaken one. Each
+//! function states the correct rule first.
 
 use tenure_core::{Group, ProcessId, ProcessSet, Term};
 
@@ -62,13 +62,14 @@ impl Rules {
         is_free || self.0.has(Switch::LiteralRestart)
     }
 
-    /// Returns true if this process accepts the announcement of a leader. Unless a variant changes
-    /// the rule, it accepts only a leader that outranks it.
+    /// Returns true if this process accepts the announcement of a leader. It accepts only a leader
+    /// that outranks it. A variant with a mistake accepts every leader.
     pub(super) fn accepts_leader(self, outranks_me: bool) -> bool {
         outranks_me || self.0.has(Switch::AcceptLower)
     }
 
-    /// Returns true if the announcement of a lower process makes this process start an election.
+    /// Returns true if this process starts an election when a process of lower rank announces
+    /// itself as the leader.
     pub(super) fn challenges_lower(self) -> bool {
         !self.0.has(Switch::IgnoreLower)
     }

@@ -12,12 +12,12 @@ use crate::Variants;
 /// Each number is the sum of a bound for building the tree and the N − 2 messages of the
 /// announcement.
 ///
-/// The maximum: two messages reject an edge. At most E − 1 edges are rejected, because the edge at
-/// the core of the last fragment is not. At level 0 a process sends at most one Connect. At each
-/// level between the first and the last, a process receives at most one Initiate and one Accept. It
-/// sends at most one accepted Test, one Report, and one Change-root or Connect. At the last level a
-/// process receives one Initiate and sends one Report. So building the tree takes at most 2(E − 1)
-/// + N + 5N(⌊log₂N⌋ − 1) + 2N messages.
+/// The maximum: two messages reject an edge. At most E − 1 edges are rejected, because the core
+/// edge of the last fragment belongs to the tree. At level 0 a process sends at most one Connect.
+/// At each level between the first and the last, a process receives at most one Initiate and one
+/// Accept. It sends at most one accepted Test, one Report, and one Change-root or Connect. At the
+/// last level a process receives one Initiate and sends one Report. So building the tree takes at
+/// most 2(E − 1) + N + 5N(⌊log₂N⌋ − 1) + 2N messages.
 ///
 /// The minimum: each of the N − 1 edges of the tree carries one Connect, and the edge at the core
 /// carries a second Connect. Two messages reject each of the E − (N − 1) edges outside of the tree.

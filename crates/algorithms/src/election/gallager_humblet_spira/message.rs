@@ -32,7 +32,8 @@ impl Best {
     }
 }
 
-/// Search state of a fragment, which a process takes over when it joins.
+/// State of a fragment's search for its lightest leaving edge. A process that joins the fragment
+/// adopts this state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Search {
@@ -78,7 +79,8 @@ pub enum Message {
         /// Weight of the lightest leaving edge on the sender's side, if there is one.
         best: Best,
     },
-    /// The best edge of the fragment lies in the receiver's subtree, so the root moves there.
+    /// Tells the receiver that the lightest leaving edge of the fragment lies in its subtree. The
+    /// root of the fragment moves towards this edge.
     ChangeRoot,
     /// Announces the leader. This message is not part of the paper.
     Elected {

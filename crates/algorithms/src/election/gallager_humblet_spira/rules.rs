@@ -1,5 +1,5 @@
-//! Rules that variants change. Each function states the correct rule first and the mistakes after
-//! it.
+//! Rules of the algorithm that a variant replaces by a mistaken rule. Each function states the
+//! correct rule first.
 
 use tenure_core::ProcessId;
 
@@ -46,7 +46,7 @@ impl Rules {
     }
 
     /// Returns true if a process may send its Report while `awaited` reports of its subtrees are
-    /// missing. Unless a variant changes the rule, no report may be missing.
+    /// missing. The paper permits this only if `awaited` is 0.
     pub(super) fn reports(self, awaited: u32) -> bool {
         awaited == 0 || self.0.has(Switch::ReportEarly)
     }

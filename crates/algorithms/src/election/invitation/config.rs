@@ -19,13 +19,14 @@ pub(super) const READY: &str = "ready";
 pub struct Config {
     /// Ranks of the processes, by index. All are distinct. A process of higher rank invites sooner.
     pub ranks: Arc<[Rank]>,
-    /// Interval at which a coordinator looks for other groups. It is longer than the longest wait
-    /// between finding a group and inviting it, so that one check ends before the next begins.
+    /// Interval at which a coordinator looks for other groups. It is longer than the longest time
+    /// from finding a group to inviting it. So the invitations of one check are sent before the
+    /// next check begins.
     pub check: Delay,
     /// Time that the process with the highest rank waits before it invites the groups that it has
-    /// found. The process with the *k*-th highest rank waits *k* times as long. The time is longer
-    /// than two messages take. So a coordinator finds all other groups before it invites, and the
-    /// invitation of a higher rank arrives first.
+    /// found. The process with the *k*-th highest rank waits *k* times as long, so the invitation
+    /// of a higher rank arrives first. The time is longer than two message delays, so a coordinator
+    /// has found all other groups by then.
     pub merge: Delay,
     /// Time for which an inviting process waits for acceptances. It is long enough for three
     /// messages: the invitation, its forwarding to a member, and the member's acceptance.

@@ -36,9 +36,9 @@ pub struct Config {
 
 impl Config {
     /// Returns timeouts for a group of `size` processes whose messages take at most `delay` ticks.
-    /// The election timeout is at least twelve delays. Its range is four delays per process, so
-    /// that two processes rarely time out together. A leader survives one unanswered heartbeat.
-    /// Heartbeat and lease last 11 delays, which tolerates a clock drift of 4 %.
+    /// The election timeout is a random time between 12 and 12 + 4 · `size` delays, so that two
+    /// processes rarely time out together. A leader survives one unanswered heartbeat. Clocks may
+    /// drift by 4 %.
     pub fn plain(size: u32, delay: u64) -> Self {
         let min = 12 * delay;
         Config {
@@ -52,10 +52,9 @@ impl Config {
 }
 
 impl Config {
-    /// Returns a configuration without variants. It has the timeouts that `parameters` contains,
-    /// and defaults for all others. The default election timeout allows for clock drift. Its
-    /// minimum on the fastest clock is longer than lease plus heartbeat interval on the slowest
-    /// clock.
+    /// Returns a configuration without variants. Its timeouts are those in `parameters`, or else
+    /// defaults. The default election timeout is long enough under clock drift: on the fastest
+    /// clock it exceeds a lease and a heartbeat interval on the slowest clock.
     pub(crate) fn timed(parameters: &Parameters) -> Self {
         let plain = Config::plain(parameters.size, parameters.delay);
         let heartbeat = parameters.timeout(HEARTBEAT, plain.heartbeat);

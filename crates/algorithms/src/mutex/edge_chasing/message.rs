@@ -67,7 +67,8 @@ pub enum Message {
         /// probe finds a cycle, the attempt of this candidate is aborted.
         victim: VictimCandidate,
     },
-    /// The receiver is the victim of a cycle and must abandon its attempt.
+    /// Tells the receiver to abandon its attempt to enter, because it is the victim that breaks a
+    /// deadlock.
     Abort {
         /// Number of the attempt to abandon.
         number: u64,

@@ -1,5 +1,5 @@
-//! Rules of the algorithm that variants change. Each function states the correct rule first, and
-//! then the mistaken ones.
+//! Rules of the algorithm that a variant replaces by another rule, often a mistaken one. Each
+//! function states the correct rule first.
 
 use tenure_core::{ProcessId, Timestamp};
 
@@ -59,9 +59,9 @@ impl Rules {
         !self.0.has(Switch::ClockOnlyOwnFirst) && !self.0.has(Switch::ClockOnlyOtherFirst)
     }
 
-    /// Returns true if this process may enter the critical section. Unless a variant changes the
-    /// rule, all peers must have replied (`all_replied`), and the request of this process must be
-    /// the first in the queue (`on_top`).
+    /// Returns true if this process may enter the critical section. This requires that all peers
+    /// have replied (`all_replied`), and that the request of this process is the first in the queue
+    /// (`on_top`). Variants with a mistake omit one condition.
     pub(super) fn may_enter(self, all_replied: bool, on_top: bool) -> bool {
         if all_replied && on_top {
             return true;

@@ -42,9 +42,8 @@ impl Config {
     }
 }
 
-/// Largest number of newer requests that a process may send before the response to an older request
-/// arrives. A process that waits for its response sends a newer request as soon as it is notified
-/// of its turn.
+/// Upper bound on the requests that a process sends while the response to an earlier request is
+/// missing. A waiting process sends one more request when it is notified that its turn has come.
 const MAX_LATE_ROUNDS: u64 = 1;
 
 impl FromParameters for Config {

@@ -28,8 +28,8 @@ pub struct Config {
     pub times: SessionTimes,
     /// Time between the expiry of a lease and the commit of the log entry that ends it.
     pub commit: Delay,
-    /// Time until the service changes its leader. The timer starts with the term of a leader, and
-    /// restarts whenever a part of a lease ends.
+    /// Time after which the service changes its leader. The timer starts with the term of a leader.
+    /// It starts again whenever a part of a lease ends.
     pub change: Delay,
     /// Modulus of the renewal numbers, at which the numbering of renewal requests starts again from
     /// 0.
@@ -92,9 +92,9 @@ impl FromParameters for Config {
 }
 
 /// Returns the durations of a session. A duration that the user has not set in `parameters` has the
-/// default in `plain`. The default duration of a lease may be longer, so that it tolerates clock
-/// drift: a service with the fastest clock keeps the lease longer than a client with the slowest
-/// clock relies on the lease.
+/// default in `plain`. The default duration of a lease may be longer. On the
+/// fastest clock, it must exceed the time for which a client with the slowest clock relies on the
+/// lease.
 fn times(parameters: &Parameters, plain: SessionTimes) -> Result<SessionTimes, CatalogueError> {
     let duration = |name, plain| match parameters.timeout(name, Delay::ticks(plain)) {
         Delay { min, max } if min == max => Ok(max),

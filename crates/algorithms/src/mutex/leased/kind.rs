@@ -29,8 +29,8 @@ pub trait LockKind: Clone + Debug + Eq + Hash + Send + Sync + 'static {
     type Ticket: ClaimTicket;
     /// Keys that block a claim: the claim waits for their deletion before it holds the lock.
     type Blockers: Blockers;
-    /// Type of a waiter's count of releases. It is `()` for a correct algorithm. Only a variant
-    /// with a known mistake counts releases.
+    /// Number of releases that a waiter has counted. A correct algorithm counts none and uses `()`.
+    /// Only a variant with a known mistake uses a number.
     type Counted: Copy + Debug + Default + Eq + Hash + Send + Sync + 'static;
 
     /// Returns the configuration of the service and of sessions.
@@ -44,8 +44,8 @@ pub trait LockKind: Clone + Debug + Eq + Hash + Send + Sync + 'static {
     /// was granted. Returns `None` if the process needs no further claim.
     fn next_claim(&self, at: ProcessId, ticket: &Self::Ticket) -> Option<Self::Ticket>;
 
-    /// Returns the event that informs the user of the entry to the critical section, after the last
-    /// claim was granted. `fence` is the fencing token of that claim.
+    /// Returns the event that reports an entry to the critical section to the user. `fence` is the
+    /// fencing token of the claim that was granted last.
     fn entered(&self, ticket: &Self::Ticket, fence: Fence) -> Self::Event;
 
     /// Returns the event that informs the user of the exit from the critical section, at the end of
@@ -56,9 +56,9 @@ pub trait LockKind: Clone + Debug + Eq + Hash + Send + Sync + 'static {
     /// the process that makes the claim, and `lease` the lease to which the key is attached.
     fn enqueue(&self, at: ProcessId, ticket: &Self::Ticket, lease: u64) -> Enqueue;
 
-    /// Returns the keys for which a claim waits. All of them were created before `revision`. The
-    /// queue is the one that the store had at the revision `at`. If the claim waits for no key,
-    /// returns `None`.
+    /// Returns the keys in the queue for which a claim waits, or `None` if it waits for no key.
+    /// Only keys that were created before `revision` count. The queue is read as it was at the
+    /// revision `at`.
     fn blockers(
         &self,
         store: &Store,
@@ -72,8 +72,8 @@ pub trait LockKind: Clone + Debug + Eq + Hash + Send + Sync + 'static {
     /// `from` is 0, returns false: only future deletions count.
     fn has_deleted(&self, store: &Store, blockers: &Self::Blockers, from: u64) -> bool;
 
-    /// Returns true if the claim `waiting` holds the lock as soon as the claim `released` ends. The
-    /// caller ensures that `waiting` waits for no other claim.
+    /// Returns true if the claim `waiting` gets the lock as soon as the claim `released` ends. The
+    /// caller ensures that `waiting` waits for no claim except `released`.
     fn takes_over(
         &self,
         waiting: (ProcessId, &Self::Ticket),
@@ -101,8 +101,8 @@ pub trait ClaimTicket:
     /// Returns the ticket of the session.
     fn session(&self) -> Ticket;
 
-    /// Moves the request to the session `session`. Returns the ticket of the first claim that the
-    /// request makes in this session.
+    /// Converts the ticket of a request for use in the session `session`. The result is the ticket
+    /// of the first claim of the request in that session.
     #[must_use]
     fn in_session(self, session: Ticket) -> Self;
 }
@@ -127,8 +127,8 @@ impl ClaimTicket for Ticket {
     }
 }
 
-/// For the mutex: a claim waits for exactly one key, the next one ahead in the queue. The number is
-/// the ID of the lease to which this key is attached.
+/// Blocker of a claim to the mutex: the one key directly ahead in the queue. The number is the ID
+/// of the lease to which this key is attached.
 impl Blockers for u64 {
     fn contains(&self, lease: u64) -> bool {
         *self == lease
@@ -195,9 +195,8 @@ impl LockKind for Config {
     }
 }
 
-/// Returns the query for the keys with the prefix `name/` that were created before `revision`,
-/// newest first. The query reads the state at the revision `at`. Returns `None` if no such key can
-/// exist.
+/// Returns a query for the keys that begin with `name/` and were created before `revision`, newest
+/// first. `at` is the revision of the store to read. Returns `None` if no such key can exist.
 pub(crate) fn older_keys_query(name: &[u8], revision: u64, at: u64) -> Option<Range> {
     Some(Range {
         revision: at,

@@ -41,8 +41,8 @@ pub enum Message<T, K> {
         /// Ticket of the receiver's claim.
         ticket: T,
     },
-    /// Requests the next key ahead of the sender's key. If the sender's key does not exist, the
-    /// service first adds it to the queue. If `at` is a past revision, the service adds no key.
+    /// Asks for the keys that the sender's claim waits for. If the sender has no key in the queue,
+    /// the service first appends one. If `at` is a past revision, the service appends no key.
     Look {
         /// Ticket of the sender's claim.
         ticket: T,
@@ -57,9 +57,8 @@ pub enum Message<T, K> {
         revision: u64,
         /// Revision that created the receiver's key, if it exists.
         own: Option<u64>,
-        /// Keys before the receiver's key in the queue for which the receiver waits. Each key is
-        /// identified by the lease to which it is attached. `None` if the receiver waits for no
-        /// key.
+        /// Keys that the receiver waits for, which are earlier in the queue. Each key is identified
+        /// by the lease to which it is attached. `None` if the receiver waits for no key.
         #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::any"))]
         ahead: Option<K>,
     },
@@ -97,8 +96,8 @@ pub enum Message<T, K> {
     Released {
         /// Ticket of the receiver's claim.
         ticket: T,
-        /// Key of the owner that has left. The key is identified by the lease to which it is
-        /// attached.
+        /// The deleted key, whose owner has left the queue. It is identified by the lease to which
+        /// it was attached.
         #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::any"))]
         key: K,
     },

@@ -15,9 +15,9 @@ impl<L: LockKind> LeasedLock<L> {
         self.has(Switch::EarlyRelease)
     }
 
-    /// Returns true if the service may conclude from a release that no process is inside the
-    /// critical section. Unless a variant changes the rule, it may do so only if the client that
-    /// released the lock was inside (`was_inside`).
+    /// Returns true if a release shows that no process is inside the critical section. It shows
+    /// this only if the client that released the lock was inside (`was_inside`). A variant with a
+    /// mistake accepts every release.
     pub(super) fn leaves_none_inside(&self, was_inside: bool) -> bool {
         was_inside || self.has(Switch::AnyRelease)
     }
@@ -27,13 +27,14 @@ impl<L: LockKind> LeasedLock<L> {
         !self.has(Switch::DeposedRenews)
     }
 
-    /// Returns true if a renewal extends a lease whose expiry is being committed.
+    /// Returns true if a renewal still extends a lease after the service has begun to commit the
+    /// expiry of this lease.
     pub(super) fn honours_renewals(&self) -> bool {
         !self.has(Switch::ExpiryDisregardsRenewal)
     }
 
-    /// Returns true if the service commits the remaining time of a lease after each of the
-    /// [`LEASE_PARTS`] parts into which it divides the lease.
+    /// Returns true if the service commits the remaining time of a lease after each part. A lease
+    /// has [`LEASE_PARTS`] parts.
     pub(super) fn records_remaining(&self) -> bool {
         !self.has(Switch::TtlJumpsBack)
     }
@@ -44,8 +45,8 @@ impl<L: LockKind> LeasedLock<L> {
         if self.has(Switch::TtlJumpsBack) { LEASE_PARTS } else { left.clamp(1, LEASE_PARTS) }
     }
 
-    /// Returns the first revision at which a watch reports deletions. Unless a variant changes the
-    /// rule, this is `from`, because the watcher has seen the key at revision `from - 1`.
+    /// Returns the first revision whose deletions a watch reports. This is `from`, because the
+    /// watcher has read the store at revision `from - 1`. A variant watches from 0 by mistake.
     pub(super) fn watch_start(&self, from: u64) -> u64 {
         if self.has(Switch::WatchFromWrongRevision) { 0 } else { from }
     }

@@ -24,23 +24,23 @@ pub(super) struct Service<L: LockKind> {
     pub(super) store: Store,
     term: u64,
     lessor: Lessor<u64>,
-    /// Leases whose end is not yet committed, although they have expired or their owner has left.
-    /// For an expired lease, the value is its `renewal_index` at the expiry. If the owner has left,
-    /// the value is `None`.
+    /// Leases that have expired or whose owner has left, and whose end is not committed yet. For an
+    /// expired lease, the value is the `renewal_index` that the lease had when it expired. If the
+    /// owner has left, the value is `None`.
     ends: BTreeMap<u64, Option<u64>>,
     /// For each waiting claim: the keys of earlier claims that the waiting claim watches. The
     /// service notifies the waiting claim when one of these keys is deleted.
     watches: BTreeMap<(ProcessId, L::Ticket), L::Blockers>,
     /// True if the previous leader may still answer clients.
     pub(super) has_former_leader: bool,
-    /// For each lease: the number of its parts that have started since the last renewal. Each later
-    /// change of the leader reduces this number by one. The number serves only to check that the
+    /// Number of parts of each lease that have begun since its last renewal, by the ID of the
+    /// lease. A change of the leader reduces this number by one. It is used only to check that the
     /// lease ends in time.
     started: BTreeMap<u64, u64>,
 }
 
-/// Returns an empty store. A store counts the time of a lease in seconds. Here a lease has
-/// [`LEASE_PARTS`] parts, and the store counts each part as one second.
+/// Returns an empty store. The store counts the time of a lease in seconds. In this model, one
+/// second stands for one of the [`LEASE_PARTS`] parts of a lease.
 pub(super) fn empty_store() -> Store {
     Store::new(Limits {
         max_events: 1000,
@@ -101,8 +101,8 @@ impl<L: LockKind> Service<L> {
 }
 
 impl<L: LockKind> LeasedLock<L> {
-    /// Starts the term of a new leader. For each lease, the new leader waits for the remaining time
-    /// that the log records.
+    /// Starts the term of a new leader of the service. Each lease expires after the remaining time
+    /// that the log records for it.
     pub(super) fn start_term(&mut self, fx: &mut impl Effects<Self>) {
         let Some(service) = &self.service else { return };
         fx.set_timer(Timer::Change, self.config.base().change);
@@ -178,7 +178,8 @@ impl<L: LockKind> LeasedLock<L> {
         }
     }
 
-    /// Sets the timer for the next part of a lease. Does nothing if `part` is `None`.
+    /// Sets the timer that fires when `part` further parts of a lease have passed; a lease is
+    /// divided into [`LEASE_PARTS`] parts. Does nothing if `part` is `None`.
     fn set_part_timer(&mut self, lease: u64, part: Option<u64>, fx: &mut impl Effects<Self>) {
         let (Some(part), Some(service)) = (part, &mut self.service) else { return };
         *service.started.entry(lease).or_default() += 1;
@@ -296,9 +297,9 @@ impl<L: LockKind> LeasedLock<L> {
         self.commit(Command::Revoke { lease }, fx);
     }
 
-    /// Releases the lock of the process `from` after `from` has left. The end of the lease of
-    /// `from` is not committed yet. Grants the lock to each process that waits only for `from` and
-    /// can take over from it.
+    /// Releases the lock of the process `from`, which has left, before the end of its lease is
+    /// committed. Grants the lock to each process that waits only for `from` and can take over from
+    /// it.
     fn release_early(
         &mut self,
         from: ProcessId,
@@ -331,9 +332,9 @@ impl<L: LockKind> LeasedLock<L> {
 
     /// Handles the end of a part of a lease.
     ///
-    /// Each change of the leader may delay the end of a lease by at most one part. If a lease is
-    /// delayed by more, this function no longer ends the lease. The checker then reports a
-    /// violation of `starvation-freedom`.
+    /// A change of the leader may delay the end of a lease by at most one part. If the delay is
+    /// longer, the lease never ends, so that the checker reports the mistake as a violation of
+    /// `starvation-freedom`.
     pub(super) fn on_part_elapsed(&mut self, lease: u64, fx: &mut impl Effects<Self>) {
         let Some(service) = &mut self.service else { return };
         fx.set_timer(Timer::Change, self.config.base().change);

@@ -35,9 +35,9 @@ pub enum Message {
         /// The token, with its state.
         token: Box<Token>,
     },
-    /// Informs the process that makes new tokens that the token of this generation may be lost. A
-    /// process also sends this message to a peer that it trusts again, because the peer may keep a
-    /// token of an older generation.
+    /// Reports that the token of this generation may be lost. The receiver is the process that
+    /// makes new tokens, or a peer that the sender trusts again. Such a peer may keep a token of an
+    /// older generation.
     Doubt {
         /// Newest generation known to the sender.
         generation: Term,
@@ -64,8 +64,8 @@ labelled!(Message, Mutex,
     Doubt => "doubt", Inquire => "inquire", Answer => "answer");
 
 impl Token {
-    /// Returns a new token of this generation. Its number of entries to the critical section is 0,
-    /// and its queue is empty.
+    /// Returns a new token of this generation, with an empty queue and no entries to the critical
+    /// section. `served` contains, for each process, the number of its last served request.
     pub(super) fn of(generation: Term, served: Vec<u64>) -> Box<Self> {
         Box::new(Token { generation, entries: 0, served, queue: VecDeque::new() })
     }

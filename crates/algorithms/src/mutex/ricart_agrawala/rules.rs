@@ -1,5 +1,5 @@
-//! Rules of the algorithm that variants change. Each function states the correct rule first, and
-//! then the mistaken ones.
+//! Rules of the algorithm that a variant replaces by another rule, often a mistaken one. Each
+//! function states the correct rule first.
 
 use tenure_core::{LamportClock, ProcessId, ProcessSet, Timestamp};
 
@@ -77,9 +77,8 @@ impl Rules {
         !self.0.has(Switch::ReplyWhileInside)
     }
 
-    /// Returns the timestamp that this process stores for the deferred request `request`. If
-    /// replies do not name the request that they answer, the clock is not needed and the stored
-    /// clock is 0.
+    /// Returns the timestamp under which this process stores a deferred request. If replies do not
+    /// contain the clock of the request, the stored clock is 0.
     pub(super) fn kept(self, request: Timestamp) -> Timestamp {
         if self.names_replies() { request } else { Timestamp { clock: 0, ..request } }
     }
@@ -129,7 +128,8 @@ impl Rules {
         !self.has_any([Switch::UnstampedReply, Switch::Reference])
     }
 
-    /// Returns true if processes keep the clocks of answered or deferred requests.
+    /// Returns true if the algorithm uses the clock of a request after the request was answered or
+    /// deferred.
     pub(super) fn keeps_clocks(self) -> bool {
         self.names_replies() && self.orders_by_clock()
     }

@@ -30,9 +30,9 @@ fn compacted(switches: &[Switch], piece: usize) -> TestCluster<RaftLog> {
     cluster
 }
 
-/// A process is asked for a snapshot when its log index plus its `snapshot_offset` is a multiple of
-/// `snapshot_interval`. The offsets differ, so the processes do not all take snapshots at the same
-/// time. P1 compacts its log late, at index 7, and is asked at index 12 nevertheless.
+/// The processes do not all take snapshots at the same time, because their offsets differ. A
+/// process is asked for a snapshot when its log index plus its `snapshot_offset` is a multiple of
+/// `snapshot_interval`. A late compaction, as that of P1 at index 7, does not change this.
 #[test]
 fn snapshot_requests_are_staggered() {
     let mut cluster = TestCluster::<RaftLog>::new(3, Order::Reordered, |group| Config {
@@ -118,8 +118,8 @@ fn restarted_process_receives_the_snapshot() {
     assert_eq!(events(&mut cluster).iter().filter(|event| is_restored(event)).count(), 1);
 }
 
-/// A follower keeps the entries after the last one of a snapshot: it has acknowledged them, and the
-/// leader has counted them.
+/// A follower that installs a snapshot keeps the log entries after the snapshot: it has
+/// acknowledged these entries, and the leader has counted them.
 #[test]
 fn snapshot_keeps_matching_entries() {
     for (switches, kept) in [(&[][..], 5), (&[Switch::SnapshotCutsTail], 4)] {

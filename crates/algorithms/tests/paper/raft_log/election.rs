@@ -1,4 +1,4 @@
-//! Sections 3.4 and 9.6: pre-votes and elections.
+//! Pre-votes and elections: sections 3.4 and 9.6 of Ongaro's thesis.
 
 use tenure_algorithms::agreement::RaftLog;
 use tenure_algorithms::agreement::raft_log::{Switch, Timer};
@@ -9,9 +9,9 @@ use tenure_trace::{SplitMix64, TestCluster};
 use super::{append, cluster, commits, events, isolate, led_by_p1};
 use crate::support::{fire_and_drain, lose_all, p, restart};
 
-/// A process asks for pre-votes before it starts an election. So a process that times out while the
-/// others follow a leader does not depose the leader (Ongaro's thesis, section 9.6). With the
-/// variant `no-pre-vote`, it does.
+/// An isolated process asks for pre-votes when its timer fires. The other processes follow a leader
+/// and grant none, so the leader is not deposed (Ongaro's thesis, section 9.6). With the variant
+/// `no-pre-vote`, the leader is deposed.
 #[test]
 fn isolated_process_deposes_no_leader() {
     for (switches, deposes) in [(&[][..], false), (&[Switch::NoPreVote], true)] {
@@ -33,8 +33,9 @@ fn next_leader_events(cluster: &mut TestCluster<RaftLog>, rng: u64) -> Vec<(u32,
     events(cluster).into_iter().filter(leads).collect()
 }
 
-/// Sections 9.6 and 4.2.3: a process grants a pre-vote if the leader has been silent for the
-/// minimum timeout.
+/// The leader P1 crashes, and P3's election timer fires twice. P3 is then elected: P2 grants its
+/// pre-vote, because the leader has been silent for the minimum timeout (Ongaro's thesis, sections
+/// 9.6 and 4.2.3).
 #[test]
 fn first_to_ask_is_elected_after_leader_loss() {
     let mut cluster = led_by_p1(3, &[]);
@@ -59,9 +60,9 @@ fn one_of_two_competing_candidates_wins() {
     }
 }
 
-/// P2 denies P3's request for a pre-vote, because P2 still follows the crashed leader. Later P2
-/// asks P3 for a pre-vote. P3's log is ahead of P2's log, so P3 denies the request and asks P2
-/// again. P3 then becomes the leader.
+/// P3's log is ahead of P2's log, so only P3 can lead after the crash of P1. P2 denies P3's first
+/// request for a pre-vote, because P2 still follows P1. When P2 later asks P3 for a pre-vote, P3
+/// denies it and asks P2 again.
 #[test]
 fn better_log_asks_again() {
     let mut cluster = led_by_p1(3, &[]);
@@ -89,7 +90,8 @@ fn leader_without_majority_steps_down() {
     }
 }
 
-/// P3 and P4 cannot reach each other, and P1 and P2 are down. Only P5 reaches a majority.
+/// P1 and P2 are down, and P3 and P4 cannot reach each other. P3 asks for pre-votes first but gets
+/// no majority. P5 reaches both and is elected.
 #[test]
 fn unelected_candidate_does_not_block_others() {
     let mut cluster = led_by_p1(5, &[]);

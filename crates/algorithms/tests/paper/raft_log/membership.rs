@@ -103,7 +103,8 @@ fn learner_has_the_log_without_a_vote() {
     }
 }
 
-/// Ongaro's thesis, section 4.2.2.
+/// The leader P1 removes itself from the group. It leads until the change is committed. Then
+/// another member is elected at once, and P1 starts no election (Ongaro's thesis, section 4.2.2).
 #[test]
 fn removed_leader_leads_until_commit() {
     let mut cluster = newcomer(4, &[]);
@@ -118,7 +119,8 @@ fn removed_leader_leads_until_commit() {
     assert_eq!(cluster.queue((p(1), p(2))), Vec::<&Message>::new(), "it does not stand");
 }
 
-/// The removed process has not learned of its removal (Ongaro's thesis, section 4.2.3).
+/// P3 is removed from the group but does not learn of this. When its election timer fires, the
+/// other processes keep their leader (Ongaro's thesis, section 4.2.3).
 #[test]
 fn removed_process_disturbs_no_election() {
     let mut cluster = newcomer(4, &[]);

@@ -1,5 +1,5 @@
-//! Timing of a leader. It sends entries before it has written them (section 10.2.1), sends several
-//! entries together, and announces commits immediately.
+//! Timing of a leader: it sends entries before it has written them (Ongaro's thesis, section
+//! 10.2.1), sends several entries together, and announces commits immediately.
 
 use tenure_algorithms::agreement::RaftLog;
 use tenure_algorithms::agreement::raft_log::{EntryId, Message, Switch, Timer};
@@ -45,7 +45,9 @@ fn announcement_commits_only_matching_entries() {
     assert_eq!(announce(&mut cluster, 2, 1, 1), 2, "the commit index does not decrease");
 }
 
-/// Section 10.2.1: leader and followers write in parallel, and only persisted copies count.
+/// Ongaro's thesis, section 10.2.1: the leader sends an entry to its followers before it has
+/// persisted the entry. It must not count its own copy before the copy is persisted. The variant
+/// `counted-ahead` counts it at once.
 #[test]
 fn own_copy_counts_once_persisted() {
     for (switches, at_once) in
@@ -133,8 +135,8 @@ fn announces_commit_together_with_proposals() {
     assert!(!cluster.armed_timers().contains(&(p(1), Timer::Send)), "it is announced once");
 }
 
-/// The disks of P1 and P2 are slow, so no message about the log arrives. P1 leads as long as a
-/// majority responds to its heartbeats.
+/// P1 and P2 have slow disks, so P2 acknowledges no entries. P1 leads as long as a majority
+/// responds to its heartbeats, because a response requires no save.
 #[test]
 fn heartbeats_keep_a_leader_with_slow_disks() {
     let mut cluster = led_by_p1(3, &[Switch::Heartbeats]);

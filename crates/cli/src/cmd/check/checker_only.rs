@@ -22,11 +22,9 @@ pub(super) fn search(options: &Options) -> Option<Result<Report, Failure>> {
 /// Returns an error if the user gives an option that does not apply to the algorithm. The message
 /// contains the reason `why`.
 ///
-/// The function creates a second set of options, in which every option has its default value. Then
-/// each option that applies to the algorithm is copied from `options` to this set. The function
-/// itself copies the options that apply to all algorithms that only the checker runs. `support`
-/// copies the further options that apply to this algorithm. If the two sets still differ, the user
-/// has given an option that does not apply.
+/// The function copies the options that apply from `options` to a set of default options. `support`
+/// copies those that apply only to this algorithm. If the two sets then differ, the user has given
+/// an option that does not apply.
 pub(super) fn reject_unsupported(
     options: &Options,
     support: impl FnOnce(&mut Options),

@@ -204,12 +204,12 @@ impl<'a> Plan<'a> {
         unused
     }
 
-    /// Returns a hint with the command of another search. Some promises hold only while the drift
-    /// of clocks is bounded. The other search checks these promises. The present search cannot
-    /// check them, because its timers fire at any time.
+    /// Returns a hint with the command that checks the promises which this search cannot check:
+    /// they hold only if the drift of clocks is bounded, but timers fire at any time in this
+    /// search.
     ///
-    /// The hint is empty in three cases: this search has clocks, the algorithm makes no such
-    /// promises, or the user selected properties.
+    /// The hint is empty if this search has clocks, if the algorithm makes no such promises, or if
+    /// the user selected properties.
     fn clocked_hint(&self) -> Result<String, Failure> {
         let Plan { options, card, .. } = self;
         let (group, name) = (&options.group, &options.algorithm);
@@ -254,12 +254,12 @@ fn search_failure(error: CheckError) -> Failure {
     }
 }
 
-/// Returns a hint with the command that checks a group with one more process, and with the least
-/// cost of this larger check. If not all properties hold, the hint is empty.
+/// Returns a hint for a check of a group with one more process: the command, and a lower bound on
+/// the cost. The hint is empty if not all properties hold.
 ///
-/// To compute the least cost, the function also checks the group with one process less. It compares
-/// the numbers of states of the two groups, and assumes the same ratio for the next process. The
-/// true ratio grows with each process.
+/// To compute the bound, the function also checks the group with one process less. It assumes that
+/// the number of states grows by the same ratio with the next process. The true ratio grows with
+/// each process.
 fn larger_group_hint(options: &Options, report: &Report) -> Result<String, Failure> {
     if report.judgement() != Judgement::Holds {
         return Ok(String::new());

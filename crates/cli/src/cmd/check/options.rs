@@ -385,8 +385,8 @@ impl Options {
         fails || !self.group.down().is_empty() || self.group.beyond_assumptions
     }
 
-    /// Returns the reason why a search with these options cannot check the cost on the [`Card`];
-    /// `None` if it can.
+    /// Returns the reason why a search with these options cannot check the cost on the [`Card`].
+    /// Returns `None` if the search can check the cost.
     fn cost_obstacle(&self, card: &Card) -> Option<&'static str> {
         let unbounded = matches!(self.group.entries, Some(EntriesOption::Unbounded));
         let whys = [
@@ -399,7 +399,7 @@ impl Options {
     }
 
     /// Returns the reason why a search with these options cannot check the topology on the
-    /// [`Card`]; `None` if it can.
+    /// [`Card`]. Returns `None` if the search can check the topology.
     fn topology_obstacle(&self, card: &Card) -> Option<&'static str> {
         let whys = [
             (!card.has_checkable_links(), "its card names no ring and no graph"),

@@ -1,4 +1,5 @@
-//! Options of `tenure check --swarm`, which runs one search of a swarm of searches.
+//! Options of `tenure check --swarm`. A swarm is a number of randomized searches. Each command
+//! performs one of these searches.
 
 use std::str::FromStr;
 

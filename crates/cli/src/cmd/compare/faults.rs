@@ -14,8 +14,8 @@ use crate::cmd::interrupt;
 use crate::cmd::output::{json_name, width};
 use crate::cmd::progress_bar::progress_line;
 
-/// Upper bound on the number of states of one search. If a search reaches it without a violation,
-/// its verdict is unknown.
+/// Upper bound on the number of states of one search. If a search reaches this bound without a
+/// violation, the verdict is unknown.
 const MAX_STATES: u64 = 400_000;
 
 /// Upper bound on the number of states of one search, if the lock has a leader that sends
@@ -39,13 +39,13 @@ const fn fault(name: &'static str, head: &'static str, options: &'static str) ->
 const MUTEX_SCOPES: &[&str] = &["-n 2 --entries 2", "-n 3 --entries 1"];
 const ELECTION_SCOPES: &[&str] = &["-n 2", "-n 3 --ids 3,1,2"];
 const AGREEMENT_SCOPES: &[&str] = &["-n 2", "-n 3"];
-/// Options that select the groups in which a service with a log is checked: two processes and three
-/// processes. The leader sends messages for ever. At most one message per link keeps the state
-/// space finite.
+/// Options of the two searches that check a service with a log, in a group of two and in a group of
+/// three. The leader never stops sending messages, so the limit of one message per link is needed
+/// to keep the state space finite.
 const LOG_SCOPES: &[&str] = &["-n 2 --in-flight 1", "-n 3 --in-flight 1"];
 
-/// Pairs of a group size and the bound on the messages in flight, for a lock whose leader sends
-/// heartbeats.
+/// Groups in which a lock with heartbeats is checked. Each pair has the group size, and the bound
+/// on the messages in flight that keeps the state space finite.
 const HEARTBEAT_BOUNDS: &[(&str, &str)] = &[("-n 2", "--in-flight 2"), ("-n 3", "--in-flight 1")];
 
 /// Options of the search that checks promises under a bounded drift of clocks. In this search,
@@ -150,8 +150,8 @@ pub(super) struct Matrix {
     algorithms: Vec<Row>,
     #[serde(skip)]
     heads: Vec<&'static str>,
-    /// Exit status of the command: violated if a fault breaks an algorithm whose [`Card`] claims to
-    /// tolerate it.
+    /// Exit status of the command. It is violated if an algorithm breaks a promise under a fault
+    /// that the algorithm claims to tolerate on its [`Card`].
     #[serde(skip)]
     pub(super) status: Status,
 }
@@ -188,8 +188,8 @@ pub(super) fn matrix(kind: ComparedService, rows: &[&'static str]) -> Result<Mat
     })
 }
 
-/// Checks an algorithm under a fault in groups of different sizes. The result is a cell of the
-/// table. It contains the worst verdict of these checks.
+/// Checks an algorithm under a fault in groups of different sizes. Returns the worst verdict of
+/// these checks, as a cell of the table.
 fn cell(kind: ComparedService, name: &'static str, fault: &Fault) -> Result<Cell, Failure> {
     let scopes = match (fault.scopes, kind) {
         ([], ComparedService::Mutex) => MUTEX_SCOPES,

@@ -264,8 +264,8 @@ fn plain_rows(options: &Options) -> Result<Vec<&'static str>, Failure> {
     plain_names(options)
 }
 
-/// Returns the names of the selected algorithms, but not of variants. If only a variant is
-/// selected, the result contains its algorithm.
+/// Returns the names of the selected algorithms. If the user selects a variant, the result contains
+/// the name of its algorithm.
 fn plain_names(options: &Options) -> Result<Vec<&'static str>, Failure> {
     let only: Vec<&str> = options.only.iter().map(|name| split_variants(name).0).collect();
     let mut all: Vec<&'static str> = algorithms_of(options.service).collect();

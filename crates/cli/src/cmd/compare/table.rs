@@ -26,12 +26,12 @@ pub(super) struct Row {
 #[derive(Debug, Serialize)]
 struct Figures {
     /// Name of the service that the algorithm provides, for a table with several services. `None`
-    /// for locks and elections, because each of their tables is about a single service.
+    /// for locks and elections, because a table of locks or elections is about a single service.
     #[serde(skip_serializing_if = "Option::is_none")]
     offers: Option<&'static str>,
     /// Number of messages per entry, election or agreement.
     messages: Moments,
-    /// Number of messages sent in a run, including those of lower layers.
+    /// Number of messages sent in a run, including the messages of lower layers.
     total: Moments,
     /// Number of messages received in a run, including duplicates.
     received: Moments,
@@ -294,9 +294,9 @@ impl Theory {
 }
 
 impl Figures {
-    /// Returns the number of runs in which the order of requests was violated: a process entered
-    /// before another process whose request had happened before its own request. Messages of the
-    /// lock and messages between users determine which request happened before.
+    /// Returns the number of runs in which some processes entered in another order than the order
+    /// of their requests. The order of the requests is the happened-before relation, which includes
+    /// the messages between users.
     fn out_of_order(&self) -> u64 {
         let runs = |property| self.violated.get(&property).copied().unwrap_or(0);
         runs(Property::Order).max(runs(Property::OrderWithMessages))

@@ -35,7 +35,8 @@ pub(crate) struct Options {
 }
 
 impl LabOptions {
-    /// Separates the options of the lab from the other words of a command line. Returns both.
+    /// Separates the options of the lab from the other words of a command line. Returns the options
+    /// and the other words.
     fn extract(words: &[String]) -> Result<(LabOptions, Vec<String>), Failure> {
         let (mut own, mut others) = (Vec::new(), Vec::new());
         let mut rest = words.iter();

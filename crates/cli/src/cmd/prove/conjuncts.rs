@@ -89,8 +89,9 @@ pub(super) fn remove_conjunct(
     if rests.is_empty() { Err(unknown_conjunct(models, conjunct)) } else { Ok(rests) }
 }
 
-/// Creates the failure for a conjunct that cannot be left out of any model. The message lists the
-/// conjuncts that can be left out, grouped by property if there are several models.
+/// Creates the failure for an invalid value of `--without`: no model has a conjunct with the name
+/// `conjunct` that can be left out. The message lists the valid names, by property if there are
+/// several models.
 fn unknown_conjunct(models: &[EntryModel], conjunct: &str) -> Failure {
     let reason = match models.iter().any(|(_, model)| conjunct == model.property().name) {
         true => "it is the property to prove; expected another conjunct",

@@ -66,8 +66,8 @@ pub(crate) struct Options {
     format: Format,
 }
 
-/// An entry of the catalogue of models, and the model to prove. The model differs from that of the
-/// entry if the user selects a variant or gives `--without`.
+/// An entry of the catalogue of models, and the model to prove. If the user selects a variant or
+/// gives `--without`, this model is a modification of the model in the catalogue.
 type EntryModel = (&'static ModelEntry, Model);
 
 pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
@@ -132,7 +132,7 @@ fn list(format: Format) -> Result<Status, Failure> {
 }
 
 /// Returns the models of an algorithm in the catalogue, one for each proved property. Returns an
-/// error if there is none.
+/// error if the algorithm has no model.
 fn entries_of(name: &str) -> Result<Vec<&'static ModelEntry>, Failure> {
     let found: Vec<_> = model_entries(name).collect();
     if !found.is_empty() {
@@ -170,10 +170,9 @@ fn models(options: &Options, entries: &[&'static ModelEntry]) -> Result<Vec<Entr
     }
 }
 
-/// Returns the models for a variant that exists only in the code, because no model describes the
-/// variant. The code of the variant is compared with these models. They describe the algorithm
-/// without the variant, so the comparison must fail. Returns an error if the algorithm has no such
-/// variant.
+/// Returns the models with which the code of a variant is compared, if there is no model of the
+/// variant. These are the models of the algorithm without the variant, so the comparison must fail.
+/// Returns an error if the algorithm has no such variant.
 fn compared_variant(
     entries: &[&'static ModelEntry],
     variant: &str,

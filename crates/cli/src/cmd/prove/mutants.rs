@@ -14,8 +14,8 @@ use crate::cmd::failure::{Failure, Status};
 /// compared if the invariant refuses it, or if it is equivalent to the model.
 const COMPARED_GROUP_SIZE: u32 = 2;
 
-/// A mutant of a model, which has one changed rule, with two results: whether the mutant can be
-/// proved safe, and whether the mutant describes the code.
+/// Result for one mutant. A mutant is a copy of a model with one changed rule. The result states
+/// whether the mutant can be proved safe, and whether it differs from the code.
 pub(super) struct JudgedMutant {
     algorithm: &'static str,
     property: &'static str,

@@ -15,9 +15,9 @@ pub(super) struct Proof {
     compared: Vec<Comparison>,
     /// Conjunct that was left out of the invariant, if any.
     without: Option<String>,
-    /// Variant that the user selects, if it exists only in the code and the model does not describe
-    /// it. The proof is about the model, so it cannot refuse such a variant. Only the comparison of
-    /// the model with the code can.
+    /// Variant that the user selects, if there is no model of this variant. In this case, the proof
+    /// is about the algorithm without the variant. Only the comparison of the model with the code
+    /// can refuse the variant.
     compared_variant: Option<String>,
 }
 

@@ -33,8 +33,8 @@ impl Coordinator {
 pub(super) struct InjectedFaults {
     /// Number of lost messages of the lock algorithm and the election algorithm.
     pub(super) lost: u64,
-    /// Number of lost messages of the reliable channel itself: repetitions of messages, and
-    /// acknowledgements.
+    /// Number of lost messages that the reliable channel sent in addition to the messages of the
+    /// algorithms. These are retransmissions and acknowledgements.
     pub(super) lost_repairs: u64,
     pub(super) duplicated: u64,
 }

@@ -251,8 +251,7 @@ impl<'a> Cluster<'a> {
     /// Shuts down all nodes. Resumes the suspended nodes, and asks all nodes to shut down. Kills
     /// the nodes that do not end in time.
     ///
-    /// The leader ends last, because no other node can then succeed it. Otherwise, a new leader
-    /// could act after other nodes have ended.
+    /// The leader ends last, so that no other node becomes the leader during the shutdown.
     pub(super) async fn shut_down(&mut self) -> Result<(), Failure> {
         for place in 0..self.nodes.len() {
             if self.nodes[place].died_unobserved {

@@ -28,9 +28,8 @@ const BOOT_TIMEOUT: Duration = Duration::from_secs(60);
 /// Time without a critical-section entry or a fault after which the run is given up.
 const PROGRESS_TIMEOUT: Duration = Duration::from_secs(15);
 
-/// Longest time without progress after which the run is given up on a machine that is too slow.
-/// [`PROGRESS_TIMEOUT`] applies to faster machines. On a slow machine the algorithm promises no
-/// progress.
+/// Time without progress after which the run is given up on a machine that is too slow. It is
+/// longer than [`PROGRESS_TIMEOUT`], because the algorithm promises no progress on a slow machine.
 const MAX_PROGRESS_TIMEOUT: Duration = Duration::from_secs(120);
 
 /// Time without a critical-section entry after which the run begins to measure the responsiveness
@@ -46,8 +45,7 @@ pub(super) struct RunObservations {
     pub(super) partitions: Vec<Partition>,
     pub(super) notes: Vec<String>,
     /// Longest delay of the probes, which measure how fast the machine responds. `None` if the
-    /// machine was fast enough while the run waited for progress. On a machine that is too slow,
-    /// missing progress proves nothing.
+    /// machine was fast enough. If the machine was too slow, a lack of progress is no violation.
     pub(super) late: Option<Duration>,
 }
 
@@ -126,7 +124,8 @@ struct Run<'a> {
     pending_partitions: Vec<PartitionSpec>,
     /// Present partitions, each with the time at which it ends and the processes on one side.
     partitions: Vec<(Duration, Vec<ProcessId>)>,
-    /// Time at which all nodes were ready; `None` before. Times of the schedule count from it.
+    /// Time at which all nodes were ready; `None` until then. The times of the schedule count from
+    /// this time.
     start: Option<Instant>,
     /// Time of the last critical-section entry or fault.
     last_activity: Instant,

@@ -53,9 +53,8 @@ pub(super) struct NodeProcess {
     /// the node since its last start.
     pub(super) killed_as: Option<Target>,
     /// True if the node was killed while it booted, before it reported its session number. It is
-    /// then unknown whether the session had started. If the node boots again, the number of its
-    /// next session shows this. If the node never boots again, its crash is recorded at the end of
-    /// the run.
+    /// then unknown whether the session had started, so the crash is not recorded at once. If the
+    /// node never boots again, its crash is recorded at the end of the run.
     pub(super) died_unobserved: bool,
     files: NodeFiles,
     child: Option<Child>,

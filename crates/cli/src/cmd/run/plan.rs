@@ -98,10 +98,12 @@ impl Plan {
     }
 }
 
-/// Returns two results: whether the processes use the reliable channel, and the lock and the
-/// election that they run. If no option names a lock, the lock is `coordinated:ELECTION`. If no
-/// option names an election and the lock has the form `coordinated:ELECTION`, the election is
-/// `ELECTION`. For any other lock, it is the default election.
+/// Returns the lock and the election that the processes run. The first result is true if they use
+/// the reliable channel.
+///
+/// The default lock is `coordinated:ELECTION`, with the selected election. If no election is
+/// selected, the election is the one in the name of the lock, such as `bully` in
+/// `coordinated:bully`. A lock whose name contains no election uses the default election.
 fn service(options: &Options) -> (bool, Service) {
     const DEFAULT_ELECTION: &str = "bully";
     let election = options.election.as_deref();

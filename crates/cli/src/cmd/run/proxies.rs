@@ -18,8 +18,9 @@ type Partitions = Vec<Vec<ProcessId>>;
 /// TCP proxies, one from each node to each other node. In a partition, the proxies forward nothing
 /// and keep connections open, as if a cable were unplugged.
 ///
-/// Data that is in transit when a partition begins waits, and is forwarded after the partition.
-/// This is what TCP does by retransmission. Dropping this value closes every connection.
+/// If data is in transit when a partition begins, the proxies keep the data and forward it after
+/// the partition. TCP achieves the same by retransmission. Dropping this value closes every
+/// connection.
 #[derive(Debug)]
 pub(super) struct Proxies {
     partitions: watch::Sender<Partitions>,

@@ -36,8 +36,8 @@ impl Delays {
         }
     }
 
-    /// If a probe was late in the time `span` before `now`, returns the longest delay since the
-    /// start of the run. Otherwise, returns `None`.
+    /// If a probe that was too slow ended between `now` − `span` and `now`, returns the longest
+    /// delay since the start of the run. Otherwise, returns `None`.
     fn late_within(&self, now: Instant, span: Duration) -> Option<Duration> {
         let last = self.last?;
         (now.duration_since(last) < span).then_some(self.most)
@@ -51,13 +51,14 @@ struct Shared {
     delays: Mutex<Delays>,
 }
 
-/// Background thread that measures the responsiveness of the machine while it is enabled.
+/// Background thread that measures the responsiveness of the machine. The measurement can be
+/// enabled and disabled.
 #[derive(Debug)]
 pub(super) struct ResponsivenessProbe(Arc<Shared>);
 
 impl ResponsivenessProbe {
-    /// Starts the thread of a probe. The probe writes to this directory, where the nodes have their
-    /// files, and is disabled at first.
+    /// Starts a thread that measures how fast the machine responds. At first, the measurement is
+    /// disabled. The thread writes a file in `directory`, where the nodes have their files.
     pub(super) fn start(directory: &Path) -> ResponsivenessProbe {
         let shared: Arc<Shared> = Arc::default();
         let (mine, file) = (Arc::clone(&shared), tempfile::tempfile_in(directory).ok());
@@ -65,14 +66,14 @@ impl ResponsivenessProbe {
         ResponsivenessProbe(shared)
     }
 
-    /// Enables or disables the probe. It is disabled while delays do not matter, because each probe
-    /// writes to the disk.
+    /// Enables or disables the measurement. The caller disables it while delays do not matter,
+    /// because each probe writes to the disk.
     pub(super) fn set_enabled(&self, is_enabled: bool) {
         self.0.is_enabled.store(is_enabled, Ordering::Relaxed);
     }
 
-    /// If a probe was late in the last `span`, returns the longest delay since the start of the
-    /// run. Otherwise, returns `None`.
+    /// If a probe that was too slow ended within the last `span`, returns the longest delay since
+    /// the start of the run. Otherwise, returns `None`.
     pub(super) fn late_within(&self, span: Duration) -> Option<Duration> {
         self.0.delays().late_within(Instant::now(), span)
     }

@@ -10,12 +10,12 @@ use crate::cmd::duration;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Target {
-    /// The leader at the time of the fault. For a restart: the process that was killed as the
-    /// leader.
+    /// Process that leads at the time of the fault. If the action is a restart, the target is the
+    /// process that a fault killed while it led.
     Leader,
-    /// The holder of the lock at the time of the fault. If no process holds the lock, the next
-    /// process that enters the critical section. For a restart: the process that a fault killed
-    /// while it held the lock.
+    /// Process that holds the lock at the time of the fault. If no process holds the lock, the
+    /// target is the next process that enters the critical section. If the action is a restart, the
+    /// target is the process that a fault killed while it held the lock.
     Inside,
     Process(ProcessId),
     All,

@@ -227,9 +227,9 @@ fn undecided(violated: &mut Vec<TraceViolation>, late: Duration) -> Option<Strin
     Some(format!("{description}, but the machine was late by up to {late} ms: undecided"))
 }
 
-/// Combines verdicts on properties. `verified` has the verdicts that follow from the traces. If
-/// `undecided` is true, the verdict on starvation freedom is replaced by incomplete. Then the
-/// verdict on each property in `violated` is replaced by violated.
+/// Returns the final verdict on each property. It is the verdict in `verified`, with two
+/// exceptions. A property in `violated` is violated. Otherwise, if `undecided` is true, starvation
+/// freedom is incomplete.
 fn verdicts(
     mut verified: BTreeMap<Property, Judgement>,
     violated: &[TraceViolation],

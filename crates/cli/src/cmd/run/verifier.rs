@@ -41,9 +41,9 @@ pub(super) struct Verifier {
 }
 
 impl Verifier {
-    /// Starts the verification in another thread. The thread begins to read when a trace continues
-    /// in a second file, or when the run has ended. A short run has only one file per trace, so its
-    /// nodes need not share the processors with the verification.
+    /// Starts the verification in another thread. The thread begins to read traces when a trace has
+    /// two files, or when the run has ended. In a short run, each trace has one file, so the
+    /// verification does not slow down the nodes.
     pub(super) fn start(plan: &Plan, workspace: &Workspace) -> Verifier {
         let (run_ended, abandoned) = (Arc::default(), Arc::default());
         let task = Task {

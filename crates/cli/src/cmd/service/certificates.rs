@@ -22,9 +22,8 @@ pub(crate) struct CertificateFiles {
 }
 
 impl CertificateFiles {
-    /// Combines two sets of files. If both sets contain the CA certificates, those in `self` take
-    /// precedence over those in `other`. The same holds for the client certificate and its key,
-    /// which always come from one set together.
+    /// Combines two sets of files. Files in `self` take precedence over files in `other`. The
+    /// client certificate and its key always come from the same set.
     pub(super) fn or(&self, other: CertificateFiles) -> CertificateFiles {
         let cacert = self.cacert.clone().or(other.cacert);
         let (cert, key) = match (&self.cert, &self.key) {

@@ -11,8 +11,8 @@ pub(super) enum Effect {
     Same,
     /// The flag has no effect. The command prints a warning with the reason in this field.
     Ignored(&'static str),
-    /// The flag is rejected for this reason. Without its effect, the member would be unsafe or
-    /// would lack a feature that the user expects.
+    /// The flag is rejected, for the reason in this field. A member without the effect of the flag
+    /// would be unsafe, or would lack a feature that the user expects.
     Rejected(&'static str),
     /// The flag concerns the certificates of members. It has no effect if the cluster has a single
     /// member or uses keys, and is rejected otherwise.

@@ -1,5 +1,5 @@
-//! Descriptions of the clients that hold a lock or wait for it. `tenure lock` stores its own
-//! description in its key.
+//! Descriptions of the clients that hold a lock or wait for it. `tenure lock` stores a description
+//! of itself in the key of its claim.
 
 use std::env;
 use std::ffi::OsString;
@@ -108,7 +108,8 @@ fn shown(text: &str) -> String {
     }
 }
 
-/// The client that holds a lock or waits for it, as far as the value of its key identifies it.
+/// Owner of a claim, which is the client that holds a lock or waits for it. The owner is inferred
+/// from the value of the claim's key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum ClaimOwner {
     /// The client is a command of Tenure.

@@ -47,9 +47,9 @@ struct MemberReport {
     errors: Vec<String>,
     /// Reason why the member did not respond; `None` if it responded.
     unreachable: Option<String>,
-    /// Time at which the last responding member lost its connection to this member. `None` if this
-    /// member responds, or if a responding member is connected to it. Also `None` if no responding
-    /// member was ever connected to it.
+    /// Time since which no responding member has a connection to this member. `None` if this member
+    /// responds, or if a responding member is connected to it. Also `None` if no responding member
+    /// was ever connected to it.
     #[serde(serialize_with = "time_or_null")]
     unreachable_since: Option<SystemTime>,
     /// Time of the last message that another member received from this member; `None` if this
@@ -176,11 +176,13 @@ impl Responses {
     }
 }
 
-/// Summarizes the connections of the responding members to one other member, M. Returns two times.
-/// The first is the time at which the last responding member lost its connection to M. `None` if a
-/// responding member is still connected to M, or if no responding member was ever connected. The
-/// second is the time of the last message that a responding member received from M. `None` if there
-/// was no message.
+/// Summarizes the connections of the responding members to a member M that does not respond.
+/// Returns two times:
+///
+/// - The time since which no responding member is connected to M. `None` if a responding member is
+///   connected to M, or if none ever was.
+/// - The time of the last message that a responding member received from M. `None` if there was no
+///   message.
 fn outage(links: &[MemberLink]) -> (Option<SystemTime>, Option<SystemTime>) {
     let is_connected = links.iter().any(|it| it.is_connected);
     let since = links.iter().filter_map(|it| it.disconnected_at).max();
@@ -292,8 +294,8 @@ impl MemberReport {
         }
     }
 
-    /// Returns text that says since when the member is unreachable. If this is unknown, the text
-    /// says when the last contact with it was.
+    /// Returns text that says since when the member is unreachable. If this time is unknown, the
+    /// text says when the last contact with the member was.
     fn since(&self) -> String {
         match (self.unreachable_since, self.last_contact) {
             (Some(since), _) => format!(" since {}", format_rfc3339(since)),

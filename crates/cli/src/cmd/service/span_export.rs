@@ -13,7 +13,7 @@ use tracing_subscriber::filter::{LevelFilter, Targets};
 use crate::cmd::failure::Failure;
 use crate::cmd::node::{LogFormat, init_logging, init_logging_with};
 
-/// Environment variables that may contain the URL of the collector. The second one takes
+/// Environment variables that may contain the URL of the collector. The second variable takes
 /// precedence.
 const VARIABLES: [&str; 2] = ["OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"];
 

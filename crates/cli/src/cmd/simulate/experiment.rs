@@ -29,17 +29,17 @@ pub(crate) struct Outcome {
     pub(crate) outside: CostDeviation,
     /// Numbers of messages as in `messages`, but with the messages of lower layers.
     pub(crate) all: Moments,
-    /// Number of messages that theory predicts exactly for each run, which depends on the order of
-    /// the ranks in the ring of this run. `None` if theory does not predict this number for all
-    /// runs.
+    /// Numbers of messages that theory predicts exactly. The prediction for a run depends on the
+    /// order of the ranks in the ring of that run. `None` if theory gives no exact number for some
+    /// run.
     pub(crate) predicted: Option<Moments>,
     /// For each kind of fault, the numbers of injected and of observed faults in all runs.
     pub(crate) faults: BTreeMap<&'static str, (u64, u64)>,
     pub(crate) warnings: Vec<String>,
     /// Violations of the properties that the algorithm promises or the user requests.
     pub(crate) violations: Vec<Violation>,
-    /// True if some property remained undecided that matters: the algorithm promises the property,
-    /// or the user requests it.
+    /// True if a required property remained undecided. A property is required if the algorithm
+    /// promises the property or the user requests it.
     pub(crate) incomplete: bool,
     pub(crate) interrupted: bool,
 }

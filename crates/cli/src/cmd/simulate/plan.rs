@@ -379,8 +379,8 @@ fn locking(options: &RunOptions, size: u32) -> Result<Locking, Failure> {
     Ok(Locking { pattern, entries, hold: options.hold })
 }
 
-/// Returns the number of proposals of each user. It is 0 for a process that is not among the given
-/// initiators.
+/// Returns the number of proposals of each user. The number is 0 for a process that is not among
+/// the given initiators.
 fn proposals(options: &RunOptions, entries: &Entries, size: u32) -> Entries {
     let Some(initiators) = options.group.initiators() else { return entries.clone() };
     let times = |at: ProcessId| if initiators.contains(&at) { entries.of(at) } else { 0 };

@@ -115,9 +115,9 @@ pub(crate) fn cost_deviation(
 /// Number of messages of one election, or the mean per entry or agreement in one run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct MeasuredMessages {
-    /// Number of messages of the algorithm itself, without those of lower layers.
+    /// Number of messages of the algorithm itself, without the messages of lower layers.
     pub(crate) own: f64,
-    /// Number of messages including those of lower layers.
+    /// Number of messages, including the messages of lower layers.
     pub(crate) all: f64,
 }
 
@@ -154,8 +154,9 @@ pub(crate) enum CostDeviation {
     /// Some numbers of messages are outside the bounds, all of them in elections during a crash or
     /// recovery.
     OnlyDisturbed,
-    /// At least one number of messages is outside the bounds without an excuse. It belongs to an
-    /// entry, to an agreement, or to an election during which no process crashed or recovered.
+    /// Some number of messages is outside the bounds, and no crash or recovery explains it. The
+    /// number belongs to an entry, to an agreement, or to an election during which no process
+    /// crashed or recovered.
     Undisturbed,
 }
 

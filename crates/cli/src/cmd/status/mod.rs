@@ -124,8 +124,8 @@ impl Target {
     }
 }
 
-/// Removes duplicates from the list. If two elements are for the same node and only one has the
-/// address of the node's page, removes the other one.
+/// Removes duplicates from the list. If two elements are for the same node, and only one element
+/// has the address of its page, removes the element without an address.
 fn deduplicate(mut cluster: Vec<Response>) -> Vec<Response> {
     let responding = cluster.iter().filter(|response| response.page.is_some());
     let responding: BTreeSet<Option<u32>> = responding.map(|response| response.node).collect();
@@ -133,8 +133,8 @@ fn deduplicate(mut cluster: Vec<Response>) -> Vec<Response> {
     cluster
 }
 
-/// Returns the nodes that an argument of the command denotes. It is the URL of a status page, or
-/// the path of a configuration file.
+/// Returns the nodes that an argument of the command denotes. The argument is the URL of a status
+/// page, or the path of a configuration file.
 fn targets_of(argument: &str) -> Result<Vec<Target>, Failure> {
     match argument.strip_prefix("http://") {
         Some(rest) => Ok(vec![address(rest)]),

@@ -22,8 +22,8 @@ const ENTRIES: u32 = 3;
 /// would arrive in the order in which they are sent.
 const LATENCY: Distribution = Distribution::between_units(1, 9);
 
-/// Parameters that the output always lists. It lists other parameters only if they have several
-/// values.
+/// Parameters that the output always lists. The output lists any other parameter only if it has
+/// several values.
 const PARAMETERS: [&str; 4] = ["n", "entries", "latency", "lose"];
 
 const RESULT_NEUTRAL_OPTIONS: [&str; 5] = ["--shard", "--threads", "--format", "--plot", "--raw"];

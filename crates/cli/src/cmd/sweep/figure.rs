@@ -1,4 +1,4 @@
-//! The figures of a sweep: quantities that it measures in each run.
+//! The figures of a sweep, which are the quantities that a sweep measures in each run.
 
 use serde::{Deserialize, Serialize};
 use tenure_core::{Service, TICKS_PER_UNIT};
@@ -13,11 +13,11 @@ use crate::cmd::simulate::theory;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Figure {
-    /// Number of messages per entry in a run, without those of lower layers.
+    /// Number of messages per entry in a run, without the messages of lower layers.
     MessagesPerEntry,
-    /// Number of messages of one election, without those of lower layers.
+    /// Number of messages of one election, without the messages of lower layers.
     MessagesPerElection,
-    /// Number of messages per agreement in a run, without those of lower layers.
+    /// Number of messages per agreement in a run, without the messages of lower layers.
     MessagesPerAgreement,
     /// Number of all messages that a run sends.
     Messages,
@@ -66,8 +66,9 @@ impl Figure {
     }
 }
 
-/// Returns the figures of a run, each with its value in millionths of its unit. A figure that was
-/// not measured is left out. Each election of the run has a value of its own.
+/// Returns the figures of a run with their values, in millionths of their units. A figure that was
+/// not measured is left out. The number of messages per election occurs once for each election of
+/// the run.
 pub(super) fn figures(plan: &Plan, report: &Report) -> Vec<(Figure, u64)> {
     let metrics = &report.metrics;
     let per = match plan.card.service {

@@ -43,7 +43,8 @@ pub(super) struct Point {
     /// Reason why the point is not run; `None` if it is run.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub(super) refused: Option<String>,
-    /// Digest of the settings of the runs, including the contents of files.
+    /// Digest of the settings of the runs. It covers the contents of all files that the settings
+    /// name.
     pub(super) digest: String,
 }
 

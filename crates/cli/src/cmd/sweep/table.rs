@@ -45,10 +45,9 @@ pub(super) fn table(results: &Results) -> String {
     rows.into_text()
 }
 
-/// Adds two lines for each property that an algorithm violates. A point of the sweep is a
-/// combination of parameter values. The first line names the first point with a violation and the
-/// number of its violating runs. It then states the number of further points with a violation. The
-/// second line has the command that replays the first violation.
+/// Adds two lines for each property that an algorithm violates. The first line names the first
+/// combination of parameter values with a violation, and the number of runs that violate the
+/// property there. The second line has the command that replays the first violation.
 fn violations(rows: &mut Rows, results: &Results) {
     let mut found: BTreeMap<(&str, &str), Vec<(&Point, &PropertyViolations)>> = BTreeMap::new();
     for (point, cell) in results.measured() {
@@ -70,7 +69,8 @@ fn violations(rows: &mut Rows, results: &Results) {
     }
 }
 
-/// Returns the indices of the parameters that have a column: those with several values.
+/// Returns the indices of the parameters that have a column in the table. These are the parameters
+/// with several values, or only `n` if there are none.
 fn parameters(results: &Results) -> impl Iterator<Item = usize> + '_ {
     let header = &results.header;
     let swept = header.swept.iter().filter_map(|name| header.parameter_index(name));

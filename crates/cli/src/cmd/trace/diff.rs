@@ -123,8 +123,8 @@ fn is_same(event: &AlignedEvent) -> bool {
     event.run == Occurrence::Both
 }
 
-/// Adds rows for events that occur in both runs. Shows those near a difference, and counts the
-/// others.
+/// Adds rows for events that occur in both runs. Shows the events near a difference, and counts the
+/// other events.
 fn add_common(part: &[AlignedEvent], all: &[AlignedEvent], row: &mut impl FnMut(&str, &str, &str)) {
     let begins = part.as_ptr_range().start == all.as_ptr_range().start;
     let ends = part.as_ptr_range().end == all.as_ptr_range().end;

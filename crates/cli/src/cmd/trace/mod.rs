@@ -195,8 +195,8 @@ fn show(options: &ShowOptions) -> Result<Status, Failure> {
     Ok(Status::Success)
 }
 
-/// Warns the user about trace files whose last line is torn or whose header is incomplete. Both
-/// happen when a writer is killed, and are not errors.
+/// Warns the user about trace files whose last line is torn or whose header is incomplete. These
+/// defects are not errors, because they occur when the writer of a trace is killed.
 pub(crate) fn warn_torn(torn: &[PathBuf], empty: &[PathBuf]) {
     let name = program::name();
     let left_out = torn.iter().map(|path| (path, "the last line is torn (its writer was killed)"));
@@ -210,7 +210,8 @@ pub(crate) fn warn_torn(torn: &[PathBuf], empty: &[PathBuf]) {
     }
 }
 
-/// Reads the files to find torn lines, and warns the user about files with a torn last line.
+/// Warns the user about each file whose last line is torn: its writer was killed before it had
+/// written the whole line.
 pub(crate) fn find_and_warn_torn(paths: &[PathBuf]) {
     let is_torn = |path: &&PathBuf| {
         // Only files without a final line feed are read twice.

@@ -147,8 +147,9 @@ fn custom_property(trace: &Trace) -> Result<Option<Arc<CustomProperty>>, Failure
 
 /// Judges a property that the user wrote as an expression, and adds the finding to `verification`.
 ///
-/// Returns the number of records up to the violation, inclusive. Returns `None` if the property
-/// holds, or if only the end of the run shows the violation.
+/// Returns the number of records up to and including the violation. Returns `None` if the property
+/// holds. Also returns `None` if the violation has no record of its own, because it is only known
+/// at the end of the run.
 fn judge_custom(
     property: &Arc<CustomProperty>,
     merged: &Merged,
@@ -174,8 +175,9 @@ fn violates(verification: &Verification, property: Property) -> bool {
     verification.violations.iter().any(|found| found.property.name() == property.name())
 }
 
-/// Returns the number of records up to the violation of a property, inclusive. Returns `None` if
-/// the property holds, or if only the end of the run shows the violation, as for liveness.
+/// Returns the number of records up to and including the violation of a property. Returns `None` if
+/// the property holds. Also returns `None` for a liveness property, because its violation is only
+/// known at the end of the run.
 fn records_until(merged: &Merged, property: Property) -> Option<usize> {
     let ends = |record: &&Record| record.process == Subject::Parent && record.kind == Kind::End;
     let ended = merged.records.iter().rev().take_while(ends).count();

@@ -11,7 +11,8 @@ use crate::service::log::{Command, Content, Event, Payload};
 /// An appended entry is committed at most once. A declined entry is never committed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct CommittedOnce {
-    /// Appends that may still be declined: for each process and ticket, the payload.
+    /// Payloads of append commands that may still be declined, by process and ticket of the
+    /// command.
     pending: BTreeMap<(ProcessId, u64), Payload>,
     known: BTreeMap<Payload, PayloadState>,
 }

@@ -10,15 +10,16 @@ use crate::service::log::{Command, Event};
 
 /// Monitor of linearizable reads: the answer to a read covers every entry that was known to be
 /// committed when the read was issued. An entry is known to be committed if a process has received
-/// an acknowledgement of it, or an answer that covers it. When a process receives an answer, it
-/// must have applied all entries that the answer covers.
+/// an acknowledgement of this entry, or the answer to a read that covers it. When a process
+/// receives an answer, it must have applied all entries that the answer covers.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct LinearizableReads {
     /// Highest index that is known to be committed: the highest index in all acknowledgements and
     /// answers so far.
     known: u64,
-    /// For each reader and ticket of a pending read: the highest index known to be committed when
-    /// the read was issued.
+    /// Pending reads. The key is the reader and the ticket, which is the number of the read
+    /// command. The value is the highest index that was known to be committed when the read was
+    /// issued.
     pending: BTreeMap<(ProcessId, u64), u64>,
     applied: BTreeMap<ProcessId, u64>,
 }

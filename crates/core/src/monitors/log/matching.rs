@@ -9,7 +9,7 @@ use crate::process::ProcessId;
 use crate::property::Property;
 use crate::service::log::{Command, Event};
 
-/// *Election safety*: no process becomes leader in a term in which another has led.
+/// *Election safety*: no process becomes leader in a term in which another process has led.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct ElectionSafety(BTreeMap<u64, ProcessId>);
 
@@ -28,11 +28,13 @@ impl Monitor<Command, Event> for ElectionSafety {
     }
 }
 
-/// *Log matching*: two logs with an entry of the same term at the same index are equal up to that
-/// index. Whenever a process stores an entry, the monitor searches for entries of the same term at
-/// this index in other logs. Those entries must be equal, and the entries before them must have
-/// equal terms. Still earlier entries were compared when they were stored. A process must not store
-/// an entry at an occupied index: it first reports that it drops the old entry.
+/// *Log matching*: if two logs have an entry of the same term at the same index, the logs are equal
+/// up to that index.
+///
+/// The monitor compares each stored entry with the entries of the same term at the same index in
+/// all other logs. These entries must be equal, and the entries before them must have equal terms.
+/// If a process stores an entry at an occupied index and has not reported that it drops the old
+/// entry, the property is violated.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct LogMatching(KnownLogs);
 

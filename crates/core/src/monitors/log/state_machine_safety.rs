@@ -10,9 +10,9 @@ use crate::property::Property;
 use crate::service::log::{Command, Entry, Event, Payload};
 
 /// *State machine safety*: all processes apply the same entries, in the order of the log and
-/// without gaps. After a boot, a process starts at the first entry or at a snapshot. All processes
-/// have the same state after the entry at an index. The monitor learns the state of a process only
-/// from snapshots: when a user provides a snapshot, and when a process restores one.
+/// without gaps. After a boot, a process starts at the first entry or at a snapshot. After the same
+/// entry, all processes have the same state. The monitor learns the state of a process only from
+/// snapshots: when a user provides a snapshot, and when a process restores one.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct StateMachineSafety {
     /// Committed entries in the order of the log, from index 1.
@@ -43,9 +43,9 @@ impl StateMachineSafety {
         }
     }
 
-    /// Records the state of the process `at` after the entry at `index`. The process provides this
-    /// state for a snapshot, or restores it from one. Returns an error if another process had a
-    /// different state at this index.
+    /// Records the state of the process `at` after the entry at `index`. The process either
+    /// provides this state for a snapshot or restores it from a snapshot. Returns an error if
+    /// another process had a different state at this index.
     fn record_state(&mut self, at: ProcessId, index: u64, state: &Payload) -> MonitorResult {
         match self.states.get(&index) {
             Some(known) if known != state => {
@@ -59,8 +59,8 @@ impl StateMachineSafety {
     }
 
     /// Records that the process `at` restores a snapshot up to `index`. Returns an error if another
-    /// process had a different state at this index. This monitor does not check the origin of the
-    /// snapshot. The monitor of *no creation* checks that a user provided it.
+    /// process had a different state at this index. Another monitor, of the property *no creation*,
+    /// checks the origin of the snapshot.
     fn restore(&mut self, at: ProcessId, index: u64, state: &Payload) -> MonitorResult {
         self.applied.insert(at, index);
         self.record_state(at, index, state)

@@ -38,7 +38,7 @@ impl Payload {
     }
 
     /// Returns the payload as text if it consists of ASCII letters, digits and `._-=`. Returns
-    /// `None` for other payloads, for an empty one, and for text that begins with `0x`.
+    /// `None` for all other payloads, for the empty payload, and for text that begins with `0x`.
     fn word(&self) -> Option<&str> {
         let plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"._-=".contains(byte);
         let word = core::str::from_utf8(&self.0).ok()?;

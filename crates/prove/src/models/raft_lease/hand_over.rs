@@ -13,8 +13,8 @@ use crate::model::action::Action;
 
 /// Latest term in which a leader has resigned. This term and all earlier ones are *ended*.
 pub(super) const ENDED: Symbol = Symbol::constant("ended", Int);
-/// Quorum whose votes elected the leader that ended a term by its resignation. Argument: the ended
-/// term.
+/// Quorum that elected the leader of an ended term. The leader ended this term when it resigned.
+/// Argument: the ended term.
 const ENDED_BY: Symbol = Symbol::function("ended-by", &[Int], Quorum);
 /// True if a request to become a candidate is in flight. Arguments: receiver, term of the resigned
 /// leader.

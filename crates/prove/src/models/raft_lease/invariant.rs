@@ -26,7 +26,8 @@ pub(super) fn invariant(variant: Option<&str>) -> Vec<Conjunct> {
     conjuncts
 }
 
-/// Promise of a process `V` to vote for no other process. The lease of a process `P` relies on it.
+/// Promise of a process `V` to a process `P` that `V` votes for no other process. The lease of `P`
+/// relies on this promise.
 struct Promise {
     /// Names of three conjuncts about the promise of `V`. The first states that the promise lasts
     /// as long as the lease of `P`. The second states that no process counts a vote that breaks the
@@ -36,7 +37,7 @@ struct Promise {
     statements: [&'static str; 3],
     /// Condition under which `V` has made this promise and the lease of `P` depends on it.
     condition: Term,
-    /// Time until which `V` must vote for no other process, on the clock of `P`.
+    /// Time at which the promise ends, on the clock of `P`.
     until: Term,
 }
 

@@ -57,13 +57,13 @@ pub(in crate::models) fn is_candidate_or_leader(process: Variable) -> Term {
     CANDIDATE.at(process) | LEADER.at(process)
 }
 
-/// Returns `action`, extended so that `X` is no longer a candidate or leader.
+/// Returns `action` with a further effect: `X` is no longer a candidate or leader.
 pub(super) fn step_down(action: Action) -> Action {
     action.set(CANDIDATE, X, false).set(LEADER, X, false)
 }
 
-/// Returns the action by which `X` adopts a higher term and steps down. If `X` is a follower, its
-/// promise to vote for no other process stays in force.
+/// Returns the action by which `X` adopts a higher term and steps down. A follower remains bound by
+/// its promise to vote for no other process.
 pub(super) fn see_higher_term() -> Action {
     step_down(Action::new("see-higher-term", [X, M]))
         .when(TERM.at(X).less(M))

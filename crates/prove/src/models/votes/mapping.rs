@@ -12,7 +12,7 @@ use crate::models::lock::{INSIDE, WAITING};
 use crate::structure::table::Structure;
 use crate::structure::value::Value;
 
-/// Adds `quorums` to `structure`, with a common voter of any two of them.
+/// Adds `quorums` to `structure`, and a common voter for each pair of quorums.
 ///
 /// # Panics
 ///
@@ -94,8 +94,8 @@ pub(in crate::models) fn add_process(
     }
 }
 
-/// Adds a message in flight to `structure`. The model has no messages for failures and inquiries,
-/// so they are left out.
+/// Adds a message in flight to `structure`. Ignores failure and inquiry messages, which the model
+/// does not have.
 pub(in crate::models) fn add_message(
     structure: &mut Structure,
     [from, to]: [Value; 2],

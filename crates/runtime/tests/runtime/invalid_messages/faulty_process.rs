@@ -16,9 +16,9 @@ use super::mutation::variants;
 
 const MAX_FAULTS_PER_MESSAGE: usize = 3;
 
-/// Source of the invalid messages of a faulty process. The source records which invalid messages
-/// were sent, and limits their number. All values of this type are equal, because the source must
-/// not distinguish states of the process.
+/// Source of the invalid messages that a faulty process sends. The source records them and limits
+/// their number. All values of this type compare as equal, so they do not affect the comparison of
+/// process states.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct FaultSource(SharedConfig<Mutex<SentFaults>>);
 
@@ -46,8 +46,8 @@ impl FaultSource {
         self.with_state(|state| state.sent.len())
     }
 
-    /// Returns the number of kinds of messages of which an altered copy was sent, and the number of
-    /// positions in messages at which a copy was altered.
+    /// Returns how much of the messages was covered. The first number counts the kinds of messages
+    /// that were altered, and the second number counts the altered positions in these messages.
     pub(super) fn coverage(&self) -> (usize, usize) {
         self.with_state(|state| {
             let kinds: BTreeSet<_> = state.sent.iter().map(|(kind, ..)| kind).collect();

@@ -1,5 +1,5 @@
-//! Messages that can be decoded but that no correct process sends. No process may panic, and every
-//! user is served after a restart of all processes.
+//! Sends messages that can be decoded but that no correct process sends. Checks that no process
+//! panics, and that every user is served after a restart of all processes.
 
 mod faulty_process;
 mod live;
@@ -122,7 +122,8 @@ fn accepted_messages_cause_no_panic() {
     attack_all(SendVariants { is_validated: true });
 }
 
-/// Control experiment: without the validator, the same messages cause panics.
+/// Control experiment: processes without a validator receive invalid messages, and some of these
+/// processes panic.
 #[test]
 fn unvalidated_messages_cause_panics() {
     for name in ["nishio-li-manning", "repaired-ring"] {

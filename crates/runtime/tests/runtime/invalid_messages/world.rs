@@ -1,5 +1,5 @@
-//! A group of processes in virtual time. Tests may alter its messages, and the validator rejects
-//! invalid ones.
+//! A simulated group of processes in virtual time. A test may alter the messages between the
+//! processes. The validator then rejects the invalid messages.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -80,8 +80,8 @@ impl<P: Election> Service<P> {
 }
 
 impl<P: Agreement + Algorithm> Service<P> {
-    /// Returns the service of an agreement algorithm. Returns `None` if the users of the algorithm
-    /// have no command.
+    /// Returns the service of an agreement algorithm. Returns `None` if the algorithm takes no
+    /// commands from its users.
     pub(crate) fn agreement(config: &P::Config, size: u32) -> Option<Self> {
         use tenure_core::Service::{Drinking, Forum, Resources, Shares};
         let service = P::card(config, size).service;

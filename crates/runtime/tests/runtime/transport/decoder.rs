@@ -89,8 +89,8 @@ proptest! {
         }
     }
 
-    /// Every frame that can be decoded must survive another round trip. Small tags make more of
-    /// the random bodies decodable.
+    /// Decodes random bodies. If a body decodes to a frame, checks that encoding and decoding this
+    /// frame yields the same frame. The tag is small because frames have small tags.
     #[test]
     fn survives_random_bodies(tag in 0_u8..8, mut body in vec(any::<u8>(), 0..200)) {
         body.insert(0, tag);
@@ -157,7 +157,8 @@ fn rejects_body_with_trailing_bytes() {
     assert_eq!(decoder.next_frame(), Err(FrameError::Trailing { extra: 1 }));
 }
 
-/// `docs/wire.md` contains the bytes, and nodes of other builds depend on them.
+/// Compares encoded frames with the bytes in `docs/wire.md`. Nodes of other builds depend on these
+/// bytes.
 #[test]
 fn encoding_matches_specification() {
     let bytes = |frame: Frame<'_>| {

@@ -296,7 +296,8 @@ async fn tampering_closes_connection_and_messages_are_repeated() {
     }
 }
 
-/// Control experiment: without keys the same manipulation changes a delivered message.
+/// Control experiment: without keys, a proxy changes a message in transit, and the receiver
+/// delivers the changed message.
 #[tokio::test]
 async fn tampering_succeeds_without_keys() {
     let (mut nodes, proxy) = tampered_pair(None).await;

@@ -136,8 +136,8 @@ impl Protocol for Permission {
     }
 }
 
-/// A protocol in which a token circulates forever. Each process keeps the token for a while, even
-/// if it does not need it.
+/// A protocol in which a token circulates forever. Each process keeps the token for a short time,
+/// even if its user does not want to enter.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Ring {
     group: Group,

@@ -130,7 +130,7 @@ fn uncontended_coordinator_entry_takes_three_messages() {
 }
 
 /// While P2 is inside the critical section, the request of Pn arrives before the request of P1. The
-/// coordinator serves Pn first.
+/// coordinator must serve Pn first.
 #[test]
 fn coordinator_serves_by_arrival() {
     let mut settings = simultaneous_entries(5, &[1, 2, 4]);
@@ -188,9 +188,9 @@ fn every_entry_sends_same_kinds() {
     }
 }
 
-/// In Lamport's lock, a process need not reply to a request if it has sent a request of its own
-/// that serves as the reply. This saves replies only under contention, and at most one message in
-/// three.
+/// Runs the variant of Lamport's lock that does not reply to a request after a request of its own,
+/// because that request serves as the reply. It must save up to one message in three if requests
+/// are concurrent, and none otherwise.
 #[test]
 fn suppressed_replies_save_up_to_a_third() {
     let mut saved = 0;
@@ -234,9 +234,10 @@ fn idle_token_circulates_except_during_entry() {
     assert_eq!(run("token-ring", settings).metrics.sent, 2, "P1 to P2 to P3, and no further");
 }
 
-/// After an exit, the token takes one message until the next entry if the next process on the ring
-/// waits. It takes N messages if the same process enters again. A process that requests an entry
-/// waits while the token takes 0 to N messages. A process exits without waiting for a message.
+/// Counts the messages of the token ring, where each hop of the token is a message. If only one
+/// other process enters next, the token must take as many messages as there are hops to it. If the
+/// same process enters again, it must take N messages. In runs with random pauses, each wait must
+/// end within one lap.
 #[test]
 fn ring_passes_token_within_lap() {
     for size in 2..12u32 {

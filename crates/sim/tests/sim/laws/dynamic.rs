@@ -1,5 +1,5 @@
-//! Laws of locks whose permission or token stays with its last user: cost, delays and bypass, over
-//! many seeds.
+//! Tests of locks whose permission or token stays with its last user. Over many seeds, they compare
+//! message counts, delays and bypasses with predictions.
 
 use tenure_algorithms::catalogue::{self, Parameters};
 use tenure_core::theory::WorkloadKind;
@@ -15,8 +15,8 @@ fn card(name: &str, size: u32) -> Card {
     catalogue::card(name, &Parameters::plain(size)).expect("the catalogue knows the name")
 }
 
-/// Returns settings with `total` entries, one after the other. The process of each entry is drawn
-/// uniformly, and channels may reorder messages.
+/// Returns settings in which processes enter the critical section `total` times, one after the
+/// other. The process of each entry is drawn uniformly. Channels may reorder messages.
 fn sequential(size: u32, total: u64, seed: u64) -> Settings {
     seeded(size, seed, Workload::sequential(total), Distribution::exponential_units(3))
 }

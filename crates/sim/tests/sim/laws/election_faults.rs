@@ -20,8 +20,8 @@ enum Effect {
     /// In some run a process never learns of a leader. In no run do two processes believe in
     /// different leaders.
     Blocked,
-    /// In some run two processes believe in different leaders, or one believes in a leader that is
-    /// not the largest.
+    /// In some run two processes believe in different leaders, or a process believes in a leader
+    /// that does not have the largest rank.
     Unsafe,
 }
 
@@ -37,13 +37,13 @@ fn elects_largest_rank(name: &str) -> bool {
 
 const SEEDS: u64 = 400;
 
-/// One experiment: its settings, the elections that are requested later, and the delay from which
-/// timeouts are derived.
+/// One experiment: the settings of a run, the elections that start during the run, and the delay
+/// from which the algorithm derives its timeouts.
 struct Trial {
     settings: Settings,
     late: Vec<(u64, ProcessId)>,
-    /// Upper bound on message delays from which timeouts are derived, in ticks. `None` for the
-    /// actual bound of the settings.
+    /// Assumed upper bound on message delays, in ticks. The algorithm derives its timeouts from
+    /// this bound. `None` for the actual bound of the settings.
     allowed: Option<u64>,
     variant: &'static str,
 }
@@ -78,8 +78,8 @@ fn runs(name: &str, change: &dyn Fn(&mut Trial)) -> Vec<Report> {
     (0..SEEDS).map(run).collect()
 }
 
-/// Asserts the effect that the fault in `change` has on an algorithm. Fails if the fault occurred
-/// in no run, because then the runs prove nothing.
+/// Runs an algorithm with the fault in `change`, and asserts that the fault has the effect
+/// `expected`. Fails if the fault occurred in no run.
 #[track_caller]
 fn assert_effect(name: &str, expected: Effect, change: &dyn Fn(&mut Trial)) {
     let runs = runs(name, change);
@@ -111,9 +111,9 @@ fn no_fault_no_violation() {
     }
 }
 
-/// If messages on the ring of Chang and Roberts are reordered, a process that starts its election
-/// late may wait forever, although all others agree. In the other elections of this test, such a
-/// process receives the result.
+/// Reorders messages and lets one process start its election late. On the ring of Chang and
+/// Roberts, this process must wait forever in some run. In the other elections, every process must
+/// learn the result.
 #[test]
 fn reordering_blocks_late_starter_of_chang_roberts() {
     let late = |order| {
@@ -167,7 +167,9 @@ fn duplicates_harm_no_election() {
     }
 }
 
-/// A ring without repair cannot leave out a crashed process. The bully algorithm detects the crash.
+/// One process is down from the start. An election on a ring must not end, because the ring
+/// contains the crashed process. The bully algorithm, Raft, and a ring without this process must
+/// elect a leader.
 #[test]
 fn initial_crash_breaks_only_unrepaired_ring() {
     let down = |trial: &mut Trial| {
@@ -200,7 +202,8 @@ fn crash(trial: &mut Trial, recovery: Option<Recovery>) {
     settings.workload = Workload::elect();
 }
 
-/// If the winner of the bully algorithm crashes, the process with the next lower rank takes over.
+/// Makes one process crash during an election. Elections on a ring may then not end. With the bully
+/// algorithm and with Raft, the other processes must elect a leader.
 #[test]
 fn crash_during_election_breaks_ring_not_bully() {
     for name in RINGS {
@@ -210,7 +213,8 @@ fn crash_during_election_breaks_ring_not_bully() {
     assert_effect("raft", Fine, &|trial| crash(trial, None));
 }
 
-/// A ring has no timeouts, so a false alarm only costs another election.
+/// One process starts another election although the leader lives. The election must cost messages
+/// and elect the same leader.
 #[test]
 fn false_alarm_repeats_election_with_same_winner() {
     let calm = |trial: &mut Trial| trial.settings.network.order = Some(Order::Fifo);
@@ -238,8 +242,9 @@ fn two_at_a_time(report: &&Report) -> bool {
     is_violated(report, "one-leader-at-a-time")
 }
 
-/// With terms, two processes may lead for a while, but in the end all agree on one of them. The
-/// variant without terms accepts leaders with a lower rank, and two leaders may remain.
+/// Gives the bully algorithm timeouts that are shorter than some message delays. Two processes may
+/// then lead at the same time, but in the end all must agree on one leader. In the variant without
+/// terms, two leaders may remain.
 #[test]
 fn short_timeouts_create_two_bullies_without_terms() {
     assert!(runs("bully", &too_short).iter().any(|run| two_at_a_time(&run)), "too early");
@@ -251,8 +256,8 @@ fn short_timeouts_create_two_bullies_without_terms() {
     });
 }
 
-/// Short timeouts cost Raft only additional terms, as long as some heartbeat is answered before the
-/// next one is sent.
+/// Gives Raft timeouts that are shorter than some message delays, or restarts a process. An
+/// election must still succeed in every run. The short timeouts must cost additional messages.
 #[test]
 fn short_timeouts_cost_raft_only_terms() {
     let restart = |trial: &mut Trial| {

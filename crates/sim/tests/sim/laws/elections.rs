@@ -104,8 +104,9 @@ fn decreasing(size: u32) -> Vec<u32> {
     (1..=size).rev().collect()
 }
 
-/// On the worst ring of five, the number of messages sent by the end of each round equals the
-/// number in the lecture. The ids on this ring decrease in the direction of the messages.
+/// Counts the messages of Chang and Roberts after each round, on a ring whose ids decrease in the
+/// direction of the messages. This order costs the most messages. The counts must equal those in a
+/// lecture.
 #[test]
 fn worst_ring_of_five_matches_lecture_counts() {
     let rounds = [0, 1, 2, 3, 4].map(|round| sent_by("chang-roberts", &decreasing(5), 10 * round));
@@ -272,9 +273,9 @@ fn bully(size: u32, initiators: &[u32], down: &[u32]) -> Report {
     run("bully", settings)
 }
 
-/// If only the lowest process starts a bully election, the number of messages is quadratic. If all
-/// live processes start, the number is the same. Both numbers are a little smaller if the highest
-/// process is down. If only the highest live process starts, about n messages suffice.
+/// Counts the messages of bully elections. If only the lowest process or all live processes start,
+/// the number is quadratic. If the highest process is down, the number is a little smaller. If only
+/// the highest live process starts, the number is about n.
 #[test]
 fn bully_cost_ranges_from_n_to_square() {
     for size in 3..12 {
@@ -294,9 +295,9 @@ fn bully_cost_ranges_from_n_to_square() {
     }
 }
 
-/// The example of the lecture takes 22 messages. P4, the leader, crashes together with P1. Then P1
-/// recovers, and later P4 recovers. The messages of the first election, which P4 won, are not
-/// counted.
+/// Repeats a worked example of the bully algorithm from a lecture. P4, the leader, crashes together
+/// with P1. Then P1 recovers, and later P4 recovers. Without the three messages of the first
+/// election, the run takes 22 messages.
 #[test]
 fn lecture_example_takes_22_messages() {
     let story = |variant: &str| {

@@ -61,8 +61,8 @@ fn runs(name: &str, fault: &dyn Fn(&mut Settings)) -> Vec<Report> {
     (0..SEEDS).map(run).collect()
 }
 
-/// Asserts the effects that one fault has on several locks. Fails if the fault occurred in no run,
-/// because then the runs prove nothing.
+/// Runs several locks with one fault, and asserts the effect of the fault on each lock. Fails if
+/// the fault occurred in no run.
 #[track_caller]
 fn assert_effects(fault: &dyn Fn(&mut Settings), effects: &[(&str, Effect)]) {
     for (name, expected) in effects {
@@ -142,8 +142,8 @@ fn duplicating(order: Order) -> impl Fn(&mut Settings) {
     }
 }
 
-/// On channels that keep the order of messages, a message may arrive twice. This breaks a lock if
-/// its messages do not identify the request to which they belong.
+/// Lets messages arrive twice on FIFO channels. The duplicates must break each lock whose messages
+/// do not identify the request to which they belong.
 #[test]
 fn duplicates_break_locks_without_request_ids() {
     let effects = [
@@ -165,16 +165,17 @@ fn duplicates_break_locks_without_request_ids() {
     assert_effects(&duplicating(Order::Fifo), &effects);
 }
 
-/// On channels that reorder messages, a duplicate may arrive late. This does no harm to locks that
-/// need no message order. It breaks Lamport's lock, which needs FIFO channels.
+/// Lets messages arrive twice on channels that reorder messages, so a duplicate may arrive late.
+/// Locks that need no message order must stay correct. Lamport's lock must fail, because it needs
+/// FIFO channels.
 #[test]
 fn late_duplicates_spare_locks_for_any_order() {
     let effects = [("central", Fine), ("lamport", Unsafe), ("ricart-agrawala", Fine)];
     assert_effects(&duplicating(Order::Reordered), &effects);
 }
 
-/// The crash of a process that never requests the lock blocks most locks, because their users
-/// depend on every process. Users of the central lock depend only on the coordinator.
+/// Crashes a process that never requests the lock. The crash must block each lock whose users
+/// depend on this process. Users of the central lock depend only on the coordinator.
 #[test]
 fn idle_crash_blocks_dependents() {
     let effects = [
@@ -231,8 +232,9 @@ fn partition(until: Option<u64>) -> impl Fn(&mut Settings) {
     }
 }
 
-/// The central lock serves only the side of the coordinator. Another lock serves the side with the
-/// token or the permissions, as long as no process of the other side is needed.
+/// Separates P3 from P1 and P2 for the whole run. With locks whose token or permissions stay on one
+/// side, only P3 must wait forever. With locks that ask all processes, all must wait. A token ring
+/// must lose its token.
 #[test]
 fn partition_serves_side_of_coordinator() {
     assert_effects(&partition(None), &LOCKS.map(|name| (name, Blocked)));
@@ -275,8 +277,9 @@ fn partition_serves_maekawa_side_with_quorum() {
     assert_effects(&alone(2), &[("maekawa:pairs", Blocked)]);
 }
 
-/// Messages that a partition stops are lost, even if the partition heals later. They are delivered
-/// only over a reliable channel, which repeats messages.
+/// Separates the processes for a while. Without a reliable channel, the partition loses messages,
+/// and a process must wait forever even after the partition heals. Over a reliable channel, which
+/// repeats messages, all must be served.
 #[test]
 fn healed_partition_blocks_locks_without_retransmission() {
     let healing = |settings: &mut Settings| {

@@ -52,8 +52,8 @@ fn entry_cost_matches_card_without_crash() {
     }
 }
 
-/// With majorities as quorums, ⌊(N−1)/2⌋ processes may crash. With other quorums, processes may
-/// crash as long as all processes of one quorum are up.
+/// Crashes ⌊(N−1)/2⌋ processes if the quorums are majorities. For other quorums, crashes processes
+/// so that one quorum stays up. The other processes must still enter.
 #[test]
 fn survives_crashes_while_quorum_remains() {
     for (kind, size, most) in [
@@ -71,8 +71,8 @@ fn survives_crashes_while_quorum_remains() {
     }
 }
 
-/// Negative control: after one crash more than the lock tolerates, the survivors wait forever, and
-/// no process enters.
+/// Crashes one process more than the lock tolerates. The surviving processes must then wait
+/// forever, without any entry.
 #[test]
 fn no_entry_without_majority() {
     for (size, seeds) in [(5, 100), (7, 100)] {
@@ -99,8 +99,8 @@ fn no_entry_without_majority() {
     assert!(blocked > 200, "{blocked} of 300");
 }
 
-/// If the root of the tree is down, a quorum consists of one path below each child of the root. It
-/// has 4 of the 7 processes, including the requesting one.
+/// The root of the tree is down. Each quorum must then consist of one path below each child of the
+/// root. Such a quorum has 4 of the 7 processes, including the requesting one.
 #[test]
 fn tree_without_root_costs_additional_path() {
     for seed in 0..100 {

@@ -69,8 +69,7 @@ fn run_with(name: &str, parameters: &Parameters, settings: Settings) -> Report {
     run_late(name, parameters, settings, Vec::new())
 }
 
-/// Runs an algorithm like `run_with`, except that the processes in `late` request an election
-/// later.
+/// Like `run_with`, but the processes in `late` request an election later.
 fn run_late(
     name: &str,
     parameters: &Parameters,

@@ -17,9 +17,9 @@ fn settings(size: u32, seed: u64) -> Settings {
     settings
 }
 
-/// Returns the number of runs that violate the order of requests, for two definitions of this
-/// order. In the first, messages between users also determine which request precedes another. In
-/// the second, only messages of the protocol do. Asserts that all other properties hold.
+/// Returns two numbers of runs in which entries violate the order of requests. For the first
+/// number, a request also precedes another through messages between users. For the second, it
+/// precedes another only through messages of the protocol. Asserts that all other properties hold.
 fn count_disorder<P: Mutex + Algorithm + Timestamped>(
     config: &P::Config,
     stamped: bool,
@@ -55,8 +55,9 @@ fn ricart_agrawala_keeps_order_with_carried_clock() {
     assert_eq!(alone, 0, "messages of the lock alone keep the order");
 }
 
-/// Negative control: the messages that users send to each other do not carry the clock. Entries
-/// then violate the order in which these messages place the requests.
+/// Messages between users do not carry the logical clock here. In some runs, entries must then
+/// violate the order of requests that takes these messages into account. Entries must keep the
+/// order that ignores them.
 #[test]
 fn lamport_loses_wider_order_without_carried_clock() {
     let (with_messages, alone) = count_disorder::<Lamport>(&lamport::Config::default(), false);

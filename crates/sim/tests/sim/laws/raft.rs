@@ -77,8 +77,8 @@ fn crashed_leader_is_replaced_and_follows_after_recovery() {
     assert!(deposed > 0);
 }
 
-/// The election tolerates that a process crashes while it saves, whether the crash comes before or
-/// after the save. The crash prevents all other effects of the step.
+/// Crashes a process before or after one of its saves. The crash prevents all other effects of the
+/// step. The election must still keep its promises.
 #[test]
 fn raft_survives_crash_during_any_save() {
     let mut crashes = 0;

@@ -19,8 +19,8 @@ fn edge_chasing(size: u32, seed: u64, variants: &[&str]) -> Report {
     run_with("edge-chasing", &parameters, settings)
 }
 
-/// Every deadlock is broken, so all requests are served. The numbers of messages equal fixed
-/// values, so that an unintended change of the algorithm is noticed.
+/// Every deadlock must be broken, so that all requests are served. The numbers of messages must
+/// equal fixed values.
 #[test]
 fn every_deadlock_is_broken() {
     let totals = [2, 3, 5].map(|size| {

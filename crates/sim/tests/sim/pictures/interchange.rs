@@ -29,7 +29,7 @@ fn eventful<P: Algorithm + Recorded>(config: P::Config, seed: u64) -> Trace {
     parsed(&traced(&Simulation::<P>::for_algorithm(config, settings).unwrap()).1)
 }
 
-/// Like [`eventful`], for an algorithm as a member of its service's type.
+/// Like [`eventful`], but runs the algorithm in the type that all algorithms of its service share.
 fn eventful_member<P: SumMember<Sum: Recorded>>(config: P::Config, seed: u64) -> Trace {
     eventful::<P::Sum>(P::sum_config(config), seed)
 }

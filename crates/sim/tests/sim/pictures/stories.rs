@@ -1,4 +1,4 @@
-//! Pictures of the worked examples, drawn from scripts in the directories of golden files.
+//! Draws the pictures of the worked examples. The script of each example is a golden file.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
@@ -42,8 +42,8 @@ struct Picture {
 }
 
 impl Picture {
-    /// Draws a script of events. Time is counted in rounds. The picture has the name of the
-    /// algorithm.
+    /// Runs a script of events, and returns the trace with the options with which it is drawn. Time
+    /// in the trace is counted in rounds.
     fn of<P: SumMember<Sum: Recorded>>(
         name: &'static str,
         path: &Path,
@@ -357,9 +357,9 @@ fn two_timestamps_story_matches_golden() {
     golden::<PresetClocks>(STORIES, clocks);
 }
 
-/// Asserts from which step on the picture shows that a process has the token. In a tree, the first
-/// process has the token from the start. A process that regenerates a lost token has it from the
-/// step in which it does so.
+/// Checks the step from which a picture shows that a process has the token. In Raymond's tree, the
+/// first process has the token from the start. In the algorithm of Nishio, Li and Manning, a
+/// process has a regenerated token from the step that enters the critical section.
 #[test]
 fn regenerated_token_lasts() {
     let since = |name: &str, at: ProcessId| {

@@ -19,17 +19,17 @@ pub(super) struct ColumnarLogChanges {
     stays: Vec<u64>,
     /// For each change, the last index that a snapshot covers; 0 if there is none.
     snapshot: Vec<u64>,
-    /// For each change, the terms of the new entries, which follow the unchanged entries. The field
-    /// `description` has one index for each new entry. It is the index of the text that shows the
-    /// content of the entry, or -1 if the entry has no content.
+    /// For each change, the terms of the new entries, in order. The field `description` has the
+    /// same shape. It contains the index of the text that shows the content of an entry, or -1 if
+    /// the entry has no content.
     terms: Vec<Vec<u64>>,
     description: Vec<Vec<i64>>,
     committed: Vec<u64>,
 }
 
 impl ColumnarLogChanges {
-    /// Adds one change for each process: its whole log, as it is before the first record of the
-    /// page.
+    /// Adds the log of each process, as it is before the first record of the page. Each log is one
+    /// change that adds all entries.
     pub(super) fn begin(&mut self, logs: &Logs, size: u32, names: &mut Interner) {
         for at in (0..size).map(ProcessId).filter(|at| logs.of(*at).is_some()) {
             self.push(-1, LogChange { at, unchanged_count: 0 }, logs, names);

@@ -33,7 +33,7 @@ pub const PALETTE: &str = include_str!("viewer/palette.css");
 const STYLE: &str = concat!(include_str!("viewer/palette.css"), include_str!("viewer/viewer.css"));
 /// JavaScript functions that all pages share: `byId`, `element`, `facts` and `updateChildren`.
 pub const ELEMENTS: &str = include_str!("viewer/element.js");
-/// Scripts of the page, in the order in which it contains them.
+/// Scripts of the page, in the order in which the page loads them.
 const SCRIPTS: [&str; 10] = [
     ELEMENTS,
     include_str!("viewer/trace.js"),

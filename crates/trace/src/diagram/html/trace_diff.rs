@@ -6,8 +6,8 @@ use super::PALETTE;
 use super::safe::escaped;
 use crate::trace_diff::{AlignedEvent, Occurrence, TraceDiff};
 
-/// Number of common events that the page shows before and after a difference. It folds further
-/// common events.
+/// Number of common events that the page shows before and after each difference. All other common
+/// events are folded.
 const CONTEXT_EVENTS: usize = 3;
 
 const STYLE: &str = "\

@@ -22,7 +22,8 @@ enum Sign<'l> {
 const MIN_NUMBER_GAP: i64 = 14;
 
 impl Drawing<'_> {
-    /// Draws everything that lies below the steps and messages.
+    /// Draws the frame of the picture: partitions, process names, lifelines, axis, notes and
+    /// legend.
     pub(super) fn frame(&mut self) {
         self.regions();
         for at in (0..self.layout.size()).map(ProcessId::at) {

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use super::Drawing;
 use crate::diagram::layout::MessageArrow;
 
-/// Number of colors, and number of dash patterns. The first kinds have distinct colors. Further
-/// kinds repeat the colors with the next pattern, until all combinations are used.
+/// Number of line colors, and also the number of dash patterns. If a picture has more kinds of
+/// messages than colors, the colors repeat with another dash pattern.
 const STYLE_COUNT: usize = 6;
 
 /// Returns the CSS class of an arrow's line, and the name of its head.

@@ -1,4 +1,4 @@
-//! Placement of labels: they avoid other labels and marks and, if possible, lines.
+//! Placement of labels, so that they avoid other labels and marks and, if possible, lines.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,8 +10,8 @@ const TEXT_COST: usize = 100;
 const LIFELINE_COST: usize = 12;
 /// Cost of placing a label over the line of a message.
 const ARROW_COST: usize = 3;
-/// Cost of placing a label at a distance from the item that it describes. A reader might relate
-/// this label to another line nearby.
+/// Cost of placing a label away from the item that it describes. A reader might relate the label to
+/// another line nearby.
 const AMBIGUITY_COST: usize = 4;
 /// Side of a cell of the spatial index, in pixels.
 const CELL_SIZE: i64 = 160;
@@ -56,12 +56,12 @@ impl LabelPlacer {
         number
     }
 
-    /// Returns the candidate with the lowest cost as a place for a label. If several have the
-    /// lowest cost, returns the first of them.
+    /// Returns the place for a label that has the lowest cost. If several places have the lowest
+    /// cost, returns the first of them.
     ///
-    /// A candidate consists of an area, the distance in pixels from the area to the labelled item,
-    /// and a value to return. The item may have a line of its own, with the index `own`. Each other
-    /// line adds to the cost if it is closer to the area than this distance.
+    /// Each candidate is an area, its distance in pixels from the labelled item, and a value to
+    /// return. The cost of a candidate grows with each line that comes closer to its area than this
+    /// distance. The line with the index `own` belongs to the labelled item and costs nothing.
     pub(super) fn best_place<T: Copy>(
         &self,
         candidates: impl IntoIterator<Item = (Rect, i64, T)>,

@@ -46,7 +46,7 @@ struct Drawing<'l> {
     /// Lowest layer of the picture: shades and bars.
     ground: String,
     lines: String,
-    /// Layer of boxes. A box lies behind a label and hides the parts of lines there.
+    /// Layer of boxes. Each box lies behind a label and hides the lines that cross the label.
     papers: String,
     dots: String,
     texts: String,

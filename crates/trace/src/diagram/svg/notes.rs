@@ -10,8 +10,8 @@ use super::{Drawing, LINE_HEIGHT, path, text};
 use crate::diagram::layout::Mark;
 use crate::diagram::options::Direction;
 
-/// Minimum width of a note's text next to the lifelines, in letters. A line may be longer if there
-/// is no room for further lines.
+/// Minimum width of a note's text next to the lifelines, in letters. If there is no room for
+/// further lines, a line may be longer.
 const MIN_LETTERS: i64 = 30;
 /// Distance between the line of a note and its text, in pixels.
 const TEXT_GAP: i64 = 8;

@@ -3,9 +3,8 @@
 
 /// Style sheet of a diagram.
 ///
-/// The colors are those of Okabe and Ito, which color-blind people can distinguish. Those for dark
-/// mode are brighter. Each thing that the diagram shows also has its own shape, so that the picture
-/// is readable in grey.
+/// The colors are those of Okabe and Ito, which color-blind people can distinguish. Dark mode uses
+/// brighter variants. Each kind of mark has its own shape, so the picture is readable in grey.
 pub(super) const STYLE: &str = "\
 text{font:12px Helvetica,Arial,'Liberation Sans',sans-serif;fill:#1b1f24}
 .name{font-weight:bold;font-size:14px}

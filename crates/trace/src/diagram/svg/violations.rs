@@ -1,5 +1,5 @@
 //! Marks of violations. Each violation has a band over its interval, a ring around its step, and a
-//! sentence above the picture. The headline states what the picture shows, and the command that
+//! sentence above the picture. A headline describes the picture and contains the command that
 //! reproduces the run.
 
 use std::fmt::Write;

@@ -129,8 +129,8 @@ impl<'l> Down<'l> {
         text_row.line()
     }
 
-    /// Draws the lifeline signs of all processes in a row, and adds these signs to the legend. The
-    /// sign of the process `covered` is not added, because a mark is drawn over this sign later.
+    /// Draws the lifelines of all processes in a row, and adds their signs to the legend. The sign
+    /// of the process `covered` is not added, because a mark will cover it.
     fn lanes_as(
         &mut self,
         text_row: &mut TextRow,

@@ -7,8 +7,8 @@ use tenure_trace::{Kind, Service, ServiceEvent};
 use super::story::Story;
 
 /// Returns the verdicts on a trace in which P1 emits the first of `events`, P2 the second, and so
-/// on. Asserts that the verdicts stay the same if a protocol that combines the application with an
-/// election emits these events.
+/// on. Asserts that the verdicts do not change if the events come from an application combined with
+/// an election.
 fn verdicts<E: ServiceEvent + Clone>(events: &[E]) -> String {
     let tell = |kind_of: &dyn Fn(&E) -> Kind| {
         let story = events

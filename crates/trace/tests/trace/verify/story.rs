@@ -113,8 +113,8 @@ impl Story {
         verifier.finish()
     }
 
-    /// Writes the records that `keep` accepts to a file. Its header names `source` as the program
-    /// that wrote it.
+    /// Writes a trace file with the records that `keep` accepts. The header of the file names
+    /// `source` as the program that wrote it.
     pub(crate) fn write(&self, path: &Path, source: Source, keep: impl Fn(&Record) -> bool) {
         let header = Header { source, ..self.header.clone() };
         let mut writer = Writer::create(path, &header).unwrap();

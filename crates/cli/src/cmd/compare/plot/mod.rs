@@ -3,7 +3,7 @@
 //!
 //! Both axes are logarithmic. They are the same in all panels of a column. Curves differ in marker
 //! and dash pattern as well as in colour, for printers without colour. Each panel shows the curves
-//! of one family in colour. Behind them, it shows the curves of all other families in grey.
+//! of one family in colour. The curves of all other families are in grey behind these curves.
 
 mod panel;
 mod style;

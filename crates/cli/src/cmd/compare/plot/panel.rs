@@ -11,7 +11,7 @@ pub(super) const PANEL_WIDTH: f64 = 280.0;
 pub(super) const PANEL_HEIGHT: f64 = 226.0;
 
 /// Left edge of the frame around the curves, in pixels from the left edge of the panel. The next
-/// three constants are its other edges.
+/// three constants are the other edges of the frame.
 const LEFT: f64 = 48.0;
 const RIGHT: f64 = PANEL_WIDTH - 12.0;
 const TOP: f64 = 8.0;

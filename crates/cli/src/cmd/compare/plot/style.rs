@@ -14,8 +14,8 @@ pub(super) fn colour_class(place: usize) -> usize {
     place % INKS
 }
 
-/// Style sheet of a plot, for light and dark mode. While one curve is highlighted, it dims the
-/// other curves.
+/// Style sheet of a plot, for light and dark mode. The style sheet dims all other curves while one
+/// curve is highlighted.
 pub(super) const STYLE: &str = "\
 :root{--paper:#fff;--ink:#1b1f24;--soft:#59626c;--faint:#e2e5e9;--other:#c6ccd2}\
 .i0{--c:#0b61a4}.i1{--c:#b34d00}.i2{--c:#00684c}.i3{--c:#7b3fa0}\

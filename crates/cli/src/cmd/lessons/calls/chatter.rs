@@ -19,12 +19,13 @@ pub(super) struct Arguments {
     stamped: bool,
 }
 
-/// Simulates three users of Lamport's lock. The users also send messages to each other, which are
-/// faster than the messages of the lock. Returns two numbers. `out_of_order` is the number of runs
-/// with a violation of the order. In such a run, some process P enters before a process Q, but the
-/// request of Q happened before the request of P. Messages between users and messages of the lock
-/// determine which request happened before. `user_messages` is the number of messages between
-/// users.
+/// Simulates three users of Lamport's lock. The users send messages to each other, which are faster
+/// than the messages of the lock. Returns two numbers:
+///
+/// - `out_of_order` is the number of runs in which some processes enter in another order than the
+///   order of their requests. The order of the requests is the happened-before relation, which
+///   includes the messages between users.
+/// - `user_messages` is the number of messages between users in all runs.
 pub(super) fn count_order_violations(arguments: Arguments) -> Result<Value, RunError> {
     let (mut out_of_order, mut user_messages) = (0, 0);
     for seed in 1..=RUNS {

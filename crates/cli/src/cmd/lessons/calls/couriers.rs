@@ -84,14 +84,17 @@ pub(super) struct Arguments {
     may_be_caught: bool,
 }
 
-/// Explores the run without a capture and, if couriers may be captured, every run in which one
-/// courier is captured. After a capture, no further courier is sent.
+/// Explores all runs of two armies that send couriers to each other. In one run, every courier
+/// arrives. If couriers may be captured, there are further runs: in each of them, one courier is
+/// captured, and no further courier is sent.
 ///
-/// A rule says when the armies attack. It consists of one number per army, and an army attacks
-/// after it has received this many couriers. The result has three numbers. `alike` counts pairs of
-/// runs that differ only in the arrival of the last courier. The army that sent this courier cannot
-/// distinguish the two runs. `rules` counts the rules by which both armies attack if no courier is
-/// captured. `alone` counts how many of these rules make one army attack alone in some run.
+/// A rule gives each army a number. An army attacks once it has received this number of couriers.
+/// The result has three numbers:
+///
+/// - `alike` is the number of pairs of runs that differ only in the arrival of the last courier.
+///   The sender of this courier must end in the same state in both runs.
+/// - `rules` is the number of rules by which both armies attack if every courier arrives.
+/// - `alone` is the number of these rules by which one army attacks alone in some run.
 pub(super) fn explore_captures(with: Arguments) -> Result<Value, Infallible> {
     let Arguments { max_couriers, may_be_caught } = with;
     let least = if may_be_caught { 0 } else { max_couriers };

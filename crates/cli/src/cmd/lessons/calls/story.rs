@@ -149,8 +149,8 @@ struct StoryRunner<'a> {
     script: &'a Script,
     /// Rank of each process. Empty if the ranks equal the process numbers.
     ranks: Vec<Rank>,
-    /// Service whose properties are checked, without the other properties of the algorithm. `None`
-    /// if all properties of the algorithm are checked.
+    /// Service whose properties are checked, such as mutual exclusion. `None` if all properties of
+    /// the algorithm are checked.
     judged: Option<Service>,
 }
 
@@ -184,8 +184,8 @@ impl StoryRunner<'_> {
     }
 
     /// Performs a script of three-phase commit. The first process starts the transaction and has
-    /// the highest rank. Checks only the properties of the transaction. Does not check the
-    /// properties of the election, which may happen during a partition.
+    /// the highest rank. Only the properties of the transaction are checked, not those of
+    /// elections.
     fn perform_commit(
         self,
         size: u32,

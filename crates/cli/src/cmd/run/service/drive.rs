@@ -24,8 +24,8 @@ use crate::cmd::failure::Failure;
 use crate::cmd::interrupt::TerminationSignals;
 use crate::cmd::run::drive::Partition;
 
-/// Time within which the first leader must be elected. Also the time within which the clients must
-/// end after the workload.
+/// Time limit for the election of the first leader. The same limit applies to the end of the
+/// clients after the workload.
 const START_TIMEOUT: Duration = Duration::from_secs(20);
 
 #[derive(Debug, Default)]

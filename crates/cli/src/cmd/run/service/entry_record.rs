@@ -21,7 +21,8 @@ pub(super) struct EntryRecord {
     pub(super) key: String,
     /// Time at which the client began its first access to the resource.
     pub(super) accessed: u64,
-    /// Time at which the resource confirmed the client's write; `None` if it did not confirm it.
+    /// Time at which the resource confirmed the client's write. `None` if the resource did not
+    /// confirm the write.
     pub(super) written: Option<u64>,
     pub(super) refused: bool,
     /// Time until which the client claimed to hold the lock. If the run has no lock, it is the time

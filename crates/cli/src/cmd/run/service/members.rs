@@ -210,11 +210,12 @@ impl Members {
         }
     }
 
-    /// Returns the member at which an action ends a fault, if the target of the action is the
-    /// leader. For example, the action restarts the member that was killed as the leader. `kind` is
-    /// the kind of the action. Several members may have led when a fault hit them. The result is
-    /// the last of these members that still has the fault. If no member still has the fault, the
-    /// result is the last of these members.
+    /// Returns the member at which an action of this kind ends a fault, if the target of the action
+    /// is the leader. An action such as a restart then applies to the member that led when the
+    /// fault began.
+    ///
+    /// If several members have led when a fault began, the result is the last of them that still
+    /// has the fault. If none of them has the fault any more, the result is the last of them.
     fn faulty_leader(&self, kind: FaultAction) -> Option<usize> {
         let is_faulty = |index: &&usize| {
             let member = &self.members[**index];

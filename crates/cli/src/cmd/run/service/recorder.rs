@@ -41,8 +41,8 @@ impl Recorder {
     }
 
     /// Starts a task that repeatedly compacts the history of the store, up to the last recorded
-    /// change. This saves memory if values are large. It also tests the queue of the lock: the
-    /// queue must work although only a short history is left.
+    /// change. This saves memory if values are large. It also tests that the queue of the lock
+    /// works with a short history.
     pub(super) fn compact_history(&mut self, endpoints: &[String]) {
         let (endpoints, changes) = (endpoints.to_vec(), self.changes.clone());
         self.tasks.spawn(async move {

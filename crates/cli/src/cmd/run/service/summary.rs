@@ -29,9 +29,9 @@ pub(super) struct Summary {
     /// Time that clients waited for the lock, in milliseconds.
     pub(super) latency_ms: Option<Latency>,
     /// Duration of the outage of the lock after a member was killed, in milliseconds. If the member
-    /// was the leader, the outage ends with the first acquisition after the next election. If it
-    /// was a follower, the outage ends with the first acquisition by a client that was waiting at
-    /// the kill.
+    /// was the leader, the outage ends with the first acquisition after the next election. If the
+    /// member was a follower, the outage ends with the first acquisition by a client that was
+    /// waiting at the time of the kill.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) failover_ms: Option<Latency>,
     /// Longest time between two consecutive acquisitions of the lock, in milliseconds.
@@ -157,10 +157,11 @@ fn counter(CounterStats { value, puts, .. }: CounterStats) -> Counter {
 /// outage ends with an acquisition of the lock. Returns `None` if there is no such acquisition.
 ///
 /// If the killed member was the leader, the outage ends with the first acquisition after the
-/// election of the next leader. Acquisitions before this election do not count. The killed leader
-/// may have granted them, or a client may have passed the lock to a waiting client without a
-/// leader. If the killed member was a follower, the outage ends with the first acquisition by a
-/// client that was waiting at the time of the kill.
+/// election of the next leader. An earlier acquisition does not count, because it may need no
+/// leader.
+///
+/// If the killed member was a follower, the outage ends with the first acquisition by a client that
+/// was waiting at the time of the kill.
 fn failover_time(kill: &Kill, terms: &[u64], claims: &[EntryRecord]) -> Option<u64> {
     let since = match kill.of_leader {
         true => terms.iter().copied().filter(|began| *began > kill.at).min()?,

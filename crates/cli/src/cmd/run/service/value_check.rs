@@ -1,5 +1,5 @@
-//! Checks that acknowledged values are found later without changes, and that the history of
-//! operations is linearizable.
+//! Checks that no acknowledged value is lost or changed, and that the history of operations is
+//! linearizable.
 //!
 //! Each response contains the revision of its value, so the order of the operations is known. The
 //! check compares this order with the times of requests and responses, and needs no search.
@@ -21,9 +21,9 @@ pub(super) fn find_violation(puts: &[PutRecord], reads: &[&ReadRecord]) -> Optio
     find_order_violation(puts, reads).or_else(of_keys)
 }
 
-/// Returns a description of a violation of the order of puts; `None` if there is none. No two puts
-/// may have the same revision. The revision of a put must be higher than all revisions that were
-/// confirmed or read before the request of the put.
+/// Checks the order of puts. Returns a description of a violation; `None` if there is no violation.
+/// No two puts may have the same revision. The revision of a put must be higher than all revisions
+/// that were confirmed or read before the request of the put.
 fn find_order_violation(puts: &[PutRecord], reads: &[&ReadRecord]) -> Option<String> {
     let response = || puts.iter().filter_map(|put| Some((put, put.response?)));
     let mut requested: Vec<(&PutRecord, Response)> = response().collect();

@@ -21,8 +21,7 @@ pub(super) enum Promise {
     FencesGrow,
     /// Clients acquire the lock in the order of the queue in the log.
     OrderOfTheQueue,
-    /// If a claim expires before the claims ahead of it in the queue, the client of the expired
-    /// claim does not acquire the lock.
+    /// A client does not acquire the lock if its claim has expired while it waited in the queue.
     GrantedAlive,
     /// After the resource has accepted an access, it rejects every access with a lower fencing
     /// token.
@@ -30,8 +29,8 @@ pub(super) enum Promise {
     /// The log contains each acknowledged change, even after kills of members. Acknowledged values
     /// are present and unchanged.
     NothingAcknowledgedLost,
-    /// While a majority of the members is up, each client is served in the end. Each restarted
-    /// member catches up with the log.
+    /// If a majority of the members is up, each waiting client eventually acquires the lock. Each
+    /// restarted member catches up with the log.
     Progress,
 }
 

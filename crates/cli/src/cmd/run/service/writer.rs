@@ -13,14 +13,14 @@ use super::value_record::{ClientMessage, PutRecord, Response, ValueDigest};
 use crate::cmd::failure::{Failure, Status};
 use crate::cmd::service::BlockingClient;
 
-/// Number of threads that put values. The first thread puts large values from time to time; the
-/// others put small values in the meantime.
+/// Number of threads that put values. The first thread puts small values and some large ones. The
+/// other threads put only small values.
 const THREADS: u32 = 8;
 
 const SMALL_VALUE_BYTES: u32 = 1 << 10;
 
-/// Average distance between two large values, among the values that the first thread puts. With 8,
-/// one in eight values is large on average.
+/// Average number of values that the first thread puts for each large value. With 8, one in eight
+/// values is large.
 const LARGE_VALUE_PERIOD: u32 = 8;
 
 const MAX_PAUSE_MS: u64 = 30;

@@ -30,8 +30,8 @@ pub(super) fn from_instant(instant: Instant) -> Duration {
     now + instant.saturating_duration_since(Instant::now())
 }
 
-/// Timer on the clock since boot. If its time passes while the machine is suspended, it fires when
-/// the machine resumes.
+/// Timer on the clock since boot. If the time of the timer passes while the machine is suspended,
+/// the timer fires when the machine resumes.
 #[derive(Debug)]
 pub(super) struct Timer {
     #[cfg(target_os = "linux")]

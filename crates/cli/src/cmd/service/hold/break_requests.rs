@@ -16,13 +16,12 @@ pub(super) struct BreakRequests {
 }
 
 impl BreakRequests {
-    /// Watches the keys of the locks or of the leadership in `held`. Another client requests a lock
-    /// or the leadership by a write to such a key.
+    /// Watches the keys of the locks or of the leadership in `held`. By a write to such a key,
+    /// another client requests that this process gives up the lock or the leadership.
     ///
     /// For locks, `own` is the value that this process stores in the keys. A write of any other
-    /// value is a request. For a leadership, `own` is `None`, and every write is a request. A
-    /// client that requests the leadership does not change the value of the key: it writes the
-    /// present value again.
+    /// value is a request. For a leadership, `own` is `None`, and every write is a request, even a
+    /// write of the present value.
     pub(super) fn watch(client: &Client, held: &HeldGrant, own: Option<&[u8]>) -> BreakRequests {
         let mut watches = JoinSet::new();
         for (key, fence) in held.claims() {
@@ -49,8 +48,9 @@ impl BreakRequests {
         BreakRequests { watches: JoinSet::new() }
     }
 
-    /// Waits for a request or for `other`, whichever is first. Returns the reason why this process
-    /// gives up its locks or its leadership. Dropping the future loses no request.
+    /// Waits until another client requests the end of a lock or leadership, or until `other`
+    /// completes. Returns the reason why this process must give up its locks or its leadership.
+    /// Dropping the future loses no request.
     pub(super) async fn next_or(
         &mut self,
         mut other: impl Future<Output = String> + Unpin,

@@ -43,7 +43,7 @@ pub(super) fn encode_line(message: &impl Serialize) -> String {
     serde_json::to_string(message).expect("a message is text and numbers") + "\n"
 }
 
-/// Parses a line of JSON as an order or a report; `None` if it is no such message.
+/// Parses a line of JSON as an order or a report. Returns `None` if the line is neither.
 pub(super) fn decode_line<T: DeserializeOwned>(line: &str) -> Option<T> {
     serde_json::from_str(line).ok()
 }

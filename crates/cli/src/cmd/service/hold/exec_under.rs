@@ -22,8 +22,8 @@ pub(crate) struct Options {
     command: Vec<OsString>,
 }
 
-/// Replaces this process by the command. If the command cannot be started, returns an exit status.
-/// A shell returns the same exit status for such a command.
+/// Replaces this process by the command. If the command cannot be started, returns the exit status
+/// that a shell returns in this case.
 pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
     node::end_with_parent(options.parent)?;
     let [program, arguments @ ..] = &options.command[..] else {

@@ -90,9 +90,8 @@ impl GuardedCommand {
         Ok(GuardedCommand { guardian, reports, orders, children, is_apart, ended: None })
     }
 
-    /// Waits for the next event. If the guardian is stopped, makes it continue. The future can be
-    /// dropped at any time without the loss of an event. After it has read a report, it returns
-    /// without a further wait.
+    /// Waits for the next event of the command or of the guardian. If the guardian is stopped,
+    /// makes it continue. Dropping the future loses no event.
     pub(super) async fn next(&mut self) -> Event {
         loop {
             self.reap();

@@ -39,9 +39,8 @@ const USUAL_KILL_TIME: Duration = Duration::from_secs(1);
 /// signal. The terminal or the guardian sends the same signal to the descendants.
 const SIGNALLED_EXIT_TIME: Duration = Duration::from_millis(100);
 
-/// Upper bound on the number of orders that the guardian reads after the time limit of a stage. A
-/// stage is a part of the life of the command and its descendants. With this bound, a stream of
-/// signals can delay the end of the stage only a little.
+/// Upper bound on the number of orders that the guardian reads after the time limit of the present
+/// stage. With this bound, a stream of signals can delay the next stage only a little.
 const MAX_LATE_ORDERS: u32 = 64;
 
 /// Run a command for a wrapper and end its process tree before the lock expires

@@ -125,8 +125,8 @@ pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
 /// Acquires the locks in the order of their names. All clients use this order, so that no two of
 /// them wait for each other.
 ///
-/// If `at_once` is true and one of the locks is not free, releases those that it has acquired and
-/// returns `None`.
+/// If `at_once` is true and one of the locks is not free, releases the acquired locks and returns
+/// `None`.
 async fn acquire(
     session: Session,
     names: &[&str],

@@ -43,9 +43,8 @@ pub(super) async fn run(command: &str, loss: Loss<'_>, signals: &mut Signals) {
     }
 }
 
-/// Sends a signal to the command. Does nothing for a signal that the terminal sends, because the
-/// terminal sends this signal to the command directly: the command is in the process group of this
-/// process.
+/// Sends a signal to the command. Does nothing if the signal comes from the terminal. The terminal
+/// sends such a signal to all processes of the process group, which includes the command.
 fn pass(id: Option<Pid>, signal: Signal) {
     let is_typed = [Signal::INT, Signal::QUIT, Signal::WINCH].contains(&signal);
     if let Some(id) = id.filter(|_| !is_typed || !stdin().is_terminal()) {

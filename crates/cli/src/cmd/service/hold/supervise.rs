@@ -48,8 +48,9 @@ pub(super) struct Supervisor<'a> {
 }
 
 impl Supervisor<'_> {
-    /// Runs the command until it and all its descendants have ended. Ends them if the lock is lost
-    /// or comes near its deadline, or if another client requests it through `requests`.
+    /// Runs the command until the command and all its descendants have ended. Ends these processes
+    /// if the lock is lost, if its deadline comes near, or if another client requests the lock
+    /// through `requests`.
     pub(super) async fn run(
         &self,
         command: &[OsString],

@@ -1,9 +1,8 @@
 //! The descendants of this process: finds them, sends signals to them, and reaps orphans.
 //!
-//! This process must be a child subreaper ([`adopt_orphans`]). Then every descendant has a chain of
-//! parents that ends at this process: if a process of the chain ends, its children become children
-//! of this process. So a descendant exists if and only if this process has a child. A process
-//! cannot leave the tree by `setsid`, by a double fork or by ignoring signals.
+//! This process must be a child subreaper ([`adopt_orphans`]). If a descendant ends, its children
+//! become children of this process. So no descendant can leave the tree, for example by `setsid` or
+//! by a double fork. Once this process has no child, it has no descendant.
 
 use std::io;
 use std::time::Duration;

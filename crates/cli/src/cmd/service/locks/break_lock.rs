@@ -18,10 +18,9 @@ use crate::cmd::service::identity::{ClaimOwner, Identity};
 /// Interval at which the command checks whether the holders have released the lock.
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
-/// Threshold for the remaining time of a lease. If the last known remaining time is below the
-/// threshold, a poll reads the remaining time from the service, because the holder may have renewed
-/// the lease. The threshold exceeds the time between two polls, even if the service responds
-/// slowly.
+/// Remaining time of a lease below which the command reads the remaining time from the service
+/// again, because the holder may have renewed the lease. It is longer than the time between two
+/// polls, even if the service responds slowly.
 const MIN_KNOWN_TIME: Duration = Duration::from_secs(3);
 
 /// Maximum number of other keys of a holder's lease that the confirmation lists.
@@ -253,8 +252,8 @@ fn break_claims<'a>(
 /// Asks the client of a claim to release the claim. The request is a write to the claim's key.
 /// Returns false if the client has stored no value in the key, or if the claim has ended.
 ///
-/// If the client is not a command of Tenure, the write repeats the value of the key. Observers of
-/// an election would take a new value for a new leader.
+/// If the client is not a command of Tenure, the request writes the present value of the key again.
+/// The value must not change, because observers of an election would report a change of the leader.
 fn ask_to_release(
     service: &BlockingClient,
     claim: &Claim,

@@ -85,8 +85,8 @@ impl Lock {
         Lock { nested: nested.len(), example, ..Lock::from_claims(name, Recipe::Lock, claims) }
     }
 
-    /// Builds a lock from the keys of its claims and their accesses. Sorts them in the order of the
-    /// queue.
+    /// Builds a lock from its claims, which may be in any order. Each claim is a key with the
+    /// access mode of the claim.
     pub(super) fn from_claims(
         name: &[u8],
         recipe: Recipe,

@@ -216,8 +216,8 @@ pub(super) fn keys_of_lease(
     }
 }
 
-/// Returns true if the claim still exists: its key exists, and has not been deleted and created
-/// again.
+/// Returns true if the claim still exists. If its key was deleted and created again, the key
+/// belongs to a new claim, and the result is false.
 pub(super) fn exists(service: &BlockingClient, claim: &Claim) -> Result<bool, Failure> {
     let key = claim.raw_key.clone();
     let query = Query { key, keys_only: true, ..Query::default() };

@@ -15,7 +15,7 @@ use super::queue::Lock;
 use crate::cmd::failure::Failure;
 use crate::cmd::service::endpoint::BlockingClient;
 
-/// Kind of a lock, as far as its keys show.
+/// Kind of a lock, inferred from the form of its keys.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum Recipe {
@@ -71,9 +71,9 @@ pub(super) fn group_claims(all: &[KeyValue]) -> ClaimGroups {
     groups
 }
 
-/// Reads the values of the keys of a group, and returns the lock to which the keys belong. The keys
-/// may also be claims on an ordinary lock whose name happens to end in `/read`, `/write` or
-/// `/permits`. In this case, returns `None`.
+/// Reads the values of `keys`, and returns the read/write lock or semaphore to which the keys
+/// belong. Returns `None` if the keys are claims on an ordinary lock whose name happens to end in
+/// `/read`, `/write` or `/permits`.
 ///
 /// The values tell the cases apart. A claim of `tenure lock` has a value. A claim on a read/write
 /// lock has none. A semaphore has an additional key with the number of its permits.

@@ -1,7 +1,8 @@
 //! Chains of waits over several locks, in which a client that holds one lock waits for another.
 //!
-//! Locks are related by leases: a session of a client library may hold one lock and wait for
-//! another with the same lease. Each `tenure lock` has a session of its own.
+//! Two claims with the same lease belong to the same client. If a client holds a lock and waits for
+//! another lock with the same lease, the chain leads from one lock to the other. Each `tenure lock`
+//! command has a lease of its own.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -24,9 +25,8 @@ pub(super) struct ChainStep {
     waits_for: String,
     /// Short names of the holders of the lock `waits_for`.
     held_by: Vec<String>,
-    /// True if the chain has a cycle at this step: the lock `waits_for` is the first lock of the
-    /// chain, or an earlier step of the chain waits for the same lock. The clients may then wait
-    /// for each other.
+    /// True if this step leads back into the chain. The lock `waits_for` is then the first lock of
+    /// the chain, or a lock for which an earlier step waits. The clients may wait for each other.
     closes_cycle: bool,
 }
 
@@ -87,8 +87,8 @@ pub(super) fn starting_at(service: &BlockingClient, lock: &Lock) -> Result<Chain
     Ok(chain)
 }
 
-/// Returns the names of all locks that the client of a claim holds or waits for with the same
-/// lease.
+/// Returns the names of all locks for which there is a claim with the same lease as `claim`. These
+/// are the locks that its client holds or waits for.
 fn locks_of(service: &BlockingClient, claim: &Claim) -> Result<BTreeSet<Bytes>, Failure> {
     let keys = read::keys_of_lease(service, claim)?.into_iter();
     let claims = keys.filter_map(|key| {

@@ -5,7 +5,7 @@ use super::super::figure::Figure;
 use super::super::results::{Cell, Header, Point, Results};
 use crate::cmd::failure::Failure;
 
-/// Figures that have a panel in a plot, if they were measured.
+/// Main figures of a sweep. A plot has one panel for each of these figures that was measured.
 const FIGURES: [Figure; 5] = [
     Figure::MessagesPerEntry,
     Figure::MessagesPerElection,
@@ -14,9 +14,8 @@ const FIGURES: [Figure; 5] = [
     Figure::ElectionTime,
 ];
 
-/// Figures for further panels. A sweep may have measured fewer than two of the figures in
-/// [`FIGURES`], for example a sweep of agreements. Then these figures get a panel, until the plot
-/// has two panels.
+/// Figures for a plot with fewer than two panels. If a sweep has measured fewer than two of the
+/// figures in [`FIGURES`], these figures get panels until the plot has two.
 const OTHER_FIGURES: [Figure; 2] = [Figure::AgreementTime, Figure::Duration];
 
 pub(super) struct Chart {
@@ -112,8 +111,8 @@ impl Chart {
     }
 }
 
-/// Returns true if the plot draws every point of the sweep for which `figure` was measured. Returns
-/// false for [`Figure::Duration`]: every run has a duration, even a run without an entry.
+/// Returns true if the plot shows `figure` for every point at which it was measured. Returns false
+/// for [`Figure::Duration`], because even a run in which nothing happens has a duration.
 fn is_drawn(figure: Figure) -> bool {
     FIGURES.contains(&figure) || figure == Figure::AgreementTime
 }

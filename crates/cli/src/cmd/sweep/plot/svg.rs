@@ -18,7 +18,7 @@ const WIDTH: f64 = 560.0;
 const PANEL_HEIGHT: f64 = 270.0;
 
 /// Left edge of the frame around the curves, in pixels from the left edge of the panel. The next
-/// three constants are its other edges.
+/// three constants are the other edges of the frame.
 const LEFT: f64 = 66.0;
 const RIGHT: f64 = WIDTH - 14.0;
 const TOP: f64 = 10.0;
@@ -119,8 +119,8 @@ fn comma_before(text: &str, position: usize) -> Option<usize> {
     text[..end].rfind(',')
 }
 
-/// Draws the legend with the names of the series. `top` is the y coordinate of its upper edge, in
-/// pixels. Returns the y coordinate of its lower edge.
+/// Draws the legend with the names of the series. `top` is the y coordinate of the legend's upper
+/// edge, in pixels. Returns the y coordinate of the legend's lower edge.
 fn legend(content: &mut String, chart: &Chart, top: f64) -> f64 {
     let (mut x, mut y) = (MARGIN, top + LINE_HEIGHT);
     for (number, name) in chart.series.iter().enumerate() {
