@@ -1,5 +1,5 @@
-//! A driver of one process that saves the state of the process before it releases the effects of a
-//! step.
+//! A driver of one process. The driver releases the effects of a step only after the caller has
+//! saved the state of the process.
 
 use alloc::collections::VecDeque;
 use alloc::vec::{Drain, Vec};
@@ -8,7 +8,7 @@ use crate::batch::{Batch, ConstantEnvironment, Environment, TimerChange};
 use crate::process::{Group, ProcessId};
 use crate::protocol::{Input, Protocol};
 
-/// A driver of one process that enforces the order *step, save, release*.
+/// Driver of one process. The driver enforces the order *step, save, release*.
 ///
 /// ```
 /// # use tenure_core::{Node, Input, Protocol};

@@ -1,4 +1,5 @@
-//! The conditions that an algorithm runs under, and their comparison with its card.
+//! Conditions under which an algorithm runs, such as timing, channels and faults. The functions
+//! compare these conditions with the assumptions on the [`Card`] of the algorithm.
 
 use core::fmt;
 

@@ -1,4 +1,4 @@
-//! Commands in log entries, which change the store.
+//! Commands that change the store. Each command is the content of a log entry.
 
 use alloc::vec::Vec;
 
@@ -101,9 +101,9 @@ pub struct Put {
     pub lease: LeaseId,
     /// True if the result must contain the previous key and value.
     pub prev_kv: bool,
-    /// True if the key keeps its present value. `value` must then be empty.
+    /// True if the key keeps its current value. `value` must then be empty.
     pub ignore_value: bool,
-    /// True if the key keeps its present lease. `lease` must then be 0.
+    /// True if the key keeps its current lease. `lease` must then be 0.
     pub ignore_lease: bool,
 }
 
@@ -152,24 +152,25 @@ pub enum Operation {
 pub struct Compare {
     /// Keys to compare.
     pub span: Span,
-    /// Required relation of the key's present attribute to the given value.
+    /// Relation that must hold between the current value of the attribute and the given value. For
+    /// example, [`Relation::Greater`] requires that the current value is greater.
     pub relation: Relation,
     /// Attribute of the keys to compare, and the value to compare it with.
     pub target: Target,
 }
 
-/// Relation of the present value of an attribute to the given value.
+/// Relation between the current value of a key's attribute and a given value.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Relation {
-    /// The present value is equal to the given value.
+    /// The current value is equal to the given value.
     #[default]
     Equal,
-    /// The present value is greater than the given value.
+    /// The current value is greater than the given value.
     Greater,
-    /// The present value is less than the given value.
+    /// The current value is less than the given value.
     Less,
-    /// The present value differs from the given value.
+    /// The current value differs from the given value.
     NotEqual,
 }
 

@@ -38,9 +38,9 @@ macro_rules! errors {
 errors! {
     /// The key in the request is empty.
     EmptyKey: InvalidArgument, "etcdserver: key is not provided";
-    /// The command contains a value, but requests that the key keep its present value.
+    /// The command contains a value, but requests that the key keep its current value.
     ValueProvided: InvalidArgument, "etcdserver: value is provided";
-    /// The command contains a lease, but requests that the key keep its present lease.
+    /// The command contains a lease, but requests that the key keep its current lease.
     LeaseProvided: InvalidArgument, "etcdserver: lease is provided";
     /// The command requests that a key keep its value or its lease, but the key does not exist.
     KeyNotFound: InvalidArgument, "etcdserver: key not found";

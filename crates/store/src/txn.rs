@@ -176,7 +176,7 @@ pub(crate) fn evaluate_compares(store: &Store, txn: &Txn, outcomes: &mut Vec<boo
     }
 }
 
-/// Checks all writes that a transaction runs. Their leases must exist. If a write keeps the present
+/// Checks all writes that a transaction runs. Their leases must exist. If a write keeps the current
 /// value or lease of its key, the key must exist.
 fn check_puts(
     store: &Store,

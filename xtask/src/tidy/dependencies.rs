@@ -13,6 +13,9 @@ const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
     ("tenure-sim", &["tenure-core", "tenure-trace"]),
     ("tenure-check", &["tenure-core", "tenure-trace"]),
     ("tenure-prove", &["tenure-check"]),
+    // Their dependencies are for tests.
+    ("tenure-algorithms-tests", &[]),
+    ("tenure-check-tests", &[]),
     ("tenure-runtime", &["tenure-core", "tenure-trace"]),
     (
         "tenure-daemon",

@@ -13,7 +13,7 @@
 //! **Why it is right.** Take two requests for different forums. As with the lock of Ricart and
 //! Agrawala, one of the two processes defers the request of the other. It receives that request
 //! while it is inside, or while its own request waits and has the smaller timestamp. It replies
-//! after it has left. So processes inside attend one forum. A request for the same forum is
+//! after its own exit. So processes inside attend one forum. A request for the same forum is
 //! answered at once. So a process never waits directly for a process of its own forum. It may wait
 //! indirectly, behind an earlier request for another forum that in turn waits for a process of the
 //! first forum. A waiting process has finitely many requests before it, because receiving a request

@@ -6,7 +6,7 @@
 //!
 //! | | |
 //! |---|---|
-//! | assumes | as for Raft's log; reliable channels between live processes |
+//! | assumes | the assumptions of Raft's log; reliable channels between live processes |
 //! | survives | crashes with recovery of the saved state; any order |
 //! | messages per entry | 2 more than those of the log, if another process leads |
 //! | delay | 2 messages more than at the leader, and until the commit is known |

@@ -337,8 +337,8 @@ impl Algorithm for EchoElection {
     }
 }
 
-/// Returns the number of messages of a wave that returns to its initiator, and the number of
-/// messages of the announcement.
+/// Returns two numbers: the messages of one complete wave, and the messages that announce the
+/// leader. A complete wave returns to the process that started the wave.
 fn costs(config: &Config, size: u32) -> (u64, u64) {
     (2 * config.graph.edge_count() as u64, u64::from(size) - 1)
 }

@@ -69,8 +69,8 @@ pub struct GallagerHumbletSpira {
     phase: Phase,
     /// Level of the fragment that this process belongs to (`LN` in the paper).
     level: u32,
-    /// Name of the fragment (`FN` in the paper), which is the weight of the edge at its core.
-    /// `None` at level 0.
+    /// Weight of the core edge of the fragment. This weight serves as the name of the fragment
+    /// (`FN` in the paper). `None` at level 0.
     fragment: Option<Weight>,
     /// Neighbour that is nearer to the core of the fragment (`in-branch` in the paper). `None`
     /// before the first Initiate.

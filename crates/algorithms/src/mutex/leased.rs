@@ -40,10 +40,11 @@
 //!   next process could be granted it at the same time)
 //! - `progress`: every live waiter is served, if all processes inside leave or lose their lease
 //!
-//! **Early release** (variant `early-release`). A process that has left remains outside, whatever
-//! becomes of the log entry that records it. So the next one is granted the lock as soon as the
-//! service learns of the exit, provided its own key is in the queue. This saves one delay.
-//! Databases use the same idea as early lock release, from the log to the next transaction.
+//! **Early release** (variant `early-release`). A process that has left the critical section
+//! remains outside, whatever becomes of the log entry that records it. So the next one is granted
+//! the lock as soon as the service learns of the exit, provided its own key is in the queue. This
+//! saves one delay. Databases use the same idea as early lock release, from the log to the next
+//! transaction.
 //!
 //! The service is one process here, with one log; `raft-log` replicates it. A leader change is
 //! modelled by a timer and by a restart of the process.

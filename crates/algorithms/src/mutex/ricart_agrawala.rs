@@ -11,7 +11,7 @@
 //! | delay from exit to the next entry | 1 message |
 //!
 //! **Why it is right.** Take the requests of two processes. Each process gets the other's request,
-//! and the process with the smaller timestamp replies to the other only after it has left. A
+//! and the process with the smaller timestamp replies to the other only after its own exit. A
 //! process that has received a request advances its clock beyond it, so its next request has a
 //! larger timestamp. Hence a process that has already replied cannot make a request that precedes
 //! the answered one. Timestamps are totally ordered, so the process with the smallest one waits for

@@ -6,9 +6,9 @@
 //!
 //! | | |
 //! |---|---|
-//! | assumes | as for the lock |
-//! | messages | those of the lock for each candidate; N − 1 to announce a leader |
-//! | time | that of one entry to the lock, and 1 message |
+//! | assumes | the assumptions of the lock algorithm |
+//! | messages | the messages of one entry for each candidate; N − 1 to announce a leader |
+//! | time | the delay of one entry, and 1 message |
 //!
 //! **Why it is right.** Only a process inside announces itself, and at most one is inside. A leader
 //! that resigns leaves the critical section, and the next candidate enters with a higher fence. The

@@ -1,19 +1,20 @@
 //! A lock made of elections: each entry is an election among the waiting processes.
 //!
-//! Mutual exclusion reduces to leader election. A process that has left calls the next election as
-//! soon as another process waits. Processes that do not wait take part with the lowest ranks.
+//! Mutual exclusion reduces to leader election. The last process that left the critical section
+//! calls the next election as soon as any process waits. Processes that do not wait take part with
+//! the lowest ranks.
 //!
 //! | | |
 //! |---|---|
-//! | assumes | as for the election; no crash |
-//! | messages per entry | N − 1, and those of the election |
-//! | delay from exit to the next entry | that of the election |
+//! | assumes | the assumptions of the election algorithm; no crash |
+//! | messages per entry | N − 1, and the messages of one election |
+//! | delay from exit to the next entry | the delay of one election |
 //!
-//! **Why it is right.** Elections are numbered. Only the process that left last calls the next
-//! election, and only the winner enters. So there is one election at a time, and it elects one
-//! process. A message carries the number and the candidates of its election. A process that learns
-//! of a later election abandons the earlier election. This is safe, because the earlier election
-//! had ended when the later one was called.
+//! **Why it is right.** Elections are numbered. Only the last process that left the critical
+//! section calls the next election, and only the winner enters. So there is one election at a time,
+//! and it elects one process. A message carries the number and the candidates of its election. A
+//! process that learns of a later election abandons the earlier election. This is safe, because the
+//! earlier election had ended when the later one was called.
 //!
 //! **Fairness comes only from the ranks.** The candidate with the earliest request has the largest
 //! rank, so no process waits forever. Requests are ordered by Lamport's clocks. If clocks are

@@ -348,7 +348,7 @@ fn first_explorer_becomes_parent_and_root_completes() {
 }
 
 fn check_stories<A: Application<Command: ServiceCommand>>(folder: &str, config: A::Config) {
-    golden::<Led<A, Bully>>(format!("tests/golden/{folder}"), |group| {
+    golden::<Led<A, Bully>>(format!("golden/{folder}"), |group| {
         with_bully(group.size(), config.clone())
     });
 }

@@ -140,7 +140,7 @@ fn larger_end_of_the_last_core_leads() {
 }
 
 /// P3 has level 0 and joins the fragment of P1 and P2 while this fragment still searches for its
-/// lightest outgoing edge. P3 is absorbed at once, and the search goes on.
+/// lightest outgoing edge. P3 is absorbed at once, and the search continues.
 #[test]
 fn fragment_of_lower_level_is_absorbed() {
     let line = graph(3, &[(1, 2, 1), (2, 3, 2)]);

@@ -52,7 +52,7 @@ fn algorithm_of(folder: &str) -> Option<String> {
 
 fn check_stories_of(file: &str) {
     let mut found = 0;
-    for entry in fs::read_dir("tests/golden").unwrap() {
+    for entry in fs::read_dir("golden").unwrap() {
         let folder = entry.unwrap().file_name().into_string().unwrap();
         let is_of_algorithm = algorithm_of(&folder).as_deref() == Some(file);
         if is_of_algorithm && folder != EXCLUDED_FOLDER {
@@ -62,7 +62,7 @@ fn check_stories_of(file: &str) {
         }
         found += u32::from(is_of_algorithm);
     }
-    assert!(found > 0, "`{file}` has no story: add one in tests/golden/{file}");
+    assert!(found > 0, "`{file}` has no story: add one in crates/algorithms/tests/golden/{file}");
 }
 
 /// Returns the line P1 –1– P2 –3– P3 –2– P4, whose edges have weights 1, 3 and 2, or the part of it
@@ -120,7 +120,7 @@ impl Story<'_> {
     }
 
     fn check<P: Protocol<Command: tenure_trace::ServiceCommand>>(self) {
-        golden::<P>(format!("tests/golden/{}", self.folder), |group| {
+        golden::<P>(format!("golden/{}", self.folder), |group| {
             let config = catalogue::visit(self.name, &self.parameters(group.size()), Configure);
             *config.unwrap().downcast().expect("the type of a name depends on no group size")
         });
@@ -169,19 +169,19 @@ fn dijkstra_ring_from_any_start() {
     let start = [State { own: 1, left: 1 }, State { own: 2, left: 0 }, State { own: 1, left: 2 }];
     let config =
         |_| dijkstra_ring::Config { start: start.into(), ..dijkstra_ring::Config::default() };
-    golden::<DijkstraRing>("tests/golden/dijkstra_ring", config);
+    golden::<DijkstraRing>("golden/dijkstra_ring", config);
 }
 
 #[test]
 fn coordinated() {
     let config = |group: Group| bully::Config::plain(group.size(), TICKS_PER_UNIT).into();
-    golden::<Coordinated<Bully>>("tests/golden/coordinated", config);
+    golden::<Coordinated<Bully>>("golden/coordinated", config);
 }
 
 #[test]
 fn named() {
     let config = |group: Group| bully::Config::plain(group.size(), TICKS_PER_UNIT).into();
-    golden::<NamedLocks<Bully>>("tests/golden/named", config);
+    golden::<NamedLocks<Bully>>("golden/named", config);
 }
 
 #[test]
@@ -190,5 +190,5 @@ fn fifo() {
         resend: Delay::units(3),
         ..fifo::Config::around(central::Config::default())
     };
-    golden::<Fifo<Central>>("tests/golden/fifo", config);
+    golden::<Fifo<Central>>("golden/fifo", config);
 }

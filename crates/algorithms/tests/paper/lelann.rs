@@ -126,8 +126,9 @@ fn forwarding_first_lets_initiator_elect_itself() {
     assert_eq!(views(Variants::none()), [Some(p(3)); 3]);
 }
 
-/// On the channels from P2 and from P3, P1's rank overtakes the sender's own rank, which was sent
-/// first. So P1's rank returns to P1 before P1 has received any other rank, and P1 elects itself.
+/// P2 and P3 each send their own rank first, and then forward P1's rank. On the channel from P2,
+/// P1's rank overtakes P2's rank. On the channel from P3, P1's rank overtakes P3's rank. So P1's
+/// rank returns to P1 before P1 has received any other rank, and P1 elects itself.
 #[test]
 fn reordering_hides_a_candidate() {
     let mut cluster = cluster(&[1, 2, 3]);

@@ -7,7 +7,7 @@ struct Story(String);
 
 impl Story {
     fn of(path: &str) -> Story {
-        let path = format!("tests/golden/{path}.txt");
+        let path = format!("golden/{path}.txt");
         Story(std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{path}: {error}")))
     }
 

@@ -88,8 +88,9 @@ impl FinishedSearch {
         self.counterexample(property, ViolationKind::Step, explanation, path, None)
     }
 
-    /// Looks for a run that can end in a state in which it must not end, according to the monitor
-    /// at `index`. Returns `None` if there is no such run.
+    /// Looks for a run that violates the monitor at `index` by its end. Such a run can end in its
+    /// last state, although the monitor permits no run to end in this state. Returns a
+    /// counterexample with such a run, or `None` if there is no such run.
     fn some_end_violation(
         &self,
         property: Property,

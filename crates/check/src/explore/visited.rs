@@ -54,7 +54,9 @@ pub(crate) struct Edge {
 }
 
 /// Returns the slot at which the lookup of a key begins. Keys in ascending order of their lower 32
-/// bits have slots in ascending order. So a table that grows is read and written sequentially.
+/// bits have slots in ascending order, for any number of slots. So the keys keep their order when
+/// the table grows. The copy to the larger table therefore reads and writes the slots almost
+/// sequentially.
 #[inline]
 fn slot_of(key: u64, slots: usize) -> usize {
     (((key & u64::from(u32::MAX)) * slots as u64) >> u32::BITS) as usize

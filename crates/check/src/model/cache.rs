@@ -47,7 +47,8 @@ pub(crate) struct SentMessage {
 
 pub(crate) struct ModelCache {
     rules: Arc<Rules>,
-    /// For each local state, by id: facts about it, and the range of its menu in `menus`.
+    /// For each local state, by id: facts about the state, and a range of indices. The entries of
+    /// `menus` in this range are the commands and timers that may occur in the state.
     locals: Vec<Option<(LocalFacts, Span)>>,
     menus: Vec<(Cause, u32)>,
     queues: Vec<Option<QueueRow>>,

@@ -1,8 +1,8 @@
-//! Applications of leader election in every schedule. The election derives the leader from the
-//! failure detector alone, which keeps the number of states small.
+//! Tests of applications of leader election, in every schedule. The election derives the leader
+//! from the failure detector alone, which keeps the number of states small.
 //!
-//! The expected numbers of states were computed by this checker, and detect changes. They have no
-//! independent confirmation.
+//! Each expected number of states is an earlier result of this checker. If a test finds another
+//! number, the algorithm or the checker has changed. No other program has confirmed these numbers.
 
 use tenure_algorithms::application::led::{self, Led};
 use tenure_algorithms::application::{

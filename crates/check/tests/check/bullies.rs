@@ -1,7 +1,7 @@
-//! Variants of the bully algorithm, and restarts without terms.
+//! Tests of the variants of the bully algorithm, and of restarts without terms.
 //!
-//! The expected numbers of states were computed by this checker, and detect changes. They have no
-//! independent confirmation.
+//! Each expected number of states is an earlier result of this checker. If a test finds another
+//! number, the algorithm or the checker has changed. No other program has confirmed these numbers.
 
 use tenure_algorithms::election::Bully;
 use tenure_algorithms::election::bully::Switch;

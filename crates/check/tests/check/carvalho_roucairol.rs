@@ -1,7 +1,7 @@
-//! Carvalho–Roucairol in every schedule, and under one fault.
+//! Tests of Carvalho–Roucairol in every schedule, and with one fault.
 //!
-//! The expected numbers of states were computed by this checker, and detect changes. They have no
-//! independent confirmation.
+//! Each expected number of states is an earlier result of this checker. If a test finds another
+//! number, the algorithm or the checker has changed. No other program has confirmed these numbers.
 
 use tenure_algorithms::Variants;
 use tenure_algorithms::mutex::CarvalhoRoucairol;

@@ -1,9 +1,9 @@
-//! The judgements in section 7 of the checklist, by their ids. Each test also asserts the length of
-//! a shortest counterexample. A different length shows that the checker and the algorithm do not
-//! take the same steps.
+//! Tests of the judgements in section 7 of the checklist, by their ids. Each test also asserts the
+//! length of a shortest counterexample. A different length shows that the checker and the algorithm
+//! do not take the same steps.
 //!
-//! The expected numbers of states were computed by this checker, and detect changes. They have no
-//! independent confirmation.
+//! Each expected number of states is an earlier result of this checker. If a test finds another
+//! number, the algorithm or the checker has changed. No other program has confirmed these numbers.
 
 use std::sync::Arc;
 

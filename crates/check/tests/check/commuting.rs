@@ -1,5 +1,5 @@
-//! Reduction by commuting deliveries: fewer states, and the same judgements as the plain search,
-//! for every lock and every variant.
+//! Tests of the reduction by commuting deliveries, for every lock and every variant. A search with
+//! the reduction visits fewer states than a search without it, and leads to the same judgements.
 
 use tenure_algorithms::Variants;
 use tenure_algorithms::catalogue::{self, MUTEXES, Parameters, SumMember, Visitor};
@@ -11,10 +11,12 @@ use tenure_core::{Agreement, Algorithm, DetectorClass, Election, Mutex, Order, T
 
 use crate::verdicts::verdicts;
 
-/// The tests compare only checks whose search without the reduction has at most this many states.
+/// Upper bound on the number of states of a search without the reduction by commuting deliveries.
+/// If a search has more states, the tests skip the comparison with the reduced search.
 const MAX_STATES: u64 = 5_000;
 
-/// Results of a check without and with the reduction.
+/// Results of one check: the first without the reduction by commuting deliveries, the second with
+/// this reduction.
 type Pair = [Result<Report, CheckError>; 2];
 
 /// Scope in which a lock is checked.
@@ -124,7 +126,7 @@ fn keeps_judgements_of_sampled_locks() {
 }
 
 #[test]
-#[ignore = "minutes: cargo test --release -p tenure-check --test check -- --ignored commuting::"]
+#[ignore = "minutes: cargo test --release -p tenure-check-tests -- --ignored commuting::"]
 fn keeps_judgements_of_all_locks() {
     assert_judgements_kept(1);
 }

@@ -79,7 +79,7 @@ fn two_hungry_match_independent_model_on_all_graphs_up_to_five() {
 }
 
 /// If all processes are hungry, the checker matches the independent model on all graphs of four
-/// vertices. Takes some seconds: `cargo test -p tenure-check --test check -- --ignored all_hungry`.
+/// vertices. Takes some seconds: `cargo test -p tenure-check-tests -- --ignored all_hungry`.
 #[test]
 #[ignore = "takes some seconds"]
 fn all_hungry_match_independent_model_on_all_graphs_of_four() {

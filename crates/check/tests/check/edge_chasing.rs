@@ -1,7 +1,8 @@
-//! Processes that acquire several locks one after the other: detection and prevention of deadlocks.
+//! Tests of the detection and prevention of deadlocks. The processes acquire several locks one
+//! after the other.
 //!
-//! The expected numbers of states were computed by this checker, and detect changes. They have no
-//! independent confirmation.
+//! Each expected number of states is an earlier result of this checker. If a test finds another
+//! number, the algorithm or the checker has changed. No other program has confirmed these numbers.
 
 use std::sync::Arc;
 

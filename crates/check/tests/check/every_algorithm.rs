@@ -251,7 +251,7 @@ fn is_in_rounds(name: &str) -> bool {
 /// Compares the result with the line of this case in the file `states` of the algorithm, or updates
 /// the line. Adds a difference to `wrong`.
 fn compare_with_golden(case: Case, found: &str, wrong: &mut String) {
-    let path = format!("../algorithms/tests/golden/{}/states", case.name.replace('-', "_"));
+    let path = format!("../../algorithms/tests/golden/{}/states", case.name.replace('-', "_"));
     let text = fs::read_to_string(&path).unwrap_or_default();
     let is_ours = |line: &&str| line.starts_with(&format!("{} ", case.scope.name()));
     let pinned = text.lines().find(is_ours);

@@ -231,7 +231,7 @@ fn flooding_election_matches_independent_model() {
 }
 
 #[test]
-#[ignore = "takes minutes: cargo test -p tenure-check --test check -- --ignored graphs_of"]
+#[ignore = "takes minutes: cargo test -p tenure-check-tests -- --ignored graphs_of"]
 fn elections_match_independent_models_on_graphs_of_four() {
     for graph in classes(4) {
         compare_flooding(&graph, &[0]);
@@ -264,7 +264,7 @@ fn models_cost_as_stated_on_trees_of_five() {
 }
 
 #[test]
-#[ignore = "takes minutes: cargo test -p tenure-check --test check -- --ignored graphs_of"]
+#[ignore = "takes minutes: cargo test -p tenure-check-tests -- --ignored graphs_of"]
 fn models_cost_as_stated_on_sparse_graphs_of_five() {
     // With 9 and 10 edges there are millions of states; random schedules cover these graphs.
     for graph in classes(5).into_iter().filter(|graph| edges(graph) < 9) {

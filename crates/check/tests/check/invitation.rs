@@ -51,7 +51,7 @@ fn matches_independent_state_counts() {
 }
 
 #[test]
-#[ignore = "takes a minute: cargo test -p tenure-check --test check -- --ignored invitation"]
+#[ignore = "takes a minute: cargo test -p tenure-check-tests -- --ignored invitation"]
 fn larger_scopes_match_independent_state_counts() {
     for case in [(2, 2, 3, 2, Unordered), (2, 1, 3, 3, Fifo), (3, 1, 2, 1, Unordered)] {
         compare(case);

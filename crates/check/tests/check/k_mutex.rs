@@ -1,7 +1,8 @@
-//! Raymond's k-mutex: at most k processes are inside the critical section in every schedule.
+//! Tests of Raymond's k-mutex. In every schedule, at most k processes are inside the critical
+//! section at the same time.
 //!
-//! The expected numbers of states were computed by this checker, and detect changes. They have no
-//! independent confirmation.
+//! Each expected number of states is an earlier result of this checker. If a test finds another
+//! number, the algorithm or the checker has changed. No other program has confirmed these numbers.
 
 use std::num::NonZeroU32;
 

@@ -1,8 +1,8 @@
-//! Liveness: blocking, deadlock and starvation are distinct violations, and depend on the assumed
-//! fairness.
+//! Tests of liveness. Blocking, deadlock and starvation are distinct violations, and each judgement
+//! depends on the assumed fairness.
 //!
-//! The expected numbers of states were computed by this checker, and detect changes. They have no
-//! independent confirmation.
+//! Each expected number of states is an earlier result of this checker. If a test finds another
+//! number, the algorithm or the checker has changed. No other program has confirmed these numbers.
 
 use tenure_algorithms::mutex::{Central, Raymond, RicartAgrawala, TokenRing, raymond};
 use tenure_check::{Check, Entries, ViolationKind};

@@ -1,7 +1,7 @@
-//! Majority voting among live processes, in every schedule and with every crash.
+//! Tests of majority voting among live processes, in every schedule and with every crash.
 //!
-//! The expected numbers of states were computed by this checker, and detect changes. They have no
-//! independent confirmation.
+//! Each expected number of states is an earlier result of this checker. If a test finds another
+//! number, the algorithm or the checker has changed. No other program has confirmed these numbers.
 
 use std::sync::Arc;
 

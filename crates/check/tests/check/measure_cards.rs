@@ -116,7 +116,7 @@ fn cards_of_two_are_attained_but_for_quorums() {
 /// With three processes that enter once each, more algorithms do not attain the upper bound on
 /// their cards. For instance, the bound for a lock on a tree assumes that each request takes a
 /// longest path, which is impossible for all requests of one run. Takes ten seconds: `cargo test -p
-/// tenure-check --test check -- --ignored cards_of_three`.
+/// tenure-check-tests -- --ignored cards_of_three`.
 #[test]
 #[ignore = "takes ten seconds"]
 fn cards_of_three_are_attained_but_for_quorums_trees_and_waves() {

@@ -1,7 +1,7 @@
-//! Misra's two tokens: in every schedule, the ring replaces one lost token.
+//! Tests of Misra's ring with two tokens. In every schedule, the ring replaces one lost token.
 //!
-//! The expected numbers of states were computed by this checker, and detect changes. They have no
-//! independent confirmation.
+//! Each expected number of states is an earlier result of this checker. If a test finds another
+//! number, the algorithm or the checker has changed. No other program has confirmed these numbers.
 
 use tenure_algorithms::Variants;
 use tenure_algorithms::mutex::{MisraRing, misra_ring};

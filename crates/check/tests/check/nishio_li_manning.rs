@@ -1,8 +1,8 @@
-//! Suzuki–Kasami that replaces a lost token (checklist 3.5), in every schedule and with every
-//! crash.
+//! Tests of the variant of Suzuki–Kasami that replaces a lost token (checklist 3.5), in every
+//! schedule and with every crash.
 //!
-//! The expected numbers of states were computed by this checker, and detect changes. They have no
-//! independent confirmation.
+//! Each expected number of states is an earlier result of this checker. If a test finds another
+//! number, the algorithm or the checker has changed. No other program has confirmed these numbers.
 
 use tenure_algorithms::mutex::{NishioLiManning, SuzukiKasami};
 use tenure_check::UserPhase;

@@ -1,10 +1,10 @@
-//! Raft's election: one leader per term under all faults, and one leader at a time if clocks are
-//! accurate. In three negative controls, a process forgets its vote, a process forgets its promise
-//! to a leader not to vote for another process, or a leader does not check whether a majority
-//! responds.
+//! Tests of Raft's election. Each term has at most one leader under all faults. If clocks are
+//! accurate, there is at most one leader at a time. In three negative controls, a process forgets
+//! its vote, a process forgets its promise to a leader not to vote for another process, or a leader
+//! does not check whether a majority responds.
 //!
-//! The expected numbers of states were computed by this checker, and detect changes. They have no
-//! independent confirmation.
+//! Each expected number of states is an earlier result of this checker. If a test finds another
+//! number, the algorithm or the checker has changed. No other program has confirmed these numbers.
 
 use std::ops::RangeInclusive;
 

@@ -1,8 +1,8 @@
-//! Chang–Roberts whose initiator starts again: every schedule and every loss. Also rings of the
-//! processes that survived earlier crashes.
+//! Tests of Chang–Roberts with an initiator that starts again, in every schedule and with every
+//! loss. Also tests of rings of the processes that survived earlier crashes.
 //!
-//! The expected numbers of states were computed by this checker, and detect changes. They have no
-//! independent confirmation.
+//! Each expected number of states is an earlier result of this checker. If a test finds another
+//! number, the algorithm or the checker has changed. No other program has confirmed these numbers.
 
 use tenure_algorithms::Variants;
 use tenure_algorithms::election::restarting_chang_roberts::{Config, Switch};

@@ -1,8 +1,8 @@
-//! Elections on rings: every schedule of two and three processes, and the columns of the
+//! Tests of elections on rings: every schedule of two and three processes, and the columns of the
 //! checklist's election fault matrix (5.7).
 //!
-//! The expected numbers of states were computed by this checker, and detect changes. They have no
-//! independent confirmation.
+//! Each expected number of states is an earlier result of this checker. If a test finds another
+//! number, the algorithm or the checker has changed. No other program has confirmed these numbers.
 
 use tenure_algorithms::Variants;
 use tenure_algorithms::compose::{Coordinated, MutexOnly};

@@ -1,8 +1,8 @@
-//! Crashes between a save and the release of the effects. The checker must also detect a runner
-//! that releases effects before it saves.
+//! Tests of crashes between a save and the release of the effects. The checker must also detect a
+//! runner that releases effects before it saves.
 //!
-//! The expected numbers of states were computed by this checker, and detect changes. They have no
-//! independent confirmation.
+//! Each expected number of states is an earlier result of this checker. If a test finds another
+//! number, the algorithm or the checker has changed. No other program has confirmed these numbers.
 
 use tenure_algorithms::Variants;
 use tenure_algorithms::election::{Raft, raft};

@@ -1,7 +1,8 @@
-//! Ricart–Agrawala with a failure detector (checklist 3.6), in every schedule and with every crash.
+//! Tests of Ricart–Agrawala with a failure detector (checklist 3.6), in every schedule and with
+//! every crash.
 //!
-//! The expected numbers of states were computed by this checker, and detect changes. They have no
-//! independent confirmation.
+//! Each expected number of states is an earlier result of this checker. If a test finds another
+//! number, the algorithm or the checker has changed. No other program has confirmed these numbers.
 
 use tenure_algorithms::mutex::{RicartAgrawala, TolerantRicartAgrawala};
 use tenure_check::UserPhase;

@@ -21,14 +21,16 @@ pub(crate) fn states<P: Checkable>(check: Check<P>) -> u64 {
     counts(check).0
 }
 
-/// Returns the least and the greatest value of a measure, which must be exact.
+/// Returns the least and the greatest value of a measure. Panics if the search does not determine
+/// both values exactly.
 pub(crate) fn extremes<P: Checkable>(check: Check<P>, of: impl Into<MeasureConfig>) -> (u32, u32) {
     let report = check.measure(of).unwrap_or_else(|error| panic!("{error}"));
     let extremes = report.exact_minimum().zip(report.exact_maximum());
     extremes.unwrap_or_else(|| panic!("{report}"))
 }
 
-/// Returns the least and the greatest number of messages, which must be exact.
+/// Returns the least and the greatest number of messages of a run. Panics if the search does not
+/// determine both numbers exactly.
 pub(crate) fn messages<P: Checkable>(check: Check<P>) -> (u64, u64) {
     let (least, greatest) = extremes(check, Measure::Messages);
     (least.into(), greatest.into())

@@ -1,4 +1,5 @@
-//! Options with properties that the user writes as expressions.
+//! Command-line options that contain properties of runs. The user writes each property as an
+//! expression.
 
 use std::sync::Arc;
 

@@ -14,8 +14,8 @@ use super::{interrupt, program};
 
 const MEMORY_POLL_INTERVAL: Duration = Duration::from_millis(100);
 
-/// Number of measurements that [`enforce_memory_limit`] makes after it has interrupted the command.
-/// If the command does not end by itself in this time, the process is ended.
+/// Maximum number of measurements of the memory use after [`enforce_memory_limit`] has interrupted
+/// the command. If the process still runs after these measurements, the function ends the process.
 const MAX_POLLS_AFTER_INTERRUPT: u32 = 20;
 
 /// Returns the memory that this process may use, in bytes. It is the memory of the machine, unless

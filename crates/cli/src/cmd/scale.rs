@@ -77,8 +77,8 @@ pub(crate) fn range(values: impl Iterator<Item = f64>) -> Option<(f64, f64)> {
     })
 }
 
-/// Returns the SVG path of the marker of a curve, around the origin. `curve` is the index of the
-/// curve. There are six shapes, which repeat.
+/// Returns the SVG path of the marker for the points of a curve. The centre of the marker is the
+/// origin. `curve` is the index of the curve. There are six shapes of markers, which repeat.
 pub(crate) fn marker_path(curve: usize) -> &'static str {
     match curve % 6 {
         0 => "M-4 0A4 4 0 1 0 4 0A4 4 0 1 0 -4 0Z",

@@ -32,9 +32,9 @@ use crate::session::Session;
 use crate::transport::REQUEST_TIMEOUT;
 use crate::watch::queue_changes::QueueChanges;
 
-/// Interval of the checks while the watched queues do not change. The detector watches only the
-/// queues of the caller's locks. A new claim in any other queue may complete a cycle, and only the
-/// next check finds this cycle.
+/// Interval of the checks while the watched queues do not change. The [`DeadlockDetector`] watches
+/// only the queues of the caller's locks. A new claim in any other queue may complete a cycle, and
+/// only the next check finds this cycle.
 const CHECK_INTERVAL: Duration = Duration::from_secs(5);
 
 /// Shortest interval between two checks, if the watched queues change often.
@@ -51,9 +51,9 @@ const OLDER_DELAY: Duration = Duration::from_secs(2);
 
 const MAX_QUEUES_PER_CHECK: usize = 256;
 
-/// Upper bound on the number of keys that the detector reads from a queue, beginning with the
-/// oldest key. The oldest keys belong to the holders of the lock. If a lock has more holders than
-/// this number, the detector does not see all of them.
+/// Upper bound on the number of keys that the [`DeadlockDetector`] reads from one queue. The
+/// detector begins with the oldest key. The oldest keys belong to the holders of the lock. If a
+/// lock has more holders than this number, the detector does not see all of them.
 const KEYS_PER_READ: i64 = 256;
 
 /// Upper bound on the reads of one transaction. etcd allows 128 operations.
@@ -95,7 +95,8 @@ struct Reached {
     previous: Option<usize>,
 }
 
-/// Lock whose holders the detector can determine from the queues.
+/// Lock that the [`DeadlockDetector`] supports. The detector reads the queues of such a lock, and
+/// derives the holders of the lock from the order of the claims.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Lock {
     /// A lock or an election with one queue. The end of each key states the access mode of its
@@ -107,8 +108,8 @@ enum Lock {
 }
 
 impl Lock {
-    /// Returns the lock to which a key belongs. Returns `None` if the detector cannot determine who
-    /// holds this lock: for example, if the lock is a semaphore.
+    /// Returns the lock to which a key belongs. Returns `None` if the [`DeadlockDetector`] does not
+    /// support the lock. For example, the detector does not support semaphores.
     fn of(key: &[u8]) -> Option<Lock> {
         let key = std::str::from_utf8(key).ok()?;
         let (queue, _) = key.rsplit_once('/')?;

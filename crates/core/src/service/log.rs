@@ -248,8 +248,8 @@ pub enum Reason {
     Changing,
     /// A new voter lacks too many entries and does not catch up with the log in time.
     NotCaughtUp,
-    /// The new members form no valid group: no voter is left, a member is outside the group, or a
-    /// member is both voter and learner.
+    /// The requested set of members is invalid. The set contains no voter, contains a process that
+    /// does not exist, or contains a process that is both voter and learner.
     NoGroup,
 }
 

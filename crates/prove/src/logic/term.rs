@@ -40,12 +40,12 @@ impl Term {
         Term(Arc::new(node))
     }
 
-    /// Returns the formula that is always true.
+    /// Returns the formula *true*.
     pub fn truth() -> Self {
         Term::new(Node::Bool(true))
     }
 
-    /// Returns the formula that is always false.
+    /// Returns the formula *false*.
     pub fn falsehood() -> Self {
         Term::new(Node::Bool(false))
     }
@@ -132,17 +132,18 @@ pub fn any(formulas: impl IntoIterator<Item = Term>) -> Term {
     }
 }
 
-/// Returns the formula that `body` holds for all values of `variables`.
+/// Returns a formula that is true if `body` is true for all values of `variables`.
 pub fn for_all(variables: impl IntoIterator<Item = Variable>, body: Term) -> Term {
     Term::new(Node::ForAll(variables.into_iter().collect(), body))
 }
 
-/// Returns the formula that `body` holds for some values of `variables`.
+/// Returns a formula that is true if `body` is true for some values of `variables`.
 pub fn exists(variables: impl IntoIterator<Item = Variable>, body: Term) -> Term {
     Term::new(Node::Exists(variables.into_iter().collect(), body))
 }
 
-/// Returns the term that equals `then` where `condition` holds, and `otherwise` elsewhere.
+/// Returns a term with one of two values. If `condition` is true, the value of the term is `then`.
+/// Otherwise, the value is `otherwise`.
 ///
 /// # Panics
 ///
@@ -156,31 +157,31 @@ pub fn if_then_else(condition: Term, then: impl Into<Term>, otherwise: impl Into
 
 /// Relations and arithmetic between terms. Each method panics if the sorts of the operands differ.
 pub trait Operations: Into<Term> {
-    /// Returns the formula that this term equals `other`.
+    /// Returns a formula that is true if this term equals `other`.
     #[track_caller]
     fn equals(self, other: impl Into<Term>) -> Term {
         Term::binary(Node::Equals, self.into(), other.into())
     }
 
-    /// Returns the formula that this term differs from `other`.
+    /// Returns a formula that is true if this term differs from `other`.
     #[track_caller]
     fn differs(self, other: impl Into<Term>) -> Term {
         !self.equals(other)
     }
 
-    /// Returns the formula that this number is less than `other`.
+    /// Returns a formula that is true if this number is less than `other`.
     #[track_caller]
     fn less(self, other: impl Into<Term>) -> Term {
         Term::binary(Node::Less, self.into(), other.into())
     }
 
-    /// Returns the formula that this number is at most `other`.
+    /// Returns a formula that is true if this number is at most `other`.
     #[track_caller]
     fn at_most(self, other: impl Into<Term>) -> Term {
         Term::binary(Node::AtMost, self.into(), other.into())
     }
 
-    /// Returns the formula that this formula implies `other`.
+    /// Returns a formula that is true if this formula is false or `other` is true.
     #[track_caller]
     fn implies(self, other: impl Into<Term>) -> Term {
         Term::binary(Node::Implies, self.into(), other.into())

@@ -55,14 +55,15 @@ pub(super) fn duration(units: u64) -> Term {
     Term::real(i64::try_from(units).expect("a duration is below 2^63 units"), 1)
 }
 
-/// Returns a formula that states that one deadline comes before another deadline on another clock,
-/// for all clock rates between [`SLOW`] and [`FAST`]. `remaining` and `other_remaining` are the
-/// times until the two deadlines. Each of them is measured by the clock of its deadline.
+/// Returns a formula that is true if one deadline comes before a deadline on another clock, for all
+/// clock rates between [`SLOW`] and [`FAST`]. `remaining` and `other_remaining` are the times until
+/// the two deadlines. Each of them is measured by the clock of its deadline.
 pub(super) fn ends_before(remaining: Term, other_remaining: Term) -> Term {
     remaining.times(FAST).at_most(other_remaining.times(SLOW))
 }
 
-/// Returns the formula that a clock may advance by `advance` while `D` units of real time pass.
+/// Returns a formula that is true if a clock may advance by `advance` while `D` units of real time
+/// pass.
 pub(super) fn is_within_rates(advance: impl Into<Term>) -> Term {
     let advance = advance.into();
     SLOW.times(D).at_most(&advance) & advance.at_most(FAST.times(D))
@@ -82,7 +83,7 @@ pub(super) fn positive_rates() -> Axiom {
     Axiom::new("clocks run at positive rates", zero().less(SLOW) & SLOW.at_most(FAST))
 }
 
-/// Returns the axiom that the rate of each clock differs from 1 by at most `ppm` parts per million.
+/// Returns an axiom: the rate of each clock differs from 1 by at most `ppm` parts per million.
 ///
 /// # Panics
 ///

@@ -63,8 +63,9 @@ pub(crate) const ENTRY: ModelEntry = ModelEntry {
     ],
 };
 
-/// Returns the formula that a request of `process` with the clock reading `stamp` precedes a
-/// request of `other`.
+/// Returns a formula that is true if one request precedes another request. `process` has made the
+/// first request, with the clock reading `stamp`. `other` has made the second request, with the
+/// clock reading `other_stamp`.
 fn precedes(
     stamp: impl Into<Term>,
     process: Variable,
@@ -94,8 +95,8 @@ fn model(variant: Option<&str>) -> Model {
     }
 }
 
-/// Returns the formula that the received message is the first on its link: no other message on the
-/// link has a lower clock reading.
+/// Returns a formula that is true if the received message is the first on its link. The message is
+/// the first if no other message on the link has a lower clock reading.
 fn is_first() -> Term {
     for_all([C], (REQUEST.at((Y, X, C)) | REPLY.at((Y, X, C))).implies(M.at_most(C)))
         & for_all([C, R], RELEASE.at((Y, X, C, R)).implies(M.at_most(C)))

@@ -182,30 +182,30 @@ fn axioms(variant: Option<&str>) -> Vec<Axiom> {
     vec![drift(50_000), Axiom::new("a lease has the durations of the code", times)]
 }
 
-/// Returns the formula that a process is inside the critical section and that its clock has not
-/// reached its deadline.
+/// Returns a formula that is true if a process is inside the critical section and the clock of the
+/// process has not reached the deadline of the process.
 fn claims(process: Variable) -> Term {
     INSIDE.at(process) & CLOCK.at(process).less(INSIDE_UNTIL.at(process))
 }
 
-/// Returns the formula that the grantor reserves the lock for the attempt of `process` with the
-/// ticket `ticket`.
+/// Returns a formula that is true if the grantor reserves the lock for one attempt of `process` to
+/// enter. `ticket` is the ticket of this attempt.
 fn is_held_by(process: Variable, ticket: impl Into<Term>) -> Term {
     HELD.value() & HOLDER.equals(process) & HELD_TICKET.equals(ticket)
 }
 
-/// Returns the formula that the lock stays available to `process` until `deadline`, a time on the
-/// clock of `process`. Until then, the grantor either reserves the lock for the attempt of
-/// `process` with the ticket `ticket`, or grants no request at all.
+/// Returns a formula that is true if the lock stays available to `process` until `deadline`, a time
+/// on the clock of `process`. Until this time, the grantor either grants no request at all, or
+/// reserves the lock for one attempt of `process` to enter. `ticket` is the ticket of this attempt.
 fn is_reserved(process: Variable, ticket: impl Into<Term>, deadline: Symbol) -> Term {
     let remaining = deadline.at(process) - CLOCK.at(process);
     let reserved = HELD_UNTIL.minus(GRANTOR_CLOCK);
     (CLOSED.value() | is_held_by(process, ticket)) & ends_before(remaining, reserved)
 }
 
-/// Returns the formula that a grant is in flight, and that its receiver could still claim the lock
-/// if it received the grant now. `process` is the receiver, `ticket` is the ticket of the grant,
-/// and `round` is the number of the granted request.
+/// Returns a formula that is true if a grant is in flight and its receiver could claim the lock
+/// with this grant now. `process` is the receiver, `ticket` is the ticket of the grant, and `round`
+/// is the number of the granted request.
 fn is_usable(process: Variable, ticket: Variable, round: Variable) -> Term {
     GRANT.at((process, ticket, round))
         & ticket.equals(TICKET.at(process))

@@ -14,7 +14,7 @@ pub(super) const NAME: Symbol = Symbol::function("name", &[Process], Int);
 const P: Variable = Variable::process("p");
 const Q: Variable = Variable::process("q");
 
-/// Returns the formula that a process waits for the critical section or is inside it.
+/// Returns a formula that is true if a process waits for the critical section or is inside it.
 pub(super) fn is_active(process: Variable) -> Term {
     WAITING.at(process) | INSIDE.at(process)
 }
@@ -35,7 +35,7 @@ pub(super) fn phases() -> Conjunct {
     )
 }
 
-/// Returns the axiom that names are distinct. Names decide between equal clock readings.
+/// Returns an axiom: names are distinct. Names decide between equal clock readings.
 pub(super) fn distinct_names() -> Axiom {
     Axiom::new(
         "names are distinct",

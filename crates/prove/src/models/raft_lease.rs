@@ -196,8 +196,8 @@ fn axioms(variant: Option<&str>) -> Vec<Axiom> {
     ]
 }
 
-/// Returns the formula that the lease of a candidate or leader has not ended. With the variant
-/// `no-check-quorum` the lease never ends.
+/// Returns a formula that is true if the lease of a candidate or leader has not ended. With the
+/// variant `no-check-quorum`, the formula is always true.
 fn has_lease(process: Variable, variant: Option<&str>) -> Term {
     match variant {
         Some("no-check-quorum") => Term::truth(),
@@ -205,7 +205,7 @@ fn has_lease(process: Variable, variant: Option<&str>) -> Term {
     }
 }
 
-/// Returns the formula that a process leads and its lease has not ended.
+/// Returns a formula that is true if a process leads and its lease has not ended.
 fn claims(process: Variable, variant: Option<&str>) -> Term {
     LEADER.at(process) & has_lease(process, variant)
 }

@@ -82,8 +82,9 @@ fn model(variant: Option<&str>) -> Model {
     }
 }
 
-/// Returns the formula that the request of `process` with `stamp` precedes the request of `other`
-/// with `other_stamp`.
+/// Returns a formula that is true if one request precedes another request. `process` has made the
+/// first request, with the number `stamp`. `other` has made the second request, with the number
+/// `other_stamp`.
 fn precedes(stamp: &Term, process: Variable, other_stamp: &Term, other: Variable) -> Term {
     let is_tie = stamp.clone().equals(other_stamp);
     stamp.clone().less(other_stamp) | (is_tie & NAME.at(process).less(NAME.at(other)))

@@ -107,8 +107,8 @@ pub(super) fn initial() -> Vec<Term> {
     ]
 }
 
-/// Returns the formula that `voter` belongs to the quorum of `process`, so that `process` asks
-/// `voter` for a vote.
+/// Returns a formula that is true if `voter` belongs to the quorum of `process`. `process` then
+/// asks `voter` for a vote.
 pub(super) fn has_voter(process: Variable, voter: Variable) -> Term {
     MEMBER.at((Term::from(voter), QUORUM.at(process)))
 }
@@ -173,8 +173,9 @@ pub(super) fn process_actions(is_up: &Term) -> Vec<Action> {
     ]
 }
 
-/// Returns `action` with a further effect: the voter `W` gives its vote to the request of `process`
-/// with `stamp`.
+/// Returns `action` with a further effect: the process [`W`], which is a voter, votes for a
+/// request. `process` has made the request, and `stamp` is the time stamp of the request. `number`
+/// is the number of the vote.
 pub(super) fn vote_for(action: Action, process: Variable, stamp: Variable, number: Term) -> Action {
     action
         .set(HAS_VOTED, W, true)
@@ -184,8 +185,8 @@ pub(super) fn vote_for(action: Action, process: Variable, stamp: Variable, numbe
         .add(LOCKED, (W, process, stamp, number))
 }
 
-/// Returns `action` with a further effect: the voter `W` takes back its vote and gives it to no
-/// request.
+/// Returns `action` with a further effect: the process [`W`], which is a voter, takes back its
+/// vote. After this effect, the vote of `W` belongs to no request.
 pub(super) fn reclaim_vote(action: Action) -> Action {
     action.set(HAS_VOTED, W, false).set(CANDIDATE, W, W).set(VOTED_STAMP, W, 0).set(
         VOTED_NUMBER,
@@ -236,8 +237,9 @@ pub(super) fn voter_actions(is_up: &Term, is_due: impl Fn(Variable) -> Term) -> 
     ]
 }
 
-/// Returns the formula that `voter` has given its vote to the request of `process` with `stamp`,
-/// and that this vote has the given number.
+/// Returns a formula that is true if `voter` has given its vote to a certain request. `process` has
+/// made the request, and `stamp` is the time stamp of the request. `number` is the number of the
+/// vote.
 pub(super) fn has_voted_for(
     voter: Variable,
     process: Variable,
@@ -250,7 +252,7 @@ pub(super) fn has_voted_for(
         & VOTED_NUMBER.at(voter).equals(number)
 }
 
-/// Returns the formula that `process` has the vote of `V`, or that this vote is in flight to
+/// Returns a formula that is true if `process` has the vote of `V`, or if this vote is in flight to
 /// `process`.
 pub(super) fn awaits_or_has(process: Variable) -> Term {
     let number = NUMBER.at((process, V));
@@ -259,19 +261,21 @@ pub(super) fn awaits_or_has(process: Variable) -> Term {
             | LOCKED.at((Term::from(V), process, STAMP.at(process), number)))
 }
 
-/// Returns the formula that a request of `process` with this time stamp is over: the process has no
-/// request, or its present request has a higher time stamp.
+/// Returns a formula that is true if the request of `process` with the time stamp `stamp` is over.
+/// The request is over if the process has no request, or if its present request has a higher time
+/// stamp.
 pub(super) fn is_request_over(process: &Term, stamp: &Term) -> Term {
     let is_active = WAITING.at(process.clone()) | INSIDE.at(process.clone());
     is_active.implies(stamp.clone().less(STAMP.at(process.clone())))
 }
 
-/// Returns the formula that `process` has really made the request with the time stamp `stamp`.
+/// Returns a formula that is true if `process` has really made the request with the time stamp
+/// `stamp`.
 ///
 /// The formula has two parts. First, the clock of `process` has reached `stamp`, or `process` has
 /// crashed. Second, the request is over, or it is the present request of `process`. In the latter
-/// case, `number` must be at most `NUMBER` of `process` and `V`. `is_down` returns the formula that
-/// a process has crashed.
+/// case, `number` must be at most `NUMBER` of `process` and `V`. `is_down` returns a formula that
+/// is true if a process has crashed.
 fn is_known(process: &Term, stamp: &Term, number: Term, is_down: &dyn Fn(&Term) -> Term) -> Term {
     let own_number = NUMBER.at((process, V));
     let is_present = stamp.clone().equals(STAMP.at(process.clone())) & number.at_most(own_number);

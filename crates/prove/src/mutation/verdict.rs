@@ -158,7 +158,7 @@ fn compare_actions(
     }))
 }
 
-/// Returns the formula that the two actions lead to the same state.
+/// Returns a formula that is true if the two actions lead to the same state.
 fn is_same_result(one: &Action, other: &Action) -> Term {
     let symbols = one.updates.keys().chain(other.updates.keys());
     all(symbols.map(|symbol| {

@@ -79,8 +79,8 @@ impl<'m> InductionQuery<'m> {
         Ok(process)
     }
 
-    /// Returns the formula that the state after the step violates at least one conjunct of this
-    /// query. If the query has no conjunct, returns the formula *true*.
+    /// Returns a formula that is true if the state after the step violates at least one conjunct of
+    /// this query. If the query has no conjunct, returns the formula *true*.
     pub(super) fn violation(&self) -> Term {
         let violated = |it: &&Conjunct| !self.afterwards(&it.formula);
         match self.conjuncts.is_empty() {

@@ -134,7 +134,8 @@ fn search_group(
     Ok((result, found.and_then(|found| decode(model, induction, sizes, &found))))
 }
 
-/// Returns the constant that stands for the element of `sort` with this index.
+/// Returns a variable that stands for one element of the sort `sort`. `index` is the index of the
+/// element, from 0. The solver declares the variable as a constant.
 pub(super) fn element(sort: Sort, index: u32) -> Variable {
     Variable::new(if sort == Sort::Quorum { "quorum" } else { "process" }, sort).renamed(index + 1)
 }

@@ -1,4 +1,4 @@
-//! Evaluation of terms in a structure.
+//! Evaluation of logical terms in a structure, which is one concrete state of a model.
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -197,9 +197,10 @@ impl<'s> Evaluator<'s> {
     }
 }
 
-/// Finds a necessary condition for `formula` to have the truth value `wanted`. The condition is
-/// that a certain relation holds for certain variables. Returns this relation and its arguments,
-/// which are distinct variables from `variables`. Returns `None` if no such condition is found.
+/// Looks for a relation that must hold if `formula` has the truth value `wanted`. Returns the
+/// relation, and the arguments for which the relation must hold. Each argument is one of
+/// `variables`, and no argument occurs twice. If the function finds no such relation, returns
+/// `None`.
 fn required(
     formula: &Term,
     wanted: bool,

@@ -1,4 +1,4 @@
-//! Values of terms.
+//! Values of logical terms: truth values, numbers, and elements of uninterpreted sorts.
 
 use std::fmt::{self, Display};
 

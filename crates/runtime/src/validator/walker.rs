@@ -11,7 +11,8 @@ use super::{NumberKind, ValidationError};
 
 type Result<T = ()> = std::result::Result<T, ValidationError>;
 
-/// Meaning of the numbers and lists that are serialized next.
+/// Mark of the value that the serializer inspects. The mark determines which numbers and which list
+/// lengths the serializer accepts in the value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Mark {
     /// No mark. A number without a mark is a counter, such as the value of a clock.

@@ -169,9 +169,10 @@ impl Core {
         vec![inside, outside]
     }
 
-    /// Returns the process that `fault` crashes, if this process is in the right phase. If `inside`
-    /// is true, it must be inside the critical section in its entry number `count`. Otherwise, it
-    /// must wait for its request number `count`. In any other phase, returns `None`.
+    /// Returns the process that `fault` crashes. Returns `None` if the process is not in the phase
+    /// that the other arguments describe. If `inside` is true, the process must be inside the
+    /// critical section in its entry number `count`. Otherwise, the process must be waiting with
+    /// its request number `count`.
     pub(crate) fn process_in_phase(
         &self,
         fault: u32,

@@ -20,8 +20,9 @@ pub(crate) enum ScheduledEvent {
     /// The failure detector falsely begins or ends a suspicion, as a fault requests.
     FalseSuspicion { fault: u32, observer: ProcessId, peer: ProcessId, suspect: bool },
     /// The fault with the index `fault` crashes a process. If `inside` is true, the process must be
-    /// inside the critical section in its entry number `count`. Otherwise, it must wait for its
-    /// request number `count`. If the process has left this phase, it does not crash.
+    /// inside the critical section in its entry number `count`. Otherwise, the process must be
+    /// waiting with its request number `count`. If the process is no longer in this phase, the
+    /// process does not crash.
     CrashInPhase { fault: u32, inside: bool, count: u32 },
     /// A timer fires.
     Timer { slot: u32, generation: u32 },

@@ -1,4 +1,5 @@
-//! Users and permissions, which change in the order of the log.
+//! Tests of users and permissions. Log entries change the users and permissions, so a change
+//! affects only the later entries of the log.
 
 use tenure_store::{
     AccessChange, Bytes, Command, CommandResult, Delete, Enqueue, Error, LockMode, Operation,

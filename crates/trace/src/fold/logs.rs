@@ -94,7 +94,7 @@ impl LogState {
     }
 }
 
-/// Change that a record makes to the log of a process.
+/// Change to the log of one process. One record of a trace causes the change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LogChange {
     /// Process whose log changes.

@@ -90,7 +90,7 @@ impl Condition {
     }
 }
 
-/// Change that a record makes to the state of its process.
+/// Change to the state of one process. One record of a trace causes the change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StateChange {
     /// The process boots for the first time.

@@ -7,8 +7,9 @@ use tenure_core::ProcessId;
 /// process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SaveFault<P> {
-    /// The process saves nothing. The value is a copy of the process from the start of the fault.
-    /// After the crash, the process recovers with the stable state of this copy.
+    /// The process saves nothing. The variant contains a copy of the process, taken when the
+    /// process stopped saving. After the next crash, the process recovers with the stable state of
+    /// this copy.
     Unsaved(P),
     /// The process is mute: it still saves its state, but it sends no messages, emits no events and
     /// sets no timers.

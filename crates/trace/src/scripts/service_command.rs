@@ -13,12 +13,14 @@ use tenure_core::{EventViews, ProcessId, Protocol, Service, Tagged};
 use crate::format::{ApplicationCommand, ApplicationEvent, CommandData, EventData};
 use crate::scripts::script::ScriptCommand;
 
-/// Protocol that scripts and workloads can drive and traces can record.
+/// Protocol for scripts, workloads and traces. A script or a workload can issue commands of the
+/// protocol, and a trace can record its commands and events.
 pub trait Recorded: Protocol<Command: ServiceCommand, Event: ServiceEvent> {}
 
 impl<P: Protocol<Command: ServiceCommand, Event: ServiceEvent>> Recorded for P {}
 
-/// A command that scripts (`enter p1`), workloads and traces support.
+/// Command of a service, with conversions to and from the command's form in scripts, workloads and
+/// traces. In a script, for example, a command has the form `enter p1`.
 ///
 /// The commands of all services of Tenure implement this trait. For your own commands, an empty
 /// `impl` is sufficient, but then scripts and workloads cannot issue them.

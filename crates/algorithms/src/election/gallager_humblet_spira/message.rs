@@ -57,7 +57,7 @@ pub enum Message {
     Initiate {
         /// Level of the fragment.
         level: u32,
-        /// Name of the fragment.
+        /// Weight of the core edge of the fragment. This weight serves as the name of the fragment.
         fragment: Weight,
         /// Search state of the fragment.
         search: Search,
@@ -66,7 +66,8 @@ pub enum Message {
     Test {
         /// Level of the sender's fragment.
         level: u32,
-        /// Name of the sender's fragment.
+        /// Weight of the core edge of the sender's fragment. This weight serves as the name of the
+        /// fragment.
         fragment: Weight,
     },
     /// Answer to a Test: the ends of the tested edge are in different fragments.

@@ -24,9 +24,9 @@ pub(super) struct Service<L: LockKind> {
     pub(super) store: Store,
     term: u64,
     lessor: Lessor<u64>,
-    /// Leases that have expired or whose owner has left, and whose end is not committed yet. For an
-    /// expired lease, the value is the `renewal_index` that the lease had when it expired. If the
-    /// owner has left, the value is `None`.
+    /// Leases whose end is not committed yet. Such a lease has expired, or its owner has released
+    /// the lease. For an expired lease, the value is the `renewal_index` that the lease had when it
+    /// expired. For a released lease, the value is `None`.
     ends: BTreeMap<u64, Option<u64>>,
     /// For each waiting claim: the keys of earlier claims that the waiting claim watches. The
     /// service notifies the waiting claim when one of these keys is deleted.
@@ -297,9 +297,8 @@ impl<L: LockKind> LeasedLock<L> {
         self.commit(Command::Revoke { lease }, fx);
     }
 
-    /// Releases the lock of the process `from`, which has left, before the end of its lease is
-    /// committed. Grants the lock to each process that waits only for `from` and can take over from
-    /// it.
+    /// Handles a release by the process `from` before the end of its lease is committed. Grants the
+    /// lock to each process that waits only for `from` and can take over the lock.
     fn release_early(
         &mut self,
         from: ProcessId,

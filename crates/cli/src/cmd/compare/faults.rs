@@ -231,8 +231,10 @@ fn card(name: &str) -> Option<Card> {
     tenure_instances::card(name, &Parameters::plain(3)).ok()
 }
 
-/// Returns the option that bounds the messages in flight, if the search with the options in `words`
-/// is infinite without a bound. Otherwise, returns an empty text.
+/// Returns an option to add to the options `words` of a search, or an empty text. If the algorithm
+/// `name` is a lock with heartbeats, the search needs a limit on the messages in flight. Without
+/// the limit, the search would never end. [`HEARTBEAT_BOUNDS`] contains the option that sets the
+/// limit.
 fn bound(name: &str, words: &str) -> &'static str {
     let beats = has_heartbeats(name);
     let bounds = HEARTBEAT_BOUNDS.iter().filter(|(size, _)| beats && words.contains(size));

@@ -148,15 +148,15 @@ pub(crate) fn measured_messages(plan: &Plan, report: &Report) -> Vec<MeasuredMes
 /// Result of comparing the numbers of messages in runs with the bounds on the algorithm's [`Card`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum CostDeviation {
-    /// All numbers of messages are within the bounds.
+    /// No number of messages is outside the bounds.
     #[default]
     Never,
-    /// Some numbers of messages are outside the bounds, all of them in elections during a crash or
-    /// recovery.
+    /// At least one number of messages is outside the bounds. Each such number belongs to an
+    /// election during which a process crashed or recovered.
     OnlyDisturbed,
-    /// Some number of messages is outside the bounds, and no crash or recovery explains it. The
-    /// number belongs to an entry, to an agreement, or to an election during which no process
-    /// crashed or recovered.
+    /// At least one number of messages is outside the bounds, and no crash or recovery explains
+    /// this number. The number belongs to an entry, to an agreement, or to an election during which
+    /// no process crashed or recovered.
     Undisturbed,
 }
 

@@ -37,7 +37,7 @@ pub(super) const STATE: [Symbol; 9] =
 const A: Variable = Variable::quorum("a");
 const B: Variable = Variable::quorum("b");
 
-/// Returns the axiom that any two quorums have a common member.
+/// Returns an axiom: any two quorums have a common member.
 pub(in crate::models) fn quorum_intersection() -> Axiom {
     let common = |quorum| MEMBER.at((COMMON.at((A, B)), quorum));
     let intersect = for_all([A, B], common(A) & common(B));
@@ -52,7 +52,7 @@ pub(super) fn initial() -> [Term; 3] {
     ]
 }
 
-/// Returns the formula that a process is a candidate or leads.
+/// Returns a formula that is true if a process is a candidate or leads.
 pub(in crate::models) fn is_candidate_or_leader(process: Variable) -> Term {
     CANDIDATE.at(process) | LEADER.at(process)
 }
@@ -100,8 +100,8 @@ pub(in crate::models) fn leader_conjuncts() -> [Conjunct; 2] {
     ]
 }
 
-/// Returns the conjuncts about votes that are counted or in flight. `has_vote` returns the formula
-/// that a process counts the vote of `V`.
+/// Returns the conjuncts about votes that are counted or in flight. `has_vote` returns a formula
+/// that is true if a process counts the vote of `V`.
 pub(in crate::models) fn vote_conjuncts(has_vote: impl Fn(Variable) -> Term) -> [Conjunct; 5] {
     let same_term = TERM.at(P).equals(TERM.at(Q));
     // The vote of v in a term is recorded at v as long as v has seen no higher term.

@@ -30,7 +30,7 @@ const MAX_NAME_CHARS: usize = 200;
 
 #[derive(Debug, Serialize)]
 pub(super) struct DashboardState {
-    /// Name of the member that responds.
+    /// Name of the responding member, which answers the request for this state.
     member: String,
     version: &'static str,
     leader: Option<String>,
@@ -64,19 +64,20 @@ enum Access {
     MetricsOnly,
 }
 
-/// State of one member, as the member that responds sees it.
+/// State of one member, from the view of the responding member. The responding member is the member
+/// that answers the request for the dashboard.
 #[derive(Debug, Serialize)]
 struct MemberState {
     name: String,
     role: &'static str,
     is_own: bool,
-    /// True if the member that responds is connected to the described member, or is the described
-    /// member.
+    /// True if the responding member is connected to this member. Also true if this member is the
+    /// responding member.
     is_connected: bool,
-    /// Milliseconds since the last message of the described member.
+    /// Milliseconds since the responding member last received a message from this member.
     last_contact_ms: Option<u64>,
-    /// Client URLs that the described member has published. Empty unless the access of the request
-    /// is [`Access::Granted`].
+    /// Client URLs that this member has published. Empty unless the access of the request is
+    /// [`Access::Granted`].
     urls: Vec<String>,
 }
 
@@ -274,7 +275,8 @@ fn client(value: &[u8]) -> Option<String> {
     (tenure == 1).then(|| text(description.as_bytes()))
 }
 
-/// Returns the state of all possible members of the cluster, as the member that responds sees them.
+/// Returns the state of each possible member of the cluster, from the view of the responding
+/// member.
 fn members(
     caller: &Caller,
     state: &ReplicatedState,

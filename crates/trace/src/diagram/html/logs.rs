@@ -28,17 +28,17 @@ pub(super) struct ColumnarLogChanges {
 }
 
 impl ColumnarLogChanges {
-    /// Adds the log of each process, as it is before the first record of the page. Each log is one
-    /// change that adds all entries.
+    /// Appends one change for the log of each process. The change adds all entries that the log
+    /// contains before the first record of the page.
     pub(super) fn begin(&mut self, logs: &Logs, size: u32, names: &mut Interner) {
         for at in (0..size).map(ProcessId).filter(|at| logs.of(*at).is_some()) {
             self.push(-1, LogChange { at, unchanged_count: 0 }, logs, names);
         }
     }
 
-    /// Adds a change that a record makes to a log. `row` is the index of this record among the
-    /// records on the page. `changed` describes the change, and `logs` contains all logs after the
-    /// record.
+    /// Appends one change of a log to the columns. A record of the page causes the change. `row` is
+    /// the index of the record among the records on the page, or -1 for a change before the first
+    /// record. `changed` describes the change, and `logs` contains all logs after the record.
     pub(super) fn push(&mut self, row: i64, changed: LogChange, logs: &Logs, names: &mut Interner) {
         let LogChange { at, unchanged_count: stays } = changed;
         let Some(kept) = logs.of(at) else { return };

@@ -104,11 +104,11 @@ markerHeight=\"11\" markerUnits=\"userSpaceOnUse\" orient=\"auto\">\
 <path class=\"gemhead\" d=\"M0 0L10 5L0 10L3 5Z\"/></marker>
 ";
 
-/// Path of a crown around the origin, the mark of a leader.
+/// SVG path of the mark of a leader: a crown around the origin.
 pub(in crate::diagram) const CROWN: &str = "M-7 5L-8 -4L-3 0L0 -6L3 0L8 -4L7 5Z";
-/// Path of a cut gem around the origin, the mark of a token.
+/// SVG path of the mark of a token: a cut gem around the origin.
 pub(super) const GEM: &str = "M0 -6L6 0L0 6L-6 0Z";
-/// Path of a cross around the origin, the mark of a crash or a loss.
+/// SVG path of the mark of a crash or a loss: a cross around the origin.
 pub(super) const CROSS: &str = "M-5 -5L5 5M-5 5L5 -5";
 
 /// Escapes text for XML.
