@@ -3,7 +3,8 @@
 use serde_json::Value;
 
 use super::command::{Command, list, text};
-use super::{checker_only, stabilization};
+use super::fault_matrix::Sample;
+use super::{checker_only, fault_matrix, stabilization};
 use crate::parallel::map_parallel;
 
 const HEAD: &str = "\
@@ -14,17 +15,6 @@ command. Continuous integration fails when it is stale. `tenure list NAME` shows
 
 ";
 
-const ABOUT_FAULTS: &str = "\
-Each cell is an exhaustive check of groups of two and three processes. *ok* means that every promise
-of the card holds in every schedule, *blocked* that a process may wait for ever, and *UNSAFE* that
-another promise is broken. The number is the length of a shortest schedule in steps. *(n = 2)* means
-that groups of three have more states than were searched, and *?* that groups of two have. *blocked
-(n = 2)* is a group of two that a crash leaves without a majority. A dash means that the fault does
-not exist for this algorithm. `tenure compare SERVICE --faults` prints the table, and with
-`--format json` it names the check behind each cell.
-
-";
-
 const ABOUT_VARIANTS: &str = "\
 A variant changes one rule of an algorithm. Those marked *wrong* exist so that the checker can show
 the reason for the rule: the command ends with a shortest violation. The verdict is a row in the
@@ -32,24 +22,18 @@ list of [known results](checklist.md).
 
 ";
 
-/// Commands that measure algorithms for the page. The first three commands compare the algorithms
-/// of a service with each other. The other commands show the effect of each fault on each
-/// algorithm.
-const MEASURED: [&str; 6] = [
-    "compare mutex -n 5 --entries 3",
-    "compare election -n 8",
-    "compare agreement -n 5",
-    "compare mutex --faults",
-    "compare election --faults",
-    "compare agreement --faults",
-];
+/// Commands that compare the algorithms of a service with each other.
+const MEASURED: [&str; 3] =
+    ["compare mutex -n 5 --entries 3", "compare election -n 8", "compare agreement -n 5"];
 
-pub(super) fn page(command: &Command) -> Result<String, String> {
+/// Generates the page. With a sample, some rows of the tables of faults are copied from an earlier
+/// page.
+pub(super) fn page(command: &Command, sample: Option<Sample<'_>>) -> Result<String, String> {
     let cards = command.json("list")?;
     let mut page = HEAD.to_owned();
     let reports = map_parallel(&MEASURED, |arguments| command.json(arguments));
     let reports: Vec<Value> = reports.into_iter().collect::<Result<_, _>>()?;
-    let [mutex_report, election_report, agreement_report, fault_reports @ ..] = &reports[..] else {
+    let [mutex_report, election_report, agreement_report] = &reports[..] else {
         unreachable!("there is one report per command")
     };
     page.push_str(&mutexes(&cards, mutex_report));
@@ -58,11 +42,7 @@ pub(super) fn page(command: &Command) -> Result<String, String> {
     page.push_str(&compositions(&cards));
     page.push_str(&stabilization::section(command)?);
     page.push_str(&checker_only::section(command)?);
-    page.push_str("## What one fault does\n\n");
-    page.push_str(ABOUT_FAULTS);
-    for matrix in fault_reports {
-        page.push_str(&faults(matrix));
-    }
+    page.push_str(&fault_matrix::section(command, sample)?);
     page.push_str("## Variants\n\n");
     page.push_str(ABOUT_VARIANTS);
     page.push_str(&variants(command, &cards)?);
@@ -176,32 +156,6 @@ fn compositions(cards: &Value) -> String {
     format!("## Compositions\n\n{about}{}\n", table(head, rows))
 }
 
-fn faults(matrix: &Value) -> String {
-    let faults: Vec<&str> = list(&matrix["faults"]).iter().map(text).collect();
-    let head = format!("algorithm | {}", faults.join(" | "));
-    let rows = list(&matrix["algorithms"]).iter().map(|row| {
-        let mut cells = vec![name(row)];
-        cells.extend(list(&row["cells"]).iter().map(verdict));
-        cells
-    });
-    table(&head, rows) + "\n"
-}
-
-fn verdict(cell: &Value) -> String {
-    let steps = cell["length"].as_u64().map(|steps| format!(" ({steps})")).unwrap_or_default();
-    match text(&cell["verdict"]) {
-        "none" => "–".into(),
-        "unknown" => "?".into(),
-        "ok-for-two" => "ok (n = 2)".into(),
-        "blocked" if cell["without_majority"] == true => match cell["length"].as_u64() {
-            Some(steps) => format!("blocked (n = 2, {steps})"),
-            None => "blocked (n = 2)".into(),
-        },
-        "unsafe" => format!("**UNSAFE**{steps}"),
-        other => format!("{other}{steps}"),
-    }
-}
-
 fn variants(command: &Command, cards: &Value) -> Result<String, String> {
     let bare = list(cards).iter().filter(|card| !text(&card["name"]).contains(':'));
     let each = bare.flat_map(|card| list(&card["variants"]).iter().map(move |one| (card, one)));
@@ -256,7 +210,7 @@ fn card_of<'a>(cards: &'a Value, name: &str) -> &'a Value {
     found.map_or(&Value::Null, |card| &card["card"])
 }
 
-fn name(row: &Value) -> String {
+pub(super) fn name(row: &Value) -> String {
     format!("`{}`", text(&row["name"]))
 }
 
@@ -323,7 +277,7 @@ pub(super) fn table(head: &str, rows: impl Iterator<Item = Vec<String>>) -> Stri
 
 #[cfg(test)]
 mod tests {
-    use super::{mean, table, verdict};
+    use super::{mean, table};
     use serde_json::json;
 
     #[test]
@@ -337,16 +291,5 @@ mod tests {
     fn prints_whole_numbers_without_decimals() {
         assert_eq!(mean(&json!({"mean": 8.0})), "8");
         assert_eq!(mean(&json!({"mean": 2.4})), "2.40");
-    }
-
-    #[test]
-    fn prints_length_of_violation() {
-        let cell = |verdict: &str, length: u64| json!({"verdict": verdict, "length": length});
-        assert_eq!(verdict(&cell("unsafe", 6)), "**UNSAFE** (6)");
-        assert_eq!(verdict(&cell("blocked", 2)), "blocked (2)");
-        let of_two = json!({"verdict": "blocked", "length": 2, "without_majority": true});
-        assert_eq!(verdict(&of_two), "blocked (n = 2, 2)");
-        assert_eq!(verdict(&json!({"verdict": "ok"})), "ok");
-        assert_eq!(verdict(&json!({"verdict": "none"})), "–");
     }
 }

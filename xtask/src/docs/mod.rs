@@ -3,24 +3,47 @@
 mod algorithms;
 mod checker_only;
 mod command;
+mod fault_matrix;
 mod mission;
 mod stabilization;
 
 use std::fs;
+use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use command::Command;
+use fault_matrix::Sample;
 
 /// Path of each generated page, with the function that generates it.
-const PAGES: [(&str, PageGenerator); 2] =
-    [("docs/mission.md", mission::page), ("docs/algorithms.md", |_, it| algorithms::page(it))];
+const PAGES: [(&str, PageGenerator); 2] = [
+    ("docs/mission.md", |context| mission::page(context.root, context.command)),
+    ("docs/algorithms.md", |context| algorithms::page(context.command, context.sample())),
+];
 
-type PageGenerator = fn(&Path, &Command) -> Result<String, String>;
+type PageGenerator = fn(&Context<'_>) -> Result<String, String>;
+
+/// Input of the generator of a page.
+struct Context<'a> {
+    root: &'a Path,
+    command: &'a Command,
+    /// The present content of the page.
+    old: &'a str,
+    options: &'a Options,
+}
+
+impl<'a> Context<'a> {
+    fn sample(&self) -> Option<Sample<'a>> {
+        let step = self.options.sample.filter(|_| self.options.is_check)?;
+        Some(Sample { page: self.old, step: step.get() })
+    }
+}
 
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Options {
     is_check: bool,
+    /// In tables that take long, check only every K-th row. `None` for all rows.
+    sample: Option<NonZero<usize>>,
     /// Path of the program to use as `tenure`. If `None`, it is built.
     tenure: Option<PathBuf>,
     /// Text that the path of a page must contain. Other pages are not generated. `None` for all
@@ -35,6 +58,7 @@ impl Options {
         while let Some(argument) = rest.next() {
             match *argument {
                 "--check" => options.is_check = true,
+                "--sample" => options.sample = Some(rest.next()?.parse().ok()?),
                 "--tenure" => options.tenure = Some(PathBuf::from(rest.next()?)),
                 part if !part.starts_with('-') => options.part = Some(part.to_owned()),
                 _ => return None,
@@ -49,7 +73,9 @@ impl Options {
 /// Exits with status 1 if a page is out of date or a command failed.
 pub(crate) fn main(root: &Path, arguments: &[&str]) -> ExitCode {
     let Some(options) = Options::new(arguments) else {
-        eprintln!("usage: cargo xtask docs [--check] [--tenure FILE] [PART-OF-A-PATH]");
+        eprintln!(
+            "usage: cargo xtask docs [--check [--sample K]] [--tenure FILE] [PART-OF-A-PATH]"
+        );
         return ExitCode::from(2);
     };
     let command = match &options.tenure {
@@ -60,8 +86,11 @@ pub(crate) fn main(root: &Path, arguments: &[&str]) -> ExitCode {
         let is_selected = |page: &str| options.part.as_ref().is_none_or(|part| page.contains(part));
         let pages = PAGES.into_iter().filter(|(page, _)| is_selected(page));
         // The check continues with the remaining pages after a stale one.
-        let made = pages
-            .map(|(page, make)| write_or_compare(root, page, &make(root, &command)?, &options));
+        let made = pages.map(|(page, make)| {
+            let old = fs::read_to_string(root.join(page)).unwrap_or_default();
+            let context = Context { root, command: &command, old: &old, options: &options };
+            write_or_compare(root, page, &old, &make(&context)?, &options)
+        });
         made.fold(Ok(()), Result::and)
     });
     match made {
@@ -75,17 +104,21 @@ pub(crate) fn main(root: &Path, arguments: &[&str]) -> ExitCode {
 
 /// Writes a generated page. With `--check`, writes nothing, and returns an error that names the
 /// first line that differs.
-fn write_or_compare(root: &Path, page: &str, made: &str, options: &Options) -> Result<(), String> {
-    let path = root.join(page);
-    let found = fs::read_to_string(&path).unwrap_or_default();
-    if found == made {
+fn write_or_compare(
+    root: &Path,
+    page: &str,
+    old: &str,
+    made: &str,
+    options: &Options,
+) -> Result<(), String> {
+    if old == made {
         return Ok(());
     }
     if !options.is_check {
-        return fs::write(&path, made).map_err(|error| format!("{page}: {error}"));
+        return fs::write(root.join(page), made).map_err(|error| format!("{page}: {error}"));
     }
-    let line = found.lines().zip(made.lines()).position(|(old, new)| old != new);
-    let line = line.unwrap_or_else(|| found.lines().count().min(made.lines().count())) + 1;
+    let line = old.lines().zip(made.lines()).position(|(old, new)| old != new);
+    let line = line.unwrap_or_else(|| old.lines().count().min(made.lines().count())) + 1;
     Err(format!(
         "{page}:{line}: the page is stale; run `cargo xtask docs` and review the difference"
     ))
@@ -100,7 +133,8 @@ mod tests {
     fn selects_pages_by_part_of_path() {
         let options = Options::new(&["--check", "mission", "--tenure", "a/tenure"]).unwrap();
         let (tenure, part) = (Some(PathBuf::from("a/tenure")), Some("mission".to_owned()));
-        assert_eq!(options, Options { is_check: true, tenure, part });
+        assert_eq!(options, Options { is_check: true, sample: None, tenure, part });
         assert!(Options::new(&["--chekc"]).is_none() && Options::new(&["--tenure"]).is_none());
+        assert!(Options::new(&["--check", "--sample", "0"]).is_none());
     }
 }
