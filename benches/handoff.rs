@@ -14,11 +14,14 @@ use std::time::{Duration, Instant};
 
 use tenure_algorithms::mutex::{RicartAgrawala, ricart_agrawala};
 use tenure_core::ProcessId;
-use tenure_runtime::store::Owner;
+use tenure_runtime::store::StateOwner;
 use tenure_runtime::transport::{
-    GroupKeys, Inbox, Incoming, Limits, Listen, Mesh, NodeKeys, PrivateKey, Settings, Trust,
+    GroupKeys, Inbox, Incoming, Listen, Mesh, MeshLimits, MeshSettings, NodeKeys,
+    PeerAuthentication, PrivateKey,
 };
-use tenure_runtime::{FaultInjection, Lock, LockApplication, Parts, Store, TraceSink, start};
+use tenure_runtime::{
+    FaultInjection, Lock, LockApplication, NodeComponents, Store, TraceSink, start,
+};
 use tokio::runtime::{Builder, Runtime};
 
 const NODES: usize = 3;
@@ -35,9 +38,10 @@ fn main() {
     let directory = tempfile::tempdir().expect("a temporary directory");
     let mut times: [[Vec<Duration>; 2]; 3] = Default::default();
     for repetition in 0..REPETITIONS {
-        for (column, trust) in [without_keys(), with_keys()].into_iter().enumerate() {
-            times[0][column].push(ping_pong(&trust));
-            let nodes = cluster(&directory.path().join(format!("{repetition}-{column}")), &trust);
+        for (column, authentication) in [without_keys(), with_keys()].into_iter().enumerate() {
+            times[0][column].push(ping_pong(&authentication));
+            let nodes =
+                cluster(&directory.path().join(format!("{repetition}-{column}")), &authentication);
             times[1][column].push(entries(&nodes[..1]));
             times[2][column].push(entries(&nodes));
         }
@@ -49,18 +53,19 @@ fn main() {
     }
 }
 
-fn without_keys() -> Vec<Trust> {
-    (0..NODES).map(|_| Trust::LoopbackOnly).collect()
+fn without_keys() -> Vec<PeerAuthentication> {
+    (0..NODES).map(|_| PeerAuthentication::LoopbackOnly).collect()
 }
 
-fn with_keys() -> Vec<Trust> {
+fn with_keys() -> Vec<PeerAuthentication> {
     let draw = |_| PrivateKey::generate().expect("entropy");
     let private: Vec<PrivateKey> = (0..NODES).map(draw).collect();
     let public = private.iter().map(|key| vec![key.public()]).collect();
     let group = GroupKeys::new(public).expect("distinct keys");
     let keys = private.into_iter().enumerate().map(|(me, private)| {
-        let keys = NodeKeys::new(ProcessId::at(me), private, group.clone()).expect("a listed key");
-        Trust::Keys(keys.into())
+        let keys =
+            NodeKeys::new(ProcessId::from_index(me), private, group.clone()).expect("a listed key");
+        PeerAuthentication::Keys(keys.into())
     });
     keys.collect()
 }
@@ -80,22 +85,27 @@ fn runtime() -> Runtime {
     Builder::new_multi_thread().worker_threads(1).enable_all().build().expect("a runtime")
 }
 
-fn settings(me: usize, listener: TcpListener, addresses: &[String], trust: &[Trust]) -> Settings {
-    Settings {
+fn settings(
+    me: usize,
+    listener: TcpListener,
+    addresses: &[String],
+    authentication: &[PeerAuthentication],
+) -> MeshSettings {
+    MeshSettings {
         cluster: "handoff".into(),
-        me: ProcessId::at(me),
+        me: ProcessId::from_index(me),
         session: 1,
         listen: Listen::Listener(listener),
         addresses: addresses.to_vec(),
         names: Default::default(),
-        trust: trust[me].clone(),
-        limits: Limits::default(),
+        authentication: authentication[me].clone(),
+        limits: MeshLimits::default(),
     }
 }
 
-fn owner(me: usize) -> Owner {
+fn owner(me: usize) -> StateOwner {
     let group_size = u32::try_from(NODES).expect("a few nodes");
-    Owner { cluster: "handoff".into(), process: ProcessId::at(me), group_size }
+    StateOwner { cluster: "handoff".into(), process: ProcessId::from_index(me), group_size }
 }
 
 fn listeners(count: usize) -> (Vec<TcpListener>, Vec<String>) {
@@ -106,7 +116,7 @@ fn listeners(count: usize) -> (Vec<TcpListener>, Vec<String>) {
     (listeners, addresses)
 }
 
-fn cluster(directory: &Path, trust: &[Trust]) -> Vec<Node> {
+fn cluster(directory: &Path, authentication: &[PeerAuthentication]) -> Vec<Node> {
     let (listeners, addresses) = listeners(NODES);
     let nodes: Vec<Node> = listeners
         .into_iter()
@@ -115,9 +125,9 @@ fn cluster(directory: &Path, trust: &[Trust]) -> Vec<Node> {
             let runtime = runtime();
             let _guard = runtime.enter();
             let (front, lock, _, requests) = LockApplication::new();
-            start::<RicartAgrawala, LockApplication>(Parts {
+            start::<RicartAgrawala, LockApplication>(NodeComponents {
                 config: ricart_agrawala::Config::default(),
-                transport: settings(me, listener, &addresses, trust),
+                transport: settings(me, listener, &addresses, authentication),
                 store: Store::open(directory.join(me.to_string()), &owner(me), "handoff")
                     .expect("a store"),
                 application: front,
@@ -158,14 +168,14 @@ fn entries(nodes: &[Node]) -> Duration {
 }
 
 /// Returns the mean round trip between two processes that only echo.
-fn ping_pong(trust: &[Trust]) -> Duration {
+fn ping_pong(authentication: &[PeerAuthentication]) -> Duration {
     let (mut listeners, addresses) = listeners(NODES);
     // The third process exists only in the list of keys.
     listeners.pop();
     let (echo_runtime, near) = (runtime(), runtime());
     let (other, mine) = (listeners.pop().expect("two"), listeners.pop().expect("two"));
     let (echo, mut echo_inbox) = echo_runtime
-        .block_on(async { Mesh::start(settings(1, other, &addresses, trust)) })
+        .block_on(async { Mesh::start(settings(1, other, &addresses, authentication)) })
         .expect("a mesh");
     echo_runtime.spawn(async move {
         while let Some(incoming) = echo_inbox.receive().await {
@@ -175,7 +185,8 @@ fn ping_pong(trust: &[Trust]) -> Duration {
         }
     });
     near.block_on(async {
-        let (mesh, mut inbox) = Mesh::start(settings(0, mine, &addresses, trust)).expect("a mesh");
+        let (mesh, mut inbox) =
+            Mesh::start(settings(0, mine, &addresses, authentication)).expect("a mesh");
         round_trip(&mesh, &mut inbox).await;
         let start = Instant::now();
         for _ in 0..ROUNDS {

@@ -18,10 +18,10 @@ use std::time::Instant;
 use common::{Extrema, Permission, Ring, Rule};
 use tenure_algorithms::election::{HirschbergSinclair, hirschberg_sinclair};
 use tenure_core::service::{election, mutex};
-use tenure_core::{Batch, Effects, Group, Input, ProcessId, Protocol, Rank, TimerChange};
+use tenure_core::{EffectBuffer, Effects, Group, Input, ProcessId, Protocol, Rank, TimerChange};
 use tenure_sim::{
-    Chance, Configs, Distribution, Entries, Instrumentation, Locking, Pattern, Random, Settings,
-    Simulation, Tracking, Workload,
+    Chance, Configs, Distribution, Entries, GroupSizeCondition, Instrumentation, Locking, Random,
+    RequestPattern, Settings, Simulation, Workload,
 };
 use tenure_trace::Recorded;
 
@@ -61,11 +61,11 @@ fn main() {
 /// Measures the simulation of a large ring, without the bare loop.
 fn hirschberg_sinclair_ring(size: u32) {
     let ids = Random::new(9).permutation(size);
-    let ranks: Arc<[Rank]> = ids.iter().map(|id| Rank::of_id(*id)).collect();
+    let ranks: Arc<[Rank]> = ids.iter().map(|id| Rank::from_id(*id)).collect();
     let mut settings = Settings::new(size);
     settings.workload = Workload::elect();
     settings.ranks = ranks.clone();
-    let config = hirschberg_sinclair::Config::of(ranks);
+    let config = hirschberg_sinclair::Config::with_ranks(ranks);
     let simulation = Simulation::<HirschbergSinclair>::new(config, settings);
     let start = Instant::now();
     let report = simulation.run().expect("valid settings");
@@ -116,7 +116,7 @@ fn token_ring(size: u32, entries: u32) {
 fn largest_wins(size: u32) {
     let ids = Random::new(7).permutation(size);
     let mut settings = Settings::new(size);
-    settings.ranks = ids.iter().map(|id| Rank::of_id(*id)).collect();
+    settings.ranks = ids.iter().map(|id| Rank::from_id(*id)).collect();
     settings.workload = Workload::elect();
     settings.network.latency = Distribution::Uniform { min: DELAY.0, max: DELAY.1 }.into();
     let bare = || {
@@ -132,7 +132,7 @@ fn locking_settings(size: u32, entries: u32) -> Settings {
     let mut settings = Settings::new(size);
     settings.network.latency = Distribution::Uniform { min: DELAY.0, max: DELAY.1 }.into();
     settings.workload = Workload::locking(Locking {
-        pattern: Pattern::Closed { think: Distribution::ZERO },
+        pattern: RequestPattern::Closed { think: Distribution::ZERO },
         entries: Entries::Each(entries),
         hold: Distribution::Constant(HOLD),
     });
@@ -142,7 +142,7 @@ fn locking_settings(size: u32, entries: u32) -> Settings {
 fn row<P: Recorded>(name: &str, bare: impl Fn() -> u64, simulation: &Simulation<P>) {
     let plain = simulation.with_instrumentation(Instrumentation::NOTHING);
     let judged = simulation.with_instrumentation(Instrumentation {
-        order: Tracking::Never,
+        order: GroupSizeCondition::Never,
         ..Instrumentation::default()
     });
     let run = |simulation: &Simulation<P>| simulation.run().expect("valid settings").metrics.sent;
@@ -172,16 +172,19 @@ fn extras() {
     let base = locking_settings(50, 400);
     let with = |change: fn(&mut Settings)| {
         let mut settings = base.clone();
-        settings.instrumentation = watched(Tracking::Never, false);
+        settings.instrumentation = watched(GroupSizeCondition::Never, false);
         change(&mut settings);
         settings
     };
     let cases = [
         ("metrics and monitors", with(|_| {})),
-        ("and vector clocks", with(|s| s.instrumentation.order = Tracking::Always)),
+        ("and vector clocks", with(|s| s.instrumentation.order = GroupSizeCondition::Always)),
         ("and bytes", with(|s| s.instrumentation.bytes = true)),
-        ("and channels in order", with(|s| s.network.order = Some(tenure_core::Order::Fifo))),
-        ("and duplication", with(|s| s.network.duplication = Chance::of(0.001))),
+        (
+            "and channels in order",
+            with(|s| s.network.order = Some(tenure_core::ChannelOrder::Fifo)),
+        ),
+        ("and duplication", with(|s| s.network.duplication = Chance::with_probability(0.001))),
         (
             "and exponential delays",
             with(|s| s.network.latency = Distribution::exponential_units(1).into()),
@@ -262,7 +265,7 @@ impl<P: Protocol> Ord for Unordered<P> {
 
 struct BareLoop<P: Protocol> {
     processes: Vec<P>,
-    batch: Batch<P>,
+    batch: EffectBuffer<P>,
     heap: BinaryHeap<QueuedInput<P>>,
     random: Random,
     now: u64,
@@ -274,7 +277,7 @@ impl<P: Protocol> BareLoop<P> {
     fn new(size: u32, config: impl Fn(ProcessId) -> P::Config) -> Self {
         let mut bare = BareLoop {
             processes: Vec::with_capacity(size as usize),
-            batch: Batch::default(),
+            batch: EffectBuffer::default(),
             heap: BinaryHeap::new(),
             random: Random::new(1),
             now: 0,
@@ -337,7 +340,7 @@ impl<P: Protocol<Command = mutex::Command, Event = mutex::Event>> BareLoop<P> {
     fn mutex(&mut self, entries: u32) -> u64 {
         let mut left = vec![entries; self.processes.len()];
         let mut unfinished = self.processes.len();
-        for process in (0..self.processes.len()).map(ProcessId::at) {
+        for process in (0..self.processes.len()).map(ProcessId::from_index) {
             self.step(process, Input::Command(mutex::Command::Enter));
             self.handle_events(process, &mut left, &mut unfinished);
         }
@@ -372,7 +375,7 @@ impl<P: Protocol<Command = mutex::Command, Event = mutex::Event>> BareLoop<P> {
 impl<P: Protocol<Command = election::Command, Event = election::Event>> BareLoop<P> {
     /// Each process starts an election. Returns the number of messages.
     fn elect(&mut self) -> u64 {
-        for process in (0..self.processes.len()).map(ProcessId::at) {
+        for process in (0..self.processes.len()).map(ProcessId::from_index) {
             self.step(process, Input::Command(election::Command::Elect));
         }
         while self.next().is_some() {

@@ -17,7 +17,9 @@ use tenure_algorithms::mutex::{RicartAgrawala, ricart_agrawala};
 use tenure_core::service::Tagged;
 use tenure_core::service::log::{self, Payload};
 use tenure_core::service::mutex::{Command, Event};
-use tenure_core::{Batch, ConstantEnvironment, Group, Input, Node, ProcessId, Protocol, Term};
+use tenure_core::{
+    ConstantEnvironment, EffectBuffer, Group, Input, Node, ProcessId, Protocol, Term,
+};
 
 fn main() {
     println!("{:<16}{:>4}{:>16}{:>22}", "", "N", "million steps/s", "allocations/step");
@@ -54,13 +56,13 @@ fn row(name: &str, size: u32, mut steps: impl FnMut() -> u64) {
 
 struct Processes {
     processes: Vec<RicartAgrawala>,
-    batch: Batch<RicartAgrawala, ConstantEnvironment>,
+    batch: EffectBuffer<RicartAgrawala, ConstantEnvironment>,
     in_flight: VecDeque<(ProcessId, ProcessId, ricart_agrawala::Message)>,
 }
 
 impl Processes {
     fn boot(size: u32) -> Self {
-        let mut batch = Batch::default();
+        let mut batch = EffectBuffer::default();
         let config = ricart_agrawala::Config::default();
         let boot =
             |me| RicartAgrawala::boot(Group::new(ProcessId(me), size), &config, None, &mut batch);
@@ -97,7 +99,7 @@ impl Processes {
 /// A group with a replicated log, led by the first process.
 struct LogGroup {
     processes: Vec<RaftLog>,
-    batch: Batch<RaftLog, ConstantEnvironment>,
+    batch: EffectBuffer<RaftLog, ConstantEnvironment>,
     in_flight: VecDeque<(ProcessId, ProcessId, raft_log::Message)>,
     payload: Payload,
     ticket: u64,
@@ -105,7 +107,7 @@ struct LogGroup {
 
 impl LogGroup {
     fn elect(size: u32) -> Self {
-        let mut batch = Batch::default();
+        let mut batch = EffectBuffer::default();
         let config = raft_log::Config::plain(size, 1);
         let boot = |me| RaftLog::boot(Group::new(ProcessId(me), size), &config, None, &mut batch);
         let processes = (0..size).map(boot).collect();

@@ -46,7 +46,7 @@ fn main() -> std::io::Result<()> {
                     entries: 0,
                     next: Some(Command::Enter),
                 };
-                process.run(ProcessId::at(me));
+                process.run(ProcessId::from_index(me));
             });
         }
     });
@@ -98,7 +98,7 @@ impl Process<'_> {
         self.socket.set_read_timeout(Some(pause)).expect("a positive pause");
         let mut datagram = [0; 1024];
         let (length, address) = self.socket.recv_from(&mut datagram).ok()?;
-        let from = ProcessId::at(self.addresses.iter().position(|peer| *peer == address)?);
+        let from = ProcessId::from_index(self.addresses.iter().position(|peer| *peer == address)?);
         let message = postcard::from_bytes(&datagram[..length]).ok()?;
         Some(Input::Message { from, message })
     }

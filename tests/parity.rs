@@ -12,7 +12,7 @@ use tenure_algorithms::agreement::{
     CongenialPhilosophers, DijkstraScholten, DisseminationBarrier, DrinkingPhilosophers, Echo,
     Paxos, RaftLog, ReliableBroadcast, RicciardiBirman, StableVectors, raft_log,
 };
-use tenure_algorithms::application::led::{self, Led};
+use tenure_algorithms::application::with_election::{self, WithElection};
 use tenure_algorithms::application::{
     PrimaryBackup, SpanningTree, ThreePhaseCommit, TwoPhaseCommit, primary_backup, spanning_tree,
     three_phase_commit, two_phase_commit,
@@ -218,7 +218,9 @@ fn schedules_of_locks_match_in_every_engine() {
     let coordinator = ProcessId(4);
     let config = central::Config { coordinator, ..central::Config::default() };
     assert_equal_runs::<Central>("central", move |_| config.clone());
-    let pairs = |group: Group| maekawa::Config::of(QuorumKind::Pairs, group.size()).expect("pairs");
+    let pairs = |group: Group| {
+        maekawa::Config::with_quorum_kind(QuorumKind::Pairs, group.size()).expect("pairs")
+    };
     assert_equal_runs::<Maekawa>("maekawa", pairs);
     assert_equal_runs::<TokenRing>("token_ring", |_| token_ring::Config::default());
 }
@@ -228,8 +230,8 @@ fn schedules_of_chang_roberts_match_in_every_engine() {
     let config = |group: Group| chang_roberts::Config::plain(group.size());
     assert_equal_runs::<ChangRoberts>("chang_roberts", config);
     let decreasing = |group: Group| {
-        let ranks = (1..=group.size()).rev().map(Rank::of_id).collect();
-        chang_roberts::Config::of(ranks, Variants::none())
+        let ranks = (1..=group.size()).rev().map(Rank::from_id).collect();
+        chang_roberts::Config::with_ranks(ranks, Variants::none())
     };
     assert_equal_runs::<ChangRoberts>("chang_roberts_decreasing", decreasing);
 }
@@ -244,7 +246,7 @@ fn schedules_of_hirschberg_sinclair_match_in_every_engine() {
 fn schedules_of_elections_on_graphs_match_in_every_engine() {
     assert_equal_runs::<EchoElection>("echo_election", plain);
     assert_equal_runs::<FloodingElection>("flooding_election", plain);
-    let path = |group: Group| tree_election::Config::shaped(TreeShape::Path, group.size());
+    let path = |group: Group| tree_election::Config::with_tree_shape(TreeShape::Path, group.size());
     assert_equal_runs::<TreeElection>("tree_election", path);
 }
 
@@ -260,7 +262,7 @@ fn schedules_of_peterson_and_invitations_match_in_every_engine() {
 fn schedules_of_recovering_bullies_match_in_every_engine() {
     let plain = |group: Group| bully::Config::plain(group.size(), TICKS_PER_UNIT);
     assert_equal_runs::<Bully>("bully", plain);
-    let variants = Variants::none().with(bully::Switch::NoTerms);
+    let variants = Variants::none().with(bully::VariantId::NoTerms);
     let config = move |group: Group| bully::Config { variants, ..plain(group) };
     assert_equal_runs::<Bully>("bully_without_terms", config);
 }
@@ -354,28 +356,34 @@ fn schedules_of_a_log_match_in_every_engine() {
 /// synchronizes clocks, is left out, because clocks differ between engines.
 #[test]
 fn schedules_of_leader_applications_match_in_every_engine() {
-    fn under<A>(group: Group, application: A) -> led::Config<A, bully::Config> {
-        let ranks = (1..=group.size()).rev().map(Rank::of_id).collect();
+    fn under<A>(group: Group, application: A) -> with_election::Config<A, bully::Config> {
+        let ranks = (1..=group.size()).rev().map(Rank::from_id).collect();
         let election = bully::Config::plain(group.size(), TICKS_PER_UNIT);
-        led::Config { application, election: bully::Config { ranks, ..election } }
+        with_election::Config { application, election: bully::Config { ranks, ..election } }
     }
     let primary = |group: Group| under(group, primary_backup::Config::default());
-    let judged = assert_equal_runs_of::<Led<PrimaryBackup, Bully>>("led_primary_backup", &primary);
+    let judged =
+        assert_equal_runs_of::<WithElection<PrimaryBackup, Bully>>("led_primary_backup", &primary);
     assert!(judged.contains(&Property::Durability));
     let commit = |group: Group| under(group, two_phase_commit::Config::default());
-    let judged =
-        assert_equal_runs_of::<Led<TwoPhaseCommit, Bully>>("led_two_phase_commit", &commit);
+    let judged = assert_equal_runs_of::<WithElection<TwoPhaseCommit, Bully>>(
+        "led_two_phase_commit",
+        &commit,
+    );
     assert!(judged.contains(&Property::Atomicity));
     let commit = |group: Group| under(group, three_phase_commit::Config::default());
-    let judged =
-        assert_equal_runs_of::<Led<ThreePhaseCommit, Bully>>("led_three_phase_commit", &commit);
+    let judged = assert_equal_runs_of::<WithElection<ThreePhaseCommit, Bully>>(
+        "led_three_phase_commit",
+        &commit,
+    );
     assert!(judged.contains(&Property::Atomicity));
     let tree = |group: Group| {
         let edges = [(0, 1), (1, 2), (2, 3), (3, 0), (0, 2)];
         let edges = edges.map(|(one, other)| (ProcessId(one), ProcessId(other)));
-        under(group, spanning_tree::Config::of(4, edges))
+        under(group, spanning_tree::Config::with_edges(4, edges))
     };
-    let judged = assert_equal_runs_of::<Led<SpanningTree, Bully>>("led_spanning_tree", &tree);
+    let judged =
+        assert_equal_runs_of::<WithElection<SpanningTree, Bully>>("led_spanning_tree", &tree);
     assert!(judged.contains(&Property::OneTree));
 }
 

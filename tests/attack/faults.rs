@@ -35,7 +35,7 @@ fn faults(rng: &mut Rng, sort: u64) -> String {
 /// excludes the faults counts as a success.
 fn inject(seed: u64) -> Result<(), String> {
     let first = ["coordinated:bully", "coordinated:raft"];
-    let locks: Vec<&str> = first.into_iter().chain(tenure_instances::locks()).collect();
+    let locks: Vec<&str> = first.into_iter().chain(tenure_instances::lock_names()).collect();
     let mut rng = Rng::with_seed(seed);
     let lock = locks[usize::try_from(seed / 6).unwrap_or(0) % locks.len()];
     let faults = faults(&mut rng, seed % 6);

@@ -57,8 +57,8 @@ fn every_algorithm_is_simulated_with_the_same_report() {
 }
 
 fn tenure_names() -> impl Iterator<Item = &'static str> {
-    use tenure::algorithms::catalogue::{AGREEMENTS, ELECTIONS, MUTEXES, compositions};
-    [MUTEXES, ELECTIONS, AGREEMENTS].concat().into_iter().chain(compositions())
+    use tenure::algorithms::catalogue::{AGREEMENTS, ELECTIONS, MUTEXES, composition_names};
+    [MUTEXES, ELECTIONS, AGREEMENTS].concat().into_iter().chain(composition_names())
 }
 
 #[test]

@@ -111,9 +111,9 @@ fn independent_path(graph: &Graph, from: usize, to: usize) -> Vec<usize> {
             best = Some(best.map_or(found.clone(), |best| best.min(found)));
             continue;
         }
-        for next in graph.neighbours(ProcessId::at(at)) {
+        for next in graph.neighbours(ProcessId::from_index(at)) {
             if !path.contains(&next.index()) {
-                let more = graph.weight(ProcessId::at(at), *next).unwrap();
+                let more = graph.weight(ProcessId::from_index(at), *next).unwrap();
                 open.push((weight + more, [path.clone(), vec![next.index()]].concat()));
             }
         }

@@ -6,25 +6,25 @@ use tenure_core::Graph;
 
 use crate::catalogue_error::CatalogueError;
 use crate::parameters::{FromParameters, Parameters};
-use crate::variants::{Switch, Variants};
+use crate::variants::{VariantId, Variants};
 
 /// Configuration of one process, for algorithms that need nothing but a graph.
 #[derive(Clone, Debug)]
-pub struct GraphConfig<S: Switch> {
+pub struct GraphConfig<S: VariantId> {
     /// The connected graph of the group. Its edges are links between processes, or conflicts.
     pub graph: Arc<Graph>,
     /// Variants that are switched on.
     pub variants: Variants<S>,
 }
 
-impl<S: Switch> GraphConfig<S> {
+impl<S: VariantId> GraphConfig<S> {
     /// Returns a configuration for this connected graph, without variants.
-    pub fn of(graph: Graph) -> Self {
+    pub fn with_graph(graph: Graph) -> Self {
         GraphConfig { graph: Arc::new(graph), variants: Variants::none() }
     }
 }
 
-impl<S: Switch> FromParameters for GraphConfig<S> {
+impl<S: VariantId> FromParameters for GraphConfig<S> {
     fn from_parameters(parameters: &Parameters) -> Result<Self, CatalogueError> {
         Ok(GraphConfig { graph: parameters.graph()?, variants: parameters.variants()? })
     }

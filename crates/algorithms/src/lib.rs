@@ -30,4 +30,4 @@ pub mod stabilization;
 mod variants;
 
 pub use graph_config::GraphConfig;
-pub use variants::{Switch, UnknownVariant, Variants};
+pub use variants::{UnknownVariant, VariantId, Variants};

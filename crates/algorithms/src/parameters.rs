@@ -12,7 +12,7 @@ use tenure_core::{Delay, Graph, ProcessId, ProcessSet, Rank, TICKS_PER_UNIT, Ter
 
 use crate::catalogue_error::CatalogueError;
 use crate::drift;
-use crate::variants::{Switch, UnknownVariant, Variants};
+use crate::variants::{UnknownVariant, VariantId, Variants};
 
 pub(crate) const RESEND: &str = "resend";
 
@@ -61,7 +61,7 @@ impl Parameters {
     pub fn plain(size: u32) -> Self {
         Parameters {
             size,
-            ranks: (1..=size).map(Rank::of_id).collect(),
+            ranks: (1..=size).map(Rank::from_id).collect(),
             absent: ProcessSet::new(),
             coordinator: ProcessId(0),
             quorums: QuorumKind::Grid,
@@ -83,13 +83,13 @@ impl Parameters {
     /// # Errors
     ///
     /// Returns an error for the first name that the algorithm does not declare.
-    pub fn variants<S: Switch>(&self) -> Result<Variants<S>, UnknownVariant> {
-        Variants::named(self.variants.iter().map(String::as_str))
+    pub fn variants<S: VariantId>(&self) -> Result<Variants<S>, UnknownVariant> {
+        Variants::from_names(self.variants.iter().map(String::as_str))
     }
 
     /// Separates the variants of a wrapper from the variants of the algorithm inside it. Returns
     /// the variants of the wrapper, and parameters with all other variants for the inner algorithm.
-    pub(crate) fn split_variants<S: Switch>(&self) -> (Variants<S>, Self) {
+    pub(crate) fn split_variants<S: VariantId>(&self) -> (Variants<S>, Self) {
         let is = |switch: &S, name: &String| switch.declaration().name == name;
         let is_on = |switch: &&S| self.variants.iter().any(|name| is(switch, name));
         let ours = S::ALL.iter().filter(is_on).fold(Variants::none(), |all, it| all.with(*it));
@@ -105,7 +105,7 @@ impl Parameters {
     /// Returns an error if the given tree has another number of processes than the group.
     pub fn tree(&self) -> Result<Arc<Tree>, CatalogueError> {
         let Some(tree) = &self.own_tree else {
-            return Ok(Arc::new(Tree::of(self.tree, self.size)));
+            return Ok(Arc::new(Tree::from_shape(self.tree, self.size)));
         };
         if tree.size() != self.size {
             let (vertices, size) = (tree.size(), self.size);
@@ -122,7 +122,7 @@ impl Parameters {
     /// has, or if none of the configured kind exist.
     pub fn quorums(&self) -> Result<Arc<QuorumSystem>, CatalogueError> {
         match &self.own_quorums {
-            None => Ok(Arc::new(QuorumSystem::of(self.quorums, self.size)?)),
+            None => Ok(Arc::new(QuorumSystem::from_kind(self.quorums, self.size)?)),
             Some(quorums) if quorums.size() == self.size => Ok(Arc::clone(quorums)),
             Some(quorums) => {
                 let (listed, size) = (quorums.size(), self.size);
@@ -140,13 +140,15 @@ impl Parameters {
     /// not connected.
     pub fn graph(&self) -> Result<Arc<Graph>, CatalogueError> {
         let Some(graph) = &self.graph else { return Ok(Arc::new(Graph::ring(self.size))) };
-        if graph.vertices() != self.size {
-            let (vertices, size) = (graph.vertices(), self.size);
+        if graph.vertex_count() != self.size {
+            let (vertices, size) = (graph.vertex_count(), self.size);
             return Err(CatalogueError::GraphSize { vertices, size });
         }
         let distances = graph.distances(ProcessId(0));
         match distances.iter().position(Option::is_none) {
-            Some(apart) => Err(CatalogueError::DisconnectedGraph { apart: ProcessId::at(apart) }),
+            Some(apart) => {
+                Err(CatalogueError::DisconnectedGraph { apart: ProcessId::from_index(apart) })
+            }
             None => Ok(Arc::clone(graph)),
         }
     }
@@ -196,13 +198,14 @@ impl Parameters {
     /// message again, up to three times. The returned message delay therefore includes three
     /// retransmission timeouts on the slowest clock.
     pub(crate) fn with_retransmission_delay(&self) -> Self {
-        let repeats = self.ticks_on_fastest_clock(self.resend().max).saturating_mul(3);
+        let repeats =
+            self.ticks_on_fastest_clock(self.retransmission_timeout().max).saturating_mul(3);
         Parameters { delay: self.delay.saturating_add(repeats), ..self.clone() }
     }
 
     /// Returns the retransmission timeout that the user has set. The default is three message
     /// delays, which is longer than a message and its acknowledgement take.
-    pub(crate) fn resend(&self) -> Delay {
+    pub(crate) fn retransmission_timeout(&self) -> Delay {
         self.timeout(RESEND, Delay::ticks(3 * self.delay))
     }
 }
@@ -219,7 +222,7 @@ pub trait FromParameters: Sized {
 }
 
 /// Configuration of an algorithm whose only parameter is the set of its variants.
-impl<S: Switch> FromParameters for Variants<S> {
+impl<S: VariantId> FromParameters for Variants<S> {
     fn from_parameters(parameters: &Parameters) -> Result<Self, CatalogueError> {
         Ok(parameters.variants()?)
     }

@@ -11,7 +11,7 @@ use alloc::vec::Vec;
 use tenure_core::Variant;
 
 /// The variants of one algorithm: an enumeration of at most 32 values.
-pub trait Switch: Copy + Eq + Hash + fmt::Debug + Send + Sync + 'static {
+pub trait VariantId: Copy + Eq + Hash + fmt::Debug + Send + Sync + 'static {
     /// All variants, in the order of their declaration.
     const ALL: &'static [Self];
 
@@ -23,23 +23,23 @@ pub trait Switch: Copy + Eq + Hash + fmt::Debug + Send + Sync + 'static {
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Variants<S> {
     bits: u32,
-    switches: PhantomData<fn(S)>,
+    ids: PhantomData<fn(S)>,
 }
 
-impl<S: Switch> Variants<S> {
+impl<S: VariantId> Variants<S> {
     /// Returns the empty set: the unmodified algorithm.
     pub const fn none() -> Self {
-        Variants { bits: 0, switches: PhantomData }
+        Variants { bits: 0, ids: PhantomData }
     }
 
-    /// Returns this set with the variant `switch` added.
-    pub fn with(self, switch: S) -> Self {
-        Variants { bits: self.bits | bit(switch), ..self }
+    /// Returns this set with `variant` added.
+    pub fn with(self, variant: S) -> Self {
+        Variants { bits: self.bits | bit(variant), ..self }
     }
 
-    /// Returns true if the variant `switch` is switched on.
-    pub fn has(self, switch: S) -> bool {
-        self.bits & bit(switch) != 0
+    /// Returns true if `variant` is switched on.
+    pub fn has(self, variant: S) -> bool {
+        self.bits & bit(variant) != 0
     }
 
     /// Returns the set of the variants with these names.
@@ -47,7 +47,9 @@ impl<S: Switch> Variants<S> {
     /// # Errors
     ///
     /// Returns an error for the first name that the algorithm does not declare.
-    pub fn named<'a>(names: impl IntoIterator<Item = &'a str>) -> Result<Self, UnknownVariant> {
+    pub fn from_names<'a>(
+        names: impl IntoIterator<Item = &'a str>,
+    ) -> Result<Self, UnknownVariant> {
         let bits = bits_of(&Self::declared(), &mut names.into_iter())?;
         Ok(Variants { bits, ..Variants::none() })
     }
@@ -62,9 +64,9 @@ impl<S: Switch> Variants<S> {
         self,
         known: impl IntoIterator<Item = &'static str>,
     ) -> Result<(), UnknownVariant> {
-        match S::ALL.iter().find(|switch| self.has(**switch)) {
-            Some(switch) => Err(UnknownVariant {
-                name: switch.declaration().name.into(),
+        match S::ALL.iter().find(|variant| self.has(**variant)) {
+            Some(variant) => Err(UnknownVariant {
+                name: variant.declaration().name.into(),
                 known: known.into_iter().collect(),
             }),
             None => Ok(()),
@@ -74,7 +76,7 @@ impl<S: Switch> Variants<S> {
     /// Returns the declarations of all variants of the algorithm, as its
     /// [`Card`](tenure_core::Card) lists them.
     pub fn declared() -> Vec<Variant> {
-        S::ALL.iter().map(|switch| switch.declaration()).collect()
+        S::ALL.iter().map(|variant| variant.declaration()).collect()
     }
 }
 
@@ -95,20 +97,20 @@ fn bits_of(
     Ok(bits)
 }
 
-fn bit<S: Switch>(switch: S) -> u32 {
-    let place = S::ALL.iter().position(|other| *other == switch);
-    1 << place.expect("every switch is listed in ALL")
+fn bit<S: VariantId>(variant: S) -> u32 {
+    let place = S::ALL.iter().position(|other| *other == variant);
+    1 << place.expect("every variant is listed in ALL")
 }
 
-impl<S: Switch> Default for Variants<S> {
+impl<S: VariantId> Default for Variants<S> {
     fn default() -> Self {
         Variants::none()
     }
 }
 
-impl<S: Switch> fmt::Debug for Variants<S> {
+impl<S: VariantId> fmt::Debug for Variants<S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_set().entries(S::ALL.iter().filter(|switch| self.has(**switch))).finish()
+        f.debug_set().entries(S::ALL.iter().filter(|variant| self.has(**variant))).finish()
     }
 }
 
@@ -161,21 +163,21 @@ pub(crate) fn fault_tolerant(description: &'static str) -> Variant {
 /// An optional `=> "result", "options"` follows. `result` is the number of a known result in
 /// `docs/checklist.md`, or empty if no known result belongs to the variant. `options` are the
 /// options with which `tenure check` shows the effect of the variant.
-macro_rules! switches {
+macro_rules! variant_ids {
     ($($name:ident = $text:literal, $sound:ident, $description:literal
         $(=> $verdict:literal, $shown_by:literal)?;)*) => {
         /// The variants of this algorithm.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-        pub enum Switch {
+        pub enum VariantId {
             $(#[doc = $description] $name,)*
         }
 
-        impl $crate::Switch for Switch {
-            const ALL: &'static [Self] = &[$(Switch::$name,)*];
+        impl $crate::VariantId for VariantId {
+            const ALL: &'static [Self] = &[$(VariantId::$name,)*];
 
             fn declaration(self) -> tenure_core::Variant {
                 match self {
-                    $(Switch::$name => tenure_core::Variant {
+                    $(VariantId::$name => tenure_core::Variant {
                         name: $text,
                         description: $description,
                         sound: $crate::variants::$sound,
@@ -187,9 +189,9 @@ macro_rules! switches {
         }
     };
 }
-pub(crate) use switches;
+pub(crate) use variant_ids;
 
-#[allow(non_upper_case_globals, reason = "read as words in a declaration of switches")]
+#[allow(non_upper_case_globals, reason = "read as words in a declaration of variants")]
 mod words {
     pub(crate) const sound: bool = true;
     pub(crate) const unsound: bool = false;

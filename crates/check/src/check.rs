@@ -7,7 +7,7 @@ use std::sync::Arc;
 use tenure_core::monitors::LinksOnly;
 use tenure_core::service::mutex;
 use tenure_core::{
-    Algorithm, Monitor, Order, ProcessId, Property, Protocol, Timestamped, Topology,
+    Algorithm, ChannelOrder, Monitor, ProcessId, Property, Protocol, Timestamped, Topology,
 };
 use tenure_trace::ServiceCommand;
 use tenure_trace::property::CustomProperty;
@@ -19,7 +19,7 @@ use crate::model::hooks::ProtocolHooks;
 use crate::model::monitors::InternedMonitor;
 use crate::model::processes::ErasedMonitors;
 use crate::plan::{CheckKind, Plan};
-use crate::reduce::shifts::Shifts;
+use crate::reduce::shifts::ShiftFunctions;
 use crate::reduce::symmetry::{Symmetric, Symmetry};
 use crate::swarm::SwarmConfig;
 use crate::users::crashes::UserPhase;
@@ -101,14 +101,14 @@ impl<P: Checkable> Check<P> {
     }
 
     /// Sets the order in which each link may deliver its messages.
-    pub fn channel(mut self, order: Order) -> Self {
+    pub fn channel_order(mut self, order: ChannelOrder) -> Self {
         self.plan.config.model.order = order;
         self
     }
 
     /// Makes every link deliver in FIFO order.
     pub fn fifo(self) -> Self {
-        self.channel(Order::Fifo)
+        self.channel_order(ChannelOrder::Fifo)
     }
 
     /// Allows up to `max` lost messages per run.
@@ -259,7 +259,7 @@ impl<P: Checkable> Check<P> {
     /// Checks that processes send messages only to their neighbours on this ring. The check stores
     /// additional states only after a violation.
     pub fn on_ring(self, ring: Topology) -> Self {
-        let links = LinksOnly::of(ring, self.plan.config.size);
+        let links = LinksOnly::in_topology(ring, self.plan.config.size);
         self.on_links(links)
     }
 
@@ -277,26 +277,27 @@ impl<P: Checkable> Check<P> {
     }
 
     /// Sets the fairness under which liveness is judged. The default is weak fairness.
-    pub fn under(mut self, fairness: Fairness) -> Self {
+    pub fn fairness(mut self, fairness: Fairness) -> Self {
         self.plan.config.fairness = fairness;
         self
     }
 
     /// Checks that every user that waits for a response, an outcome or a leader eventually gets it.
-    /// The default fairness is weak: see [`Check::under`]. For a lock, see
+    /// The default fairness is weak: see [`Check::fairness`]. For a lock, see
     /// [`Check::starvation_free`] and [`Check::deadlock_free`].
     pub fn progress(self) -> Self {
         self.select(Property::Progress, CheckKind::Progress)
     }
 
     /// Checks starvation freedom of a lock (also called lockout freedom): if every holder exits,
-    /// every waiting process eventually enters. The default fairness is weak: see [`Check::under`].
+    /// every waiting process eventually enters. The default fairness is weak: see
+    /// [`Check::fairness`].
     pub fn starvation_free(self) -> Self {
         self.select(Property::StarvationFreedom, CheckKind::StarvationFreedom)
     }
 
     /// Checks deadlock freedom of a lock: if processes wait and every holder exits, some process
-    /// eventually enters. The default fairness is weak: see [`Check::under`].
+    /// eventually enters. The default fairness is weak: see [`Check::fairness`].
     pub fn deadlock_free(self) -> Self {
         self.select(Property::DeadlockFreedom, CheckKind::DeadlockFreedom)
     }
@@ -362,7 +363,7 @@ impl<P: Algorithm + Checkable> Check<P> {
     pub fn for_algorithm(protocol: P::Config, config: CheckConfig) -> Self {
         let hooks = ProtocolHooks {
             term: Some(P::highest_term),
-            shifts: P::can_shift_timestamps(&protocol).then(Shifts::new),
+            shifts: P::can_shift_timestamps(&protocol).then(ShiftFunctions::new),
             forget_clock: Some(P::forget_clock),
             ..ProtocolHooks::default()
         };
@@ -375,7 +376,7 @@ impl<P: Algorithm + Checkable> Check<P> {
     /// The option has no effect if the protocol defines no such shifts, or if processes may
     /// recover: the clock of a recovered process may restart at zero.
     pub fn rebasing(mut self) -> Self {
-        self.hooks.shifts = P::can_shift_timestamps(&self.protocol).then(Shifts::new);
+        self.hooks.shifts = P::can_shift_timestamps(&self.protocol).then(ShiftFunctions::new);
         self.plan.config.search.shifts_timestamps = true;
         self
     }

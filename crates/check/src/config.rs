@@ -4,7 +4,7 @@ use std::ops::RangeInclusive;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use tenure_core::{Card, Order, ProcessId, Service};
+use tenure_core::{Card, ChannelOrder, ProcessId, Service};
 use tenure_trace::Action;
 use tenure_trace::property::CustomProperty;
 
@@ -12,10 +12,10 @@ use crate::error::CheckError;
 use crate::limits::{Limits, Progress};
 use crate::liveness::Fairness;
 use crate::swarm::SwarmConfig;
-use crate::users::crashes::{CrashFilter, Saving};
+use crate::users::crashes::{CrashFilter, SaveTiming};
 use crate::users::entries::{Entries, EntryLimits};
-use crate::world::network::Network;
-use crate::world::{Fault, Faults, MAX_FAULTS};
+use crate::world::network::NetworkInterner;
+use crate::world::{Fault, FaultCounts, MAX_FAULTS};
 
 /// Configuration of a check: the model, its faults, the bounds of the state space and the search.
 ///
@@ -58,7 +58,7 @@ pub struct ModelConfig {
     /// True if a user starts no election after it has learned of a leader.
     pub single_election: bool,
     /// Order in which a link may deliver its messages.
-    pub order: Order,
+    pub order: ChannelOrder,
     /// Minimum and maximum latency of a message in synchronous time, in units. `None` means that
     /// time is asynchronous.
     pub latency: Option<RangeInclusive<u32>>,
@@ -122,7 +122,7 @@ pub struct FaultConfig {
     /// Processes and phases whose crashes are explored.
     pub crash_filter: CrashFilter,
     /// Points around a save at which the check explores crashes.
-    pub saving: Saving,
+    pub saving: SaveTiming,
     /// Number of recoveries. A process recovers with its saved state.
     pub recoveries: u32,
     /// Number of times that a failure detector suspects a live peer.
@@ -203,7 +203,7 @@ impl CheckConfig {
 
     /// Returns the maximum number of each fault. Returns an error if a number exceeds 31, the
     /// maximum that the checker supports.
-    pub(crate) fn budget(&self) -> Result<Faults, CheckError> {
+    pub(crate) fn fault_budget(&self) -> Result<FaultCounts, CheckError> {
         let faults = &self.faults;
         [
             (Fault::Loss, faults.losses),
@@ -215,8 +215,8 @@ impl CheckConfig {
             (Fault::Partition, u32::from(faults.partition.is_some())),
         ]
         .into_iter()
-        .try_fold(Faults::default(), |budget, (fault, given)| match given {
-            ..=MAX_FAULTS => Ok(budget.with(fault, given)),
+        .try_fold(FaultCounts::default(), |budget, (fault, given)| match given {
+            ..=MAX_FAULTS => Ok(budget.with_count(fault, given)),
             _ => Err(CheckError::Faults { given, max: MAX_FAULTS }),
         })
     }
@@ -239,9 +239,9 @@ impl CheckConfig {
         );
     }
 
-    pub(crate) fn network(&self) -> Network {
+    pub(crate) fn network_interner(&self) -> NetworkInterner {
         let CheckConfig { model, bounds, .. } = self;
-        Network::new(model.order, model.latency.is_some(), bounds.in_flight)
+        NetworkInterner::new(model.order, model.latency.is_some(), bounds.in_flight)
     }
 
     pub(crate) fn can_be_down(&self) -> bool {
@@ -261,7 +261,7 @@ impl Default for ModelConfig {
             entries: EntryLimits::Same(Entries::AtMost(1)),
             initiators: None,
             single_election: false,
-            order: Order::Reordered,
+            order: ChannelOrder::Reordered,
             latency: None,
             has_rounds: false,
             step: 0..=0,

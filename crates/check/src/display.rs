@@ -3,7 +3,7 @@
 use std::fmt;
 
 use tenure_trace::Trace;
-use tenure_trace::diagram::{DiagramOptions, Direction, Margin, lay_out};
+use tenure_trace::diagram::{DiagramOptions, Direction, RowLabel, lay_out};
 
 use crate::report::{Bounds, Counterexample, Report};
 use crate::swarm::report::SwarmCoverage;
@@ -19,7 +19,7 @@ impl Counterexample {
 
 pub(crate) fn diagram(trace: &Trace, columns: usize) -> String {
     let layout = lay_out(&trace.header, &trace.records, DiagramOptions::default());
-    layout.to_text_within(Direction::Down, Margin::Number, columns)
+    layout.to_text_within(Direction::Down, RowLabel::Number, columns)
 }
 
 pub(crate) fn bounds_in_words(bounds: Bounds) -> String {

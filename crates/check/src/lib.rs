@@ -54,7 +54,7 @@ pub use stabilization::{
 pub use swarm::SwarmConfig;
 pub use swarm::report::SwarmCoverage;
 pub use tenure_core::Judgement;
-pub use users::crashes::{CrashFilter, Saving, UserPhase};
+pub use users::crashes::{CrashFilter, SaveTiming, UserPhase};
 pub use users::entries::{Entries, EntryLimits};
 pub use users::user::{Checkable, EnabledCommand, Service, User, UserState, Workload};
 pub use users::{

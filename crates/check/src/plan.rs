@@ -11,12 +11,12 @@ use crate::custom::{self, CustomProperties};
 use crate::error::CheckError;
 use crate::limits::StopSignal;
 use crate::measure::MeasureConfig;
-use crate::model::causality::Causality;
+use crate::model::causality::CausalityTracking;
 use crate::model::hooks::ProvidedHooks;
 use crate::model::processes::MonitorNeeds;
 use crate::users::entries::{Entries, EntryLimits};
 use crate::users::user::Workload;
-use crate::world::{Faults, Layout, MAX_PROCESSES};
+use crate::world::{FaultCounts, Layout, MAX_PROCESSES};
 
 /// Configuration of a check, its properties, and what its monitors need.
 pub(crate) struct Plan {
@@ -31,7 +31,7 @@ pub(crate) struct Plan {
     pub(crate) bypass_cap: Option<(usize, u32)>,
     /// Index of the monitor that collects facts for the properties written as expressions. `None`
     /// if no such property needs facts.
-    pub(crate) custom_fold: Option<usize>,
+    pub(crate) fact_collector: Option<usize>,
     /// Measure whose minimum and maximum the check determines. `None` for a check of properties.
     pub(crate) measure: Option<MeasureConfig>,
     pub(crate) stop: StopSignal,
@@ -79,7 +79,7 @@ impl CheckKind {
 /// Parts of a search that follow from a valid plan.
 pub(crate) struct ValidPlan {
     pub(crate) workload: Workload,
-    pub(crate) budget: Faults,
+    pub(crate) budget: FaultCounts,
     pub(crate) layout: Layout,
     pub(crate) custom: Option<Arc<CustomProperties>>,
     /// Functions of the protocol that the search uses.
@@ -94,7 +94,7 @@ impl Plan {
             needs: MonitorNeeds::default(),
             selected: Vec::new(),
             bypass_cap: None,
-            custom_fold: None,
+            fact_collector: None,
             measure: None,
             stop: StopSignal::default(),
         }
@@ -110,7 +110,7 @@ impl Plan {
         let counts_only = matches!(property, Property::MutualExclusion | Property::AtMost(_));
         needs.names |= !counts_only;
         if property.requires() == Requirement::Clocks {
-            needs.causality = Causality::Requests;
+            needs.causality = CausalityTracking::Requests;
         }
         if property.requires() == Requirement::Messages {
             needs.layer = service.layer().or(Some(Layer::Agreement));
@@ -128,9 +128,9 @@ impl Plan {
         let workload = self.workload(hooks)?;
         self.config.check_assumptions()?;
         self.config.assert_consistent();
-        let (budget, layout) = (self.config.budget()?, self.layout(monitors)?);
+        let (budget, layout) = (self.config.fault_budget()?, self.layout(monitors)?);
         let custom = if self.measure.is_some() { &[][..] } else { &self.config.custom };
-        let custom = CustomProperties::new(custom, layout, self.custom_fold)?.map(Arc::new);
+        let custom = CustomProperties::new(custom, layout, self.fact_collector)?.map(Arc::new);
         let has_shifts = hooks.has_shifts && self.shifts_timestamps(hooks);
         let hooks = ProvidedHooks { has_shifts, ..hooks };
         Ok(ValidPlan { workload, budget, layout, custom, hooks })
@@ -149,7 +149,7 @@ impl Plan {
             has_election: *service == Service::Office,
         };
         let monitors = layout.monitors + layout.custom;
-        let of_processes = layout.marks_of_processes();
+        let of_processes = layout.process_mark_count();
         if of_processes + monitors > MARKS {
             return Err(CheckError::Monitors { monitors, max: MARKS.saturating_sub(of_processes) });
         }
@@ -202,7 +202,7 @@ impl Plan {
                     return Err(CheckError::UnshiftedTimestamps);
                 }
             }
-            if self.needs.causality == Causality::Requests {
+            if self.needs.causality == CausalityTracking::Requests {
                 return Err(CheckError::UnboundedOrder);
             }
         }

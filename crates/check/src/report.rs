@@ -216,7 +216,7 @@ impl Report {
     /// states and transitions and the durations are added up. The properties of `other` come after
     /// the properties of this report.
     #[must_use]
-    pub fn and(mut self, other: Report) -> Self {
+    pub fn combined_with(mut self, other: Report) -> Self {
         self.properties.extend(other.properties);
         self.counterexamples.extend(other.counterexamples);
         self.states += other.states;

@@ -8,7 +8,7 @@ use crate::check::Check;
 use crate::clock::Instant;
 use crate::config::CheckConfig;
 use crate::custom;
-use crate::custom::fold::ServiceFold;
+use crate::custom::fact_collector::FactCollector;
 use crate::error::CheckError;
 use crate::explain::description::RunDescription;
 use crate::explain::findings::FinishedSearch;
@@ -24,10 +24,10 @@ use crate::model::intern::Interner;
 use crate::model::processes::Processes;
 use crate::plan::{Plan, ValidPlan};
 use crate::report::{Bounds, BypassBound, Report, judgement};
-use crate::users::crashes::Saving;
+use crate::users::crashes::SaveTiming;
 use crate::users::user::Checkable;
 use crate::world::initial::{InitialWorlds, initial_worlds};
-use crate::world::network::Network;
+use crate::world::network::NetworkInterner;
 use crate::world::rules::Rules;
 use tenure_core::Judgement;
 use tenure_trace::ScriptRunner;
@@ -71,8 +71,8 @@ impl<P: Checkable> Check<P> {
         }
         if let Some(facts) = self.plan.service_facts() {
             let index = self.monitors.len();
-            self.monitors.push(Box::new(ServiceFold::new(facts, index)));
-            self.plan.custom_fold = Some(index);
+            self.monitors.push(Box::new(FactCollector::new(facts, index)));
+            self.plan.fact_collector = Some(index);
         }
     }
 
@@ -81,7 +81,7 @@ impl<P: Checkable> Check<P> {
         let valid = self.plan.validated(self.hooks.provided(), self.monitors.len())?;
         let mut hooks = std::mem::take(&mut self.hooks);
         hooks.shifts = hooks.shifts.filter(|_| valid.hooks.has_shifts);
-        let network = Arc::new(self.plan.config.network());
+        let network = Arc::new(self.plan.config.network_interner());
         let model = Processes {
             config: self.plan.config.clone(),
             protocol: self.protocol.clone(),
@@ -156,7 +156,7 @@ impl Plan {
         let mut first = initial_worlds(&rules, &self.config.faults.down);
         let mut worker = Worker::new(Arc::clone(&rules));
         for (world, fingerprint) in &mut first {
-            *fingerprint = worker.begin_own(world, *fingerprint).0;
+            *fingerprint = worker.init_custom_properties(world, *fingerprint).0;
         }
         let rules = self.forced_steps(rules, &first)?;
         Ok((first, rules))
@@ -210,7 +210,12 @@ impl Plan {
     }
 
     /// Returns the rules of a search in this model.
-    fn rules(&self, valid: ValidPlan, model: Arc<dyn Model>, network: Arc<Network>) -> Arc<Rules> {
+    fn rules(
+        &self,
+        valid: ValidPlan,
+        model: Arc<dyn Model>,
+        network: Arc<NetworkInterner>,
+    ) -> Arc<Rules> {
         let ValidPlan { budget, layout, custom, hooks, .. } = valid;
         let CheckConfig { model: options, faults, bounds, .. } = &self.config;
         let side = faults.partition.iter().flatten();
@@ -223,7 +228,7 @@ impl Plan {
             rounds: options.has_rounds,
             budget,
             partition_side: side.fold(0, |side, process| side | 1 << process.0),
-            has_mute_crashes: faults.saving == Saving::BeforeRelease,
+            has_mute_crashes: faults.saving == SaveTiming::BeforeRelease,
             has_detectors: options.has_detectors,
             can_be_down,
             has_consequences: can_be_down || has_term_bound,
@@ -298,7 +303,7 @@ impl Plan {
         let graph = self.analyses_liveness() && !self.stop.is_raised();
         let graph = graph.then(|| {
             let forced_label = finished.rules.forced_label();
-            Graph::of(&mut finished.explored, forced_label, self.stop.clone())
+            Graph::build(&mut finished.explored, forced_label, self.stop.clone())
         });
         for selected in &self.selected {
             let mut found = finished.judge(selected, graph.as_ref());
@@ -328,7 +333,7 @@ impl Plan {
         let (max, id) = finished.explored.measured?;
         let path = path_to(&finished.explored, id);
         let max = u32::try_from(max).unwrap_or(u32::MAX);
-        let run = RunDescription::of(&finished.trace(&path, false));
+        let run = RunDescription::from_trace(&finished.trace(&path, false));
         Some(BypassBound { max, at_least: max >= cap, run })
     }
 }

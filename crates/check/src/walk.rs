@@ -7,7 +7,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use serde_json::Value;
-use tenure_trace::state::tree;
+use tenure_trace::state::debug_tree;
 
 use crate::check::Check;
 use crate::error::CheckError;
@@ -230,7 +230,7 @@ impl Walk {
         let processes = (0..layout.size).map(|process| self.state(world[process])).collect();
         let mut messages = Vec::new();
         for slot in layout.link_slots().filter(|slot| world[*slot] != 0) {
-            for packet in self.rules.network.content(world[slot]) {
+            for packet in self.rules.network.packets_in(world[slot]) {
                 let message = self.rules.network.packet_by_id(packet).message;
                 // 0 stands for a message between applications, which has no content.
                 if message != 0 {
@@ -243,7 +243,7 @@ impl Walk {
     }
 
     fn state(&mut self, id: u32) -> Option<Arc<Value>> {
-        let compute = || self.rules.model.state_text(id).map(|text| Arc::new(tree(&text)));
+        let compute = || self.rules.model.state_text(id).map(|text| Arc::new(debug_tree(&text)));
         entry(&mut self.states, id).get_or_insert_with(compute).clone()
     }
 

@@ -80,7 +80,7 @@ impl Client {
 
     /// Returns a receiver of the changes in the queue of a lock or an election, beginning with
     /// those in the revision `from` of the store. The first revision is 1.
-    pub fn changes(&self, name: &str, from: u64) -> QueueChanges {
+    pub fn queue_changes(&self, name: &str, from: u64) -> QueueChanges {
         QueueChanges::new(self.channel.clone(), name, from)
     }
 

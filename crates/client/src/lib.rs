@@ -24,7 +24,7 @@ mod transport;
 mod user;
 mod watch;
 
-pub use admin::calls::{KeyValue, Member, MemberLink, MemberStatus, Page, Query};
+pub use admin::calls::{KeyValue, Member, MemberLink, MemberStatus, RangePage, RangeQuery};
 pub use admin::{Admin, Snapshot};
 pub use barrier::double::{DoubleBarrier, DoubleBarrierGuard};
 pub use barrier::single::Barrier;

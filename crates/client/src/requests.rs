@@ -70,7 +70,7 @@ pub(crate) fn read_queue(key: &[u8], range: Option<QueueRange<'_>>) -> rpc::TxnR
 
 /// Makes all reads of a transaction serializable: a member responds from its own state, without a
 /// quorum.
-pub(crate) fn serializable(mut txn: rpc::TxnRequest) -> rpc::TxnRequest {
+pub(crate) fn with_serializable_reads(mut txn: rpc::TxnRequest) -> rpc::TxnRequest {
     for op in &mut txn.success {
         if let Some(Request::RequestRange(range)) = &mut op.request {
             range.serializable = true;
@@ -80,7 +80,7 @@ pub(crate) fn serializable(mut txn: rpc::TxnRequest) -> rpc::TxnRequest {
 }
 
 /// Returns a request that executes `change` if the key was created in the revision `fence`.
-pub(crate) fn if_created(key: &[u8], fence: u64, change: Request) -> rpc::TxnRequest {
+pub(crate) fn if_created_at(key: &[u8], fence: u64, change: Request) -> rpc::TxnRequest {
     rpc::TxnRequest {
         compare: vec![create_revision_equals(key, Vec::new(), fence)],
         success: vec![op(change)],
@@ -139,7 +139,7 @@ pub(crate) fn queue_range(name: &str) -> (Vec<u8>, Vec<u8>) {
 
 /// Returns true if the request created the key. In this case, the key is the newest key of its
 /// queue.
-pub(crate) fn is_new(response: &rpc::TxnResponse, key: &[u8]) -> bool {
+pub(crate) fn has_created_key(response: &rpc::TxnResponse, key: &[u8]) -> bool {
     response.succeeded && key_values(response).any(|kv| kv.key == key && kv.version == 1)
 }
 
@@ -181,7 +181,10 @@ pub(crate) fn queue_view(
 
 /// Extracts the view of a queue from a response that contains the caller's key and no other keys.
 /// The view has no predecessor.
-pub(crate) fn own_view(response: &rpc::TxnResponse, key: &[u8]) -> QueueView<Vec<u8>> {
+pub(crate) fn view_without_predecessor(
+    response: &rpc::TxnResponse,
+    key: &[u8],
+) -> QueueView<Vec<u8>> {
     let none = QueueView { revision: 0, own: None, predecessor: None };
     queue_view(response, key, "", i64::MAX).unwrap_or(none)
 }

@@ -35,7 +35,7 @@ pub struct Card {
     /// Weakest timing model in which the algorithm keeps its promises.
     pub timing: Timing,
     /// Weakest channel order with which the algorithm keeps its promises.
-    pub order: Order,
+    pub order: ChannelOrder,
     /// Faults that the algorithm survives.
     pub faults: Faults,
     /// Links that the algorithm needs.
@@ -82,7 +82,7 @@ impl Card {
             paper,
             strategy: Strategy::Permission,
             timing: Timing::Asynchronous,
-            order: Order::Reordered,
+            order: ChannelOrder::Reordered,
             faults: Faults::none(""),
             topology: Topology::Complete,
             graph: None,
@@ -170,7 +170,7 @@ impl Card {
     /// the *k* of a k-mutex, or the group size if only neighbours exclude each other.
     pub fn most_inside(&self) -> u32 {
         if let Some(conflicts) = self.conflicts() {
-            return conflicts.vertices();
+            return conflicts.vertex_count();
         }
         let most = self.promises.iter().find_map(|promise| match promise {
             Property::AtMost(most) => Some(*most),
@@ -337,7 +337,7 @@ pub enum Timing {
 /// Orders in which a channel delivers, weakest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize), serde(rename_all = "kebab-case"))]
-pub enum Order {
+pub enum ChannelOrder {
     /// Messages may arrive in any order.
     Reordered,
     /// Each link delivers messages in the order in which they were sent (first in, first out).
@@ -358,7 +358,7 @@ pub struct Faults {
     /// processes are down.
     pub absence: bool,
     /// Ways in which processes may crash and recover.
-    pub crashes: Crashes,
+    pub crashes: CrashModel,
     /// Maximum number of processes that may crash; `None` if there is no such bound.
     pub max_crashed: Option<u32>,
     /// True if the algorithm makes progress only while a majority of the processes is up. A
@@ -377,7 +377,7 @@ impl Faults {
             max_lost: 0,
             duplication: false,
             absence: false,
-            crashes: Crashes::None,
+            crashes: CrashModel::None,
             max_crashed: None,
             majority: false,
             description,
@@ -396,7 +396,7 @@ impl Faults {
 
     /// Adds tolerance of up to `max_crashed` processes that crash and stay down.
     pub const fn with_crashes(self, max_crashed: u32) -> Self {
-        let crashes = if max_crashed > 0 { Crashes::Stop } else { Crashes::None };
+        let crashes = if max_crashed > 0 { CrashModel::Stop } else { CrashModel::None };
         Faults { crashes, max_crashed: Some(max_crashed), ..self }
     }
 
@@ -415,7 +415,7 @@ impl Faults {
 /// Ways in which processes may crash and recover.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize), serde(rename_all = "kebab-case"))]
-pub enum Crashes {
+pub enum CrashModel {
     /// No process crashes.
     None,
     /// Processes may crash and stay down.
@@ -495,7 +495,7 @@ impl Knowledge {
     /// Returns the words with which the literature describes an algorithm whose processes have this
     /// knowledge. The first word is `non-uniform` if processes know the group size, and `uniform`
     /// otherwise. If processes have no names, the second word is `anonymous`.
-    pub fn words(self) -> impl Iterator<Item = &'static str> {
+    pub fn adjectives(self) -> impl Iterator<Item = &'static str> {
         let size = if self.size { "non-uniform" } else { "uniform" };
         [Some(size), (!self.names).then_some("anonymous")].into_iter().flatten()
     }

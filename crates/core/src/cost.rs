@@ -138,7 +138,7 @@ impl CostBound {
         }
         let expected = self.prediction.filter(|it| it.excludes(sent, completed))?;
         let Quantity { numerator, denominator, .. } = expected.messages;
-        let words = expected.precision.words();
+        let words = expected.precision.qualifier();
         let figure = match denominator {
             1 => format!("{numerator}"),
             _ => format!("{numerator}/{denominator}"),

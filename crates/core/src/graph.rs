@@ -109,8 +109,8 @@ impl Graph {
     }
 
     /// Returns the number of vertices.
-    pub fn vertices(&self) -> u32 {
-        ProcessId::at(self.neighbours.len()).0
+    pub fn vertex_count(&self) -> u32 {
+        ProcessId::from_index(self.neighbours.len()).0
     }
 
     /// Returns the neighbours of a vertex, in ascending order.
@@ -146,7 +146,7 @@ impl Graph {
     pub fn edges(&self) -> impl Iterator<Item = Edge> + '_ {
         let all = self.neighbours.iter().zip(&self.weights).enumerate();
         all.flat_map(|(place, (neighbours, weights))| {
-            let one = ProcessId::at(place);
+            let one = ProcessId::from_index(place);
             let ends = neighbours.iter().zip(weights).filter(move |(other, _)| one < **other);
             ends.map(move |(other, weight)| (one, *other, *weight))
         })
@@ -178,7 +178,7 @@ impl Graph {
     ///
     /// [`TreeError`] if the graph is not a tree.
     pub fn to_tree(&self) -> Result<Tree, TreeError> {
-        Tree::with_edges(self.vertices(), self.edges().map(|(one, other, _)| (one, other)))
+        Tree::from_edges(self.vertex_count(), self.edges().map(|(one, other, _)| (one, other)))
     }
 
     /// Returns the number of edges on a shortest path from `source` to each vertex. The entry is
@@ -215,7 +215,7 @@ impl Graph {
     /// Returns the largest distance between two vertices, or `None` if the graph is disconnected
     /// or empty.
     pub fn diameter(&self) -> Option<u32> {
-        let sources = (0..self.vertices()).map(ProcessId);
+        let sources = (0..self.vertex_count()).map(ProcessId);
         sources
             .map(|source| self.distances(source).into_iter().collect::<Option<Vec<u32>>>())
             .map(|distances| distances?.into_iter().max())
@@ -313,7 +313,7 @@ impl From<&Tree> for Graph {
 /// configurations, and almost all of these configurations are equal.
 impl Hash for Graph {
     fn hash<H: Hasher>(&self, state: &mut H) {
-        (self.vertices(), self.edge_count()).hash(state);
+        (self.vertex_count(), self.edge_count()).hash(state);
     }
 }
 
@@ -324,7 +324,7 @@ impl fmt::Debug for Graph {
             _ => format!("{one}–{other}:{weight}"),
         });
         let edges: Vec<_> = edges.collect();
-        write!(f, "Graph of {} [{}]", self.vertices(), edges.join(" "))
+        write!(f, "Graph of {} [{}]", self.vertex_count(), edges.join(" "))
     }
 }
 

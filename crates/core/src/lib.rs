@@ -15,12 +15,12 @@ extern crate alloc;
 extern crate std;
 
 mod algorithm;
-mod batch;
 pub mod byzantine;
 mod card;
 mod clock;
 mod cost;
 mod dyn_effects;
+mod effect_buffer;
 pub mod graph;
 mod label;
 mod lift;
@@ -50,14 +50,14 @@ pub mod tree;
 mod wrap;
 
 pub use algorithm::Algorithm;
-pub use batch::{Batch, ConstantEnvironment, Environment, StepEffects, TimerChange};
 pub use card::{
-    Card, Crashes, DetectorClass, Faults, Knowledge, Order, Service, Strategy, Timeout, Timing,
-    Topology, Variant,
+    Card, ChannelOrder, CrashModel, DetectorClass, Faults, Knowledge, Service, Strategy, Timeout,
+    Timing, Topology, Variant,
 };
 pub use clock::{Causality, LamportClock, Timestamp, VectorClock};
 pub use cost::{Cost, CostBound, CostUnit};
 pub use dyn_effects::DynEffects;
+pub use effect_buffer::{ConstantEnvironment, EffectBuffer, Environment, StepEffects, TimerChange};
 pub use graph::{Graph, GraphError};
 pub use label::{Label, Labelled, Layer};
 pub use lift::LiftEffects;
@@ -78,7 +78,7 @@ pub use protocol::{Effects, Input, Protocol, TimerRole, Verdict, Wire};
 pub use rank::Rank;
 pub use service::{Agreement, Detector, Election, EventViews, Fence, Mutex, Office, Tagged, Term};
 pub use shared_config::SharedConfig;
-pub use system_model::{Bound, SystemModel, UnmetAssumption};
+pub use system_model::{FaultBound, SystemModel, UnmetAssumption};
 pub use time::{Delay, LocalTime, TICKS_PER_UNIT};
 pub use timestamped::Timestamped;
 pub use wrap::WrapEffects;

@@ -13,7 +13,7 @@ use crate::graph::Graph;
 use crate::monitor::{ElectionObservation, Monitor, MutexObservation, Observation};
 use crate::monitors::{
     AgreementMonitor, BypassMeter, Fencing, FreshTerms, Irrevocability, LeaderAgreement,
-    LocalMutualExclusion, MutualExclusion, OneLeader, OneLeaderPerGroup, RequestOrder, Scope,
+    LeaderScope, LocalMutualExclusion, MutualExclusion, OneLeader, OneLeaderPerGroup, RequestOrder,
     SteadyLeader, Uniqueness, Validity,
 };
 use crate::process::ProcessId;
@@ -225,7 +225,11 @@ impl MutexMonitorSet {
         let orders = config.clocks.then(|| [RequestOrder::new(), RequestOrder::with_messages()]);
         MutexMonitorSet {
             exclusion: exclusion.into_iter().map(MonitorRun::new).collect(),
-            local: config.conflicts.clone().map(LocalMutualExclusion::of).map(MonitorRun::new),
+            local: config
+                .conflicts
+                .clone()
+                .map(LocalMutualExclusion::with_conflicts)
+                .map(MonitorRun::new),
             fencing: config.fenced.then(|| MonitorRun::new(Fencing::new())),
             order: orders.into_iter().flatten().map(MonitorRun::new).collect(),
             bypass: BypassMeter::new(config.size),
@@ -325,18 +329,18 @@ impl ElectionMonitorSet {
     pub fn new(config: &MonitorConfig) -> Self {
         let MonitorConfig { size, ranks, down, smallest_leads, .. } = config;
         let validity = |ranks: &Arc<[Rank]>| {
-            Validity::of(*size, ranks.clone()).of_smallest(*smallest_leads).without(down)
+            Validity::with_size(*size, ranks.clone()).of_smallest(*smallest_leads).without(down)
         };
         ElectionMonitorSet {
             agreement: MonitorRun::new(LeaderAgreement::new()),
             validity: ranks.as_ref().map(|ranks| MonitorRun::new(validity(ranks))),
             uniqueness: MonitorRun::new(Uniqueness::default()),
             irrevocability: MonitorRun::new(Irrevocability::new(*size)),
-            one_leader: [Scope::Overall, Scope::PerTerm]
+            one_leader: [LeaderScope::Overall, LeaderScope::PerTerm]
                 .map(|scope| MonitorRun::new(OneLeader::new(scope))),
             per_group: config.groups.then(|| MonitorRun::new(OneLeaderPerGroup::new())),
             fresh: MonitorRun::new(FreshTerms::new()),
-            steady: MonitorRun::new(SteadyLeader::of(*size)),
+            steady: MonitorRun::new(SteadyLeader::new(*size)),
         }
     }
 
@@ -399,7 +403,7 @@ impl AgreementMonitorSet {
     /// Creates the monitors of an agreement service in their initial states. The set is empty if
     /// `service` is not an agreement service.
     pub fn new(service: Service, config: &MonitorConfig) -> Self {
-        let monitors = AgreementMonitor::all(service, config.size, &config.down);
+        let monitors = AgreementMonitor::all_for_service(service, config.size, &config.down);
         let graph = config.graph.as_deref();
         let monitors = monitors.into_iter().map(|monitor| monitor.with_graph(graph));
         AgreementMonitorSet(monitors.map(MonitorRun::new).collect())

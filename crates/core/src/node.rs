@@ -4,7 +4,7 @@
 use alloc::collections::VecDeque;
 use alloc::vec::{Drain, Vec};
 
-use crate::batch::{Batch, ConstantEnvironment, Environment, TimerChange};
+use crate::effect_buffer::{ConstantEnvironment, EffectBuffer, Environment, TimerChange};
 use crate::process::{Group, ProcessId};
 use crate::protocol::{Input, Protocol};
 
@@ -82,7 +82,7 @@ pub struct Node<P: Protocol, E = ConstantEnvironment> {
     rewriting: Option<P::Stable>,
     /// Change that must be saved before the effects of the last step may be released.
     unsaved: Option<P::Stable>,
-    batch: Batch<P, E>,
+    batch: EffectBuffer<P, E>,
     /// Effects of steps that wait for a save, oldest step first.
     queued: VecDeque<QueuedEffects<P>>,
     /// Number of queued steps whose save is complete.
@@ -131,7 +131,7 @@ impl<P: Protocol, E: Environment> Node<P, E> {
         stable: Option<P::Stable>,
         environment: E,
     ) -> Self {
-        let mut batch = Batch::new(environment);
+        let mut batch = EffectBuffer::new(environment);
         let written = stable.clone();
         let process = P::boot(group, config, stable, &mut batch.effects());
         let (queued, free_buffers) = (VecDeque::new(), Vec::new());

@@ -20,7 +20,7 @@ impl ProcessId {
     /// # Panics
     ///
     /// If the index does not fit 32 bits.
-    pub fn at(index: usize) -> Self {
+    pub fn from_index(index: usize) -> Self {
         ProcessId(u32::try_from(index).expect("a group has fewer than 2^32 processes"))
     }
 

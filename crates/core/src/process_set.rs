@@ -191,7 +191,7 @@ impl Iterator for Iter<'_> {
         }
         let bit = self.bits.trailing_zeros() as usize;
         self.bits &= self.bits - 1;
-        Some(ProcessId::at(self.word * BITS + bit))
+        Some(ProcessId::from_index(self.word * BITS + bit))
     }
 }
 

@@ -60,7 +60,7 @@ impl QuorumSystem {
     /// Returns an error for an empty group, or if `kind` has no quorum system of this size.
     /// `QuorumKind::Pairs` needs three processes. `QuorumKind::Plane` needs K(K−1)+1 processes,
     /// where K, the size of a quorum, is 2 or a prime plus 1.
-    pub fn of(kind: QuorumKind, size: u32) -> Result<Self, QuorumError> {
+    pub fn from_kind(kind: QuorumKind, size: u32) -> Result<Self, QuorumError> {
         if size == 0 {
             return Err(QuorumError("a group of no processes has no quorums".into()));
         }
@@ -88,7 +88,7 @@ impl QuorumSystem {
     ///
     /// [`QuorumError`] for the first two quorums without a common member, for a member outside of
     /// the group, and for a process in no quorum.
-    pub fn with_sets(size: u32, quorums: &[ProcessSet]) -> Result<Self, QuorumError> {
+    pub fn from_quorums(size: u32, quorums: &[ProcessSet]) -> Result<Self, QuorumError> {
         let members = |set: &ProcessSet| {
             set.iter().map(|it| format!("{it}")).collect::<Vec<String>>().join(" ")
         };
@@ -112,7 +112,7 @@ impl QuorumSystem {
 
     /// Returns the quorums that the caller listed one by one, in their order. The slice is empty if
     /// a [`QuorumKind`] constructs the quorums.
-    pub fn listed(&self) -> &[ProcessSet] {
+    pub fn listed_quorums(&self) -> &[ProcessSet] {
         &self.listed
     }
 
@@ -144,7 +144,7 @@ impl QuorumSystem {
 
     /// Returns the number of processes.
     pub fn size(&self) -> u32 {
-        ProcessId::at(self.sets.len()).0
+        ProcessId::from_index(self.sets.len()).0
     }
 
     /// Returns true if any two quorums intersect.
@@ -192,7 +192,7 @@ impl FromStr for QuorumSystem {
         let quorums = text.split('/').map(quorum).collect::<Result<Vec<ProcessSet>, _>>()?;
         let members = quorums.iter().flat_map(ProcessSet::iter);
         let size = members.map(ProcessId::number).max().unwrap_or(0);
-        QuorumSystem::with_sets(size, &quorums)
+        QuorumSystem::from_quorums(size, &quorums)
     }
 }
 
@@ -218,7 +218,7 @@ impl QuorumKind {
             }
             QuorumKind::Tree => below(0, size, process.0, avoided).map(set),
             _ => {
-                let quorums = QuorumSystem::of(self, size).ok()?;
+                let quorums = QuorumSystem::from_kind(self, size).ok()?;
                 let sets = (0..size).map(|step| quorums.quorum(after(step)));
                 sets.into_iter().find(|set| !set.intersects(avoided)).cloned()
             }
@@ -321,7 +321,7 @@ fn augment(
     seen: &mut [bool],
 ) -> bool {
     for line in 0..lines.len() {
-        if !lines[line].contains(ProcessId::at(process))
+        if !lines[line].contains(ProcessId::from_index(process))
             || core::mem::replace(&mut seen[line], true)
         {
             continue;

@@ -7,7 +7,7 @@ use core::num::NonZeroU32;
 /// largest rank wins.
 ///
 /// Ranks are configured. They are independent of the positions of the processes on the ring. A rank
-/// that is a plain id has weight 0. With [`Rank::of_load`], the least loaded process wins.
+/// that is a plain id has weight 0. With [`Rank::from_load`], the least loaded process wins.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Rank {
@@ -21,7 +21,7 @@ pub struct Rank {
 
 impl Rank {
     /// Creates a rank of weight 0 with this id.
-    pub const fn of_id(id: u32) -> Self {
+    pub const fn from_id(id: u32) -> Self {
         Rank { weight: 0, id }
     }
 
@@ -30,7 +30,7 @@ impl Rank {
     ///
     /// The reciprocal is the integer `(2^64 − 1) / load`. Any two different 32-bit loads have
     /// different reciprocals, so rounding never makes two different loads equal.
-    pub const fn of_load(load: NonZeroU32, id: u32) -> Self {
+    pub const fn from_load(load: NonZeroU32, id: u32) -> Self {
         Rank { weight: u64::MAX / load.get() as u64, id }
     }
 }
@@ -55,7 +55,7 @@ mod tests {
     use super::*;
 
     fn load(load: u32, id: u32) -> Rank {
-        Rank::of_load(NonZeroU32::new(load).unwrap(), id)
+        Rank::from_load(NonZeroU32::new(load).unwrap(), id)
     }
 
     #[test]

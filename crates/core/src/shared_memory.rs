@@ -35,7 +35,7 @@ impl Register {
 
     /// Returns the element of the shared array `name` that belongs to `process`. Its index is the
     /// process number.
-    pub const fn of(name: &'static str, process: ProcessId) -> Self {
+    pub const fn element_of(name: &'static str, process: ProcessId) -> Self {
         Register { name, index: process.number() }
     }
 }

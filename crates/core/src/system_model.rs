@@ -5,7 +5,7 @@ use core::fmt;
 
 use alloc::vec::Vec;
 
-use crate::card::{Card, Crashes, DetectorClass, Order, Timing};
+use crate::card::{Card, ChannelOrder, CrashModel, DetectorClass, Timing};
 use crate::property::Property;
 
 /// Conditions that a group runs under: timing, channels and faults. [`Card::system_model`] returns
@@ -15,9 +15,9 @@ pub struct SystemModel {
     /// Assumptions about time.
     pub timing: Timing,
     /// Order in which channels deliver messages.
-    pub order: Order,
+    pub order: ChannelOrder,
     /// Number of messages that the network may lose in one run.
-    pub losses: Bound,
+    pub losses: FaultBound,
     /// True if messages may be duplicated.
     pub duplication: bool,
     /// True if the network may be partitioned. Messages between the parts are lost.
@@ -25,9 +25,9 @@ pub struct SystemModel {
     /// True if a process may be down from the start.
     pub down: bool,
     /// Ways in which processes may crash during the run.
-    pub crashes: Crashes,
+    pub crashes: CrashModel,
     /// Maximum number of processes that may crash or be down from the start.
-    pub crashed: Bound,
+    pub crashed: FaultBound,
     /// True if a process may recover without its saved state.
     pub amnesia: bool,
     /// True if a live process may be suspected.
@@ -36,20 +36,20 @@ pub struct SystemModel {
 
 /// Bound on the number of times that a fault occurs in one run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Bound {
+pub enum FaultBound {
     /// At most this many occurrences.
     AtMost(u32),
     /// Any number of occurrences.
     Any,
 }
 
-impl Bound {
+impl FaultBound {
     /// No occurrence.
-    pub const NONE: Bound = Bound::AtMost(0);
+    pub const NONE: FaultBound = FaultBound::AtMost(0);
 
-    /// Returns [`Bound::Any`] if the fault may happen, and [`Bound::NONE`] otherwise.
+    /// Returns [`FaultBound::Any`] if the fault may happen, and [`FaultBound::NONE`] otherwise.
     pub const fn any_if(happens: bool) -> Self {
-        if happens { Bound::Any } else { Bound::NONE }
+        if happens { FaultBound::Any } else { FaultBound::NONE }
     }
 }
 
@@ -75,12 +75,12 @@ impl Card {
         SystemModel {
             timing: self.timing,
             order: self.order,
-            losses: Bound::NONE,
+            losses: FaultBound::NONE,
             duplication: false,
             partition: false,
             down: false,
-            crashes: Crashes::None,
-            crashed: Bound::NONE,
+            crashes: CrashModel::None,
+            crashed: FaultBound::NONE,
             amnesia: false,
             false_suspicion: false,
         }
@@ -102,15 +102,16 @@ impl Card {
         let (order, detector) =
             ("needs channels in order", "needs a failure detector that is never wrong");
         let (survives, tolerated) = (self.faults, self.faults.description);
-        let tolerates_no_crash = survives.crashes == Crashes::None;
-        let comes_back = model.crashes == Crashes::Recovery;
+        let tolerates_no_crash = survives.crashes == CrashModel::None;
+        let comes_back = model.crashes == CrashModel::Recovery;
         let perfect = self.detection == DetectorClass::Perfect;
-        let lost = if survives.loss { Bound::Any } else { Bound::AtMost(survives.max_lost) };
-        let crashed = survives.max_crashed.map_or(Bound::Any, Bound::AtMost);
+        let lost =
+            if survives.loss { FaultBound::Any } else { FaultBound::AtMost(survives.max_lost) };
+        let crashed = survives.max_crashed.map_or(FaultBound::Any, FaultBound::AtMost);
         let all = [
             (model.timing < self.timing, timing, "the timing asked for is weaker"),
             (model.order < self.order, order, "the channels reorder"),
-            (model.losses > lost && lost == Bound::NONE, tolerated, "messages are lost"),
+            (model.losses > lost && lost == FaultBound::NONE, tolerated, "messages are lost"),
             (model.losses > lost, tolerated, "more messages may be lost"),
             (model.duplication && !survives.duplication, tolerated, "messages are duplicated"),
             (
@@ -118,10 +119,18 @@ impl Card {
                 tolerated,
                 "a process is down from the start",
             ),
-            (model.crashes > Crashes::None && tolerates_no_crash, tolerated, "a process crashes"),
+            (
+                model.crashes > CrashModel::None && tolerates_no_crash,
+                tolerated,
+                "a process crashes",
+            ),
             (model.crashed > crashed, tolerated, "more processes may crash"),
             (model.amnesia, tolerated, "a process recovers without its saved state"),
-            (comes_back && survives.crashes < Crashes::Recovery, tolerated, "a process recovers"),
+            (
+                comes_back && survives.crashes < CrashModel::Recovery,
+                tolerated,
+                "a process recovers",
+            ),
             (model.partition && !survives.loss, tolerated, "a partition loses messages"),
             (model.false_suspicion && perfect, detector, "a live process is suspected"),
         ];

@@ -159,7 +159,7 @@ pub enum Precision {
 
 impl Precision {
     /// Returns the words that precede the number in a report, such as `at most`.
-    pub const fn words(self) -> &'static str {
+    pub const fn qualifier(self) -> &'static str {
         match self {
             Precision::Exact => "exactly",
             Precision::Mean => "on average",

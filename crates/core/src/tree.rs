@@ -45,7 +45,7 @@ impl Tree {
     /// # Panics
     ///
     /// If there are no processes.
-    pub fn of(shape: TreeShape, size: u32) -> Self {
+    pub fn from_shape(shape: TreeShape, size: u32) -> Self {
         assert!(size > 0, "a tree has at least one process");
         let parent = |process: u32| match shape {
             TreeShape::Star => 0,
@@ -61,7 +61,7 @@ impl Tree {
     ///
     /// [`TreeError`] if the number of edges is not `size - 1`, an edge names a process outside the
     /// group, or a process is not connected to the first.
-    pub fn with_edges(
+    pub fn from_edges(
         size: u32,
         edges: impl IntoIterator<Item = (ProcessId, ProcessId)>,
     ) -> Result<Self, TreeError> {
@@ -86,7 +86,9 @@ impl Tree {
             }
         }
         match parents.iter().position(Option::is_none) {
-            Some(apart) => Err(TreeError(format!("{} is apart from P1", ProcessId::at(apart)))),
+            Some(apart) => {
+                Err(TreeError(format!("{} is apart from P1", ProcessId::from_index(apart))))
+            }
             None => Ok(Tree::rooted(parents.into_iter().flatten().collect())),
         }
     }
@@ -95,7 +97,7 @@ impl Tree {
         let mut depths: Vec<Option<u32>> = vec![None; parents.len()];
         depths[0] = Some(0);
         let mut above = Vec::new();
-        for process in (0..parents.len()).map(ProcessId::at) {
+        for process in (0..parents.len()).map(ProcessId::from_index) {
             let mut at = process;
             while depths[at.index()].is_none() {
                 above.push(at);
@@ -111,7 +113,7 @@ impl Tree {
 
     /// Returns the number of processes.
     pub fn size(&self) -> u32 {
-        ProcessId::at(self.parents.len()).0
+        ProcessId::from_index(self.parents.len()).0
     }
 
     /// Returns the parent of a process; `None` for the first process, which is the root.
@@ -185,22 +187,22 @@ mod tests {
     #[test]
     fn shapes_have_expected_distances() {
         let (star, path, heap) = (
-            Tree::of(TreeShape::Star, 7),
-            Tree::of(TreeShape::Path, 7),
-            Tree::of(TreeShape::Heap, 7),
+            Tree::from_shape(TreeShape::Star, 7),
+            Tree::from_shape(TreeShape::Path, 7),
+            Tree::from_shape(TreeShape::Heap, 7),
         );
         assert_eq!((star.distance(p(1), p(7)), star.distance(p(2), p(7))), (1, 2));
         assert_eq!((path.distance(p(1), p(7)), path.distance(p(5), p(3))), (6, 2));
         assert_eq!((heap.distance(p(4), p(7)), heap.distance(p(4), p(5))), (4, 2));
         assert_eq!([star, path, heap].map(|tree| tree.diameter()), [2, 6, 4]);
-        assert_eq!(SHAPES.map(|shape| Tree::of(shape, 1).diameter()), [0, 0, 0]);
+        assert_eq!(SHAPES.map(|shape| Tree::from_shape(shape, 1).diameter()), [0, 0, 0]);
     }
 
     #[test]
     fn total_distance_and_diameter_match_all_pairs() {
         for size in 1..=20 {
             for shape in SHAPES {
-                let tree = Tree::of(shape, size);
+                let tree = Tree::from_shape(shape, size);
                 let all = || (0..size).map(ProcessId);
                 let distances = all().flat_map(|one| all().map(move |other| (one, other)));
                 let distances = distances.map(|(one, other)| tree.distance(one, other));
@@ -215,14 +217,14 @@ mod tests {
     #[test]
     fn builds_tree_from_edges_or_rejects_them() {
         let edges = [(p(3), p(2)), (p(1), p(3)), (p(4), p(3))];
-        let tree = Tree::with_edges(4, edges).unwrap();
+        let tree = Tree::from_edges(4, edges).unwrap();
         assert_eq!(
             (1..=4).map(|i| tree.parent(p(i))).collect::<Vec<_>>(),
             [None, Some(p(3)), Some(p(1)), Some(p(3))]
         );
         assert_eq!((tree.size(), tree.diameter()), (4, 2));
         let refused = |size, edges: &[(ProcessId, ProcessId)]| {
-            let refused = Tree::with_edges(size, edges.iter().copied()).unwrap_err();
+            let refused = Tree::from_edges(size, edges.iter().copied()).unwrap_err();
             format!("{refused}")
         };
         assert!(refused(3, &[(p(1), p(2))]).contains("1 edges make no tree of 3"));

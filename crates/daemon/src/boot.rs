@@ -6,11 +6,13 @@ use std::time::Duration;
 
 use tenure_algorithms::catalogue::CatalogueError;
 use tenure_core::{Card, LockName, LockNameError, TICKS_PER_UNIT};
-use tenure_runtime::store::{OpenError, Owner};
-use tenure_runtime::transport::{Limits, Listen, MeshError, ReloadableKeys, Settings, Trust};
+use tenure_runtime::store::{OpenError, StateOwner};
+use tenure_runtime::transport::{
+    Listen, MeshError, MeshLimits, MeshSettings, PeerAuthentication, ReloadableKeys,
+};
 use tenure_runtime::{
-    Failure, FaultInjection, Leadership, Lock, LockApplication, LockRequestReceiver, RunningNode,
-    StartError, Store, TraceSink,
+    ElectionHandle, Failure, FaultInjection, Lock, LockApplication, LockRequestReceiver,
+    RunningNode, StartError, Store, TraceSink,
 };
 use tenure_trace::{AppendError, ClockUnit, Header, Record, Segments, Source, Writer};
 use thiserror::Error;
@@ -118,8 +120,8 @@ pub struct Node {
     pub(crate) lock: Lock,
     /// True if the node has many locks with names. If false, it has one lock without a name.
     has_names: bool,
-    /// Leader of the cluster, as this node knows it.
-    pub leadership: Leadership,
+    /// Handle of the election, which reports the leader that this node knows.
+    pub election: ElectionHandle,
     /// Running node: its address, its connections and its task.
     pub running: RunningNode,
     /// How many times the node has been started, including this time: 1 at the first start.
@@ -159,12 +161,12 @@ impl Node {
         factory: ProtocolFactory,
         watcher: Option<Sender<Record>>,
     ) -> Result<Node, NodeError> {
-        let (application, lock, leadership, requests) = LockApplication::new();
+        let (application, lock, election, requests) = LockApplication::new();
         let (running, session, reloadable_keys) =
             boot(config, factory, application, requests, watcher)?;
         let round_trip = Duration::from_millis(2 * config.detector.message_ms);
         let (lock, has_names) = (lock.with_try_enter_timeout(round_trip), config.service.named);
-        Ok(Node { lock, has_names, leadership, running, session, reloadable_keys })
+        Ok(Node { lock, has_names, election, running, session, reloadable_keys })
     }
 
     /// Returns the lock with this name. The name denotes the same lock at all nodes of the cluster.
@@ -242,7 +244,7 @@ fn boot(
 }
 
 struct NodeResources {
-    transport: Settings,
+    transport: MeshSettings,
     store: Store,
     session: u64,
     reloadable_keys: Option<ReloadableKeys>,
@@ -252,24 +254,24 @@ struct NodeResources {
 impl NodeResources {
     /// Opens the resources of a node. The saved state must have the schema `schema`.
     fn open(config: &Config, schema: &str) -> Result<NodeResources, NodeError> {
-        let trust = keys::trust(&config.cluster, config.me())?;
-        let reloadable_keys = match &trust {
-            Trust::Keys(reloadable_keys) => Some(reloadable_keys.clone()),
-            Trust::LoopbackOnly | Trust::Unauthenticated => None,
+        let authentication = keys::peer_authentication(&config.cluster, config.me())?;
+        let reloadable_keys = match &authentication {
+            PeerAuthentication::Keys(reloadable_keys) => Some(reloadable_keys.clone()),
+            PeerAuthentication::LoopbackOnly | PeerAuthentication::Unauthenticated => None,
         };
         let listen = listen(config)?;
         let cluster = config.cluster.name.clone();
-        let owner = Owner { cluster, process: config.me(), group_size: config.size() };
+        let owner = StateOwner { cluster, process: config.me(), group_size: config.size() };
         let store = Store::open(&config.store.directory, &owner, schema)?;
         let session = store.session();
-        let transport = Settings {
+        let transport = MeshSettings {
             cluster: config.cluster.name.clone(),
             me: config.me(),
             session,
             listen,
             addresses: config.cluster.addresses.clone(),
             names: Default::default(),
-            trust,
+            authentication,
             limits: limits(config),
         };
         let seed = config.work.as_ref().map_or(0, |work| work.seed);
@@ -282,10 +284,10 @@ impl NodeResources {
 
 /// Returns the limits of the transport. They follow from the configured upper bound on message
 /// delays, and from the configured time limit for connecting.
-fn limits(config: &Config) -> Limits {
-    let plain = Limits::default();
+fn limits(config: &Config) -> MeshLimits {
+    let plain = MeshLimits::default();
     let connect = Duration::from_millis(config.connect_ms());
-    Limits {
+    MeshLimits {
         connect_timeout: connect,
         silence_timeout: plain.silence_timeout.max(2 * connect),
         // A TCP connection takes one round trip, and the handshake takes two more.

@@ -24,7 +24,7 @@ use crate::config::{
 /// ```
 #[derive(Clone, Debug)]
 #[must_use = "a builder does nothing until `build` is called"]
-pub struct Builder {
+pub struct ConfigBuilder {
     cluster: Cluster,
     service: Service,
     detector: Detector,
@@ -32,7 +32,7 @@ pub struct Builder {
     trace: Option<Trace>,
 }
 
-impl Builder {
+impl ConfigBuilder {
     pub(crate) fn new(name: String) -> Self {
         let cluster = Cluster {
             name,
@@ -44,7 +44,13 @@ impl Builder {
             insecure: false,
         };
         let service = Service { named: true, ..Service::default() };
-        Builder { cluster, service, detector: Detector::default(), directory: None, trace: None }
+        ConfigBuilder {
+            cluster,
+            service,
+            detector: Detector::default(),
+            directory: None,
+            trace: None,
+        }
     }
 
     /// Sets the number of this node, from 1, and the addresses of all nodes as `host:port`, in the
@@ -173,7 +179,7 @@ fn milliseconds(time: Duration) -> u64 {
 mod tests {
     use super::*;
 
-    fn builder() -> Builder {
+    fn builder() -> ConfigBuilder {
         Config::builder("demo").node(2, ["127.0.0.1:7101", "127.0.0.1:7102"]).directory("state")
     }
 

@@ -11,7 +11,7 @@ use tenure_algorithms::catalogue::{self, CatalogueError, Parameters};
 use tenure_core::{Card, ProcessId, Variant};
 use thiserror::Error;
 
-use crate::builder::Builder;
+use crate::builder::ConfigBuilder;
 
 /// Version of the configuration format that this release reads and writes.
 pub const VERSION: u32 = 1;
@@ -43,7 +43,7 @@ pub struct Config {
     /// Settings of the live page; `None`: the node serves no page.
     pub page: Option<Page>,
     /// Workload that uses the lock; `None`: the node only participates in the algorithms.
-    pub work: Option<Work>,
+    pub work: Option<Workload>,
 }
 
 /// Addresses of the cluster's nodes, and the number of this node.
@@ -175,7 +175,7 @@ pub struct Page {
 /// Workload that uses the lock: it repeatedly reads a counter, adds one, and writes it back.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Work {
+pub struct Workload {
     /// Address of the resource server with the counter.
     pub resource: SocketAddr,
     /// True if the workload takes the lock for each update. Without the lock, updates are lost.
@@ -304,7 +304,8 @@ pub enum ConfigError {
         /// Reason why the configuration is invalid, and how to correct it.
         reason: String,
     },
-    /// A value that the program passed to a [`Builder`](crate::Builder) is invalid or missing.
+    /// A value that the program passed to a [`ConfigBuilder`](crate::ConfigBuilder) is invalid or
+    /// missing.
     #[error("{reason}")]
     InvalidValue {
         /// Reason why the configuration is invalid, and how to correct it.
@@ -322,8 +323,8 @@ pub enum ConfigError {
 
 impl Config {
     /// Begins a configuration for a node of the cluster with this name.
-    pub fn builder(cluster: impl Into<String>) -> Builder {
-        Builder::new(cluster.into())
+    pub fn builder(cluster: impl Into<String>) -> ConfigBuilder {
+        ConfigBuilder::new(cluster.into())
     }
 
     /// Reads a configuration file in TOML, which has the fields of this type.
@@ -368,7 +369,7 @@ impl Config {
 
     /// Returns the number of nodes in the cluster.
     pub fn size(&self) -> u32 {
-        ProcessId::at(self.cluster.addresses.len()).0
+        ProcessId::from_index(self.cluster.addresses.len()).0
     }
 
     /// Returns the address at which this node listens, as `host:port`.

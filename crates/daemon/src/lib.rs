@@ -25,16 +25,16 @@ pub mod status;
 mod workload;
 
 pub use boot::{LockError, Node, NodeError};
-pub use builder::Builder;
+pub use builder::ConfigBuilder;
 pub use clock::format_rfc3339;
 pub use config::{
     Channel, Cluster, Config, ConfigError, Detector, MistakeError, Page, Service, Store, Trace,
-    VERSION, Work,
+    VERSION, Workload,
 };
 pub use keys::KeyFileError;
 #[cfg(feature = "keys")]
 pub use keys::{make_keys, private_key_file, public_keys_file};
 #[cfg(feature = "node")]
-pub use node::{RunOptions, run};
-pub use protocol::{AnyProtocol, EraseType, NodeParts, ProtocolFactory, from_catalogue};
+pub use node::{ReportOptions, run};
+pub use protocol::{AnyProtocol, AnyProtocolVisitor, NodeParts, ProtocolFactory, from_catalogue};
 pub use report::{Report, ReportLine};

@@ -7,7 +7,7 @@ use std::sync::mpsc::{Sender, channel};
 use std::time::Duration;
 
 use tenure_runtime::transport::{MeshView, ReloadableKeys};
-use tenure_runtime::{Leadership, RunningNode};
+use tenure_runtime::{ElectionHandle, RunningNode};
 use tenure_trace::Record;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc::unbounded_channel;
@@ -22,14 +22,14 @@ use crate::progress::{ProgressReporter, report_changes};
 use crate::protocol::ProtocolFactory;
 use crate::report::Report;
 use crate::status::{NodeInfo, Observer};
-use crate::workload::{self, WorkStats};
+use crate::workload::{self, WorkloadStats};
 
 /// Longest time that a node waits for its peers before it starts the first election without them.
 const PEER_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Options for the reports of a node.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct RunOptions {
+pub struct ReportOptions {
     /// True if the node reports each time that its workload enters the critical section.
     pub report_grants: bool,
 }
@@ -43,7 +43,7 @@ pub struct RunOptions {
 pub async fn run(
     config: Config,
     factory: ProtocolFactory,
-    options: RunOptions,
+    options: ReportOptions,
     stop: impl Future<Output = ()> + Send,
     mut report: impl FnMut(Report) + Send,
 ) -> Result<(), NodeError> {
@@ -56,7 +56,7 @@ pub async fn run(
 fn run_boxed<'a>(
     config: Config,
     factory: ProtocolFactory,
-    options: RunOptions,
+    options: ReportOptions,
     stop: Stop<'a>,
     report: ReportSink<'a>,
 ) -> Pin<Box<dyn Future<Output = Result<(), NodeError>> + Send + 'a>> {
@@ -70,7 +70,7 @@ pub(crate) type ReportSink<'a> = &'a mut (dyn FnMut(Report) + Send + 'a);
 async fn run_until(
     config: Config,
     factory: ProtocolFactory,
-    options: RunOptions,
+    options: ReportOptions,
     stop: Stop<'_>,
     report: ReportSink<'_>,
 ) -> Result<(), NodeError> {
@@ -78,7 +78,7 @@ async fn run_until(
     let page = page(&config, &info)?;
     let (page, watcher) = page.unzip();
     let started = Node::start_with_watcher(&config, factory, watcher)?;
-    let Node { lock, leadership, running, session, reloadable_keys, .. } = started;
+    let Node { lock, election, running, session, reloadable_keys, .. } = started;
     let RunningNode { address, view, saves, live_peers, mut task } = running;
     info.set_running(session, view.clone(), saves);
     let me = config.me();
@@ -87,13 +87,13 @@ async fn run_until(
         report(Report::Page { url: page.url().to_owned() });
     }
     let (sender, grants) = unbounded_channel();
-    let stats = WorkStats::new(options.report_grants.then_some(sender));
+    let stats = WorkloadStats::new(options.report_grants.then_some(sender));
     let higher = u64::from(config.size() - me.number());
     let turn = Duration::from_millis(higher * config.detector.message_ms);
     let mut worker = {
-        let (plan, stats, leadership) = (config.work.clone(), stats.clone(), leadership.clone());
+        let (plan, stats, election) = (config.work.clone(), stats.clone(), election.clone());
         tokio::spawn(async move {
-            start_first_election(view, leadership, turn).await;
+            start_first_election(view, election, turn).await;
             match plan {
                 Some(plan) => workload::run(plan, me, lock, stats).await,
                 // Keeps the lock: without users the node would stop.
@@ -102,7 +102,7 @@ async fn run_until(
         })
     };
     let has_work = config.work.is_some();
-    let reporter = ProgressReporter { leadership, live_peers, has_work, stats, grants };
+    let reporter = ProgressReporter { election, live_peers, has_work, stats, grants };
     let ended = tokio::select! {
         () = stop => Ok(()),
         failed = report_changes(reporter, &mut worker, report) => Err(failed),
@@ -177,12 +177,12 @@ fn page(
 /// The node with the highest number starts at once. A node with a lower number first waits for the
 /// time `turn`, and starts no election if it learns of a leader meanwhile. If all nodes started at
 /// once, each would cause an election.
-async fn start_first_election(view: MeshView, mut leadership: Leadership, turn: Duration) {
+async fn start_first_election(view: MeshView, mut election: ElectionHandle, turn: Duration) {
     let deadline = Instant::now() + PEER_TIMEOUT;
     while Instant::now() < deadline && !view.peers().iter().all(|peer| peer.is_connected) {
         sleep(Duration::from_millis(2)).await;
     }
-    if leadership.current().is_none() && timeout(turn, leadership.changed()).await.is_err() {
-        let _ = leadership.elect();
+    if election.current_term().is_none() && timeout(turn, election.changed()).await.is_err() {
+        let _ = election.start_election();
     }
 }

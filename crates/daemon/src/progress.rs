@@ -5,7 +5,7 @@ use std::future::pending;
 use std::time::Duration;
 
 use tenure_core::{Fence, ProcessId};
-use tenure_runtime::{Leadership, LiveSessions};
+use tenure_runtime::{ElectionHandle, LiveSessions};
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::sync::watch::Receiver;
 use tokio::task::JoinHandle;
@@ -14,25 +14,25 @@ use tokio::time::interval;
 use crate::boot::NodeError;
 use crate::node::ReportSink;
 use crate::report::Report;
-use crate::workload::{WorkError, WorkStats};
+use crate::workload::{WorkloadError, WorkloadStats};
 
 const PROGRESS_INTERVAL: Duration = Duration::from_millis(200);
 
 /// Task that reports the changes at a node. Each field except `has_work` is a source from which the
 /// task learns of changes.
 pub(crate) struct ProgressReporter {
-    pub(crate) leadership: Leadership,
+    pub(crate) election: ElectionHandle,
     pub(crate) live_peers: Receiver<LiveSessions>,
     /// True if the node runs a workload, whose progress is reported.
     pub(crate) has_work: bool,
-    pub(crate) stats: WorkStats,
+    pub(crate) stats: WorkloadStats,
     pub(crate) grants: UnboundedReceiver<Fence>,
 }
 
 /// Reports changes as they happen. Returns only if the workload fails.
 pub(crate) async fn report_changes(
     mut reporter: ProgressReporter,
-    worker: &mut JoinHandle<Result<(), WorkError>>,
+    worker: &mut JoinHandle<Result<(), WorkloadError>>,
     report: ReportSink<'_>,
 ) -> NodeError {
     let mut ticks = interval(PROGRESS_INTERVAL);
@@ -40,7 +40,7 @@ pub(crate) async fn report_changes(
     let (mut term, mut last_progress, mut peers) = (0, (0, 0), LiveSessions::new());
     loop {
         tokio::select! {
-            changed = reporter.leadership.changed() => match changed {
+            changed = reporter.election.changed() => match changed {
                 Ok(Some(now)) => {
                     term = now.number;
                     tracing::info!(leader = %now.leader, term, "leader elected");
@@ -84,7 +84,7 @@ pub(crate) async fn report_changes(
 fn peer_changes(before: &LiveSessions, now: &LiveSessions) -> Vec<Report> {
     let mut reports = Vec::new();
     for (index, session) in now.iter().enumerate() {
-        let (peer, known) = (ProcessId::at(index), before.get(index).copied().flatten());
+        let (peer, known) = (ProcessId::from_index(index), before.get(index).copied().flatten());
         if *session == known {
             continue;
         }

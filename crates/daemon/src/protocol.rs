@@ -7,9 +7,9 @@ use tenure_algorithms::channel::{Fifo, fifo};
 use tenure_algorithms::compose::{NamedLocks, WithDetector, coordinated, with_detector};
 use tenure_algorithms::detector::{Heartbeat, heartbeat};
 use tenure_core::{Algorithm, Card, Delay, Election, Office, Service as Offered, TICKS_PER_UNIT};
-use tenure_runtime::transport::Settings;
+use tenure_runtime::transport::MeshSettings;
 use tenure_runtime::{
-    FaultInjection, LockApplication, LockCommand, LockEvent, LockRequestReceiver, Parts,
+    FaultInjection, LockApplication, LockCommand, LockEvent, LockRequestReceiver, NodeComponents,
     RunningNode, StartError, Store, TraceSink, start,
 };
 use tenure_trace::Recorded;
@@ -19,7 +19,7 @@ use crate::config::{Config, Service};
 /// Parts of a node that do not depend on its protocol.
 pub struct NodeParts<'a> {
     pub(crate) config: &'a Config,
-    pub(crate) transport: Settings,
+    pub(crate) transport: MeshSettings,
     pub(crate) store: Store,
     pub(crate) application: LockApplication,
     pub(crate) requests: LockRequestReceiver,
@@ -56,18 +56,18 @@ pub fn from_catalogue(
     parameters: &Parameters,
 ) -> Result<Box<dyn AnyProtocol>, CatalogueError> {
     if service.named {
-        catalogue::visit_named_locks(&service.mutex, parameters, EraseType)
+        catalogue::visit_named_locks(&service.mutex, parameters, AnyProtocolVisitor)
     } else {
-        catalogue::visit_office(&service.mutex, &service.election, parameters, EraseType)
+        catalogue::visit_office(&service.mutex, &service.election, parameters, AnyProtocolVisitor)
     }
 }
 
 /// Visitor that converts a protocol of any type to [`AnyProtocol`], which hides the type behind
 /// dynamic dispatch.
 #[derive(Clone, Copy, Debug)]
-pub struct EraseType;
+pub struct AnyProtocolVisitor;
 
-impl OfficeVisitor for EraseType {
+impl OfficeVisitor for AnyProtocolVisitor {
     type Output = Box<dyn AnyProtocol>;
 
     fn office<P: Office + Algorithm>(self, config: P::Config) -> Self::Output {
@@ -75,7 +75,7 @@ impl OfficeVisitor for EraseType {
     }
 }
 
-impl NamedLocksVisitor for EraseType {
+impl NamedLocksVisitor for AnyProtocolVisitor {
     type Output = Box<dyn AnyProtocol>;
 
     fn named<E: Election + Algorithm>(
@@ -138,7 +138,7 @@ impl NodeParts<'_> {
     where
         P: Recorded<Command: LockCommand, Event: LockEvent>,
     {
-        start::<WithDetector<Heartbeat, P>, LockApplication>(Parts {
+        start::<WithDetector<Heartbeat, P>, LockApplication>(NodeComponents {
             config,
             transport: self.transport,
             store: self.store,

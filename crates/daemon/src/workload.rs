@@ -7,16 +7,16 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use tenure_core::{Fence, ProcessId};
-use tenure_runtime::{Guard, Lock, Stopped};
+use tenure_runtime::{Guard, Lock, NodeStopped};
 use thiserror::Error;
 use tokio::sync::mpsc::UnboundedSender;
 use tokio::time::{Instant, sleep};
 
-use crate::config::Work;
+use crate::config::Workload;
 use crate::resource::Client;
 
 #[derive(Clone, Debug)]
-pub(crate) struct WorkStats {
+pub(crate) struct WorkloadStats {
     counts: Arc<Counts>,
     /// Channel to which the fencing token of each entry is sent; `None` if grants are not reported.
     grants: Option<UnboundedSender<Fence>>,
@@ -28,9 +28,9 @@ struct Counts {
     refused: AtomicU64,
 }
 
-impl WorkStats {
+impl WorkloadStats {
     pub(crate) fn new(grants: Option<UnboundedSender<Fence>>) -> Self {
-        WorkStats { counts: Arc::default(), grants }
+        WorkloadStats { counts: Arc::default(), grants }
     }
 
     /// Returns the number of entries, and the number of accesses that the counter rejected.
@@ -53,20 +53,20 @@ impl WorkStats {
 }
 
 #[derive(Debug, Error)]
-pub(crate) enum WorkError {
+pub(crate) enum WorkloadError {
     #[error("cannot access the resource server: {0}")]
     Resource(#[from] io::Error),
     #[error(transparent)]
-    Stopped(#[from] Stopped),
+    Stopped(#[from] NodeStopped),
 }
 
 /// Runs the workload until it has made the configured number of entries, or its time has passed.
 pub(crate) async fn run(
-    work: Work,
+    work: Workload,
     me: ProcessId,
     lock: Lock,
-    stats: WorkStats,
-) -> Result<(), WorkError> {
+    stats: WorkloadStats,
+) -> Result<(), WorkloadError> {
     let mut client = Client::connect(work.resource, me).await?;
     let mut pauses = fastrand::Rng::with_seed(work.seed ^ u64::from(me.number()) << 32);
     let deadline = work.duration_ms.map(|ms| Instant::now() + Duration::from_millis(ms));

@@ -146,15 +146,15 @@ impl Visitor for SimulateVisitor {
     type Output = SimulateFn;
 
     fn mutex<P: Mutex + Algorithm>(self, config: P::Config) -> SimulateFn {
-        Box::new(move |run| run.execute_unsteered::<P>(config.clone()))
+        Box::new(move |run| run.execute_without_interventions::<P>(config.clone()))
     }
 
     fn election<P: Election + Algorithm>(self, config: P::Config) -> SimulateFn {
-        Box::new(move |run| run.execute_unsteered::<P>(config.clone()))
+        Box::new(move |run| run.execute_without_interventions::<P>(config.clone()))
     }
 
     fn agreement<P: Agreement + Algorithm>(self, config: P::Config) -> SimulateFn {
-        Box::new(move |run| run.execute_unsteered::<P>(config.clone()))
+        Box::new(move |run| run.execute_without_interventions::<P>(config.clone()))
     }
 }
 

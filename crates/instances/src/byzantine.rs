@@ -23,6 +23,6 @@ pub fn card(name: &str, size: u32, liars: u32) -> Option<GeneralsCard> {
 ///
 /// Returns an error for the first variant that the algorithm does not declare.
 pub fn check(config: &GeneralsConfig, variants: &[String]) -> Result<Report, UnknownVariant> {
-    let variants = Variants::named(variants.iter().map(String::as_str))?;
+    let variants = Variants::from_names(variants.iter().map(String::as_str))?;
     Ok(check_generals::<OralMessages>(config, &Config { liars: config.liars, variants }))
 }

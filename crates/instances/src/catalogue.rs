@@ -9,7 +9,7 @@ use tenure_core::service::{election, mutex};
 use tenure_core::theory::{Prediction, WorkloadKind};
 use tenure_core::{Algorithm, Card, Election, Mutex};
 #[cfg(feature = "nodes")]
-use tenure_daemon::{AnyProtocol, EraseType, ProtocolFactory, Service};
+use tenure_daemon::{AnyProtocol, AnyProtocolVisitor, ProtocolFactory, Service};
 
 use crate::any_algorithm::{AnyAlgorithm, builtin_algorithm};
 use crate::check::{check_election, check_lock, measure_any, measure_lock};
@@ -45,7 +45,7 @@ struct UserEntry {
     predicted_messages: fn(&Parameters, WorkloadKind) -> Result<Option<Prediction>, CatalogueError>,
     instantiate: fn(&Parameters) -> Result<Box<dyn AnyAlgorithm>, CatalogueError>,
     #[cfg(feature = "nodes")]
-    office: ProtocolFactory,
+    create_protocol: ProtocolFactory,
 }
 
 /// A service, such as mutual exclusion, for which a program can register its own algorithm `P`.
@@ -66,14 +66,14 @@ impl<P: Mutex + Algorithm<Config: FromParameters>> RegistrableService<P> for mut
                 Ok(Instance::<P>::boxed(config, None, check_lock::<P>, measure_lock::<P>))
             },
             #[cfg(feature = "nodes")]
-            office: |service, parameters| {
+            create_protocol: |service, parameters| {
                 let lock = P::Config::from_parameters(parameters)?;
                 let plain = Parameters { variants: Vec::new(), ..parameters.clone() };
-                builtin_catalogue::visit_with_mutex::<P, EraseType>(
+                builtin_catalogue::visit_with_mutex::<P, AnyProtocolVisitor>(
                     lock,
                     &service.election,
                     &plain,
-                    EraseType,
+                    AnyProtocolVisitor,
                 )
             },
         });
@@ -92,13 +92,13 @@ impl<P: Election + Algorithm<Config: FromParameters>> RegistrableService<P> for 
                 Ok(Instance::<P>::boxed(config, None, check_election::<P>, measure_any::<P>))
             },
             #[cfg(feature = "nodes")]
-            office: |service, parameters| {
+            create_protocol: |service, parameters| {
                 let election = P::Config::from_parameters(parameters)?;
-                builtin_catalogue::visit_with_election::<P, EraseType>(
+                builtin_catalogue::visit_with_election::<P, AnyProtocolVisitor>(
                     &service.mutex,
                     election,
                     parameters,
-                    EraseType,
+                    AnyProtocolVisitor,
                 )
             },
         });
@@ -175,24 +175,27 @@ fn with_user_names(unknown: CatalogueError) -> CatalogueError {
 }
 
 /// Returns the names of all mutual exclusion algorithms.
-pub fn locks() -> impl Iterator<Item = &'static str> {
+pub fn lock_names() -> impl Iterator<Item = &'static str> {
     builtin_catalogue::MUTEXES.iter().copied().chain(user_names(true))
 }
 
 /// Returns the names of all election algorithms.
-pub fn elections() -> impl Iterator<Item = &'static str> {
+pub fn election_names() -> impl Iterator<Item = &'static str> {
     builtin_catalogue::ELECTIONS.iter().copied().chain(user_names(false))
 }
 
 /// Returns the names of all algorithms for services other than locks and elections.
-pub fn agreements() -> impl Iterator<Item = &'static str> {
+pub fn agreement_names() -> impl Iterator<Item = &'static str> {
     builtin_catalogue::AGREEMENTS.iter().copied()
 }
 
 /// Returns the names of all algorithms. The names with a prefix, such as `fifo:`, are the
 /// compositions. They come last.
 pub fn names() -> impl Iterator<Item = &'static str> {
-    locks().chain(elections()).chain(agreements()).chain(builtin_catalogue::compositions())
+    lock_names()
+        .chain(election_names())
+        .chain(agreement_names())
+        .chain(builtin_catalogue::composition_names())
 }
 
 /// Returns the [`Card`] of an algorithm: its assumptions, costs and promises.
@@ -247,12 +250,12 @@ pub fn algorithm(
 ///
 /// [`CatalogueError`], if a name or a variant does not exist.
 #[cfg(feature = "nodes")]
-pub fn office(
+pub fn service_protocol(
     service: &Service,
     parameters: &Parameters,
 ) -> Result<Box<dyn AnyProtocol>, CatalogueError> {
     match find(&service.mutex).or_else(|| find(&service.election)) {
-        Some(entry) => (entry.office)(service, parameters),
+        Some(entry) => (entry.create_protocol)(service, parameters),
         None => tenure_daemon::from_catalogue(service, parameters),
     }
 }

@@ -7,9 +7,9 @@ use tenure_check::{
     Report,
 };
 use tenure_core::monitors::{
-    AgreementMonitor, Bypass, Fencing, FreshTerms, LeaderAgreement, LinksOnly,
+    AgreementMonitor, Bypass, Fencing, FreshTerms, LeaderAgreement, LeaderScope, LinksOnly,
     LocalMutualExclusion, MessageBudget, MutualExclusion, OneLeader, OneLeaderPerGroup,
-    RequestOrder, Scope, SteadyLeader, Validity,
+    RequestOrder, SteadyLeader, Validity,
 };
 use tenure_core::{Algorithm, Card, Election, Mutex, Property, Rank};
 use tenure_trace::property::CustomProperty;
@@ -54,7 +54,7 @@ pub(crate) fn check_lock<P: Mutex + Algorithm>(
                 Property::MutualExclusion => check.always(MutualExclusion::new()),
                 Property::AtMost(most) => check.always(MutualExclusion::at_most(*most)),
                 Property::LocalMutualExclusion => {
-                    check.always(LocalMutualExclusion::of_card(&card, size))
+                    check.always(LocalMutualExclusion::from_card(&card, size))
                 }
                 Property::Fencing => check.always(Fencing::new()),
                 Property::Order => check.always(RequestOrder::new()),
@@ -66,7 +66,7 @@ pub(crate) fn check_lock<P: Mutex + Algorithm>(
                 Property::DeadlockFreedom => check.deadlock_free(),
                 Property::StarvationFreedom => check.starvation_free(),
                 Property::Progress => check.progress(),
-                Property::Topology => check.on_links(LinksOnly::of_card(&card, size)),
+                Property::Topology => check.on_links(LinksOnly::from_card(&card, size)),
                 Property::Cost => match MessageBudget::from_cost(&card.messages) {
                     // Missing messages become known only at the end of a run.
                     Some(spending) => check.always_and_at_end(spending),
@@ -92,7 +92,7 @@ pub(crate) fn check_lock<P: Mutex + Algorithm>(
     if others.is_empty() {
         return Ok(alone);
     }
-    Ok(check(&others, app_messages, &config.custom)?.and(alone))
+    Ok(check(&others, app_messages, &config.custom)?.combined_with(alone))
 }
 
 pub(crate) fn measure_lock<P: Mutex + Algorithm>(
@@ -135,12 +135,12 @@ pub(crate) fn check_election<P: Election + Algorithm>(
                 check.always_and_at_end(validity.without(&config.faults.down))
             }
             Property::OneLeaderPerGroup => check.always_and_at_end(OneLeaderPerGroup::new()),
-            Property::OneLeaderAtATime => check.always(OneLeader::new(Scope::Overall)),
-            Property::OneLeaderPerTerm => check.always(OneLeader::new(Scope::PerTerm)),
+            Property::OneLeaderAtATime => check.always(OneLeader::new(LeaderScope::Overall)),
+            Property::OneLeaderPerTerm => check.always(OneLeader::new(LeaderScope::PerTerm)),
             Property::FreshTerms => check.always(FreshTerms::new()),
-            Property::SteadyLeader => check.always(SteadyLeader::of(config.size)),
+            Property::SteadyLeader => check.always(SteadyLeader::new(config.size)),
             Property::Progress => check.progress(),
-            Property::Topology => check.on_links(LinksOnly::of_card(&card, config.size)),
+            Property::Topology => check.on_links(LinksOnly::from_card(&card, config.size)),
             Property::Cost => match MessageBudget::from_cost(&card.messages) {
                 Some(spending) => check.always(spending),
                 None => check,
@@ -165,13 +165,13 @@ pub(crate) fn check_agreement<P: tenure_core::Agreement + Algorithm>(
     let mut check = Check::<P>::for_algorithm(protocol.clone(), config.clone());
     let card = P::card(protocol, config.size);
     for property in properties {
-        let monitor = AgreementMonitor::of(service, *property, config.size, down);
+        let monitor = AgreementMonitor::for_property(service, *property, config.size, down);
         check = match monitor.map(|monitor| monitor.with_graph(card.graph.as_deref())) {
             Some(monitor) if monitor.is_judged_at_end() => check.always_and_at_end(monitor),
             Some(monitor) => check.always(monitor),
             None if *property == Property::Progress => check.progress(),
             None if *property == Property::Topology => {
-                check.on_links(LinksOnly::of_card(&card, config.size))
+                check.on_links(LinksOnly::from_card(&card, config.size))
             }
             None => panic!("{property} cannot be checked for a {}", service.name()),
         };

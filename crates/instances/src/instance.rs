@@ -51,7 +51,7 @@ impl<P: Algorithm + Checkable> AnyAlgorithm for Instance<P> {
 
     fn simulate(&self, run: RunParameters<'_>) -> Result<Report, InterventionError> {
         match &self.simulate_alone {
-            Some(simulate) if !run.steering.has_instructions() => Ok(simulate(run)?),
+            Some(simulate) if run.intervention_plan.is_empty() => Ok(simulate(run)?),
             _ => run.execute::<P>(self.config.clone()),
         }
     }

@@ -21,12 +21,12 @@ pub mod shared_memory;
 
 pub use any_algorithm::AnyAlgorithm;
 #[cfg(feature = "nodes")]
-pub use catalogue::office;
+pub use catalogue::service_protocol;
 pub use catalogue::{
-    Catalogue, RegistrableService, agreements, algorithm, card, elections, locks, names,
-    predicted_messages,
+    Catalogue, RegistrableService, agreement_names, algorithm, card, election_names, lock_names,
+    names, predicted_messages,
 };
 pub use monitors::{
     BoxedMonitor, CustomMonitor, MonitoredService, Monitors, custom_monitors, custom_properties,
 };
-pub use run::{RunParameters, Steering, TraceHeader, TraceOutput};
+pub use run::{InterventionPlan, RunParameters, TraceHeader, TraceOutput};

@@ -16,7 +16,7 @@ pub struct RunParameters<'a> {
     /// Settings of the simulation.
     pub settings: Settings,
     /// Interventions during the run, and an optional limit on the number of its steps.
-    pub steering: &'a Steering,
+    pub intervention_plan: &'a InterventionPlan,
     /// Destination of the trace. `None`: no trace is written.
     pub trace: Option<TraceOutput>,
     /// Observers of the run, and the flag that stops it.
@@ -25,17 +25,17 @@ pub struct RunParameters<'a> {
 
 /// Interventions during a run, and an optional step limit.
 #[derive(Clone, Debug, Default)]
-pub struct Steering {
+pub struct InterventionPlan {
     /// Interventions, in the order of their steps.
     pub interventions: Vec<Intervention>,
     /// Number of steps after which the run stops. `None`: no limit.
     pub max_steps: Option<u64>,
 }
 
-impl Steering {
-    /// Returns true if the steering contains an intervention or a step limit.
-    pub fn has_instructions(&self) -> bool {
-        !self.interventions.is_empty() || self.max_steps.is_some()
+impl InterventionPlan {
+    /// Returns true if the plan contains neither an intervention nor a step limit.
+    pub fn is_empty(&self) -> bool {
+        self.interventions.is_empty() && self.max_steps.is_none()
     }
 }
 
@@ -60,16 +60,16 @@ pub struct TraceHeader {
 }
 
 impl RunParameters<'_> {
-    /// Runs the simulation with this configuration and the interventions of `steering`.
+    /// Runs the simulation with this configuration and the interventions of `intervention_plan`.
     pub(crate) fn execute<P>(self, config: P::Config) -> Result<Report, InterventionError>
     where
         P: Algorithm + Recorded,
     {
-        if !self.steering.has_instructions() {
-            return Ok(self.execute_unsteered::<P>(config)?);
+        if self.intervention_plan.is_empty() {
+            return Ok(self.execute_without_interventions::<P>(config)?);
         }
         let simulation = simulation::<P>(config, self.settings).map_err(RunError::from)?;
-        let Steering { interventions, max_steps } = self.steering;
+        let InterventionPlan { interventions, max_steps } = self.intervention_plan;
         let (simulation, writer) = match self.trace {
             None => (simulation, Box::new(io::sink()) as Box<dyn Write + Send>),
             Some(TraceOutput { writer, has_states, header }) => {
@@ -80,7 +80,10 @@ impl RunParameters<'_> {
     }
 
     /// Runs the simulation with this configuration, without interventions.
-    pub(crate) fn execute_unsteered<P>(self, config: P::Config) -> Result<Report, RunError>
+    pub(crate) fn execute_without_interventions<P>(
+        self,
+        config: P::Config,
+    ) -> Result<Report, RunError>
     where
         P: Algorithm + Recorded,
     {

@@ -1,7 +1,7 @@
 //! Locks in shared memory, by their names. Only the checker runs them.
 
 use tenure_algorithms::shared_memory::{Bakery, NAMES, PetersonLock, TestAndSet};
-use tenure_algorithms::{Switch, UnknownVariant, Variants};
+use tenure_algorithms::{UnknownVariant, VariantId, Variants};
 use tenure_check::{Report, SharedMemoryConfig, check_shared_memory};
 use tenure_core::shared_memory::{SharedMemoryCard, SharedMemoryLock};
 
@@ -42,8 +42,8 @@ pub fn check(config: &SharedMemoryConfig, variants: &[String]) -> Result<Report,
 fn checked<L, S>(config: &SharedMemoryConfig, names: &[String]) -> Result<Report, UnknownVariant>
 where
     L: SharedMemoryLock<Config = Variants<S>>,
-    S: Switch,
+    S: VariantId,
 {
-    let variants = Variants::named(names.iter().map(String::as_str))?;
+    let variants = Variants::from_names(names.iter().map(String::as_str))?;
     Ok(check_shared_memory::<L>(config, &variants))
 }

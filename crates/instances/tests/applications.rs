@@ -80,7 +80,7 @@ fn next_leader_synchronises_remaining_clocks() {
 #[test]
 fn write_costs_one_update_and_reply_per_backup() {
     for size in 2..=6 {
-        let written = replicate_writes(&ReplicationScenario::among(size)).unwrap();
+        let written = replicate_writes(&ReplicationScenario::fault_free(size)).unwrap();
         let per_write = u64::from(size - 1);
         assert_eq!(written.acknowledged.len(), 10);
         assert_eq!(written.messages["update"], 10 * per_write);
@@ -93,7 +93,7 @@ fn write_costs_one_update_and_reply_per_backup() {
 
 /// Returns a scenario whose primary crashes at a moment that depends on the seed.
 fn failover(seed: u64) -> ReplicationScenario {
-    let mut writing = ReplicationScenario::among(3);
+    let mut writing = ReplicationScenario::fault_free(3);
     (writing.seed, writing.write_interval, writing.writes) = (seed, UNIT, 60);
     writing.crashes = vec![(p(1), 64 * UNIT + seed * UNIT / 7)];
     writing
@@ -137,7 +137,7 @@ fn deposed_primary_acknowledges_no_lost_write() {
 fn early_acknowledgement_loses_writes() {
     let lost = (1..=200).filter(|seed| {
         let mut writing = isolated(*seed);
-        writing.variants = Variants::none().with(primary_backup::Switch::AcknowledgeEarly);
+        writing.variants = Variants::none().with(primary_backup::VariantId::AcknowledgeEarly);
         !replicate_writes(&writing).unwrap().lost.is_empty()
     });
     let lost = lost.count();
@@ -147,7 +147,7 @@ fn early_acknowledgement_loses_writes() {
 #[test]
 fn transaction_costs_3p_messages_and_p_acknowledgements() {
     for size in 2..=7 {
-        let done = run_transaction(&CommitScenario::among(size)).unwrap();
+        let done = run_transaction(&CommitScenario::fault_free(size)).unwrap();
         assert_eq!(done.decided, vec![Some(true); size as usize]);
         let kinds = ["prepare", "vote", "decision", "acknowledgement"];
         assert_eq!(kinds.map(|kind| done.messages[kind]), [u64::from(size - 1); 4]);
@@ -158,7 +158,8 @@ fn transaction_costs_3p_messages_and_p_acknowledgements() {
 #[test]
 fn one_no_vote_aborts_the_transaction() {
     for no_votes in 1..=4 {
-        let scenario = CommitScenario { no_votes: vec![p(no_votes)], ..CommitScenario::among(4) };
+        let scenario =
+            CommitScenario { no_votes: vec![p(no_votes)], ..CommitScenario::fault_free(4) };
         let done = run_transaction(&scenario).unwrap();
         let decided =
             if no_votes == 1 { vec![Some(false), None, None, None] } else { vec![Some(false); 4] };
@@ -170,7 +171,7 @@ fn one_no_vote_aborts_the_transaction() {
 /// participants have voted yes, and must stay uncertain until the coordinator recovers.
 #[test]
 fn participants_block_until_coordinator_recovers() {
-    let crashed = CommitScenario { crash: Some(3 * UNIT / 2), ..CommitScenario::among(4) };
+    let crashed = CommitScenario { crash: Some(3 * UNIT / 2), ..CommitScenario::fault_free(4) };
     let done = run_transaction(&crashed).unwrap();
     assert_eq!(done.blocked, [p(2), p(3), p(4)], "{done:?}");
     assert_eq!(done.leaders.len(), 2, "a new leader cannot decide: {done:?}");
@@ -187,7 +188,7 @@ fn participants_block_until_coordinator_recovers() {
         run_transaction(&CommitScenario { crash: Some(2 * UNIT + 1), ..crashed.clone() }).unwrap();
     assert_eq!(late.decided, [Some(true); 4]);
     // A participant that guesses is not blocked.
-    let protocol = CommitProtocol::Two(Variants::none().with(two_phase_commit::Switch::Guess));
+    let protocol = CommitProtocol::Two(Variants::none().with(two_phase_commit::VariantId::Guess));
     assert_eq!(run_transaction(&CommitScenario { protocol, ..crashed }).unwrap().blocked, []);
 }
 
@@ -197,7 +198,7 @@ fn participants_block_until_coordinator_recovers() {
 fn three_phase_commit_survives_crash_but_splits_on_partition() {
     let three = CommitScenario {
         protocol: CommitProtocol::Three(Variants::none()),
-        ..CommitScenario::among(4)
+        ..CommitScenario::fault_free(4)
     };
     let done = run_transaction(&three).unwrap();
     assert_eq!((done.decided, done.messages["ready"], done.messages["told"]), (all(true), 3, 3));
@@ -211,7 +212,8 @@ fn three_phase_commit_survives_crash_but_splits_on_partition() {
     let done = run_transaction(&CommitScenario { partition, ..three }).unwrap();
     assert_eq!(done.decided, [true, false, false, false].map(Some), "{done:?}");
     let partition = Some(3 * UNIT / 2);
-    let done = run_transaction(&CommitScenario { partition, ..CommitScenario::among(4) }).unwrap();
+    let done =
+        run_transaction(&CommitScenario { partition, ..CommitScenario::fault_free(4) }).unwrap();
     assert_eq!(done.blocked, [p(2), p(3), p(4)], "{done:?}");
 }
 
@@ -226,11 +228,11 @@ fn explore_and_echo_messages_match_edge_count() {
         let ring: Vec<_> = path.iter().copied().chain([(p(size), p(1))]).collect();
         let star: Vec<_> = (2..=size).map(|it| (p(1), p(it))).collect();
         let graphs = [
-            TreeScenario::of(size, path),
-            TreeScenario::of(size, star),
-            TreeScenario::complete(size),
+            TreeScenario::with_edges(size, path),
+            TreeScenario::with_edges(size, star),
+            TreeScenario::on_complete_graph(size),
         ];
-        let rings = (size > 2).then(|| TreeScenario::of(size, ring));
+        let rings = (size > 2).then(|| TreeScenario::with_edges(size, ring));
         for (graph, seed) in graphs.into_iter().chain(rings).zip(1..) {
             let edges = graph.edges.len() as u64;
             let least = 2 * edges - u64::from(size - 1);
@@ -251,7 +253,8 @@ fn explore_and_echo_messages_match_edge_count() {
 fn reaches_the_root(parents: &[Option<ProcessId>]) {
     assert_eq!(parents.iter().flatten().count(), parents.len() - 1, "N − 1 edges");
     for start in 0..parents.len() {
-        let up = std::iter::successors(Some(ProcessId::at(start)), |it| parents[it.index()]);
+        let up =
+            std::iter::successors(Some(ProcessId::from_index(start)), |it| parents[it.index()]);
         assert_eq!(up.take(parents.len() + 1).last(), Some(p(1)), "{parents:?}");
     }
 }

@@ -110,7 +110,9 @@ fn message(state: &RunState, id: u64) -> Result<&Message, String> {
 fn process(number: u32, state: &RunState) -> Result<ProcessId, String> {
     let size = state.processes.len();
     let place = (number as usize).checked_sub(1).filter(|place| *place < size);
-    place.map(ProcessId::at).ok_or_else(|| format!("there is no P{number}; expected P1 to P{size}"))
+    place
+        .map(ProcessId::from_index)
+        .ok_or_else(|| format!("there is no P{number}; expected P1 to P{size}"))
 }
 
 fn ticks(units: Option<f64>) -> Result<u64, String> {

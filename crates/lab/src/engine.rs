@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 use tenure_core::{Card, Protocol};
-use tenure_sim::{Intervention, Report, Session, Simulation, StepError};
+use tenure_sim::{InteractiveRun, Intervention, Report, Simulation, StepError};
 use tenure_trace::{Action, Recorded, Schedule, Trace, TraceBuffer};
 
 use crate::deadline::Deadline;
@@ -133,11 +133,11 @@ impl<P: Protocol> SimulationEngine<P> {
 }
 
 impl<P: Recorded> SimulationEngine<P> {
-    fn session(&self, trace: TraceBuffer) -> Result<Session<'_, P>, String> {
+    fn session(&self, trace: TraceBuffer) -> Result<InteractiveRun<'_, P>, String> {
         match &self.schedule {
-            None => self.simulation.session(trace).map_err(|error| error.to_string()),
+            None => self.simulation.interactive_run(trace).map_err(|error| error.to_string()),
             Some(schedule) => {
-                let session = self.simulation.session_along(schedule, trace);
+                let session = self.simulation.interactive_run_along(schedule, trace);
                 session.map_err(|error| error.to_string())
             }
         }
@@ -180,14 +180,14 @@ impl<P: Recorded> Engine for SimulationEngine<P> {
         if session.next().is_none() {
             check_step(session.step())?;
         }
-        let state = RunState::at(&session);
+        let state = RunState::from_run(&session);
         let report = session.finish().map_err(|error| error.to_string())?;
         Ok(MomentView { state, report, trace: trace.take() })
     }
 }
 
 fn steps<P: Recorded>(
-    session: &mut Session<'_, P>,
+    session: &mut InteractiveRun<'_, P>,
     most: u64,
     until_event: bool,
     reached: &mut Vec<ReachedMoment>,
@@ -213,7 +213,7 @@ fn steps<P: Recorded>(
 }
 
 fn reached_moment<P: Recorded>(
-    session: &Session<'_, P>,
+    session: &InteractiveRun<'_, P>,
     cause: Transition,
     description: String,
 ) -> ReachedMoment {

@@ -29,7 +29,7 @@ pub(crate) enum Arrangement {
 /// shape in which it is usually drawn. Another graph is arranged by the distances between its
 /// vertices or, if it is large, in a circle. The result depends on the graph alone.
 pub(crate) fn arrangement(graph: &Graph) -> Arrangement {
-    let size = graph.vertices();
+    let size = graph.vertex_count();
     if size < 3 || is_same(graph, &Graph::ring(size)) || is_same(graph, &Graph::complete(size)) {
         return Arrangement::Circle;
     }
@@ -59,7 +59,7 @@ fn is_same(one: &Graph, other: &Graph) -> bool {
 /// Returns the positions of the vertices of a grid, a torus or a cube. Returns `None` for other
 /// graphs.
 fn grid(graph: &Graph) -> Option<Vec<Point>> {
-    let size = graph.vertices();
+    let size = graph.vertex_count();
     if size == 8 && Graph::hypercube(8).is_ok_and(|cube| is_same(graph, &cube)) {
         // The rear face is smaller and inside of the front face.
         let corner = |at: u32| {
@@ -95,7 +95,7 @@ fn grid(graph: &Graph) -> Option<Vec<Point>> {
 /// the distances in the graph. The method is stress majorization (Gansner, Koren and North, 2004).
 /// It starts with a circle and moves one vertex at a time.
 fn by_distance(graph: &Graph) -> Vec<Point> {
-    let size = graph.vertices();
+    let size = graph.vertex_count();
     let distances: Vec<Vec<Option<u32>>> =
         (0..size).map(|source| graph.distances(ProcessId(source))).collect();
     let turn = std::f64::consts::TAU / f64::from(size);
@@ -194,7 +194,8 @@ mod tests {
         let mean = |is_edge: bool| {
             let pairs = (0..14).flat_map(|one| (one + 1..14).map(move |other| (one, other)));
             let pairs = pairs.filter(|(one, other)| {
-                graph.has_edge(ProcessId::at(*one), ProcessId::at(*other)) == is_edge
+                graph.has_edge(ProcessId::from_index(*one), ProcessId::from_index(*other))
+                    == is_edge
             });
             let lengths = pairs.map(|(one, other): (usize, usize)| {
                 (points[one][0] - points[other][0]).hypot(points[one][1] - points[other][1])

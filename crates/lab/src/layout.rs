@@ -62,7 +62,7 @@ impl NodeLayout {
     /// topology, the layout has this shape: `centre` is the centre of the star, and `tree` is the
     /// tree. Otherwise, the layout shows `quorums`. If there are no quorums, all processes are in a
     /// circle, as in [`NodeLayout::circle`].
-    pub fn of(
+    pub fn for_algorithm(
         card: &Card,
         size: u32,
         centre: ProcessId,
@@ -126,7 +126,7 @@ impl NodeLayout {
             Some(QuorumKind::Grid) => NodeLayout::of_form(Form::Grid, links(pairs)),
             Some(QuorumKind::Tree) => NodeLayout::of_form(
                 Form::Tree,
-                parent_links(&Tree::of(TreeShape::Heap, quorums.size())),
+                parent_links(&Tree::from_shape(TreeShape::Heap, quorums.size())),
             ),
             Some(QuorumKind::Majority) => NodeLayout::circle(quorums.size()),
             Some(QuorumKind::Pairs | QuorumKind::Plane) | None => {
@@ -154,8 +154,10 @@ mod tests {
     #[test]
     fn links_trees_from_parents_and_stars_from_centers() {
         let card = |topology| Card { topology, ..Card::mutex("a-lock", "a lock", "nobody") };
-        let heap = Tree::of(TreeShape::Heap, 4);
-        let of = |topology| NodeLayout::of(&card(topology), 4, ProcessId(1), &heap, None).links;
+        let heap = Tree::from_shape(TreeShape::Heap, 4);
+        let of = |topology| {
+            NodeLayout::for_algorithm(&card(topology), 4, ProcessId(1), &heap, None).links
+        };
         assert_eq!(of(Topology::Tree), [[1, 2], [1, 3], [2, 4]]);
         assert_eq!(of(Topology::Star), [[2, 1], [2, 3], [2, 4]]);
         assert_eq!(of(Topology::UnidirectionalRing), [[1, 2], [2, 3], [3, 4], [4, 1]]);
@@ -167,8 +169,8 @@ mod tests {
         let card = Card::mutex("a-lock", "a lock", "nobody");
         let of = |kind, size| {
             let (tree, quorums) =
-                (Tree::of(TreeShape::Star, size), QuorumSystem::of(kind, size).ok());
-            NodeLayout::of(&card, size, ProcessId(0), &tree, quorums.as_ref())
+                (Tree::from_shape(TreeShape::Star, size), QuorumSystem::from_kind(kind, size).ok());
+            NodeLayout::for_algorithm(&card, size, ProcessId(0), &tree, quorums.as_ref())
         };
         let grid = of(QuorumKind::Grid, 4);
         assert_eq!((grid.form, &grid.quorums[0]), (Form::Grid, &vec![1, 2, 3]));

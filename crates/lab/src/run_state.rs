@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 use tenure_core::{Labelled, ProcessId};
-use tenure_sim::{NextStep, Session};
+use tenure_sim::{InteractiveRun, NextStep};
 use tenure_trace::{MessageSelector, Recorded, state};
 
 #[derive(Clone, Debug)]
@@ -35,14 +35,14 @@ pub(crate) struct Message {
 }
 
 impl RunState {
-    pub(crate) fn at<P: Recorded>(session: &Session<'_, P>) -> Self {
+    pub(crate) fn from_run<P: Recorded>(session: &InteractiveRun<'_, P>) -> Self {
         let armed = session.timers();
         let process = |(place, process): (usize, &P)| {
-            let at = ProcessId::at(place);
+            let at = ProcessId::from_index(place);
             let mine = armed.iter().filter(|(whose, ..)| *whose == at);
             Process {
                 up: session.is_up(at),
-                state: state::tree(process),
+                state: state::debug_tree(process),
                 timers: mine.map(|(_, timer, due)| (format!("{timer:?}"), *due)).collect(),
             }
         };

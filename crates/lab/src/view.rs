@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 use tenure_core::service::agreement::Users;
 use tenure_core::{ProcessId, Service, TICKS_PER_UNIT};
 use tenure_sim::{EndReason, Finding, Judgement, steering_options};
-use tenure_trace::diagram::{DiagramOptions, Direction, LogPicture, Page, Window, lay_out};
+use tenure_trace::diagram::{DiagramOptions, DiagramPage, Direction, LogPicture, Window, lay_out};
 use tenure_trace::{
     CommandData, Condition, EventData, Header, Kind, ProcessStates, Record, ScriptCommand,
     ServiceCommand,
@@ -168,11 +168,11 @@ impl LabSession {
     }
 
     /// Returns the diagram of the run up to the current moment, as SVG. It shows only the last
-    /// `most` records if `most` is given.
-    pub(crate) fn svg(&self, most: Option<u64>) -> String {
+    /// `max_records` records if `max_records` is given.
+    pub(crate) fn svg(&self, max_records: Option<u64>) -> String {
         let CurrentMoment { header, records, .. } = &self.shown;
         let all = records.len() as u64;
-        let from = most.map_or(1, |most| all.saturating_sub(most) + 1);
+        let from = max_records.map_or(1, |count| all.saturating_sub(count) + 1);
         let window = Window { events: Some(from..=all.max(from)), ..Window::default() };
         let view = DiagramOptions { window, ..DiagramOptions::default() };
         lay_out(header, records, view).to_svg(Direction::Right)
@@ -182,14 +182,14 @@ impl LabSession {
     /// no logs.
     fn logs(&self) -> Option<String> {
         let CurrentMoment { header, records, .. } = &self.shown;
-        let picture = LogPicture::of(header, records, &[]);
+        let picture = LogPicture::from_records(header, records, &[]);
         (!picture.is_empty()).then(|| picture.to_svg(MAX_LOG_ENTRIES))
     }
 
     /// Returns an interactive HTML page that shows the run up to the current moment.
     pub(crate) fn page(&self) -> Result<Vec<u8>, String> {
         let CurrentMoment { header, records, .. } = &self.shown;
-        let mut page = Page::new(header, Window::default());
+        let mut page = DiagramPage::new(header, Window::default());
         records.iter().for_each(|record| page.read(record));
         let mut text = Vec::new();
         let written = page.write(Some(&self.run.card), &mut text);
@@ -232,8 +232,8 @@ fn processes(
     let locks = matches!(service, Service::Mutex | Service::Office);
     let elects = matches!(service, Service::Election | Service::Office);
     let process = |(place, process): (usize, &crate::run_state::Process)| {
-        let at = ProcessId::at(place);
-        let process_state = process_states.of(at);
+        let at = ProcessId::from_index(place);
+        let process_state = process_states.state(at);
         let leads = process_state.leader.is_some_and(|term| term.leader == at);
         let [waits, inside] =
             [Condition::Waiting, Condition::Inside].map(|hold| process_state.since(hold).is_some());

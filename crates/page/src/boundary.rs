@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use serde_json::json;
 use tenure::check::{Progress, set_host_clock};
-use tenure::embedded::set_on_slice;
+use tenure::embedded::set_progress_callback;
 
 use crate::page::Page;
 
@@ -32,7 +32,7 @@ thread_local! {
 fn new_page() -> Page {
     std::panic::set_hook(Box::new(report_panic));
     set_host_clock(time);
-    set_on_slice(report_slice);
+    set_progress_callback(report_slice);
     Page::new(time)
 }
 

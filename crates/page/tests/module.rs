@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use tenure::algorithms::catalogue::{AGREEMENTS, ELECTIONS, MUTEXES, compositions};
+use tenure::algorithms::catalogue::{AGREEMENTS, ELECTIONS, MUTEXES, composition_names};
 use tenure_page::Page;
 
 /// Returns the path of the module. Returns `None`, and prints the reason, if the tests must be
@@ -89,7 +89,7 @@ fn assert_same(module: &Path, requests: &[Value]) -> Vec<Value> {
 }
 
 fn algorithms() -> Vec<&'static str> {
-    [MUTEXES, ELECTIONS, AGREEMENTS].concat().into_iter().chain(compositions()).collect()
+    [MUTEXES, ELECTIONS, AGREEMENTS].concat().into_iter().chain(composition_names()).collect()
 }
 
 #[test]

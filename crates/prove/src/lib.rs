@@ -19,7 +19,9 @@ pub use conformance::comparison::{Abstraction, Comparer, Comparison, Mismatch};
 pub use logic::sort::Sort;
 pub use logic::substitution::{Update, Updates};
 pub use logic::symbol::Symbol;
-pub use logic::term::{Arguments, Operations, Term, all, any, exists, for_all, if_then_else};
+pub use logic::term::{
+    Arguments, Operations, Term, conjunction, disjunction, exists, for_all, if_then_else,
+};
 pub use logic::variable::Variable;
 pub use model::action::Action;
 pub use model::{Axiom, Conjunct, Model};
@@ -29,7 +31,7 @@ pub use models::{
     CATALOGUE, ModelEntry, ModelVariant, ProvedProperty, find_entry, model_entries,
     proved_properties,
 };
-pub use mutation::mutant::{Mutant, Operator, mutants};
+pub use mutation::mutant::{Mutant, MutationOperator, mutants};
 pub use mutation::sample::sample_mutants;
 pub use mutation::verdict::{MutantVerdict, judge_mutants};
 pub use obligations::counterexample::Counterexample;

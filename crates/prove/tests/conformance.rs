@@ -53,11 +53,11 @@ fn assert_size_agrees<P: Algorithm + Checkable>(name: &str, config: P::Config, s
 }
 
 fn maekawa(size: u32) -> maekawa::Config {
-    maekawa::Config::of(QuorumKind::Grid, size).expect("there are grids")
+    maekawa::Config::with_quorum_kind(QuorumKind::Grid, size).expect("there are grids")
 }
 
 fn majority(size: u32) -> majority::Config {
-    majority::Config::of(QuorumKind::Majority, size).expect("there are majorities")
+    majority::Config::with_quorum_kind(QuorumKind::Majority, size).expect("there are majorities")
 }
 
 #[test]

@@ -50,7 +50,7 @@ fn every_induction_is_confirmed_by_cvc5() {
 /// must refute it, the name of the variant, and the proof report.
 fn variants(entry: &ModelEntry, solver: &Solver) -> Vec<(bool, &'static str, ProofReport)> {
     let report = |variant: &tenure_prove::ModelVariant| {
-        let model = entry.with_variant(variant.name).expect("the variant is listed");
+        let model = entry.variant_model(variant.name).expect("the variant is listed");
         let prove = |model: &Model| prove(model, solver).expect("the solver runs");
         let of_part = variant.is_refuted.then(|| prove(&changed_part(&model, &entry.model())));
         let refutation = of_part.filter(ProofReport::is_refuted);

@@ -15,9 +15,9 @@ use std::time::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 use tenure_core::service::mutex::{Command, Event};
 use tenure_core::{Effects, Fence, Group, ProcessId, Protocol};
-use tenure_runtime::store::Owner;
-use tenure_runtime::transport::{Listen, Settings};
-use tenure_runtime::{Parts, Passthrough, Store, start};
+use tenure_runtime::store::StateOwner;
+use tenure_runtime::transport::{Listen, MeshSettings};
+use tenure_runtime::{NodeComponents, Passthrough, Store, start};
 use tokio::sync::mpsc;
 
 const REPETITIONS: usize = 5;
@@ -154,13 +154,13 @@ where
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let addresses = vec![listener.local_addr().expect("an address").to_string()];
     let me = ProcessId(0);
-    let owner = Owner { cluster: "commit".into(), process: me, group_size: 1 };
+    let owner = StateOwner { cluster: "commit".into(), process: me, group_size: 1 };
     let (local, mut events) = Passthrough::<P>::new();
     let (commands, receiver) = mpsc::unbounded_channel();
     runtime.block_on(async {
-        start::<P, Passthrough<P>>(Parts::new(
+        start::<P, Passthrough<P>>(NodeComponents::new(
             config,
-            Settings::on_loopback("commit", me, 1, addresses, Listen::Listener(listener)),
+            MeshSettings::on_loopback("commit", me, 1, addresses, Listen::Listener(listener)),
             Store::open(directory, &owner, "commit").expect("a store"),
             local,
             receiver,
@@ -186,7 +186,7 @@ where
 /// Returns how often per second a store saves its whole state, without a driver. A driver that
 /// saves after each step cannot be faster.
 fn whole_state_rate(path: &Path) -> f64 {
-    let owner = Owner { cluster: "commit".into(), process: ProcessId(0), group_size: 1 };
+    let owner = StateOwner { cluster: "commit".into(), process: ProcessId(0), group_size: 1 };
     let mut store = Store::open(path, &owner, "commit").expect("a store");
     let mut count = 0_u64;
     rate(|| {

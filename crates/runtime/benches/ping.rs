@@ -10,7 +10,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use tenure_core::ProcessId;
-use tenure_runtime::transport::{Inbox, Incoming, Listen, Mesh, Settings};
+use tenure_runtime::transport::{Inbox, Incoming, Listen, Mesh, MeshSettings};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
@@ -123,11 +123,11 @@ fn mesh_round_trips(threads: Threads) -> Vec<Duration> {
     times
 }
 
-fn settings(me: u32, listener: TcpListener, addresses: Vec<String>) -> Settings {
-    Settings::on_loopback("bench", ProcessId(me), 1, addresses, Listen::Listener(listener))
+fn settings(me: u32, listener: TcpListener, addresses: Vec<String>) -> MeshSettings {
+    MeshSettings::on_loopback("bench", ProcessId(me), 1, addresses, Listen::Listener(listener))
 }
 
-async fn mesh_echo(settings: Settings) {
+async fn mesh_echo(settings: MeshSettings) {
     let (mesh, mut inbox) = Mesh::start(settings).expect("a mesh");
     while let Some(incoming) = inbox.receive().await {
         match incoming {
@@ -138,7 +138,7 @@ async fn mesh_echo(settings: Settings) {
     }
 }
 
-async fn mesh_ping(settings: Settings) -> Vec<Duration> {
+async fn mesh_ping(settings: MeshSettings) -> Vec<Duration> {
     let (mesh, mut inbox) = Mesh::start(settings).expect("a mesh");
     assert!(matches!(inbox.receive().await, Some(Incoming::PeerUp { .. })), "the peer comes up");
     let mut times = Vec::with_capacity(ROUNDS);

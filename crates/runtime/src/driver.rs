@@ -25,7 +25,7 @@ use crate::envelope::Envelope;
 use crate::environment::SystemEnvironment;
 use crate::executor::EffectExecutor;
 use crate::failure::{Failure, StartError};
-use crate::parts::Parts;
+use crate::node_components::NodeComponents;
 use crate::peer_liveness::LiveSessions;
 use crate::step_record::StepRecord;
 use crate::store::{SaveMetrics, Store};
@@ -86,13 +86,13 @@ pub struct RunningNode {
 /// # Errors
 ///
 /// [`StartError`]; nothing is running in that case.
-pub fn start<P, L>(parts: Parts<P, L>) -> Result<RunningNode, StartError>
+pub fn start<P, L>(components: NodeComponents<P, L>) -> Result<RunningNode, StartError>
 where
     P: Recorded,
     L: Application<P>,
 {
-    let saves = parts.store.save_metrics();
-    let (driver, inbox, requests, recovered) = prepare(parts)?;
+    let saves = components.store.save_metrics();
+    let (driver, inbox, requests, recovered) = prepare(components)?;
     let (address, view) = (driver.executor.mesh.address(), driver.executor.mesh.view());
     let live_peers = driver.executor.peer_liveness.watch();
     let task = tokio::spawn(driver.run(inbox, requests, recovered));
@@ -105,14 +105,15 @@ pub(crate) type Prepared<P, L> =
     (Driver<P, L>, Inbox, mpsc::UnboundedReceiver<<L as Application<P>>::Request>, bool);
 
 /// Boots a process and returns its driver, which handles no input until the caller runs it.
-pub(crate) fn prepare<P, L>(parts: Parts<P, L>) -> Result<Prepared<P, L>, StartError>
+pub(crate) fn prepare<P, L>(components: NodeComponents<P, L>) -> Result<Prepared<P, L>, StartError>
 where
     P: Recorded,
     L: Application<P>,
 {
-    let Parts { config, transport, store, application, requests, .. } = parts;
-    let (trace_sink, injection, suspected) = (parts.trace_sink, parts.injection, parts.suspected);
-    let size = ProcessId::at(transport.addresses.len()).0;
+    let NodeComponents { config, transport, store, application, requests, .. } = components;
+    let (trace_sink, injection, suspected) =
+        (components.trace_sink, components.injection, components.suspected);
+    let size = ProcessId::from_index(transport.addresses.len()).0;
     let (me, session) = (transport.me, transport.session);
     let mut validator = Validator::new(size);
     let stable = saved_state::<P>(&store, &mut validator)?;

@@ -18,7 +18,7 @@ use crate::environment::{SystemEnvironment, random_up_to};
 use crate::failure::Failure;
 use crate::injection::{FaultInjection, SendAction};
 use crate::log_throttle::{LogThrottle, Suppressed};
-use crate::parts::Suspected;
+use crate::node_components::SuspectedPeersFn;
 use crate::peer_liveness::PeerLiveness;
 use crate::step_record::StepRecord;
 use crate::store::Store;
@@ -62,7 +62,7 @@ pub(crate) struct EffectExecutor<P: Protocol, L> {
     sent_count: u64,
     /// Messages that were sent since the last action of a scripted run. `None` in other runs.
     pub(crate) sent_messages: Option<Vec<SentMessage>>,
-    suspected: Option<Suspected<P>>,
+    suspected: Option<SuspectedPeersFn<P>>,
     /// Peers that the process suspected after its last step. After the next step, this set shows
     /// which suspicions have changed.
     suspicions: ProcessSet,
@@ -84,7 +84,7 @@ where
         application: L,
         trace: TraceWriter,
         injection: FaultInjection,
-        suspected: Option<Suspected<P>>,
+        suspected: Option<SuspectedPeersFn<P>>,
     ) -> Self {
         let peer_liveness = PeerLiveness::new(mesh.group_size());
         EffectExecutor {
@@ -125,7 +125,7 @@ where
     ) -> Result<(), Failure> {
         step_record.suspicions = self.take_changed_suspicions(step.process());
         step_record.choices = step.environment().take_choices();
-        step_record.state = self.trace.changed_state(step.process());
+        step_record.state = self.trace.state_record_if_changed(step.process());
         if step.can_release() {
             return self.release(step.mark_saved(), step_record, false);
         }
@@ -133,7 +133,7 @@ where
             match P::timer_role(timer_of(change)) {
                 // Heartbeats continue while the disk works.
                 TimerRole::PacesHeartbeats => self.change_timer(change.clone()),
-                _ => self.timers.hold_change(timer_of(change)),
+                _ => self.timers.record_unsaved_change(timer_of(change)),
             }
         }
         self.application.on_event_early(step.events());
@@ -217,7 +217,7 @@ where
             let takes_effect = match P::timer_role(timer_of(&change)) {
                 // A timer that paces heartbeats was already changed at the end of its step.
                 TimerRole::PacesHeartbeats => !was_held,
-                _ => !was_held || self.timers.release_change(timer_of(&change)),
+                _ => !was_held || self.timers.record_saved_change(timer_of(&change)),
             };
             if takes_effect {
                 self.change_timer(change);

@@ -8,9 +8,9 @@ use crate::histogram::{Histogram, HistogramCounts};
 #[derive(Debug, Default)]
 pub struct Exposition(String);
 
-/// Metric with labels. [`Family::set`] adds a value for each combination of labels.
+/// Metric with labels. [`MetricFamily::add_sample`] adds a value for each combination of labels.
 #[derive(Debug)]
-pub struct Family<'a> {
+pub struct MetricFamily<'a> {
     name: &'a str,
     out: &'a mut String,
 }
@@ -33,9 +33,9 @@ impl Exposition {
     }
 
     /// Begins a metric with labels. `kind` is `counter` or `gauge`.
-    pub fn family<'a>(&'a mut self, kind: &str, name: &'a str, help: &str) -> Family<'a> {
+    pub fn family<'a>(&'a mut self, kind: &str, name: &'a str, help: &str) -> MetricFamily<'a> {
         put(&mut self.0, format_args!("# HELP {name} {help}\n# TYPE {name} {kind}\n"));
-        Family { name, out: &mut self.0 }
+        MetricFamily { name, out: &mut self.0 }
     }
 
     /// Writes a histogram of durations without labels. `name` should end in `_seconds`.
@@ -55,9 +55,9 @@ impl Exposition {
     }
 }
 
-impl Family<'_> {
+impl MetricFamily<'_> {
     /// Adds a value for one combination of labels.
-    pub fn set(&mut self, labels: &[(&str, &str)], value: impl Display) {
+    pub fn add_sample(&mut self, labels: &[(&str, &str)], value: impl Display) {
         let escape =
             |text: &str| text.replace('\\', r"\\").replace('"', "\\\"").replace('\n', r"\n");
         let labels = labels.iter().map(|(name, value)| format!("{name}=\"{}\"", escape(value)));
@@ -95,7 +95,7 @@ mod tests {
     fn labels_escape_quotes_backslashes_and_line_ends_only() {
         let mut all = Exposition::default();
         let mut links = all.family("gauge", "link_up", "Whether it is up.");
-        links.set(&[("peer", "a\"b\\c\nd"), ("zone", "ü\t'")], 1);
+        links.add_sample(&[("peer", "a\"b\\c\nd"), ("zone", "ü\t'")], 1);
         all.counter("saves_total", "Number of saves.", 0.5);
         let expected = "# HELP link_up Whether it is up.\n# TYPE link_up gauge\n\
                         link_up{peer=\"a\\\"b\\\\c\\nd\",zone=\"ü\t'\"} 1\n\

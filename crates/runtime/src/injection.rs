@@ -6,8 +6,8 @@
 /// A seed makes the decisions repeatable. The order of events still depends on the network.
 #[derive(Debug)]
 pub struct FaultInjection {
-    lose: f64,
-    duplicate: f64,
+    loss_probability: f64,
+    duplicate_probability: f64,
     random: fastrand::Rng,
 }
 
@@ -24,16 +24,22 @@ impl FaultInjection {
         FaultInjection::new(0.0, 0.0, 0)
     }
 
-    /// Creates an injection that drops each message with probability `lose`. Of the other messages,
-    /// it duplicates each with probability `duplicate`. `seed` determines the random decisions.
-    pub fn new(lose: f64, duplicate: f64, seed: u64) -> Self {
-        FaultInjection { lose, duplicate, random: fastrand::Rng::with_seed(seed) }
+    /// Creates an injection that drops each message with probability `loss_probability`. Of
+    /// the other messages, it duplicates each with probability `duplicate_probability`. `seed`
+    /// determines the random decisions.
+    pub fn new(loss_probability: f64, duplicate_probability: f64, seed: u64) -> Self {
+        FaultInjection {
+            loss_probability,
+            duplicate_probability,
+            random: fastrand::Rng::with_seed(seed),
+        }
     }
 
     pub(crate) fn next_action(&mut self) -> SendAction {
-        if self.lose > 0.0 && self.random.f64() < self.lose {
+        if self.loss_probability > 0.0 && self.random.f64() < self.loss_probability {
             SendAction::Drop
-        } else if self.duplicate > 0.0 && self.random.f64() < self.duplicate {
+        } else if self.duplicate_probability > 0.0 && self.random.f64() < self.duplicate_probability
+        {
             SendAction::Duplicate
         } else {
             SendAction::Send

@@ -3,7 +3,7 @@
 //!
 //! [`start`] drives one process of any [`Protocol`](tenure_core::Protocol). The simulator and the
 //! checker run the same implementation. [`LockApplication`] provides a [`Lock`] and a
-//! [`Leadership`] for its users.
+//! [`ElectionHandle`] for its users.
 //!
 #![doc = include_str!("../README.md")]
 
@@ -22,7 +22,7 @@ mod lock;
 mod lock_application;
 mod log_throttle;
 mod names;
-mod parts;
+mod node_components;
 mod peer_liveness;
 pub mod ports;
 mod priority;
@@ -41,14 +41,14 @@ mod wake_timer;
 pub use application::{Application, Passthrough};
 pub use driver::{RunningNode, start};
 pub use environment::SystemEnvironment;
-pub use exposition::{Exposition, Family};
+pub use exposition::{Exposition, MetricFamily};
 pub use failure::{Failure, StartError};
 pub use histogram::{Histogram, HistogramCounts};
 pub use injection::FaultInjection;
-pub use lock::{Guard, Leadership, Lock, LockRequest, LossReason, Stopped};
+pub use lock::{ElectionHandle, Guard, Lock, LockRequest, LossReason, NodeStopped};
 pub use lock_application::{LockApplication, LockCommand, LockEvent, LockRequestReceiver};
 pub use names::{ProcessName, ProcessNames};
-pub use parts::{Parts, Suspected};
+pub use node_components::{NodeComponents, SuspectedPeersFn};
 pub use peer_liveness::LiveSessions;
 pub use priority::lower_priority;
 pub use scripted::{ClusterError, follow};

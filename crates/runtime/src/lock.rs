@@ -1,4 +1,4 @@
-//! Lock handles, guards and leadership handles, through which users access a node.
+//! Lock handles, guards and election handles, through which users access a node.
 
 use std::time::Duration;
 
@@ -43,7 +43,7 @@ pub struct Guard {
 /// Handle of the election. It reports the leader that this process knows, and can start an
 /// election.
 #[derive(Clone, Debug)]
-pub struct Leadership {
+pub struct ElectionHandle {
     pub(crate) requests: mpsc::UnboundedSender<LockRequest>,
     pub(crate) leader: watch::Receiver<Option<Term>>,
 }
@@ -71,7 +71,7 @@ pub enum LossReason {
 /// Error of a handle whose node has stopped. The handle holds no lock and can acquire none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("the node has stopped")]
-pub struct Stopped;
+pub struct NodeStopped;
 
 /// Request that a handle sends to its [`LockApplication`](crate::LockApplication).
 #[derive(Debug)]
@@ -106,7 +106,7 @@ impl Lock {
     }
 
     /// Returns the lock with this name on the same node. If the node has no named locks, every
-    /// attempt to enter returns [`Stopped`].
+    /// attempt to enter returns [`NodeStopped`].
     #[must_use]
     pub fn named(&self, name: LockName) -> Lock {
         Lock { name: Some(name), ..self.clone() }
@@ -133,8 +133,8 @@ impl Lock {
     ///
     /// # Errors
     ///
-    /// [`Stopped`]; the lock is not held.
-    pub async fn enter(&self) -> Result<Guard, Stopped> {
+    /// [`NodeStopped`]; the lock is not held.
+    pub async fn enter(&self) -> Result<Guard, NodeStopped> {
         let guard = self.request_entry(false).await?;
         Ok(guard.expect("a request that may wait always receives a guard"))
     }
@@ -151,8 +151,8 @@ impl Lock {
     ///
     /// # Errors
     ///
-    /// [`Stopped`]; the lock is not held.
-    pub async fn try_enter(&self) -> Result<Option<Guard>, Stopped> {
+    /// [`NodeStopped`]; the lock is not held.
+    pub async fn try_enter(&self) -> Result<Option<Guard>, NodeStopped> {
         timeout(self.try_enter_timeout, self.request_entry(true)).await.unwrap_or(Ok(None))
     }
 
@@ -162,24 +162,25 @@ impl Lock {
     ///
     /// # Errors
     ///
-    /// [`Stopped`]; the lock is not held.
-    pub async fn enter_within(&self, limit: Duration) -> Result<Option<Guard>, Stopped> {
+    /// [`NodeStopped`]; the lock is not held.
+    pub async fn enter_within(&self, limit: Duration) -> Result<Option<Guard>, NodeStopped> {
         timeout(limit, self.request_entry(false)).await.unwrap_or(Ok(None))
     }
 
     /// Shuts the node down, even if handles still exist. Before that, the node delivers the
-    /// messages that it has sent. Waiters receive [`Stopped`], and guards are lost as if this node
-    /// had crashed. Without this call the node stops when the last handle and guard is dropped.
+    /// messages that it has sent. Waiters receive [`NodeStopped`], and guards are lost as if this
+    /// node had crashed. Without this call the node stops when the last handle and guard is
+    /// dropped.
     pub fn stop_node(&self) {
         // The send fails only if the node has already stopped.
         let _ = self.requests.send(LockRequest(LockRequestKind::Shutdown));
     }
 
-    async fn request_entry(&self, is_try: bool) -> Result<Option<Guard>, Stopped> {
+    async fn request_entry(&self, is_try: bool) -> Result<Option<Guard>, NodeStopped> {
         let (waiter, answer) = oneshot::channel();
         let kind = LockRequestKind::Enter { name: self.name.clone(), waiter, is_try };
-        self.requests.send(LockRequest(kind)).map_err(|_| Stopped)?;
-        answer.await.map_err(|_| Stopped)
+        self.requests.send(LockRequest(kind)).map_err(|_| NodeStopped)?;
+        answer.await.map_err(|_| NodeStopped)
     }
 }
 
@@ -220,10 +221,10 @@ impl Drop for Guard {
     }
 }
 
-impl Leadership {
+impl ElectionHandle {
     /// Returns the current term as far as this process knows. `None` if there is no leader or the
     /// node has stopped.
-    pub fn current(&self) -> Option<Term> {
+    pub fn current_term(&self) -> Option<Term> {
         *self.leader.borrow()
     }
 
@@ -233,9 +234,9 @@ impl Leadership {
     ///
     /// # Errors
     ///
-    /// [`Stopped`], after the node has stopped.
-    pub async fn changed(&mut self) -> Result<Option<Term>, Stopped> {
-        self.leader.changed().await.map_err(|_| Stopped)?;
+    /// [`NodeStopped`], after the node has stopped.
+    pub async fn changed(&mut self) -> Result<Option<Term>, NodeStopped> {
+        self.leader.changed().await.map_err(|_| NodeStopped)?;
         Ok(*self.leader.borrow_and_update())
     }
 
@@ -244,8 +245,8 @@ impl Leadership {
     ///
     /// # Errors
     ///
-    /// [`Stopped`], after the node has stopped.
-    pub fn elect(&self) -> Result<(), Stopped> {
-        self.requests.send(LockRequest(LockRequestKind::Elect)).map_err(|_| Stopped)
+    /// [`NodeStopped`], after the node has stopped.
+    pub fn start_election(&self) -> Result<(), NodeStopped> {
+        self.requests.send(LockRequest(LockRequestKind::Elect)).map_err(|_| NodeStopped)
     }
 }

@@ -3,13 +3,13 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
 
-use tenure_core::service::{election, led, mutex, office};
+use tenure_core::service::{election, mutex, office, with_election};
 use tenure_core::{EventViews, Fence, LockName, Protocol, Tagged, Term};
 use tokio::sync::{mpsc, watch};
 
 use crate::application::Application;
 use crate::failure::Failure;
-use crate::lock::{Guard, Leadership, Lock, LockRequest, LockRequestKind, LossReason, Waiter};
+use crate::lock::{ElectionHandle, Guard, Lock, LockRequest, LockRequestKind, LossReason, Waiter};
 
 /// Command type of a lock protocol. The protocol has one lock or many named locks, and may also
 /// have an election.
@@ -30,7 +30,7 @@ pub trait LockEvent: EventViews {
     fn lock_event(&self) -> Option<(Option<&LockName>, &mutex::Event)>;
 }
 
-/// Receiver of the requests that [`Lock`] and [`Leadership`] handles send to the node.
+/// Receiver of the requests that [`Lock`] and [`ElectionHandle`] handles send to the node.
 pub type LockRequestReceiver = mpsc::UnboundedReceiver<LockRequest>;
 
 /// Application for one lock or many named locks, and for an election if the protocol has one.
@@ -64,12 +64,13 @@ enum Phase {
 }
 
 impl LockApplication {
-    /// Creates the application, a handle of its single lock, a handle of the leadership, and the
+    /// Creates the application, a handle of its single lock, a handle of the election, and the
     /// receiver of their requests. [`Lock::named`] derives the named locks.
     ///
-    /// The caller puts the application and the receiver into the [`Parts`](crate::Parts) of a node.
-    /// The node stops when the last handle and guard is dropped.
-    pub fn new() -> (Self, Lock, Leadership, LockRequestReceiver) {
+    /// The caller puts the application and the receiver into the
+    /// [`NodeComponents`](crate::NodeComponents) of a node. The node stops when the last handle and
+    /// guard is dropped.
+    pub fn new() -> (Self, Lock, ElectionHandle, LockRequestReceiver) {
         let (requests, receiver) = mpsc::unbounded_channel();
         let (sender, leader) = watch::channel(None);
         let application = LockApplication {
@@ -78,7 +79,7 @@ impl LockApplication {
             leader: sender,
             is_shutdown_requested: false,
         };
-        (application, Lock::new(requests.clone()), Leadership { requests, leader }, receiver)
+        (application, Lock::new(requests.clone()), ElectionHandle { requests, leader }, receiver)
     }
 
     fn update_queue<C: LockCommand>(
@@ -179,7 +180,7 @@ where
 
     fn on_request(&mut self, LockRequest(kind): LockRequest) -> Option<P::Command> {
         match kind {
-            // The protocol has no such lock. Dropping the waiter returns `Stopped` to its user.
+            // The protocol has no such lock. Dropping the waiter returns `NodeStopped` to its user.
             LockRequestKind::Enter { name, .. }
                 if P::Command::for_lock(name.as_ref(), mutex::Command::Enter).is_none() =>
             {
@@ -296,13 +297,13 @@ impl LockCommand for office::Command {
 
 /// Commands of a protocol with an election and many named locks. The elected leader coordinates the
 /// locks.
-impl LockCommand for led::Command<Tagged<LockName, mutex::Command>> {
+impl LockCommand for with_election::Command<Tagged<LockName, mutex::Command>> {
     fn for_lock(name: Option<&LockName>, inner: mutex::Command) -> Option<Self> {
-        name.map(|name| led::Command::Application(Tagged { key: name.clone(), inner }))
+        name.map(|name| with_election::Command::Application(Tagged { key: name.clone(), inner }))
     }
 
     fn for_election(command: election::Command) -> Option<Self> {
-        Some(led::Command::Election(command))
+        Some(with_election::Command::Election(command))
     }
 }
 
@@ -318,11 +319,11 @@ impl LockEvent for office::Event {
     }
 }
 
-impl LockEvent for led::Event<Tagged<LockName, mutex::Event>> {
+impl LockEvent for with_election::Event<Tagged<LockName, mutex::Event>> {
     fn lock_event(&self) -> Option<(Option<&LockName>, &mutex::Event)> {
         match self {
-            led::Event::Application(Tagged { key, inner }) => Some((Some(key), inner)),
-            led::Event::Election(_) => None,
+            with_election::Event::Application(Tagged { key, inner }) => Some((Some(key), inner)),
+            with_election::Event::Election(_) => None,
         }
     }
 }

@@ -17,7 +17,7 @@ impl ProcessNames {
     }
 
     /// Returns the name of a process.
-    pub fn of(&self, process: ProcessId) -> ProcessName<'_> {
+    pub fn name(&self, process: ProcessId) -> ProcessName<'_> {
         ProcessName { name: self.0.get(process.index()).map(String::as_str), process }
     }
 }
@@ -45,7 +45,7 @@ mod tests {
     #[test]
     fn process_without_a_name_appears_with_its_number() {
         let names = ProcessNames::new(["a".to_owned()]);
-        let text = |process| names.of(ProcessId(process)).to_string();
+        let text = |process| names.name(ProcessId(process)).to_string();
         assert_eq!([text(0), text(1)], ["a", "P2"]);
     }
 }

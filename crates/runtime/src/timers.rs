@@ -47,7 +47,7 @@ impl<T: Clone + Ord> Timers<T> {
 
     /// Records that an unsaved step sets or cancels `timer`. The change takes effect only after the
     /// save. Cancels the current deadline of the timer.
-    pub(crate) fn hold_change(&mut self, timer: &T) {
+    pub(crate) fn record_unsaved_change(&mut self, timer: &T) {
         self.cancel(timer);
         match self.unsaved_changes.iter_mut().find(|(kept, _)| kept == timer) {
             Some((_, changes)) => *changes += 1,
@@ -57,7 +57,7 @@ impl<T: Clone + Ord> Timers<T> {
 
     /// Records the save of a step that sets or cancels `timer`. Returns true if this change may
     /// take effect now. Returns false if a later, unsaved step changes the same timer.
-    pub(crate) fn release_change(&mut self, timer: &T) -> bool {
+    pub(crate) fn record_saved_change(&mut self, timer: &T) -> bool {
         let Some(index) = self.unsaved_changes.iter().position(|(kept, _)| kept == timer) else {
             return true;
         };
@@ -171,13 +171,13 @@ mod tests {
         let mut timers = Timers::new();
         timers.set("beat", Delay::ticks(10), start, |_| 0);
         // One unsaved step sets the timer again, and the next one cancels it.
-        timers.hold_change(&"beat");
-        timers.hold_change(&"beat");
+        timers.record_unsaved_change(&"beat");
+        timers.record_unsaved_change(&"beat");
         assert_eq!(timers.take_due(start + Duration::from_secs(1)), None);
-        assert!(!timers.release_change(&"beat"), "the second change overrides the first");
-        assert!(timers.release_change(&"beat"), "the second change takes effect");
+        assert!(!timers.record_saved_change(&"beat"), "the second change overrides the first");
+        assert!(timers.record_saved_change(&"beat"), "the second change takes effect");
         assert!(
-            timers.release_change(&"beat"),
+            timers.record_saved_change(&"beat"),
             "a change of a step without unsaved state takes effect"
         );
     }

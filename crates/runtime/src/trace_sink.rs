@@ -131,12 +131,12 @@ impl TraceWriter {
         kind: fn(MessageRecord) -> Kind,
     ) -> Option<Kind> {
         let is_recorded = self.sink.is_enabled() && message.label().layer != Layer::Detector;
-        is_recorded.then(|| kind(MessageRecord::of(message, peer, session, number)))
+        is_recorded.then(|| kind(MessageRecord::new(message, peer, session, number)))
     }
 
     /// Returns a record of the state. Returns `None` if states are not recorded, or if the state
     /// equals that of the last call.
-    pub(crate) fn changed_state(&mut self, state: &impl Debug) -> Option<Kind> {
+    pub(crate) fn state_record_if_changed(&mut self, state: &impl Debug) -> Option<Kind> {
         let (states, me) = (self.sink.states.as_mut(), self.me);
         states.and_then(|states| states.record_if_changed(me, state))
     }

@@ -15,7 +15,7 @@ use sha2::{Digest, Sha256};
 use tenure_algorithms::agreement::raft_log::{EntryId, Snapshot, Stable};
 use tenure_core::ProcessSet;
 use tenure_core::service::log::{Members, Payload};
-use tenure_runtime::store::{OpenError, Owner, SaveError, sync_directory};
+use tenure_runtime::store::{OpenError, SaveError, StateOwner, sync_directory};
 use tenure_store::Store;
 use thiserror::Error;
 
@@ -124,7 +124,7 @@ pub enum BackupError {
 impl BackupError {
     /// Returns true if the backup and the configuration are valid, but the data directory could not
     /// be opened or written.
-    pub fn is_environment_error(&self) -> bool {
+    pub fn is_data_directory_error(&self) -> bool {
         matches!(self, BackupError::Open(_) | BackupError::Save(_))
     }
 }
@@ -212,7 +212,11 @@ impl Backup {
 /// Creates the data directory of a member whose log begins with a snapshot. `state` is the encoded
 /// snapshot. If this fails, the directory does not exist. A member with an incomplete directory
 /// would start with an empty store.
-pub(crate) fn restore_into(path: &Path, owner: &Owner, state: Vec<u8>) -> Result<(), BackupError> {
+pub(crate) fn restore_into(
+    path: &Path,
+    owner: &StateOwner,
+    state: Vec<u8>,
+) -> Result<(), BackupError> {
     let Some(name) = path.file_name() else { return write_data(path, owner, state) };
     let part = path.with_file_name([name, OsStr::new(".part")].join(OsStr::new("")));
     if part.exists() {
@@ -231,8 +235,8 @@ pub(crate) fn restore_into(path: &Path, owner: &Owner, state: Vec<u8>) -> Result
     restored
 }
 
-fn write_data(path: &Path, owner: &Owner, state: Vec<u8>) -> Result<(), BackupError> {
-    let members = Members::of(ProcessSet::first_n(owner.group_size));
+fn write_data(path: &Path, owner: &StateOwner, state: Vec<u8>) -> Result<(), BackupError> {
+    let members = Members::from_voters(ProcessSet::first_n(owner.group_size));
     let last = EntryId { index: 1, term: 1 };
     let stable = Stable::from_snapshot(Snapshot { last, members, state: Payload::new(state) });
     let stable = postcard::to_stdvec(&stable).expect("a state has an encoding");

@@ -7,11 +7,11 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use thiserror::Error;
 
-pub use bounds::Bounds;
+pub use limits::ConfiguredLimits;
 use url::parse_urls;
 pub use url::{Url, UrlError};
 
-pub(crate) mod bounds;
+pub(crate) mod limits;
 pub(crate) mod url;
 
 /// Configuration of a member, with the option names of etcd. By default the cluster has one member,
@@ -267,7 +267,7 @@ pub struct ValidatedConfig {
     /// Origins whose web pages may read responses over HTTP.
     pub origins: Vec<String>,
     /// Limits of the store and of requests.
-    pub bounds: Bounds,
+    pub limits: ConfiguredLimits,
 }
 
 /// Address of a listener.
@@ -376,7 +376,7 @@ impl Config {
             directory: directory.unwrap_or_else(|| format!("{}.tenure", self.name).into()),
             client_urls: advertised.iter().map(Url::to_string).collect(),
             origins: self.cors.split(',').filter(|it| !it.is_empty()).map(str::to_owned).collect(),
-            bounds: self.bounds()?,
+            limits: self.limits()?,
         })
     }
 

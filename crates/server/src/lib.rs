@@ -30,8 +30,8 @@ mod test_member;
 
 pub use backup::{Backup, BackupError, BackupSummary};
 pub use config::{
-    Bounds, Certificates, ClusterState, Config, ConfigError, ConfiguredMember, ListenAddress, Url,
-    UrlError, ValidatedConfig,
+    Certificates, ClusterState, Config, ConfigError, ConfiguredLimits, ConfiguredMember,
+    ListenAddress, Url, UrlError, ValidatedConfig,
 };
 pub use member::ServeError;
 pub use member::eviction::Eviction;

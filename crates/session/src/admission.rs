@@ -5,17 +5,17 @@
 //! claims come last. So a holder stays a holder until its own key is deleted, and a writer is not
 //! overtaken by readers that arrive later.
 //!
-//! **Why no claim waits forever.** [`Access::blockers`] returns keys of earlier claims. The claim
-//! can hold the lock only after at least one of these keys is deleted. The client of the claim
-//! watches all these keys, from the revision in which it read the queue. So the client learns of
-//! the first of these deletions. After each deletion the client reads the queue again.
+//! **Why no claim waits forever.** [`AccessMode::blockers`] returns keys of earlier claims. The
+//! claim can hold the lock only after at least one of these keys is deleted. The client of the
+//! claim watches all these keys, from the revision in which it read the queue. So the client learns
+//! of the first of these deletions. After each deletion the client reads the queue again.
 
 use alloc::vec;
 use alloc::vec::Vec;
 
 /// Kind of access to a lock that a claim requests.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Access {
+pub enum AccessMode {
     /// No other claim may hold the lock: a mutex, a writer or a leader.
     #[default]
     Exclusive,
@@ -33,14 +33,14 @@ pub enum Access {
     },
 }
 
-impl Access {
+impl AccessMode {
     /// Returns the keys of the earlier claims that block a claim. The result is empty if the claim
     /// holds the lock. Otherwise, the claim cannot hold the lock before one of these keys is
     /// deleted.
     ///
     /// `earlier` contains all earlier claims of the queue, from the last one to the first one. The
     /// method stops at the first claim in this order that cannot share the lock with this claim.
-    pub fn blockers<K>(self, earlier: impl IntoIterator<Item = (K, Access)>) -> Vec<K> {
+    pub fn blockers<K>(self, earlier: impl IntoIterator<Item = (K, AccessMode)>) -> Vec<K> {
         let (mut holders, mut keys) = (HolderSummary::NONE, Vec::new());
         for (key, other) in earlier {
             if !self.can_share_with(other) {
@@ -54,10 +54,11 @@ impl Access {
 
     /// Returns true if two claims with these accesses may hold a lock together. Assumes that there
     /// are enough permits.
-    const fn can_share_with(self, other: Access) -> bool {
+    const fn can_share_with(self, other: AccessMode) -> bool {
         matches!(
             (self, other),
-            (Access::Shared, Access::Shared) | (Access::Permits { .. }, Access::Permits { .. })
+            (AccessMode::Shared, AccessMode::Shared)
+                | (AccessMode::Permits { .. }, AccessMode::Permits { .. })
         )
     }
 
@@ -67,8 +68,11 @@ impl Access {
     /// If the result is false, the waiting client must read the queue again after the release. A
     /// writer may have to wait for more readers, and claims between the blocker and the waiting
     /// claim may take permits.
-    pub const fn takes_over_from(self, holder: Access) -> bool {
-        matches!((self, holder), (Access::Exclusive | Access::Shared, Access::Exclusive))
+    pub const fn takes_over_from(self, holder: AccessMode) -> bool {
+        matches!(
+            (self, holder),
+            (AccessMode::Exclusive | AccessMode::Shared, AccessMode::Exclusive)
+        )
     }
 }
 
@@ -79,7 +83,7 @@ pub struct HolderSummary {
     count: u64,
     /// Access of the first holder. Every other holder has an access that can share the lock with
     /// this access.
-    first: Access,
+    first: AccessMode,
     /// Number of permits that all holders take together.
     taken: u64,
     /// Lowest capacity among the holders that take permits.
@@ -89,7 +93,7 @@ pub struct HolderSummary {
 impl HolderSummary {
     /// Summary of an empty set of holders: the lock is free.
     pub const NONE: HolderSummary =
-        HolderSummary { count: 0, first: Access::Exclusive, taken: 0, capacity: u32::MAX };
+        HolderSummary { count: 0, first: AccessMode::Exclusive, taken: 0, capacity: u32::MAX };
 
     /// Returns the number of holders.
     pub const fn count(&self) -> u64 {
@@ -97,25 +101,25 @@ impl HolderSummary {
     }
 
     /// Returns true if the next claim of the queue holds the lock together with these holders.
-    pub fn can_admit(&self, access: Access) -> bool {
+    pub fn can_admit(&self, access: AccessMode) -> bool {
         let has_permits = match access {
-            Access::Permits { weight, capacity } => {
+            AccessMode::Permits { weight, capacity } => {
                 let taken = self.taken.saturating_add(permits(weight, capacity));
                 taken <= u64::from(self.capacity.min(capacity.max(1)))
             }
-            Access::Exclusive | Access::Shared => true,
+            AccessMode::Exclusive | AccessMode::Shared => true,
         };
         self.count == 0 || self.first.can_share_with(access) && has_permits
     }
 
     /// Adds a holder with this access. The caller must have checked it with
     /// [`HolderSummary::can_admit`].
-    pub fn add(&mut self, access: Access) {
+    pub fn add(&mut self, access: AccessMode) {
         if self.count == 0 {
             self.first = access;
         }
         self.count += 1;
-        if let Access::Permits { weight, capacity } = access {
+        if let AccessMode::Permits { weight, capacity } = access {
             self.taken = self.taken.saturating_add(permits(weight, capacity));
             self.capacity = self.capacity.min(capacity.max(1));
         }
@@ -138,8 +142,8 @@ impl Default for HolderSummary {
     }
 }
 
-impl FromIterator<Access> for HolderSummary {
-    fn from_iter<I: IntoIterator<Item = Access>>(accesses: I) -> Self {
+impl FromIterator<AccessMode> for HolderSummary {
+    fn from_iter<I: IntoIterator<Item = AccessMode>>(accesses: I) -> Self {
         let mut holders = HolderSummary::NONE;
         accesses.into_iter().for_each(|access| holders.add(access));
         holders
@@ -155,22 +159,27 @@ fn permits(weight: u32, capacity: u32) -> u64 {
 mod tests {
     use super::*;
 
-    const fn permits_of(weight: u32, capacity: u32) -> Access {
-        Access::Permits { weight, capacity }
+    const fn permits_of(weight: u32, capacity: u32) -> AccessMode {
+        AccessMode::Permits { weight, capacity }
     }
 
     /// Returns the positions of the claims for which the last claim of `queue` waits.
-    fn blockers(queue: &[Access]) -> Vec<usize> {
+    fn blockers(queue: &[AccessMode]) -> Vec<usize> {
         let (own, earlier) = queue.split_last().expect("a claim");
         own.blockers(earlier.iter().copied().enumerate().rev())
     }
 
-    const KINDS: [Access; 5] =
-        [Access::Exclusive, Access::Shared, permits_of(1, 3), permits_of(2, 3), permits_of(1, 2)];
+    const KINDS: [AccessMode; 5] = [
+        AccessMode::Exclusive,
+        AccessMode::Shared,
+        permits_of(1, 3),
+        permits_of(2, 3),
+        permits_of(1, 2),
+    ];
 
     /// Calls `visit` with every queue of up to four claims.
-    fn each_queue(mut visit: impl FnMut(&[Access])) {
-        let mut queues: Vec<Vec<Access>> = vec![Vec::new()];
+    fn each_queue(mut visit: impl FnMut(&[AccessMode])) {
+        let mut queues: Vec<Vec<AccessMode>> = vec![Vec::new()];
         for _ in 0..4 {
             let longer =
                 queues.iter().flat_map(|queue| KINDS.map(|kind| [&queue[..], &[kind]].concat()));
@@ -179,7 +188,7 @@ mod tests {
         }
     }
 
-    fn holds(queue: &[Access]) -> bool {
+    fn holds(queue: &[AccessMode]) -> bool {
         blockers(queue).is_empty()
     }
 
@@ -206,7 +215,7 @@ mod tests {
 
     #[test]
     fn readers_share_and_wait_for_an_earlier_writer() {
-        use Access::{Exclusive, Shared};
+        use AccessMode::{Exclusive, Shared};
         assert_eq!(blockers(&[Shared, Shared, Shared]), []);
         assert_eq!(blockers(&[Shared, Shared, Exclusive]), [1]);
         assert_eq!(blockers(&[Exclusive, Shared, Exclusive, Shared, Shared]), [2]);
@@ -220,7 +229,7 @@ mod tests {
         assert_eq!(blockers(&[permits_of(1, 1), permits_of(1, 9)]), [0]);
         assert_eq!(blockers(&[permits_of(9, 2)]), [], "a weight above the capacity takes all");
         assert_eq!(blockers(&[permits_of(0, 0), permits_of(1, 2)]), [0]);
-        assert_eq!(blockers(&[permits_of(1, 3), Access::Shared, permits_of(1, 3)]), [1]);
+        assert_eq!(blockers(&[permits_of(1, 3), AccessMode::Shared, permits_of(1, 3)]), [1]);
     }
 
     /// Checks that the holders are the first claims of the queue. An exclusive holder must be the
@@ -235,15 +244,15 @@ mod tests {
             assert!(head > 0, "the first claim waits: {queue:?}");
             let holders = &queue[..head];
             let taken = holders.iter().map(|holder| match holder {
-                Access::Permits { weight, .. } => *weight,
-                Access::Exclusive | Access::Shared => 1,
+                AccessMode::Permits { weight, .. } => *weight,
+                AccessMode::Exclusive | AccessMode::Shared => 1,
             });
             let taken: u32 = taken.sum();
             for holder in holders {
                 let is_right = match holder {
-                    Access::Exclusive => head == 1,
-                    Access::Shared => holders.iter().all(|it| *it == Access::Shared),
-                    Access::Permits { capacity, .. } => taken <= *capacity,
+                    AccessMode::Exclusive => head == 1,
+                    AccessMode::Shared => holders.iter().all(|it| *it == AccessMode::Shared),
+                    AccessMode::Permits { capacity, .. } => taken <= *capacity,
                 };
                 assert!(is_right, "{queue:?}");
             }
@@ -273,7 +282,7 @@ mod tests {
     }
 
     /// Deletes the only blocker of a waiting claim. The claim must hold the lock afterwards if
-    /// [`Access::takes_over_from`] is true for the claim and this blocker. If it is false, the
+    /// [`AccessMode::takes_over_from`] is true for the claim and this blocker. If it is false, the
     /// claim must still wait in some of the queues.
     #[test]
     fn claim_takes_over_from_exclusive_holder_only() {

@@ -4,32 +4,32 @@ use alloc::format;
 use alloc::string::String;
 use core::fmt;
 
-use crate::admission::Access;
+use crate::admission::AccessMode;
 
 /// Writes the name of the access, as users read it: `exclusive`, `shared`, `slots-3`, or
 /// `slots-3-weight-2` for two of three permits.
-impl fmt::Display for Access {
+impl fmt::Display for AccessMode {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
-            Access::Exclusive => formatter.write_str("exclusive"),
-            Access::Shared => formatter.write_str("shared"),
-            Access::Permits { weight: 1, capacity } => write!(formatter, "slots-{capacity}"),
-            Access::Permits { weight, capacity } => {
+            AccessMode::Exclusive => formatter.write_str("exclusive"),
+            AccessMode::Shared => formatter.write_str("shared"),
+            AccessMode::Permits { weight: 1, capacity } => write!(formatter, "slots-{capacity}"),
+            AccessMode::Permits { weight, capacity } => {
                 write!(formatter, "slots-{capacity}-weight-{weight}")
             }
         }
     }
 }
 
-impl Access {
+impl AccessMode {
     /// Returns the suffix of the name of a claim with this access: an empty string, `.shared` or
     /// `.slots-3`. The suffix does not state how many permits the claim takes, because a claim with
     /// such a name always takes one permit.
     pub fn suffix(self) -> String {
         match self {
-            Access::Exclusive => String::new(),
-            Access::Shared => ".shared".into(),
-            Access::Permits { capacity, .. } => format!(".slots-{capacity}"),
+            AccessMode::Exclusive => String::new(),
+            AccessMode::Shared => ".shared".into(),
+            AccessMode::Permits { capacity, .. } => format!(".slots-{capacity}"),
         }
     }
 }
@@ -37,7 +37,7 @@ impl Access {
 /// Parses the name of a claim, and returns its lease and its access. The name consists of the lease
 /// in hexadecimal digits, then optionally the number of the claim in its session, then the suffix
 /// of the access. Returns `None` if the name has another form. Each claim has exactly one spelling.
-pub fn parse_claim_name(name: &str) -> Option<(u64, Access)> {
+pub fn parse_claim_name(name: &str) -> Option<(u64, AccessMode)> {
     let mut parts = name.split('.');
     let lease = number(parts.next()?, 16)?;
     let mut suffix = parts.next();
@@ -45,11 +45,11 @@ pub fn parse_claim_name(name: &str) -> Option<(u64, Access)> {
         suffix = parts.next();
     }
     let access = match suffix {
-        None => Access::Exclusive,
-        Some("shared") => Access::Shared,
+        None => AccessMode::Exclusive,
+        Some("shared") => AccessMode::Shared,
         Some(suffix) => {
             let capacity = u32::try_from(number(suffix.strip_prefix("slots-")?, 10)?).ok()?;
-            Access::Permits { weight: 1, capacity }
+            AccessMode::Permits { weight: 1, capacity }
         }
     };
     parts.next().is_none().then_some((lease, access))
@@ -69,8 +69,8 @@ mod tests {
 
     #[test]
     fn name_with_suffix_is_parsed() {
-        let slots = Access::Permits { weight: 1, capacity: 3 };
-        for access in [Access::Exclusive, Access::Shared, slots] {
+        let slots = AccessMode::Permits { weight: 1, capacity: 3 };
+        for access in [AccessMode::Exclusive, AccessMode::Shared, slots] {
             for number in ["", ".2"] {
                 let name = format!("1f{number}{}", access.suffix());
                 assert_eq!(parse_claim_name(&name), Some((0x1f, access)), "{name}");

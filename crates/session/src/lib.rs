@@ -17,7 +17,7 @@ mod timers;
 mod times;
 mod waiter;
 
-pub use admission::{Access, HolderSummary};
+pub use admission::{AccessMode, HolderSummary};
 pub use claim_name::parse_claim_name;
 pub use lessor::{CheckpointInterval, LeaseProposal, Lessor, Renewal};
 pub use session::{Action, DeadlineSlot, LossReason, Session, Timer};

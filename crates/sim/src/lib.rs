@@ -53,17 +53,20 @@ pub use settings::command_line::{
 pub use settings::configs::Configs;
 pub use settings::distribution::{Distribution, parse_units};
 pub use settings::error::SettingsError;
-pub use settings::fault::{Chance, CrashTrigger, Fault, Memory, Recovery};
+pub use settings::fault::{Chance, CrashTrigger, Fault, RecoveredState, Recovery};
 pub use settings::latency::Latency;
 pub use settings::network_graph::NetworkGraph;
-pub use settings::workload::{BackgroundTraffic, Entries, Initiators, Locking, Pattern, Workload};
+pub use settings::workload::{
+    BackgroundTraffic, Entries, Initiators, Locking, RequestPattern, Workload,
+};
 pub use settings::{
-    DetectorSettings, Instrumentation, Limits, NetworkSettings, Settings, TimeSettings, Tracking,
+    DetectorSettings, GroupSizeCondition, Instrumentation, Limits, NetworkSettings, Settings,
+    TimeSettings,
 };
 pub use shrink::{ShrunkRun, shrink};
 pub use sim::{RunError, Simulation};
-pub use steer::next::NextStep;
-pub use steer::session::{
-    InFlightMessage, Intervention, InterventionError, Session, StepError, steering_options,
+pub use steer::interactive_run::{
+    InFlightMessage, InteractiveRun, Intervention, InterventionError, StepError, steering_options,
 };
+pub use steer::next::NextStep;
 pub use tenure_core::{Finding, FirstViolation, Judgement};

@@ -3,13 +3,13 @@
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex};
 
-/// Runs a job for each number below `jobs` on several threads. Passes the results to `take` in the
-/// order of the numbers, whichever job finishes first.
+/// Runs a job for each number below `jobs` on several threads. Passes the results to `on_result` in
+/// the order of the numbers, whichever job finishes first.
 ///
-/// If a result depends only on its number, `take` receives the same results as in a plain loop, for
-/// any number of threads. At most a few results per thread wait for `take`. `threads` is the
-/// maximum number of threads; 0 stands for the number of processors. On targets without threads,
-/// the calling thread runs all jobs.
+/// If a result depends only on its number, `on_result` receives the same results as in a plain
+/// loop, for any number of threads. At most a few results per thread wait for `on_result`.
+/// `threads` is the maximum number of threads; 0 stands for the number of processors. On targets
+/// without threads, the calling thread runs all jobs.
 ///
 /// ```
 /// let mut squares = Vec::new();
@@ -20,8 +20,8 @@ use std::sync::{Condvar, Mutex};
 /// assert_eq!(squares, [0, 1, 4, 9]);
 /// ```
 ///
-/// If `take` returns `false`, no further result is passed to it. Returns the number of results that
-/// were passed to `take`.
+/// If `on_result` returns `false`, no further result is passed to it. Returns the number of results
+/// that were passed to `on_result`.
 ///
 /// # Panics
 ///
@@ -30,7 +30,7 @@ pub fn run_parallel<T: Send>(
     jobs: usize,
     threads: usize,
     run: impl Fn(usize) -> T + Sync,
-    mut take: impl FnMut(T) -> bool,
+    mut on_result: impl FnMut(T) -> bool,
 ) -> usize {
     let machine = || std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     let threads = if threads == 0 { machine() } else { threads }.min(jobs.max(1));
@@ -39,7 +39,7 @@ pub fn run_parallel<T: Send>(
         let mut taken = 0;
         while taken < jobs {
             taken += 1;
-            if !take(run(taken - 1)) {
+            if !on_result(run(taken - 1)) {
                 break;
             }
         }
@@ -50,7 +50,7 @@ pub fn run_parallel<T: Send>(
         for _ in 0..threads {
             scope.spawn(|| queue.work(jobs, &run));
         }
-        queue.collect(jobs, &mut take)
+        queue.collect(jobs, &mut on_result)
     })
 }
 
@@ -99,7 +99,7 @@ impl<T> WorkQueue<T> {
         }
     }
 
-    fn collect(&self, jobs: usize, take: &mut impl FnMut(T) -> bool) -> usize {
+    fn collect(&self, jobs: usize, on_result: &mut impl FnMut(T) -> bool) -> usize {
         let _closing = CloseOnDrop(self, true);
         for number in 0..jobs {
             let mut state = self.lock();
@@ -115,7 +115,7 @@ impl<T> WorkQueue<T> {
             state.taken = number + 1;
             drop(state);
             self.state_changed.notify_all();
-            if !take(result) {
+            if !on_result(result) {
                 return number + 1;
             }
         }

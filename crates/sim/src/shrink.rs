@@ -7,7 +7,7 @@ use crate::settings::Settings;
 use crate::settings::distribution::Distribution;
 use crate::settings::fault::{Chance, Fault};
 use crate::settings::latency::Latency;
-use crate::settings::workload::{Entries, Initiators, Pattern};
+use crate::settings::workload::{Entries, Initiators, RequestPattern};
 
 /// Result of [`shrink`]: a run that fails like the original run and is usually smaller.
 #[derive(Clone, Debug, PartialEq)]
@@ -166,7 +166,7 @@ fn fewer_faults(settings: &Settings) -> Vec<Settings> {
 fn fewer_entries(settings: &Settings) -> Vec<Settings> {
     let Some(locking) = &settings.workload.locking else { return Vec::new() };
     let mut candidates = Vec::new();
-    let mut offer = |pattern: Pattern, entries: Entries| {
+    let mut offer = |pattern: RequestPattern, entries: Entries| {
         let mut small = settings.clone();
         if let Some(locking) = &mut small.workload.locking {
             (locking.pattern, locking.entries) = (pattern, entries);
@@ -174,9 +174,9 @@ fn fewer_entries(settings: &Settings) -> Vec<Settings> {
         candidates.push(small);
     };
     let (pattern, entries) = (locking.pattern.clone(), locking.entries.clone());
-    if let Pattern::Sequential { total } = pattern {
+    if let RequestPattern::Sequential { total } = pattern {
         for total in [total / 2, total.saturating_sub(1)].into_iter().filter(|t| *t > 0) {
-            offer(Pattern::Sequential { total }, entries.clone());
+            offer(RequestPattern::Sequential { total }, entries.clone());
         }
         return candidates;
     }
@@ -222,12 +222,12 @@ fn plainer(settings: &Settings) -> Vec<Settings> {
         }
     }
     if let Some(locking) = &settings.workload.locking {
-        if let Pattern::Closed { think } = locking.pattern
+        if let RequestPattern::Closed { think } = locking.pattern
             && think != Distribution::ZERO
         {
             change(&|small| {
                 if let Some(locking) = &mut small.workload.locking {
-                    locking.pattern = Pattern::Closed { think: Distribution::ZERO };
+                    locking.pattern = RequestPattern::Closed { think: Distribution::ZERO };
                 }
             });
         }

@@ -10,7 +10,7 @@ use tenure_core::{
 use tenure_trace::{Header, Kind, Recorded, ServiceCommand, Source, WriteError};
 
 use crate::engine::controls::Controls;
-use crate::engine::core::{Core, Services};
+use crate::engine::run_context::{RunContext, Services};
 use crate::engine::user_messages::ClockHooks;
 use crate::engine::world::World;
 use crate::judging::custom_monitor::CustomMonitor;
@@ -199,9 +199,9 @@ impl<P: Recorded> Simulation<P> {
         to: impl Write + Send + 'static,
     ) -> Result<World<'_, P>, RunError> {
         self.check()?;
-        let core = Core::new(self.settings.clone(), self.services(), Some(self.recorder(to)?));
+        let run = RunContext::new(self.settings.clone(), self.services(), Some(self.recorder(to)?));
         let monitors = self.monitors.clone();
-        Ok(World::new(core, &self.configs, &self.script, monitors, self.clock_hooks))
+        Ok(World::new(run, &self.configs, &self.script, monitors, self.clock_hooks))
     }
 
     pub(crate) fn recorder(&self, to: impl Write + Send + 'static) -> Result<Recorder, WriteError> {
@@ -229,9 +229,9 @@ impl<P: Recorded> Simulation<P> {
             let judged = !self.settings.instrumentation.custom.is_empty();
             judged.then(|| Recorder::without_writer(false).judging(&self.settings, self.service))
         });
-        let core = Core::new(self.settings.clone(), self.services(), recorder);
+        let run = RunContext::new(self.settings.clone(), self.services(), recorder);
         let monitors = self.monitors.clone();
-        let mut world = World::new(core, &self.configs, &self.script, monitors, self.clock_hooks);
+        let mut world = World::new(run, &self.configs, &self.script, monitors, self.clock_hooks);
         let ended = world.run(&mut controls);
         let (mut report, processes, recorder) = self.reported(world, ended);
         self.judge_cost(&mut report);
@@ -255,14 +255,14 @@ impl<P: Recorded> Simulation<P> {
         mut world: World<'_, P>,
         ended: EndReason,
     ) -> (Report, Vec<P>, Option<Recorder>) {
-        world.settle();
-        let (mut core, processes, monitors) = world.into_parts();
+        world.finish_measurements();
+        let (mut run, processes, monitors) = world.into_parts();
         // A run that was cut short has no end record in its trace.
         if !matches!(ended, EndReason::Stopped | EndReason::EventLimit | EndReason::Flooded) {
-            core.trace_group(Kind::End);
+            run.trace_group(Kind::End);
         }
-        let mut recorder = core.tracer.recorder.take();
-        let mut report = Report::of(self.name.clone(), core, ended);
+        let mut recorder = run.tracer.recorder.take();
+        let mut report = Report::from_run(self.name.clone(), run, ended);
         let judged =
             recorder.as_mut().map(|it| it.take_custom_findings(report.ended.is_conclusive()));
         report.findings.extend(judged.into_iter().flatten());

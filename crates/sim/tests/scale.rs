@@ -10,10 +10,10 @@ use allocation_counter::{AllocationInfo, measure};
 use common::{Extrema, Permission, Ring, Rule};
 use tenure_algorithms::agreement::{RaftLog, raft_log};
 use tenure_core::service::log::{self, Payload};
-use tenure_core::{Batch, ConstantEnvironment, Group, Input, ProcessId, Protocol, Rank};
+use tenure_core::{ConstantEnvironment, EffectBuffer, Group, Input, ProcessId, Protocol, Rank};
 use tenure_sim::{
-    Chance, Configs, Controls, Distribution, EndReason, Random, Settings, Simulation, Tracking,
-    Workload,
+    Chance, Configs, Controls, Distribution, EndReason, GroupSizeCondition, Random, Settings,
+    Simulation, Workload,
 };
 use tenure_trace::Recorded;
 
@@ -31,7 +31,7 @@ fn allocated<P: Recorded>(config: P::Config, settings: &Settings, events: u64) -
 }
 
 fn ranks(ids: &[u32]) -> Vec<Rank> {
-    ids.iter().map(|id| Rank::of_id(*id)).collect()
+    ids.iter().map(|id| Rank::from_id(*id)).collect()
 }
 
 fn endless(size: u32) -> Settings {
@@ -47,14 +47,14 @@ fn warm_run_allocates_nothing() {
         assert_eq!(long.count_total, short.count_total, "{what}: {short:?}, {long:?}");
     };
     let mut permission = endless(8);
-    permission.instrumentation.order = Tracking::Never;
-    permission.network.duplication = Chance::of(0.01);
+    permission.instrumentation.order = GroupSizeCondition::Never;
+    permission.network.duplication = Chance::with_probability(0.01);
     permission.time.drift_ppm = 100;
     let run = |events| allocated::<Permission>(Rule::Stamps, &permission, events);
     same(run(200_000), run(600_000), "permission of all");
     let mut ring = endless(8);
-    ring.network.order = Some(tenure_core::Order::Fifo);
-    ring.instrumentation.order = Tracking::Never;
+    ring.network.order = Some(tenure_core::ChannelOrder::Fifo);
+    ring.instrumentation.order = GroupSizeCondition::Never;
     let run = |events| allocated::<Ring>((), &ring, events);
     same(run(200_000), run(600_000), "the token ring");
 }
@@ -63,7 +63,7 @@ fn warm_run_allocates_nothing() {
 fn allocation_test_can_fail() {
     // The monitors of order copy a vector clock at each request.
     let mut clocked = endless(4);
-    clocked.instrumentation.order = Tracking::Always;
+    clocked.instrumentation.order = GroupSizeCondition::Always;
     let run = |events| allocated::<Permission>(Rule::Stamps, &clocked, events).count_total;
     assert!(run(60_000) > run(20_000));
 }
@@ -98,7 +98,7 @@ fn large_ring_matches_theory() {
     settings.ranks = ranks(&ids).into();
     settings.workload = Workload::elect();
     settings.network.latency = Distribution::between_units(1, 2).into();
-    settings.network.order = Some(tenure_core::Order::Fifo);
+    settings.network.order = Some(tenure_core::ChannelOrder::Fifo);
     let report = Simulation::<Extrema>::new(Configs::Each(ids), settings).run().unwrap();
     assert_eq!(report.metrics.sent, expected);
     assert_eq!(report.failures().next(), None);
@@ -118,13 +118,13 @@ fn stop_flag_interrupts_initial_requests() {
 /// A group with a replicated log whose first process leads. Links deliver messages in order.
 struct LogGroup {
     processes: Vec<RaftLog>,
-    batch: Batch<RaftLog, ConstantEnvironment>,
+    batch: EffectBuffer<RaftLog, ConstantEnvironment>,
     under_way: VecDeque<(ProcessId, ProcessId, raft_log::Message)>,
 }
 
 impl LogGroup {
     fn led(size: u32) -> Self {
-        let mut batch = Batch::default();
+        let mut batch = EffectBuffer::default();
         let config = raft_log::Config::plain(size, 1);
         let boot = |me| RaftLog::boot(Group::new(ProcessId(me), size), &config, None, &mut batch);
         let processes = (0..size).map(boot).collect();

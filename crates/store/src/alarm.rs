@@ -30,7 +30,7 @@ pub(crate) struct Alarms(BTreeSet<(u64, Alarm)>);
 
 impl Alarms {
     /// Applies a change. Returns true if the state of the alarm has changed.
-    pub(crate) fn change(&mut self, change: AlarmChange) -> bool {
+    pub(crate) fn apply(&mut self, change: AlarmChange) -> bool {
         let alarm = (change.member, change.alarm);
         if change.is_active { self.0.insert(alarm) } else { self.0.remove(&alarm) }
     }

@@ -10,7 +10,7 @@
 use alloc::format;
 use core::fmt;
 
-use tenure_session::{Access, parse_claim_name};
+use tenure_session::{AccessMode, parse_claim_name};
 
 use crate::bytes::Bytes;
 use crate::kv::KeyValue;
@@ -52,33 +52,33 @@ pub enum LockMode {
 /// Formats the mode as the commands print it: `exclusive`, `shared` or `slots-3`.
 impl fmt::Display for LockMode {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(&Access::from(*self), formatter)
+        fmt::Display::fmt(&AccessMode::from(*self), formatter)
     }
 }
 
-impl From<Access> for LockMode {
-    fn from(access: Access) -> Self {
+impl From<AccessMode> for LockMode {
+    fn from(access: AccessMode) -> Self {
         match access {
-            Access::Exclusive => LockMode::Exclusive,
-            Access::Shared => LockMode::Shared,
-            Access::Permits { capacity, .. } => LockMode::Slots(capacity),
+            AccessMode::Exclusive => LockMode::Exclusive,
+            AccessMode::Shared => LockMode::Shared,
+            AccessMode::Permits { capacity, .. } => LockMode::Slots(capacity),
         }
     }
 }
 
-impl From<LockMode> for Access {
+impl From<LockMode> for AccessMode {
     fn from(mode: LockMode) -> Self {
         match mode {
-            LockMode::Exclusive => Access::Exclusive,
-            LockMode::Shared => Access::Shared,
-            LockMode::Slots(slots) => Access::Permits { weight: 1, capacity: slots },
+            LockMode::Exclusive => AccessMode::Exclusive,
+            LockMode::Shared => AccessMode::Shared,
+            LockMode::Slots(slots) => AccessMode::Permits { weight: 1, capacity: slots },
         }
     }
 }
 
 /// Returns the key of a claim.
 pub fn claim_key(name: &[u8], lease: LeaseId, mode: LockMode) -> Bytes {
-    let segment = format!("/{lease:x}{}", Access::from(mode).suffix());
+    let segment = format!("/{lease:x}{}", AccessMode::from(mode).suffix());
     Bytes::from([name, segment.as_bytes()].concat())
 }
 

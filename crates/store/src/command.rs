@@ -156,7 +156,7 @@ pub struct Compare {
     /// example, [`Relation::Greater`] requires that the current value is greater.
     pub relation: Relation,
     /// Attribute of the keys to compare, and the value to compare it with.
-    pub target: Target,
+    pub target: ComparedAttribute,
 }
 
 /// Relation between the current value of a key's attribute and a given value.
@@ -178,7 +178,7 @@ pub enum Relation {
 /// numbers. If the key does not exist, all its numbers are 0, and a comparison of its value fails.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub enum Target {
+pub enum ComparedAttribute {
     /// Number of writes since the key was created.
     Version(i64),
     /// Revision in which the key was created.

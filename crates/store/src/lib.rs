@@ -43,8 +43,8 @@ pub use alarm::{Alarm, AlarmChange};
 pub use bytes::Bytes;
 pub use claim::{Claim, LockMode, claim_key, claim_of};
 pub use command::{
-    Command, Compare, Delete, Enqueue, LeaseCheckpoint, LeaseExpiry, Operation, Put, Relation,
-    Target, Txn,
+    Command, Compare, ComparedAttribute, Delete, Enqueue, LeaseCheckpoint, LeaseExpiry, Operation,
+    Put, Relation, Txn,
 };
 #[cfg(feature = "snapshot")]
 pub use encoding::DamagedSnapshot;

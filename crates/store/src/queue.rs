@@ -15,7 +15,7 @@ use alloc::collections::BTreeMap;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use tenure_session::{Access, HolderSummary};
+use tenure_session::{AccessMode, HolderSummary};
 
 use crate::bytes::Bytes;
 use crate::claim::{Claim, LockMode, claim_of, parse_claim_key};
@@ -205,7 +205,7 @@ impl Queue {
         if matches!(mode, LockMode::Slots(_)) {
             let count = self.holder_count().saturating_sub(1);
             let rest = self.entries.values().take(count);
-            self.holders = rest.map(|entry| Access::from(entry.mode)).collect();
+            self.holders = rest.map(|entry| AccessMode::from(entry.mode)).collect();
         } else {
             self.holders.remove_one();
         }

@@ -285,7 +285,7 @@ impl RevisionBuilder<'_> {
                 .apply(change)
                 .map(|()| CommandResult::AccessChanged),
             Command::Alarm(change) => {
-                Ok(CommandResult::Alarm { has_changed: self.store.alarms.change(change) })
+                Ok(CommandResult::Alarm { has_changed: self.store.alarms.apply(change) })
             }
         }
     }

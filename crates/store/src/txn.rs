@@ -4,7 +4,7 @@
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use crate::command::{Compare, Delete, Operation, Put, Relation, Target, Txn};
+use crate::command::{Compare, ComparedAttribute, Delete, Operation, Put, Relation, Txn};
 use crate::error::Error;
 use crate::kv::{Event, EventKind, KeyValue};
 use crate::outcome::{
@@ -231,11 +231,11 @@ pub(crate) fn check_kept_key_exists(store: &Store, put: &Put) -> Result<(), Erro
 fn holds(store: &Store, Compare { span, relation, target }: &Compare) -> bool {
     let holds = |kv: &KeyValue| {
         let order = match target {
-            Target::Version(version) => kv.version.cast_signed().cmp(version),
-            Target::Create(revision) => kv.create_revision.cast_signed().cmp(revision),
-            Target::Mod(revision) => kv.mod_revision.cast_signed().cmp(revision),
-            Target::Lease(lease) => kv.lease.cast_signed().cmp(lease),
-            Target::Value(value) => kv.value.cmp(value),
+            ComparedAttribute::Version(version) => kv.version.cast_signed().cmp(version),
+            ComparedAttribute::Create(revision) => kv.create_revision.cast_signed().cmp(revision),
+            ComparedAttribute::Mod(revision) => kv.mod_revision.cast_signed().cmp(revision),
+            ComparedAttribute::Lease(lease) => kv.lease.cast_signed().cmp(lease),
+            ComparedAttribute::Value(value) => kv.value.cmp(value),
         };
         match relation {
             Relation::Equal => order.is_eq(),
@@ -246,7 +246,7 @@ fn holds(store: &Store, Compare { span, relation, target }: &Compare) -> bool {
     };
     let mut keys = Store::keys_in_span(&store.keys, span).peekable();
     match (keys.peek(), target) {
-        (None, Target::Value(_)) => false,
+        (None, ComparedAttribute::Value(_)) => false,
         (None, _) => holds(&KeyValue::default()),
         (Some(_), _) => keys.all(|kv| holds(kv)),
     }

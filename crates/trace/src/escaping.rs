@@ -73,7 +73,7 @@ mod tests {
     use tenure_core::{Fence, Layer, ProcessId};
 
     use super::*;
-    use crate::diagram::{DiagramOptions, Direction, Margin, Page, Window, lay_out};
+    use crate::diagram::{DiagramOptions, DiagramPage, Direction, RowLabel, Window, lay_out};
     use crate::export;
     use crate::format::{
         CommandData, EventData, Header, Kind, MessageRecord, Record, Source, Subject,
@@ -141,7 +141,7 @@ mod tests {
         let fields = vec!["said".to_owned()];
         let layout =
             lay_out(&header, &records, DiagramOptions { fields, ..DiagramOptions::default() });
-        let mut page = Page::new(&header, Window::default());
+        let mut page = DiagramPage::new(&header, Window::default());
         records.iter().for_each(|record| page.read(record));
         let mut html = Vec::new();
         page.write(None, &mut html).unwrap();
@@ -153,8 +153,8 @@ mod tests {
         vec![
             ("show", lines.join("\n")),
             ("verify", verification.to_string()),
-            ("text down", layout.to_text(Direction::Down, Margin::Place)),
-            ("text right", layout.to_text(Direction::Right, Margin::Place)),
+            ("text down", layout.to_text(Direction::Down, RowLabel::Place)),
+            ("text right", layout.to_text(Direction::Right, RowLabel::Place)),
             ("svg down", layout.to_svg(Direction::Down)),
             ("svg right", layout.to_svg(Direction::Right)),
             ("html", String::from_utf8(html).unwrap()),

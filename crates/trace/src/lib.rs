@@ -37,7 +37,8 @@ pub use format::{
     Source, Subject, Trace, TraceBuffer, VERSION, WriteError, Writer, now, segment_path, units,
 };
 pub use merge::{
-    MergeError, MergeReport, Merged, MergedFiles, merge, merge_files, merge_files_with_contents,
+    MergeError, MergeReport, MergedFiles, MergedTrace, merge, merge_files,
+    merge_files_with_contents,
 };
 pub use scripts::{
     Action, ActionError, Block, ClusterEvent, FollowError, Line, Link, MessageSelector, MuteState,
@@ -49,6 +50,6 @@ pub use show::RecordFormatter;
 pub use tenure_core::Service;
 pub use trace_diff::{AlignedEvent, Occurrence, TraceDiff};
 pub use verify::{
-    Accesses, Counter, Election, ElectionCause, Judgement, Quantiles, TraceVerifier,
-    TraceViolation, Traffic, Verification, verify, verify_files,
+    AccessCounts, CounterResult, ElectionCause, Judgement, MeasuredElection, MessageCounts,
+    Quantiles, TraceVerifier, TraceViolation, Verification, verify, verify_files,
 };

@@ -32,7 +32,7 @@ const MAX_DEPTH: usize = 64;
 ///   ranks, ranges.
 ///
 /// Anything that does not parse becomes a string, so the result is always a tree.
-pub fn tree(value: &impl Debug) -> Value {
+pub fn debug_tree(value: &impl Debug) -> Value {
     tree_of_text(&format!("{value:?}"))
 }
 
@@ -346,7 +346,7 @@ mod tests {
             clock: LamportClock(9),
             counts: BTreeMap::from([(ProcessId(1), vec![1, 2]), (ProcessId(2), Vec::new())]),
             names: BTreeSet::from(["a, b}".to_owned(), "say \"hi\"\n\u{7}".to_owned()]),
-            rank: Rank::of_load(4.try_into().unwrap(), 1),
+            rank: Rank::from_load(4.try_into().unwrap(), 1),
             delay: Delay { min: 3, max: 5 },
             fixed: SharedConfig::new(1),
             vector: VectorClock::from(vec![1, 0]),
@@ -386,7 +386,7 @@ mod tests {
             "part": 0.5,
             "huge": u128::MAX.to_string(),
         });
-        assert_eq!(tree(&everything()), expected);
+        assert_eq!(debug_tree(&everything()), expected);
     }
 
     #[test]

@@ -43,7 +43,7 @@ pub enum Occurrence {
 
 impl TraceDiff {
     /// Aligns the records of two runs.
-    pub fn of(first: &[Record], second: &[Record]) -> Self {
+    pub fn between(first: &[Record], second: &[Record]) -> Self {
         let words = |records: &[Record]| -> Vec<String> {
             let shown = records.iter().filter(|it| !matches!(it.kind, Kind::State(_)));
             shown.map(Record::describe).collect()

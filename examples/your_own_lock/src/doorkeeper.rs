@@ -6,7 +6,7 @@
 
 use std::collections::VecDeque;
 
-use tenure::algorithms::{Switch, Variants};
+use tenure::algorithms::{VariantId, Variants};
 use tenure::core::service::mutex::{Command, Event};
 use tenure::core::{Effects, Fence, Group, Never, ProcessId, Protocol, Variant, labelled};
 use tenure::serde::{Deserialize, Serialize};
@@ -47,7 +47,7 @@ pub(crate) enum Mistake {
     SecondKey,
 }
 
-impl Switch for Mistake {
+impl VariantId for Mistake {
     const ALL: &'static [Self] = &[Mistake::SecondKey];
 
     fn declaration(self) -> Variant {

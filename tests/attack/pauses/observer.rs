@@ -47,7 +47,7 @@ impl Observer {
             client
         });
         for queue in QUEUES {
-            let (mut changes, log) = (client.changes(queue, 1), log.clone());
+            let (mut changes, log) = (client.queue_changes(queue, 1), log.clone());
             runtime.spawn(async move {
                 loop {
                     let change = changes.next().await;

@@ -131,7 +131,7 @@ mod tests {
             ("docs/book/src/pictures/a.svg", ""),
             ("examples/a.rs", ""),
         ];
-        check(&Tree::sample(&sample)).iter().map(ToString::to_string).collect()
+        check(&Tree::from_files(&sample)).iter().map(ToString::to_string).collect()
     }
 
     const SUMMARY: &str = "- [A](01_a.md)\n";

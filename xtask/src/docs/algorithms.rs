@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::command::{Command, list, text};
+use super::command::{Command, as_list, as_text};
 use super::fault_matrix::Sample;
 use super::{checker_only, fault_matrix, stabilization};
 use crate::parallel::map_parallel;
@@ -52,19 +52,19 @@ pub(super) fn page(command: &Command, sample: Option<Sample<'_>>) -> Result<Stri
 fn mutexes(cards: &Value, measured: &Value) -> String {
     let head = "algorithm | paper | messages per entry | measured | delay to enter \
                 | hand-over | bypass | order of requests kept | channel | survives | verified";
-    let rows = list(&measured["algorithms"]).iter().map(|row| {
-        let card = card_of(cards, text(&row["name"]));
+    let rows = as_list(&measured["algorithms"]).iter().map(|row| {
+        let card = card_of(cards, as_text(&row["name"]));
         let theory = &row["theory"];
         vec![
             name(row),
-            text(&card["paper"]).into(),
+            as_text(&card["paper"]).into(),
             formula(card),
             mean(&row["messages"]),
             text_or_dash(&theory["entry"]),
             text_or_dash(&theory["synchronisation"]),
             text_or_dash(&theory["bypass"]),
             text_or_dash(&theory["order"]),
-            text(&card["order"]).into(),
+            as_text(&card["order"]).into(),
             crashes(card),
             verified(cards, row),
         ]
@@ -82,24 +82,24 @@ process may enter during a wait. *Every N*: `tenure prove` has a [proof](proofs.
 
 /// Returns the promises that hold only with accurate clocks, as text.
 fn clocked_promises(card: &Value) -> String {
-    let promises = list(&card["clocked"]).iter().map(text);
+    let promises = as_list(&card["clocked"]).iter().map(as_text);
     promises.map(|promise| format!("; {promise} while clocks keep time")).collect()
 }
 
 fn elections(cards: &Value, measured: &Value) -> String {
     let head = "algorithm | paper | messages per election | measured | time | promises \
                 | timing | processes | survives | verified";
-    let rows = list(&measured["algorithms"]).iter().map(|row| {
-        let card = card_of(cards, text(&row["name"]));
-        let promises: Vec<&str> = list(&card["promises"]).iter().map(text).collect();
+    let rows = as_list(&measured["algorithms"]).iter().map(|row| {
+        let card = card_of(cards, as_text(&row["name"]));
+        let promises: Vec<&str> = as_list(&card["promises"]).iter().map(as_text).collect();
         vec![
             name(row),
-            text(&card["paper"]).into(),
+            as_text(&card["paper"]).into(),
             formula(card),
             mean(&row["messages"]),
             mean(&row["election_time"]),
             promises.join(", ") + &clocked_promises(card),
-            text(&card["timing"]).into(),
+            as_text(&card["timing"]).into(),
             knowledge(card),
             crashes(card),
             verified(cards, row),
@@ -118,19 +118,19 @@ start at once on random rings. The time is counted in consecutive messages. An a
 fn agreements(cards: &Value, measured: &Value) -> String {
     let head = "algorithm | service | paper | messages per agreement | measured | time \
                 | measured | promises | channel | survives | verified";
-    let rows = list(&measured["algorithms"]).iter().map(|row| {
-        let card = card_of(cards, text(&row["name"]));
-        let promises: Vec<&str> = list(&card["promises"]).iter().map(text).collect();
+    let rows = as_list(&measured["algorithms"]).iter().map(|row| {
+        let card = card_of(cards, as_text(&row["name"]));
+        let promises: Vec<&str> = as_list(&card["promises"]).iter().map(as_text).collect();
         vec![
             name(row),
             text_or_dash(&row["offers"]),
-            text(&card["paper"]).into(),
+            as_text(&card["paper"]).into(),
             formula(card),
             mean(&row["messages"]),
             text_or_dash(&row["theory"]["delay"]),
             mean(&row["agreement_time"]),
             promises.join(", "),
-            text(&card["order"]).into(),
+            as_text(&card["order"]).into(),
             crashes(card),
             verified(cards, row),
         ]
@@ -146,10 +146,16 @@ computation, a change of view, a name for each process.
 }
 
 fn compositions(cards: &Value) -> String {
-    let rows = list(cards).iter().filter(|card| text(&card["name"]).contains(':')).map(|row| {
-        let card = &row["card"];
-        vec![name(row), text(&row["service"]).into(), text(&card["title"]).into(), formula(card)]
-    });
+    let rows =
+        as_list(cards).iter().filter(|card| as_text(&card["name"]).contains(':')).map(|row| {
+            let card = &row["card"];
+            vec![
+                name(row),
+                as_text(&row["service"]).into(),
+                as_text(&card["title"]).into(),
+                formula(card),
+            ]
+        });
     let about =
         "Any algorithm runs over a channel that loses, duplicates and reorders: `fifo:NAME`.\n\n";
     let head = "composition | service | title | messages";
@@ -157,11 +163,11 @@ fn compositions(cards: &Value) -> String {
 }
 
 fn variants(command: &Command, cards: &Value) -> Result<String, String> {
-    let bare = list(cards).iter().filter(|card| !text(&card["name"]).contains(':'));
-    let each = bare.flat_map(|card| list(&card["variants"]).iter().map(move |one| (card, one)));
+    let bare = as_list(cards).iter().filter(|card| !as_text(&card["name"]).contains(':'));
+    let each = bare.flat_map(|card| as_list(&card["variants"]).iter().map(move |one| (card, one)));
     let variants: Vec<(&Value, &Value)> = each.collect();
     let rows = map_parallel(&variants, |(card, variant)| {
-        variant_row(command, text(&card["name"]), variant)
+        variant_row(command, as_text(&card["name"]), variant)
     });
     let rows: Vec<_> = rows.into_iter().collect::<Result<_, _>>()?;
     let head = "variant | of | changed rule |  | verdict | command | finds";
@@ -169,14 +175,14 @@ fn variants(command: &Command, cards: &Value) -> Result<String, String> {
 }
 
 fn variant_row(command: &Command, algorithm: &str, variant: &Value) -> Result<Vec<String>, String> {
-    let (name, options) = (text(&variant["name"]), text(&variant["shown_by"]));
+    let (name, options) = (as_text(&variant["name"]), as_text(&variant["shown_by"]));
     let sound = if variant["sound"] == true { "sound" } else { "wrong" };
     let mut row = vec![
         format!("`{name}`"),
         algorithm.into(),
-        text(&variant["description"]).into(),
+        as_text(&variant["description"]).into(),
         sound.into(),
-        text(&variant["verdict"]).into(),
+        as_text(&variant["verdict"]).into(),
     ];
     if options.is_empty() {
         row.extend([String::new(), String::new()]);
@@ -192,13 +198,13 @@ fn variant_row(command: &Command, algorithm: &str, variant: &Value) -> Result<Ve
     };
     let report = command.json(&check)?;
     if verb == "simulate" {
-        let found = list(&report["violations"]).first().map(|it| text(&it["property"]));
+        let found = as_list(&report["violations"]).first().map(|it| as_text(&it["property"]));
         let property = found.ok_or_else(|| format!("tenure {check} shows no violation"))?;
         row.extend([format!("`tenure {check}`"), format!("{property} violated")]);
         return Ok(row);
     }
     let found = &report["counterexample"];
-    let (Some(steps), property) = (found["length"].as_u64(), text(&found["property"])) else {
+    let (Some(steps), property) = (found["length"].as_u64(), as_text(&found["property"])) else {
         return Err(format!("tenure {check} shows no violation, although `{name}` claims it"));
     };
     row.extend([format!("`tenure {check}`"), format!("{property} violated in {steps} steps")]);
@@ -206,16 +212,16 @@ fn variant_row(command: &Command, algorithm: &str, variant: &Value) -> Result<Ve
 }
 
 fn card_of<'a>(cards: &'a Value, name: &str) -> &'a Value {
-    let found = list(cards).iter().find(|card| text(&card["name"]) == name);
+    let found = as_list(cards).iter().find(|card| as_text(&card["name"]) == name);
     found.map_or(&Value::Null, |card| &card["card"])
 }
 
 pub(super) fn name(row: &Value) -> String {
-    format!("`{}`", text(&row["name"]))
+    format!("`{}`", as_text(&row["name"]))
 }
 
 fn formula(card: &Value) -> String {
-    text(&card["messages"]["formula"]).into()
+    as_text(&card["messages"]["formula"]).into()
 }
 
 /// Returns what processes must know about their group: `uniform` or `non-uniform`, and `anonymous`
@@ -229,7 +235,7 @@ fn knowledge(card: &Value) -> String {
 
 fn crashes(card: &Value) -> String {
     let faults = &card["faults"];
-    let crashes = match (text(&faults["crashes"]), faults["max_crashed"].as_u64()) {
+    let crashes = match (as_text(&faults["crashes"]), faults["max_crashed"].as_u64()) {
         ("none", _) => "no crash".to_owned(),
         (_, Some(1)) => "1 crash".to_owned(),
         (_, Some(most)) => format!("{most} crashes"),
@@ -245,9 +251,9 @@ fn crashes(card: &Value) -> String {
 
 /// Returns the group sizes for which an algorithm has been verified, such as `n ≤ 3`.
 fn verified(cards: &Value, row: &Value) -> String {
-    let entry = list(cards).iter().find(|card| card["name"] == row["name"]);
+    let entry = as_list(cards).iter().find(|card| card["name"] == row["name"]);
     let verified = entry.map_or(&Value::Null, |card| &card["verified"]);
-    match (list(&verified["proved"]), verified["checked"].as_u64()) {
+    match (as_list(&verified["proved"]), verified["checked"].as_u64()) {
         ([_, ..], _) => "every N".into(),
         ([], Some(size)) => format!("n ≤ {size}"),
         ([], None) => "–".into(),

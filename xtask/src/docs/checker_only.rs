@@ -4,7 +4,7 @@
 use serde_json::Value;
 
 use super::algorithms::table;
-use super::command::{Command, list, text};
+use super::command::{Command, as_list, as_text};
 use crate::parallel::map_parallel;
 
 const ABOUT_LOCKS: &str = "\
@@ -46,7 +46,7 @@ fn locks(command: &Command) -> Result<String, String> {
         let report = command.json(&format!("check {name} -n {size} --property {judged}"))?;
         let star = if report["bounds"].is_null() { "" } else { "*" };
         let mut cells = vec![format!("`{name}`"), size.to_string(), report["states"].to_string()];
-        let verdict = |property| format!("{}{star}", text(&report["properties"][property]));
+        let verdict = |property| format!("{}{star}", as_text(&report["properties"][property]));
         cells.extend(PROPERTIES.map(verdict));
         Ok(cells)
     });
@@ -60,7 +60,7 @@ fn generals(command: &Command) -> Result<String, String> {
         let line = format!("check byzantine-generals -n {size} --beyond-assumptions");
         let report = command.json(&line)?;
         let messages = report["depth"].as_u64().unwrap_or(0).saturating_sub(1);
-        let verdict = |property| text(&report["properties"][property]).to_owned();
+        let verdict = |property| as_text(&report["properties"][property]).to_owned();
         let (agreement, validity) = (verdict("agreement"), verdict("validity"));
         Ok(vec![size.to_string(), messages.to_string(), agreement, validity])
     };
@@ -75,7 +75,7 @@ fn mistakes(command: &Command) -> Result<String, String> {
     let mut rows = Vec::new();
     for name in LOCKS.into_iter().chain(["byzantine-generals"]) {
         let cards = command.json(&format!("list {name}"))?;
-        for variant in list(&cards[0]["variants"]) {
+        for variant in as_list(&cards[0]["variants"]) {
             rows.push(mistake(name, variant));
         }
     }
@@ -84,7 +84,7 @@ fn mistakes(command: &Command) -> Result<String, String> {
 }
 
 fn mistake(name: &str, variant: &Value) -> Vec<String> {
-    let of = |key: &str| text(&variant[key]).to_owned();
+    let of = |key: &str| as_text(&variant[key]).to_owned();
     let own = format!("tenure check {name} --variant {} {}", of("name"), of("shown_by"));
     vec![
         format!("`{}`", of("name")),

@@ -53,11 +53,11 @@ impl Command {
 }
 
 /// Returns the elements of an array, or an empty slice.
-pub(super) fn list(value: &Value) -> &[Value] {
+pub(super) fn as_list(value: &Value) -> &[Value] {
     value.as_array().map_or(&[], Vec::as_slice)
 }
 
 /// Returns the content of a string, or an empty string.
-pub(super) fn text(value: &Value) -> &str {
+pub(super) fn as_text(value: &Value) -> &str {
     value.as_str().unwrap_or_default()
 }

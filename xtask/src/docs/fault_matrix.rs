@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::algorithms::{name, table};
-use super::command::{Command, list, text};
+use super::command::{Command, as_list, as_text};
 use crate::parallel::map_parallel;
 
 const HEAD: &str = "\
@@ -47,11 +47,11 @@ pub(super) fn section(command: &Command, sample: Option<Sample<'_>>) -> Result<S
 
 /// Formats the output of `tenure compare SERVICE --faults`.
 fn generated(matrix: &Value) -> String {
-    let faults: Vec<&str> = list(&matrix["faults"]).iter().map(text).collect();
+    let faults: Vec<&str> = as_list(&matrix["faults"]).iter().map(as_text).collect();
     let head = format!("algorithm | {}", faults.join(" | "));
-    let rows = list(&matrix["algorithms"]).iter().map(|row| {
+    let rows = as_list(&matrix["algorithms"]).iter().map(|row| {
         let mut cells = vec![name(row)];
-        cells.extend(list(&row["cells"]).iter().map(verdict));
+        cells.extend(as_list(&row["cells"]).iter().map(verdict));
         cells
     });
     table(&head, rows)
@@ -59,7 +59,7 @@ fn generated(matrix: &Value) -> String {
 
 fn verdict(cell: &Value) -> String {
     let steps = cell["length"].as_u64().map(|steps| format!(" ({steps})")).unwrap_or_default();
-    match text(&cell["verdict"]) {
+    match as_text(&cell["verdict"]) {
         "none" => "–".into(),
         "unknown" => "?".into(),
         "ok-for-two" => "ok (n = 2)".into(),

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::command::{Command, text};
+use super::command::{Command, as_text};
 use crate::parallel::map_parallel;
 
 const ABOUT: &str = "\
@@ -29,8 +29,8 @@ pub(super) fn section(command: &Command) -> Result<String, String> {
             size.to_string(),
             report["states"].to_string(),
             report["legitimate"].to_string(),
-            text(&report["properties"]["closure"]).to_owned(),
-            text(&report["properties"]["convergence"]).to_owned(),
+            as_text(&report["properties"]["closure"]).to_owned(),
+            as_text(&report["properties"]["convergence"]).to_owned(),
             moves(&report["moves"]),
         ])
     });
@@ -41,5 +41,5 @@ pub(super) fn section(command: &Command) -> Result<String, String> {
 }
 
 fn moves(value: &Value) -> String {
-    value.as_u64().map_or_else(|| text(value).to_owned(), |moves| moves.to_string())
+    value.as_u64().map_or_else(|| as_text(value).to_owned(), |moves| moves.to_string())
 }

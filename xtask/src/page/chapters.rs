@@ -8,7 +8,7 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::json;
 
 use super::html::escape;
-use super::markdown::{Document, Target};
+use super::markdown::{Document, LinkTarget};
 use crate::tidy::link_targets;
 
 pub(crate) const BOOK: &str = "docs/book/src";
@@ -40,9 +40,9 @@ pub(super) fn chapters_json(root: &Path) -> Result<String, String> {
 
 /// Returns the target of a link in a chapter: another chapter, a heading, or another site. `None`
 /// for other files of the repository, which are not part of the page.
-fn target(link: &str, names: &[String]) -> Option<Target> {
+fn target(link: &str, names: &[String]) -> Option<LinkTarget> {
     if link.contains("://") {
-        return Some(Target { href: link.to_owned(), attributes: String::new() });
+        return Some(LinkTarget { href: link.to_owned(), attributes: String::new() });
     }
     let (file, heading) = link.split_once('#').unwrap_or((link, ""));
     let name = file.strip_suffix(".md").unwrap_or(file);
@@ -52,7 +52,7 @@ fn target(link: &str, names: &[String]) -> Option<Target> {
     let heading_part = if heading.is_empty() { "" } else { "&heading=" };
     let attributes =
         format!(" data-chapter=\"{}\" data-heading=\"{}\"", escape(name), escape(heading));
-    Some(Target { href: format!("#book={name}{heading_part}{heading}"), attributes })
+    Some(LinkTarget { href: format!("#book={name}{heading_part}{heading}"), attributes })
 }
 
 fn read(file: &Path) -> Result<String, String> {

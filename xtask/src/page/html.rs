@@ -7,7 +7,7 @@ const POLICY: &str = "default-src 'none'; script-src 'unsafe-inline' 'wasm-unsaf
                       connect-src 'none'; form-action 'none'; base-uri 'none'";
 
 /// Parts that the page embeds into the HTML of the lab.
-pub(super) struct Parts {
+pub(super) struct EmbeddedParts {
     pub(super) styles: String,
     pub(super) script: String,
     /// Script of the worker that calls the WebAssembly module.
@@ -26,8 +26,8 @@ pub(super) struct Parts {
 ///
 /// Returns a description of the problem if the HTML of the lab lacks a place for a part. The same
 /// holds if a script contains the text `</script`, because a browser would end the script there.
-pub(super) fn compose(lab: &str, parts: &Parts) -> Result<String, String> {
-    let Parts { styles, script, worker, module, questions, book } = parts;
+pub(super) fn compose(lab: &str, parts: &EmbeddedParts) -> Result<String, String> {
+    let EmbeddedParts { styles, script, worker, module, questions, book } = parts;
     for (name, text) in [("script", script), ("worker", worker)] {
         if text.to_ascii_lowercase().contains("</script") {
             return Err(format!("the {name} contains the end of a script"));
@@ -76,13 +76,13 @@ pub(crate) fn escape(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Parts, compose};
+    use super::{EmbeddedParts, compose};
 
     const LAB: &str = include_str!("../../../crates/lab/src/page/lab.html");
 
-    fn parts(script: &str) -> Parts {
+    fn parts(script: &str) -> EmbeddedParts {
         let text = |text: &str| text.to_owned();
-        Parts {
+        EmbeddedParts {
             styles: text("body{}"),
             script: text(script),
             worker: text("onmessage = () => {};"),

@@ -4,8 +4,9 @@ use pulldown_cmark::{CodeBlockKind, CowStr, Event, Options, Parser, Tag, TagEnd,
 
 use super::html::escape;
 
+/// Target of a link, and the further attributes of the link.
 #[derive(Debug)]
-pub(crate) struct Target {
+pub(crate) struct LinkTarget {
     /// Address of the target, without escapes for HTML.
     pub(crate) href: String,
     /// Further attributes of the link, as HTML that begins with a space.
@@ -41,7 +42,7 @@ impl<'a> Document<'a> {
     /// Returns the error of `picture`.
     pub(crate) fn to_html(
         &self,
-        target: &dyn Fn(&str) -> Option<Target>,
+        target: &dyn Fn(&str) -> Option<LinkTarget>,
         picture: &dyn Fn(&str) -> Result<String, String>,
         after: &dyn Fn(&[String]) -> String,
     ) -> Result<String, String> {
@@ -101,7 +102,7 @@ fn raw(text: String) -> Event<'static> {
     Event::InlineHtml(CowStr::from(text))
 }
 
-fn opened(Target { href, attributes }: &Target) -> String {
+fn opened(LinkTarget { href, attributes }: &LinkTarget) -> String {
     format!("<a href=\"{}\"{attributes}>", escape(href))
 }
 
@@ -161,12 +162,13 @@ pub(crate) fn commands(text: &str) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Document, Target, commands, slug};
+    use super::{Document, LinkTarget, commands, slug};
 
     fn html(text: &str) -> String {
         let target = |link: &str| {
             let attributes = String::new();
-            link.strip_suffix(".md").map(|name| Target { href: format!("{name}.html"), attributes })
+            link.strip_suffix(".md")
+                .map(|name| LinkTarget { href: format!("{name}.html"), attributes })
         };
         Document::new(text)
             .to_html(&target, &|file| Ok(format!("data:{file}")), &|_| String::new())

@@ -24,7 +24,7 @@ use flate2::write::GzEncoder;
 
 pub(crate) use chapters::{BOOK, chapter_names};
 pub(crate) use html::escape;
-pub(crate) use markdown::Target;
+pub(crate) use markdown::LinkTarget;
 
 /// Maximum size of the HTML file after compression, in bytes.
 const MAX_COMPRESSED: usize = 2_450_000;
@@ -109,7 +109,7 @@ fn compose(root: &Path, module: &[u8]) -> Result<String, String> {
         "element" => Ok(format!("{elements}export {{ byId, element, facts, updateChildren }};\n")),
         name => read(folder.join(format!("{name}.js"))),
     })?;
-    let parts = html::Parts {
+    let parts = html::EmbeddedParts {
         styles: [read(shared.join("palette.css"))?, read(folder.join("lab.css"))?].concat(),
         script,
         worker: read(folder.join("worker.js"))?,

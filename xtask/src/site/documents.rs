@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::{fragment, template};
 use crate::page::markdown::Document;
-use crate::page::{BOOK, Target, chapter_names, escape};
+use crate::page::{BOOK, LinkTarget, chapter_names, escape};
 use crate::tidy::{File, Tree, resolve};
 
 /// Pairs of folders. The first folder is in the repository and contains documents. The second
@@ -66,8 +66,8 @@ fn page_of(path: &str) -> Option<String> {
 
 /// Returns the target that a link in the document `from` has on the site. `None` if there is no
 /// such target: the page then shows only the text of the link.
-fn target(tree: &Tree, from: &File, link: &str, repository: Option<&str>) -> Option<Target> {
-    let plain = |href: String| Some(Target { href, attributes: String::new() });
+fn target(tree: &Tree, from: &File, link: &str, repository: Option<&str>) -> Option<LinkTarget> {
+    let plain = |href: String| Some(LinkTarget { href, attributes: String::new() });
     if link.contains("://") || link.starts_with('#') || link.starts_with("mailto:") {
         return plain(link.to_owned());
     }
@@ -114,7 +114,7 @@ mod tests {
 
     fn href(from: &str, link: &str, repository: Option<&str>) -> Option<String> {
         let files = ["docs/lab.md", "docs/book/src/01_a.md", "README.md", "crates/core/src/a.rs"];
-        let tree = Tree::sample(&files.map(|path| (path, "")));
+        let tree = Tree::from_files(&files.map(|path| (path, "")));
         target(&tree, tree.file(from).unwrap(), link, repository).map(|target| target.href)
     }
 

@@ -106,7 +106,7 @@ pub(crate) fn main(root: &Path) -> ExitCode {
 /// Returns the findings of a check in these sample files, as text.
 #[cfg(test)]
 fn findings(check: Check, sample: &[(&str, &str)]) -> Vec<String> {
-    let mut findings = check(&Tree::sample(sample));
+    let mut findings = check(&Tree::from_files(sample));
     findings.sort();
     findings.iter().map(Finding::to_string).collect()
 }

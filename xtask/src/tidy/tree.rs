@@ -56,7 +56,7 @@ impl Tree {
     }
 
     #[cfg(test)]
-    pub(crate) fn sample(files: &[(&str, &str)]) -> Tree {
+    pub(crate) fn from_files(files: &[(&str, &str)]) -> Tree {
         let file = |(path, text): &(&str, &str)| File::new((*path).into(), (*text).into());
         Tree { files: files.iter().map(file).collect() }
     }
@@ -136,7 +136,7 @@ mod tests {
 
     #[test]
     fn contains_directories_of_files() {
-        let tree = Tree::sample(&[("docs/adr/0001-a.md", "")]);
+        let tree = Tree::from_files(&[("docs/adr/0001-a.md", "")]);
         assert!(tree.contains("docs/adr") && tree.contains("docs/adr/0001-a.md"));
         assert!(!tree.contains("docs/ad") && !tree.contains("docs/adr/0002-b.md"));
     }

@@ -157,7 +157,7 @@ where
 }
 
 /// Explores an election over links that keep the order of messages.
-fn check_election<P>(size: u32, one: monitors::Scope, with_progress: bool) -> Report
+fn check_election<P>(size: u32, one: monitors::LeaderScope, with_progress: bool) -> Report
 where
     P: Checkable + Protocol<Command = election::Command, Event = election::Event, Config: Default>,
 {
@@ -201,7 +201,7 @@ impl ComparedProtocol for ChangRoberts {
     }
 
     fn check(scope: Scope, with_progress: bool) -> Report {
-        check_election::<ChangRoberts>(scope.size, monitors::Scope::Overall, with_progress)
+        check_election::<ChangRoberts>(scope.size, monitors::LeaderScope::Overall, with_progress)
     }
 }
 
@@ -215,6 +215,6 @@ impl ComparedProtocol for RaftElection {
     }
 
     fn check(scope: Scope, with_progress: bool) -> Report {
-        check_election::<RaftElection>(scope.size, monitors::Scope::PerTerm, with_progress)
+        check_election::<RaftElection>(scope.size, monitors::LeaderScope::PerTerm, with_progress)
     }
 }

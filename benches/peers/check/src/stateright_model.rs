@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use std::marker::PhantomData;
 
 use stateright::{Checker, Model, Property};
-use tenure_core::{Batch, ConstantEnvironment, Group, Input, ProcessId};
+use tenure_core::{ConstantEnvironment, EffectBuffer, Group, Input, ProcessId};
 
 use crate::compared_protocol::{ComparedProtocol, Scope, User};
 
@@ -44,8 +44,13 @@ impl<P: ComparedProtocol> Model for GroupModel<P> {
     fn init_states(&self) -> Vec<World<P>> {
         let size = self.scope.size as usize;
         let boot = |at| {
-            let group = Group::new(ProcessId::at(at), self.scope.size);
-            P::boot(group, &P::config(self.scope), None, &mut Batch::new(ConstantEnvironment))
+            let group = Group::new(ProcessId::from_index(at), self.scope.size);
+            P::boot(
+                group,
+                &P::config(self.scope),
+                None,
+                &mut EffectBuffer::new(ConstantEnvironment),
+            )
         };
         vec![World {
             processes: (0..size).map(boot).collect(),
@@ -76,10 +81,10 @@ impl<P: ComparedProtocol> Model for GroupModel<P> {
             }
             Action::Deliver(from, to) => {
                 let message = world.links[from * size + to].pop_front()?;
-                (to, Input::Message { from: ProcessId::at(from), message })
+                (to, Input::Message { from: ProcessId::from_index(from), message })
             }
         };
-        let mut batch: Batch<P> = Batch::new(ConstantEnvironment);
+        let mut batch: EffectBuffer<P> = EffectBuffer::new(ConstantEnvironment);
         world.processes[at].step(input, &mut batch);
         for (to, message) in batch.messages {
             world.links[at * size + to.index()].push_back(message);

@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tenure_core::service::{election, mutex};
-use tenure_core::{Batch, ConstantEnvironment, Group, Input, ProcessId};
+use tenure_core::{ConstantEnvironment, EffectBuffer, Group, Input, ProcessId};
 use traceforge::thread::{self, ThreadId};
 use traceforge::{Config, ConsType, Stats};
 
@@ -117,7 +117,7 @@ where
     let group = Group::new(me, scope.size);
     let mut clock = vec![0; threads.len()];
     let mut user = P::User::new(scope.times);
-    let boot = &mut Batch::new(ConstantEnvironment);
+    let boot = &mut EffectBuffer::new(ConstantEnvironment);
     let mut process = P::boot(group, &P::config(scope), None, boot);
     loop {
         let acts = user.enabled().filter(|_| traceforge::nondet());
@@ -137,7 +137,7 @@ where
                 Envelope::Start(_) => panic!("the threads are known"),
             },
         };
-        let mut batch: Batch<P> = Batch::new(ConstantEnvironment);
+        let mut batch: EffectBuffer<P> = EffectBuffer::new(ConstantEnvironment);
         process.step(input, &mut batch);
         for event in &batch.events {
             user.on_event(event);

@@ -6,9 +6,9 @@ use std::time::{Duration, Instant};
 
 use tenure_core::service::log::{Command, Event, Payload};
 use tenure_core::{ProcessId, Protocol};
-use tenure_runtime::store::Owner;
-use tenure_runtime::transport::{Limits, Listen, Settings, Trust};
-use tenure_runtime::{FaultInjection, Parts, Passthrough, Store, TraceSink, start};
+use tenure_runtime::store::StateOwner;
+use tenure_runtime::transport::{Listen, MeshLimits, MeshSettings, PeerAuthentication};
+use tenure_runtime::{FaultInjection, NodeComponents, Passthrough, Store, TraceSink, start};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 pub const SIZE: u32 = 3;
@@ -91,24 +91,24 @@ where
     let address = |it: &TcpListener| it.local_addr().expect("an address").to_string();
     let addresses: Vec<String> = listeners.iter().map(address).collect();
     let node = |(place, listener)| {
-        let me = ProcessId::at(place);
+        let me = ProcessId::from_index(place);
         let cluster = "peers".to_string();
-        let owner = Owner { cluster: cluster.clone(), process: me, group_size: SIZE };
+        let owner = StateOwner { cluster: cluster.clone(), process: me, group_size: SIZE };
         let folder = directory.join(place.to_string());
         let store = Store::open(folder, &owner, "peers").expect("a store");
         let (local, events) = Passthrough::<P>::new();
         let (requests, request_receiver) = unbounded_channel();
-        let transport = Settings {
+        let transport = MeshSettings {
             cluster,
             me,
             session: store.session(),
             listen: Listen::Listener(listener),
             addresses: addresses.clone(),
             names: Default::default(),
-            trust: Trust::LoopbackOnly,
-            limits: Limits::default(),
+            authentication: PeerAuthentication::LoopbackOnly,
+            limits: MeshLimits::default(),
         };
-        let parts = Parts {
+        let components = NodeComponents {
             config: config.clone(),
             transport,
             store,
@@ -118,7 +118,7 @@ where
             injection: FaultInjection::none(),
             suspected: None,
         };
-        start::<P, Passthrough<P>>(parts).expect("a node");
+        start::<P, Passthrough<P>>(components).expect("a node");
         Node { requests, events }
     };
     listeners.into_iter().enumerate().map(node).collect()

@@ -32,7 +32,7 @@ use std::path::{Path, PathBuf};
 
 use tenure_algorithms::Variants;
 use tenure_algorithms::agreement::RaftLog;
-use tenure_algorithms::agreement::raft_log::{self, Switch};
+use tenure_algorithms::agreement::raft_log::{self, VariantId};
 use tenure_core::Delay;
 
 use peer::Peer;
@@ -102,8 +102,10 @@ fn ours() -> raft_log::Config {
 /// Returns the configuration of [`ours`] with three of the variants that `tenure serve` uses: the
 /// leader stores entries while it sends them, batches proposals, and announces commits at once.
 fn ahead() -> raft_log::Config {
-    let variants =
-        Variants::none().with(Switch::Ahead).with(Switch::Together).with(Switch::Announcing);
+    let variants = Variants::none()
+        .with(VariantId::Ahead)
+        .with(VariantId::Together)
+        .with(VariantId::Announcing);
     raft_log::Config { variants, ..ours() }
 }
 

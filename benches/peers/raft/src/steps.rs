@@ -9,10 +9,10 @@ use std::hint::black_box;
 
 use tenure_algorithms::agreement::{RaftLog, raft_log};
 use tenure_core::service::log::{Command, Payload};
-use tenure_core::{Batch, ConstantEnvironment, Group, Input, ProcessId};
+use tenure_core::{ConstantEnvironment, EffectBuffer, Group, Input, ProcessId};
 use tenure_sim::{
-    Distribution, Entries, Instrumentation, Locking, Pattern, Settings, Simulation, Tracking,
-    Workload,
+    Distribution, Entries, GroupSizeCondition, Instrumentation, Locking, RequestPattern, Settings,
+    Simulation, Workload,
 };
 
 use crate::differ::Forced;
@@ -42,7 +42,8 @@ pub fn main() {
     for _ in 0..REPETITIONS {
         rates[0].push(bare::<Peer>(&theirs));
         rates[1].push(bare::<RaftLog>(&ours));
-        let judged = Instrumentation { order: Tracking::Never, ..Instrumentation::default() };
+        let judged =
+            Instrumentation { order: GroupSizeCondition::Never, ..Instrumentation::default() };
         let simulated = [Instrumentation::NOTHING, judged].map(simulated).concat();
         rates[2..].iter_mut().zip(simulated).for_each(|(rates, rate)| rates.push(rate));
     }
@@ -63,7 +64,7 @@ pub fn main() {
 }
 
 fn bare<P: Forced>(config: &P::Config) -> f64 {
-    let mut batch = Batch::<P, ConstantEnvironment>::default();
+    let mut batch = EffectBuffer::<P, ConstantEnvironment>::default();
     let boot = |me| P::boot(Group::new(ProcessId(me), SIZE), config, None, &mut batch);
     let mut processes: Vec<P> = (0..SIZE).map(boot).collect();
     batch.clear();
@@ -99,7 +100,7 @@ fn simulated(instrumentation: Instrumentation) -> [f64; 2] {
     let mut settings = Settings::new(SIZE);
     settings.network.latency = Distribution::between_units(1, 2).into();
     settings.workload = Workload::locking(Locking {
-        pattern: Pattern::Closed { think: Distribution::ZERO },
+        pattern: RequestPattern::Closed { think: Distribution::ZERO },
         entries: Entries::Each(ENTRIES),
         hold: Distribution::ZERO,
     });

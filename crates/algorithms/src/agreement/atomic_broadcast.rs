@@ -29,21 +29,21 @@ use tenure_core::service::broadcast::{Command, Event, Item};
 use tenure_core::service::{Tagged, consensus};
 use tenure_core::theory::Theory;
 use tenure_core::{
-    Algorithm, Card, Cost, Crashes, DetectorClass, Effects, Faults, Group, Input, Label, Labelled,
-    Never, ProcessId, Property, Protocol, Service, Verdict,
+    Algorithm, Card, Cost, CrashModel, DetectorClass, Effects, Faults, Group, Input, Label,
+    Labelled, Never, ProcessId, Property, Protocol, Service, Verdict,
 };
 
 use super::omega::Omega;
 use super::paxos::{self, Paxos};
 use super::reliable_broadcast::{self, ReliableBroadcast};
 use crate::Variants;
-use crate::variants::switches;
+use crate::variants::variant_ids;
 
 /// One process: it broadcasts items, proposes an order by consensus, and delivers the items.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct AtomicBroadcast {
     group: Group,
-    variants: Variants<Switch>,
+    variants: Variants<VariantId>,
     detector: Omega,
     relay: ReliableBroadcast,
     /// Items that have arrived by reliable broadcast, but are not ordered yet (`R_delivered` minus
@@ -83,7 +83,7 @@ impl Labelled for Message {
     }
 }
 
-switches! {
+variant_ids! {
     NoOrder = "no-order", unsound,
         "an item is delivered when it arrives, as by a reliable broadcast"
         => "", "-n 2";
@@ -93,7 +93,7 @@ switches! {
 }
 
 impl Protocol for AtomicBroadcast {
-    type Config = Variants<Switch>;
+    type Config = Variants<VariantId>;
     type Command = Command;
     type Event = Event;
     type Message = Message;
@@ -102,7 +102,7 @@ impl Protocol for AtomicBroadcast {
 
     fn boot(
         group: Group,
-        variants: &Variants<Switch>,
+        variants: &Variants<VariantId>,
         _: Option<()>,
         fx: &mut impl Effects<Self>,
     ) -> Self {
@@ -157,7 +157,7 @@ impl AtomicBroadcast {
     fn relay(&mut self, input: Input<ReliableBroadcast>, fx: &mut impl Effects<Self>) {
         let (_, got) = fx.lift(Message::Relay, |timer| timer, |fx| self.relay.step(input, fx));
         for Event::Delivered { item } in got {
-            if self.variants.has(Switch::NoOrder) {
+            if self.variants.has(VariantId::NoOrder) {
                 self.deliver(item, fx);
             } else if !self.delivered.contains(&item) {
                 self.waiting.insert(item);
@@ -203,7 +203,7 @@ impl AtomicBroadcast {
     }
 
     fn decided(&mut self, turn: u64, item: Item, fx: &mut impl Effects<Self>) {
-        if self.variants.has(Switch::AsDecided) {
+        if self.variants.has(VariantId::AsDecided) {
             self.deliver(item, fx);
         }
         self.ahead.insert(turn, item);
@@ -234,11 +234,11 @@ impl AtomicBroadcast {
 }
 
 impl Algorithm for AtomicBroadcast {
-    fn card(_: &Variants<Switch>, size: u32) -> Card {
+    fn card(_: &Variants<VariantId>, size: u32) -> Card {
         let n = u64::from(size);
         Card {
             faults: Faults {
-                crashes: Crashes::Stop,
+                crashes: CrashModel::Stop,
                 ..Faults::duplication("survives the crash of a minority; more cost progress")
                     .with_majority()
             },
@@ -249,7 +249,7 @@ impl Algorithm for AtomicBroadcast {
                 None,
             ),
             theory: Some(Theory::agreement("4N+1", 4 * size + 1)),
-            variants: Variants::<Switch>::declared(),
+            variants: Variants::<VariantId>::declared(),
             ..Card::agreement(
                 Service::Broadcast,
                 "atomic-broadcast",

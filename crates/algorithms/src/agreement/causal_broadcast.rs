@@ -34,13 +34,13 @@ use tenure_core::{
     Strategy, VectorClock, labelled,
 };
 
-use crate::variants::{Variants, switches};
+use crate::variants::{Variants, variant_ids};
 
 /// One process, which broadcasts items and delivers all items in causal order.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct CausalBroadcast {
     group: Group,
-    variants: Variants<Switch>,
+    variants: Variants<VariantId>,
     /// `VT(p)`: for each other process, the number of its items that this process has delivered.
     /// For this process, the number of items that it has broadcast.
     counts: VectorClock,
@@ -64,7 +64,7 @@ pub enum Message {
 
 labelled!(Message, Agreement, Item => "item");
 
-switches! {
+variant_ids! {
     NoWait = "no-wait", unsound,
         "a process delivers an item as soon as it arrives"
         => "", "-n 3 --property causal-order";
@@ -82,7 +82,7 @@ switches! {
 }
 
 impl Protocol for CausalBroadcast {
-    type Config = Variants<Switch>;
+    type Config = Variants<VariantId>;
     type Command = Command;
     type Event = Event;
     type Message = Message;
@@ -91,7 +91,7 @@ impl Protocol for CausalBroadcast {
 
     fn boot(
         group: Group,
-        variants: &Variants<Switch>,
+        variants: &Variants<VariantId>,
         _: Option<()>,
         _: &mut impl Effects<Self>,
     ) -> Self {
@@ -117,13 +117,13 @@ impl Protocol for CausalBroadcast {
         fx: &mut impl Effects<Self>,
     ) {
         let item = Item { from, number };
-        if self.variants.has(Switch::NoWait) {
+        if self.variants.has(VariantId::NoWait) {
             return self.deliver(item, &timestamp, fx);
         }
         if timestamp.count(from) > self.counts.count(from) {
             self.delayed.insert(item, timestamp.clone());
         }
-        if self.variants.has(Switch::MergesOnArrival) {
+        if self.variants.has(VariantId::MergesOnArrival) {
             self.counts.merge(&timestamp);
         }
         while let Some(item) = self.next_deliverable()
@@ -141,18 +141,18 @@ impl CausalBroadcast {
             let mut others = self.group.processes().filter(|process| *process != item.from);
             let has_rest =
                 others.all(|process| timestamp.count(process) <= self.counts.count(process));
-            is_next && (has_rest || self.variants.has(Switch::FifoOnly))
+            is_next && (has_rest || self.variants.has(VariantId::FifoOnly))
         };
         self.delayed.iter().find(|(item, timestamp)| ready(item, timestamp)).map(|(item, _)| *item)
     }
 
     fn deliver(&mut self, item: Item, timestamp: &VectorClock, fx: &mut impl Effects<Self>) {
-        if self.variants.has(Switch::FifoOnly) {
+        if self.variants.has(VariantId::FifoOnly) {
             self.counts.tick(item.from);
         } else {
             self.counts.merge(timestamp);
         }
-        if self.variants.has(Switch::CountsDeliveries) {
+        if self.variants.has(VariantId::CountsDeliveries) {
             self.counts.tick(self.group.me());
         }
         fx.emit(Event::Delivered { item });
@@ -160,7 +160,7 @@ impl CausalBroadcast {
 }
 
 impl Algorithm for CausalBroadcast {
-    fn card(_: &Variants<Switch>, size: u32) -> Card {
+    fn card(_: &Variants<VariantId>, size: u32) -> Card {
         let messages = u64::from(size) - 1;
         Card {
             strategy: Strategy::Flooding,
@@ -169,7 +169,7 @@ impl Algorithm for CausalBroadcast {
             ),
             messages: Cost::per_agreement("N−1", messages, Some(messages)),
             theory: Some(Theory::agreement("1", 1)),
-            variants: Variants::<Switch>::declared(),
+            variants: Variants::<VariantId>::declared(),
             ..Card::agreement(
                 Service::Broadcast,
                 "causal-broadcast",

@@ -66,14 +66,14 @@ use self::grants::Grants;
 pub use self::message::{Claim, Message, ProcessStatus, ResourceStatus, Tables, Use};
 use crate::catalogue_error::CatalogueError;
 use crate::parameters::{FromParameters, Parameters};
-use crate::variants::{Variants, switches};
+use crate::variants::{Variants, variant_ids};
 
 /// One process: a user of resources, a manager of some, and perhaps the coordinator.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct CentralDetection {
     group: Group,
     coordinator: ProcessId,
-    variants: Variants<Switch>,
+    variants: Variants<VariantId>,
     requests: u64,
     /// Resources that this process holds, with the numbers of their requests.
     held: BTreeMap<Resource, u64>,
@@ -93,7 +93,7 @@ pub struct Config {
     /// Process that collects the tables and detects deadlocks.
     pub coordinator: ProcessId,
     /// Variants that are switched on.
-    pub variants: Variants<Switch>,
+    pub variants: Variants<VariantId>,
 }
 
 impl Default for Config {
@@ -108,7 +108,7 @@ impl FromParameters for Config {
     }
 }
 
-switches! {
+variant_ids! {
     Reports = "reports", unsound,
         "managers report each change of their tables, and the coordinator searches the last \
          reports: a late report shows a phantom deadlock"
@@ -254,9 +254,9 @@ impl CentralDetection {
         let had_waiting = self.has_waiting(resource);
         let next = self.grants.request(resource, claim);
         self.grant(resource, next, fx);
-        if self.variants.has(Switch::Reports) {
+        if self.variants.has(VariantId::Reports) {
             self.report(had_waiting || self.has_waiting(resource), fx);
-        } else if !self.variants.has(Switch::NoDetection)
+        } else if !self.variants.has(VariantId::NoDetection)
             && self.grants.waiting(resource).any(|other| other == claim)
         {
             self.send(self.coordinator, Message::Blocked, fx);
@@ -266,10 +266,10 @@ impl CentralDetection {
     fn on_release(&mut self, resource: Resource, claim: Claim, fx: &mut impl Effects<Self>) {
         let had_waiting = self.has_waiting(resource);
         let granted = self.grants.held_claim(resource, claim);
-        let ended = granted.filter(|_| self.variants.has(Switch::UnnumberedRelease));
+        let ended = granted.filter(|_| self.variants.has(VariantId::UnnumberedRelease));
         let next = self.grants.release(resource, ended.unwrap_or(claim));
         self.grant(resource, next, fx);
-        if self.variants.has(Switch::Reports) {
+        if self.variants.has(VariantId::Reports) {
             self.report(had_waiting, fx);
         }
     }
@@ -309,7 +309,7 @@ impl Algorithm for CentralDetection {
             faults: Faults::duplication("stops when a process crashes or a message is lost"),
             messages: Cost::per_agreement("3 (0 at the manager), 2N−1 if blocked", 0, None)
                 .zero_if_alone(size),
-            variants: Variants::<Switch>::declared(),
+            variants: Variants::<VariantId>::declared(),
             ..Card::agreement(
                 Service::Resources,
                 "central-detection",

@@ -34,19 +34,19 @@ use alloc::collections::BTreeMap;
 use tenure_core::service::consensus::{Command, Event};
 use tenure_core::theory::Theory;
 use tenure_core::{
-    Algorithm, Card, Cost, Crashes, DetectorClass, Effects, Faults, Group, Never, ProcessId,
+    Algorithm, Card, Cost, CrashModel, DetectorClass, Effects, Faults, Group, Never, ProcessId,
     ProcessSet, Property, Protocol, Service, Verdict, labelled,
 };
 
 use super::omega::Omega;
 use crate::Variants;
-use crate::variants::switches;
+use crate::variants::variant_ids;
 
 /// One process: a participant in every round, and the coordinator of every N-th round.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ChandraToueg {
     group: Group,
-    variants: Variants<Switch>,
+    variants: Variants<VariantId>,
     detector: Omega,
     /// Value that this process supports, with its stamp (`estimate_p` and `ts_p` in the paper).
     /// `None` until the user has proposed a value.
@@ -125,7 +125,7 @@ labelled!(
     Decided => "decided",
 );
 
-switches! {
+variant_ids! {
     OwnEstimate = "own-estimate", unsound,
         "a coordinator proposes its own estimate, regardless of adopted ones"
         => "", "-n 3 --false-suspicion 1 --term-max 3 --property agreement";
@@ -138,7 +138,7 @@ switches! {
 }
 
 impl Protocol for ChandraToueg {
-    type Config = Variants<Switch>;
+    type Config = Variants<VariantId>;
     type Command = Command;
     type Event = Event;
     type Message = Message;
@@ -147,7 +147,7 @@ impl Protocol for ChandraToueg {
 
     fn boot(
         group: Group,
-        variants: &Variants<Switch>,
+        variants: &Variants<VariantId>,
         _: Option<()>,
         _: &mut impl Effects<Self>,
     ) -> Self {
@@ -250,7 +250,7 @@ impl ChandraToueg {
         if !self.is_majority(&of) {
             return;
         }
-        let own = self.estimate.filter(|_| self.variants.has(Switch::OwnEstimate));
+        let own = self.estimate.filter(|_| self.variants.has(VariantId::OwnEstimate));
         let (round, value) = (self.round, own.unwrap_or(best).value);
         self.duty = Duty::Count { value, answered: ProcessSet::new(), refused: false };
         fx.broadcast(&self.group.peers(), Message::Propose { round, value });
@@ -260,7 +260,7 @@ impl ChandraToueg {
     }
 
     fn adopt(&mut self, value: u64) {
-        let stamp = if self.variants.has(Switch::Unstamped) { 0 } else { self.round };
+        let stamp = if self.variants.has(VariantId::Unstamped) { 0 } else { self.round };
         self.estimate = Some(Estimate { stamp, value });
     }
 
@@ -276,7 +276,8 @@ impl ChandraToueg {
     fn skip_suspected_coordinator(&mut self, fx: &mut impl Effects<Self>) {
         let coordinator = self.coordinator();
         let waits = self.round > 0 && self.duty == Duty::Follow && self.decided.is_none();
-        let suspects = self.detector.suspects(coordinator) && !self.variants.has(Switch::Patient);
+        let suspects =
+            self.detector.suspects(coordinator) && !self.variants.has(VariantId::Patient);
         if waits && suspects {
             fx.send(coordinator, Message::Refused { round: self.round });
             self.start_round(fx);
@@ -308,11 +309,11 @@ impl ChandraToueg {
 }
 
 impl Algorithm for ChandraToueg {
-    fn card(_: &Variants<Switch>, size: u32) -> Card {
+    fn card(_: &Variants<VariantId>, size: u32) -> Card {
         let n = u64::from(size);
         Card {
             faults: Faults {
-                crashes: Crashes::Stop,
+                crashes: CrashModel::Stop,
                 ..Faults::duplication(
                     "survives the crash of a minority; a lost message or more crashes cost \
                      progress, and never agreement",
@@ -322,7 +323,7 @@ impl Algorithm for ChandraToueg {
             detection: DetectorClass::EventuallyPerfect,
             messages: Cost::per_agreement("(N+3)(N−1), more for rounds", n * (n - 1), None),
             theory: Some(Theory::agreement("4", 4)),
-            variants: Variants::<Switch>::declared(),
+            variants: Variants::<VariantId>::declared(),
             ..Card::agreement(
                 Service::Consensus,
                 "chandra-toueg",

@@ -30,17 +30,17 @@ use alloc::collections::BTreeMap;
 use tenure_core::service::snapshot::{Command, Event, Snapshot, TOKENS};
 use tenure_core::theory::Theory;
 use tenure_core::{
-    Algorithm, Card, Cost, Effects, Faults, Group, Label, Labelled, Layer, Never, Order, ProcessId,
-    ProcessSet, Property, Protocol, Service, Strategy,
+    Algorithm, Card, ChannelOrder, Cost, Effects, Faults, Group, Label, Labelled, Layer, Never,
+    ProcessId, ProcessSet, Property, Protocol, Service, Strategy,
 };
 
-use crate::variants::{Variants, switches};
+use crate::variants::{Variants, variant_ids};
 
 /// One process: it exchanges tokens, and takes part in snapshots.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ChandyLamport {
     group: Group,
-    variants: Variants<Switch>,
+    variants: Variants<VariantId>,
     tokens: u64,
     /// Number of snapshots started by this process.
     begun: u64,
@@ -114,7 +114,7 @@ impl Labelled for Message {
     }
 }
 
-switches! {
+variant_ids! {
     LateMarkers = "late-markers", unsound,
         "a marker waits for the next message to the same process, and goes behind it"
         => "", "-n 2 --property consistent-cut";
@@ -124,7 +124,7 @@ switches! {
 }
 
 impl Protocol for ChandyLamport {
-    type Config = Variants<Switch>;
+    type Config = Variants<VariantId>;
     type Command = Command;
     type Event = Event;
     type Message = Message;
@@ -133,7 +133,7 @@ impl Protocol for ChandyLamport {
 
     fn boot(
         group: Group,
-        variants: &Variants<Switch>,
+        variants: &Variants<VariantId>,
         _: Option<()>,
         _: &mut impl Effects<Self>,
     ) -> Self {
@@ -210,7 +210,7 @@ impl ChandyLamport {
     fn take(&mut self, from: ProcessId, tokens: u64, fx: &mut impl Effects<Self>) {
         self.tokens = self.tokens.saturating_add(tokens);
         fx.emit(Event::Taken { from, tokens });
-        if self.variants.has(Switch::NoChannels) {
+        if self.variants.has(VariantId::NoChannels) {
             return;
         }
         for recording in self.recordings.values_mut() {
@@ -228,7 +228,7 @@ impl ChandyLamport {
     /// message.
     fn record(&mut self, snapshot: Snapshot, fx: &mut impl Effects<Self>) {
         let peers = self.group.peers();
-        if self.variants.has(Switch::LateMarkers) {
+        if self.variants.has(VariantId::LateMarkers) {
             self.unmarked.insert(snapshot, peers.clone());
         } else {
             fx.broadcast(&peers, Message::Marker { snapshot });
@@ -280,16 +280,16 @@ impl ChandyLamport {
 }
 
 impl Algorithm for ChandyLamport {
-    fn card(_: &Variants<Switch>, size: u32) -> Card {
+    fn card(_: &Variants<VariantId>, size: u32) -> Card {
         let n = u64::from(size);
         let messages = (n + 1) * (n - 1);
         Card {
             strategy: Strategy::Flooding,
-            order: Order::Fifo,
+            order: ChannelOrder::Fifo,
             faults: Faults::none("survives nothing: a lost marker is awaited for ever"),
             messages: Cost::per_agreement("(N+1)(N−1)", messages, Some(messages)),
             theory: Some(Theory::agreement("3", 3)),
-            variants: Variants::<Switch>::declared(),
+            variants: Variants::<VariantId>::declared(),
             ..Card::agreement(
                 Service::Snapshot,
                 "chandy-lamport",

@@ -32,13 +32,13 @@ use tenure_core::{
     Property, Protocol, Service, Strategy, Timestamp, labelled,
 };
 
-use crate::variants::{Variants, switches};
+use crate::variants::{Variants, variant_ids};
 
 /// One process, which attends at most one forum at a time.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct CongenialPhilosophers {
     group: Group,
-    variants: Variants<Switch>,
+    variants: Variants<VariantId>,
     clock: LamportClock,
     phase: Phase,
     /// Requests to which this process has not replied yet, in ascending order. Of each peer, the
@@ -80,7 +80,7 @@ pub enum Message {
 
 labelled!(Message, Agreement, Request => "request", Reply => "reply");
 
-switches! {
+variant_ids! {
     OneAtATime = "one-at-a-time", sound,
         "requests for the same forum are deferred too: the lock of Ricart and Agrawala";
     RepliesInside = "replies-inside", unsound,
@@ -98,7 +98,7 @@ switches! {
 }
 
 impl Protocol for CongenialPhilosophers {
-    type Config = Variants<Switch>;
+    type Config = Variants<VariantId>;
     type Command = Command;
     type Event = Event;
     type Message = Message;
@@ -107,7 +107,7 @@ impl Protocol for CongenialPhilosophers {
 
     fn boot(
         group: Group,
-        variants: &Variants<Switch>,
+        variants: &Variants<VariantId>,
         _: Option<()>,
         _: &mut impl Effects<Self>,
     ) -> Self {
@@ -136,8 +136,11 @@ impl Protocol for CongenialPhilosophers {
                 let is_inside = matches!(self.phase, Phase::Inside { .. });
                 assert!(is_inside, "only a process inside may leave");
                 self.phase = Phase::Idle;
-                let most =
-                    if self.variants.has(Switch::DropsDeferred) { 1 } else { self.deferred.len() };
+                let most = if self.variants.has(VariantId::DropsDeferred) {
+                    1
+                } else {
+                    self.deferred.len()
+                };
                 for request in core::mem::take(&mut self.deferred).into_iter().take(most) {
                     fx.send(request.process, Message::Reply { to: request.clock });
                 }
@@ -149,7 +152,7 @@ impl Protocol for CongenialPhilosophers {
     fn on_message(&mut self, from: ProcessId, message: Message, fx: &mut impl Effects<Self>) {
         match message {
             Message::Request { stamp, forum } => {
-                if !self.variants.has(Switch::FrozenClock) {
+                if !self.variants.has(VariantId::FrozenClock) {
                     self.clock.observe(stamp.clock);
                 }
                 if self.defers(stamp, forum) {
@@ -184,14 +187,14 @@ impl CongenialPhilosophers {
     /// Returns true if this process attends another forum, or waits for another forum with a
     /// request that precedes `request`.
     fn defers(&self, request: Timestamp, forum: u64) -> bool {
-        let conflicts = |ours: u64| ours != forum || self.variants.has(Switch::OneAtATime);
+        let conflicts = |ours: u64| ours != forum || self.variants.has(VariantId::OneAtATime);
         match &self.phase {
             Phase::Idle => false,
             Phase::Waiting { forum: ours, request: own, .. } => {
-                conflicts(*ours) && *own < request && !self.variants.has(Switch::NoPriority)
+                conflicts(*ours) && *own < request && !self.variants.has(VariantId::NoPriority)
             }
             Phase::Inside { forum: ours } => {
-                conflicts(*ours) && !self.variants.has(Switch::RepliesInside)
+                conflicts(*ours) && !self.variants.has(VariantId::RepliesInside)
             }
         }
     }
@@ -209,13 +212,13 @@ impl CongenialPhilosophers {
 }
 
 impl Algorithm for CongenialPhilosophers {
-    fn card(_: &Variants<Switch>, size: u32) -> Card {
+    fn card(_: &Variants<VariantId>, size: u32) -> Card {
         let messages = 2 * u64::from(size - 1);
         Card {
             strategy: Strategy::Permission,
             faults: Faults::duplication("a lost message or a crash stops all others"),
             messages: Cost::per_agreement("2(N−1)", messages, Some(messages)),
-            variants: Variants::<Switch>::declared(),
+            variants: Variants::<VariantId>::declared(),
             ..Card::agreement(
                 Service::Forum,
                 "congenial-philosophers",
@@ -226,7 +229,11 @@ impl Algorithm for CongenialPhilosophers {
         }
     }
 
-    fn predicted_messages(_: &Variants<Switch>, size: u32, _: WorkloadKind) -> Option<Prediction> {
+    fn predicted_messages(
+        _: &Variants<VariantId>,
+        size: u32,
+        _: WorkloadKind,
+    ) -> Option<Prediction> {
         Some(Prediction::new(Precision::Exact, 2 * u64::from(size - 1)))
     }
 }

@@ -37,7 +37,7 @@ use tenure_core::{
 
 use crate::catalogue_error::CatalogueError;
 use crate::parameters::{FromParameters, Parameters};
-use crate::variants::{Variants, switches};
+use crate::variants::{Variants, variant_ids};
 
 /// One process: a node of the tree of each computation in which it takes part.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -47,7 +47,7 @@ pub struct DijkstraScholten {
     work_takes: u64,
     /// Number of processes to which this process sends new work when it completes a piece of work.
     share: u32,
-    variants: Variants<Switch>,
+    variants: Variants<VariantId>,
     /// Computations in which this process takes part, by initiator.
     engagements: BTreeMap<ProcessId, Engagement>,
 }
@@ -114,7 +114,7 @@ pub struct Config {
     /// completes a piece of work. If the list has no entry for a process, the number is 2.
     pub shares: Vec<u32>,
     /// Variants that are switched on.
-    pub variants: Variants<Switch>,
+    pub variants: Variants<VariantId>,
 }
 
 impl Default for Config {
@@ -131,7 +131,7 @@ impl FromParameters for Config {
     }
 }
 
-switches! {
+variant_ids! {
     EarlySignal = "early-signal", unsound,
         "a process answers its parent when it has no work, despite unanswered messages"
         => "", "-n 2";
@@ -171,7 +171,7 @@ impl Protocol for DijkstraScholten {
             }
             Message::Signal { of } => {
                 let Some(engagement) = self.engagements.get_mut(&of) else { return };
-                engagement.unanswered = match self.variants.has(Switch::OneForAll) {
+                engagement.unanswered = match self.variants.has(VariantId::OneForAll) {
                     true => 0,
                     false => engagement.unanswered.saturating_sub(1),
                 };
@@ -233,7 +233,7 @@ impl DijkstraScholten {
         let Some(engagement) = self.engagements.get(&of) else { return };
         let Engagement { parent, ref work, unanswered } = *engagement;
         let is_answered = match parent {
-            Some(_) => unanswered == 0 || self.variants.has(Switch::EarlySignal),
+            Some(_) => unanswered == 0 || self.variants.has(VariantId::EarlySignal),
             None => unanswered == 0,
         };
         if !work.is_empty() || !is_answered {
@@ -253,7 +253,7 @@ impl Algorithm for DijkstraScholten {
             strategy: Strategy::Flooding,
             faults: Faults::none("survives nothing: a lost signal is awaited for ever"),
             messages: Cost::per_agreement("1 a message", 0, None),
-            variants: Variants::<Switch>::declared(),
+            variants: Variants::<VariantId>::declared(),
             ..Card::agreement(
                 Service::Termination,
                 "dijkstra-scholten",

@@ -29,13 +29,13 @@ use tenure_core::{
     Strategy, labelled,
 };
 
-use crate::variants::{Variants, switches};
+use crate::variants::{Variants, variant_ids};
 
 /// One process: its round, and the signals that it has received.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct DisseminationBarrier {
     group: Group,
-    variants: Variants<Switch>,
+    variants: Variants<VariantId>,
     /// Round in which this process waits. If it does not wait, the round in which it will arrive
     /// next.
     round: u64,
@@ -73,7 +73,7 @@ pub enum Message {
 
 labelled!(Message, Agreement, Signal => "signal");
 
-switches! {
+variant_ids! {
     LeavesEarly = "leaves-early", unsound,
         "a process leaves one step before the last"
         => "", "-n 2";
@@ -87,7 +87,7 @@ switches! {
 }
 
 impl Protocol for DisseminationBarrier {
-    type Config = Variants<Switch>;
+    type Config = Variants<VariantId>;
     type Command = Command;
     type Event = Event;
     type Message = Message;
@@ -96,7 +96,7 @@ impl Protocol for DisseminationBarrier {
 
     fn boot(
         group: Group,
-        variants: &Variants<Switch>,
+        variants: &Variants<VariantId>,
         _: Option<()>,
         _: &mut impl Effects<Self>,
     ) -> Self {
@@ -115,7 +115,7 @@ impl Protocol for DisseminationBarrier {
     fn on_command(&mut self, command: Command, fx: &mut impl Effects<Self>) {
         let Command::Arrive = command;
         assert!(self.phase == Phase::Idle, "a waiting process cannot arrive again");
-        if self.variants.has(Switch::AllAtOnce) {
+        if self.variants.has(VariantId::AllAtOnce) {
             (0..self.steps()).for_each(|step| self.signal(step, fx));
         }
         self.start_step(0, fx);
@@ -127,7 +127,7 @@ impl Protocol for DisseminationBarrier {
         if step >= steps(self.group.size()) || self.ring_successor(from, step) != self.group.me() {
             return;
         }
-        if round == self.round || self.variants.has(Switch::NoRounds) {
+        if round == self.round || self.variants.has(VariantId::NoRounds) {
             self.received |= 1 << step;
             self.advance(fx);
         } else if round == self.round + 1 {
@@ -153,7 +153,7 @@ impl DisseminationBarrier {
 
     fn start_step(&mut self, step: u32, fx: &mut impl Effects<Self>) {
         self.phase = Phase::Waiting { step };
-        if step < self.steps() && !self.variants.has(Switch::AllAtOnce) {
+        if step < self.steps() && !self.variants.has(VariantId::AllAtOnce) {
             self.signal(step, fx);
         }
     }
@@ -172,26 +172,28 @@ impl DisseminationBarrier {
 
     fn steps(&self) -> u32 {
         let all = steps(self.group.size());
-        if self.variants.has(Switch::LeavesEarly) { all.saturating_sub(1) } else { all }
+        if self.variants.has(VariantId::LeavesEarly) { all.saturating_sub(1) } else { all }
     }
 
     /// Returns the process 2ᵏ places after `from` on the ring, for k = `step`.
     fn ring_successor(&self, from: ProcessId, step: u32) -> ProcessId {
         let size = u64::from(self.group.size());
         let place = (u64::from(from.0) + (1 << step)) % size;
-        ProcessId::at(usize::try_from(place).expect("process index is below the group size"))
+        ProcessId::from_index(
+            usize::try_from(place).expect("process index is below the group size"),
+        )
     }
 }
 
 impl Algorithm for DisseminationBarrier {
-    fn card(_: &Variants<Switch>, size: u32) -> Card {
+    fn card(_: &Variants<VariantId>, size: u32) -> Card {
         let messages = u64::from(size) * u64::from(steps(size));
         Card {
             strategy: Strategy::Flooding,
             faults: Faults::duplication("survives duplicates; a lost signal or a crash stops all"),
             messages: Cost::per_agreement("N⌈log₂ N⌉", messages, Some(messages)),
             theory: Some(Theory::agreement("⌈log₂ N⌉", steps(size))),
-            variants: Variants::<Switch>::declared(),
+            variants: Variants::<VariantId>::declared(),
             ..Card::agreement(
                 Service::Barrier,
                 "dissemination-barrier",

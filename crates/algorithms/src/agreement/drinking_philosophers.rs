@@ -37,13 +37,13 @@ use tenure_core::{
 use crate::graph_config::GraphConfig;
 use crate::mutex::DiningPhilosophers;
 use crate::mutex::dining_philosophers;
-use crate::variants::{Variants, switches};
+use crate::variants::{Variants, variant_ids};
 
 /// A process that shares bottles with its neighbours.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct DrinkingPhilosophers {
     neighbours: SharedConfig<ProcessSet>,
-    variants: Variants<Switch>,
+    variants: Variants<VariantId>,
     /// The dining philosopher in the layer below, whose forks decide conflicts.
     dining: DiningPhilosophers,
     phase: Phase,
@@ -93,9 +93,9 @@ impl Labelled for Message {
 }
 
 /// Configuration of one process. Neighbours on the graph share a bottle.
-pub type Config = GraphConfig<Switch>;
+pub type Config = GraphConfig<VariantId>;
 
-switches! {
+variant_ids! {
     KeepsNeeded = "keeps-needed", unsound,
         "a thirsty process keeps a needed bottle without the fork, so that forks decide nothing"
         => "", "-n 3 --entries 1,2,1 --property progress";
@@ -165,7 +165,7 @@ impl Protocol for DrinkingPhilosophers {
             Message::Dining(message) => self.dine(Input::Message { from, message }, fx),
             Message::Want => {
                 let drinks = matches!(self.phase, Phase::Drinking { .. });
-                if !drinks || !self.variants.has(Switch::DropsRequest) {
+                if !drinks || !self.variants.has(VariantId::DropsRequest) {
                     self.tokens.insert(from);
                 }
             }
@@ -227,10 +227,10 @@ impl DrinkingPhilosophers {
         let is_kept = match &self.phase {
             Phase::Tranquil => false,
             Phase::Thirsty { needed, .. } => {
-                let decides = self.dining.has_fork(peer) && !has(Switch::YieldsNeeded);
-                needed.contains(peer) && (decides || has(Switch::KeepsNeeded))
+                let decides = self.dining.has_fork(peer) && !has(VariantId::YieldsNeeded);
+                needed.contains(peer) && (decides || has(VariantId::KeepsNeeded))
             }
-            Phase::Drinking { needed } => needed.contains(peer) && !has(Switch::YieldsInside),
+            Phase::Drinking { needed } => needed.contains(peer) && !has(VariantId::YieldsInside),
         };
         self.bottles.contains(peer) && !is_kept
     }
@@ -245,7 +245,7 @@ impl Algorithm for DrinkingPhilosophers {
                  neighbours or lets them drink together",
             ),
             messages: Cost::per_agreement("0 … no bound", 0, None),
-            variants: Variants::<Switch>::declared(),
+            variants: Variants::<VariantId>::declared(),
             ..Card::agreement(
                 Service::Drinking,
                 "drinking-philosophers",

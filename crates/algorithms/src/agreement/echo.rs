@@ -34,14 +34,14 @@ use tenure_core::{
 };
 
 use crate::graph_config::GraphConfig;
-use crate::variants::{Variants, switches};
+use crate::variants::{Variants, variant_ids};
 
 /// One process in the graph.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Echo {
     me: ProcessId,
     neighbours: SharedConfig<ProcessSet>,
-    variants: Variants<Switch>,
+    variants: Variants<VariantId>,
     /// Waves in which this process takes part, by initiator.
     waves: BTreeMap<ProcessId, Participation>,
 }
@@ -77,9 +77,9 @@ pub enum Message {
 labelled!(Message, Agreement, Explorer => "explorer", Echo => "echo");
 
 /// Configuration of one process.
-pub type Config = GraphConfig<Switch>;
+pub type Config = GraphConfig<VariantId>;
 
-switches! {
+variant_ids! {
     EarlyEcho = "early-echo", unsound,
         "a process echoes as soon as the wave reaches it, before its neighbours have answered"
         => "7-ECHO", "-n 4 --initiators 1";
@@ -121,10 +121,10 @@ impl Protocol for Echo {
             Message::Explorer { initiator } => match self.waves.get_mut(&initiator) {
                 None => self.take_part(initiator, Some(from), fx),
                 Some(participation) => {
-                    if self.variants.has(Switch::LastParent) && participation.parent.is_some() {
+                    if self.variants.has(VariantId::LastParent) && participation.parent.is_some() {
                         participation.parent = Some(from);
                     }
-                    if !self.variants.has(Switch::EchoesOnly) {
+                    if !self.variants.has(VariantId::EchoesOnly) {
                         self.on_answer(from, initiator, 0, fx);
                     }
                 }
@@ -152,7 +152,7 @@ impl Echo {
         fx.broadcast(&awaited, Message::Explorer { initiator });
         fx.emit(Event::Reached { initiator, parent });
         self.waves.insert(initiator, Participation { parent, awaited, size: 1 });
-        if let Some(parent) = parent.filter(|_| self.variants.has(Switch::EarlyEcho)) {
+        if let Some(parent) = parent.filter(|_| self.variants.has(VariantId::EarlyEcho)) {
             fx.send(parent, Message::Echo { initiator, size: 1 });
         }
         self.finish(initiator, fx);
@@ -185,7 +185,7 @@ impl Echo {
         }
         self.waves.remove(&initiator);
         match parent {
-            Some(_) if self.variants.has(Switch::EarlyEcho) => {}
+            Some(_) if self.variants.has(VariantId::EarlyEcho) => {}
             Some(parent) => fx.send(parent, Message::Echo { initiator, size }),
             None => fx.emit(Event::Returned { size }),
         }
@@ -203,7 +203,7 @@ impl Algorithm for Echo {
             ),
             knows: Knowledge::UNIFORM,
             messages: Cost::per_agreement("2E", messages, Some(messages)),
-            variants: Variants::<Switch>::declared(),
+            variants: Variants::<VariantId>::declared(),
             ..Card::agreement(
                 Service::Wave,
                 "echo",

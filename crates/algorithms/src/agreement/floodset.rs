@@ -29,14 +29,14 @@ use alloc::vec::Vec;
 use tenure_core::service::consensus::{Command, Event};
 use tenure_core::theory::Theory;
 use tenure_core::{
-    Card, Cost, Crashes, Delay, Effects, Faults, Group, ProcessId, Property, Service, Strategy,
+    Card, Cost, CrashModel, Delay, Effects, Faults, Group, ProcessId, Property, Service, Strategy,
     labelled,
 };
 
 use crate::catalogue_error::CatalogueError;
 use crate::parameters::{FromParameters, Parameters};
 use crate::rounds::{self, InRounds, Rounds};
-use crate::variants::{Variants, switches};
+use crate::variants::{Variants, variant_ids};
 
 /// One process of the algorithm, which the adapter [`InRounds`] drives round by round.
 pub type FloodSet = InRounds<Process>;
@@ -47,7 +47,7 @@ pub struct Process {
     group: Group,
     /// Number of rounds: *f* + 1.
     rounds: u32,
-    variants: Variants<Switch>,
+    variants: Variants<VariantId>,
     phase: Phase,
 }
 
@@ -90,7 +90,7 @@ pub struct Config {
     /// Duration of a round.
     pub round: Delay,
     /// Variants that are switched on.
-    pub variants: Variants<Switch>,
+    pub variants: Variants<VariantId>,
 }
 
 impl Config {
@@ -104,7 +104,7 @@ impl Config {
     }
 
     fn rounds(&self, size: u32) -> u32 {
-        let less = u32::from(self.variants.has(Switch::OneRoundLess));
+        let less = u32::from(self.variants.has(VariantId::OneRoundLess));
         (self.crashes(size) + 1 - less).max(1)
     }
 }
@@ -116,7 +116,7 @@ impl FromParameters for Config {
     }
 }
 
-switches! {
+variant_ids! {
     OneRoundLess = "one-round-less", unsound,
         "processes decide after f rounds, each of which may have its crash"
         => "", "-n 3 --crash 1";
@@ -167,10 +167,10 @@ impl Rounds for Process {
         let theirs = received.into_iter().flat_map(|(_, Message::Values { values })| values);
         let values: BTreeSet<u64> = before.iter().copied().chain(theirs).collect();
         let has_news = values != before;
-        if round >= self.rounds || self.variants.has(Switch::NothingNew) && !has_news {
+        if round >= self.rounds || self.variants.has(VariantId::NothingNew) && !has_news {
             return self.decide(&values, fx);
         }
-        if has_news || !self.variants.has(Switch::OnlyNews) {
+        if has_news || !self.variants.has(VariantId::OnlyNews) {
             self.send(&values, fx);
         }
         self.phase = Phase::Flooding { round: round + 1, values };
@@ -183,12 +183,12 @@ impl Rounds for Process {
     fn card(config: &Config, size: u32) -> Card {
         let (n, rounds) = (u64::from(size), config.rounds(size));
         let most = u64::from(rounds) * n * n.saturating_sub(1);
-        let only_news = config.variants.has(Switch::OnlyNews);
+        let only_news = config.variants.has(VariantId::OnlyNews);
         let all = most.min(if only_news { 2 * n * n.saturating_sub(1) } else { most });
         Card {
             strategy: Strategy::Flooding,
             faults: Faults {
-                crashes: Crashes::Stop,
+                crashes: CrashModel::Stop,
                 max_crashed: config.crashes,
                 ..Faults::duplication(
                     "survives f crashes in f + 1 rounds; a lost message may cost agreement",
@@ -196,7 +196,7 @@ impl Rounds for Process {
             },
             messages: Cost::per_agreement("(f+1)N(N−1)", all, Some(all)),
             theory: Some(Theory::agreement("f+1", rounds)),
-            variants: Variants::<Switch>::declared(),
+            variants: Variants::<VariantId>::declared(),
             ..Card::agreement(
                 Service::Consensus,
                 "floodset",

@@ -18,8 +18,8 @@
 //! | delay from a crash inside to the next entry | the rest of the lease, and 3 messages |
 //!
 //! **Why it is right.** Keys are queued in the order of the revisions that created them. A claim
-//! holds its share if it can share the lock with all earlier keys ([`tenure_session::Access`]). New
-//! keys come last, so this stays true until the claim's own key is deleted. Suppose that two
+//! holds its share if it can share the lock with all earlier keys ([`tenure_session::AccessMode`]).
+//! New keys come last, so this stays true until the claim's own key is deleted. Suppose that two
 //! processes hold shares that exclude each other, and consider the later key. Its claim was granted
 //! in a revision in which the earlier key did not exist. As for the mutex, the owner of the earlier
 //! key has left before its key is deleted. So the two do not hold their shares at the same time.
@@ -44,14 +44,14 @@ use alloc::vec::Vec;
 
 use tenure_core::service::shares::{Command, Event, Share};
 use tenure_core::{Algorithm, Card, Cost, Fence, ProcessId, Property, Service};
-use tenure_session::{Access, Position, Waiter, WaiterAction};
+use tenure_session::{AccessMode, Position, Waiter, WaiterAction};
 use tenure_store::{Enqueue, KeyValue, LockMode, Span, Store, Watch};
 
 use crate::catalogue_error::CatalogueError;
 use crate::mutex::Ticket;
 use crate::mutex::leased::{self, Blockers, ClaimTicket, LeasedLock, LockKind, older_keys_query};
 use crate::parameters::{FromParameters, Parameters};
-use crate::variants::{Variants, switches};
+use crate::variants::{Variants, variant_ids};
 
 /// One process: a client of the lock service. One of the processes is also the service.
 pub type LeasedShares = LeasedLock<Config>;
@@ -64,10 +64,10 @@ pub struct Config {
     /// Number of permits of the semaphore, at least 1.
     pub permits: u32,
     /// Variants that are switched on.
-    pub variants: Variants<Switch>,
+    pub variants: Variants<VariantId>,
 }
 
-switches! {
+variant_ids! {
     Semaphore = "semaphore", sound,
         "a part is one permit of a semaphore with k permits, and the whole lock is all permits";
     TwoLocks = "two-locks", sound,
@@ -115,15 +115,15 @@ impl Config {
 
     /// Adds a variant.
     #[must_use]
-    pub fn with(mut self, switch: Switch) -> Self {
-        if switch == Switch::EarlyRelease {
-            self.base.variants = self.base.variants.with(leased::Switch::EarlyRelease);
+    pub fn with(mut self, switch: VariantId) -> Self {
+        if switch == VariantId::EarlyRelease {
+            self.base.variants = self.base.variants.with(leased::VariantId::EarlyRelease);
         }
         self.variants = self.variants.with(switch);
         self
     }
 
-    fn has(&self, switch: Switch) -> bool {
+    fn has(&self, switch: VariantId) -> bool {
         self.variants.has(switch)
     }
 
@@ -131,11 +131,11 @@ impl Config {
     /// them. Each claim consists of the number of a lock, and the share of this lock that the
     /// process requests.
     fn claims(&self, at: ProcessId, share: Share) -> Vec<(u32, Share)> {
-        if self.has(Switch::UpgradeWhileHolding) && share == Share::Whole {
+        if self.has(VariantId::UpgradeWhileHolding) && share == Share::Whole {
             return [(1, Share::Part), (1, Share::Whole)].into();
         }
-        let is_opposite = self.has(Switch::OppositeOrder);
-        match self.has(Switch::TwoLocks) || is_opposite {
+        let is_opposite = self.has(VariantId::OppositeOrder);
+        match self.has(VariantId::TwoLocks) || is_opposite {
             true if is_opposite && at.number().is_multiple_of(2) => [(2, share), (1, share)].into(),
             true => [(1, share), (2, share)].into(),
             false => [(1, share)].into(),
@@ -143,44 +143,46 @@ impl Config {
     }
 
     /// Returns the name of the lock and the access that the claim `ticket` requests.
-    fn claim(&self, at: ProcessId, ticket: &ShareTicket) -> (Vec<u8>, Access) {
+    fn claim(&self, at: ProcessId, ticket: &ShareTicket) -> (Vec<u8>, AccessMode) {
         let claims = self.claims(at, ticket.share);
         let (lock, share) = claims[usize::from(ticket.step).min(claims.len() - 1)];
         (format!("lock{lock}").into_bytes(), self.access(share))
     }
 
-    fn access(&self, share: Share) -> Access {
+    fn access(&self, share: Share) -> AccessMode {
         let capacity = self.permits;
         match share {
-            Share::Part if self.has(Switch::Semaphore) => Access::Permits { weight: 1, capacity },
-            Share::Whole if self.has(Switch::Semaphore) => {
-                Access::Permits { weight: capacity, capacity }
+            Share::Part if self.has(VariantId::Semaphore) => {
+                AccessMode::Permits { weight: 1, capacity }
             }
-            Share::Part => Access::Shared,
-            Share::Whole => Access::Exclusive,
+            Share::Whole if self.has(VariantId::Semaphore) => {
+                AccessMode::Permits { weight: capacity, capacity }
+            }
+            Share::Part => AccessMode::Shared,
+            Share::Whole => AccessMode::Exclusive,
         }
     }
 
-    fn access_of(&self, kv: &KeyValue) -> Access {
+    fn access_of(&self, kv: &KeyValue) -> AccessMode {
         match kv.key.split(|byte| *byte == b'/').nth(1) {
-            Some(b"read") => Access::Shared,
+            Some(b"read") => AccessMode::Shared,
             Some(b"permits") => {
                 let weight = core::str::from_utf8(&kv.value).ok().and_then(|it| it.parse().ok());
-                Access::Permits { weight: weight.unwrap_or(1), capacity: self.permits }
+                AccessMode::Permits { weight: weight.unwrap_or(1), capacity: self.permits }
             }
-            _ => Access::Exclusive,
+            _ => AccessMode::Exclusive,
         }
     }
 }
 
 impl FromParameters for Config {
     fn from_parameters(parameters: &Parameters) -> Result<Self, CatalogueError> {
-        let variants: Variants<Switch> = parameters.variants()?;
+        let variants: Variants<VariantId> = parameters.variants()?;
         let base = Parameters { variants: Vec::new(), ..parameters.clone() };
         let base = leased::Config::from_parameters(&base)?;
         let config = Config { base, permits: parameters.most_inside.get(), variants };
-        let is_early = variants.has(Switch::EarlyRelease);
-        Ok(if is_early { config.with(Switch::EarlyRelease) } else { config })
+        let is_early = variants.has(VariantId::EarlyRelease);
+        Ok(if is_early { config.with(VariantId::EarlyRelease) } else { config })
     }
 }
 
@@ -254,7 +256,7 @@ impl LockKind for Config {
     }
 
     fn entered(&self, ticket: &ShareTicket, fence: Fence) -> Event {
-        let limit = self.has(Switch::Semaphore).then_some(self.permits);
+        let limit = self.has(VariantId::Semaphore).then_some(self.permits);
         Event::Locked { share: ticket.share, limit, fence }
     }
 
@@ -265,9 +267,11 @@ impl LockKind for Config {
     fn enqueue(&self, at: ProcessId, ticket: &ShareTicket, lease: u64) -> Enqueue {
         let (lock, access) = self.claim(at, ticket);
         let (kind, value) = match access {
-            Access::Shared => (&b"/read"[..], Vec::new()),
-            Access::Exclusive => (&b"/write"[..], Vec::new()),
-            Access::Permits { weight, .. } => (&b"/permits"[..], weight.to_string().into_bytes()),
+            AccessMode::Shared => (&b"/read"[..], Vec::new()),
+            AccessMode::Exclusive => (&b"/write"[..], Vec::new()),
+            AccessMode::Permits { weight, .. } => {
+                (&b"/permits"[..], weight.to_string().into_bytes())
+            }
         };
         let name = [&lock[..], kind].concat().into();
         Enqueue { name, lease, mode: LockMode::Exclusive, value: value.into() }
@@ -285,7 +289,7 @@ impl LockKind for Config {
         // An upgrade does not wait for the process's own read lock.
         let others = found.kvs.iter().filter(|kv| kv.lease != lease);
         let earlier = others.map(|kv| (kv.lease, self.access_of(kv)));
-        let keys = if self.has(Switch::ReadersOvertake) && access == Access::Shared {
+        let keys = if self.has(VariantId::ReadersOvertake) && access == AccessMode::Shared {
             access.blockers(earlier.rev().take(1))
         } else {
             access.blockers(earlier)
@@ -307,7 +311,7 @@ impl LockKind for Config {
         (holder, released): (ProcessId, &ShareTicket),
     ) -> bool {
         let (waiting, released) = (self.claim(waiter, waiting).1, self.claim(holder, released).1);
-        waiting.takes_over_from(released) || self.has(Switch::AnyHolderHandsOver)
+        waiting.takes_over_from(released) || self.has(VariantId::AnyHolderHandsOver)
     }
 
     fn on_deleted(
@@ -320,7 +324,7 @@ impl LockKind for Config {
     ) -> Option<WaiterAction<ShareBlockers>> {
         let is_waiting =
             matches!(waiter.position(), Position::Waiting { key, .. } if key == blockers);
-        if !is_waiting || !self.has(Switch::PermitCountedTwice) {
+        if !is_waiting || !self.has(VariantId::PermitCountedTwice) {
             return waiter.on_deleted(blockers, revision);
         }
         *counted += 1;
@@ -338,7 +342,7 @@ impl Algorithm for LeasedShares {
         let card = Card {
             messages: Cost::per_agreement(formula, 0, None).zero_if_alone(size).incomplete(),
             timed_promises: [Property::SessionExclusion, Property::Fencing].into(),
-            variants: Variants::<Switch>::declared(),
+            variants: Variants::<VariantId>::declared(),
             ..Card::agreement(
                 Service::Shares,
                 "leased-shares",

@@ -30,7 +30,7 @@ use tenure_core::{
 
 use crate::Variants;
 use crate::election::GallagerHumbletSpira;
-use crate::election::gallager_humblet_spira::{self, Config, Switch};
+use crate::election::gallager_humblet_spira::{self, Config, VariantId};
 
 /// One process of the graph.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -127,7 +127,7 @@ impl Algorithm for MinimumSpanningTree {
             paper: agreement.paper,
             promises: agreement.promises,
             messages: Cost { per: CostUnit::Agreement, ..election.messages },
-            variants: Variants::<Switch>::declared(),
+            variants: Variants::<VariantId>::declared(),
             ..election
         }
     }

@@ -35,19 +35,19 @@
 use tenure_core::service::consensus::{Command, Event};
 use tenure_core::theory::Theory;
 use tenure_core::{
-    Algorithm, Card, Cost, Crashes, DetectorClass, Effects, Faults, Group, Never, ProcessId,
+    Algorithm, Card, Cost, CrashModel, DetectorClass, Effects, Faults, Group, Never, ProcessId,
     ProcessSet, Property, Protocol, Service, Term, Verdict, labelled,
 };
 
 use super::omega::Omega;
 use crate::Variants;
-use crate::variants::switches;
+use crate::variants::variant_ids;
 
 /// One process of Paxos, in all three roles: proposer, acceptor and learner.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Paxos {
     group: Group,
-    variants: Variants<Switch>,
+    variants: Variants<VariantId>,
     omega: Omega,
     proposing: Proposing,
     memory: Stable,
@@ -136,7 +136,7 @@ labelled!(
     Refused => "refused", Decided => "decided", Back => "back",
 );
 
-switches! {
+variant_ids! {
     PromiseNotSaved = "promise-not-saved", unsound,
         "promises and accepted values are lost in a crash"
         => "", "-n 3 --crash 1 --recover 1 --false-suspicion 1 --initiators 1,2 --term-max 1 \
@@ -150,7 +150,7 @@ switches! {
 }
 
 impl Protocol for Paxos {
-    type Config = Variants<Switch>;
+    type Config = Variants<VariantId>;
     type Command = Command;
     type Event = Event;
     type Message = Message;
@@ -159,7 +159,7 @@ impl Protocol for Paxos {
 
     fn boot(
         group: Group,
-        variants: &Variants<Switch>,
+        variants: &Variants<VariantId>,
         stable: Option<Stable>,
         fx: &mut impl Effects<Self>,
     ) -> Self {
@@ -181,7 +181,7 @@ impl Protocol for Paxos {
     }
 
     fn stable(&self) -> Stable {
-        if self.variants.has(Switch::PromiseNotSaved) {
+        if self.variants.has(VariantId::PromiseNotSaved) {
             return Stable { promised: None, accepted: None, ..self.memory.clone() };
         }
         self.memory.clone()
@@ -242,7 +242,7 @@ impl Paxos {
 
     fn is_quorum(&self, processes: &ProcessSet) -> bool {
         let (some, all) = (processes.len(), self.group.size());
-        if self.variants.has(Switch::HalfQuorum) { 2 * some >= all } else { 2 * some > all }
+        if self.variants.has(VariantId::HalfQuorum) { 2 * some >= all } else { 2 * some > all }
     }
 
     fn ballot(&self) -> Option<Term> {
@@ -312,7 +312,7 @@ impl Paxos {
         *newest = (*newest).max(reported);
         let (promised, newest) = (promised.clone(), *newest);
         let Some(own) = self.memory.proposal.filter(|_| self.is_quorum(&promised)) else { return };
-        let bound = newest.filter(|_| !self.variants.has(Switch::AnyValue));
+        let bound = newest.filter(|_| !self.variants.has(VariantId::AnyValue));
         let value = bound.map_or(own, |accepted| accepted.value);
         let proposal = Accepted { ballot: of, value };
         self.proposing = Proposing::Accepting { ballot: of, value, accepted: ProcessSet::new() };
@@ -359,11 +359,11 @@ impl Paxos {
 }
 
 impl Algorithm for Paxos {
-    fn card(_: &Variants<Switch>, size: u32) -> Card {
+    fn card(_: &Variants<VariantId>, size: u32) -> Card {
         let n = u64::from(size);
         Card {
             faults: Faults {
-                crashes: Crashes::Recovery,
+                crashes: CrashModel::Recovery,
                 ..Faults::duplication(
                     "survives the crash of a minority, and its return; a lost message or more \
                      crashes cost progress, and never agreement",
@@ -373,7 +373,7 @@ impl Algorithm for Paxos {
             detection: DetectorClass::EventuallyPerfect,
             messages: Cost::per_agreement("5(N−1) where one leads", 5 * (n - 1), None),
             theory: Some(Theory::agreement("5", 5)),
-            variants: Variants::<Switch>::declared(),
+            variants: Variants::<VariantId>::declared(),
             ..Card::agreement(
                 Service::Consensus,
                 "paxos",

@@ -54,12 +54,12 @@ use alloc::vec::Vec;
 use tenure_core::service::log::{Command, Content, Entry, Event, Members, Reason};
 use tenure_core::{Effects, Group, ProcessId, ProcessSet, Protocol, SharedConfig, TimerRole};
 
-pub use config::{Config, Switch};
+pub use config::{Config, VariantId};
 use handover::Handover;
 pub use log::{EntryId, Log};
-use members::{Change, Membership};
+use members::{Membership, PendingChange};
 pub use message::{Message, Piece};
-use reads::Reads;
+use reads::PendingReads;
 use replication::Progress;
 pub use saved::Stable;
 use snapshot::IncomingSnapshot;
@@ -124,9 +124,9 @@ struct Leadership {
     has_unannounced_commit: bool,
     /// Proposals that wait for commitment, oldest first, as (index of the entry, ticket).
     proposed: VecDeque<(u64, u64)>,
-    reads: Reads,
+    reads: PendingReads,
     handover: Option<Handover>,
-    change: Option<Box<Change>>,
+    change: Option<Box<PendingChange>>,
     /// Final entry of a membership change, as (index, ticket of the request). `None` if there is no
     /// such entry or if it is committed.
     final_change: Option<(u64, u64)>,
@@ -175,7 +175,7 @@ impl Protocol for RaftLog {
             commit: 0,
             role: Role::Follower { leader: None },
         };
-        process.commit = process.compacted();
+        process.commit = process.compacted_index();
         process.refresh_membership();
         process.emit_restored(fx);
         for (index, entry) in (process.log.base().index + 1..).zip(process.log.entries()) {
@@ -215,7 +215,7 @@ impl Protocol for RaftLog {
             Command::HandOver { ticket } => self.hand_over(ticket, None, fx),
             Command::Compact { ticket, index, state } => self.compact(ticket, index, state, fx),
             Command::ChangeMembers { ticket, voters, learners } => {
-                let to = Members { learners, ..Members::of(voters) };
+                let to = Members { learners, ..Members::from_voters(voters) };
                 self.change_members(ticket, to, fx);
             }
         }
@@ -389,7 +389,7 @@ impl RaftLog {
         [self.group.me()].into_iter().collect()
     }
 
-    fn has(&self, switch: Switch) -> bool {
+    fn has(&self, switch: VariantId) -> bool {
         self.config.variants.has(switch)
     }
 }

@@ -41,7 +41,7 @@ use tenure_core::{
 };
 
 use super::raft_log::{self, RaftLog, Stable, Timer};
-pub use config::{Config, Switch};
+pub use config::{Config, VariantId};
 pub use message::Message;
 use message::{Kind, Outcome, Request};
 

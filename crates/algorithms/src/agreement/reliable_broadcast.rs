@@ -32,18 +32,18 @@ use alloc::collections::{BTreeMap, BTreeSet};
 use tenure_core::service::broadcast::{Command, Event, Item};
 use tenure_core::theory::Theory;
 use tenure_core::{
-    Algorithm, Card, Cost, Crashes, Delay, Effects, Faults, Group, ProcessId, ProcessSet, Property,
-    Protocol, Service, Strategy, labelled,
+    Algorithm, Card, Cost, CrashModel, Delay, Effects, Faults, Group, ProcessId, ProcessSet,
+    Property, Protocol, Service, Strategy, labelled,
 };
 
 use crate::Variants;
-use crate::variants::switches;
+use crate::variants::variant_ids;
 
 /// One process of the broadcast, with the items that it has received, forwarded and delivered.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ReliableBroadcast {
     group: Group,
-    variants: Variants<Switch>,
+    variants: Variants<VariantId>,
     known: BTreeMap<Item, Known>,
     /// Items that this process has delivered but not forwarded yet. Empty except in the variant
     /// `deliver-first`.
@@ -78,7 +78,7 @@ pub enum Timer {
     SendOn,
 }
 
-switches! {
+variant_ids! {
     Uniform = "uniform", sound,
         "an item is delivered when a majority has it, so that even a crashing process delivers \
          only items that the others deliver";
@@ -98,7 +98,7 @@ switches! {
 }
 
 impl Protocol for ReliableBroadcast {
-    type Config = Variants<Switch>;
+    type Config = Variants<VariantId>;
     type Command = Command;
     type Event = Event;
     type Message = Message;
@@ -107,7 +107,7 @@ impl Protocol for ReliableBroadcast {
 
     fn boot(
         group: Group,
-        variants: &Variants<Switch>,
+        variants: &Variants<VariantId>,
         _: Option<()>,
         _: &mut impl Effects<Self>,
     ) -> Self {
@@ -129,7 +129,7 @@ impl Protocol for ReliableBroadcast {
         fx: &mut impl Effects<Self>,
     ) {
         let item =
-            if self.variants.has(Switch::NamesSender) { Item { from, ..item } } else { item };
+            if self.variants.has(VariantId::NamesSender) { Item { from, ..item } } else { item };
         self.on_item(from, item, fx);
     }
 
@@ -144,7 +144,7 @@ impl ReliableBroadcast {
     /// Records that `from` and this process have the item. Forwards a new item, and delivers the
     /// item when the rules allow it.
     fn on_item(&mut self, from: ProcessId, item: Item, fx: &mut impl Effects<Self>) {
-        let delivers_first = self.variants.has(Switch::DeliverFirst);
+        let delivers_first = self.variants.has(VariantId::DeliverFirst);
         if !self.known.contains_key(&item) {
             if delivers_first {
                 self.unforwarded.insert(item);
@@ -154,24 +154,24 @@ impl ReliableBroadcast {
             }
         }
         let (me, size) = (self.group.me(), self.group.size());
-        let waits = self.variants.has(Switch::Uniform) && !delivers_first;
+        let waits = self.variants.has(VariantId::Uniform) && !delivers_first;
         let known = self.known.entry(item).or_default();
         known.by.insert(from);
         known.by.insert(me);
         if !known.delivered && (!waits || 2 * known.by.len() > size) {
-            known.delivered = !self.variants.has(Switch::Forgetful);
+            known.delivered = !self.variants.has(VariantId::Forgetful);
             fx.emit(Event::Delivered { item });
         }
     }
 
     fn forward(&self, item: Item, fx: &mut impl Effects<Self>) {
         let is_ours = item.from == self.group.me();
-        if self.variants.has(Switch::NoRelay) && !is_ours {
+        if self.variants.has(VariantId::NoRelay) && !is_ours {
             return;
         }
         let mut to = self.group.peers();
         // The broadcaster has the item; with `uniform` it must also learn that others have it.
-        if !is_ours && !self.variants.has(Switch::Uniform) {
+        if !is_ours && !self.variants.has(VariantId::Uniform) {
             to.remove(item.from);
         }
         fx.broadcast(&to, Message::Item { item });
@@ -179,19 +179,19 @@ impl ReliableBroadcast {
 }
 
 impl Algorithm for ReliableBroadcast {
-    fn card(variants: &Variants<Switch>, size: u32) -> Card {
+    fn card(variants: &Variants<VariantId>, size: u32) -> Card {
         let n = u64::from(size);
         let card = Card {
             strategy: Strategy::Flooding,
             faults: Faults {
-                crashes: Crashes::Stop,
+                crashes: CrashModel::Stop,
                 ..Faults::duplication(
                     "survives any number of crashes without return, uniformly those of a minority",
                 )
             },
             messages: Cost::per_agreement("(N−1)²", (n - 1) * (n - 1), Some((n - 1) * (n - 1))),
             theory: Some(Theory::agreement("1", 1)),
-            variants: Variants::<Switch>::declared(),
+            variants: Variants::<VariantId>::declared(),
             ..Card::agreement(
                 Service::Broadcast,
                 "reliable-broadcast",
@@ -204,7 +204,7 @@ impl Algorithm for ReliableBroadcast {
                 Property::NoCreation,
             ])
         };
-        if !variants.has(Switch::Uniform) {
+        if !variants.has(VariantId::Uniform) {
             return card;
         }
         let messages = n * (n - 1);

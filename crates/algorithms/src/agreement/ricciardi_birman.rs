@@ -36,18 +36,18 @@ mod message;
 
 use tenure_core::service::membership::{Command, Event, View};
 use tenure_core::{
-    Algorithm, Card, Cost, Crashes, DetectorClass, Effects, Faults, Group, Never, Order, ProcessId,
-    ProcessSet, Property, Protocol, Service, Verdict,
+    Algorithm, Card, ChannelOrder, Cost, CrashModel, DetectorClass, Effects, Faults, Group, Never,
+    ProcessId, ProcessSet, Property, Protocol, Service, Verdict,
 };
 
 pub use self::message::{Message, Proposal};
-use crate::variants::{Variants, switches};
+use crate::variants::{Variants, variant_ids};
 
 /// One process: its view of the group, and its part in the decision on the next view.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct RicciardiBirman {
     group: Group,
-    variants: Variants<Switch>,
+    variants: Variants<VariantId>,
     view: View,
     /// Smallest ballot that this process may still accept in its current view.
     promised: u64,
@@ -73,7 +73,7 @@ enum Phase {
     },
 }
 
-switches! {
+variant_ids! {
     Minority = "minority", unsound,
         "the unsuspected processes decide, however few they are"
         => "", "-n 2 --false-suspicion 2";
@@ -83,7 +83,7 @@ switches! {
 }
 
 impl Protocol for RicciardiBirman {
-    type Config = Variants<Switch>;
+    type Config = Variants<VariantId>;
     type Command = Command;
     type Event = Event;
     type Message = Message;
@@ -92,7 +92,7 @@ impl Protocol for RicciardiBirman {
 
     fn boot(
         group: Group,
-        variants: &Variants<Switch>,
+        variants: &Variants<VariantId>,
         _: Option<()>,
         _: &mut impl Effects<Self>,
     ) -> Self {
@@ -150,7 +150,7 @@ impl Protocol for RicciardiBirman {
                 fx.send(peer, Message::Install { view: self.view.clone() });
             }
         }
-        if self.variants.has(Switch::Minority) {
+        if self.variants.has(VariantId::Minority) {
             self.propose_if_promised(fx);
             self.decide_if_accepted(fx);
         }
@@ -264,7 +264,7 @@ impl RicciardiBirman {
         }
         let ballot = self.next_ballot();
         self.promised = ballot;
-        if ballot == 0 || self.variants.has(Switch::TwoPhases) {
+        if ballot == 0 || self.variants.has(VariantId::TwoPhases) {
             return self.propose(self.target_members(), fx);
         }
         let view = self.view.clone();
@@ -356,7 +356,7 @@ impl RicciardiBirman {
 
     fn is_majority(&self, these: &ProcessSet) -> bool {
         let is_covered = |it: ProcessId| these.contains(it) || self.suspected.contains(it);
-        match self.variants.has(Switch::Minority) {
+        match self.variants.has(VariantId::Minority) {
             true => self.view.members.iter().all(is_covered),
             false => 2 * these.len() > self.view.members.len(),
         }
@@ -371,19 +371,19 @@ impl RicciardiBirman {
 }
 
 impl Algorithm for RicciardiBirman {
-    fn card(_: &Variants<Switch>, size: u32) -> Card {
+    fn card(_: &Variants<VariantId>, size: u32) -> Card {
         let least = 3 * (u64::from(size) - 1);
         let formula = "3(N−1), 5(N−1) for a new proposer, and N−1 for a wish";
         Card {
-            order: Order::Fifo,
+            order: ChannelOrder::Fifo,
             detection: DetectorClass::EventuallyPerfect,
             faults: Faults {
-                crashes: Crashes::Stop,
+                crashes: CrashModel::Stop,
                 ..Faults::none("survives crashes without return of a minority of each view")
                     .with_majority()
             },
             messages: Cost::per_agreement(formula, least, None).incomplete(),
-            variants: Variants::<Switch>::declared(),
+            variants: Variants::<VariantId>::declared(),
             ..Card::agreement(
                 Service::Membership,
                 "ricciardi-birman",

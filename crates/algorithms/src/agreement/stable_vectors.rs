@@ -34,19 +34,19 @@ use alloc::collections::BTreeMap;
 
 use tenure_core::service::renaming::{Command, Event};
 use tenure_core::{
-    Algorithm, Card, Cost, Crashes, Effects, Faults, Group, Never, Order, ProcessId, ProcessSet,
-    Property, Protocol, Rank, Service, labelled,
+    Algorithm, Card, ChannelOrder, Cost, CrashModel, Effects, Faults, Group, Never, ProcessId,
+    ProcessSet, Property, Protocol, Rank, Service, labelled,
 };
 
 use crate::catalogue_error::CatalogueError;
 use crate::parameters::{FromParameters, Parameters};
-use crate::variants::{Variants, switches};
+use crate::variants::{Variants, variant_ids};
 
 /// One process: its vector of names, and the processes that have sent an equal vector.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct StableVectors {
     group: Group,
-    variants: Variants<Switch>,
+    variants: Variants<VariantId>,
     original: Rank,
     /// *V*, the vector: for each process that wants a name, the newest known state.
     known: BTreeMap<ProcessId, Entry>,
@@ -88,13 +88,13 @@ pub struct Config {
     /// Original names of the processes, by index. A process reads only its own.
     pub originals: alloc::sync::Arc<[Rank]>,
     /// Variants that are switched on.
-    pub variants: Variants<Switch>,
+    pub variants: Variants<VariantId>,
 }
 
 impl Config {
     /// Returns a configuration with the original names 1, 2, 3 …
     pub fn plain(size: u32) -> Self {
-        Config { originals: (1..=size).map(Rank::of_id).collect(), variants: Variants::none() }
+        Config { originals: (1..=size).map(Rank::from_id).collect(), variants: Variants::none() }
     }
 }
 
@@ -105,7 +105,7 @@ impl FromParameters for Config {
     }
 }
 
-switches! {
+variant_ids! {
     Impatient = "impatient", unsound,
         "a vector is considered stable without confirmation by other processes"
         => "", "-n 2";
@@ -199,7 +199,7 @@ impl StableVectors {
 
     fn is_stable(&self) -> bool {
         let needed = self.group.size() - self.max_crashes();
-        self.agree.len() >= needed || self.variants.has(Switch::Impatient)
+        self.agree.len() >= needed || self.variants.has(VariantId::Impatient)
     }
 
     /// Returns the next entry of this process. The caller ensures that the vector is stable.
@@ -212,12 +212,12 @@ impl StableVectors {
         let is_taken = |name: &u32| others().any(|entry| entry.suggests == Some(*name));
         let version = ours.version + 1;
         if let Some(name) = ours.suggests
-            && (!is_taken(&name) || self.variants.has(Switch::Keeps))
+            && (!is_taken(&name) || self.variants.has(VariantId::Keeps))
         {
             return Some(Entry { version, decided: true, ..ours });
         }
         let before = others().filter(|it| !it.decided && it.original < ours.original).count();
-        if before > self.max_crashes() as usize && !self.variants.has(Switch::AllSuggest) {
+        if before > self.max_crashes() as usize && !self.variants.has(VariantId::AllSuggest) {
             return None;
         }
         let suggests = (1..).filter(|name| !is_taken(name)).nth(before);
@@ -234,14 +234,14 @@ impl Algorithm for StableVectors {
     fn card(_: &Config, size: u32) -> Card {
         let least = 3 * (u64::from(size) - 1);
         Card {
-            order: Order::Fifo,
+            order: ChannelOrder::Fifo,
             faults: Faults {
-                crashes: Crashes::Stop,
+                crashes: CrashModel::Stop,
                 ..Faults::duplication("survives crashes without return of a minority")
                     .with_majority()
             },
             messages: Cost::per_agreement("at least 3(N−1) for each", least, None),
-            variants: Variants::<Switch>::declared(),
+            variants: Variants::<VariantId>::declared(),
             ..Card::agreement(
                 Service::Renaming,
                 "stable-vectors",

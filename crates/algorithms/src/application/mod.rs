@@ -1,23 +1,23 @@
 //! Applications of leader election, one file each.
 //!
-//! An [`Application`] is a protocol that is informed of the leader. [`Led`] combines it with any
-//! election. Each application keeps two rules. A new leader asks before it acts, because the state
-//! of its predecessor may be lost. And a process that knows a term refuses messages of older terms
-//! and responds with the newer one, so that a deposed leader learns of it.
+//! An [`Application`] is a protocol that is informed of the leader. [`WithElection`] combines it
+//! with any election. Each application keeps two rules. A new leader asks before it acts, because
+//! the state of its predecessor may be lost. And a process that knows a term refuses messages of
+//! older terms and responds with the newer one, so that a deposed leader learns of it.
 
 pub mod berkeley;
-pub mod led;
 pub mod primary_backup;
 pub mod spanning_tree;
 pub mod three_phase_commit;
 pub mod two_phase_commit;
+pub mod with_election;
 
 pub use berkeley::Berkeley;
-pub use led::{Application, Led};
 pub use primary_backup::PrimaryBackup;
 pub use spanning_tree::SpanningTree;
 pub use three_phase_commit::ThreePhaseCommit;
 pub use two_phase_commit::TwoPhaseCommit;
+pub use with_election::{Application, WithElection};
 
 use tenure_core::{Group, Term};
 

@@ -38,13 +38,13 @@ use tenure_core::{
 
 use super::{Application, Leadership};
 use crate::Variants;
-use crate::variants::switches;
+use crate::variants::variant_ids;
 
 /// One process: a backup, or the primary.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct PrimaryBackup {
     group: Group,
-    variants: Variants<Switch>,
+    variants: Variants<VariantId>,
     leadership: Leadership,
     /// Term of the primary that installed the stored writes.
     adopted: Option<Term>,
@@ -127,9 +127,9 @@ labelled!(
 );
 
 /// Configuration of one process.
-pub type Config = Variants<Switch>;
+pub type Config = Variants<VariantId>;
 
-switches! {
+variant_ids! {
     AcknowledgeEarly = "acknowledge-early", unsound,
         "a write is acknowledged before the backups have stored it";
     NoTerms = "no-terms", unsound,
@@ -266,11 +266,11 @@ impl PrimaryBackup {
     /// If this process knows a newer term than `term`, returns the newer term. The caller then
     /// refuses the message of `term`.
     fn newer_term(&self, term: Term) -> Option<Term> {
-        self.leadership.newer_than(term).filter(|_| !self.variants.has(Switch::NoTerms))
+        self.leadership.newer_than(term).filter(|_| !self.variants.has(VariantId::NoTerms))
     }
 
     fn follow(&mut self, term: Term) {
-        if !self.variants.has(Switch::NoTerms) && self.leadership.follow(term) {
+        if !self.variants.has(VariantId::NoTerms) && self.leadership.follow(term) {
             self.phase = Phase::Backup;
         }
     }
@@ -278,7 +278,7 @@ impl PrimaryBackup {
     /// Returns true if a backup can append the write at `position`. The write must follow the last
     /// stored write, and the primary of `term` must have installed the stored writes.
     fn is_next(&self, term: Term, position: u64) -> bool {
-        let adopted = self.adopted == Some(term) || self.variants.has(Switch::NoTerms);
+        let adopted = self.adopted == Some(term) || self.variants.has(VariantId::NoTerms);
         adopted && position == self.length() + 1
     }
 
@@ -299,7 +299,7 @@ impl PrimaryBackup {
 
     fn take_over(&mut self, term: Term, fx: &mut impl Effects<Self>) {
         let reported: ProcessSet = [self.group.me()].into_iter().collect();
-        if self.variants.has(Switch::NoInquiry) || self.is_majority(reported.len()) {
+        if self.variants.has(VariantId::NoInquiry) || self.is_majority(reported.len()) {
             return self.install(term, fx);
         }
         self.phase = Phase::Inquiring { reported };
@@ -364,7 +364,7 @@ impl PrimaryBackup {
 
     fn acknowledge(&mut self, term: Term, fx: &mut impl Effects<Self>) {
         let Phase::Serving { stored, mut acknowledged } = self.phase.clone() else { return };
-        let early = self.variants.has(Switch::AcknowledgeEarly);
+        let early = self.variants.has(VariantId::AcknowledgeEarly);
         while acknowledged < self.length() {
             let position = acknowledged + 1;
             let holders = stored.iter().filter(|length| **length >= position).count();

@@ -34,7 +34,7 @@ use alloc::vec::Vec;
 use tenure_core::service::commit::{Command, Event, Transaction};
 use tenure_core::{Effects, Group, Never, ProcessId, ProcessSet, Protocol, Term, Verdict};
 
-pub use self::config::{Config, Switch};
+pub use self::config::{Config, VariantId};
 use self::inquiry::Inquiry;
 pub use self::inquiry::{TransactionLog, TransactionState};
 pub use self::message::Message;
@@ -45,7 +45,7 @@ use crate::Variants;
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ThreePhaseCommit {
     group: Group,
-    variants: Variants<Switch>,
+    variants: Variants<VariantId>,
     leadership: Leadership,
     suspected: ProcessSet,
     /// True if this process votes no on all transactions.
@@ -229,8 +229,8 @@ impl ThreePhaseCommit {
     ) {
         let coordinates = transaction.term.leader == self.group.me();
         let progress = match entry {
-            TransactionState::Prepared if self.has(Switch::ReturnedCount) => Progress::Prepared,
-            TransactionState::Ready if self.has(Switch::ReturnedCount) => Progress::Ready,
+            TransactionState::Prepared if self.has(VariantId::ReturnedCount) => Progress::Prepared,
+            TransactionState::Ready if self.has(VariantId::ReturnedCount) => Progress::Ready,
             TransactionState::Prepared | TransactionState::Ready | TransactionState::Returned => {
                 Progress::Returned
             }
@@ -341,7 +341,7 @@ impl ThreePhaseCommit {
     /// these processes have confirmed the message.
     fn spread_ready(&mut self, transaction: Transaction, fx: &mut impl Effects<Self>) {
         let Some(term) = self.leadership.leading_term() else { return };
-        if self.has(Switch::TwoPhases) {
+        if self.has(VariantId::TwoPhases) {
             return self.decide(transaction, true, fx);
         }
         let awaited = self.trusted();
@@ -393,7 +393,7 @@ impl ThreePhaseCommit {
         self.group.peers().iter().filter(|peer| !self.suspected.contains(*peer)).collect()
     }
 
-    fn has(&self, switch: Switch) -> bool {
+    fn has(&self, switch: VariantId) -> bool {
         self.variants.has(switch)
     }
 }

@@ -38,13 +38,13 @@ use self::inquiry::Inquiry;
 pub use self::inquiry::{TransactionLog, TransactionState};
 use super::{Application, Leadership};
 use crate::Variants;
-use crate::variants::switches;
+use crate::variants::variant_ids;
 
 /// One process: a participant, and the coordinator of the transactions that it started.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct TwoPhaseCommit {
     group: Group,
-    variants: Variants<Switch>,
+    variants: Variants<VariantId>,
     leadership: Leadership,
     suspected: ProcessSet,
     /// True if this process votes no on all transactions.
@@ -119,9 +119,9 @@ labelled!(
 );
 
 /// Configuration of one process.
-pub type Config = Variants<Switch>;
+pub type Config = Variants<VariantId>;
 
-switches! {
+variant_ids! {
     Guess = "guess", unsound,
         "a new leader aborts transactions whose decision no reachable process knows";
     NoTerms = "no-terms", unsound,
@@ -171,7 +171,7 @@ impl Protocol for TwoPhaseCommit {
 
     fn stable(&self) -> Stable {
         let log =
-            if self.variants.has(Switch::Unlogged) { TransactionLog::new() } else { self.log() };
+            if self.variants.has(VariantId::Unlogged) { TransactionLog::new() } else { self.log() };
         Stable { term: self.leadership.term, log }
     }
 
@@ -307,7 +307,7 @@ impl TwoPhaseCommit {
     /// If this process knows a newer term than `term`, returns the newer term. The caller then
     /// refuses the message of `term`.
     fn newer_term(&self, term: Term) -> Option<Term> {
-        self.leadership.newer_than(term).filter(|_| !self.variants.has(Switch::NoTerms))
+        self.leadership.newer_than(term).filter(|_| !self.variants.has(VariantId::NoTerms))
     }
 
     /// Returns the vote of this process on a transaction: true for yes. A yes is binding.

@@ -38,7 +38,7 @@ use tenure_core::byzantine::{COMMANDER, General, GeneralsCard, OralMessage, Outg
 use tenure_core::{Group, ProcessId};
 
 use crate::Variants;
-use crate::variants::switches;
+use crate::variants::variant_ids;
 
 /// One general that follows OM(m).
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -58,10 +58,10 @@ pub struct Config {
     /// Number of tolerated liars, the paper's *m*.
     pub liars: u32,
     /// Variants that are switched on.
-    pub variants: Variants<Switch>,
+    pub variants: Variants<VariantId>,
 }
 
-switches! {
+variant_ids! {
     ObeysDirectly = "obeys-directly", unsound,
         "a lieutenant obeys the value from the commander, whatever the others report"
         => "Y-2", "-n 4 --property agreement";
@@ -86,7 +86,7 @@ impl OralMessages {
             least_generals: 3 * liars + 1,
             messages: "(n - 1) + (n - 1)(n - 2) + … + (n - 1)…(n - m - 1)",
             message_count: messages(size, liars),
-            variants: Variants::<Switch>::declared(),
+            variants: Variants::<VariantId>::declared(),
         }
     }
 
@@ -106,12 +106,12 @@ impl OralMessages {
     fn value(&self, path: &[ProcessId]) -> Plan {
         let direct = self.received[path];
         let is_last_round = path.len() as u32 > self.config.liars;
-        if is_last_round || self.config.variants.has(Switch::ObeysDirectly) {
+        if is_last_round || self.config.variants.has(VariantId::ObeysDirectly) {
             return direct;
         }
         let mut values: Vec<Plan> =
             self.others(path).map(|j| self.value(&extend(path, j))).collect();
-        if !self.config.variants.has(Switch::LeavesItselfOut) {
+        if !self.config.variants.has(VariantId::LeavesItselfOut) {
             values.push(direct);
         }
         majority(&values)

@@ -33,17 +33,17 @@ pub(crate) type AtLeader<E> = MutexOnly<Coordinated<E>>;
 
 /// Implements [`SumMember`] for an algorithm and for the protocols that are composed of it: an
 /// election made of a lock, and a lock at the leader of an election. Each is implemented for
-/// unreliable links and for a reliable channel. The caller must have a module `any` in scope, with
+/// unreliable links and for a reliable channel. The caller must have a module `sum` in scope, with
 /// the sum type of its algorithms.
 macro_rules! member {
     (mutex: $Type:ident) => {
         $crate::catalogue::member::member!(@ all_locks, $Type);
 
         impl $crate::catalogue::SumMember for $crate::reduction::ElectionFromMutex<$Type> {
-            type Sum = $crate::catalogue::members::all_elections::every::Any;
+            type Sum = $crate::catalogue::members::all_elections::sum::Any;
 
             fn sum_config(config: Self::Config) -> $crate::catalogue::member::SumConfig<Self> {
-                $crate::catalogue::members::all_elections::by_lock(any::Config::$Type(config))
+                $crate::catalogue::members::all_elections::by_lock(sum::Config::$Type(config))
             }
         }
     };
@@ -51,10 +51,10 @@ macro_rules! member {
         $crate::catalogue::member::member!(@ all_elections, $Type);
 
         impl $crate::catalogue::SumMember for $crate::catalogue::member::AtLeader<$Type> {
-            type Sum = $crate::catalogue::members::all_locks::every::Any;
+            type Sum = $crate::catalogue::members::all_locks::sum::Any;
 
             fn sum_config(config: Self::Config) -> $crate::catalogue::member::SumConfig<Self> {
-                let config = config.map(any::Config::$Type);
+                let config = config.map(sum::Config::$Type);
                 $crate::catalogue::members::all_locks::at_leader(config)
             }
         }
@@ -63,18 +63,18 @@ macro_rules! member {
     (agreement: $Type:ident) => {};
     (@ $all:ident, $Type:ident) => {
         impl $crate::catalogue::SumMember for $Type {
-            type Sum = $crate::catalogue::members::$all::every::Any;
+            type Sum = $crate::catalogue::members::$all::sum::Any;
 
             fn sum_config(config: Self::Config) -> $crate::catalogue::member::SumConfig<Self> {
-                $crate::catalogue::members::$all::plain(any::Config::$Type(config))
+                $crate::catalogue::members::$all::plain(sum::Config::$Type(config))
             }
         }
 
         impl $crate::catalogue::SumMember for $crate::channel::Fifo<$Type> {
-            type Sum = $crate::catalogue::members::$all::every::Any;
+            type Sum = $crate::catalogue::members::$all::sum::Any;
 
             fn sum_config(config: Self::Config) -> $crate::catalogue::member::SumConfig<Self> {
-                let config = config.map(any::Config::$Type);
+                let config = config.map(sum::Config::$Type);
                 $crate::catalogue::members::$all::over_fifo(config)
             }
         }

@@ -30,14 +30,14 @@ macro_rules! members {
             pub(crate) fn config(
                 name: &str,
                 parameters: &Parameters,
-            ) -> Result<any::Config, CatalogueError> {
+            ) -> Result<sum::Config, CatalogueError> {
                 Ok(match name {
-                    $($name => any::Config::$Type(FromParameters::from_parameters(parameters)?),)+
+                    $($name => sum::Config::$Type(FromParameters::from_parameters(parameters)?),)+
                     _ => return Err($crate::catalogue::unknown_algorithm(name)),
                 })
             }
 
-            $crate::catalogue::sum::sum!(any, $call: $($Type),+);
+            $crate::catalogue::sum::sum!(sum, $call: $($Type),+);
 
             $($crate::catalogue::member::member!($call: $Type);)+
         }
@@ -64,14 +64,14 @@ pub(crate) use {composed, members};
 /// the critical section.
 pub(crate) mod bare_locks {
     use crate::compose::{Coordinated, MutexOnly};
-    use crate::election::members::any::Any as Election;
+    use crate::election::members::sum::Any as Election;
     use crate::reduction::MutexFromElection;
 
-    pub(crate) use crate::mutex::members::any::Any as Plain;
+    pub(crate) use crate::mutex::members::sum::Any as Plain;
     pub(crate) type AtLeader = MutexOnly<Coordinated<Election>>;
     pub(crate) type ByElection = MutexFromElection<Election>;
 
-    crate::catalogue::sum::sum!(any, mutex: Plain, AtLeader, ByElection);
+    crate::catalogue::sum::sum!(sum, mutex: Plain, AtLeader, ByElection);
 }
 
 /// Sum type of the elections without a reliable channel: the elections of `election`, and elections
@@ -79,68 +79,68 @@ pub(crate) mod bare_locks {
 pub(crate) mod bare_elections {
     use crate::reduction::ElectionFromMutex;
 
-    pub(crate) use crate::election::members::any::Any as Plain;
-    pub(crate) type ByLock = ElectionFromMutex<crate::mutex::members::any::Any>;
+    pub(crate) use crate::election::members::sum::Any as Plain;
+    pub(crate) type ByLock = ElectionFromMutex<crate::mutex::members::sum::Any>;
 
-    crate::catalogue::sum::sum!(any, election: Plain, ByLock);
+    crate::catalogue::sum::sum!(sum, election: Plain, ByLock);
 }
 
 /// Sum type of all locks. Each lock runs over unreliable links or over reliable channels.
 pub(crate) mod all_locks {
-    use super::bare_locks::any as bare_locks;
+    use super::bare_locks::sum as bare_locks;
     use crate::channel::fifo;
     use crate::compose::coordinated;
-    use crate::election::members::any::Config as AnyElection;
-    use crate::mutex::members::any::Config as AnyMutex;
+    use crate::election::members::sum::Config as AnyElection;
+    use crate::mutex::members::sum::Config as AnyMutex;
 
-    pub(crate) type Bare = super::bare_locks::any::Any;
+    pub(crate) type Bare = super::bare_locks::sum::Any;
     pub(crate) type OverFifo = crate::channel::Fifo<Bare>;
 
-    crate::catalogue::sum::sum!(every, mutex: Bare, OverFifo);
+    crate::catalogue::sum::sum!(sum, mutex: Bare, OverFifo);
 
-    pub(crate) fn plain(config: AnyMutex) -> every::Config {
-        every::Config::Bare(bare_locks::Config::Plain(config))
+    pub(crate) fn plain(config: AnyMutex) -> sum::Config {
+        sum::Config::Bare(bare_locks::Config::Plain(config))
     }
 
-    pub(crate) fn at_leader(config: coordinated::Config<AnyElection>) -> every::Config {
-        every::Config::Bare(bare_locks::Config::AtLeader(config))
+    pub(crate) fn at_leader(config: coordinated::Config<AnyElection>) -> sum::Config {
+        sum::Config::Bare(bare_locks::Config::AtLeader(config))
     }
 
-    pub(crate) fn over_fifo(config: fifo::Config<AnyMutex>) -> every::Config {
-        every::Config::OverFifo(config.map(bare_locks::Config::Plain))
+    pub(crate) fn over_fifo(config: fifo::Config<AnyMutex>) -> sum::Config {
+        sum::Config::OverFifo(config.map(bare_locks::Config::Plain))
     }
 }
 
 /// Sum type of all elections. Each election runs over unreliable links or over reliable channels.
 pub(crate) mod all_elections {
-    use super::bare_elections::any as bare_elections;
+    use super::bare_elections::sum as bare_elections;
     use crate::channel::fifo;
-    use crate::election::members::any::Config as AnyElection;
-    use crate::mutex::members::any::Config as AnyMutex;
+    use crate::election::members::sum::Config as AnyElection;
+    use crate::mutex::members::sum::Config as AnyMutex;
 
-    pub(crate) type Bare = super::bare_elections::any::Any;
+    pub(crate) type Bare = super::bare_elections::sum::Any;
     pub(crate) type OverFifo = crate::channel::Fifo<Bare>;
 
-    crate::catalogue::sum::sum!(every, election: Bare, OverFifo);
+    crate::catalogue::sum::sum!(sum, election: Bare, OverFifo);
 
-    pub(crate) fn plain(config: AnyElection) -> every::Config {
-        every::Config::Bare(bare_elections::Config::Plain(config))
+    pub(crate) fn plain(config: AnyElection) -> sum::Config {
+        sum::Config::Bare(bare_elections::Config::Plain(config))
     }
 
-    pub(crate) fn by_lock(config: AnyMutex) -> every::Config {
-        every::Config::Bare(bare_elections::Config::ByLock(config))
+    pub(crate) fn by_lock(config: AnyMutex) -> sum::Config {
+        sum::Config::Bare(bare_elections::Config::ByLock(config))
     }
 
-    pub(crate) fn over_fifo(config: fifo::Config<AnyElection>) -> every::Config {
-        every::Config::OverFifo(config.map(bare_elections::Config::Plain))
+    pub(crate) fn over_fifo(config: fifo::Config<AnyElection>) -> sum::Config {
+        sum::Config::OverFifo(config.map(bare_elections::Config::Plain))
     }
 }
 
 /// Sum type of all agreement algorithms. Each algorithm runs over unreliable links or over reliable
 /// channels.
 pub(crate) mod all_agreements {
-    pub(crate) use crate::agreement::members::any::Any as Bare;
+    pub(crate) use crate::agreement::members::sum::Any as Bare;
     pub(crate) type OverFifo = crate::channel::Fifo<Bare>;
 
-    crate::catalogue::sum::sum!(every, agreement: Bare, OverFifo);
+    crate::catalogue::sum::sum!(sum, agreement: Bare, OverFifo);
 }

@@ -20,13 +20,13 @@ use tenure_core::{Agreement, Algorithm, Card, Delay, Election, Mutex, Property, 
 use crate::agreement::members as agreements;
 use crate::channel::fifo;
 use crate::compose::coordinated;
-use crate::election::members::{self as elections, any::Any as AnyElection};
+use crate::election::members::{self as elections, sum::Any as AnyElection};
 use crate::election::{ChangRoberts, HirschbergSinclair};
-use crate::mutex::members::{self as mutexes, any::Any as AnyMutex};
+use crate::mutex::members::{self as mutexes, sum::Any as AnyMutex};
 use crate::reduction::mutex_from_election;
-use members::all_agreements::{self, every::Any as EveryAgreement};
-use members::all_elections::{self, every::Any as EveryElection};
-use members::all_locks::{self, every::Any as EveryLock};
+use members::all_agreements::{self, sum::Any as EveryAgreement};
+use members::all_elections::{self, sum::Any as EveryElection};
+use members::all_locks::{self, sum::Any as EveryLock};
 use members::{bare_elections, bare_locks};
 
 pub(crate) use members::members;
@@ -94,21 +94,21 @@ pub fn visit<V: Visitor>(
 
 /// Configuration of one algorithm, in the sum type of its service.
 enum Configuration {
-    Lock(all_locks::every::Config),
-    Election(all_elections::every::Config),
-    Agreement(all_agreements::every::Config),
+    Lock(all_locks::sum::Config),
+    Election(all_elections::sum::Config),
+    Agreement(all_agreements::sum::Config),
 }
 
 /// Returns the configuration for a name, which may begin with `fifo:`.
 fn configured(name: &str, parameters: &Parameters) -> Result<Configuration, CatalogueError> {
-    use all_agreements::every::Config as AgreementConfig;
-    use all_elections::every::Config as ElectionConfig;
-    use all_locks::every::Config as LockConfig;
+    use all_agreements::sum::Config as AgreementConfig;
+    use all_elections::sum::Config as ElectionConfig;
+    use all_locks::sum::Config as LockConfig;
     let (name, parameters) = &unaliased(name, parameters);
     let (named, resend) = match name.strip_prefix("fifo:") {
         Some(inner) => (
             bare_configuration(inner, &parameters.with_retransmission_delay())?,
-            Some(parameters.resend()),
+            Some(parameters.retransmission_timeout()),
         ),
         None => (bare_configuration(name, parameters)?, None),
     };
@@ -163,17 +163,17 @@ pub fn visit_own_type<V: Visitor>(
 /// Configuration of an algorithm without the reliable channel that the prefix `fifo:` of a name
 /// adds.
 enum BareConfiguration {
-    Lock(bare_locks::any::Config),
-    Election(bare_elections::any::Config),
-    Agreement(agreements::any::Config),
+    Lock(bare_locks::sum::Config),
+    Election(bare_elections::sum::Config),
+    Agreement(agreements::sum::Config),
 }
 
 fn bare_configuration(
     name: &str,
     parameters: &Parameters,
 ) -> Result<BareConfiguration, CatalogueError> {
-    use bare_elections::any::Config as ElectionConfig;
-    use bare_locks::any::Config as LockConfig;
+    use bare_elections::sum::Config as ElectionConfig;
+    use bare_locks::sum::Config as LockConfig;
     let with_full_name = |unknown| match unknown {
         CatalogueError::Algorithm { .. } => unknown_algorithm(name),
         other => other,
@@ -209,7 +209,7 @@ fn bare_configuration(
 fn lock_for_election(
     name: &str,
     parameters: &Parameters,
-) -> Result<mutexes::any::Config, CatalogueError> {
+) -> Result<mutexes::sum::Config, CatalogueError> {
     let config = mutexes::config(name, parameters)?;
     let card = AnyMutex::card(&config, parameters.size);
     if !card.all_promises(Some(0)).any(|promise| promise == Property::MutualExclusion) {
@@ -224,7 +224,7 @@ fn lock_for_election(
 fn election_for_leader(
     name: &str,
     parameters: &Parameters,
-) -> Result<elections::any::Config, CatalogueError> {
+) -> Result<elections::sum::Config, CatalogueError> {
     let config = elections::config(name, parameters)?;
     if AnyElection::card(&config, parameters.size).timing == Timing::Rounds {
         return Err(CatalogueError::NeedsRounds { name: name.to_string() });
@@ -237,7 +237,7 @@ fn election_for_leader(
 fn election_to_follow(
     name: &str,
     parameters: &Parameters,
-) -> Result<elections::any::Config, CatalogueError> {
+) -> Result<elections::sum::Config, CatalogueError> {
     let config = election_for_leader(name, parameters)?;
     let promises = AnyElection::card(&config, parameters.size).promises;
     if promises.contains(&Property::OneLeaderPerGroup) {
@@ -251,7 +251,7 @@ fn election_to_follow(
 fn election_for_lock(
     name: &str,
     parameters: &Parameters,
-) -> Result<mutex_from_election::Config<elections::any::Config>, CatalogueError> {
+) -> Result<mutex_from_election::Config<elections::sum::Config>, CatalogueError> {
     let plain = Parameters { variants: Vec::new(), ..parameters.clone() };
     let election = elections::config(name, &plain)?;
     if !AnyElection::card(&election, parameters.size).promises.contains(&Property::Validity) {
@@ -303,11 +303,11 @@ pub(crate) fn unknown_algorithm(name: &str) -> CatalogueError {
 
 /// Returns the names of all algorithms, and those of the valid compositions.
 pub fn names() -> impl Iterator<Item = &'static str> {
-    MUTEXES.iter().chain(ELECTIONS).chain(AGREEMENTS).copied().chain(compositions())
+    MUTEXES.iter().chain(ELECTIONS).chain(AGREEMENTS).copied().chain(composition_names())
 }
 
 /// Returns the names of the valid compositions.
-pub fn compositions() -> impl Iterator<Item = &'static str> {
+pub fn composition_names() -> impl Iterator<Item = &'static str> {
     let parameters = Parameters::plain(5);
     let composed = elections::COMPOSED.iter().chain(mutexes::COMPOSED).chain(agreements::COMPOSED);
     composed.copied().flatten().copied().filter(move |name| card(name, &parameters).is_ok())

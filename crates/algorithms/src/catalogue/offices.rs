@@ -9,10 +9,10 @@ use super::{
     unknown_algorithm,
 };
 use crate::compose::{Coordinated, SideBySide, coordinated, side_by_side};
-use crate::election::members::any::Any as AnyElection;
+use crate::election::members::sum::Any as AnyElection;
 use crate::election::{bully, raft};
-use crate::mutex::members::{self as mutexes, any::Any as AnyMutex};
-use crate::variants::{Switch, Variants};
+use crate::mutex::members::{self as mutexes, sum::Any as AnyMutex};
+use crate::variants::{VariantId, Variants};
 
 /// Generic code that runs with the type of an office. An office is one protocol that offers a lock
 /// and an election. The catalogue selects the type by the names on a command line and runs the
@@ -149,8 +149,8 @@ pub fn visit_with_election<E: Election + Algorithm, V: OfficeVisitor>(
 /// `pre-vote`: real networks partition and heal, and these variants handle that.
 fn election_parameters(parameters: &Parameters, election: &str, own: &[String]) -> Parameters {
     let switch = match election {
-        "bully" => Some(bully::Switch::Greet.declaration()),
-        "raft" => Some(raft::Switch::PreVote.declaration()),
+        "bully" => Some(bully::VariantId::Greet.declaration()),
+        "raft" => Some(raft::VariantId::PreVote.declaration()),
         _ => None,
     };
     let always = switch.into_iter().map(|it| it.name.into());

@@ -26,8 +26,8 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use tenure_core::{
-    Algorithm, Card, Delay, Effects, Group, Label, Labelled, Layer, LocalTime, Order, ProcessId,
-    Property, Protocol, TimerRole, Timing, Verdict,
+    Algorithm, Card, ChannelOrder, Delay, Effects, Group, Label, Labelled, Layer, LocalTime,
+    ProcessId, Property, Protocol, TimerRole, Timing, Verdict,
 };
 
 pub use config::Config;
@@ -380,7 +380,7 @@ impl<P: Algorithm> Algorithm for Fifo<P> {
         let mut card = P::card(&config.inner, size);
         card.name = format!("fifo:{}", card.name);
         card.title = format!("{}, over a channel made reliable", card.title);
-        card.order = Order::Reordered;
+        card.order = ChannelOrder::Reordered;
         card.faults.loss = card.timing != Timing::Rounds; // A repeat comes too late for its round.
         card.faults.max_lost = 0;
         card.timeouts.push(super::resend_timeout(config.resend));

@@ -50,7 +50,7 @@ use tenure_core::{
 };
 
 pub(crate) use self::config::config_for_election;
-pub use self::config::{Config, Switch};
+pub use self::config::{Config, VariantId};
 pub use self::message::Message;
 use super::coordinator::{ClientStatus, Coordinator};
 use crate::mutex::{Claim, DeadlineSlot, EntryDurations, RenewalRequests, Ticket};

@@ -7,8 +7,8 @@ use alloc::format;
 
 use tenure_core::service::office::{Command, Event};
 use tenure_core::{
-    Algorithm, Card, Crashes, Effects, Election, Faults, Group, Label, Labelled, Mutex, Order,
-    ProcessId, Protocol, Service, Strategy, TimerRole, Verdict,
+    Algorithm, Card, ChannelOrder, CrashModel, Effects, Election, Faults, Group, Label, Labelled,
+    Mutex, ProcessId, Protocol, Service, Strategy, TimerRole, Verdict,
 };
 
 /// One process: its part of the mutex and its part of the election.
@@ -131,7 +131,7 @@ impl<M: Mutex + Algorithm, E: Election + Algorithm> Algorithm for SideBySide<M, 
             faults.max_lost = 0;
         }
         faults.duplication &= election.faults.duplication;
-        faults.crashes = Crashes::min(faults.crashes, election.faults.crashes);
+        faults.crashes = CrashModel::min(faults.crashes, election.faults.crashes);
         let bounds = [faults.max_crashed, election.faults.max_crashed];
         faults.max_crashed = bounds.into_iter().flatten().min();
         faults.majority |= election.faults.majority;
@@ -144,7 +144,7 @@ impl<M: Mutex + Algorithm, E: Election + Algorithm> Algorithm for SideBySide<M, 
             service: Service::Office,
             strategy: Strategy::Composition,
             timing: mutex.timing.max(election.timing),
-            order: Order::max(mutex.order, election.order),
+            order: ChannelOrder::max(mutex.order, election.order),
             faults,
             promises: mutex.promises.iter().chain(&election.promises).copied().collect(),
             timed_promises: mutex

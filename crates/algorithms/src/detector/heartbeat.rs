@@ -55,7 +55,7 @@ impl Default for Config {
 
 impl TimeoutPolicy for Config {
     /// Δ: the current timeout of a peer, in ticks.
-    type Record = u64;
+    type PeerState = u64;
 
     fn period(&self) -> Delay {
         self.period

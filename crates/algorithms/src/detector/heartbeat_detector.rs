@@ -12,35 +12,35 @@ use alloc::vec::Vec;
 
 use tenure_core::service::detector::{Command, Event};
 use tenure_core::{
-    Algorithm, Card, Cost, CostUnit, Crashes, Delay, DetectorClass, Effects, Faults, Group,
-    Knowledge, LocalTime, Order, ProcessId, ProcessSet, Protocol, Service, SharedConfig, Strategy,
-    TimerRole, Timing, Topology, Verdict, labelled,
+    Algorithm, Card, ChannelOrder, Cost, CostUnit, CrashModel, Delay, DetectorClass, Effects,
+    Faults, Group, Knowledge, LocalTime, ProcessId, ProcessSet, Protocol, Service, SharedConfig,
+    Strategy, TimerRole, Timing, Topology, Verdict, labelled,
 };
 
 /// Policy of a failure detector. It is the configuration of the detector, and decides how long a
 /// peer may be silent. The decision may depend on the past heartbeats of the peer.
 pub trait TimeoutPolicy: Clone + Debug + Eq + Hash + Send + Sync + 'static {
     /// State that a detector keeps for each peer.
-    type Record: Clone + Debug + Eq + Hash + Send + Sync + 'static;
+    type PeerState: Clone + Debug + Eq + Hash + Send + Sync + 'static;
 
     /// Returns the interval between heartbeats.
     fn period(&self) -> Delay;
 
     /// Returns the initial state for a peer.
-    fn initial(&self) -> Self::Record;
+    fn initial(&self) -> Self::PeerState;
 
     /// Returns how long a peer with the state `of` may be silent after its last heartbeat, in
     /// ticks.
-    fn timeout(&self, of: &Self::Record) -> u64;
+    fn timeout(&self, of: &Self::PeerState) -> u64;
 
     /// Records in `of` that a heartbeat arrived at local time `now`. `suspected` is true if the
     /// peer was suspected until then: the suspicion was wrong, or the peer has restarted.
-    fn on_heartbeat(&self, of: &mut Self::Record, now: LocalTime, suspected: bool);
+    fn on_heartbeat(&self, of: &mut Self::PeerState, now: LocalTime, suspected: bool);
 
     /// Restarts the measurement of a peer's silence. `of` is the state of this peer. The detector
     /// calls this function after a pause of this process, and when another source reports that the
     /// peer is alive.
-    fn discard_silence(&self, of: &mut Self::Record);
+    fn discard_silence(&self, of: &mut Self::PeerState);
 
     /// Returns three strings about the detector: its name on the command line, its title and its
     /// paper.
@@ -54,7 +54,7 @@ pub struct HeartbeatDetector<C: TimeoutPolicy> {
     pub(super) config: SharedConfig<C>,
     suspected: ProcessSet,
     /// For each process, by index: the state that the detector keeps for it.
-    pub(super) records: Vec<C::Record>,
+    pub(super) records: Vec<C::PeerState>,
     last_beat: LocalTime,
 }
 
@@ -207,12 +207,12 @@ impl<C: TimeoutPolicy> Algorithm for HeartbeatDetector<C> {
             paper,
             strategy: Strategy::Comparison,
             timing: Timing::Partial,
-            order: Order::Reordered,
+            order: ChannelOrder::Reordered,
             faults: Faults {
                 loss: true,
                 duplication: true,
                 absence: true,
-                crashes: Crashes::Recovery,
+                crashes: CrashModel::Recovery,
                 ..Faults::none("survives crashes, recovery and lost messages")
             },
             topology: Topology::Complete,

@@ -78,7 +78,7 @@ impl Default for Config {
 
 /// State that the detector keeps for each peer.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Record {
+pub struct PeerState {
     /// Intervals between the last heartbeats of the peer, oldest first, in ticks.
     intervals: VecDeque<u64>,
     /// Local time of the last heartbeat of the peer. `None` before the first, and after a pause of
@@ -88,7 +88,7 @@ pub struct Record {
     allowance: u64,
 }
 
-impl Record {
+impl PeerState {
     /// Returns the mean of the intervals, in ticks.
     fn mean(&self) -> u64 {
         self.intervals.iter().sum::<u64>() / self.intervals.len() as u64
@@ -103,20 +103,20 @@ impl Record {
 }
 
 impl TimeoutPolicy for Config {
-    type Record = Record;
+    type PeerState = PeerState;
 
     fn period(&self) -> Delay {
         self.period
     }
 
-    fn initial(&self) -> Record {
+    fn initial(&self) -> PeerState {
         assert!(self.window >= 2, "one interval has no deviation");
         let intervals =
             [self.first_interval / 2, self.first_interval + self.first_interval / 2].into();
-        Record { intervals, last_heartbeat: None, allowance: 0 }
+        PeerState { intervals, last_heartbeat: None, allowance: 0 }
     }
 
-    fn timeout(&self, of: &Record) -> u64 {
+    fn timeout(&self, of: &PeerState) -> u64 {
         if self.threshold == 0 {
             return 0;
         }
@@ -127,7 +127,7 @@ impl TimeoutPolicy for Config {
         u64::try_from(silence).unwrap_or(0).min(self.max_timeout)
     }
 
-    fn on_heartbeat(&self, of: &mut Record, now: LocalTime, suspected: bool) {
+    fn on_heartbeat(&self, of: &mut PeerState, now: LocalTime, suspected: bool) {
         if suspected {
             of.allowance = (of.allowance + self.increment).min(self.max_timeout);
         } else if let Some(before) = of.last_heartbeat {
@@ -139,7 +139,7 @@ impl TimeoutPolicy for Config {
         of.last_heartbeat = Some(now);
     }
 
-    fn discard_silence(&self, of: &mut Record) {
+    fn discard_silence(&self, of: &mut PeerState) {
         of.last_heartbeat = None;
     }
 

@@ -42,7 +42,7 @@ use tenure_core::{
 pub use config::Config;
 pub use message::Message;
 use rules::Rules;
-pub use rules::Switch;
+pub use rules::VariantId;
 
 /// One process of the election.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -178,7 +178,7 @@ impl Protocol for Bully {
                 if self.phase == Phase::Doubting && self.follows(peer) {
                     self.enter_phase(Phase::Settled, fx);
                 }
-                if self.rules().greets() && self.follows(self.group.me()) {
+                if self.rules().announces_when_trusted() && self.follows(self.group.me()) {
                     fx.send(peer, Message::Coordinator { number: self.announced.number });
                 }
             }
@@ -243,7 +243,7 @@ impl Bully {
     fn on_coordinator(&mut self, from: ProcessId, number: u64, fx: &mut impl Effects<Self>) {
         let term = Term { number, leader: from };
         self.number = self.number.max(number);
-        if self.rules().is_late(term, self.announced) {
+        if self.rules().is_outdated(term, self.announced) {
             return fx.send(from, Message::Answer { number: self.announced.number });
         }
         let outranks_me = self.outranks_me(from) || self.is_retired();
@@ -289,7 +289,8 @@ impl Bully {
     fn announce(&mut self, fx: &mut impl Effects<Self>) {
         self.number = self.number.max(self.announced.number + 1);
         let number = self.rules().sent_number(self.number);
-        let informed = self.rules().informed(self.group, |peer| self.outranks_me(peer));
+        let informed =
+            self.rules().announcement_recipients(self.group, |peer| self.outranks_me(peer));
         fx.broadcast(&informed, Message::Coordinator { number });
         self.accept(Term { number, leader: self.group.me() }, fx);
     }

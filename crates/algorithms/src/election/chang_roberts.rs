@@ -28,19 +28,19 @@ use core::cmp::Ordering;
 use tenure_core::service::election::{Command, Event};
 use tenure_core::theory::{Precision, Prediction, Theory, WorkloadKind};
 use tenure_core::{
-    Algorithm, Card, Cost, Effects, Faults, Group, Knowledge, Never, Order, ProcessId, Protocol,
-    Rank, Term, Topology, Variant, labelled,
+    Algorithm, Card, ChannelOrder, Cost, Effects, Faults, Group, Knowledge, Never, ProcessId,
+    Protocol, Rank, Term, Topology, Variant, labelled,
 };
 
 use super::ring::{self, Ring};
 use crate::Variants;
-use crate::variants::switches;
+use crate::variants::variant_ids;
 
 /// One process on the ring.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ChangRoberts {
     ring: Ring,
-    variants: Variants<Switch>,
+    variants: Variants<VariantId>,
     /// Rank of this process, which decides the election (*i* in the paper).
     rank: Rank,
     phase: Phase,
@@ -78,9 +78,9 @@ pub enum Message {
 labelled!(Message, Election, Election => "election", Elected => "elected");
 
 /// Configuration of one process.
-pub type Config = ring::ConfigWithVariants<Switch>;
+pub type Config = ring::ConfigWithVariants<VariantId>;
 
-switches! {
+variant_ids! {
     UnmarkedForward = "unmarked-forward", sound,
         "forwarding a larger rank does not make a participant: late starters start in vain";
     StartsAgain = "starts-again", unsound,
@@ -120,7 +120,7 @@ impl Protocol for ChangRoberts {
         match message {
             Message::Election { rank } => match rank.cmp(&self.rank) {
                 Ordering::Greater => {
-                    if !self.variants.has(Switch::UnmarkedForward) {
+                    if !self.variants.has(VariantId::UnmarkedForward) {
                         self.phase = Phase::Participant;
                     }
                     self.forward(message, fx);
@@ -153,7 +153,7 @@ impl ChangRoberts {
     /// Returns true if the arrival of a smaller rank makes this process send its own rank. This
     /// happens once per election.
     fn should_start(&self) -> bool {
-        self.phase == Phase::NonParticipant || self.variants.has(Switch::StartsAgain)
+        self.phase == Phase::NonParticipant || self.variants.has(VariantId::StartsAgain)
     }
 
     fn accept_leader(&mut self, leader: ProcessId, fx: &mut impl Effects<Self>) {
@@ -214,7 +214,7 @@ impl Algorithm for ChangRoberts {
         let size = ring::live_process_count(&config.absent, size);
         let n = u64::from(size);
         Card {
-            order: Order::Fifo,
+            order: ChannelOrder::Fifo,
             faults: Faults::duplication(
                 "a crash breaks the ring, and a lost message ends the election undecided; \
                  repaired-chang-roberts survives crashes",
@@ -225,7 +225,10 @@ impl Algorithm for ChangRoberts {
             messages: Cost::per_election("2N … N(N+1)/2 + N", 2 * n, Some(n * (n + 1) / 2 + n))
                 .zero_if_alone(size),
             theory: Some(Theory::election(2 * size - 1)),
-            variants: Variants::<Switch>::declared().into_iter().chain([FAULT_TOLERANT]).collect(),
+            variants: Variants::<VariantId>::declared()
+                .into_iter()
+                .chain([FAULT_TOLERANT])
+                .collect(),
             ..Card::election(
                 "chang-roberts",
                 "on a ring, only the largest rank travels all the way around",

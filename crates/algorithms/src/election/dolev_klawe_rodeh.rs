@@ -27,8 +27,8 @@ use alloc::sync::Arc;
 use tenure_core::service::election::{Command, Event};
 use tenure_core::theory::{Precision, Prediction, WorkloadKind};
 use tenure_core::{
-    Algorithm, Card, Cost, Effects, Faults, Group, Knowledge, Never, Order, ProcessId, Protocol,
-    Rank, Term, Topology, labelled,
+    Algorithm, Card, ChannelOrder, Cost, Effects, Faults, Group, Knowledge, Never, ProcessId,
+    Protocol, Rank, Term, Topology, labelled,
 };
 
 pub use super::ring::Config;
@@ -238,7 +238,7 @@ impl Algorithm for DolevKlaweRodeh {
         let size = ring::live_process_count(&config.absent, size);
         let n = u64::from(size);
         Card {
-            order: Order::Fifo,
+            order: ChannelOrder::Fifo,
             faults: Faults::duplication(
                 "a crash breaks the ring, and a lost message ends the election undecided; \
                  repaired-chang-roberts survives crashes",

@@ -39,14 +39,14 @@ use tenure_core::{
 use super::ring::{self, Candidate};
 use crate::catalogue_error::CatalogueError;
 use crate::parameters::{FromParameters, Parameters};
-use crate::variants::{Variants, switches};
+use crate::variants::{Variants, variant_ids};
 
 /// One process in the graph.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct EchoElection {
     neighbours: SharedConfig<ProcessSet>,
     candidate: Candidate,
-    variants: Variants<Switch>,
+    variants: Variants<VariantId>,
     phase: Phase,
 }
 
@@ -123,13 +123,13 @@ pub struct Config {
     /// Ranks of the processes, by index. All are distinct.
     pub ranks: Arc<[Rank]>,
     /// Variants that are switched on.
-    pub variants: Variants<Switch>,
+    pub variants: Variants<VariantId>,
 }
 
 impl Config {
     /// Returns a configuration for this connected graph with plain ids as ranks.
-    pub fn of(graph: Graph) -> Self {
-        let ranks = ring::id_ranks(graph.vertices());
+    pub fn with_graph(graph: Graph) -> Self {
+        let ranks = ring::id_ranks(graph.vertex_count());
         Config { graph: Arc::new(graph), ranks, variants: Variants::none() }
     }
 }
@@ -141,7 +141,7 @@ impl FromParameters for Config {
     }
 }
 
-switches! {
+variant_ids! {
     AnswersSmaller = "answers-smaller", unsound,
         "a process answers smaller waves instead of extinguishing them"
         => "7-EXT", "-n 2";
@@ -192,7 +192,7 @@ impl Protocol for EchoElection {
                 self.take_part(wave, Some(from), fx);
             }
             Message::Explorer { wave } => {
-                if self.variants.has(Switch::AnswersSmaller) && self.wave() != Some(wave) {
+                if self.variants.has(VariantId::AnswersSmaller) && self.wave() != Some(wave) {
                     fx.send(from, Message::Echo { wave });
                 }
                 self.on_answer(from, wave, false, fx);
@@ -216,7 +216,9 @@ impl EchoElection {
     fn is_larger(&self, wave: Wave) -> bool {
         match self.wave() {
             None => true,
-            Some(known) if self.variants.has(Switch::KeepsFirst) => wave.election > known.election,
+            Some(known) if self.variants.has(VariantId::KeepsFirst) => {
+                wave.election > known.election
+            }
             Some(known) => wave > known,
         }
     }
@@ -232,7 +234,7 @@ impl EchoElection {
         }
         fx.broadcast(&awaited, Message::Explorer { wave });
         self.phase = Phase::Exploring { wave, parent, awaited, children: ProcessSet::new() };
-        if let Some(parent) = parent.filter(|_| self.variants.has(Switch::EarlyEcho)) {
+        if let Some(parent) = parent.filter(|_| self.variants.has(VariantId::EarlyEcho)) {
             fx.send(parent, Message::Echo { wave });
         }
         self.finish(fx);
@@ -263,7 +265,7 @@ impl EchoElection {
         match self.phase {
             Phase::Exploring { wave, parent, ref awaited, .. } if awaited.is_empty() => {
                 match parent {
-                    Some(_) if self.variants.has(Switch::EarlyEcho) => {}
+                    Some(_) if self.variants.has(VariantId::EarlyEcho) => {}
                     Some(parent) => fx.send(parent, Message::Echo { wave }),
                     None => self.settle(wave, fx),
                 }
@@ -310,7 +312,7 @@ impl Algorithm for EchoElection {
                 Property::OneLeaderPerTerm,
                 Property::OneLeaderAtATime,
             ],
-            variants: Variants::<Switch>::declared(),
+            variants: Variants::<VariantId>::declared(),
             ..Card::election(
                 "echo-election",
                 "waves explore a graph, and the largest extinguishes the others",

@@ -33,7 +33,7 @@ use tenure_core::{
 use super::ring::{self, Candidate};
 use crate::catalogue_error::CatalogueError;
 use crate::parameters::{FromParameters, Parameters};
-use crate::variants::{Variants, switches};
+use crate::variants::{Variants, variant_ids};
 
 /// One process in the graph.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -42,7 +42,7 @@ pub struct FloodingElection {
     /// Number of rounds: the diameter *D* of the graph.
     rounds: u32,
     candidate: Candidate,
-    variants: Variants<Switch>,
+    variants: Variants<VariantId>,
     /// Number of the latest known election, 0 before the first.
     election: u32,
     phase: Phase,
@@ -99,7 +99,7 @@ pub struct Config {
     /// Ranks of the processes, by index. All are distinct.
     pub ranks: Arc<[Rank]>,
     /// Variants that are switched on.
-    pub variants: Variants<Switch>,
+    pub variants: Variants<VariantId>,
 }
 
 impl Config {
@@ -108,12 +108,12 @@ impl Config {
     /// # Panics
     ///
     /// If the graph is not connected.
-    pub fn of(graph: Graph) -> Self {
-        let ranks = ring::id_ranks(graph.vertices());
+    pub fn with_graph(graph: Graph) -> Self {
+        let ranks = ring::id_ranks(graph.vertex_count());
         Config::on(Arc::new(graph), ranks, Variants::none())
     }
 
-    fn on(graph: Arc<Graph>, ranks: Arc<[Rank]>, variants: Variants<Switch>) -> Self {
+    fn on(graph: Arc<Graph>, ranks: Arc<[Rank]>, variants: Variants<VariantId>) -> Self {
         let diameter = graph.diameter().expect("the graph is connected");
         Config { graph, diameter, ranks, variants }
     }
@@ -130,7 +130,7 @@ impl FromParameters for Config {
     }
 }
 
-switches! {
+variant_ids! {
     OneRoundLess = "one-round-less", unsound,
         "processes decide after D − 1 rounds"
         => "7-FLOOD", "-n 3";
@@ -152,7 +152,7 @@ impl Protocol for FloodingElection {
 
     fn boot(group: Group, config: &Config, _: Option<()>, _: &mut impl Effects<Self>) -> Self {
         let neighbours = config.graph.neighbours(group.me()).iter().copied().collect();
-        let less = u32::from(config.variants.has(Switch::OneRoundLess));
+        let less = u32::from(config.variants.has(VariantId::OneRoundLess));
         FloodingElection {
             neighbours: SharedConfig::new(neighbours),
             rounds: config.diameter.saturating_sub(less),
@@ -187,7 +187,7 @@ impl Protocol for FloodingElection {
         }
         if theirs == *round && awaited.remove(from) {
             *largest = candidate.max(*largest);
-            if self.variants.has(Switch::NoWaiting) {
+            if self.variants.has(VariantId::NoWaiting) {
                 awaited.clear();
             }
             self.end_rounds(fx);
@@ -229,7 +229,7 @@ impl FloodingElection {
             if round == self.rounds {
                 return self.settle(largest.process, fx);
             }
-            if !self.variants.has(Switch::OnlyNews) || largest != self.candidate {
+            if !self.variants.has(VariantId::OnlyNews) || largest != self.candidate {
                 self.send(round + 1, largest, fx);
             }
             self.wait_in_round(round + 1, largest, &early);
@@ -252,7 +252,7 @@ impl Algorithm for FloodingElection {
             ),
             messages: Cost::per_election("2E·D", messages, Some(messages)),
             theory: Some(Theory::election(config.diameter)),
-            variants: Variants::<Switch>::declared(),
+            variants: Variants::<VariantId>::declared(),
             ..Card::election(
                 "flooding-election",
                 "every process floods the largest rank that it has seen, for D rounds",

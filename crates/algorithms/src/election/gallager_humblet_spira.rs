@@ -53,9 +53,9 @@ use tenure_core::service::election::{Command, Event};
 use tenure_core::{Effects, Group, Never, ProcessId, Protocol, Term};
 
 use edges::{EdgeState, Edges};
-pub use message::{Best, Message, Search, Weight};
+pub use message::{BestWeight, Message, SearchState, Weight};
 use rules::Rules;
-pub use rules::Switch;
+pub use rules::VariantId;
 
 use crate::Variants;
 use crate::graph_config::GraphConfig;
@@ -64,7 +64,7 @@ use crate::graph_config::GraphConfig;
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct GallagerHumbletSpira {
     me: ProcessId,
-    variants: Variants<Switch>,
+    variants: Variants<VariantId>,
     edges: Edges,
     phase: Phase,
     /// Level of the fragment that this process belongs to (`LN` in the paper).
@@ -102,7 +102,7 @@ enum Phase {
 }
 
 /// Configuration of one process, with a graph that has weights.
-pub type Config = GraphConfig<Switch>;
+pub type Config = GraphConfig<VariantId>;
 
 impl Protocol for GallagerHumbletSpira {
     type Config = Config;
@@ -116,7 +116,7 @@ impl Protocol for GallagerHumbletSpira {
         GallagerHumbletSpira {
             me: group.me(),
             variants: config.variants,
-            edges: Edges::of(&config.graph, group, Rules(config.variants)),
+            edges: Edges::new(&config.graph, group, Rules(config.variants)),
             phase: Phase::Sleeping,
             level: 0,
             fragment: None,
@@ -207,7 +207,7 @@ impl GallagerHumbletSpira {
             Message::Accept => {
                 let accepted = self.edges.weight(from);
                 self.end_test();
-                self.improve(from, Best::of(accepted));
+                self.improve(from, BestWeight::from_weight(accepted));
                 self.report(fx);
             }
             Message::Reject => {
@@ -228,7 +228,7 @@ impl GallagerHumbletSpira {
     fn on_connect(&mut self, from: ProcessId, level: u32, fx: &mut impl Effects<Self>) {
         let absorbs = level < self.level || self.is_basic(from);
         let Some(weight) = self.edges.weight(from) else { return };
-        let merged = (level.saturating_add(1), weight, Search::Find);
+        let merged = (level.saturating_add(1), weight, SearchState::Find);
         let (level, fragment, search) = match self.fragment.filter(|_| absorbs) {
             Some(fragment) => {
                 self.edges.add_branch(from);
@@ -249,7 +249,7 @@ impl GallagerHumbletSpira {
     fn on_initiate(
         &mut self,
         from: ProcessId,
-        (level, fragment, search): (u32, Weight, Search),
+        (level, fragment, search): (u32, Weight, SearchState),
         fx: &mut impl Effects<Self>,
     ) {
         (self.level, self.fragment) = (level, Some(fragment));
@@ -260,8 +260,8 @@ impl GallagerHumbletSpira {
             awaited += 1;
         }
         self.phase = match search {
-            Search::Find => Phase::Find { awaited, test_edge: None },
-            Search::Found => Phase::Found,
+            SearchState::Find => Phase::Find { awaited, test_edge: None },
+            SearchState::Found => Phase::Found,
         };
         self.test(fx);
     }
@@ -310,7 +310,7 @@ impl GallagerHumbletSpira {
     /// sender is a child in the tree, this process records the edge if it is the lightest so far.
     /// If the sender is the other end of the core, this process compares the edge with the lightest
     /// edge on its own side.
-    fn on_report(&mut self, from: ProcessId, theirs: Best, fx: &mut impl Effects<Self>) {
+    fn on_report(&mut self, from: ProcessId, theirs: BestWeight, fx: &mut impl Effects<Self>) {
         if self.in_branch != Some(from) {
             if let Phase::Find { awaited, .. } = &mut self.phase {
                 *awaited = awaited.saturating_sub(1);
@@ -321,7 +321,7 @@ impl GallagerHumbletSpira {
         let ours = self.best_weight();
         if ours < theirs {
             self.change_root(fx);
-        } else if ours == Best::None && theirs == Best::None && self.leader.is_none() {
+        } else if ours == BestWeight::None && theirs == BestWeight::None && self.leader.is_none() {
             self.settle(self.me.max(from), Some(from), fx);
         }
     }
@@ -355,16 +355,16 @@ impl GallagerHumbletSpira {
 
     /// Records a leaving edge in the direction of `peer`, if it is lighter than the best known
     /// edge.
-    fn improve(&mut self, peer: ProcessId, found: Best) {
-        if let Best::Edge(weight) = found
+    fn improve(&mut self, peer: ProcessId, found: BestWeight) {
+        if let BestWeight::Edge(weight) = found
             && found < self.best_weight()
         {
             self.best = Some((peer, weight));
         }
     }
 
-    fn best_weight(&self) -> Best {
-        Best::of(self.best.map(|(_, weight)| weight))
+    fn best_weight(&self) -> BestWeight {
+        BestWeight::from_weight(self.best.map(|(_, weight)| weight))
     }
 
     fn is_basic(&self, peer: ProcessId) -> bool {
@@ -375,8 +375,8 @@ impl GallagerHumbletSpira {
         matches!(self.phase, Phase::Find { .. })
     }
 
-    fn search(&self) -> Search {
-        if self.is_searching() { Search::Find } else { Search::Found }
+    fn search(&self) -> SearchState {
+        if self.is_searching() { SearchState::Find } else { SearchState::Found }
     }
 
     fn rules(&self) -> Rules {

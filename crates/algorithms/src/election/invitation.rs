@@ -44,7 +44,7 @@ use tenure_core::{
     Effects, Group, ProcessId, ProcessSet, Protocol, SharedConfig, Term, TimerRole, Verdict,
 };
 
-pub use config::{Config, Switch};
+pub use config::{Config, VariantId};
 pub use message::Message;
 use phase::Phase;
 
@@ -122,7 +122,7 @@ impl Protocol for Invitation {
     }
 
     fn stable(&self) -> Stable {
-        Stable { number: if self.has(Switch::ForgottenNumber) { 0 } else { self.number } }
+        Stable { number: if self.has(VariantId::ForgottenNumber) { 0 } else { self.number } }
     }
 
     fn on_command(&mut self, command: Command, fx: &mut impl Effects<Self>) {
@@ -231,7 +231,7 @@ impl Invitation {
         let group = self.group;
         match self.phase {
             Phase::Member if group.leader != from => {
-                if !self.has(Switch::StaysBehind) {
+                if !self.has(VariantId::StaysBehind) {
                     fx.send(group.leader, Message::AreYouThere { group });
                 }
                 return;
@@ -241,7 +241,7 @@ impl Invitation {
                 return fx.send(from, Message::Accept { group });
             }
             // The leader has formed a later group.
-            Phase::Member if number > group.number && !self.has(Switch::StaysBehind) => {
+            Phase::Member if number > group.number && !self.has(VariantId::StaysBehind) => {
                 self.recover(fx);
             }
             Phase::Idle => self.recover(fx),
@@ -255,7 +255,7 @@ impl Invitation {
     /// the same effect as a timely one.
     fn on_coordinator(&mut self, from: ProcessId, number: u64, fx: &mut impl Effects<Self>) {
         self.number = self.number.max(number);
-        let invites = !self.has(Switch::NoMerge);
+        let invites = !self.has(VariantId::NoMerge);
         let Phase::Coordinator { members, found } = &mut self.phase else { return };
         if invites && !members.contains(from) && !self.suspected.contains(from) {
             if found.is_empty() {
@@ -282,7 +282,7 @@ impl Invitation {
     /// Accepts the invitation to `group`, unless this process is forming or joining another group,
     /// or `group` is older than its own.
     fn on_invitation(&mut self, group: Term, fx: &mut impl Effects<Self>) {
-        let is_later = group.number > self.group.number || self.has(Switch::AnyInvitation);
+        let is_later = group.number > self.group.number || self.has(VariantId::AnyInvitation);
         let is_own = group.leader == self.everyone.me() || group == self.group;
         let is_between = matches!(self.phase, Phase::Inviting { .. } | Phase::Invited);
         if is_between || is_own || !is_later {
@@ -297,7 +297,7 @@ impl Invitation {
         self.phase = Phase::Invited;
         fx.send(group.leader, Message::Accept { group });
         fx.set_timer(Timer::Ready, self.config.ready);
-        if self.has(Switch::FollowsEarly) {
+        if self.has(VariantId::FollowsEarly) {
             self.follow(fx);
         }
     }
@@ -386,7 +386,7 @@ impl Invitation {
         self.everyone.peers().iter().filter(is_outside).collect()
     }
 
-    fn has(&self, switch: Switch) -> bool {
+    fn has(&self, switch: VariantId) -> bool {
         self.config.variants.has(switch)
     }
 }

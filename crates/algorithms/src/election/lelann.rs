@@ -29,19 +29,19 @@ use alloc::sync::Arc;
 use tenure_core::service::election::{Command, Event};
 use tenure_core::theory::{Precision, Prediction, Theory, WorkloadKind};
 use tenure_core::{
-    Algorithm, Card, Cost, Effects, Faults, Group, Knowledge, Never, Order, ProcessId, Property,
-    Protocol, Rank, Term, Topology, labelled,
+    Algorithm, Card, ChannelOrder, Cost, Effects, Faults, Group, Knowledge, Never, ProcessId,
+    Property, Protocol, Rank, Term, Topology, labelled,
 };
 
 use super::ring::{self, Candidate, Ring};
 use crate::Variants;
-use crate::variants::switches;
+use crate::variants::variant_ids;
 
 /// One process on the ring.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct LeLann {
     ring: Ring,
-    variants: Variants<Switch>,
+    variants: Variants<VariantId>,
     rank: Rank,
     /// Number of the latest known election, 0 before the first.
     election: u32,
@@ -101,9 +101,9 @@ pub enum Message {
 labelled!(Message, Election, Elect => "elect", Query => "query");
 
 /// Configuration of one process.
-pub type Config = ring::ConfigWithVariants<Switch>;
+pub type Config = ring::ConfigWithVariants<VariantId>;
 
-switches! {
+variant_ids! {
     Smallest = "smallest", sound,
         "the smallest rank on the list of active processes leads, not the largest";
     ForwardFirst = "forward-first", unsound,
@@ -158,7 +158,7 @@ impl Protocol for LeLann {
             }
             Message::Elect { election, candidate } => {
                 let joins = election > self.election;
-                let forwards_first = self.variants.has(Switch::ForwardFirst);
+                let forwards_first = self.variants.has(VariantId::ForwardFirst);
                 if joins {
                     self.join(election);
                 }
@@ -216,7 +216,7 @@ impl LeLann {
     /// Returns the process in the list `active` that becomes the leader. The list contains at least
     /// this process.
     fn choose(&self, active: &BTreeSet<Candidate>) -> ProcessId {
-        let smallest = self.variants.has(Switch::Smallest);
+        let smallest = self.variants.has(VariantId::Smallest);
         let chosen = if smallest { active.first() } else { active.last() };
         chosen.map_or(self.ring.me(), |candidate| candidate.process)
     }
@@ -273,10 +273,10 @@ impl Algorithm for LeLann {
     fn card(config: &Config, size: u32) -> Card {
         let size = ring::live_process_count(&config.absent, size);
         let n = u64::from(size);
-        let smallest = config.variants.has(Switch::Smallest);
+        let smallest = config.variants.has(VariantId::Smallest);
         let choice = if smallest { Property::SmallestLeads } else { Property::Validity };
         Card {
-            order: Order::Fifo,
+            order: ChannelOrder::Fifo,
             faults: Faults::duplication(
                 "a crash breaks the ring, and a lost message hides a candidate from some; \
                  repaired-chang-roberts survives crashes",
@@ -287,7 +287,7 @@ impl Algorithm for LeLann {
             messages: Cost::per_election("N²", n * n, Some(n * n)).zero_if_alone(size),
             theory: Some(Theory::election(size)),
             promises: [Property::Agreement, Property::Progress, choice].into(),
-            variants: Variants::<Switch>::declared(),
+            variants: Variants::<VariantId>::declared(),
             ..Card::election(
                 "lelann",
                 "on a ring, every process lists all ranks and chooses the largest",

@@ -32,19 +32,19 @@ use alloc::sync::Arc;
 use tenure_core::service::election::{Command, Event};
 use tenure_core::theory::{Precision, Prediction, WorkloadKind};
 use tenure_core::{
-    Algorithm, Card, Cost, Effects, Faults, Group, Knowledge, Never, Order, ProcessId, Protocol,
-    Rank, Term, Topology, labelled,
+    Algorithm, Card, ChannelOrder, Cost, Effects, Faults, Group, Knowledge, Never, ProcessId,
+    Protocol, Rank, Term, Topology, labelled,
 };
 
 use super::ring::{self, Candidate, Ring};
 use crate::Variants;
-use crate::variants::switches;
+use crate::variants::variant_ids;
 
 /// One process on the ring.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Peterson {
     ring: Ring,
-    variants: Variants<Switch>,
+    variants: Variants<VariantId>,
     /// *Initial value*: the rank that decides the election.
     rank: Rank,
     /// Number of the latest known election, 0 before the first.
@@ -110,9 +110,9 @@ labelled!(
 );
 
 /// Configuration of one process.
-pub type Config = ring::ConfigWithVariants<Switch>;
+pub type Config = ring::ConfigWithVariants<VariantId>;
 
-switches! {
+variant_ids! {
     Strict = "strict", unsound,
         "a process stays active only if ntid > nntid, but nntid is never smaller than ntid"
         => "", "-n 3";
@@ -195,7 +195,7 @@ impl Peterson {
             _ if self.wins(received) => self.announce(fx),
             Phase::Active { phase, candidate, before: None } if of == phase => {
                 self.phase = Phase::Active { phase, candidate, before: Some(received) };
-                let only_own = self.variants.has(Switch::OwnSecond);
+                let only_own = self.variants.has(VariantId::OwnSecond);
                 let larger = if only_own { candidate } else { candidate.max(received) };
                 self.forward(Message::Second { election, phase, candidate: larger }, fx);
             }
@@ -232,7 +232,7 @@ impl Peterson {
     /// message of the phase (`nntid`).
     fn survives(&self, before: Candidate, own: Candidate, larger: Candidate) -> bool {
         let limit = own.max(larger);
-        if self.variants.has(Switch::Strict) { before > limit } else { before >= limit }
+        if self.variants.has(VariantId::Strict) { before > limit } else { before >= limit }
     }
 
     /// Returns true if `received` has the rank of this process, and the election has no result yet.
@@ -241,7 +241,7 @@ impl Peterson {
         let compares = match self.phase {
             Phase::Settled => false,
             Phase::Active { .. } => true,
-            Phase::Relay { .. } => !self.variants.has(Switch::DeafRelay),
+            Phase::Relay { .. } => !self.variants.has(VariantId::DeafRelay),
         };
         compares && received.rank == self.rank
     }
@@ -276,7 +276,7 @@ impl Algorithm for Peterson {
     fn card(config: &Config, size: u32) -> Card {
         let size = ring::live_process_count(&config.absent, size);
         Card {
-            order: Order::Fifo,
+            order: ChannelOrder::Fifo,
             faults: Faults::duplication(
                 "a crash breaks the ring, and a lost message ends the election undecided; \
                  repaired-chang-roberts survives crashes",
@@ -290,7 +290,7 @@ impl Algorithm for Peterson {
                 Some(most_messages(size)),
             )
             .zero_if_alone(size),
-            variants: Variants::<Switch>::declared(),
+            variants: Variants::<VariantId>::declared(),
             ..Card::election(
                 "peterson",
                 "at most every second candidate survives a phase, and the winner sees its own rank",

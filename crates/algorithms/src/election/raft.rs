@@ -44,7 +44,7 @@ use tenure_core::{
     Delay, Effects, Group, ProcessId, ProcessSet, Protocol, SharedConfig, Term, TimerRole,
 };
 
-pub use config::{Config, Switch};
+pub use config::{Config, VariantId};
 pub(crate) use config::{ELECTION, ELECTION_DESCRIPTION, HEARTBEAT, HEARTBEAT_DESCRIPTION};
 pub use message::Message;
 
@@ -121,7 +121,7 @@ impl Protocol for Raft {
         stable: Option<Stable>,
         fx: &mut impl Effects<Self>,
     ) -> Self {
-        let promised = stable.is_some() && !config.variants.has(Switch::ForgottenVote);
+        let promised = stable.is_some() && !config.variants.has(VariantId::ForgottenVote);
         let role = if promised { Role::Follower { leader: None } } else { Role::Free };
         let Stable { term, voted_for } = stable.unwrap_or(Stable { term: 0, voted_for: None });
         let config = SharedConfig::new(config.clone());
@@ -130,7 +130,7 @@ impl Protocol for Raft {
     }
 
     fn stable(&self) -> Stable {
-        let voted_for = if self.has(Switch::ForgottenVote) { None } else { self.voted_for };
+        let voted_for = if self.has(VariantId::ForgottenVote) { None } else { self.voted_for };
         Stable { term: self.term, voted_for }
     }
 
@@ -150,7 +150,7 @@ impl Protocol for Raft {
     fn on_message(&mut self, from: ProcessId, message: Message, fx: &mut impl Effects<Self>) {
         match message {
             Message::RequestPreVote { term } => {
-                let respects_leader = self.has_promised() && !self.has(Switch::HeedlessPreVote);
+                let respects_leader = self.has_promised() && !self.has(VariantId::HeedlessPreVote);
                 let granted = term > self.term && !respects_leader;
                 let term = if granted { term } else { self.term };
                 fx.send(from, Message::PreVote { term, granted });
@@ -211,7 +211,7 @@ impl Protocol for Raft {
         match timer {
             Timer::Election => self.campaign(fx),
             Timer::Heartbeat => self.broadcast_heartbeat(fx),
-            Timer::Lease if self.has(Switch::NoCheckQuorum) => {}
+            Timer::Lease if self.has(VariantId::NoCheckQuorum) => {}
             Timer::Lease => self.become_follower(fx),
         }
     }
@@ -230,7 +230,7 @@ impl Raft {
     fn campaign(&mut self, fx: &mut impl Effects<Self>) {
         self.become_follower(fx);
         fx.set_timer(Timer::Election, self.config.election);
-        if !self.has(Switch::PreVote) {
+        if !self.has(VariantId::PreVote) {
             return self.become_candidate(|term| Message::RequestVote { term }, fx);
         }
         fx.broadcast(&self.group.peers(), Message::RequestPreVote { term: self.term + 1 });
@@ -383,7 +383,7 @@ impl Raft {
     }
 
     fn lease(&self) -> Delay {
-        if self.has(Switch::LongLease) { self.config.election } else { self.config.lease }
+        if self.has(VariantId::LongLease) { self.config.election } else { self.config.lease }
     }
 
     fn is_majority(&self, votes: &ProcessSet) -> bool {
@@ -394,7 +394,7 @@ impl Raft {
         [self.group.me()].into_iter().collect()
     }
 
-    fn has(&self, switch: Switch) -> bool {
+    fn has(&self, switch: VariantId) -> bool {
         self.config.variants.has(switch)
     }
 }

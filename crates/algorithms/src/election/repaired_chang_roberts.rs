@@ -36,7 +36,7 @@ use alloc::sync::Arc;
 
 use tenure_core::service::election::{Command, Event};
 use tenure_core::{
-    Algorithm, Card, Cost, Crashes, DetectorClass, Effects, Faults, Group, Never, ProcessId,
+    Algorithm, Card, Cost, CrashModel, DetectorClass, Effects, Faults, Group, Never, ProcessId,
     ProcessSet, Protocol, Rank, Term, Verdict, labelled,
 };
 
@@ -340,7 +340,7 @@ impl Algorithm for RepairedChangRoberts {
         let n = u64::from(size);
         Card {
             faults: Faults {
-                crashes: Crashes::Recovery,
+                crashes: CrashModel::Recovery,
                 ..Faults::duplication(
                     "survives any number of crashes and recoveries, but no lost message",
                 )

@@ -40,13 +40,13 @@ use super::ring::{self, Candidate, Ring};
 use crate::Variants;
 use crate::catalogue_error::CatalogueError;
 use crate::parameters::{FromParameters, Parameters};
-use crate::variants::switches;
+use crate::variants::variant_ids;
 
 /// One process on the ring.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct RestartingChangRoberts {
     ring: Ring,
-    variants: Variants<Switch>,
+    variants: Variants<VariantId>,
     /// Rank of this process, which decides the election (*i* in the paper).
     rank: Rank,
     /// Time that the initiator waits for a result before it starts a new attempt.
@@ -119,13 +119,13 @@ pub struct Config {
     /// Time that the initiator waits for a result: longer than 3N messages take.
     pub restart_timeout: Delay,
     /// Variants that are switched on.
-    pub variants: Variants<Switch>,
+    pub variants: Variants<VariantId>,
 }
 
 impl Config {
     /// Returns a configuration with these ranks, for messages that take at most `delay` ticks, and
     /// no failed process.
-    pub fn of(ranks: Arc<[Rank]>, delay: u64) -> Self {
+    pub fn with_ranks(ranks: Arc<[Rank]>, delay: u64) -> Self {
         let restart_timeout = Delay::ticks((3 * ranks.len() as u64 + 1) * delay);
         Config { ranks, absent: ProcessSet::new(), restart_timeout, variants: Variants::none() }
     }
@@ -135,7 +135,7 @@ const RESTART: &str = "restart";
 
 impl FromParameters for Config {
     fn from_parameters(parameters: &Parameters) -> Result<Self, CatalogueError> {
-        let config = Config::of(parameters.ranks.clone(), parameters.delay);
+        let config = Config::with_ranks(parameters.ranks.clone(), parameters.delay);
         Ok(Config {
             absent: parameters.absent.clone(),
             variants: parameters.variants()?,
@@ -145,7 +145,7 @@ impl FromParameters for Config {
     }
 }
 
-switches! {
+variant_ids! {
     Unnumbered = "unnumbered", unsound,
         "all attempts have the same number: participants of the first swallow the second"
         => "", "-n 3 --initiators 1 --lose 1";
@@ -235,7 +235,7 @@ impl Protocol for RestartingChangRoberts {
 
 impl RestartingChangRoberts {
     fn start_attempt(&mut self, fx: &mut impl Effects<Self>) {
-        if !self.variants.has(Switch::Unnumbered) || self.number == 0 {
+        if !self.variants.has(VariantId::Unnumbered) || self.number == 0 {
             self.number += 1;
         }
         self.wait(fx);
@@ -330,7 +330,7 @@ impl Algorithm for RestartingChangRoberts {
                 "time without a leader after which a waiting process starts again",
                 config.restart_timeout,
             )],
-            variants: Variants::<Switch>::declared(),
+            variants: Variants::<VariantId>::declared(),
             ..Card::election(
                 "restarting-chang-roberts",
                 "on a ring that loses messages, the initiator starts the election again",
@@ -346,7 +346,7 @@ impl Algorithm for RestartingChangRoberts {
     ) -> Option<Prediction> {
         let plain = chang_roberts::Config {
             absent: config.absent.clone(),
-            ..chang_roberts::Config::of(config.ranks.clone(), Variants::none())
+            ..chang_roberts::Config::with_ranks(config.ranks.clone(), Variants::none())
         };
         chang_roberts::ChangRoberts::predicted_messages(&plain, size, workload)
     }

@@ -8,7 +8,7 @@ use tenure_core::{Delay, Group, ProcessId, ProcessSet, Rank};
 use crate::catalogue_error::CatalogueError;
 use crate::parameters::{FromParameters, Parameters};
 use crate::rounds;
-use crate::variants::{Switch, Variants};
+use crate::variants::{VariantId, Variants};
 
 /// Configuration of one process, for ring algorithms that need nothing but ranks.
 #[derive(Clone, Debug)]
@@ -22,11 +22,11 @@ pub struct Config {
 impl Config {
     /// Returns a configuration in which ranks are plain ids, in the order of the ring.
     pub fn plain(size: u32) -> Self {
-        Config::of(id_ranks(size))
+        Config::with_ranks(id_ranks(size))
     }
 
     /// Returns a configuration with these ranks, and no failed process.
-    pub fn of(ranks: Arc<[Rank]>) -> Self {
+    pub fn with_ranks(ranks: Arc<[Rank]>) -> Self {
         Config { ranks, absent: ProcessSet::new() }
     }
 }
@@ -40,7 +40,7 @@ impl FromParameters for Config {
 
 /// Configuration of one process, for ring algorithms with variants.
 #[derive(Clone, Debug)]
-pub struct ConfigWithVariants<S: Switch> {
+pub struct ConfigWithVariants<S: VariantId> {
     /// Distinct ranks in the order of the ring, clockwise.
     pub ranks: Arc<[Rank]>,
     /// Processes that failed before the ring was formed, and are therefore not on it.
@@ -49,20 +49,20 @@ pub struct ConfigWithVariants<S: Switch> {
     pub variants: Variants<S>,
 }
 
-impl<S: Switch> ConfigWithVariants<S> {
+impl<S: VariantId> ConfigWithVariants<S> {
     /// Returns a configuration in which ranks are plain ids, in the order of the ring, without
     /// variants.
     pub fn plain(size: u32) -> Self {
-        Self::of(id_ranks(size), Variants::none())
+        Self::with_ranks(id_ranks(size), Variants::none())
     }
 
     /// Returns a configuration with these ranks and variants, and no failed process.
-    pub fn of(ranks: Arc<[Rank]>, variants: Variants<S>) -> Self {
+    pub fn with_ranks(ranks: Arc<[Rank]>, variants: Variants<S>) -> Self {
         ConfigWithVariants { ranks, absent: ProcessSet::new(), variants }
     }
 }
 
-impl<S: Switch> FromParameters for ConfigWithVariants<S> {
+impl<S: VariantId> FromParameters for ConfigWithVariants<S> {
     fn from_parameters(parameters: &Parameters) -> Result<Self, CatalogueError> {
         let (ranks, absent) = (parameters.ranks.clone(), parameters.absent.clone());
         Ok(ConfigWithVariants { ranks, absent, variants: parameters.variants()? })
@@ -71,7 +71,7 @@ impl<S: Switch> FromParameters for ConfigWithVariants<S> {
 
 /// Configuration of one process, for ring algorithms in synchronous rounds.
 #[derive(Clone, Debug)]
-pub struct ConfigInRounds<S: Switch> {
+pub struct ConfigInRounds<S: VariantId> {
     /// Ranks with distinct ids in the order of the ring, which is the direction of messages. For
     /// the algorithm `time-slice`, the ids are positive.
     pub ranks: Arc<[Rank]>,
@@ -83,14 +83,14 @@ pub struct ConfigInRounds<S: Switch> {
     pub variants: Variants<S>,
 }
 
-impl<S: Switch> ConfigInRounds<S> {
+impl<S: VariantId> ConfigInRounds<S> {
     /// Returns a configuration with these ranks and variants, and rounds of one unit.
-    pub fn of(ranks: Arc<[Rank]>, variants: Variants<S>) -> Self {
+    pub fn with_ranks(ranks: Arc<[Rank]>, variants: Variants<S>) -> Self {
         ConfigInRounds { ranks, absent: ProcessSet::new(), round: Delay::units(1), variants }
     }
 }
 
-impl<S: Switch> FromParameters for ConfigInRounds<S> {
+impl<S: VariantId> FromParameters for ConfigInRounds<S> {
     fn from_parameters(parameters: &Parameters) -> Result<Self, CatalogueError> {
         let (ranks, absent) = (Arc::clone(&parameters.ranks), parameters.absent.clone());
         let (round, variants) = (rounds::round_duration(parameters), parameters.variants()?);
@@ -146,12 +146,15 @@ pub(super) fn live_process_count(absent: &ProcessSet, size: u32) -> u32 {
 pub(super) fn live_ranks(ranks: &[Rank], absent: &ProcessSet, from: ProcessId) -> Vec<Rank> {
     let size = ranks.len();
     let places = (0..size).map(|step| (from.index() + step) % size);
-    places.filter(|place| !absent.contains(ProcessId::at(*place))).map(|it| ranks[it]).collect()
+    places
+        .filter(|place| !absent.contains(ProcessId::from_index(*place)))
+        .map(|it| ranks[it])
+        .collect()
 }
 
 /// Returns ranks for `size` processes: the rank of each process is its number.
 pub(super) fn id_ranks(size: u32) -> Arc<[Rank]> {
-    (1..=size).map(Rank::of_id).collect()
+    (1..=size).map(Rank::from_id).collect()
 }
 
 /// Returns the rank of this process.

@@ -32,7 +32,7 @@ use tenure_core::{
 
 use super::ring::{self, Candidate, Ring};
 use crate::rounds::{InRounds, Rounds};
-use crate::variants::{Variants, switches};
+use crate::variants::{Variants, variant_ids};
 
 /// One process of the algorithm, which the adapter [`InRounds`] drives round by round.
 pub type TimeSlice = InRounds<Process>;
@@ -79,9 +79,9 @@ pub enum Message {
 labelled!(Message, Election, Token => "token");
 
 /// Configuration of one process.
-pub type Config = ring::ConfigInRounds<Switch>;
+pub type Config = ring::ConfigInRounds<VariantId>;
 
-switches! {
+variant_ids! {
     ShortPhases = "short-phases", unsound,
         "a phase has N − 2 rounds: the next one begins before a token has reached all processes"
         => "", "-n 3 --ids 1,3,2 --property agreement,cost";
@@ -95,7 +95,7 @@ impl Rounds for Process {
 
     fn start(group: Group, config: &Config) -> Self {
         let size = u64::from(ring::live_process_count(&config.absent, group.size()));
-        let less = if config.variants.has(Switch::ShortPhases) { 2 } else { 0 };
+        let less = if config.variants.has(VariantId::ShortPhases) { 2 } else { 0 };
         let phase = size.saturating_sub(less).max(1);
         let rank = ring::own_rank(&config.ranks, group);
         let own_round = u64::from(rank.id).saturating_sub(1) * phase + 1;
@@ -143,7 +143,7 @@ impl Rounds for Process {
             topology: Topology::UnidirectionalRing,
             messages: Cost::per_election("N", n, Some(n)).zero_if_alone(size),
             promises: [Property::Agreement, Property::Progress].into(),
-            variants: Variants::<Switch>::declared(),
+            variants: Variants::<VariantId>::declared(),
             ..Card::election(
                 "time-slice",
                 "each identifier has its own N rounds on a ring, and only the smallest is sent",

@@ -37,14 +37,14 @@ use tenure_core::{
 use super::ring::{self, Candidate};
 use crate::catalogue_error::CatalogueError;
 use crate::parameters::{FromParameters, Parameters};
-use crate::variants::{Variants, switches};
+use crate::variants::{Variants, variant_ids};
 
 /// One process in the tree.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct TreeElection {
     neighbours: SharedConfig<ProcessSet>,
     candidate: Candidate,
-    variants: Variants<Switch>,
+    variants: Variants<VariantId>,
     /// Number of the latest known election, 0 before the first.
     election: u32,
     phase: Phase,
@@ -111,19 +111,19 @@ pub struct Config {
     /// Ranks of the processes, by index. All are distinct.
     pub ranks: Arc<[Rank]>,
     /// Variants that are switched on.
-    pub variants: Variants<Switch>,
+    pub variants: Variants<VariantId>,
 }
 
 impl Config {
     /// Returns a configuration for this tree with plain ids as ranks.
-    pub fn of(tree: Tree) -> Self {
+    pub fn with_tree(tree: Tree) -> Self {
         let ranks = ring::id_ranks(tree.size());
         Config { tree: Arc::new(tree), ranks, variants: Variants::none() }
     }
 
     /// Returns a configuration for a tree of the given shape over `size` processes.
-    pub fn shaped(shape: TreeShape, size: u32) -> Self {
-        Config::of(Tree::of(shape, size))
+    pub fn with_tree_shape(shape: TreeShape, size: u32) -> Self {
+        Config::with_tree(Tree::from_shape(shape, size))
     }
 }
 
@@ -134,7 +134,7 @@ impl FromParameters for Config {
     }
 }
 
-switches! {
+variant_ids! {
     FirstMessage = "first-message", unsound,
         "a process decides at the first saturation message, before its other neighbours have sent"
         => "7-SAT", "-n 3 --initiators 1";
@@ -208,7 +208,7 @@ impl TreeElection {
     /// Joins an election and wakes all neighbours up, except the one that woke this process.
     fn wake_up(&mut self, election: u32, by: Option<ProcessId>, fx: &mut impl Effects<Self>) {
         self.election = election;
-        if !self.variants.has(Switch::NoWakeUp) {
+        if !self.variants.has(VariantId::NoWakeUp) {
             for peer in self.neighbours.iter().filter(|peer| Some(*peer) != by) {
                 fx.send(peer, Message::WakeUp { election });
             }
@@ -227,14 +227,14 @@ impl TreeElection {
                 awaited.remove(from);
                 *largest = theirs.max(*largest);
                 let leader = largest.process;
-                if self.variants.has(Switch::FirstMessage) {
+                if self.variants.has(VariantId::FirstMessage) {
                     return self.settle(leader, self.candidate.process, fx);
                 }
                 self.saturate(fx);
             }
             Phase::Processing { parent, largest } if *parent == from => {
                 let leader = theirs.max(*largest).process;
-                if !self.variants.has(Switch::IgnoresCrossing) {
+                if !self.variants.has(VariantId::IgnoresCrossing) {
                     self.settle(leader, from, fx);
                 }
             }
@@ -282,7 +282,7 @@ impl Algorithm for TreeElection {
                 message_count(size, 1),
                 Some(message_count(size, size)),
             ),
-            variants: Variants::<Switch>::declared(),
+            variants: Variants::<VariantId>::declared(),
             ..Card::election(
                 "tree-election",
                 "ranks move from the leaves of a tree inwards, until they meet on one edge",

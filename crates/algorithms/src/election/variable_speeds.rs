@@ -35,7 +35,7 @@ use tenure_core::{
 
 use super::ring::{self, Candidate, Ring};
 use crate::rounds::{InRounds, Rounds};
-use crate::variants::{Variants, switches};
+use crate::variants::{Variants, variant_ids};
 
 /// One process of the algorithm, which the adapter [`InRounds`] drives round by round.
 pub type VariableSpeeds = InRounds<Process>;
@@ -44,7 +44,7 @@ pub type VariableSpeeds = InRounds<Process>;
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Process {
     ring: Ring,
-    variants: Variants<Switch>,
+    variants: Variants<VariantId>,
     /// This process, with its rank. The id in the rank is the identifier *v*; the load in the rank
     /// is ignored.
     own: Candidate,
@@ -82,9 +82,9 @@ pub enum Message {
 labelled!(Message, Election, Token => "token", Elected => "elected");
 
 /// Configuration of one process.
-pub type Config = ring::ConfigInRounds<Switch>;
+pub type Config = ring::ConfigInRounds<VariantId>;
 
-switches! {
+variant_ids! {
     SameSpeed = "same-speed", unsound,
         "every token is forwarded at once: correct, but as expensive as with comparisons alone"
         => "", "-n 3 --property cost";
@@ -160,7 +160,7 @@ impl Rounds for Process {
             )
             .zero_if_alone(size),
             promises: [Property::Agreement, Property::Progress].into(),
-            variants: Variants::<Switch>::declared(),
+            variants: Variants::<VariantId>::declared(),
             ..Card::election(
                 "variable-speeds",
                 "on a ring, the token of identifier v waits 2^v rounds at each process",
@@ -228,10 +228,10 @@ impl Process {
 
     /// Returns the number of rounds in which the token of an identifier travels one hop.
     fn rounds_per_hop(&self, id: u32) -> u64 {
-        if self.variants.has(Switch::SameSpeed) {
+        if self.variants.has(VariantId::SameSpeed) {
             return 1;
         }
-        if self.variants.has(Switch::LinearSpeed) {
+        if self.variants.has(VariantId::LinearSpeed) {
             return id.into();
         }
         1_u64.checked_shl(id).unwrap_or(u64::MAX)

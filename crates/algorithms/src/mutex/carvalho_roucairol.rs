@@ -34,13 +34,13 @@ use tenure_core::{
 };
 
 use crate::Variants;
-use crate::variants::switches;
+use crate::variants::variant_ids;
 
 /// One process of the algorithm of Carvalho and Roucairol.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct CarvalhoRoucairol {
     group: Group,
-    variants: Variants<Switch>,
+    variants: Variants<VariantId>,
     /// Highest clock of a request or of an entry to the critical section that this process knows
     /// (`HSN` in the paper).
     clock: LamportClock,
@@ -83,9 +83,9 @@ pub enum Message {
 labelled!(Message, Mutex, Request => "request", Reply => "reply");
 
 /// Configuration of one process: the variants that are switched on.
-pub type Config = Variants<Switch>;
+pub type Config = Variants<VariantId>;
 
-switches! {
+variant_ids! {
     NoRerequest = "no-rerequest", unsound,
         "a waiting process that yields a permission does not request it again"
         => "7-CR1", "-n 3";
@@ -180,7 +180,7 @@ impl CarvalhoRoucairol {
         fx.send(peer, Message::Reply { clock: self.clock.now() });
         if let Phase::Waiting { request: stamp } = self.phase
             && was_here
-            && !self.variants.has(Switch::NoRerequest)
+            && !self.variants.has(VariantId::NoRerequest)
         {
             fx.send(peer, Message::Request { stamp });
         }
@@ -205,7 +205,7 @@ impl Algorithm for CarvalhoRoucairol {
             ),
             messages: Cost::per_entry("0 … 2(N−1)", 0, Some(2 * u64::from(size - 1))),
             theory: Some(Theory::lock(["0 or 2", "no bound", "no"], Hops::ONE)),
-            variants: Variants::<Switch>::declared(),
+            variants: Variants::<VariantId>::declared(),
             ..Card::mutex(
                 "carvalho-roucairol",
                 "a process keeps a permission until it is requested back",

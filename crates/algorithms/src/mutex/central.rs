@@ -30,14 +30,14 @@ use super::{Claim, GrantQueue, Ticket};
 use crate::Variants;
 use crate::catalogue_error::CatalogueError;
 use crate::parameters::{FromParameters, Parameters};
-use crate::variants::switches;
+use crate::variants::variant_ids;
 
 /// One process: a client of the coordinator. One of the processes is also the coordinator.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Central {
     me: ProcessId,
     coordinator: ProcessId,
-    variants: Variants<Switch>,
+    variants: Variants<VariantId>,
     requests: u64,
     phase: Phase,
     /// Grants and waiting requests; used only at the coordinator.
@@ -82,7 +82,7 @@ pub struct Config {
     /// The coordinating process.
     pub coordinator: ProcessId,
     /// Variants that are switched on.
-    pub variants: Variants<Switch>,
+    pub variants: Variants<VariantId>,
 }
 
 impl Default for Config {
@@ -97,7 +97,7 @@ impl FromParameters for Config {
     }
 }
 
-switches! {
+variant_ids! {
     UntaggedGrant = "untagged-grant", unsound,
         "a waiting process takes any grant, even one of an earlier request"
         => "7-C3", "-n 3 --entries 0,2,2 --duplicate 1 --property mutual-exclusion";
@@ -186,7 +186,7 @@ impl Central {
     }
 
     fn waits_for(&self, number: u64) -> bool {
-        let named = number == self.requests || self.variants.has(Switch::UntaggedGrant);
+        let named = number == self.requests || self.variants.has(VariantId::UntaggedGrant);
         self.phase == Phase::Waiting && named
     }
 }
@@ -209,7 +209,7 @@ impl Algorithm for Central {
                 ["2 (0 at the coordinator)", "no bound", "except for communication between users"],
                 Hops::TWO,
             )),
-            variants: Variants::<Switch>::declared(),
+            variants: Variants::<VariantId>::declared(),
             ..Card::mutex(
                 "central",
                 "ask the coordinator",

@@ -36,7 +36,7 @@ use alloc::sync::Arc;
 use tenure_core::service::mutex::{Command, Event};
 use tenure_core::theory::{Hops, Theory};
 use tenure_core::{
-    Algorithm, Card, Cost, Delay, Effects, Faults, Fence, Group, Order, ProcessId, Property,
+    Algorithm, Card, ChannelOrder, Cost, Delay, Effects, Faults, Fence, Group, ProcessId, Property,
     Protocol, Strategy, Topology, labelled,
 };
 
@@ -112,7 +112,7 @@ pub struct Config {
 impl Config {
     /// Returns a configuration for messages that take at most `delay` ticks. All states start as
     /// zero: the ring has converged, and the first process is privileged.
-    pub fn of(delay: u64) -> Self {
+    pub fn plain(delay: u64) -> Self {
         let repeat = Delay::ticks(3 * delay);
         Config { states: None, start: Arc::new([]), pass_after: delay, repeat }
     }
@@ -120,14 +120,14 @@ impl Config {
 
 impl Default for Config {
     fn default() -> Self {
-        Config::of(Delay::units(1).max)
+        Config::plain(Delay::units(1).max)
     }
 }
 
 impl FromParameters for Config {
     fn from_parameters(parameters: &Parameters) -> Result<Self, CatalogueError> {
         parameters.expect_no_variants()?;
-        Ok(Config::of(parameters.delay))
+        Ok(Config::plain(parameters.delay))
     }
 }
 
@@ -261,7 +261,7 @@ impl Algorithm for DijkstraRing {
     fn card(_: &Config, size: u32) -> Card {
         Card {
             strategy: Strategy::Token,
-            order: Order::Fifo,
+            order: ChannelOrder::Fifo,
             faults: Faults {
                 loss: true,
                 ..Faults::duplication(

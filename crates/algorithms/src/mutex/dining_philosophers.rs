@@ -39,14 +39,14 @@ use tenure_core::{
 };
 
 use crate::graph_config::GraphConfig;
-use crate::variants::{Variants, switches};
+use crate::variants::{Variants, variant_ids};
 
 /// One process of the hygienic solution: a philosopher.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct DiningPhilosophers {
     me: ProcessId,
     neighbours: SharedConfig<ProcessSet>,
-    variants: Variants<Switch>,
+    variants: Variants<VariantId>,
     phase: Phase,
     /// `fork(f)`: neighbours whose shared fork this process holds.
     forks: ProcessSet,
@@ -80,9 +80,9 @@ labelled!(Message, Mutex, Request => "request", Fork => "fork");
 
 /// Configuration of one process. Neighbours on the graph must not be inside the critical section at
 /// the same time.
-pub type Config = GraphConfig<Switch>;
+pub type Config = GraphConfig<VariantId>;
 
-switches! {
+variant_ids! {
     CyclicStart = "cyclic-start", unsound,
         "the last process holds the fork that it shares with P1, so that precedence forms a cycle"
         => "", "-n 3 --property deadlock-freedom";
@@ -115,7 +115,7 @@ impl Protocol for DiningPhilosophers {
         let (me, graph) = (group.me(), &*config.graph);
         let neighbours: ProcessSet = graph.neighbours(me).iter().copied().collect();
         let last = ProcessId(group.size() - 1);
-        let is_cyclic = config.variants.has(Switch::CyclicStart);
+        let is_cyclic = config.variants.has(VariantId::CyclicStart);
         let holds = |peer: &ProcessId| match (me, *peer) {
             (ProcessId(0), peer) if is_cyclic && peer == last => group.size() == 2,
             (me, ProcessId(0)) if is_cyclic && me == last => group.size() > 2,
@@ -160,7 +160,8 @@ impl Protocol for DiningPhilosophers {
     fn on_message(&mut self, from: ProcessId, message: Message, fx: &mut impl Effects<Self>) {
         match message {
             Message::Request => {
-                let drops = self.variants.has(Switch::DropsRequest) && self.phase == Phase::Eating;
+                let drops =
+                    self.variants.has(VariantId::DropsRequest) && self.phase == Phase::Eating;
                 if !drops {
                     self.tokens.insert(from);
                 }
@@ -214,9 +215,9 @@ impl DiningPhilosophers {
         let is_requested = self.forks.contains(peer) && self.tokens.contains(peer);
         let is_kept = match self.phase {
             Phase::Thinking => !self.dirty.contains(peer),
-            Phase::Hungry if has(Switch::YieldsClean) => false,
-            Phase::Hungry => !self.dirty.contains(peer) || has(Switch::KeepsDirty),
-            Phase::Eating => !has(Switch::YieldsInside),
+            Phase::Hungry if has(VariantId::YieldsClean) => false,
+            Phase::Hungry => !self.dirty.contains(peer) || has(VariantId::KeepsDirty),
+            Phase::Eating => !has(VariantId::YieldsInside),
         };
         is_requested && !is_kept
     }
@@ -236,7 +237,7 @@ impl DiningPhilosophers {
     fn eat_if_possible(&mut self, fx: &mut impl Effects<Self>) {
         if self.phase == Phase::Hungry && self.forks.len() == self.neighbours.len() {
             self.phase = Phase::Eating;
-            if !self.variants.has(Switch::StaysClean) {
+            if !self.variants.has(VariantId::StaysClean) {
                 self.dirty = self.forks.clone();
             }
             fx.emit(Event::Entered { fence: Fence::NONE });
@@ -261,7 +262,7 @@ impl Algorithm for DiningPhilosophers {
                 Hops { formula: "1", least: 1, most: 1, is_unconditional: false },
             )),
             promises: [Property::LocalMutualExclusion, Property::StarvationFreedom].into(),
-            variants: Variants::<Switch>::declared(),
+            variants: Variants::<VariantId>::declared(),
             ..Card::mutex(
                 "dining-philosophers",
                 "neighbours share a fork: clean ones are kept, dirty ones yielded",

@@ -49,14 +49,14 @@ use tenure_core::{
 pub use self::message::{Attempt, Initiator, Message, VictimCandidate};
 use super::{Claim, GrantQueue, Ticket};
 use crate::Variants;
-use crate::variants::switches;
+use crate::variants::variant_ids;
 
 /// One process: a client that acquires locks. Each of the first three processes is also the manager
 /// of one lock.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct EdgeChasing {
     group: Group,
-    variants: Variants<Switch>,
+    variants: Variants<VariantId>,
     phase: Phase,
     attempts: u64,
     entries: u64,
@@ -92,9 +92,9 @@ struct Edge {
 }
 
 /// Configuration of one process: the variants that are switched on.
-pub type Config = Variants<Switch>;
+pub type Config = Variants<VariantId>;
 
-switches! {
+variant_ids! {
     NoDetection = "no-detection", unsound,
         "waiters are not informed of the holder, and a deadlock persists"
         => "I-31", "-n 2";
@@ -174,7 +174,7 @@ impl Protocol for EdgeChasing {
                 }
             }
             Message::Abort { number } => {
-                if number == self.attempts || self.variants.has(Switch::UnnumberedAbort) {
+                if number == self.attempts || self.variants.has(VariantId::UnnumberedAbort) {
                     self.abort(fx);
                 }
             }
@@ -189,7 +189,7 @@ impl EdgeChasing {
     fn locks(&self, process: ProcessId) -> Vec<ProcessId> {
         let managers = self.group.size().min(3);
         let mut locks = vec![process.0 % managers, (process.0 + 1) % managers];
-        if self.variants.has(Switch::Ordered) {
+        if self.variants.has(VariantId::Ordered) {
             locks.sort_unstable();
         }
         locks.dedup();
@@ -287,7 +287,7 @@ impl EdgeChasing {
     /// grant number that the requester has seen, possibly from another manager. So the numbers grow
     /// across all managers.
     fn raise_grant_count(&mut self, fence: u64) {
-        if !self.variants.has(Switch::CountsAlone) {
+        if !self.variants.has(VariantId::CountsAlone) {
             self.grants.raise_grant_count(fence);
         }
     }
@@ -320,7 +320,7 @@ impl EdgeChasing {
     /// switched on.
     fn has_detection(&self) -> bool {
         let has = |switch| self.variants.has(switch);
-        !has(Switch::NoDetection) && (!has(Switch::Ordered) || has(Switch::Talkative))
+        !has(VariantId::NoDetection) && (!has(VariantId::Ordered) || has(VariantId::Talkative))
     }
 
     /// Sends a message, or handles it directly if this process is the receiver.
@@ -342,7 +342,7 @@ impl Algorithm for EdgeChasing {
         let messages = Cost::per_entry("6 (3 at a manager), more with retries", 3, None);
         // Without cycles, three messages with each of two managers suffice.
         let ordered = Cost { most: Some(6), ..messages.clone() };
-        let is_ordered = config.has(Switch::Ordered);
+        let is_ordered = config.has(VariantId::Ordered);
         let messages = if is_ordered { ordered } else { messages.incomplete() };
         Card {
             faults: Faults::duplication(
@@ -353,7 +353,7 @@ impl Algorithm for EdgeChasing {
                 ["4 (2 at a manager)", "not known", "no"],
                 Hops { formula: "2…4 (alone)", least: 2, most: 4, is_unconditional: false },
             )),
-            variants: Variants::<Switch>::declared(),
+            variants: Variants::<VariantId>::declared(),
             ..Card::mutex(
                 "edge-chasing",
                 "locks one after the other, and probes that find deadlocks",

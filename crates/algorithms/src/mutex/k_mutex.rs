@@ -38,7 +38,7 @@ use tenure_core::{
 use crate::Variants;
 use crate::catalogue_error::CatalogueError;
 use crate::parameters::{FromParameters, Parameters};
-use crate::variants::switches;
+use crate::variants::variant_ids;
 
 /// One process of Raymond's k-mutex.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -46,7 +46,7 @@ pub struct KMutex {
     group: Group,
     /// Upper bound *k* on the number of processes inside the critical section at the same time.
     most_inside: u32,
-    variants: Variants<Switch>,
+    variants: Variants<VariantId>,
     clock: LamportClock,
     phase: Phase,
     /// Last request of each peer that awaits a reply from this process.
@@ -89,7 +89,7 @@ pub struct Config {
     /// Upper bound *k* on the number of processes inside the critical section at the same time.
     pub most_inside: NonZeroU32,
     /// Variants that are switched on.
-    pub variants: Variants<Switch>,
+    pub variants: Variants<VariantId>,
 }
 
 impl Config {
@@ -106,7 +106,7 @@ impl FromParameters for Config {
     }
 }
 
-switches! {
+variant_ids! {
     UntaggedReply = "untagged-reply", unsound,
         "replies do not name the request, so a surplus one serves the next"
         => "", "-n 3 --entries 2,1,1 --property at-most-k";
@@ -152,7 +152,7 @@ impl Protocol for KMutex {
             }
             Message::Reply { to } => {
                 if let Phase::Waiting { request, awaited } = &mut self.phase
-                    && (to == request.clock || self.variants.has(Switch::UntaggedReply))
+                    && (to == request.clock || self.variants.has(VariantId::UntaggedReply))
                 {
                     awaited.remove(from);
                     self.enter_if_granted(fx);
@@ -200,7 +200,7 @@ impl KMutex {
     }
 
     fn reply_to(&self, request: Timestamp) -> Message {
-        let untagged = self.variants.has(Switch::UntaggedReply);
+        let untagged = self.variants.has(VariantId::UntaggedReply);
         Message::Reply { to: if untagged { 0 } else { request.clock } }
     }
 
@@ -232,7 +232,7 @@ impl Algorithm for KMutex {
             messages: Cost::per_entry("2N−k−1 … 2(N−1)", others + needed, Some(2 * others)),
             theory: Some(Theory::lock(["2", "not known", "not known"], Hops::ONE)),
             promises: [safe, Property::StarvationFreedom].into(),
-            variants: Variants::<Switch>::declared(),
+            variants: Variants::<VariantId>::declared(),
             ..Card::mutex(
                 "k-mutex",
                 format!("enter after N−k replies: at most {most_inside} inside"),

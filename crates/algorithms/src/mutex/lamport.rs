@@ -38,12 +38,12 @@ use alloc::vec::Vec;
 use tenure_core::service::mutex::{Command, Event};
 use tenure_core::theory::{Hops, Precision, Prediction, Theory, WorkloadKind};
 use tenure_core::{
-    Algorithm, Card, Cost, Effects, Faults, Fence, Group, LamportClock, Never, Order, ProcessId,
-    ProcessSet, Property, Protocol, Timestamp, Timestamped, labelled,
+    Algorithm, Card, ChannelOrder, Cost, Effects, Faults, Fence, Group, LamportClock, Never,
+    ProcessId, ProcessSet, Property, Protocol, Timestamp, Timestamped, labelled,
 };
 
 use rules::Rules;
-pub use rules::Switch;
+pub use rules::VariantId;
 
 use crate::Variants;
 
@@ -51,7 +51,7 @@ use crate::Variants;
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Lamport {
     group: Group,
-    variants: Variants<Switch>,
+    variants: Variants<VariantId>,
     /// Logical clock (`C_i` in the paper), which advances with every message sent or received.
     clock: LamportClock,
     phase: Phase,
@@ -102,7 +102,7 @@ pub enum Message {
 labelled!(Message, Mutex, Request => "request", Reply => "reply", Release => "release");
 
 /// Configuration of one process: the variants that are switched on.
-pub type Config = Variants<Switch>;
+pub type Config = Variants<VariantId>;
 
 impl Protocol for Lamport {
     type Config = Config;
@@ -237,9 +237,9 @@ impl Timestamped for Lamport {
 impl Algorithm for Lamport {
     fn card(config: &Config, size: u32) -> Card {
         let peers = u64::from(size - 1);
-        let saves = config.has(Switch::SuppressedReplies);
+        let saves = config.has(VariantId::SuppressedReplies);
         Card {
-            order: Order::Fifo,
+            order: ChannelOrder::Fifo,
             faults: Faults::duplication(
                 "needs a reply and a release from every process: no crash, no loss",
             ),
@@ -249,7 +249,7 @@ impl Algorithm for Lamport {
                 Some(3 * peers),
             ),
             theory: Some(Theory::lock(["2", "2", "if users forward its clock"], Hops::ONE)),
-            variants: Variants::<Switch>::declared(),
+            variants: Variants::<VariantId>::declared(),
             ..Card::mutex(
                 "lamport",
                 "every process keeps the queue of all requests",
@@ -260,7 +260,7 @@ impl Algorithm for Lamport {
     }
 
     fn predicted_messages(config: &Config, size: u32, _: WorkloadKind) -> Option<Prediction> {
-        let saves = config.has(Switch::SuppressedReplies);
+        let saves = config.has(VariantId::SuppressedReplies);
         let precision = if saves { Precision::Most } else { Precision::Exact };
         Some(Prediction::new(precision, 3 * u64::from(size - 1)))
     }

@@ -32,11 +32,11 @@ mod config;
 
 use tenure_core::service::mutex::{Command, Event};
 use tenure_core::{
-    Algorithm, Card, Cost, Crashes, Effects, Faults, Fence, Group, Knowledge, ProcessId, Property,
-    Protocol, SharedConfig, Strategy, TimerRole, Timing, Topology, labelled,
+    Algorithm, Card, Cost, CrashModel, Effects, Faults, Fence, Group, Knowledge, ProcessId,
+    Property, Protocol, SharedConfig, Strategy, TimerRole, Timing, Topology, labelled,
 };
 
-pub use self::config::{Config, Switch};
+pub use self::config::{Config, VariantId};
 use super::{Claim, DeadlineSlot, GrantQueue, RenewalRequests, Ticket};
 use crate::Variants;
 
@@ -148,7 +148,7 @@ impl Protocol for Lease {
             grants: GrantQueue::default(),
             is_closed: boots > 1
                 && config.grantor == group.me()
-                && !config.variants.has(Switch::ForgottenGrants),
+                && !config.variants.has(VariantId::ForgottenGrants),
         };
         if lease.is_closed {
             fx.set_timer(Timer::Expiry, config.times.expiry);
@@ -247,7 +247,7 @@ impl Lease {
             self.phase = Phase::Inside;
             fx.emit(Event::Entered { fence });
         }
-        if self.has(Switch::DeadlineFromAnswer) {
+        if self.has(VariantId::DeadlineFromAnswer) {
             fx.set_timer(Timer::Deadline(side), self.config.lease_duration());
         }
     }
@@ -298,7 +298,7 @@ impl Lease {
             self.notify_turn(next, fx);
         }
         if self.grants.holder() == Some(claim) {
-            if !is_renewal || !self.has(Switch::RenewalIgnored) {
+            if !is_renewal || !self.has(VariantId::RenewalIgnored) {
                 fx.set_timer(Timer::Expiry, self.config.grant_duration());
             }
             let fence = Fence(self.ticket.boot, self.grants.grant_count());
@@ -324,7 +324,7 @@ impl Lease {
         self.send(next.process, Message::Turn { ticket: next.ticket }, fx);
     }
 
-    fn has(&self, switch: Switch) -> bool {
+    fn has(&self, switch: VariantId) -> bool {
         self.config.variants.has(switch)
     }
 }
@@ -337,7 +337,7 @@ impl Algorithm for Lease {
             timing: Timing::Synchronous,
             faults: Faults {
                 loss: true,
-                crashes: Crashes::Recovery,
+                crashes: CrashModel::Recovery,
                 ..Faults::duplication(
                     "continues when a process that waits or is inside crashes or is partitioned; \
                      stops while the grantor is down",
@@ -350,7 +350,7 @@ impl Algorithm for Lease {
             timed_promises: [Property::MutualExclusion, Property::Fencing].into(),
             drift_ppm: config.times.drift_ppm(),
             timeouts: config.times.timeouts().into(),
-            variants: Variants::<Switch>::declared(),
+            variants: Variants::<VariantId>::declared(),
             ..Card::mutex(
                 "lease",
                 "a lock that ends by itself unless it is renewed, at the holder first",

@@ -57,13 +57,13 @@ mod rules;
 mod service;
 
 use tenure_core::{
-    Algorithm, Card, Cost, Crashes, Effects, Faults, Group, Knowledge, ProcessId, Property,
+    Algorithm, Card, Cost, CrashModel, Effects, Faults, Group, Knowledge, ProcessId, Property,
     Protocol, SharedConfig, Strategy, TimerRole, Timing, Topology,
 };
 use tenure_session::{QueueView, Session, Waiter};
 use tenure_store::Store;
 
-pub use config::{Config, Switch};
+pub use config::{Config, VariantId};
 pub(crate) use kind::older_keys_query;
 pub use kind::{Blockers, ClaimTicket, LockKind};
 pub use message::Message;
@@ -147,7 +147,7 @@ impl<L: LockKind> Protocol for LeasedLock<L> {
             config: SharedConfig::new(config.clone()),
             ticket: Ticket { boot: boots + 1, number: 0 }.into(),
             claim: None,
-            service: store.map(|store| Service::of(store, 0)),
+            service: store.map(|store| Service::new(store, 0)),
         };
         client.start_term(fx);
         client
@@ -255,7 +255,7 @@ impl Algorithm for Leased {
         let card = Card {
             messages: Cost::per_entry(formula, 0, None).zero_if_alone(size).incomplete(),
             timed_promises: [Property::MutualExclusion, Property::Fencing].into(),
-            variants: Variants::<Switch>::declared(),
+            variants: Variants::<VariantId>::declared(),
             ..Card::mutex(
                 "leased",
                 "the queue of a lock service, whose keys end with the sessions of their owners",
@@ -274,7 +274,7 @@ pub(crate) fn with_sessions(card: Card, config: &Config) -> Card {
         timing: Timing::Synchronous,
         faults: Faults {
             loss: true,
-            crashes: Crashes::Recovery,
+            crashes: CrashModel::Recovery,
             ..Faults::duplication(
                 "continues when a process that waits or is inside crashes or is partitioned, \
                  and when the leader of the service changes; stops while the service is down",

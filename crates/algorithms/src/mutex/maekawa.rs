@@ -34,23 +34,22 @@ use tenure_core::quorum::{QuorumError, QuorumKind, QuorumSystem};
 use tenure_core::service::mutex::{Command, Event};
 use tenure_core::theory::{Hops, Precision, Prediction, Theory, WorkloadKind};
 use tenure_core::{
-    Algorithm, Card, Cost, Effects, Faults, Fence, Group, LamportClock, Never, Order, ProcessId,
-    ProcessSet, Protocol, Strategy, Timestamp, labelled,
+    Algorithm, Card, ChannelOrder, Cost, Effects, Faults, Fence, Group, LamportClock, Never,
+    ProcessId, ProcessSet, Protocol, Strategy, Timestamp, labelled,
 };
 
 use super::candidate::Candidate;
-use super::voter::{Arrival, Ballot, Voter};
-use crate::Variants;
+use super::voter::{Ballot, RequestOutcome, Voter};
 use crate::catalogue_error::CatalogueError;
 use crate::parameters::{FromParameters, Parameters};
-use crate::variants::switches;
+use crate::variants::{Variants, variant_ids};
 
 /// One process. It requests votes to enter the critical section, and gives its own vote to one
 /// request at a time.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Maekawa {
     group: Group,
-    variants: Variants<Switch>,
+    variants: Variants<VariantId>,
     /// Processes whose votes this process needs (`S_i` in the paper).
     quorum: ProcessSet,
     /// Highest clock of any request, sent or received.
@@ -121,7 +120,7 @@ pub struct Config {
     /// Quorum of each process, which includes the process itself.
     pub quorums: Arc<QuorumSystem>,
     /// Variants that are switched on.
-    pub variants: Variants<Switch>,
+    pub variants: Variants<VariantId>,
 }
 
 impl Config {
@@ -130,8 +129,9 @@ impl Config {
     /// # Errors
     ///
     /// Returns an error if no quorums of that kind exist for this size.
-    pub fn of(kind: QuorumKind, size: u32) -> Result<Self, QuorumError> {
-        Ok(Config { quorums: Arc::new(QuorumSystem::of(kind, size)?), variants: Variants::none() })
+    pub fn with_quorum_kind(kind: QuorumKind, size: u32) -> Result<Self, QuorumError> {
+        let quorums = Arc::new(QuorumSystem::from_kind(kind, size)?);
+        Ok(Config { quorums, variants: Variants::none() })
     }
 }
 
@@ -141,7 +141,7 @@ impl FromParameters for Config {
     }
 }
 
-switches! {
+variant_ids! {
     Basic = "basic", unsound,
         "votes are never asked back, so processes wait for each other in a cycle"
         => "7-M1", "-n 3 --quorums pairs";
@@ -184,14 +184,14 @@ impl Protocol for Maekawa {
         match message {
             Message::Request { stamp } => self.on_request(stamp, fx),
             Message::Relinquish { ballot } => {
-                if self.voter.has_given(ballot) {
+                if self.voter.has_voted_for(ballot) {
                     self.voter.return_vote(ballot);
                     self.vote(fx);
                 }
             }
             Message::Release { ballot, fence } => {
                 self.fence = self.fence.max(fence);
-                if self.voter.has_given(ballot) {
+                if self.voter.has_voted_for(ballot) {
                     self.vote(fx);
                 }
             }
@@ -290,15 +290,15 @@ impl Maekawa {
         self.clock.observe(request.clock);
         let arrival = self.voter.receive(request);
         match arrival {
-            Arrival::Voted(ballot) => self.lock(ballot, fx),
-            _ if self.variants.has(Switch::Basic) => {}
-            Arrival::Displaces(_) if self.variants.has(Switch::Original1985) => {}
-            Arrival::Behind => self.fail(request, fx),
-            Arrival::Displaces(displaced) => self.fail(displaced.request, fx),
-            Arrival::PrecedesHolder(holder) => {
+            RequestOutcome::Voted(ballot) => self.lock(ballot, fx),
+            _ if self.variants.has(VariantId::Basic) => {}
+            RequestOutcome::Displaces(_) if self.variants.has(VariantId::Original1985) => {}
+            RequestOutcome::Behind => self.fail(request, fx),
+            RequestOutcome::Displaces(displaced) => self.fail(displaced.request, fx),
+            RequestOutcome::PrecedesHolder(holder) => {
                 self.send(holder.request.process, Message::Inquire { ballot: holder }, fx);
             }
-            Arrival::Known => {}
+            RequestOutcome::Known => {}
         }
     }
 
@@ -365,7 +365,7 @@ impl Algorithm for Maekawa {
         let (min_voters, max_voters) = ((0..size).map(others).min(), (0..size).map(others).max());
         Card {
             strategy: Strategy::Quorum,
-            order: Order::Fifo,
+            order: ChannelOrder::Fifo,
             faults: Faults::duplication(
                 "needs every vote of a fixed quorum: no crash in one that is used, no loss",
             ),
@@ -375,7 +375,7 @@ impl Algorithm for Maekawa {
                 max_voters.map(|max_voters| 6 * max_voters),
             ),
             theory: Some(Theory::lock(["2", "not known", "no"], Hops::TWO)),
-            variants: Variants::<Switch>::declared(),
+            variants: Variants::<VariantId>::declared(),
             ..Card::mutex(
                 "maekawa",
                 "each process has one vote, and entering needs the votes of a whole quorum",

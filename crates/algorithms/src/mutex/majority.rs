@@ -40,22 +40,22 @@ use alloc::sync::Arc;
 use tenure_core::quorum::{QuorumError, QuorumKind, QuorumSystem};
 use tenure_core::service::mutex::{Command, Event};
 use tenure_core::{
-    Algorithm, Card, Crashes, DetectorClass, Effects, Faults, Fence, Group, Label, Labelled, Layer,
-    Never, ProcessId, ProcessSet, Protocol, SharedConfig, Verdict,
+    Algorithm, Card, CrashModel, DetectorClass, Effects, Faults, Fence, Group, Label, Labelled,
+    Layer, Never, ProcessId, ProcessSet, Protocol, SharedConfig, Verdict,
 };
 
 use super::maekawa::{self, Maekawa};
 use crate::Variants;
 use crate::catalogue_error::CatalogueError;
 use crate::parameters::{FromParameters, Parameters};
-use crate::variants::switches;
+use crate::variants::variant_ids;
 
 /// One process. To enter the critical section, it collects the votes of a quorum without suspected
 /// voters.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Majority {
     group: Group,
-    variants: Variants<Switch>,
+    variants: Variants<VariantId>,
     quorums: SharedConfig<QuorumSystem>,
     suspected: ProcessSet,
     /// Newest known generation of votes. A voter starts a new generation when it withdraws its vote
@@ -99,7 +99,7 @@ pub struct Config {
     /// Quorum of each process while it suspects no voter.
     pub quorums: Arc<QuorumSystem>,
     /// Variants that are switched on.
-    pub variants: Variants<Switch>,
+    pub variants: Variants<VariantId>,
 }
 
 impl Config {
@@ -108,8 +108,11 @@ impl Config {
     /// # Errors
     ///
     /// Returns an error if no quorums of that kind exist for this size.
-    pub fn of(kind: QuorumKind, size: u32) -> Result<Self, QuorumError> {
-        Ok(Config { quorums: Arc::new(QuorumSystem::of(kind, size)?), variants: Variants::none() })
+    pub fn with_quorum_kind(kind: QuorumKind, size: u32) -> Result<Self, QuorumError> {
+        Ok(Config {
+            quorums: Arc::new(QuorumSystem::from_kind(kind, size)?),
+            variants: Variants::none(),
+        })
     }
 
     fn votes_config(&self) -> maekawa::Config {
@@ -129,11 +132,11 @@ impl FromParameters for Config {
             QuorumKind::Grid => QuorumKind::Majority,
             kind => kind,
         };
-        Ok(Config { variants, ..Config::of(kind, parameters.size)? })
+        Ok(Config { variants, ..Config::with_quorum_kind(kind, parameters.size)? })
     }
 }
 
-switches! {
+variant_ids! {
     LeftOut = "left-out", unsound,
         "a suspected voter is left out without a substitute, so quorums need not intersect"
         => "", "-n 3 --quorums tree --crash 1";
@@ -198,7 +201,7 @@ impl Protocol for Majority {
                 // own. Otherwise the suspected process could get the vote that is returned.
                 self.votes.remove_waiting(peer);
                 let withdraws_vote = self.votes.votes_for(peer);
-                if withdraws_vote && !self.variants.has(Switch::OneGeneration) {
+                if withdraws_vote && !self.variants.has(VariantId::OneGeneration) {
                     self.generation += 1;
                 }
                 if withdraws_vote || self.can_change_quorum() {
@@ -226,7 +229,7 @@ impl Majority {
     }
 
     fn unsuspected_quorum(&self) -> Option<ProcessSet> {
-        if self.variants.has(Switch::LeftOut) {
+        if self.variants.has(VariantId::LeftOut) {
             let quorum = self.votes.quorum().iter();
             return Some(quorum.filter(|voter| !self.suspected.contains(*voter)).collect());
         }
@@ -267,7 +270,7 @@ fn vote_effects(generation: u64, fx: &mut impl Effects<Majority>) -> impl Effect
 fn faults(quorums: &QuorumSystem) -> Faults {
     match quorums.tolerated_crashes() {
         None => Faults {
-            crashes: Crashes::Stop,
+            crashes: CrashModel::Stop,
             ..Faults::none(
                 "survives as long as a quorum is up: ⌊(N−1)/2⌋ crashes with majorities; after \
                  a wrong suspicion two may be inside, with different fences",
@@ -291,7 +294,7 @@ impl Algorithm for Majority {
             paper: "after Thomas, ACM TODS 4(2), 1979; Agrawal and El Abbadi, ACM TOCS 9(1), 1991",
             faults: faults(&config.quorums),
             detection: DetectorClass::Perfect,
-            variants: Variants::<Switch>::declared(),
+            variants: Variants::<VariantId>::declared(),
             ..Maekawa::card(&config.votes_config(), size)
         }
     }

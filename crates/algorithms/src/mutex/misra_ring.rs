@@ -29,14 +29,14 @@
 use tenure_core::service::mutex::{Command, Event};
 use tenure_core::theory::{Hops, Theory};
 use tenure_core::{
-    Algorithm, Card, Cost, Delay, Effects, Faults, Fence, Group, Order, ProcessId, Property,
+    Algorithm, Card, ChannelOrder, Cost, Delay, Effects, Faults, Fence, Group, ProcessId, Property,
     Protocol, Strategy, Topology, labelled,
 };
 
 use crate::Variants;
 use crate::catalogue_error::CatalogueError;
 use crate::parameters::{FromParameters, Parameters};
-use crate::variants::switches;
+use crate::variants::variant_ids;
 
 /// One process on the ring.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -109,7 +109,7 @@ pub struct Config {
     /// maximum delay of a message.
     pub pass_after: u64,
     /// Variants that are switched on.
-    pub variants: Variants<Switch>,
+    pub variants: Variants<VariantId>,
 }
 
 impl Default for Config {
@@ -124,7 +124,7 @@ impl FromParameters for Config {
     }
 }
 
-switches! {
+variant_ids! {
     FewNumbers = "few-numbers", unsound,
         "numbers count modulo N: a token that met the other everywhere takes it for lost"
         => "", "-n 2 --property mutual-exclusion";
@@ -146,7 +146,7 @@ impl Protocol for MisraRing {
         stable: Option<()>,
         fx: &mut impl Effects<Self>,
     ) -> Self {
-        let few = config.variants.has(Switch::FewNumbers);
+        let few = config.variants.has(VariantId::FewNumbers);
         let mut ring = MisraRing {
             group,
             pass_after: config.pass_after,
@@ -255,7 +255,7 @@ impl Algorithm for MisraRing {
     fn card(_: &Config, size: u32) -> Card {
         Card {
             strategy: Strategy::Token,
-            order: Order::Fifo,
+            order: ChannelOrder::Fifo,
             faults: Faults::none(
                 "survives repeated losses of one of its two tokens; the loss of both, or a crash, \
                  stops it",
@@ -264,7 +264,7 @@ impl Algorithm for MisraRing {
             topology: Topology::UnidirectionalRing,
             messages: Cost::per_entry("1 … ∞", 1, None).zero_if_alone(size),
             theory: Some(Theory::lock(["0…N", "1", "no"], Hops::ring(size))),
-            variants: Variants::<Switch>::declared(),
+            variants: Variants::<VariantId>::declared(),
             ..Card::mutex(
                 "misra-ring",
                 "two tokens circulate, and each detects the loss of the other",

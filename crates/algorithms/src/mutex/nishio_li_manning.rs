@@ -43,8 +43,8 @@ use alloc::vec::Vec;
 use tenure_core::service::mutex::{Command, Event};
 use tenure_core::theory::{Hops, Theory};
 use tenure_core::{
-    Algorithm, Card, Cost, Crashes, DetectorClass, Effects, Faults, Fence, Group, Never, ProcessId,
-    Protocol, Strategy, Term, Verdict,
+    Algorithm, Card, Cost, CrashModel, DetectorClass, Effects, Faults, Fence, Group, Never,
+    ProcessId, Protocol, Strategy, Term, Verdict,
 };
 
 use super::Generations;
@@ -94,7 +94,7 @@ impl Protocol for NishioLiManning {
         let none = vec![0; group.size() as usize];
         let generations = Generations::new(group);
         let phase = if group.me() == ProcessId(0) && stable.is_none() {
-            Phase::Holding { token: Token::of(generations.newest(), none.clone()) }
+            Phase::Holding { token: Token::new_boxed(generations.newest(), none.clone()) }
         } else {
             Phase::Idle
         };
@@ -317,7 +317,7 @@ impl NishioLiManning {
     /// awaited.
     fn stop_waiting_for(&mut self, from: ProcessId, fx: &mut impl Effects<Self>) {
         if let Some(served) = self.generations.record_response(from) {
-            self.receive(Token::of(self.generations.newest(), served), fx);
+            self.receive(Token::new_boxed(self.generations.newest(), served), fx);
         }
     }
 }
@@ -327,7 +327,7 @@ impl Algorithm for NishioLiManning {
         Card {
             strategy: Strategy::Token,
             faults: Faults {
-                crashes: Crashes::Stop,
+                crashes: CrashModel::Stop,
                 ..Faults::none(
                     "survives the crash of all but one; after a wrong suspicion two may be \
                      inside, with different fences",

@@ -92,8 +92,8 @@ pub struct Config {
 
 impl Config {
     /// Returns a configuration for a tree of the given shape over `size` processes.
-    pub fn of(shape: TreeShape, size: u32) -> Self {
-        Config { tree: Arc::new(Tree::of(shape, size)) }
+    pub fn with_tree_shape(shape: TreeShape, size: u32) -> Self {
+        Config { tree: Arc::new(Tree::from_shape(shape, size)) }
     }
 }
 

@@ -45,7 +45,7 @@ impl EntryDurations {
     /// Returns the durations that the user has set in `parameters`, and defaults for the others.
     /// The defaults are those of [`EntryDurations::plain`]. The default `expiry` may be longer, so
     /// that even on the fastest clock it exceeds a lease on the slowest clock.
-    pub(crate) fn of(parameters: &Parameters) -> Self {
+    pub(crate) fn from_parameters(parameters: &Parameters) -> Self {
         let plain = EntryDurations::plain(parameters.delay);
         let lease = parameters.timeout(LEASE, plain.lease);
         let least = parameters.ticks_on_fastest_clock(lease.max).saturating_add(1);

@@ -28,8 +28,8 @@
 use tenure_core::service::mutex::{Command, Event};
 use tenure_core::theory::{Hops, Theory};
 use tenure_core::{
-    Algorithm, Card, Cost, Crashes, Delay, DetectorClass, Effects, Faults, Fence, Group, ProcessId,
-    Protocol, Strategy, Term, Verdict, labelled,
+    Algorithm, Card, Cost, CrashModel, Delay, DetectorClass, Effects, Faults, Fence, Group,
+    ProcessId, Protocol, Strategy, Term, Verdict, labelled,
 };
 
 use super::Generations;
@@ -338,7 +338,7 @@ impl Algorithm for RepairedRing {
         Card {
             strategy: Strategy::Token,
             faults: Faults {
-                crashes: Crashes::Stop,
+                crashes: CrashModel::Stop,
                 ..Faults::none(
                     "survives the crash of all but one; after a wrong suspicion two may be \
                      inside, with different fences",

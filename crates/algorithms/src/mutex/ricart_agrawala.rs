@@ -37,7 +37,7 @@ use tenure_core::{
 };
 
 use rules::Rules;
-pub use rules::Switch;
+pub use rules::VariantId;
 
 use crate::Variants;
 use crate::variants::fault_tolerant;
@@ -46,7 +46,7 @@ use crate::variants::fault_tolerant;
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct RicartAgrawala {
     group: Group,
-    variants: Variants<Switch>,
+    variants: Variants<VariantId>,
     /// Highest clock sent or received (`Highest_Sequence_Number` in the paper).
     clock: LamportClock,
     phase: Phase,
@@ -93,7 +93,7 @@ pub enum Message {
 labelled!(Message, Mutex, Request => "request", Reply => "reply");
 
 /// Configuration of one process: the variants that are switched on.
-pub type Config = Variants<Switch>;
+pub type Config = Variants<VariantId>;
 
 impl Protocol for RicartAgrawala {
     type Config = Config;
@@ -180,7 +180,7 @@ impl RicartAgrawala {
 
     /// Defers a request; a duplicate changes nothing.
     fn defer(&mut self, request: Timestamp) {
-        let kept = self.rules().kept(request);
+        let kept = self.rules().stored_timestamp(request);
         if let Err(place) = self.deferred.binary_search(&kept) {
             self.deferred.insert(place, kept);
         }
@@ -226,13 +226,13 @@ impl Timestamped for RicartAgrawala {
 impl Algorithm for RicartAgrawala {
     fn card(config: &Config, size: u32) -> Card {
         let cost = 2 * u64::from(size - 1);
-        let mut variants = Variants::<Switch>::declared();
+        let mut variants = Variants::<VariantId>::declared();
         variants.push(fault_tolerant(
             "the tolerant-ricart-agrawala: suspected processes are not awaited",
         ));
         Card {
             faults: Faults {
-                duplication: !config.has(Switch::Reference),
+                duplication: !config.has(VariantId::Reference),
                 ..Faults::none(
                     "needs a reply from every process, so it tolerates no crash and no loss",
                 )

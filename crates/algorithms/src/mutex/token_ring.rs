@@ -29,13 +29,13 @@ use tenure_core::{
 use crate::Variants;
 use crate::catalogue_error::CatalogueError;
 use crate::parameters::{FromParameters, Parameters};
-use crate::variants::{fault_tolerant, switches};
+use crate::variants::{fault_tolerant, variant_ids};
 
 /// One process on the ring.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct TokenRing {
     group: Group,
-    variants: Variants<Switch>,
+    variants: Variants<VariantId>,
     /// Maximum time for which an idle process keeps the token, in ticks.
     pass_after: u64,
     phase: Phase,
@@ -87,7 +87,7 @@ pub struct Config {
     /// maximum delay of a message.
     pub pass_after: u64,
     /// Variants that are switched on.
-    pub variants: Variants<Switch>,
+    pub variants: Variants<VariantId>,
 }
 
 impl Default for Config {
@@ -102,7 +102,7 @@ impl FromParameters for Config {
     }
 }
 
-switches! {
+variant_ids! {
     Backwards = "backwards", unsound,
         "the token goes to the predecessor: every process is served, but against the ring"
         => "", "-n 3";
@@ -147,7 +147,7 @@ impl Protocol for TokenRing {
             }
             (Command::Exit, Phase::Inside { entries }) => {
                 fx.emit(Event::Exited);
-                if self.variants.has(Switch::KeepsToken) {
+                if self.variants.has(VariantId::KeepsToken) {
                     self.hold(entries, fx);
                 } else {
                     self.pass(entries, fx);
@@ -201,7 +201,7 @@ impl TokenRing {
     }
 
     fn next(&self) -> ProcessId {
-        match self.variants.has(Switch::Backwards) {
+        match self.variants.has(VariantId::Backwards) {
             false => self.group.successor(),
             true => self.group.predecessor(),
         }
@@ -223,7 +223,7 @@ impl Algorithm for TokenRing {
             knows: Knowledge::UNIFORM,
             messages: Cost::per_entry("1 … ∞", 1, None).zero_if_alone(size),
             theory: Some(Theory::lock(["0…N", "1", "no"], Hops::ring(size))),
-            variants: Variants::<Switch>::declared()
+            variants: Variants::<VariantId>::declared()
                 .into_iter()
                 .chain([fault_tolerant(
                     "suspected processes are skipped, and a lost token is replaced, as in \

@@ -39,7 +39,7 @@ use alloc::vec::Vec;
 use tenure_core::service::mutex::{Command, Event};
 use tenure_core::theory::{Hops, Theory};
 use tenure_core::{
-    Algorithm, Card, Cost, Crashes, DetectorClass, Effects, Faults, Fence, Group, LamportClock,
+    Algorithm, Card, Cost, CrashModel, DetectorClass, Effects, Faults, Fence, Group, LamportClock,
     Never, ProcessId, ProcessSet, Property, Protocol, Timestamp, Verdict, labelled,
 };
 
@@ -267,7 +267,7 @@ impl Algorithm for TolerantRicartAgrawala {
         let cost = 2 * u64::from(size - 1);
         Card {
             faults: Faults {
-                crashes: Crashes::Stop,
+                crashes: CrashModel::Stop,
                 ..Faults::duplication(
                     "survives the crash of all but one; a restarted process may enter again, with \
                      a higher fence if those that entered meanwhile are up; after a wrong \

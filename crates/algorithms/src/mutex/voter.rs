@@ -36,7 +36,7 @@ enum Lock {
 /// Result of the arrival of a request. It depends on how the new request compares with the requests
 /// that the voter already knows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Arrival {
+pub(super) enum RequestOutcome {
     /// The vote was free and was given to the request.
     Voted(Ballot),
     /// Another request with a smaller timestamp has the vote or waits for it.
@@ -53,26 +53,26 @@ pub(super) enum Arrival {
 }
 
 impl Voter {
-    pub(super) fn receive(&mut self, request: Timestamp) -> Arrival {
+    pub(super) fn receive(&mut self, request: Timestamp) -> RequestOutcome {
         let ballot = Ballot { request, number: 1 };
         let current = match self.lock {
             Lock::Free => {
                 self.lock = Lock::Locked(ballot);
-                return Arrival::Voted(ballot);
+                return RequestOutcome::Voted(ballot);
             }
             Lock::Locked(current) => current,
         };
         if current.request == request || self.waiting.iter().any(|it| it.request == request) {
-            return Arrival::Known;
+            return RequestOutcome::Known;
         }
         let first = self.waiting.first().copied();
         self.enqueue(ballot);
         if current < ballot || first.is_some_and(|first| first < ballot) {
-            return Arrival::Behind;
+            return RequestOutcome::Behind;
         }
         match first.filter(|first| *first < current) {
-            Some(first) => Arrival::Displaces(first),
-            None => Arrival::PrecedesHolder(current),
+            Some(first) => RequestOutcome::Displaces(first),
+            None => RequestOutcome::PrecedesHolder(current),
         }
     }
 
@@ -95,7 +95,7 @@ impl Voter {
     }
 
     /// Returns true if the voter's only vote is currently given to `ballot`.
-    pub(super) fn has_given(&self, ballot: Ballot) -> bool {
+    pub(super) fn has_voted_for(&self, ballot: Ballot) -> bool {
         self.lock == Lock::Locked(ballot)
     }
 

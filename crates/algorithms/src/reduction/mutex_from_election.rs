@@ -28,13 +28,13 @@ use alloc::vec::Vec;
 
 use tenure_core::service::{election, mutex};
 use tenure_core::{
-    Algorithm, Card, Cost, Crashes, Effects, Election, Faults, Fence, Group, Input, Knowledge,
+    Algorithm, Card, Cost, CrashModel, Effects, Election, Faults, Fence, Group, Input, Knowledge,
     Label, Labelled, LamportClock, Layer, ProcessId, Property, Protocol, Rank, Service,
     SharedConfig, Strategy, TimerRole, Topology, Verdict,
 };
 
 use crate::Variants;
-use crate::variants::switches;
+use crate::variants::variant_ids;
 
 /// One process. The process that wins an election is the next to enter the critical section.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -130,10 +130,10 @@ pub struct Config<E> {
     /// Configuration of the elections. The ranks in it have no effect: each election gets new ones.
     pub election: E,
     /// Variants that are switched on.
-    pub variants: Variants<Switch>,
+    pub variants: Variants<VariantId>,
 }
 
-switches! {
+variant_ids! {
     StaticRanks = "static-ranks", unsound,
         "the candidate with the largest id wins, so others may wait for ever";
 }
@@ -268,7 +268,7 @@ impl<E: Election + Algorithm> MutexFromElection<E> {
     /// Returns the ranks of all processes in an election. The earliest request has the largest
     /// rank. Processes that do not wait have the smallest ranks.
     fn ranks(&self, contest: &Contest) -> impl Iterator<Item = Rank> {
-        let has_static_ranks = self.config.variants.has(Switch::StaticRanks);
+        let has_static_ranks = self.config.variants.has(VariantId::StaticRanks);
         let ranked = move |(place, clock): (u32, &u64)| match *clock {
             0 => Rank { weight: 0, id: place },
             _ if has_static_ranks => Rank { weight: 1, id: place },
@@ -324,7 +324,7 @@ impl<E: Election + Algorithm> Algorithm for MutexFromElection<E> {
                 max_crashed: None,
                 duplication: election.faults.duplication,
                 absence: false,
-                crashes: Crashes::None,
+                crashes: CrashModel::None,
                 majority: false,
                 description: "stops when the process that calls the next election crashes",
             },
@@ -340,7 +340,7 @@ impl<E: Election + Algorithm> Algorithm for MutexFromElection<E> {
             promises: [Property::MutualExclusion, Property::StarvationFreedom, Property::Fencing]
                 .into(),
             timed_promises: Vec::new(),
-            variants: Variants::<Switch>::declared(),
+            variants: Variants::<VariantId>::declared(),
             ..election
         }
     }

@@ -40,13 +40,13 @@ use tenure_core::shared_memory::{
 use tenure_core::{Group, ProcessId, Property};
 
 use crate::Variants;
-use crate::variants::switches;
+use crate::variants::variant_ids;
 
 /// One process of the lock.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Bakery {
     group: Group,
-    variants: Variants<Switch>,
+    variants: Variants<VariantId>,
     line: Line,
 }
 
@@ -85,7 +85,7 @@ enum Line {
     ReturnNumber,
 }
 
-switches! {
+variant_ids! {
     NoChoosing = "no-choosing", unsound,
         "a process does not wait for another that is choosing, and later finds itself overtaken \
         by an equal number"
@@ -120,7 +120,7 @@ impl Bakery {
                 Property::Order,
                 Property::Bypass(Some(1)),
             ],
-            variants: Variants::<Switch>::declared(),
+            variants: Variants::<VariantId>::declared(),
         }
     }
 
@@ -147,7 +147,7 @@ impl Bakery {
     /// section.
     fn wait_after(&self, other: Option<ProcessId>, number: u32) -> Line {
         match self.next_after(other) {
-            Some(other) if self.variants.has(Switch::NoChoosing) => {
+            Some(other) if self.variants.has(VariantId::NoChoosing) => {
                 Line::ReadNumber { other, number }
             }
             Some(other) => Line::ReadChoosing { other, number },
@@ -158,10 +158,10 @@ impl Bakery {
     /// Returns true if the process `other` with the number `theirs` enters the critical section
     /// before this process with the number `mine`: `(number[j], j) < (number[i], i)`.
     fn precedes_me(&self, (theirs, other): (u32, ProcessId), mine: u32) -> bool {
-        if theirs == mine && self.variants.has(Switch::TiesEnter) {
+        if theirs == mine && self.variants.has(VariantId::TiesEnter) {
             return false;
         }
-        if theirs == mine && self.variants.has(Switch::TiesWait) {
+        if theirs == mine && self.variants.has(VariantId::TiesWait) {
             return true;
         }
         (theirs, other) < (mine, self.group.me())
@@ -171,17 +171,17 @@ impl Bakery {
 const NUMBER: &str = "number";
 
 const fn choosing(process: ProcessId) -> Register {
-    Register::of("choosing", process)
+    Register::element_of("choosing", process)
 }
 
 const fn number_of(process: ProcessId) -> Register {
-    Register::of(NUMBER, process)
+    Register::element_of(NUMBER, process)
 }
 
 impl SharedMemoryLock for Bakery {
-    type Config = Variants<Switch>;
+    type Config = Variants<VariantId>;
 
-    fn boot(group: Group, variants: &Variants<Switch>) -> Self {
+    fn boot(group: Group, variants: &Variants<VariantId>) -> Self {
         Bakery { group, variants: *variants, line: Line::Remainder }
     }
 
@@ -200,7 +200,7 @@ impl SharedMemoryLock for Bakery {
 
     fn enter(&mut self) {
         assert!(self.line == Line::Remainder, "a process may request only in its remainder");
-        self.line = match self.variants.has(Switch::NoChoosing) {
+        self.line = match self.variants.has(VariantId::NoChoosing) {
             true => self.read_maximum_after(None, 0),
             false => Line::StartChoosing,
         };
@@ -226,7 +226,7 @@ impl SharedMemoryLock for Bakery {
             Line::TakeNumber { maximum } => {
                 let number = maximum + 1;
                 memory.write(number_of(me), number);
-                match self.variants.has(Switch::NoChoosing) {
+                match self.variants.has(VariantId::NoChoosing) {
                     true => self.wait_after(None, number),
                     false => Line::StopChoosing { number },
                 }

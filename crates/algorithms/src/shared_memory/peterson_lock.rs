@@ -45,13 +45,13 @@ use tenure_core::shared_memory::{
 use tenure_core::{Group, ProcessId, Property};
 
 use crate::Variants;
-use crate::variants::switches;
+use crate::variants::variant_ids;
 
 /// One process of the lock.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct PetersonLock {
     group: Group,
-    variants: Variants<Switch>,
+    variants: Variants<VariantId>,
     line: Line,
 }
 
@@ -81,7 +81,7 @@ enum Line {
     ClearQ,
 }
 
-switches! {
+variant_ids! {
     TurnFirst = "turn-first", unsound,
         "a process writes TURN before Q, so that both may find the other's Q unset"
         => "S-P1", "-n 2 --property mutual-exclusion";
@@ -115,12 +115,12 @@ impl PetersonLock {
             uncontended_accesses: levels * (size + 1) + 1,
             unbounded: None,
             promises,
-            variants: Variants::<Switch>::declared(),
+            variants: Variants::<VariantId>::declared(),
         }
     }
 
     const fn q(process: ProcessId) -> Register {
-        Register::of("Q", process)
+        Register::element_of("Q", process)
     }
 
     const fn turn(level: u32) -> Register {
@@ -143,7 +143,7 @@ impl PetersonLock {
     fn try_level(&self, level: u32) -> Line {
         match level > self.last_level() {
             true => Line::Inside,
-            false if self.variants.has(Switch::TurnFirst) => Line::WriteTurn { level },
+            false if self.variants.has(VariantId::TurnFirst) => Line::WriteTurn { level },
             false => Line::WriteQ { level },
         }
     }
@@ -152,7 +152,7 @@ impl PetersonLock {
     /// the condition of the wait.
     fn wait(&self, level: u32) -> Line {
         match self.next_after(None) {
-            Some(_) if self.variants.has(Switch::NoQ) => Line::ReadTurn { level },
+            Some(_) if self.variants.has(VariantId::NoQ) => Line::ReadTurn { level },
             Some(other) => Line::ReadQ { level, other },
             None => self.try_level(level + 1),
         }
@@ -161,7 +161,7 @@ impl PetersonLock {
     /// Returns the line that the process executes next if it has found another process at `level`
     /// or at a higher level.
     fn on_rival(&self, level: u32) -> Line {
-        match self.variants.has(Switch::NoTurn) {
+        match self.variants.has(VariantId::NoTurn) {
             true => self.wait(level),
             false => Line::ReadTurn { level },
         }
@@ -169,9 +169,9 @@ impl PetersonLock {
 }
 
 impl SharedMemoryLock for PetersonLock {
-    type Config = Variants<Switch>;
+    type Config = Variants<VariantId>;
 
-    fn boot(group: Group, variants: &Variants<Switch>) -> Self {
+    fn boot(group: Group, variants: &Variants<VariantId>) -> Self {
         PetersonLock { group, variants: *variants, line: Line::Remainder }
     }
 
@@ -200,7 +200,7 @@ impl SharedMemoryLock for PetersonLock {
 
     fn step(&mut self, memory: &mut impl SharedMemory) {
         let me = self.group.me();
-        let is_turn_first = self.variants.has(Switch::TurnFirst);
+        let is_turn_first = self.variants.has(VariantId::TurnFirst);
         self.line = match self.line {
             Line::Remainder | Line::Inside => panic!("{me} must be asked to enter or to exit"),
             Line::WriteQ { level } => {

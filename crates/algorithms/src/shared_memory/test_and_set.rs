@@ -28,12 +28,12 @@ use tenure_core::shared_memory::{
 use tenure_core::{Group, Property};
 
 use crate::Variants;
-use crate::variants::switches;
+use crate::variants::variant_ids;
 
 /// One process of the lock.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct TestAndSet {
-    variants: Variants<Switch>,
+    variants: Variants<VariantId>,
     line: Line,
 }
 
@@ -54,7 +54,7 @@ enum Line {
 
 const LOCK: Register = Register::variable("lock");
 
-switches! {
+variant_ids! {
     Split = "split", unsound,
         "the test and the set are two instructions, so that two processes may both read 0"
         => "S-T1", "-n 2 --property mutual-exclusion";
@@ -76,15 +76,15 @@ impl TestAndSet {
             uncontended_accesses: 2,
             unbounded: None,
             promises: vec![Property::MutualExclusion, Property::DeadlockFreedom],
-            variants: Variants::<Switch>::declared(),
+            variants: Variants::<VariantId>::declared(),
         }
     }
 }
 
 impl SharedMemoryLock for TestAndSet {
-    type Config = Variants<Switch>;
+    type Config = Variants<VariantId>;
 
-    fn boot(_: Group, variants: &Variants<Switch>) -> Self {
+    fn boot(_: Group, variants: &Variants<VariantId>) -> Self {
         TestAndSet { variants: *variants, line: Line::Remainder }
     }
 
@@ -99,7 +99,7 @@ impl SharedMemoryLock for TestAndSet {
 
     fn enter(&mut self) {
         assert!(self.line == Line::Remainder, "a process may request only in its remainder");
-        self.line = match self.variants.has(Switch::Split) {
+        self.line = match self.variants.has(VariantId::Split) {
             true => Line::Test,
             false => Line::TestAndSet,
         };

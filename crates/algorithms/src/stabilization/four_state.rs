@@ -30,16 +30,16 @@ use tenure_core::ProcessId;
 use tenure_core::stabilization::{StabilizingCard, StabilizingSystem, SystemStep};
 
 use crate::Variants;
-use crate::variants::switches;
+use crate::variants::variant_ids;
 
 /// Line of machines with four states each, from the bottom machine to the top machine.
 #[derive(Clone, Debug)]
 pub struct FourState {
     size: u32,
-    variants: Variants<Switch>,
+    variants: Variants<VariantId>,
 }
 
-switches! {
+variant_ids! {
     BottomIgnoresUp = "bottom-ignores-up", unsound,
         "the bottom machine moves whenever its neighbour has the same x, though the privilege is \
          on its way up"
@@ -64,7 +64,7 @@ impl FourState {
     pub const NAME: &str = "dijkstra-four-state";
 
     /// Creates a line of `size` machines, at least 2. The bottom machine is the first.
-    pub fn new(size: u32, variants: Variants<Switch>) -> Self {
+    pub fn new(size: u32, variants: Variants<VariantId>) -> Self {
         FourState { size, variants }
     }
 
@@ -75,7 +75,7 @@ impl FourState {
             title: "a line of four-state machines: Dijkstra's second solution",
             paper: "Dijkstra, CACM 17(11), 1974",
             states: "4, and 2 at both ends",
-            variants: Variants::<Switch>::declared(),
+            variants: Variants::<VariantId>::declared(),
         }
     }
 
@@ -94,7 +94,7 @@ impl FourState {
             return own.x != machine(state, at - 1).x;
         }
         let right = machine(state, at + 1);
-        own.x == right.x && (!right.up || self.variants.has(Switch::BottomIgnoresUp))
+        own.x == right.x && (!right.up || self.variants.has(VariantId::BottomIgnoresUp))
     }
 
     /// Returns true if the machine at this index may turn, which means that it sets its `up` to
@@ -104,7 +104,7 @@ impl FourState {
             return false;
         }
         let (own, right) = (machine(state, at), machine(state, at + 1));
-        own.x == right.x && own.up && (!right.up || self.variants.has(Switch::DownIgnoresUp))
+        own.x == right.x && own.up && (!right.up || self.variants.has(VariantId::DownIgnoresUp))
     }
 }
 
@@ -139,7 +139,10 @@ impl StabilizingSystem for FourState {
             ];
             for (rule, _, after) in rules.into_iter().filter(|(_, is_present, _)| *is_present) {
                 next[at] = self.value(at, after);
-                visit(SystemStep { machine: ProcessId::at(at), rule, is_move: true }, &next);
+                visit(
+                    SystemStep { machine: ProcessId::from_index(at), rule, is_move: true },
+                    &next,
+                );
                 next[at] = value;
             }
         }

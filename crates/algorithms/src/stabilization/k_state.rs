@@ -30,7 +30,7 @@ use tenure_core::ProcessId;
 use tenure_core::stabilization::{StabilizingCard, StabilizingSystem, SystemStep};
 
 use crate::Variants;
-use crate::variants::switches;
+use crate::variants::variant_ids;
 
 /// Ring of machines with K states each. The first machine has a different rule from all other
 /// machines.
@@ -38,10 +38,10 @@ use crate::variants::switches;
 pub struct KState {
     size: u32,
     states: u8,
-    variants: Variants<Switch>,
+    variants: Variants<VariantId>,
 }
 
-switches! {
+variant_ids! {
     NoFirst = "no-first", unsound,
         "all machines follow one rule, that of the others: the privileges die out"
         => "D-K", "-n 3 --from any";
@@ -52,7 +52,7 @@ impl KState {
     pub const NAME: &str = "dijkstra-ring";
 
     /// Creates a ring of `size` machines, at least 2, with `states` states each.
-    pub fn new(size: u32, states: u8, variants: Variants<Switch>) -> Self {
+    pub fn new(size: u32, states: u8, variants: Variants<VariantId>) -> Self {
         KState { size, states, variants }
     }
 
@@ -63,7 +63,7 @@ impl KState {
             title: "a ring of K-state machines: Dijkstra's first solution",
             paper: "Dijkstra, CACM 17(11), 1974",
             states: "K, by default N",
-            variants: Variants::<Switch>::declared(),
+            variants: Variants::<VariantId>::declared(),
         }
     }
 }
@@ -85,10 +85,13 @@ impl StabilizingSystem for KState {
         let mut next = state.to_vec();
         for (at, own) in state.iter().copied().enumerate() {
             let left = state[(at + state.len() - 1) % state.len()];
-            let advances = at == 0 && !self.variants.has(Switch::NoFirst);
+            let advances = at == 0 && !self.variants.has(VariantId::NoFirst);
             if (left == own) == advances {
                 next[at] = if advances { (own + 1) % self.states } else { left };
-                visit(SystemStep { machine: ProcessId::at(at), rule: 0, is_move: true }, &next);
+                visit(
+                    SystemStep { machine: ProcessId::from_index(at), rule: 0, is_move: true },
+                    &next,
+                );
                 next[at] = own;
             }
         }

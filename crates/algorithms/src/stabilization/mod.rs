@@ -16,7 +16,7 @@ use alloc::vec::Vec;
 
 use tenure_core::stabilization::{StabilizingCard, StabilizingSystem};
 
-use crate::variants::{Switch, UnknownVariant, Variants};
+use crate::variants::{UnknownVariant, VariantId, Variants};
 
 pub use four_state::FourState;
 pub use k_state::KState;
@@ -90,9 +90,9 @@ pub fn create_system(
     })
 }
 
-fn variants<S: Switch>(config: &SystemConfig) -> Result<Variants<S>, SystemError> {
+fn variants<S: VariantId>(config: &SystemConfig) -> Result<Variants<S>, SystemError> {
     let names = config.variants.iter().map(String::as_str);
-    Variants::named(names).map_err(SystemError::Variant)
+    Variants::from_names(names).map_err(SystemError::Variant)
 }
 
 fn expect_none(config: &SystemConfig) -> Result<(), SystemError> {

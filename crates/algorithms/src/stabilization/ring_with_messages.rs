@@ -16,7 +16,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use tenure_core::stabilization::{StabilizingSystem, SystemStep};
-use tenure_core::{Batch, Group, Input, ProcessId, Protocol};
+use tenure_core::{EffectBuffer, Group, Input, ProcessId, Protocol};
 
 use crate::mutex::DijkstraRing;
 use crate::mutex::dijkstra_ring::{Config, Message, State, Timer};
@@ -50,14 +50,19 @@ impl RingWithMessages {
     }
 
     fn boot(&self, config: &Config, at: usize) -> DijkstraRing {
-        let group = Group::new(ProcessId::at(at), self.size);
-        DijkstraRing::boot(group, config, None, &mut Batch::<DijkstraRing>::default().effects())
+        let group = Group::new(ProcessId::from_index(at), self.size);
+        DijkstraRing::boot(
+            group,
+            config,
+            None,
+            &mut EffectBuffer::<DijkstraRing>::default().effects(),
+        )
     }
 }
 
 /// Runs a handler of the process at this index, and stores its new state and its message.
 fn run(mut process: DijkstraRing, at: usize, input: Input<DijkstraRing>, next: &mut [u8]) {
-    let mut batch = Batch::<DijkstraRing>::default();
+    let mut batch = EffectBuffer::<DijkstraRing>::default();
     process.step(input, &mut batch.effects());
     let State { own, left } = process.state();
     let value = |state: u32| u8::try_from(state).expect("states are below 255");
@@ -94,7 +99,7 @@ impl StabilizingSystem for RingWithMessages {
                     next[VARIABLES * before + 2] = 0;
                 }
                 run(process.clone(), at, input, &mut next);
-                let machine = ProcessId::at(at);
+                let machine = ProcessId::from_index(at);
                 visit(SystemStep { machine, rule, is_move: rule == MOVES }, &next);
             };
             if process.is_privileged() {
@@ -103,7 +108,7 @@ impl StabilizingSystem for RingWithMessages {
             happens(REPEATS, Input::Timer(Timer::Repeat));
             if let Some(own) = state[VARIABLES * before + 2].checked_sub(1) {
                 let message = Message::State { own: own.into() };
-                happens(RECEIVES, Input::Message { from: ProcessId::at(before), message });
+                happens(RECEIVES, Input::Message { from: ProcessId::from_index(before), message });
             }
         }
     }

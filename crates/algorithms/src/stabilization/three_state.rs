@@ -28,16 +28,16 @@ use tenure_core::ProcessId;
 use tenure_core::stabilization::{StabilizingCard, StabilizingSystem, SystemStep};
 
 use crate::Variants;
-use crate::variants::switches;
+use crate::variants::variant_ids;
 
 /// Ring of machines with three states each, from the bottom machine to the top machine.
 #[derive(Clone, Debug)]
 pub struct ThreeState {
     size: u32,
-    variants: Variants<Switch>,
+    variants: Variants<VariantId>,
 }
 
-switches! {
+variant_ids! {
     TopIgnoresBottom = "top-ignores-bottom", unsound,
         "the top machine moves whenever its left neighbour allows it, whatever the bottom machine"
         => "D-3", "-n 3 --from any";
@@ -60,7 +60,7 @@ impl ThreeState {
 
     /// Creates a ring of `size` machines, at least 2. The bottom machine is the first, and the top
     /// machine the last.
-    pub fn new(size: u32, variants: Variants<Switch>) -> Self {
+    pub fn new(size: u32, variants: Variants<VariantId>) -> Self {
         ThreeState { size, variants }
     }
 
@@ -71,15 +71,15 @@ impl ThreeState {
             title: "a ring of three-state machines: Dijkstra's third solution",
             paper: "Dijkstra, CACM 17(11), 1974",
             states: "3",
-            variants: Variants::<Switch>::declared(),
+            variants: Variants::<VariantId>::declared(),
         }
     }
 
     /// Returns the state that the top machine takes, if it has a privilege.
     fn next_of_top(&self, own: u8, left: u8, right: u8) -> Option<u8> {
         let next = (left + 1) % 3;
-        let agrees = left == right || self.variants.has(Switch::TopIgnoresBottom);
-        let differs = next != own || self.variants.has(Switch::TopIgnoresItself);
+        let agrees = left == right || self.variants.has(VariantId::TopIgnoresBottom);
+        let differs = next != own || self.variants.has(VariantId::TopIgnoresItself);
         (agrees && differs).then_some(next)
     }
 
@@ -95,7 +95,7 @@ impl ThreeState {
         if at == last {
             return [(MOVES, self.next_of_top(own, left, right)), (MOVES, None)];
         }
-        let follows_right = (own + 1) % 3 == right && !self.variants.has(Switch::OneWay);
+        let follows_right = (own + 1) % 3 == right && !self.variants.has(VariantId::OneWay);
         [
             (FOLLOWS_LEFT, ((own + 1) % 3 == left).then_some(left)),
             (FOLLOWS_RIGHT, follows_right.then_some(right)),
@@ -122,7 +122,10 @@ impl StabilizingSystem for ThreeState {
             for (rule, after) in self.next_of(state, at) {
                 let Some(after) = after else { continue };
                 next[at] = after;
-                visit(SystemStep { machine: ProcessId::at(at), rule, is_move: true }, &next);
+                visit(
+                    SystemStep { machine: ProcessId::from_index(at), rule, is_move: true },
+                    &next,
+                );
                 next[at] = own;
             }
         }

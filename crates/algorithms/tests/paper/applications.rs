@@ -1,15 +1,15 @@
 //! Applications of leader election: claims of the papers, and changes of leader.
 
 use tenure_algorithms::Variants;
-use tenure_algorithms::application::led::{self, Led};
+use tenure_algorithms::application::with_election::{self, WithElection};
 use tenure_algorithms::application::{
     Application, Berkeley, PrimaryBackup, SpanningTree, ThreePhaseCommit, TwoPhaseCommit, berkeley,
     primary_backup, spanning_tree, three_phase_commit, two_phase_commit,
 };
 use tenure_algorithms::election::{Bully, bully};
-use tenure_core::service::led::{Command, Event};
+use tenure_core::service::with_election::{Command, Event};
 use tenure_core::service::{clock, commit, election, replication, tree};
-use tenure_core::{Order, ProcessId, Rank, TICKS_PER_UNIT, Term, Verdict};
+use tenure_core::{ChannelOrder, ProcessId, Rank, TICKS_PER_UNIT, Term, Verdict};
 use tenure_trace::golden;
 
 use crate::support::{
@@ -19,28 +19,33 @@ use tenure_trace::{ClusterEvent, ServiceCommand, TestCluster};
 
 /// Returns a configuration in which a process with a smaller id wins: P1 first, and P2 after a
 /// crash of P1.
-fn with_bully<A>(size: u32, application: A) -> led::Config<A, bully::Config> {
-    let ranks = (1..=size).rev().map(Rank::of_id).collect();
+fn with_bully<A>(size: u32, application: A) -> with_election::Config<A, bully::Config> {
+    let ranks = (1..=size).rev().map(Rank::from_id).collect();
     let election = bully::Config { ranks, ..bully::Config::plain(size, TICKS_PER_UNIT) };
-    led::Config { application, election }
+    with_election::Config { application, election }
 }
 
-fn led_by_first<A: Application>(size: u32, config: A::Config) -> TestCluster<Led<A, Bully>> {
-    let mut cluster = TestCluster::uniform(size, Order::Fifo, with_bully(size, config));
+fn led_by_first<A: Application>(
+    size: u32,
+    config: A::Config,
+) -> TestCluster<WithElection<A, Bully>> {
+    let mut cluster = TestCluster::uniform(size, ChannelOrder::Fifo, with_bully(size, config));
     elect(&mut cluster);
     cluster
 }
 
-fn elect<A: Application>(cluster: &mut TestCluster<Led<A, Bully>>) {
+fn elect<A: Application>(cluster: &mut TestCluster<WithElection<A, Bully>>) {
     elect_at(cluster, 1);
     cluster.take_events();
 }
 
-fn elect_at<A: Application>(cluster: &mut TestCluster<Led<A, Bully>>, at: u32) {
+fn elect_at<A: Application>(cluster: &mut TestCluster<WithElection<A, Bully>>, at: u32) {
     command_and_settle(cluster, at, Command::Election(election::Command::Elect));
 }
 
-fn events<A: Application>(cluster: &mut TestCluster<Led<A, Bully>>) -> Vec<(u32, A::Event)> {
+fn events<A: Application>(
+    cluster: &mut TestCluster<WithElection<A, Bully>>,
+) -> Vec<(u32, A::Event)> {
     let seen = cluster.take_events().into_iter().filter_map(|(at, seen)| match seen {
         ClusterEvent::Event(Event::Application(event)) => Some((at.number(), event)),
         _ => None,
@@ -49,7 +54,7 @@ fn events<A: Application>(cluster: &mut TestCluster<Led<A, Bully>>) -> Vec<(u32,
 }
 
 /// Crashes P1, the leader, and lets all other processes suspect it.
-fn crash_leader<A: Application>(cluster: &mut TestCluster<Led<A, Bully>>) {
+fn crash_leader<A: Application>(cluster: &mut TestCluster<WithElection<A, Bully>>) {
     crash_and_suspect(cluster, 1);
     cluster.settle();
 }
@@ -63,7 +68,8 @@ fn term(number: u64, leader: u32) -> Term {
 #[test]
 fn adjusts_clocks_of_textbook_example() {
     let config = with_bully(3, berkeley::Config::default());
-    let mut cluster = TestCluster::<Led<Berkeley, Bully>>::uniform(3, Order::Fifo, config);
+    let mut cluster =
+        TestCluster::<WithElection<Berkeley, Bully>>::uniform(3, ChannelOrder::Fifo, config);
     for (place, to) in [(1, 180), (2, 205), (3, 170)] {
         cluster.command(p(place), Command::Application(clock::Command::Set { to }));
     }
@@ -78,7 +84,8 @@ fn adjusts_clocks_of_textbook_example() {
 #[test]
 fn averages_largest_set_of_agreeing_clocks() {
     let config = with_bully(4, berkeley::Config { tolerance: Some(30), every: None });
-    let mut cluster = TestCluster::<Led<Berkeley, Bully>>::uniform(4, Order::Fifo, config);
+    let mut cluster =
+        TestCluster::<WithElection<Berkeley, Bully>>::uniform(4, ChannelOrder::Fifo, config);
     for (place, to) in [(1, 180), (2, 200), (3, 190), (4, 900)] {
         cluster.command(p(place), Command::Application(clock::Command::Set { to }));
     }
@@ -99,10 +106,10 @@ fn rejects_adjustment_of_older_term() {
     crash_leader(&mut cluster);
     events(&mut cluster);
     let late = berkeley::Message::Adjust { term: term(1, 1), round: 9, by: 1000 };
-    cluster.inject(p(1), p(3), led::Either::Application(late));
+    cluster.inject(p(1), p(3), with_election::Either::Application(late));
     assert_eq!(events(&mut cluster), []);
     let newer = berkeley::Message::Newer { term: term(2, 2) };
-    assert_eq!(cluster.queue((p(3), p(1)))[0], &led::Either::Application(newer));
+    assert_eq!(cluster.queue((p(3), p(1)))[0], &with_election::Either::Application(newer));
 }
 
 fn write(value: u64) -> Command<replication::Command> {
@@ -172,7 +179,7 @@ fn stops_without_majority() {
 const BEGIN: Command<commit::Command> = Command::Application(commit::Command::Begin);
 const VETO: Command<commit::Command> = Command::Application(commit::Command::Veto);
 
-fn decisions<A>(cluster: &mut TestCluster<Led<A, Bully>>) -> Vec<(u32, bool)>
+fn decisions<A>(cluster: &mut TestCluster<WithElection<A, Bully>>) -> Vec<(u32, bool)>
 where
     A: Application<Event = commit::Event>,
 {
@@ -300,7 +307,7 @@ fn new_leader_decides_by_live_participants() {
 /// decided.
 #[test]
 fn restarted_process_does_not_decide_alone() {
-    use three_phase_commit::Switch::ReturnedCount;
+    use three_phase_commit::VariantId::ReturnedCount;
     for (variants, decided) in
         [(Variants::none(), vec![]), (Variants::none().with(ReturnedCount), vec![(2, true)])]
     {
@@ -326,13 +333,14 @@ fn restarted_process_does_not_decide_alone() {
 
 fn square_with_diagonal() -> spanning_tree::Config {
     let edges = [(1, 2), (2, 3), (3, 4), (4, 1), (1, 3)].map(|(one, other)| (p(one), p(other)));
-    spanning_tree::Config::of(4, edges)
+    spanning_tree::Config::with_edges(4, edges)
 }
 
 #[test]
 fn first_explorer_becomes_parent_and_root_completes() {
     let config = with_bully(4, square_with_diagonal());
-    let mut cluster = TestCluster::<Led<SpanningTree, Bully>>::uniform(4, Order::Fifo, config);
+    let mut cluster =
+        TestCluster::<WithElection<SpanningTree, Bully>>::uniform(4, ChannelOrder::Fifo, config);
     elect_at(&mut cluster, 1);
     assert_eq!((cluster.sent_of("explore"), cluster.sent_of("echo")), (2 * 5 - 3, 3));
     let wave = tree::Wave { term: term(1, 1), number: 1 };
@@ -348,7 +356,7 @@ fn first_explorer_becomes_parent_and_root_completes() {
 }
 
 fn check_stories<A: Application<Command: ServiceCommand>>(folder: &str, config: A::Config) {
-    golden::<Led<A, Bully>>(format!("golden/{folder}"), |group| {
+    golden::<WithElection<A, Bully>>(format!("golden/{folder}"), |group| {
         with_bully(group.size(), config.clone())
     });
 }

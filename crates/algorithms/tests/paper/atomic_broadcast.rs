@@ -4,15 +4,15 @@ use std::collections::BTreeMap;
 
 use tenure_algorithms::Variants;
 use tenure_algorithms::agreement::AtomicBroadcast;
-use tenure_algorithms::agreement::atomic_broadcast::Switch;
+use tenure_algorithms::agreement::atomic_broadcast::VariantId;
 use tenure_core::service::broadcast::{Command, Event, Item};
-use tenure_core::{Algorithm, Order, Verdict};
+use tenure_core::{Algorithm, ChannelOrder, Verdict};
 use tenure_trace::{SplitMix64, TestCluster};
 
 use crate::support::{command_and_settle, events, p, report};
 
-fn cluster(size: u32, variants: Variants<Switch>) -> TestCluster<AtomicBroadcast> {
-    TestCluster::uniform(size, Order::Reordered, variants)
+fn cluster(size: u32, variants: Variants<VariantId>) -> TestCluster<AtomicBroadcast> {
+    TestCluster::uniform(size, ChannelOrder::Reordered, variants)
 }
 
 fn delivered(cluster: &mut TestCluster<AtomicBroadcast>) -> BTreeMap<u32, Vec<Item>> {
@@ -38,7 +38,7 @@ fn item_costs_what_the_card_states() {
 
 /// Broadcasts two items at every process and delivers messages in random order. Returns true if all
 /// processes delivered all items in the same order.
-fn is_ordered(variants: Variants<Switch>, seed: u64) -> bool {
+fn is_ordered(variants: Variants<VariantId>, seed: u64) -> bool {
     let mut cluster = cluster(3, variants);
     let mut rng = SplitMix64(seed);
     for number in 1..=2 {
@@ -62,7 +62,7 @@ fn all_deliver_everything_in_one_order() {
 
 #[test]
 fn each_mistake_breaks_total_order() {
-    for switch in [Switch::NoOrder, Switch::AsDecided] {
+    for switch in [VariantId::NoOrder, VariantId::AsDecided] {
         let variants = Variants::none().with(switch);
         assert!((0..500).any(|seed| !is_ordered(variants, seed)), "{switch:?}");
     }

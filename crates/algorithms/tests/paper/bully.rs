@@ -4,26 +4,26 @@
 use tenure_algorithms::Variants;
 use tenure_algorithms::catalogue::{FromParameters, Parameters};
 use tenure_algorithms::election::Bully;
-use tenure_algorithms::election::bully::{Config, Message, Switch, Timer};
+use tenure_algorithms::election::bully::{Config, Message, Timer, VariantId};
 use tenure_core::service::election::Command;
-use tenure_core::{Algorithm, Delay, Order, Rank, TICKS_PER_UNIT, Verdict};
+use tenure_core::{Algorithm, ChannelOrder, Delay, Rank, TICKS_PER_UNIT, Verdict};
 
 use crate::support::election::{beliefs, unchecked_beliefs};
 use crate::support::{command_and_settle, p, pass_all, restart};
 use tenure_trace::{SplitMix64, TestCluster};
 
-fn config(size: u32, switches: &[Switch]) -> Config {
+fn config(size: u32, switches: &[VariantId]) -> Config {
     let variants = switches.iter().fold(Variants::none(), |all, one| all.with(*one));
     Config { variants, ..Config::plain(size, TICKS_PER_UNIT) }
 }
 
-fn cluster(size: u32, switches: &[Switch]) -> TestCluster<Bully> {
-    TestCluster::uniform(size, Order::Fifo, config(size, switches))
+fn cluster(size: u32, switches: &[VariantId]) -> TestCluster<Bully> {
+    TestCluster::uniform(size, ChannelOrder::Fifo, config(size, switches))
 }
 
 /// Runs an election that the lowest process starts. The highest process is down, and all others
 /// know it.
-fn lowest_starts(size: u32, switches: &[Switch]) -> TestCluster<Bully> {
+fn lowest_starts(size: u32, switches: &[VariantId]) -> TestCluster<Bully> {
     let mut cluster = cluster(size, switches);
     cluster.crash(p(size));
     command_and_settle(&mut cluster, 1, Command::Elect);
@@ -98,9 +98,9 @@ fn highest_announces_itself_on_recovery() {
 fn announcing_to_lower_only_saves_one_message() {
     for size in 3..=8_u32 {
         let n = u64::from(size);
-        let lower = lowest_starts(size, &[Switch::AnnounceLower]);
+        let lower = lowest_starts(size, &[VariantId::AnnounceLower]);
         assert_eq!(lower.total_sent(), n * (n - 1) - 1);
-        let mut second = cluster(size, &[Switch::AnnounceLower]);
+        let mut second = cluster(size, &[VariantId::AnnounceLower]);
         second.crash(p(size));
         command_and_settle(&mut second, size - 1, Command::Elect);
         assert_eq!(counts(&second), (1, 0, n - 2));
@@ -110,7 +110,7 @@ fn announcing_to_lower_only_saves_one_message() {
 /// Runs the textbook's example of two crashes and two recoveries. Returns, for each of its eight
 /// steps, the numbers of election, answer and coordinator messages sent.
 fn recovery_counts() -> Vec<(u64, u64, u64)> {
-    let mut cluster = cluster(4, &[Switch::NoTerms]);
+    let mut cluster = cluster(4, &[VariantId::NoTerms]);
     command_and_settle(&mut cluster, 4, Command::Elect);
     assert_eq!(unchecked_beliefs(&mut cluster), [Some(p(4)); 4], "step 1");
     let (mut steps, mut before) = (vec![(0, 0, 0)], counts(&cluster));
@@ -170,7 +170,7 @@ fn two_crashes_and_recoveries_cost_22_messages() {
 #[test]
 fn once_rule_saves_exponentially_many_messages() {
     for size in 3..=9_u32 {
-        let literal = lowest_starts(size, &[Switch::LiteralRestart]).total_sent();
+        let literal = lowest_starts(size, &[VariantId::LiteralRestart]).total_sent();
         assert_eq!(literal, 3 * (1 << (size - 2)) + u64::from(size) - 3);
     }
 }
@@ -214,15 +214,16 @@ fn follows_the_four_rules_of_non_leaders() {
 
 #[test]
 fn tell_all_costs_more_and_elects_the_same() {
-    let mut cluster = lowest_starts(4, &[Switch::TellAll]);
+    let mut cluster = lowest_starts(4, &[VariantId::TellAll]);
     assert!(cluster.total_sent() > lowest_starts(4, &[]).total_sent());
     assert_eq!(beliefs(&mut cluster)[..3], [Some(p(3)); 3]);
 }
 
 #[test]
 fn largest_rank_wins_regardless_of_ids() {
-    let ranks = [3, 1, 4, 2].map(Rank::of_id).into();
-    let mut cluster = TestCluster::uniform(4, Order::Fifo, Config { ranks, ..config(4, &[]) });
+    let ranks = [3, 1, 4, 2].map(Rank::from_id).into();
+    let mut cluster =
+        TestCluster::uniform(4, ChannelOrder::Fifo, Config { ranks, ..config(4, &[]) });
     command_and_settle(&mut cluster, 2, Command::Elect);
     assert_eq!(beliefs::<Bully>(&mut cluster), [Some(p(3)); 4]);
 }
@@ -231,7 +232,7 @@ fn largest_rank_wins_regardless_of_ids() {
 /// P2, and P2 follows P1. With terms, both follow P2.
 #[test]
 fn terms_resolve_mutual_announcements() {
-    let views = |switches: &[Switch]| {
+    let views = |switches: &[VariantId]| {
         let mut cluster = cluster(2, switches);
         cluster.command(p(1), Command::Elect);
         cluster.fire(p(1), Timer::Answer);
@@ -239,7 +240,7 @@ fn terms_resolve_mutual_announcements() {
         cluster.settle();
         unchecked_beliefs(&mut cluster)
     };
-    assert_eq!(views(&[Switch::NoTerms, Switch::AcceptLower]), [Some(p(2)), Some(p(1))]);
+    assert_eq!(views(&[VariantId::NoTerms, VariantId::AcceptLower]), [Some(p(2)), Some(p(1))]);
     assert_eq!(views(&[]), [Some(p(2)); 2]);
 }
 
@@ -247,7 +248,7 @@ fn terms_resolve_mutual_announcements() {
 /// the announcement.
 #[test]
 fn terms_reject_late_announcement() {
-    let views = |switches: &[Switch]| {
+    let views = |switches: &[VariantId]| {
         let mut cluster = cluster(2, switches);
         cluster.crash(p(2));
         cluster.command(p(1), Command::Elect);
@@ -257,7 +258,7 @@ fn terms_reject_late_announcement() {
         cluster.settle();
         unchecked_beliefs(&mut cluster)
     };
-    assert_eq!(views(&[Switch::NoTerms, Switch::AcceptLower]), [Some(p(2)), Some(p(1))]);
+    assert_eq!(views(&[VariantId::NoTerms, VariantId::AcceptLower]), [Some(p(2)), Some(p(1))]);
     assert_eq!(views(&[]), [Some(p(2)); 2]);
 }
 
@@ -266,7 +267,7 @@ fn terms_reject_late_announcement() {
 /// follows P3.
 #[test]
 fn terms_order_reordered_announcements() {
-    let views = |switches: &[Switch]| {
+    let views = |switches: &[VariantId]| {
         let mut cluster = cluster(3, switches);
         cluster.command(p(1), Command::Elect);
         pass_all(&mut cluster, &[(1, 2), (2, 1)]);
@@ -278,9 +279,9 @@ fn terms_order_reordered_announcements() {
         cluster.settle();
         unchecked_beliefs(&mut cluster)
     };
-    for rule in [Switch::IgnoreLower, Switch::AnnounceLower] {
+    for rule in [VariantId::IgnoreLower, VariantId::AnnounceLower] {
         let expected = [Some(p(2)), Some(p(3)), Some(p(3))];
-        assert_eq!(views(&[Switch::NoTerms, rule]), expected, "{rule:?}");
+        assert_eq!(views(&[VariantId::NoTerms, rule]), expected, "{rule:?}");
     }
     assert_eq!(views(&[]), [Some(p(3)); 3]);
 }
@@ -290,9 +291,9 @@ fn terms_order_reordered_announcements() {
 /// id but a smaller rank.
 #[test]
 fn refused_announcer_retries_with_higher_number() {
-    let ranks = [2, 1].map(Rank::of_id).into();
+    let ranks = [2, 1].map(Rank::from_id).into();
     let mut cluster =
-        TestCluster::<Bully>::uniform(2, Order::Fifo, Config { ranks, ..config(2, &[]) });
+        TestCluster::<Bully>::uniform(2, ChannelOrder::Fifo, Config { ranks, ..config(2, &[]) });
     cluster.command(p(2), Command::Elect);
     cluster.lose((p(2), p(1)));
     cluster.fire(p(2), Timer::Answer);
@@ -353,7 +354,7 @@ fn timeouts_cover_message_delays() {
 #[test]
 fn starts_one_election_at_a_time() {
     let config = Config::plain(3, 4);
-    let mut cluster = TestCluster::<Bully>::uniform(3, Order::Fifo, config);
+    let mut cluster = TestCluster::<Bully>::uniform(3, ChannelOrder::Fifo, config);
     cluster.command(p(1), Command::Elect);
     let sent = cluster.total_sent();
     assert_eq!(sent, 2, "to P2 and P3");
@@ -367,7 +368,7 @@ fn starts_one_election_at_a_time() {
 
 #[test]
 fn restarts_with_higher_number_without_announcement() {
-    for (rule, number) in [(&[][..], 2), (&[Switch::NoTerms], 0)] {
+    for (rule, number) in [(&[][..], 2), (&[VariantId::NoTerms], 0)] {
         let mut cluster = cluster(2, rule);
         cluster.command(p(1), Command::Elect);
         pass_all(&mut cluster, &[(1, 2), (2, 1)]);
@@ -402,7 +403,7 @@ fn doubts_announcement_of_suspect_until_trusted() {
 #[test]
 fn only_a_leader_greets_with_variant() {
     for (leads, switches, greetings) in
-        [(true, &[Switch::Greet][..], 1), (false, &[Switch::Greet], 0), (true, &[], 0)]
+        [(true, &[VariantId::Greet][..], 1), (false, &[VariantId::Greet], 0), (true, &[], 0)]
     {
         let mut cluster = cluster(2, switches);
         if leads {

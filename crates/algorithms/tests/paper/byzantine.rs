@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 
 use tenure_algorithms::Variants;
 use tenure_algorithms::byzantine::OralMessages;
-use tenure_algorithms::byzantine::oral_messages::{Config, Switch};
+use tenure_algorithms::byzantine::oral_messages::{Config, VariantId};
 use tenure_core::byzantine::{COMMANDER, General, OralMessage, Plan};
 use tenure_core::{Group, ProcessId};
 
@@ -65,7 +65,7 @@ fn lying_lieutenant_misleads_none_of_four_generals() {
     let (obeyed, _) = run(4, config(1), Plan::Attack, lie);
     assert_eq!(obeyed[..2], [Plan::Attack, Plan::Attack]);
     // Negative control: without the value of the commander, one of two reports is a lie.
-    let variants = Variants::none().with(Switch::LeavesItselfOut);
+    let variants = Variants::none().with(VariantId::LeavesItselfOut);
     let (obeyed, _) = run(4, Config { liars: 1, variants }, Plan::Attack, lie);
     assert_eq!(obeyed[..2], [Plan::Retreat, Plan::Retreat]);
 }
@@ -80,7 +80,7 @@ fn lying_commander_gives_all_lieutenants_the_same_values() {
     let (obeyed, _) = run(4, config(1), Plan::Attack, lie);
     assert_eq!(obeyed, [Plan::Retreat; 3]);
     // Negative control: a lieutenant that obeys directly differs from the others.
-    let variants = Variants::none().with(Switch::ObeysDirectly);
+    let variants = Variants::none().with(VariantId::ObeysDirectly);
     let (obeyed, _) = run(4, Config { liars: 1, variants }, Plan::Attack, lie);
     assert_eq!(obeyed, [Plan::Attack, Plan::Retreat, Plan::Retreat]);
 }

@@ -2,9 +2,9 @@
 
 use tenure_algorithms::Variants;
 use tenure_algorithms::mutex::CarvalhoRoucairol;
-use tenure_algorithms::mutex::carvalho_roucairol::{Config, Switch};
+use tenure_algorithms::mutex::carvalho_roucairol::{Config, VariantId};
 use tenure_core::service::mutex::Command;
-use tenure_core::{Algorithm, Order, Property};
+use tenure_core::{Algorithm, ChannelOrder, Property};
 
 use crate::support::mutex::{
     NONE, Plan, check_reentry, check_seeds, enter_and_exit, entered, is_caught, run,
@@ -17,11 +17,11 @@ fn plain() -> Config {
 }
 
 fn without_rerequest() -> Config {
-    Variants::none().with(Switch::NoRerequest)
+    Variants::none().with(VariantId::NoRerequest)
 }
 
 fn cluster(size: u32, config: Config) -> TestCluster<CarvalhoRoucairol> {
-    TestCluster::uniform(size, Order::Fifo, config)
+    TestCluster::uniform(size, ChannelOrder::Fifo, config)
 }
 
 #[test]
@@ -98,7 +98,7 @@ fn yielded_permission_is_requested_again() {
 fn starves_without_repeated_request() {
     let mut cluster = yield_while_waiting(without_rerequest());
     assert_eq!(entered(&mut cluster), NONE);
-    let plan = Plan::of(Order::Fifo, &[2, 2, 2]);
+    let plan = Plan::of(ChannelOrder::Fifo, &[2, 2, 2]);
     assert!(is_caught::<CarvalhoRoucairol>(&without_rerequest(), &plan, "blocked"));
     assert!(!is_caught::<CarvalhoRoucairol>(&without_rerequest(), &plan, "exclusion"));
 }
@@ -106,7 +106,7 @@ fn starves_without_repeated_request() {
 #[test]
 fn entry_costs_at_most_two_messages_per_peer() {
     for size in 1..=6_u32 {
-        for order in [Order::Fifo, Order::Reordered] {
+        for order in [ChannelOrder::Fifo, ChannelOrder::Reordered] {
             for seed in 0..200 {
                 let plan = Plan::of(order, &vec![3; size as usize]).seeded(seed);
                 let outcome = run::<CarvalhoRoucairol>(plain(), &plan).unwrap();
@@ -127,13 +127,13 @@ fn holder_of_permissions_can_overtake_waiter() {
 
 #[test]
 fn channels_need_no_order() {
-    let plan = Plan::of(Order::Reordered, &[3, 3, 3]);
+    let plan = Plan::of(ChannelOrder::Reordered, &[3, 3, 3]);
     check_seeds::<CarvalhoRoucairol>(&plain(), &plan, 3000);
 }
 
 #[test]
 fn duplicate_message_breaks_exclusion() {
-    let plan = Plan::of(Order::Fifo, &[2, 2]).duplicating(1);
+    let plan = Plan::of(ChannelOrder::Fifo, &[2, 2]).duplicating(1);
     assert!(is_caught::<CarvalhoRoucairol>(&plain(), &plan, "exclusion"));
 }
 

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use tenure_algorithms::catalogue::{
-    CatalogueError, ELECTIONS, MUTEXES, Parameters, card, compositions, names, office_card,
+    CatalogueError, ELECTIONS, MUTEXES, Parameters, card, composition_names, names, office_card,
     parse_quorum_kind, parse_tree_shape,
 };
 use tenure_core::quorum::QuorumKind;
@@ -20,7 +20,7 @@ fn every_name_has_a_card_with_and_without_fifo() {
     }
     assert_eq!(card("coordinated(bully)", &parameters).unwrap().name, "coordinated:bully");
     for name in ["coordinated:bully", "mutex-from-election:bully", "election-from-mutex:lamport"] {
-        assert!(compositions().any(|composition| composition == name), "{name}");
+        assert!(composition_names().any(|composition| composition == name), "{name}");
     }
 }
 
@@ -121,7 +121,7 @@ fn rejects_variants_without_effect() {
 fn names_accept_exactly_the_variants_of_their_cards() {
     let plain = Parameters::plain(5);
     let all: Vec<String> = names()
-        .chain(compositions())
+        .chain(composition_names())
         .flat_map(|name| [String::from(name), format!("fifo:{name}")])
         .collect();
     let declared = |name: &str| {

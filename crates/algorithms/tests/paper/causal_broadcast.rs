@@ -3,17 +3,17 @@
 
 use tenure_algorithms::Variants;
 use tenure_algorithms::agreement::CausalBroadcast;
-use tenure_algorithms::agreement::causal_broadcast::Switch;
+use tenure_algorithms::agreement::causal_broadcast::VariantId;
 use tenure_core::monitors::{AllDeliver, CausalOrder, DeliveredOnce, NoCreation};
 use tenure_core::service::broadcast::{Command, Event, Item};
-use tenure_core::{Monitor, Order, ProcessId, Violation};
+use tenure_core::{ChannelOrder, Monitor, ProcessId, Violation};
 use tenure_trace::{SplitMix64, TestCluster};
 
 use crate::support::{events, p};
 
-fn cluster(size: u32, switches: &[Switch]) -> TestCluster<CausalBroadcast> {
+fn cluster(size: u32, switches: &[VariantId]) -> TestCluster<CausalBroadcast> {
     let variants = switches.iter().fold(Variants::none(), |all, switch| all.with(*switch));
-    TestCluster::uniform(size, Order::Reordered, variants)
+    TestCluster::uniform(size, ChannelOrder::Reordered, variants)
 }
 
 fn broadcast(cluster: &mut TestCluster<CausalBroadcast>, at: u32, number: u64) {
@@ -29,7 +29,7 @@ fn delivered(cluster: &mut TestCluster<CausalBroadcast>, at: u32) -> Vec<(u32, u
 
 /// Returns a cluster in which P2 has answered an item of P1, and the answer has arrived at P3
 /// before the item.
-fn answered(switches: &[Switch]) -> TestCluster<CausalBroadcast> {
+fn answered(switches: &[VariantId]) -> TestCluster<CausalBroadcast> {
     let mut cluster = cluster(3, switches);
     broadcast(&mut cluster, 1, 1);
     cluster.deliver_at((p(1), p(2)), 0);
@@ -49,7 +49,7 @@ fn answer_waits_for_its_question() {
 
 #[test]
 fn answer_overtakes_without_timestamps() {
-    for switch in [Switch::NoWait, Switch::FifoOnly] {
+    for switch in [VariantId::NoWait, VariantId::FifoOnly] {
         assert_eq!(delivered(&mut answered(&[switch]), 3), [(2, 1)], "{switch:?}");
     }
 }
@@ -58,8 +58,8 @@ fn answer_overtakes_without_timestamps() {
 fn items_of_one_process_are_delivered_in_order() {
     for (switches, expected) in [
         (&[][..], &[(1, 1), (1, 2)]),
-        (&[Switch::FifoOnly], &[(1, 1), (1, 2)]),
-        (&[Switch::NoWait], &[(1, 2), (1, 1)]),
+        (&[VariantId::FifoOnly], &[(1, 1), (1, 2)]),
+        (&[VariantId::NoWait], &[(1, 2), (1, 1)]),
     ] {
         let mut cluster = cluster(2, switches);
         broadcast(&mut cluster, 1, 1);
@@ -93,7 +93,7 @@ fn item_costs_one_message_per_peer() {
 }
 
 /// Lets each of `size` processes broadcast `items` items in a random schedule with duplicates.
-fn run(size: u32, items: u64, switches: &[Switch], seed: u64) -> Result<(), Violation> {
+fn run(size: u32, items: u64, switches: &[VariantId], seed: u64) -> Result<(), Violation> {
     let (mut cluster, mut rng) = (cluster(size, switches), SplitMix64(seed));
     let (mut order, mut once) = (CausalOrder::default(), DeliveredOnce::default());
     let (mut known, mut all) = (NoCreation::default(), AllDeliver::new(size, &[]));
@@ -114,7 +114,7 @@ fn run(size: u32, items: u64, switches: &[Switch], seed: u64) -> Result<(), Viol
         if let Some(at) = ready.get(choice) {
             remaining[*at] -= 1;
             let number = items - remaining[*at];
-            cluster.command(ProcessId::at(*at), Command::Broadcast { number });
+            cluster.command(ProcessId::from_index(*at), Command::Broadcast { number });
         } else {
             let link = links[choice - ready.len()];
             if rng.one_in(16) {
@@ -140,10 +140,10 @@ fn each_mistake_is_caught() {
         let mut found = (0..500).filter_map(|seed| run(3, 2, &[switch], seed).err());
         found.any(|violation| violation.message.contains(description))
     };
-    assert!(is_caught(Switch::NoWait, "its cause"));
-    assert!(is_caught(Switch::FifoOnly, "its cause"));
-    assert!(is_caught(Switch::CountsDeliveries, "never does"));
-    assert!(is_caught(Switch::MergesOnArrival, "never does"));
+    assert!(is_caught(VariantId::NoWait, "its cause"));
+    assert!(is_caught(VariantId::FifoOnly, "its cause"));
+    assert!(is_caught(VariantId::CountsDeliveries, "never does"));
+    assert!(is_caught(VariantId::MergesOnArrival, "never does"));
 }
 
 #[test]

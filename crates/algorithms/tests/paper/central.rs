@@ -1,9 +1,9 @@
 //! The centralised lock: a coordinator grants entries.
 
 use tenure_algorithms::Variants;
-use tenure_algorithms::mutex::central::{Config, Switch};
+use tenure_algorithms::mutex::central::{Config, VariantId};
 use tenure_algorithms::mutex::{Central, RicartAgrawala, ricart_agrawala};
-use tenure_core::Order;
+use tenure_core::ChannelOrder;
 use tenure_core::service::mutex::Command;
 
 use crate::support::mutex::{NONE, Plan, check_seeds, entered, is_caught};
@@ -13,7 +13,7 @@ use tenure_trace::{SplitMix64, TestCluster};
 /// Returns a cluster of `size` processes whose coordinator is P5.
 fn cluster(size: u32) -> TestCluster<Central> {
     let config = Config { coordinator: p(5), ..Config::default() };
-    TestCluster::uniform(size, Order::Reordered, config)
+    TestCluster::uniform(size, ChannelOrder::Reordered, config)
 }
 
 #[test]
@@ -69,9 +69,9 @@ fn coordinator_enters_without_messages() {
 
 #[test]
 fn duplicates_are_harmless_with_tagged_grants() {
-    let plan = Plan::of(Order::Reordered, &[0, 3, 3]).duplicating(4);
+    let plan = Plan::of(ChannelOrder::Reordered, &[0, 3, 3]).duplicating(4);
     check_seeds::<Central>(&Config::default(), &plan, 2000);
-    let variants = Variants::none().with(Switch::UntaggedGrant);
+    let variants = Variants::none().with(VariantId::UntaggedGrant);
     let untagged = Config { variants, ..Config::default() };
     assert!(is_caught::<Central>(&untagged, &plan, "mutual-exclusion"));
 }
@@ -105,7 +105,7 @@ fn later_request_on_faster_link_is_granted_first() {
 #[test]
 fn clock_misses_causality_of_applications() {
     let config = ricart_agrawala::Config::default();
-    let mut cluster = TestCluster::<RicartAgrawala>::uniform(3, Order::Fifo, config);
+    let mut cluster = TestCluster::<RicartAgrawala>::uniform(3, ChannelOrder::Fifo, config);
     cluster.command(p(3), Command::Enter);
     cluster.deliver_at((p(3), p(1)), 0);
     cluster.command(p(1), Command::Enter);

@@ -3,18 +3,18 @@
 
 use tenure_algorithms::Variants;
 use tenure_algorithms::agreement::CentralDetection;
-use tenure_algorithms::agreement::central_detection::{Config, Message, Switch, Use};
+use tenure_algorithms::agreement::central_detection::{Config, Message, Use, VariantId};
 use tenure_core::monitors::{NoPhantom, OneHolder};
 use tenure_core::service::resources::{Command, Event, Resource, User};
 use tenure_core::service::user::{ServiceUser, UserModelConfig, UserState};
-use tenure_core::{Monitor, Order, ProcessId, Service, Violation};
+use tenure_core::{ChannelOrder, Monitor, ProcessId, Service, Violation};
 use tenure_trace::{ClusterEvent, SplitMix64, TestCluster};
 
 use crate::support::{events, p};
 
-fn cluster(size: u32, switches: &[Switch]) -> TestCluster<CentralDetection> {
+fn cluster(size: u32, switches: &[VariantId]) -> TestCluster<CentralDetection> {
     let variants = switches.iter().fold(Variants::none(), |all, switch| all.with(*switch));
-    TestCluster::uniform(size, Order::Reordered, Config { variants, ..Config::default() })
+    TestCluster::uniform(size, ChannelOrder::Reordered, Config { variants, ..Config::default() })
 }
 
 fn acquire(cluster: &mut TestCluster<CentralDetection>, at: u32, resource: u64) {
@@ -31,7 +31,7 @@ fn acquired(at: u32, resource: u64) -> (u32, Event) {
 
 /// Returns a cluster in which each process holds its own resource and waits for the resource of the
 /// next process.
-fn deadlocked(size: u32, switches: &[Switch]) -> TestCluster<CentralDetection> {
+fn deadlocked(size: u32, switches: &[VariantId]) -> TestCluster<CentralDetection> {
     let mut cluster = cluster(size, switches);
     for at in 1..=size {
         acquire(&mut cluster, at, at.into());
@@ -52,14 +52,14 @@ struct Outcome {
 /// Runs a random schedule in which the user of process *i* performs `rounds[i]` rounds.
 fn run(
     rounds: &[u32],
-    switches: &[Switch],
+    switches: &[VariantId],
     mut duplicates: u32,
     seed: u64,
 ) -> Result<Outcome, Violation> {
     let size = rounds.len() as u32;
     let (mut cluster, mut rng) = (cluster(size, switches), SplitMix64(seed));
     let user = |(at, times): (usize, &u32)| {
-        let (service, at) = (Service::Resources, ProcessId::at(at));
+        let (service, at) = (Service::Resources, ProcessId::from_index(at));
         User::new(&UserModelConfig { service, at, size, command_count: *times })
     };
     let mut users: Vec<User> = rounds.iter().enumerate().map(user).collect();
@@ -84,7 +84,7 @@ fn run(
         if let Some(at) = ready.get(choice) {
             let command = users[*at].next_command().expect("it is ready");
             users[*at].on_command(&command);
-            cluster.command(ProcessId::at(*at), command);
+            cluster.command(ProcessId::from_index(*at), command);
         } else {
             let link = links[choice - ready.len()];
             if duplicates > 0 && rng.one_in(8) {
@@ -100,7 +100,7 @@ fn run(
 
 /// Runs schedules with many seeds and with the variant `switch`. Returns true if one of the runs
 /// violates a property and the text of the violation contains `description`.
-fn is_violated(rounds: &[u32], switch: Switch, description: &str) -> bool {
+fn is_violated(rounds: &[u32], switch: VariantId, description: &str) -> bool {
     let run = |seed| run(rounds, &[switch], 0, seed);
     (0..4000).filter_map(|seed| run(seed).err()).any(|it| it.message.contains(description))
 }
@@ -135,7 +135,7 @@ fn collection_costs_two_messages_per_peer() {
 #[test]
 fn victim_of_a_cycle_is_aborted_once() {
     for size in 2..=5 {
-        for switches in [&[][..], &[Switch::DoubleCollection], &[Switch::TwoPhase]] {
+        for switches in [&[][..], &[VariantId::DoubleCollection], &[VariantId::TwoPhase]] {
             for seed in 0..50 {
                 let mut cluster = deadlocked(size, switches);
                 cluster.drain(&mut SplitMix64(seed));
@@ -163,7 +163,7 @@ fn process_with_fewest_rounds_is_spared() {
 
 #[test]
 fn deadlock_persists_without_detection() {
-    let mut cluster = deadlocked(3, &[Switch::NoDetection]);
+    let mut cluster = deadlocked(3, &[VariantId::NoDetection]);
     cluster.settle();
     assert_eq!(events(&mut cluster), []);
 }
@@ -197,7 +197,7 @@ fn unwanted_grant_is_released() {
 fn random_schedules_complete_without_phantoms() {
     let mut aborted = 0;
     for (rounds, seeds) in [(&[2, 2][..], 300), (&[2, 2, 2], 300), (&[1, 1, 1, 1, 1], 100)] {
-        for switches in [&[][..], &[Switch::DoubleCollection]] {
+        for switches in [&[][..], &[VariantId::DoubleCollection]] {
             for seed in 0..seeds {
                 let outcome = run(rounds, switches, 4, seed);
                 let outcome = outcome.unwrap_or_else(|error| panic!("seed {seed}: {error}"));
@@ -211,14 +211,14 @@ fn random_schedules_complete_without_phantoms() {
 
 #[test]
 fn late_reports_show_phantoms() {
-    assert!(is_violated(&[1, 1, 1], Switch::Reports, "is aborted, but"));
-    assert!(is_violated(&[2, 2, 2], Switch::FirstPhase, "is aborted, but"));
-    assert!(is_violated(&[1, 1, 1], Switch::AllVictims, "is aborted, but"));
+    assert!(is_violated(&[1, 1, 1], VariantId::Reports, "is aborted, but"));
+    assert!(is_violated(&[2, 2, 2], VariantId::FirstPhase, "is aborted, but"));
+    assert!(is_violated(&[1, 1, 1], VariantId::AllVictims, "is aborted, but"));
 }
 
 #[test]
 fn late_release_ends_the_next_grant() {
-    assert!(is_violated(&[2, 2], Switch::UnnumberedRelease, "which P"));
+    assert!(is_violated(&[2, 2], VariantId::UnnumberedRelease, "which P"));
 }
 
 /// The coordinator handles its own messages without sending them.

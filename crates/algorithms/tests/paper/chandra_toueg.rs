@@ -2,15 +2,15 @@
 
 use tenure_algorithms::Variants;
 use tenure_algorithms::agreement::ChandraToueg;
-use tenure_algorithms::agreement::chandra_toueg::Switch;
-use tenure_core::{Algorithm, Order, Verdict};
+use tenure_algorithms::agreement::chandra_toueg::VariantId;
+use tenure_core::{Algorithm, ChannelOrder, Verdict};
 use tenure_trace::{SplitMix64, TestCluster};
 
 use crate::support::consensus::{are_different, decided, propose};
 use crate::support::{p, report};
 
-fn cluster(size: u32, variants: Variants<Switch>) -> TestCluster<ChandraToueg> {
-    TestCluster::uniform(size, Order::Reordered, variants)
+fn cluster(size: u32, variants: Variants<VariantId>) -> TestCluster<ChandraToueg> {
+    TestCluster::uniform(size, ChannelOrder::Reordered, variants)
 }
 
 #[test]
@@ -33,7 +33,7 @@ fn all_decide_one_proposal_without_faults() {
 fn next_coordinator_decides_after_crash() {
     for patient in [false, true] {
         let variants = Variants::none();
-        let variants = if patient { variants.with(Switch::Patient) } else { variants };
+        let variants = if patient { variants.with(VariantId::Patient) } else { variants };
         let mut cluster = cluster(3, variants);
         cluster.crash(p(1));
         propose(&mut cluster, 2);
@@ -78,7 +78,7 @@ fn early_answer_counts_in_its_round() {
 
 /// Runs a schedule with random suspicions, delays, duplicates and losses. Returns the processes
 /// that decided, with their decisions.
-fn run_with_faults(variants: Variants<Switch>, seed: u64) -> Vec<(u32, u64)> {
+fn run_with_faults(variants: Variants<VariantId>, seed: u64) -> Vec<(u32, u64)> {
     let mut cluster = cluster(3, variants);
     let mut rng = SplitMix64(seed);
     (1..=3).for_each(|at| propose(&mut cluster, at));
@@ -114,7 +114,7 @@ fn agreement_holds_for_any_detector() {
 
 #[test]
 fn each_mistake_breaks_agreement() {
-    for switch in [Switch::OwnEstimate, Switch::Unstamped] {
+    for switch in [VariantId::OwnEstimate, VariantId::Unstamped] {
         let mut seeds = 0..20_000;
         let found =
             seeds.any(|seed| are_different(&run_with_faults(Variants::none().with(switch), seed)));

@@ -3,16 +3,16 @@
 
 use tenure_algorithms::Variants;
 use tenure_algorithms::agreement::ChandyLamport;
-use tenure_algorithms::agreement::chandy_lamport::{Message, Switch};
+use tenure_algorithms::agreement::chandy_lamport::{Message, VariantId};
 use tenure_core::monitors::ConsistentCut;
 use tenure_core::service::snapshot::{Command, Event, Snapshot, TOKENS};
-use tenure_core::{Monitor, Order, ProcessId};
+use tenure_core::{ChannelOrder, Monitor, ProcessId};
 use tenure_trace::{ClusterEvent, SplitMix64, TestCluster};
 
 use crate::support::{command_and_drain, events, p, pass_all};
 
 fn cluster(size: u32) -> TestCluster<ChandyLamport> {
-    TestCluster::uniform(size, Order::Fifo, Variants::none())
+    TestCluster::uniform(size, ChannelOrder::Fifo, Variants::none())
 }
 
 fn give(to: u32) -> Command {
@@ -23,8 +23,8 @@ fn give(to: u32) -> Command {
 /// the numbers of tokens held and in flight in each snapshot. A violation is returned as an error.
 fn run(
     size: u32,
-    order: Order,
-    variants: Variants<Switch>,
+    order: ChannelOrder,
+    variants: Variants<VariantId>,
     initiators: u32,
     seed: u64,
 ) -> Result<Vec<(u64, u64)>, String> {
@@ -42,7 +42,8 @@ fn run(
             Some(link) if rng.one_in(2) => cluster.deliver(*link, &mut rng),
             _ => {
                 let (at, to) = (rng.below(size as usize), rng.below(size as usize));
-                cluster.command(ProcessId::at(at), give(ProcessId::at(to).number()));
+                cluster
+                    .command(ProcessId::from_index(at), give(ProcessId::from_index(to).number()));
             }
         }
     }
@@ -123,7 +124,7 @@ fn snapshots_preserve_the_number_of_tokens() {
     let mut under_way = 0;
     for seed in 0..300 {
         let size = 1 + seed as u32 % 5;
-        let shown = run(size, Order::Fifo, Variants::none(), size, seed);
+        let shown = run(size, ChannelOrder::Fifo, Variants::none(), size, seed);
         let shown = shown.unwrap_or_else(|error| panic!("seed {seed}: {error}"));
         assert_eq!(shown.len(), size as usize, "seed {seed}: every snapshot is complete");
         let all = u64::from(size) * TOKENS;
@@ -138,15 +139,15 @@ fn snapshots_preserve_the_number_of_tokens() {
 
 #[test]
 fn each_mistake_is_caught() {
-    for switch in [Switch::LateMarkers, Switch::NoChannels] {
+    for switch in [VariantId::LateMarkers, VariantId::NoChannels] {
         let variants = Variants::none().with(switch);
-        let caught = (0..300).any(|seed| run(3, Order::Fifo, variants, 1, seed).is_err());
+        let caught = (0..300).any(|seed| run(3, ChannelOrder::Fifo, variants, 1, seed).is_err());
         assert!(caught, "{switch:?}");
     }
 }
 
 #[test]
 fn reordering_breaks_the_snapshot() {
-    let wrong = |seed| run(3, Order::Reordered, Variants::none(), 1, seed).is_err();
+    let wrong = |seed| run(3, ChannelOrder::Reordered, Variants::none(), 1, seed).is_err();
     assert!((0..300).any(wrong));
 }

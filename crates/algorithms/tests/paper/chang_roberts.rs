@@ -3,9 +3,9 @@
 
 use tenure_algorithms::Variants;
 use tenure_algorithms::election::ChangRoberts;
-use tenure_algorithms::election::chang_roberts::{Config, Message, Switch, message_count};
+use tenure_algorithms::election::chang_roberts::{Config, Message, VariantId, message_count};
 use tenure_core::service::election::Command;
-use tenure_core::{Order, ProcessId, Rank};
+use tenure_core::{ChannelOrder, ProcessId, Rank};
 
 use crate::support::election::{
     all_processes, beliefs, check_with_duplicates, elect, process_with_id, ranks, shuffled,
@@ -15,18 +15,19 @@ use crate::support::{command_and_drain, events, p, pass_all};
 use tenure_trace::{SplitMix64, TestCluster};
 
 fn ring(ids: &[u32]) -> Config {
-    Config::of(ranks(ids), Variants::none())
+    Config::with_ranks(ranks(ids), Variants::none())
 }
 
 fn cluster(ids: &[u32]) -> TestCluster<ChangRoberts> {
-    TestCluster::uniform(ids.len() as u32, Order::Fifo, ring(ids))
+    TestCluster::uniform(ids.len() as u32, ChannelOrder::Fifo, ring(ids))
 }
 
 /// Starts elections at `initiators` at the same time and delivers all messages. Returns the number
 /// of messages and the leader's id.
 fn count(ids: &[u32], initiators: &[ProcessId]) -> (u64, u32) {
     let size = ids.len() as u32;
-    let (cluster, beliefs) = elect::<ChangRoberts>(size, Order::Fifo, ring(ids), initiators, 0, 1);
+    let (cluster, beliefs) =
+        elect::<ChangRoberts>(size, ChannelOrder::Fifo, ring(ids), initiators, 0, 1);
     let leader = beliefs[0].expect("every process knows a leader");
     assert!(beliefs.iter().all(|belief| *belief == Some(leader)));
     (cluster.total_sent(), ids[leader.index()])
@@ -99,7 +100,7 @@ fn deliver_rank(rank: u32, participant: bool) -> (bool, Vec<Message>, bool) {
         cluster.command(p(2), Command::Elect);
         cluster.lose((p(2), p(3)));
     }
-    cluster.inject(p(1), p(2), Message::Election { rank: Rank::of_id(rank) });
+    cluster.inject(p(1), p(2), Message::Election { rank: Rank::from_id(rank) });
     let participates =
         format!("{:?}", cluster.process(p(2)).unwrap()).contains("phase: Participant");
     let sent = cluster.queue((p(2), p(3))).into_iter().cloned().collect();
@@ -110,8 +111,8 @@ fn deliver_rank(rank: u32, participant: bool) -> (bool, Vec<Message>, bool) {
 /// At last an announcement ends the participation of its receiver.
 #[test]
 fn handles_every_case_of_an_arriving_rank() {
-    let election = |id| vec![Message::Election { rank: Rank::of_id(id) }];
-    let announced = vec![Message::Elected { rank: Rank::of_id(5), leader: p(2) }];
+    let election = |id| vec![Message::Election { rank: Rank::from_id(id) }];
+    let announced = vec![Message::Elected { rank: Rank::from_id(5), leader: p(2) }];
     assert_eq!(deliver_rank(7, false), (true, election(7), false), "a higher rank is forwarded");
     assert_eq!(deliver_rank(7, true), (true, election(7), false), "a higher rank is forwarded");
     assert_eq!(deliver_rank(3, false), (true, election(5), false), "a lower rank is replaced");
@@ -123,7 +124,7 @@ fn handles_every_case_of_an_arriving_rank() {
     let mut cluster = cluster(&[1, 5, 7]);
     cluster.command(p(2), Command::Elect);
     cluster.lose((p(2), p(3)));
-    let elected = Message::Elected { rank: Rank::of_id(7), leader: p(3) };
+    let elected = Message::Elected { rank: Rank::from_id(7), leader: p(3) };
     cluster.inject(p(1), p(2), elected.clone());
     assert!(format!("{:?}", cluster.process(p(2)).unwrap()).contains("phase: NonParticipant"));
     assert_eq!(unchecked_beliefs(&mut cluster)[1], Some(p(3)));
@@ -136,7 +137,7 @@ fn any_initiators_agree_on_the_largest() {
     for initiators in subsets(5) {
         for seed in 0..50 {
             let (_, beliefs) =
-                elect::<ChangRoberts>(5, Order::Fifo, ring(&ids), &initiators, 0, seed);
+                elect::<ChangRoberts>(5, ChannelOrder::Fifo, ring(&ids), &initiators, 0, seed);
             assert_eq!(beliefs, [Some(p(3)); 5], "initiators {initiators:?}, seed {seed}");
         }
     }
@@ -144,10 +145,11 @@ fn any_initiators_agree_on_the_largest() {
 
 #[test]
 fn least_loaded_process_wins_with_load_ranks() {
-    let load = |load, id| Rank::of_load(std::num::NonZeroU32::new(load).unwrap(), id);
+    let load = |load, id| Rank::from_load(std::num::NonZeroU32::new(load).unwrap(), id);
     let ranks = [load(50, 1), load(25, 2), load(25, 3)].into();
-    let config = Config::of(ranks, Variants::none());
-    let (_, beliefs) = elect::<ChangRoberts>(3, Order::Fifo, config, &all_processes(3), 0, 1);
+    let config = Config::with_ranks(ranks, Variants::none());
+    let (_, beliefs) =
+        elect::<ChangRoberts>(3, ChannelOrder::Fifo, config, &all_processes(3), 0, 1);
     assert_eq!(beliefs, [Some(p(3)); 3]);
 }
 
@@ -200,11 +202,12 @@ fn late_start_repeats_election_with_same_leader() {
 /// With FIFO channels, a process need not be marked as a participant when it forwards a rank.
 #[test]
 fn agrees_without_mark_on_forwarding() {
-    let variants = Variants::none().with(Switch::UnmarkedForward);
+    let variants = Variants::none().with(VariantId::UnmarkedForward);
     for seed in 0..500 {
         let ids = shuffled(5, seed);
         let config = Config { variants, ..ring(&ids) };
-        let (_, beliefs) = elect::<ChangRoberts>(5, Order::Fifo, config, &[p(1), p(4)], 0, seed);
+        let (_, beliefs) =
+            elect::<ChangRoberts>(5, ChannelOrder::Fifo, config, &[p(1), p(4)], 0, seed);
         assert_eq!(beliefs, [process_with_id(5, &ids); 5]);
     }
 }
@@ -228,7 +231,7 @@ fn reordering_leaves_a_participant_for_ever() {
 
 #[test]
 fn duplicates_do_not_change_the_leader() {
-    check_with_duplicates::<ChangRoberts>((5, 4), Order::Fifo, ring);
+    check_with_duplicates::<ChangRoberts>((5, 4), ChannelOrder::Fifo, ring);
 }
 
 /// If some processes fail before the election, the ring consists of the others. The election then
@@ -239,9 +242,9 @@ fn ring_of_live_processes_costs_by_its_size() {
     for down in 0..63_u32 {
         let is_down = |place: usize| down & (1 << place) != 0;
         let living: Vec<u32> = (0..6).filter(|it| !is_down(*it)).map(|it| ids[it]).collect();
-        let absent = (0..6).filter(|it| is_down(*it)).map(ProcessId::at).collect();
+        let absent = (0..6).filter(|it| is_down(*it)).map(ProcessId::from_index).collect();
         let config = Config { absent, ..ring(&ids) };
-        let mut cluster = TestCluster::<ChangRoberts>::uniform(6, Order::Fifo, config);
+        let mut cluster = TestCluster::<ChangRoberts>::uniform(6, ChannelOrder::Fifo, config);
         for at in all_processes(6) {
             if is_down(at.index()) {
                 cluster.crash(at);

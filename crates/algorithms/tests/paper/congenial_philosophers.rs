@@ -2,23 +2,23 @@
 
 use tenure_algorithms::Variants;
 use tenure_algorithms::agreement::CongenialPhilosophers;
-use tenure_algorithms::agreement::congenial_philosophers::Switch;
-use tenure_core::Order;
+use tenure_algorithms::agreement::congenial_philosophers::VariantId;
+use tenure_core::ChannelOrder;
 use tenure_core::monitors::ForumExclusion;
 use tenure_core::service::forum::{Command, Event, User};
 
 use crate::support::{command_and_settle, p, processes_with, sessions};
 use tenure_trace::TestCluster;
 
-fn cluster(size: u32, variants: Variants<Switch>) -> TestCluster<CongenialPhilosophers> {
-    TestCluster::uniform(size, Order::Reordered, variants)
+fn cluster(size: u32, variants: Variants<VariantId>) -> TestCluster<CongenialPhilosophers> {
+    TestCluster::uniform(size, ChannelOrder::Reordered, variants)
 }
 
 fn attending(cluster: &mut TestCluster<CongenialPhilosophers>) -> Vec<u32> {
     processes_with(cluster, |event| matches!(event, Event::Attending { .. }))
 }
 
-fn run(switch: Option<Switch>, times: &[u32], seed: u64) -> Result<(u64, usize), String> {
+fn run(switch: Option<VariantId>, times: &[u32], seed: u64) -> Result<(u64, usize), String> {
     let variants = switch.map_or(Variants::none(), |switch| Variants::none().with(switch));
     let monitor = ForumExclusion::default();
     sessions::run::<CongenialPhilosophers, User, _>(variants, times, monitor, seed)
@@ -48,14 +48,14 @@ fn all_of_one_forum_are_inside_together() {
         attending(&mut cluster).len()
     };
     assert_eq!(enter_all(Variants::none()), 5);
-    assert_eq!(enter_all(Variants::none().with(Switch::OneAtATime)), 1);
+    assert_eq!(enter_all(Variants::none().with(VariantId::OneAtATime)), 1);
 }
 
 #[test]
 fn processes_share_a_forum_in_random_schedules() {
     let most = |switch| (0..200).map(|seed| run(switch, &[4; 5], seed).unwrap().1).max();
     assert!(most(None) >= Some(3));
-    assert_eq!(most(Some(Switch::OneAtATime)), Some(1));
+    assert_eq!(most(Some(VariantId::OneAtATime)), Some(1));
 }
 
 /// P1 attends forum 1. Then P2 requests forum 2, and after that P3 requests forum 1. Requests are
@@ -76,10 +76,10 @@ fn earlier_request_for_another_forum_is_not_passed() {
 #[test]
 fn mistakes_violate_safety_or_block() {
     for (switch, expected) in [
-        (Switch::RepliesInside, "attends forum"),
-        (Switch::NoPriority, "attends forum"),
-        (Switch::FrozenClock, "attends forum"),
-        (Switch::DropsDeferred, "blocked"),
+        (VariantId::RepliesInside, "attends forum"),
+        (VariantId::NoPriority, "attends forum"),
+        (VariantId::FrozenClock, "attends forum"),
+        (VariantId::DropsDeferred, "blocked"),
     ] {
         let mut found = (0..1000).filter_map(|seed| run(Some(switch), &[2; 3], seed).err());
         assert!(found.any(|error| error.contains(expected)), "{switch:?}");

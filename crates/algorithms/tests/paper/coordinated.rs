@@ -8,7 +8,7 @@ use tenure_algorithms::election::{
 use tenure_algorithms::mutex::{DeadlineSlot, EntryDurations};
 use tenure_core::service::mutex::Event;
 use tenure_core::service::{election, mutex, office};
-use tenure_core::{Election, Fence, Layer, Order, TICKS_PER_UNIT, Verdict};
+use tenure_core::{ChannelOrder, Election, Fence, Layer, TICKS_PER_UNIT, Verdict};
 
 use crate::support::mutex::NONE;
 use crate::support::{
@@ -27,7 +27,7 @@ fn cluster() -> TestCluster<Coordinated<Bully>> {
 }
 
 fn led_by_p4(config: coordinated::Config<bully::Config>) -> TestCluster<Coordinated<Bully>> {
-    let mut cluster = TestCluster::uniform(4, Order::Fifo, config);
+    let mut cluster = TestCluster::uniform(4, ChannelOrder::Fifo, config);
     command_and_settle(&mut cluster, 4, ELECT);
     cluster.take_events();
     cluster
@@ -205,8 +205,11 @@ fn works_with_any_election_without_crashes() {
     fn all_enter<E: Election>(config: E::Config) {
         for seed in 0..100 {
             let mut rng = SplitMix64(seed);
-            let mut cluster =
-                TestCluster::<Coordinated<E>>::uniform(4, Order::Fifo, config.clone().into());
+            let mut cluster = TestCluster::<Coordinated<E>>::uniform(
+                4,
+                ChannelOrder::Fifo,
+                config.clone().into(),
+            );
             let mut order = Vec::new();
             (1..=4).for_each(|at| cluster.command(p(at), ENTER));
             while order.len() < 4 {

@@ -6,7 +6,7 @@ use std::hash::Hash;
 use tenure_algorithms::mutex::DijkstraRing;
 use tenure_algorithms::mutex::dijkstra_ring::{Config, Message, State, Timer};
 use tenure_core::service::mutex::Command;
-use tenure_core::{Batch, Group, Input, Order, ProcessId, Property, Protocol};
+use tenure_core::{ChannelOrder, EffectBuffer, Group, Input, ProcessId, Property, Protocol};
 
 use crate::support::mutex::{NONE, Plan, entered, run_as};
 use crate::support::p;
@@ -149,8 +149,8 @@ fn shared_reads_need_n_minus_one_states() {
 /// The processes of the tested implementation, and the messages in flight on each link.
 type Ring = (Vec<DijkstraRing>, Vec<Vec<u32>>);
 
-fn batch() -> Batch<DijkstraRing> {
-    Batch::default()
+fn batch() -> EffectBuffer<DijkstraRing> {
+    EffectBuffer::default()
 }
 
 fn ring(states: u32, start: &[u32]) -> Ring {
@@ -190,7 +190,7 @@ fn possible_steps((processes, links): &Ring) -> Vec<(u32, Ring)> {
             let message = Message::State { own: *own };
             let mut rest = links.clone();
             rest[before].remove(0);
-            let from = ProcessId::at(before);
+            let from = ProcessId::from_index(before);
             happens(2, Input::Message { from, message }, &rest);
         }
     }
@@ -239,7 +239,7 @@ fn converges_from_any_start() {
         let mut any = || u32::try_from(rng.below(2 * size as usize)).unwrap();
         let start = (0..size).map(|_| State { own: any(), left: any() }).collect();
         let config = Config { start, ..Config::default() };
-        let mut cluster = TestCluster::<DijkstraRing>::uniform(size, Order::Fifo, config);
+        let mut cluster = TestCluster::<DijkstraRing>::uniform(size, ChannelOrder::Fifo, config);
         for _ in 0..400 * size {
             let (links, timers) = (cluster.links_in_use(), cluster.armed_timers());
             // Repetitions are rarer than receipts, or links would fill without bound.
@@ -267,7 +267,7 @@ fn converges_from_any_start() {
 fn several_may_be_inside_before_convergence() {
     let start = [State { own: 0, left: 1 }, State { own: 2, left: 0 }, State { own: 1, left: 2 }];
     let config = Config { start: start.into(), ..Config::default() };
-    let mut cluster = TestCluster::<DijkstraRing>::uniform(3, Order::Fifo, config);
+    let mut cluster = TestCluster::<DijkstraRing>::uniform(3, ChannelOrder::Fifo, config);
     (2..=3).for_each(|at| cluster.command(p(at), Command::Enter));
     assert_eq!(entered(&mut cluster), [2, 3]);
 }
@@ -278,7 +278,7 @@ fn converged_ring_tolerates_loss_and_duplication() {
     assert!(!card(3).promises.contains(&Property::Fencing));
     for size in 1..=5_u32 {
         for seed in 0..200 {
-            let plan = Plan::of(Order::Fifo, &vec![3; size as usize]);
+            let plan = Plan::of(ChannelOrder::Fifo, &vec![3; size as usize]);
             let plan = plan.duplicating(3).losing(3).seeded(seed);
             let outcome = run_as::<DijkstraRing>(&card(size), Config::default(), &plan);
             let outcome = outcome.unwrap_or_else(|error| panic!("{plan:?}: {error}"));
@@ -289,7 +289,8 @@ fn converged_ring_tolerates_loss_and_duplication() {
 
 #[test]
 fn lost_state_is_repeated() {
-    let mut cluster = TestCluster::<DijkstraRing>::uniform(2, Order::Fifo, Config::default());
+    let mut cluster =
+        TestCluster::<DijkstraRing>::uniform(2, ChannelOrder::Fifo, Config::default());
     cluster.command(p(2), Command::Enter);
     cluster.fire(p(1), Timer::Pass);
     cluster.lose((p(1), p(2)));

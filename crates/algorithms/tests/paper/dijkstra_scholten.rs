@@ -3,10 +3,10 @@
 
 use tenure_algorithms::Variants;
 use tenure_algorithms::agreement::DijkstraScholten;
-use tenure_algorithms::agreement::dijkstra_scholten::{Config, Message, Switch, Timer};
+use tenure_algorithms::agreement::dijkstra_scholten::{Config, Message, Timer, VariantId};
 use tenure_core::monitors::Quiescence;
 use tenure_core::service::termination::{Command, Event};
-use tenure_core::{Monitor, Order, ProcessId};
+use tenure_core::{ChannelOrder, Monitor, ProcessId};
 use tenure_trace::{ClusterEvent, SplitMix64, TestCluster};
 
 use crate::support::mutex::NONE;
@@ -16,7 +16,7 @@ use crate::support::{p, pass_all, processes_with};
 /// work.
 fn cluster(size: u32, shares: impl Into<Vec<u32>>) -> TestCluster<DijkstraScholten> {
     let config = Config { shares: shares.into(), ..Config::default() };
-    TestCluster::uniform(size, Order::Reordered, config)
+    TestCluster::uniform(size, ChannelOrder::Reordered, config)
 }
 
 fn finish_work(cluster: &mut TestCluster<DijkstraScholten>, at: u32, of: u32) {
@@ -30,7 +30,8 @@ fn ended(cluster: &mut TestCluster<DijkstraScholten>) -> Vec<u32> {
 /// Lets each of the first `roots` processes start a computation, and runs them in a random
 /// schedule. Returns the number of reported terminations. A violation is returned as an error.
 fn run(size: u32, config: Config, roots: u32, seed: u64) -> Result<u32, String> {
-    let mut cluster = TestCluster::<DijkstraScholten>::uniform(size, Order::Reordered, config);
+    let mut cluster =
+        TestCluster::<DijkstraScholten>::uniform(size, ChannelOrder::Reordered, config);
     for root in 1..=roots {
         cluster.command(p(root), Command::Compute { generations: 4 });
     }
@@ -129,7 +130,7 @@ fn initiators_learn_of_termination() {
 
 #[test]
 fn each_mistake_is_caught() {
-    for switch in [Switch::EarlySignal, Switch::OneForAll] {
+    for switch in [VariantId::EarlySignal, VariantId::OneForAll] {
         let config = Config { variants: Variants::none().with(switch), ..Config::default() };
         let found = (0..500).find_map(|seed| run(3, config.clone(), 1, seed).err());
         assert!(found.is_some_and(|error| error.contains("left")), "{switch:?}");

@@ -2,9 +2,9 @@
 
 use tenure_algorithms::Variants;
 use tenure_algorithms::mutex::DiningPhilosophers;
-use tenure_algorithms::mutex::dining_philosophers::{Config, Switch};
+use tenure_algorithms::mutex::dining_philosophers::{Config, VariantId};
 use tenure_core::service::mutex::Command;
-use tenure_core::{Algorithm, Graph, Order, ProcessId, Property};
+use tenure_core::{Algorithm, ChannelOrder, Graph, ProcessId, Property};
 
 use crate::support::graphs::connected_graphs;
 use crate::support::mutex::{NONE, Outcome, Plan, enter_and_exit, entered, run_as};
@@ -12,13 +12,13 @@ use crate::support::{command_and_settle, p};
 use tenure_trace::TestCluster;
 
 fn cluster(graph: Graph) -> TestCluster<DiningPhilosophers> {
-    TestCluster::uniform(graph.vertices(), Order::Reordered, Config::of(graph))
+    TestCluster::uniform(graph.vertex_count(), ChannelOrder::Reordered, Config::with_graph(graph))
 }
 
 fn run(config: Config, times: u32, seed: u64) -> Result<Outcome, String> {
-    let size = config.graph.vertices();
+    let size = config.graph.vertex_count();
     let card = DiningPhilosophers::card(&config, size);
-    let plan = Plan::of(Order::Reordered, &vec![times; size as usize]).seeded(seed);
+    let plan = Plan::of(ChannelOrder::Reordered, &vec![times; size as usize]).seeded(seed);
     run_as::<DiningPhilosophers>(&card, config, &plan)
 }
 
@@ -27,7 +27,7 @@ fn run(config: Config, times: u32, seed: u64) -> Result<Outcome, String> {
 fn neighbours_exclude_each_other_on_all_graphs_up_to_five() {
     for size in 1..=5 {
         for (seed, graph) in (0..).zip(connected_graphs(size)) {
-            let config = Config::of(graph.clone());
+            let config = Config::with_graph(graph.clone());
             let outcome = run(config, 3, seed).unwrap_or_else(|error| panic!("{graph:?}: {error}"));
             assert_eq!(outcome.entries, u64::from(3 * size), "{graph:?}");
             assert!(outcome.messages <= 3 * 2 * 2 * graph.edge_count() as u64, "{graph:?}");
@@ -103,7 +103,7 @@ fn bypass_ends_when_the_request_arrives() {
 
 #[test]
 fn card_names_the_graph_and_its_largest_degree() {
-    let star = Config::of(Graph::star(5));
+    let star = Config::with_graph(Graph::star(5));
     let card = DiningPhilosophers::card(&star, 5);
     assert_eq!(card.promises, [Property::LocalMutualExclusion, Property::StarvationFreedom]);
     assert_eq!((card.messages.least, card.messages.most), (0, Some(8)));
@@ -115,29 +115,29 @@ fn card_names_the_graph_and_its_largest_degree() {
 /// starts without such a cycle.
 #[test]
 fn initial_forks_in_a_cycle_deadlock() {
-    let variants = Variants::none().with(Switch::CyclicStart);
+    let variants = Variants::none().with(VariantId::CyclicStart);
     for size in [3, 4, 5] {
-        let cyclic = || Config { variants, ..Config::of(Graph::ring(size)) };
+        let cyclic = || Config { variants, ..Config::with_graph(Graph::ring(size)) };
         let blocked = (0..2000).find_map(|seed| run(cyclic(), 1, seed).err());
         assert!(blocked.expect("a deadlock").contains("blocked"), "ring of {size}");
-        let plain = || Config::of(Graph::ring(size));
+        let plain = || Config::with_graph(Graph::ring(size));
         assert!((0..200).all(|seed| run(plain(), 1, seed).is_ok()), "ring of {size}");
     }
     // A ring of two has no cycle.
-    let pair = || Config { variants, ..Config::of(Graph::ring(2)) };
+    let pair = || Config { variants, ..Config::with_graph(Graph::ring(2)) };
     assert!((0..200).all(|seed| run(pair(), 2, seed).is_ok()));
 }
 
 #[test]
 fn mistakes_violate_safety_or_block() {
     for (switch, expected) in [
-        (Switch::KeepsDirty, "blocked"),
-        (Switch::StaysClean, "blocked"),
-        (Switch::YieldsInside, "local-mutual-exclusion"),
-        (Switch::DropsRequest, "blocked"),
+        (VariantId::KeepsDirty, "blocked"),
+        (VariantId::StaysClean, "blocked"),
+        (VariantId::YieldsInside, "local-mutual-exclusion"),
+        (VariantId::DropsRequest, "blocked"),
     ] {
         let variants = Variants::none().with(switch);
-        let wrong = || Config { variants, ..Config::of(Graph::ring(3)) };
+        let wrong = || Config { variants, ..Config::with_graph(Graph::ring(3)) };
         let found = (0..2000).filter_map(|seed| run(wrong(), 2, seed).err());
         assert!(found.into_iter().any(|error| error.contains(expected)), "{switch:?}");
     }

@@ -2,16 +2,16 @@
 
 use tenure_algorithms::Variants;
 use tenure_algorithms::agreement::DisseminationBarrier;
-use tenure_algorithms::agreement::dissemination_barrier::{Message, Switch};
+use tenure_algorithms::agreement::dissemination_barrier::{Message, VariantId};
 use tenure_core::monitors::AllArrive;
 use tenure_core::service::barrier::{Command, Event};
-use tenure_core::{Monitor, Order};
+use tenure_core::{ChannelOrder, Monitor};
 use tenure_trace::{ClusterEvent, SplitMix64, TestCluster};
 
 use crate::support::{events, p};
 
 fn cluster(size: u32) -> TestCluster<DisseminationBarrier> {
-    TestCluster::uniform(size, Order::Reordered, Variants::none())
+    TestCluster::uniform(size, ChannelOrder::Reordered, Variants::none())
 }
 
 /// Returns the processes that left the barrier, each with the round that it left.
@@ -24,13 +24,13 @@ fn left(cluster: &mut TestCluster<DisseminationBarrier>) -> Vec<(u32, u64)> {
 /// violation of the barrier is returned as an error.
 fn run(
     size: u32,
-    variants: Variants<Switch>,
+    variants: Variants<VariantId>,
     rounds: u32,
     one_in: usize,
     seed: u64,
 ) -> Result<bool, String> {
     let mut cluster =
-        TestCluster::<DisseminationBarrier>::uniform(size, Order::Reordered, variants);
+        TestCluster::<DisseminationBarrier>::uniform(size, ChannelOrder::Reordered, variants);
     let mut monitor = AllArrive::new(size);
     let mut rng = SplitMix64(seed);
     let mut open: Vec<u32> = vec![rounds; size as usize];
@@ -50,7 +50,7 @@ fn run(
         match able.get(choice) {
             Some(at) => {
                 open[*at] -= 1;
-                cluster.command(tenure_core::ProcessId::at(*at), Command::Arrive);
+                cluster.command(tenure_core::ProcessId::from_index(*at), Command::Arrive);
             }
             None => {
                 let link = links[choice - able.len()];
@@ -144,7 +144,7 @@ fn tolerates_reordering_and_duplicates() {
 #[test]
 fn each_mistake_lets_a_process_leave_early() {
     for (switch, size, one_in) in
-        [(Switch::LeavesEarly, 2, 0), (Switch::AllAtOnce, 4, 0), (Switch::NoRounds, 2, 3)]
+        [(VariantId::LeavesEarly, 2, 0), (VariantId::AllAtOnce, 4, 0), (VariantId::NoRounds, 2, 3)]
     {
         let variants = Variants::none().with(switch);
         let found = (0..300).find_map(|seed| run(size, variants, 2, one_in, seed).err());

@@ -4,7 +4,7 @@
 use tenure_algorithms::election::DolevKlaweRodeh;
 use tenure_algorithms::election::dolev_klawe_rodeh::{Config, Message};
 use tenure_core::service::election::Command;
-use tenure_core::{Order, ProcessId};
+use tenure_core::{ChannelOrder, ProcessId};
 
 use crate::support::election::{
     all_processes, beliefs, check_constant_cost, check_with_duplicates, elect, process_with_id,
@@ -14,14 +14,14 @@ use crate::support::{command_and_drain, p, permutations};
 use tenure_trace::{SplitMix64, TestCluster};
 
 fn ring(ids: &[u32]) -> Config {
-    Config::of(ranks(ids))
+    Config::with_ranks(ranks(ids))
 }
 
 /// Starts all processes at the same time. Returns the number of phases, the number of messages
 /// without the announcement, and the process that announces.
 fn run(ids: &[u32], seed: u64) -> (u32, u64, ProcessId) {
     let size = ids.len() as u32;
-    let mut cluster = TestCluster::<DolevKlaweRodeh>::uniform(size, Order::Fifo, ring(ids));
+    let mut cluster = TestCluster::<DolevKlaweRodeh>::uniform(size, ChannelOrder::Fifo, ring(ids));
     all_processes(size).into_iter().for_each(|at| cluster.command(at, Command::Elect));
     let (mut phases, mut detector) = (0, None);
     let mut rng = SplitMix64(seed);
@@ -85,7 +85,8 @@ fn local_maxima_survive_a_phase() {
         let ids = shuffled(9, seed);
         let highest = |at: usize| ids[at] > ids[(at + 1) % 9] && ids[at] > ids[(at + 8) % 9];
         let maxima = (0..9).filter(|at| highest(*at)).count();
-        let mut cluster = TestCluster::<DolevKlaweRodeh>::uniform(9, Order::Fifo, ring(&ids));
+        let mut cluster =
+            TestCluster::<DolevKlaweRodeh>::uniform(9, ChannelOrder::Fifo, ring(&ids));
         all_processes(9).into_iter().for_each(|at| cluster.command(at, Command::Elect));
         let mut survivors = std::collections::BTreeSet::new();
         while let Some(link) = cluster.links_in_use().first().copied() {
@@ -103,15 +104,16 @@ fn local_maxima_survive_a_phase() {
 /// process takes part as soon as it learns of the election.
 #[test]
 fn cost_is_independent_of_schedule_and_initiators() {
-    check_constant_cost::<DolevKlaweRodeh>(Order::Fifo, ring, |ids| run(ids, 0).1 + 5);
+    check_constant_cost::<DolevKlaweRodeh>(ChannelOrder::Fifo, ring, |ids| run(ids, 0).1 + 5);
 }
 
 #[test]
 fn single_process_leads_without_messages() {
-    let (cluster, beliefs) = elect::<DolevKlaweRodeh>(1, Order::Fifo, ring(&[7]), &[p(1)], 0, 0);
+    let (cluster, beliefs) =
+        elect::<DolevKlaweRodeh>(1, ChannelOrder::Fifo, ring(&[7]), &[p(1)], 0, 0);
     assert_eq!((cluster.total_sent(), beliefs), (0, vec![Some(p(1))]));
     let (mut cluster, _) =
-        elect::<DolevKlaweRodeh>(3, Order::Fifo, ring(&[2, 3, 1]), &[p(1)], 0, 0);
+        elect::<DolevKlaweRodeh>(3, ChannelOrder::Fifo, ring(&[2, 3, 1]), &[p(1)], 0, 0);
     let first = cluster.total_sent();
     command_and_drain(&mut cluster, 3, Command::Elect);
     assert_eq!(cluster.total_sent(), 2 * first);
@@ -120,5 +122,5 @@ fn single_process_leads_without_messages() {
 
 #[test]
 fn duplicates_do_not_change_the_leader() {
-    check_with_duplicates::<DolevKlaweRodeh>((5, 4), Order::Fifo, ring);
+    check_with_duplicates::<DolevKlaweRodeh>((5, 4), ChannelOrder::Fifo, ring);
 }

@@ -2,17 +2,17 @@
 
 use tenure_algorithms::Variants;
 use tenure_algorithms::agreement::DrinkingPhilosophers;
-use tenure_algorithms::agreement::drinking_philosophers::{Config, Switch};
+use tenure_algorithms::agreement::drinking_philosophers::{Config, VariantId};
 use tenure_core::monitors::BottleExclusion;
 use tenure_core::service::drinking::{Command, Event, User};
-use tenure_core::{Graph, Order, ProcessSet};
+use tenure_core::{ChannelOrder, Graph, ProcessSet};
 
 use crate::support::graphs::connected_graphs;
 use crate::support::{command_and_settle, p, processes_with, sessions};
 use tenure_trace::TestCluster;
 
 fn cluster(graph: Graph) -> TestCluster<DrinkingPhilosophers> {
-    TestCluster::uniform(graph.vertices(), Order::Reordered, Config::of(graph))
+    TestCluster::uniform(graph.vertex_count(), ChannelOrder::Reordered, Config::with_graph(graph))
 }
 
 fn thirst(cluster: &mut TestCluster<DrinkingPhilosophers>, at: u32, peers: &[u32]) {
@@ -25,7 +25,7 @@ fn drinking(cluster: &mut TestCluster<DrinkingPhilosophers>) -> Vec<u32> {
 }
 
 fn run(config: Config, times: u32, seed: u64) -> Result<(u64, usize), String> {
-    let times = vec![times; config.graph.vertices() as usize];
+    let times = vec![times; config.graph.vertex_count() as usize];
     sessions::run::<DrinkingPhilosophers, User, _>(config, &times, BottleExclusion::default(), seed)
 }
 
@@ -33,7 +33,7 @@ fn run(config: Config, times: u32, seed: u64) -> Result<(u64, usize), String> {
 fn no_two_drink_from_one_bottle_on_all_graphs_up_to_five() {
     for size in 1..=5 {
         for (seed, graph) in (0..).zip(connected_graphs(size)) {
-            let config = Config::of(graph);
+            let config = Config::with_graph(graph);
             run(config.clone(), 4, seed).unwrap_or_else(|error| panic!("{config:?}: {error}"));
         }
     }
@@ -80,12 +80,14 @@ fn session_without_bottles_begins_at_once() {
 #[test]
 fn mistakes_violate_safety_or_block() {
     for (switch, expected) in [
-        (Switch::KeepsNeeded, "blocked"),
-        (Switch::YieldsInside, "drinks from the bottle"),
-        (Switch::DropsRequest, "blocked"),
+        (VariantId::KeepsNeeded, "blocked"),
+        (VariantId::YieldsInside, "drinks from the bottle"),
+        (VariantId::DropsRequest, "blocked"),
     ] {
-        let wrong =
-            Config { variants: Variants::none().with(switch), ..Config::of(Graph::ring(3)) };
+        let wrong = Config {
+            variants: Variants::none().with(switch),
+            ..Config::with_graph(Graph::ring(3))
+        };
         let found = (0..2000).filter_map(|seed| run(wrong.clone(), 3, seed).err());
         assert!(found.into_iter().any(|error| error.contains(expected)), "{switch:?}");
     }

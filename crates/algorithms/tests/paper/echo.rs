@@ -3,17 +3,17 @@
 
 use tenure_algorithms::Variants;
 use tenure_algorithms::agreement::Echo;
-use tenure_algorithms::agreement::echo::{Config, Switch};
+use tenure_algorithms::agreement::echo::{Config, VariantId};
 use tenure_core::monitors::{AllReached, WaveTree};
 use tenure_core::service::wave::{Command, Event};
-use tenure_core::{Graph, Monitor, Order, ProcessId};
+use tenure_core::{ChannelOrder, Graph, Monitor, ProcessId};
 use tenure_trace::{ClusterEvent, SplitMix64, TestCluster};
 
 use crate::support::graphs::connected_graphs;
 use crate::support::{events, p, pass_all};
 
 fn cluster(config: Config) -> TestCluster<Echo> {
-    TestCluster::uniform(config.graph.vertices(), Order::Reordered, config)
+    TestCluster::uniform(config.graph.vertex_count(), ChannelOrder::Reordered, config)
 }
 
 /// Starts waves at `initiators` and delivers messages in random order until none is in flight.
@@ -28,7 +28,7 @@ fn explore(
         cluster.command(*at, Command::Explore);
     }
     cluster.drain(&mut SplitMix64(seed));
-    let (mut tree, mut all) = (WaveTree::default(), AllReached::new(config.graph.vertices()));
+    let (mut tree, mut all) = (WaveTree::default(), AllReached::new(config.graph.vertex_count()));
     let mut returned = Vec::new();
     for (at, seen) in cluster.take_events() {
         for verdict in [tree.observe(at, seen.observed()), all.observe(at, seen.observed())] {
@@ -46,7 +46,7 @@ fn wave_takes_two_messages_per_edge_on_every_small_graph() {
     for size in 1..=5 {
         for (seed, graph) in (0..).zip(connected_graphs(size)) {
             let (edges, others) = (graph.edge_count() as u64, u64::from(size) - 1);
-            let config = Config::of(graph);
+            let config = Config::with_graph(graph);
             let initiator = ProcessId(seed as u32 % size);
             let (cluster, returned) = explore(&config, &[initiator], seed).unwrap();
             assert_eq!(returned, [initiator], "{config:?}");
@@ -60,7 +60,7 @@ fn wave_takes_two_messages_per_edge_on_every_small_graph() {
 fn concurrent_waves_do_not_mix() {
     for (seed, graph) in (0..).zip(connected_graphs(4)) {
         let all = 4 * 2 * graph.edge_count() as u64;
-        let config = Config::of(graph);
+        let config = Config::with_graph(graph);
         let initiators = [0, 1, 2, 3].map(ProcessId);
         let (cluster, mut returned) = explore(&config, &initiators, seed).unwrap();
         returned.sort_unstable();
@@ -77,7 +77,7 @@ fn concurrent_waves_do_not_mix() {
 /// forgets a wave when it sends the echo.
 #[test]
 fn second_wave_of_one_initiator_explores_again() {
-    let mut cluster = cluster(Config::of(Graph::complete(4)));
+    let mut cluster = cluster(Config::with_graph(Graph::complete(4)));
     for wave in 1..=3 {
         cluster.command(p(2), Command::Explore);
         cluster.drain(&mut SplitMix64(wave));
@@ -89,7 +89,7 @@ fn second_wave_of_one_initiator_explores_again() {
 #[test]
 fn first_sender_of_explorer_becomes_parent() {
     for (first, second) in [(2, 4), (4, 2)] {
-        let mut cluster = cluster(Config::of(Graph::ring(4)));
+        let mut cluster = cluster(Config::with_graph(Graph::ring(4)));
         cluster.command(p(1), Command::Explore);
         pass_all(&mut cluster, &[(1, 2), (1, 4), (first, 3)]);
         let reached = Event::Reached { initiator: p(1), parent: Some(p(first)) };
@@ -106,7 +106,7 @@ fn first_sender_of_explorer_becomes_parent() {
 /// received the echo of its neighbour that is farther from the initiator.
 #[test]
 fn initiator_decides_after_the_farthest_process() {
-    let mut cluster = cluster(Config::of(Graph::line(4)));
+    let mut cluster = cluster(Config::with_graph(Graph::line(4)));
     cluster.command(p(1), Command::Explore);
     for link in [(1, 2), (2, 3), (3, 4), (4, 3), (3, 2)] {
         assert_eq!(cluster.links_in_use().len(), 1);
@@ -121,14 +121,14 @@ fn initiator_decides_after_the_farthest_process() {
 fn each_mistake_is_caught() {
     let run = |switch, size, seed| {
         let variants = Variants::none().with(switch);
-        explore(&Config { variants, ..Config::of(Graph::ring(size)) }, &[p(1)], seed)
+        explore(&Config { variants, ..Config::with_graph(Graph::ring(size)) }, &[p(1)], seed)
     };
     let is_early = |seed| {
-        let error = run(Switch::EarlyEcho, 4, seed).err();
+        let error = run(VariantId::EarlyEcho, 4, seed).err();
         error.is_some_and(|error| error.contains("3 of 4 have taken part"))
     };
     assert!((0..100).any(is_early));
-    for switch in [Switch::EchoesOnly, Switch::LastParent] {
+    for switch in [VariantId::EchoesOnly, VariantId::LastParent] {
         let is_stuck = |seed| run(switch, 3, seed).is_ok_and(|(_, returned)| returned.is_empty());
         assert!((0..100).any(is_stuck), "{switch:?}");
     }

@@ -3,10 +3,10 @@
 
 use tenure_algorithms::Variants;
 use tenure_algorithms::election::EchoElection;
-use tenure_algorithms::election::echo_election::{Config, Switch};
-use tenure_core::monitors::{OneLeader, Scope};
+use tenure_algorithms::election::echo_election::{Config, VariantId};
+use tenure_core::monitors::{LeaderScope, OneLeader};
 use tenure_core::service::election::{Command, Event};
-use tenure_core::{Graph, Monitor, Order, ProcessId, Term};
+use tenure_core::{ChannelOrder, Graph, Monitor, ProcessId, Term};
 use tenure_trace::{ClusterEvent, SplitMix64, TestCluster};
 
 use crate::support::election::{all_processes, beliefs, elect, subsets, unchecked_beliefs};
@@ -20,9 +20,9 @@ fn largest_initiator_leads_on_every_small_graph() {
     for size in 1..=4 {
         for (seed, graph) in (0..).zip(connected_graphs(size)) {
             let (wave, others) = (2 * graph.edge_count() as u64, u64::from(size) - 1);
-            let config = Config::of(graph);
+            let config = Config::with_graph(graph);
             for initiators in subsets(size) {
-                let order = Order::Reordered;
+                let order = ChannelOrder::Reordered;
                 let (cluster, beliefs) =
                     elect::<EchoElection>(size, order, config.clone(), &initiators, 0, seed);
                 let largest = initiators.last().copied();
@@ -45,10 +45,10 @@ fn largest_initiator_leads_on_every_small_graph() {
 #[test]
 fn five_processes_elect_on_every_graph() {
     for (seed, graph) in (0..).zip(connected_graphs(5)) {
-        let config = Config::of(graph);
+        let config = Config::with_graph(graph);
         let initiators = subsets(5).nth(seed as usize % 31).unwrap();
         let (_, beliefs) =
-            elect::<EchoElection>(5, Order::Reordered, config.clone(), &initiators, 0, seed);
+            elect::<EchoElection>(5, ChannelOrder::Reordered, config.clone(), &initiators, 0, seed);
         assert_eq!(beliefs, vec![initiators.last().copied(); 5], "{config:?} {initiators:?}");
     }
 }
@@ -56,17 +56,20 @@ fn five_processes_elect_on_every_graph() {
 #[test]
 fn duplicates_do_not_change_the_leader() {
     for (seed, graph) in (0..).zip(connected_graphs(4)) {
-        let (config, all) = (Config::of(graph), all_processes(4));
+        let (config, all) = (Config::with_graph(graph), all_processes(4));
         let (_, beliefs) =
-            elect::<EchoElection>(4, Order::Reordered, config.clone(), &all, 5, seed);
+            elect::<EchoElection>(4, ChannelOrder::Reordered, config.clone(), &all, 5, seed);
         assert_eq!(beliefs, vec![Some(p(4)); 4], "{config:?}");
     }
 }
 
 #[test]
 fn reached_process_does_not_start() {
-    let mut cluster =
-        TestCluster::<EchoElection>::uniform(3, Order::Fifo, Config::of(Graph::ring(3)));
+    let mut cluster = TestCluster::<EchoElection>::uniform(
+        3,
+        ChannelOrder::Fifo,
+        Config::with_graph(Graph::ring(3)),
+    );
     cluster.command(p(1), Command::Elect);
     cluster.deliver_at((p(1), p(3)), 0);
     command_and_drain(&mut cluster, 3, Command::Elect);
@@ -78,12 +81,12 @@ fn reached_process_does_not_start() {
 #[test]
 fn later_election_has_a_later_term_and_one_leader_at_a_time() {
     for seed in 0..200 {
-        let config = Config::of(Graph::ring(4));
+        let config = Config::with_graph(Graph::ring(4));
         let all = all_processes(4);
         let (mut cluster, first) =
-            elect::<EchoElection>(4, Order::Reordered, config, &all, 0, seed);
+            elect::<EchoElection>(4, ChannelOrder::Reordered, config, &all, 0, seed);
         assert_eq!(first, [Some(p(4)); 4]);
-        let mut monitor = OneLeader::new(Scope::Overall);
+        let mut monitor = OneLeader::new(LeaderScope::Overall);
         let term = Term { number: 1, leader: p(4) };
         let elected = Event::Elected { leader: p(4), term };
         monitor.observe(p(4), ClusterEvent::<EchoElection>::Event(elected).observed()).unwrap();
@@ -112,8 +115,8 @@ fn later_election_has_a_later_term_and_one_leader_at_a_time() {
 fn each_mistake_is_caught() {
     let run = |switch, initiators: &[ProcessId], seed| {
         let variants = Variants::none().with(switch);
-        let config = Config { variants, ..Config::of(Graph::ring(4)) };
-        let mut cluster = TestCluster::<EchoElection>::uniform(4, Order::Reordered, config);
+        let config = Config { variants, ..Config::with_graph(Graph::ring(4)) };
+        let mut cluster = TestCluster::<EchoElection>::uniform(4, ChannelOrder::Reordered, config);
         initiators.iter().for_each(|at| cluster.command(*at, Command::Elect));
         cluster.drain(&mut SplitMix64(seed));
         let leads = |(at, event): &(u32, Event)| match event {
@@ -122,17 +125,18 @@ fn each_mistake_is_caught() {
         };
         events(&mut cluster).iter().filter(|seen| leads(seen)).count()
     };
-    for switch in [Switch::AnswersSmaller, Switch::EarlyEcho] {
+    for switch in [VariantId::AnswersSmaller, VariantId::EarlyEcho] {
         let found = (0..200).any(|seed| run(switch, &[p(1), p(3)], seed) == 2);
         assert!(found, "{switch:?}: two win one election");
     }
-    assert!((0..200).any(|seed| run(Switch::KeepsFirst, &[p(1), p(3)], seed) == 0));
+    assert!((0..200).any(|seed| run(VariantId::KeepsFirst, &[p(1), p(3)], seed) == 0));
 }
 
 #[test]
 fn single_process_leads_without_messages() {
-    let config = Config::of(Graph::complete(1));
-    let (mut cluster, beliefs) = elect::<EchoElection>(1, Order::Fifo, config, &[p(1)], 0, 0);
+    let config = Config::with_graph(Graph::complete(1));
+    let (mut cluster, beliefs) =
+        elect::<EchoElection>(1, ChannelOrder::Fifo, config, &[p(1)], 0, 0);
     assert_eq!((cluster.total_sent(), beliefs), (0, vec![Some(p(1))]));
     assert_eq!(unchecked_beliefs(&mut cluster), [None], "all events were read");
 }

@@ -2,9 +2,9 @@
 
 use tenure_algorithms::Variants;
 use tenure_algorithms::mutex::EdgeChasing;
-use tenure_algorithms::mutex::edge_chasing::{Config, Message, Switch};
+use tenure_algorithms::mutex::edge_chasing::{Config, Message, VariantId};
 use tenure_core::service::mutex::Command;
-use tenure_core::{Fence, Order};
+use tenure_core::{ChannelOrder, Fence};
 
 use crate::support::mutex::{NONE, Plan, check_seeds, enter_and_exit, entered, fences, is_caught};
 use crate::support::{command_and_drain, p, pass_all};
@@ -14,14 +14,14 @@ fn plain() -> Config {
     Config::default()
 }
 
-fn with(switch: Switch) -> Config {
+fn with(switch: VariantId) -> Config {
     Variants::none().with(switch)
 }
 
 /// Returns a cluster with a deadlock. Every process holds its first lock and has requested its
 /// second, which is the first lock of the next process.
 fn all_hold_one(size: u32, config: Config) -> TestCluster<EdgeChasing> {
-    let mut cluster = TestCluster::uniform(size, Order::Fifo, config);
+    let mut cluster = TestCluster::uniform(size, ChannelOrder::Fifo, config);
     for number in 1..=size {
         cluster.command(p(number), Command::Enter);
     }
@@ -64,13 +64,13 @@ fn detects_cycle_of_three() {
 #[test]
 fn cycle_persists_without_detection() {
     for size in [2, 3] {
-        let mut cluster = all_hold_one(size, with(Switch::NoDetection));
+        let mut cluster = all_hold_one(size, with(VariantId::NoDetection));
         assert_eq!(served(&mut cluster, 0), NONE);
         assert_eq!(cluster.sent_of("wait") + cluster.sent_of("probe"), 0);
     }
-    let plan = Plan::of(Order::Reordered, &[2, 2, 2]);
-    assert!(is_caught::<EdgeChasing>(&with(Switch::NoDetection), &plan, "blocked"));
-    assert!(!is_caught::<EdgeChasing>(&with(Switch::NoDetection), &plan, "exclusion"));
+    let plan = Plan::of(ChannelOrder::Reordered, &[2, 2, 2]);
+    assert!(is_caught::<EdgeChasing>(&with(VariantId::NoDetection), &plan, "blocked"));
+    assert!(!is_caught::<EdgeChasing>(&with(VariantId::NoDetection), &plan, "exclusion"));
 }
 
 /// P1 waits for P2's lock, which P4 has already released, but the release is still in flight. So
@@ -78,7 +78,7 @@ fn cycle_persists_without_detection() {
 /// P1's probe must not return.
 #[test]
 fn no_probe_returns_without_a_cycle() {
-    let mut cluster = TestCluster::<EdgeChasing>::uniform(4, Order::Fifo, plain());
+    let mut cluster = TestCluster::<EdgeChasing>::uniform(4, ChannelOrder::Fifo, plain());
     command_and_drain(&mut cluster, 4, Command::Enter);
     cluster.command(p(4), Command::Exit);
     cluster.deliver_at((p(4), p(1)), 0);
@@ -104,12 +104,12 @@ fn duplicate_edge_is_probed_once() {
 #[test]
 fn uncontended_entry_costs_six_messages() {
     for (number, messages) in [(1, 3), (2, 3), (3, 3), (4, 6), (5, 6)] {
-        let mut cluster = TestCluster::<EdgeChasing>::uniform(5, Order::Fifo, plain());
+        let mut cluster = TestCluster::<EdgeChasing>::uniform(5, ChannelOrder::Fifo, plain());
         assert_eq!(enter_and_exit(&mut cluster, number), messages, "P{number}");
         assert_eq!(cluster.sent_of("wait") + cluster.sent_of("probe"), 0);
     }
     assert_eq!(
-        enter_and_exit(&mut TestCluster::<EdgeChasing>::uniform(1, Order::Fifo, plain()), 1),
+        enter_and_exit(&mut TestCluster::<EdgeChasing>::uniform(1, ChannelOrder::Fifo, plain()), 1),
         0
     );
 }
@@ -118,7 +118,7 @@ fn uncontended_entry_costs_six_messages() {
 /// has its own manager, which assigns fences.
 #[test]
 fn fences_increase_across_locks() {
-    let mut cluster = TestCluster::<EdgeChasing>::uniform(4, Order::Fifo, plain());
+    let mut cluster = TestCluster::<EdgeChasing>::uniform(4, ChannelOrder::Fifo, plain());
     let mut seen = Vec::new();
     for number in [1, 1, 2, 3, 4, 2, 2, 1] {
         command_and_drain(&mut cluster, number, Command::Enter);
@@ -133,7 +133,7 @@ fn fences_increase_across_locks() {
 #[test]
 fn repeated_collisions_starve_no_process() {
     for entries in [&[3, 3, 3][..], &[2, 2, 2, 2, 2]] {
-        check_seeds::<EdgeChasing>(&plain(), &Plan::of(Order::Reordered, entries), 2000);
+        check_seeds::<EdgeChasing>(&plain(), &Plan::of(ChannelOrder::Reordered, entries), 2000);
     }
 }
 
@@ -154,7 +154,7 @@ fn aborted_late(config: Config) -> TestCluster<EdgeChasing> {
 #[test]
 fn unnumbered_late_abort_is_a_phantom_deadlock() {
     let mut numbered = aborted_late(plain());
-    let mut unnumbered = aborted_late(with(Switch::UnnumberedAbort));
+    let mut unnumbered = aborted_late(with(VariantId::UnnumberedAbort));
     assert_eq!(served(&mut numbered, 0), [2]);
     assert_eq!(numbered.process(p(2)).unwrap().attempts(), 2);
     assert_eq!(served(&mut unnumbered, 0), [2], "it only costs a retry");
@@ -163,7 +163,7 @@ fn unnumbered_late_abort_is_a_phantom_deadlock() {
 
 #[test]
 fn process_with_fewer_entries_is_spared() {
-    let mut cluster = TestCluster::<EdgeChasing>::uniform(2, Order::Fifo, plain());
+    let mut cluster = TestCluster::<EdgeChasing>::uniform(2, ChannelOrder::Fifo, plain());
     enter_and_exit(&mut cluster, 1);
     cluster.command(p(1), Command::Enter);
     cluster.command(p(2), Command::Enter);
@@ -172,17 +172,17 @@ fn process_with_fewer_entries_is_spared() {
 
 #[test]
 fn tolerates_duplicates_and_reordering() {
-    let plan = Plan::of(Order::Reordered, &[2, 2, 2]).duplicating(4);
+    let plan = Plan::of(ChannelOrder::Reordered, &[2, 2, 2]).duplicating(4);
     check_seeds::<EdgeChasing>(&plain(), &plan, 2000);
 }
 
 #[test]
 fn ordered_locks_need_no_probes() {
-    let mut cluster = all_hold_one(3, with(Switch::Ordered));
+    let mut cluster = all_hold_one(3, with(VariantId::Ordered));
     let mut order = served(&mut cluster, 0);
     order.sort_unstable();
     assert_eq!(order, [1, 2, 3]);
     assert_eq!(cluster.sent_of("wait") + cluster.sent_of("probe"), 0);
-    let plan = Plan::of(Order::Reordered, &[3, 3, 3]);
-    check_seeds::<EdgeChasing>(&with(Switch::Ordered), &plan, 500);
+    let plan = Plan::of(ChannelOrder::Reordered, &[3, 3, 3]);
+    check_seeds::<EdgeChasing>(&with(VariantId::Ordered), &plan, 500);
 }

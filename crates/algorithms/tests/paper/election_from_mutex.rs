@@ -7,7 +7,7 @@ use tenure_algorithms::reduction::ElectionFromMutex;
 use tenure_algorithms::reduction::election_from_mutex::Message;
 use tenure_core::quorum::QuorumKind;
 use tenure_core::service::election::{Command, Event};
-use tenure_core::{Algorithm, Mutex, Order, ProcessId, Property};
+use tenure_core::{Algorithm, ChannelOrder, Mutex, ProcessId, Property};
 
 use crate::support::election::{all_processes, beliefs, elect};
 use crate::support::{events, p};
@@ -16,7 +16,7 @@ use tenure_trace::{SplitMix64, TestCluster};
 /// Starts an election at all processes, delivers in random order, and checks that they agree.
 /// Returns the number of messages.
 fn run_election<M: Mutex + Algorithm>(
-    order: Order,
+    order: ChannelOrder,
     config: &M::Config,
     size: u32,
     seed: u64,
@@ -31,7 +31,7 @@ fn run_election<M: Mutex + Algorithm>(
 
 #[test]
 fn agrees_within_the_card_cost_for_any_lock() {
-    fn within<M: Mutex + Algorithm>(order: Order, config: &M::Config) {
+    fn within<M: Mutex + Algorithm>(order: ChannelOrder, config: &M::Config) {
         for seed in 0..200 {
             let size = 1 + (seed % 5) as u32;
             let cost = <ElectionFromMutex<M>>::card(config, size).messages;
@@ -39,11 +39,12 @@ fn agrees_within_the_card_cost_for_any_lock() {
             assert!(sent >= cost.least && cost.most.is_none_or(|most| sent <= most), "{seed}");
         }
     }
-    within::<Central>(Order::Reordered, &central::Config::default());
-    within::<Lamport>(Order::Fifo, &lamport::Config::default());
-    within::<RicartAgrawala>(Order::Reordered, &ricart_agrawala::Config::default());
-    let pairs = maekawa::Config::of(QuorumKind::Pairs, 3).unwrap();
-    (0..200).for_each(|seed| assert!(run_election::<Maekawa>(Order::Fifo, &pairs, 3, seed) > 0));
+    within::<Central>(ChannelOrder::Reordered, &central::Config::default());
+    within::<Lamport>(ChannelOrder::Fifo, &lamport::Config::default());
+    within::<RicartAgrawala>(ChannelOrder::Reordered, &ricart_agrawala::Config::default());
+    let pairs = maekawa::Config::with_quorum_kind(QuorumKind::Pairs, 3).unwrap();
+    (0..200)
+        .for_each(|seed| assert!(run_election::<Maekawa>(ChannelOrder::Fifo, &pairs, 3, seed) > 0));
 }
 
 #[test]
@@ -51,8 +52,14 @@ fn election_costs_one_entry_and_an_announcement() {
     let central = central::Config::default();
     let cost = |initiator: ProcessId| {
         let config = central.clone();
-        let (cluster, _) =
-            elect::<ElectionFromMutex<Central>>(5, Order::Reordered, config, &[initiator], 0, 1);
+        let (cluster, _) = elect::<ElectionFromMutex<Central>>(
+            5,
+            ChannelOrder::Reordered,
+            config,
+            &[initiator],
+            0,
+            1,
+        );
         cluster.total_sent()
     };
     assert_eq!(cost(p(1)), 4, "at the coordinator: the announcement alone");
@@ -63,7 +70,7 @@ fn election_costs_one_entry_and_an_announcement() {
 fn next_candidate_follows_in_higher_term() {
     let config = ricart_agrawala::Config::default();
     let mut cluster =
-        TestCluster::<ElectionFromMutex<RicartAgrawala>>::uniform(3, Order::Fifo, config);
+        TestCluster::<ElectionFromMutex<RicartAgrawala>>::uniform(3, ChannelOrder::Fifo, config);
     all_processes(3).into_iter().for_each(|at| cluster.command(at, Command::Elect));
     cluster.drain(&mut SplitMix64(1));
     let (mut terms, mut leaders) = (Vec::new(), Vec::new());
@@ -87,7 +94,7 @@ fn next_candidate_follows_in_higher_term() {
 fn overtaken_announcement_is_ignored() {
     let config = central::Config::default();
     let mut cluster =
-        TestCluster::<ElectionFromMutex<Central>>::uniform(3, Order::Reordered, config);
+        TestCluster::<ElectionFromMutex<Central>>::uniform(3, ChannelOrder::Reordered, config);
     cluster.command(p(1), Command::Elect);
     cluster.command(p(2), Command::Elect);
     let link = (p(1), p(3));
@@ -103,12 +110,14 @@ fn overtaken_announcement_is_ignored() {
 
 #[test]
 fn leader_need_not_have_largest_rank() {
-    let card =
-        <ElectionFromMutex<Maekawa>>::card(&maekawa::Config::of(QuorumKind::Pairs, 3).unwrap(), 3);
+    let card = <ElectionFromMutex<Maekawa>>::card(
+        &maekawa::Config::with_quorum_kind(QuorumKind::Pairs, 3).unwrap(),
+        3,
+    );
     assert!(!card.promises.contains(&Property::Validity));
     let config = central::Config::default();
     let first = &[p(1)];
     let (_, beliefs) =
-        elect::<ElectionFromMutex<Central>>(3, Order::Reordered, config, first, 0, 1);
+        elect::<ElectionFromMutex<Central>>(3, ChannelOrder::Reordered, config, first, 0, 1);
     assert_eq!(beliefs, [Some(p(1)); 3], "the smallest leads, since it was the first");
 }

@@ -3,7 +3,7 @@
 use tenure_algorithms::channel::{Fifo, fifo};
 use tenure_algorithms::mutex::{Central, Lamport, central, lamport};
 use tenure_core::service::mutex::Command;
-use tenure_core::{Algorithm, Layer, Order};
+use tenure_core::{Algorithm, ChannelOrder, Layer};
 
 use crate::support::mutex::{NONE, Plan, check_seeds, entered};
 use crate::support::{command_and_drain, command_and_settle, p, restart};
@@ -14,13 +14,17 @@ fn config(window: u32) -> fifo::Config<lamport::Config> {
 }
 
 fn central(size: u32) -> TestCluster<Fifo<Central>> {
-    TestCluster::uniform(size, Order::Reordered, fifo::Config::around(central::Config::default()))
+    TestCluster::uniform(
+        size,
+        ChannelOrder::Reordered,
+        fifo::Config::around(central::Config::default()),
+    )
 }
 
 /// Checks that Lamport's lock works over the channel even if messages are reordered, lost or
 /// duplicated. Without the channel, each of these faults breaks the lock.
 fn check_over_any_channel(window: u32) {
-    let plan = Plan::of(Order::Reordered, &[2; 3]).duplicating(10).losing(10);
+    let plan = Plan::of(ChannelOrder::Reordered, &[2; 3]).duplicating(10).losing(10);
     check_seeds::<Fifo<Lamport>>(&config(window), &plan, 300);
 }
 
@@ -42,7 +46,8 @@ fn lamport_works_with_window_of_two() {
 #[test]
 fn counts_messages_of_the_inner_protocol() {
     for seed in 0..200 {
-        let mut cluster = TestCluster::<Fifo<Lamport>>::uniform(3, Order::Reordered, config(64));
+        let mut cluster =
+            TestCluster::<Fifo<Lamport>>::uniform(3, ChannelOrder::Reordered, config(64));
         let mut rng = SplitMix64(seed);
         for at in 1..=3 {
             cluster.command(p(at), Command::Enter);
@@ -115,7 +120,7 @@ fn messages_of_old_session_are_ignored() {
 #[test]
 fn window_limits_messages_in_flight() {
     let config = fifo::Config { window: 2, ..fifo::Config::around(central::Config::default()) };
-    let mut cluster = TestCluster::<Fifo<Central>>::uniform(2, Order::Reordered, config);
+    let mut cluster = TestCluster::<Fifo<Central>>::uniform(2, ChannelOrder::Reordered, config);
     // P2 enters and exits twice. Only its last release is still in flight.
     for _ in 0..2 {
         cluster.command(p(2), Command::Enter);
@@ -131,6 +136,6 @@ fn window_limits_messages_in_flight() {
 #[test]
 fn card_assumes_no_channel_properties() {
     let card = Fifo::<Lamport>::card(&config(64), 3);
-    assert_eq!((card.name.as_str(), card.order), ("fifo:lamport", Order::Reordered));
+    assert_eq!((card.name.as_str(), card.order), ("fifo:lamport", ChannelOrder::Reordered));
     assert!(card.faults.loss && card.faults.duplication);
 }

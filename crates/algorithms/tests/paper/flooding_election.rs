@@ -2,9 +2,9 @@
 
 use tenure_algorithms::Variants;
 use tenure_algorithms::election::FloodingElection;
-use tenure_algorithms::election::flooding_election::{Config, Switch};
+use tenure_algorithms::election::flooding_election::{Config, VariantId};
 use tenure_core::service::election::Command;
-use tenure_core::{Graph, Order, ProcessId};
+use tenure_core::{ChannelOrder, Graph, ProcessId};
 use tenure_trace::{SplitMix64, TestCluster};
 
 use crate::support::election::{all_processes, beliefs, elect, subsets, unchecked_beliefs};
@@ -14,7 +14,7 @@ use crate::support::p;
 /// Returns 2E·D, the number of messages of an election in a graph with E edges and diameter D. D is
 /// computed from the distances of all pairs.
 fn cost(graph: &Graph) -> u64 {
-    let all = || (0..graph.vertices()).map(ProcessId);
+    let all = || (0..graph.vertex_count()).map(ProcessId);
     let pairs = all().flat_map(|one| all().map(move |other| (one, other)));
     let longest = pairs.filter_map(|(one, other)| graph.distance(one, other)).max().unwrap();
     2 * graph.edge_count() as u64 * u64::from(longest)
@@ -24,10 +24,10 @@ fn cost(graph: &Graph) -> u64 {
 fn cost_is_constant_on_every_small_graph() {
     for size in 1..=5 {
         for (seed, graph) in (0..).zip(connected_graphs(size)) {
-            let (config, cost) = (Config::of(graph.clone()), cost(&graph));
+            let (config, cost) = (Config::with_graph(graph.clone()), cost(&graph));
             let sets = subsets(size).filter(|set| size < 5 || set.len() as u64 == 1 + seed % 5);
             for initiators in sets.take(15) {
-                let order = Order::Reordered;
+                let order = ChannelOrder::Reordered;
                 let (cluster, beliefs) =
                     elect::<FloodingElection>(size, order, config.clone(), &initiators, 0, seed);
                 let context = format!("{graph:?} {initiators:?}");
@@ -41,9 +41,9 @@ fn cost_is_constant_on_every_small_graph() {
 #[test]
 fn duplicates_do_not_change_the_leader() {
     for (seed, graph) in (0..).zip(connected_graphs(4)) {
-        let (config, all) = (Config::of(graph), all_processes(4));
+        let (config, all) = (Config::with_graph(graph), all_processes(4));
         let (_, beliefs) =
-            elect::<FloodingElection>(4, Order::Reordered, config.clone(), &all, 5, seed);
+            elect::<FloodingElection>(4, ChannelOrder::Reordered, config.clone(), &all, 5, seed);
         assert_eq!(beliefs, [Some(p(4)); 4], "{config:?}");
     }
 }
@@ -53,8 +53,9 @@ fn duplicates_do_not_change_the_leader() {
 #[test]
 fn second_election_may_overlap_the_first() {
     for seed in 0..300 {
-        let config = Config::of(Graph::line(4));
-        let mut cluster = TestCluster::<FloodingElection>::uniform(4, Order::Reordered, config);
+        let config = Config::with_graph(Graph::line(4));
+        let mut cluster =
+            TestCluster::<FloodingElection>::uniform(4, ChannelOrder::Reordered, config);
         cluster.command(p(1), Command::Elect);
         let mut rng = SplitMix64(seed);
         let mut again = false;
@@ -78,10 +79,11 @@ fn second_election_may_overlap_the_first() {
 #[test]
 fn rank_travels_one_hop_per_round() {
     for size in 3..=6 {
-        let variants = Variants::none().with(Switch::OneRoundLess);
-        let config = Config { variants, ..Config::of(Graph::line(size)) };
+        let variants = Variants::none().with(VariantId::OneRoundLess);
+        let config = Config { variants, ..Config::with_graph(Graph::line(size)) };
         let all = all_processes(size);
-        let mut cluster = TestCluster::<FloodingElection>::uniform(size, Order::Fifo, config);
+        let mut cluster =
+            TestCluster::<FloodingElection>::uniform(size, ChannelOrder::Fifo, config);
         all.iter().for_each(|at| cluster.command(*at, Command::Elect));
         cluster.settle();
         let mut expected = vec![Some(p(size)); size as usize];
@@ -93,16 +95,19 @@ fn rank_travels_one_hop_per_round() {
 #[test]
 fn each_mistake_is_caught() {
     let run = |switch, seed| {
-        let config =
-            Config { variants: Variants::none().with(switch), ..Config::of(Graph::ring(4)) };
-        let mut cluster = TestCluster::<FloodingElection>::uniform(4, Order::Reordered, config);
+        let config = Config {
+            variants: Variants::none().with(switch),
+            ..Config::with_graph(Graph::ring(4))
+        };
+        let mut cluster =
+            TestCluster::<FloodingElection>::uniform(4, ChannelOrder::Reordered, config);
         cluster.command(p(1), Command::Elect);
         cluster.drain(&mut SplitMix64(seed));
         unchecked_beliefs(&mut cluster)
     };
     let wrong = |leader: &Option<ProcessId>| leader.is_some_and(|leader| leader != p(4));
-    for switch in [Switch::OneRoundLess, Switch::NoWaiting] {
+    for switch in [VariantId::OneRoundLess, VariantId::NoWaiting] {
         assert!((0..200).any(|seed| run(switch, seed).iter().any(wrong)), "{switch:?}");
     }
-    assert!((0..200).any(|seed| run(Switch::OnlyNews, seed).contains(&None)));
+    assert!((0..200).any(|seed| run(VariantId::OnlyNews, seed).contains(&None)));
 }

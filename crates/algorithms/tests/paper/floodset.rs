@@ -4,15 +4,15 @@ use std::collections::BTreeSet;
 
 use tenure_algorithms::Variants;
 use tenure_algorithms::agreement::FloodSet;
-use tenure_algorithms::agreement::floodset::{Config, Switch};
-use tenure_core::Order;
+use tenure_algorithms::agreement::floodset::{Config, VariantId};
+use tenure_core::ChannelOrder;
 use tenure_trace::TestCluster;
 
 use crate::support::consensus::{decided, propose};
 use crate::support::p;
 use crate::support::rounds::{Crash, crashes, end_round};
 
-fn config(crashes: Option<u32>, switch: Option<Switch>) -> Config {
+fn config(crashes: Option<u32>, switch: Option<VariantId>) -> Config {
     let none = Variants::none();
     Config { variants: switch.map_or(none, |it| none.with(it)), ..Config::tolerating(crashes) }
 }
@@ -20,7 +20,7 @@ fn config(crashes: Option<u32>, switch: Option<Switch>) -> Config {
 /// Lets each process propose its own number, and runs the algorithm for `size` rounds with the
 /// given crashes. Returns the decisions and the number of messages.
 fn run(size: u32, config: Config, crashes: &[Crash]) -> (Vec<(u32, u64)>, u64) {
-    let mut cluster = TestCluster::<FloodSet>::uniform(size, Order::Reordered, config);
+    let mut cluster = TestCluster::<FloodSet>::uniform(size, ChannelOrder::Reordered, config);
     (1..=size).for_each(|at| propose(&mut cluster, at));
     for round in 1..=size {
         end_round(&mut cluster, round, crashes);
@@ -65,7 +65,7 @@ fn survivors_agree_whatever_f_crashes_leave_of_the_broadcasts() {
 #[test]
 fn f_rounds_are_too_few() {
     for (size, tolerated) in [(3, 1), (4, 1)] {
-        let less = config(Some(tolerated), Some(Switch::OneRoundLess));
+        let less = config(Some(tolerated), Some(VariantId::OneRoundLess));
         let disagrees = |crashes: &Vec<Crash>| values(&run(size, less, crashes).0).len() > 1;
         let found = crashes(size, tolerated, tolerated).find(disagrees).expect("a disagreement");
         assert_eq!(found.len(), tolerated as usize);
@@ -84,11 +84,11 @@ fn default_tolerates_all_crashes_but_one() {
 
 #[test]
 fn news_alone_suffices_and_costs_two_broadcasts() {
-    let news = config(Some(4), Some(Switch::OnlyNews));
+    let news = config(Some(4), Some(VariantId::OnlyNews));
     let (decisions, messages) = run(6, news, &[]);
     assert_eq!((values(&decisions), decisions.len()), (BTreeSet::from([1]), 6));
     assert_eq!(messages, 2 * 6 * 5);
-    let news = config(Some(2), Some(Switch::OnlyNews));
+    let news = config(Some(2), Some(VariantId::OnlyNews));
     for crashes in crashes(3, 3, 2) {
         let (decisions, _) = run(3, news, &crashes);
         assert!(values(&decisions).len() <= 1, "{crashes:?} {decisions:?}");
@@ -97,7 +97,8 @@ fn news_alone_suffices_and_costs_two_broadcasts() {
 
 #[test]
 fn process_without_proposal_joins_and_decides() {
-    let mut cluster = TestCluster::<FloodSet>::uniform(3, Order::Reordered, config(Some(1), None));
+    let mut cluster =
+        TestCluster::<FloodSet>::uniform(3, ChannelOrder::Reordered, config(Some(1), None));
     propose(&mut cluster, 2);
     for round in 1..=3 {
         end_round(&mut cluster, round, &[]);

@@ -3,7 +3,7 @@
 
 use tenure_algorithms::election::Franklin;
 use tenure_algorithms::election::franklin::{Config, Message};
-use tenure_core::Order;
+use tenure_core::ChannelOrder;
 use tenure_core::service::election::Command;
 
 use crate::support::election::{
@@ -14,11 +14,11 @@ use crate::support::{p, permutations};
 use tenure_trace::{SplitMix64, TestCluster};
 
 fn ring(ids: &[u32]) -> Config {
-    Config::of(ranks(ids))
+    Config::with_ranks(ranks(ids))
 }
 
 /// Starts all processes at the same time. Returns, for each phase, the number of hops of all bids.
-fn by_phase(ids: &[u32], order: Order, seed: u64) -> Vec<u64> {
+fn by_phase(ids: &[u32], order: ChannelOrder, seed: u64) -> Vec<u64> {
     let size = ids.len() as u32;
     let mut cluster = TestCluster::<Franklin>::uniform(size, order, ring(ids));
     all_processes(size).into_iter().for_each(|at| cluster.command(at, Command::Elect));
@@ -51,7 +51,7 @@ fn phases_cost_two_laps_and_number_at_most_log_n() {
         let mut seed = 0;
         permutations(size, |ids| {
             seed += 1;
-            let bids = by_phase(ids, Order::Fifo, seed);
+            let bids = by_phase(ids, ChannelOrder::Fifo, seed);
             assert!(bids.iter().all(|count| *count == 2 * u64::from(size)), "{ids:?}: {bids:?}");
             assert!(bids.len() as u32 <= size.ilog2() + 1, "{ids:?}: {bids:?}");
         });
@@ -60,7 +60,7 @@ fn phases_cost_two_laps_and_number_at_most_log_n() {
 
 #[test]
 fn bound_is_tight_for_eight_processes() {
-    let most = (0..2000).map(|seed| by_phase(&shuffled(8, seed), Order::Fifo, seed).len());
+    let most = (0..2000).map(|seed| by_phase(&shuffled(8, seed), ChannelOrder::Fifo, seed).len());
     assert_eq!(most.max(), Some(4));
 }
 
@@ -68,18 +68,18 @@ fn bound_is_tight_for_eight_processes() {
 /// which it belongs, the process keeps the bid until this phase begins.
 #[test]
 fn cost_is_independent_of_schedule_and_initiators() {
-    check_constant_cost::<Franklin>(Order::Reordered, ring, |ids| {
-        by_phase(ids, Order::Fifo, 0).iter().sum::<u64>() + 5
+    check_constant_cost::<Franklin>(ChannelOrder::Reordered, ring, |ids| {
+        by_phase(ids, ChannelOrder::Fifo, 0).iter().sum::<u64>() + 5
     });
 }
 
 #[test]
 fn single_process_leads_without_messages() {
-    let (cluster, beliefs) = elect::<Franklin>(1, Order::Fifo, ring(&[7]), &[p(1)], 0, 0);
+    let (cluster, beliefs) = elect::<Franklin>(1, ChannelOrder::Fifo, ring(&[7]), &[p(1)], 0, 0);
     assert_eq!((cluster.total_sent(), beliefs), (0, vec![Some(p(1))]));
     for seed in 0..100 {
         let (mut cluster, _) =
-            elect::<Franklin>(3, Order::Reordered, ring(&[2, 3, 1]), &[p(1)], 0, seed);
+            elect::<Franklin>(3, ChannelOrder::Reordered, ring(&[2, 3, 1]), &[p(1)], 0, seed);
         let first = cluster.total_sent();
         cluster.command(p(3), Command::Elect);
         cluster.drain(&mut SplitMix64(seed));
@@ -90,5 +90,5 @@ fn single_process_leads_without_messages() {
 
 #[test]
 fn duplicates_do_not_change_the_leader() {
-    check_with_duplicates::<Franklin>((5, 4), Order::Reordered, ring);
+    check_with_duplicates::<Franklin>((5, 4), ChannelOrder::Reordered, ring);
 }

@@ -6,9 +6,9 @@ use std::sync::Arc;
 
 use tenure_algorithms::Variants;
 use tenure_algorithms::election::GallagerHumbletSpira;
-use tenure_algorithms::election::gallager_humblet_spira::{Config, Switch};
+use tenure_algorithms::election::gallager_humblet_spira::{Config, VariantId};
 use tenure_core::service::election::Command;
-use tenure_core::{Algorithm, Graph, Order, ProcessId, Property};
+use tenure_core::{Algorithm, ChannelOrder, Graph, ProcessId, Property};
 
 use crate::support::election::{
     Beliefs, all_processes, beliefs, elect, subsets, unchecked_beliefs,
@@ -23,7 +23,7 @@ fn on(graph: &Graph) -> Config {
     Config { graph: Arc::new(graph.clone()), variants: Variants::none() }
 }
 
-fn with(graph: &Graph, variant: Switch) -> Config {
+fn with(graph: &Graph, variant: VariantId) -> Config {
     Config { variants: Variants::none().with(variant), ..on(graph) }
 }
 
@@ -38,7 +38,7 @@ fn graph(size: u32, edges: &[(u32, u32, u64)]) -> Graph {
 fn kruskal(graph: &Graph) -> BTreeSet<(ProcessId, ProcessId)> {
     let mut edges: Vec<_> = graph.edges().map(|(one, other, it)| (it, one, other)).collect();
     edges.sort_unstable();
-    let mut fragments: Vec<usize> = (0..graph.vertices() as usize).collect();
+    let mut fragments: Vec<usize> = (0..graph.vertex_count() as usize).collect();
     let mut tree = BTreeSet::new();
     for (_, one, other) in edges {
         let (kept, merged) = (fragments[one.index()], fragments[other.index()]);
@@ -69,7 +69,7 @@ fn tree_messages(cluster: &Cluster) -> u64 {
 
 /// Asserts everything that the algorithm promises at the end of a run.
 fn assert_complete(graph: &Graph, cluster: &Cluster, beliefs: &Beliefs, context: &str) {
-    let (edges, n) = (graph.edge_count() as u64, u64::from(graph.vertices()));
+    let (edges, n) = (graph.edge_count() as u64, u64::from(graph.vertex_count()));
     assert_eq!(tree(cluster), kruskal(graph), "{context}");
     let leader = beliefs[0].expect("a leader is known");
     assert!(beliefs.iter().all(|it| *it == Some(leader)), "{context}: {beliefs:?}");
@@ -77,14 +77,14 @@ fn assert_complete(graph: &Graph, cluster: &Cluster, beliefs: &Beliefs, context:
     // The bound of the paper.
     let most = 2.0 * edges as f64 + 5.0 * n as f64 * (n as f64).log2();
     assert!(sent as f64 <= most, "{context}: {sent}");
-    let card = GallagerHumbletSpira::card(&on(graph), graph.vertices()).messages;
+    let card = GallagerHumbletSpira::card(&on(graph), graph.vertex_count()).messages;
     let total = cluster.total_sent();
     assert!((card.least..=card.most.unwrap()).contains(&total), "{context}: {total}, {card:?}");
     assert_eq!(cluster.sent_of("elected"), n.saturating_sub(2), "{context}");
     for at in cluster.process_ids() {
         let process = cluster.process(at).expect("no process crashes");
         assert!(!process.has_postponed(), "{context}: {process:?}");
-        assert!(process.level() <= graph.vertices().ilog2(), "{context}: {process:?}");
+        assert!(process.level() <= graph.vertex_count().ilog2(), "{context}: {process:?}");
     }
 }
 
@@ -96,8 +96,14 @@ fn all_small_graphs_get_their_minimum_tree() {
         for (number, graph) in connected_graphs(size).enumerate() {
             let (graph, seed) = (graph.with_distinct_weights(7), number as u64);
             let initiators = subsets(size).nth(number % ((1 << size) - 1)).unwrap();
-            let (cluster, beliefs) =
-                elect::<GallagerHumbletSpira>(size, Order::Fifo, on(&graph), &initiators, 0, seed);
+            let (cluster, beliefs) = elect::<GallagerHumbletSpira>(
+                size,
+                ChannelOrder::Fifo,
+                on(&graph),
+                &initiators,
+                0,
+                seed,
+            );
             assert_complete(&graph, &cluster, &beliefs, &format!("seed {seed}: {graph:?}"));
         }
     }
@@ -109,8 +115,14 @@ fn larger_random_graphs_get_their_minimum_tree() {
         let size = 6 + seed as u32 % 20;
         let graph = Graph::random(size, 200_000, seed).with_distinct_weights(seed);
         let initiators = [p(1 + seed as u32 % size), p(size)];
-        let (cluster, beliefs) =
-            elect::<GallagerHumbletSpira>(size, Order::Fifo, on(&graph), &initiators, 0, seed);
+        let (cluster, beliefs) = elect::<GallagerHumbletSpira>(
+            size,
+            ChannelOrder::Fifo,
+            on(&graph),
+            &initiators,
+            0,
+            seed,
+        );
         assert_complete(&graph, &cluster, &beliefs, &format!("seed {seed}: {graph:?}"));
     }
 }
@@ -120,8 +132,14 @@ fn equal_weights_are_told_apart_by_identities() {
     for seed in 0..60 {
         let graph = Graph::random(7, 500_000, seed);
         assert!(graph.has_unit_weights());
-        let (cluster, beliefs) =
-            elect::<GallagerHumbletSpira>(7, Order::Fifo, on(&graph), &all_processes(7), 0, seed);
+        let (cluster, beliefs) = elect::<GallagerHumbletSpira>(
+            7,
+            ChannelOrder::Fifo,
+            on(&graph),
+            &all_processes(7),
+            0,
+            seed,
+        );
         assert_complete(&graph, &cluster, &beliefs, &format!("seed {seed}: {graph:?}"));
     }
 }
@@ -132,8 +150,14 @@ fn larger_end_of_the_last_core_leads() {
     // {P1, P2} and {P3, P4} merge over the edge P2 – P3.
     let line = graph(4, &[(1, 2, 1), (2, 3, 3), (3, 4, 2)]);
     for seed in 0..200 {
-        let (cluster, beliefs) =
-            elect::<GallagerHumbletSpira>(4, Order::Fifo, on(&line), &all_processes(4), 0, seed);
+        let (cluster, beliefs) = elect::<GallagerHumbletSpira>(
+            4,
+            ChannelOrder::Fifo,
+            on(&line),
+            &all_processes(4),
+            0,
+            seed,
+        );
         assert_eq!(beliefs, [Some(p(3)); 4], "seed {seed}");
         assert_eq!(cluster.process(p(1)).map(GallagerHumbletSpira::level), Some(2));
     }
@@ -144,7 +168,7 @@ fn larger_end_of_the_last_core_leads() {
 #[test]
 fn fragment_of_lower_level_is_absorbed() {
     let line = graph(3, &[(1, 2, 1), (2, 3, 2)]);
-    let mut cluster = Cluster::uniform(3, Order::Fifo, on(&line));
+    let mut cluster = Cluster::uniform(3, ChannelOrder::Fifo, on(&line));
     cluster.command(p(1), Command::Elect);
     pass_all(&mut cluster, &[(1, 2), (2, 1), (1, 2)]);
     assert_eq!(cluster.process(p(2)).map(GallagerHumbletSpira::level), Some(1));
@@ -164,7 +188,7 @@ fn fragment_of_lower_level_is_absorbed() {
 #[test]
 fn fragment_of_same_level_waits_for_the_same_edge() {
     let line = graph(3, &[(1, 2, 1), (2, 3, 2)]);
-    let mut cluster = Cluster::uniform(3, Order::Fifo, on(&line));
+    let mut cluster = Cluster::uniform(3, ChannelOrder::Fifo, on(&line));
     cluster.command(p(3), Command::Elect);
     cluster.deliver_at((p(3), p(2)), 0);
     let second = cluster.process(p(2)).expect("no process crashes");
@@ -177,11 +201,11 @@ fn fragment_of_same_level_waits_for_the_same_edge() {
 #[test]
 fn single_process_leads_and_repeated_request_is_free() {
     let (cluster, beliefs_of_one) =
-        elect::<GallagerHumbletSpira>(1, Order::Fifo, on(&Graph::line(1)), &[p(1)], 0, 0);
+        elect::<GallagerHumbletSpira>(1, ChannelOrder::Fifo, on(&Graph::line(1)), &[p(1)], 0, 0);
     assert_eq!((cluster.total_sent(), beliefs_of_one), (0, vec![Some(p(1))]));
     let triangle = graph(3, &[(1, 2, 3), (2, 3, 1), (1, 3, 2)]);
     let (mut cluster, beliefs_of_three) =
-        elect::<GallagerHumbletSpira>(3, Order::Fifo, on(&triangle), &[p(1)], 0, 0);
+        elect::<GallagerHumbletSpira>(3, ChannelOrder::Fifo, on(&triangle), &[p(1)], 0, 0);
     let (sent, leader) = (cluster.total_sent(), beliefs_of_three[0]);
     cluster.command(p(1), Command::Elect);
     assert_eq!(cluster.total_sent(), sent);
@@ -189,8 +213,8 @@ fn single_process_leads_and_repeated_request_is_free() {
 }
 
 /// Returns true if for some seed the tree is wrong, or processes do not all know the same leader.
-fn is_caught(config: &Config, order: Order) -> bool {
-    let size = config.graph.vertices();
+fn is_caught(config: &Config, order: ChannelOrder) -> bool {
+    let size = config.graph.vertex_count();
     (0..400).any(|seed| {
         let mut cluster = Cluster::uniform(size, order, config.clone());
         let mut rng = SplitMix64(seed);
@@ -217,20 +241,20 @@ fn every_mistake_is_caught() {
     let line = graph(4, &[(1, 2, 1), (2, 3, 3), (3, 4, 2)]);
     let ascending = graph(4, &[(1, 2, 1), (2, 3, 2), (3, 4, 3)]);
     for (switch, graph) in [
-        (Switch::NoWait, &triangle),
-        (Switch::AbsorbAnyLevel, &line),
-        (Switch::ReportEarly, &ascending),
-        (Switch::SameWeights, &Graph::ring(3)),
+        (VariantId::NoWait, &triangle),
+        (VariantId::AbsorbAnyLevel, &line),
+        (VariantId::ReportEarly, &ascending),
+        (VariantId::SameWeights, &Graph::ring(3)),
     ] {
-        assert!(is_caught(&with(graph, switch), Order::Fifo), "{switch:?}");
-        assert!(!is_caught(&on(graph), Order::Fifo), "{switch:?}");
+        assert!(is_caught(&with(graph, switch), ChannelOrder::Fifo), "{switch:?}");
+        assert!(!is_caught(&on(graph), ChannelOrder::Fifo), "{switch:?}");
     }
 }
 
 #[test]
 fn card_states_assumptions_and_costs() {
     let card = GallagerHumbletSpira::card(&on(&Graph::complete(4)), 4);
-    assert_eq!(card.order, Order::Fifo);
+    assert_eq!(card.order, ChannelOrder::Fifo);
     assert!(!card.promises.contains(&Property::Validity), "the largest rank need not lead");
     assert_eq!((card.messages.least, card.messages.most), (20, Some(44)));
     let of_two = GallagerHumbletSpira::card(&on(&Graph::line(2)), 2).messages;

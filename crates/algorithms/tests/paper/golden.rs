@@ -103,7 +103,7 @@ impl Story<'_> {
             // not do.
             "bully_resigns" => {}
             "bully_without_terms" => it.variants = variants(&["no-terms"]),
-            "chang_roberts_decreasing" => it.ranks = (1..=size).rev().map(Rank::of_id).collect(),
+            "chang_roberts_decreasing" => it.ranks = (1..=size).rev().map(Rank::from_id).collect(),
             "chang_roberts_28" => it.ranks = ranks(&[17, 9, 28, 3, 24, 15]),
             "chang_roberts_stuck" => it.ranks = ranks(&[3, 1, 2]),
             "time_slice_short_phases" => {

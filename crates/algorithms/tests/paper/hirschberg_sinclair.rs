@@ -4,7 +4,7 @@
 use tenure_algorithms::election::HirschbergSinclair;
 use tenure_algorithms::election::hirschberg_sinclair::{Config, Message};
 use tenure_core::service::election::Command;
-use tenure_core::{Algorithm, Order};
+use tenure_core::{Algorithm, ChannelOrder};
 
 use crate::support::election::{
     all_processes, beliefs, check_with_duplicates, elect, process_with_id, ranks, shuffled,
@@ -13,11 +13,11 @@ use crate::support::{command_and_drain, events, p};
 use tenure_trace::{SplitMix64, TestCluster};
 
 fn ring(ids: &[u32]) -> Config {
-    Config::of(ranks(ids))
+    Config::with_ranks(ranks(ids))
 }
 
 fn cluster(ids: &[u32]) -> TestCluster<HirschbergSinclair> {
-    TestCluster::uniform(ids.len() as u32, Order::Fifo, ring(ids))
+    TestCluster::uniform(ids.len() as u32, ChannelOrder::Fifo, ring(ids))
 }
 
 /// Starts all processes at the same time. Returns the numbers of messages and of candidates in each
@@ -48,8 +48,14 @@ fn by_phase(ids: &[u32]) -> (Vec<u64>, Vec<u64>) {
 fn largest_of_eight_wins_in_phase_three() {
     for seed in 0..200 {
         let ids = shuffled(8, seed);
-        let (_, beliefs) =
-            elect::<HirschbergSinclair>(8, Order::Fifo, ring(&ids), &all_processes(8), 0, seed);
+        let (_, beliefs) = elect::<HirschbergSinclair>(
+            8,
+            ChannelOrder::Fifo,
+            ring(&ids),
+            &all_processes(8),
+            0,
+            seed,
+        );
         assert_eq!(beliefs, [process_with_id(8, &ids); 8]);
         let (messages, candidates) = by_phase(&ids);
         assert_eq!(candidates.len(), 4, "phases 0 to 3");
@@ -91,15 +97,22 @@ fn card_is_below_the_bound_of_the_paper() {
 
 #[test]
 fn probes_carry_direction_on_ring_of_two() {
-    let (cluster, beliefs) =
-        elect::<HirschbergSinclair>(2, Order::Reordered, ring(&[1, 2]), &all_processes(2), 0, 1);
+    let (cluster, beliefs) = elect::<HirschbergSinclair>(
+        2,
+        ChannelOrder::Reordered,
+        ring(&[1, 2]),
+        &all_processes(2),
+        0,
+        1,
+    );
     assert_eq!(beliefs, [Some(p(2)); 2]);
     assert_eq!((cluster.sent_of("probe"), cluster.sent_of("reply")), (4 + 4, 2));
 }
 
 #[test]
 fn single_process_leads_without_messages() {
-    let (cluster, beliefs) = elect::<HirschbergSinclair>(1, Order::Fifo, ring(&[1]), &[p(1)], 0, 1);
+    let (cluster, beliefs) =
+        elect::<HirschbergSinclair>(1, ChannelOrder::Fifo, ring(&[1]), &[p(1)], 0, 1);
     assert_eq!((cluster.total_sent(), beliefs), (0, vec![Some(p(1))]));
 }
 
@@ -109,14 +122,15 @@ fn single_process_leads_without_messages() {
 fn swallowing_a_probe_starts_the_process() {
     for at in 1..=4 {
         let ids = [4, 1, 3, 2];
-        let (_, beliefs) = elect::<HirschbergSinclair>(4, Order::Fifo, ring(&ids), &[p(at)], 0, 1);
+        let (_, beliefs) =
+            elect::<HirschbergSinclair>(4, ChannelOrder::Fifo, ring(&ids), &[p(at)], 0, 1);
         assert_eq!(beliefs, [Some(p(1)); 4], "P{at} starts");
     }
 }
 
 #[test]
 fn duplicates_and_reordering_do_not_change_the_leader() {
-    check_with_duplicates::<HirschbergSinclair>((6, 5), Order::Reordered, ring);
+    check_with_duplicates::<HirschbergSinclair>((6, 5), ChannelOrder::Reordered, ring);
 }
 
 #[test]

@@ -5,10 +5,10 @@ use std::collections::BTreeSet;
 
 use tenure_algorithms::Variants;
 use tenure_algorithms::election::Invitation;
-use tenure_algorithms::election::invitation::{Config, Switch};
+use tenure_algorithms::election::invitation::{Config, VariantId};
 use tenure_core::monitors::{FreshTerms, OneLeaderPerGroup};
 use tenure_core::service::election::{Command, Event};
-use tenure_core::{Algorithm, Monitor, Order, ProcessId, Property, TICKS_PER_UNIT, Verdict};
+use tenure_core::{Algorithm, ChannelOrder, Monitor, ProcessId, Property, TICKS_PER_UNIT, Verdict};
 
 use crate::support::election::{Beliefs, all_processes, process_with_id, ranks, unchecked_beliefs};
 use crate::support::{
@@ -21,14 +21,14 @@ fn config(size: u32) -> Config {
 }
 
 fn cluster(size: u32) -> TestCluster<Invitation> {
-    TestCluster::uniform(size, Order::Reordered, config(size))
+    TestCluster::uniform(size, ChannelOrder::Reordered, config(size))
 }
 
 /// Starts all processes of `initiators`. Messages take no time, and timers fire in their order.
 /// Returns the final cluster, and the leader that each process has reported.
 fn elected(config: Config, initiators: &[ProcessId]) -> (TestCluster<Invitation>, Beliefs) {
     let size = config.ranks.len() as u32;
-    let mut cluster = TestCluster::uniform(size, Order::Reordered, config);
+    let mut cluster = TestCluster::uniform(size, ChannelOrder::Reordered, config);
     initiators.iter().for_each(|at| cluster.command(*at, Command::Elect));
     cluster.settle();
     let beliefs = unchecked_beliefs(&mut cluster);
@@ -172,7 +172,7 @@ impl Judge {
 /// crashes or recovers a process, makes a request, or reports a suspicion or its end.
 fn random_step(cluster: &mut TestCluster<Invitation>, rng: &mut SplitMix64) {
     let size = cluster.size() as usize;
-    let at = ProcessId::at(rng.below(size));
+    let at = ProcessId::from_index(rng.below(size));
     match rng.below(12) {
         0..=5 => {
             let Some(link) = rng.pick(&cluster.links_in_use()).copied() else { return };
@@ -193,7 +193,7 @@ fn random_step(cluster: &mut TestCluster<Invitation>, rng: &mut SplitMix64) {
         },
         9 => cluster.recover(at),
         _ => {
-            let peer = ProcessId::at(rng.below(size));
+            let peer = ProcessId::from_index(rng.below(size));
             if cluster.is_up(at) && peer != at {
                 let verdict = if rng.one_in(3) { Verdict::Suspect } else { Verdict::Trust };
                 cluster.suspicion(at, peer, verdict);
@@ -206,7 +206,7 @@ fn random_step(cluster: &mut TestCluster<Invitation>, rng: &mut SplitMix64) {
 /// violation or `None`, and whether all agree in the end.
 fn random_run(config: Config, seed: u64) -> (Option<String>, bool) {
     let size = config.ranks.len() as u32;
-    let mut cluster = TestCluster::<Invitation>::uniform(size, Order::Reordered, config);
+    let mut cluster = TestCluster::<Invitation>::uniform(size, ChannelOrder::Reordered, config);
     let mut rng = SplitMix64(seed);
     let mut judge = Judge::new(size);
     cluster.command(p(1), Command::Elect);
@@ -251,7 +251,7 @@ fn each_group_has_one_leader_whatever_happens() {
 /// leaves groups that never merge.
 #[test]
 fn each_mistake_shows() {
-    use Switch::{AnyInvitation, FollowsEarly, ForgottenNumber, NoMerge, StaysBehind};
+    use VariantId::{AnyInvitation, FollowsEarly, ForgottenNumber, NoMerge, StaysBehind};
     for mistake in [FollowsEarly, AnyInvitation, ForgottenNumber] {
         let variants = Variants::none().with(mistake);
         let found = |seed| random_run(Config { variants, ..config(3) }, seed).0.is_some();

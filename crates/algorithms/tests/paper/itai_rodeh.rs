@@ -5,7 +5,7 @@ use tenure_algorithms::Variants;
 use tenure_algorithms::election::itai_rodeh::Message;
 use tenure_algorithms::election::{ChangRoberts, ItaiRodeh, chang_roberts};
 use tenure_core::service::election::Command;
-use tenure_core::{Algorithm, Order, ProcessId, Rank};
+use tenure_core::{Algorithm, ChannelOrder, ProcessId, Rank};
 
 use crate::support::election::{
     all_processes, beliefs, drain_with_duplicates, subsets, unchecked_beliefs,
@@ -14,7 +14,7 @@ use crate::support::p;
 use tenure_trace::{SplitMix64, TestCluster};
 
 /// Returns a ring whose processes draw the random ranks in `lots`, in this order.
-fn cluster(size: u32, order: Order, lots: &[u32], seed: u64) -> TestCluster<ItaiRodeh> {
+fn cluster(size: u32, order: ChannelOrder, lots: &[u32], seed: u64) -> TestCluster<ItaiRodeh> {
     let mut cluster = TestCluster::uniform(size, order, ());
     cluster.set_random_values(lots.iter().map(|lot| lot - 1), seed);
     cluster
@@ -23,7 +23,7 @@ fn cluster(size: u32, order: Order, lots: &[u32], seed: u64) -> TestCluster<Itai
 /// Starts the listed processes at the same time. Returns the final cluster, in which all agree.
 fn elect(
     size: u32,
-    order: Order,
+    order: ChannelOrder,
     initiators: &[ProcessId],
     lots: &[u32],
     seed: u64,
@@ -36,7 +36,7 @@ fn elect(
 
 #[test]
 fn unique_highest_lot_leads() {
-    let mut cluster = elect(4, Order::Fifo, &all_processes(4), &[2, 4, 1, 3], 0);
+    let mut cluster = elect(4, ChannelOrder::Fifo, &all_processes(4), &[2, 4, 1, 3], 0);
     assert_eq!(beliefs(&mut cluster), [Some(p(2)); 4]);
     // P1's token travels 1 hop, P2's 4, P3's 1 and P4's 2; then the announcement.
     assert_eq!((cluster.sent_of("token"), cluster.sent_of("elected")), (1 + 4 + 1 + 2, 4));
@@ -44,7 +44,7 @@ fn unique_highest_lot_leads() {
 
 #[test]
 fn equal_highest_lots_draw_again() {
-    let mut cluster = elect(4, Order::Fifo, &all_processes(4), &[3, 1, 3, 2, 1, 2], 0);
+    let mut cluster = elect(4, ChannelOrder::Fifo, &all_processes(4), &[3, 1, 3, 2, 1, 2], 0);
     let leader = beliefs(&mut cluster)[0].expect("a leader is elected");
     assert!(leader == p(1) || leader == p(3), "not one of the highest lots: {leader}");
     let state = format!("{:?}", cluster.process(p(2)).unwrap());
@@ -53,7 +53,7 @@ fn equal_highest_lots_draw_again() {
 
 #[test]
 fn equal_draws_never_elect() {
-    let mut cluster = cluster(3, Order::Fifo, &[2; 300], 0);
+    let mut cluster = cluster(3, ChannelOrder::Fifo, &[2; 300], 0);
     all_processes(3).into_iter().for_each(|at| cluster.command(at, Command::Elect));
     for _ in 0..99 {
         for _ in 0..3 {
@@ -67,7 +67,7 @@ fn equal_draws_never_elect() {
 
 #[test]
 fn agrees_for_any_initiators_and_order() {
-    for order in [Order::Fifo, Order::Reordered] {
+    for order in [ChannelOrder::Fifo, ChannelOrder::Reordered] {
         for initiators in subsets(5) {
             for seed in 0..100 {
                 let mut cluster = elect(5, order, &initiators, &[], 1000 * seed);
@@ -84,7 +84,7 @@ fn agrees_for_any_initiators_and_order() {
 #[test]
 fn single_initiator_needs_two_laps() {
     for size in 1..=6_u32 {
-        let cluster = elect(size, Order::Fifo, &[p(size)], &[], 0);
+        let cluster = elect(size, ChannelOrder::Fifo, &[p(size)], &[], 0);
         let least = ItaiRodeh::card(&(), size).messages.least;
         assert_eq!(cluster.total_sent(), least);
         assert_eq!(least, if size == 1 { 0 } else { 2 * u64::from(size) });
@@ -97,7 +97,7 @@ fn single_initiator_needs_two_laps() {
 #[test]
 fn ring_size_matters_only_without_ids() {
     let unnamed = |size| {
-        let mut cluster = cluster(size, Order::Fifo, &[1], 0);
+        let mut cluster = cluster(size, ChannelOrder::Fifo, &[1], 0);
         cluster.command(p(1), Command::Elect);
         let Message::Token { election, lot, .. } = *cluster.queue((p(1), p(2)))[0] else {
             panic!("a token")
@@ -107,9 +107,9 @@ fn ring_size_matters_only_without_ids() {
     };
     assert_eq!([3, 5].map(unnamed), [Some(p(1)), None]);
     let named = |size| {
-        let ranks = (0..size).map(|place| Rank::of_id(9 - place)).collect();
-        let config = chang_roberts::Config::of(ranks, Variants::none());
-        let mut cluster = TestCluster::<ChangRoberts>::uniform(size, Order::Fifo, config);
+        let ranks = (0..size).map(|place| Rank::from_id(9 - place)).collect();
+        let config = chang_roberts::Config::with_ranks(ranks, Variants::none());
+        let mut cluster = TestCluster::<ChangRoberts>::uniform(size, ChannelOrder::Fifo, config);
         cluster.command(p(1), Command::Elect);
         let own = cluster.queue((p(1), p(2)))[0].clone();
         cluster.inject(p(size), p(1), own);
@@ -123,7 +123,7 @@ fn leader_is_announced_by_distance() {
     let messages = |first: u32| {
         let lots = [1, 3, 2];
         let order: Vec<ProcessId> = (0..3).map(|at| ProcessId((first + at) % 3)).collect();
-        let mut cluster = cluster(3, Order::Fifo, &lots, 0);
+        let mut cluster = cluster(3, ChannelOrder::Fifo, &lots, 0);
         order.iter().for_each(|at| cluster.command(*at, Command::Elect));
         let mut sent = Vec::new();
         while !cluster.links_in_use().is_empty() {
@@ -148,7 +148,7 @@ fn leader_is_announced_by_distance() {
 #[test]
 fn a_second_election_has_a_higher_term() {
     for seed in 0..200 {
-        let mut cluster = elect(3, Order::Reordered, &all_processes(3), &[], 1000 * seed);
+        let mut cluster = elect(3, ChannelOrder::Reordered, &all_processes(3), &[], 1000 * seed);
         cluster.command(p(2), Command::Elect);
         cluster.drain(&mut SplitMix64(seed));
         assert_eq!(beliefs(&mut cluster), [Some(p(2)); 3], "seed {seed}");
@@ -158,7 +158,7 @@ fn a_second_election_has_a_higher_term() {
 #[test]
 fn duplicates_are_harmless() {
     for seed in 0..1000 {
-        let mut cluster = cluster(4, Order::Reordered, &[], 1000 * seed);
+        let mut cluster = cluster(4, ChannelOrder::Reordered, &[], 1000 * seed);
         all_processes(4).into_iter().for_each(|at| cluster.command(at, Command::Elect));
         drain_with_duplicates(&mut cluster, 4, seed);
         let beliefs = beliefs(&mut cluster);

@@ -4,9 +4,9 @@ use std::num::NonZeroU32;
 
 use tenure_algorithms::Variants;
 use tenure_algorithms::mutex::KMutex;
-use tenure_algorithms::mutex::k_mutex::{Config, Switch};
+use tenure_algorithms::mutex::k_mutex::{Config, VariantId};
 use tenure_core::service::mutex::Command;
-use tenure_core::{Algorithm, Card, Order, Property};
+use tenure_core::{Algorithm, Card, ChannelOrder, Property};
 
 use crate::support::mutex::{NONE, Plan, entered, run_as};
 use crate::support::{command_and_settle, p};
@@ -17,11 +17,11 @@ fn at_most(most: u32) -> Config {
 }
 
 fn cluster(size: u32, most: u32) -> TestCluster<KMutex> {
-    TestCluster::uniform(size, Order::Reordered, at_most(most))
+    TestCluster::uniform(size, ChannelOrder::Reordered, at_most(most))
 }
 
 fn plan(entries: Vec<u32>, duplicates: u32, seed: u64) -> Plan {
-    Plan { order: Order::Reordered, entries, duplicates, losses: 0, seed }
+    Plan { order: ChannelOrder::Reordered, entries, duplicates, losses: 0, seed }
 }
 
 #[test]
@@ -133,7 +133,7 @@ fn mutual_exclusion_does_not_hold() {
 
 #[test]
 fn untagged_surplus_reply_breaks_the_bound() {
-    let variants = Variants::none().with(Switch::UntaggedReply);
+    let variants = Variants::none().with(VariantId::UntaggedReply);
     let config = Config { variants, ..at_most(2) };
     let card = KMutex::card(&config, 3);
     let caught = (0..3000)

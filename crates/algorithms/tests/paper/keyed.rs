@@ -6,7 +6,7 @@ use tenure_algorithms::election::{Bully, bully};
 use tenure_algorithms::mutex::{Central, central};
 use tenure_core::service::mutex::{Command, Event};
 use tenure_core::service::{election, office};
-use tenure_core::{Order, ProcessId, TICKS_PER_UNIT, Tagged, Verdict};
+use tenure_core::{ChannelOrder, ProcessId, TICKS_PER_UNIT, Tagged, Verdict};
 
 use crate::support::{command_and_drain, command_and_settle, events, p, restart};
 use tenure_trace::TestCluster;
@@ -15,7 +15,7 @@ type Locks = Keyed<LockName, Central>;
 
 fn cluster(coordinator: ProcessId) -> TestCluster<Locks> {
     let config = central::Config { coordinator, ..central::Config::default() };
-    TestCluster::uniform(3, Order::Reordered, config)
+    TestCluster::uniform(3, ChannelOrder::Reordered, config)
 }
 
 fn ask(cluster: &mut TestCluster<Locks>, at: u32, key: &str, command: Command) {
@@ -84,7 +84,8 @@ fn opposite_order_deadlocks() {
 #[test]
 fn persisted_state_survives_crash_by_name() {
     let config = bully::Config::plain(2, TICKS_PER_UNIT).into();
-    let mut cluster = TestCluster::<Keyed<u8, Coordinated<Bully>>>::uniform(2, Order::Fifo, config);
+    let mut cluster =
+        TestCluster::<Keyed<u8, Coordinated<Bully>>>::uniform(2, ChannelOrder::Fifo, config);
     for key in [7, 9] {
         let inner = office::Command::Election(election::Command::Elect);
         cluster.command(p(2), Tagged { key, inner });
@@ -105,7 +106,8 @@ fn persisted_state_survives_crash_by_name() {
 #[test]
 fn new_lock_is_informed_of_suspicions() {
     let config = bully::Config::plain(3, TICKS_PER_UNIT).into();
-    let mut cluster = TestCluster::<Keyed<u8, Coordinated<Bully>>>::uniform(3, Order::Fifo, config);
+    let mut cluster =
+        TestCluster::<Keyed<u8, Coordinated<Bully>>>::uniform(3, ChannelOrder::Fifo, config);
     cluster.crash(p(1));
     cluster.suspicion(p(3), p(1), Verdict::Suspect);
     let inner = office::Command::Mutex(Command::Enter);

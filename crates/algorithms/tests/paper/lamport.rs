@@ -3,25 +3,25 @@
 
 use tenure_algorithms::Variants;
 use tenure_algorithms::mutex::Lamport;
-use tenure_algorithms::mutex::lamport::{Config, Message, Switch};
+use tenure_algorithms::mutex::lamport::{Config, Message, VariantId};
 use tenure_core::service::mutex::Command;
-use tenure_core::{Algorithm, Order};
+use tenure_core::{Algorithm, ChannelOrder};
 
 use crate::support::mutex::{NONE, Plan, check_seeds, entered, is_caught, run};
 use crate::support::{command_and_drain, p};
 use tenure_trace::TestCluster;
 
-fn config(switches: &[Switch]) -> Config {
+fn config(switches: &[VariantId]) -> Config {
     switches.iter().fold(Variants::none(), |all, one| all.with(*one))
 }
 
-fn cluster(size: u32, switches: &[Switch]) -> TestCluster<Lamport> {
-    TestCluster::uniform(size, Order::Fifo, config(switches))
+fn cluster(size: u32, switches: &[VariantId]) -> TestCluster<Lamport> {
+    TestCluster::uniform(size, ChannelOrder::Fifo, config(switches))
 }
 
 /// Lets both processes request entry and delivers all messages. Returns the processes that are
 /// inside the critical section.
-fn both_request(switches: &[Switch]) -> Vec<u32> {
+fn both_request(switches: &[VariantId]) -> Vec<u32> {
     let mut cluster = cluster(2, switches);
     cluster.command(p(1), Command::Enter);
     command_and_drain(&mut cluster, 2, Command::Enter);
@@ -53,9 +53,9 @@ fn earlier_reply_does_not_count() {
 #[test]
 fn entry_costs_three_messages_per_peer() {
     for size in 1..=6_u32 {
-        for switches in [&[][..], &[Switch::AnyMessage]] {
+        for switches in [&[][..], &[VariantId::AnyMessage]] {
             for seed in 0..150 {
-                let plan = Plan::of(Order::Fifo, &vec![3; size as usize]).seeded(seed);
+                let plan = Plan::of(ChannelOrder::Fifo, &vec![3; size as usize]).seeded(seed);
                 let outcome = run::<Lamport>(config(switches), &plan).unwrap();
                 assert_eq!(outcome.messages, 3 * u64::from(size - 1) * outcome.entries);
                 assert!(outcome.bypass <= 2, "seed {seed}");
@@ -66,10 +66,10 @@ fn entry_costs_three_messages_per_peer() {
 
 #[test]
 fn suppressed_replies_save_up_to_a_third() {
-    let config = config(&[Switch::SuppressedReplies]);
+    let config = config(&[VariantId::SuppressedReplies]);
     let mut saved = 0;
     for seed in 0..1000 {
-        let plan = Plan::of(Order::Fifo, &[3; 4]).seeded(seed);
+        let plan = Plan::of(ChannelOrder::Fifo, &[3; 4]).seeded(seed);
         let outcome = run::<Lamport>(config, &plan).unwrap();
         let cost = Lamport::card(&config, 4).messages;
         let range = cost.least * outcome.entries..=cost.most.unwrap() * outcome.entries;
@@ -78,7 +78,7 @@ fn suppressed_replies_save_up_to_a_third() {
     }
     assert!(saved > 0);
     // Both request at the same time: P2's request serves as its reply to P1.
-    let mut cluster = cluster(2, &[Switch::SuppressedReplies]);
+    let mut cluster = cluster(2, &[VariantId::SuppressedReplies]);
     cluster.command(p(1), Command::Enter);
     command_and_drain(&mut cluster, 2, Command::Enter);
     assert_eq!((entered(&mut cluster), cluster.sent_of("reply")), (vec![1], 1));
@@ -97,15 +97,15 @@ fn next_entry_takes_one_release() {
 
 #[test]
 fn duplicates_are_harmless_with_fifo_links() {
-    let plan = Plan::of(Order::Fifo, &[3; 3]).duplicating(5);
-    for switches in [&[][..], &[Switch::AnyMessage], &[Switch::SuppressedReplies]] {
+    let plan = Plan::of(ChannelOrder::Fifo, &[3; 3]).duplicating(5);
+    for switches in [&[][..], &[VariantId::AnyMessage], &[VariantId::SuppressedReplies]] {
         check_seeds::<Lamport>(&config(switches), &plan, 2000);
     }
 }
 
 #[test]
 fn ids_do_not_replace_timestamps() {
-    let mut cluster = cluster(2, &[Switch::IdsAsStamps]);
+    let mut cluster = cluster(2, &[VariantId::IdsAsStamps]);
     command_and_drain(&mut cluster, 2, Command::Enter);
     command_and_drain(&mut cluster, 1, Command::Enter);
     assert_eq!(entered(&mut cluster), [2, 1], "both are inside");
@@ -113,14 +113,14 @@ fn ids_do_not_replace_timestamps() {
 
 #[test]
 fn clocks_alone_are_no_total_order() {
-    assert_eq!(both_request(&[Switch::ClockOnlyOwnFirst]).len(), 2);
-    assert_eq!(both_request(&[Switch::ClockOnlyOtherFirst]), NONE);
+    assert_eq!(both_request(&[VariantId::ClockOnlyOwnFirst]).len(), 2);
+    assert_eq!(both_request(&[VariantId::ClockOnlyOtherFirst]), NONE);
     assert_eq!(both_request(&[]), [1]);
 }
 
 #[test]
 fn smaller_clock_enters_first_without_tie_break() {
-    for switch in [Switch::ClockOnlyOwnFirst, Switch::ClockOnlyOtherFirst] {
+    for switch in [VariantId::ClockOnlyOwnFirst, VariantId::ClockOnlyOtherFirst] {
         let mut cluster = cluster(2, &[switch]);
         cluster.inject(p(2), p(1), Message::Reply { clock: 6 });
         cluster.command(p(1), Command::Enter);
@@ -131,7 +131,7 @@ fn smaller_clock_enters_first_without_tie_break() {
 
 #[test]
 fn later_request_counts_as_reply_with_any_message() {
-    let enters = |switches: &[Switch]| {
+    let enters = |switches: &[VariantId]| {
         let mut cluster = cluster(2, switches);
         cluster.command(p(1), Command::Enter);
         cluster.command(p(2), Command::Enter);
@@ -139,14 +139,14 @@ fn later_request_counts_as_reply_with_any_message() {
         entered(&mut cluster)
     };
     assert_eq!(enters(&[]), NONE);
-    assert_eq!(enters(&[Switch::AnyMessage]), [1]);
+    assert_eq!(enters(&[VariantId::AnyMessage]), [1]);
 }
 
 /// With the variant `any-message`, where any message counts as a reply, reordering puts two
 /// processes inside the critical section after four steps.
 #[test]
 fn reordered_reply_breaks_exclusion() {
-    let mut cluster = cluster(2, &[Switch::AnyMessage]);
+    let mut cluster = cluster(2, &[VariantId::AnyMessage]);
     cluster.command(p(1), Command::Enter);
     cluster.command(p(2), Command::Enter);
     cluster.deliver_at((p(2), p(1)), 0);
@@ -159,12 +159,12 @@ fn reordered_reply_breaks_exclusion() {
 /// which a request does not count as a reply.
 #[test]
 fn needs_fifo_channels() {
-    let plan = Plan::of(Order::Reordered, &[1; 2]);
+    let plan = Plan::of(ChannelOrder::Reordered, &[1; 2]);
     assert!(is_caught::<Lamport>(&config(&[]), &plan, "mutual-exclusion"));
 }
 
 #[test]
 fn each_condition_alone_is_insufficient() {
-    assert_eq!(both_request(&[Switch::OwnRequestOnTop]).len(), 2);
-    assert_eq!(both_request(&[Switch::ReplyFromAll]).len(), 2);
+    assert_eq!(both_request(&[VariantId::OwnRequestOnTop]).len(), 2);
+    assert_eq!(both_request(&[VariantId::ReplyFromAll]).len(), 2);
 }

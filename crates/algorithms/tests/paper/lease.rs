@@ -2,10 +2,10 @@
 
 use tenure_algorithms::Variants;
 use tenure_algorithms::catalogue::{FromParameters, Parameters};
-use tenure_algorithms::mutex::lease::{Config, Switch, Timer};
+use tenure_algorithms::mutex::lease::{Config, Timer, VariantId};
 use tenure_algorithms::mutex::{DeadlineSlot, EntryDurations, Lease};
 use tenure_core::service::mutex::{Command, Event};
-use tenure_core::{Algorithm, Order, TICKS_PER_UNIT};
+use tenure_core::{Algorithm, ChannelOrder, TICKS_PER_UNIT};
 
 use crate::support::mutex::{NONE, entered, exited, fences};
 use crate::support::{command_and_drain, events, fire_and_drain, lose_all, p, pass_all, restart};
@@ -17,7 +17,7 @@ fn config() -> Config {
 
 /// Returns a cluster in which P1 is the grantor.
 fn cluster(size: u32) -> TestCluster<Lease> {
-    TestCluster::uniform(size, Order::Reordered, config())
+    TestCluster::uniform(size, ChannelOrder::Reordered, config())
 }
 
 fn held_by_p2(cluster: &mut TestCluster<Lease>) {
@@ -129,11 +129,11 @@ fn crash_inside_ends_with_the_grant() {
 fn restarted_grantor_waits_for_old_grants() {
     for (forgets, at_once) in [(false, vec![]), (true, vec![3])] {
         let variants = match forgets {
-            true => Variants::none().with(Switch::ForgottenGrants),
+            true => Variants::none().with(VariantId::ForgottenGrants),
             false => Variants::none(),
         };
         let config = Config { variants, ..config() };
-        let mut cluster = TestCluster::<Lease>::uniform(3, Order::Reordered, config);
+        let mut cluster = TestCluster::<Lease>::uniform(3, ChannelOrder::Reordered, config);
         held_by_p2(&mut cluster);
         restart(&mut cluster, 1);
         command_and_drain(&mut cluster, 3, Command::Enter);

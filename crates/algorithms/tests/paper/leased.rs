@@ -3,9 +3,9 @@
 
 use tenure_algorithms::Variants;
 use tenure_algorithms::mutex::Leased;
-use tenure_algorithms::mutex::leased::{Config, DeadlineSlot, Switch, Timer};
+use tenure_algorithms::mutex::leased::{Config, DeadlineSlot, Timer, VariantId};
 use tenure_core::service::mutex::Command;
-use tenure_core::{Algorithm, Fence, Order, TICKS_PER_UNIT};
+use tenure_core::{Algorithm, ChannelOrder, Fence, TICKS_PER_UNIT};
 
 use crate::support::mutex::{NONE, entered, exited, fences};
 use crate::support::{command_and_drain, fire_and_drain, p, pass_all};
@@ -20,12 +20,12 @@ const LEASE: u64 = 200_100_001;
 
 /// Returns a cluster in which P1 is the service.
 fn cluster(size: u32) -> TestCluster<Leased> {
-    TestCluster::uniform(size, Order::Reordered, config())
+    TestCluster::uniform(size, ChannelOrder::Reordered, config())
 }
 
-fn with(size: u32, switch: Switch) -> TestCluster<Leased> {
+fn with(size: u32, switch: VariantId) -> TestCluster<Leased> {
     let variants = Variants::none().with(switch);
-    TestCluster::uniform(size, Order::Reordered, Config { variants, ..config() })
+    TestCluster::uniform(size, ChannelOrder::Reordered, Config { variants, ..config() })
 }
 
 /// Requests entry at a process and delivers everything.
@@ -89,7 +89,7 @@ fn next_entry_takes_four_messages() {
 /// ends the previous lease is committed.
 #[test]
 fn early_next_entry_takes_two_messages() {
-    let mut cluster = with(3, Switch::EarlyRelease);
+    let mut cluster = with(3, VariantId::EarlyRelease);
     request(&mut cluster, 2);
     request(&mut cluster, 3);
     assert_eq!(entered(&mut cluster), [2]);
@@ -157,7 +157,7 @@ fn waiter_with_expired_lease_queues_again() {
 #[test]
 fn leader_change_does_not_refill_a_lease() {
     for (mut cluster, at_once) in
-        [(cluster(3), vec![3]), (with(3, Switch::TtlJumpsBack), NONE.to_vec())]
+        [(cluster(3), vec![3]), (with(3, VariantId::TtlJumpsBack), NONE.to_vec())]
     {
         request(&mut cluster, 2);
         request(&mut cluster, 3);
@@ -179,7 +179,7 @@ fn leader_change_does_not_refill_a_lease() {
 /// leader still renewed them (issue 15247).
 #[test]
 fn unconfirmed_leader_answers_no_renewal() {
-    for (mut cluster, answers) in [(cluster(2), 0), (with(2, Switch::DeposedRenews), 1)] {
+    for (mut cluster, answers) in [(cluster(2), 0), (with(2, VariantId::DeposedRenews), 1)] {
         request(&mut cluster, 2);
         let before = cluster.sent_of("alive");
         cluster.fire(p(1), Timer::Change);
@@ -205,7 +205,7 @@ fn renewal_waits_for_pending_expiry() {
 #[test]
 fn renewed_lease_lasts_from_its_renewal() {
     for (mut cluster, ends) in
-        [(cluster(2), false), (with(2, Switch::ExpiryDisregardsRenewal), true)]
+        [(cluster(2), false), (with(2, VariantId::ExpiryDisregardsRenewal), true)]
     {
         request(&mut cluster, 2);
         cluster.fire(p(1), Timer::Part(LEASE));
@@ -220,7 +220,7 @@ fn renewed_lease_lasts_from_its_renewal() {
 /// even if the key is deleted between the read and the watch.
 #[test]
 fn watch_reports_earlier_deletion() {
-    let mistake = with(3, Switch::WatchFromWrongRevision);
+    let mistake = with(3, VariantId::WatchFromWrongRevision);
     for (mut cluster, next) in [(cluster(3), vec![3]), (mistake, NONE.to_vec())] {
         request(&mut cluster, 2);
         cluster.command(p(3), Command::Enter);

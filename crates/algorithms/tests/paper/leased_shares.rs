@@ -1,11 +1,11 @@
 //! Read and write locks, semaphores and several locks in the queues of a lock service.
 
 use tenure_algorithms::agreement::LeasedShares;
-use tenure_algorithms::agreement::leased_shares::{Config, Switch};
+use tenure_algorithms::agreement::leased_shares::{Config, VariantId};
 use tenure_algorithms::mutex::leased::Timer;
 use tenure_core::monitors::{ShareExclusion, ShareFencing};
 use tenure_core::service::shares::{Command, Event, Share, User};
-use tenure_core::{Fence, Order, TICKS_PER_UNIT};
+use tenure_core::{ChannelOrder, Fence, TICKS_PER_UNIT};
 use tenure_trace::{SplitMix64, TestCluster};
 
 use crate::support::mutex::NONE;
@@ -16,13 +16,13 @@ use crate::support::{
 /// ID of the lease of P2's first session.
 const LEASE: u64 = 200_100_001;
 
-fn config(switches: &[Switch]) -> Config {
+fn config(switches: &[VariantId]) -> Config {
     switches.iter().fold(Config::plain(TICKS_PER_UNIT), |config, switch| config.with(*switch))
 }
 
 /// Returns a cluster in which P1 is the service.
-fn cluster(size: u32, switches: &[Switch]) -> TestCluster<LeasedShares> {
-    TestCluster::uniform(size, Order::Reordered, config(switches))
+fn cluster(size: u32, switches: &[VariantId]) -> TestCluster<LeasedShares> {
+    TestCluster::uniform(size, ChannelOrder::Reordered, config(switches))
 }
 
 /// Requests a share at a process and delivers everything.
@@ -54,7 +54,7 @@ fn writer_waits_until_all_earlier_readers_have_left() {
 /// Courtois, Heymans and Parnas, second problem: no reader that arrives later delays a writer.
 #[test]
 fn later_reader_does_not_overtake_waiting_writer() {
-    for (switches, overtakes) in [(&[][..], false), (&[Switch::ReadersOvertake][..], true)] {
+    for (switches, overtakes) in [(&[][..], false), (&[VariantId::ReadersOvertake][..], true)] {
         let mut cluster = cluster(4, switches);
         lock(&mut cluster, 2, Share::Part);
         lock(&mut cluster, 3, Share::Whole);
@@ -88,7 +88,7 @@ fn fences_follow_the_queue() {
 
 #[test]
 fn permit_is_free_when_any_holder_leaves() {
-    let mut cluster = cluster(4, &[Switch::Semaphore]);
+    let mut cluster = cluster(4, &[VariantId::Semaphore]);
     for number in 2..=4 {
         lock(&mut cluster, number, Share::Part);
     }
@@ -106,8 +106,9 @@ fn permit_is_free_when_any_holder_leaves() {
 /// as a second free permit.
 #[test]
 fn repeated_notification_frees_no_second_permit() {
-    for (more, mistaken) in [(&[][..], NONE.to_vec()), (&[Switch::PermitCountedTwice], vec![4])] {
-        let mut cluster = cluster(4, &[&[Switch::Semaphore], more].concat());
+    for (more, mistaken) in [(&[][..], NONE.to_vec()), (&[VariantId::PermitCountedTwice], vec![4])]
+    {
+        let mut cluster = cluster(4, &[&[VariantId::Semaphore], more].concat());
         lock(&mut cluster, 2, Share::Part);
         lock(&mut cluster, 3, Share::Part);
         lock(&mut cluster, 4, Share::Whole);
@@ -120,7 +121,7 @@ fn repeated_notification_frees_no_second_permit() {
 
 #[test]
 fn readers_enter_two_messages_after_early_release() {
-    let mut cluster = cluster(4, &[Switch::EarlyRelease]);
+    let mut cluster = cluster(4, &[VariantId::EarlyRelease]);
     lock(&mut cluster, 2, Share::Whole);
     lock(&mut cluster, 3, Share::Part);
     lock(&mut cluster, 4, Share::Part);
@@ -133,7 +134,7 @@ fn readers_enter_two_messages_after_early_release() {
 /// A reader's release admits no writer early, because other readers may still hold their locks.
 #[test]
 fn early_release_of_reader_admits_no_writer() {
-    use Switch::{AnyHolderHandsOver, EarlyRelease};
+    use VariantId::{AnyHolderHandsOver, EarlyRelease};
     for (switches, mistaken) in
         [(&[EarlyRelease][..], NONE.to_vec()), (&[EarlyRelease, AnyHolderHandsOver], vec![4])]
     {
@@ -168,7 +169,7 @@ const FIRST_CLAIMS: [(u32, u32); 8] =
     [(2, 1), (3, 1), (1, 2), (1, 3), (2, 1), (3, 1), (1, 2), (1, 3)];
 
 /// Returns the processes that hold the whole lock after P2 and P3 have requested it together.
-fn both_request(switches: &[Switch]) -> Vec<u32> {
+fn both_request(switches: &[VariantId]) -> Vec<u32> {
     let mut cluster = cluster(3, switches);
     for number in [2, 3] {
         cluster.command(p(number), Command::Lock { share: Share::Whole });
@@ -180,33 +181,33 @@ fn both_request(switches: &[Switch]) -> Vec<u32> {
 
 #[test]
 fn common_order_of_two_locks_prevents_deadlock() {
-    assert_eq!(both_request(&[Switch::TwoLocks]), [2]);
-    assert_eq!(both_request(&[Switch::OppositeOrder]), NONE);
+    assert_eq!(both_request(&[VariantId::TwoLocks]), [2]);
+    assert_eq!(both_request(&[VariantId::OppositeOrder]), NONE);
 }
 
 #[test]
 fn two_readers_that_upgrade_wait_for_each_other() {
     assert_eq!(both_request(&[]), [2]);
-    assert_eq!(both_request(&[Switch::UpgradeWhileHolding]), NONE);
-    let mut cluster = cluster(2, &[Switch::UpgradeWhileHolding]);
+    assert_eq!(both_request(&[VariantId::UpgradeWhileHolding]), NONE);
+    let mut cluster = cluster(2, &[VariantId::UpgradeWhileHolding]);
     lock(&mut cluster, 2, Share::Whole);
     assert_eq!(locked(&mut cluster), [2], "one alone is served");
 }
 
 #[test]
 fn second_lock_takes_two_more_messages() {
-    let messages = |switches: &[Switch]| {
+    let messages = |switches: &[VariantId]| {
         let mut cluster = cluster(2, switches);
         lock(&mut cluster, 2, Share::Whole);
         unlock(&mut cluster, 2);
         cluster.total_sent()
     };
-    assert_eq!((messages(&[]), messages(&[Switch::TwoLocks])), (5, 7));
+    assert_eq!((messages(&[]), messages(&[VariantId::TwoLocks])), (5, 7));
 }
 
 #[test]
 fn shares_exclude_each_other_in_random_schedules() {
-    for switches in [&[][..], &[Switch::Semaphore], &[Switch::TwoLocks]] {
+    for switches in [&[][..], &[VariantId::Semaphore], &[VariantId::TwoLocks]] {
         let run = |seed| {
             let exclusion = ShareExclusion::default();
             let config = || config(switches);
@@ -222,7 +223,7 @@ fn shares_exclude_each_other_in_random_schedules() {
 
 #[test]
 fn random_schedules_find_readers_that_overtake() {
-    let config = || config(&[Switch::ReadersOvertake]);
+    let config = || config(&[VariantId::ReadersOvertake]);
     let is_violated = |seed| {
         let exclusion = ShareExclusion::default();
         sessions::run::<LeasedShares, User, _>(config(), &[3; 4], exclusion, seed).is_err()

@@ -2,9 +2,9 @@
 
 use tenure_algorithms::Variants;
 use tenure_algorithms::election::LeLann;
-use tenure_algorithms::election::lelann::{Config, Switch};
+use tenure_algorithms::election::lelann::{Config, VariantId};
 use tenure_core::service::election::{Command, Event};
-use tenure_core::{Algorithm, Order, ProcessId, Property};
+use tenure_core::{Algorithm, ChannelOrder, ProcessId, Property};
 
 use crate::support::election::{
     beliefs, check_with_duplicates, elect, process_with_id, ranks, subsets, unchecked_beliefs,
@@ -13,11 +13,11 @@ use crate::support::{command_and_drain, events, p, permutations, restart};
 use tenure_trace::{SplitMix64, TestCluster};
 
 fn ring(ids: &[u32]) -> Config {
-    Config::of(ranks(ids), Variants::none())
+    Config::with_ranks(ranks(ids), Variants::none())
 }
 
 fn cluster(ids: &[u32]) -> TestCluster<LeLann> {
-    TestCluster::uniform(ids.len() as u32, Order::Fifo, ring(ids))
+    TestCluster::uniform(ids.len() as u32, ChannelOrder::Fifo, ring(ids))
 }
 
 /// Returns a cluster of three processes that have elected P3.
@@ -35,7 +35,7 @@ fn costs_exactly_n_squared() {
         for initiators in subsets(size) {
             for seed in 0..20 {
                 let (cluster, beliefs) =
-                    elect::<LeLann>(size, Order::Fifo, ring(&ids), &initiators, 0, seed);
+                    elect::<LeLann>(size, ChannelOrder::Fifo, ring(&ids), &initiators, 0, seed);
                 let n = if size == 1 { 0 } else { u64::from(size) };
                 let context = format!("{initiators:?} of {size}, seed {seed}");
                 assert_eq!(cluster.total_sent(), n * n, "{context}");
@@ -51,7 +51,8 @@ fn all_rings_of_five_elect_the_largest() {
     let mut seed = 0;
     permutations(5, |ids| {
         seed += 1;
-        let (_, beliefs) = elect::<LeLann>(5, Order::Fifo, ring(ids), &[p(1), p(3)], 0, seed);
+        let (_, beliefs) =
+            elect::<LeLann>(5, ChannelOrder::Fifo, ring(ids), &[p(1), p(3)], 0, seed);
         assert_eq!(beliefs, [process_with_id(5, ids); 5], "{ids:?}, seed {seed}");
     });
 }
@@ -71,7 +72,7 @@ fn all_processes_list_all_active_processes() {
     let mut seed = 0;
     permutations(4, |ids| {
         seed += 1;
-        let (cluster, _) = elect::<LeLann>(4, Order::Fifo, ring(ids), &[p(2)], 0, seed);
+        let (cluster, _) = elect::<LeLann>(4, ChannelOrder::Fifo, ring(ids), &[p(2)], 0, seed);
         let entry = |rank: u32| {
             let process = process_with_id(rank, ids).expect("each rank has an owner");
             format!("Candidate {{ rank: {rank}, process: {process:?} }}")
@@ -86,8 +87,8 @@ fn all_processes_list_all_active_processes() {
 #[test]
 fn forwarding_first_leaves_a_list_incomplete() {
     let config =
-        Config { variants: Variants::none().with(Switch::ForwardFirst), ..ring(&[1, 2, 3]) };
-    let mut cluster = TestCluster::<LeLann>::uniform(3, Order::Fifo, config);
+        Config { variants: Variants::none().with(VariantId::ForwardFirst), ..ring(&[1, 2, 3]) };
+    let mut cluster = TestCluster::<LeLann>::uniform(3, ChannelOrder::Fifo, config);
     command_and_drain(&mut cluster, 1, Command::Elect);
     assert_eq!(lists(&cluster)[0], "Candidate { rank: 1, process: P1 }");
 }
@@ -95,12 +96,12 @@ fn forwarding_first_leaves_a_list_incomplete() {
 #[test]
 fn smallest_can_be_chosen_from_the_list() {
     let smallest =
-        |ids: &[u32]| Config { variants: Variants::none().with(Switch::Smallest), ..ring(ids) };
+        |ids: &[u32]| Config { variants: Variants::none().with(VariantId::Smallest), ..ring(ids) };
     let mut seed = 0;
     permutations(5, |ids| {
         seed += 1;
         let (cluster, beliefs) =
-            elect::<LeLann>(5, Order::Fifo, smallest(ids), &[p(1), p(3)], 0, seed);
+            elect::<LeLann>(5, ChannelOrder::Fifo, smallest(ids), &[p(1), p(3)], 0, seed);
         assert_eq!(beliefs, [process_with_id(1, ids); 5], "{ids:?}, seed {seed}");
         assert_eq!(cluster.total_sent(), 25, "the choice costs nothing");
     });
@@ -117,11 +118,11 @@ fn smallest_can_be_chosen_from_the_list() {
 fn forwarding_first_lets_initiator_elect_itself() {
     let views = |switches| {
         let config = Config { variants: switches, ..ring(&[1, 2, 3]) };
-        let mut cluster = TestCluster::<LeLann>::uniform(3, Order::Fifo, config);
+        let mut cluster = TestCluster::<LeLann>::uniform(3, ChannelOrder::Fifo, config);
         command_and_drain(&mut cluster, 1, Command::Elect);
         unchecked_beliefs(&mut cluster)
     };
-    let forward_first = Variants::none().with(Switch::ForwardFirst);
+    let forward_first = Variants::none().with(VariantId::ForwardFirst);
     assert_eq!(views(forward_first), [Some(p(1)), Some(p(3)), Some(p(3))]);
     assert_eq!(views(Variants::none()), [Some(p(3)); 3]);
 }
@@ -211,5 +212,5 @@ fn crash_during_election_leaves_it_undecided() {
 
 #[test]
 fn duplicates_do_not_change_the_leader() {
-    check_with_duplicates::<LeLann>((5, 4), Order::Fifo, ring);
+    check_with_duplicates::<LeLann>((5, 4), ChannelOrder::Fifo, ring);
 }

@@ -3,11 +3,11 @@
 //! 5(3), 1987.
 
 use tenure_algorithms::Variants;
-use tenure_algorithms::mutex::maekawa::{Config, Message, Switch};
+use tenure_algorithms::mutex::maekawa::{Config, Message, VariantId};
 use tenure_algorithms::mutex::{Ballot, Maekawa};
 use tenure_core::quorum::QuorumKind;
 use tenure_core::service::mutex::Command;
-use tenure_core::{Algorithm, Order, Timestamp};
+use tenure_core::{Algorithm, ChannelOrder, Timestamp};
 
 use crate::support::mutex::{NONE, Plan, check_seeds, entered, run};
 use crate::support::{command_and_drain, p};
@@ -25,19 +25,19 @@ const SYSTEMS: [(QuorumKind, u32); 8] = [
 ];
 
 fn config(kind: QuorumKind, size: u32) -> Config {
-    Config::of(kind, size).unwrap()
+    Config::with_quorum_kind(kind, size).unwrap()
 }
 
-fn with(switch: Switch, config: Config) -> Config {
+fn with(switch: VariantId, config: Config) -> Config {
     Config { variants: Variants::none().with(switch), ..config }
 }
 
-fn plan(order: Order, entries: u32, size: u32) -> Plan {
+fn plan(order: ChannelOrder, entries: u32, size: u32) -> Plan {
     Plan::of(order, &vec![entries; size as usize])
 }
 
 /// Returns the number of seeds whose run ends in a violation or deadlock.
-fn failures(config: &Config, order: Order, entries: u32, seeds: u64) -> usize {
+fn failures(config: &Config, order: ChannelOrder, entries: u32, seeds: u64) -> usize {
     let plan = plan(order, entries, config.quorums.size());
     let run = |seed| run::<Maekawa>(config.clone(), &plan.seeded(seed));
     (0..seeds).filter(|seed| run(*seed).is_err()).count()
@@ -53,7 +53,8 @@ fn uncontended_entry_costs_three_messages_per_voter() {
         (QuorumKind::Grid, 16, 18),
     ];
     for (kind, size, messages) in costs {
-        let mut cluster = TestCluster::<Maekawa>::uniform(size, Order::Fifo, config(kind, size));
+        let mut cluster =
+            TestCluster::<Maekawa>::uniform(size, ChannelOrder::Fifo, config(kind, size));
         for at in 1..=size {
             let before = cluster.total_sent();
             command_and_drain(&mut cluster, at, Command::Enter);
@@ -71,7 +72,7 @@ fn contended_entry_costs_at_most_six_messages_per_voter() {
         let config = config(kind, size);
         let cost = Maekawa::card(&config, size).messages;
         for seed in 0..200 {
-            let plan = plan(Order::Fifo, 2, size).seeded(seed);
+            let plan = plan(ChannelOrder::Fifo, 2, size).seeded(seed);
             let outcome = run::<Maekawa>(config.clone(), &plan).unwrap();
             let range = cost.least * outcome.entries..=cost.most.unwrap() * outcome.entries;
             assert!(range.contains(&outcome.messages), "{kind:?} {size} seed {seed}");
@@ -82,15 +83,18 @@ fn contended_entry_costs_at_most_six_messages_per_voter() {
 #[test]
 fn duplicates_are_harmless() {
     for (kind, size) in SYSTEMS {
-        let plan = plan(Order::Fifo, 2, size).duplicating(4);
+        let plan = plan(ChannelOrder::Fifo, 2, size).duplicating(4);
         check_seeds::<Maekawa>(&config(kind, size), &plan, 300);
     }
 }
 
 #[test]
 fn basic_algorithm_deadlocks() {
-    let mut cluster =
-        TestCluster::uniform(3, Order::Fifo, with(Switch::Basic, config(QuorumKind::Pairs, 3)));
+    let mut cluster = TestCluster::uniform(
+        3,
+        ChannelOrder::Fifo,
+        with(VariantId::Basic, config(QuorumKind::Pairs, 3)),
+    );
     (1..=3).for_each(|at| cluster.command(p(at), Command::Enter));
     cluster.drain(&mut SplitMix64(0));
     assert_eq!(entered::<Maekawa>(&mut cluster), NONE);
@@ -99,25 +103,28 @@ fn basic_algorithm_deadlocks() {
 
 #[test]
 fn original_algorithm_is_correct_on_pairs() {
-    let original = with(Switch::Original1985, config(QuorumKind::Pairs, 3));
-    assert_eq!(failures(&original, Order::Fifo, 2, 3000), 0);
+    let original = with(VariantId::Original1985, config(QuorumKind::Pairs, 3));
+    assert_eq!(failures(&original, ChannelOrder::Fifo, 2, 3000), 0);
 }
 
 #[test]
 fn original_deadlocks_on_grid_and_correction_does_not() {
     let grid = config(QuorumKind::Grid, 4);
-    assert!(failures(&with(Switch::Original1985, grid.clone()), Order::Fifo, 1, 3000) > 0);
-    assert_eq!(failures(&grid, Order::Fifo, 1, 3000), 0);
+    assert!(
+        failures(&with(VariantId::Original1985, grid.clone()), ChannelOrder::Fifo, 1, 3000) > 0
+    );
+    assert_eq!(failures(&grid, ChannelOrder::Fifo, 1, 3000), 0);
 }
 
 #[test]
 fn needs_fifo_channels() {
-    assert!(failures(&config(QuorumKind::Grid, 4), Order::Reordered, 2, 1000) > 0);
+    assert!(failures(&config(QuorumKind::Grid, 4), ChannelOrder::Reordered, 2, 1000) > 0);
 }
 
 #[test]
 fn next_entry_takes_a_release_and_a_vote() {
-    let mut cluster = TestCluster::<Maekawa>::uniform(3, Order::Fifo, config(QuorumKind::Pairs, 3));
+    let mut cluster =
+        TestCluster::<Maekawa>::uniform(3, ChannelOrder::Fifo, config(QuorumKind::Pairs, 3));
     command_and_drain(&mut cluster, 1, Command::Enter);
     // P2 needs P3, which is free, and itself, whose vote P1 has.
     command_and_drain(&mut cluster, 2, Command::Enter);
@@ -129,7 +136,8 @@ fn next_entry_takes_a_release_and_a_vote() {
 
 #[test]
 fn vote_for_ended_request_is_returned() {
-    let mut cluster = TestCluster::<Maekawa>::uniform(3, Order::Fifo, config(QuorumKind::Pairs, 3));
+    let mut cluster =
+        TestCluster::<Maekawa>::uniform(3, ChannelOrder::Fifo, config(QuorumKind::Pairs, 3));
     let ballot = Ballot { request: Timestamp { clock: 9, process: p(1) }, number: 1 };
     cluster.inject(p(2), p(1), Message::Locked { ballot, fence: 0 });
     assert_eq!((cluster.queue((p(1), p(2))).len(), cluster.sent_of("release")), (1, 1));
@@ -137,7 +145,8 @@ fn vote_for_ended_request_is_returned() {
 
 #[test]
 fn old_vote_does_not_serve_next_request() {
-    let mut cluster = TestCluster::<Maekawa>::uniform(3, Order::Fifo, config(QuorumKind::Pairs, 3));
+    let mut cluster =
+        TestCluster::<Maekawa>::uniform(3, ChannelOrder::Fifo, config(QuorumKind::Pairs, 3));
     cluster.command(p(3), Command::Enter);
     let request = Timestamp { clock: 1, process: p(3) };
     let ballot = |number| Ballot { request, number };
@@ -152,7 +161,8 @@ fn old_vote_does_not_serve_next_request() {
 
 #[test]
 fn duplicate_vote_has_no_effect() {
-    let mut cluster = TestCluster::<Maekawa>::uniform(4, Order::Fifo, config(QuorumKind::Grid, 4));
+    let mut cluster =
+        TestCluster::<Maekawa>::uniform(4, ChannelOrder::Fifo, config(QuorumKind::Grid, 4));
     cluster.command(p(1), Command::Enter);
     let request = Timestamp { clock: 1, process: p(1) };
     let ballot = Ballot { request, number: 1 };

@@ -7,14 +7,14 @@ use tenure_algorithms::mutex::Majority;
 use tenure_algorithms::mutex::majority::Config;
 use tenure_core::quorum::QuorumKind;
 use tenure_core::service::mutex::Command;
-use tenure_core::{Algorithm, Fence, Order, Verdict};
+use tenure_core::{Algorithm, ChannelOrder, Fence, Verdict};
 
 use crate::support::mutex::{NONE, Plan, enter_and_exit, entered, fences, run};
 use crate::support::{command_and_drain, crash_and_drain, p, suspicion_and_drain};
 use tenure_trace::{SplitMix64, TestCluster};
 
 fn cluster(kind: QuorumKind, size: u32) -> TestCluster<Majority> {
-    TestCluster::uniform(size, Order::Fifo, Config::of(kind, size).unwrap())
+    TestCluster::uniform(size, ChannelOrder::Fifo, Config::with_quorum_kind(kind, size).unwrap())
 }
 
 #[test]
@@ -30,7 +30,7 @@ fn uncontended_entry_costs_three_messages_per_voter() {
         for at in 1..=size {
             assert_eq!(enter_and_exit(&mut cluster, at), messages, "{kind:?} {size} P{at}");
         }
-        let card = Majority::card(&Config::of(kind, size).unwrap(), size);
+        let card = Majority::card(&Config::with_quorum_kind(kind, size).unwrap(), size);
         assert_eq!(card.messages.least, messages);
     }
 }
@@ -40,10 +40,10 @@ fn contended_entry_costs_what_maekawa_costs() {
     for (kind, size) in
         [(QuorumKind::Majority, 5), (QuorumKind::Majority, 6), (QuorumKind::Tree, 7)]
     {
-        let config = Config::of(kind, size).unwrap();
+        let config = Config::with_quorum_kind(kind, size).unwrap();
         let cost = Majority::card(&config, size).messages;
         for seed in 0..200 {
-            let plan = Plan::of(Order::Fifo, &vec![2; size as usize]).seeded(seed);
+            let plan = Plan::of(ChannelOrder::Fifo, &vec![2; size as usize]).seeded(seed);
             let outcome = run::<Majority>(config.clone(), &plan).unwrap();
             let range = cost.least * outcome.entries..=cost.most.unwrap() * outcome.entries;
             assert!(range.contains(&outcome.messages), "{kind:?} {size} seed {seed}");

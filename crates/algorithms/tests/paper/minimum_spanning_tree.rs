@@ -5,15 +5,15 @@ use std::sync::Arc;
 
 use tenure_algorithms::Variants;
 use tenure_algorithms::agreement::MinimumSpanningTree;
-use tenure_algorithms::election::gallager_humblet_spira::{Config, Switch};
+use tenure_algorithms::election::gallager_humblet_spira::{Config, VariantId};
 use tenure_core::monitors::MinimumTree;
 use tenure_core::service::spanning_tree::Command;
-use tenure_core::{Algorithm, Graph, Monitor, Order, ProcessId};
+use tenure_core::{Algorithm, ChannelOrder, Graph, Monitor, ProcessId};
 use tenure_trace::{ClusterEvent, SplitMix64, TestCluster};
 
 use crate::support::graphs::connected_graphs;
 
-fn config(graph: &Graph, variants: Variants<Switch>) -> Config {
+fn config(graph: &Graph, variants: Variants<VariantId>) -> Config {
     Config { graph: Arc::new(graph.clone()), variants }
 }
 
@@ -21,14 +21,14 @@ fn config(graph: &Graph, variants: Variants<Switch>) -> Config {
 /// the number of processes that know their edges, and the number of sent messages. A violation that
 /// the monitor finds is returned as an error.
 fn build(config: &Config, from: &[u32], seed: u64) -> Result<(u32, u64), String> {
-    let size = config.graph.vertices();
+    let size = config.graph.vertex_count();
     let mut cluster =
-        TestCluster::<MinimumSpanningTree>::uniform(size, Order::Fifo, config.clone());
+        TestCluster::<MinimumSpanningTree>::uniform(size, ChannelOrder::Fifo, config.clone());
     for at in from {
         cluster.command(ProcessId(*at), Command::Build);
     }
     cluster.drain(&mut SplitMix64(seed));
-    let (mut monitor, mut informed) = (MinimumTree::of(&config.graph), 0);
+    let (mut monitor, mut informed) = (MinimumTree::for_graph(&config.graph), 0);
     for (at, seen) in cluster.take_events() {
         monitor.observe(at, seen.observed()).map_err(|violation| violation.message)?;
         informed += u32::from(matches!(seen, ClusterEvent::Event(_)));
@@ -61,10 +61,10 @@ fn monitor_rejects_tree_of_other_weights() {
     let graph: Graph = "1-2:1,2-3:2,3-1:3".parse().expect("a graph");
     let other: Graph = "1-2:3,2-3:2,3-1:1".parse().expect("a graph");
     let config = config(&graph, Variants::none());
-    let mut cluster = TestCluster::<MinimumSpanningTree>::uniform(3, Order::Fifo, config);
+    let mut cluster = TestCluster::<MinimumSpanningTree>::uniform(3, ChannelOrder::Fifo, config);
     cluster.command(ProcessId(0), Command::Build);
     cluster.drain(&mut SplitMix64(1));
-    let mut monitor = MinimumTree::of(&other);
+    let mut monitor = MinimumTree::for_graph(&other);
     let events = cluster.take_events();
     assert!(events.iter().any(|(at, seen)| monitor.observe(*at, seen.observed()).is_err()));
 }

@@ -2,8 +2,8 @@
 
 use tenure_algorithms::Variants;
 use tenure_algorithms::mutex::MisraRing;
-use tenure_algorithms::mutex::misra_ring::{Config, Message, Switch, Token};
-use tenure_core::Order;
+use tenure_algorithms::mutex::misra_ring::{Config, Message, Token, VariantId};
+use tenure_core::ChannelOrder;
 use tenure_core::service::mutex::Command;
 
 use crate::support::mutex::{NONE, Plan, entered, run};
@@ -11,7 +11,7 @@ use crate::support::{command_and_settle, p};
 use tenure_trace::{SplitMix64, TestCluster};
 
 fn cluster(size: u32) -> TestCluster<MisraRing> {
-    TestCluster::uniform(size, Order::Fifo, Config::default())
+    TestCluster::uniform(size, ChannelOrder::Fifo, Config::default())
 }
 
 fn hop(cluster: &mut TestCluster<MisraRing>, token: Token, from: u32, to: u32) {
@@ -133,7 +133,7 @@ fn recovers_one_of_two_tokens() {
 fn entries_and_fences_continue_after_a_loss() {
     for size in 2..=5_u32 {
         for seed in 0..300 {
-            let plan = Plan::of(Order::Fifo, &vec![3; size as usize]).losing(1).seeded(seed);
+            let plan = Plan::of(ChannelOrder::Fifo, &vec![3; size as usize]).losing(1).seeded(seed);
             let outcome = run::<MisraRing>(Config::default(), &plan);
             let outcome = outcome.unwrap_or_else(|error| panic!("{plan:?}: {error}"));
             // A process behind the waiting one may make the new ping. So one more entry may precede
@@ -149,9 +149,9 @@ fn entries_and_fences_continue_after_a_loss() {
 /// and makes a second one.
 #[test]
 fn n_numbers_are_not_enough() {
-    let variants = Variants::none().with(Switch::FewNumbers);
+    let variants = Variants::none().with(VariantId::FewNumbers);
     for (config, pongs) in [(Config::default(), 1), (Config { variants, ..Config::default() }, 2)] {
-        let mut cluster = TestCluster::<MisraRing>::uniform(2, Order::Fifo, config);
+        let mut cluster = TestCluster::<MisraRing>::uniform(2, ChannelOrder::Fifo, config);
         hop(&mut cluster, Token::Pong, 1, 2);
         hop(&mut cluster, Token::Ping, 1, 2);
         hop(&mut cluster, Token::Pong, 2, 1);
@@ -164,7 +164,7 @@ fn n_numbers_are_not_enough() {
 
 #[test]
 fn reordering_creates_a_second_ping() {
-    let plan = Plan::of(Order::Reordered, &[3; 3]);
+    let plan = Plan::of(ChannelOrder::Reordered, &[3; 3]);
     let is_caught = |seed| run::<MisraRing>(Config::default(), &plan.seeded(seed)).is_err();
     assert!((0..300).any(is_caught));
 }

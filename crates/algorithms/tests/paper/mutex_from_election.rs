@@ -6,9 +6,9 @@ use tenure_algorithms::election::{
     chang_roberts, dolev_klawe_rodeh, franklin, hirschberg_sinclair, lelann,
 };
 use tenure_algorithms::reduction::MutexFromElection;
-use tenure_algorithms::reduction::mutex_from_election::{Config, Switch};
+use tenure_algorithms::reduction::mutex_from_election::{Config, VariantId};
 use tenure_core::service::mutex::Command;
-use tenure_core::{Algorithm, Election, Order, TICKS_PER_UNIT};
+use tenure_core::{Algorithm, ChannelOrder, Election, TICKS_PER_UNIT};
 
 use crate::support::mutex::{NONE, Plan, entered, run};
 use crate::support::p;
@@ -18,9 +18,12 @@ fn elections<C>(election: C) -> Config<C> {
     Config { election, variants: Variants::none() }
 }
 
-fn cluster(size: u32, variants: Variants<Switch>) -> TestCluster<MutexFromElection<ChangRoberts>> {
+fn cluster(
+    size: u32,
+    variants: Variants<VariantId>,
+) -> TestCluster<MutexFromElection<ChangRoberts>> {
     let election = chang_roberts::Config::plain(size);
-    TestCluster::uniform(size, Order::Fifo, Config { election, variants })
+    TestCluster::uniform(size, ChannelOrder::Fifo, Config { election, variants })
 }
 
 #[test]
@@ -28,7 +31,7 @@ fn works_with_any_election() {
     fn check_election<E: Election + Algorithm>(config: impl Fn(u32) -> E::Config) {
         for seed in 0..200 {
             let size = 1 + (seed % 5) as u32;
-            let plan = Plan::of(Order::Fifo, &vec![3; size as usize]).seeded(seed);
+            let plan = Plan::of(ChannelOrder::Fifo, &vec![3; size as usize]).seeded(seed);
             let config = elections(config(size));
             let cost = <MutexFromElection<E>>::card(&config, size).messages;
             let outcome = run::<MutexFromElection<E>>(config, &plan);
@@ -51,7 +54,8 @@ fn works_with_any_election() {
 #[test]
 fn works_with_the_bully() {
     let config = elections(bully::Config::plain(3, TICKS_PER_UNIT));
-    let mut cluster = TestCluster::<MutexFromElection<Bully>>::uniform(3, Order::Fifo, config);
+    let mut cluster =
+        TestCluster::<MutexFromElection<Bully>>::uniform(3, ChannelOrder::Fifo, config);
     (1..=3).for_each(|at| cluster.command(p(at), Command::Enter));
     let mut order = Vec::new();
     for _ in 0..3 {
@@ -114,6 +118,6 @@ fn static_ranks_starve_the_smallest() {
         order
     };
     assert_eq!(greedy(Variants::none()), [3, 1], "the earlier request, by clock and then by id");
-    let unfair = greedy(Variants::none().with(Switch::StaticRanks));
+    let unfair = greedy(Variants::none().with(VariantId::StaticRanks));
     assert_eq!(unfair, [3, 2].repeat(10), "P1 waits all the time");
 }

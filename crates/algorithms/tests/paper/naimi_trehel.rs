@@ -4,7 +4,7 @@
 use tenure_algorithms::mutex::NaimiTrehel;
 use tenure_algorithms::mutex::naimi_trehel::Message;
 use tenure_core::service::mutex::Command;
-use tenure_core::{Algorithm, Order};
+use tenure_core::{Algorithm, ChannelOrder};
 
 use crate::support::mutex::{
     Plan, check_handovers, check_reentry, check_seeds, check_token_loss, enter_and_exit, entered,
@@ -14,7 +14,7 @@ use crate::support::{command_and_drain, p};
 use tenure_trace::{SplitMix64, TestCluster};
 
 fn cluster(size: u32) -> TestCluster<NaimiTrehel> {
-    TestCluster::uniform(size, Order::Fifo, ())
+    TestCluster::uniform(size, ChannelOrder::Fifo, ())
 }
 
 #[test]
@@ -67,7 +67,7 @@ fn sequential_entry_costs_at_most_n_messages() {
 #[test]
 fn entries_cost_at_most_n_messages_on_average() {
     for size in 1..=6_u32 {
-        for order in [Order::Fifo, Order::Reordered] {
+        for order in [ChannelOrder::Fifo, ChannelOrder::Reordered] {
             for seed in 0..200 {
                 let plan = Plan::of(order, &vec![3; size as usize]).seeded(seed);
                 let outcome = run::<NaimiTrehel>((), &plan).unwrap();
@@ -91,7 +91,7 @@ fn waiters_form_a_queue() {
 
 #[test]
 fn channels_need_no_order() {
-    let plan = Plan::of(Order::Reordered, &[3, 3, 3, 3]);
+    let plan = Plan::of(ChannelOrder::Reordered, &[3, 3, 3, 3]);
     check_seeds::<NaimiTrehel>(&(), &plan, 3000);
 }
 
@@ -103,7 +103,7 @@ fn holder_reenters_until_a_request_arrives() {
 
 #[test]
 fn duplicate_message_breaks_exclusion() {
-    let plan = Plan::of(Order::Fifo, &[2, 2, 2]).duplicating(1);
+    let plan = Plan::of(ChannelOrder::Fifo, &[2, 2, 2]).duplicating(1);
     assert!(is_caught::<NaimiTrehel>(&(), &plan, "exclusion"));
 }
 

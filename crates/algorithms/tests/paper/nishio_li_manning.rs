@@ -4,7 +4,7 @@
 use tenure_algorithms::mutex::NishioLiManning;
 use tenure_algorithms::mutex::nishio_li_manning::Message;
 use tenure_core::service::mutex::Command;
-use tenure_core::{Algorithm, Crashes, Fence, Order, Property, Term, Verdict};
+use tenure_core::{Algorithm, ChannelOrder, CrashModel, Fence, Property, Term, Verdict};
 
 use crate::support::mutex::{NONE, Plan, check_handovers, enter_and_exit, entered, fences, run};
 use crate::support::{
@@ -14,7 +14,7 @@ use crate::support::{
 use tenure_trace::{SplitMix64, TestCluster};
 
 fn cluster(size: u32) -> TestCluster<NishioLiManning> {
-    TestCluster::uniform(size, Order::Fifo, ())
+    TestCluster::uniform(size, ChannelOrder::Fifo, ())
 }
 
 /// Returns the fence of an entry. The term `number` and the process `maker` identify the generation
@@ -51,7 +51,7 @@ fn costs_what_suzuki_kasami_costs_without_crashes() {
         assert_eq!(generation_messages(&cluster), [0; 3]);
     }
     for seed in 0..1000 {
-        let plan = Plan::of(Order::Reordered, &[3, 3, 3, 3]).seeded(seed);
+        let plan = Plan::of(ChannelOrder::Reordered, &[3, 3, 3, 3]).seeded(seed);
         let outcome = run::<NishioLiManning>((), &plan).unwrap();
         assert_eq!(outcome.messages % 4, 0, "seed {seed}: {outcome:?}");
         assert!(outcome.messages <= 4 * outcome.entries, "seed {seed}: {outcome:?}");
@@ -308,6 +308,6 @@ fn restarted_process_makes_no_second_token() {
     ask(&mut cluster, &[1, 2]);
     assert_eq!(entered(&mut cluster), NONE, "the loss is not detected");
     let card = NishioLiManning::card(&(), 2);
-    assert_eq!(card.faults.crashes, Crashes::Stop);
+    assert_eq!(card.faults.crashes, CrashModel::Stop);
     assert!(card.promises.contains(&Property::Fencing));
 }

@@ -8,7 +8,7 @@ use tenure_algorithms::compose::{Coordinated, MutexOnly, OrderedLocks};
 use tenure_algorithms::election::{Bully, bully};
 use tenure_algorithms::mutex::{Central, RicartAgrawala, central, ricart_agrawala};
 use tenure_core::service::mutex::Command;
-use tenure_core::{Algorithm, Order, Protocol, TICKS_PER_UNIT};
+use tenure_core::{Algorithm, ChannelOrder, Protocol, TICKS_PER_UNIT};
 
 use crate::support::mutex::{NONE, Plan, check_seeds, entered, is_caught};
 use crate::support::{
@@ -33,13 +33,13 @@ const OPPOSITE: [&[&str]; 3] = [&["büro", "办公室"], &["办公室", "büro"]
 
 #[test]
 fn same_order_serves_all() {
-    let plan = Plan::of(Order::Reordered, &[2, 2, 2]).duplicating(2);
+    let plan = Plan::of(ChannelOrder::Reordered, &[2, 2, 2]).duplicating(2);
     check_seeds::<Locks>(&config(&SORTED), &plan, 1000);
 }
 
 #[test]
 fn opposite_orders_deadlock_safely() {
-    let plan = Plan::of(Order::Reordered, &[1, 1, 1]);
+    let plan = Plan::of(ChannelOrder::Reordered, &[1, 1, 1]);
     assert!(is_caught::<Locks>(&config(&OPPOSITE), &plan, "blocked"));
     assert!(!is_caught::<Locks>(&config(&OPPOSITE), &plan, "exclusion"));
 }
@@ -48,13 +48,13 @@ fn opposite_orders_deadlock_safely() {
 fn fence_is_that_of_the_smallest_name() {
     // `a` is the only lock that all processes need. Each of the other locks has its own fence.
     let names: [&[&str]; 3] = [&["b", "a"], &["a", "c"], &["a", "c"]];
-    check_seeds::<Locks>(&config(&names), &Plan::of(Order::Reordered, &[2, 2, 2]), 200);
+    check_seeds::<Locks>(&config(&names), &Plan::of(ChannelOrder::Reordered, &[2, 2, 2]), 200);
 }
 
 #[test]
 fn disjoint_locks_do_not_wait() {
     let names: [&[&str]; 3] = [&["a", "b"], &["b", "c"], &["d"]];
-    let mut cluster = TestCluster::<Locks>::uniform(3, Order::Fifo, config(&names));
+    let mut cluster = TestCluster::<Locks>::uniform(3, ChannelOrder::Fifo, config(&names));
     for (number, enters) in [(1, &[1][..]), (2, &NONE), (3, &[3])] {
         command_and_drain(&mut cluster, number, Command::Enter);
         assert_eq!(entered(&mut cluster), enters);
@@ -79,8 +79,11 @@ fn locks_keep_state_timers_and_suspicions() {
     type Offices = OrderedLocks<MutexOnly<Coordinated<Bully>>>;
     let names: [&[&str]; 3] = [&["a", "b"], &["a", "b"], &["a", "b"]];
     let inner = bully::Config::plain(3, TICKS_PER_UNIT).into();
-    let mut cluster =
-        TestCluster::<Offices>::uniform(3, Order::Fifo, Config { names: named(&names), inner });
+    let mut cluster = TestCluster::<Offices>::uniform(
+        3,
+        ChannelOrder::Fifo,
+        Config { names: named(&names), inner },
+    );
     command_and_settle(&mut cluster, 1, Command::Enter);
     assert_eq!(entered(&mut cluster), [1]);
     command_and_settle(&mut cluster, 1, Command::Exit);

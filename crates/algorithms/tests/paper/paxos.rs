@@ -2,15 +2,15 @@
 
 use tenure_algorithms::Variants;
 use tenure_algorithms::agreement::Paxos;
-use tenure_algorithms::agreement::paxos::Switch;
-use tenure_core::{Algorithm, Order, Verdict};
+use tenure_algorithms::agreement::paxos::VariantId;
+use tenure_core::{Algorithm, ChannelOrder, Verdict};
 use tenure_trace::{SplitMix64, TestCluster};
 
 use crate::support::consensus::{are_different, decided, propose};
 use crate::support::{p, pass_all, restart};
 
 fn cluster(size: u32) -> TestCluster<Paxos> {
-    TestCluster::uniform(size, Order::Reordered, Variants::none())
+    TestCluster::uniform(size, ChannelOrder::Reordered, Variants::none())
 }
 
 #[test]
@@ -89,8 +89,9 @@ fn restart_keeps_promises_and_reports_the_decision() {
 
 /// Runs a schedule with random suspicions, delays, duplicates and losses. Returns the processes
 /// that decided, with their decisions.
-fn run_with_faults(size: u32, variants: Variants<Switch>, seed: u64) -> Vec<(u32, u64)> {
-    let mut cluster: TestCluster<Paxos> = TestCluster::uniform(size, Order::Reordered, variants);
+fn run_with_faults(size: u32, variants: Variants<VariantId>, seed: u64) -> Vec<(u32, u64)> {
+    let mut cluster: TestCluster<Paxos> =
+        TestCluster::uniform(size, ChannelOrder::Reordered, variants);
     let mut rng = SplitMix64(seed);
     (1..=size).for_each(|at| propose(&mut cluster, at));
     let mut decisions = Vec::new();
@@ -132,7 +133,7 @@ fn agreement_holds_for_any_detector_and_network() {
 fn each_mistake_breaks_agreement() {
     // Half of three is a majority, and half of two is not.
     for (size, switch) in
-        [(3, Switch::PromiseNotSaved), (3, Switch::AnyValue), (2, Switch::HalfQuorum)]
+        [(3, VariantId::PromiseNotSaved), (3, VariantId::AnyValue), (2, VariantId::HalfQuorum)]
     {
         let mut seeds = 0..20_000;
         let found = seeds

@@ -2,10 +2,10 @@
 //! TOPLAS 4(4), 1982.
 
 use tenure_algorithms::Variants;
-use tenure_algorithms::election::peterson::{Config, Message, Switch};
+use tenure_algorithms::election::peterson::{Config, Message, VariantId};
 use tenure_algorithms::election::{DolevKlaweRodeh, Peterson, dolev_klawe_rodeh};
 use tenure_core::service::election::Command;
-use tenure_core::{Algorithm, Order, ProcessId};
+use tenure_core::{Algorithm, ChannelOrder, ProcessId};
 
 use crate::support::election::{
     all_processes, beliefs, check_constant_cost, check_with_duplicates, elect, process_with_id,
@@ -15,14 +15,14 @@ use crate::support::{command_and_drain, p, permutations};
 use tenure_trace::{SplitMix64, TestCluster};
 
 fn ring(ids: &[u32]) -> Config {
-    Config::of(ranks(ids), Variants::none())
+    Config::with_ranks(ranks(ids), Variants::none())
 }
 
 /// Starts all processes at the same time. Returns the number of phases, the number of messages
 /// without the announcement, and the process that announces.
 fn run(ids: &[u32], seed: u64) -> (u32, u64, ProcessId) {
     let size = ids.len() as u32;
-    let mut cluster = TestCluster::<Peterson>::uniform(size, Order::Fifo, ring(ids));
+    let mut cluster = TestCluster::<Peterson>::uniform(size, ChannelOrder::Fifo, ring(ids));
     all_processes(size).into_iter().for_each(|at| cluster.command(at, Command::Elect));
     let (mut phases, mut announcer) = (0, None);
     let mut rng = SplitMix64(seed);
@@ -44,8 +44,8 @@ fn run(ids: &[u32], seed: u64) -> (u32, u64, ProcessId) {
 /// Returns the number of messages that the algorithm of Dolev, Klawe and Rodeh sends on a ring with
 /// the ids `ids`, without the announcement.
 fn twin(ids: &[u32]) -> u64 {
-    let (size, config) = (ids.len() as u32, dolev_klawe_rodeh::Config::of(ranks(ids)));
-    let (cluster, _) = elect::<DolevKlaweRodeh>(size, Order::Fifo, config, &[p(1)], 0, 0);
+    let (size, config) = (ids.len() as u32, dolev_klawe_rodeh::Config::with_ranks(ranks(ids)));
+    let (cluster, _) = elect::<DolevKlaweRodeh>(size, ChannelOrder::Fifo, config, &[p(1)], 0, 0);
     cluster.total_sent() - u64::from(size)
 }
 
@@ -96,18 +96,19 @@ fn bound_on_phases_is_tight_for_eight_processes() {
 
 #[test]
 fn cost_is_independent_of_schedule_and_initiators() {
-    check_constant_cost::<Peterson>(Order::Fifo, ring, |ids| run(ids, 0).1 + 5);
+    check_constant_cost::<Peterson>(ChannelOrder::Fifo, ring, |ids| run(ids, 0).1 + 5);
 }
 
 #[test]
 fn single_process_leads_without_messages() {
-    let (cluster, beliefs) = elect::<Peterson>(1, Order::Fifo, ring(&[7]), &[p(1)], 0, 0);
+    let (cluster, beliefs) = elect::<Peterson>(1, ChannelOrder::Fifo, ring(&[7]), &[p(1)], 0, 0);
     assert_eq!((cluster.total_sent(), beliefs), (0, vec![Some(p(1))]));
 }
 
 #[test]
 fn later_election_has_the_same_leader() {
-    let (mut cluster, _) = elect::<Peterson>(3, Order::Fifo, ring(&[2, 3, 1]), &[p(1)], 0, 0);
+    let (mut cluster, _) =
+        elect::<Peterson>(3, ChannelOrder::Fifo, ring(&[2, 3, 1]), &[p(1)], 0, 0);
     let first = cluster.total_sent();
     command_and_drain(&mut cluster, 3, Command::Elect);
     assert_eq!(cluster.total_sent(), 2 * first);
@@ -116,13 +117,13 @@ fn later_election_has_the_same_leader() {
 
 #[test]
 fn duplicates_do_not_change_the_leader() {
-    check_with_duplicates::<Peterson>((5, 4), Order::Fifo, ring);
+    check_with_duplicates::<Peterson>((5, 4), ChannelOrder::Fifo, ring);
 }
 
 /// Runs an election under a variant with a known mistake, and stops it after `most` messages.
-fn mistaken(ids: &[u32], mistake: Switch, most: u64) -> TestCluster<Peterson> {
+fn mistaken(ids: &[u32], mistake: VariantId, most: u64) -> TestCluster<Peterson> {
     let config = Config { variants: Variants::none().with(mistake), ..ring(ids) };
-    let mut cluster = TestCluster::uniform(ids.len() as u32, Order::Fifo, config);
+    let mut cluster = TestCluster::uniform(ids.len() as u32, ChannelOrder::Fifo, config);
     all_processes(ids.len() as u32).into_iter().for_each(|at| cluster.command(at, Command::Elect));
     while let Some(link) = cluster.links_in_use().first().copied()
         && cluster.total_sent() < most
@@ -135,7 +136,7 @@ fn mistaken(ids: &[u32], mistake: Switch, most: u64) -> TestCluster<Peterson> {
 #[test]
 fn strict_comparison_leaves_only_relays() {
     permutations(4, |ids| {
-        let mut cluster = mistaken(ids, Switch::Strict, 100);
+        let mut cluster = mistaken(ids, VariantId::Strict, 100);
         assert_eq!(unchecked_beliefs(&mut cluster), [None; 4], "{ids:?}");
         assert_eq!(cluster.total_sent(), 8, "{ids:?}");
     });
@@ -143,7 +144,7 @@ fn strict_comparison_leaves_only_relays() {
 
 #[test]
 fn deaf_relays_never_find_the_winner() {
-    let mut cluster = mistaken(&[1, 2, 3], Switch::DeafRelay, 100);
+    let mut cluster = mistaken(&[1, 2, 3], VariantId::DeafRelay, 100);
     assert_eq!(unchecked_beliefs(&mut cluster), [None; 3]);
     assert!(cluster.total_sent() >= 100, "the only active process sends its candidate for ever");
 }
@@ -153,8 +154,8 @@ fn deaf_relays_never_find_the_winner() {
 /// A process can then lead although its rank is not the largest.
 #[test]
 fn own_candidate_as_second_message_elects_a_smaller_rank() {
-    let mut cluster = mistaken(&[1, 3, 2], Switch::OwnSecond, 100);
+    let mut cluster = mistaken(&[1, 3, 2], VariantId::OwnSecond, 100);
     assert_eq!(beliefs(&mut cluster), [Some(p(3)); 3]);
-    let (_, sound) = elect::<Peterson>(3, Order::Fifo, ring(&[1, 3, 2]), &[p(1)], 0, 0);
+    let (_, sound) = elect::<Peterson>(3, ChannelOrder::Fifo, ring(&[1, 3, 2]), &[p(1)], 0, 0);
     assert_eq!(sound, [Some(p(2)); 3]);
 }

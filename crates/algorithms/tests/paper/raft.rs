@@ -7,28 +7,28 @@ use std::collections::{BTreeMap, BTreeSet};
 use tenure_algorithms::Variants;
 use tenure_algorithms::catalogue::{FromParameters, Parameters};
 use tenure_algorithms::election::Raft;
-use tenure_algorithms::election::raft::{Config, Message, Switch, Timer};
+use tenure_algorithms::election::raft::{Config, Message, Timer, VariantId};
 use tenure_core::service::election::{Command, Event};
-use tenure_core::{Algorithm, Delay, Order, ProcessId, TICKS_PER_UNIT};
+use tenure_core::{Algorithm, ChannelOrder, Delay, ProcessId, TICKS_PER_UNIT};
 
 use crate::support::election::{beliefs, unchecked_beliefs};
 use crate::support::{events, fire_and_drain, p, pass_all, processes_with, restart};
 use tenure_trace::{SplitMix64, TestCluster};
 
-fn config(size: u32, switches: &[Switch]) -> Config {
+fn config(size: u32, switches: &[VariantId]) -> Config {
     let variants = switches.iter().fold(Variants::none(), |all, one| all.with(*one));
     Config { variants, ..Config::plain(size, TICKS_PER_UNIT) }
 }
 
-fn cluster(size: u32, switches: &[Switch]) -> TestCluster<Raft> {
-    TestCluster::uniform(size, Order::Reordered, config(size, switches))
+fn cluster(size: u32, switches: &[VariantId]) -> TestCluster<Raft> {
+    TestCluster::uniform(size, ChannelOrder::Reordered, config(size, switches))
 }
 
 const KINDS: [&str; 6] =
     ["request-pre-vote", "pre-vote", "request-vote", "vote", "heartbeat", "heard"];
 
 /// Returns a cluster in which P1 has timed out first and leads in term 1.
-fn led_by_p1(size: u32, switches: &[Switch]) -> TestCluster<Raft> {
+fn led_by_p1(size: u32, switches: &[VariantId]) -> TestCluster<Raft> {
     let mut cluster = cluster(size, switches);
     fire_and_drain(&mut cluster, 1, Timer::Election);
     cluster
@@ -53,7 +53,7 @@ fn state_of(cluster: &TestCluster<Raft>, at: u32) -> String {
 fn uncontested_election_costs_four_messages_per_peer() {
     for size in 1..=8_u32 {
         let others = u64::from(size) - 1;
-        for (switches, first) in [(&[][..], 0), (&[Switch::PreVote], others)] {
+        for (switches, first) in [(&[][..], 0), (&[VariantId::PreVote], others)] {
             let mut cluster = led_by_p1(size, switches);
             let counts = KINDS.map(|kind| cluster.sent_of(kind));
             assert_eq!(counts, [first, first, others, others, others, others], "{size}");
@@ -81,7 +81,7 @@ fn needs_exactly_a_majority() {
 /// `docs/checklist.md`, 2.12: each of two candidates has two of four votes. The next term decides.
 #[test]
 fn split_vote_is_resolved_in_next_term() {
-    let mut cluster = cluster(4, &[Switch::PreVote]);
+    let mut cluster = cluster(4, &[VariantId::PreVote]);
     cluster.fire(p(1), Timer::Election);
     cluster.fire(p(2), Timer::Election);
     for (candidate, voter) in [(1, 3), (1, 4), (2, 3), (2, 4)] {
@@ -140,7 +140,7 @@ fn votes_once_per_term() {
 
 /// Lets P2 vote for P1, forget this vote, and vote for P3 in the same term. Returns the leaders
 /// with their terms.
-fn votes_twice(switches: &[Switch]) -> Vec<(u64, ProcessId)> {
+fn votes_twice(switches: &[VariantId]) -> Vec<(u64, ProcessId)> {
     let mut cluster = cluster(3, switches);
     cluster.fire(p(1), Timer::Election);
     cluster.fire(p(3), Timer::Election);
@@ -154,7 +154,7 @@ fn votes_twice(switches: &[Switch]) -> Vec<(u64, ProcessId)> {
 /// (`docs/checklist.md`, section 2.12).
 #[test]
 fn forgotten_vote_makes_two_leaders() {
-    assert_eq!(votes_twice(&[Switch::ForgottenVote]), [(1, p(1)), (1, p(3))]);
+    assert_eq!(votes_twice(&[VariantId::ForgottenVote]), [(1, p(1)), (1, p(3))]);
     assert_eq!(votes_twice(&[]), [(1, p(1))]);
 }
 
@@ -162,7 +162,7 @@ fn forgotten_vote_makes_two_leaders() {
 /// with its old term.
 #[test]
 fn pre_vote_protects_the_leader() {
-    let deposed = |switches: &[Switch]| {
+    let deposed = |switches: &[VariantId]| {
         let mut cluster = led_by_p1(3, switches);
         cluster.take_events();
         for _ in 0..5 {
@@ -177,7 +177,7 @@ fn pre_vote_protects_the_leader() {
         (was_deposed(&mut cluster, 1), state_of(&cluster, 1).contains("term: 1,"))
     };
     assert_eq!(deposed(&[]), (true, false));
-    assert_eq!(deposed(&[Switch::PreVote]), (false, true));
+    assert_eq!(deposed(&[VariantId::PreVote]), (false, true));
 }
 
 fn was_deposed(cluster: &mut TestCluster<Raft>, at: u32) -> bool {
@@ -188,7 +188,7 @@ fn was_deposed(cluster: &mut TestCluster<Raft>, at: u32) -> bool {
 /// process that follows a leader grants no pre-vote (Ongaro's thesis, section 9.6).
 #[test]
 fn pre_vote_replaces_a_crashed_leader() {
-    let mut cluster = led_by_p1(3, &[Switch::PreVote]);
+    let mut cluster = led_by_p1(3, &[VariantId::PreVote]);
     cluster.take_events();
     cluster.crash(p(1));
     fire_and_drain(&mut cluster, 2, Timer::Election);
@@ -200,7 +200,7 @@ fn pre_vote_replaces_a_crashed_leader() {
 /// A voter that follows a leader grants no vote, and joins no new term, before its own timeout.
 #[test]
 fn follower_of_a_leader_grants_nothing() {
-    let mut cluster = led_by_p1(3, &[Switch::PreVote]);
+    let mut cluster = led_by_p1(3, &[VariantId::PreVote]);
     cluster.inject(p(3), p(2), Message::RequestVote { term: 7 });
     assert_eq!(*cluster.queue((p(2), p(3)))[0], Message::Vote { term: 1, granted: false });
     cluster.inject(p(3), p(1), Message::RequestVote { term: 7 });
@@ -234,7 +234,7 @@ fn leader_without_majority_steps_down() {
 
 #[test]
 fn leader_without_check_quorum_stays_for_ever() {
-    let mut cluster = led_by_p1(5, &[Switch::NoCheckQuorum]);
+    let mut cluster = led_by_p1(5, &[VariantId::NoCheckQuorum]);
     cluster.take_events();
     cluster.fire(p(1), Timer::Lease);
     assert!(!was_deposed(&mut cluster, 1));
@@ -270,7 +270,7 @@ fn responses_count_for_last_heartbeat_only() {
 /// heartbeat, right before it crashed.
 #[test]
 fn restarted_process_grants_no_vote_before_timeout() {
-    let votes = |switches: &[Switch]| {
+    let votes = |switches: &[VariantId]| {
         let mut cluster = led_by_p1(3, switches);
         restart(&mut cluster, 2);
         cluster.inject(p(3), p(2), Message::RequestVote { term: 2 });
@@ -278,14 +278,14 @@ fn restarted_process_grants_no_vote_before_timeout() {
         matches!(queue.last(), Some(Message::Vote { granted: true, .. }))
     };
     assert!(!votes(&[]));
-    assert!(votes(&[Switch::ForgottenVote]));
+    assert!(votes(&[VariantId::ForgottenVote]));
 }
 
 /// A resigning leader nominates a successor. The successor starts an election at once, and the
 /// other processes vote for it although they follow a leader.
 #[test]
 fn resigned_leader_is_replaced_without_timeout() {
-    for switches in [&[][..], &[Switch::PreVote]] {
+    for switches in [&[][..], &[VariantId::PreVote]] {
         let mut cluster = led_by_p1(5, switches);
         cluster.command(p(1), Command::Resign);
         assert_eq!(beliefs(&mut cluster)[0], None, "it is deposed before another leads");
@@ -310,12 +310,12 @@ fn old_hand_over_is_ignored() {
 }
 
 /// Takes random steps with four processes. Returns the leaders by term.
-fn random_walk(seed: u64, switches: &[Switch]) -> BTreeMap<u64, BTreeSet<ProcessId>> {
+fn random_walk(seed: u64, switches: &[VariantId]) -> BTreeMap<u64, BTreeSet<ProcessId>> {
     let mut rng = SplitMix64(seed);
     let mut cluster = cluster(4, switches);
     let mut leaders: BTreeMap<u64, BTreeSet<ProcessId>> = BTreeMap::new();
     for _ in 0..200 {
-        let at = ProcessId::at(rng.below(4));
+        let at = ProcessId::from_index(rng.below(4));
         match (rng.below(40), rng.pick(&cluster.links_in_use()).copied()) {
             (0, Some(link)) => cluster.lose(link),
             (1, Some(link)) => cluster.duplicate(link),
@@ -343,7 +343,7 @@ fn random_walk(seed: u64, switches: &[Switch]) -> BTreeMap<u64, BTreeSet<Process
 fn no_term_has_two_leaders() {
     let (mut terms, mut clashes) = (0, 0);
     for seed in 0..3000 {
-        for switches in [&[][..], &[Switch::PreVote]] {
+        for switches in [&[][..], &[VariantId::PreVote]] {
             let leaders = random_walk(seed, switches);
             assert!(
                 leaders.values().all(|led_by_p1| led_by_p1.len() == 1),
@@ -351,7 +351,7 @@ fn no_term_has_two_leaders() {
             );
             terms += leaders.len();
         }
-        let leaders = random_walk(seed, &[Switch::ForgottenVote]);
+        let leaders = random_walk(seed, &[VariantId::ForgottenVote]);
         clashes += leaders.values().filter(|led_by_p1| led_by_p1.len() > 1).count();
     }
     assert!(terms > 3000, "too few runs elect a leader: {terms}");
@@ -424,7 +424,7 @@ fn only_a_leader_resigns() {
 #[test]
 fn pre_vote_needs_a_later_term() {
     for (term, granted) in [(0, false), (1, true)] {
-        let mut cluster = cluster(3, &[Switch::PreVote]);
+        let mut cluster = cluster(3, &[VariantId::PreVote]);
         cluster.inject(p(1), p(2), Message::RequestPreVote { term });
         assert_eq!(*cluster.queue((p(2), p(1)))[0], Message::PreVote { term, granted });
     }

@@ -8,30 +8,30 @@ mod pace;
 
 use tenure_algorithms::Variants;
 use tenure_algorithms::agreement::RaftLog;
-use tenure_algorithms::agreement::raft_log::{Config, EntryId, Message, Stable, Switch, Timer};
+use tenure_algorithms::agreement::raft_log::{Config, EntryId, Message, Stable, Timer, VariantId};
 use tenure_core::service::log::{Command, Content, Entry, Event, Payload, Reason};
-use tenure_core::{Algorithm, Order, ProcessId, Protocol, TICKS_PER_UNIT};
+use tenure_core::{Algorithm, ChannelOrder, ProcessId, Protocol, TICKS_PER_UNIT};
 use tenure_trace::{SplitMix64, TestCluster};
 
 use crate::support::{self, fire_and_drain, lose_all, p, pass_all, restart};
 
-fn config(size: u32, switches: &[Switch]) -> Config {
+fn config(size: u32, switches: &[VariantId]) -> Config {
     let variants = switches.iter().fold(Variants::none(), |all, one| all.with(*one));
     Config { variants, ..Config::plain(size, TICKS_PER_UNIT) }
 }
 
-fn cluster(size: u32, switches: &[Switch]) -> TestCluster<RaftLog> {
-    TestCluster::uniform(size, Order::Reordered, config(size, switches))
+fn cluster(size: u32, switches: &[VariantId]) -> TestCluster<RaftLog> {
+    TestCluster::uniform(size, ChannelOrder::Reordered, config(size, switches))
 }
 
 /// Returns a cluster led by P1. Its first entry is committed, and all processes know this.
-fn led_by_p1(size: u32, switches: &[Switch]) -> TestCluster<RaftLog> {
+fn led_by_p1(size: u32, switches: &[VariantId]) -> TestCluster<RaftLog> {
     let mut cluster = cluster(size, switches);
     fire_and_drain(&mut cluster, 1, Timer::Election);
-    if switches.contains(&Switch::Together) {
+    if switches.contains(&VariantId::Together) {
         cluster.fire(p(1), Timer::Send);
     }
-    if switches.contains(&Switch::Ahead) {
+    if switches.contains(&VariantId::Ahead) {
         cluster.fire(p(1), Timer::Store);
     }
     heartbeat(&mut cluster, 1);
@@ -187,7 +187,7 @@ fn repairs_every_log_of_figure_3_6() {
         &[1, 1, 1, 2, 2, 2, 3, 3, 3, 3, 3],
     ];
     let rejections = [1, 1, 0, 0, 2, 2];
-    let mut cluster = cluster(7, &[Switch::NoPreVote]);
+    let mut cluster = cluster(7, &[VariantId::NoPreVote]);
     give_log(&mut cluster, 1, &leader);
     for (place, log) in followers.iter().enumerate() {
         give_log(&mut cluster, place as u32 + 2, log);
@@ -211,7 +211,7 @@ fn rejects_vote_for_outdated_log() {
         (&[1, 1], &[1, 1, 1], false),
         (&[1, 1, 1], &[1, 2], false),
     ] {
-        let mut cluster = cluster(2, &[Switch::NoPreVote]);
+        let mut cluster = cluster(2, &[VariantId::NoPreVote]);
         give_log(&mut cluster, 1, candidate);
         give_log(&mut cluster, 2, voter);
         for _ in 0..2 {
@@ -226,10 +226,10 @@ fn rejects_vote_for_outdated_log() {
 /// is committed together with a later entry of term 4.
 #[test]
 fn does_not_commit_by_copies_of_older_term() {
-    for (switches, alone) in [(&[][..], false), (&[Switch::OldTermCommit], true)] {
-        let switches = [&[Switch::NoPreVote], switches].concat();
+    for (switches, alone) in [(&[][..], false), (&[VariantId::OldTermCommit], true)] {
+        let switches = [&[VariantId::NoPreVote], switches].concat();
         let config = Config { max_batch_entries: 1, ..config(5, &switches) };
-        let mut cluster = TestCluster::uniform(5, Order::Reordered, config);
+        let mut cluster = TestCluster::uniform(5, ChannelOrder::Reordered, config);
         give_log(&mut cluster, 1, &[1, 2]);
         give_log(&mut cluster, 2, &[1, 2]);
         give_log(&mut cluster, 3, &[1]);
@@ -264,7 +264,7 @@ fn heartbeat_to(cluster: &mut TestCluster<RaftLog>, at: u32, to: u32) {
 
 #[test]
 fn late_append_truncates_only_conflicts() {
-    for (switches, kept) in [(&[][..], 3), (&[Switch::EagerTruncation], 2)] {
+    for (switches, kept) in [(&[][..], 3), (&[VariantId::EagerTruncation], 2)] {
         let mut cluster = led_by_p1(2, switches);
         let prev = EntryId { index: 1, term: 1 };
         append(&mut cluster, 1, 1);
@@ -303,7 +303,7 @@ fn deposed_leader_reports_unknown_outcome() {
 #[test]
 fn declines_proposals_above_the_limit() {
     let config = Config { max_uncommitted: 2, ..config(3, &[]) };
-    let mut cluster = TestCluster::<RaftLog>::uniform(3, Order::Reordered, config);
+    let mut cluster = TestCluster::<RaftLog>::uniform(3, ChannelOrder::Reordered, config);
     fire_and_drain(&mut cluster, 1, Timer::Election);
     events(&mut cluster);
     (1..=3).for_each(|ticket| append(&mut cluster, 1, ticket));
@@ -340,12 +340,12 @@ fn reads_share_confirmation_rounds() {
 /// term is committed, so it answers no read until then.
 #[test]
 fn new_leader_answers_no_read_before_first_commit() {
-    for (switches, early) in [(&[][..], false), (&[Switch::EarlyRead], true)] {
+    for (switches, early) in [(&[][..], false), (&[VariantId::EarlyRead], true)] {
         let config = Config {
             max_batch_entries: 1,
-            ..config(2, &[&[Switch::NoPreVote], switches].concat())
+            ..config(2, &[&[VariantId::NoPreVote], switches].concat())
         };
-        let mut cluster = TestCluster::<RaftLog>::uniform(2, Order::Reordered, config);
+        let mut cluster = TestCluster::<RaftLog>::uniform(2, ChannelOrder::Reordered, config);
         give_log(&mut cluster, 1, &[1, 1]);
         cluster.fire(p(1), Timer::Election);
         pass_all(&mut cluster, &[(1, 2), (2, 1)]);
@@ -364,7 +364,7 @@ fn new_leader_answers_no_read_before_first_commit() {
 
 #[test]
 fn persisted_state_survives_crash() {
-    let mut cluster = led_by_p1(3, &[Switch::NoPreVote]);
+    let mut cluster = led_by_p1(3, &[VariantId::NoPreVote]);
     append_and_drain(&mut cluster, 1, 1);
     restart(&mut cluster, 2);
     assert_eq!(terms(&cluster, 2), [1, 1]);
@@ -495,7 +495,7 @@ fn saved_changes_rebuild_the_state() {
 #[test]
 fn snapshots_are_not_urgent() {
     let config = Config { trailing_entries: 2, ..config(3, &[]) };
-    let mut cluster = TestCluster::<RaftLog>::uniform(3, Order::Reordered, config);
+    let mut cluster = TestCluster::<RaftLog>::uniform(3, ChannelOrder::Reordered, config);
     let mut rng = SplitMix64(7);
     let mut saved = cluster.process(p(2)).expect("the process is up").stable();
     let (mut rewriting, mut lags) = (None, 0);

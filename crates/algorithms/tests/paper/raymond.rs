@@ -6,7 +6,7 @@ use tenure_algorithms::mutex::Raymond;
 use tenure_algorithms::mutex::raymond::Config;
 use tenure_core::service::mutex::Command;
 use tenure_core::tree::{Tree, TreeShape};
-use tenure_core::{Algorithm, Order, ProcessId, Property};
+use tenure_core::{Algorithm, ChannelOrder, ProcessId, Property};
 
 use crate::support::mutex::{
     Plan, check_reentry, check_seeds, check_token_loss, enter_and_exit, entered, is_caught, run,
@@ -17,7 +17,7 @@ use tenure_trace::{SplitMix64, TestCluster};
 const SHAPES: [TreeShape; 3] = [TreeShape::Star, TreeShape::Path, TreeShape::Heap];
 
 fn cluster(shape: TreeShape, size: u32) -> TestCluster<Raymond> {
-    TestCluster::uniform(size, Order::Fifo, Config::of(shape, size))
+    TestCluster::uniform(size, ChannelOrder::Fifo, Config::with_tree_shape(shape, size))
 }
 
 fn any_tree(size: u32, rng: &mut SplitMix64) -> Config {
@@ -25,7 +25,7 @@ fn any_tree(size: u32, rng: &mut SplitMix64) -> Config {
     rng.shuffle(&mut order);
     let edges: Vec<_> =
         (1..order.len()).map(|place| (order[place], order[rng.below(place)])).collect();
-    Config { tree: Arc::new(Tree::with_edges(size, edges).expect("edges form a tree")) }
+    Config { tree: Arc::new(Tree::from_edges(size, edges).expect("edges form a tree")) }
 }
 
 #[test]
@@ -34,7 +34,7 @@ fn single_request_costs_twice_its_distance() {
         let mut rng = SplitMix64(seed);
         let size = 1 + rng.below(9) as u32;
         let config = any_tree(size, &mut rng);
-        let mut cluster = TestCluster::<Raymond>::uniform(size, Order::Fifo, config.clone());
+        let mut cluster = TestCluster::<Raymond>::uniform(size, ChannelOrder::Fifo, config.clone());
         let mut holder = p(1);
         for _ in 0..20 {
             let at = ProcessId(rng.below(size as usize) as u32);
@@ -62,7 +62,7 @@ fn entries_cost_at_most_twice_the_diameter() {
         let config = any_tree(size, &mut rng);
         let most = Raymond::card(&config, size).messages.most.unwrap();
         assert_eq!(most, 2 * u64::from(config.tree.diameter()));
-        let plan = Plan::of(Order::Reordered, &vec![3; size as usize]).seeded(seed);
+        let plan = Plan::of(ChannelOrder::Reordered, &vec![3; size as usize]).seeded(seed);
         let outcome = run::<Raymond>(config, &plan).unwrap();
         assert!(outcome.messages <= most * outcome.entries, "seed {seed}: {outcome:?}");
     }
@@ -73,7 +73,7 @@ fn messages_stay_between_neighbours() {
     for seed in 0..100 {
         let mut rng = SplitMix64(seed);
         let config = any_tree(6, &mut rng);
-        let mut cluster = TestCluster::<Raymond>::uniform(6, Order::Fifo, config.clone());
+        let mut cluster = TestCluster::<Raymond>::uniform(6, ChannelOrder::Fifo, config.clone());
         (1..=6).for_each(|at| cluster.command(p(at), Command::Enter));
         while let Some((from, to)) = cluster.links_in_use().first().copied() {
             assert_eq!(config.tree.distance(from, to), 1, "seed {seed}");
@@ -146,23 +146,26 @@ fn serves_requests_in_order_of_arrival() {
 #[test]
 fn channels_need_no_order() {
     for shape in SHAPES {
-        let plan = Plan::of(Order::Reordered, &[3, 3, 3, 3]);
-        check_seeds::<Raymond>(&Config::of(shape, 4), &plan, 1500);
+        let plan = Plan::of(ChannelOrder::Reordered, &[3, 3, 3, 3]);
+        check_seeds::<Raymond>(&Config::with_tree_shape(shape, 4), &plan, 1500);
     }
 }
 
 #[test]
 fn holder_reenters_until_a_request_arrives() {
     check_reentry(&mut cluster(TreeShape::Path, 2));
-    let card = Raymond::card(&Config::of(TreeShape::Path, 2), 2);
+    let card = Raymond::card(&Config::with_tree_shape(TreeShape::Path, 2), 2);
     assert!(!card.promises.contains(&Property::Order) && card.most_bypass().is_none());
 }
 
 #[test]
 fn duplicate_token_breaks_exclusion() {
     for shape in SHAPES {
-        let plan = Plan::of(Order::Fifo, &[2, 2, 2]).duplicating(1);
-        assert!(is_caught::<Raymond>(&Config::of(shape, 3), &plan, "exclusion"), "{shape:?}");
+        let plan = Plan::of(ChannelOrder::Fifo, &[2, 2, 2]).duplicating(1);
+        assert!(
+            is_caught::<Raymond>(&Config::with_tree_shape(shape, 3), &plan, "exclusion"),
+            "{shape:?}"
+        );
     }
 }
 

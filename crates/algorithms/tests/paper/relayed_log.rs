@@ -6,7 +6,7 @@ use tenure_algorithms::agreement::raft_log::{self, Timer};
 use tenure_algorithms::agreement::relayed_log::Config;
 use tenure_core::service::log::{self, Payload, Reason};
 use tenure_core::service::relayed_log::{Command, Event, Ticket};
-use tenure_core::{Algorithm, Order, Protocol, TICKS_PER_UNIT, Verdict};
+use tenure_core::{Algorithm, ChannelOrder, Protocol, TICKS_PER_UNIT, Verdict};
 use tenure_trace::{SplitMix64, TestCluster};
 
 use crate::support::{self, command_and_drain, fire_and_drain, p};
@@ -16,7 +16,8 @@ fn config(size: u32, incarnation: u64) -> Config {
 }
 
 fn led_by_p1(size: u32, incarnation: u64) -> TestCluster<RelayedLog> {
-    let mut cluster = TestCluster::uniform(size, Order::Reordered, config(size, incarnation));
+    let mut cluster =
+        TestCluster::uniform(size, ChannelOrder::Reordered, config(size, incarnation));
     fire_and_drain(&mut cluster, 1, Timer::Election);
     heartbeat(&mut cluster);
     cluster
@@ -201,7 +202,7 @@ fn request_ends_with_the_term_or_a_pre_vote_without_majority() {
 #[test]
 fn declines_requests_without_a_leader() {
     let mut cluster: TestCluster<RelayedLog> =
-        TestCluster::uniform(3, Order::Reordered, config(3, 0));
+        TestCluster::uniform(3, ChannelOrder::Reordered, config(3, 0));
     for command in [append(1), read(2), ask(3)] {
         cluster.command(p(2), command);
     }

@@ -2,19 +2,19 @@
 
 use tenure_algorithms::Variants;
 use tenure_algorithms::agreement::ReliableBroadcast;
-use tenure_algorithms::agreement::reliable_broadcast::Switch;
+use tenure_algorithms::agreement::reliable_broadcast::VariantId;
 use tenure_core::service::broadcast::{Command, Event, Item};
-use tenure_core::{Algorithm, Order};
+use tenure_core::{Algorithm, ChannelOrder};
 use tenure_trace::TestCluster;
 
 use crate::support::{command_and_settle, events, p, pass_all};
 
-fn cluster(size: u32, variants: Variants<Switch>) -> TestCluster<ReliableBroadcast> {
-    TestCluster::uniform(size, Order::Reordered, variants)
+fn cluster(size: u32, variants: Variants<VariantId>) -> TestCluster<ReliableBroadcast> {
+    TestCluster::uniform(size, ChannelOrder::Reordered, variants)
 }
 
-fn uniform() -> Variants<Switch> {
-    Variants::none().with(Switch::Uniform)
+fn uniform() -> Variants<VariantId> {
+    Variants::none().with(VariantId::Uniform)
 }
 
 fn delivered(cluster: &mut TestCluster<ReliableBroadcast>) -> Vec<(u32, Item)> {
@@ -47,7 +47,7 @@ fn item_is_delivered_once_at_the_card_cost() {
 fn all_deliver_after_a_partial_broadcast() {
     for no_relay in [false, true] {
         let variants = Variants::none();
-        let variants = if no_relay { variants.with(Switch::NoRelay) } else { variants };
+        let variants = if no_relay { variants.with(VariantId::NoRelay) } else { variants };
         let mut cluster = cluster(4, variants);
         cluster.command(p(1), Command::Broadcast { number: 1 });
         cluster.lose((p(1), p(3)));
@@ -80,7 +80,7 @@ fn uniform_broadcast_survives_crashes() {
 #[test]
 fn deliver_first_loses_items_in_a_crash() {
     for variants in [Variants::none(), uniform()] {
-        for (variants, by) in [(variants, 3), (variants.with(Switch::DeliverFirst), 1)] {
+        for (variants, by) in [(variants, 3), (variants.with(VariantId::DeliverFirst), 1)] {
             let mut cluster = cluster(3, variants);
             cluster.command(p(1), Command::Broadcast { number: 1 });
             let before = delivered(&mut cluster).len();
@@ -91,7 +91,7 @@ fn deliver_first_loses_items_in_a_crash() {
             assert_eq!(before + after + dead, by, "{variants:?}");
         }
     }
-    let mut cluster = cluster(3, Variants::none().with(Switch::DeliverFirst));
+    let mut cluster = cluster(3, Variants::none().with(VariantId::DeliverFirst));
     command_and_settle(&mut cluster, 1, Command::Broadcast { number: 1 });
     assert_eq!(delivered(&mut cluster).len(), 3, "without a crash, all receive it");
 }
@@ -99,7 +99,7 @@ fn deliver_first_loses_items_in_a_crash() {
 #[test]
 fn forwarded_item_keeps_its_broadcaster() {
     for (variants, names) in
-        [(Variants::none(), [1, 1, 1]), (Variants::none().with(Switch::NamesSender), [1, 1, 2])]
+        [(Variants::none(), [1, 1, 1]), (Variants::none().with(VariantId::NamesSender), [1, 1, 2])]
     {
         let mut cluster = cluster(3, variants);
         cluster.command(p(1), Command::Broadcast { number: 1 });

@@ -7,7 +7,7 @@ use tenure_algorithms::election::RepairedChangRoberts;
 use tenure_algorithms::election::repaired_chang_roberts::Config;
 use tenure_algorithms::election::{ChangRoberts, chang_roberts};
 use tenure_core::service::election::{Command, Event};
-use tenure_core::{Algorithm, Order, ProcessId, Term, Verdict};
+use tenure_core::{Algorithm, ChannelOrder, ProcessId, Term, Verdict};
 
 use crate::support::election::{
     beliefs, check_with_duplicates, elect, process_with_id, ranks, subsets, unchecked_beliefs,
@@ -19,11 +19,11 @@ use crate::support::{
 use tenure_trace::{SplitMix64, TestCluster};
 
 fn ring(ids: &[u32]) -> Config {
-    Config::of(ranks(ids))
+    Config::with_ranks(ranks(ids))
 }
 
 fn cluster(ids: &[u32]) -> TestCluster<RepairedChangRoberts> {
-    TestCluster::uniform(ids.len() as u32, Order::Reordered, ring(ids))
+    TestCluster::uniform(ids.len() as u32, ChannelOrder::Reordered, ring(ids))
 }
 
 fn drain(cluster: &mut TestCluster<RepairedChangRoberts>) {
@@ -51,7 +51,7 @@ fn equals_chang_roberts_without_crashes() {
             let plain =
                 chang_roberts::Config { ranks: ranks(ids), ..chang_roberts::Config::plain(size) };
             for initiators in subsets(size) {
-                let order = Order::Fifo;
+                let order = ChannelOrder::Fifo;
                 let (first, _) =
                     elect::<ChangRoberts>(size, order, plain.clone(), &initiators, 0, 1);
                 let (second, beliefs) =
@@ -65,7 +65,7 @@ fn equals_chang_roberts_without_crashes() {
 
 #[test]
 fn tolerates_reordering_and_duplicates() {
-    check_with_duplicates::<RepairedChangRoberts>((5, 4), Order::Reordered, ring);
+    check_with_duplicates::<RepairedChangRoberts>((5, 4), ChannelOrder::Reordered, ring);
 }
 
 /// `docs/checklist.md`, Q-27: processes drop messages of old terms. A new term starts when the

@@ -4,14 +4,14 @@ use tenure_algorithms::catalogue::{self, Parameters};
 use tenure_algorithms::mutex::RepairedRing;
 use tenure_algorithms::mutex::repaired_ring::{Config, Message, Timer};
 use tenure_core::service::mutex::Command;
-use tenure_core::{Crashes, Order, Term, Verdict};
+use tenure_core::{ChannelOrder, CrashModel, Term, Verdict};
 
 use crate::support::mutex::{NONE, entered, fences};
 use crate::support::{crash_and_suspect, p, suspicion_and_drain};
 use tenure_trace::TestCluster;
 
 fn cluster(size: u32) -> TestCluster<RepairedRing> {
-    TestCluster::uniform(size, Order::Reordered, Config::default())
+    TestCluster::uniform(size, ChannelOrder::Reordered, Config::default())
 }
 
 /// Delivers messages and fires timers for `hops` hops of the token, or until nothing is left to do.
@@ -159,7 +159,7 @@ fn fault_tolerant_variants_select_repaired_algorithms() {
         }
         let plain = catalogue::card(name, &Parameters::plain(4)).unwrap();
         assert_eq!(plain.name, name);
-        assert_eq!(plain.faults.crashes, Crashes::None);
+        assert_eq!(plain.faults.crashes, CrashModel::None);
         assert!(plain.variants.iter().any(|variant| variant.name == "fault-tolerant"));
     }
     assert!(catalogue::card("central", &parameters).is_err());

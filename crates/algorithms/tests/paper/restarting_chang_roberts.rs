@@ -1,10 +1,10 @@
 //! Chang–Roberts with retries: if messages are lost, the initiator starts the election again.
 
 use tenure_algorithms::Variants;
-use tenure_algorithms::election::restarting_chang_roberts::{Config, Switch, Timer};
+use tenure_algorithms::election::restarting_chang_roberts::{Config, Timer, VariantId};
 use tenure_algorithms::election::{ChangRoberts, RestartingChangRoberts, chang_roberts};
 use tenure_core::service::election::Command;
-use tenure_core::{Order, TICKS_PER_UNIT};
+use tenure_core::{ChannelOrder, TICKS_PER_UNIT};
 
 use crate::support::election::{
     all_processes, beliefs, elect, process_with_id, ranks, subsets, unchecked_beliefs,
@@ -13,24 +13,30 @@ use crate::support::{fire_and_drain, p, permutations};
 use tenure_trace::{SplitMix64, TestCluster};
 
 fn ring(ids: &[u32]) -> Config {
-    Config::of(ranks(ids), TICKS_PER_UNIT)
+    Config::with_ranks(ranks(ids), TICKS_PER_UNIT)
 }
 
 fn cluster(ids: &[u32]) -> TestCluster<RestartingChangRoberts> {
-    TestCluster::uniform(ids.len() as u32, Order::Reordered, ring(ids))
+    TestCluster::uniform(ids.len() as u32, ChannelOrder::Reordered, ring(ids))
 }
 
 #[test]
 fn equals_chang_roberts_without_losses() {
     for size in 1..=5 {
         permutations(size, |ids| {
-            let plain = chang_roberts::Config::of(ranks(ids), Variants::none());
+            let plain = chang_roberts::Config::with_ranks(ranks(ids), Variants::none());
             for initiators in subsets(size) {
-                let (first, _) =
-                    elect::<ChangRoberts>(size, Order::Fifo, plain.clone(), &initiators, 0, 1);
+                let (first, _) = elect::<ChangRoberts>(
+                    size,
+                    ChannelOrder::Fifo,
+                    plain.clone(),
+                    &initiators,
+                    0,
+                    1,
+                );
                 let (second, beliefs) = elect::<RestartingChangRoberts>(
                     size,
-                    Order::Fifo,
+                    ChannelOrder::Fifo,
                     ring(ids),
                     &initiators,
                     0,
@@ -107,8 +113,9 @@ fn participant_waits_on_command() {
 
 #[test]
 fn unnumbered_restart_is_swallowed() {
-    let config = Config { variants: Variants::none().with(Switch::Unnumbered), ..ring(&[1, 2, 3]) };
-    let mut cluster = TestCluster::<RestartingChangRoberts>::uniform(3, Order::Fifo, config);
+    let config =
+        Config { variants: Variants::none().with(VariantId::Unnumbered), ..ring(&[1, 2, 3]) };
+    let mut cluster = TestCluster::<RestartingChangRoberts>::uniform(3, ChannelOrder::Fifo, config);
     cluster.command(p(1), Command::Elect);
     cluster.deliver((p(1), p(2)), &mut SplitMix64(0));
     cluster.lose((p(2), p(3)));
@@ -122,7 +129,7 @@ fn unnumbered_restart_is_swallowed() {
 fn ring_excludes_failed_processes() {
     let absent = [p(2), p(5)].into_iter().collect();
     let config = Config { absent, ..ring(&[1, 2, 3, 4, 5]) };
-    let mut cluster = TestCluster::<RestartingChangRoberts>::uniform(5, Order::Fifo, config);
+    let mut cluster = TestCluster::<RestartingChangRoberts>::uniform(5, ChannelOrder::Fifo, config);
     for down in [2, 5] {
         cluster.crash(p(down));
     }

@@ -3,27 +3,27 @@
 
 use tenure_algorithms::Variants;
 use tenure_algorithms::mutex::RicartAgrawala;
-use tenure_algorithms::mutex::ricart_agrawala::{Config, Message, Switch};
+use tenure_algorithms::mutex::ricart_agrawala::{Config, Message, VariantId};
 use tenure_core::service::mutex::Command;
-use tenure_core::{Algorithm, Order, Property, Timestamp};
+use tenure_core::{Algorithm, ChannelOrder, Property, Timestamp};
 
 use crate::support::mutex::{self, NONE, Plan, check_seeds, entered, run};
 use crate::support::{command_and_drain, p, pass_all};
 use tenure_trace::{SplitMix64, TestCluster};
 
-fn config(switches: &[Switch]) -> Config {
+fn config(switches: &[VariantId]) -> Config {
     switches.iter().fold(Variants::none(), |all, one| all.with(*one))
 }
 
-fn cluster(size: u32, switches: &[Switch]) -> TestCluster<RicartAgrawala> {
-    TestCluster::uniform(size, Order::Fifo, config(switches))
+fn cluster(size: u32, switches: &[VariantId]) -> TestCluster<RicartAgrawala> {
+    TestCluster::uniform(size, ChannelOrder::Fifo, config(switches))
 }
 
-fn is_caught(switches: &[Switch], plan: &Plan, expected: &str) -> bool {
+fn is_caught(switches: &[VariantId], plan: &Plan, expected: &str) -> bool {
     mutex::is_caught::<RicartAgrawala>(&config(switches), plan, expected)
 }
 
-fn plan(order: Order, entries: &[u32], duplicates: u32) -> Plan {
+fn plan(order: ChannelOrder, entries: &[u32], duplicates: u32) -> Plan {
     Plan::of(order, entries).duplicating(duplicates)
 }
 
@@ -76,7 +76,7 @@ fn smaller_process_wins_equal_clocks() {
 #[test]
 fn entry_costs_two_messages_per_peer() {
     for size in 1..=6_u32 {
-        for order in [Order::Fifo, Order::Reordered] {
+        for order in [ChannelOrder::Fifo, ChannelOrder::Reordered] {
             for seed in 0..200 {
                 let plan = Plan::of(order, &vec![3; size as usize]).seeded(seed);
                 let outcome = run::<RicartAgrawala>(config(&[]), &plan).unwrap();
@@ -93,7 +93,7 @@ fn entry_costs_two_messages_per_peer() {
 #[test]
 fn no_process_enters_three_times_past_a_waiter() {
     let worst = (0..3000).map(|seed| {
-        let plan = Plan { seed, ..plan(Order::Fifo, &[4, 4, 4], 0) };
+        let plan = Plan { seed, ..plan(ChannelOrder::Fifo, &[4, 4, 4], 0) };
         run::<RicartAgrawala>(config(&[]), &plan).unwrap().bypass
     });
     assert_eq!(worst.max(), Some(2));
@@ -101,14 +101,14 @@ fn no_process_enters_three_times_past_a_waiter() {
 
 #[test]
 fn duplicates_and_reordering_are_harmless() {
-    let plan = plan(Order::Reordered, &[3, 3, 3], 4);
+    let plan = plan(ChannelOrder::Reordered, &[3, 3, 3], 4);
     check_seeds::<RicartAgrawala>(&config(&[]), &plan, 3000);
 }
 
 #[test]
 fn ids_do_not_replace_timestamps() {
-    let ids = [Switch::IdsAsStamps];
-    assert!(is_caught(&ids, &plan(Order::Fifo, &[2, 2, 2], 0), "fencing"));
+    let ids = [VariantId::IdsAsStamps];
+    assert!(is_caught(&ids, &plan(ChannelOrder::Fifo, &[2, 2, 2], 0), "fencing"));
     let mut cluster = cluster(3, &ids);
     cluster.command(p(2), Command::Enter);
     pass_all(&mut cluster, &[(2, 1), (1, 2)]);
@@ -118,7 +118,7 @@ fn ids_do_not_replace_timestamps() {
 
 #[test]
 fn missing_tie_break_lets_both_enter() {
-    let mut cluster = cluster(2, &[Switch::ClockOnlyStrict]);
+    let mut cluster = cluster(2, &[VariantId::ClockOnlyStrict]);
     cluster.command(p(1), Command::Enter);
     command_and_drain(&mut cluster, 2, Command::Enter);
     assert_eq!(entered(&mut cluster).len(), 2);
@@ -126,7 +126,7 @@ fn missing_tie_break_lets_both_enter() {
 
 #[test]
 fn missing_tie_break_deadlocks() {
-    let mut cluster = cluster(2, &[Switch::ClockOnlyDefer]);
+    let mut cluster = cluster(2, &[VariantId::ClockOnlyDefer]);
     cluster.command(p(1), Command::Enter);
     command_and_drain(&mut cluster, 2, Command::Enter);
     assert_eq!(entered(&mut cluster), NONE);
@@ -134,7 +134,7 @@ fn missing_tie_break_deadlocks() {
 
 #[test]
 fn smaller_clock_enters_first_without_tie_break() {
-    for switch in [Switch::ClockOnlyStrict, Switch::ClockOnlyDefer] {
+    for switch in [VariantId::ClockOnlyStrict, VariantId::ClockOnlyDefer] {
         let mut cluster = cluster(2, &[switch]);
         cluster.inject(p(2), p(1), Message::Reply { to: 0, clock: 6 });
         cluster.command(p(1), Command::Enter);
@@ -146,9 +146,9 @@ fn smaller_clock_enters_first_without_tie_break() {
 #[test]
 fn request_must_advance_the_clock() {
     // Replies carry no clock here, because it would advance the clock of their receiver as well.
-    let still = [Switch::NoClockOnRequest, Switch::UnstampedReply];
-    assert!(is_caught(&still, &plan(Order::Reordered, &[2, 2], 0), "mutual-exclusion"));
-    assert!(is_caught(&still, &plan(Order::Fifo, &[2, 2, 2], 0), "mutual-exclusion"));
+    let still = [VariantId::NoClockOnRequest, VariantId::UnstampedReply];
+    assert!(is_caught(&still, &plan(ChannelOrder::Reordered, &[2, 2], 0), "mutual-exclusion"));
+    assert!(is_caught(&still, &plan(ChannelOrder::Fifo, &[2, 2, 2], 0), "mutual-exclusion"));
 }
 
 /// P3 receives P2's request and then replies to P1. P1 enters, exits and requests again. So P1's
@@ -156,7 +156,7 @@ fn request_must_advance_the_clock() {
 /// reply.
 #[test]
 fn replies_carry_the_clock() {
-    let enters_next = |switches: &[Switch]| {
+    let enters_next = |switches: &[VariantId]| {
         let mut cluster = cluster(3, switches);
         cluster.command(p(1), Command::Enter);
         cluster.deliver_at((p(1), p(2)), 0);
@@ -168,20 +168,20 @@ fn replies_carry_the_clock() {
         entered(&mut cluster)
     };
     assert_eq!(enters_next(&[]), [2]);
-    assert_eq!(enters_next(&[Switch::UnstampedReply]), [1], "against happened-before");
+    assert_eq!(enters_next(&[VariantId::UnstampedReply]), [1], "against happened-before");
     let promises = |switches| RicartAgrawala::card(&config(switches), 3).promises;
     assert!(promises(&[]).contains(&Property::Order));
-    assert!(!promises(&[Switch::UnstampedReply]).contains(&Property::Order));
-    assert!(!promises(&[Switch::Reference]).contains(&Property::Order));
+    assert!(!promises(&[VariantId::UnstampedReply]).contains(&Property::Order));
+    assert!(!promises(&[VariantId::Reference]).contains(&Property::Order));
 }
 
 #[test]
 fn replies_name_sender_and_request() {
-    let twice = plan(Order::Reordered, &[2, 2], 3);
-    assert!(is_caught(&[Switch::BareCounter], &twice, "mutual-exclusion"));
-    assert!(is_caught(&[Switch::UntaggedReply], &twice, "mutual-exclusion"));
-    let once = plan(Order::Reordered, &[1, 1, 1], 3);
-    assert!(is_caught(&[Switch::BareCounter], &once, "mutual-exclusion"));
+    let twice = plan(ChannelOrder::Reordered, &[2, 2], 3);
+    assert!(is_caught(&[VariantId::BareCounter], &twice, "mutual-exclusion"));
+    assert!(is_caught(&[VariantId::UntaggedReply], &twice, "mutual-exclusion"));
+    let once = plan(ChannelOrder::Reordered, &[1, 1, 1], 3);
+    assert!(is_caught(&[VariantId::BareCounter], &once, "mutual-exclusion"));
 }
 
 /// P1 is inside the critical section. It receives a late duplicate of P2's old request, and P2's
@@ -189,7 +189,7 @@ fn replies_name_sender_and_request() {
 /// one.
 #[test]
 fn untagged_replies_are_sent_once() {
-    let owed = |switches: &[Switch]| {
+    let owed = |switches: &[VariantId]| {
         let mut cluster = cluster(2, switches);
         command_and_drain(&mut cluster, 1, Command::Enter);
         for clock in [2, 3] {
@@ -203,17 +203,17 @@ fn untagged_replies_are_sent_once() {
         cluster.queue((p(1), p(2))).len()
     };
     assert_eq!(owed(&[]), 2, "one for each, which P2 can distinguish");
-    assert_eq!(owed(&[Switch::UntaggedReply]), 1, "P2 could not distinguish a second one");
+    assert_eq!(owed(&[VariantId::UntaggedReply]), 1, "P2 could not distinguish a second one");
 }
 
 #[test]
 fn replying_inside_breaks_exclusion() {
-    let inside = [Switch::ReplyWhileInside];
-    assert!(is_caught(&inside, &plan(Order::Fifo, &[1, 1], 0), "mutual-exclusion"));
+    let inside = [VariantId::ReplyWhileInside];
+    assert!(is_caught(&inside, &plan(ChannelOrder::Fifo, &[1, 1], 0), "mutual-exclusion"));
 }
 
 #[test]
 fn original_algorithm_needs_no_fifo() {
-    let plan = Plan::of(Order::Reordered, &[3, 3, 3]);
-    check_seeds::<RicartAgrawala>(&config(&[Switch::Reference]), &plan, 2000);
+    let plan = Plan::of(ChannelOrder::Reordered, &[3, 3, 3]);
+    check_seeds::<RicartAgrawala>(&config(&[VariantId::Reference]), &plan, 2000);
 }

@@ -2,10 +2,10 @@
 
 use tenure_algorithms::Variants;
 use tenure_algorithms::agreement::RicciardiBirman;
-use tenure_algorithms::agreement::ricciardi_birman::Switch;
+use tenure_algorithms::agreement::ricciardi_birman::VariantId;
 use tenure_core::monitors::OneView;
 use tenure_core::service::membership::{Command, Event, View};
-use tenure_core::{Monitor, Order, ProcessSet, Verdict};
+use tenure_core::{ChannelOrder, Monitor, ProcessSet, Verdict};
 use tenure_trace::{SplitMix64, TestCluster};
 
 use crate::support::{
@@ -14,7 +14,7 @@ use crate::support::{
 };
 
 fn cluster(size: u32) -> TestCluster<RicciardiBirman> {
-    TestCluster::uniform(size, Order::Fifo, Variants::none())
+    TestCluster::uniform(size, ChannelOrder::Fifo, Variants::none())
 }
 
 fn view(number: u64, members: &[u32]) -> View {
@@ -33,8 +33,8 @@ fn views(cluster: &TestCluster<RicciardiBirman>) -> Vec<View> {
 /// Lets processes leave, rejoin, crash and be suspected falsely, in random order. Returns true if
 /// all live processes have the same view, and this view contains exactly the live processes.
 /// Returns an error for a violation.
-fn run(size: u32, variants: Variants<Switch>, crashes: u32, seed: u64) -> Result<bool, String> {
-    let mut cluster = TestCluster::<RicciardiBirman>::uniform(size, Order::Fifo, variants);
+fn run(size: u32, variants: Variants<VariantId>, crashes: u32, seed: u64) -> Result<bool, String> {
+    let mut cluster = TestCluster::<RicciardiBirman>::uniform(size, ChannelOrder::Fifo, variants);
     let (mut monitor, mut rng, mut crashes) = (OneView::default(), SplitMix64(seed), crashes);
     let mut wrong: Vec<(u32, u32)> = Vec::new();
     for _ in 0..120 {
@@ -184,7 +184,7 @@ fn views_are_unique_and_converge() {
 
 #[test]
 fn each_mistake_is_caught() {
-    for switch in [Switch::Minority, Switch::TwoPhases] {
+    for switch in [VariantId::Minority, VariantId::TwoPhases] {
         let variants = Variants::none().with(switch);
         let caught = (0..2000).any(|seed| run(3, variants, 0, seed).is_err());
         assert!(caught, "{switch:?}");

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use tenure_algorithms::shared_memory::{
     Bakery, PetersonLock, TestAndSet, bakery, peterson_lock, test_and_set,
 };
-use tenure_algorithms::{Switch, Variants};
+use tenure_algorithms::{VariantId, Variants};
 use tenure_core::shared_memory::{Register, Section, SharedMemory, SharedMemoryLock};
 use tenure_core::{Group, ProcessId};
 
@@ -107,7 +107,7 @@ fn uncontended_entries_cost_as_many_accesses_as_the_cards_state() {
     }
     assert_eq!(PetersonLock::card(2).uncontended_accesses, 4);
     // Negative control: without `choosing` an entry takes fewer accesses.
-    let hasty = Variants::none().with(bakery::Switch::NoChoosing);
+    let hasty = Variants::none().with(bakery::VariantId::NoChoosing);
     assert_eq!(uncontended::<Bakery>(3, &hasty), Bakery::card(3).uncontended_accesses - 4);
 }
 
@@ -139,7 +139,7 @@ fn later_writer_of_turn_waits() {
 #[test]
 fn turn_before_flag_admits_both() {
     let schedule = [1, 2, 1, 2, 2, 2, 1, 1, 1];
-    let wrong = Variants::none().with(peterson_lock::Switch::TurnFirst);
+    let wrong = Variants::none().with(peterson_lock::VariantId::TurnFirst);
     let mut story = Story::<PetersonLock>::new(2, &wrong);
     let told = story.tell(&schedule);
     assert_eq!(told[2..4], ["P1 TURN[1] := 1", "P2 TURN[1] := 2"]);
@@ -172,7 +172,7 @@ fn equal_tickets_enter_in_the_order_of_names() {
 
 #[test]
 fn process_without_choosing_is_overtaken_by_an_equal_ticket() {
-    let hasty = Variants::none().with(bakery::Switch::NoChoosing);
+    let hasty = Variants::none().with(bakery::VariantId::NoChoosing);
     let mut story = Story::<Bakery>::new(2, &hasty);
     // P1 has read P2's number, and P2 enters before P1 takes the same ticket.
     let told = story.tell(&[1, 2, 1, 2, 2, 2, 1, 1]);
@@ -183,7 +183,7 @@ fn process_without_choosing_is_overtaken_by_an_equal_ticket() {
 
 #[test]
 fn split_test_and_set_admits_both() {
-    let split = Variants::none().with(test_and_set::Switch::Split);
+    let split = Variants::none().with(test_and_set::VariantId::Split);
     let mut story = Story::<TestAndSet>::new(2, &split);
     let told = story.tell(&[1, 2, 1, 2, 1, 2]);
     assert_eq!(told[2..4], ["P1 lock = 0", "P2 lock = 0"]);
@@ -230,5 +230,5 @@ fn every_mistake_is_declared_with_its_command() {
     for variant in all.iter().flat_map(|card| &card.variants) {
         assert!(!variant.sound && !variant.shown_by.is_empty(), "{}", variant.name);
     }
-    assert_eq!(peterson_lock::Switch::ALL.len(), 3);
+    assert_eq!(peterson_lock::VariantId::ALL.len(), 3);
 }

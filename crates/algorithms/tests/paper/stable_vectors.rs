@@ -2,10 +2,10 @@
 
 use tenure_algorithms::Variants;
 use tenure_algorithms::agreement::StableVectors;
-use tenure_algorithms::agreement::stable_vectors::{Config, Switch};
+use tenure_algorithms::agreement::stable_vectors::{Config, VariantId};
 use tenure_core::monitors::{SmallNames, UniqueNames};
 use tenure_core::service::renaming::{Command, Event, largest_name};
-use tenure_core::{Monitor, Order, ProcessId, Rank};
+use tenure_core::{ChannelOrder, Monitor, ProcessId, Rank};
 use tenure_trace::{ClusterEvent, SplitMix64, TestCluster};
 
 use crate::support::{command_and_drain, events, p, pass_all};
@@ -14,7 +14,7 @@ use crate::support::{command_and_drain, events, p, pass_all};
 /// random. Returns the names of the live processes. A violation is returned as an error.
 fn run(config: Config, crashes: u32, seed: u64) -> Result<Vec<Option<u32>>, String> {
     let size = config.originals.len() as u32;
-    let mut cluster = TestCluster::<StableVectors>::uniform(size, Order::Reordered, config);
+    let mut cluster = TestCluster::<StableVectors>::uniform(size, ChannelOrder::Reordered, config);
     let (mut unique, mut small) = (UniqueNames::default(), SmallNames::new(size));
     let (mut rng, mut crashes) = (SplitMix64(seed), crashes);
     let mut silent: Vec<ProcessId> = cluster.process_ids();
@@ -47,16 +47,17 @@ fn run(config: Config, crashes: u32, seed: u64) -> Result<Vec<Option<u32>>, Stri
 
 #[test]
 fn single_process_gets_the_first_name() {
-    let originals = [900, 17, 404].map(Rank::of_id).into();
+    let originals = [900, 17, 404].map(Rank::from_id).into();
     let config = Config { originals, ..Config::plain(3) };
-    let mut cluster = TestCluster::<StableVectors>::uniform(3, Order::Reordered, config);
+    let mut cluster = TestCluster::<StableVectors>::uniform(3, ChannelOrder::Reordered, config);
     command_and_drain(&mut cluster, 1, Command::Rename);
     assert_eq!(events(&mut cluster), [(1, Event::Named { name: 1 })]);
 }
 
 #[test]
 fn decides_only_on_a_vector_shared_by_a_majority() {
-    let mut cluster = TestCluster::<StableVectors>::uniform(5, Order::Reordered, Config::plain(5));
+    let mut cluster =
+        TestCluster::<StableVectors>::uniform(5, ChannelOrder::Reordered, Config::plain(5));
     cluster.command(p(1), Command::Rename);
     let version =
         |cluster: &TestCluster<StableVectors>| format!("{:?}", cluster.queue((p(1), p(5))).last());
@@ -85,7 +86,7 @@ fn live_processes_get_unique_small_names() {
 
 #[test]
 fn each_mistake_is_caught() {
-    for (switch, size) in [(Switch::Impatient, 2), (Switch::Keeps, 3)] {
+    for (switch, size) in [(VariantId::Impatient, 2), (VariantId::Keeps, 3)] {
         let variants = Variants::none().with(switch);
         let config = Config { variants, ..Config::plain(size) };
         let found = (0..3000).find_map(|seed| run(config.clone(), 0, seed).err());
@@ -98,12 +99,12 @@ fn each_mistake_is_caught() {
 /// suggests a name, and some name exceeds the largest allowed number.
 #[test]
 fn all_suggesting_exceeds_the_name_bound() {
-    let caught = |switch: Option<Switch>| {
+    let caught = |switch: Option<VariantId>| {
         let variants = switch.into_iter().fold(Variants::none(), Variants::with);
         let config = Config { variants, ..Config::plain(2) };
         (0..300).find_map(|seed| run(config.clone(), 0, seed).err())
     };
     assert_eq!(caught(None), None);
-    let error = caught(Some(Switch::AllSuggest)).expect("the mistake is found");
+    let error = caught(Some(VariantId::AllSuggest)).expect("the mistake is found");
     assert!(error.ends_with("is named 3, and the largest name is 2"), "{error}");
 }

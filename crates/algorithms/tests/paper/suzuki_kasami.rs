@@ -3,7 +3,7 @@
 use tenure_algorithms::mutex::SuzukiKasami;
 use tenure_algorithms::mutex::suzuki_kasami::Message;
 use tenure_core::service::mutex::Command;
-use tenure_core::{Algorithm, Order, Property};
+use tenure_core::{Algorithm, ChannelOrder, Property};
 
 use crate::support::mutex::{
     Plan, check_handovers, check_reentry, check_seeds, check_token_loss, enter_and_exit, entered,
@@ -13,7 +13,7 @@ use crate::support::{command_and_drain, p, pass_all};
 use tenure_trace::TestCluster;
 
 fn cluster(size: u32) -> TestCluster<SuzukiKasami> {
-    TestCluster::uniform(size, Order::Fifo, ())
+    TestCluster::uniform(size, ChannelOrder::Fifo, ())
 }
 
 #[test]
@@ -33,7 +33,7 @@ fn entry_costs_zero_or_n_messages() {
 #[test]
 fn entry_costs_zero_or_n_messages_in_any_schedule() {
     for size in 1..=6_u32 {
-        for order in [Order::Fifo, Order::Reordered] {
+        for order in [ChannelOrder::Fifo, ChannelOrder::Reordered] {
             for seed in 0..200 {
                 let plan = Plan::of(order, &vec![3; size as usize]).seeded(seed);
                 let outcome = run::<SuzukiKasami>((), &plan).unwrap();
@@ -75,7 +75,7 @@ fn served_request_is_ignored() {
 
 #[test]
 fn request_reaches_a_moving_token() {
-    check_seeds::<SuzukiKasami>(&(), &Plan::of(Order::Reordered, &[3, 3, 3]), 3000);
+    check_seeds::<SuzukiKasami>(&(), &Plan::of(ChannelOrder::Reordered, &[3, 3, 3]), 3000);
 }
 
 #[test]
@@ -93,7 +93,7 @@ fn duplicate_token_breaks_exclusion() {
     assert_eq!(entered(&mut cluster), [2, 1], "P1 is inside, and P2 waits");
     cluster.deliver_at((p(1), p(2)), 0);
     assert_eq!(entered(&mut cluster), [2], "with an outdated token");
-    let plan = Plan::of(Order::Fifo, &[2, 2, 2]).duplicating(1);
+    let plan = Plan::of(ChannelOrder::Fifo, &[2, 2, 2]).duplicating(1);
     assert!(is_caught::<SuzukiKasami>(&(), &plan, "exclusion"));
 }
 

@@ -2,9 +2,9 @@
 
 use tenure_algorithms::Variants;
 use tenure_algorithms::election::TimeSlice;
-use tenure_algorithms::election::time_slice::{Config, Switch};
+use tenure_algorithms::election::time_slice::{Config, VariantId};
 use tenure_core::service::election::Command;
-use tenure_core::{Order, ProcessId};
+use tenure_core::{ChannelOrder, ProcessId};
 use tenure_trace::TestCluster;
 
 use crate::support::election::{
@@ -16,7 +16,7 @@ use crate::support::rounds::end_round;
 
 fn started(ids: &[u32], initiators: &[ProcessId], config: Config) -> TestCluster<TimeSlice> {
     let size = u32::try_from(ids.len()).expect("few processes");
-    let mut cluster = TestCluster::uniform(size, Order::Reordered, config);
+    let mut cluster = TestCluster::uniform(size, ChannelOrder::Reordered, config);
     initiators.iter().for_each(|at| cluster.command(*at, Command::Elect));
     cluster
 }
@@ -33,7 +33,7 @@ fn finish(cluster: &mut TestCluster<TimeSlice>) -> u32 {
 }
 
 fn config(ids: &[u32]) -> Config {
-    Config::of(ranks(ids), Variants::none())
+    Config::with_ranks(ranks(ids), Variants::none())
 }
 
 /// The candidate with the smallest identifier u leads. Only its token travels around the ring of N
@@ -73,9 +73,9 @@ fn phases_before_the_smallest_identifier_are_silent() {
 /// starts before the token of the first candidate reaches it, so two processes lead.
 #[test]
 fn short_phases_elect_two_leaders() {
-    let variants = Variants::none().with(Switch::ShortPhases);
+    let variants = Variants::none().with(VariantId::ShortPhases);
     let ids = [1, 3, 2];
-    let mut cluster = started(&ids, &all_processes(3), Config::of(ranks(&ids), variants));
+    let mut cluster = started(&ids, &all_processes(3), Config::with_ranks(ranks(&ids), variants));
     finish(&mut cluster);
     assert!(cluster.total_sent() > 3);
     let leaders = unchecked_beliefs(&mut cluster);

@@ -2,8 +2,8 @@
 
 use tenure_algorithms::Variants;
 use tenure_algorithms::mutex::TokenRing;
-use tenure_algorithms::mutex::token_ring::{Config, Switch, Timer};
-use tenure_core::Order;
+use tenure_algorithms::mutex::token_ring::{Config, Timer, VariantId};
+use tenure_core::ChannelOrder;
 use tenure_core::service::mutex::Command;
 
 use crate::support::mutex::{Plan, entered, run};
@@ -11,7 +11,7 @@ use crate::support::{p, pass_all, restart};
 use tenure_trace::TestCluster;
 
 fn cluster(size: u32) -> TestCluster<TokenRing> {
-    TestCluster::uniform(size, Order::Reordered, Config::default())
+    TestCluster::uniform(size, ChannelOrder::Reordered, Config::default())
 }
 
 #[test]
@@ -68,7 +68,7 @@ fn entry_costs_one_message_under_load() {
 fn no_process_enters_twice_past_a_waiter() {
     for size in 1..=5_u32 {
         for seed in 0..300 {
-            let plan = Plan::of(Order::Reordered, &vec![4; size as usize]).seeded(seed);
+            let plan = Plan::of(ChannelOrder::Reordered, &vec![4; size as usize]).seeded(seed);
             let outcome = run::<TokenRing>(Config::default(), &plan).unwrap();
             assert!(outcome.bypass <= 1, "seed {seed}");
             assert!(size == 1 || outcome.messages >= outcome.entries, "seed {seed}");
@@ -78,9 +78,9 @@ fn no_process_enters_twice_past_a_waiter() {
 
 #[test]
 fn kept_token_overtakes_a_neighbour() {
-    let variants = Variants::none().with(Switch::KeepsToken);
+    let variants = Variants::none().with(VariantId::KeepsToken);
     let worst = (0..50).map(|seed| {
-        let plan = Plan::of(Order::Reordered, &[4; 2]).seeded(seed);
+        let plan = Plan::of(ChannelOrder::Reordered, &[4; 2]).seeded(seed);
         let config = Config { variants, ..Config::default() };
         run::<TokenRing>(config, &plan).expect("all are served exclusively").bypass
     });
@@ -100,7 +100,7 @@ fn single_process_enters_without_messages() {
 
 #[test]
 fn duplicate_token_breaks_exclusion() {
-    let plan = Plan::of(Order::Reordered, &[2; 2]).duplicating(1);
+    let plan = Plan::of(ChannelOrder::Reordered, &[2; 2]).duplicating(1);
     let is_caught = |seed| run::<TokenRing>(Config::default(), &plan.seeded(seed)).is_err();
     assert!((0..300).any(is_caught));
 }

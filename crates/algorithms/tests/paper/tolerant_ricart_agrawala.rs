@@ -3,7 +3,7 @@
 use tenure_algorithms::mutex::TolerantRicartAgrawala;
 use tenure_algorithms::mutex::tolerant_ricart_agrawala::Message;
 use tenure_core::service::mutex::Command;
-use tenure_core::{Algorithm, Crashes, Fence, Order, Property, Timestamp, Verdict};
+use tenure_core::{Algorithm, ChannelOrder, CrashModel, Fence, Property, Timestamp, Verdict};
 
 use crate::support::mutex::{
     NONE, Plan, check_seeds, enter_and_exit, entered, exited, fences, run,
@@ -15,7 +15,7 @@ use crate::support::{
 use tenure_trace::{SplitMix64, TestCluster};
 
 fn cluster(size: u32) -> TestCluster<TolerantRicartAgrawala> {
-    TestCluster::uniform(size, Order::Fifo, ())
+    TestCluster::uniform(size, ChannelOrder::Fifo, ())
 }
 
 #[test]
@@ -24,7 +24,7 @@ fn costs_what_ricart_agrawala_costs_without_crashes() {
         let cost = u64::from(2 * (size - 1));
         assert_eq!(enter_and_exit(&mut cluster(size), size), cost);
         for seed in 0..200 {
-            let plan = Plan::of(Order::Reordered, &vec![3; size as usize]).seeded(seed);
+            let plan = Plan::of(ChannelOrder::Reordered, &vec![3; size as usize]).seeded(seed);
             let outcome = run::<TolerantRicartAgrawala>((), &plan).unwrap();
             assert_eq!(outcome.messages, cost * outcome.entries, "seed {seed}");
         }
@@ -218,7 +218,7 @@ fn repeated_request_yields_to_earlier_ones() {
 
 #[test]
 fn duplicates_and_reordering_are_harmless() {
-    let plan = Plan::of(Order::Reordered, &[3, 3, 3]).duplicating(4);
+    let plan = Plan::of(ChannelOrder::Reordered, &[3, 3, 3]).duplicating(4);
     check_seeds::<TolerantRicartAgrawala>(&(), &plan, 2000);
 }
 
@@ -252,6 +252,6 @@ fn unexpected_replies_are_ignored() {
 #[test]
 fn card_promises_hold_without_restart() {
     let card = TolerantRicartAgrawala::card(&(), 3);
-    assert_eq!(card.faults.crashes, Crashes::Stop);
+    assert_eq!(card.faults.crashes, CrashModel::Stop);
     assert!(card.promises.contains(&Property::Fencing) && card.promises.contains(&Property::Order));
 }

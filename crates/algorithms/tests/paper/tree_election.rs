@@ -2,10 +2,10 @@
 
 use tenure_algorithms::Variants;
 use tenure_algorithms::election::TreeElection;
-use tenure_algorithms::election::tree_election::{Config, Message, Switch, message_count};
+use tenure_algorithms::election::tree_election::{Config, Message, VariantId, message_count};
 use tenure_core::service::election::{Command, Event};
 use tenure_core::tree::Tree;
-use tenure_core::{Graph, Order, ProcessId};
+use tenure_core::{ChannelOrder, Graph, ProcessId};
 use tenure_trace::{SplitMix64, TestCluster};
 
 use crate::support::election::{all_processes, beliefs, elect, subsets, unchecked_beliefs};
@@ -21,9 +21,9 @@ fn trees(size: u32) -> impl Iterator<Item = Tree> {
 fn stages_cost_as_computed_on_every_small_tree() {
     for size in 2..=5 {
         for (seed, tree) in (0..).zip(trees(size)) {
-            let config = Config::of(tree);
+            let config = Config::with_tree(tree);
             for initiators in subsets(size) {
-                let order = Order::Reordered;
+                let order = ChannelOrder::Reordered;
                 let (cluster, beliefs) =
                     elect::<TreeElection>(size, order, config.clone(), &initiators, 0, seed);
                 let context = format!("{config:?} {initiators:?}");
@@ -42,8 +42,11 @@ fn stages_cost_as_computed_on_every_small_tree() {
 #[test]
 fn ranks_meet_on_one_edge() {
     for (seed, tree) in (0..).zip(trees(5)) {
-        let mut cluster =
-            TestCluster::<TreeElection>::uniform(5, Order::Reordered, Config::of(tree.clone()));
+        let mut cluster = TestCluster::<TreeElection>::uniform(
+            5,
+            ChannelOrder::Reordered,
+            Config::with_tree(tree.clone()),
+        );
         cluster.command(ProcessId(seed as u32 % 5), Command::Elect);
         let (mut rng, mut saturated) = (SplitMix64(seed), Vec::new());
         cluster.take_events();
@@ -64,9 +67,9 @@ fn ranks_meet_on_one_edge() {
 #[test]
 fn duplicates_do_not_change_the_leader() {
     for (seed, tree) in (0..).zip(trees(5)) {
-        let (config, all) = (Config::of(tree), all_processes(5));
+        let (config, all) = (Config::with_tree(tree), all_processes(5));
         let (_, beliefs) =
-            elect::<TreeElection>(5, Order::Reordered, config.clone(), &all, 5, seed);
+            elect::<TreeElection>(5, ChannelOrder::Reordered, config.clone(), &all, 5, seed);
         assert_eq!(beliefs, [Some(p(5)); 5], "{config:?}");
     }
 }
@@ -74,9 +77,9 @@ fn duplicates_do_not_change_the_leader() {
 #[test]
 fn second_election_costs_the_same() {
     for (seed, tree) in (0..).zip(trees(4)) {
-        let config = Config::of(tree);
+        let config = Config::with_tree(tree);
         let (mut cluster, _) =
-            elect::<TreeElection>(4, Order::Reordered, config, &all_processes(4), 0, seed);
+            elect::<TreeElection>(4, ChannelOrder::Reordered, config, &all_processes(4), 0, seed);
         cluster.command(p(2), Command::Elect);
         cluster.drain(&mut SplitMix64(seed));
         assert_eq!(beliefs(&mut cluster), [Some(p(4)); 4]);
@@ -86,8 +89,8 @@ fn second_election_costs_the_same() {
 
 #[test]
 fn single_process_leads_without_messages() {
-    let config = Config::of(trees(1).next().unwrap());
-    let (cluster, beliefs) = elect::<TreeElection>(1, Order::Fifo, config, &[p(1)], 0, 0);
+    let config = Config::with_tree(trees(1).next().unwrap());
+    let (cluster, beliefs) = elect::<TreeElection>(1, ChannelOrder::Fifo, config, &[p(1)], 0, 0);
     assert_eq!((cluster.total_sent(), beliefs), (message_count(1, 1), vec![Some(p(1))]));
 }
 
@@ -96,16 +99,16 @@ fn each_mistake_is_caught() {
     let run = |switch, initiators: &[ProcessId], seed| {
         let variants = Variants::none().with(switch);
         let line = Graph::line(4).to_tree().unwrap();
-        let config = Config { variants, ..Config::of(line) };
-        let mut cluster = TestCluster::<TreeElection>::uniform(4, Order::Reordered, config);
+        let config = Config { variants, ..Config::with_tree(line) };
+        let mut cluster = TestCluster::<TreeElection>::uniform(4, ChannelOrder::Reordered, config);
         initiators.iter().for_each(|at| cluster.command(*at, Command::Elect));
         cluster.drain(&mut SplitMix64(seed));
         unchecked_beliefs(&mut cluster)
     };
     let all = all_processes(4);
     let wrong = |leader: &Option<ProcessId>| leader.is_some_and(|leader| leader != p(4));
-    assert!((0..200).any(|seed| run(Switch::FirstMessage, &all, seed).iter().any(wrong)));
-    assert_eq!(run(Switch::IgnoresCrossing, &all, 0), [None; 4]);
-    assert_eq!(run(Switch::NoWakeUp, &[p(2)], 0), [None; 4]);
-    assert_eq!(run(Switch::NoWakeUp, &[p(1), p(4)], 0), [Some(p(4)); 4], "all leaves start");
+    assert!((0..200).any(|seed| run(VariantId::FirstMessage, &all, seed).iter().any(wrong)));
+    assert_eq!(run(VariantId::IgnoresCrossing, &all, 0), [None; 4]);
+    assert_eq!(run(VariantId::NoWakeUp, &[p(2)], 0), [None; 4]);
+    assert_eq!(run(VariantId::NoWakeUp, &[p(1), p(4)], 0), [Some(p(4)); 4], "all leaves start");
 }

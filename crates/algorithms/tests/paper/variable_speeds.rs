@@ -3,9 +3,9 @@
 
 use tenure_algorithms::Variants;
 use tenure_algorithms::election::VariableSpeeds;
-use tenure_algorithms::election::variable_speeds::{Config, Switch};
+use tenure_algorithms::election::variable_speeds::{Config, VariantId};
 use tenure_core::service::election::Command;
-use tenure_core::{Algorithm, Order, ProcessId};
+use tenure_core::{Algorithm, ChannelOrder, ProcessId};
 use tenure_trace::TestCluster;
 
 use crate::support::election::{all_processes, beliefs, process_with_id, ranks, subsets};
@@ -21,11 +21,11 @@ struct Outcome {
     rounds: u32,
 }
 
-fn elect(ids: &[u32], initiators: &[ProcessId], switch: Option<Switch>) -> Outcome {
+fn elect(ids: &[u32], initiators: &[ProcessId], switch: Option<VariantId>) -> Outcome {
     let variants = switch.map_or(Variants::none(), |it| Variants::none().with(it));
     let size = u32::try_from(ids.len()).expect("few processes");
-    let config = Config::of(ranks(ids), variants);
-    let mut cluster = TestCluster::<VariableSpeeds>::uniform(size, Order::Reordered, config);
+    let config = Config::with_ranks(ranks(ids), variants);
+    let mut cluster = TestCluster::<VariableSpeeds>::uniform(size, ChannelOrder::Reordered, config);
     initiators.iter().for_each(|at| cluster.command(*at, Command::Elect));
     let mut rounds = 0;
     while !cluster.armed_timers().is_empty() {
@@ -63,7 +63,7 @@ fn smallest_candidate_leads_after_n_times_two_to_the_u_rounds() {
 
 /// Returns the largest number of messages of an election over all rings whose ids are 1 to `size`,
 /// in any order.
-fn most(size: u32, switch: Option<Switch>) -> u64 {
+fn most(size: u32, switch: Option<VariantId>) -> u64 {
     let mut most = 0;
     permutations(size, |ids| {
         let found = elect(ids, &all_processes(size), switch);
@@ -78,7 +78,7 @@ fn most(size: u32, switch: Option<Switch>) -> u64 {
 #[test]
 fn bound_on_messages_is_attained_on_small_rings() {
     for (size, expected) in [(2, 4), (3, 7), (4, 9), (5, 12), (6, 15)] {
-        let config = Config::of(ranks(&vec![1; size as usize]), Variants::none());
+        let config = Config::with_ranks(ranks(&vec![1; size as usize]), Variants::none());
         let bound = VariableSpeeds::card(&config, size).messages.most;
         let found = most(size, None);
         assert_eq!(found, expected);
@@ -99,7 +99,7 @@ fn single_candidate_takes_two_n_messages() {
 fn equal_speeds_cost_as_much_as_comparisons() {
     for size in 2..=5 {
         let n = u64::from(size);
-        assert_eq!(most(size, Some(Switch::SameSpeed)), n * (n + 1) / 2 + n);
+        assert_eq!(most(size, Some(VariantId::SameSpeed)), n * (n + 1) / 2 + n);
     }
 }
 
@@ -107,7 +107,7 @@ fn equal_speeds_cost_as_much_as_comparisons() {
 fn linear_speeds_exceed_the_bound() {
     let ids = [1, 5, 6, 3, 2, 7, 4];
     let exact = elect(&ids, &all_processes(7), None);
-    let linear = elect(&ids, &all_processes(7), Some(Switch::LinearSpeed));
+    let linear = elect(&ids, &all_processes(7), Some(VariantId::LinearSpeed));
     assert_eq!(linear.tokens + linear.announcements, 19);
     assert!(exact.tokens + exact.announcements <= 18);
     assert_eq!(linear.leaders, exact.leaders);

@@ -4,7 +4,8 @@ use tenure_algorithms::detector::HeartbeatDetector;
 use tenure_algorithms::detector::heartbeat_detector::{Message, TimeoutPolicy, Timer};
 use tenure_core::service::detector::Event;
 use tenure_core::{
-    Batch, Delay, Environment, Group, Input, LocalTime, ProcessId, Protocol, TimerChange, Verdict,
+    Delay, EffectBuffer, Environment, Group, Input, LocalTime, ProcessId, Protocol, TimerChange,
+    Verdict,
 };
 
 use super::p;
@@ -26,12 +27,12 @@ impl Environment for Clock {
 /// P1 of three processes, with its failure detector and the effects of its last step.
 pub(crate) struct DetectorHarness<C: TimeoutPolicy> {
     pub(crate) process: HeartbeatDetector<C>,
-    pub(crate) batch: Batch<HeartbeatDetector<C>, Clock>,
+    pub(crate) batch: EffectBuffer<HeartbeatDetector<C>, Clock>,
 }
 
 impl<C: TimeoutPolicy> DetectorHarness<C> {
     pub(crate) fn new(config: &C) -> Self {
-        let mut batch = Batch::new(Clock::default());
+        let mut batch = EffectBuffer::new(Clock::default());
         let process = HeartbeatDetector::boot(Group::new(p(1), 3), config, None, &mut batch);
         DetectorHarness { process, batch }
     }

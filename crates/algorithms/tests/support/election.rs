@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tenure_core::monitors::LeaderAgreement;
 use tenure_core::service::election::{Command, Event};
-use tenure_core::{Election, Monitor, Order, ProcessId, Protocol, Rank};
+use tenure_core::{ChannelOrder, Election, Monitor, ProcessId, Protocol, Rank};
 
 use tenure_trace::{ClusterEvent, SplitMix64, TestCluster};
 
@@ -19,7 +19,7 @@ pub(crate) fn all_processes(size: u32) -> Vec<ProcessId> {
 /// none is in flight. `duplicates` messages arrive twice.
 pub(crate) fn elect<P: Election>(
     size: u32,
-    order: Order,
+    order: ChannelOrder,
     config: P::Config,
     initiators: &[ProcessId],
     duplicates: u32,
@@ -94,7 +94,7 @@ pub(crate) fn shuffled(size: u32, seed: u64) -> Vec<u32> {
 #[track_caller]
 pub(crate) fn check_with_duplicates<P: Election>(
     (size, duplicates): (u32, u32),
-    order: Order,
+    order: ChannelOrder,
     ring: impl Fn(&[u32]) -> P::Config,
 ) {
     for seed in 0..1000 {
@@ -109,7 +109,7 @@ pub(crate) fn check_with_duplicates<P: Election>(
 /// the schedule.
 #[track_caller]
 pub(crate) fn check_constant_cost<P: Election>(
-    order: Order,
+    order: ChannelOrder,
     ring: impl Fn(&[u32]) -> P::Config,
     cost: impl Fn(&[u32]) -> u64,
 ) {
@@ -132,9 +132,9 @@ pub(crate) fn subsets(size: u32) -> impl Iterator<Item = Vec<ProcessId>> {
 }
 
 pub(crate) fn process_with_id(id: u32, ids: &[u32]) -> Option<ProcessId> {
-    ids.iter().position(|other| *other == id).map(ProcessId::at)
+    ids.iter().position(|other| *other == id).map(ProcessId::from_index)
 }
 
 pub(crate) fn ranks(ids: &[u32]) -> Arc<[Rank]> {
-    ids.iter().map(|id| Rank::of_id(*id)).collect()
+    ids.iter().map(|id| Rank::from_id(*id)).collect()
 }

@@ -2,7 +2,7 @@
 
 use tenure_core::monitors::{Bypass, Fencing, LocalMutualExclusion, MutualExclusion};
 use tenure_core::service::mutex::{Command, Event};
-use tenure_core::{Card, Fence, Monitor, Mutex, Order, ProcessId};
+use tenure_core::{Card, ChannelOrder, Fence, Monitor, Mutex, ProcessId};
 
 use super::{command_and_drain, events, p, processes_with, restart};
 use tenure_trace::{ClusterEvent, SplitMix64, TestCluster};
@@ -37,7 +37,7 @@ pub(crate) struct Outcome {
 /// Parameters of a random run.
 #[derive(Clone, Debug)]
 pub(crate) struct Plan {
-    pub(crate) order: Order,
+    pub(crate) order: ChannelOrder,
     /// For each process, by index: number of its entries.
     pub(crate) entries: Vec<u32>,
     pub(crate) duplicates: u32,
@@ -47,7 +47,7 @@ pub(crate) struct Plan {
 
 impl Plan {
     /// Returns a plan without faults, in which process *i* enters `entries[i]` times.
-    pub(crate) fn of(order: Order, entries: &[u32]) -> Plan {
+    pub(crate) fn of(order: ChannelOrder, entries: &[u32]) -> Plan {
         Plan { order, entries: entries.to_vec(), duplicates: 0, losses: 0, seed: 0 }
     }
 
@@ -201,7 +201,7 @@ pub(crate) fn run_as<P: Mutex>(
         1 => MutualExclusion::new(),
         most => MutualExclusion::at_most(most),
     };
-    let local = card.conflicts().cloned().map(LocalMutualExclusion::of);
+    let local = card.conflicts().cloned().map(LocalMutualExclusion::with_conflicts);
     run_watched::<P>(config, plan, exclusion, (local, card.is_fenced().then(Fencing::new)))
 }
 

@@ -1,7 +1,7 @@
 //! Users of sessions with random schedules, and a monitor that checks them.
 
 use tenure_core::service::user::{ServiceUser, UserModelConfig, UserState};
-use tenure_core::{Monitor, Order, ProcessId, Protocol, Service};
+use tenure_core::{ChannelOrder, Monitor, ProcessId, Protocol, Service};
 use tenure_trace::{ClusterEvent, SplitMix64, TestCluster};
 
 /// Runs a random schedule in which the user of each process requests this many sessions. Returns
@@ -19,10 +19,10 @@ where
     M: Monitor<P::Command, P::Event>,
 {
     let size = u32::try_from(times.len()).expect("few processes");
-    let mut cluster = TestCluster::<P>::uniform(size, Order::Reordered, config);
+    let mut cluster = TestCluster::<P>::uniform(size, ChannelOrder::Reordered, config);
     let mut rng = SplitMix64(seed);
     let user = |(at, times): (usize, &u32)| {
-        let (at, service) = (ProcessId::at(at), Service::Other);
+        let (at, service) = (ProcessId::from_index(at), Service::Other);
         U::new(&UserModelConfig { service, at, size, command_count: *times })
     };
     let mut users: Vec<U> = times.iter().enumerate().map(user).collect();
@@ -49,7 +49,7 @@ where
                     let at = ready[other - links.len()];
                     let command = users[at].next_command().expect("it is ready");
                     users[at].on_command(&command);
-                    cluster.command(ProcessId::at(at), command);
+                    cluster.command(ProcessId::from_index(at), command);
                 }
             },
         }

@@ -21,7 +21,7 @@ type Numbers = BTreeMap<(ProcessId, ProcessId), u64>;
 pub(crate) fn counterexample(config: &GeneralsConfig, violation: &Violation) -> Counterexample {
     let mut trace = trace(config, violation);
     trace.header.violates = Some(violation.property.name().to_owned());
-    let run = RunDescription::of(&trace);
+    let run = RunDescription::from_trace(&trace);
     let explanation = explanation(violation);
     let (property, kind) = (violation.property, ViolationKind::End);
     Counterexample { property, kind, explanation, run, trace }

@@ -5,14 +5,14 @@ use std::sync::Arc;
 use tenure_core::ProcessId;
 use tenure_trace::property::StepFacts;
 
-use super::Watched;
+use super::PreparedProperty;
 use super::view::{CustomCache, EvaluationResult, WorldView, message_name};
 use crate::explore::successors::{StepResult, Worker};
 use crate::model::cache::{ModelCache, OutcomeRow};
-use crate::model::fingerprint::{Role, fingerprint};
+use crate::model::fingerprint::{HashDomain, fingerprint};
 use crate::world::rules::Rules;
 
-impl Watched {
+impl PreparedProperty {
     /// Writes into `key` the key under which the result of the property is cached, and returns
     /// true. Returns false if the result is not cached, because the property reads messages.
     ///
@@ -62,12 +62,12 @@ impl Worker {
         result: &mut StepResult,
     ) {
         if self.rules.custom.is_some() {
-            self.judge_own_properties(world, step, result);
+            self.judge_custom_properties(world, step, result);
         }
     }
 
     #[inline(never)]
-    fn judge_own_properties(
+    fn judge_custom_properties(
         &mut self,
         world: &mut [u32],
         step: Option<ProcessStep>,
@@ -77,10 +77,10 @@ impl Worker {
         let rules: &Rules = rules;
         let Some(custom) = rules.custom.as_deref() else { return };
         let layout = rules.layout;
-        let facts = custom.fold.map_or(0, |index| world[layout.monitor(index)]);
+        let facts = custom.fact_collector.map_or(0, |index| world[layout.monitor_slot(index)]);
         let observation = step.map_or(0, |(_, row)| row.observation);
         for (index, watched) in custom.properties.iter().enumerate() {
-            let slot = layout.custom(index);
+            let slot = layout.custom_slot(index);
             let before = world[slot];
             let mut key = std::mem::take(&mut custom_cache.key);
             let from = [index as u32, facts, observation, before];
@@ -120,25 +120,31 @@ impl Worker {
     /// Prepares an initial global state: records the events that are due from the start, and
     /// evaluates all properties written as expressions. Returns the new fingerprint and the bits of
     /// the violated properties.
-    pub(crate) fn begin_own(&mut self, world: &mut [u32], fingerprint: u64) -> (u64, u32) {
+    pub(crate) fn init_custom_properties(
+        &mut self,
+        world: &mut [u32],
+        fingerprint: u64,
+    ) -> (u64, u32) {
         let rules = Arc::clone(&self.rules);
         let Some(custom) = rules.custom.as_deref() else { return (fingerprint, 0) };
-        let mut result = StepResult::of(fingerprint);
+        let mut result = StepResult::new(fingerprint);
         for (index, watched) in custom.properties.iter().enumerate() {
             let all = u32::MAX.checked_shr(u32::BITS - watched.bindings.len() as u32).unwrap_or(0);
             let first = if watched.property.is_pending_initially() { all } else { 0 };
             let change = pending_fingerprint(index, first);
             result.fingerprint = result.fingerprint.wrapping_add(change);
-            world[rules.layout.custom(index)] = first;
+            world[rules.layout.custom_slot(index)] = first;
         }
-        self.judge_own_properties(world, None, &mut result);
+        self.judge_custom_properties(world, None, &mut result);
         self.forget_changes();
         (result.fingerprint, result.violated)
     }
 
-    pub(crate) fn violated_at_first(&mut self, world: &[u32]) -> u32 {
+    /// Returns the bits of the properties written as expressions that an initial global state
+    /// violates.
+    pub(crate) fn custom_violations(&mut self, world: &[u32]) -> u32 {
         let mut copy = world.to_vec();
-        let mut result = StepResult::of(0);
+        let mut result = StepResult::new(0);
         self.judge_custom(&mut copy, None, &mut result);
         self.forget_changes();
         result.violated
@@ -150,7 +156,7 @@ fn evaluate_custom(
     (model, cache): (&mut ModelCache, &mut CustomCache),
     world: &[u32],
     step: Option<ProcessStep>,
-    watched: &Watched,
+    watched: &PreparedProperty,
     before: u32,
 ) -> EvaluationResult {
     let mut sent = Vec::new();
@@ -169,8 +175,8 @@ fn evaluate_custom(
         }
     }
     let custom = rules.custom.as_deref();
-    let services = match custom.and_then(|custom| custom.fold) {
-        Some(index) => cache.service_facts(rules, index, world[rules.layout.monitor(index)]),
+    let services = match custom.and_then(|custom| custom.fact_collector) {
+        Some(index) => cache.service_facts(rules, index, world[rules.layout.monitor_slot(index)]),
         None => {
             custom.map(|custom| Arc::clone(&custom.no_facts)).expect("the search has properties")
         }
@@ -180,5 +186,5 @@ fn evaluate_custom(
 }
 
 fn pending_fingerprint(index: usize, pending: u32) -> u64 {
-    if pending == 0 { 0 } else { fingerprint(Role::Pending(index), &pending) }
+    if pending == 0 { 0 } else { fingerprint(HashDomain::Pending(index), &pending) }
 }

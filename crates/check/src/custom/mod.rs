@@ -1,6 +1,6 @@
 //! Properties that the user has written as expressions.
 
-pub(crate) mod fold;
+pub(crate) mod fact_collector;
 pub(crate) mod judge;
 pub(crate) mod view;
 
@@ -21,10 +21,10 @@ const MARKS: usize = u32::BITS as usize;
 /// The properties of a search that are written as expressions, prepared for evaluation.
 #[derive(Debug)]
 pub(crate) struct CustomProperties {
-    pub(crate) properties: Vec<Watched>,
+    pub(crate) properties: Vec<PreparedProperty>,
     /// Index of the monitor that collects facts from commands and events. `None` if no property
     /// needs these facts.
-    pub(crate) fold: Option<usize>,
+    pub(crate) fact_collector: Option<usize>,
     /// Empty facts, for a search without the monitor that collects facts.
     pub(crate) no_facts: Arc<ServiceFacts>,
 }
@@ -33,7 +33,7 @@ pub(crate) struct CustomProperties {
 /// its variables. Each binding has one bit in the marks of a global state. This bit is set while an
 /// event that the property demands for these values has not occurred.
 #[derive(Clone, Debug)]
-pub(crate) struct Watched {
+pub(crate) struct PreparedProperty {
     pub(crate) property: Arc<CustomProperty>,
     /// Combinations of values of the free variables of a liveness property. Empty for a safety
     /// property.
@@ -43,16 +43,16 @@ pub(crate) struct Watched {
     first_mark: usize,
 }
 
-impl Watched {
+impl PreparedProperty {
     /// Returns the bit that is set in the marks of a global state while an event is still due for
     /// the binding with the index `binding`.
-    pub(crate) fn mark(&self, binding: usize) -> u32 {
+    pub(crate) fn binding_mask(&self, binding: usize) -> u32 {
         1 << (self.first_mark + binding)
     }
 
     /// Returns the marks of a global state that record for which bindings an event is still due.
     /// `pending` contains one bit for each binding, at the index of the binding.
-    pub(crate) fn marks(&self, pending: u32) -> u32 {
+    pub(crate) fn pending_mask(&self, pending: u32) -> u32 {
         if self.bindings.is_empty() { 0 } else { pending << self.first_mark }
     }
 }
@@ -68,12 +68,12 @@ impl CustomProperties {
     pub(crate) fn new(
         properties: &[Arc<CustomProperty>],
         layout: Layout,
-        fold: Option<usize>,
+        fact_collector: Option<usize>,
     ) -> Result<Option<Self>, CheckError> {
         if properties.is_empty() {
             return Ok(None);
         }
-        let mut next = layout.marks_of_processes() + layout.monitors;
+        let mut next = layout.process_mark_count() + layout.monitors;
         let mut watched = Vec::new();
         for property in properties {
             let is_liveness = property.form().is_liveness();
@@ -87,10 +87,14 @@ impl CustomProperties {
                     max: MARKS.saturating_sub(first_mark),
                 });
             }
-            watched.push(Watched { property: Arc::clone(property), bindings, first_mark });
+            watched.push(PreparedProperty { property: Arc::clone(property), bindings, first_mark });
         }
         let no_facts = ServiceFacts::new(layout.size as u32, FactSelection::default());
-        Ok(Some(CustomProperties { properties: watched, fold, no_facts: Arc::new(no_facts) }))
+        Ok(Some(CustomProperties {
+            properties: watched,
+            fact_collector,
+            no_facts: Arc::new(no_facts),
+        }))
     }
 }
 

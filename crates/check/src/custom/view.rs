@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 use tenure_trace::property::{Binding, ServiceFacts, StateView, StepFacts};
-use tenure_trace::state::tree;
+use tenure_trace::state::debug_tree;
 
 use crate::model::cache::{ModelCache, entry};
 use crate::model::fingerprint::BuildFoldHasher;
@@ -87,7 +87,7 @@ impl CustomCache {
     fn queue(&mut self, rules: &Rules, id: u32) -> QueueCounts {
         let compute = || {
             let mut counts: Vec<(&'static str, u64)> = Vec::new();
-            for packet in rules.network.content(id) {
+            for packet in rules.network.packets_in(id) {
                 let message = rules.network.packet_by_id(packet).message;
                 let name = message_name(rules, message);
                 match counts.iter_mut().find(|(known, _)| *known == name) {
@@ -147,7 +147,7 @@ impl StateView for WorldView<'_> {
 
     fn state(&mut self, at: u32) -> Option<Arc<Value>> {
         let id = self.world[at as usize];
-        let compute = || self.rules.model.state_text(id).map(|text| Arc::new(tree(&text)));
+        let compute = || self.rules.model.state_text(id).map(|text| Arc::new(debug_tree(&text)));
         entry(&mut self.cache.states, id).get_or_insert_with(compute).clone()
     }
 }

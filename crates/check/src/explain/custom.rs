@@ -4,8 +4,8 @@ use tenure_core::Property;
 
 use super::findings::FinishedSearch;
 use super::replay::{RunPath, path_to};
-use crate::custom::Watched;
-use crate::liveness::fairness::{Condition, Unserved, unserved};
+use crate::custom::PreparedProperty;
+use crate::liveness::fairness::{Condition, ProgressViolation, find_progress_violation};
 use crate::liveness::graph::Graph;
 use crate::report::{Counterexample, ViolationKind};
 
@@ -28,10 +28,10 @@ impl FinishedSearch {
         index: usize,
         path: &RunPath,
     ) -> Counterexample {
-        let mut replay = self.replayed(path);
+        let mut replay = self.replay_path(path);
         if path.actions.is_empty() {
             let world = replay.world.clone();
-            replay.reduced_worker.violated_at_first(&world);
+            replay.reduced_worker.custom_violations(&world);
         }
         let found = &replay.reduced_worker.custom.violated;
         let binding = found.iter().find(|(known, _)| *known == index);
@@ -44,7 +44,7 @@ impl FinishedSearch {
     /// demands has not happened. `marks` are the marks of the last global state of the run.
     pub(crate) fn missing_at_end(&self, index: usize, marks: u32) -> String {
         let watched = self.watched(index);
-        let is_due = |binding: &usize| marks & watched.mark(*binding) != 0;
+        let is_due = |binding: &usize| marks & watched.binding_mask(*binding) != 0;
         let due = (0..watched.bindings.len()).find(is_due).expect("a binding is pending");
         let missing = watched.property.explain_pending(&watched.bindings[due]);
         format!("{missing}, and the run can end here")
@@ -60,28 +60,29 @@ impl FinishedSearch {
     ) -> Option<Counterexample> {
         let watched = self.watched(index);
         let bindings = 0..watched.bindings.len();
-        let conditions: Vec<Condition> =
-            bindings.map(|binding| Condition::of(watched.mark(binding))).collect();
+        let conditions: Vec<Condition> = bindings
+            .map(|binding| Condition::until_all_cleared(watched.binding_mask(binding)))
+            .collect();
         let fairness = self.config.fairness;
         let missing =
             |binding: u32| watched.property.explain_pending(&watched.bindings[binding as usize]);
-        Some(match unserved(graph, &conditions, fairness)? {
-            Unserved::Doomed { processes: bindings, world } => {
+        Some(match find_progress_violation(graph, &conditions, fairness)? {
+            ProgressViolation::Doomed { processes: bindings, world } => {
                 let explanation = format!("{}, in any run from here", missing(bindings[0]));
                 self.ending_at(graph, world, property, ViolationKind::Blocked, explanation)
             }
-            Unserved::Stopped { process: binding, world } => {
+            ProgressViolation::Stopped { process: binding, world } => {
                 let explanation = format!("{} if the run stops here", missing(binding));
                 self.ending_at(graph, world, property, ViolationKind::End, explanation)
             }
-            Unserved::Starving { process: binding, cycle } => {
+            ProgressViolation::Starving { process: binding, cycle } => {
                 let explanation = format!("{}: the end of the run repeats", missing(binding));
                 self.repeating(graph, &cycle, property, ViolationKind::Starvation, explanation)
             }
         })
     }
 
-    fn watched(&self, index: usize) -> &Watched {
+    fn watched(&self, index: usize) -> &PreparedProperty {
         &self.rules.custom.as_deref().expect("the search has properties").properties[index]
     }
 }

@@ -33,7 +33,7 @@ pub struct StepDescription {
 
 impl RunDescription {
     /// Describes a trace written by the checker, in which all records of a step have the same time.
-    pub(crate) fn of(trace: &Trace) -> Self {
+    pub(crate) fn from_trace(trace: &Trace) -> Self {
         let steps = trace.records.chunk_by(|one, other| one.time == other.time);
         RunDescription {
             size: trace.header.n,

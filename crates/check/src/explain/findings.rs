@@ -13,7 +13,9 @@ use crate::explain::replay::{Replay, RunPath, path_to};
 use crate::explore::Explored;
 use crate::liveness::Fairness;
 use crate::liveness::cycle::fair_cycle;
-use crate::liveness::fairness::{Condition, Unserved, lasting, unserved, waits};
+use crate::liveness::fairness::{
+    Condition, ProgressViolation, find_lasting_states, find_progress_violation, wait_conditions,
+};
 use crate::liveness::graph::{Graph, OutEdge};
 use crate::plan::{CheckKind, SelectedProperty};
 use crate::report::{Counterexample, ViolationKind};
@@ -53,8 +55,10 @@ impl FinishedSearch {
             (CheckKind::AlwaysAndAtEnd(index), Some(graph)) => self
                 .shortest_step_violation(property, index)
                 .or_else(|| self.some_end_violation(property, index, graph)),
-            (CheckKind::Progress, Some(graph)) => self.unserved(property, graph, true),
-            (CheckKind::StarvationFreedom, Some(graph)) => self.unserved(property, graph, false),
+            (CheckKind::Progress, Some(graph)) => self.progress_violation(property, graph, true),
+            (CheckKind::StarvationFreedom, Some(graph)) => {
+                self.progress_violation(property, graph, false)
+            }
             (CheckKind::DeadlockFreedom, Some(graph)) => self.deadlock(property, graph),
             (CheckKind::CustomSafety(index), _) => self.shortest_custom_violation(property, index),
             (CheckKind::CustomLiveness(index), Some(graph)) => {
@@ -97,9 +101,9 @@ impl FinishedSearch {
         index: usize,
         graph: &Graph,
     ) -> Option<Counterexample> {
-        let refused = Condition::of(self.rules.layout.end_mask(index));
+        let refused = Condition::until_all_cleared(self.rules.layout.end_mask(index));
         // A run that ends is fair under every assumption, so weak fairness suffices.
-        let world = lasting(graph, refused, Fairness::Weak).first()?;
+        let world = find_lasting_states(graph, refused, Fairness::Weak).first()?;
         let path = path_to(&self.explored, graph.id(world));
         Some(self.end_violation(property, index, &path))
     }
@@ -112,8 +116,8 @@ impl FinishedSearch {
         index: usize,
         path: &RunPath,
     ) -> Counterexample {
-        let replay = self.replayed(path);
-        let state = replay.monitor(self.rules.layout.monitor(index));
+        let replay = self.replay_path(path);
+        let state = replay.monitor_state_id(self.rules.layout.monitor_slot(index));
         let verdict = self.rules.model.judge_end(index, state);
         let explanation = verdict.err().map_or_else(String::new, |violation| violation.message);
         self.counterexample(property, ViolationKind::End, explanation, path, None)
@@ -134,7 +138,8 @@ impl FinishedSearch {
         } else {
             let waits =
                 |at: &usize| marks & (layout.waiting_mask(*at) | layout.uninformed_mask(*at)) != 0;
-            let waiting: Vec<_> = (0..layout.size).filter(waits).map(ProcessId::at).collect();
+            let waiting: Vec<_> =
+                (0..layout.size).filter(waits).map(ProcessId::from_index).collect();
             let verb = if waiting.len() == 1 { "waits" } else { "wait" };
             format!("{} {verb}, and the run can end here", join_names(&waiting))
         };
@@ -144,22 +149,27 @@ impl FinishedSearch {
     /// Looks for a process that may wait forever to be served, and returns a run that shows this.
     /// If `all` is true, a process that waits to be informed of a result counts, too. Returns
     /// `None` if there is no such run.
-    fn unserved(&self, property: Property, graph: &Graph, all: bool) -> Option<Counterexample> {
-        let waits = waits(self.rules.layout, all);
+    fn progress_violation(
+        &self,
+        property: Property,
+        graph: &Graph,
+        all: bool,
+    ) -> Option<Counterexample> {
+        let waits = wait_conditions(self.rules.layout, all);
         let fairness = self.config.fairness;
-        Some(match unserved(graph, &waits, fairness)? {
-            Unserved::Doomed { processes: waiting, world } => {
+        Some(match find_progress_violation(graph, &waits, fairness)? {
+            ProgressViolation::Doomed { processes: waiting, world } => {
                 let waiting: Vec<_> = waiting.into_iter().map(ProcessId).collect();
                 let is_alone = waiting.len() == 1;
                 let kind = if is_alone { ViolationKind::Blocked } else { ViolationKind::Deadlock };
                 let explanation = format!("{} can never be served from here", join_names(&waiting));
                 self.ending_at(graph, world, property, kind, explanation)
             }
-            Unserved::Stopped { process, world } => {
+            ProgressViolation::Stopped { process, world } => {
                 let explanation = format!("{} waits if the run stops here", ProcessId(process));
                 self.ending_at(graph, world, property, ViolationKind::End, explanation)
             }
-            Unserved::Starving { process, cycle } => {
+            ProgressViolation::Starving { process, cycle } => {
                 let explanation = format!(
                     "{} can wait for ever although it could be served: the end of the run repeats",
                     ProcessId(process)
@@ -175,10 +185,10 @@ impl FinishedSearch {
         let layout = self.rules.layout;
         let marks = (0..layout.size).fold(0, |marks, process| marks | layout.waiting_mask(process));
         let fairness = self.config.fairness;
-        let lasting = lasting(graph, Condition::uninterrupted(marks), fairness);
+        let lasting = find_lasting_states(graph, Condition::until_any_cleared(marks), fairness);
         let waiting = |world: u32| {
             let waits = |process: &usize| graph.marks(world) & layout.waiting_mask(*process) != 0;
-            let waiting = (0..layout.size).filter(waits).map(ProcessId::at);
+            let waiting = (0..layout.size).filter(waits).map(ProcessId::from_index);
             join_names(&waiting.collect::<Vec<_>>())
         };
         if let Some(world) = lasting.stopped {
@@ -225,33 +235,35 @@ impl FinishedSearch {
         let mut path = path_to(&self.explored, graph.id(cycle[0]));
         let repeats_from = Some(path.actions.len());
         let steps = fair_cycle(graph, cycle, cycle[0], self.config.fairness);
-        self.follow(graph, &mut path, steps);
+        self.extend_path(graph, &mut path, steps);
         self.counterexample(property, kind, explanation, &path, repeats_from)
     }
 
-    pub(crate) fn follow(
+    /// Appends the actions of `steps` to a path that leads to the start of the first step.
+    pub(crate) fn extend_path(
         &self,
         graph: &Graph,
         path: &mut RunPath,
         steps: impl IntoIterator<Item = (u32, OutEdge)>,
     ) {
-        let mut replay = self.replayed(path);
+        let mut replay = self.replay_path(path);
         for (from, step) in steps {
             let to = graph.id(step.to);
-            let action = replay.step_to(&self.explored, to, step.label);
+            let action = replay.find_action_to(&self.explored, to, step.label);
             let action = action.unwrap_or_else(|| panic!("world {from} leads to {to:?}"));
             path.actions.push(action);
             replay.apply(action);
         }
     }
 
-    pub(crate) fn replay(&self, path: &RunPath) -> Replay {
+    /// Creates a replay in the first global state of a path.
+    pub(crate) fn start_replay(&self, path: &RunPath) -> Replay {
         Replay::new(&self.rules, &self.explored, path.first)
     }
 
     /// Replays a path. The returned replay is in the last global state of the path.
-    pub(super) fn replayed(&self, path: &RunPath) -> Replay {
-        let mut replay = self.replay(path);
+    pub(super) fn replay_path(&self, path: &RunPath) -> Replay {
+        let mut replay = self.start_replay(path);
         for action in &path.actions {
             replay.apply(*action);
         }
@@ -274,20 +286,20 @@ impl FinishedSearch {
     ) -> RunDescription {
         let (header, mut recorder) = self.recorded(path);
         if let Some((local, cause)) = handler {
-            recorder.record_step(self.replay(path).describe_unfinished(local, cause), false);
+            recorder.record_step(self.start_replay(path).describe_unfinished(local, cause), false);
         }
-        RunDescription::of(&Trace { header, records: recorder.finish(false), torn: None })
+        RunDescription::from_trace(&Trace { header, records: recorder.finish(false), torn: None })
     }
 
     /// Returns the message of the violation that the monitor at `index` finds in the last step of a
     /// path.
     fn violation(&self, path: &RunPath, index: usize) -> String {
         let (last, before) = path.actions.split_last().expect("a violation takes a step");
-        let mut replay = self.replay(path);
+        let mut replay = self.start_replay(path);
         for action in before {
             replay.apply(*action);
         }
-        let state = replay.monitor(self.rules.layout.monitor(index));
+        let state = replay.monitor_state_id(self.rules.layout.monitor_slot(index));
         let observation = replay.observation(*last);
         let verdict = self.rules.model.judge(index, state, observation);
         verdict.err().map_or_else(String::new, |violation| violation.message)
@@ -303,7 +315,7 @@ impl FinishedSearch {
     ) -> Counterexample {
         let mut trace = self.trace(path, kind != ViolationKind::Step);
         trace.header.violates = Some(property.name().to_owned());
-        let run = RunDescription { repeats_from, ..RunDescription::of(&trace) };
+        let run = RunDescription { repeats_from, ..RunDescription::from_trace(&trace) };
         trace.header.repeats = run.repeated_step_count();
         Counterexample { property, kind, explanation, run, trace }
     }
@@ -316,11 +328,11 @@ impl FinishedSearch {
     }
 
     fn recorded(&self, path: &RunPath) -> (Header, Recorder) {
-        let mut replay = self.replay(path);
+        let mut replay = self.start_replay(path);
         let mut recorder = Recorder::new(&self.rules);
         recorder.record_boots(&replay);
         for action in &path.actions {
-            recorder.take(&mut replay, *action);
+            recorder.record_action(&mut replay, *action);
         }
         (header(&self.config), recorder)
     }

@@ -57,19 +57,20 @@ impl Recorder {
 
     /// Records the boot of each process, or that it is down from the start.
     pub(crate) fn record_boots(&mut self, replay: &Replay) {
-        for at in (0..self.sessions.len()).map(ProcessId::at) {
+        for at in (0..self.sessions.len()).map(ProcessId::from_index) {
             self.note(at, Kind::Boot);
             if replay.is_down(at) {
                 self.note(at, Kind::Crash);
                 continue;
             }
-            let effects = self.model.boot_effects(at, replay.local(at));
+            let effects = self.model.boot_effects(at, replay.local_id(at));
             self.effects(at, effects);
             self.record_state(at, replay);
         }
     }
 
-    pub(crate) fn take(&mut self, replay: &mut Replay, action: Action) {
+    /// Takes a step in the replay, and records it.
+    pub(crate) fn record_action(&mut self, replay: &mut Replay, action: Action) {
         let taken = replay.apply(action);
         let at = taken.at;
         self.record_step(taken, replay.is_down(at));
@@ -94,7 +95,7 @@ impl Recorder {
                 self.record_message((from, to), message, step, receiver_was_down);
             }
             (StepContent::Split(side), _) => {
-                let all_processes = (0..self.sessions.len()).map(ProcessId::at);
+                let all_processes = (0..self.sessions.len()).map(ProcessId::from_index);
                 let (one, other) = all_processes.partition(|at| side & 1 << at.0 != 0);
                 self.record_about_run(Kind::Partition(vec![one, other]));
             }

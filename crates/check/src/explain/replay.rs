@@ -2,15 +2,15 @@
 
 use std::sync::Arc;
 
-use tenure_core::{Order, ProcessId};
+use tenure_core::{ChannelOrder, ProcessId};
 
 use crate::explore::Explored;
 use crate::explore::successors::{TIME, Worker, WorldRef};
 use crate::explore::visited::StateId;
 use crate::model::Model;
-use crate::model::cache::Part;
+use crate::model::cache::SlotKind;
 use crate::model::step_content::{DebugText, StepContent, StepEffects};
-use crate::reduce::canonical::smallest;
+use crate::reduce::canonical::smallest_timestamp;
 use crate::world::action::{Action, ActionKind, Cause};
 use crate::world::rules::Rules;
 
@@ -85,18 +85,23 @@ impl Replay {
         assert!(result.is_some(), "a step is possible without reductions too");
         if self.reduced_worker.rules.is_rebasing {
             let layout = self.plain_worker.rules.layout;
-            self.shift =
-                smallest(&mut self.plain_worker.cache, layout, &self.unreduced).unwrap_or(0);
+            self.shift = smallest_timestamp(&mut self.plain_worker.cache, layout, &self.unreduced)
+                .unwrap_or(0);
         }
         taken
     }
 
     /// Returns an action with this fairness label that leads from the current global state to the
     /// state `to` of the search.
-    pub(crate) fn step_to(&mut self, search: &Explored, to: StateId, label: u32) -> Option<Action> {
+    pub(crate) fn find_action_to(
+        &mut self,
+        search: &Explored,
+        to: StateId,
+        label: u32,
+    ) -> Option<Action> {
         let world = self.world.clone();
         let from = WorldRef { world: &world, fingerprint: self.fingerprint };
-        let found = self.reduced_worker.step_to(from, search, to, label);
+        let found = self.reduced_worker.find_action_to(from, search, to, label);
         if found.is_some() || label != TIME {
             return found;
         }
@@ -104,7 +109,7 @@ impl Replay {
     }
 
     /// Returns the id of the state that the monitor at `slot` has before the next step.
-    pub(crate) fn monitor(&self, slot: usize) -> u32 {
+    pub(crate) fn monitor_state_id(&self, slot: usize) -> u32 {
         self.unreduced[slot]
     }
 
@@ -124,7 +129,7 @@ impl Replay {
         let about_a_link =
             matches!(action.kind(), ActionKind::Deliver | ActionKind::Lose | ActionKind::Duplicate);
         let rules = Arc::clone(&self.reduced_worker.rules);
-        if !rules.is_rebasing || rules.order == Order::Fifo || !about_a_link {
+        if !rules.is_rebasing || rules.order == ChannelOrder::Fifo || !about_a_link {
             return action;
         }
         let slot = action.slot();
@@ -139,8 +144,8 @@ impl Replay {
             .find(|item| {
                 let packet = self.plain_worker.cache.item_of(queue, *item).packet;
                 let alone = rules.network.push(0, packet).expect("a link holds one").id;
-                let shifted = self.plain_worker.cache.shift(Part::Queue, alone, self.shift).id;
-                rules.network.content(shifted) == [wanted]
+                let shifted = self.plain_worker.cache.shift(SlotKind::Queue, alone, self.shift).id;
+                rules.network.packets_in(shifted) == [wanted]
             })
             .expect("a message in flight is in flight without reductions, too");
         Action::new(action.kind(), slot, item, action.outcome())
@@ -182,23 +187,24 @@ impl Replay {
 
     /// Returns the id of the local state of a process in the current global state without
     /// reductions.
-    pub(crate) fn local(&self, at: ProcessId) -> u32 {
+    pub(crate) fn local_id(&self, at: ProcessId) -> u32 {
         self.unreduced[at.index()]
     }
 
     /// Returns the state of a process, or `None` if the process is down.
     pub(crate) fn state(&self, at: ProcessId) -> Option<DebugText> {
-        self.model().state_text(self.local(at))
+        self.model().state_text(self.local_id(at))
     }
 
     /// Returns the names of the armed timers of a process.
-    pub(crate) fn armed(&self, at: ProcessId) -> Vec<DebugText> {
-        self.model().armed_timers(self.local(at))
+    pub(crate) fn armed_timers(&self, at: ProcessId) -> Vec<DebugText> {
+        self.model().armed_timers(self.local_id(at))
     }
 
-    pub(crate) fn steps(&mut self) -> Vec<Action> {
+    pub(crate) fn possible_actions(&mut self) -> Vec<Action> {
         let world = self.world.clone();
-        self.reduced_worker.steps(WorldRef { world: &world, fingerprint: self.fingerprint })
+        self.reduced_worker
+            .possible_actions(WorldRef { world: &world, fingerprint: self.fingerprint })
     }
 
     /// Returns the content of a step whose handler panicked. The handler ran in the local state
@@ -222,7 +228,7 @@ impl Replay {
     }
 
     pub(crate) fn is_down(&self, at: ProcessId) -> bool {
-        self.model().local(self.local(at)).0.down
+        self.model().local(self.local_id(at)).0.down
     }
 }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use tenure_core::service::agreement;
-use tenure_core::{Order, ProcessId};
+use tenure_core::{ChannelOrder, ProcessId};
 use tenure_trace::{
     Action, ActionError, FollowError, MessageSelector, Schedule, ScriptRunner, ServiceCommand,
     Trace, find_timer,
@@ -17,7 +17,7 @@ use crate::explain::recorder::Recorder;
 use crate::explain::replay::{Replay, ReplayedStep};
 use crate::model::step_content::StepContent;
 use crate::plan::Plan;
-use crate::users::crashes::Saving;
+use crate::users::crashes::SaveTiming;
 use crate::users::entries::{Entries, EntryLimits};
 use crate::users::user::Checkable;
 use crate::world::MAX_FAULTS;
@@ -78,7 +78,7 @@ impl Plan {
         let all_processes: Vec<ProcessId> = (0..*size).map(ProcessId).collect();
         model.entries = EntryLimits::PerProcess(all_processes.iter().map(requests).collect());
         model.initiators = Some(all_processes);
-        model.order = Order::Reordered;
+        model.order = ChannelOrder::Reordered;
         model.latency = None;
         model.has_rounds = false;
         model.step = 0..=0;
@@ -91,9 +91,11 @@ impl Plan {
             crashes: MAX_FAULTS,
             crash_filter: std::mem::take(&mut faults.crash_filter),
             saving: match () {
-                () if any(|action| matches!(action, Action::Mute(_))) => Saving::BeforeRelease,
-                () if any(|action| matches!(action, Action::Unsaved(_))) => Saving::AfterRelease,
-                () => Saving::Atomic,
+                () if any(|action| matches!(action, Action::Mute(_))) => SaveTiming::BeforeRelease,
+                () if any(|action| matches!(action, Action::Unsaved(_))) => {
+                    SaveTiming::AfterRelease
+                }
+                () => SaveTiming::Atomic,
             },
             recoveries: MAX_FAULTS,
             false_suspicions: MAX_FAULTS,
@@ -140,7 +142,8 @@ impl ScriptRunner for ScheduleRunner {
             }
             _ => {}
         }
-        let found = self.replay.steps().into_iter().find(|step| self.matches(action, *step));
+        let found =
+            self.replay.possible_actions().into_iter().find(|step| self.matches(action, *step));
         self.choices.clear();
         let step = found.ok_or_else(|| ActionError::NotPossible(action.clone()))?;
         match action {
@@ -152,7 +155,7 @@ impl ScriptRunner for ScheduleRunner {
             _ => {}
         }
         self.steps.push((self.replay.fingerprint, step));
-        self.recorder.take(&mut self.replay, step);
+        self.recorder.record_action(&mut self.replay, step);
         Ok(())
     }
 }
@@ -178,7 +181,7 @@ impl ScheduleRunner {
                 asking.at == at && self.recorder.model.command(asking).as_ref() == Some(&command)
             }
             (Action::Fire { at: whose, timer: name }, StepContent::Timer(timer), _) => {
-                let armed = self.replay.armed(at);
+                let armed = self.replay.armed_timers(at);
                 *whose == at && find_timer(armed.iter(), name) == Some(&timer)
             }
             (Action::Deliver(pick), Message(from, to, sent), ActionKind::Deliver)

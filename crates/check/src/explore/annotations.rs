@@ -54,7 +54,7 @@ pub(crate) fn annotate(worker: &mut Worker, world: &[u32], measured: Option<usiz
     for (index, watched) in
         worker.rules.custom.iter().flat_map(|custom| custom.properties.iter().enumerate())
     {
-        annotations.marks |= watched.marks(world[layout.custom(index)]);
+        annotations.marks |= watched.pending_mask(world[layout.custom_slot(index)]);
     }
     annotations
 }
@@ -79,7 +79,7 @@ fn measured_marks(worker: &mut Worker, world: &[u32]) -> u32 {
 }
 
 fn facts(worker: &mut Worker, world: &[u32], index: usize) -> MonitorFacts {
-    let state = world[worker.rules.layout.monitor(index)];
+    let state = world[worker.rules.layout.monitor_slot(index)];
     if state == VIOLATED {
         return MonitorFacts::default();
     }

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::ops::Range;
 
-use super::packed::Packed;
+use super::packed::PackedRows;
 use crate::explore::successors::WorldRef;
 use crate::explore::visited::StateId;
 
@@ -43,12 +43,12 @@ impl Batch {
 pub(super) struct Chunk {
     ids: Box<[StateId]>,
     fingerprints: Box<[u64]>,
-    worlds: Packed,
+    worlds: PackedRows,
 }
 
 impl Chunk {
     fn bytes(&self) -> usize {
-        self.ids.len() * 12 + size_of::<Self>() - size_of::<Packed>() + self.worlds.bytes()
+        self.ids.len() * 12 + size_of::<Self>() - size_of::<PackedRows>() + self.worlds.bytes()
     }
 }
 
@@ -140,7 +140,7 @@ impl Frontier {
         Chunk {
             ids: unpacked.ids[begin..][..CHUNK].into(),
             fingerprints: unpacked.fingerprints[begin..][..CHUNK].into(),
-            worlds: Packed::of(worlds, self.stride),
+            worlds: PackedRows::pack(worlds, self.stride),
         }
     }
 

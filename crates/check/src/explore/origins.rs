@@ -1,6 +1,6 @@
 //! Origins of the global states of one shard: for each state, the step that first found it.
 
-use super::packed::Packed;
+use super::packed::PackedRows;
 use crate::explore::visited::{Origin, StateId};
 use crate::world::action::{ACTION_KINDS, Action};
 
@@ -12,7 +12,7 @@ const PARTS: usize = 6;
 /// Origins of global states, in the order in which the states were found.
 #[derive(Debug, Default)]
 pub(super) struct Origins {
-    packed: Vec<Packed>,
+    packed: Vec<PackedRows>,
     packed_bytes: usize,
     last: Vec<Origin>,
 }
@@ -22,7 +22,7 @@ impl Origins {
         self.packed.len() * PACK_SIZE + self.last.len()
     }
 
-    pub(super) fn at(&self, index: usize) -> Origin {
+    pub(super) fn get(&self, index: usize) -> Origin {
         match self.packed.get(index / PACK_SIZE) {
             Some(packed) => join(packed.row(index % PACK_SIZE)),
             None => self.last[index % PACK_SIZE],
@@ -40,7 +40,7 @@ impl Origins {
     #[cold]
     fn pack(&mut self) {
         let parts: Vec<u32> = self.last.drain(..).flat_map(split).collect();
-        let packed = Packed::of(&parts, PARTS);
+        let packed = PackedRows::pack(&parts, PARTS);
         self.packed_bytes += packed.bytes();
         self.packed.push(packed);
     }
@@ -48,7 +48,7 @@ impl Origins {
     pub(super) fn bytes(&self) -> usize {
         let list = self.packed.capacity() - self.packed.len();
         let last = self.last.capacity() * size_of::<Origin>();
-        self.packed_bytes + list * size_of::<Packed>() + last
+        self.packed_bytes + list * size_of::<PackedRows>() + last
     }
 }
 
@@ -87,7 +87,7 @@ mod tests {
         (0..many).for_each(|number| origins.push(origin(number)));
         assert_eq!(origins.len(), many);
         for number in 0..many {
-            assert_eq!(origins.at(number), origin(number));
+            assert_eq!(origins.get(number), origin(number));
         }
     }
 

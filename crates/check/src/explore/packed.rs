@@ -15,7 +15,7 @@ struct Column {
 /// value that any row has in this slot. A slot takes as few bits as the greatest difference needs,
 /// and none if all rows are equal there.
 #[derive(Debug)]
-pub(super) struct Packed {
+pub(super) struct PackedRows {
     least: Box<[u32]>,
     columns: Box<[Column]>,
     /// Width of a packed row, in bits.
@@ -26,9 +26,9 @@ pub(super) struct Packed {
 
 const WORD: usize = size_of::<u64>();
 
-impl Packed {
+impl PackedRows {
     /// Packs rows of `stride` integers each.
-    pub(super) fn of(values: &[u32], stride: usize) -> Self {
+    pub(super) fn pack(values: &[u32], stride: usize) -> Self {
         let (least, columns, width) = column_layout(values, stride);
         let count = values.len() / stride;
         let mut rows = vec![0; (count * width).div_ceil(8) + WORD];
@@ -47,7 +47,7 @@ impl Packed {
             }
         }
         rows[at..][..WORD].copy_from_slice(&bits.to_le_bytes());
-        Packed { least: least.into(), columns: columns.into(), width, rows: rows.into() }
+        PackedRows { least: least.into(), columns: columns.into(), width, rows: rows.into() }
     }
 
     /// Unpacks `count` rows, from row `begin` on, and appends them to `into`.
@@ -117,7 +117,7 @@ mod tests {
             [1, u32::MAX - 1, 7, (1 << 31) + 1],
             [u32::MAX, u32::MAX, 7, (1 << 31) + 511],
         ];
-        let packed = Packed::of(&all.concat(), 4);
+        let packed = PackedRows::pack(&all.concat(), 4);
         let mut back = Vec::new();
         packed.unpack(0, 4, &mut back);
         assert_eq!(back, all.concat());
@@ -126,7 +126,7 @@ mod tests {
 
     #[test]
     fn unpacks_part_of_rows() {
-        let packed = Packed::of(&[9, 1, 0, 8, 2, 0, 7, 3, 1], 3);
+        let packed = PackedRows::pack(&[9, 1, 0, 8, 2, 0, 7, 3, 1], 3);
         let mut back = Vec::new();
         packed.unpack(2, 1, &mut back);
         packed.unpack(0, 2, &mut back);
@@ -136,8 +136,8 @@ mod tests {
     #[test]
     fn constant_slots_take_no_space() {
         let mut all = vec![[u32::MAX, 5, 0, 1]; 100];
-        assert_eq!(Packed::of(&all.concat(), 4).rows.len(), WORD);
+        assert_eq!(PackedRows::pack(&all.concat(), 4).rows.len(), WORD);
         all[50] = [u32::MAX - 7, 5, 0, 2];
-        assert_eq!(Packed::of(&all.concat(), 4).rows.len(), 50 + WORD);
+        assert_eq!(PackedRows::pack(&all.concat(), 4).rows.len(), 50 + WORD);
     }
 }

@@ -6,7 +6,7 @@
 //! after the restart, and the search explores all of them.
 
 use crate::explore::successors::{ScratchWorld, StepResult, Visit, Worker};
-use crate::model::fingerprint::{Role, fingerprint};
+use crate::model::fingerprint::{HashDomain, fingerprint};
 use crate::world::action::{Action, ActionKind};
 
 impl Worker {
@@ -21,10 +21,11 @@ impl Worker {
         let pairs = (0..layout.size).flat_map(|p| (0..layout.size).map(move |peer| (p, peer)));
         for (process, peer) in pairs {
             let bit = 1 << peer;
-            let met = scratch.world[layout.pending_trust(process)];
+            let met = scratch.world[layout.pending_trust_slot(process)];
             let kind = if met & bit != 0 {
                 ActionKind::RestartTrust
-            } else if met == 0 && scratch.world[layout.undetected_restarts(process)] & bit != 0 {
+            } else if met == 0 && scratch.world[layout.undetected_restarts_slot(process)] & bit != 0
+            {
                 ActionKind::RestartSuspect
             } else {
                 continue;
@@ -46,31 +47,32 @@ impl Worker {
         match action.kind() {
             // A rebooted process knows no earlier session of its peers.
             ActionKind::Crash => {
-                self.set_bits(world, layout.undetected_restarts(process), 0, result);
-                self.set_bits(world, layout.pending_trust(process), 0, result);
+                self.set_bits(world, layout.undetected_restarts_slot(process), 0, result);
+                self.set_bits(world, layout.pending_trust_slot(process), 0, result);
             }
             ActionKind::Recover => {
                 for other in (0..layout.size).filter(|other| *other != process) {
                     if !self.cache.local(world[other]).down {
-                        let slot = layout.undetected_restarts(other);
+                        let slot = layout.undetected_restarts_slot(other);
                         self.set_bits(world, slot, world[slot] | 1 << process, result);
                     }
                 }
             }
             ActionKind::RestartSuspect => {
-                let (slot, bit) = (layout.undetected_restarts(process), 1 << action.item());
+                let (slot, bit) = (layout.undetected_restarts_slot(process), 1 << action.item());
                 self.set_bits(world, slot, world[slot] & !bit, result);
-                self.set_bits(world, layout.pending_trust(process), bit, result);
+                self.set_bits(world, layout.pending_trust_slot(process), bit, result);
             }
             ActionKind::RestartTrust => {
-                self.set_bits(world, layout.pending_trust(process), 0, result)
+                self.set_bits(world, layout.pending_trust_slot(process), 0, result)
             }
             _ => {}
         }
     }
 
     fn set_bits(&mut self, world: &mut [u32], slot: usize, bits: u32, result: &mut StepResult) {
-        let print = |bits| if bits == 0 { 0 } else { fingerprint(Role::Session, &(slot, bits)) };
+        let print =
+            |bits| if bits == 0 { 0 } else { fingerprint(HashDomain::Session, &(slot, bits)) };
         result.fingerprint =
             result.fingerprint.wrapping_sub(print(world[slot])).wrapping_add(print(bits));
         self.set(world, slot, bits);

@@ -37,15 +37,18 @@ impl Worker {
             }
             return true;
         }
-        for (item, entry) in self.cache.menu(scratch.world[process]).enumerate() {
-            let (cause, label) = self.cache.menu_item(entry);
+        for (item, entry) in self.cache.enabled_inputs(scratch.world[process]).enumerate() {
+            let (cause, label) = self.cache.enabled_input(entry);
             let is_command = matches!(cause, Cause::Command(_));
             if is_command != (part == Part::Command) {
                 continue;
             }
             // Users issue commands as soon as they can, so a fair run must take these steps.
-            let label =
-                if is_command { self.rules.network.label(7 << 40, process as u64) } else { label };
+            let label = if is_command {
+                self.rules.network.intern_label(7 << 40, process as u64)
+            } else {
+                label
+            };
             let at = Action::new(ActionKind::Internal, process, item, 0);
             self.visit_outcomes(scratch, at, StepSetup::default(), (label, cause), visit);
         }

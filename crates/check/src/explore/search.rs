@@ -158,7 +158,7 @@ impl SearchRun<'_> {
             self.found.transitions += 1;
             self.found.first.push((id, world.clone(), fingerprint));
             self.next.add(std::iter::once(id), &[fingerprint], &world);
-            let violated = self.workers[0].violated_at_first(&world);
+            let violated = self.workers[0].custom_violations(&world);
             for (index, found) in self.found.violations.iter_mut().enumerate() {
                 if violated & 1 << index != 0 {
                     // A property can be violated before any step. The run then has length 0, and

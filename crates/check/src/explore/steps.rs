@@ -7,7 +7,7 @@ use crate::explore::visited::StateId;
 use crate::world::action::Action;
 
 impl Worker {
-    pub(crate) fn steps(&mut self, from: WorldRef<'_>) -> Vec<Action> {
+    pub(crate) fn possible_actions(&mut self, from: WorldRef<'_>) -> Vec<Action> {
         let mut steps = Vec::new();
         self.successors(from, &mut |successor| steps.push(successor.action));
         steps
@@ -15,7 +15,7 @@ impl Worker {
 
     /// Returns the first step from the state `from` that has this label and leads to the visited
     /// global state `to`. Returns `None` if there is no such step.
-    pub(crate) fn step_to(
+    pub(crate) fn find_action_to(
         &mut self,
         from: WorldRef<'_>,
         explored: &Explored,

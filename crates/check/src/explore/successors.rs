@@ -2,17 +2,17 @@
 
 use std::sync::Arc;
 
-use tenure_core::Order;
+use tenure_core::ChannelOrder;
 
 use crate::custom::view::CustomCache;
 use crate::measure::weights::weighted_label;
 use crate::model::cache::{ModelCache, OutcomeRow};
-use crate::model::intern::{Change, NONE};
+use crate::model::intern::{NONE, Replacement};
 use crate::reduce::canonical::{canonical_fingerprint, rebase};
 use crate::reduce::deliveries::DeliveryRecord;
 use crate::world::action::{Action, ActionKind, Cause};
 use crate::world::rules::Rules;
-use crate::world::{Fault, Faults, VIOLATED};
+use crate::world::{Fault, FaultCounts, VIOLATED};
 
 /// Value that a fault has in place of a fairness label. The analysis of liveness ignores steps with
 /// this value.
@@ -42,12 +42,12 @@ pub(crate) struct ScratchWorld<'w> {
 /// the count of a fault.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct StepSetup {
-    link: Option<(usize, Change)>,
+    link: Option<(usize, Replacement)>,
     fault: Option<Fault>,
 }
 
 impl StepSetup {
-    fn of_link(slot: usize, change: Change) -> Self {
+    fn of_link(slot: usize, change: Replacement) -> Self {
         StepSetup { link: Some((slot, change)), fault: None }
     }
 
@@ -97,7 +97,7 @@ pub(crate) struct StepResult {
 }
 
 impl StepResult {
-    pub(crate) fn of(fingerprint: u64) -> Self {
+    pub(crate) fn new(fingerprint: u64) -> Self {
         let key = fingerprint;
         StepResult { fingerprint, key, violated: 0, weight: 0, exceeded: None, dropped: false }
     }
@@ -138,7 +138,8 @@ impl Worker {
         let cache = ModelCache::new(Arc::clone(&rules));
         let scratch = vec![0; rules.layout.stride()];
         let pairs = (rules.layout.size * rules.layout.size) as u64;
-        let labels = |kind: u64| (0..pairs).map(|pair| rules.network.label(kind, pair)).collect();
+        let labels =
+            |kind: u64| (0..pairs).map(|pair| rules.network.intern_label(kind, pair)).collect();
         let (suspicion_labels, restart_labels) = (labels(3 << 40), labels(4 << 40));
         let mute_crash_labels = if rules.has_mute_crashes { labels(5 << 40) } else { Vec::new() };
         Worker {
@@ -184,8 +185,8 @@ impl Worker {
             if self.rules.has_pending_trust(scratch.world, process) {
                 continue;
             }
-            for (item, entry) in self.cache.menu(scratch.world[process]).enumerate() {
-                let (cause, label) = self.cache.menu_item(entry);
+            for (item, entry) in self.cache.enabled_inputs(scratch.world[process]).enumerate() {
+                let (cause, label) = self.cache.enabled_input(entry);
                 let at = Action::new(ActionKind::Internal, process, item, 0);
                 self.visit_outcomes(&mut scratch, at, StepSetup::default(), (label, cause), visit);
             }
@@ -195,13 +196,13 @@ impl Worker {
                 self.delivery_steps(&mut scratch, slot, visit);
             }
         }
-        if self.rules.has_detectors || self.rules.budget.of(Fault::FalseSuspicion) > 0 {
+        if self.rules.has_detectors || self.rules.budget.count(Fault::FalseSuspicion) > 0 {
             self.suspicion_steps(&mut scratch, visit);
         }
         if self.rules.layout.detects_restarts {
             self.restart_detection_steps(&mut scratch, visit);
         }
-        if self.rules.budget != Faults::default() {
+        if self.rules.budget != FaultCounts::default() {
             self.fault_steps(&mut scratch, visit);
         }
         self.scratch = world;
@@ -221,7 +222,7 @@ impl Worker {
                 let at = Action::new(ActionKind::Deliver, slot, item, 0);
                 let setup = StepSetup::of_link(slot, entry.rest);
                 self.visit_outcomes(scratch, at, setup, (entry.label, cause), visit);
-            } else if self.rules.order == Order::Fifo {
+            } else if self.rules.order == ChannelOrder::Fifo {
                 break;
             }
         }
@@ -356,7 +357,7 @@ impl Worker {
         let setup = self.setup(world, action)?;
         let fingerprint = self.apply_setup(world, fingerprint, setup);
         let Some(cause) = cause else {
-            let mut result = StepResult::of(fingerprint);
+            let mut result = StepResult::new(fingerprint);
             if action.kind() == ActionKind::Partition {
                 self.clear_cut_links(world, &mut result);
             }
@@ -447,8 +448,8 @@ impl Worker {
     }
 
     fn spend(&mut self, world: &mut [u32], fingerprint: u64, fault: Fault) -> u64 {
-        let slot = self.rules.layout.spent();
-        let before = Faults(world[slot]);
+        let slot = self.rules.layout.fault_counts_slot();
+        let before = FaultCounts(world[slot]);
         let after = before.incremented(fault);
         self.set(world, slot, after.0);
         fingerprint.wrapping_sub(before.fingerprint()).wrapping_add(after.fingerprint())
@@ -467,7 +468,7 @@ impl Worker {
     ) -> StepResult {
         self.set(world, process, row.local);
         let fingerprint = fingerprint.wrapping_add(row.change);
-        let mut result = StepResult { weight: row.weight, ..StepResult::of(fingerprint) };
+        let mut result = StepResult { weight: row.weight, ..StepResult::new(fingerprint) };
         for index in self.cache.sent(row) {
             let sent = self.cache.sent_item(index);
             if self.rules.can_be_down && self.is_dead_forever(world, sent.to as usize) {
@@ -522,7 +523,7 @@ impl Worker {
 
     fn judge(&mut self, world: &mut [u32], observation: u32, result: &mut StepResult) {
         for index in 0..self.rules.layout.monitors {
-            let slot = self.rules.layout.monitor(index);
+            let slot = self.rules.layout.monitor_slot(index);
             if world[slot] == VIOLATED {
                 continue;
             }

@@ -42,7 +42,7 @@ impl Worker {
             return None;
         }
         let (mut later, mut moved) = (fingerprint, false);
-        for (slot, part) in world[..layout.spent()].iter_mut().enumerate() {
+        for (slot, part) in world[..layout.fault_counts_slot()].iter_mut().enumerate() {
             if slot >= layout.size && *part == 0 {
                 continue;
             }
@@ -52,6 +52,6 @@ impl Worker {
             later = later.wrapping_add(aged.change);
         }
         let key = self.key(world, later);
-        moved.then_some(StepResult { key, ..StepResult::of(later) })
+        moved.then_some(StepResult { key, ..StepResult::new(later) })
     }
 }

@@ -120,7 +120,7 @@ impl Shard {
     }
 
     pub(crate) fn origin(&self, index: usize) -> Origin {
-        self.origins.at(index)
+        self.origins.get(index)
     }
 
     /// Loads the slots of several keys into the cache of the processor. The slots are far apart.

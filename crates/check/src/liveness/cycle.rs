@@ -70,8 +70,9 @@ fn walk(
     wanted: impl Fn(u32, OutEdge) -> bool,
 ) -> Vec<(u32, OutEdge)> {
     let steps = |world| {
-        let stays =
-            move |step: &&OutEdge| step.to != OUT_OF_BOUNDS && !step.drops() && inside(step.to);
+        let stays = move |step: &&OutEdge| {
+            step.to != OUT_OF_BOUNDS && !step.drops_message() && inside(step.to)
+        };
         let steps = graph.steps(world).iter().filter(stays);
         let steps = steps.map(move |step| ((world, *step), Some(step.to)));
         (!graph.is_stopped()).then_some(steps)

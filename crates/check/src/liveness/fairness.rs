@@ -35,18 +35,20 @@ pub(crate) struct Condition {
 }
 
 impl Condition {
-    pub(crate) const fn of(marks: u32) -> Self {
+    /// Creates a condition that is met in each state with any of these marks. A step interrupts the
+    /// condition only if it leaves none of the marks set.
+    pub(crate) const fn until_all_cleared(marks: u32) -> Self {
         Condition { marks, ends_with_any: false }
     }
 
     /// Creates a condition that is met in each state with any of these marks. A step that clears
     /// one of the marks interrupts the condition, even if other marks stay set.
-    pub(crate) const fn uninterrupted(marks: u32) -> Self {
+    pub(crate) const fn until_any_cleared(marks: u32) -> Self {
         Condition { marks, ends_with_any: true }
     }
 
     fn is_met(self, graph: &Graph, world: u32) -> bool {
-        graph.marks(world) & self.marks != 0 && !graph.is_open(world)
+        graph.marks(world) & self.marks != 0 && !graph.is_unexpanded(world)
     }
 
     /// Returns true if the condition stays met, without interruption, when this step is taken.
@@ -63,17 +65,17 @@ impl Condition {
 
 /// Returns one condition for each process: the process waits to be served. If `informed`, waiting
 /// to be informed of a result also meets the condition.
-pub(crate) fn waits(layout: Layout, informed: bool) -> Vec<Condition> {
+pub(crate) fn wait_conditions(layout: Layout, informed: bool) -> Vec<Condition> {
     let wait = |process| {
         let uninformed = if informed { layout.uninformed_mask(process) } else { 0 };
-        Condition::of(layout.waiting_mask(process) | uninformed)
+        Condition::until_all_cleared(layout.waiting_mask(process) | uninformed)
     };
     (0..layout.size).map(wait).collect()
 }
 
 /// Global states in which a condition can last forever.
 #[derive(Debug, Default)]
-pub(crate) struct Lasting {
+pub(crate) struct LastingStates {
     /// Global states from which the condition lasts forever in every run, unless a further fault
     /// occurs. The set has one bit per state number.
     doomed: Vec<u64>,
@@ -89,7 +91,7 @@ pub(crate) struct Lasting {
     pub(crate) stopped: Option<u32>,
 }
 
-impl Lasting {
+impl LastingStates {
     pub(crate) fn first(&self) -> Option<u32> {
         let cycle = self.cycle.iter().map(|cycle| cycle[0]);
         self.first_doomed.into_iter().chain(cycle).min()
@@ -108,13 +110,13 @@ impl Lasting {
         for world in members {
             self.doomed[*world as usize / 64] |= 1 << (world % 64);
         }
-        let free = members.iter().copied().filter(|world| !graph.is_forced(*world));
+        let free = members.iter().copied().filter(|world| !graph.has_forced_step(*world));
         self.first_doomed = free.chain(self.first_doomed).min();
     }
 }
 
 #[derive(Debug)]
-pub(crate) enum Unserved {
+pub(crate) enum ProgressViolation {
     /// From the global state `world` on, these processes are never served, whatever the run is.
     Doomed { processes: Vec<u32>, world: u32 },
     /// This process may wait forever on a cycle through these global states, although other steps
@@ -126,18 +128,23 @@ pub(crate) enum Unserved {
 }
 
 /// Looks for processes that may wait forever. `waits` has one condition for each process. Prefers
-/// [`Unserved::Stopped`] to [`Unserved::Doomed`], and [`Unserved::Doomed`] to
-/// [`Unserved::Starving`]. Of several findings of one kind, returns the one closest to an initial
-/// state.
-pub(crate) fn unserved(graph: &Graph, waits: &[Condition], fairness: Fairness) -> Option<Unserved> {
-    let waits = map_parts(graph.threads, waits, |_, wait| lasting(graph, *wait, fairness));
+/// [`ProgressViolation::Stopped`] to [`ProgressViolation::Doomed`], and
+/// [`ProgressViolation::Doomed`] to [`ProgressViolation::Starving`]. Of several findings of one
+/// kind, returns the one closest to an initial state.
+pub(crate) fn find_progress_violation(
+    graph: &Graph,
+    waits: &[Condition],
+    fairness: Fairness,
+) -> Option<ProgressViolation> {
+    let waits =
+        map_parts(graph.threads, waits, |_, wait| find_lasting_states(graph, *wait, fairness));
     let stopped = (0..).zip(&waits).filter_map(|(process, wait)| Some((wait.stopped?, process)));
     if let Some((world, process)) = stopped.min() {
-        return Some(Unserved::Stopped { process, world });
+        return Some(ProgressViolation::Stopped { process, world });
     }
     if let Some(world) = waits.iter().filter_map(|wait| wait.first_doomed).min() {
         let doomed = (0..).zip(&waits).filter(|(_, wait)| wait.is_doomed(world));
-        return Some(Unserved::Doomed {
+        return Some(ProgressViolation::Doomed {
             processes: doomed.map(|(process, _)| process).collect(),
             world,
         });
@@ -145,7 +152,7 @@ pub(crate) fn unserved(graph: &Graph, waits: &[Condition], fairness: Fairness) -
     let cycles = (0..).zip(waits).filter_map(|(process, wait)| Some((process, wait.cycle?)));
     // Members are sorted, and states are numbered by level, so the first member is the shallowest.
     let (process, cycle) = cycles.min_by_key(|(process, cycle)| (cycle[0], *process))?;
-    Some(Unserved::Starving { process, cycle })
+    Some(ProgressViolation::Starving { process, cycle })
 }
 
 /// Returns the global states in which a condition can last forever.
@@ -153,10 +160,15 @@ pub(crate) fn unserved(graph: &Graph, waits: &[Condition], fairness: Fairness) -
 /// In the model, a full link may drop a message. In a real network, the link would only delay the
 /// message, so no fair run drops messages forever. The result omits components in which a run can
 /// stay only by dropping messages.
-pub(crate) fn lasting(graph: &Graph, condition: Condition, fairness: Fairness) -> Lasting {
-    let mut lasting = Lasting::default();
+pub(crate) fn find_lasting_states(
+    graph: &Graph,
+    condition: Condition,
+    fairness: Fairness,
+) -> LastingStates {
+    let mut lasting = LastingStates::default();
     if fairness == Fairness::None {
-        let can_stop = |world: &u32| condition.is_met(graph, *world) && !graph.is_forced(*world);
+        let can_stop =
+            |world: &u32| condition.is_met(graph, *world) && !graph.has_forced_step(*world);
         lasting.stopped = (0..graph.len() as u32).find(can_stop);
         return lasting;
     }
@@ -184,7 +196,9 @@ pub(crate) fn lasting(graph: &Graph, condition: Condition, fairness: Fairness) -
     let mut cycle: Option<Vec<u32>> = None;
     let is_open = |world: u32| is_met(world) && !lasting.is_doomed(world);
     let stays = |from: u32, step: OutEdge| {
-        !step.drops() && condition.continues(graph, from, step) && !lasting.is_doomed(step.to)
+        !step.drops_message()
+            && condition.continues(graph, from, step)
+            && !lasting.is_doomed(step.to)
     };
     Components::new(graph, is_open, &stays).for_each(|part| {
         let first = part.members.iter().min();
@@ -202,7 +216,7 @@ pub(crate) fn lasting(graph: &Graph, condition: Condition, fairness: Fairness) -
             cycle = Some(found);
         }
     });
-    Lasting { cycle, ..lasting }
+    LastingStates { cycle, ..lasting }
 }
 
 fn sorted(members: &[u32]) -> Vec<u32> {
@@ -275,7 +289,7 @@ fn always_ends(graph: &Graph, condition: Condition) -> bool {
             return true; // the result is not used
         }
         for step in graph.steps(world) {
-            if step.drops() {
+            if step.drops_message() {
                 return false; // not obvious
             }
             if continues(&ways_in, world, step) {
@@ -338,7 +352,7 @@ fn requirements(graph: &Graph, part: &Component<'_>) -> BTreeMap<u32, Requiremen
                 requirement.last = turn;
                 requirement.possible_at += 1;
             }
-            requirement.taken_inside |= part.contains(step.to) && !step.drops();
+            requirement.taken_inside |= part.contains(step.to) && !step.drops_message();
         }
     }
     requirements

@@ -43,7 +43,7 @@ impl OutEdge {
     }
 
     /// Returns true if the step dropped a message because a link was full.
-    pub(crate) fn drops(self) -> bool {
+    pub(crate) fn drops_message(self) -> bool {
         self.label & DROPPED != 0
     }
 }
@@ -64,7 +64,7 @@ impl Graph {
     ///
     /// `forced_label` is the fairness label of the steps that the configuration prescribes before
     /// the search. The analysis runs on as many threads as [`analysis_threads`] returns.
-    pub(crate) fn of(explored: &mut Explored, forced_label: u32, stop: StopSignal) -> Self {
+    pub(crate) fn build(explored: &mut Explored, forced_label: u32, stop: StopSignal) -> Self {
         let (levels, threads) = (explored.levels.clone(), analysis_threads(&explored.workers));
         let mut graph = Graph { levels, forced_label, threads, stop, ..Graph::default() };
         // A search that was stopped has no marks of the states that it reached last.
@@ -210,13 +210,13 @@ impl Graph {
         self.marks[number as usize]
     }
 
-    pub(crate) fn is_open(&self, number: u32) -> bool {
+    pub(crate) fn is_unexpanded(&self, number: u32) -> bool {
         self.open[number as usize]
     }
 
     /// Returns true if the check prescribes the step from this global state. The graph then lacks
     /// other steps that are possible.
-    pub(crate) fn is_forced(&self, number: u32) -> bool {
+    pub(crate) fn has_forced_step(&self, number: u32) -> bool {
         self.steps(number).iter().any(|step| step.fair_label() == self.forced_label)
     }
 

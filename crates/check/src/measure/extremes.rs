@@ -30,7 +30,7 @@ pub(super) struct Path {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Greatest {
+pub(super) enum MaximumTotal {
     /// Greatest total of the measure over all runs, and a run with this total.
     Total(u32, Path),
     /// The totals have no bound. These steps form a cycle that a run can repeat forever, and the
@@ -40,7 +40,7 @@ pub(super) enum Greatest {
 
 /// A run that serves all users, and has the least value among such runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Least {
+pub(super) struct MinimumRun {
     pub(super) value: u32,
     pub(super) path: Path,
     /// True if no step is possible at the end of the run.
@@ -49,22 +49,22 @@ pub(super) struct Least {
 
 /// Analysis of the state graph of a measurement. `first` contains each initial global state with
 /// its weight: the amount that the boots of the processes add to the measure.
-pub(super) struct Extremes<'g> {
+pub(super) struct MeasureAnalysis<'g> {
     pub(super) graph: &'g Graph,
     pub(super) first: &'g [(u32, u32)],
 }
 
-impl Extremes<'_> {
-    pub(super) fn greatest_total(&self) -> Greatest {
+impl MeasureAnalysis<'_> {
+    pub(super) fn greatest_total(&self) -> MaximumTotal {
         let (values, repeated) = self.totals();
         if let Some((from, step)) = repeated {
-            return Greatest::Unbounded(self.cycle(from, step));
+            return MaximumTotal::Unbounded(self.cycle(from, step));
         }
         let total = |(first, boot): &(u32, u32)| values[*first as usize] + boot;
         let most = self.first.iter().map(total).max().unwrap_or(0);
         let first = self.first.iter().filter(|begin| total(begin) == most);
         let path = self.tight_path(&values, first.map(|(first, _)| *first));
-        Greatest::Total(most, path)
+        MaximumTotal::Total(most, path)
     }
 
     /// Returns, for each global state, the greatest total of a path from it. If a counted step can
@@ -182,7 +182,7 @@ impl Extremes<'_> {
     /// If `is_total`, the value of a run is the sum over its steps. Otherwise it is the greatest
     /// value of its global states. If some of these runs end because no step is possible, only such
     /// runs are compared. Among runs of equal value, returns a shortest one.
-    pub(super) fn least(&self, is_total: bool) -> Option<Least> {
+    pub(super) fn least(&self, is_total: bool) -> Option<MinimumRun> {
         let (keys, before) = self.lightest(is_total);
         let worlds = || 0..self.graph.len() as u32;
         let served = || worlds().filter(|world| self.is_served(*world));
@@ -195,7 +195,7 @@ impl Extremes<'_> {
         let path = self.path(&before, end, |from, step| {
             self.key_after(keys[from as usize], *step, is_total) == keys[step.to as usize]
         });
-        Some(Least { value: (keys[end as usize] >> 32) as u32, path, is_quiescent })
+        Some(MinimumRun { value: (keys[end as usize] >> 32) as u32, path, is_quiescent })
     }
 
     /// Finds a path with the least value to each global state, by Dijkstra's algorithm. The value
@@ -249,7 +249,7 @@ impl Extremes<'_> {
 
     /// Returns true if no step but a fault is possible in this global state.
     fn is_end(&self, world: u32) -> bool {
-        !self.graph.is_open(world)
+        !self.graph.is_unexpanded(world)
             && self.graph.steps(world).iter().all(|step| is_fault(step.label))
     }
 }

@@ -13,10 +13,10 @@ use crate::explain::findings::FinishedSearch;
 use crate::explain::replay::{RunPath, path_to};
 use crate::explore::visited::StateId;
 use crate::liveness::graph::Graph;
-use crate::measure::extremes::{Extremes, Greatest, Least, Path};
+use crate::measure::extremes::{MaximumTotal, MeasureAnalysis, MinimumRun, Path};
 use crate::measure::report::{Extreme, MeasureReport, MeasureValue, RunEnd};
 use crate::measure::{Measure, MeasureConfig};
-use crate::model::causality::Causality;
+use crate::model::causality::CausalityTracking;
 use crate::model::fingerprint::missed_state_probability;
 use crate::plan::Plan;
 use crate::users::user::Checkable;
@@ -48,7 +48,7 @@ impl Plan {
     fn set_measure(&mut self, config: MeasureConfig) {
         self.config.model.single_election = true;
         if config.measure == Measure::Time {
-            self.needs.causality = Causality::Chain;
+            self.needs.causality = CausalityTracking::Chain;
         }
         self.measure = Some(config);
     }
@@ -91,9 +91,9 @@ impl Plan {
             bytes: finished.explored.bytes_peak,
         };
         let forced_label = finished.rules.forced_label();
-        let graph = Graph::of(&mut finished.explored, forced_label, self.stop.clone());
+        let graph = Graph::build(&mut finished.explored, forced_label, self.stop.clone());
         let first = finished.weighted_first(&graph, config.measure);
-        let extremes = Extremes { graph: &graph, first: &first };
+        let extremes = MeasureAnalysis { graph: &graph, first: &first };
         let maximum = finished.maximum(&extremes, config.measure);
         let least = extremes.least(config.measure.is_total());
         if graph.is_stopped() {
@@ -103,7 +103,7 @@ impl Plan {
             return report;
         }
         report.maximum = Some(maximum);
-        if let Some(Least { value, path, is_quiescent }) = least {
+        if let Some(MinimumRun { value, path, is_quiescent }) = least {
             let run = finished.actions(&graph, &path);
             report.minimum = Some(finished.extreme(MeasureValue::Exactly(value), &run, None));
             report.ends = Some(if is_quiescent { RunEnd::Quiescent } else { RunEnd::Served });
@@ -118,12 +118,12 @@ impl FinishedSearch {
     fn weighted_first(&self, graph: &Graph, measure: Measure) -> Vec<(u32, u32)> {
         let weight = |id: StateId| {
             let path = RunPath { first: id, actions: Vec::new() };
-            let replay = self.replay(&path);
+            let replay = self.start_replay(&path);
             let all_processes = (0..self.config.size).map(ProcessId);
             let up = all_processes.filter(|at| !replay.is_down(*at));
             let sent = up.map(|at| {
                 let boots = self.rules.model.boots(at);
-                let boot = boots.iter().find(|boot| boot.local.id == replay.local(at));
+                let boot = boots.iter().find(|boot| boot.local.id == replay.local_id(at));
                 u32::from(boot.expect("a boot leads to one of its outcomes").weight)
             });
             if measure == Measure::Messages { sent.sum() } else { 0 }
@@ -132,7 +132,7 @@ impl FinishedSearch {
         first.map(|(id, ..)| (graph.number(*id), weight(*id))).collect()
     }
 
-    fn maximum(&self, extremes: &Extremes<'_>, measure: Measure) -> Extreme {
+    fn maximum(&self, extremes: &MeasureAnalysis<'_>, measure: Measure) -> Extreme {
         let graph = extremes.graph;
         if !measure.is_total() {
             let (value, world) = extremes.greatest_peak();
@@ -142,14 +142,14 @@ impl FinishedSearch {
             return self.extreme(value, &path_to(&self.explored, graph.id(world)), None);
         }
         match extremes.greatest_total() {
-            Greatest::Total(value, path) => {
+            MaximumTotal::Total(value, path) => {
                 self.extreme(MeasureValue::Exactly(value), &self.actions(graph, &path), None)
             }
-            Greatest::Unbounded(cycle) => {
+            MaximumTotal::Unbounded(cycle) => {
                 let entry = cycle.first().map_or(0, |(from, _)| *from);
                 let mut run = path_to(&self.explored, graph.id(entry));
                 let repeats_from = run.actions.len();
-                self.follow(graph, &mut run, cycle);
+                self.extend_path(graph, &mut run, cycle);
                 self.extreme(MeasureValue::Unbounded, &run, Some(repeats_from))
             }
         }
@@ -157,13 +157,13 @@ impl FinishedSearch {
 
     fn actions(&self, graph: &Graph, path: &Path) -> RunPath {
         let mut run = RunPath { first: graph.id(path.first), actions: Vec::new() };
-        self.follow(graph, &mut run, path.steps.iter().copied());
+        self.extend_path(graph, &mut run, path.steps.iter().copied());
         run
     }
 
     fn extreme(&self, value: MeasureValue, path: &RunPath, repeats_from: Option<usize>) -> Extreme {
         let mut trace: Trace = self.trace(path, true);
-        let run = RunDescription { repeats_from, ..RunDescription::of(&trace) };
+        let run = RunDescription { repeats_from, ..RunDescription::from_trace(&trace) };
         trace.header.repeats = run.repeated_step_count();
         Extreme { value, run, trace }
     }

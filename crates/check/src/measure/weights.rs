@@ -83,7 +83,7 @@ impl<P: Checkable> Processes<P> {
         let packet = self.network.packet_by_id(packet);
         let counts = packet.message != 0
             && self.is_counted(packet.from, packet.to, &self.messages.get(packet.message));
-        let before = self.network.past_of(packet.past)[0];
+        let before = self.network.past_by_id(packet.past)[0];
         let cap = Measure::Time.cap().unwrap_or(u32::MAX);
         mine.max((before + u32::from(counts)).min(cap))
     }

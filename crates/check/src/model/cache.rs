@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 #[cfg(doc)]
 use crate::model::intern::NONE;
-use crate::model::intern::{Change, Interned};
+use crate::model::intern::{Interned, Replacement};
 use crate::model::memo::Memo;
 use crate::model::{LocalFacts, MonitorFacts};
 use crate::world::VIOLATED;
@@ -20,7 +20,7 @@ type Span = (u32, u32);
 pub(crate) struct QueueRow {
     pub(crate) fingerprint: u64,
     pub(crate) is_urgent: bool,
-    pub(crate) smallest: Option<u64>,
+    pub(crate) smallest_timestamp: Option<u64>,
     items: Span,
 }
 
@@ -48,9 +48,9 @@ pub(crate) struct SentMessage {
 pub(crate) struct ModelCache {
     rules: Arc<Rules>,
     /// For each local state, by id: facts about the state, and a range of indices. The entries of
-    /// `menus` in this range are the commands and timers that may occur in the state.
+    /// `inputs` in this range are the commands and timers that may occur in the state.
     locals: Vec<Option<(LocalFacts, Span)>>,
-    menus: Vec<(Cause, u32)>,
+    inputs: Vec<(Cause, u32)>,
     queues: Vec<Option<QueueRow>>,
     items: Vec<Item>,
     /// First outcome for each local state and each input that occurred in it.
@@ -59,11 +59,11 @@ pub(crate) struct ModelCache {
     /// in which `next` leads to the following outcome.
     more_outcomes: Vec<OutcomeRow>,
     sent: Vec<SentMessage>,
-    pushes: Memo<Change>,
-    duplications: Memo<Change>,
-    judged: Vec<Memo<Change>>,
-    aged: Memo<Change>,
-    shifted: Memo<Change>,
+    pushes: Memo<Replacement>,
+    duplications: Memo<Replacement>,
+    judged: Vec<Memo<Replacement>>,
+    aged: Memo<Replacement>,
+    shifted: Memo<Replacement>,
     renamed: Memo<u64>,
     monitors: Vec<Vec<Option<MonitorFacts>>>,
     /// True if any process has sent a message to a process other than its successor on the ring.
@@ -78,7 +78,7 @@ impl ModelCache {
         ModelCache {
             rules,
             locals: Vec::new(),
-            menus: Vec::new(),
+            inputs: Vec::new(),
             queues: Vec::new(),
             items: Vec::new(),
             outcomes: Memo::new(),
@@ -106,7 +106,7 @@ impl ModelCache {
             + self.items.capacity() * size_of::<Item>()
             + self.more_outcomes.capacity() * size_of::<OutcomeRow>()
             + self.sent.capacity() * size_of::<SentMessage>()
-            + self.menus.capacity() * size_of::<(Cause, u32)>()
+            + self.inputs.capacity() * size_of::<(Cause, u32)>()
     }
 
     #[inline]
@@ -114,10 +114,9 @@ impl ModelCache {
         self.local_row(id).0
     }
 
-    /// Returns the menu of a local state: the commands and timers that may occur in this state, as
-    /// indices in `menus`.
+    /// Returns the commands and timers that may occur in a local state, as indices in `inputs`.
     #[inline]
-    pub(crate) fn menu(&mut self, id: u32) -> impl Iterator<Item = usize> + use<> {
+    pub(crate) fn enabled_inputs(&mut self, id: u32) -> impl Iterator<Item = usize> + use<> {
         range(self.local_row(id).1)
     }
 
@@ -126,20 +125,20 @@ impl ModelCache {
         if let Some(Some(row)) = self.locals.get(id as usize) {
             return *row;
         }
-        let (facts, menu) = self.rules.model.local(id);
-        let row = (facts, append_span(&self.menus, menu.len()));
-        self.menus.extend(menu);
+        let (facts, inputs) = self.rules.model.local(id);
+        let row = (facts, append_span(&self.inputs, inputs.len()));
+        self.inputs.extend(inputs);
         *entry(&mut self.locals, id) = Some(row);
         row
     }
 
-    pub(crate) fn menu_item(&self, index: usize) -> (Cause, u32) {
-        self.menus[index]
+    pub(crate) fn enabled_input(&self, index: usize) -> (Cause, u32) {
+        self.inputs[index]
     }
 
     pub(crate) fn cause(&mut self, local: u32, index: usize) -> Cause {
         let (_, (first, _)) = self.local_row(local);
-        self.menus[first as usize + index].0
+        self.inputs[first as usize + index].0
     }
 
     #[inline]
@@ -148,11 +147,12 @@ impl ModelCache {
             return *row;
         }
         let facts = self.rules.network.facts(id);
-        let smallest = if self.rules.has_shift_functions { self.smallest_in(id) } else { None };
+        let smallest_timestamp =
+            if self.rules.has_shift_functions { self.smallest_in(id) } else { None };
         let row = QueueRow {
             fingerprint: facts.fingerprint,
             is_urgent: facts.is_urgent,
-            smallest,
+            smallest_timestamp,
             items: append_span(&self.items, facts.items.len()),
         };
         self.items.extend(facts.items);
@@ -163,7 +163,7 @@ impl ModelCache {
     fn smallest_in(&self, queue: u32) -> Option<u64> {
         let network = &self.rules.network;
         let messages =
-            network.content(queue).into_iter().map(|id| network.packet_by_id(id).message);
+            network.packets_in(queue).into_iter().map(|id| network.packet_by_id(id).message);
         messages
             .filter(|message| *message != 0)
             .filter_map(|message| self.rules.model.smallest_message_timestamp(message))
@@ -222,7 +222,7 @@ impl ModelCache {
             for id in outcome.packets {
                 let packet = self.rules.network.packet_by_id(id);
                 let layout = self.rules.layout;
-                let slot = layout.link(packet.from, packet.to, packet.message == 0) as u32;
+                let slot = layout.link_slot(packet.from, packet.to, packet.message == 0) as u32;
                 self.has_sent_off_ring |= !layout.is_ring_link(slot as usize);
                 self.sent.push(SentMessage { packet: id, slot, to: packet.to });
             }
@@ -256,25 +256,25 @@ impl ModelCache {
 
     /// Appends a message to a queue. Returns [`NONE`] if the link is full.
     #[inline]
-    pub(crate) fn push(&mut self, queue: u32, packet: u32) -> Change {
+    pub(crate) fn push(&mut self, queue: u32, packet: u32) -> Replacement {
         let key = u64::from(queue) << 32 | u64::from(packet);
         if let Some(change) = self.pushes.get(key) {
             return change;
         }
         let pushed = self.rules.network.push(queue, packet);
-        let change = Change::of(pushed, self.queue(queue).fingerprint);
+        let change = Replacement::new(pushed, self.queue(queue).fingerprint);
         self.pushes.insert(key, change);
         change
     }
 
     /// Duplicates a message in a queue. Returns [`NONE`] if the link is full.
-    pub(crate) fn duplicate(&mut self, queue: u32, packet: u32) -> Change {
+    pub(crate) fn duplicate(&mut self, queue: u32, packet: u32) -> Replacement {
         let key = u64::from(queue) << 32 | u64::from(packet);
         if let Some(change) = self.duplications.get(key) {
             return change;
         }
         let duplicated = self.rules.network.with_duplicate(queue, packet);
-        let change = Change::of(duplicated, self.queue(queue).fingerprint);
+        let change = Replacement::new(duplicated, self.queue(queue).fingerprint);
         self.duplications.insert(key, change);
         change
     }
@@ -282,7 +282,7 @@ impl ModelCache {
     /// Returns the change of a monitor's state that an observation causes. Returns [`VIOLATED`] if
     /// the monitor is violated.
     #[inline]
-    pub(crate) fn judge(&mut self, index: usize, monitor: u32, observation: u32) -> Change {
+    pub(crate) fn judge(&mut self, index: usize, monitor: u32, observation: u32) -> Replacement {
         let key = u64::from(monitor) << 32 | u64::from(observation);
         if let Some(change) = self.judged[index].get(key) {
             return change;
@@ -290,7 +290,7 @@ impl ModelCache {
         let judged = self.rules.model.judge(index, monitor, observation);
         let violated = Interned { id: VIOLATED, fingerprint: 0 };
         let before = self.monitor(index, monitor).fingerprint;
-        let change = Change::of(Some(judged.unwrap_or(violated)), before);
+        let change = Replacement::new(Some(judged.unwrap_or(violated)), before);
         self.judged[index].insert(key, change);
         change
     }
@@ -307,7 +307,7 @@ impl ModelCache {
     }
 
     /// Returns the change of a process or a queue when one unit of time passes.
-    pub(crate) fn advance_time(&mut self, id: u32, is_queue: bool) -> Change {
+    pub(crate) fn advance_time(&mut self, id: u32, is_queue: bool) -> Replacement {
         let key = u64::from(is_queue) << 32 | u64::from(id);
         if let Some(change) = self.aged.get(key) {
             return change;
@@ -317,45 +317,45 @@ impl ModelCache {
         } else {
             (self.rules.model.aged(id), self.local(id).fingerprint)
         };
-        let change = Change::of(Some(aged), before);
+        let change = Replacement::new(Some(aged), before);
         self.aged.insert(key, change);
         change
     }
 
     /// Returns the change of a part of a global state when all its timestamps decrease by `by`.
-    pub(crate) fn shift(&mut self, part: Part, id: u32, by: u64) -> Change {
+    pub(crate) fn shift(&mut self, part: SlotKind, id: u32, by: u64) -> Replacement {
         assert!(by < 1 << 24, "stamps grow by less than 2^24");
         let key = u64::from(id) << 32 | by << 8 | part.code();
         if let Some(change) = self.shifted.get(key) {
             return change;
         }
         let (shifted, before) = match part {
-            Part::Local => (self.rules.model.shifted(id, by), self.local(id).fingerprint),
-            Part::Queue => (self.shifted_queue(id, by), self.queue(id).fingerprint),
-            Part::Monitor(index) => {
+            SlotKind::Local => (self.rules.model.shifted(id, by), self.local(id).fingerprint),
+            SlotKind::Queue => (self.shifted_queue(id, by), self.queue(id).fingerprint),
+            SlotKind::Monitor(index) => {
                 let before = self.monitor(index, id).fingerprint;
                 (self.rules.model.shifted_monitor(index, id, by), before)
             }
         };
-        let change = Change::of(Some(shifted), before);
+        let change = Replacement::new(Some(shifted), before);
         self.shifted.insert(key, change);
         change
     }
 
-    pub(crate) fn renamed_fingerprint(&mut self, part: Part, id: u32, renaming: usize) -> u64 {
+    pub(crate) fn renamed_fingerprint(&mut self, part: SlotKind, id: u32, renaming: usize) -> u64 {
         let key = u64::from(id) << 32 | (renaming as u64) << 8 | part.code();
         if let Some(print) = self.renamed.get(key) {
             return print;
         }
         let model = &self.rules.model;
         let print = match part {
-            Part::Local => model.renamed_fingerprint(id, renaming),
-            Part::Queue => {
+            SlotKind::Local => model.renamed_fingerprint(id, renaming),
+            SlotKind::Queue => {
                 self.rules.network.renamed_fingerprint(id, model.renaming(renaming), |message| {
                     model.renamed_message_fingerprint(message, renaming)
                 })
             }
-            Part::Monitor(_) => 0,
+            SlotKind::Monitor(_) => 0,
         };
         self.renamed.insert(key, print);
         print
@@ -373,20 +373,20 @@ impl ModelCache {
     }
 }
 
-/// Kinds of parts of a global state that can contain timestamps or process names.
+/// Kind of a slot of a global state that can contain timestamps or process names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Part {
+pub(crate) enum SlotKind {
     Local,
     Queue,
     Monitor(usize),
 }
 
-impl Part {
+impl SlotKind {
     fn code(self) -> u64 {
         match self {
-            Part::Local => 1,
-            Part::Queue => 2,
-            Part::Monitor(index) => 3 + index as u64,
+            SlotKind::Local => 1,
+            SlotKind::Queue => 2,
+            SlotKind::Monitor(index) => 3 + index as u64,
         }
     }
 }

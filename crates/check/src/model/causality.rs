@@ -2,7 +2,7 @@
 
 /// Data that processes and messages carry to track causality.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Causality {
+pub(crate) enum CausalityTracking {
     #[default]
     None,
     /// For each process, the number of its requests in the causal past.
@@ -11,14 +11,14 @@ pub(crate) enum Causality {
     Chain,
 }
 
-impl Causality {
+impl CausalityTracking {
     /// Returns the number of integers that represent a causal past, for a group of `size`
     /// processes.
-    pub(crate) fn parts(self, size: u32) -> usize {
+    pub(crate) fn past_len(self, size: u32) -> usize {
         match self {
-            Causality::None => 0,
-            Causality::Requests => size as usize,
-            Causality::Chain => 1,
+            CausalityTracking::None => 0,
+            CausalityTracking::Requests => size as usize,
+            CausalityTracking::Chain => 1,
         }
     }
 }

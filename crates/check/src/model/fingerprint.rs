@@ -63,16 +63,16 @@ impl Hasher for FoldHasher {
     }
 }
 
-/// Role of a hashed part of a global state. The fingerprint of a part depends on its role and its
+/// Kind of a hashed part of a global state. The fingerprint of a part depends on its domain and its
 /// content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Role {
+pub(crate) enum HashDomain {
     Local,
     Message,
     Past,
     InFlightMessage,
     Queue,
-    Spent,
+    FaultCounts,
     Label,
     Monitor(usize),
     Pending(usize),
@@ -82,9 +82,9 @@ pub(crate) enum Role {
 /// Returns the fingerprint of one part of a global state. The fingerprint of a global state is the
 /// sum of the fingerprints of its parts, modulo 2⁶⁴. So a step needs to compute only the
 /// fingerprints of the parts that it changes.
-pub(crate) fn fingerprint(role: Role, content: &impl Hash) -> u64 {
+pub(crate) fn fingerprint(domain: HashDomain, content: &impl Hash) -> u64 {
     let mut hasher = FoldHasher::default();
-    role.hash(&mut hasher);
+    domain.hash(&mut hasher);
     content.hash(&mut hasher);
     hasher.finish()
 }
@@ -102,12 +102,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn single_bits_and_roles_change_the_fingerprint() {
+    fn single_bits_and_domains_change_the_fingerprint() {
         let mut seen = std::collections::BTreeSet::new();
         for bit in 0..64 {
-            seen.insert(fingerprint(Role::Local, &(1u64 << bit)));
-            seen.insert(fingerprint(Role::Queue, &(1u64 << bit)));
-            seen.insert(fingerprint(Role::Monitor(1), &(1u64 << bit)));
+            seen.insert(fingerprint(HashDomain::Local, &(1u64 << bit)));
+            seen.insert(fingerprint(HashDomain::Queue, &(1u64 << bit)));
+            seen.insert(fingerprint(HashDomain::Monitor(1), &(1u64 << bit)));
         }
         assert_eq!(seen.len(), 3 * 64);
     }

@@ -2,14 +2,14 @@
 
 use tenure_core::Protocol;
 
-use crate::reduce::shifts::Shifts;
+use crate::reduce::shifts::ShiftFunctions;
 use crate::reduce::symmetry::Symmetry;
 use crate::users::stamping::Stamping;
 
 /// Functions that only some protocols provide, and that the check uses.
 pub(crate) struct ProtocolHooks<P: Protocol> {
     pub(crate) term: Option<fn(&P) -> u64>,
-    pub(crate) shifts: Option<Shifts<P>>,
+    pub(crate) shifts: Option<ShiftFunctions<P>>,
     pub(crate) symmetry: Option<Symmetry<P>>,
     /// Functions that read and update the logical clock of a process for application messages.
     /// `None` if application messages carry no clock.

@@ -20,17 +20,17 @@ pub(crate) const NONE: u32 = u32::MAX;
 /// Replacement of a part of a global state: the new id of the part, and the resulting change of the
 /// state's fingerprint.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Change {
+pub(crate) struct Replacement {
     pub(crate) id: u32,
     pub(crate) change: u64,
 }
 
-impl Change {
+impl Replacement {
     /// Creates the change that replaces a part by `after`. `before` is the fingerprint of the
     /// replaced part. If `after` is `None`, the new id is [`NONE`].
-    pub(crate) fn of(after: Option<Interned>, before: u64) -> Self {
+    pub(crate) fn new(after: Option<Interned>, before: u64) -> Self {
         let after = after.unwrap_or(Interned { id: NONE, fingerprint: before });
-        Change { id: after.id, change: after.fingerprint.wrapping_sub(before) }
+        Replacement { id: after.id, change: after.fingerprint.wrapping_sub(before) }
     }
 }
 

@@ -42,8 +42,8 @@ pub(crate) trait Model: Send + Sync {
     /// Returns the initial state of the monitor at `index`.
     fn first_monitor(&self, index: usize) -> Interned;
 
-    /// Returns the facts about the local state with this id, and its menu: the commands and timers
-    /// that may occur in it, with their fairness labels.
+    /// Returns the facts about the local state with this id, and its enabled inputs: the commands
+    /// and timers that may occur in it, with their fairness labels.
     fn local(&self, local: u32) -> (LocalFacts, Vec<(Cause, u32)>);
 
     /// Returns the outcomes of the input `cause` in a local state. There is one for each
@@ -171,7 +171,7 @@ pub(crate) struct LocalFacts {
     pub(crate) is_urgent: bool,
     /// Fairness label of the end of the step in progress. `None` if no step may end now.
     pub(crate) step_end: Option<u32>,
-    pub(crate) smallest: Option<u64>,
+    pub(crate) smallest_timestamp: Option<u64>,
     pub(crate) exceeds_term_bound: bool,
 }
 
@@ -183,5 +183,5 @@ pub(crate) struct MonitorFacts {
     pub(crate) fails_at_end: bool,
     /// Value that the monitor measures in this state; 0 if it measures nothing.
     pub(crate) measure: u64,
-    pub(crate) smallest: Option<u64>,
+    pub(crate) smallest_timestamp: Option<u64>,
 }

@@ -7,7 +7,7 @@ use tenure_core::{Monitor, Observation, ProcessId, VectorClock, Violation};
 use tenure_trace::property::ServiceFacts;
 
 use crate::model::MonitorFacts;
-use crate::model::fingerprint::{Role, fingerprint};
+use crate::model::fingerprint::{HashDomain, fingerprint};
 use crate::model::intern::{Interned, Interner};
 
 /// Observations that one step of one process gives to the monitors.
@@ -79,7 +79,7 @@ impl<M: Eq + Hash> InternedMonitor<M> {
     }
 
     fn intern(&self, state: M) -> Interned {
-        self.states.intern(state, |state| fingerprint(Role::Monitor(self.index), state))
+        self.states.intern(state, |state| fingerprint(HashDomain::Monitor(self.index), state))
     }
 }
 
@@ -102,7 +102,7 @@ impl<C, E, M: Monitor<C, E> + Send + Sync + 'static> ErasedMonitor<C, E> for Int
             fingerprint: self.states.fingerprint(state),
             fails_at_end: self.judges_ends && monitor.at_end().is_err(),
             measure: monitor.measure(),
-            smallest: monitor.smallest_timestamp(),
+            smallest_timestamp: monitor.smallest_timestamp(),
         }
     }
 

@@ -3,18 +3,18 @@
 use serde_json::Value;
 use tenure_core::monitors::LinksOnly;
 use tenure_core::{
-    Batch, Group, Input, Labelled, Layer, ProcessId, Protocol, TimerChange, VectorClock, Verdict,
-    Violation,
+    EffectBuffer, Group, Input, Labelled, Layer, ProcessId, Protocol, TimerChange, VectorClock,
+    Verdict, Violation,
 };
 use tenure_trace::property::{ServiceFacts, StepFacts};
-use tenure_trace::state::tree;
+use tenure_trace::state::debug_tree;
 use tenure_trace::{CommandData, MessageRecord, MuteState, ScriptCommand, ServiceCommand};
 
 use crate::config::CheckConfig;
-use crate::custom::fold::step_facts;
+use crate::custom::fact_collector::step_facts;
 use crate::measure::MeasureConfig;
-use crate::model::causality::Causality;
-use crate::model::fingerprint::{Role, fingerprint};
+use crate::model::causality::CausalityTracking;
+use crate::model::fingerprint::{HashDomain, fingerprint};
 use crate::model::handler_run::HandlerRun;
 use crate::model::hooks::ProtocolHooks;
 use crate::model::intern::{Interned, Interner};
@@ -22,12 +22,12 @@ use crate::model::monitors::{ErasedMonitor, OwnedObservation, StepObservation};
 use crate::model::step_content::{DebugText, StepContent, StepEffects};
 use crate::model::{LocalFacts, Model, MonitorFacts, Outcome};
 use crate::reduce::symmetry::{Renaming, Symmetry};
-use crate::users::crashes::Saving;
+use crate::users::crashes::SaveTiming;
 use crate::users::user::{Checkable, Service, User, UserState, Workload};
 use crate::world::action::{Cause, MAX_OUTCOMES};
 use crate::world::choices::ChoiceEnumerator;
 use crate::world::local::{Lifecycle, LocalState};
-use crate::world::network::{InFlightMessage, Network};
+use crate::world::network::{InFlightMessage, NetworkInterner};
 use crate::world::step_queue::StepQueue;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -38,7 +38,7 @@ pub(crate) struct MonitorNeeds {
     /// True if the state of some monitor contains process names that cannot be derived from the
     /// states of the processes. Symmetry reduction is then not possible.
     pub(crate) names: bool,
-    pub(crate) causality: Causality,
+    pub(crate) causality: CausalityTracking,
     /// Layer whose messages the monitors observe. `None` if they observe none.
     pub(crate) layer: Option<Layer>,
     pub(crate) all_messages: bool,
@@ -62,7 +62,7 @@ pub(crate) struct Processes<P: Checkable> {
     pub(crate) messages: Interner<P::Message>,
     pub(crate) observations: Interner<StepObservation<P::Command, P::Event>>,
     pub(crate) monitors: ErasedMonitors<P>,
-    pub(crate) network: Arc<Network>,
+    pub(crate) network: Arc<NetworkInterner>,
     pub(crate) measure: Option<MeasureConfig>,
     /// True if, in any state found so far, a process is in a term.
     pub(crate) has_terms: AtomicBool,
@@ -86,7 +86,7 @@ impl<P: Checkable> Processes<P> {
 
     /// Returns the local state of a process that has done nothing yet and is down.
     fn blank(&self, at: ProcessId) -> LocalState<P> {
-        let mut batch = Batch::new(ChoiceEnumerator::new(self.config.model.clock_readings));
+        let mut batch = EffectBuffer::new(ChoiceEnumerator::new(self.config.model.clock_readings));
         let group = Group::new(at, self.config.size);
         let process = P::boot(group, &self.protocol, None, &mut batch.effects());
         LocalState {
@@ -94,7 +94,7 @@ impl<P: Checkable> Processes<P> {
             lifecycle: Lifecycle::Down(process.stable()),
             timers: Vec::new(),
             user: P::Command::user(at, &self.workload),
-            past: vec![0; self.needs.causality.parts(self.config.size)],
+            past: vec![0; self.needs.causality.past_len(self.config.size)],
             suspected: 0,
             steps: StepQueue::default(),
         }
@@ -144,11 +144,11 @@ impl<P: Checkable> Processes<P> {
         if matches!(local.lifecycle, Lifecycle::Down(_)) {
             return vec![HandlerRun::without_effects(local)]; // the message is lost
         }
-        if self.needs.causality == Causality::Chain {
+        if self.needs.causality == CausalityTracking::Chain {
             local.past[0] = self.chain_after(local.past[0], id);
         } else if packet.past != 0 {
             for (mine, theirs) in
-                local.past.iter_mut().zip(self.network.past_of(packet.past).iter())
+                local.past.iter_mut().zip(self.network.past_by_id(packet.past).iter())
             {
                 *mine = (*mine).max(*theirs);
             }
@@ -156,7 +156,7 @@ impl<P: Checkable> Processes<P> {
         if packet.message == 0 {
             let stamped = (&self.hooks.stamping, local.lifecycle.process_mut());
             if let (Some(stamping), Some(process)) = stamped {
-                let known = self.network.past_of(packet.past);
+                let known = self.network.past_by_id(packet.past);
                 let clock = known.last().expect("the clock is the last element");
                 (stamping.observe)(process, u64::from(*clock));
             }
@@ -171,7 +171,7 @@ impl<P: Checkable> Processes<P> {
         let enabled = local.user.enabled_commands().swap_remove(index);
         let mut local = local.clone();
         local.user.on_command(&enabled.command);
-        let counts_requests = self.needs.causality == Causality::Requests;
+        let counts_requests = self.needs.causality == CausalityTracking::Requests;
         if !enabled.is_obligatory && counts_requests {
             local.past[local.at.index()] += 1;
         }
@@ -201,7 +201,7 @@ impl<P: Checkable> Processes<P> {
                 return Processes::mute_step(local, process, saves, seen.clone(), batch);
             }
             local.lifecycle = match self.config.faults.saving {
-                Saving::AfterRelease if process.stable() != before.stable() => {
+                SaveTiming::AfterRelease if process.stable() != before.stable() => {
                     Lifecycle::SaveBehind { process, saved: before.stable() }
                 }
                 _ => match &local.lifecycle {
@@ -223,7 +223,7 @@ impl<P: Checkable> Processes<P> {
         process: P,
         saves: bool,
         seen: Vec<OwnedObservation<P::Command, P::Event>>,
-        batch: &mut Batch<P, ChoiceEnumerator>,
+        batch: &mut EffectBuffer<P, ChoiceEnumerator>,
     ) -> HandlerRun<P> {
         if !saves {
             // A step that saves nothing would release its effects immediately, so it cannot belong
@@ -243,9 +243,9 @@ impl<P: Checkable> Processes<P> {
 
     pub(super) fn for_each_choice(
         &self,
-        mut handler: impl FnMut(&mut Batch<P, ChoiceEnumerator>) -> HandlerRun<P>,
+        mut handler: impl FnMut(&mut EffectBuffer<P, ChoiceEnumerator>) -> HandlerRun<P>,
     ) -> Vec<HandlerRun<P>> {
-        let mut batch = Batch::new(ChoiceEnumerator::new(self.config.model.clock_readings));
+        let mut batch = EffectBuffer::new(ChoiceEnumerator::new(self.config.model.clock_readings));
         let mut runs = Vec::new();
         loop {
             batch.clear();
@@ -263,7 +263,7 @@ impl<P: Checkable> Processes<P> {
         &self,
         mut local: LocalState<P>,
         mut seen: Vec<OwnedObservation<P::Command, P::Event>>,
-        batch: &mut Batch<P, ChoiceEnumerator>,
+        batch: &mut EffectBuffer<P, ChoiceEnumerator>,
     ) -> HandlerRun<P> {
         let timers = self.change_timers(&mut local, std::mem::take(&mut batch.timers));
         for event in &batch.events {
@@ -293,20 +293,20 @@ impl<P: Checkable> Processes<P> {
     fn outcome(&self, mut run: HandlerRun<P>) -> Outcome {
         self.forget_clock(&mut run.local);
         let from = run.local.at.0;
-        let past = self.network.past(run.past.as_ref().unwrap_or(&run.local.past));
+        let past = self.network.intern_past(run.past.as_ref().unwrap_or(&run.local.past));
         let latency = self.config.model.latency.as_ref();
         let (min_delay, max_delay) = latency.map_or((0, 0), |it| (*it.start(), *it.end()));
         let packet = InFlightMessage { from, to: 0, message: 0, past, min_delay, max_delay };
         let mut packets: Vec<u32> = Vec::with_capacity(run.messages.len());
         if let Some(to) = run.application {
             let past = self.application_past(&run.local);
-            packets.push(self.network.packet(InFlightMessage { to, past, ..packet }, 0));
+            packets.push(self.network.intern_packet(InFlightMessage { to, past, ..packet }, 0));
         }
         for (to, message) in run.messages {
             assert!(to.0 < self.config.size, "{to} is not a member of the group");
             let message = self.message(message);
             let packet = InFlightMessage { to: to.0, message: message.id, ..packet };
-            packets.push(self.network.packet(packet, message.fingerprint));
+            packets.push(self.network.intern_packet(packet, message.fingerprint));
         }
         let observation = if run.seen.is_empty() || self.monitors.is_empty() {
             0
@@ -329,11 +329,11 @@ impl<P: Checkable> Processes<P> {
             let clock = u32::try_from((stamping.clock)(process));
             known.push(clock.expect("clock is below 2^32"));
         }
-        self.network.past(&known)
+        self.network.intern_past(&known)
     }
 
     pub(super) fn message(&self, message: P::Message) -> Interned {
-        self.messages.intern(message, |message| fingerprint(Role::Message, message))
+        self.messages.intern(message, |message| fingerprint(HashDomain::Message, message))
     }
 
     fn observation(&self, observation: StepObservation<P::Command, P::Event>) -> u32 {
@@ -341,40 +341,40 @@ impl<P: Checkable> Processes<P> {
     }
 
     fn intern(&self, local: LocalState<P>) -> Interned {
-        self.locals.intern(local, |local| fingerprint(Role::Local, local))
+        self.locals.intern(local, |local| fingerprint(HashDomain::Local, local))
     }
 
     fn symmetry(&self) -> &Symmetry<P> {
         self.hooks.symmetry.as_ref().expect("only symmetric searches rename processes")
     }
 
-    /// Returns the menu of a local state: the commands and timers that may occur, with their
-    /// fairness labels.
-    fn menu(&self, local: &LocalState<P>) -> Vec<(Cause, u32)> {
-        let mut menu = Vec::new();
+    /// Returns the commands and timers that may occur in a local state, with their fairness
+    /// labels.
+    fn enabled_inputs(&self, local: &LocalState<P>) -> Vec<(Cause, u32)> {
+        let mut inputs = Vec::new();
         if matches!(
             local.lifecycle,
             Lifecycle::Down(_) | Lifecycle::Mute { since: MuteState::Spent, .. }
         ) {
-            return menu;
+            return inputs;
         }
-        let label = |kind: u64, content: u64| self.network.label(kind << 40, content);
+        let label = |kind: u64, content: u64| self.network.intern_label(kind << 40, content);
         for (index, enabled) in local.user.enabled_commands().iter().enumerate() {
-            let content = fingerprint(Role::Label, &(local.at, &enabled.command));
+            let content = fingerprint(HashDomain::Label, &(local.at, &enabled.command));
             let label = if enabled.is_obligatory { label(1, content) } else { NOT_FAIR };
-            menu.push((Cause::Command(index as u32), label));
+            inputs.push((Cause::Command(index as u32), label));
         }
         for (index, armed) in local.timers.iter().enumerate() {
             if armed.min_delay == 0 {
-                let content = fingerprint(Role::Label, &(local.at, &armed.timer));
-                menu.push((Cause::Timer(index as u32), label(2, content)));
+                let content = fingerprint(HashDomain::Label, &(local.at, &armed.timer));
+                inputs.push((Cause::Timer(index as u32), label(2, content)));
             }
         }
         if let Lifecycle::Postponed { .. } = local.lifecycle {
-            menu.push((Cause::Notify, label(8, u64::from(local.at.0))));
+            inputs.push((Cause::Notify, label(8, u64::from(local.at.0))));
         }
-        assert!(menu.len() <= 256, "a process has at most 256 enabled steps");
-        menu
+        assert!(inputs.len() <= 256, "a process has at most 256 enabled steps");
+        inputs
     }
 }
 
@@ -415,7 +415,7 @@ impl<P: Checkable> Model for Processes<P> {
         if term > 0 {
             self.has_terms.store(true, Ordering::Relaxed);
         }
-        let (menu, shifts) = (self.menu(&local), self.hooks.shifts.as_ref());
+        let (inputs, shifts) = (self.enabled_inputs(&local), self.hooks.shifts.as_ref());
         let facts = LocalFacts {
             fingerprint: self.locals.fingerprint(id),
             down,
@@ -426,16 +426,17 @@ impl<P: Checkable> Model for Processes<P> {
             user: if down || is_mute { UserState::Idle } else { local.user.state() },
             suspected: local.suspected,
             chain: match self.needs.causality {
-                Causality::Chain => local.past[0],
-                Causality::None | Causality::Requests => 0,
+                CausalityTracking::Chain => local.past[0],
+                CausalityTracking::None | CausalityTracking::Requests => 0,
             },
-            has_command: menu.iter().any(|(cause, _)| matches!(cause, Cause::Command(_))),
+            has_command: inputs.iter().any(|(cause, _)| matches!(cause, Cause::Command(_))),
             is_urgent: self.is_urgent(&local),
             step_end: self.step_end_label(&local),
-            smallest: shifts.and_then(|shifts| local.smallest(shifts, &self.protocol)),
+            smallest_timestamp: shifts
+                .and_then(|shifts| local.smallest_timestamp(shifts, &self.protocol)),
             exceeds_term_bound,
         };
-        (facts, menu)
+        (facts, inputs)
     }
 
     fn outcomes(&self, local: u32, cause: Cause) -> Vec<Outcome> {
@@ -483,14 +484,14 @@ impl<P: Checkable> Model for Processes<P> {
         let symmetry = self.symmetry();
         let names = &symmetry.renamings[renaming];
         let renamed = self.locals.get(local).renamed(symmetry, names);
-        fingerprint(Role::Local, &renamed)
+        fingerprint(HashDomain::Local, &renamed)
     }
 
     fn renamed_message_fingerprint(&self, message: u32, renaming: usize) -> u64 {
         let symmetry = self.symmetry();
         let message = self.messages.get(message);
         let names = &symmetry.renamings[renaming];
-        fingerprint(Role::Message, &(symmetry.renamed_message)(&message, names))
+        fingerprint(HashDomain::Message, &(symmetry.renamed_message)(&message, names))
     }
 
     fn renaming(&self, renaming: usize) -> &Renaming {
@@ -531,11 +532,11 @@ impl<P: Checkable> Model for Processes<P> {
     }
 
     fn state_text(&self, local: u32) -> Option<DebugText> {
-        self.locals.get(local).lifecycle.process().map(|process| DebugText::of(process))
+        self.locals.get(local).lifecycle.process().map(|process| DebugText::new(process))
     }
 
     fn message_tree(&self, message: u32) -> Value {
-        tree(&*self.messages.get(message))
+        debug_tree(&*self.messages.get(message))
     }
 
     fn message_name(&self, message: u32) -> &'static str {
@@ -550,7 +551,7 @@ impl<P: Checkable> Model for Processes<P> {
         number: u64,
     ) -> MessageRecord {
         let message = &*self.messages.get(message);
-        MessageRecord::of(message, peer, session, number).with_content(message)
+        MessageRecord::new(message, peer, session, number).with_content(message)
     }
 
     fn content(
@@ -575,7 +576,7 @@ impl<P: Checkable> Model for Processes<P> {
 
     fn armed_timers(&self, local: u32) -> Vec<DebugText> {
         let local = self.locals.get(local);
-        local.timers.iter().map(|armed| DebugText::of(&armed.timer)).collect()
+        local.timers.iter().map(|armed| DebugText::new(&armed.timer)).collect()
     }
 
     fn command(&self, script_command: &ScriptCommand) -> Option<CommandData> {

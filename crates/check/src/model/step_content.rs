@@ -44,7 +44,7 @@ pub(crate) struct StepEffects {
 pub(crate) struct DebugText(String);
 
 impl DebugText {
-    pub(crate) fn of(value: &dyn fmt::Debug) -> Self {
+    pub(crate) fn new(value: &dyn fmt::Debug) -> Self {
         DebugText(format!("{value:?}"))
     }
 }
@@ -69,7 +69,7 @@ impl<P: Checkable> Processes<P> {
                 StepContent::Command(enabled.command.to_record())
             }
             Cause::Timer(index) => {
-                StepContent::Timer(DebugText::of(&local.timers[index as usize].timer))
+                StepContent::Timer(DebugText::new(&local.timers[index as usize].timer))
             }
             Cause::Deliver(id) => {
                 let packet = self.network.packet_by_id(id);

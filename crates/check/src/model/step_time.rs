@@ -85,7 +85,7 @@ impl<P: Checkable> Processes<P> {
     /// Returns the fairness label of the end of the step in progress, if the step may end now.
     pub(super) fn step_end_label(&self, local: &LocalState<P>) -> Option<u32> {
         let first = local.steps.first()?;
-        let label = || self.network.label(7 << 40, u64::from(local.at.0));
+        let label = || self.network.intern_label(7 << 40, u64::from(local.at.0));
         (first.min_duration == 0).then(label)
     }
 

@@ -11,19 +11,23 @@
 //! messages. A process that receives a message in this cycle can do nothing else. So no process has
 //! a step that is postponed.
 
-use tenure_core::Order;
+use tenure_core::ChannelOrder;
 
 use crate::explore::successors::Worker;
-use crate::world::Faults;
+use crate::world::FaultCounts;
 use crate::world::action::{Action, ActionKind, Cause};
 use crate::world::rules::Rules;
 
 impl Rules {
     /// Returns true if the environment permits the reduction by ample sets.
     pub(crate) fn allow_ample(&self) -> bool {
-        let hostile = self.budget != Faults::default() || self.can_be_down;
+        let hostile = self.budget != FaultCounts::default() || self.can_be_down;
         let merging = self.is_rebasing || self.renamings > 1;
-        self.order == Order::Fifo && !self.timed && !self.has_detectors && !hostile && !merging
+        self.order == ChannelOrder::Fifo
+            && !self.timed
+            && !self.has_detectors
+            && !hostile
+            && !merging
     }
 }
 
@@ -35,7 +39,7 @@ impl Worker {
         let layout = self.rules.layout;
         (0..layout.size).find_map(|process| {
             let before = (process + layout.size - 1) % layout.size;
-            let slot = layout.link(before as u32, process as u32, false);
+            let slot = layout.link_slot(before as u32, process as u32, false);
             let stands = world[slot] != 0
                 && self.is_ample_delivery(world[process], world[slot])
                 && self.stays_within_bounds(world, fingerprint, slot);
@@ -47,7 +51,7 @@ impl Worker {
     /// nothing but receive the first message of `queue`. This delivery has only one outcome.
     /// Neither the monitors nor the user observe the delivery.
     fn is_ample_delivery(&mut self, local: u32, queue: u32) -> bool {
-        if self.cache.menu(local).next().is_some() {
+        if self.cache.enabled_inputs(local).next().is_some() {
             return false;
         }
         let queue = self.cache.queue(queue);

@@ -11,11 +11,13 @@ use crate::components::Components;
 use crate::explain::findings::FinishedSearch;
 use crate::explore::SearchEnd;
 use crate::explore::successors::Worker;
-use crate::liveness::fairness::{Condition, lasting, unserved, waits};
+use crate::liveness::fairness::{
+    Condition, find_lasting_states, find_progress_violation, wait_conditions,
+};
 use crate::liveness::graph::{Graph, OUT_OF_BOUNDS, OutEdge};
 use crate::plan::{CheckKind, Plan};
-use crate::reduce::certificate::{Certified, certify};
-use crate::reduce::deliveries::Delivery;
+use crate::reduce::certificate::{CertificationResult, certify};
+use crate::reduce::deliveries::LocalDelivery;
 use crate::reduce::id_hash::IdSet;
 use crate::report::Report;
 use crate::users::entries::Entries;
@@ -29,7 +31,7 @@ enum Attempt {
     Report(Box<Report>),
     /// The search has chosen these deliveries, but they do not commute with all later steps. The
     /// next search must not choose them.
-    Wrong(Vec<Delivery>),
+    Wrong(Vec<LocalDelivery>),
     /// The search with the reduction proves nothing. The check must search without the reduction.
     Failed,
 }
@@ -78,7 +80,7 @@ impl Plan {
     }
 
     fn attempts(&mut self, rules: &Arc<Rules>, started: Instant) -> Option<Report> {
-        let mut excluded: IdSet<Delivery> = IdSet::default();
+        let mut excluded: IdSet<LocalDelivery> = IdSet::default();
         for _ in 0..MAX_ATTEMPTS {
             let rules = Rules {
                 is_rebasing: false,
@@ -120,9 +122,9 @@ impl Plan {
         });
         let initial = initial.collect();
         match certified(&mut explored.workers, initial) {
-            Some(Certified::Sound) => self.decide(&mut finished),
-            Some(Certified::Wrong(wrong)) => Attempt::Wrong(wrong),
-            Some(Certified::TooLarge) | None => Attempt::Failed,
+            Some(CertificationResult::Sound) => self.decide(&mut finished),
+            Some(CertificationResult::Wrong(wrong)) => Attempt::Wrong(wrong),
+            Some(CertificationResult::TooLarge) | None => Attempt::Failed,
         }
     }
 
@@ -131,7 +133,7 @@ impl Plan {
     /// analysis was stopped, returns [`Attempt::Failed`].
     fn decide(&self, finished: &mut FinishedSearch) -> Attempt {
         let (label, layout) = (finished.rules.forced_label(), finished.rules.layout);
-        let graph = Graph::of(&mut finished.explored, label, self.stop.clone());
+        let graph = Graph::build(&mut finished.explored, label, self.stop.clone());
         let is_decided = !graph.is_stopped() && is_acyclic(&graph);
         let has_failed = self.selected.iter().any(|it| self.fails(it.kind, layout, &graph));
         if !is_decided || has_failed || graph.is_stopped() {
@@ -149,13 +151,15 @@ impl Plan {
                 false
             }
             CheckKind::AlwaysAndAtEnd(index) => {
-                let refused = Condition::of(layout.end_mask(index));
-                lasting(graph, refused, crate::Fairness::Weak).first().is_some()
+                let refused = Condition::until_all_cleared(layout.end_mask(index));
+                find_lasting_states(graph, refused, crate::Fairness::Weak).first().is_some()
             }
-            CheckKind::Progress => unserved(graph, &waits(layout, true), fairness).is_some(),
+            CheckKind::Progress => {
+                find_progress_violation(graph, &wait_conditions(layout, true), fairness).is_some()
+            }
             CheckKind::StarvationFreedom | CheckKind::DeadlockFreedom => {
                 // Without cycles, a deadlock is a process that waits at the end of a run.
-                unserved(graph, &waits(layout, false), fairness).is_some()
+                find_progress_violation(graph, &wait_conditions(layout, false), fairness).is_some()
             }
         }
     }
@@ -163,7 +167,7 @@ impl Plan {
 
 /// Examines whether the deliveries that a search has chosen commute with all later steps. Returns
 /// `None` if a handler panics in a state that the search has not reached.
-fn certified(workers: &mut [Worker], initial: Vec<Vec<u32>>) -> Option<Certified> {
+fn certified(workers: &mut [Worker], initial: Vec<Vec<u32>>) -> Option<CertificationResult> {
     // The workers are not used again after a panic.
     catch_unwind(AssertUnwindSafe(|| certify(workers, initial))).ok()
 }

@@ -1,9 +1,9 @@
 //! Canonical form of global states. States that differ only by a shift of all timestamps, or by a
 //! renaming, have the same form.
 
-use crate::model::cache::{ModelCache, Part};
+use crate::model::cache::{ModelCache, SlotKind};
 use crate::world::rules::Rules;
-use crate::world::{Faults, Layout, VIOLATED};
+use crate::world::{FaultCounts, Layout, VIOLATED};
 
 /// Shifts all timestamps of a global state, so that the smallest one becomes 0. Returns the new
 /// fingerprint. Appends each slot that changes to `changed`, with its old value.
@@ -14,7 +14,7 @@ pub(crate) fn rebase(
     changed: &mut Vec<(u32, u32)>,
     fingerprint: u64,
 ) -> u64 {
-    let Some(smallest) = smallest(cache, layout, world) else { return fingerprint };
+    let Some(smallest) = smallest_timestamp(cache, layout, world) else { return fingerprint };
     if smallest == 0 {
         return fingerprint;
     }
@@ -31,7 +31,12 @@ pub(crate) fn rebase(
     fingerprint
 }
 
-pub(crate) fn smallest(cache: &mut ModelCache, layout: Layout, world: &[u32]) -> Option<u64> {
+/// Returns the smallest timestamp in a global state. `None` if the state contains no timestamp.
+pub(crate) fn smallest_timestamp(
+    cache: &mut ModelCache,
+    layout: Layout,
+    world: &[u32],
+) -> Option<u64> {
     let mut smallest = None;
     for (slot, part) in parts(layout) {
         let id = world[slot];
@@ -39,9 +44,9 @@ pub(crate) fn smallest(cache: &mut ModelCache, layout: Layout, world: &[u32]) ->
             continue;
         }
         let here = match part {
-            Part::Local => cache.local(id).smallest,
-            Part::Queue => cache.queue(id).smallest,
-            Part::Monitor(index) => cache.monitor(index, id).smallest,
+            SlotKind::Local => cache.local(id).smallest_timestamp,
+            SlotKind::Queue => cache.queue(id).smallest_timestamp,
+            SlotKind::Monitor(index) => cache.monitor(index, id).smallest_timestamp,
         };
         smallest = match (smallest, here) {
             (Some(least), Some(here)) => Some(u64::min(least, here)),
@@ -59,9 +64,10 @@ pub(crate) fn smallest(cache: &mut ModelCache, layout: Layout, world: &[u32]) ->
 /// the monitors follow from the states of the processes.
 pub(crate) fn canonical_fingerprint(cache: &mut ModelCache, rules: &Rules, world: &[u32]) -> u64 {
     let layout = rules.layout;
-    let spent = Faults(world[layout.spent()]).fingerprint();
+    let spent = FaultCounts(world[layout.fault_counts_slot()]).fingerprint();
     let print = |renaming| {
-        let parts = parts(layout).filter(|(slot, _)| *slot < layout.spent() && world[*slot] != 0);
+        let parts = parts(layout)
+            .filter(|(slot, _)| *slot < layout.fault_counts_slot() && world[*slot] != 0);
         parts.fold(spent, |sum, (slot, part)| {
             sum.wrapping_add(cache.renamed_fingerprint(part, world[slot], renaming))
         })
@@ -70,10 +76,10 @@ pub(crate) fn canonical_fingerprint(cache: &mut ModelCache, rules: &Rules, world
 }
 
 /// Returns the slots of a global state that may contain timestamps or names.
-fn parts(layout: Layout) -> impl Iterator<Item = (usize, Part)> {
-    let locals = (0..layout.size).map(|slot| (slot, Part::Local));
-    let links = layout.link_slots().map(|slot| (slot, Part::Queue));
-    let monitors =
-        (0..layout.monitors).map(move |index| (layout.monitor(index), Part::Monitor(index)));
+fn parts(layout: Layout) -> impl Iterator<Item = (usize, SlotKind)> {
+    let locals = (0..layout.size).map(|slot| (slot, SlotKind::Local));
+    let links = layout.link_slots().map(|slot| (slot, SlotKind::Queue));
+    let monitors = (0..layout.monitors)
+        .map(move |index| (layout.monitor_slot(index), SlotKind::Monitor(index)));
     locals.chain(links).chain(monitors)
 }

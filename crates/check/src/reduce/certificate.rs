@@ -9,11 +9,11 @@
 //! The rule has one exception. It does not apply if *i* delivers a message that cannot be delivered
 //! while the message of *d* is in flight: see [coexistence](super::coexistence).
 
-use tenure_core::Order;
+use tenure_core::ChannelOrder;
 
 use crate::explore::successors::Worker;
 use crate::reduce::coexistence::LocalSteps;
-use crate::reduce::deliveries::Delivery;
+use crate::reduce::deliveries::LocalDelivery;
 use crate::reduce::id_hash::{IdMap, IdSet};
 use crate::world::action::Cause;
 
@@ -21,50 +21,50 @@ use crate::world::action::Cause;
 const MAX_DELIVERIES: usize = 20_000_000;
 
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Certified {
+pub(crate) enum CertificationResult {
     /// Every chosen delivery commutes with every later step of its receiver.
     Sound,
     /// Chosen deliveries that fail to commute with some later step of their receiver.
-    Wrong(Vec<Delivery>),
+    Wrong(Vec<LocalDelivery>),
     /// The certificate would have to compare too many deliveries.
     TooLarge,
 }
 
 struct Certificate<'w> {
     worker: &'w mut Worker,
-    chosen: IdSet<Delivery>,
+    chosen: IdSet<LocalDelivery>,
     /// For each local state, the inputs that are taken in it.
     taken: IdMap<u32, Vec<Cause>>,
     known: IdSet<(u32, Cause)>,
     /// For each local state: the deliveries after which the process is in this state.
-    leading_to: IdMap<u32, Vec<Delivery>>,
+    leading_to: IdMap<u32, Vec<LocalDelivery>>,
     /// For each delivery: the deliveries from which the certificate has derived it. The list may be
     /// empty for a delivery that the search has chosen.
-    derived_from: IdMap<Delivery, Vec<Delivery>>,
-    wrong: IdSet<Delivery>,
+    derived_from: IdMap<LocalDelivery, Vec<LocalDelivery>>,
+    wrong: IdSet<LocalDelivery>,
     /// Pairs of a delivery and an input that are still to be compared.
-    open: Vec<(Delivery, Cause)>,
+    open: Vec<(LocalDelivery, Cause)>,
     /// Pairs of a delivery and an input that are compared later, if at all. The input delivers
     /// another message of the same sender. A comparison is necessary only if both messages can be
     /// in flight together. So far, no known steps lead to this, but a step that is found later may
     /// do so.
-    apart: Vec<(Delivery, Cause)>,
+    apart: Vec<(LocalDelivery, Cause)>,
     steps: LocalSteps,
 }
 
 /// Examines whether the deliveries that a search has chosen commute with all later steps. `workers`
 /// are the workers of this search. `initial` contains, for each process, its initial local states.
-pub(crate) fn certify(workers: &mut [Worker], initial: Vec<Vec<u32>>) -> Certified {
+pub(crate) fn certify(workers: &mut [Worker], initial: Vec<Vec<u32>>) -> CertificationResult {
     let mut chosen = IdSet::default();
     let mut taken = Vec::new();
     for worker in &mut *workers {
         chosen.extend(worker.deliveries.chosen.iter().copied());
         taken.extend(worker.deliveries.taken.iter().copied());
     }
-    let Some(worker) = workers.first_mut() else { return Certified::Sound };
+    let Some(worker) = workers.first_mut() else { return CertificationResult::Sound };
     // The order only decides which wrong choice is found first.
     taken.sort_unstable_by_key(|(_, local, cause)| (*local, cause.code()));
-    let mut roots: Vec<Delivery> = chosen.iter().copied().collect();
+    let mut roots: Vec<LocalDelivery> = chosen.iter().copied().collect();
     roots.sort_unstable();
     let mut certificate = Certificate {
         worker,
@@ -88,7 +88,7 @@ pub(crate) fn certify(workers: &mut [Worker], initial: Vec<Vec<u32>>) -> Certifi
 }
 
 impl Certificate<'_> {
-    fn close(mut self) -> Certified {
+    fn close(mut self) -> CertificationResult {
         let mut before = 0;
         while before < self.known.len() {
             before = self.known.len();
@@ -96,16 +96,16 @@ impl Certificate<'_> {
             self.open.append(&mut self.apart);
             while let Some((delivery, cause)) = self.open.pop() {
                 if self.derived_from.len() > MAX_DELIVERIES {
-                    return Certified::TooLarge;
+                    return CertificationResult::TooLarge;
                 }
                 self.compare(delivery, cause);
             }
         }
         if self.wrong.is_empty() {
-            return Certified::Sound;
+            return CertificationResult::Sound;
         }
         let wrong = self.chosen_before(self.wrong.iter().copied().collect());
-        Certified::Wrong(wrong)
+        CertificationResult::Wrong(wrong)
     }
 
     fn add_input(&mut self, process: usize, local: u32, cause: Cause) {
@@ -118,7 +118,7 @@ impl Certificate<'_> {
         self.open.extend(deliveries.map(|delivery| (*delivery, cause)));
     }
 
-    fn add_delivery(&mut self, delivery: Delivery, parent: Option<Delivery>) {
+    fn add_delivery(&mut self, delivery: LocalDelivery, parent: Option<LocalDelivery>) {
         if let Some(parents) = self.derived_from.get_mut(&delivery) {
             parents.extend(parent);
             return;
@@ -138,7 +138,7 @@ impl Certificate<'_> {
     /// Examines whether a delivery commutes with the input `cause`, which was taken after it. Adds
     /// the opposite order to the certificate: the process takes the input first, and the message is
     /// delivered in each resulting state. Does nothing if the input cannot be taken first.
-    fn compare(&mut self, delivery: Delivery, cause: Cause) {
+    fn compare(&mut self, delivery: LocalDelivery, cause: Cause) {
         let (local, packet) = delivery;
         if !self.can_precede(local, packet, cause) {
             return;
@@ -171,7 +171,7 @@ impl Certificate<'_> {
                     return true;
                 }
                 let link = (mine.from as usize, mine.to as usize);
-                let is_together = self.worker.rules.order == Order::Reordered
+                let is_together = self.worker.rules.order == ChannelOrder::Reordered
                     && self.steps.may_be_together(packet, other, link);
                 if !is_together {
                     self.apart.push(((local, packet), cause));
@@ -180,15 +180,15 @@ impl Certificate<'_> {
             }
             _ => {
                 let cache = &mut self.worker.cache;
-                cache.menu(local).any(|entry| cache.menu_item(entry).0 == cause)
+                cache.enabled_inputs(local).any(|entry| cache.enabled_input(entry).0 == cause)
             }
         }
     }
 
     /// Returns all chosen deliveries in `open`, and all chosen deliveries from which a delivery in
     /// `open` was derived, directly or through others. The result is sorted.
-    fn chosen_before(&self, mut open: Vec<Delivery>) -> Vec<Delivery> {
-        let mut seen: IdSet<Delivery> = open.iter().copied().collect();
+    fn chosen_before(&self, mut open: Vec<LocalDelivery>) -> Vec<LocalDelivery> {
+        let mut seen: IdSet<LocalDelivery> = open.iter().copied().collect();
         let mut found = Vec::new();
         while let Some(delivery) = open.pop() {
             if self.chosen.contains(&delivery) {

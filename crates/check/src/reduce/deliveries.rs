@@ -10,35 +10,35 @@
 //! examines whether the chosen deliveries also commute with these steps. If some do not, the search
 //! is repeated, and no longer chooses them.
 
-use tenure_core::Order;
+use tenure_core::ChannelOrder;
 
 use crate::explore::successors::{ScratchWorld, Visit, Worker};
 use crate::model::cache::OutcomeRow;
 use crate::reduce::id_hash::{IdMap, IdSet};
-use crate::world::Faults;
+use crate::world::FaultCounts;
 use crate::world::action::{Action, ActionKind, Cause};
 use crate::world::rules::Rules;
 
-/// A local state and a message that is delivered in it.
-pub(crate) type Delivery = (u32, u32);
+/// Delivery in a local state: the id of the state, and the id of the message in flight.
+pub(crate) type LocalDelivery = (u32, u32);
 
 /// Deliveries that a search has chosen, steps that it has taken, and known results of comparisons.
 #[derive(Default)]
 pub(crate) struct DeliveryRecord {
     /// Deliveries that the search chose. It did not explore the other steps of the same state.
-    pub(crate) chosen: IdSet<Delivery>,
+    pub(crate) chosen: IdSet<LocalDelivery>,
     /// Inputs that were taken: the process, its local state, and the input.
     pub(crate) taken: IdSet<(usize, u32, Cause)>,
     /// For each examined delivery, true if it is invisible and disables no command or timer.
-    invisible: IdMap<Delivery, bool>,
+    invisible: IdMap<LocalDelivery, bool>,
     /// For each examined pair of a delivery and an input, true if the two commute.
-    commuting: IdMap<(Delivery, u32), bool>,
+    commuting: IdMap<(LocalDelivery, u32), bool>,
 }
 
 impl Rules {
     /// Returns true if the environment permits the reduction by commuting deliveries.
     pub(crate) fn allow_commuting(&self) -> bool {
-        let hostile = self.budget != Faults::default() || self.can_be_down;
+        let hostile = self.budget != FaultCounts::default() || self.can_be_down;
         let is_merging = self.renamings > 1 || self.layout.detects_restarts;
         !self.timed && !self.has_detectors && !hostile && !is_merging
     }
@@ -84,7 +84,7 @@ impl Worker {
                 let entry = self.cache.item(entry);
                 if entry.is_ready {
                     found.push((slot, item, entry.packet));
-                } else if self.rules.order == Order::Fifo {
+                } else if self.rules.order == ChannelOrder::Fifo {
                     break;
                 }
             }
@@ -108,8 +108,8 @@ impl Worker {
         if !self.is_invisible(delivery) {
             return false;
         }
-        for entry in self.cache.menu(local) {
-            let (cause, _) = self.cache.menu_item(entry);
+        for entry in self.cache.enabled_inputs(local) {
+            let (cause, _) = self.cache.enabled_input(entry);
             if !self.commutes(delivery, cause) {
                 return false;
             }
@@ -123,7 +123,7 @@ impl Worker {
     /// Returns true if a delivery is invisible to the user and to the monitors. Such a delivery has
     /// one outcome. The state of the user stays the same, each possible command and timer stays
     /// possible, and the monitors observe only the messages that the process sends.
-    pub(crate) fn is_invisible(&mut self, delivery: Delivery) -> bool {
+    pub(crate) fn is_invisible(&mut self, delivery: LocalDelivery) -> bool {
         if let Some(known) = self.deliveries.invisible.get(&delivery) {
             return *known;
         }
@@ -131,20 +131,20 @@ impl Worker {
         let outcome = self.cache.outcome(local, Cause::Deliver(packet));
         let (before, after) = (self.cache.local(local), self.cache.local(outcome.local));
         let mut items = |local| -> Vec<(Cause, u32)> {
-            self.cache.menu(local).map(|entry| self.cache.menu_item(entry)).collect()
+            self.cache.enabled_inputs(local).map(|entry| self.cache.enabled_input(entry)).collect()
         };
-        let (menu, later) = (items(local), items(outcome.local));
+        let (inputs, later) = (items(local), items(outcome.local));
         let result = self.cache.next_outcome(outcome).is_none()
             && self.without_sending(outcome.observation) == 0
             && before.user == after.user
-            && menu.iter().all(|item| later.contains(item));
+            && inputs.iter().all(|item| later.contains(item));
         self.deliveries.invisible.insert(delivery, result);
         result
     }
 
     /// Returns true if a delivery and another input of the same process lead to the same state in
     /// both orders, with the same messages and the same observations.
-    pub(crate) fn commutes(&mut self, delivery: Delivery, other: Cause) -> bool {
+    pub(crate) fn commutes(&mut self, delivery: LocalDelivery, other: Cause) -> bool {
         let key = (delivery, other.code());
         if let Some(known) = self.deliveries.commuting.get(&key) {
             return *known;
@@ -154,7 +154,7 @@ impl Worker {
         result
     }
 
-    fn compare_orders(&mut self, (local, packet): Delivery, other: Cause) -> bool {
+    fn compare_orders(&mut self, (local, packet): LocalDelivery, other: Cause) -> bool {
         let cause = Cause::Deliver(packet);
         let first = self.cache.outcome(local, cause);
         let mut alone = self.cache.outcome(local, other);
@@ -185,8 +185,8 @@ impl Worker {
         let sent = steps.into_iter().flat_map(sent);
         let mut sent: Vec<(u32, u32)> = sent.map(|sent| (sent.slot, sent.packet)).collect();
         match self.rules.order {
-            Order::Fifo => sent.sort_by_key(|(slot, _)| *slot),
-            Order::Reordered => sent.sort_unstable(),
+            ChannelOrder::Fifo => sent.sort_by_key(|(slot, _)| *slot),
+            ChannelOrder::Reordered => sent.sort_unstable(),
         }
         sent
     }

@@ -4,8 +4,8 @@ use tenure_core::{Algorithm, Protocol};
 
 /// Functions by which an [`Algorithm`] shifts its timestamps. A check contains them only if it
 /// merges states that differ by such a shift.
-pub(crate) struct Shifts<P: Protocol> {
-    pub(crate) smallest: fn(&P) -> Option<u64>,
+pub(crate) struct ShiftFunctions<P: Protocol> {
+    pub(crate) smallest_timestamp: fn(&P) -> Option<u64>,
     pub(crate) shift: fn(&mut P, u64),
     pub(crate) smallest_message_timestamp: fn(&P::Config, &P::Message) -> Option<u64>,
     pub(crate) shift_message: fn(&P::Config, &mut P::Message, u64),
@@ -13,10 +13,10 @@ pub(crate) struct Shifts<P: Protocol> {
     pub(crate) shift_stable: fn(&P::Config, &mut P::Stable, u64),
 }
 
-impl<P: Algorithm> Shifts<P> {
+impl<P: Algorithm> ShiftFunctions<P> {
     pub(crate) fn new() -> Self {
-        Shifts {
-            smallest: P::smallest_timestamp,
+        ShiftFunctions {
+            smallest_timestamp: P::smallest_timestamp,
             shift: P::shift_timestamps,
             smallest_message_timestamp: P::smallest_message_timestamp,
             shift_message: P::shift_message,

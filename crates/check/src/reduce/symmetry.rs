@@ -36,19 +36,19 @@ pub struct Renaming(Vec<ProcessId>);
 
 impl Renaming {
     /// Returns the new name of a process.
-    pub fn of(&self, process: ProcessId) -> ProcessId {
+    pub fn new_name(&self, process: ProcessId) -> ProcessId {
         self.0[process.index()]
     }
 
     /// Renames all processes in a set. `bits` and the result have one bit per process.
-    pub(crate) fn of_bits(&self, bits: u32) -> u32 {
+    pub(crate) fn renamed_set(&self, bits: u32) -> u32 {
         let members = (0..self.0.len()).filter(|index| bits & 1 << index != 0);
         members.fold(0, |moved, index| moved | 1 << self.0[index].0)
     }
 
     /// Moves each element of a list with one element per process to the position of the process's
     /// new name.
-    pub(crate) fn of_list(&self, list: &[u32]) -> Vec<u32> {
+    pub(crate) fn permuted(&self, list: &[u32]) -> Vec<u32> {
         let mut moved = list.to_vec();
         for (value, name) in list.iter().zip(&self.0) {
             moved[name.index()] = *value;
@@ -58,7 +58,7 @@ impl Renaming {
 
     /// Returns all permutations of the names of the `exchanged` processes, the identity first. All
     /// other names stay the same.
-    pub(crate) fn all(size: u32, exchanged: &[ProcessId]) -> Vec<Self> {
+    pub(crate) fn all_permutations(size: u32, exchanged: &[ProcessId]) -> Vec<Self> {
         let mut all = Vec::new();
         let names: Vec<ProcessId> = (0..size).map(ProcessId).collect();
         permute(&mut exchanged.to_vec(), 0, &mut |order| {
@@ -100,7 +100,7 @@ impl<P: Symmetric> Symmetry<P> {
             renamed_message: P::renamed_message,
             renamed_timer: P::renamed_timer,
             renamed_stable: P::renamed_stable,
-            renamings: Renaming::all(size, exchanged),
+            renamings: Renaming::all_permutations(size, exchanged),
         }
     }
 }
@@ -122,19 +122,44 @@ impl<P: Protocol> Symmetry<P> {
 
 #[cfg(test)]
 mod tests {
+    use tenure_algorithms::detector::Heartbeat;
+    use tenure_algorithms::detector::heartbeat_detector::Timer;
+
     use super::*;
 
     #[test]
     fn permutes_three_processes_in_six_ways() {
         let exchanged = [ProcessId(1), ProcessId(2), ProcessId(4)];
-        let all = Renaming::all(5, &exchanged);
+        let all = Renaming::all_permutations(5, &exchanged);
         assert_eq!(all.len(), 6);
-        assert_eq!(all[0].of_list(&[10, 11, 12, 13, 14]), [10, 11, 12, 13, 14]);
+        assert_eq!(all[0].permuted(&[10, 11, 12, 13, 14]), [10, 11, 12, 13, 14]);
         for (index, renaming) in all.iter().enumerate() {
-            assert_eq!(renaming.of(ProcessId(0)), ProcessId(0));
-            assert_eq!(renaming.of_bits(0b01001), 0b01001);
-            assert_eq!(renaming.of_bits(0b10110), 0b10110);
+            assert_eq!(renaming.new_name(ProcessId(0)), ProcessId(0));
+            assert_eq!(renaming.renamed_set(0b01001), 0b01001);
+            assert_eq!(renaming.renamed_set(0b10110), 0b10110);
             assert!(all[..index].iter().all(|other| other != renaming));
         }
+    }
+    #[test]
+    fn renamed_timers_are_in_the_order_of_their_new_names() {
+        let symmetry = Symmetry::<Heartbeat> {
+            renamed: |process, _| process.clone(),
+            renamed_message: |message, _| message.clone(),
+            renamed_timer: |timer, names| match timer {
+                Timer::Beat => Timer::Beat,
+                Timer::Silence(peer) => Timer::Silence(names.new_name(*peer)),
+            },
+            renamed_stable: |(), _| (),
+            renamings: Renaming::all_permutations(3, &[ProcessId(1), ProcessId(2)]),
+        };
+        let silence = |peer, max_delay| ArmedTimer {
+            timer: Timer::Silence(ProcessId(peer)),
+            min_delay: 0,
+            max_delay,
+        };
+        let exchange = &symmetry.renamings[1];
+        assert_eq!(exchange.new_name(ProcessId(1)), ProcessId(2));
+        let renamed = symmetry.renamed_timers(&[silence(1, 7), silence(2, 9)], exchange);
+        assert_eq!(renamed, [silence(1, 9), silence(2, 7)]);
     }
 }

@@ -65,7 +65,7 @@ impl Graph {
     }
 
     pub(crate) fn processes(&self) -> impl Iterator<Item = ProcessId> + use<> {
-        (0..self.size).map(ProcessId::at)
+        (0..self.size).map(ProcessId::from_index)
     }
 
     pub(crate) fn sections_in(&self, state: StateId) -> &[Section] {

@@ -124,7 +124,7 @@ fn measure_bypass<L: SharedMemoryLock>(
     analysis: &Analysis<'_>,
     recorder: &Recorder<'_, L>,
 ) -> BypassBound {
-    let exceeds = |most: u32| analysis.bypass(most).map(|violation| (most + 1, violation.run));
+    let exceeds = |most: u32| analysis.find_bypass(most).map(|violation| (most + 1, violation.run));
     // An unbounded bypass takes one search, and a small bypass takes a few.
     let beyond = exceeds(MAX_COUNTED_BYPASS - 1);
     let at_least = beyond.is_some();

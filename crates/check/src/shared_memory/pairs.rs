@@ -41,7 +41,7 @@ pub(crate) fn shortest_violation(
 
 /// Returns a shortest run in which the rival enters more than `most` times while the waiter waits.
 /// The wait begins when the waiter has left its doorway, the first part of its entry code.
-pub(crate) fn overtaken(graph: &Graph, pair: Pair, most: u32) -> Option<Vec<Edge>> {
+pub(crate) fn find_overtaking(graph: &Graph, pair: Pair, most: u32) -> Option<Vec<Edge>> {
     let waits = |state| graph.section(state, pair.waiter) == Section::Waiting;
     shortest_violation(graph, |count, before, edge| {
         let count = if edge.enters && edge.process == pair.rival && waits(before) {
@@ -58,7 +58,7 @@ pub(crate) fn overtaken(graph: &Graph, pair: Pair, most: u32) -> Option<Vec<Edge
 
 /// Returns a shortest run in which the waiter leaves its doorway, then the rival requests, and then
 /// the rival enters before the waiter.
-pub(crate) fn out_of_order(graph: &Graph, pair: Pair) -> Option<Vec<Edge>> {
+pub(crate) fn find_order_violation(graph: &Graph, pair: Pair) -> Option<Vec<Edge>> {
     const IS_LATER: u32 = 1;
     let waits = |state| graph.section(state, pair.waiter) == Section::Waiting;
     shortest_violation(graph, |was_later, before, edge| {

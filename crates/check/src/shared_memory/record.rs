@@ -29,13 +29,13 @@ impl<'a, L: SharedMemoryLock> Recorder<'a, L> {
         let Violation { kind, explanation, run, repeats_from } = found;
         let mut trace = self.trace(&run, kind != ViolationKind::Step);
         trace.header.violates = Some(property.name().to_owned());
-        let run = RunDescription { repeats_from, ..RunDescription::of(&trace) };
+        let run = RunDescription { repeats_from, ..RunDescription::from_trace(&trace) };
         trace.header.repeats = run.repeated_step_count();
         Counterexample { property, kind, explanation, run, trace }
     }
 
     pub(crate) fn describe(&self, run: &[Edge]) -> RunDescription {
-        RunDescription::of(&self.trace(run, true))
+        RunDescription::from_trace(&self.trace(run, true))
     }
 
     /// Returns a run as a trace. Each step takes one unit of the trace's time.

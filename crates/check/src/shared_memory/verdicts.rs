@@ -5,7 +5,7 @@ use tenure_core::{ProcessId, Property};
 
 use super::graph::{Edge, Graph, StateId};
 use super::lasso::{Lasso, fair_lasso};
-use super::pairs::{out_of_order, overtaken, pairs};
+use super::pairs::{find_order_violation, find_overtaking, pairs};
 use crate::explain::findings::join_names;
 use crate::liveness::Fairness;
 use crate::report::ViolationKind;
@@ -39,7 +39,7 @@ impl Analysis<'_> {
             Property::DeadlockFreedom => self.deadlock(),
             Property::StarvationFreedom => self.starvation(),
             Property::Order => self.order(),
-            Property::Bypass(Some(most)) => self.bypass(most),
+            Property::Bypass(Some(most)) => self.find_bypass(most),
             other => panic!("{other} cannot be checked for a lock in shared memory"),
         }
     }
@@ -57,9 +57,9 @@ impl Analysis<'_> {
     /// Returns a shortest run in which a process enters more than `most` times while another
     /// process waits. The wait begins when the waiting process has left its doorway, the first part
     /// of its entry code.
-    pub(crate) fn bypass(&self, most: u32) -> Option<Violation> {
+    pub(crate) fn find_bypass(&self, most: u32) -> Option<Violation> {
         let found = pairs(self.graph)
-            .filter_map(|pair| Some((pair, overtaken(self.graph, pair, most)?)))
+            .filter_map(|pair| Some((pair, find_overtaking(self.graph, pair, most)?)))
             .min_by_key(|(_, run)| run.len());
         let (pair, run) = found?;
         let (times, after) = (most + 1, "after its doorway");
@@ -71,7 +71,7 @@ impl Analysis<'_> {
 
     fn order(&self) -> Option<Violation> {
         let found = pairs(self.graph)
-            .filter_map(|pair| Some((pair, out_of_order(self.graph, pair)?)))
+            .filter_map(|pair| Some((pair, find_order_violation(self.graph, pair)?)))
             .min_by_key(|(_, run)| run.len());
         let (pair, run) = found?;
         let explanation = format!(

@@ -6,13 +6,13 @@ use tenure_core::stabilization::SystemStep;
 
 use crate::components::{Component, Components, UNASSIGNED};
 use crate::shortest_walk::shortest_walk;
-use crate::stabilization::space::{Space, Successor};
+use crate::stabilization::space::{StateSpace, Successor};
 
 /// Approximate number of states that the search for a shortest cycle may visit.
 const CYCLE_BUDGET: usize = 1_000_000;
 
 pub(super) struct Analysis<'s> {
-    pub(super) space: Space<'s>,
+    pub(super) space: StateSpace<'s>,
     pub(super) is_legitimate: Vec<bool>,
     /// Total number of steps that are possible in all states.
     pub(super) transitions: u64,
@@ -40,7 +40,7 @@ pub(super) struct Path {
 }
 
 impl<'s> Analysis<'s> {
-    pub(super) fn of(space: Space<'s>) -> Self {
+    pub(super) fn new(space: StateSpace<'s>) -> Self {
         let is_legitimate: Vec<bool> = (0..space.states)
             .map(|state| space.system.is_legitimate(&space.decode(state)))
             .collect();
@@ -212,7 +212,7 @@ impl ComponentVerdict {
     /// Judges a component. `moves` contains, for each component that was judged before, the
     /// greatest number of moves from it to a legitimate state. All components that can be reached
     /// from this component must have been judged.
-    fn of(space: &Space<'_>, component: &Component<'_>, moves: &[u32]) -> Self {
+    fn of(space: &StateSpace<'_>, component: &Component<'_>, moves: &[u32]) -> Self {
         let mut verdict = ComponentVerdict { moves: 0, is_trap: false, has_inner_move: false };
         let (mut taken, mut has_inner_step) = (BTreeSet::new(), false);
         // Steps that are possible in all states of the component.

@@ -15,7 +15,7 @@ use tenure_core::{Judgement, Property};
 use crate::clock::Instant;
 use crate::measure::report::MeasureValue;
 use crate::stabilization::analysis::{Analysis, Path};
-use crate::stabilization::space::Space;
+use crate::stabilization::space::StateSpace;
 
 pub use report::{StabilizationReport, StabilizationViolation};
 pub use system_run::SystemRun;
@@ -53,7 +53,7 @@ pub fn check_stabilization(
     config: &StabilizationConfig,
 ) -> Result<StabilizationReport, StabilizationError> {
     let started = Instant::now();
-    let analysis = Analysis::of(Space::of(system, config.max_states)?);
+    let analysis = Analysis::new(StateSpace::new(system, config.max_states)?);
     let legitimate = analysis.is_legitimate.iter().filter(|it| **it).count();
     let violations: Vec<_> =
         closure_violation(&analysis).into_iter().chain(convergence_violation(&analysis)).collect();

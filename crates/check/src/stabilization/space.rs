@@ -7,7 +7,7 @@ use crate::stabilization::StabilizationError;
 
 /// All states of a system, numbered from 0. The number of a state is composed of the values of its
 /// variables: each value is one digit.
-pub(super) struct Space<'s> {
+pub(super) struct StateSpace<'s> {
     pub(super) system: &'s dyn StabilizingSystem,
     domains: Vec<u8>,
     pub(super) states: u32,
@@ -19,9 +19,9 @@ pub(super) struct Successor {
     pub(super) to: u32,
 }
 
-impl<'s> Space<'s> {
+impl<'s> StateSpace<'s> {
     /// Returns an error if the system has more than `max` states.
-    pub(super) fn of(
+    pub(super) fn new(
         system: &'s dyn StabilizingSystem,
         max: u64,
     ) -> Result<Self, StabilizationError> {
@@ -30,7 +30,7 @@ impl<'s> Space<'s> {
         let states = domains.iter().fold(1, product);
         let counted = u32::try_from(states).ok().filter(|_| states <= max);
         let states = counted.ok_or(StabilizationError::TooManyStates { states, max })?;
-        Ok(Space { system, domains, states })
+        Ok(StateSpace { system, domains, states })
     }
 
     pub(super) fn decode(&self, mut state: u32) -> Vec<u8> {
@@ -57,7 +57,7 @@ impl<'s> Space<'s> {
     }
 }
 
-impl StepGraph for Space<'_> {
+impl StepGraph for StateSpace<'_> {
     type Step = Successor;
     type Steps<'g>
         = std::iter::Rev<std::vec::IntoIter<Successor>>

@@ -85,7 +85,7 @@ impl fmt::Display for SystemRun {
         let texts = self.rows.iter().flat_map(|row| &row.cells).map(|cell| cell.text.chars());
         let width = texts.map(Iterator::count).max().unwrap_or(0).max(2);
         let mut line = format!("{:>4}", "");
-        for machine in (0..self.rows[0].cells.len()).map(ProcessId::at) {
+        for machine in (0..self.rows[0].cells.len()).map(ProcessId::from_index) {
             line.push_str(&format!("   {:<width$} ", machine.to_string()));
         }
         writeln!(f, "{}", line.trim_end())?;

@@ -36,7 +36,7 @@ pub struct SwarmConfig {
 impl SwarmConfig {
     /// Creates the default configuration of a member: a table of 256 MiB, and runs of at most
     /// 10,000 steps.
-    pub const fn of(member: u64, members: u64) -> Self {
+    pub const fn for_member(member: u64, members: u64) -> Self {
         SwarmConfig { member, members, bytes: BYTES, depth_max: DEPTH }
     }
 }

@@ -155,13 +155,13 @@ impl Plan {
         result: &SwarmResult,
     ) -> Report {
         let rules = &finished.rules;
-        let omitted = result.table.omissions();
+        let omitted = result.table.expected_omissions();
         let is_exhausted =
             result.cut_states == 0 && result.limit.is_none() && result.violation.is_none();
         let coverage = SwarmCoverage {
             member: swarm.member,
             members: swarm.members,
-            bits: result.table.bits(),
+            bits: result.table.bit_count(),
             bits_set: result.table.bits_set(),
             hashes: HASHES,
             expected_omissions: omitted,
@@ -205,7 +205,8 @@ fn end_violation_mask(kind: CheckKind, rules: &Rules) -> u32 {
         CheckKind::DeadlockFreedom | CheckKind::StarvationFreedom => waiting(),
         CheckKind::CustomLiveness(index) => rules.custom.as_ref().map_or(0, |custom| {
             let watched = &custom.properties[index];
-            (0..watched.bindings.len()).fold(0, |marks, binding| marks | watched.mark(binding))
+            (0..watched.bindings.len())
+                .fold(0, |marks, binding| marks | watched.binding_mask(binding))
         }),
     }
 }

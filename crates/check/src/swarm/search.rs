@@ -145,7 +145,7 @@ impl SwarmRun<'_> {
             self.first = index;
             self.worker.cache.last_handler = None;
             self.result.transitions += 1;
-            let violated = self.worker.violated_at_first(world) & self.search.wanted;
+            let violated = self.worker.custom_violations(world) & self.search.wanted;
             if violated != 0 {
                 self.found(None, ViolatedBits::Step(violated));
             } else if self.insert_first(world, *fingerprint) {
@@ -298,6 +298,6 @@ impl SwarmRun<'_> {
         let run = self.frames.capacity() * size_of::<Frame>()
             + (self.worlds.capacity() + self.steps.capacity()) * size_of::<u32>();
         let caches = self.worker.cache.bytes() + rules.model.bytes() + rules.network.bytes();
-        (self.result.table.bits() / u64::from(u8::BITS)) as usize + run + caches
+        (self.result.table.bit_count() / u64::from(u8::BITS)) as usize + run + caches
     }
 }

@@ -23,7 +23,7 @@ impl BitTable {
         BitTable { words: vec![0; words.max(1)], hashes, seed, bits_set: 0, omissions: 0.0 }
     }
 
-    pub(super) fn bits(&self) -> u64 {
+    pub(super) fn bit_count(&self) -> u64 {
         self.words.len() as u64 * u64::from(u64::BITS)
     }
 
@@ -31,14 +31,14 @@ impl BitTable {
         self.bits_set
     }
 
-    pub(super) fn omissions(&self) -> f64 {
+    pub(super) fn expected_omissions(&self) -> f64 {
         self.omissions
     }
 
     /// Returns the probability that the table, as it is now, mistakes a new global state for a
     /// visited one.
     fn match_probability(&self) -> f64 {
-        let fill = self.bits_set as f64 / self.bits() as f64;
+        let fill = self.bits_set as f64 / self.bit_count() as f64;
         fill.powi(self.hashes as i32)
     }
 
@@ -51,7 +51,7 @@ impl BitTable {
     pub(super) fn insert(&mut self, key: u64) -> bool {
         let matched = self.match_probability();
         let mut is_new = false;
-        for (word, mask) in places(key, self.seed, self.hashes, self.bits()) {
+        for (word, mask) in places(key, self.seed, self.hashes, self.bit_count()) {
             if self.words[word] & mask == 0 {
                 self.words[word] |= mask;
                 self.bits_set += 1;
@@ -66,7 +66,7 @@ impl BitTable {
 
     /// Returns true if the global state with this key counts as visited.
     pub(super) fn contains(&self, key: u64) -> bool {
-        let mut places = places(key, self.seed, self.hashes, self.bits());
+        let mut places = places(key, self.seed, self.hashes, self.bit_count());
         places.all(|(word, mask)| self.words[word] & mask != 0)
     }
 }
@@ -101,7 +101,7 @@ mod tests {
         let new = (0..10_000).filter(|key| table.insert(mix(*key))).count();
         assert_eq!(new, 10_000);
         assert!((0..10_000).all(|key| table.contains(mix(key)) && !table.insert(mix(key))));
-        assert!(table.omissions() < 1.0, "{}", table.omissions());
+        assert!(table.expected_omissions() < 1.0, "{}", table.expected_omissions());
         assert!(table.bits_set() > 29_000 && table.bits_set() <= 30_000, "{}", table.bits_set());
     }
 
@@ -112,7 +112,7 @@ mod tests {
         for (bytes, seed) in [(8 << 10, 1), (8 << 10, 2), (16 << 10, 3), (4 << 10, 4)] {
             let mut table = BitTable::new(bytes, 3, seed);
             let omitted = (0..20_000).filter(|key| !table.insert(mix(*key))).count() as f64;
-            let ratio = table.omissions() / omitted;
+            let ratio = table.expected_omissions() / omitted;
             assert!((0.9..1.1).contains(&ratio), "{bytes} bytes: {ratio} of {omitted}");
         }
     }

@@ -1,6 +1,6 @@
 //! Comparison of a check with the assumptions of a card.
 
-use tenure_core::{Bound, Card, Crashes, SystemModel, Timing};
+use tenure_core::{Card, CrashModel, FaultBound, SystemModel, Timing};
 
 use crate::config::CheckConfig;
 use crate::error::CheckError;
@@ -36,16 +36,16 @@ impl CheckConfig {
                 None => Timing::Partial,
             },
             order: model.order,
-            losses: Bound::AtMost(faults.losses),
+            losses: FaultBound::AtMost(faults.losses),
             duplication: faults.duplicates > 0,
             partition: faults.partition.is_some(),
             down: !faults.down.is_empty(),
             crashes: match faults.recoveries {
-                0 if faults.crashes > 0 => Crashes::Stop,
-                0 => Crashes::None,
-                _ => Crashes::Recovery,
+                0 if faults.crashes > 0 => CrashModel::Stop,
+                0 => CrashModel::None,
+                _ => CrashModel::Recovery,
             },
-            crashed: Bound::AtMost(faults.crashes + faults.down.len() as u32),
+            crashed: FaultBound::AtMost(faults.crashes + faults.down.len() as u32),
             false_suspicion: faults.false_suspicions > 0,
             ..card.system_model()
         }

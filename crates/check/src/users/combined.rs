@@ -1,7 +1,7 @@
 //! Users of two services of one protocol: an election combined with a lock or an application.
 
 use tenure_core::ProcessId;
-use tenure_core::service::{election, led, mutex, office};
+use tenure_core::service::{election, mutex, office, with_election};
 
 use super::ElectionUser;
 use crate::users::user::{EnabledCommand, Service, User, UserState, Workload};
@@ -29,9 +29,9 @@ macro_rules! both {
         impl$(<$c: Service>)? User<$command> for CombinedUser<<$other as Service>::User> {
             fn enabled_commands(&self) -> Vec<EnabledCommand<$command>> {
                 let other = self.other.enabled_commands().into_iter();
-                let other = other.map(|enabled| enabled.of($service::Command::$Other));
+                let other = other.map(|enabled| enabled.map($service::Command::$Other));
                 let election = self.election.enabled_commands().into_iter();
-                let election = election.map(|enabled| enabled.of($service::Command::Election));
+                let election = election.map(|enabled| enabled.map($service::Command::Election));
                 other.chain(election).collect()
             }
 
@@ -74,5 +74,6 @@ both!(office::Mutex of mutex::Command => office::Command, office::Event,
 });
 
 // The election is checked separately.
-both!(led::Application of C, for any C => led::Command<C>, led::Event<C::Event>,
+both!(with_election::Application of C, for any C
+    => with_election::Command<C>, with_election::Event<C::Event>,
     |user| user.other.state());

@@ -30,7 +30,7 @@ impl UserPhase {
 
 /// Points around a save at which a check explores crashes, for processes that save their state.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Saving {
+pub enum SaveTiming {
     /// A step, its save and the release of its effects are atomic: no crash occurs between them.
     ///
     /// This option also covers a crash before a save. The other processes cannot distinguish this

@@ -133,7 +133,7 @@ impl<C> EnabledCommand<C> {
 
     /// Converts this command to a command of a protocol that combines two services. `whole`
     /// converts the contained command.
-    pub(crate) fn of<D>(self, whole: impl FnOnce(C) -> D) -> EnabledCommand<D> {
+    pub(crate) fn map<D>(self, whole: impl FnOnce(C) -> D) -> EnabledCommand<D> {
         EnabledCommand { command: whole(self.command), is_obligatory: self.is_obligatory }
     }
 }

@@ -6,8 +6,8 @@ pub(crate) struct Action(pub(crate) u32);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum ActionKind {
-    /// A command of the user, or a timer. Both are items in the menu of the process: the list of
-    /// the commands and timers that may occur now.
+    /// A command of the user, or a timer. The item is an index in the enabled inputs of the
+    /// process: the commands and timers that may occur now.
     Internal,
     Deliver,
     /// The failure detector of a process suspects a peer.

@@ -16,7 +16,7 @@ pub(crate) type InitialWorlds = Vec<(Vec<u32>, u64)>;
 /// from the start.
 pub(crate) fn initial_worlds(rules: &Rules, down: &[ProcessId]) -> InitialWorlds {
     let (model, layout) = (&rules.model, rules.layout);
-    let all_processes = (0..layout.size).map(ProcessId::at);
+    let all_processes = (0..layout.size).map(ProcessId::from_index);
     let boots: Vec<Vec<Outcome>> = all_processes
         .map(|at| {
             if down.contains(&at) {
@@ -54,19 +54,19 @@ fn assemble(
     let mut world = vec![0; layout.stride()];
     let mut prints = vec![0u64; layout.stride()];
     for (index, first) in monitors.iter().enumerate() {
-        world[layout.monitor(index)] = first.id;
-        prints[layout.monitor(index)] = first.fingerprint;
+        world[layout.monitor_slot(index)] = first.id;
+        prints[layout.monitor_slot(index)] = first.fingerprint;
     }
     for (process, outcome) in chosen.iter().enumerate() {
         world[process] = outcome.local.id;
         prints[process] = outcome.local.fingerprint;
         for id in &outcome.packets {
             let packet = rules.network.packet_by_id(*id);
-            let never_comes = rules.budget.of(Fault::Recovery) == 0;
+            let never_comes = rules.budget.count(Fault::Recovery) == 0;
             if down.contains(&ProcessId(packet.to)) && never_comes {
                 continue;
             }
-            let slot = layout.link(packet.from, packet.to, false);
+            let slot = layout.link_slot(packet.from, packet.to, false);
             let pushed = rules.network.push(world[slot], *id).unwrap_or(EMPTY);
             assert_ne!(pushed, EMPTY, "messages sent at boot fit the links");
             (world[slot], prints[slot]) = (pushed.id, pushed.fingerprint);
@@ -75,7 +75,7 @@ fn assemble(
             continue;
         }
         for index in 0..layout.monitors {
-            let slot = layout.monitor(index);
+            let slot = layout.monitor_slot(index);
             let judged = rules.model.judge(index, world[slot], outcome.observation);
             let judged = judged.expect("a boot violates no property");
             (world[slot], prints[slot]) = (judged.id, judged.fingerprint);

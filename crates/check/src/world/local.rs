@@ -3,7 +3,7 @@
 use tenure_core::{ProcessId, Protocol};
 use tenure_trace::MuteState;
 
-use crate::reduce::shifts::Shifts;
+use crate::reduce::shifts::ShiftFunctions;
 use crate::reduce::symmetry::{Renaming, Symmetry};
 use crate::users::user::{Checkable, Service};
 use crate::world::step_queue::StepQueue;
@@ -18,9 +18,9 @@ pub(crate) struct LocalState<P: Checkable> {
     /// Armed timers, in the order of [`Ord`] for timers.
     pub(crate) timers: Vec<ArmedTimer<P::Timer>>,
     pub(crate) user: UserOf<P>,
-    /// Causal past, as [`Causality`](crate::model::causality::Causality) defines it: the number of
-    /// requests of each process, or the length of the longest causal chain. Empty if causality is
-    /// not tracked.
+    /// Causal past, as [`CausalityTracking`](crate::model::causality::CausalityTracking) defines
+    /// it: the number of requests of each process, or the length of the longest causal chain. Empty
+    /// if causality is not tracked.
     pub(crate) past: Vec<u32>,
     /// Bits of the peers that the failure detector of this process suspects.
     pub(crate) suspected: u32,
@@ -123,19 +123,23 @@ impl<P: Checkable> LocalState<P> {
         self.steps.disarm(timer);
     }
 
-    pub(crate) fn smallest(&self, shifts: &Shifts<P>, config: &P::Config) -> Option<u64> {
-        let in_process = self.lifecycle.process().and_then(shifts.smallest);
+    pub(crate) fn smallest_timestamp(
+        &self,
+        shifts: &ShiftFunctions<P>,
+        config: &P::Config,
+    ) -> Option<u64> {
+        let in_process = self.lifecycle.process().and_then(shifts.smallest_timestamp);
         let in_stable = match &self.lifecycle {
             Lifecycle::Down(saved) | Lifecycle::SaveBehind { saved, .. } => {
                 (shifts.smallest_stable_timestamp)(config, saved)
             }
             Lifecycle::Up(_) | Lifecycle::Mute { .. } | Lifecycle::Postponed { .. } => None,
         };
-        let in_steps = self.steps.smallest(shifts, config);
+        let in_steps = self.steps.smallest_timestamp(shifts, config);
         [in_process, in_stable, in_steps].into_iter().flatten().min()
     }
 
-    pub(crate) fn shift(&mut self, shifts: &Shifts<P>, config: &P::Config, by: u64) {
+    pub(crate) fn shift(&mut self, shifts: &ShiftFunctions<P>, config: &P::Config, by: u64) {
         if let Some(process) = self.lifecycle.process_mut() {
             (shifts.shift)(process, by);
         }
@@ -154,12 +158,12 @@ impl<P: Checkable> LocalState<P> {
             *saved = (symmetry.renamed_stable)(saved, names);
         }
         LocalState {
-            at: names.of(self.at),
+            at: names.new_name(self.at),
             lifecycle,
             timers: symmetry.renamed_timers(&self.timers, names),
             user: self.user.clone(),
-            past: names.of_list(&self.past),
-            suspected: names.of_bits(self.suspected),
+            past: names.permuted(&self.past),
+            suspected: names.renamed_set(self.suspected),
             steps: self.steps.renamed(symmetry, names),
         }
     }

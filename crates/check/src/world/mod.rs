@@ -10,7 +10,7 @@ pub(crate) mod network;
 pub(crate) mod rules;
 pub(crate) mod step_queue;
 
-use crate::model::fingerprint::{Role, fingerprint};
+use crate::model::fingerprint::{HashDomain, fingerprint};
 
 pub(crate) const MAX_PROCESSES: u32 = 31;
 
@@ -55,21 +55,21 @@ impl Layout {
     /// Returns the bit that is set in the marks of a global state if a run that ends there violates
     /// the property of the monitor at `index`.
     pub(crate) fn end_mask(self, index: usize) -> u32 {
-        1 << (self.marks_of_processes() + index)
+        1 << (self.process_mark_count() + index)
     }
 
     /// Returns the number of marks that state facts about processes. These are the lowest bits.
-    pub(crate) fn marks_of_processes(self) -> usize {
+    pub(crate) fn process_mark_count(self) -> usize {
         if self.has_election { 2 * self.size } else { self.size }
     }
 
-    pub(crate) fn links(self) -> usize {
+    pub(crate) fn link_count(self) -> usize {
         self.size * self.size * if self.application { 2 } else { 1 }
     }
 
     /// Returns the slot of the link between two processes. If `application`, it is the link between
     /// their applications.
-    pub(crate) fn link(self, from: u32, to: u32, application: bool) -> usize {
+    pub(crate) fn link_slot(self, from: u32, to: u32, application: bool) -> usize {
         let layer = if application { self.size * self.size } else { 0 };
         self.size + layer + from as usize * self.size + to as usize
     }
@@ -89,39 +89,39 @@ impl Layout {
     }
 
     pub(crate) fn link_slots(self) -> std::ops::Range<usize> {
-        self.size..self.size + self.links()
+        self.size..self.size + self.link_count()
     }
 
     /// Returns the slot of the counts of faults: for each kind of fault, how often it has occurred.
-    pub(crate) fn spent(self) -> usize {
-        self.size + self.links()
+    pub(crate) fn fault_counts_slot(self) -> usize {
+        self.size + self.link_count()
     }
 
-    pub(crate) fn monitor(self, index: usize) -> usize {
-        self.spent() + 1 + index
+    pub(crate) fn monitor_slot(self, index: usize) -> usize {
+        self.fault_counts_slot() + 1 + index
     }
 
     /// Returns the slot of a property that is written as an expression. `index` is the number of
     /// the property among such properties. The slot tells for which values of the property's
     /// variables an event is still due.
-    pub(crate) fn custom(self, index: usize) -> usize {
-        self.monitor(self.monitors) + index
+    pub(crate) fn custom_slot(self, index: usize) -> usize {
+        self.monitor_slot(self.monitors) + index
     }
 
     /// Returns the slot that contains, as bits, the peers whose new session this process has not
     /// detected yet.
-    pub(crate) fn undetected_restarts(self, process: usize) -> usize {
-        self.custom(self.custom) + process
+    pub(crate) fn undetected_restarts_slot(self, process: usize) -> usize {
+        self.custom_slot(self.custom) + process
     }
 
     /// Returns the slot that contains, as a bit, the peer that this process must trust in its next
     /// step. The process has suspected this peer because of a new session.
-    pub(crate) fn pending_trust(self, process: usize) -> usize {
-        self.undetected_restarts(self.size) + process
+    pub(crate) fn pending_trust_slot(self, process: usize) -> usize {
+        self.undetected_restarts_slot(self.size) + process
     }
 
     pub(crate) fn stride(self) -> usize {
-        self.custom(self.custom) + if self.detects_restarts { 2 * self.size } else { 0 }
+        self.custom_slot(self.custom) + if self.detects_restarts { 2 * self.size } else { 0 }
     }
 }
 
@@ -146,28 +146,28 @@ pub(crate) const MAX_FAULTS: u32 = (1 << BITS) - 1;
 
 /// How often each [`Fault`] has occurred, or may occur: a number of `BITS` bits per fault.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Faults(pub(crate) u32);
+pub(crate) struct FaultCounts(pub(crate) u32);
 
-impl Faults {
-    pub(crate) fn of(self, fault: Fault) -> u32 {
+impl FaultCounts {
+    pub(crate) fn count(self, fault: Fault) -> u32 {
         (self.0 >> (fault as u32 * BITS)) & MAX_FAULTS
     }
 
     #[must_use]
-    pub(crate) fn with(self, fault: Fault, times: u32) -> Self {
+    pub(crate) fn with_count(self, fault: Fault, times: u32) -> Self {
         assert!(times <= MAX_FAULTS, "a budget is at most {MAX_FAULTS}");
         let shift = fault as u32 * BITS;
-        Faults(self.0 & !(MAX_FAULTS << shift) | times << shift)
+        FaultCounts(self.0 & !(MAX_FAULTS << shift) | times << shift)
     }
 
     #[must_use]
     pub(crate) fn incremented(self, fault: Fault) -> Self {
-        self.with(fault, self.of(fault) + 1)
+        self.with_count(fault, self.count(fault) + 1)
     }
 
     /// Returns the part that these faults contribute to the fingerprint of a global state.
     pub(crate) fn fingerprint(self) -> u64 {
-        fingerprint(Role::Spent, &self.0)
+        fingerprint(HashDomain::FaultCounts, &self.0)
     }
 }
 
@@ -183,26 +183,34 @@ mod tests {
         let mut slots: Vec<usize> = (0..3).collect();
         for application in [false, true] {
             for (from, to) in (0..3).flat_map(|from| (0..3).map(move |to| (from, to))) {
-                slots.push(layout.link(from, to, application));
+                slots.push(layout.link_slot(from, to, application));
                 assert_eq!(layout.receiver(*slots.last().unwrap()), to as usize);
                 assert_eq!(layout.sender(*slots.last().unwrap()), from as usize);
             }
         }
-        slots.extend([layout.spent(), layout.monitor(0), layout.monitor(1), layout.custom(0)]);
-        slots.extend((0..3).map(|process| layout.undetected_restarts(process)));
-        slots.extend((0..3).map(|process| layout.pending_trust(process)));
+        slots.extend([
+            layout.fault_counts_slot(),
+            layout.monitor_slot(0),
+            layout.monitor_slot(1),
+            layout.custom_slot(0),
+        ]);
+        slots.extend((0..3).map(|process| layout.undetected_restarts_slot(process)));
+        slots.extend((0..3).map(|process| layout.pending_trust_slot(process)));
         assert!(slots.into_iter().eq(0..layout.stride()));
     }
 
     #[test]
     fn budgets_are_counted_apart() {
-        let spent = Faults::default().incremented(Fault::Crash).incremented(Fault::Crash);
-        let spent = spent.with(Fault::ApplicationMessage, 31).incremented(Fault::Loss);
-        assert_eq!(spent.of(Fault::Crash), 2);
-        assert_eq!(spent.of(Fault::Recovery), 0);
-        assert_eq!(spent.of(Fault::ApplicationMessage), 31);
-        assert_eq!(spent.of(Fault::Loss), 1);
+        let spent = FaultCounts::default().incremented(Fault::Crash).incremented(Fault::Crash);
+        let spent = spent.with_count(Fault::ApplicationMessage, 31).incremented(Fault::Loss);
+        assert_eq!(spent.count(Fault::Crash), 2);
+        assert_eq!(spent.count(Fault::Recovery), 0);
+        assert_eq!(spent.count(Fault::ApplicationMessage), 31);
+        assert_eq!(spent.count(Fault::Loss), 1);
         let spent = spent.incremented(Fault::Partition);
-        assert_eq!((spent.of(Fault::Partition), spent.of(Fault::ApplicationMessage)), (1, 31));
+        assert_eq!(
+            (spent.count(Fault::Partition), spent.count(Fault::ApplicationMessage)),
+            (1, 31)
+        );
     }
 }

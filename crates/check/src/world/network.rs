@@ -3,10 +3,10 @@
 
 use std::sync::Arc;
 
-use tenure_core::{Order, ProcessId};
+use tenure_core::{ChannelOrder, ProcessId};
 
-use crate::model::fingerprint::{Role, fingerprint};
-use crate::model::intern::{Change, Interned, Interner};
+use crate::model::fingerprint::{HashDomain, fingerprint};
+use crate::model::intern::{Interned, Interner, Replacement};
 use crate::reduce::symmetry::Renaming;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -26,8 +26,8 @@ pub(crate) struct InFlightMessage {
 /// All messages in flight, and all queues of such messages, that a search has found. Each has an
 /// id.
 #[derive(Debug)]
-pub(crate) struct Network {
-    order: Order,
+pub(crate) struct NetworkInterner {
+    order: ChannelOrder,
     timed: bool,
     in_flight: usize,
     packets: Interner<(InFlightMessage, u64)>,
@@ -47,7 +47,7 @@ pub(crate) struct Item {
     pub(crate) is_ready: bool,
     pub(crate) label: u32,
     /// Change that removes the message from the queue.
-    pub(crate) rest: Change,
+    pub(crate) rest: Replacement,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -59,9 +59,9 @@ pub(crate) struct QueueFacts {
     pub(crate) is_urgent: bool,
 }
 
-impl Network {
-    pub(crate) fn new(order: Order, timed: bool, in_flight: usize) -> Self {
-        Network {
+impl NetworkInterner {
+    pub(crate) fn new(order: ChannelOrder, timed: bool, in_flight: usize) -> Self {
+        NetworkInterner {
             order,
             timed,
             in_flight,
@@ -73,10 +73,12 @@ impl Network {
     }
 
     /// Returns the id of a message in flight. `message` is the fingerprint of its content.
-    pub(crate) fn packet(&self, packet: InFlightMessage, message: u64) -> u32 {
+    pub(crate) fn intern_packet(&self, packet: InFlightMessage, message: u64) -> u32 {
         let past = if packet.past == 0 { 0 } else { self.pasts.fingerprint(packet.past) };
         let content = (packet.from, packet.to, message, past, packet.min_delay, packet.max_delay);
-        self.packets.intern((packet, message), |_| fingerprint(Role::InFlightMessage, &content)).id
+        self.packets
+            .intern((packet, message), |_| fingerprint(HashDomain::InFlightMessage, &content))
+            .id
     }
 
     pub(crate) fn packet_by_id(&self, id: u32) -> InFlightMessage {
@@ -84,21 +86,21 @@ impl Network {
     }
 
     /// Returns the id of a causal history, or 0 if it is empty.
-    pub(crate) fn past(&self, known: &[u32]) -> u32 {
+    pub(crate) fn intern_past(&self, known: &[u32]) -> u32 {
         if known.is_empty() {
             return 0;
         }
-        self.pasts.intern(known.to_vec(), |known| fingerprint(Role::Past, known)).id
+        self.pasts.intern(known.to_vec(), |known| fingerprint(HashDomain::Past, known)).id
     }
 
-    pub(crate) fn past_of(&self, id: u32) -> Arc<Vec<u32>> {
+    pub(crate) fn past_by_id(&self, id: u32) -> Arc<Vec<u32>> {
         self.pasts.get(id)
     }
 
-    /// Returns the fairness label of a step. `kind` is the kind of the step, and `of` is its number
-    /// among the steps of this kind. Labels start at 1.
-    pub(crate) fn label(&self, kind: u64, of: u64) -> u32 {
-        self.labels.intern((kind, of), |label| fingerprint(Role::Label, label)).id
+    /// Returns the fairness label of a step. `kind` is the kind of the step, and `index` is its
+    /// number among the steps of this kind. Labels start at 1.
+    pub(crate) fn intern_label(&self, kind: u64, index: u64) -> u32 {
+        self.labels.intern((kind, index), |label| fingerprint(HashDomain::Label, label)).id
     }
 
     pub(crate) fn bytes(&self) -> usize {
@@ -107,12 +109,14 @@ impl Network {
 
     /// Appends a message to a queue. Returns `None` if the link is full.
     pub(crate) fn push(&self, queue: u32, packet: u32) -> Option<Interned> {
-        let mut content = self.content(queue);
+        let mut content = self.packets_in(queue);
         if content.len() >= self.in_flight {
             return None;
         }
         let packet = match content.last() {
-            Some(last) if self.timed && self.order == Order::Fifo => self.not_before(packet, *last),
+            Some(last) if self.timed && self.order == ChannelOrder::Fifo => {
+                self.not_before(packet, *last)
+            }
             _ => packet,
         };
         content.push(packet);
@@ -126,13 +130,13 @@ impl Network {
         let (mut packet, message) = *self.packets.get(packet);
         packet.min_delay = packet.min_delay.max(ahead.min_delay);
         packet.max_delay = packet.max_delay.max(ahead.max_delay);
-        self.packet(packet, message)
+        self.intern_packet(packet, message)
     }
 
     /// Returns the queue with a second copy of the message `packet`. Returns `None` if the link is
     /// full or the queue does not contain the message.
     pub(crate) fn with_duplicate(&self, queue: u32, packet: u32) -> Option<Interned> {
-        let mut content = self.content(queue);
+        let mut content = self.packets_in(queue);
         if content.len() >= self.in_flight {
             return None;
         }
@@ -156,10 +160,10 @@ impl Network {
         queue: u32,
         change: impl Fn((InFlightMessage, u64)) -> (InFlightMessage, u64),
     ) -> Interned {
-        let mut content = self.content(queue);
+        let mut content = self.packets_in(queue);
         for packet in &mut content {
             let (changed, message) = change(*self.packets.get(*packet));
-            *packet = self.packet(changed, message);
+            *packet = self.intern_packet(changed, message);
         }
         self.queue(content)
     }
@@ -172,30 +176,30 @@ impl Network {
         names: &Renaming,
         print: impl Fn(u32) -> u64,
     ) -> u64 {
-        let content = self.content(queue);
+        let content = self.packets_in(queue);
         let mut prints: Vec<u64> = content
             .into_iter()
             .map(|id| {
                 let packet = self.packet_by_id(id);
-                let name = |process| names.of(ProcessId(process)).0;
+                let name = |process| names.new_name(ProcessId(process)).0;
                 let past = if packet.past == 0 {
                     0
                 } else {
-                    fingerprint(Role::Past, &names.of_list(&self.past_of(packet.past)))
+                    fingerprint(HashDomain::Past, &names.permuted(&self.past_by_id(packet.past)))
                 };
                 let message = if packet.message == 0 { 0 } else { print(packet.message) };
                 let (from, to) = (name(packet.from), name(packet.to));
                 let content = (from, to, message, past, packet.min_delay, packet.max_delay);
-                fingerprint(Role::InFlightMessage, &content)
+                fingerprint(HashDomain::InFlightMessage, &content)
             })
             .collect();
-        if self.order == Order::Reordered {
+        if self.order == ChannelOrder::Reordered {
             prints.sort_unstable();
         }
-        fingerprint(Role::Queue, &prints)
+        fingerprint(HashDomain::Queue, &prints)
     }
 
-    pub(crate) fn content(&self, queue: u32) -> Vec<u32> {
+    pub(crate) fn packets_in(&self, queue: u32) -> Vec<u32> {
         if queue == 0 { Vec::new() } else { self.queues.get(queue).to_vec() }
     }
 
@@ -204,18 +208,18 @@ impl Network {
         if content.is_empty() {
             return EMPTY;
         }
-        if self.order == Order::Reordered {
+        if self.order == ChannelOrder::Reordered {
             content.sort_by_key(|packet| (self.packets.fingerprint(*packet), *packet));
         }
         self.queues.intern(content, |content| {
             let prints: Vec<u64> =
                 content.iter().map(|packet| self.packets.fingerprint(*packet)).collect();
-            fingerprint(Role::Queue, &prints)
+            fingerprint(HashDomain::Queue, &prints)
         })
     }
 
     pub(crate) fn facts(&self, queue: u32) -> QueueFacts {
-        let content = self.content(queue);
+        let content = self.packets_in(queue);
         if content.is_empty() {
             return QueueFacts::default();
         }
@@ -233,9 +237,10 @@ impl Network {
             facts.items.push(Item {
                 packet: *id,
                 application: packet.message == 0,
-                is_ready: packet.min_delay == 0 && (index == 0 || self.order == Order::Reordered),
+                is_ready: packet.min_delay == 0
+                    && (index == 0 || self.order == ChannelOrder::Reordered),
                 label: self.label_of(packet),
-                rest: Change::of(Some(rest), facts.fingerprint),
+                rest: Replacement::new(Some(rest), facts.fingerprint),
             });
         }
         assert!(facts.items.len() <= 256, "a link holds at most 256 different messages");
@@ -248,8 +253,8 @@ impl Network {
         let link = u64::from(packet.from) << 32 | u64::from(packet.to);
         let application = u64::from(packet.message == 0);
         match self.order {
-            Order::Fifo => self.label(application, link),
-            Order::Reordered => self.label(2 + u64::from(packet.message), link),
+            ChannelOrder::Fifo => self.intern_label(application, link),
+            ChannelOrder::Reordered => self.intern_label(2 + u64::from(packet.message), link),
         }
     }
 }
@@ -258,10 +263,10 @@ impl Network {
 mod tests {
     use super::*;
 
-    fn packet(network: &Network, message: u32) -> u32 {
+    fn packet(network: &NetworkInterner, message: u32) -> u32 {
         let packet =
             InFlightMessage { from: 0, to: 1, message, past: 0, min_delay: 0, max_delay: 0 };
-        network.packet(packet, u64::from(message) * 77)
+        network.intern_packet(packet, u64::from(message) * 77)
     }
 
     fn ready(facts: &QueueFacts) -> usize {
@@ -270,19 +275,19 @@ mod tests {
 
     #[test]
     fn fifo_link_delivers_head_and_loses_any() {
-        let network = Network::new(Order::Fifo, false, 4);
+        let network = NetworkInterner::new(ChannelOrder::Fifo, false, 4);
         let (one, two) = (packet(&network, 1), packet(&network, 2));
         let queue = network.push(network.push(0, one).unwrap().id, two).unwrap();
         let other = network.push(network.push(0, two).unwrap().id, one).unwrap();
         assert_ne!(queue, other);
         let facts = network.facts(queue.id);
         assert_eq!((facts.items.len(), ready(&facts)), (2, 1));
-        assert_eq!(network.content(facts.items[0].rest.id), [two]);
+        assert_eq!(network.packets_in(facts.items[0].rest.id), [two]);
     }
 
     #[test]
     fn reordering_link_is_a_multiset() {
-        let network = Network::new(Order::Reordered, false, 4);
+        let network = NetworkInterner::new(ChannelOrder::Reordered, false, 4);
         let (one, two) = (packet(&network, 1), packet(&network, 2));
         let queue = network.push(network.push(0, one).unwrap().id, two).unwrap();
         let other = network.push(network.push(0, two).unwrap().id, one).unwrap();
@@ -294,7 +299,7 @@ mod tests {
 
     #[test]
     fn full_link_accepts_nothing() {
-        let network = Network::new(Order::Fifo, false, 1);
+        let network = NetworkInterner::new(ChannelOrder::Fifo, false, 1);
         let one = packet(&network, 1);
         let queue = network.push(0, one).unwrap();
         assert_eq!(network.push(queue.id, one), None);
@@ -303,13 +308,13 @@ mod tests {
 
     #[test]
     fn fifo_link_keeps_order_in_synchronous_time() {
-        let network = Network::new(Order::Fifo, true, 4);
+        let network = NetworkInterner::new(ChannelOrder::Fifo, true, 4);
         let slow =
             InFlightMessage { from: 0, to: 1, message: 1, past: 0, min_delay: 2, max_delay: 3 };
         let fast = InFlightMessage { message: 2, min_delay: 0, max_delay: 1, ..slow };
-        let first = network.push(0, network.packet(slow, 1)).unwrap();
-        let both = network.push(first.id, network.packet(fast, 2)).unwrap();
-        let last = network.packet_by_id(network.content(both.id)[1]);
+        let first = network.push(0, network.intern_packet(slow, 1)).unwrap();
+        let both = network.push(first.id, network.intern_packet(fast, 2)).unwrap();
+        let last = network.packet_by_id(network.packets_in(both.id)[1]);
         assert_eq!((last.min_delay, last.max_delay), (2, 3));
         assert!(!network.facts(both.id).is_urgent);
         let later =

@@ -4,23 +4,23 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use tenure_core::Order;
+use tenure_core::ChannelOrder;
 
 use crate::custom::CustomProperties;
 use crate::model::Model;
-use crate::reduce::deliveries::Delivery;
+use crate::reduce::deliveries::LocalDelivery;
 use crate::reduce::id_hash::IdSet;
 use crate::world::action::Action;
-use crate::world::network::Network;
-use crate::world::{Fault, Faults, Layout};
+use crate::world::network::NetworkInterner;
+use crate::world::{Fault, FaultCounts, Layout};
 
 #[derive(Clone)]
 pub(crate) struct Rules {
     pub(crate) layout: Layout,
-    pub(crate) order: Order,
+    pub(crate) order: ChannelOrder,
     pub(crate) timed: bool,
     pub(crate) rounds: bool,
-    pub(crate) budget: Faults,
+    pub(crate) budget: FaultCounts,
     /// True if the check explores crashes of a process after a save and before the release of its
     /// effects.
     pub(crate) has_mute_crashes: bool,
@@ -34,7 +34,7 @@ pub(crate) struct Rules {
     pub(crate) ample: bool,
     /// Deliveries that the reduction by commuting deliveries must not choose, because they do not
     /// commute with all later steps. `None` if the search does not use the reduction.
-    pub(crate) excluded_deliveries: Option<Arc<IdSet<Delivery>>>,
+    pub(crate) excluded_deliveries: Option<Arc<IdSet<LocalDelivery>>>,
     /// Number of renamings of processes under which the search merges global states, including the
     /// identity. 1 without symmetry reduction.
     pub(crate) renamings: usize,
@@ -58,33 +58,34 @@ pub(crate) struct Rules {
     pub(crate) weighs: bool,
     pub(crate) custom: Option<Arc<CustomProperties>>,
     pub(crate) model: Arc<dyn Model>,
-    pub(crate) network: Arc<Network>,
+    pub(crate) network: Arc<NetworkInterner>,
 }
 
 impl Rules {
     /// Returns how often this fault may still occur in a run from this global state.
     pub(crate) fn remaining(&self, world: &[u32], fault: Fault) -> u32 {
-        let spent = Faults(world[self.layout.spent()]);
-        self.budget.of(fault).saturating_sub(spent.of(fault))
+        let spent = FaultCounts(world[self.layout.fault_counts_slot()]);
+        self.budget.count(fault).saturating_sub(spent.count(fault))
     }
 
     /// Returns the fairness label of the steps that the configuration prescribes before the search.
     pub(crate) fn forced_label(&self) -> u32 {
-        self.network.label(6 << 40, 0)
+        self.network.intern_label(6 << 40, 0)
     }
 
     /// Returns true if a partition has occurred, and these two processes are on different sides of
     /// it.
     pub(crate) fn is_cut(&self, world: &[u32], from: usize, to: usize) -> bool {
         let sides = (self.partition_side >> from ^ self.partition_side >> to) & 1;
-        sides != 0 && Faults(world[self.layout.spent()]).of(Fault::Partition) > 0
+        sides != 0
+            && FaultCounts(world[self.layout.fault_counts_slot()]).count(Fault::Partition) > 0
     }
 
     /// Returns true if this process has suspected a peer because of a new session and must trust it
     /// before it receives any other input.
     #[inline]
     pub(crate) fn has_pending_trust(&self, world: &[u32], process: usize) -> bool {
-        self.layout.detects_restarts && world[self.layout.pending_trust(process)] != 0
+        self.layout.detects_restarts && world[self.layout.pending_trust_slot(process)] != 0
     }
 
     /// Returns true if the link at `slot` can deliver no message now, because its receiver must

@@ -4,7 +4,7 @@ use std::hash::{Hash, Hasher};
 
 use tenure_core::{ProcessId, Protocol};
 
-use crate::reduce::shifts::Shifts;
+use crate::reduce::shifts::ShiftFunctions;
 use crate::reduce::symmetry::{Renaming, Symmetry};
 use crate::world::local::{ArmedTimer, disarm};
 
@@ -77,12 +77,16 @@ impl<P: Protocol> StepQueue<P> {
             first.max_duration.checked_sub(1).expect("time does not pass while a step must end");
     }
 
-    pub(crate) fn smallest(&self, shifts: &Shifts<P>, config: &P::Config) -> Option<u64> {
+    pub(crate) fn smallest_timestamp(
+        &self,
+        shifts: &ShiftFunctions<P>,
+        config: &P::Config,
+    ) -> Option<u64> {
         let messages = self.0.iter().flat_map(|step| &step.messages);
         messages.filter_map(|(_, sent)| (shifts.smallest_message_timestamp)(config, sent)).min()
     }
 
-    pub(crate) fn shift(&mut self, shifts: &Shifts<P>, config: &P::Config, by: u64) {
+    pub(crate) fn shift(&mut self, shifts: &ShiftFunctions<P>, config: &P::Config, by: u64) {
         let messages = self.0.iter_mut().flat_map(|step| &mut step.messages);
         messages.for_each(|(_, sent)| (shifts.shift_message)(config, sent, by));
     }
@@ -90,12 +94,12 @@ impl<P: Protocol> StepQueue<P> {
     pub(crate) fn renamed(&self, symmetry: &Symmetry<P>, names: &Renaming) -> Self {
         let renamed = self.0.iter().map(|step| {
             let message = |(to, sent): &(ProcessId, P::Message)| {
-                (names.of(*to), (symmetry.renamed_message)(sent, names))
+                (names.new_name(*to), (symmetry.renamed_message)(sent, names))
             };
             UnfinishedStep {
                 messages: step.messages.iter().map(message).collect(),
                 timers: symmetry.renamed_timers(&step.timers, names),
-                past: names.of_list(&step.past),
+                past: names.permuted(&step.past),
                 ..*step
             }
         });

@@ -4,7 +4,7 @@
 use tenure_algorithms::catalogue::{self, Parameters, Visitor};
 use tenure_check::{Check, Report};
 use tenure_core::monitors::AgreementMonitor;
-use tenure_core::{Agreement, Algorithm, Election, Monitor, Mutex, Order, Property};
+use tenure_core::{Agreement, Algorithm, ChannelOrder, Election, Monitor, Mutex, Property};
 
 use crate::verdicts::Explored;
 
@@ -15,7 +15,7 @@ pub(crate) struct AgreementCase<'a> {
     pub(crate) name: &'a str,
     pub(crate) times: &'a [u32],
     pub(crate) variants: &'a [&'a str],
-    pub(crate) order: Order,
+    pub(crate) order: ChannelOrder,
     pub(crate) duplicates: u32,
 }
 
@@ -86,7 +86,7 @@ impl Visitor for Explore<'_> {
         let card = P::card(&config, size);
         let mut check = Check::<P>::with(size, config)
             .configure(|config| config.service = card.service)
-            .channel(self.case.order)
+            .channel_order(self.case.order)
             .in_flight(MAX_IN_FLIGHT)
             .entries(self.case.times)
             .duplicating(self.case.duplicates);
@@ -95,7 +95,7 @@ impl Visitor for Explore<'_> {
             Purpose::Property(one) => one == property,
             Purpose::States | Purpose::Messages => false,
         };
-        for monitor in AgreementMonitor::all(card.service, size, &[]) {
+        for monitor in AgreementMonitor::all_for_service(card.service, size, &[]) {
             check = match judges(monitor.property()) {
                 true if monitor.is_judged_at_end() => check.always_and_at_end(monitor),
                 true => check.always(monitor),

@@ -71,16 +71,16 @@ impl Tally {
     fn compare_all(&mut self, ids: &[u32], starting: u32) {
         let ranks: Arc<[Rank]> = ranks(ids);
         for variants in
-            [Variants::none(), Variants::none().with(chang_roberts::Switch::UnmarkedForward)]
+            [Variants::none(), Variants::none().with(chang_roberts::VariantId::UnmarkedForward)]
         {
-            let config = chang_roberts::Config::of(Arc::clone(&ranks), variants);
+            let config = chang_roberts::Config::with_ranks(Arc::clone(&ranks), variants);
             self.compare::<ChangRoberts>(ids, starting, &config);
         }
-        for variants in [Variants::none(), Variants::none().with(lelann::Switch::ForwardFirst)] {
-            let config = lelann::Config::of(Arc::clone(&ranks), variants);
+        for variants in [Variants::none(), Variants::none().with(lelann::VariantId::ForwardFirst)] {
+            let config = lelann::Config::with_ranks(Arc::clone(&ranks), variants);
             self.compare::<LeLann>(ids, starting, &config);
         }
-        let config = dolev_klawe_rodeh::Config::of(ranks);
+        let config = dolev_klawe_rodeh::Config::with_ranks(ranks);
         self.compare::<DolevKlaweRodeh>(ids, starting, &config);
     }
 }
@@ -244,7 +244,7 @@ fn reduction_keeps_judgements_with_endless_circulation() {
 /// apply, even if the check requests it.
 #[test]
 fn protocol_that_leaves_the_ring_is_not_reduced() {
-    let config = || franklin::Config::of(ranks(&[1, 2, 3]));
+    let config = || franklin::Config::with_ranks(ranks(&[1, 2, 3]));
     let check = || with_properties(with::<Franklin>(3, config()).fifo(), &[1, 2, 3]);
     let (plain, reduced) = (check().run(), check().ample().run());
     assert!(!reduced.reduced);
@@ -293,11 +293,11 @@ fn reduction_saves_factor_of_seventeen_for_six() {
 /// after a violation.
 #[test]
 fn reduction_keeps_judgements_within_link_bound() {
-    let wrong = Variants::none().with(lelann::Switch::ForwardFirst);
+    let wrong = Variants::none().with(lelann::VariantId::ForwardFirst);
     let mut violated = 0;
     for (max, variants) in (1..=3).flat_map(|max| [(max, Variants::none()), (max, wrong)]) {
         for ids in all_ranks(3) {
-            let config = || lelann::Config::of(ranks(&ids), variants);
+            let config = || lelann::Config::with_ranks(ranks(&ids), variants);
             let check = || {
                 with_properties(with::<LeLann>(3, config()).fifo().in_flight(max).threads(1), &ids)
             };
@@ -343,7 +343,7 @@ fn reduction_finds_every_order_of_observations() {
     for (ids, starting) in all_ranks(3).flat_map(|ids| (1..8).map(move |set| (ids.clone(), set))) {
         for ascending in [true, false] {
             let check = || {
-                let config = lelann::Config::of(ranks(&ids), Variants::none());
+                let config = lelann::Config::with_ranks(ranks(&ids), Variants::none());
                 let initiators = (0..3).filter(|place| starting >> place & 1 != 0);
                 let check = with::<LeLann>(3, config).fifo().threads(1);
                 let monitor = EventOrder { ascending, last: None };
@@ -379,7 +379,7 @@ fn reduction_keeps_judgements_of_ring_locks() {
         with::<MisraRing>(size, config).fifo().always(MutualExclusion::new())
     };
     assert_eq!(same(|| misra(Variants::none(), 2).starvation_free()), Judgement::Holds);
-    let few = Variants::none().with(misra_ring::Switch::FewNumbers);
+    let few = Variants::none().with(misra_ring::VariantId::FewNumbers);
     for size in 2..=3 {
         assert_eq!(same(|| misra(few, size)), Judgement::Violated);
     }

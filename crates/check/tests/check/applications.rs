@@ -4,7 +4,7 @@
 //! Each expected number of states is an earlier result of this checker. If a test finds another
 //! number, the algorithm or the checker has changed. No other program has confirmed these numbers.
 
-use tenure_algorithms::application::led::{self, Led};
+use tenure_algorithms::application::with_election::{self, WithElection};
 use tenure_algorithms::application::{
     Application, Berkeley, PrimaryBackup, SpanningTree, ThreePhaseCommit, TwoPhaseCommit, berkeley,
     primary_backup, spanning_tree, three_phase_commit, two_phase_commit,
@@ -86,15 +86,17 @@ fn term_of(leader: ProcessId) -> Term {
 }
 
 type AnyElection = Either<DetectorElection, Bully>;
-type Plain<A> = Led<A, AnyElection>;
+type Plain<A> = WithElection<A, AnyElection>;
 
 /// An application over plain links or over the reliable channel.
 type Any<A> = Either<Plain<A>, Fifo<Plain<A>>>;
 
 type AnyCommit = Either<TwoPhaseCommit, ThreePhaseCommit>;
 
-fn under_detector_election<A>(application: A) -> led::Config<A, Either<(), bully::Config>> {
-    led::Config { application, election: First(()) }
+fn under_detector_election<A>(
+    application: A,
+) -> with_election::Config<A, Either<(), bully::Config>> {
+    with_election::Config { application, election: First(()) }
 }
 
 fn over_plain_links<A: Application + Checkable>(
@@ -123,7 +125,7 @@ fn steps(report: Report, property: &str) -> (usize, ViolationKind) {
     (found.length(), found.kind)
 }
 
-fn replicated(size: u32, switches: &[primary_backup::Switch]) -> Check<Any<PrimaryBackup>> {
+fn replicated(size: u32, switches: &[primary_backup::VariantId]) -> Check<Any<PrimaryBackup>> {
     let check = over_plain_links(size, variants(switches));
     let check = check.fifo().detecting().initiators([]).in_flight(8);
     check.always(OnApplication(Durability::new()))
@@ -145,7 +147,7 @@ fn acknowledged_writes_survive_crashes_and_false_suspicions() {
 
 #[test]
 fn unsound_primary_loses_acknowledged_writes() {
-    use primary_backup::Switch::{AcknowledgeEarly, NoInquiry, NoTerms};
+    use primary_backup::VariantId::{AcknowledgeEarly, NoInquiry, NoTerms};
     let once = |switch| replicated(3, &[switch]).entries([1, 0, 0]);
     let found = [
         once(AcknowledgeEarly).crashing(1).run(),
@@ -156,7 +158,7 @@ fn unsound_primary_loses_acknowledged_writes() {
     assert_eq!(found, [11, 9, 12].map(|length| (length, ViolationKind::Step)));
 }
 
-fn committing(size: u32, switches: &[two_phase_commit::Switch]) -> Check<Any<AnyCommit>> {
+fn committing(size: u32, switches: &[two_phase_commit::VariantId]) -> Check<Any<AnyCommit>> {
     transaction(size, First(variants(switches)))
 }
 
@@ -201,7 +203,7 @@ fn crashed_coordinator_blocks_others_until_recovery() {
 
 #[test]
 fn unsound_two_phase_commit_violates_atomicity() {
-    use two_phase_commit::Switch::{Guess, NoTerms, Unlogged};
+    use two_phase_commit::VariantId::{Guess, NoTerms, Unlogged};
     let crashing = |size, switch| committing(size, &[switch]).crashing(1);
     let found = [
         crashing(2, Guess).run(),
@@ -215,7 +217,7 @@ fn unsound_two_phase_commit_violates_atomicity() {
     assert_eq!(found, [7, 13, 12, 15].map(steps));
 }
 
-fn three_phase(size: u32, switches: &[three_phase_commit::Switch]) -> Check<Any<AnyCommit>> {
+fn three_phase(size: u32, switches: &[three_phase_commit::VariantId]) -> Check<Any<AnyCommit>> {
     transaction(size, Second(variants(switches)))
 }
 
@@ -251,7 +253,7 @@ fn partition_splits_three_phases_and_blocks_two_phases() {
 
 #[test]
 fn unsound_three_phase_commit_violates_atomicity() {
-    use three_phase_commit::Switch::{CommitDirectly, TwoPhases};
+    use three_phase_commit::VariantId::{CommitDirectly, TwoPhases};
     let found = [
         three_phase(3, &[TwoPhases]).crashing(1).run(),
         three_phase(3, &[CommitDirectly]).crashing(2).run(),
@@ -263,7 +265,7 @@ fn unsound_three_phase_commit_violates_atomicity() {
 
 fn growing(size: u32, edges: &[(u32, u32)]) -> Check<Any<SpanningTree>> {
     let edges = edges.iter().map(|(one, other)| (ProcessId(*one), ProcessId(*other)));
-    let check = over_plain_links(size, spanning_tree::Config::of(size, edges));
+    let check = over_plain_links(size, spanning_tree::Config::with_edges(size, edges));
     let check = check.detecting().initiators([]).entries(0);
     check.always(OnApplication(OneTree::new()))
 }
@@ -348,7 +350,7 @@ fn reliable_channel_hides_loss_and_duplication() {
     let commit = over::<AnyCommit>(First(two_phase_commit::Config::default()));
     let commit = commit.always(OnApplication(Atomicity::new())).run();
     let edge = [(ProcessId(0), ProcessId(1))];
-    let tree = over::<SpanningTree>(spanning_tree::Config::of(2, edge));
+    let tree = over::<SpanningTree>(spanning_tree::Config::with_edges(2, edge));
     let tree = tree.always(OnApplication(OneTree::new())).run();
     for report in [&primary, &commit, &tree] {
         report.assert_holds();
@@ -362,7 +364,8 @@ fn reliable_channel_hides_loss_and_duplication() {
 fn applications_are_sound_under_bully_election() {
     fn under<A: Application + Checkable>(size: u32, inner: A::Config) -> Check<Any<A>> {
         let election = Second(bully::Config::plain(size, TICKS_PER_UNIT));
-        let check = Check::with(size, First(led::Config { application: inner, election }));
+        let check =
+            Check::with(size, First(with_election::Config { application: inner, election }));
         check.fifo().detecting().initiators([ProcessId(size - 1)]).in_flight(8).entries(1)
     }
     let written = under::<PrimaryBackup>(2, primary_backup::Config::default()).crashing(1);

@@ -12,11 +12,11 @@ use crate::by_service::{variants, with};
 use crate::catalogue::violated;
 use crate::verdicts::states;
 
-fn bully(switches: &[bully::Switch]) -> bully::Config {
+fn bully(switches: &[bully::VariantId]) -> bully::Config {
     bully::Config { variants: variants(switches), ..bully::Config::plain(2, TICKS_PER_UNIT) }
 }
 
-fn lock(switches: &[ricart_agrawala::Switch]) -> ricart_agrawala::Config {
+fn lock(switches: &[ricart_agrawala::VariantId]) -> ricart_agrawala::Config {
     variants(switches)
 }
 
@@ -62,11 +62,11 @@ fn pair_survives_crash_if_both_parts_do() {
 /// as many steps as in a check of this part alone.
 #[test]
 fn mistake_in_one_part_is_found_equally_early() {
-    let strict = lock(&[ricart_agrawala::Switch::ClockOnlyStrict]);
+    let strict = lock(&[ricart_agrawala::VariantId::ClockOnlyStrict]);
     let ring = chang_roberts::Config::plain(2);
     let report = with_properties(pair::<RicartAgrawala, ChangRoberts>(strict, ring));
     violated(&report, "mutual-exclusion", 6);
-    let credulous = bully(&[bully::Switch::NoTerms, bully::Switch::AcceptLower]);
+    let credulous = bully(&[bully::VariantId::NoTerms, bully::VariantId::AcceptLower]);
     let report = with_properties(pair::<RicartAgrawala, Bully>(lock(&[]), credulous));
     violated(&report, "agreement", 5);
 }

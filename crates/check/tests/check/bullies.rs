@@ -4,10 +4,10 @@
 //! number, the algorithm or the checker has changed. No other program has confirmed these numbers.
 
 use tenure_algorithms::election::Bully;
-use tenure_algorithms::election::bully::Switch;
+use tenure_algorithms::election::bully::VariantId;
 use tenure_check::{Judgement, Report};
 use tenure_core::ProcessId;
-use tenure_core::monitors::{LeaderAgreement, OneLeader, Scope};
+use tenure_core::monitors::{LeaderAgreement, LeaderScope, OneLeader};
 
 use crate::by_service::ServiceCheck;
 use crate::catalogue::violated;
@@ -16,14 +16,14 @@ use crate::verdicts::states;
 
 /// Returns a check in which P1 starts the election, and one process may crash and recover, at any
 /// moment.
-fn restarted(size: u32, switches: &[Switch]) -> ServiceCheck<Bully> {
+fn restarted(size: u32, switches: &[VariantId]) -> ServiceCheck<Bully> {
     bully(size, switches).initiators([ProcessId(0)]).crashing(1).recovering(1)
 }
 
 /// Checks three processes with perfect timeouts and without terms. The highest process crashes and
 /// recovers. The bounds are just large enough for a disagreement.
-fn race(rule: &[Switch]) -> Report {
-    let switches: Vec<Switch> = rule.iter().copied().chain([Switch::NoTerms]).collect();
+fn race(rule: &[VariantId]) -> Report {
+    let switches: Vec<VariantId> = rule.iter().copied().chain([VariantId::NoTerms]).collect();
     let check =
         restarted(3, &switches).crashing_at([ProcessId(2)]).synchronous(0..=1).max_states(600_000);
     check.always_and_at_end(LeaderAgreement::new()).run()
@@ -34,10 +34,10 @@ fn race(rule: &[Switch]) -> Report {
 #[test]
 fn b4_stale_announcement_makes_three_disagree_without_terms() {
     violated(&race(&[]), "agreement", 11);
-    violated(&race(&[Switch::IgnoreLower]), "agreement", 10);
-    violated(&race(&[Switch::AnnounceLower]), "agreement", 10);
+    violated(&race(&[VariantId::IgnoreLower]), "agreement", 10);
+    violated(&race(&[VariantId::AnnounceLower]), "agreement", 10);
     // Two processes agree even without terms.
-    let two = restarted(2, &[Switch::NoTerms]).synchronous(0..=1);
+    let two = restarted(2, &[VariantId::NoTerms]).synchronous(0..=1);
     assert_eq!(states(two.always_and_at_end(LeaderAgreement::new())), 892);
 }
 
@@ -46,7 +46,7 @@ fn b4_stale_announcement_makes_three_disagree_without_terms() {
 #[test]
 fn b5_recovered_leader_leads_beside_its_successor() {
     let check = restarted(2, &[]).synchronous(0..=1);
-    violated(&check.always(OneLeader::new(Scope::Overall)).run(), "one-leader-at-a-time", 5);
+    violated(&check.always(OneLeader::new(LeaderScope::Overall)).run(), "one-leader-at-a-time", 5);
 }
 
 /// In case 7-B4 of the checklist, the highest process crashes and recovers, and three processes
@@ -68,9 +68,11 @@ fn terms_let_three_agree_after_any_recovery() {
 
 #[test]
 fn sound_switches_keep_agreement_with_any_timeouts() {
-    for (switch, known) in
-        [(Switch::TellAll, 67_881), (Switch::LiteralRestart, 65_034), (Switch::Greet, 103_137)]
-    {
+    for (switch, known) in [
+        (VariantId::TellAll, 67_881),
+        (VariantId::LiteralRestart, 65_034),
+        (VariantId::Greet, 103_137),
+    ] {
         let check = restarted(2, &[switch]).term_max(3).always_and_at_end(LeaderAgreement::new());
         assert_eq!(states(check), known, "{switch:?}");
     }
@@ -104,7 +106,8 @@ fn recovery_with_terms_needs_a_term_bound() {
 
 #[test]
 fn accepting_lower_leader_creates_two_leaders() {
-    let report = with_properties(restarted(2, &[Switch::AcceptLower]).term_max(3), &[1, 2]).run();
+    let report =
+        with_properties(restarted(2, &[VariantId::AcceptLower]).term_max(3), &[1, 2]).run();
     violated(&report, "validity", 7);
 }
 
@@ -113,7 +116,7 @@ fn accepting_lower_leader_creates_two_leaders() {
 /// without terms.
 #[test]
 fn terms_tolerate_ignored_or_missing_lower_announcements() {
-    for (switch, known) in [(Switch::IgnoreLower, 74_901), (Switch::AnnounceLower, 5_300)] {
+    for (switch, known) in [(VariantId::IgnoreLower, 74_901), (VariantId::AnnounceLower, 5_300)] {
         let check = with_properties(restarted(2, &[switch]).term_max(3), &[1, 2]);
         assert_eq!(states(check), known, "{switch:?}");
     }

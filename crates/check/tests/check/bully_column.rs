@@ -3,10 +3,10 @@
 //! tests of restarts in groups of three are in the module `bullies`.
 
 use tenure_algorithms::election::Bully;
-use tenure_algorithms::election::bully::Switch;
+use tenure_algorithms::election::bully::VariantId;
 use tenure_check::{Check, Judgement};
 use tenure_core::ProcessId;
-use tenure_core::monitors::{OneLeader, Scope};
+use tenure_core::monitors::{LeaderScope, OneLeader};
 
 use crate::by_service::ServiceCheck;
 use crate::elections::{bully, with_properties};
@@ -17,7 +17,8 @@ use crate::rings::classified;
 /// it receives an announcement of a lower process. With the first variant, it starts an election.
 /// With the second, it accepts the lower process as its leader. The third variant is the default,
 /// with terms.
-const RULES: [&[Switch]; 3] = [&[Switch::NoTerms], &[Switch::NoTerms, Switch::AcceptLower], &[]];
+const RULES: [&[VariantId]; 3] =
+    [&[VariantId::NoTerms], &[VariantId::NoTerms, VariantId::AcceptLower], &[]];
 
 type Fault = fn(ServiceCheck<Bully>) -> ServiceCheck<Bully>;
 
@@ -29,7 +30,7 @@ fn cells(ids: &[u32], fault: Fault) -> [(Outcome, bool); 3] {
         // Timeouts assume that messages take at most one unit of time.
         let timed = || bully(ids.len() as u32, switches).synchronous(0..=1);
         let check = || fault(timed().initiators([ProcessId(0)]));
-        let one = check().always(OneLeader::new(Scope::Overall)).run();
+        let one = check().always(OneLeader::new(LeaderScope::Overall)).run();
         let two_lead = one.judgement_of("one-leader-at-a-time") == Judgement::Violated;
         (classified(with_properties(check(), ids)), two_lead)
     })

@@ -4,7 +4,7 @@
 
 use tenure_algorithms::catalogue::SumMember;
 use tenure_algorithms::channel::{Fifo, fifo};
-use tenure_algorithms::{Switch, Variants};
+use tenure_algorithms::{VariantId, Variants};
 use tenure_check::{Check, Checkable};
 use tenure_core::Protocol;
 
@@ -43,6 +43,6 @@ pub(crate) fn after<P: Checkable>(check: Check<P>, steps: &str) -> Check<P> {
     check.configure(|config| config.model.prefix = steps)
 }
 
-pub(crate) fn variants<S: Switch>(switches: &[S]) -> Variants<S> {
+pub(crate) fn variants<S: VariantId>(switches: &[S]) -> Variants<S> {
     switches.iter().fold(Variants::none(), |all, one| all.with(*one))
 }

@@ -3,12 +3,12 @@
 
 use tenure_algorithms::Variants;
 use tenure_algorithms::byzantine::OralMessages;
-use tenure_algorithms::byzantine::oral_messages::{Config, Switch};
+use tenure_algorithms::byzantine::oral_messages::{Config, VariantId};
 use tenure_check::{GeneralsConfig, Judgement, Limits, Report, check_generals};
 
 use crate::independent::searches::generals::{Rule, Verdicts, messages, verdicts};
 
-fn check(size: u32, liars: u32, variant: Option<Switch>) -> Report {
+fn check(size: u32, liars: u32, variant: Option<VariantId>) -> Report {
     let variants = variant.into_iter().fold(Variants::none(), Variants::with);
     let config = GeneralsConfig::new("byzantine-generals", size, liars);
     check_generals::<OralMessages>(&config, &Config { liars, variants })
@@ -26,7 +26,7 @@ fn judgements_agree_with_the_independent_model() {
         assert_eq!(judged(&check(size, liars, None)), theirs, "{size} generals, {liars} liars");
     }
     for (variant, rule) in
-        [(Switch::ObeysDirectly, Rule::Direct), (Switch::LeavesItselfOut, Rule::Reports)]
+        [(VariantId::ObeysDirectly, Rule::Direct), (VariantId::LeavesItselfOut, Rule::Reports)]
     {
         let ours = judged(&check(4, 1, Some(variant)));
         assert_eq!(ours, verdicts(4, 1, rule), "{variant:?}");
@@ -69,7 +69,7 @@ fn one_lie_of_three_generals_misleads_the_loyal_lieutenant() {
 
 #[test]
 fn lying_commander_divides_lieutenants_that_obey_directly() {
-    let report = check(4, 1, Some(Switch::ObeysDirectly));
+    let report = check(4, 1, Some(VariantId::ObeysDirectly));
     let found = report.counterexample("agreement").expect("IC1 is violated");
     assert_eq!(found.steps()[..2], ["P1 proposes 0", "P1 proposes 1"], "it orders both");
     let expected = "IC1: P4 obeys attack (1), P2 obeys retreat (0), P3 obeys attack (1) after one \

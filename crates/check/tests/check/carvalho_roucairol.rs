@@ -5,7 +5,7 @@
 
 use tenure_algorithms::Variants;
 use tenure_algorithms::mutex::CarvalhoRoucairol;
-use tenure_algorithms::mutex::carvalho_roucairol::{Config, Switch};
+use tenure_algorithms::mutex::carvalho_roucairol::{Config, VariantId};
 use tenure_check::ViolationKind;
 use tenure_core::ProcessId;
 use tenure_core::monitors::RequestOrder;
@@ -30,7 +30,7 @@ fn safe_and_live_for_two_and_three_in_any_order() {
 
 #[test]
 fn missing_second_request_starves_process() {
-    let config = Variants::none().with(Switch::NoRerequest);
+    let config = Variants::none().with(VariantId::NoRerequest);
     for fifo in [true, false] {
         let check = with::<CarvalhoRoucairol>(3, config);
         let check = if fifo { check.fifo() } else { check };

@@ -15,7 +15,7 @@ use tenure_algorithms::mutex::{
 use tenure_check::{Check, Judgement, Report, ViolationKind};
 use tenure_core::monitors::{MutualExclusion, RequestOrder};
 use tenure_core::quorum::{QuorumKind, QuorumSystem};
-use tenure_core::{Mutex, Order as channel};
+use tenure_core::{ChannelOrder as channel, Mutex};
 
 use crate::by_service::{ServiceCheck, of, variants, with};
 use crate::verdicts::states;
@@ -78,7 +78,7 @@ fn c2_central_breaks_causal_order_of_requests() {
 
 #[test]
 fn c3_untagged_central_is_unsafe_with_duplicates() {
-    let variants = Variants::none().with(central::Switch::UntaggedGrant);
+    let variants = Variants::none().with(central::VariantId::UntaggedGrant);
     let config = central::Config { variants, ..central::Config::default() };
     assert_unsafe(with::<Central>(3, config).entries([0, 2, 2]).duplicating(1), 11);
     // Numbered requests with matching grants tolerate duplicates (checklist 2.1).
@@ -97,23 +97,23 @@ fn t2_duplicated_token_is_unsafe() {
     assert_unsafe(of::<TokenRing>(2).duplicating(1), 8);
 }
 
-fn lamport_with(size: u32, switches: &[lamport::Switch]) -> Check<Lamport> {
+fn lamport_with(size: u32, switches: &[lamport::VariantId]) -> Check<Lamport> {
     Check::with(size, variants(switches))
 }
 
 #[test]
 fn l1_lamport_with_ids_as_stamps_is_unsafe() {
-    assert_unsafe(lamport_with(2, &[lamport::Switch::IdsAsStamps]).fifo(), 6);
+    assert_unsafe(lamport_with(2, &[lamport::VariantId::IdsAsStamps]).fifo(), 6);
 }
 
 #[test]
 fn l2_lamport_without_tie_break_own_first_is_unsafe() {
-    assert_unsafe(lamport_with(2, &[lamport::Switch::ClockOnlyOwnFirst]).fifo(), 6);
+    assert_unsafe(lamport_with(2, &[lamport::VariantId::ClockOnlyOwnFirst]).fifo(), 6);
 }
 
 #[test]
 fn l3_lamport_without_tie_break_others_first_deadlocks() {
-    let check = lamport_with(2, &[lamport::Switch::ClockOnlyOtherFirst]).fifo();
+    let check = lamport_with(2, &[lamport::VariantId::ClockOnlyOtherFirst]).fifo();
     let report = safe_and_live(check).run();
     assert_eq!(violated(&report, "starvation-freedom", 2), ViolationKind::Deadlock);
     holds(&report, "mutual-exclusion");
@@ -121,14 +121,14 @@ fn l3_lamport_without_tie_break_others_first_deadlocks() {
 
 #[test]
 fn l4_lamport_needs_fifo_links() {
-    assert_unsafe(lamport_with(2, &[lamport::Switch::AnyMessage]), 4);
+    assert_unsafe(lamport_with(2, &[lamport::VariantId::AnyMessage]), 4);
     assert_unsafe(lamport_with(2, &[]), 6);
 }
 
 #[test]
 fn l5_and_l6_either_condition_alone_is_unsafe() {
     for (switch, steps) in
-        [(lamport::Switch::OwnRequestOnTop, 2), (lamport::Switch::ReplyFromAll, 6)]
+        [(lamport::VariantId::OwnRequestOnTop, 2), (lamport::VariantId::ReplyFromAll, 6)]
     {
         assert_unsafe(lamport_with(2, &[switch]).fifo(), steps);
     }
@@ -136,7 +136,8 @@ fn l5_and_l6_either_condition_alone_is_unsafe() {
 
 #[test]
 fn l7_lamport_is_safe_live_and_in_order_on_fifo_links() {
-    for switches in [&[][..], &[lamport::Switch::AnyMessage], &[lamport::Switch::SuppressedReplies]]
+    for switches in
+        [&[][..], &[lamport::VariantId::AnyMessage], &[lamport::VariantId::SuppressedReplies]]
     {
         assert_sound(lamport_with(3, switches).entries([2, 1, 0]).fifo());
         let check = lamport_with(3, switches).fifo();
@@ -166,34 +167,34 @@ fn l8_lamport_loses_order_with_unstamped_application_messages() {
 
 fn ricart_agrawala_with(
     size: u32,
-    switches: &[ricart_agrawala::Switch],
+    switches: &[ricart_agrawala::VariantId],
 ) -> ServiceCheck<RicartAgrawala> {
     with::<RicartAgrawala>(size, variants(switches))
 }
 
 #[test]
 fn r1_ids_as_stamps_are_safe_for_two_with_fifo() {
-    let ids = [ricart_agrawala::Switch::IdsAsStamps];
+    let ids = [ricart_agrawala::VariantId::IdsAsStamps];
     assert_sound(ricart_agrawala_with(2, &ids).entries(2).fifo());
     assert_unsafe(ricart_agrawala_with(2, &ids), 6);
 }
 
 #[test]
 fn r2_ids_as_stamps_are_unsafe_for_three() {
-    assert_unsafe(ricart_agrawala_with(3, &[ricart_agrawala::Switch::IdsAsStamps]).fifo(), 10);
+    assert_unsafe(ricart_agrawala_with(3, &[ricart_agrawala::VariantId::IdsAsStamps]).fifo(), 10);
 }
 
 #[test]
 fn r3_and_r4_missing_tie_break_is_unsafe_or_deadlocks() {
-    assert_unsafe(ricart_agrawala_with(2, &[ricart_agrawala::Switch::ClockOnlyStrict]), 6);
-    assert_deadlock(ricart_agrawala_with(2, &[ricart_agrawala::Switch::ClockOnlyDefer]), 2);
+    assert_unsafe(ricart_agrawala_with(2, &[ricart_agrawala::VariantId::ClockOnlyStrict]), 6);
+    assert_deadlock(ricart_agrawala_with(2, &[ricart_agrawala::VariantId::ClockOnlyDefer]), 2);
 }
 
 #[test]
 fn r5_a_clock_that_ignores_requests_is_unsafe() {
     // As in the paper of 1981, replies carry no timestamp, so they do not advance the clock either.
     let switches =
-        [ricart_agrawala::Switch::NoClockOnRequest, ricart_agrawala::Switch::UnstampedReply];
+        [ricart_agrawala::VariantId::NoClockOnRequest, ricart_agrawala::VariantId::UnstampedReply];
     assert_unsafe(ricart_agrawala_with(2, &switches).entries(2), 6);
     let two = ricart_agrawala_with(2, &switches).entries(2).fifo();
     holds(&safe_and_live(two).run(), "mutual-exclusion");
@@ -202,7 +203,7 @@ fn r5_a_clock_that_ignores_requests_is_unsafe() {
 
 #[test]
 fn r6_stamped_reply_keeps_order_and_unstamped_loses_it() {
-    let unstamped = ricart_agrawala_with(3, &[ricart_agrawala::Switch::UnstampedReply]);
+    let unstamped = ricart_agrawala_with(3, &[ricart_agrawala::VariantId::UnstampedReply]);
     let unstamped = unstamped.entries([2, 1, 1]).fifo();
     let report = safe_and_live(unstamped).always(RequestOrder::new()).run();
     violated(&report, "order", 14);
@@ -211,7 +212,7 @@ fn r6_stamped_reply_keeps_order_and_unstamped_loses_it() {
     for (entries, order) in
         [([2, 1, 1], channel::Fifo), ([2, 2, 1], channel::Fifo), ([2, 1, 1], channel::Reordered)]
     {
-        let stamped = ricart_agrawala_with(3, &[]).entries(entries).channel(order);
+        let stamped = ricart_agrawala_with(3, &[]).entries(entries).channel_order(order);
         stamped.always(RequestOrder::new()).run().assert_holds();
     }
 }
@@ -229,14 +230,14 @@ fn r6_stamped_reply_does_not_stamp_application_messages() {
 
 #[test]
 fn r7_a_bare_counter_counts_a_duplicated_reply() {
-    let bare = [ricart_agrawala::Switch::BareCounter];
+    let bare = [ricart_agrawala::VariantId::BareCounter];
     assert_unsafe(ricart_agrawala_with(2, &bare).entries(2).duplicating(1).fifo(), 10);
     assert_unsafe(ricart_agrawala_with(3, &bare).duplicating(1).fifo(), 10);
 }
 
 #[test]
 fn r8_an_untagged_reply_serves_the_next_request() {
-    let untagged = ricart_agrawala_with(2, &[ricart_agrawala::Switch::UntaggedReply]);
+    let untagged = ricart_agrawala_with(2, &[ricart_agrawala::VariantId::UntaggedReply]);
     assert_unsafe(untagged.entries(2).duplicating(1), 10);
     assert_sound(ricart_agrawala_with(2, &[]).entries(2).duplicating(2));
 }
@@ -244,20 +245,20 @@ fn r8_an_untagged_reply_serves_the_next_request() {
 fn maekawa_with(
     kind: QuorumKind,
     size: u32,
-    switches: &[maekawa::Switch],
+    switches: &[maekawa::VariantId],
 ) -> ServiceCheck<Maekawa> {
-    let quorums = Arc::new(QuorumSystem::of(kind, size).expect("such quorums exist"));
+    let quorums = Arc::new(QuorumSystem::from_kind(kind, size).expect("such quorums exist"));
     with::<Maekawa>(size, maekawa::Config { quorums, variants: variants(switches) }).fifo()
 }
 
 #[test]
 fn m1_basic_maekawa_deadlocks_with_three_requests() {
-    assert_deadlock(maekawa_with(QuorumKind::Pairs, 3, &[maekawa::Switch::Basic]), 3);
+    assert_deadlock(maekawa_with(QuorumKind::Pairs, 3, &[maekawa::VariantId::Basic]), 3);
 }
 
 #[test]
 fn m2_maekawa_as_of_1985_is_live_in_pairs() {
-    assert_sound(maekawa_with(QuorumKind::Pairs, 3, &[maekawa::Switch::Original1985]));
+    assert_sound(maekawa_with(QuorumKind::Pairs, 3, &[maekawa::VariantId::Original1985]));
 }
 
 /// Maekawa's algorithm of 1985 deadlocks on a grid of four processes. In the shortest run, P2, P3
@@ -265,7 +266,7 @@ fn m2_maekawa_as_of_1985_is_live_in_pairs() {
 /// that another one of them needs.
 #[test]
 fn m3_maekawa_as_of_1985_deadlocks_on_the_grid() {
-    assert_deadlock(maekawa_with(QuorumKind::Grid, 4, &[maekawa::Switch::Original1985]), 6);
+    assert_deadlock(maekawa_with(QuorumKind::Grid, 4, &[maekawa::VariantId::Original1985]), 6);
     assert_eq!(states(safe_and_live(maekawa_with(QuorumKind::Grid, 4, &[]))), 311_498);
 }
 

@@ -2,7 +2,7 @@
 //! of `tests/independent`, and mistakes.
 
 use tenure_check::Report;
-use tenure_core::{Order, Property};
+use tenure_core::{ChannelOrder, Property};
 
 use crate::agreement_case::AgreementCase;
 use crate::independent::searches::causal_broadcast::sites;
@@ -10,7 +10,7 @@ use crate::independent::searches::search::Delivery::Unordered;
 use crate::independent::searches::search::{count, extremes};
 
 fn case<'a>(times: &'a [u32], variants: &'a [&'a str]) -> AgreementCase<'a> {
-    let order = Order::Reordered;
+    let order = ChannelOrder::Reordered;
     AgreementCase { name: "causal-broadcast", times, variants, order, duplicates: 0 }
 }
 

@@ -1,7 +1,7 @@
 //! Central deadlock detection: every schedule of two and three processes, compared with the
 //! independent model of `tests/independent`, and the protocols that find phantom deadlocks.
 
-use tenure_core::{Order, Property};
+use tenure_core::{ChannelOrder, Property};
 
 use crate::agreement_case::AgreementCase;
 use crate::catalogue::{holds, violates};
@@ -10,7 +10,13 @@ use crate::independent::searches::search::Delivery::Fifo;
 use crate::independent::searches::search::{count, extremes};
 
 fn case<'a>(times: &'a [u32], variants: &'a [&'a str]) -> AgreementCase<'a> {
-    AgreementCase { name: "central-detection", times, variants, order: Order::Fifo, duplicates: 0 }
+    AgreementCase {
+        name: "central-detection",
+        times,
+        variants,
+        order: ChannelOrder::Fifo,
+        duplicates: 0,
+    }
 }
 
 fn compare(rounds: &[u32]) {

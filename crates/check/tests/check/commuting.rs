@@ -4,10 +4,10 @@
 use tenure_algorithms::Variants;
 use tenure_algorithms::catalogue::{self, MUTEXES, Parameters, SumMember, Visitor};
 use tenure_algorithms::mutex::RicartAgrawala;
-use tenure_algorithms::mutex::ricart_agrawala::Switch;
+use tenure_algorithms::mutex::ricart_agrawala::VariantId;
 use tenure_check::{Check, CheckConfig, CheckError, Report};
 use tenure_core::monitors::{Fencing, LocalMutualExclusion, MessageBudget, MutualExclusion};
-use tenure_core::{Agreement, Algorithm, DetectorClass, Election, Mutex, Order, Timing};
+use tenure_core::{Agreement, Algorithm, ChannelOrder, DetectorClass, Election, Mutex, Timing};
 
 use crate::verdicts::verdicts;
 
@@ -28,7 +28,7 @@ type Pair = [Result<Report, CheckError>; 2];
 struct Case {
     size: u32,
     entries: u32,
-    order: Option<Order>,
+    order: Option<ChannelOrder>,
     max_states: u64,
 }
 
@@ -42,12 +42,12 @@ impl Case {
         let card = P::card(protocol, self.size);
         let config = CheckConfig::new(&card.name, card.service, self.size);
         let mut check = Check::<P>::for_algorithm(protocol.clone(), config)
-            .channel(self.order.unwrap_or(card.order))
+            .channel_order(self.order.unwrap_or(card.order))
             .entries(self.entries)
             .threads(1)
             .max_states(self.max_states);
         check = match card.conflicts() {
-            Some(graph) => check.always(LocalMutualExclusion::of(graph.clone())),
+            Some(graph) => check.always(LocalMutualExclusion::with_conflicts(graph.clone())),
             None => check.always(MutualExclusion::at_most(card.most_inside())),
         };
         if let Some(budget) = MessageBudget::from_cost(&card.messages) {
@@ -101,7 +101,7 @@ fn assert_judgements_kept(share: usize) {
     let two = Case { size: 2, entries: 2, order: None, max_states: MAX_STATES };
     let three = Case { size: 3, entries: 1, ..two };
     let (mut reduced, mut violated) = (0, 0);
-    for case in [two, three, Case { order: Some(Order::Fifo), ..three }] {
+    for case in [two, three, Case { order: Some(ChannelOrder::Fifo), ..three }] {
         for name in MUTEXES.iter().step_by(share) {
             for pair in case.compare(name) {
                 let (plain, commuting) = match pair {
@@ -131,8 +131,8 @@ fn keeps_judgements_of_all_locks() {
     assert_judgements_kept(1);
 }
 
-fn ricart_agrawala(size: u32, switch: Option<Switch>, is_commuting: bool) -> Report {
-    let order = Some(Order::Reordered);
+fn ricart_agrawala(size: u32, switch: Option<VariantId>, is_commuting: bool) -> Report {
+    let order = Some(ChannelOrder::Reordered);
     let case = Case { size, entries: 1, order, max_states: u64::MAX };
     let variants = switch.map_or(Variants::none(), |switch| Variants::none().with(switch));
     let config = RicartAgrawala::sum_config(variants);
@@ -149,7 +149,7 @@ fn explores_fewer_states_of_three_processes() {
 
 #[test]
 fn finds_shortest_violation_without_reduction() {
-    let wrong = Some(Switch::ClockOnlyStrict);
+    let wrong = Some(VariantId::ClockOnlyStrict);
     let [plain, commuting] = [false, true].map(|it| ricart_agrawala(3, wrong, it));
     assert!(!commuting.is_commuting, "{commuting}");
     assert!(commuting.counterexample("at-most-k").is_some(), "{commuting}");

@@ -63,7 +63,7 @@ fn idle_crash_is_harmless_with_single_permission_holder() {
 #[test]
 fn tree_tolerates_crash_of_idle_leaf_only() {
     let tree = |shape, entries: [u32; 3]| {
-        with::<Raymond>(3, raymond::Config::of(shape, 3)).entries(entries)
+        with::<Raymond>(3, raymond::Config::with_tree_shape(shape, 3)).entries(entries)
     };
     assert_eq!(outcomes(|entries| tree(TreeShape::Star, entries)), BLOCKED_UNLESS_IDLE);
     assert_eq!(outcomes(|entries| tree(TreeShape::Path, entries)), BLOCKED_UNLESS_IDLE);
@@ -73,7 +73,7 @@ fn tree_tolerates_crash_of_idle_leaf_only() {
 #[test]
 fn quorum_is_blocked_only_by_its_members() {
     let pairs = |entries: [u32; 3]| {
-        let config = maekawa::Config::of(QuorumKind::Pairs, 3).expect("pairs exist");
+        let config = maekawa::Config::with_quorum_kind(QuorumKind::Pairs, 3).expect("pairs exist");
         with::<Maekawa>(3, config).entries(entries).fifo()
     };
     // The quorums are {P1, P2} for P1, {P2, P3} for P2, and {P3, P1} for P3.

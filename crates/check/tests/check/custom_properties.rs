@@ -8,28 +8,28 @@ use tenure_algorithms::Variants;
 use tenure_algorithms::election::{Bully, ChangRoberts, bully, chang_roberts};
 use tenure_algorithms::mutex::{Central, KMutex, central, k_mutex};
 use tenure_check::{Check, Checkable, Fairness, Judgement, Report, ViolationKind};
-use tenure_core::monitors::{Bypass, Fencing, MutualExclusion, OneLeader, Scope};
+use tenure_core::monitors::{Bypass, Fencing, LeaderScope, MutualExclusion, OneLeader};
 use tenure_core::service::mutex::{Command, Event};
 use tenure_core::{
     Delay, Effects, Fence, Group, Never, ProcessId, Property, Protocol, Service, TICKS_PER_UNIT,
 };
-use tenure_trace::property::{CustomProperty, Form, Vocabulary};
+use tenure_trace::property::{CustomProperty, PropertyForm, Vocabulary};
 
 use crate::by_service::{of, with};
 use crate::elections::ranks;
 use crate::symmetry::{Manner, QueueCoordinator};
 use crate::textbook::{Mistake, Textbook};
 
-fn own(form: Form, text: &str, size: u32, service: Service) -> CustomProperty {
+fn own(form: PropertyForm, text: &str, size: u32, service: Service) -> CustomProperty {
     let vocabulary = Vocabulary { messages: None, ..Vocabulary::new(size, service) };
     CustomProperty::parse(form, text, &vocabulary).unwrap_or_else(|error| panic!("{error}"))
 }
 
-fn lock(form: Form, text: &str, size: u32) -> CustomProperty {
+fn lock(form: PropertyForm, text: &str, size: u32) -> CustomProperty {
     own(form, text, size, Service::Mutex)
 }
 
-fn election(form: Form, text: &str, size: u32) -> CustomProperty {
+fn election(form: PropertyForm, text: &str, size: u32) -> CustomProperty {
     own(form, text, size, Service::Election)
 }
 
@@ -59,10 +59,10 @@ use Judgement::{Holds, Violated};
 fn mutual_exclusion_agrees_with_monitor() {
     for (mistake, expected) in [(Mistake::None, Holds), (Mistake::NoTieBreakReply, Violated)] {
         for (form, text) in [
-            (Form::Never, "inside(p) & inside(q) & p != q"),
-            (Form::Never, "inside(P1) & inside(P2)"),
-            (Form::Always, "count(p: inside(p)) <= 1"),
-            (Form::Always, "forall p, q: inside(p) & inside(q) => p = q"),
+            (PropertyForm::Never, "inside(p) & inside(q) & p != q"),
+            (PropertyForm::Never, "inside(P1) & inside(P2)"),
+            (PropertyForm::Always, "count(p: inside(p)) <= 1"),
+            (PropertyForm::Always, "forall p, q: inside(p) & inside(q) => p = q"),
         ] {
             let check = || Check::<Textbook>::with(2, mistake).fifo();
             let monitor = |check: Check<Textbook>| check.always(MutualExclusion::new());
@@ -77,14 +77,19 @@ fn bounded_admission_agrees_with_monitor() {
         let config = || k_mutex::Config::at_most(NonZeroU32::new(2).unwrap());
         let text = format!("count(p: inside(p)) <= {most}");
         let monitor = |check: Check<_>| check.always(MutualExclusion::at_most(most));
-        agree(|| with::<KMutex>(3, config()), monitor, lock(Form::Always, &text, 3), expected);
+        agree(
+            || with::<KMutex>(3, config()),
+            monitor,
+            lock(PropertyForm::Always, &text, 3),
+            expected,
+        );
     }
 }
 
 #[test]
 fn bypass_of_zero_agrees_with_monitor() {
     for (entries, expected) in [([1, 0, 0], Holds), ([1, 1, 0], Violated)] {
-        let property = lock(Form::Never, "enters(q) & waiting(p) & p != q", 3);
+        let property = lock(PropertyForm::Never, "enters(q) & waiting(p) & p != q", 3);
         let check = || of::<Central>(3).entries(entries);
         agree(check, |check| check.always(Bypass::at_most(0)), property, expected);
     }
@@ -95,7 +100,7 @@ fn fencing_agrees_with_monitor() {
     let text = "enters(p) & p != q & fence(p) <= fence(q)";
     for (mistake, expected) in [(Mistake::None, Holds), (Mistake::NoTieBreakReply, Violated)] {
         let check = || Check::<Textbook>::with(2, mistake).fifo();
-        let property = lock(Form::Never, text, 2);
+        let property = lock(PropertyForm::Never, text, 2);
         agree(check, |check| check.always(Fencing::new()), property, expected);
     }
 }
@@ -106,25 +111,25 @@ fn starvation_and_deadlock_freedom_agree_with_search() {
     let deadlock = "waiting(p) ~> exists q: enters(q)";
     for (mistake, expected) in [(Mistake::None, Holds), (Mistake::NoTieBreakDefer, Violated)] {
         let check = || Check::<Textbook>::with(2, mistake).fifo();
-        let property = lock(Form::LeadsTo, starvation, 2);
+        let property = lock(PropertyForm::LeadsTo, starvation, 2);
         agree(check, Check::starvation_free, property, expected);
-        let property = lock(Form::LeadsTo, deadlock, 2);
+        let property = lock(PropertyForm::LeadsTo, deadlock, 2);
         agree(check, Check::deadlock_free, property, expected);
     }
-    let property = lock(Form::LeadsTo, starvation, 3);
+    let property = lock(PropertyForm::LeadsTo, starvation, 3);
     agree(|| of::<Central>(3), Check::starvation_free, property, Holds);
 }
 
 #[test]
 fn elections_agree_with_monitors() {
-    let rings = |ids: &[u32]| chang_roberts::Config::of(ranks(ids), Variants::none());
+    let rings = |ids: &[u32]| chang_roberts::Config::with_ranks(ranks(ids), Variants::none());
     let leaders = "leads(p) & leads(q) & p != q";
     let per_term = "leads(p) & leads(q) & p != q & term(p) = term(q)";
     let told = "asks(p) ~> elected(p)";
     let ids = [3, 1, 2];
-    for (text, scope) in [(leaders, Scope::Overall), (per_term, Scope::PerTerm)] {
+    for (text, scope) in [(leaders, LeaderScope::Overall), (per_term, LeaderScope::PerTerm)] {
         let ring = || with::<ChangRoberts>(3, rings(&ids)).fifo();
-        let property = election(Form::Never, text, 3);
+        let property = election(PropertyForm::Never, text, 3);
         agree(ring, |it| it.always(OneLeader::new(scope)), property, Holds);
     }
     // Each side of a partition elects its own leader.
@@ -132,12 +137,12 @@ fn elections_agree_with_monitors() {
         let check = with::<Bully>(2, bully::Config::plain(2, TICKS_PER_UNIT)).detecting();
         check.partitioning([ProcessId(0)])
     };
-    let property = election(Form::Never, leaders, 2);
-    agree(bully, |it| it.always(OneLeader::new(Scope::Overall)), property, Violated);
+    let property = election(PropertyForm::Never, leaders, 2);
+    agree(bully, |it| it.always(OneLeader::new(LeaderScope::Overall)), property, Violated);
     let fifo = || with::<ChangRoberts>(3, rings(&ids)).fifo();
-    assert_eq!(fifo().custom(election(Form::LeadsTo, told, 3)).run().judgement(), Holds);
+    assert_eq!(fifo().custom(election(PropertyForm::LeadsTo, told, 3)).run().judgement(), Holds);
     let lossy = || fifo().losing(1);
-    let report = lossy().custom(election(Form::LeadsTo, told, 3)).run();
+    let report = lossy().custom(election(PropertyForm::LeadsTo, told, 3)).run();
     assert_eq!(report.judgement(), lossy().progress().run().judgement());
     assert_eq!(report.judgement(), Violated);
 }
@@ -147,22 +152,22 @@ fn states_and_messages_are_read() {
     let check = || Check::<Textbook>::of(2).fifo();
     let judged = |form, text| check().custom(lock(form, text, 2)).run();
     let holds = [
-        (Form::Always, "inside(p) => state(p).phase = Inside"),
-        (Form::Always, "waiting(p) = (state(p).phase = Waiting)"),
-        (Form::Never, "in_flight(request, p, q) > 1"),
-        (Form::Always, "sent(reply, p, q) => state(q).phase = Waiting"),
-        (Form::Never, "p in state(p).phase.awaited"),
-        (Form::Always, "state(p).phase = Idle => !inside(p)"),
+        (PropertyForm::Always, "inside(p) => state(p).phase = Inside"),
+        (PropertyForm::Always, "waiting(p) = (state(p).phase = Waiting)"),
+        (PropertyForm::Never, "in_flight(request, p, q) > 1"),
+        (PropertyForm::Always, "sent(reply, p, q) => state(q).phase = Waiting"),
+        (PropertyForm::Never, "p in state(p).phase.awaited"),
+        (PropertyForm::Always, "state(p).phase = Idle => !inside(p)"),
     ];
     for (form, text) in holds {
         judged(form, text).assert_holds();
     }
     let violated = [
-        (Form::Never, "state(p).clock > 0", 1),
-        (Form::Never, "in_flight(request)", 1),
-        (Form::Never, "sent(reply)", 2),
-        (Form::Never, "q in state(p).phase.awaited", 1),
-        (Form::Never, "state(p).deferred = Deferred | exists q: q in state(p).deferred", 3),
+        (PropertyForm::Never, "state(p).clock > 0", 1),
+        (PropertyForm::Never, "in_flight(request)", 1),
+        (PropertyForm::Never, "sent(reply)", 2),
+        (PropertyForm::Never, "q in state(p).phase.awaited", 1),
+        (PropertyForm::Never, "state(p).deferred = Deferred | exists q: q in state(p).deferred", 3),
     ];
     for (form, text, steps) in violated {
         assert_eq!(result(&judged(form, text)), (Violated, Some(steps)), "{text}");
@@ -171,7 +176,8 @@ fn states_and_messages_are_read() {
 
 #[test]
 fn initial_state_is_judged() {
-    let report = Check::<Textbook>::of(2).custom(lock(Form::Always, "waiting(P2)", 2)).run();
+    let report =
+        Check::<Textbook>::of(2).custom(lock(PropertyForm::Always, "waiting(P2)", 2)).run();
     let found = report.shortest().expect("no process waits first");
     assert_eq!((found.length(), found.kind), (0, ViolationKind::Step));
     assert_eq!(found.explanation, "waiting(P2) is false here");
@@ -180,7 +186,7 @@ fn initial_state_is_judged() {
 #[test]
 fn counterexample_names_property_and_values() {
     let check = Check::<Textbook>::with(2, Mistake::NoTieBreakReply).fifo();
-    let property = lock(Form::Never, "inside(p) & inside(q) & p != q", 2);
+    let property = lock(PropertyForm::Never, "inside(p) & inside(q) & p != q", 2);
     let report = check.custom(property).run();
     let found = report.shortest().expect("both enter");
     let name = "never inside(p) & inside(q) & p != q";
@@ -192,8 +198,8 @@ fn counterexample_names_property_and_values() {
 
 #[test]
 fn fairness_decides_liveness() {
-    let property = || lock(Form::LeadsTo, "waiting(p) ~> inside(p)", 2);
-    let judged = |fairness| Check::<Textbook>::of(2).custom(property()).under(fairness).run();
+    let property = || lock(PropertyForm::LeadsTo, "waiting(p) ~> inside(p)", 2);
+    let judged = |fairness| Check::<Textbook>::of(2).custom(property()).fairness(fairness).run();
     let none = judged(Fairness::None);
     assert_eq!(none.judgement(), Violated);
     let found = none.shortest().expect("the run stops");
@@ -263,15 +269,15 @@ impl Protocol for Toggling {
 #[test]
 fn strong_fairness_takes_steps_that_weak_fairness_may_skip() {
     let judged = |fairness| {
-        let property = lock(Form::LeadsTo, "waiting(p) ~> inside(p)", 1);
-        Check::<Toggling>::of(1).custom(property).under(fairness).run()
+        let property = lock(PropertyForm::LeadsTo, "waiting(p) ~> inside(p)", 1);
+        Check::<Toggling>::of(1).custom(property).fairness(fairness).run()
     };
     let weak = judged(Fairness::Weak);
     let found = weak.shortest().expect("the timer is always cancelled");
     assert_eq!(found.kind, ViolationKind::Starvation);
     assert!(found.run.repeats_from.is_some());
     judged(Fairness::Strong).assert_holds();
-    let built_in = Check::<Toggling>::of(1).starvation_free().under(Fairness::Strong).run();
+    let built_in = Check::<Toggling>::of(1).starvation_free().fairness(Fairness::Strong).run();
     built_in.assert_holds();
 }
 
@@ -289,12 +295,12 @@ fn symmetry_is_off_for_named_processes() {
     let symmetric = || plain().symmetric_in(clients);
     let mirrored = ["crashed(P3) & sent(grant, P1, P2)", "crashed(P2) & sent(grant, P1, P3)"];
     let results = mirrored.map(|text| {
-        let report = symmetric().custom(lock(Form::Never, text, 3)).run();
+        let report = symmetric().custom(lock(PropertyForm::Never, text, 3)).run();
         assert!(!report.reduced, "{text}");
         result(&report)
     });
     assert_eq!(results, [(Violated, Some(3)); 2]);
-    let count = || lock(Form::Always, "count(p: inside(p)) <= 1", 3);
+    let count = || lock(PropertyForm::Always, "count(p: inside(p)) <= 1", 3);
     let reduced = symmetric().custom(count()).run();
     let plain = plain().custom(count()).run();
     assert!(reduced.reduced && reduced.states < plain.states);
@@ -303,11 +309,12 @@ fn symmetry_is_off_for_named_processes() {
 
 #[test]
 fn ample_sets_are_off_for_own_properties() {
-    let config = || chang_roberts::Config::of(ranks(&[3, 1, 2]), Variants::none());
+    let config = || chang_roberts::Config::with_ranks(ranks(&[3, 1, 2]), Variants::none());
     let check = || with::<ChangRoberts>(3, config()).fifo();
     // With ample sets, one message is delivered while the others wait, so the two messages are
     // never in flight together.
-    let property = election(Form::Never, "in_flight(election, P1) & in_flight(election, P2)", 3);
+    let property =
+        election(PropertyForm::Never, "in_flight(election, P1) & in_flight(election, P2)", 3);
     let reduced = check().ample().custom(property.clone()).run();
     let plain = check().custom(property).run();
     assert_eq!((reduced.judgement(), reduced.states), (plain.judgement(), plain.states));
@@ -317,27 +324,27 @@ fn ample_sets_are_off_for_own_properties() {
 
 #[test]
 fn timestamps_are_not_shifted_for_numbers_of_states() {
-    let property = lock(Form::Never, "state(p).clock > 4", 2);
+    let property = lock(PropertyForm::Never, "state(p).clock > 4", 2);
     let check = || Check::<Textbook>::of(2).entries(3).fifo().rebasing();
     let report = check().custom(property).run();
     assert_eq!(report.judgement(), Violated);
     assert!(!report.reduced);
-    let report = check().custom(lock(Form::Never, "inside(P1) & inside(P2)", 2)).run();
+    let report = check().custom(lock(PropertyForm::Never, "inside(P1) & inside(P2)", 2)).run();
     assert!(report.holds() && report.reduced);
 }
 
 #[test]
 fn rejects_too_many_bindings() {
-    let property = lock(Form::LeadsTo, "waiting(p) & waiting(q) ~> inside(r)", 4);
+    let property = lock(PropertyForm::LeadsTo, "waiting(p) & waiting(q) ~> inside(r)", 4);
     let error = of::<Central>(4).custom(property).try_run().expect_err("64 bindings");
     assert!(error.to_string().starts_with("too many values of the free variables"), "{error}");
 }
 
 #[test]
 fn variants_of_central_are_judged_by_expressions() {
-    let variants = Variants::none().with(central::Switch::UntaggedGrant);
+    let variants = Variants::none().with(central::VariantId::UntaggedGrant);
     let config = || central::Config { variants, ..central::Config::default() };
     let check = || with::<Central>(3, config()).entries([0, 2, 2]).duplicating(1);
-    let property = lock(Form::Never, "inside(p) & inside(q) & p != q", 3);
+    let property = lock(PropertyForm::Never, "inside(p) & inside(q) & p != q", 3);
     agree(check, |check| check.always(MutualExclusion::new()), property, Violated);
 }

@@ -13,7 +13,7 @@ use tenure_algorithms::election::{Bully, bully};
 use tenure_algorithms::mutex::RepairedRing;
 use tenure_check::{Check, Checkable, Report, ViolationKind};
 use tenure_core::monitors::{
-    LeaderAgreement, MutualExclusion, OneLeader, Scope, StrongAccuracy, StrongCompleteness,
+    LeaderAgreement, LeaderScope, MutualExclusion, OneLeader, StrongAccuracy, StrongCompleteness,
     Validity,
 };
 use tenure_core::service::detector::{Command, Event};
@@ -91,7 +91,7 @@ fn unbounded_timers_keep_completeness() {
     violated(&accurate(anytime()), "accuracy", 1);
 }
 
-fn bully(timeout: u32, switches: &[bully::Switch]) -> Check<WithDetector<Heartbeat, Bully>> {
+fn bully(timeout: u32, switches: &[bully::VariantId]) -> Check<WithDetector<Heartbeat, Bully>> {
     let plain = bully::Config::plain(2, TICKS_PER_UNIT);
     let inner = bully::Config { variants: variants(switches), ..plain };
     let config = with_detector::Config { detector: config(timeout), inner };
@@ -106,23 +106,24 @@ fn bully(timeout: u32, switches: &[bully::Switch]) -> Check<WithDetector<Heartbe
 fn bully_agrees_with_heartbeat_detector() {
     let check =
         bully(SUFFICIENT_TIMEOUT, &[]).crashing(1).always_and_at_end(LeaderAgreement::new());
-    let ranks: Vec<Rank> = (1..=2).map(Rank::of_id).collect();
+    let ranks: Vec<Rank> = (1..=2).map(Rank::from_id).collect();
     let check = check.always_and_at_end(Validity::new(ranks)).progress();
-    check.always(OneLeader::new(Scope::Overall)).run().assert_holds();
+    check.always(OneLeader::new(LeaderScope::Overall)).run().assert_holds();
 }
 
 /// Even if the detector's timeout is too short, there is only one leader. A wrongly suspected
 /// process answers within the longer timeout of the bully algorithm.
 #[test]
 fn bully_with_short_timeout_has_one_leader() {
-    bully(SHORT_TIMEOUT, &[]).always(OneLeader::new(Scope::Overall)).run().assert_holds();
+    bully(SHORT_TIMEOUT, &[]).always(OneLeader::new(LeaderScope::Overall)).run().assert_holds();
 }
 
 /// Without terms, the bully algorithm violates agreement after a recovery if processes accept lower
 /// leaders (7-B3 of the checklist).
 #[test]
 fn bully_without_terms_disagrees_with_heartbeats() {
-    let check = bully(SUFFICIENT_TIMEOUT, &[bully::Switch::NoTerms, bully::Switch::AcceptLower]);
+    let check =
+        bully(SUFFICIENT_TIMEOUT, &[bully::VariantId::NoTerms, bully::VariantId::AcceptLower]);
     let check = check.crashing(1).crashing_at([ProcessId(1)]).recovering(1);
     violates(&check.always_and_at_end(LeaderAgreement::new()).run(), "agreement");
 }

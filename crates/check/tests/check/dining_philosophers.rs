@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use tenure_algorithms::Variants;
-use tenure_algorithms::mutex::dining_philosophers::{Config, Switch};
+use tenure_algorithms::mutex::dining_philosophers::{Config, VariantId};
 use tenure_algorithms::mutex::{DiningPhilosophers, dining_philosophers};
 use tenure_check::{Judgement, Report};
 use tenure_core::monitors::{LocalMutualExclusion, MutualExclusion};
@@ -21,7 +21,9 @@ use crate::verdicts::{counts, messages};
 pub(crate) fn graph(lists: &graphs::Graph) -> Graph {
     let of = |(one, others): (usize, &Vec<usize>)| {
         let larger: Vec<usize> = others.iter().copied().filter(|it| *it > one).collect();
-        larger.into_iter().map(move |other| (ProcessId::at(one), ProcessId::at(other), 1))
+        larger
+            .into_iter()
+            .map(move |other| (ProcessId::from_index(one), ProcessId::from_index(other), 1))
     };
     Graph::new(lists.len() as u32, lists.iter().enumerate().flat_map(of)).expect("a graph")
 }
@@ -29,7 +31,8 @@ pub(crate) fn graph(lists: &graphs::Graph) -> Graph {
 /// Returns a check of the philosophers on a graph. `entries` contains, for each user, the number of
 /// its entries.
 fn check(lists: &graphs::Graph, entries: &[u32]) -> ServiceCheck<DiningPhilosophers> {
-    with::<DiningPhilosophers>(lists.len() as u32, Config::of(graph(lists))).entries(entries)
+    with::<DiningPhilosophers>(lists.len() as u32, Config::with_graph(graph(lists)))
+        .entries(entries)
 }
 
 /// Checks the promises of the algorithm in every schedule. Compares the numbers of states, steps
@@ -37,7 +40,7 @@ fn check(lists: &graphs::Graph, entries: &[u32]) -> ServiceCheck<DiningPhilosoph
 /// messages.
 fn compare(lists: &graphs::Graph, entries: &[u32]) -> (u64, u64) {
     let context = format!("{lists:?}, entries {entries:?}");
-    let local = LocalMutualExclusion::of(Arc::new(graph(lists)));
+    let local = LocalMutualExclusion::with_conflicts(Arc::new(graph(lists)));
     let found = counts(check(lists, entries).always(local).starvation_free());
     let sites = dining::sites(lists, entries);
     assert_eq!(found, count(sites.clone(), Unordered), "{context}");
@@ -98,11 +101,11 @@ fn processes_at_a_distance_are_inside_together() {
     check(&triangle, &[1; 3]).always(MutualExclusion::new()).run().assert_holds();
 }
 
-fn mistaken(size: u32, switch: Switch) -> Report {
+fn mistaken(size: u32, switch: VariantId) -> Report {
     let ring = Graph::ring(size);
-    let local = LocalMutualExclusion::of(Arc::new(ring.clone()));
+    let local = LocalMutualExclusion::with_conflicts(Arc::new(ring.clone()));
     let variants = Variants::none().with(switch);
-    let config = dining_philosophers::Config { variants, ..Config::of(ring) };
+    let config = dining_philosophers::Config { variants, ..Config::with_graph(ring) };
     let check = with::<DiningPhilosophers>(size, config).always(local);
     check.deadlock_free().starvation_free().run()
 }
@@ -112,12 +115,12 @@ fn detects_mistakes() {
     let (unsafe_, stuck, starved) =
         ("local-mutual-exclusion", "deadlock-freedom", "starvation-freedom");
     for (switch, size, property) in [
-        (Switch::CyclicStart, 3, stuck),
-        (Switch::KeepsDirty, 3, stuck),
-        (Switch::YieldsClean, 3, starved),
-        (Switch::StaysClean, 2, starved),
-        (Switch::YieldsInside, 2, unsafe_),
-        (Switch::DropsRequest, 2, starved),
+        (VariantId::CyclicStart, 3, stuck),
+        (VariantId::KeepsDirty, 3, stuck),
+        (VariantId::YieldsClean, 3, starved),
+        (VariantId::StaysClean, 2, starved),
+        (VariantId::YieldsInside, 2, unsafe_),
+        (VariantId::DropsRequest, 2, starved),
     ] {
         let report = mistaken(size, switch);
         assert_eq!(report.judgement_of(property), Judgement::Violated, "{switch:?}: {report}");

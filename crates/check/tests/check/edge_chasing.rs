@@ -10,7 +10,7 @@ use tenure_algorithms::Variants;
 use tenure_algorithms::catalogue::SumMember;
 use tenure_algorithms::compose::keyed::LockName;
 use tenure_algorithms::compose::{OrderedLocks, ordered_locks};
-use tenure_algorithms::mutex::edge_chasing::{Config, Switch};
+use tenure_algorithms::mutex::edge_chasing::{Config, VariantId};
 use tenure_algorithms::mutex::{
     Central, EdgeChasing, RicartAgrawala, SuzukiKasami, central, ricart_agrawala,
 };
@@ -26,7 +26,7 @@ fn check(size: u32) -> Check<EdgeChasing> {
     Check::of(size)
 }
 
-fn with(size: u32, switch: Switch) -> Check<EdgeChasing> {
+fn with(size: u32, switch: VariantId) -> Check<EdgeChasing> {
     Check::with(size, Variants::none().with(switch))
 }
 
@@ -44,7 +44,7 @@ fn safe_and_live_for_two_and_three_in_any_order() {
 #[test]
 fn holders_deadlock_without_detection() {
     for size in [2, 3] {
-        let report = safe_and_live(with(size, Switch::NoDetection)).run();
+        let report = safe_and_live(with(size, VariantId::NoDetection)).run();
         assert_eq!(violated(&report, "starvation-freedom", size as usize), ViolationKind::Deadlock);
         holds(&report, "mutual-exclusion");
     }
@@ -52,7 +52,7 @@ fn holders_deadlock_without_detection() {
 
 #[test]
 fn ordered_acquisition_prevents_deadlock() {
-    let ordered = |size| with(size, Switch::Ordered);
+    let ordered = |size| with(size, VariantId::Ordered);
     let checks = [ordered(2), ordered(2).entries(2), ordered(3)];
     assert_eq!(checks.map(explored), [(33, 46), (270, 513), (215, 406)]);
 }
@@ -62,7 +62,7 @@ fn ordered_acquisition_prevents_deadlock() {
 #[test]
 fn separate_fence_counters_can_decrease() {
     let check = |variants| Check::<EdgeChasing>::with(3, variants).entries([2, 1, 1]);
-    let report = check(Variants::none().with(Switch::CountsAlone)).always(Fencing::new()).run();
+    let report = check(Variants::none().with(VariantId::CountsAlone)).always(Fencing::new()).run();
     violated(&report, "fencing", 12);
 }
 
@@ -75,7 +75,7 @@ fn unnumbered_aborts_need_fifo_links() {
     for make in [|| check(2), || check(2).fifo(), || check(3).fifo(), || check(3)] {
         assert_eq!(explored(make()), explored(within(make())));
     }
-    let unnumbered = |size| with(size, Switch::UnnumberedAbort);
+    let unnumbered = |size| with(size, VariantId::UnnumberedAbort);
     let fifo = || unnumbered(2).fifo();
     assert_eq!(explored(fifo()), explored(within(fifo())));
     assert!(explored(unnumbered(2)) > explored(within(unnumbered(2))), "a phantom deadlock");
@@ -134,7 +134,7 @@ fn named_permission_and_token_locks_deadlock_only_in_opposite_orders() {
         assert_eq!(violated(&opposite, "starvation-freedom", 3), ViolationKind::Deadlock);
         holds(&opposite, "mutual-exclusion");
     }
-    let strict = Variants::none().with(ricart_agrawala::Switch::ClockOnlyStrict);
+    let strict = Variants::none().with(ricart_agrawala::VariantId::ClockOnlyStrict);
     let wrong = safe_and_live(two_named::<RicartAgrawala>(strict, ["a", "b"], ["a", "b"])).run();
     violated(&wrong, "mutual-exclusion", 10);
 }

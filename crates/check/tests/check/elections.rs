@@ -8,14 +8,14 @@ use tenure_algorithms::election::{
     Bully, ChangRoberts, HirschbergSinclair, bully, chang_roberts, hirschberg_sinclair,
 };
 use tenure_check::Check;
-use tenure_core::monitors::{LeaderAgreement, OneLeader, Scope, Validity};
+use tenure_core::monitors::{LeaderAgreement, LeaderScope, OneLeader, Validity};
 use tenure_core::{Algorithm, Election, ProcessId, Rank, TICKS_PER_UNIT};
 
 use crate::by_service::{ServiceCheck, variants, with};
 use crate::catalogue::{holds, violated};
 
 pub(crate) fn ranks(ids: &[u32]) -> Arc<[Rank]> {
-    ids.iter().map(|id| Rank::of_id(*id)).collect()
+    ids.iter().map(|id| Rank::from_id(*id)).collect()
 }
 
 pub(crate) fn with_properties<P: Election>(check: Check<P>, ids: &[u32]) -> Check<P> {
@@ -25,16 +25,16 @@ pub(crate) fn with_properties<P: Election>(check: Check<P>, ids: &[u32]) -> Chec
 
 pub(crate) fn chang_roberts(
     ids: &[u32],
-    switches: Variants<chang_roberts::Switch>,
+    switches: Variants<chang_roberts::VariantId>,
 ) -> ServiceCheck<ChangRoberts> {
-    let config = chang_roberts::Config::of(ranks(ids), switches);
+    let config = chang_roberts::Config::with_ranks(ranks(ids), switches);
     with::<ChangRoberts>(ids.len() as u32, config)
 }
 
 #[test]
 fn cr_le_chang_roberts_elects_the_largest_on_fifo_links() {
     for ids in [[3, 1, 2], [3, 2, 1], [1, 2, 3]] {
-        let unmarked = Variants::none().with(chang_roberts::Switch::UnmarkedForward);
+        let unmarked = Variants::none().with(chang_roberts::VariantId::UnmarkedForward);
         for variants in [Variants::none(), unmarked] {
             with_properties(chang_roberts(&ids, variants).fifo(), &ids).run().assert_holds();
         }
@@ -56,28 +56,29 @@ fn hirschberg_sinclair_elects_the_largest() {
 }
 
 /// Returns a check with ranks equal to the process numbers, and with failure detectors.
-pub(crate) fn bully(size: u32, switches: &[bully::Switch]) -> ServiceCheck<Bully> {
+pub(crate) fn bully(size: u32, switches: &[bully::VariantId]) -> ServiceCheck<Bully> {
     let plain = bully::Config::plain(size, TICKS_PER_UNIT);
     with::<Bully>(size, bully::Config { variants: variants(switches), ..plain }).detecting()
 }
 
 #[test]
 fn b1_wrong_timeouts_without_terms_cause_lasting_disagreement() {
-    let check = bully(2, &[bully::Switch::NoTerms, bully::Switch::AcceptLower]);
+    let check = bully(2, &[bully::VariantId::NoTerms, bully::VariantId::AcceptLower]);
     let check = check.initiators([ProcessId(0)]).always_and_at_end(LeaderAgreement::new());
     violated(&check.run(), "agreement", 5);
 }
 
 #[test]
 fn b2_perfect_timeouts_tolerate_crashes() {
-    let check = bully(3, &[bully::Switch::NoTerms]).synchronous(0..=1).crashing(2);
+    let check = bully(3, &[bully::VariantId::NoTerms]).synchronous(0..=1).crashing(2);
     let check = check.initiators([ProcessId(0)]);
-    let report = with_properties(check, &[1, 2, 3]).always(OneLeader::new(Scope::Overall)).run();
+    let report =
+        with_properties(check, &[1, 2, 3]).always(OneLeader::new(LeaderScope::Overall)).run();
     report.assert_holds();
 }
 
 fn falsely_suspecting(size: u32, suspicions: u32) -> Check<impl Election> {
-    let check = bully(size, &[bully::Switch::NoTerms]).synchronous(0..=1);
+    let check = bully(size, &[bully::VariantId::NoTerms]).synchronous(0..=1);
     let ids: Vec<u32> = (1..=size).collect();
     with_properties(check.suspecting_falsely(suspicions).initiators([ProcessId(0)]), &ids)
 }
@@ -96,7 +97,7 @@ fn b2_perfect_timeouts_tolerate_two_false_suspicions_of_three() {
 
 #[test]
 fn b3_recovery_without_terms_causes_lasting_disagreement() {
-    let check = bully(2, &[bully::Switch::NoTerms, bully::Switch::AcceptLower]);
+    let check = bully(2, &[bully::VariantId::NoTerms, bully::VariantId::AcceptLower]);
     let check = check.synchronous(0..=1).crashing(1).recovering(1).initiators([ProcessId(0)]);
     violated(&check.always_and_at_end(LeaderAgreement::new()).run(), "agreement", 7);
 }
@@ -132,7 +133,7 @@ fn chang_roberts_matches_fault_matrix() {
 }
 
 pub(crate) fn hirschberg_sinclair(ids: &[u32]) -> ServiceCheck<HirschbergSinclair> {
-    let config = hirschberg_sinclair::Config::of(ranks(ids));
+    let config = hirschberg_sinclair::Config::with_ranks(ranks(ids));
     with::<HirschbergSinclair>(ids.len() as u32, config)
 }
 

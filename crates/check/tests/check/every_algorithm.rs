@@ -19,7 +19,8 @@ use tenure_core::monitors::{
     OneLeaderPerGroup, Validity,
 };
 use tenure_core::{
-    Algorithm, Card, DetectorClass, Election, Mutex, Order, ProcessId, Property, Service, Timing,
+    Algorithm, Card, ChannelOrder, DetectorClass, Election, Mutex, ProcessId, Property, Service,
+    Timing,
 };
 
 /// Limit on the states of those searches that would not end, or would take too long. For instance,
@@ -111,7 +112,8 @@ impl Case {
     }
 
     fn under<P: Algorithm + Checkable>(self, check: Check<P>, card: &Card) -> Check<P> {
-        let mut check = check.channel(if self.needs_fifo() { Order::Fifo } else { card.order });
+        let mut check =
+            check.channel_order(if self.needs_fifo() { ChannelOrder::Fifo } else { card.order });
         if card.detection != DetectorClass::None {
             check = check.detecting();
         }
@@ -159,7 +161,7 @@ impl Visitor for Case {
         let check = self.under(Check::<P>::with(self.size(), config), &card);
         let check = check.entries(if self.scope == Two { 2 } else { 1 });
         let check = match card.conflicts() {
-            Some(graph) => check.always(LocalMutualExclusion::of(graph.clone())),
+            Some(graph) => check.always(LocalMutualExclusion::with_conflicts(graph.clone())),
             None => check.always(MutualExclusion::at_most(card.most_inside())),
         };
         let check = check.starvation_free();
@@ -199,7 +201,8 @@ impl Visitor for Case {
         let is_synchronous = card.timing == Timing::Synchronous;
         let clocked = card.timed_promises.into_iter().filter(|_| is_synchronous);
         for property in card.promises.into_iter().chain(clocked) {
-            let Some(monitor) = AgreementMonitor::of(card.service, property, self.size(), &[])
+            let Some(monitor) =
+                AgreementMonitor::for_property(card.service, property, self.size(), &[])
             else {
                 continue;
             };

@@ -4,10 +4,10 @@
 
 use tenure_algorithms::catalogue::{self, Parameters, Visitor};
 use tenure_check::{Check, Checkable, Judgement};
-use tenure_core::monitors::{MutualExclusion, OneLeader, Scope};
+use tenure_core::monitors::{LeaderScope, MutualExclusion, OneLeader};
 use tenure_core::{
-    Agreement, Algorithm, Card, DetectorClass, Election, Mutex, Order, Property, SystemModel,
-    Timing,
+    Agreement, Algorithm, Card, ChannelOrder, DetectorClass, Election, Mutex, Property,
+    SystemModel, Timing,
 };
 
 /// Maximum number of states of a search. A violation by a lock without a lease, if there is one,
@@ -22,7 +22,7 @@ struct Suspect;
 impl Suspect {
     fn check<P: Algorithm + Checkable>(config: P::Config, card: &Card) -> Check<P> {
         let check = Check::<P>::with(2, config).suspecting_falsely(1).term_max(2).in_flight(4);
-        let check = if card.order == Order::Fifo { check.fifo() } else { check };
+        let check = if card.order == ChannelOrder::Fifo { check.fifo() } else { check };
         check.max_states(MAX_STATES)
     }
 }
@@ -44,7 +44,7 @@ impl Visitor for Suspect {
         let one = Property::OneLeaderAtATime;
         card.promises.contains(&one).then(|| {
             let check = Suspect::check::<P>(config, &card);
-            check.always(OneLeader::new(Scope::Overall)).run().judgement_of(one.name())
+            check.always(OneLeader::new(LeaderScope::Overall)).run().judgement_of(one.name())
         })
     }
 
@@ -70,7 +70,7 @@ fn judge(name: &str) -> Option<Judgement> {
 /// Returns the asynchronous compositions that do not use the reliable channel. With the channel,
 /// they would be the same algorithms with more states.
 fn compositions() -> impl Iterator<Item = (&'static str, Card)> {
-    let names = catalogue::compositions().filter(|name| !name.starts_with("fifo:"));
+    let names = catalogue::composition_names().filter(|name| !name.starts_with("fifo:"));
     let cards = names.filter_map(|name| Some((name, catalogue::card(name, &parameters()).ok()?)));
     cards.filter(|(_, card)| card.timing == Timing::Asynchronous)
 }

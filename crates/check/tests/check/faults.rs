@@ -43,7 +43,7 @@ fn central(entries: [u32; 3]) -> ServiceCheck<Central> {
 }
 
 fn untagged_central(entries: [u32; 3]) -> ServiceCheck<Central> {
-    let variants = Variants::none().with(central::Switch::UntaggedGrant);
+    let variants = Variants::none().with(central::VariantId::UntaggedGrant);
     let config = central::Config { variants, ..central::Config::default() };
     with::<Central>(3, config).entries(entries)
 }
@@ -53,7 +53,7 @@ fn ring() -> ServiceCheck<TokenRing> {
 }
 
 fn maekawa(size: u32, entries: [u32; 3]) -> ServiceCheck<Maekawa> {
-    let config = maekawa::Config::of(QuorumKind::Pairs, size).expect("pairs exist");
+    let config = maekawa::Config::with_quorum_kind(QuorumKind::Pairs, size).expect("pairs exist");
     with::<Maekawa>(size, config).entries(entries)
 }
 
@@ -120,7 +120,7 @@ fn duplicates_break_coordinator_without_request_numbers() {
 /// default variant only in the row of duplicates.
 #[test]
 fn bare_counter_matches_fault_matrix() {
-    let variants = Variants::none().with(ricart_agrawala::Switch::BareCounter);
+    let variants = Variants::none().with(ricart_agrawala::VariantId::BareCounter);
     let check = |entries: &[u32]| {
         let size = entries.len() as u32;
         with::<RicartAgrawala>(size, variants).entries(entries)
@@ -204,7 +204,7 @@ fn partition_keeps_token_on_its_side() {
     }
     assert_eq!(cut(|| of::<SuzukiKasami>(3)), [Fine, Fine, Blocked]);
     assert_eq!(cut(|| of::<NaimiTrehel>(3)), [Fine, Fine, Blocked]);
-    let raymond = |shape| move || with::<Raymond>(3, raymond::Config::of(shape, 3));
+    let raymond = |shape| move || with::<Raymond>(3, raymond::Config::with_tree_shape(shape, 3));
     assert_eq!(cut(raymond(TreeShape::Star)), [Fine, Fine, Blocked]);
     assert_eq!(cut(raymond(TreeShape::Path)), [Fine, Fine, Blocked]);
     // Permissions are on both sides. A process never gets a permission from the other side.
@@ -250,6 +250,7 @@ fn reliable_channel_fixes_order_loss_and_duplication_rows() {
     }
     assert_eq!(over::<Central>(central::Config::default()), [Fine; 2]);
     assert_eq!(over::<Lamport>(lamport::Config::default()), [Fine; 2]);
-    let both = maekawa::Config::of(QuorumKind::Majority, 2).expect("both are a majority");
+    let both =
+        maekawa::Config::with_quorum_kind(QuorumKind::Majority, 2).expect("both are a majority");
     assert_eq!(over::<Maekawa>(both), [Fine; 2]);
 }

@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use tenure_algorithms::Variants;
 use tenure_algorithms::election::GallagerHumbletSpira;
-use tenure_algorithms::election::gallager_humblet_spira::{Config, Switch};
+use tenure_algorithms::election::gallager_humblet_spira::{Config, VariantId};
 use tenure_check::{Judgement, Report};
 use tenure_core::monitors::{LeaderAgreement, MessageBudget};
 use tenure_core::service::election::Command;
-use tenure_core::{Algorithm, Graph, Order, ProcessId};
+use tenure_core::{Algorithm, ChannelOrder, Graph, ProcessId};
 use tenure_trace::{SplitMix64, TestCluster};
 
 use crate::by_service::{ServiceCheck, with};
@@ -28,8 +28,9 @@ const LINE_OF_FOUR: &Edges = &[(0, 1, 1), (1, 2, 3), (2, 3, 2)];
 const ASCENDING: &Edges = &[(0, 1, 1), (1, 2, 2), (2, 3, 3)];
 const SQUARE: &Edges = &[(0, 1, 1), (1, 2, 3), (2, 3, 2), (0, 3, 4)];
 
-fn config(size: usize, edges: &Edges, variants: Variants<Switch>) -> Config {
-    let edge = |it: &(usize, usize, u64)| (ProcessId::at(it.0), ProcessId::at(it.1), it.2);
+fn config(size: usize, edges: &Edges, variants: Variants<VariantId>) -> Config {
+    let edge =
+        |it: &(usize, usize, u64)| (ProcessId::from_index(it.0), ProcessId::from_index(it.1), it.2);
     let graph = Graph::new(size as u32, edges.iter().map(edge)).expect("the edges are distinct");
     Config { graph: Arc::new(graph), variants }
 }
@@ -37,7 +38,7 @@ fn config(size: usize, edges: &Edges, variants: Variants<Switch>) -> Config {
 fn check(
     size: usize,
     edges: &Edges,
-    variants: Variants<Switch>,
+    variants: Variants<VariantId>,
 ) -> ServiceCheck<GallagerHumbletSpira> {
     let check = with::<GallagerHumbletSpira>(size as u32, config(size, edges, variants));
     check.always_and_at_end(LeaderAgreement::new()).progress()
@@ -87,10 +88,10 @@ fn each_mistake_has_a_shortest_run() {
     let with = |switch| Variants::none().with(switch);
     let equal: &Edges = &[(0, 1, 1), (1, 2, 1), (0, 2, 1)];
     for (size, edges, switch, property, length) in [
-        (3, TRIANGLE, Switch::NoWait, "progress", 1),
-        (4, LINE_OF_FOUR, Switch::AbsorbAnyLevel, "progress", 14),
-        (4, ASCENDING, Switch::ReportEarly, "progress", 11),
-        (3, equal, Switch::SameWeights, "progress", 1),
+        (3, TRIANGLE, VariantId::NoWait, "progress", 1),
+        (4, LINE_OF_FOUR, VariantId::AbsorbAnyLevel, "progress", 14),
+        (4, ASCENDING, VariantId::ReportEarly, "progress", 11),
+        (3, equal, VariantId::SameWeights, "progress", 1),
     ] {
         let report = check(size, edges, with(switch)).fifo().run();
         assert_eq!(shortest(&report, property), Some(length), "{switch:?}: {report}");
@@ -124,8 +125,8 @@ fn connected_graphs(size: usize, rng: &mut SplitMix64) -> Vec<Vec<(usize, usize,
 /// message. `pick` selects this link: it receives the number of links in use, and returns an index
 /// in their sorted list.
 fn run(config: Config, mut pick: impl FnMut(usize) -> usize) -> TestCluster<GallagerHumbletSpira> {
-    let size = config.graph.vertices();
-    let mut cluster = TestCluster::uniform(size, Order::Fifo, config);
+    let size = config.graph.vertex_count();
+    let mut cluster = TestCluster::uniform(size, ChannelOrder::Fifo, config);
     (0..size).for_each(|at| cluster.command(ProcessId(at), Command::Elect));
     loop {
         let mut links = cluster.links_in_use();

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use tenure_algorithms::catalogue::{self, Parameters, Visitor};
 use tenure_check::{Check, Checkable, Judgement, Report};
-use tenure_core::monitors::{AgreementMonitor, LeaderAgreement, OneLeader, Scope};
+use tenure_core::monitors::{AgreementMonitor, LeaderAgreement, LeaderScope, OneLeader};
 use tenure_core::{Algorithm, Election, Mutex, ProcessId, Property};
 
 use crate::catalogue::violates;
@@ -78,7 +78,7 @@ struct Explore<'a> {
 impl Explore<'_> {
     fn check<P: Algorithm + Checkable>(&self, config: P::Config) -> Check<P> {
         let initiators: Vec<ProcessId> =
-            self.case.initiators.iter().copied().map(ProcessId::at).collect();
+            self.case.initiators.iter().copied().map(ProcessId::from_index).collect();
         let service = P::card(&config, self.case.size()).service;
         let check = Check::<P>::with(self.case.size(), config).initiators(initiators);
         let is_single = matches!(self.kind, Kind::States);
@@ -113,8 +113,8 @@ impl Visitor for Explore<'_> {
                     let validity = tenure_core::monitors::Validity::new(ranks.to_vec());
                     check.always_and_at_end(validity)
                 }
-                Property::OneLeaderPerTerm => check.always(OneLeader::new(Scope::PerTerm)),
-                Property::OneLeaderAtATime => check.always(OneLeader::new(Scope::Overall)),
+                Property::OneLeaderPerTerm => check.always(OneLeader::new(LeaderScope::PerTerm)),
+                Property::OneLeaderAtATime => check.always(OneLeader::new(LeaderScope::Overall)),
                 _ => check,
             };
         }
@@ -130,7 +130,7 @@ impl Visitor for Explore<'_> {
             Kind::States => return Explored::checked(check),
             Kind::Promises => {}
         }
-        for monitor in AgreementMonitor::all(card.service, size, &[]) {
+        for monitor in AgreementMonitor::all_for_service(card.service, size, &[]) {
             check = check.always(monitor);
         }
         Explored::checked(check)

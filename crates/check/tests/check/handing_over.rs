@@ -7,7 +7,7 @@ use tenure_algorithms::Variants;
 use tenure_algorithms::catalogue::SumMember;
 use tenure_algorithms::election::{Bully, Raft, bully, raft};
 use tenure_check::{Check, Report};
-use tenure_core::monitors::{LeaderAgreement, OneLeader, Scope};
+use tenure_core::monitors::{LeaderAgreement, LeaderScope, OneLeader};
 use tenure_core::service::election::{Command, Event};
 use tenure_core::{
     Algorithm, Card, Delay, Effects, Election, Group, Input, ProcessId, Protocol, Rank,
@@ -138,7 +138,7 @@ fn timed(fakes_resignation: bool) -> Check<Resigning> {
 }
 
 fn one_leader_at_a_time(check: Check<Resigning>) -> Report {
-    check.always(OneLeader::new(Scope::Overall)).run()
+    check.always(OneLeader::new(LeaderScope::Overall)).run()
 }
 
 /// A leader transfers its leadership to a successor. A process that votes for the successor breaks
@@ -164,7 +164,7 @@ fn leadership_transfer_tolerates_faults_and_any_timers() {
     }
     let config = raft::Config { heartbeat_modulus: 1, ..raft::Config::plain(3, TICKS_PER_UNIT) };
     let anytime = resigning::<Raft>(config, false).term_max(2).in_flight(1).initiators([P1]);
-    anytime.always(OneLeader::new(Scope::PerTerm)).run().assert_holds();
+    anytime.always(OneLeader::new(LeaderScope::PerTerm)).run().assert_holds();
 }
 
 #[test]
@@ -188,7 +188,7 @@ fn eventually_agrees(check: Check<Resigning>) -> Report {
 
 #[test]
 fn bully_transfers_leadership_and_all_agree() {
-    let one = |check: Check<Resigning>| check.always(OneLeader::new(Scope::Overall));
+    let one = |check: Check<Resigning>| check.always(OneLeader::new(LeaderScope::Overall));
     eventually_agrees(one(bullies(false))).assert_holds();
     eventually_agrees(one(bullies(false).term_max(2).crashing(1))).assert_holds();
     // Negative control: a leader that only claims to resign leads at the same time as its
@@ -205,6 +205,6 @@ fn bully_leads_again_if_its_successor_crashes() {
     eventually_agrees(bullies(false).initiators([P1, P2, P3])).assert_holds();
     let crashing = || bullies(false).crashing(1);
     eventually_agrees(crashing()).assert_holds();
-    let both = crashing().always(OneLeader::new(Scope::Overall)).run();
+    let both = crashing().always(OneLeader::new(LeaderScope::Overall)).run();
     violated(&both, "one-leader-at-a-time", 13);
 }

@@ -55,8 +55,9 @@ fn token_algorithms_match_independent_state_counts() {
     compare("suzuki-kasami", of::<SuzukiKasami>, suzuki_kasami::sites);
     compare("token-ring", of::<TokenRing>, token_ring::sites);
     compare("naimi-trehel", of::<NaimiTrehel>, naimi_trehel::sites);
-    let raymond_on =
-        |shape| move |size| with::<Raymond>(size, tree_of_tokens::Config::of(shape, size));
+    let raymond_on = |shape| {
+        move |size| with::<Raymond>(size, tree_of_tokens::Config::with_tree_shape(shape, size))
+    };
     compare("raymond, star", raymond_on(TreeShape::Star), |entries| raymond::sites(entries, |_| 0));
     compare("raymond, path", raymond_on(TreeShape::Path), |entries| {
         raymond::sites(entries, |me| me - 1)
@@ -65,7 +66,7 @@ fn token_algorithms_match_independent_state_counts() {
 
 #[test]
 fn ricart_agrawala_matches_independent_state_counts() {
-    let reference = Variants::none().with(ra::Switch::Reference);
+    let reference = Variants::none().with(ra::VariantId::Reference);
     let check = |size| with::<RicartAgrawala>(size, reference);
     compare("ricart-agrawala", check, ricart_agrawala::sites);
     let theirs = count(ricart_agrawala::sites(&[2, 2, 2]), Fifo);
@@ -91,7 +92,7 @@ fn lamport_of_three_matches_independent_state_counts() {
 #[test]
 fn chang_roberts_matches_independent_state_counts() {
     for ids in [&[1, 2][..], &[1, 2, 3], &[3, 2, 1], &[2, 4, 1, 3]] {
-        let config = ring::Config::of(ranks(ids), Variants::none());
+        let config = ring::Config::with_ranks(ranks(ids), Variants::none());
         let check = with::<ChangRoberts>(size(ids), config).fifo();
         let ours = counts(check.always_and_at_end(LeaderAgreement::new()).progress());
         assert_eq!(ours, count(chang_roberts::sites(ids), Fifo), "ring {ids:?}");
@@ -102,9 +103,9 @@ fn chang_roberts_matches_independent_state_counts() {
 fn maekawa_with_lists(
     kind: QuorumKind,
     size: u32,
-    variants: Variants<votes::Switch>,
+    variants: Variants<votes::VariantId>,
 ) -> (ServiceCheck<Maekawa>, QuorumLists) {
-    let plain = votes::Config::of(kind, size).expect("such quorums exist");
+    let plain = votes::Config::with_quorum_kind(kind, size).expect("such quorums exist");
     let of = |at| plain.quorums.quorum(ProcessId(at)).iter().map(ProcessId::index).collect();
     let lists = (0..size).map(of).collect();
     (with::<Maekawa>(size, votes::Config { variants, ..plain }).fifo(), lists)
@@ -126,7 +127,7 @@ fn maekawa_matches_independent_state_counts() {
         assert_eq!(checked(check, entries), theirs, "{kind:?}, entries {entries:?}");
     }
     // Negative control: with this variant, no process learns that its request failed.
-    let basic = Variants::none().with(votes::Switch::Basic);
+    let basic = Variants::none().with(votes::VariantId::Basic);
     let (check, quorums) = maekawa_with_lists(QuorumKind::Grid, 2, basic);
     assert_ne!(checked(check, &[2, 2]), count(maekawa::sites(&[2, 2], &quorums), Fifo));
 }
@@ -148,8 +149,8 @@ fn bully_matches_independent_state_counts() {
 /// numbers of states.
 #[test]
 fn omitted_rule_changes_state_count() {
-    let unmarked = Variants::none().with(ring::Switch::UnmarkedForward);
-    let config = ring::Config::of(ranks(&[1, 2, 3]), unmarked);
+    let unmarked = Variants::none().with(ring::VariantId::UnmarkedForward);
+    let config = ring::Config::with_ranks(ranks(&[1, 2, 3]), unmarked);
     let check = with::<ChangRoberts>(3, config).fifo();
     let ours = counts(check.always_and_at_end(LeaderAgreement::new()).progress());
     assert_ne!(ours, count(chang_roberts::sites(&[1, 2, 3]), Fifo));

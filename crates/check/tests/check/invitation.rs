@@ -2,8 +2,10 @@
 //! are compared with the independent model of `tests/independent`.
 
 use tenure_algorithms::election::Invitation;
-use tenure_algorithms::election::invitation::{Config, Switch};
-use tenure_core::monitors::{FreshTerms, LeaderAgreement, OneLeader, OneLeaderPerGroup, Scope};
+use tenure_algorithms::election::invitation::{Config, VariantId};
+use tenure_core::monitors::{
+    FreshTerms, LeaderAgreement, LeaderScope, OneLeader, OneLeaderPerGroup,
+};
 use tenure_core::{ProcessId, TICKS_PER_UNIT};
 
 use crate::by_service::{ServiceCheck, variants, with};
@@ -12,7 +14,7 @@ use crate::independent::searches::invitation::sites;
 use crate::independent::searches::search::Delivery::{Fifo, Unordered};
 use crate::independent::searches::search::{Delivery, count_within};
 
-fn invitation(size: u32, mistakes: &[Switch]) -> ServiceCheck<Invitation> {
+fn invitation(size: u32, mistakes: &[VariantId]) -> ServiceCheck<Invitation> {
     let plain = Config::plain(size, TICKS_PER_UNIT);
     with::<Invitation>(size, Config { variants: variants(mistakes), ..plain }).detecting()
 }
@@ -23,7 +25,7 @@ fn promised(check: ServiceCheck<Invitation>) -> ServiceCheck<Invitation> {
 }
 
 /// Returns a check of two processes, of which only the first starts an election.
-fn two(mistakes: &[Switch]) -> ServiceCheck<Invitation> {
+fn two(mistakes: &[VariantId]) -> ServiceCheck<Invitation> {
     promised(invitation(2, mistakes).initiators([ProcessId(0)]).in_flight(1))
 }
 
@@ -35,7 +37,7 @@ type Case = (u32, usize, u64, usize, Delivery);
 fn compare((size, starters, most, in_flight, order): Case) {
     let starters: Vec<usize> = (0..starters).collect();
     let check = invitation(size, &[]).in_flight(in_flight).term_max(most).progress();
-    let check = check.initiators(starters.iter().copied().map(ProcessId::at));
+    let check = check.initiators(starters.iter().copied().map(ProcessId::from_index));
     let check = check.configure(|config| config.model.single_election = true);
     let report = if order == Fifo { check.fifo() } else { check }.run();
     let theirs = count_within(sites(size as usize, &starters, most), order, in_flight);
@@ -85,15 +87,15 @@ fn sides_of_a_partition_have_one_leader_each() {
     cut().always_and_at_end(OneLeaderPerGroup::new()).run().assert_holds();
     violates(&cut().always_and_at_end(LeaderAgreement::new()).run(), "agreement");
     // Two leaders at the same time are normal: each process first leads a group of its own.
-    violates(&check().always(OneLeader::new(Scope::Overall)).run(), "one-leader-at-a-time");
+    violates(&check().always(OneLeader::new(LeaderScope::Overall)).run(), "one-leader-at-a-time");
 }
 
 #[test]
 fn each_mistake_is_found() {
-    violates(&two(&[Switch::NoMerge]).term_max(2).run(), "agreement");
-    violates(&two(&[Switch::FollowsEarly]).term_max(2).run(), "one-leader-per-group");
-    violates(&two(&[Switch::AnyInvitation]).term_max(2).run(), "agreement");
+    violates(&two(&[VariantId::NoMerge]).term_max(2).run(), "agreement");
+    violates(&two(&[VariantId::FollowsEarly]).term_max(2).run(), "one-leader-per-group");
+    violates(&two(&[VariantId::AnyInvitation]).term_max(2).run(), "agreement");
     let restarted = |mistake| two(&[mistake]).term_max(3).crashing(1).recovering(1).run();
-    violates(&restarted(Switch::ForgottenNumber), "fresh-terms");
-    violates(&restarted(Switch::StaysBehind), "agreement");
+    violates(&restarted(VariantId::ForgottenNumber), "fresh-terms");
+    violates(&restarted(VariantId::StaysBehind), "agreement");
 }

@@ -48,7 +48,7 @@ fn admits_more_than_one_process() {
 
 #[test]
 fn surplus_reply_admits_three_of_two() {
-    let variants = Variants::none().with(k_mutex::Switch::UntaggedReply);
+    let variants = Variants::none().with(k_mutex::VariantId::UntaggedReply);
     let wrong = with::<KMutex>(3, k_mutex::Config { variants, ..config(2) });
     violates(&with_properties(wrong.entries([2, 1, 1]).fifo(), 2), "at-most-k");
 }

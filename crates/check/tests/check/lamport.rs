@@ -10,18 +10,18 @@ use crate::by_service::{ServiceCheck, with};
 use crate::catalogue::{safe_and_live, violates};
 use crate::verdicts::{states, verdicts};
 
-const SWITCHES: [Option<lamport::Switch>; 8] = [
+const SWITCHES: [Option<lamport::VariantId>; 8] = [
     None,
-    Some(lamport::Switch::AnyMessage),
-    Some(lamport::Switch::SuppressedReplies),
-    Some(lamport::Switch::IdsAsStamps),
-    Some(lamport::Switch::ClockOnlyOwnFirst),
-    Some(lamport::Switch::ClockOnlyOtherFirst),
-    Some(lamport::Switch::OwnRequestOnTop),
-    Some(lamport::Switch::ReplyFromAll),
+    Some(lamport::VariantId::AnyMessage),
+    Some(lamport::VariantId::SuppressedReplies),
+    Some(lamport::VariantId::IdsAsStamps),
+    Some(lamport::VariantId::ClockOnlyOwnFirst),
+    Some(lamport::VariantId::ClockOnlyOtherFirst),
+    Some(lamport::VariantId::OwnRequestOnTop),
+    Some(lamport::VariantId::ReplyFromAll),
 ];
 
-fn lamport(size: u32, switch: Option<lamport::Switch>) -> ServiceCheck<Lamport> {
+fn lamport(size: u32, switch: Option<lamport::VariantId>) -> ServiceCheck<Lamport> {
     let variants = switch.into_iter().fold(Variants::none(), Variants::with);
     safe_and_live(with::<Lamport>(size, variants))
 }
@@ -50,7 +50,8 @@ fn stamp_shifts_keep_judgements_and_lengths() {
 
 #[test]
 fn endless_requests_starve_none() {
-    let sound = [None, Some(lamport::Switch::AnyMessage), Some(lamport::Switch::SuppressedReplies)];
+    let sound =
+        [None, Some(lamport::VariantId::AnyMessage), Some(lamport::VariantId::SuppressedReplies)];
     for switch in sound {
         let check = lamport(2, switch).entries(Entries::Unbounded).rebasing().fifo();
         assert!(states(check) > 50, "{switch:?}");
@@ -59,7 +60,7 @@ fn endless_requests_starve_none() {
 
 #[test]
 fn missing_tie_break_deadlocks_with_endless_requests() {
-    let other_first = lamport(2, Some(lamport::Switch::ClockOnlyOtherFirst));
+    let other_first = lamport(2, Some(lamport::VariantId::ClockOnlyOtherFirst));
     let report = other_first.entries(Entries::Unbounded).rebasing().fifo().run();
     violates(&report, "starvation-freedom");
     let found = report.counterexample("starvation-freedom").expect("violated property");

@@ -4,17 +4,17 @@
 
 use std::ops::RangeInclusive;
 
-use tenure_algorithms::mutex::lease::{Config, Switch};
+use tenure_algorithms::mutex::lease::{Config, VariantId};
 use tenure_algorithms::mutex::{EntryDurations, Lease};
 use tenure_algorithms::reduction::ElectionFromMutex;
 use tenure_check::{Check, Judgement};
-use tenure_core::monitors::{Fencing, MutualExclusion, OneLeader, Scope};
+use tenure_core::monitors::{Fencing, LeaderScope, MutualExclusion, OneLeader};
 use tenure_core::{Mutex, ProcessId, TICKS_PER_UNIT};
 
 use crate::by_service::{ServiceCheck, variants, with};
 use crate::catalogue::violates;
 
-fn config(switches: &[Switch]) -> Config {
+fn config(switches: &[VariantId]) -> Config {
     let plain = Config::plain(TICKS_PER_UNIT);
     let times = EntryDurations { request_modulus: 1, ..plain.times };
     Config { times, variants: variants(switches), ..plain }
@@ -29,7 +29,7 @@ fn exclusive<P: Mutex>(check: Check<P>) -> Check<P> {
     check.always(MutualExclusion::new()).always(Fencing::new())
 }
 
-fn two(switches: &[Switch]) -> ServiceCheck<Lease> {
+fn two(switches: &[VariantId]) -> ServiceCheck<Lease> {
     exclusive(timed(2, config(switches), 0..=1))
 }
 
@@ -58,7 +58,7 @@ fn safe_for_three() {
 /// inside the critical section.
 #[test]
 fn every_rule_is_needed_for_safety() {
-    use Switch::{DeadlineFromAnswer, ForgottenGrants, Impatient, NoMargin, RenewalIgnored};
+    use VariantId::{DeadlineFromAnswer, ForgottenGrants, Impatient, NoMargin, RenewalIgnored};
     let group = |size, switch| timed(size, config(&[switch]), 0..=1).always(MutualExclusion::new());
     let found = [
         group(2, DeadlineFromAnswer).partitioning(P2).run(),
@@ -84,13 +84,13 @@ fn paused_holder_wakes_up_beside_another_holder() {
 
 #[test]
 fn leader_lease_ends_before_next_election() {
-    let office = |switches: &[Switch]| {
+    let office = |switches: &[VariantId]| {
         let check = with::<ElectionFromMutex<Lease>>(2, config(switches)).synchronous(0..=1);
-        check.always(OneLeader::new(Scope::Overall)).partitioning(P2).run()
+        check.always(OneLeader::new(LeaderScope::Overall)).partitioning(P2).run()
     };
     office(&[]).assert_holds();
     assert_eq!(
-        office(&[Switch::NoMargin]).judgement_of("one-leader-at-a-time"),
+        office(&[VariantId::NoMargin]).judgement_of("one-leader-at-a-time"),
         Judgement::Violated
     );
 }

@@ -6,7 +6,7 @@
 //! number, the algorithm or the checker has changed. No other program has confirmed these numbers.
 
 use tenure_algorithms::mutex::Leased;
-use tenure_algorithms::mutex::leased::{Config, Switch};
+use tenure_algorithms::mutex::leased::{Config, VariantId};
 use tenure_core::monitors::{Fencing, MutualExclusion};
 use tenure_core::{ProcessId, TICKS_PER_UNIT};
 use tenure_sim::{Configs, Settings, Simulation};
@@ -17,16 +17,16 @@ use crate::catalogue::violates;
 use crate::verdicts::states;
 
 /// Returns a check of two processes in synchronous time. The first process is the service.
-fn two(switches: &[Switch]) -> ServiceCheck<Leased> {
+fn two(switches: &[VariantId]) -> ServiceCheck<Leased> {
     exclusive(switches).always(Fencing::new())
 }
 
 /// Returns a check of the same two processes as in [`two`]. Mutual exclusion is its only property.
-fn exclusive(switches: &[Switch]) -> ServiceCheck<Leased> {
+fn exclusive(switches: &[VariantId]) -> ServiceCheck<Leased> {
     with::<Leased>(2, config(switches)).synchronous(0..=1).always(MutualExclusion::new())
 }
 
-fn config(switches: &[Switch]) -> Config {
+fn config(switches: &[VariantId]) -> Config {
     Config { renewal_modulus: 1, variants: variants(switches), ..Config::plain(TICKS_PER_UNIT) }
 }
 
@@ -41,7 +41,7 @@ fn safe_and_live_with_accurate_clocks() {
 #[test]
 fn lease_ends_crashed_holder_across_leader_changes() {
     two(&[]).crashing_at(P2).crashing(1).starvation_free().run().assert_holds();
-    let full = two(&[Switch::TtlJumpsBack]).crashing_at(P2).crashing(1).starvation_free().run();
+    let full = two(&[VariantId::TtlJumpsBack]).crashing_at(P2).crashing(1).starvation_free().run();
     violates(&full, "starvation-freedom");
 }
 
@@ -52,9 +52,9 @@ fn lease_ends_crashed_holder_across_leader_changes() {
 fn steps_before_the_search_precede_time() {
     let before = "enter p2; deliver p2→p1; deliver p1→p2; deliver p2→p1; deliver p1→p2; crash p2";
     let check =
-        |switches: &[Switch]| after(two(switches).crashing(1).starvation_free(), before).run();
+        |switches: &[VariantId]| after(two(switches).crashing(1).starvation_free(), before).run();
     check(&[]).assert_holds();
-    violates(&check(&[Switch::TtlJumpsBack]), "starvation-freedom");
+    violates(&check(&[VariantId::TtlJumpsBack]), "starvation-freedom");
 }
 
 /// With this variant, the leader grants the lock to the next client as soon as a lease has expired,
@@ -62,7 +62,7 @@ fn steps_before_the_search_precede_time() {
 /// expiry. The lock stays safe and live, because the lease expires at the new leader, too.
 #[test]
 fn early_grant_before_logged_expiry_is_safe() {
-    let early = || two(&[Switch::EarlyRelease]);
+    let early = || two(&[VariantId::EarlyRelease]);
     early().starvation_free().run().assert_holds();
     early().partitioning(P2).run().assert_holds();
 }
@@ -70,14 +70,14 @@ fn early_grant_before_logged_expiry_is_safe() {
 #[test]
 #[ignore = "20 s: cargo test -p tenure-check-tests --release -- --ignored leased::"]
 fn early_grant_before_logged_expiry_tolerates_duplication() {
-    assert_eq!(states(two(&[Switch::EarlyRelease]).duplicating(1).in_flight(2)), 776_843);
+    assert_eq!(states(two(&[VariantId::EarlyRelease]).duplicating(1).in_flight(2)), 776_843);
 }
 
 /// Each of these variants omits a rule of the service or of a client. Every one of them violates
 /// mutual exclusion or starvation freedom.
 #[test]
 fn every_rule_is_needed() {
-    use Switch::{DeadlineFromAnswer, DeposedRenews, ExpiryDisregardsRenewal};
+    use VariantId::{DeadlineFromAnswer, DeposedRenews, ExpiryDisregardsRenewal};
     let broken = [
         exclusive(&[DeadlineFromAnswer]).partitioning(P2).run(),
         exclusive(&[DeposedRenews]).run(),
@@ -86,7 +86,10 @@ fn every_rule_is_needed() {
     for report in broken {
         violates(&report, "mutual-exclusion");
     }
-    violates(&two(&[Switch::WatchFromWrongRevision]).starvation_free().run(), "starvation-freedom");
+    violates(
+        &two(&[VariantId::WatchFromWrongRevision]).starvation_free().run(),
+        "starvation-freedom",
+    );
 }
 
 /// In this counterexample, a random choice decides whether a renewal reaches the leader or its
@@ -95,7 +98,7 @@ fn every_rule_is_needed() {
 /// possible.
 #[test]
 fn counterexample_with_choices_replays_in_every_engine() {
-    let mistake = [Switch::DeadlineFromAnswer];
+    let mistake = [VariantId::DeadlineFromAnswer];
     let report = exclusive(&mistake).partitioning(P2).run();
     let found = report.counterexample("mutual-exclusion").expect("violated property");
     let schedule = Schedule::from_trace(&found.trace).expect("a schedule");
@@ -135,7 +138,7 @@ fn counterexample_with_choices_replays_in_every_engine() {
 #[test]
 #[ignore = "takes half a minute"]
 fn grant_to_expired_session_is_unsafe() {
-    let check = exclusive(&[Switch::GrantToDeadSession]).entries([2, 1]).losing(3).in_flight(2);
+    let check = exclusive(&[VariantId::GrantToDeadSession]).entries([2, 1]).losing(3).in_flight(2);
     violates(&check.run(), "mutual-exclusion");
 }
 

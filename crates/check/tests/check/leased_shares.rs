@@ -81,7 +81,7 @@ impl Visitor for Case<'_> {
             check = check.crashing_at([ProcessId(1)]).crashing(1);
         }
         for property in self.properties {
-            check = match AgreementMonitor::of(service, *property, size, &[]) {
+            check = match AgreementMonitor::for_property(service, *property, size, &[]) {
                 Some(monitor) => check.always(monitor),
                 None => check.progress(),
             };

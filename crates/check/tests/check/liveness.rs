@@ -85,7 +85,7 @@ fn lost_request_blocks_then_deadlocks() {
 
 #[test]
 fn raymond_and_central_have_unbounded_bypass() {
-    let config = raymond::Config::of(TreeShape::Path, 3);
+    let config = raymond::Config::with_tree_shape(TreeShape::Path, 3);
     let raymond = with::<Raymond>(3, config).fifo().entries([1, 2, 1]);
     raymond.deadlock_free().starvation_free().run().assert_holds();
     let central = || of::<Central>(3).entries([0, 2, 2]);

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use tenure_algorithms::Variants;
 use tenure_algorithms::mutex::Majority;
-use tenure_algorithms::mutex::majority::{Config, Switch};
+use tenure_algorithms::mutex::majority::{Config, VariantId};
 use tenure_check::Report;
 use tenure_core::monitors::MutualExclusion;
 use tenure_core::quorum::{QuorumKind, QuorumSystem};
@@ -19,7 +19,7 @@ use crate::survival::{DifferentFences, survives, with_properties};
 const KINDS: [QuorumKind; 2] = [QuorumKind::Majority, QuorumKind::Tree];
 
 fn reordered(kind: QuorumKind, size: u32) -> ServiceCheck<Majority> {
-    with::<Majority>(size, Config::of(kind, size).unwrap()).detecting()
+    with::<Majority>(size, Config::with_quorum_kind(kind, size).unwrap()).detecting()
 }
 
 fn check(kind: QuorumKind, size: u32) -> ServiceCheck<Majority> {
@@ -89,7 +89,7 @@ fn two_crashes_of_three_block_safely() {
 
 #[test]
 fn crash_blocks_without_detector() {
-    let config = Config::of(QuorumKind::Majority, 3).unwrap();
+    let config = Config::with_quorum_kind(QuorumKind::Majority, 3).unwrap();
     let report = with_properties(with::<Majority>(3, config).fifo().crashing(1).entries([1, 0, 0]));
     violates(&report, "starvation-freedom");
 }
@@ -111,18 +111,18 @@ fn false_suspicion_admits_two_with_different_fences() {
     different(wrong(3, 2).entries([1, 1, 0])).assert_holds();
 }
 
-fn switched(kind: QuorumKind, switch: Switch) -> Report {
+fn switched(kind: QuorumKind, switch: VariantId) -> Report {
     let variants = Variants::none().with(switch);
-    let config = Config { variants, ..Config::of(kind, 3).unwrap() };
+    let config = Config { variants, ..Config::with_quorum_kind(kind, 3).unwrap() };
     with_properties(with::<Majority>(3, config).fifo().detecting().crashing(1))
 }
 
 #[test]
 fn disjoint_quorums_and_missing_generations_are_unsafe() {
-    let report = switched(QuorumKind::Tree, Switch::LeftOut);
+    let report = switched(QuorumKind::Tree, VariantId::LeftOut);
     violated(&report, "mutual-exclusion", 5);
     for kind in KINDS {
-        let report = switched(kind, Switch::OneGeneration);
+        let report = switched(kind, VariantId::OneGeneration);
         holds(&report, "mutual-exclusion");
         holds(&report, "starvation-freedom");
         violated(&report, "fencing", 8);
@@ -132,6 +132,7 @@ fn disjoint_quorums_and_missing_generations_are_unsafe() {
 /// The reliable channel hides a loss and a duplicate from the lock (checklist 3.1).
 #[test]
 fn reliable_channel_hides_loss_and_duplication() {
-    let check = over_channel::<Majority>(Config::of(QuorumKind::Majority, 2).unwrap()).fifo();
+    let check =
+        over_channel::<Majority>(Config::with_quorum_kind(QuorumKind::Majority, 2).unwrap()).fifo();
     with_properties(check.losing(1).duplicating(1)).assert_holds();
 }

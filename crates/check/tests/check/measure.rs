@@ -24,14 +24,14 @@ fn kind(name: &str) -> MeasureConfig {
 
 fn chang_roberts(
     ids: &[u32],
-    variants: Variants<chang_roberts::Switch>,
+    variants: Variants<chang_roberts::VariantId>,
 ) -> ServiceCheck<ChangRoberts> {
     elections::chang_roberts(ids, variants).fifo()
 }
 
 fn ricart_agrawala(
     size: u32,
-    variants: Variants<ricart_agrawala::Switch>,
+    variants: Variants<ricart_agrawala::VariantId>,
 ) -> ServiceCheck<RicartAgrawala> {
     with::<RicartAgrawala>(size, variants)
 }
@@ -86,10 +86,10 @@ fn messages_equal_received_without_faults() {
 
 #[test]
 fn mistake_raises_the_maximum() {
-    let again = Variants::none().with(ricart_agrawala::Switch::RepliesAgain);
+    let again = Variants::none().with(ricart_agrawala::VariantId::RepliesAgain);
     let check = ricart_agrawala(2, again).entries(2);
     assert!(measured(check, Measure::Messages).exact_maximum() > Some(8));
-    let again = Variants::none().with(chang_roberts::Switch::StartsAgain);
+    let again = Variants::none().with(chang_roberts::VariantId::StartsAgain);
     let check = chang_roberts(&[3, 2, 1], again);
     assert!(measured(check, kind("election")).exact_maximum() > Some(6));
 }

@@ -7,12 +7,12 @@ use tenure_algorithms::election::{ChangRoberts, chang_roberts};
 use tenure_algorithms::mutex::{Central, NaimiTrehel, RicartAgrawala, SuzukiKasami};
 use tenure_check::{Check, Checkable, Measure};
 use tenure_core::service::{election, mutex};
-use tenure_core::{Batch, ConstantEnvironment, Group, Input, ProcessId, Protocol};
+use tenure_core::{ConstantEnvironment, EffectBuffer, Group, Input, ProcessId, Protocol};
 
 use crate::by_service::{of, with};
 use crate::elections::ranks;
 
-type Stepping<P> = Batch<P, ConstantEnvironment>;
+type Stepping<P> = EffectBuffer<P, ConstantEnvironment>;
 
 /// User of a process, as the enumeration models it.
 trait Driver<P: Protocol>: Clone {
@@ -120,8 +120,8 @@ impl<P: Protocol, U: Driver<P>> Prefix<P, U> {
             chains: vec![0; size],
             totals: Totals::default(),
         };
-        for at in (0..size).map(ProcessId::at) {
-            let mut batch: Stepping<P> = Batch::new(ConstantEnvironment);
+        for at in (0..size).map(ProcessId::from_index) {
+            let mut batch: Stepping<P> = EffectBuffer::new(ConstantEnvironment);
             let group = Group::new(at, size as u32);
             let process = P::boot(group, config, None, &mut batch.effects());
             prefix.processes.push(process);
@@ -143,7 +143,7 @@ impl<P: Protocol, U: Driver<P>> Prefix<P, U> {
     }
 
     fn step(&self, at: ProcessId, input: Input<P>, mut next: Self) -> Self {
-        let mut batch: Stepping<P> = Batch::new(ConstantEnvironment);
+        let mut batch: Stepping<P> = EffectBuffer::new(ConstantEnvironment);
         next.totals.moves += 1;
         next.processes[at.index()].step(input, &mut batch.effects());
         next.release(at, &mut batch);
@@ -153,7 +153,7 @@ impl<P: Protocol, U: Driver<P>> Prefix<P, U> {
     /// Enumerates all runs that begin with this prefix.
     fn continue_into(&self, fifo: bool, extremes: &mut Extremes) {
         let mut is_end = true;
-        for at in (0..self.users.len()).map(ProcessId::at) {
+        for at in (0..self.users.len()).map(ProcessId::from_index) {
             let Some(command) = self.users[at.index()].command() else { continue };
             let mut next = self.clone();
             next.users[at.index()].issue();
@@ -220,13 +220,13 @@ fn locks_have_the_extremes_of_all_runs() {
 fn elections_have_the_extremes_of_all_runs() {
     let users = |n: usize| vec![Initiator { starts: true }; n];
     for ids in [&[2, 1][..], &[1, 2]] {
-        let config = || chang_roberts::Config::of(ranks(ids), Variants::none());
+        let config = || chang_roberts::Config::with_ranks(ranks(ids), Variants::none());
         let all = enumerate::<ChangRoberts, _>(&config(), users(ids.len()), true);
         assert_equal(|| with::<ChangRoberts>(ids.len() as u32, config()).fifo(), &all);
     }
     let one =
         vec![Initiator { starts: false }, Initiator { starts: true }, Initiator { starts: true }];
-    let config = || chang_roberts::Config::of(ranks(&[3, 2, 1]), Variants::none());
+    let config = || chang_roberts::Config::with_ranks(ranks(&[3, 2, 1]), Variants::none());
     let all = enumerate::<ChangRoberts, _>(&config(), one, true);
     let check = || {
         let check = with::<ChangRoberts>(3, config()).fifo();

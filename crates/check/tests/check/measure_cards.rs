@@ -26,7 +26,7 @@ impl Case {
         }
         let enters = |at| Entries::AtMost(u32::from(self.active.contains(&at)));
         let entries: Vec<Entries> = (0..self.size).map(ProcessId).map(enters).collect();
-        let check = Check::<P>::with(self.size, config).entries(entries).channel(card.order);
+        let check = Check::<P>::with(self.size, config).entries(entries).channel_order(card.order);
         let check = check.initiators(self.active).max_states(2_000_000);
         let check = if card.detection == DetectorClass::None { check } else { check.detecting() };
         let is_synchronous = card.timing == Timing::Synchronous;
@@ -74,7 +74,7 @@ fn attains(name: &str, size: u32) -> Option<bool> {
     for (active, ring) in
         workloads.flat_map(|active| rings(size).into_iter().map(move |ring| (active.clone(), ring)))
     {
-        let ranks = ring.iter().map(|id| Rank::of_id(*id)).collect();
+        let ranks = ring.iter().map(|id| Rank::from_id(*id)).collect();
         let parameters = Parameters { number_modulus: 1, ranks, ..Parameters::plain(size) };
         let case = Case { size, active };
         let measured = catalogue::visit(name, &parameters, case.clone());

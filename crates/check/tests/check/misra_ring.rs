@@ -38,7 +38,7 @@ fn one_lost_token_is_regenerated_but_not_both() {
 /// modulo N, and mutual exclusion is then violated with two and with three processes.
 #[test]
 fn needs_n_plus_one_numbers() {
-    let variants = Variants::none().with(misra_ring::Switch::FewNumbers);
+    let variants = Variants::none().with(misra_ring::VariantId::FewNumbers);
     let few = || misra_ring::Config { variants, ..misra_ring::Config::default() };
     for size in 2..=3 {
         let wrong = with::<MisraRing>(size, few()).fifo();

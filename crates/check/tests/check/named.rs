@@ -6,7 +6,7 @@ use tenure_algorithms::compose::{NamedLocks, coordinated};
 use tenure_algorithms::election::{RepairedChangRoberts, repaired_chang_roberts};
 use tenure_check::{Check, Checkable};
 use tenure_core::monitors::{Fencing, MutualExclusion};
-use tenure_core::service::{led, mutex};
+use tenure_core::service::{mutex, with_election};
 use tenure_core::{
     Algorithm, Card, Effects, Election, Group, LockName, Mutex, ProcessId, Protocol, Tagged,
     TimerRole, Verdict,
@@ -53,7 +53,7 @@ impl<E: Election> Protocol for SingleNameUser<E> {
     }
 
     fn on_command(&mut self, inner: mutex::Command, fx: &mut impl Effects<Self>) {
-        let command = led::Command::Application(Tagged { key: self.name.clone(), inner });
+        let command = with_election::Command::Application(Tagged { key: self.name.clone(), inner });
         self.locks.on_command(command, &mut inside(fx));
     }
 
@@ -79,8 +79,8 @@ fn inside<E: Election>(fx: &mut impl Effects<SingleNameUser<E>>) -> impl Effects
         |message| message,
         |timer| timer,
         |event| match event {
-            led::Event::Application(Tagged { inner, .. }) => Some(inner),
-            led::Event::Election(_) => None,
+            with_election::Event::Application(Tagged { inner, .. }) => Some(inner),
+            with_election::Event::Election(_) => None,
         },
     )
 }
@@ -98,7 +98,7 @@ impl<E: Election + Algorithm> Algorithm for SingleNameUser<E> {
 type AtLeader = RepairedChangRoberts;
 
 fn election() -> repaired_chang_roberts::Config {
-    repaired_chang_roberts::Config::of(ranks(&[1, 2]))
+    repaired_chang_roberts::Config::with_ranks(ranks(&[1, 2]))
 }
 
 fn named(names: [&str; 2]) -> Check<SingleNameUser<AtLeader>> {

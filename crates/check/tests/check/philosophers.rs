@@ -93,7 +93,8 @@ impl Visitor for Explore<'_> {
         if self.measures {
             return Explored::measured(check);
         }
-        let monitor = AgreementMonitor::of(service, Property::SessionExclusion, size, &[]);
+        let monitor =
+            AgreementMonitor::for_property(service, Property::SessionExclusion, size, &[]);
         Explored::checked(check.always(monitor.expect("the service has it")).progress())
     }
 }

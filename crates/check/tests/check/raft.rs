@@ -8,39 +8,39 @@
 
 use std::ops::RangeInclusive;
 
-use tenure_algorithms::election::raft::Switch;
+use tenure_algorithms::election::raft::VariantId;
 use tenure_algorithms::election::{Raft, raft};
 use tenure_check::{Judgement, Report};
-use tenure_core::monitors::{LeaderAgreement, OneLeader, Scope};
+use tenure_core::monitors::{LeaderAgreement, LeaderScope, OneLeader};
 use tenure_core::{Delay, ProcessId, TICKS_PER_UNIT};
 
 use crate::by_service::{ServiceCheck, variants, with};
 use crate::catalogue::violated;
 
-fn config(size: u32, switches: &[Switch]) -> raft::Config {
+fn config(size: u32, switches: &[VariantId]) -> raft::Config {
     let plain = raft::Config::plain(size, TICKS_PER_UNIT);
     raft::Config { heartbeat_modulus: 1, variants: variants(switches), ..plain }
 }
 
 /// Returns a check in which timers fire at any time and delays have no bound. The search prunes
 /// states with a term above `terms`, or with more than two messages on a link.
-fn raft(size: u32, terms: u64, switches: &[Switch]) -> ServiceCheck<Raft> {
+fn raft(size: u32, terms: u64, switches: &[VariantId]) -> ServiceCheck<Raft> {
     let check = with::<Raft>(size, config(size, switches));
     check.term_max(terms).in_flight(2).initiators([])
 }
 
 fn one_leader_per_term(check: ServiceCheck<Raft>) -> Report {
-    check.always(OneLeader::new(Scope::PerTerm)).run()
+    check.always(OneLeader::new(LeaderScope::PerTerm)).run()
 }
 
 fn one_leader_at_a_time(check: ServiceCheck<Raft>) -> Report {
-    check.always(OneLeader::new(Scope::Overall)).run()
+    check.always(OneLeader::new(LeaderScope::Overall)).run()
 }
 
 /// Returns a check in synchronous time. A timer may fire at any unit within the range of its delay,
 /// which models clocks that differ. As in [`raft::Config::plain`], the election timeout is longer
 /// than the heartbeat interval and the lease together.
-fn timed(switches: &[Switch], latency: RangeInclusive<u32>) -> ServiceCheck<Raft> {
+fn timed(switches: &[VariantId], latency: RangeInclusive<u32>) -> ServiceCheck<Raft> {
     // A heartbeat interval is longer than a message and its answer.
     let heartbeat = 2 * u64::from(*latency.end()) + 1;
     let config = raft::Config {
@@ -57,7 +57,7 @@ fn timed(switches: &[Switch], latency: RangeInclusive<u32>) -> ServiceCheck<Raft
 fn two_elect_one_leader_per_term_under_faults() {
     one_leader_per_term(raft(2, 2, &[]).crashing(1).recovering(1)).assert_holds();
     one_leader_per_term(raft(2, 2, &[]).losing(1).duplicating(1)).assert_holds();
-    one_leader_per_term(raft(2, 1, &[Switch::PreVote]).crashing(1).recovering(1)).assert_holds();
+    one_leader_per_term(raft(2, 1, &[VariantId::PreVote]).crashing(1).recovering(1)).assert_holds();
 }
 
 #[test]
@@ -72,7 +72,8 @@ fn three_elect_one_leader_per_term_under_faults() {
 /// message may be lost, this bound hides the mistake.
 #[test]
 fn bounds_suffice_to_find_forgotten_vote() {
-    let forgetful = || raft(3, 1, &[Switch::ForgottenVote]).in_flight(1).crashing(1).recovering(1);
+    let forgetful =
+        || raft(3, 1, &[VariantId::ForgottenVote]).in_flight(1).crashing(1).recovering(1);
     violated(&one_leader_per_term(forgetful().losing(1)), "one-leader-per-term", 8);
     one_leader_per_term(forgetful()).assert_holds();
 }
@@ -92,7 +93,7 @@ fn three_elect_one_leader_in_each_of_two_terms() {
 /// this term has two leaders (checklist 2.12).
 #[test]
 fn forgotten_vote_makes_two_leaders_of_one_term() {
-    let forgetful = || raft(3, 1, &[Switch::ForgottenVote]);
+    let forgetful = || raft(3, 1, &[VariantId::ForgottenVote]);
     let report = one_leader_per_term(forgetful().crashing(1).recovering(1));
     violated(&report, "one-leader-per-term", 8);
     // Without recovery, no vote is lost.
@@ -110,18 +111,18 @@ fn forgotten_vote_makes_two_leaders_of_one_term() {
 #[test]
 #[ignore = "takes ten seconds on two cores"]
 fn three_agree_in_synchronous_time_with_recovery() {
-    let check = |switches: &[Switch]| {
+    let check = |switches: &[VariantId]| {
         let check = with::<Raft>(3, config(3, switches)).term_max(2);
         check.initiators([ProcessId(0)]).synchronous(1..=1).crashing(1).recovering(1)
     };
-    let overall = OneLeader::new(Scope::Overall);
+    let overall = OneLeader::new(LeaderScope::Overall);
     let report =
         check(&[]).always_and_at_end(LeaderAgreement::new()).progress().always(overall).run();
     report.assert_holds();
     assert_eq!((report.states, report.bounds.in_flight), (1_168_460, None));
     // Negative control: without its saved vote, a recovered process votes twice in synchronous
     // time, too.
-    let forgetful = one_leader_per_term(check(&[Switch::ForgottenVote]));
+    let forgetful = one_leader_per_term(check(&[VariantId::ForgottenVote]));
     violated(&forgetful, "one-leader-per-term", 10);
 }
 
@@ -146,13 +147,13 @@ fn partition_has_one_leader_with_accurate_clocks() {
 #[test]
 #[ignore = "takes a minute on two cores"]
 fn partition_has_one_leader_with_pre_vote_or_latency() {
-    one_leader_at_a_time(timed(&[Switch::PreVote], 0..=0)).assert_holds();
+    one_leader_at_a_time(timed(&[VariantId::PreVote], 0..=0)).assert_holds();
     one_leader_at_a_time(timed(&[], 0..=1)).assert_holds();
 }
 
 #[test]
 fn missing_check_quorum_or_long_lease_makes_two_leaders() {
-    for (switch, length) in [(Switch::NoCheckQuorum, 14), (Switch::LongLease, 12)] {
+    for (switch, length) in [(VariantId::NoCheckQuorum, 14), (VariantId::LongLease, 12)] {
         let report = one_leader_at_a_time(timed(&[switch], 0..=0));
         violated(&report, "one-leader-at-a-time", length);
     }
@@ -169,5 +170,5 @@ fn all_agree_within_explored_terms() {
     agreed(raft(2, 2, &[]).losing(1).duplicating(1));
     agreed(raft(2, 2, &[]).crashing(1).recovering(1));
     agreed(raft(3, 1, &[]).in_flight(1));
-    agreed(raft(2, 1, &[Switch::PreVote]).initiators([ProcessId(0)]).in_flight(1));
+    agreed(raft(2, 1, &[VariantId::PreVote]).initiators([ProcessId(0)]).in_flight(1));
 }

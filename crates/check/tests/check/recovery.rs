@@ -29,7 +29,7 @@ fn forgotten_grant_is_unsafe_after_recovery() {
     assert_eq!(after_recovery(of::<Lamport>(2).fifo()), Unsafe);
     assert_eq!(after_recovery(of::<RicartAgrawala>(2)), Unsafe);
     assert_eq!(after_recovery(of::<CarvalhoRoucairol>(2).entries(2)), Unsafe);
-    let pairs = maekawa::Config::of(QuorumKind::Pairs, 3).expect("pairs exist");
+    let pairs = maekawa::Config::with_quorum_kind(QuorumKind::Pairs, 3).expect("pairs exist");
     assert_eq!(after_recovery(with::<Maekawa>(3, pairs).entries([1, 1, 0]).fifo()), Unsafe);
 }
 
@@ -41,7 +41,7 @@ fn crashed_token_stays_lost() {
         assert_eq!(after_recovery(of::<TokenRing>(size)), Blocked);
         assert_eq!(after_recovery(of::<SuzukiKasami>(size)), Blocked);
         assert_eq!(after_recovery(of::<NaimiTrehel>(size)), Blocked);
-        let star = raymond::Config::of(TreeShape::Star, size);
+        let star = raymond::Config::with_tree_shape(TreeShape::Star, size);
         assert_eq!(after_recovery(with::<Raymond>(size, star)), Blocked);
     }
     assert_eq!(after_recovery(of::<MisraRing>(2).fifo()), Blocked);

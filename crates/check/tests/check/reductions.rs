@@ -6,7 +6,7 @@ use tenure_algorithms::catalogue::{self, Parameters, Visitor};
 use tenure_algorithms::mutex::{Central, RicartAgrawala, ricart_agrawala};
 use tenure_algorithms::reduction::ElectionFromMutex;
 use tenure_check::{Check, Judgement, Report};
-use tenure_core::monitors::{self, OneLeader, Scope, Validity};
+use tenure_core::monitors::{self, LeaderScope, OneLeader, Validity};
 use tenure_core::{Agreement, Algorithm, Election, Mutex, Rank};
 
 use crate::by_service::{of, with};
@@ -14,10 +14,10 @@ use crate::catalogue::{holds, violates};
 use crate::survival::survives;
 
 fn elects<P: Election>(check: Check<P>, size: u32) -> Report {
-    let ranks: Vec<Rank> = (1..=size).map(Rank::of_id).collect();
+    let ranks: Vec<Rank> = (1..=size).map(Rank::from_id).collect();
     check
         .always_and_at_end(monitors::LeaderAgreement::new())
-        .always(OneLeader::new(Scope::Overall))
+        .always(OneLeader::new(LeaderScope::Overall))
         .always_and_at_end(Validity::new(ranks))
         .progress()
         .run()
@@ -41,7 +41,7 @@ fn election_by_lock_elects_first_entrant() {
 
 #[test]
 fn election_by_wrong_lock_is_wrong() {
-    let mistake = ricart_agrawala::Switch::ClockOnlyStrict;
+    let mistake = ricart_agrawala::VariantId::ClockOnlyStrict;
     let config = Variants::none().with(mistake);
     let report = elects(with::<ElectionFromMutex<RicartAgrawala>>(2, config), 2);
     violates(&report, "one-leader-at-a-time");

@@ -8,18 +8,18 @@ use crate::verdicts::counts;
 use tenure_algorithms::Variants;
 use tenure_algorithms::mutex::{RicartAgrawala, ricart_agrawala};
 use tenure_check::{Check, Entries};
-use tenure_core::Order;
+use tenure_core::ChannelOrder;
 use tenure_core::monitors::MutualExclusion;
 
-fn check(size: u32, entries: u32, order: Order) -> Check<Textbook> {
-    Check::of(size).entries(entries).channel(order).always(MutualExclusion::new())
+fn check(size: u32, entries: u32, order: ChannelOrder) -> Check<Textbook> {
+    Check::of(size).entries(entries).channel_order(order).always(MutualExclusion::new())
 }
 
 /// With the variant `Reference`, the built-in algorithm has the numbers of states and steps that
 /// the literature reports for the textbook's version.
 #[test]
 fn shipped_algorithm_of_1981_matches_state_counts() {
-    let variants = Variants::none().with(ricart_agrawala::Switch::Reference);
+    let variants = Variants::none().with(ricart_agrawala::VariantId::Reference);
     for (entries, known) in [(1, (2_049, 5_489)), (2, (25_674, 71_373))] {
         let check = with::<RicartAgrawala>(3, variants).entries(entries).fifo();
         assert_eq!(counts(check.always(MutualExclusion::new())), known);
@@ -28,27 +28,27 @@ fn shipped_algorithm_of_1981_matches_state_counts() {
 
 #[test]
 fn three_with_fifo_match_state_counts() {
-    assert_eq!(counts(check(3, 1, Order::Fifo)), (2_049, 5_489));
-    assert_eq!(counts(check(3, 2, Order::Fifo)), (25_674, 71_373));
-    assert_eq!(counts(check(3, 3, Order::Fifo)), (122_015, 343_670));
+    assert_eq!(counts(check(3, 1, ChannelOrder::Fifo)), (2_049, 5_489));
+    assert_eq!(counts(check(3, 2, ChannelOrder::Fifo)), (25_674, 71_373));
+    assert_eq!(counts(check(3, 3, ChannelOrder::Fifo)), (122_015, 343_670));
 }
 
 #[test]
 fn three_with_reordering_match_state_counts() {
-    assert_eq!(counts(check(3, 1, Order::Reordered)), (2_822, 9_006));
-    assert_eq!(counts(check(3, 2, Order::Reordered)), (37_229, 125_213));
+    assert_eq!(counts(check(3, 1, ChannelOrder::Reordered)), (2_822, 9_006));
+    assert_eq!(counts(check(3, 2, ChannelOrder::Reordered)), (37_229, 125_213));
 }
 
 #[test]
 #[ignore = "takes 1.5 seconds on two cores when optimised"]
 fn four_with_fifo_match_state_count() {
-    assert_eq!(counts(check(4, 1, Order::Fifo)), (1_402_298, 7_398_199));
+    assert_eq!(counts(check(4, 1, ChannelOrder::Fifo)), (1_402_298, 7_398_199));
 }
 
 #[test]
 #[ignore = "takes three seconds on two cores when optimised"]
 fn four_with_reordering_match_state_count() {
-    assert_eq!(counts(check(4, 1, Order::Reordered)), (2_070_348, 13_381_842));
+    assert_eq!(counts(check(4, 1, ChannelOrder::Reordered)), (2_070_348, 13_381_842));
 }
 
 #[test]

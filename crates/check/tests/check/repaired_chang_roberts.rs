@@ -10,8 +10,8 @@ use tenure_algorithms::election::{
     ChangRoberts, RepairedChangRoberts, chang_roberts, repaired_chang_roberts,
 };
 use tenure_check::Check;
-use tenure_core::monitors::{Fencing, MutualExclusion, OneLeader, Scope};
-use tenure_core::{Election, Order, ProcessId};
+use tenure_core::monitors::{Fencing, LeaderScope, MutualExclusion, OneLeader};
+use tenure_core::{ChannelOrder, Election, ProcessId};
 
 use crate::by_service::{ServiceCheck, over_channel, with};
 use crate::catalogue::violated;
@@ -19,7 +19,7 @@ use crate::elections::{ranks, with_properties};
 use crate::verdicts;
 
 fn config(ids: &[u32]) -> repaired_chang_roberts::Config {
-    repaired_chang_roberts::Config::of(ranks(ids))
+    repaired_chang_roberts::Config::with_ranks(ranks(ids))
 }
 
 /// Returns a check of a ring with these ids. Links hold more messages than by default, because one
@@ -31,7 +31,7 @@ fn ring(ids: &[u32]) -> ServiceCheck<RepairedChangRoberts> {
 /// Returns the number of states. Asserts one leader per term, and that all processes eventually
 /// follow the largest live rank.
 fn states<P: Election>(check: Check<P>, ids: &[u32]) -> u64 {
-    verdicts::states(with_properties(check, ids).always(OneLeader::new(Scope::PerTerm)))
+    verdicts::states(with_properties(check, ids).always(OneLeader::new(LeaderScope::PerTerm)))
 }
 
 /// Returns the numbers of states for the ring of two and both rings of three: first on FIFO links,
@@ -39,9 +39,9 @@ fn states<P: Election>(check: Check<P>, ids: &[u32]) -> u64 {
 fn on_all(
     change: impl Fn(ServiceCheck<RepairedChangRoberts>) -> ServiceCheck<RepairedChangRoberts>,
 ) -> [[u64; 3]; 2] {
-    [Order::Fifo, Order::Reordered].map(|order| {
+    [ChannelOrder::Fifo, ChannelOrder::Reordered].map(|order| {
         [&[1, 2][..], &[1, 2, 3], &[3, 2, 1]]
-            .map(|ids| states(change(ring(ids).channel(order)), ids))
+            .map(|ids| states(change(ring(ids).channel_order(order)), ids))
     })
 }
 
@@ -61,8 +61,8 @@ fn largest_survivor_leads_after_any_crash() {
     let during = on_all(|ring| ring.crashing(1));
     assert_eq!(during, [[121, 6_959, 7_489], [152, 30_442, 35_043]]);
     let ids = [1, 2, 3];
-    let before = [Order::Fifo, Order::Reordered]
-        .map(|order| states(ring(&ids).channel(order).down([ProcessId(1)]), &ids));
+    let before = [ChannelOrder::Fifo, ChannelOrder::Reordered]
+        .map(|order| states(ring(&ids).channel_order(order).down([ProcessId(1)]), &ids));
     assert_eq!(before, [76, 106]);
 }
 
@@ -70,9 +70,9 @@ fn largest_survivor_leads_after_any_crash() {
 fn third_leads_after_two_crashes() {
     let two = |order| {
         let ids = [1, 2, 3];
-        states(ring(&ids).channel(order).crashing(2), &ids)
+        states(ring(&ids).channel_order(order).crashing(2), &ids)
     };
-    assert_eq!([Order::Fifo, Order::Reordered].map(two), [15_636, 51_399]);
+    assert_eq!([ChannelOrder::Fifo, ChannelOrder::Reordered].map(two), [15_636, 51_399]);
 }
 
 /// If the largest process crashes and recovers, it leads in the end (section 5.7 of the checklist,
@@ -82,8 +82,8 @@ fn recovered_largest_process_leads() {
     let back = |ring: ServiceCheck<RepairedChangRoberts>| {
         ring.crashing(1).recovering(1).initiators(P1).term_max(3)
     };
-    let order = Order::Fifo;
-    let of = |ids: &[u32]| states(back(ring(ids).channel(order)), ids);
+    let order = ChannelOrder::Fifo;
+    let of = |ids: &[u32]| states(back(ring(ids).channel_order(order)), ids);
     assert_eq!([of(&[1, 2]), of(&[1, 2, 3]), of(&[3, 2, 1])], [271, 60_869, 40_712]);
     let ids = [2, 1];
     assert_eq!(states(back(ring(&ids)), &ids), 1_576);
@@ -113,7 +113,7 @@ fn false_suspicion_costs_only_elections() {
 #[test]
 fn crash_breaks_election_without_repair() {
     let ids = [3, 2, 1];
-    let config = chang_roberts::Config::of(ranks(&ids), Variants::none());
+    let config = chang_roberts::Config::with_ranks(ranks(&ids), Variants::none());
     let check = with::<ChangRoberts>(3, config).fifo().detecting().crashing(1);
     let report = with_properties(check, &ids).run();
     violated(&report, "progress", 2);

@@ -5,9 +5,9 @@
 //! number, the algorithm or the checker has changed. No other program has confirmed these numbers.
 
 use tenure_algorithms::Variants;
-use tenure_algorithms::election::restarting_chang_roberts::{Config, Switch};
+use tenure_algorithms::election::restarting_chang_roberts::{Config, VariantId};
 use tenure_algorithms::election::{ChangRoberts, RestartingChangRoberts, chang_roberts};
-use tenure_core::monitors::{OneLeader, Scope, Validity};
+use tenure_core::monitors::{LeaderScope, OneLeader, Validity};
 use tenure_core::{ProcessId, TICKS_PER_UNIT};
 
 use crate::by_service::{ServiceCheck, with};
@@ -17,7 +17,7 @@ use crate::elections::{ranks, with_properties};
 const P2: [ProcessId; 1] = [ProcessId(1)];
 
 fn config(ids: &[u32]) -> Config {
-    Config::of(ranks(ids), TICKS_PER_UNIT)
+    Config::with_ranks(ranks(ids), TICKS_PER_UNIT)
 }
 
 /// Returns a check of a ring with these ids. The search prunes every state in which an initiator
@@ -30,7 +30,10 @@ fn ring(ids: &[u32]) -> ServiceCheck<RestartingChangRoberts> {
 fn tolerates_loss_duplication_and_reordering() {
     let ids = [3, 1, 2];
     for check in [ring(&ids), ring(&ids).losing(1), ring(&ids).duplicating(1)] {
-        with_properties(check, &ids).always(OneLeader::new(Scope::PerTerm)).run().assert_holds();
+        with_properties(check, &ids)
+            .always(OneLeader::new(LeaderScope::PerTerm))
+            .run()
+            .assert_holds();
     }
 }
 
@@ -46,7 +49,7 @@ fn informs_all_for_any_initiators() {
 #[test]
 fn unnumbered_attempts_are_swallowed() {
     let ids = [3, 1, 2];
-    let variants = Variants::none().with(Switch::Unnumbered);
+    let variants = Variants::none().with(VariantId::Unnumbered);
     let check = with::<RestartingChangRoberts>(3, Config { variants, ..config(&ids) });
     let check = check.initiators(P2).losing(1);
     let report = with_properties(check, &ids).run();
@@ -59,7 +62,7 @@ fn unnumbered_attempts_are_swallowed() {
 fn ring_of_survivors_needs_known_crashes() {
     let ids = [3, 1, 4, 2];
     let down = [ProcessId(2)];
-    let config = chang_roberts::Config::of(ranks(&ids), Variants::none());
+    let config = chang_roberts::Config::with_ranks(ranks(&ids), Variants::none());
     let formed = chang_roberts::Config { absent: down.into_iter().collect(), ..config.clone() };
     let validity = || Validity::new(ranks(&ids).to_vec()).without(&down);
     let check = |config| {

@@ -31,7 +31,7 @@ fn started<P: SumMember<Sum: Checkable>>(
     initiators: &[usize],
     config: P::Config,
 ) -> ServiceCheck<P> {
-    let initiators = initiators.iter().copied().map(ProcessId::at);
+    let initiators = initiators.iter().copied().map(ProcessId::from_index);
     let size = u32::try_from(ids.len()).expect("a small ring");
     let check = with::<P>(size, config).fifo().in_flight(16).initiators(initiators);
     check.configure(|config| config.model.single_election = true).progress()
@@ -67,7 +67,7 @@ fn lelann_matches_independent_model() {
     for size in 2..=5 {
         for ids in rings(size) {
             let starters = initiators(size);
-            let config = lelann::Config::of(ranks(&ids), Variants::none());
+            let config = lelann::Config::with_ranks(ranks(&ids), Variants::none());
             let sites = lists::sites(&ids, &starters);
             let found = compare::<LeLann, _>(&ids, &starters, &config, &sites);
             assert_eq!(found, (size * size) as u64, "{ids:?}");
@@ -95,7 +95,7 @@ fn peterson_matches_independent_model() {
         let mut found = Vec::new();
         for ids in rings(size) {
             let starters = initiators(size);
-            let config = peterson::Config::of(ranks(&ids), Variants::none());
+            let config = peterson::Config::with_ranks(ranks(&ids), Variants::none());
             let sites = loops::sites(&ids, &starters);
             found.push(compare::<Peterson, _>(&ids, &starters, &config, &sites));
         }
@@ -107,9 +107,9 @@ fn peterson_matches_independent_model() {
 #[test]
 fn peterson_needs_fewer_messages_than_its_twin() {
     for ids in [2, 3, 4].into_iter().flat_map(rings) {
-        let config = peterson::Config::of(ranks(&ids), Variants::none());
+        let config = peterson::Config::with_ranks(ranks(&ids), Variants::none());
         let ours = messages(started::<Peterson>(&ids, &[0], config));
-        let config = dolev_klawe_rodeh::Config::of(ranks(&ids));
+        let config = dolev_klawe_rodeh::Config::with_ranks(ranks(&ids));
         let twin = messages(started::<DolevKlaweRodeh>(&ids, &[0], config));
         assert!(ours < twin, "{ids:?}: {ours:?} and {twin:?}");
     }
@@ -117,9 +117,9 @@ fn peterson_needs_fewer_messages_than_its_twin() {
 
 /// Returns two judgements: whether the process with the largest rank leads, and whether the process
 /// with the smallest rank leads.
-fn choices(ids: &[u32], variants: Variants<lelann::Switch>) -> [Judgement; 2] {
+fn choices(ids: &[u32], variants: Variants<lelann::VariantId>) -> [Judgement; 2] {
     let check = || {
-        let config = lelann::Config::of(ranks(ids), variants);
+        let config = lelann::Config::with_ranks(ranks(ids), variants);
         with::<LeLann>(3, config).fifo().always_and_at_end(LeaderAgreement::new()).progress()
     };
     let validity = || Validity::new(ranks(ids).to_vec());
@@ -130,7 +130,7 @@ fn choices(ids: &[u32], variants: Variants<lelann::Switch>) -> [Judgement; 2] {
 
 #[test]
 fn lelann_elects_largest_or_smallest_in_every_schedule() {
-    let smallest = Variants::none().with(lelann::Switch::Smallest);
+    let smallest = Variants::none().with(lelann::VariantId::Smallest);
     for ids in rings(3) {
         let [holds, violated] = [Judgement::Holds, Judgement::Violated];
         assert_eq!(choices(&ids, Variants::none()), [holds, violated], "{ids:?}");
@@ -141,7 +141,7 @@ fn lelann_elects_largest_or_smallest_in_every_schedule() {
 #[test]
 fn peterson_elects_largest_with_a_duplicate() {
     for ids in rings(3) {
-        let config = peterson::Config::of(ranks(&ids), Variants::none());
+        let config = peterson::Config::with_ranks(ranks(&ids), Variants::none());
         let check = with::<Peterson>(3, config).fifo().duplicating(1).initiators([ProcessId(0)]);
         let check = check.always_and_at_end(LeaderAgreement::new()).progress();
         check.always_and_at_end(Validity::new(ranks(&ids).to_vec())).run().assert_holds();
@@ -150,7 +150,7 @@ fn peterson_elects_largest_with_a_duplicate() {
 
 #[test]
 fn peterson_with_strict_comparison_waits_forever() {
-    let variants = Variants::none().with(peterson::Switch::Strict);
-    let config = peterson::Config::of(ranks(&[1, 2, 3]), variants);
+    let variants = Variants::none().with(peterson::VariantId::Strict);
+    let config = peterson::Config::with_ranks(ranks(&[1, 2, 3]), variants);
     violates(&started::<Peterson>(&[1, 2, 3], &[0], config).run(), "progress");
 }

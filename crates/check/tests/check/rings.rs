@@ -11,7 +11,7 @@ use tenure_algorithms::election::{
 };
 use tenure_check::Check;
 use tenure_core::monitors::{Fencing, LeaderAgreement, MutualExclusion};
-use tenure_core::{Election, Mutex, Order, ProcessId};
+use tenure_core::{ChannelOrder, Election, Mutex, ProcessId};
 
 use crate::by_service::{ServiceCheck, of, over_channel, with};
 use crate::catalogue::{holds, violated};
@@ -22,7 +22,7 @@ use crate::verdicts;
 const RINGS: [&[u32]; 3] = [&[1, 2], &[1, 2, 3], &[3, 2, 1]];
 
 fn lelann_config(ids: &[u32]) -> lelann::Config {
-    lelann::Config::of(ranks(ids), Variants::none())
+    lelann::Config::with_ranks(ranks(ids), Variants::none())
 }
 
 fn lelann(ids: &[u32]) -> ServiceCheck<LeLann> {
@@ -34,7 +34,7 @@ fn chang_roberts(ids: &[u32]) -> ServiceCheck<ChangRoberts> {
 }
 
 fn dolev_klawe_rodeh_config(ids: &[u32]) -> dolev_klawe_rodeh::Config {
-    dolev_klawe_rodeh::Config::of(ranks(ids))
+    dolev_klawe_rodeh::Config::with_ranks(ranks(ids))
 }
 
 fn dolev_klawe_rodeh(ids: &[u32]) -> ServiceCheck<DolevKlaweRodeh> {
@@ -42,7 +42,7 @@ fn dolev_klawe_rodeh(ids: &[u32]) -> ServiceCheck<DolevKlaweRodeh> {
 }
 
 fn franklin_config(ids: &[u32]) -> franklin::Config {
-    franklin::Config::of(ranks(ids))
+    franklin::Config::with_ranks(ranks(ids))
 }
 
 fn franklin(ids: &[u32]) -> ServiceCheck<Franklin> {
@@ -75,7 +75,7 @@ fn elects_largest_of_two_and_three() {
 
 #[test]
 fn lelann_forwarding_first_decides_wrongly() {
-    let variants = Variants::none().with(lelann::Switch::ForwardFirst);
+    let variants = Variants::none().with(lelann::VariantId::ForwardFirst);
     let config = lelann::Config { variants, ..lelann_config(&[1, 2, 3]) };
     let check = with::<LeLann>(3, config).fifo().initiators([ProcessId(0)]);
     let report = with_properties(check, &[1, 2, 3]).run();
@@ -126,11 +126,11 @@ const THREE: [u32; 3] = [3, 1, 2];
 /// FIFO links.
 #[test]
 fn reordering_breaks_algorithms_that_need_fifo() {
-    let reordered = Order::Reordered;
-    assert_eq!(cell(lelann(&THREE).channel(reordered), &THREE), Unsafe);
-    assert_eq!(cell(chang_roberts(&THREE).channel(reordered), &THREE), Stuck);
+    let reordered = ChannelOrder::Reordered;
+    assert_eq!(cell(lelann(&THREE).channel_order(reordered), &THREE), Unsafe);
+    assert_eq!(cell(chang_roberts(&THREE).channel_order(reordered), &THREE), Stuck);
     assert_eq!(cell(hirschberg_sinclair(&[1, 2]), &[1, 2]), Fine);
-    assert_eq!(cell(dolev_klawe_rodeh(&THREE).channel(reordered), &THREE), Stuck);
+    assert_eq!(cell(dolev_klawe_rodeh(&THREE).channel_order(reordered), &THREE), Stuck);
     assert_eq!(cell(franklin(&THREE), &THREE), Fine);
     assert_eq!(classified(agreed(itai_rodeh(3))), Fine);
 }

@@ -28,7 +28,7 @@ impl Case {
 
     fn ring(name: &'static str, ids: &[u64]) -> Self {
         let mut case = Case::new(name, ids.len() as u32);
-        case.parameters.ranks = ids.iter().map(|id| Rank::of_id(*id as u32)).collect();
+        case.parameters.ranks = ids.iter().map(|id| Rank::from_id(*id as u32)).collect();
         case
     }
 
@@ -105,7 +105,7 @@ impl Visitor for Explore<'_> {
             return Explored::measured(check);
         }
         for property in [Property::Agreement, Property::Validity, Property::Integrity] {
-            let monitor = AgreementMonitor::of(card.service, property, size, &[]);
+            let monitor = AgreementMonitor::for_property(card.service, property, size, &[]);
             let monitor = monitor.expect("consensus has this property");
             let ends = monitor.is_judged_at_end();
             check = if ends { check.always_and_at_end(monitor) } else { check.always(monitor) };

@@ -6,8 +6,8 @@
 
 use tenure_algorithms::Variants;
 use tenure_algorithms::election::{Raft, raft};
-use tenure_check::{Check, Checkable, Report, Saving};
-use tenure_core::monitors::{OneLeader, Scope};
+use tenure_check::{Check, Checkable, Report, SaveTiming};
+use tenure_core::monitors::{LeaderScope, OneLeader};
 use tenure_core::service::election::{Command, Event};
 use tenure_core::{
     Algorithm, Card, Delay, Effects, ElectionObservation, Group, Monitor, Observation, ProcessId,
@@ -85,7 +85,7 @@ impl Monitor<Command, Event> for MaxSkipped {
     }
 }
 
-fn counting(saving: Saving, max: u64) -> Report {
+fn counting(saving: SaveTiming, max: u64) -> Report {
     let check = Check::<FiringCounter>::with(1, ()).initiators([]).crashing(1).recovering(1);
     let check = check.configure(|config| config.faults.saving = saving);
     check.always(MaxSkipped { max, last: 0 }).run()
@@ -95,16 +95,16 @@ fn counting(saving: Saving, max: u64) -> Report {
 /// effects. None of these effects is released later.
 #[test]
 fn crash_after_save_suppresses_all_effects() {
-    counting(Saving::Atomic, 0).assert_holds();
+    counting(SaveTiming::Atomic, 0).assert_holds();
     // The run consists of `skipped + 1` steps whose effects are lost, the start of muteness, the
     // crash, the recovery, and the step that reports a count.
     for skipped in 0..3 {
-        let report = counting(Saving::BeforeRelease, skipped);
+        let report = counting(SaveTiming::BeforeRelease, skipped);
         violated(&report, "fresh-terms", 5 + usize::try_from(skipped).expect("a few"));
         let visible_records = report.to_string();
         assert!(visible_records.contains("without releasing their effects"), "{visible_records}");
     }
-    counting(Saving::BeforeRelease, 3).assert_holds();
+    counting(SaveTiming::BeforeRelease, 3).assert_holds();
 }
 
 fn three() -> raft::Config {
@@ -112,16 +112,16 @@ fn three() -> raft::Config {
     raft::Config { heartbeat_modulus: 1, variants: Variants::none(), ..plain }
 }
 
-fn raft(saving: Saving, in_flight: usize) -> Report {
+fn raft(saving: SaveTiming, in_flight: usize) -> Report {
     let check = with::<Raft>(3, three()).term_max(1).in_flight(in_flight).initiators([]);
     let check = check.crashing(1).recovering(1);
     let check = check.configure(|config| config.faults.saving = saving);
-    check.always(OneLeader::new(Scope::PerTerm)).run()
+    check.always(OneLeader::new(LeaderScope::PerTerm)).run()
 }
 
 #[test]
 fn raft_votes_once_despite_crash_around_save() {
-    let (at_once, apart) = (raft(Saving::Atomic, 1), raft(Saving::BeforeRelease, 1));
+    let (at_once, apart) = (raft(SaveTiming::Atomic, 1), raft(SaveTiming::BeforeRelease, 1));
     at_once.assert_holds();
     apart.assert_holds();
     assert_eq!((at_once.states, apart.states), (11_895, 18_507));
@@ -131,7 +131,7 @@ fn raft_votes_once_despite_crash_around_save() {
 /// twice.
 #[test]
 fn finds_runner_that_releases_before_saving() {
-    violated(&raft(Saving::AfterRelease, 2), "one-leader-per-term", 8);
+    violated(&raft(SaveTiming::AfterRelease, 2), "one-leader-per-term", 8);
 }
 
 /// Returns the events that users see, and the records about saves, crashes and recoveries.
@@ -177,9 +177,17 @@ fn assert_replays<P: Checkable>(
 
 #[test]
 fn lost_step_is_lost_again_in_replay() {
-    assert_replays::<Raft>((3, three()), with::<Raft>(3, three()), &raft(Saving::AfterRelease, 2));
+    assert_replays::<Raft>(
+        (3, three()),
+        with::<Raft>(3, three()),
+        &raft(SaveTiming::AfterRelease, 2),
+    );
     for skipped in 0..3 {
         let check = Check::<FiringCounter>::with(1, ());
-        assert_replays::<FiringCounter>((1, ()), check, &counting(Saving::BeforeRelease, skipped));
+        assert_replays::<FiringCounter>(
+            (1, ()),
+            check,
+            &counting(SaveTiming::BeforeRelease, skipped),
+        );
     }
 }

@@ -1,14 +1,14 @@
 //! The bully algorithm from a state in which the highest process already leads. Many descriptions
 //! of failures of the algorithm begin in this state.
 
-use tenure_algorithms::election::bully::{Config, Message, Switch, Timer};
+use tenure_algorithms::election::bully::{Config, Message, Timer, VariantId};
 use tenure_algorithms::election::{Bully, bully};
 use tenure_check::Check;
-use tenure_core::monitors::{LeaderAgreement, OneLeader, Scope};
+use tenure_core::monitors::{LeaderAgreement, LeaderScope, OneLeader};
 use tenure_core::service::election::{Command, Event};
 use tenure_core::{
-    Algorithm, Batch, ConstantEnvironment, Effects, Group, ProcessId, Protocol, TICKS_PER_UNIT,
-    Verdict,
+    Algorithm, ConstantEnvironment, EffectBuffer, Effects, Group, ProcessId, Protocol,
+    TICKS_PER_UNIT, Verdict,
 };
 
 use crate::by_service::variants;
@@ -75,7 +75,7 @@ impl BullyWithLeader {
         fx: &mut impl Effects<Self>,
     ) -> Self {
         let highest = ProcessId(group.size() - 1);
-        let mut said = Batch::<Bully>::new(ConstantEnvironment);
+        let mut said = EffectBuffer::<Bully>::new(ConstantEnvironment);
         let mut leader = Bully::boot(Group::new(highest, group.size()), config, None, &mut said);
         leader.on_command(Command::Elect, &mut said);
         if group.me() == highest {
@@ -90,7 +90,7 @@ impl BullyWithLeader {
 }
 
 /// Returns a check in which a process starts an election only if it suspects the leader.
-fn bully_with_leader(size: u32, switches: &[Switch]) -> Check<BullyWithLeader> {
+fn bully_with_leader(size: u32, switches: &[VariantId]) -> Check<BullyWithLeader> {
     let plain = bully::Config::plain(size, TICKS_PER_UNIT);
     let check = Check::with(size, bully::Config { variants: variants(switches), ..plain });
     check.detecting().initiators([]).term_max_by(|process| process.0.highest_term(), 3)
@@ -101,12 +101,13 @@ fn bully_with_leader(size: u32, switches: &[Switch]) -> Check<BullyWithLeader> {
 /// six steps can end in disagreement.
 #[test]
 fn b1_two_lead_after_two_steps_and_follow_after_six() {
-    for rule in [&[Switch::NoTerms][..], &[Switch::NoTerms, Switch::AcceptLower], &[]] {
+    for rule in [&[VariantId::NoTerms][..], &[VariantId::NoTerms, VariantId::AcceptLower], &[]] {
         let check = bully_with_leader(2, rule).suspecting_falsely(1);
-        let report = check.always(OneLeader::new(Scope::Overall)).run();
+        let report = check.always(OneLeader::new(LeaderScope::Overall)).run();
         violated(&report, "one-leader-at-a-time", 2);
     }
-    let wrong = bully_with_leader(2, &[Switch::NoTerms, Switch::AcceptLower]).suspecting_falsely(1);
+    let wrong =
+        bully_with_leader(2, &[VariantId::NoTerms, VariantId::AcceptLower]).suspecting_falsely(1);
     violated(&wrong.always_and_at_end(LeaderAgreement::new()).run(), "agreement", 6);
     let right = bully_with_leader(2, &[]).suspecting_falsely(1);
     right.always_and_at_end(LeaderAgreement::new()).run().assert_holds();
@@ -117,10 +118,10 @@ fn b1_two_lead_after_two_steps_and_follow_after_six() {
 /// drops the query to the crashed process.
 #[test]
 fn b5_recovery_makes_two_leaders_after_four_steps() {
-    for rule in [&[Switch::NoTerms][..], &[Switch::NoTerms, Switch::AcceptLower], &[]] {
+    for rule in [&[VariantId::NoTerms][..], &[VariantId::NoTerms, VariantId::AcceptLower], &[]] {
         let check = || {
             let check = bully_with_leader(2, rule).crashing(1).recovering(1);
-            check.always(OneLeader::new(Scope::Overall))
+            check.always(OneLeader::new(LeaderScope::Overall))
         };
         let leader = || check().crashing_at([ProcessId(1)]);
         violated(&leader().run(), "one-leader-at-a-time", 4);

@@ -4,7 +4,7 @@
 use tenure_algorithms::shared_memory::{
     Bakery, PetersonLock, TestAndSet, bakery, peterson_lock, test_and_set,
 };
-use tenure_algorithms::{Switch, Variants};
+use tenure_algorithms::{VariantId, Variants};
 use tenure_check::{
     Entries, Fairness, Judgement, Limits, Report, SharedMemoryConfig, ViolationKind,
     check_shared_memory,
@@ -41,7 +41,7 @@ fn config(size: u32, properties: &[Property]) -> SharedMemoryConfig {
 fn check<L, S>(size: u32, variant: Option<S>) -> Report
 where
     L: SharedMemoryLock<Config = Variants<S>>,
-    S: Switch,
+    S: VariantId,
 {
     let properties = [&ALL[..], &[Property::Bypass(None)]].concat();
     let variants = variant.into_iter().fold(Variants::none(), Variants::with);
@@ -82,8 +82,8 @@ fn bakery_of_three_agrees_with_the_independent_model() {
 
 #[test]
 fn wrong_locks_agree_with_the_independent_model() {
-    use bakery::Switch as B;
-    use peterson_lock::Switch as P;
+    use bakery::VariantId as B;
+    use peterson_lock::VariantId as P;
     let peterson = |turn_first, turn, flag| Program::Peterson { turn_first, turn, flag };
     assert_agrees(&check::<PetersonLock, _>(2, Some(P::TurnFirst)), peterson(true, true, true));
     assert_agrees(&check::<PetersonLock, _>(2, Some(P::NoTurn)), peterson(false, false, true));
@@ -92,7 +92,7 @@ fn wrong_locks_agree_with_the_independent_model() {
     assert_agrees(&check::<Bakery, _>(2, Some(B::NoChoosing)), bakery(false, Ties::ByName));
     assert_agrees(&check::<Bakery, _>(2, Some(B::TiesEnter)), bakery(true, Ties::Enter));
     assert_agrees(&check::<Bakery, _>(2, Some(B::TiesWait)), bakery(true, Ties::Wait));
-    let split = check::<TestAndSet, _>(2, Some(test_and_set::Switch::Split));
+    let split = check::<TestAndSet, _>(2, Some(test_and_set::VariantId::Split));
     assert_agrees(&split, Program::Spinlock { atomic: false });
     // Negative control: the model of another rule has other numbers.
     assert_ne!(split.states, findings(Program::Spinlock { atomic: true }, 2).states);
@@ -125,7 +125,7 @@ fn three_processes_bypass_each_other_without_bound_but_starve_none() {
 fn story<L, S>(variant: Option<S>, property: &str) -> (ViolationKind, Vec<String>, Option<usize>)
 where
     L: SharedMemoryLock<Config = Variants<S>>,
-    S: Switch,
+    S: VariantId,
 {
     let report = check::<L, S>(2, variant);
     let found = report.counterexample(property).unwrap_or_else(|| panic!("{property} holds"));
@@ -134,7 +134,7 @@ where
 
 #[test]
 fn shortest_run_with_turn_before_flag() {
-    let wrong = Some(peterson_lock::Switch::TurnFirst);
+    let wrong = Some(peterson_lock::VariantId::TurnFirst);
     let (kind, steps, _) = story::<PetersonLock, _>(wrong, "mutual-exclusion");
     assert_eq!(kind, ViolationKind::Step);
     assert_eq!(
@@ -156,7 +156,7 @@ fn shortest_run_with_turn_before_flag() {
 #[test]
 fn shortest_starvation_at_the_spinlock() {
     let (kind, steps, repeats_from) =
-        story::<TestAndSet, test_and_set::Switch>(None, "starvation-freedom");
+        story::<TestAndSet, test_and_set::VariantId>(None, "starvation-freedom");
     assert_eq!((kind, repeats_from), (ViolationKind::Starvation, Some(1)));
     assert_eq!(steps[0], "P1 asks to enter");
     let (asks, tests) = (&steps[1..3], "P1 tests and sets lock = 1".to_owned());
@@ -166,16 +166,16 @@ fn shortest_starvation_at_the_spinlock() {
 
 #[test]
 fn deadlock_differs_from_livelock() {
-    use peterson_lock::Switch;
-    let (kind, steps, _) = story::<PetersonLock, _>(Some(Switch::NoTurn), "deadlock-freedom");
+    use peterson_lock::VariantId;
+    let (kind, steps, _) = story::<PetersonLock, _>(Some(VariantId::NoTurn), "deadlock-freedom");
     assert_eq!(kind, ViolationKind::Deadlock, "{steps:?}");
-    let (kind, steps, _) = story::<PetersonLock, _>(Some(Switch::NoQ), "deadlock-freedom");
+    let (kind, steps, _) = story::<PetersonLock, _>(Some(VariantId::NoQ), "deadlock-freedom");
     assert_eq!(kind, ViolationKind::Livelock, "P2 could release P1: {steps:?}");
 }
 
 #[test]
 fn counterexample_is_drawn_and_judged_as_a_trace() {
-    let report = check::<TestAndSet, _>(2, Some(test_and_set::Switch::Split));
+    let report = check::<TestAndSet, _>(2, Some(test_and_set::VariantId::Split));
     let found = report.counterexample("mutual-exclusion").expect("both enter");
     let drawn = found.diagram();
     assert!(drawn.contains("lock = 0") && drawn.contains("lock := 1"), "{drawn}");

@@ -16,7 +16,7 @@ use crate::textbook::{Mistake, Textbook};
 
 /// Returns the configuration of the member with this number. Its table has `bytes` bytes.
 fn member(number: u64, bytes: u64) -> SwarmConfig {
-    SwarmConfig { bytes, ..SwarmConfig::of(number, 8) }
+    SwarmConfig { bytes, ..SwarmConfig::for_member(number, 8) }
 }
 
 fn locks(size: u32) -> ServiceCheck<RicartAgrawala> {
@@ -91,11 +91,11 @@ fn every_member_finds_mistakes_of_locks() {
             }
         }
     }
-    let check = |switches: &[ricart_agrawala::Switch]| {
+    let check = |switches: &[ricart_agrawala::VariantId]| {
         let check = with::<RicartAgrawala>(3, variants(switches));
         check.always(MutualExclusion::new())
     };
-    let mistake = ricart_agrawala::Switch::ClockOnlyStrict;
+    let mistake = ricart_agrawala::VariantId::ClockOnlyStrict;
     for number in 1..=4 {
         let report = check(&[mistake]).swarm(member(number, 1 << 18)).run();
         violates(&report, "mutual-exclusion");
@@ -107,12 +107,12 @@ fn every_member_finds_mistakes_of_locks() {
 
 #[test]
 fn deadlock_is_found_where_a_run_ends() {
-    let check = |switches: &[maekawa::Switch]| {
-        let config = maekawa::Config::of(QuorumKind::Pairs, 3).expect("pairs exist");
+    let check = |switches: &[maekawa::VariantId]| {
+        let config = maekawa::Config::with_quorum_kind(QuorumKind::Pairs, 3).expect("pairs exist");
         let config = maekawa::Config { variants: variants(switches), ..config };
         with::<Maekawa>(3, config).fifo().deadlock_free().swarm(member(2, 1 << 20)).run()
     };
-    let report = check(&[maekawa::Switch::Basic]);
+    let report = check(&[maekawa::VariantId::Basic]);
     let found = report.counterexample("deadlock-freedom").unwrap_or_else(|| panic!("{report}"));
     assert_eq!(found.kind, ViolationKind::End);
     assert!(found.explanation.contains("wait, and the run can end here"), "{report}");

@@ -95,10 +95,10 @@ impl Protocol for QueueCoordinator {
 impl Symmetric for QueueCoordinator {
     fn renamed(&self, names: &Renaming) -> Self {
         QueueCoordinator {
-            group: Group::new(names.of(self.group.me()), self.group.size()),
+            group: Group::new(names.new_name(self.group.me()), self.group.size()),
             waits: self.waits,
             manner: self.manner,
-            queue: self.queue.iter().map(|process| names.of(*process)).collect(),
+            queue: self.queue.iter().map(|process| names.new_name(*process)).collect(),
         }
     }
 

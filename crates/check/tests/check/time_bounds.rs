@@ -8,7 +8,7 @@ use tenure_algorithms::detector::heartbeat::Config as HeartbeatConfig;
 use tenure_algorithms::election::{Bully, bully};
 use tenure_algorithms::mutex::{Lease, lease};
 use tenure_check::{Check, Checkable, Measure, Report};
-use tenure_core::monitors::{LeaderAgreement, MutualExclusion, OneLeader, Scope};
+use tenure_core::monitors::{LeaderAgreement, LeaderScope, MutualExclusion, OneLeader};
 use tenure_core::{Delay, ProcessId, TICKS_PER_UNIT};
 
 use crate::by_service::{ServiceCheck, with};
@@ -47,7 +47,7 @@ fn length(report: &Report) -> Option<usize> {
 /// `initiators` processes start an election. The search prunes terms above 1.
 fn bully_with(size: u32, config: bully::Config, initiators: u32) -> ServiceCheck<Bully> {
     let check = with::<Bully>(size, config).initiators((0..initiators).map(ProcessId));
-    check.always(OneLeader::new(Scope::Overall)).term_max(1)
+    check.always(OneLeader::new(LeaderScope::Overall)).term_max(1)
 }
 
 fn bully_timeouts(size: u32, [answer, coordinator]: [u32; 2]) -> bully::Config {

@@ -28,7 +28,7 @@ fn naimi_trehel(size: u32) -> ServiceCheck<NaimiTrehel> {
 }
 
 fn raymond(shape: TreeShape, size: u32) -> ServiceCheck<Raymond> {
-    with::<Raymond>(size, raymond::Config::of(shape, size))
+    with::<Raymond>(size, raymond::Config::with_tree_shape(shape, size))
 }
 
 fn star(size: u32) -> ServiceCheck<Raymond> {
@@ -188,7 +188,7 @@ fn idle_crash_blocks_paths_through_it() {
 
 #[test]
 fn reliable_channel_hides_loss_and_duplication() {
-    let star = raymond::Config::of(TreeShape::Star, 2);
+    let star = raymond::Config::with_tree_shape(TreeShape::Star, 2);
     for check in [
         over_channel::<SuzukiKasami>(()),
         over_channel::<NaimiTrehel>(()),

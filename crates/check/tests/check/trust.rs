@@ -9,7 +9,7 @@ use std::time::Duration;
 use tenure_algorithms::mutex::{Lamport, RicartAgrawala};
 use tenure_check::{Check, CheckError, Checkable, Entries, Judgement, Limit, Progress, Report};
 use tenure_core::monitors::{Fencing, MutualExclusion, RequestOrder};
-use tenure_core::{Algorithm, Card, Order as Channel, ProcessId};
+use tenure_core::{Algorithm, Card, ChannelOrder as Channel, ProcessId};
 
 use crate::by_service::of;
 use crate::catalogue::{safe_and_live, violates};
@@ -76,7 +76,7 @@ fn rebasing_keeps_judgements_in_two_hundred_cases() {
                     }
                     let check = || {
                         let check = Check::<Textbook>::with(size, mistake).entries(entries);
-                        let check = check.channel(order).losing(lost).duplicating(doubled);
+                        let check = check.channel_order(order).losing(lost).duplicating(doubled);
                         safe_and_live(check.threads(1)).always(Fencing::new())
                     };
                     let (plain, rebased) = (check().run(), check().rebasing().run());

@@ -35,7 +35,7 @@ pub(crate) fn names() -> impl Iterator<Item = &'static str> {
 impl CheckerOnlyCard {
     /// Returns the card of an algorithm that only the checker runs, by its name. Returns `None` if
     /// there is no algorithm with this name, or if other commands can run the algorithm.
-    pub(crate) fn of(name: &str) -> Option<Self> {
+    pub(crate) fn find(name: &str) -> Option<Self> {
         let lock = shared_memory::card(name, LOCK_SIZE).map(CheckerOnlyCard::Lock);
         let generals = || byzantine::card(name, GENERALS, LIARS).map(CheckerOnlyCard::Generals);
         lock.or_else(generals)
@@ -64,7 +64,7 @@ impl CheckerOnlyCard {
 
     /// Returns the card as JSON. The result is a list with one element, because `tenure list`
     /// prints a list for every algorithm.
-    pub(crate) fn entries(&self) -> Value {
+    pub(crate) fn to_json_list(&self) -> Value {
         let (service, card) = match self {
             CheckerOnlyCard::Lock(card) => ("mutex", json!(card)),
             CheckerOnlyCard::Generals(card) => ("consensus", json!(card)),
@@ -111,7 +111,7 @@ impl CheckerOnlyCard {
 
 pub(crate) fn table() -> String {
     let mut text = "For `tenure check` only, in shared memory or among liars:\n".to_owned();
-    for card in names().filter_map(CheckerOnlyCard::of) {
+    for card in names().filter_map(CheckerOnlyCard::find) {
         let lines = wrap(card.title(), width() - 33);
         for (place, line) in lines.iter().enumerate() {
             let name = if place == 0 { card.name() } else { "" };
@@ -127,16 +127,16 @@ mod tests {
 
     #[test]
     fn card_names_its_mistakes_with_their_commands() {
-        let text = CheckerOnlyCard::of("peterson-lock").expect("it is a lock").full_card();
+        let text = CheckerOnlyCard::find("peterson-lock").expect("it is a lock").full_card();
         assert!(text.contains("turn-first (deliberate mistake)"), "{text}");
         assert!(text.contains("tenure check peterson-lock --variant turn-first"), "{text}");
-        assert!(CheckerOnlyCard::of("lamport").is_none());
+        assert!(CheckerOnlyCard::find("lamport").is_none());
     }
 
     #[test]
     fn lines_fit_in_100_columns() {
         let cards: String =
-            names().filter_map(CheckerOnlyCard::of).map(|it| it.full_card()).collect();
+            names().filter_map(CheckerOnlyCard::find).map(|it| it.full_card()).collect();
         for line in table().lines().chain(cards.lines()) {
             assert!(line.chars().count() <= 100, "{line}");
         }

@@ -4,18 +4,18 @@
 use tenure_core::service::office;
 use tenure_core::{Finding, MonitorRun, Observation, ProcessId};
 use tenure_instances::{CustomMonitor, custom_monitors};
-use tenure_trace::{Kind, Merged, ProcessStates, StateChange, Verification};
+use tenure_trace::{Kind, MergedTrace, ProcessStates, StateChange, Verification};
 
 /// Judges a run by the additional monitors of this program, and adds the findings of these monitors
 /// to `verification`. `ended` is true if the run is complete.
-pub(crate) fn judge(merged: &Merged, ended: bool, verification: &mut Verification) {
+pub(crate) fn judge(merged: &MergedTrace, ended: bool, verification: &mut Verification) {
     let start = merged.records.first().map_or(0, |record| record.time);
     for monitor in custom_monitors(merged.header.service) {
         verification.add(finding(monitor, merged, ended), start);
     }
 }
 
-fn finding(monitor: &CustomMonitor, merged: &Merged, ended: bool) -> Finding {
+fn finding(monitor: &CustomMonitor, merged: &MergedTrace, ended: bool) -> Finding {
     let mut run = MonitorRun::new(monitor.clone());
     let mut states = ProcessStates::default();
     let is_member = |at: &ProcessId| at.0 < merged.header.n;
@@ -31,7 +31,7 @@ fn finding(monitor: &CustomMonitor, merged: &Merged, ended: bool) -> Finding {
                 _ => {}
             }
         }
-        if states.of(at).is_down() {
+        if states.state(at).is_down() {
             continue;
         }
         match &record.kind {

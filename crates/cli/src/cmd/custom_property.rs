@@ -5,11 +5,12 @@ use std::sync::Arc;
 
 use clap::Args;
 use tenure_core::{Card, Service, TICKS_PER_UNIT};
-use tenure_instances::{AnyAlgorithm, RunParameters, Steering, TraceHeader, TraceOutput};
+use tenure_instances::{AnyAlgorithm, InterventionPlan, RunParameters, TraceHeader, TraceOutput};
 use tenure_sim::{
-    Controls, Distribution, Entries, Initiators, Latency, Locking, Pattern, Settings, Workload,
+    Controls, Distribution, Entries, Initiators, Latency, Locking, RequestPattern, Settings,
+    Workload,
 };
-use tenure_trace::property::{CustomProperty, Form, Vocabulary};
+use tenure_trace::property::{CustomProperty, PropertyForm, Vocabulary};
 use tenure_trace::{Record, Trace, TraceBuffer};
 
 use super::failure::Failure;
@@ -44,19 +45,19 @@ impl CustomPropertyOptions {
 
     /// Returns the properties as the user wrote them, each with its form. The form is the option
     /// that contains the property, such as `--never`.
-    fn all(&self) -> impl Iterator<Item = (Form, &String)> {
-        let of = |form: Form, texts| std::iter::repeat(form).zip(texts);
-        of(Form::Never, self.never.iter())
-            .chain(of(Form::Always, self.always.iter()))
-            .chain(of(Form::Eventually, self.eventually.iter()))
-            .chain(of(Form::LeadsTo, self.leads_to.iter()))
+    fn all(&self) -> impl Iterator<Item = (PropertyForm, &String)> {
+        let of = |form: PropertyForm, texts| std::iter::repeat(form).zip(texts);
+        of(PropertyForm::Never, self.never.iter())
+            .chain(of(PropertyForm::Always, self.always.iter()))
+            .chain(of(PropertyForm::Eventually, self.eventually.iter()))
+            .chain(of(PropertyForm::LeadsTo, self.leads_to.iter()))
     }
 
     pub(crate) fn parse(
         &self,
         vocabulary: &Vocabulary,
     ) -> Result<Vec<Arc<CustomProperty>>, Failure> {
-        let parse = |(form, text): (Form, &String)| {
+        let parse = |(form, text): (PropertyForm, &String)| {
             CustomProperty::parse(form, text, vocabulary)
                 .map(Arc::new)
                 .map_err(|error| Failure::expression(form.name(), &error))
@@ -108,7 +109,7 @@ fn samples(card: &Card, size: u32, seed: u64) -> Vec<Settings> {
         Latency::Same(Distribution::Uniform { min: TICKS_PER_UNIT, max: 9 * TICKS_PER_UNIT });
     settings.limits.events = Some(SAMPLE_EVENTS);
     settings.beyond_assumptions = true;
-    let pattern = Pattern::Closed { think: Distribution::ZERO };
+    let pattern = RequestPattern::Closed { think: Distribution::ZERO };
     let hold = Distribution::units(1);
     settings.workload = match card.service {
         Service::Election => Workload { initiators: Some(Initiators::All), ..Workload::default() },
@@ -134,8 +135,13 @@ fn sample(algorithm: &dyn AnyAlgorithm, settings: Settings) -> Option<Vec<Record
     let writer = Box::new(written.clone());
     let header = TraceHeader::default();
     let trace = Some(TraceOutput { writer, has_states: true, header });
-    let steering = Steering::default();
-    let run = RunParameters { settings, steering: &steering, trace, controls: Controls::new() };
+    let intervention_plan = InterventionPlan::default();
+    let run = RunParameters {
+        settings,
+        intervention_plan: &intervention_plan,
+        trace,
+        controls: Controls::new(),
+    };
     algorithm.simulate(run).ok()?;
     Some(Trace::parse(&written.take(), "sample").ok()?.records)
 }

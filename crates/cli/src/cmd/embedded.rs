@@ -24,22 +24,22 @@ pub struct PerformedCommand {
 
 /// Function that a search calls after each part of its work. If the function returns false, the
 /// search stops, and the verdict of the search is incomplete.
-pub type OnSlice = fn(&Progress) -> bool;
+pub type ProgressCallback = fn(&Progress) -> bool;
 
-static ON_SLICE: OnceLock<OnSlice> = OnceLock::new();
+static PROGRESS_CALLBACK: OnceLock<ProgressCallback> = OnceLock::new();
 
 /// Sets the function that each search calls after each part of its work. If a function is set
 /// already, keeps that function and returns false.
-pub fn set_on_slice(on_slice: OnSlice) -> bool {
-    ON_SLICE.set(on_slice).is_ok()
+pub fn set_progress_callback(callback: ProgressCallback) -> bool {
+    PROGRESS_CALLBACK.set(callback).is_ok()
 }
 
-/// Returns an observer that passes the progress of a search to the function that [`set_on_slice`]
-/// has set. If no function is set, returns `None`.
+/// Returns an observer that passes the progress of a search to the function that
+/// [`set_progress_callback`] has set. If no function is set, returns `None`.
 pub(super) fn progress_observer() -> Option<OnProgress> {
-    let on_slice = *ON_SLICE.get()?;
+    let callback = *PROGRESS_CALLBACK.get()?;
     Some(Arc::new(move |progress: &Progress| {
-        if !on_slice(progress) {
+        if !callback(progress) {
             interrupt::flag().store(true, Ordering::Relaxed);
         }
     }))

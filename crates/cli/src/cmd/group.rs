@@ -9,7 +9,7 @@ use clap::{Args, ValueEnum};
 use tenure_algorithms::catalogue::{Parameters, QUORUM_KINDS, TREE_SHAPES};
 use tenure_core::quorum::{QuorumKind, QuorumSystem};
 use tenure_core::tree::TreeShape;
-use tenure_core::{Card, Delay, Order, ProcessId, Rank, Service, Timing};
+use tenure_core::{Card, ChannelOrder, Delay, ProcessId, Rank, Service, Timing};
 use tenure_sim::{Distribution, Entries, Initiators, ProcessList, SettingsError, parse_process};
 
 use super::failure::Failure;
@@ -35,7 +35,7 @@ pub(crate) struct GroupOptions {
     pub(crate) n: Option<u32>,
     /// Ranks in ring order, in the direction of messages: 8,1,5 or random [default: 1..n]
     #[arg(long, value_name = "LIST|random", value_parser = ids, conflicts_with = "loads")]
-    pub(crate) ids: Option<Ids>,
+    pub(crate) ids: Option<IdsOption>,
     /// Ranks <1/load, i>, so that the least loaded process has the highest: 50,25,25
     #[arg(long, value_name = "LIST", value_parser = loads)]
     pub(crate) loads: Option<CommaList<NonZeroU32>>,
@@ -52,7 +52,7 @@ pub(crate) struct GroupOptions {
     pub(crate) entries: Option<EntriesOption>,
     /// Delivery order of links [default: the weakest that the card allows]
     #[arg(long, value_enum, help_heading = "Network and time")]
-    pub(crate) channel: Option<Channel>,
+    pub(crate) channel: Option<ChannelOrderOption>,
     /// Network: ring, line, star, complete, binary-tree, grid (or grid:3x4), torus, hypercube,
     /// random:0.3 (connected, from the seed 1; or random:0.3:SEED), edges 1-2,2-3:7, or a file
     /// (edge list, DOT, GraphML). +weights or +weights:SEED draws distinct weights. An algorithm
@@ -122,7 +122,7 @@ impl GroupOptions {
     /// of items. The option has one item per process.
     fn given_sizes(&self) -> Vec<(&'static str, &'static str, usize)> {
         let ids = match &self.ids {
-            Some(Ids::Listed(ids)) => Some(ids.0.len()),
+            Some(IdsOption::Listed(ids)) => Some(ids.0.len()),
             _ => None,
         };
         let loads = self.loads.as_ref().map(|loads| loads.0.len());
@@ -161,9 +161,11 @@ impl GroupOptions {
         let plain = Parameters::plain(self.size()?);
         self.check_processes(plain.size)?;
         let ranks = match (&self.ids, &self.loads) {
-            (Some(Ids::Listed(ids)), _) => ids.0.iter().map(|id| Rank::of_id(*id)).collect(),
+            (Some(IdsOption::Listed(ids)), _) => {
+                ids.0.iter().map(|id| Rank::from_id(*id)).collect()
+            }
             (_, Some(loads)) => {
-                (1..).zip(&loads.0).map(|(id, load)| Rank::of_load(*load, id)).collect()
+                (1..).zip(&loads.0).map(|(id, load)| Rank::from_load(*load, id)).collect()
             }
             _ => plain.ranks,
         };
@@ -201,7 +203,7 @@ impl GroupOptions {
     }
 
     pub(crate) fn draws_ids(&self) -> bool {
-        matches!(self.ids, Some(Ids::Random))
+        matches!(self.ids, Some(IdsOption::Random))
     }
 
     /// Returns the initiators of the election; `None` if all processes are initiators.
@@ -221,7 +223,7 @@ impl GroupOptions {
             // algorithm accepts such a list.
             Some(_) => {
                 let own_quorums =
-                    QuorumSystem::of(QuorumKind::Plane, plain.size).ok().map(Arc::new);
+                    QuorumSystem::from_kind(QuorumKind::Plane, plain.size).ok().map(Arc::new);
                 Parameters { own_quorums, ..plain.clone() }
             }
             None => Parameters { quorums: QuorumKind::Plane, ..plain.clone() },
@@ -253,10 +255,10 @@ impl GroupOptions {
 
     /// Returns the delivery order of links that the user selects; `None` means the order on the
     /// [`Card`].
-    pub(crate) fn order(&self) -> Option<Order> {
+    pub(crate) fn order(&self) -> Option<ChannelOrder> {
         self.channel.map(|channel| match channel {
-            Channel::Fifo => Order::Fifo,
-            Channel::Reordered => Order::Reordered,
+            ChannelOrderOption::Fifo => ChannelOrder::Fifo,
+            ChannelOrderOption::Reordered => ChannelOrder::Reordered,
         })
     }
 
@@ -309,7 +311,7 @@ impl GroupOptions {
         let mut list = |name: &str, list: Vec<String>| {
             words.extend([name.to_owned(), list.join(",")]);
         };
-        if let Some(Ids::Listed(ids)) = &self.ids {
+        if let Some(IdsOption::Listed(ids)) = &self.ids {
             list("--ids", ids.0.iter().map(u32::to_string).collect());
         }
         if let Some(loads) = &self.loads {
@@ -394,7 +396,7 @@ pub(crate) fn delay_in_units(delay: Delay) -> Distribution {
 pub(crate) struct CommaList<T>(pub(crate) Vec<T>);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Ids {
+pub(crate) enum IdsOption {
     /// Ranks that the user lists in ring order.
     Listed(CommaList<u32>),
     /// Each run draws a random permutation of 1 to n.
@@ -412,7 +414,7 @@ pub(crate) enum EntriesOption {
 
 /// Delivery order of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Channel {
+pub(crate) enum ChannelOrderOption {
     /// First in, first out
     Fifo,
     /// In any order
@@ -439,11 +441,12 @@ fn numbers<T: std::str::FromStr>(text: &str, wanted: &str) -> Result<Vec<T>, Str
     text.split(',').map(number).collect()
 }
 
-fn ids(text: &str) -> Result<Ids, String> {
+fn ids(text: &str) -> Result<IdsOption, String> {
     if text == "random" {
-        return Ok(Ids::Random);
+        return Ok(IdsOption::Random);
     }
-    numbers(text, "a rank for each process, such as 8,1,5").map(|ids| Ids::Listed(CommaList(ids)))
+    numbers(text, "a rank for each process, such as 8,1,5")
+        .map(|ids| IdsOption::Listed(CommaList(ids)))
 }
 
 pub(crate) fn is_same_config(algorithm: &str, one: &Parameters, other: &Parameters) -> bool {

@@ -71,7 +71,7 @@ fn watch() -> Arc<AtomicBool> {
         let Ok(runtime) = runtime else { return };
         runtime.block_on(async {
             let kinds = [SignalKind::interrupt(), SignalKind::terminate()];
-            let Ok(mut interrupts) = TerminationSignals::of(&kinds) else { return };
+            let Ok(mut interrupts) = TerminationSignals::catch(&kinds) else { return };
             // The receiver may be gone only if the process is ending.
             let _ = ready.send(());
             interrupts.next().await;
@@ -93,14 +93,14 @@ pub(crate) struct TerminationSignals(Vec<Signal>);
 impl TerminationSignals {
     /// Catches the signals SIGINT, SIGTERM and SIGHUP.
     pub(crate) fn new() -> Result<Self, Failure> {
-        TerminationSignals::of(&[
+        TerminationSignals::catch(&[
             SignalKind::interrupt(),
             SignalKind::terminate(),
             SignalKind::hangup(),
         ])
     }
 
-    pub(crate) fn of(kinds: &[SignalKind]) -> Result<Self, Failure> {
+    pub(crate) fn catch(kinds: &[SignalKind]) -> Result<Self, Failure> {
         let signals = kinds.iter().copied().map(signal).collect::<Result<_, _>>();
         signals.map(TerminationSignals).map_err(Failure::cannot("install signal handlers"))
     }

@@ -102,7 +102,7 @@ fn run_from_words(words: &[String], from: WordsFrom) -> Result<RunSpec, String> 
     let describe = |failure: Failure| failure.to_string();
     let plan = simulate::plan(&options).map_err(describe)?;
     let settings = plan.settings(plan.common_settings().seed);
-    let steering = plan.steering.clone();
+    let intervention_plan = plan.intervention_plan.clone();
     let replay = plan.unsteered_replay_command(&settings);
     let head = TraceHeader { replay: Some(replay.clone()), ..plan.trace_header(&settings) };
     let algorithm = plan.algorithm(&settings).map_err(describe)?;
@@ -113,8 +113,8 @@ fn run_from_words(words: &[String], from: WordsFrom) -> Result<RunSpec, String> 
         card: plan.card,
         size: settings.size,
         replay: Some(replay),
-        interventions: steering.interventions,
-        steps: steering.max_steps.unwrap_or(0),
+        interventions: intervention_plan.interventions,
+        steps: intervention_plan.max_steps.unwrap_or(0),
         engine: engine.map_err(|error| error.to_string())?,
     })
 }
@@ -159,9 +159,10 @@ fn node_layout(card: &Card, parameters: &Parameters) -> NodeLayout {
         _ => None,
     };
     let own = parameters.own_quorums.as_deref().filter(|_| kind.is_some()).cloned();
-    let quorums = own.or_else(|| QuorumSystem::of(kind?, size).ok());
-    let tree = parameters.tree().unwrap_or_else(|_| Arc::new(Tree::of(parameters.tree, size)));
-    NodeLayout::of(card, size, coordinator, &tree, quorums.as_ref())
+    let quorums = own.or_else(|| QuorumSystem::from_kind(kind?, size).ok());
+    let tree =
+        parameters.tree().unwrap_or_else(|_| Arc::new(Tree::from_shape(parameters.tree, size)));
+    NodeLayout::for_algorithm(card, size, coordinator, &tree, quorums.as_ref())
 }
 
 /// Formats an error of the command-line parser in one line. A hint replaces the help text, which is

@@ -7,17 +7,17 @@ use serde::Serialize;
 use serde_json::Value;
 use tenure_algorithms::catalogue::Parameters;
 use tenure_core::{
-    Card, Cost, CostUnit, Crashes, Faults, Order, Property, Service, Timeout, Variant,
+    Card, ChannelOrder, Cost, CostUnit, CrashModel, Faults, Property, Service, Timeout, Variant,
 };
 
 use super::checker_only_card::{self, CheckerOnlyCard};
 use super::failure::{Failure, Status};
 use super::group::delay_in_units;
-use super::name_parser::checkable;
+use super::name_parser::checkable_algorithm;
 use super::output::{Format, json_name, width, wrap};
 use super::rows::Rows;
 use super::stabilizing_card;
-use super::verified::{Verified, refuting_method};
+use super::verification_extent::{VerificationExtent, refuting_method};
 
 /// Group size for which the printed [`Card`]s are made. The formulas on the cards hold for any
 /// size.
@@ -34,7 +34,7 @@ const SIZE: u32 = 5;
   tenure list --only anonymous")]
 pub(crate) struct Options {
     /// Print the whole card of this algorithm, such as central or fifo:bully
-    #[arg(value_parser = checkable(), hide_possible_values = true)]
+    #[arg(value_parser = checkable_algorithm(), hide_possible_values = true)]
     algorithm: Option<String>,
     /// List only algorithms whose processes have this knowledge of their group
     #[arg(long, value_enum, value_name = "KIND", conflicts_with = "algorithm")]
@@ -73,7 +73,7 @@ struct AlgorithmEntry<'a> {
     name: &'a str,
     service: Service,
     card: &'a Card,
-    verified: Verified,
+    verified: VerificationExtent,
     variants: Vec<VariantEntry<'a>>,
 }
 
@@ -90,8 +90,8 @@ struct VariantEntry<'a> {
 }
 
 pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
-    if let Some(card) = options.algorithm.as_deref().and_then(CheckerOnlyCard::of) {
-        options.format.print(&card.entries(), || card.full_card())?;
+    if let Some(card) = options.algorithm.as_deref().and_then(CheckerOnlyCard::find) {
+        options.format.print(&card.to_json_list(), || card.full_card())?;
         return Ok(Status::Success);
     }
     if let Some(card) = options.algorithm.as_deref().and_then(stabilizing_card::card) {
@@ -125,8 +125,8 @@ fn cards(options: &Options) -> Result<Vec<Card>, Failure> {
 }
 
 pub(crate) fn json_output(options: &Options) -> Result<Value, Failure> {
-    if let Some(card) = options.algorithm.as_deref().and_then(CheckerOnlyCard::of) {
-        return Ok(card.entries());
+    if let Some(card) = options.algorithm.as_deref().and_then(CheckerOnlyCard::find) {
+        return Ok(card.to_json_list());
     }
     if let Some(card) = options.algorithm.as_deref().and_then(stabilizing_card::card) {
         let entries = [stabilizing_card::entry_of(&card)];
@@ -139,7 +139,7 @@ pub(crate) fn json_output(options: &Options) -> Result<Value, Failure> {
 
 fn entry_of(card: &Card) -> AlgorithmEntry<'_> {
     let variants = card.variants.iter().map(|variant| variant_entry(card, variant)).collect();
-    let verified = Verified::of(&card.name);
+    let verified = VerificationExtent::for_algorithm(&card.name);
     AlgorithmEntry { name: &card.name, service: card.service, card, verified, variants }
 }
 
@@ -184,7 +184,7 @@ fn table(cards: &[Card]) -> String {
         // The text after a comma or semicolon is shown in the whole card only.
         let cost = messages.formula.split([',', ';']).next().unwrap_or_default();
         let cost = format!("{cost} {}", per(messages.per));
-        let verified = Verified::of(name).to_string();
+        let verified = VerificationExtent::for_algorithm(name).to_string();
         row(name, service.name(), &cost, &survives(faults), &verified);
         row(&format!("    {title}"), "", "", "", "");
     }
@@ -238,7 +238,7 @@ fn full_card(card: &Card) -> String {
         let label = if place == 0 { "timeouts" } else { "" };
         row(label, &format!("{name} {}: {description}", delay_in_units(*delay)));
     }
-    if let Some(verified) = Verified::of(&card.name).sentence() {
+    if let Some(verified) = VerificationExtent::for_algorithm(&card.name).sentence() {
         row("verified", &verified);
     }
     let properties = Property::ALL.into_iter().filter(|property| property.applies_to(card.service));
@@ -255,17 +255,17 @@ fn full_card(card: &Card) -> String {
     text.into_text()
 }
 
-fn channel(order: Order) -> &'static str {
+fn channel(order: ChannelOrder) -> &'static str {
     match order {
-        Order::Fifo => "first in, first out",
-        Order::Reordered => "any order",
+        ChannelOrder::Fifo => "first in, first out",
+        ChannelOrder::Reordered => "any order",
     }
 }
 
 fn knowledge(card: &Card) -> String {
     let names = if card.knows.names { "have names" } else { "have no names" };
     let size = if card.knows.size { "know the group size" } else { "need not know the group size" };
-    let words: Vec<&str> = card.knows.words().collect();
+    let words: Vec<&str> = card.knows.adjectives().collect();
     format!("{}: they {names} and {size}", words.join(", "))
 }
 
@@ -281,16 +281,16 @@ fn per(unit: CostUnit) -> &'static str {
 
 fn survives(faults: &Faults) -> String {
     let crashes = match (faults.crashes, faults.max_crashed) {
-        (Crashes::None, _) => "no crash".to_owned(),
+        (CrashModel::None, _) => "no crash".to_owned(),
         (_, Some(1)) => "1 crash".to_owned(),
         (_, Some(most)) => format!("{most} crashes"),
-        (Crashes::Stop, None) => "crashes".to_owned(),
-        (Crashes::Recovery, None) => "recovery".to_owned(),
+        (CrashModel::Stop, None) => "crashes".to_owned(),
+        (CrashModel::Recovery, None) => "recovery".to_owned(),
     };
     match faults.max_lost {
         0 => crashes,
-        1 if faults.crashes == Crashes::None => "1 lost".to_owned(),
-        most if faults.crashes == Crashes::None => format!("{most} lost"),
+        1 if faults.crashes == CrashModel::None => "1 lost".to_owned(),
+        most if faults.crashes == CrashModel::None => format!("{most} lost"),
         most => format!("{crashes}, {most} lost"),
     }
 }

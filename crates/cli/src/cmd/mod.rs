@@ -57,7 +57,7 @@ mod status;
 mod sweep;
 mod trace;
 mod usage_error;
-mod verified;
+mod verification_extent;
 
 use std::ffi::OsString;
 use std::process::ExitCode;

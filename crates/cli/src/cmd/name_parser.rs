@@ -49,7 +49,7 @@ pub(crate) fn algorithm() -> NameParser<String> {
 
 /// Returns a parser of the name of an algorithm. The parser also accepts algorithms that only the
 /// checker runs.
-pub(crate) fn checkable() -> NameParser<String> {
+pub(crate) fn checkable_algorithm() -> NameParser<String> {
     NameParser::new(
         || tenure_instances::names().chain(only_checked()).collect(),
         |text| match only_checked().find(|name| *name == normalize(text)) {
@@ -127,14 +127,14 @@ pub(crate) fn describe_mismatch(
     write: impl Fn(&str, &str) -> String,
 ) -> String {
     let (lock, elects) = (write("mutex", mutex), write("election", election));
-    if tenure_instances::elections().any(|name| name == mutex) {
+    if tenure_instances::election_names().any(|name| name == mutex) {
         let election = write("election", mutex);
         let follows = write("mutex", &format!("coordinated:{mutex}"));
         return format!(
             "{mutex} is an election, not a lock: use {election}, or the lock {follows}"
         );
     }
-    if tenure_instances::locks().any(|name| name == election) {
+    if tenure_instances::lock_names().any(|name| name == election) {
         let mutex = write("mutex", election);
         return format!("{election} is a lock, not an election: use {mutex}");
     }

@@ -7,8 +7,8 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use rustix::process::{Pid, getppid};
 use tenure_algorithms::catalogue::CatalogueError;
-use tenure_daemon::{Config, NodeError, Report, ReportLine, RunOptions, Service};
-use tenure_instances::office;
+use tenure_daemon::{Config, NodeError, Report, ReportLine, ReportOptions, Service};
+use tenure_instances::service_protocol;
 use tokio::signal::unix::SignalKind;
 use tokio::sync::oneshot;
 use tokio::time::interval;
@@ -73,7 +73,7 @@ pub(crate) fn run(options: Options) -> Result<Status, Failure> {
     init_logging(LevelFilter::INFO, options.log_format);
     let runtime = super::machine::current_thread_runtime()?;
     let (manager, telling) =
-        (ServiceManager::from_environment(), RunOptions { report_grants: options.grants });
+        (ServiceManager::from_environment(), ReportOptions { report_grants: options.grants });
     let stop = async {
         stop(options.parent.is_some()).await;
         notify(manager.as_ref(), "STOPPING=1");
@@ -85,7 +85,8 @@ pub(crate) fn run(options: Options) -> Result<Status, Failure> {
     };
     let ran = runtime.block_on(async {
         tokio::select! {
-            ran = tenure_daemon::run(config, office, telling, stop, report_and_notify) => ran,
+            ran = tenure_daemon::run(config, service_protocol, telling, stop, report_and_notify)
+                => ran,
             never = run_watchdog(manager.as_ref()) => match never {},
         }
     });
@@ -231,13 +232,13 @@ async fn stop(by_input: bool) {
     }
     tokio::select! {
         _ = input => {}
-        () = interrupted() => {}
+        () = wait_for_interrupt() => {}
     }
 }
 
 /// Waits until this process receives SIGINT or SIGTERM.
-pub(super) async fn interrupted() {
-    match TerminationSignals::of(&[SignalKind::interrupt(), SignalKind::terminate()]) {
+pub(super) async fn wait_for_interrupt() {
+    match TerminationSignals::catch(&[SignalKind::interrupt(), SignalKind::terminate()]) {
         Ok(mut signals) => signals.next().await,
         Err(_) => std::future::pending().await,
     }

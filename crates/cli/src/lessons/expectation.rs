@@ -88,7 +88,7 @@ pub(crate) struct Expectation {
 }
 
 #[derive(Clone, Debug, Serialize)]
-pub(crate) struct Finding {
+pub(crate) struct ExpectationResult {
     pub(crate) name: String,
     pub(crate) expected: Value,
     pub(crate) observed: Value,
@@ -97,9 +97,9 @@ pub(crate) struct Finding {
 
 impl Expectation {
     /// Compares a figure with the expectation. The expectation contains the place of the figure in
-    /// `data`. If it contains no place, `default_place` is the place.
-    pub(crate) fn judge(&self, data: &Value, default_place: &str) -> Finding {
-        let mut observed = match self.place_or(default_place) {
+    /// `data`. If it contains no place, `default_location` is the place.
+    pub(crate) fn judge(&self, data: &Value, default_location: &str) -> ExpectationResult {
+        let mut observed = match self.location_or(default_location) {
             "" => data.clone(),
             pointer if pointer.starts_with('/') => {
                 data.pointer(pointer).cloned().unwrap_or_default()
@@ -114,7 +114,7 @@ impl Expectation {
                 None => Value::Null,
             };
         }
-        Finding {
+        ExpectationResult {
             name: self.name.clone(),
             expected: relation.expected(),
             holds: relation.holds(&observed),
@@ -122,8 +122,8 @@ impl Expectation {
         }
     }
 
-    pub(crate) fn place_or<'a>(&'a self, default_place: &'a str) -> &'a str {
-        self.at.as_deref().unwrap_or(default_place)
+    pub(crate) fn location_or<'a>(&'a self, default_location: &'a str) -> &'a str {
+        self.at.as_deref().unwrap_or(default_location)
     }
 
     fn relation(&self) -> Relation {

@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::action_executor::{ActionExecutor, ActionResult};
-use super::expectation::{Expectation, Finding};
+use super::expectation::{Expectation, ExpectationResult};
 use super::file::{self, Parameters, one_line, prose};
 
 /// Actions of an experiment, with the results that they must have.
@@ -180,7 +180,8 @@ impl Experiment {
     /// fail, the result contains the error message.
     fn line<P: ActionExecutor>(&self, by: &P, line: &str) -> Result<ActionResult, P::Failure> {
         by.run_line(line, self.drawn).or_else(|failure| {
-            let expected = self.expect.iter().any(|expected| expected.place_or("") == "/refused");
+            let expected =
+                self.expect.iter().any(|expected| expected.location_or("") == "/refused");
             match by.usage_error(&failure).filter(|_| expected) {
                 Some(description) => Ok(json!({ "refused": description }).into()),
                 None => Err(failure),
@@ -188,7 +189,7 @@ impl Experiment {
         })
     }
 
-    fn judge(&self, data: &Value) -> Vec<Finding> {
+    fn judge(&self, data: &Value) -> Vec<ExpectationResult> {
         let (lines, _) = self.lines();
         let judge = |expected: &Expectation| {
             let place = lines.iter().position(|line| Some(line) == expected.line.as_ref());
@@ -215,7 +216,7 @@ pub(crate) struct CompletedExperiment {
     pub(crate) description: String,
     /// Command lines that the reader can copy, or a description of the actions.
     pub(crate) acts: Vec<String>,
-    pub(crate) findings: Vec<Finding>,
+    pub(crate) findings: Vec<ExpectationResult>,
     /// Diagram of the run, as text; `None` if the experiment draws none.
     pub(crate) picture: Option<String>,
 }
@@ -257,7 +258,7 @@ impl Results {
         self.by_name(|finding| &finding.observed)
     }
 
-    fn by_name(&self, of: impl Fn(&Finding) -> &Value) -> Value {
+    fn by_name(&self, of: impl Fn(&ExpectationResult) -> &Value) -> Value {
         let findings = self.0.iter().flat_map(|it| &it.findings);
         Value::Object(findings.map(|it| (key(&it.name), of(it).clone())).collect())
     }

@@ -30,7 +30,7 @@ pub(super) use lesson_files;
 /// # Panics
 ///
 /// Panics if the file is malformed. A test parses all lesson files.
-pub(crate) fn read<T: DeserializeOwned>(name: &str, text: &str) -> T {
+pub(crate) fn parse_lesson_file<T: DeserializeOwned>(name: &str, text: &str) -> T {
     toml::from_str(text).unwrap_or_else(|error| panic!("docs/{name}: {error}"))
 }
 

@@ -18,7 +18,7 @@ mod question;
 mod scenario;
 
 pub(crate) use action_executor::{ActionExecutor, ActionResult};
-pub(crate) use expectation::Finding;
+pub(crate) use expectation::ExpectationResult;
 pub(crate) use experiment::{CompletedExperiment, Results, run_experiments};
 pub(crate) use question::{Chapter, Question};
 pub(crate) use scenario::{Scenario, option_flag};

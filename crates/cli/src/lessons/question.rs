@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::experiment::Experiment;
-use super::file::{Parameters, lesson_files, prose, read};
+use super::file::{Parameters, lesson_files, parse_lesson_file, prose};
 use super::scenario::Scenario;
 use crate::nearest;
 
@@ -51,7 +51,7 @@ static CHAPTERS: LazyLock<Vec<Chapter>> = LazyLock::new(|| {
         "models" "memory" "problem" "central" "ring" "lamport" "ricart-agrawala" "election"
         "ring-election" "bully" "graphs" "rounds" "philosophers" "agreement" "log" "companions"
     };
-    files.into_iter().map(|(name, text)| read(name, text)).collect()
+    files.into_iter().map(|(name, text)| parse_lesson_file(name, text)).collect()
 });
 
 impl Chapter {

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::experiment::Experiment;
-use super::file::{Parameters, lesson_files, prose, read, substitute};
+use super::file::{Parameters, lesson_files, parse_lesson_file, prose, substitute};
 use crate::nearest;
 
 #[derive(Clone, Debug, Deserialize, Serialize)]
@@ -65,7 +65,10 @@ static SCENARIOS: LazyLock<Vec<Scenario>> = LazyLock::new(|| {
         "tokens" "election" "lelann" "chang-roberts" "hirschberg-sinclair" "bully" "applications"
         "graphs" "rounds" "philosophers" "agreement" "companions"
     };
-    files.into_iter().flat_map(|(name, text)| read::<Chapter>(name, text).scenarios).collect()
+    files
+        .into_iter()
+        .flat_map(|(name, text)| parse_lesson_file::<Chapter>(name, text).scenarios)
+        .collect()
 });
 
 impl Scenario {

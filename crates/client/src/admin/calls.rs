@@ -62,7 +62,7 @@ pub struct MemberLink {
 
 /// Request to read a range of keys.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Query {
+pub struct RangeQuery {
     /// First key of the range.
     pub key: Vec<u8>,
     /// Exclusive end of the range. Empty to read only `key`; `\0` to read all keys from `key` on.
@@ -92,14 +92,14 @@ pub struct KeyValue {
     pub lease: i64,
 }
 
-/// Response to a [`Query`]: the keys that were read.
+/// Response to a [`RangeQuery`]: the keys that were read.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Page {
+pub struct RangePage {
     /// Revision of the store at the time of the read.
     pub revision: u64,
     /// The keys, in ascending order.
     pub keys: Vec<KeyValue>,
-    /// True if the range contains more keys than [`Query::limit`] allowed.
+    /// True if the range contains more keys than [`RangeQuery::limit`] allowed.
     pub has_more: bool,
 }
 
@@ -191,7 +191,7 @@ impl Admin {
     /// # Errors
     ///
     /// [`ClientError`]
-    pub async fn range(&self, query: Query) -> Result<Page, ClientError> {
+    pub async fn range(&self, query: RangeQuery) -> Result<RangePage, ClientError> {
         let request = rpc::RangeRequest {
             key: query.key,
             range_end: query.range_end,
@@ -205,7 +205,7 @@ impl Admin {
             self.call("/etcdserverpb.KV/Range", request, RetryPolicy::Hedge).await?;
         let revision = response.header.map_or(0, |header| unsigned(header.revision));
         let keys = response.kvs.into_iter().map(key_of).collect();
-        Ok(Page { revision, keys, has_more: response.more })
+        Ok(RangePage { revision, keys, has_more: response.more })
     }
 
     /// Sends one request to put a value, and returns the revision of the change. If the future is

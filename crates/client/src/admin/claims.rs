@@ -71,7 +71,7 @@ impl Admin {
 
     /// Executes `change` if `key` was created in the revision `fence`. Returns false otherwise.
     async fn change(&self, key: &[u8], fence: u64, change: Request) -> Result<bool, ClientError> {
-        let request = requests::if_created(key, fence, change);
+        let request = requests::if_created_at(key, fence, change);
         let path = "/etcdserverpb.KV/Txn";
         let response: rpc::TxnResponse =
             self.call(path, request, RetryPolicy::AfterFailure).await?;

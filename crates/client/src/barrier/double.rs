@@ -12,7 +12,7 @@ use crate::error::{ClientError, LossReason};
 use crate::lock::claim::Claim;
 use crate::lock::queue_entry::{QueueEntry, send_while_alive};
 use crate::lock::transactions::NewKey;
-use crate::requests::{self, create_revision_equals, if_created, op, put, queue_keys, unsigned};
+use crate::requests::{self, create_revision_equals, if_created_at, op, put, queue_keys, unsigned};
 use crate::session::Session;
 
 /// Second-to-last segment of a participant's key, which has the form `NAME/waiters/LEASE`.
@@ -77,8 +77,8 @@ impl DoubleBarrier {
         let key = self.session.new_key(&queue);
         let request = NewKey { key: &key, value: &[], lease: self.session.id() }.create();
         let mut entry = QueueEntry::enqueue(&self.session, &queue, key, request);
-        let own = entry.created().await?.ok_or(LossReason::KeyDeleted)?;
-        let claim = entry.into_claim(own).shared();
+        let own = entry.create_revision().await?.ok_or(LossReason::KeyDeleted)?;
+        let claim = entry.into_claim(own).into_shared();
         let (participants, _) = self.participants().await?;
         match participants.get(count - 1) {
             Some((_, last)) if own > *last => {
@@ -121,7 +121,7 @@ impl DoubleBarrier {
     /// request has no effect after this participant has left.
     async fn set_ready(&self, claim: &Claim) -> Result<(), ClientError> {
         let put = put(&self.ready_key(), Vec::new(), 0);
-        let request = if_created(claim.key(), claim.fence(), put);
+        let request = if_created_at(claim.key(), claim.fence(), put);
         match send_while_alive(&self.session, request, &mut 0).await? {
             rpc::TxnResponse { succeeded: true, .. } => Ok(()),
             rpc::TxnResponse { .. } => Err(LossReason::KeyDeleted.into()),

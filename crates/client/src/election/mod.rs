@@ -8,7 +8,7 @@ use crate::election::options::CampaignOptions;
 use crate::election::records::Candidate;
 use crate::error::ClientError;
 use crate::lock::acquire::acquire;
-use crate::lock::queue_entry::HandOver;
+use crate::lock::queue_entry::HandOverEvent;
 use crate::session::Session;
 use crate::telemetry::spans;
 
@@ -41,7 +41,7 @@ impl Session {
         let span = spans::campaign(self, name);
         let value = value.into();
         let claim =
-            acquire(self, name, value, HandOver::OnDeletion).instrument(span.clone()).await?;
+            acquire(self, name, value, HandOverEvent::OnDeletion).instrument(span.clone()).await?;
         span.record("fence", claim.fence());
         Ok(Leadership::new(claim, name.to_owned()))
     }

@@ -109,6 +109,7 @@ impl RecordWatcher {
     pub(crate) async fn has_claim(&mut self, candidate: &Candidate) -> Result<bool, ClientError> {
         let request = requests::read_queue(&candidate.key, None);
         let response = self.channel.transact(request).await?;
-        Ok(requests::own_view(&response, &candidate.key).own == Some(candidate.fence))
+        Ok(requests::view_without_predecessor(&response, &candidate.key).own
+            == Some(candidate.fence))
     }
 }

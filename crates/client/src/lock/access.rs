@@ -7,13 +7,13 @@
 
 use std::str::from_utf8;
 
-use tenure_session::{Access, parse_claim_name};
+use tenure_session::{AccessMode, parse_claim_name};
 
 use crate::error::{ClientError, LossReason};
 use crate::lock::acquire::{acquire, try_acquire};
 use crate::lock::claim::Claim;
 use crate::lock::guard::Guard;
-use crate::lock::queue_entry::{HandOver, QueueEntry, send_while_alive};
+use crate::lock::queue_entry::{HandOverEvent, QueueEntry, send_while_alive};
 use crate::requests;
 use crate::session::Session;
 use crate::transport::retry::Backoff;
@@ -57,7 +57,7 @@ impl LockRequest {
 struct Waiting<'a> {
     session: &'a Session,
     name: &'a str,
-    access: Access,
+    access: AccessMode,
     entry: QueueEntry,
     own: u64,
 }
@@ -84,7 +84,7 @@ impl Session {
     pub async fn lock_with(&self, name: &str, request: &LockRequest) -> Result<Guard, ClientError> {
         let value = request.value.clone();
         let claim = match request.access {
-            LockAccess::Exclusive => acquire(self, name, value, HandOver::OnRelease).await?,
+            LockAccess::Exclusive => acquire(self, name, value, HandOverEvent::OnRelease).await?,
             access => {
                 self.while_alive(async {
                     Waiting::enqueue(self, name, access, value).await?.acquire().await
@@ -131,18 +131,18 @@ impl<'a> Waiting<'a> {
         value: Vec<u8>,
     ) -> Result<Waiting<'a>, ClientError> {
         let access = match access {
-            LockAccess::Exclusive => Access::Exclusive,
-            LockAccess::Shared => Access::Shared,
+            LockAccess::Exclusive => AccessMode::Exclusive,
+            LockAccess::Shared => AccessMode::Shared,
             LockAccess::Slots(0) => {
                 return Err(ClientError::InvalidPermits { requested: 0, permits: u32::MAX });
             }
-            LockAccess::Slots(slots) => Access::Permits { weight: 1, capacity: slots },
+            LockAccess::Slots(slots) => AccessMode::Permits { weight: 1, capacity: slots },
         };
         let mut key = session.new_key(name);
         key.extend(access.suffix().bytes());
         let request = requests::enqueue(name, &key, value, session.id());
         let mut entry = QueueEntry::enqueue(session, name, key, request);
-        let own = entry.created().await?.ok_or(LossReason::KeyDeleted)?;
+        let own = entry.create_revision().await?.ok_or(LossReason::KeyDeleted)?;
         Ok(Waiting { session, name, access, entry, own })
     }
 
@@ -166,7 +166,7 @@ impl<'a> Waiting<'a> {
     }
 
     fn into_claim(self) -> Claim {
-        self.entry.into_claim(self.own).shared()
+        self.entry.into_claim(self.own).into_shared()
     }
 
     /// Returns the earlier claims in the queue that this claim waits for.
@@ -184,7 +184,7 @@ impl<'a> Waiting<'a> {
         if !keys.any(|kv| kv.key == key && created(kv) == self.own) {
             return Err(self.session.deletion_reason().await.into());
         }
-        let earlier: Vec<(Vec<u8>, Access)> = requests::key_values(&response)
+        let earlier: Vec<(Vec<u8>, AccessMode)> = requests::key_values(&response)
             .filter(|kv| kv.key != key && requests::is_in_queue(self.name, &kv.key))
             .map(|kv| (kv.key.clone(), access_of(&kv.key)))
             .collect();
@@ -195,10 +195,10 @@ impl<'a> Waiting<'a> {
 
     /// Returns [`ClientError::PermitsMismatch`] if this claim and an earlier claim disagree about
     /// the number of clients that may hold the lock at the same time.
-    fn check_slots(&self, earlier: &[(Vec<u8>, Access)]) -> Result<(), ClientError> {
-        let Access::Permits { capacity: requested, .. } = self.access else { return Ok(()) };
+    fn check_slots(&self, earlier: &[(Vec<u8>, AccessMode)]) -> Result<(), ClientError> {
+        let AccessMode::Permits { capacity: requested, .. } = self.access else { return Ok(()) };
         let other = earlier.iter().find_map(|(_, access)| match access {
-            Access::Permits { capacity, .. } if *capacity != requested => Some(*capacity),
+            AccessMode::Permits { capacity, .. } if *capacity != requested => Some(*capacity),
             _ => None,
         });
         let semaphore = self.name.to_owned();
@@ -211,10 +211,10 @@ impl<'a> Waiting<'a> {
 
 /// Returns the access mode that the end of a claim's key states, such as `.shared`. A key with
 /// another end is exclusive, because clients of etcd may use any key.
-pub(crate) fn access_of(key: &[u8]) -> Access {
+pub(crate) fn access_of(key: &[u8]) -> AccessMode {
     let slash = key.iter().rposition(|byte| *byte == b'/');
     let name = slash.and_then(|slash| from_utf8(&key[slash + 1..]).ok());
-    name.and_then(parse_claim_name).map_or(Access::Exclusive, |(_, access)| access)
+    name.and_then(parse_claim_name).map_or(AccessMode::Exclusive, |(_, access)| access)
 }
 
 #[cfg(test)]
@@ -223,22 +223,22 @@ mod tests {
 
     #[test]
     fn key_of_a_claim_contains_its_access() {
-        let slots = |capacity| Access::Permits { weight: 1, capacity };
+        let slots = |capacity| AccessMode::Permits { weight: 1, capacity };
         for (key, access) in [
-            ("a/1f", Access::Exclusive),
-            ("a/1f.2", Access::Exclusive),
-            ("a/1f.shared", Access::Shared),
-            ("a/1f.2.shared", Access::Shared),
+            ("a/1f", AccessMode::Exclusive),
+            ("a/1f.2", AccessMode::Exclusive),
+            ("a/1f.shared", AccessMode::Shared),
+            ("a/1f.2.shared", AccessMode::Shared),
             ("a/b/1f.slots-3", slots(3)),
             ("a/1f.2.slots-30", slots(30)),
         ] {
             assert_eq!(access_of(key.as_bytes()), access, "{key}");
         }
         for key in ["a/x.shared", "a/1F.shared", "a/1.slots-0", "a/1.slots-03", "a/1.shared.2"] {
-            assert_eq!(access_of(key.as_bytes()), Access::Exclusive, "{key}");
+            assert_eq!(access_of(key.as_bytes()), AccessMode::Exclusive, "{key}");
         }
         for key in ["a/1.2.3.shared", "a/1.02.shared", "a/.shared", "a/1.shared-1", "a.shared"] {
-            assert_eq!(access_of(key.as_bytes()), Access::Exclusive, "{key}");
+            assert_eq!(access_of(key.as_bytes()), AccessMode::Exclusive, "{key}");
         }
     }
 }

@@ -4,7 +4,7 @@ use tenure_session::WaiterAction;
 
 use crate::error::ClientError;
 use crate::lock::claim::Claim;
-use crate::lock::queue_entry::{HandOver, QueueEntry, find_predecessor};
+use crate::lock::queue_entry::{HandOverEvent, QueueEntry, find_predecessor};
 use crate::requests;
 use crate::session::Session;
 
@@ -12,7 +12,7 @@ pub(crate) async fn acquire(
     session: &Session,
     name: &str,
     value: Vec<u8>,
-    hand_over: HandOver,
+    hand_over: HandOverEvent,
 ) -> Result<Claim, ClientError> {
     let key = session.new_key(name);
     let request = requests::enqueue(name, &key, value, session.id());
@@ -30,7 +30,7 @@ pub(crate) async fn try_acquire(
     let key = session.new_key(name);
     let request = requests::enqueue_if_empty(name, &key, value.clone(), session.id());
     let mut entry = QueueEntry::enqueue_without_releases(session, name, key, request);
-    if let Some(fence) = session.while_alive(entry.created()).await? {
+    if let Some(fence) = session.while_alive(entry.create_revision()).await? {
         return Ok(Some(entry.into_claim(fence)));
     }
     // The queue may be empty although the range is not: the range also contains the keys of locks

@@ -55,7 +55,7 @@ impl Claim {
     /// Marks the claim as shared: other claims may hold the same lock at the same time. The release
     /// of a shared claim does not free the lock, so waiters are notified only after the release is
     /// committed.
-    pub(crate) fn shared(mut self) -> Claim {
+    pub(crate) fn into_shared(mut self) -> Claim {
         self.is_shared = true;
         self
     }
@@ -81,7 +81,7 @@ impl Claim {
     /// [`ClientError::Rejected`].
     pub(crate) async fn put(&self, value: Vec<u8>) -> Result<(), ClientError> {
         let put = requests::put(&self.key, value, self.session.id());
-        let request = requests::if_created(&self.key, self.fence, put);
+        let request = requests::if_created_at(&self.key, self.fence, put);
         if let Some(reason) = self.session.end_reason() {
             return Err(reason.into());
         }
@@ -150,7 +150,7 @@ impl Claim {
     async fn read_own_key(&self) -> Result<QueueView<Vec<u8>>, ClientError> {
         let request = requests::read_queue(&self.key, None);
         let response = self.session.channel().transact(request).await?;
-        Ok(requests::own_view(&response, &self.key))
+        Ok(requests::view_without_predecessor(&response, &self.key))
     }
 }
 

@@ -15,7 +15,7 @@ use std::time::Duration;
 
 use tenure_etcd::etcdserverpb as rpc;
 use tenure_etcd::mvccpb::KeyValue;
-use tenure_session::Access;
+use tenure_session::AccessMode;
 use tokio::sync::Notify;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep};
@@ -225,7 +225,7 @@ impl<'a> DeadlockDetector<'a> {
     /// itself holds the lock.
     async fn holders_before(&self, claim: &Claimed) -> Result<Vec<Claimed>, ClientError> {
         // A claim of permits need not wait for every holder, so no edges lead from it.
-        let is_permit = matches!(access_of(&claim.key), Access::Permits { .. });
+        let is_permit = matches!(access_of(&claim.key), AccessMode::Permits { .. });
         let Some(lock) = Lock::of(&claim.key).filter(|_| !is_permit) else {
             return Ok(Vec::new());
         };

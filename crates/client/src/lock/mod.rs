@@ -6,7 +6,7 @@ use tokio::time::timeout;
 
 use crate::error::ClientError;
 use crate::lock::guard::Guard;
-use crate::lock::queue_entry::HandOver;
+use crate::lock::queue_entry::HandOverEvent;
 use crate::session::Session;
 
 pub(crate) mod access;
@@ -37,7 +37,7 @@ impl Session {
     /// key, and [`ClientError::Rejected`] if the service rejects a request. The session is not in
     /// the queue then.
     pub async fn lock(&self, name: &str) -> Result<Guard, ClientError> {
-        acquire::acquire(self, name, Vec::new(), HandOver::OnRelease).await.map(Guard::new)
+        acquire::acquire(self, name, Vec::new(), HandOverEvent::OnRelease).await.map(Guard::new)
     }
 
     /// Acquires the lock if no other client holds it or waits for it. Returns `None` otherwise. If

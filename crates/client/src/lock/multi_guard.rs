@@ -10,7 +10,7 @@ use tokio::time::timeout;
 use crate::error::{ClientError, LossReason};
 use crate::lock::deadlock::DeadlockDetector;
 use crate::lock::guard::Guard;
-use crate::lock::queue_entry::{HandOver, QueueEntry};
+use crate::lock::queue_entry::{HandOverEvent, QueueEntry};
 use crate::requests;
 use crate::session::{Deadlines, Session};
 
@@ -128,7 +128,7 @@ impl Session {
         let key = self.new_key(name);
         let request = requests::enqueue(name, &key, Vec::new(), self.id());
         let entry = QueueEntry::enqueue(self, name, key.clone(), request);
-        let mut entry = entry.with_hand_over(HandOver::OnRelease);
+        let mut entry = entry.with_hand_over(HandOverEvent::OnRelease);
         let wait = async {
             let (own, _) = entry.first_action().await?;
             let held = held.iter().map(|guard| guard.key().to_vec()).collect();

@@ -3,7 +3,7 @@
 
 use tenure_etcd::etcdserverpb::response_op::Response;
 use tenure_etcd::mvccpb::KeyValue;
-use tenure_session::Access;
+use tenure_session::AccessMode;
 use tokio::time::sleep;
 use tonic::Code;
 
@@ -42,13 +42,13 @@ pub(crate) struct PermitQueueView {
 struct PermitClaim {
     key: Vec<u8>,
     created: u64,
-    access: Access,
+    access: AccessMode,
 }
 
 impl PermitQueueView {
     /// Returns true if a claim with this access, behind all claims of the view, would get its
     /// permits without waiting.
-    pub(crate) fn is_free(&self, access: Access) -> bool {
+    pub(crate) fn is_free(&self, access: AccessMode) -> bool {
         access.blockers(self.claims.iter().map(|claim| (&claim.key, claim.access))).is_empty()
     }
 
@@ -62,8 +62,8 @@ impl<'a> PermitQueue<'a> {
         PermitQueue { session, name: format!("{name}/{PERMITS_SEGMENT}"), permits }
     }
 
-    pub(crate) const fn access(&self, weight: u32) -> Access {
-        Access::Permits { weight, capacity: self.permits }
+    pub(crate) const fn access(&self, weight: u32) -> AccessMode {
+        AccessMode::Permits { weight, capacity: self.permits }
     }
 
     /// Waits until the earlier claims leave `weight` permits free. `own` is the revision in which
@@ -128,7 +128,7 @@ impl<'a> PermitQueue<'a> {
             if page.revision == 0 {
                 // Later pages are read in the revision of the first one.
                 page.revision = requests::revision(&response);
-                own = requests::own_view(&response, key).own;
+                own = requests::view_without_predecessor(&response, key).own;
             }
             let keys = match response.responses.last().and_then(|last| last.response.as_ref()) {
                 Some(Response::ResponseRange(range)) => &range.kvs[..],
@@ -148,7 +148,7 @@ impl<'a> PermitQueue<'a> {
     fn claim(&self, kv: &KeyValue) -> PermitClaim {
         let weight = std::str::from_utf8(&kv.value).ok().and_then(|value| value.parse().ok());
         // A claim with an unknown number of permits counts as a claim of all permits.
-        let access = weight.map_or(Access::Exclusive, |weight| self.access(weight));
+        let access = weight.map_or(AccessMode::Exclusive, |weight| self.access(weight));
         PermitClaim { key: kv.key.clone(), created: requests::unsigned(kv.create_revision), access }
     }
 }

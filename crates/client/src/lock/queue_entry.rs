@@ -23,7 +23,7 @@ const MAX_KEYS_PER_READ: i64 = 1024;
 
 /// Event at which a waiter acquires the lock from its predecessor in the queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum HandOver {
+pub(crate) enum HandOverEvent {
     /// The waiter acquires the lock when the predecessor sends the release of the lock, or when the
     /// predecessor's key is deleted.
     OnRelease,
@@ -56,7 +56,7 @@ pub(crate) struct QueueEntry {
     /// waits for the response, and then deletes the key.
     request: Option<EnqueueFuture>,
     waiter: Waiter<Vec<u8>>,
-    hand_over: HandOver,
+    hand_over: HandOverEvent,
     backoff: Backoff,
     /// True if the key of this entry may exist in the store.
     has_possible_key: bool,
@@ -115,14 +115,14 @@ impl QueueEntry {
             span,
             request: Some(Box::pin(request)),
             waiter: Waiter::new(),
-            hand_over: HandOver::OnDeletion,
+            hand_over: HandOverEvent::OnDeletion,
             backoff: Backoff::default(),
             has_possible_key: true,
             can_reappear: false,
         }
     }
 
-    pub(crate) fn with_hand_over(mut self, hand_over: HandOver) -> QueueEntry {
+    pub(crate) fn with_hand_over(mut self, hand_over: HandOverEvent) -> QueueEntry {
         self.hand_over = hand_over;
         self
     }
@@ -167,7 +167,7 @@ impl QueueEntry {
 
     /// Waits for the result of the request, and returns the revision in which the key was created;
     /// `None` if the key does not exist. Must be called once.
-    pub(crate) async fn created(&mut self) -> Result<Option<u64>, ClientError> {
+    pub(crate) async fn create_revision(&mut self) -> Result<Option<u64>, ClientError> {
         let own = self.enqueued().await?.view.own;
         if own.is_none() {
             self.set_key_absent();
@@ -208,14 +208,14 @@ impl QueueEntry {
     }
 
     /// Continues the wait of an entry that is in the queue already, and returns its fencing token
-    /// once it is first. `own` is the revision in which the key was created. If the future is
-    /// dropped, the entry keeps its place, and the next call continues.
-    pub(crate) async fn resume(&mut self, own: u64) -> Result<u64, ClientError> {
+    /// once it is first. `create_revision` is the revision in which the key was created. If the
+    /// future is dropped, the entry keeps its place, and the next call continues.
+    pub(crate) async fn resume(&mut self, create_revision: u64) -> Result<u64, ClientError> {
         if let Some(fence) = self.waiter.fence() {
             return Ok(fence);
         }
         let (action, span) = (self.waiter.on_reconnected(), self.span.clone());
-        self.follow(own, action).instrument(span).await
+        self.follow(create_revision, action).instrument(span).await
     }
 
     async fn follow(
@@ -262,7 +262,7 @@ impl QueueEntry {
         loop {
             let mut watcher =
                 Watcher::of_key(channel.clone(), &key, from).with_deletion_of(&self.key);
-            if self.hand_over == HandOver::OnRelease {
+            if self.hand_over == HandOverEvent::OnRelease {
                 watcher = watcher.with_release_events(&self.key, own);
             }
             loop {
@@ -349,7 +349,7 @@ pub(crate) async fn find_predecessor(
     loop {
         let range = requests::QueueRange { name, max_revision, limit: limit.keys };
         let read = requests::read_queue(key, Some(range));
-        let request = if since > 0 { requests::serializable(read) } else { read };
+        let request = if since > 0 { requests::with_serializable_reads(read) } else { read };
         let response = match channel.transact(request).await {
             Ok(response) => response,
             Err(ClientError::Unavailable { .. }) if session.end_reason().is_none() => continue,
@@ -438,16 +438,21 @@ async fn enqueue(
     }
     let mut enqueued =
         result.map(|response| match requests::queue_view(&response, &key, &name, 1) {
-            Ok(view) => Enqueued { is_new: requests::is_new(&response, &key), view },
-            Err(_) => Enqueued { is_new: false, view: requests::own_view(&response, &key) },
+            Ok(view) => Enqueued { is_new: requests::has_created_key(&response, &key), view },
+            Err(_) => Enqueued {
+                is_new: false,
+                view: requests::view_without_predecessor(&response, &key),
+            },
         });
     let can_reappear = attempts.max(more_attempts) > 1;
     // An earlier copy of the request created the key, and other keys came after it.
     if can_reappear && matches!(&enqueued, Ok(Enqueued { view: QueueView { own: None, .. }, .. })) {
         let read = requests::read_queue(&key, None);
         let result = send_while_alive(&session, read, &mut more_attempts).await;
-        enqueued = result
-            .map(|response| Enqueued { view: requests::own_view(&response, &key), is_new: false });
+        enqueued = result.map(|response| Enqueued {
+            view: requests::view_without_predecessor(&response, &key),
+            is_new: false,
+        });
     }
     (enqueued, can_reappear)
 }

@@ -54,7 +54,7 @@ impl Queues {
             entry.set_queue(queue);
             entry.resume(fence).await?;
         }
-        Ok(entry.into_claim(fence).shared())
+        Ok(entry.into_claim(fence).into_shared())
     }
 
     /// Creates the claim if the queues that can block it are empty. Returns `None` otherwise.
@@ -73,8 +73,8 @@ impl Queues {
             let request = new.enqueue_if_unchanged(&self.blocking, since);
             let mut entry =
                 QueueEntry::enqueue_without_releases(session, &self.blocking[0], key, request);
-            if let Some(fence) = entry.created().await? {
-                return Ok(Some(entry.into_claim(fence).shared()));
+            if let Some(fence) = entry.create_revision().await? {
+                return Ok(Some(entry.into_claim(fence).into_shared()));
             }
             // Another client has added a key since the reads.
         }

@@ -188,9 +188,9 @@ impl Semaphore {
     async fn wait(&self, permits: u32) -> Result<Claim, ClientError> {
         loop {
             let mut entry = self.entry(permits, None);
-            if let Some(own) = entry.created().await? {
+            if let Some(own) = entry.create_revision().await? {
                 self.queue().wait(entry.key(), own, permits).await?;
-                return Ok(entry.into_claim(own).shared());
+                return Ok(entry.into_claim(own).into_shared());
             }
             // The number of permits was deleted or replaced.
             self.check_or_store_total().await?;
@@ -204,8 +204,8 @@ impl Semaphore {
                 return Ok(None);
             }
             let mut entry = self.entry(permits, Some(view.revision));
-            if let Some(own) = entry.created().await? {
-                return Ok(Some(entry.into_claim(own).shared()));
+            if let Some(own) = entry.create_revision().await? {
+                return Ok(Some(entry.into_claim(own).into_shared()));
             }
             // Another client has added a claim since the read, or the number of permits has
             // changed.

@@ -7,10 +7,10 @@ use crate::error::LossReason;
 use crate::transport::retry::RetryAction;
 
 /// Name, kind and description of a metric.
-pub(crate) type Metric = (&'static str, Kind, &'static str);
+pub(crate) type Metric = (&'static str, MetricKind, &'static str);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum MetricKind {
     Counter,
     /// A distribution of durations in seconds.
     Seconds,
@@ -30,16 +30,20 @@ const YIELDS: &str = "tenure_client_candidate_yields_total";
 /// All metrics, in the order of the documentation.
 #[cfg_attr(not(any(feature = "metrics", test)), allow(dead_code, reason = "only described"))]
 pub(crate) const METRICS: [Metric; 10] = [
-    (LOCK_WAIT, Kind::Seconds, "Time from the request for a lock or leadership to its acquisition"),
-    (LOCK_HOLD, Kind::Seconds, "Time from the acquisition to the start of the release"),
-    (RENEWALS, Kind::Counter, "Renewals of leases, by result"),
-    (RENEWAL_LATENCY, Kind::Seconds, "Time from sending a renewal to its response"),
-    (SESSIONS_STARTED, Kind::Counter, "Sessions that were started"),
-    (SESSIONS_ENDED, Kind::Counter, "Sessions that have ended, by reason"),
-    (CONNECTIONS, Kind::Counter, "Connections to members"),
-    (RECONNECTS, Kind::Counter, "Connections that replaced an earlier one"),
-    (RETRIES, Kind::Counter, "Repetitions of failed requests, by action"),
-    (YIELDS, Kind::Counter, "Moves of a candidate behind a preferred one"),
+    (
+        LOCK_WAIT,
+        MetricKind::Seconds,
+        "Time from the request for a lock or leadership to its acquisition",
+    ),
+    (LOCK_HOLD, MetricKind::Seconds, "Time from the acquisition to the start of the release"),
+    (RENEWALS, MetricKind::Counter, "Renewals of leases, by result"),
+    (RENEWAL_LATENCY, MetricKind::Seconds, "Time from sending a renewal to its response"),
+    (SESSIONS_STARTED, MetricKind::Counter, "Sessions that were started"),
+    (SESSIONS_ENDED, MetricKind::Counter, "Sessions that have ended, by reason"),
+    (CONNECTIONS, MetricKind::Counter, "Connections to members"),
+    (RECONNECTS, MetricKind::Counter, "Connections that replaced an earlier one"),
+    (RETRIES, MetricKind::Counter, "Repetitions of failed requests, by action"),
+    (YIELDS, MetricKind::Counter, "Moves of a candidate behind a preferred one"),
 ];
 
 /// Records that a lock or a leadership was acquired. `wait` is the time since the request for it.
@@ -139,10 +143,10 @@ const fn count(_name: &'static str, _label: Option<(&'static str, &'static str)>
 pub fn describe_metrics() {
     for (name, kind, description) in METRICS {
         match kind {
-            Kind::Counter => {
+            MetricKind::Counter => {
                 metrics::describe_counter!(name, metrics::Unit::Count, description);
             }
-            Kind::Seconds => {
+            MetricKind::Seconds => {
                 metrics::describe_histogram!(name, metrics::Unit::Seconds, description);
             }
         }
@@ -157,7 +161,7 @@ mod tests {
     fn names_follow_conventions_and_are_documented() {
         let documentation = include_str!("../../README.md");
         for (name, kind, _) in METRICS {
-            let suffix = if kind == Kind::Counter { "_total" } else { "_seconds" };
+            let suffix = if kind == MetricKind::Counter { "_total" } else { "_seconds" };
             assert!(name.starts_with("tenure_client_") && name.ends_with(suffix), "{name}");
             assert!(documentation.contains(&format!("`{name}`")), "{name} is not documented");
         }

@@ -81,14 +81,19 @@ impl Channel {
     }
 
     /// Returns the connection if it is open, with the index of its endpoint.
-    pub(crate) async fn current(&self) -> Option<(Arc<Connection>, usize)> {
+    pub(crate) async fn current_connection(&self) -> Option<(Arc<Connection>, usize)> {
         let current = self.current.lock().await;
         let connection = current.connection.clone().filter(|it| !it.is_closed())?;
         Some((connection, current.endpoint))
     }
 
     /// Replaces the connection `old` by `new`. Does nothing if another task has replaced it before.
-    pub(crate) async fn replace(&self, old: &Arc<Connection>, new: Connection, endpoint: usize) {
+    pub(crate) async fn replace_connection(
+        &self,
+        old: &Arc<Connection>,
+        new: Connection,
+        endpoint: usize,
+    ) {
         let mut current = self.current.lock().await;
         if current.connection.as_ref().is_some_and(|connection| Arc::ptr_eq(connection, old)) {
             // The next endpoint is random, so that the clients of a failed member spread over the

@@ -55,7 +55,7 @@ impl Channel {
 }
 
 async fn move_to_leader(channel: Arc<Channel>) {
-    let found = match channel.current().await {
+    let found = match channel.current_connection().await {
         Some((current, at)) => {
             member_and_leader(&current).await.map(|(member, leader)| (current, at, member, leader))
         }
@@ -72,7 +72,7 @@ async fn move_to_leader(channel: Arc<Channel>) {
     for index in (at + 1..at + count).map(|index| index % count) {
         // An endpoint that cannot be reached is skipped, even if it is the leader.
         if let Ok(Some(connection)) = connect_to_leader(&channel, index, leader).await {
-            return channel.replace(&current, connection, index).await;
+            return channel.replace_connection(&current, connection, index).await;
         }
     }
 }

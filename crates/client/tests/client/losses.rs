@@ -169,7 +169,7 @@ async fn watch_continues_behind_compacted_history() {
     }
     let compact = format!(r#"{{"revision":"{}"}}"#, service.revision().await);
     service.post("/v3/kv/compaction", &compact).await;
-    let mut changes = service.client().await.changes("b", 1);
+    let mut changes = service.client().await.queue_changes("b", 1);
     assert_eq!(within(changes.next()).await, QueueChange::HistoryCompacted);
     let after = timeout(STEP_TIMEOUT, async {
         let change = changes.next().await;

@@ -110,7 +110,7 @@ impl Graph {
             weights.swap(place as usize, drawn as usize);
         }
         let edges = self.edges().zip(weights).map(|((one, other, _), weight)| (one, other, weight));
-        Graph::new(self.vertices(), edges).expect("the edges are those of a graph")
+        Graph::new(self.vertex_count(), edges).expect("the edges are those of a graph")
     }
 
     /// Creates a graph with unit weights from edges that are known to be valid.

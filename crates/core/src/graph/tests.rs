@@ -11,13 +11,13 @@ fn p(number: u32) -> ProcessId {
 
 /// Returns the smallest and the largest number of neighbours that a vertex of `graph` has.
 fn degrees(graph: &Graph) -> (usize, usize) {
-    let all = (0..graph.vertices()).map(|vertex| graph.degree(ProcessId(vertex)));
+    let all = (0..graph.vertex_count()).map(|vertex| graph.degree(ProcessId(vertex)));
     (all.clone().min().unwrap_or(0), all.max().unwrap_or(0))
 }
 
 /// Returns the distance of each pair of vertices, by the algorithm of Floyd and Warshall.
 fn all_pairs(graph: &Graph) -> Vec<Vec<Option<u64>>> {
-    let size = graph.vertices() as usize;
+    let size = graph.vertex_count() as usize;
     let mut distances = vec![vec![None; size]; size];
     for (one, other, weight) in graph.edges() {
         distances[one.index()][other.index()] = Some(weight);
@@ -60,7 +60,7 @@ fn shapes_have_expected_degrees_edges_and_diameters() {
         assert_eq!(graph.edges().count(), edges, "{name}");
         assert_eq!(graph.diameter(), Some(diameter), "{name}");
         assert!(graph.has_unit_weights() && graph.is_connected(), "{name}");
-        assert_eq!(graph.is_tree(), edges + 1 == graph.vertices() as usize, "{name}");
+        assert_eq!(graph.is_tree(), edges + 1 == graph.vertex_count() as usize, "{name}");
     }
 }
 
@@ -88,7 +88,7 @@ impl Graph {
         let edges = self.edges();
         let edges =
             edges.map(|(one, other, weight)| (names[one.index()], names[other.index()], weight));
-        Graph::new(self.vertices(), edges).unwrap()
+        Graph::new(self.vertex_count(), edges).unwrap()
     }
 }
 
@@ -172,8 +172,8 @@ fn distinct_weights_are_a_permutation() {
 #[test]
 fn trees_convert_both_ways() {
     for shape in [TreeShape::Star, TreeShape::Path, TreeShape::Heap] {
-        let tree = Tree::of(shape, 7);
+        let tree = Tree::from_shape(shape, 7);
         assert_eq!(Graph::from(&tree).to_tree().unwrap(), tree);
     }
-    assert_eq!(Graph::from(&Tree::of(TreeShape::Heap, 7)), Graph::binary_tree(7));
+    assert_eq!(Graph::from(&Tree::from_shape(TreeShape::Heap, 7)), Graph::binary_tree(7));
 }

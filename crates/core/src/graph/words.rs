@@ -78,7 +78,7 @@ impl fmt::Display for Graph {
             }
             comma = ",";
         }
-        let vertices = (0..self.vertices()).map(ProcessId);
+        let vertices = (0..self.vertex_count()).map(ProcessId);
         for vertex in vertices.filter(|vertex| self.degree(*vertex) == 0) {
             write!(f, "{comma}{}", vertex.number())?;
             comma = ",";

@@ -42,7 +42,7 @@ macro_rules! monitors {
             /// Creates all monitors of `service` for a group of `size` processes, of which the
             /// processes `down` are down from the start.
             #[allow(unused_variables, reason = "most need nothing")]
-            pub fn all(service: Service, $size: u32, $down: &[ProcessId]) -> Vec<Self> {
+            pub fn all_for_service(service: Service, $size: u32, $down: &[ProcessId]) -> Vec<Self> {
                 let mut monitors = Vec::new();
                 $(if service == Service::$Service {
                     monitors.push(AgreementMonitor::$Name($new));
@@ -127,7 +127,7 @@ impl AgreementMonitor {
     pub fn with_graph(self, graph: Option<&Graph>) -> Self {
         match (self, graph) {
             (AgreementMonitor::MinimumTree(_), Some(graph)) => {
-                AgreementMonitor::MinimumTree(MinimumTree::of(graph))
+                AgreementMonitor::MinimumTree(MinimumTree::for_graph(graph))
             }
             (monitor, _) => monitor,
         }
@@ -146,8 +146,13 @@ impl AgreementMonitor {
 
     /// Creates the monitor that judges `property` of `service`. Returns `None` if no monitor of
     /// that service judges it.
-    pub fn of(service: Service, property: Property, size: u32, down: &[ProcessId]) -> Option<Self> {
-        let all = AgreementMonitor::all(service, size, down);
+    pub fn for_property(
+        service: Service,
+        property: Property,
+        size: u32,
+        down: &[ProcessId],
+    ) -> Option<Self> {
+        let all = AgreementMonitor::all_for_service(service, size, down);
         all.into_iter().find(|monitor| monitor.property() == property)
     }
 }
@@ -160,7 +165,7 @@ mod tests {
     fn every_applicable_property_has_monitor() {
         for service in Service::AGREEMENTS {
             for property in Property::ALL {
-                let judged = AgreementMonitor::of(*service, property, 3, &[]).is_some();
+                let judged = AgreementMonitor::for_property(*service, property, 3, &[]).is_some();
                 let applies = property.applies_to(*service) && property != Property::Progress;
                 assert_eq!(judged, applies, "{property} of {}", service.name());
             }

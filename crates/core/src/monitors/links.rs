@@ -22,22 +22,22 @@ pub struct LinksOnly {
 
 impl LinksOnly {
     /// Creates the monitor for the links of `topology` in a group of `size` processes.
-    pub const fn of(topology: Topology, size: u32) -> Self {
+    pub const fn in_topology(topology: Topology, size: u32) -> Self {
         LinksOnly { topology, size, graph: None }
     }
 
     /// Creates the monitor for messages along the edges of a graph.
     pub fn in_graph(graph: Arc<Graph>) -> Self {
-        LinksOnly { topology: Topology::Graph, size: graph.vertices(), graph: Some(graph) }
+        LinksOnly { topology: Topology::Graph, size: graph.vertex_count(), graph: Some(graph) }
     }
 
     /// Creates the monitor for the links on the [`Card`] of an algorithm. If the card has a graph,
     /// the links are the edges of this graph. Otherwise, the topology on the card determines the
     /// links.
-    pub fn of_card(card: &Card, size: u32) -> Self {
+    pub fn from_card(card: &Card, size: u32) -> Self {
         match &card.graph {
             Some(graph) => LinksOnly::in_graph(Arc::clone(graph)),
-            None => LinksOnly::of(card.topology, size),
+            None => LinksOnly::in_topology(card.topology, size),
         }
     }
 
@@ -93,7 +93,7 @@ mod tests {
     fn detects_message_to_non_neighbour() {
         let sends = |topology, to| {
             let sent = MutexObservation::Sent { to: ProcessId(to) };
-            LinksOnly::of(topology, 3).observe(ProcessId(2), sent)
+            LinksOnly::in_topology(topology, 3).observe(ProcessId(2), sent)
         };
         assert_eq!(sends(Topology::UnidirectionalRing, 0), Ok(()));
         let message = sends(Topology::UnidirectionalRing, 1).expect_err("it is behind").message;

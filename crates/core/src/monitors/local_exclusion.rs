@@ -23,15 +23,17 @@ pub struct LocalMutualExclusion {
 impl LocalMutualExclusion {
     /// Creates the monitor for these conflicts: each edge joins two processes that must not be
     /// inside the critical section at the same time.
-    pub fn of(conflicts: Arc<Graph>) -> Self {
+    pub fn with_conflicts(conflicts: Arc<Graph>) -> Self {
         LocalMutualExclusion { conflicts: conflicts.into(), inside: ProcessSet::new() }
     }
 
     /// Creates the monitor for the graph on the [`Card`] of a lock. If the card has no graph, any
     /// two processes are neighbours, and the property is mutual exclusion.
-    pub fn of_card(card: &Card, size: u32) -> Self {
+    pub fn from_card(card: &Card, size: u32) -> Self {
         let graph = card.graph.as_ref().map(Arc::clone);
-        LocalMutualExclusion::of(graph.unwrap_or_else(|| Arc::new(Graph::complete(size))))
+        LocalMutualExclusion::with_conflicts(
+            graph.unwrap_or_else(|| Arc::new(Graph::complete(size))),
+        )
     }
 }
 
@@ -72,7 +74,7 @@ mod tests {
             let entered = mutex::Event::Entered { fence: Fence::NONE };
             monitor.observe(ProcessId(at), Observation::Event(&entered))
         };
-        let mut line = LocalMutualExclusion::of(Arc::new(Graph::line(3)));
+        let mut line = LocalMutualExclusion::with_conflicts(Arc::new(Graph::line(3)));
         assert_eq!((enters(&mut line, 0), enters(&mut line, 2)), (Ok(()), Ok(())));
         let message = enters(&mut line, 1).expect_err("both neighbours are inside").message;
         assert_eq!(message, "P2 entered while its neighbour P1 is inside");
@@ -81,7 +83,7 @@ mod tests {
     #[test]
     fn exit_and_crash_end_an_entry() {
         let entered = mutex::Event::Entered { fence: Fence::NONE };
-        let mut pair = LocalMutualExclusion::of(Arc::new(Graph::line(2)));
+        let mut pair = LocalMutualExclusion::with_conflicts(Arc::new(Graph::line(2)));
         for end in [Observation::Event(&mutex::Event::Exited), Observation::Crashed] {
             for at in [0, 1] {
                 assert_eq!(pair.observe(ProcessId(at), Observation::Event(&entered)), Ok(()));

@@ -31,7 +31,7 @@ pub struct MinimumTree {
 impl MinimumTree {
     /// Creates the monitor for a connected graph, in its initial state: no process has reported its
     /// edges.
-    pub fn of(graph: &Graph) -> Self {
+    pub fn for_graph(graph: &Graph) -> Self {
         MinimumTree { tree: SharedConfig::new(minimum_tree(graph)), ..MinimumTree::default() }
     }
 }
@@ -47,7 +47,7 @@ impl Default for MinimumTree {
 fn minimum_tree(graph: &Graph) -> Vec<ProcessSet> {
     let mut edges: Vec<_> = graph.edges().collect();
     edges.sort_by_key(|(one, other, weight)| (*weight, *one.min(other), *one.max(other)));
-    let size = graph.vertices() as usize;
+    let size = graph.vertex_count() as usize;
     let (mut tree, mut parts) = (vec![ProcessSet::new(); size], (0..size).collect::<Vec<usize>>());
     for (one, other, _) in edges {
         let (part, merged) = (parts[one.index()], parts[other.index()]);
@@ -110,7 +110,7 @@ mod tests {
     /// A square with a diagonal. Its minimum spanning tree is the path P1 – P2 – P4 – P3.
     fn square() -> MinimumTree {
         let graph: Graph = "1-2:1,2-3:4,3-4:2,4-1:4,2-4:3".parse().expect("a graph");
-        MinimumTree::of(&graph)
+        MinimumTree::for_graph(&graph)
     }
 
     #[test]

@@ -65,7 +65,7 @@ pub use minimum_tree::MinimumTree;
 pub use mutual_exclusion::MutualExclusion;
 pub use names::{SmallNames, UniqueNames};
 pub use no_loss::NoLoss;
-pub use one_leader::{OneLeader, Scope};
+pub use one_leader::{LeaderScope, OneLeader};
 pub use one_leader_per_group::OneLeaderPerGroup;
 pub use one_tree::OneTree;
 pub use one_view::OneView;

@@ -10,7 +10,7 @@ use crate::service::{Term, election};
 
 /// Pairs of leaders that the monitor [`OneLeader`] forbids.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Scope {
+pub enum LeaderScope {
     /// Any two live processes that believe at the same time that they lead.
     Overall,
     /// Any two live processes that believe at the same time that they lead under the same term
@@ -19,16 +19,16 @@ pub enum Scope {
 }
 
 /// One leader at a time: no two live processes believe at the same time that they lead. With
-/// [`Scope::PerTerm`], this applies only to leaders with the same term number.
+/// [`LeaderScope::PerTerm`], this applies only to leaders with the same term number.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct OneLeader {
-    scope: Scope,
+    scope: LeaderScope,
     leaders: BTreeMap<ProcessId, Term>,
 }
 
 impl OneLeader {
     /// Creates the monitor in its initial state: no process believes that it leads.
-    pub fn new(scope: Scope) -> Self {
+    pub fn new(scope: LeaderScope) -> Self {
         OneLeader { scope, leaders: BTreeMap::new() }
     }
 }
@@ -36,8 +36,8 @@ impl OneLeader {
 impl Monitor<election::Command, election::Event> for OneLeader {
     fn property(&self) -> Property {
         match self.scope {
-            Scope::Overall => Property::OneLeaderAtATime,
-            Scope::PerTerm => Property::OneLeaderPerTerm,
+            LeaderScope::Overall => Property::OneLeaderAtATime,
+            LeaderScope::PerTerm => Property::OneLeaderPerTerm,
         }
     }
 
@@ -54,7 +54,7 @@ impl Monitor<election::Command, election::Event> for OneLeader {
         }
         let mine = self.leaders[&at];
         let rival = self.leaders.iter().find(|(process, term)| {
-            **process != at && (self.scope == Scope::Overall || term.number == mine.number)
+            **process != at && (self.scope == LeaderScope::Overall || term.number == mine.number)
         });
         let Some((other, term)) = rival else { return Ok(()) };
         violated(at, format!("{at} (term {mine}) and {other} (term {term}) both lead"))

@@ -22,7 +22,7 @@ pub struct SteadyLeader {
 impl SteadyLeader {
     /// Creates the monitor for a group of `size` processes, in its initial state: no process
     /// believes in a leader.
-    pub fn of(size: u32) -> Self {
+    pub fn new(size: u32) -> Self {
         SteadyLeader { beliefs: vec![None; size as usize] }
     }
 
@@ -69,7 +69,7 @@ mod tests {
 
     #[test]
     fn detects_deposition_of_leader_with_majority() {
-        let mut monitor = SteadyLeader::of(3);
+        let mut monitor = SteadyLeader::new(3);
         let term = Term { number: 1, leader: ProcessId(0) };
         let elected = election::Event::Elected { leader: ProcessId(0), term };
         let deposed = election::Event::Deposed { term };

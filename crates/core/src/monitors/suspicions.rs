@@ -92,7 +92,7 @@ impl Monitor<Command, Event> for StrongCompleteness {
 
     fn at_end(&self) -> MonitorResult {
         for (place, suspected) in self.suspected.iter().enumerate() {
-            let at = ProcessId::at(place);
+            let at = ProcessId::from_index(place);
             if !self.down.contains(at) && !self.down.is_subset(suspected) {
                 return violated(at, format!("{at} trusts a crashed process"));
             }

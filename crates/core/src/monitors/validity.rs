@@ -32,12 +32,12 @@ impl Validity {
     pub fn new(ranks: impl Into<Arc<[Rank]>>) -> Self {
         let ranks = ranks.into();
         let size = u32::try_from(ranks.len()).expect("a group has fewer than 2^32 processes");
-        Validity::of(size, ranks)
+        Validity::with_size(size, ranks)
     }
 
     /// Creates the monitor for `size` processes with these ranks. If `ranks` is empty, the rank of
     /// a process is its number.
-    pub fn of(size: u32, ranks: impl Into<Arc<[Rank]>>) -> Self {
+    pub fn with_size(size: u32, ranks: impl Into<Arc<[Rank]>>) -> Self {
         let beliefs = vec![None; size as usize];
         Validity { ranks: ranks.into(), smallest: false, down: ProcessSet::new(), beliefs }
     }
@@ -59,13 +59,13 @@ impl Validity {
     }
 
     fn rank(&self, process: ProcessId) -> Option<Rank> {
-        let id = || Rank::of_id(process.number());
+        let id = || Rank::from_id(process.number());
         if self.ranks.is_empty() { Some(id()) } else { self.ranks.get(process.index()).copied() }
     }
 
     /// Returns the live process that must lead, or `None` if all are down.
     fn rightful(&self) -> Option<ProcessId> {
-        let all = (0..self.beliefs.len()).map(ProcessId::at);
+        let all = (0..self.beliefs.len()).map(ProcessId::from_index);
         let live = all.filter(|process| !self.down.contains(*process));
         match (self.smallest, self.ranks.is_empty()) {
             (false, true) => live.max(),
@@ -106,7 +106,7 @@ impl Monitor<election::Command, election::Event> for Validity {
                 && *leader != rightful
                 && (self.down.contains(*leader) || self.rank(*leader) != self.rank(rightful))
             {
-                let at = ProcessId::at(place);
+                let at = ProcessId::from_index(place);
                 let message =
                     format!("in the end {at} believes in {leader}, and not in {rightful}");
                 return violated(at, message);

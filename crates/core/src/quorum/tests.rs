@@ -14,7 +14,7 @@ fn every_system_intersects_and_contains_owner() {
             QuorumKind::Majority,
             QuorumKind::Tree,
         ] {
-            let Ok(quorums) = QuorumSystem::of(kind, size) else { continue };
+            let Ok(quorums) = QuorumSystem::from_kind(kind, size) else { continue };
             assert_eq!(quorums.size(), size);
             for process in (0..size).map(ProcessId) {
                 let own = quorums.quorum(process);
@@ -27,20 +27,20 @@ fn every_system_intersects_and_contains_owner() {
 #[test]
 fn plane_is_minimal_with_expected_size() {
     for (size, k) in [(7, 3), (13, 4), (31, 6)] {
-        let quorums = QuorumSystem::of(QuorumKind::Plane, size).unwrap();
+        let quorums = QuorumSystem::from_kind(QuorumKind::Plane, size).unwrap();
         assert!((0..size).all(|i| quorums.quorum(ProcessId(i)).len() == k));
         assert!(quorums.is_minimal());
         let quorums_of = |i| quorums.sets.iter().filter(|it| it.contains(ProcessId(i))).count();
         assert!((0..size).all(|i| quorums_of(i) == k as usize));
     }
-    let refused = QuorumSystem::of(QuorumKind::Plane, 8).unwrap_err();
+    let refused = QuorumSystem::from_kind(QuorumKind::Plane, 8).unwrap_err();
     assert!(format!("{refused}").contains("not 8"));
 }
 
 #[test]
 fn full_grid_quorums_have_expected_size() {
     for (size, k) in [(4, 3), (9, 5), (16, 7)] {
-        let quorums = QuorumSystem::of(QuorumKind::Grid, size).unwrap();
+        let quorums = QuorumSystem::from_kind(QuorumKind::Grid, size).unwrap();
         assert!((0..size).all(|i| quorums.quorum(ProcessId(i)).len() == k));
     }
 }
@@ -68,7 +68,7 @@ fn avoiding_quorums_still_intersect() {
             QuorumKind::Majority,
             QuorumKind::Tree,
         ] {
-            let Ok(fixed) = QuorumSystem::of(kind, size) else { continue };
+            let Ok(fixed) = QuorumSystem::from_kind(kind, size) else { continue };
             for (process, avoided, quorum) in coterie(kind, size) {
                 if avoided.is_empty() {
                     assert_eq!(quorum.as_ref(), Some(fixed.quorum(process)));
@@ -168,7 +168,7 @@ fn grid_quorum_exists_while_row_and_column_are_up() {
 fn seven_point_plane_avoids_any_two_but_no_line() {
     for (_, avoided, quorum) in coterie(QuorumKind::Plane, 7) {
         assert!(quorum.is_some() || avoided.len() >= 3, "{avoided:?}");
-        let plane = QuorumSystem::of(QuorumKind::Plane, 7).unwrap();
+        let plane = QuorumSystem::from_kind(QuorumKind::Plane, 7).unwrap();
         let is_cut = (0..7).any(|i| plane.quorum(ProcessId(i)).is_subset(&avoided));
         assert!(!(is_cut && quorum.is_some()), "{avoided:?}");
     }
@@ -202,10 +202,10 @@ fn seven_node_tree_avoids_any_two_but_no_path() {
 #[test]
 fn listed_quorums_are_checked() {
     let listed = [set([0, 1]), set([1, 2])];
-    let quorums = QuorumSystem::with_sets(3, &listed).unwrap();
+    let quorums = QuorumSystem::from_quorums(3, &listed).unwrap();
     assert_eq!((quorums.quorum(ProcessId(1)), quorums.kind()), (&set([0, 1]), None));
     let error = |size, sets: &[ProcessSet]| {
-        alloc::format!("{}", QuorumSystem::with_sets(size, sets).unwrap_err())
+        alloc::format!("{}", QuorumSystem::from_quorums(size, sets).unwrap_err())
     };
     assert_eq!(error(4, &listed), "P4 is in no quorum");
     assert_eq!(error(2, &listed), "P3 is outside of the group P1 to P2");
@@ -216,7 +216,7 @@ fn listed_quorums_are_checked() {
 #[test]
 fn listed_quorums_avoid_processes_while_one_is_left() {
     let quorums: QuorumSystem = "1,2/2,3/1,3/1,4,2".parse().unwrap();
-    assert_eq!((quorums.size(), quorums.listed().len()), (4, 4));
+    assert_eq!((quorums.size(), quorums.listed_quorums().len()), (4, 4));
     let avoiding = |process, avoided: &[u32]| {
         quorums.quorum_avoiding(ProcessId(process), &set(avoided.iter().copied()))
     };
@@ -233,7 +233,7 @@ fn tolerated_crashes_leave_a_listed_quorum() {
     assert_eq!(tolerated("1,2/2,3"), Some(0), "without P2 no quorum is left");
     let plane = "1,2,3/2,4,6/3,4,7/4,1,5/5,2,7/6,3,5/7,1,6";
     assert_eq!(tolerated(plane), Some(2));
-    assert_eq!(QuorumSystem::of(QuorumKind::Plane, 7).unwrap().tolerated_crashes(), None);
+    assert_eq!(QuorumSystem::from_kind(QuorumKind::Plane, 7).unwrap().tolerated_crashes(), None);
     for wrong in ["", "1,0/1", "1,,2", "1,2/x", "1,2/3,4"] {
         assert!(wrong.parse::<QuorumSystem>().is_err(), "{wrong}");
     }

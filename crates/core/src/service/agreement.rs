@@ -296,7 +296,7 @@ impl Users {
     /// Returns the live processes whose users wait for a result. `is_up` returns true for a live
     /// process.
     pub fn waiting(&self, is_up: impl Fn(ProcessId) -> bool) -> Vec<ProcessId> {
-        let up = || (0..self.users.len()).map(ProcessId::at).filter(|at| is_up(*at));
+        let up = || (0..self.users.len()).map(ProcessId::from_index).filter(|at| is_up(*at));
         let state = |at: ProcessId| self.users[at.index()].state();
         let informed = up().any(|at| state(at) == UserState::Informed);
         let waits = |at: &ProcessId| match state(*at) {
@@ -310,7 +310,7 @@ impl Users {
     /// Returns true if all users of live processes are served: none of them waits for a result, and
     /// none of them can issue another command. `is_up` returns true for a live process.
     pub fn is_served(&self, is_up: impl Fn(ProcessId) -> bool) -> bool {
-        let mut up = (0..self.users.len()).map(ProcessId::at).filter(|at| is_up(*at));
+        let mut up = (0..self.users.len()).map(ProcessId::from_index).filter(|at| is_up(*at));
         up.all(|at| self.next_command(at).is_none()) && self.waiting(is_up).is_empty()
     }
 

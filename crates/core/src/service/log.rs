@@ -350,7 +350,7 @@ impl fmt::Display for Command {
             }
             Command::ChangeMembers { ticket, voters, learners } => {
                 let (voters, learners) = (voters.clone(), learners.clone());
-                let members = Members { learners, ..Members::of(voters) };
+                let members = Members { learners, ..Members::from_voters(voters) };
                 write!(f, "has the log kept by {members} as {ticket}")
             }
         }

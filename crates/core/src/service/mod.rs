@@ -15,7 +15,6 @@ pub mod consensus;
 pub mod drinking;
 mod fence;
 pub mod forum;
-pub mod led;
 pub mod log;
 pub mod membership;
 pub mod relayed_log;
@@ -30,6 +29,7 @@ pub mod termination;
 pub mod tree;
 pub mod user;
 pub mod wave;
+pub mod with_election;
 
 pub use fence::Fence;
 

@@ -101,10 +101,10 @@ fn read_private(path: &Path) -> io::Result<(String, Metadata)> {
 mod tests {
     use std::os::unix::fs::PermissionsExt;
 
-    use tenure_runtime::transport::Trust;
+    use tenure_runtime::transport::PeerAuthentication;
 
     use super::*;
-    use crate::keys::trust;
+    use crate::keys::peer_authentication;
 
     const P2: ProcessId = ProcessId(1);
 
@@ -125,7 +125,10 @@ mod tests {
         let place = tempfile::tempdir().unwrap();
         let directory = place.path().join("not/yet/there");
         make_keys(&directory, 3).unwrap();
-        assert!(matches!(trust(&cluster(&directory, 3), P2), Ok(Trust::Keys(_))));
+        assert!(matches!(
+            peer_authentication(&cluster(&directory, 3), P2),
+            Ok(PeerAuthentication::Keys(_))
+        ));
         let error = make_keys(&directory, 3).unwrap_err();
         assert!(matches!(error, KeyFileError::Exists { .. }), "{error}");
         for size in [2, 4] {

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use tenure_core::ProcessId;
 #[cfg(feature = "keys")]
 use tenure_runtime::transport::KeysError;
-use tenure_runtime::transport::Trust;
+use tenure_runtime::transport::PeerAuthentication;
 use thiserror::Error;
 
 use crate::config::Cluster;
@@ -71,24 +71,36 @@ pub enum KeyFileError {
 
 /// Returns how this node authenticates its peers: with the configured keys, if there are any.
 #[cfg(feature = "keys")]
-pub(crate) fn trust(cluster: &Cluster, me: ProcessId) -> Result<Trust, KeyFileError> {
-    Ok(files::read_keys(cluster, me)?
-        .map_or_else(|| trust_without_keys(cluster), |keys| Trust::Keys(keys.into())))
+pub(crate) fn peer_authentication(
+    cluster: &Cluster,
+    me: ProcessId,
+) -> Result<PeerAuthentication, KeyFileError> {
+    Ok(files::read_keys(cluster, me)?.map_or_else(
+        || authentication_without_keys(cluster),
+        |keys| PeerAuthentication::Keys(keys.into()),
+    ))
 }
 
 /// Returns how this node authenticates its peers. Fails if the configuration names keys, which this
 /// build does not support.
 #[cfg(not(feature = "keys"))]
-pub(crate) fn trust(cluster: &Cluster, _: ProcessId) -> Result<Trust, KeyFileError> {
+pub(crate) fn peer_authentication(
+    cluster: &Cluster,
+    _: ProcessId,
+) -> Result<PeerAuthentication, KeyFileError> {
     if cluster.private_key.is_some() {
         Err(KeyFileError::Absent)
     } else {
-        Ok(trust_without_keys(cluster))
+        Ok(authentication_without_keys(cluster))
     }
 }
 
 /// Returns how a node without keys authenticates its peers. If the configuration sets `insecure`,
 /// the node trusts any peer. Otherwise, the node trusts only peers on loopback.
-fn trust_without_keys(cluster: &Cluster) -> Trust {
-    if cluster.insecure { Trust::Unauthenticated } else { Trust::LoopbackOnly }
+fn authentication_without_keys(cluster: &Cluster) -> PeerAuthentication {
+    if cluster.insecure {
+        PeerAuthentication::Unauthenticated
+    } else {
+        PeerAuthentication::LoopbackOnly
+    }
 }

@@ -32,4 +32,4 @@ mod wire;
 
 pub use client::{Client, FenceRejected};
 pub use counter::CounterStats;
-pub use server::{Holder, Server};
+pub use server::{BlockedReader, Server};

@@ -30,9 +30,10 @@ pub struct Server {
 }
 
 /// Process that is inside the critical section and waits to read the counter. The server delays the
-/// read until this [`Holder`] is dropped. Meanwhile the caller can inject a fault into the process.
+/// read until this [`BlockedReader`] is dropped. Meanwhile the caller can inject a fault into the
+/// process.
 #[derive(Debug)]
-pub struct Holder {
+pub struct BlockedReader {
     /// Process that holds the lock.
     pub process: ProcessId,
     _released: oneshot::Sender<()>,
@@ -44,9 +45,9 @@ struct ServerState {
     traced: Mutex<TracedCounter>,
     /// Notified when an access could not be written to the trace.
     trace_failed: Notify,
-    /// Sender of the [`Holder`] for the next process that reads the counter. `None`: no caller
-    /// waits for a holder.
-    holder_request: Mutex<Option<oneshot::Sender<Holder>>>,
+    /// Sender of the [`BlockedReader`] for the next process that reads the counter. `None`: no
+    /// caller waits for a reader.
+    holder_request: Mutex<Option<oneshot::Sender<BlockedReader>>>,
 }
 
 /// Counter, and the trace of its accesses. One lock protects both, so that the trace contains the
@@ -117,10 +118,10 @@ impl Server {
         self.state.traced().counter.stats()
     }
 
-    /// Delays the next read of the counter. The returned receiver yields the [`Holder`] of the
-    /// lock. The read continues when the caller drops this holder. If the method is called again
-    /// before the read, only the last receiver yields a holder.
-    pub fn block_next_reader(&self) -> oneshot::Receiver<Holder> {
+    /// Delays the next read of the counter. The returned receiver yields the [`BlockedReader`]. The
+    /// read continues when the caller drops this value. If the method is called again before the
+    /// read, only the last receiver yields a reader.
+    pub fn block_next_reader(&self) -> oneshot::Receiver<BlockedReader> {
         let (request, holder) = oneshot::channel();
         *self.state.holder_request() = Some(request);
         holder
@@ -168,17 +169,17 @@ impl ServerState {
         self.traced.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn holder_request(&self) -> MutexGuard<'_, Option<oneshot::Sender<Holder>>> {
+    fn holder_request(&self) -> MutexGuard<'_, Option<oneshot::Sender<BlockedReader>>> {
         self.holder_request.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// If a caller of [`Server::block_next_reader`] waits for a holder of the lock, sends this
-    /// process to the caller as a [`Holder`]. Then waits until the caller drops the [`Holder`],
+    /// If a caller of [`Server::block_next_reader`] waits for a reader, sends this process to the
+    /// caller as a [`BlockedReader`]. Then waits until the caller drops the [`BlockedReader`],
     /// which delays the read of the counter.
     async fn hold(&self, process: ProcessId) {
         let Some(request) = self.holder_request().take() else { return };
         let (released, release) = oneshot::channel();
-        if request.send(Holder { process, _released: released }).is_ok() {
+        if request.send(BlockedReader { process, _released: released }).is_ok() {
             // The sender is dropped without a message.
             let _ = release.await;
         }

@@ -7,7 +7,7 @@ use super::{LinkStatus, NodeStatus};
 
 pub(crate) fn metrics(status: &NodeStatus) -> String {
     let mut all = Exposition::default();
-    all.family("gauge", "tenure_info", "Algorithms and version of the node; always 1.").set(
+    all.family("gauge", "tenure_info", "Algorithms and version of the node; always 1.").add_sample(
         &[
             ("process", &status.process.to_string()),
             ("cluster", &status.cluster),
@@ -74,15 +74,15 @@ fn write_lock(all: &mut Exposition, status: &NodeStatus) {
     let (high, low) = lock.fence.unwrap_or_default();
     let mut fence =
         all.family("gauge", "tenure_fence", "Fencing token of the last entry, in two parts.");
-    fence.set(&[("part", "high")], high);
-    fence.set(&[("part", "low")], low);
+    fence.add_sample(&[("part", "high")], high);
+    fence.add_sample(&[("part", "low")], low);
 }
 
 fn write_links(all: &mut Exposition, links: &[LinkStatus]) {
     let mut each = |name, help, read: fn(&LinkStatus) -> u64| {
         let mut family = all.family("gauge", name, help);
         for link in links {
-            family.set(&[("peer", &link.process.to_string())], read(link));
+            family.add_sample(&[("peer", &link.process.to_string())], read(link));
         }
     };
     each("tenure_link_up", "Whether a connection to the peer carries messages: 1 or 0.", |link| {
@@ -104,7 +104,7 @@ fn write_rejections(all: &mut Exposition, status: &NodeStatus) {
     let mut family = all.family("counter", "tenure_rejected_total", help);
     for reason in RejectionReason::ALL.map(RejectionReason::name) {
         let times = status.refused.get(reason).copied().unwrap_or_default();
-        family.set(&[("reason", reason)], times);
+        family.add_sample(&[("reason", reason)], times);
     }
 }
 

@@ -39,13 +39,13 @@ pub struct NodeStatus {
     /// Number of leaders that this node has learned of since it started.
     pub elections: u64,
     /// Statistics of the lock on this node.
-    pub lock: LockUsage,
+    pub lock: LockStatus,
     /// Connections to the peers, ordered by the numbers of the peers.
     pub links: Vec<LinkStatus>,
     /// Numbers of rejected connections, by reason. Reasons that did not occur are omitted.
     pub refused: BTreeMap<String, u64>,
     /// Numbers of messages and bytes on the connections of the node.
-    pub traffic: Traffic,
+    pub traffic: TrafficStats,
     /// Number and durations of the saves to the disk.
     pub saves: SaveStats,
 }
@@ -65,7 +65,7 @@ pub struct LeaderInfo {
 
 /// Statistics of the lock on one node.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct LockUsage {
+pub struct LockStatus {
     /// State of this node: `outside`, `waiting` or `inside` the critical section.
     pub state: String,
     /// Time since the node began to wait or entered, in milliseconds; `None` while it is outside.
@@ -109,7 +109,7 @@ pub struct LinkStatus {
 
 /// Numbers of messages and bytes on the connections of a node since it started.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Traffic {
+pub struct TrafficStats {
     /// Number of messages that were sent, including repetitions.
     pub messages_sent: u64,
     /// Number of messages that were passed to the algorithm.

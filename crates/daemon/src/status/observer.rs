@@ -9,7 +9,7 @@ use tenure_runtime::store::{SaveMetrics, SaveSummary};
 use tenure_runtime::transport::{MeshView, PeerStatus};
 use tenure_trace::{Condition, ProcessStates, Record, StateChange, now};
 
-use super::{LeaderInfo, LinkStatus, LockUsage, NodeStatus, SaveStats, Traffic};
+use super::{LeaderInfo, LinkStatus, LockStatus, NodeStatus, SaveStats, TrafficStats};
 use crate::clock::format_rfc3339;
 use crate::config::Config;
 
@@ -117,7 +117,7 @@ impl Observer {
             lock: stats.usage(info.me, now),
             links: view.peers().into_iter().map(|peer| stats.link(info.me, peer)).collect(),
             refused: refused.collect(),
-            traffic: Traffic {
+            traffic: TrafficStats {
                 messages_sent: counts.messages_sent,
                 messages_received: counts.messages_received,
                 bytes_sent: counts.bytes_sent,
@@ -163,14 +163,14 @@ impl RecordStats {
         }
     }
 
-    fn usage(&self, me: ProcessId, now: u64) -> LockUsage {
-        let process_state = self.process_states.of(me);
+    fn usage(&self, me: ProcessId, now: u64) -> LockStatus {
+        let process_state = self.process_states.state(me);
         let (state, since) = [(Condition::Inside, "inside"), (Condition::Waiting, "waiting")]
             .into_iter()
             .find_map(|(condition, word)| Some((word, Some(process_state.since(condition)?))))
             .unwrap_or(("outside", None));
         let Fence(high, low) = process_state.fence;
-        LockUsage {
+        LockStatus {
             state: state.to_owned(),
             for_ms: since.map(|since| millis(now, since)),
             fence: (self.entries > 0).then_some((high, low)),
@@ -188,7 +188,7 @@ impl RecordStats {
             connected: peer.is_connected,
             since: peer.connected_at.map(format_rfc3339),
             session: peer.session,
-            suspected: self.process_states.of(me).suspects.contains(&peer.peer),
+            suspected: self.process_states.state(me).suspects.contains(&peer.peer),
             error: peer.error,
             held_messages: peer.held_frames as u64,
             held_bytes: peer.held_bytes as u64,

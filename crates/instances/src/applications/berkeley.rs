@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use tenure_algorithms::application::{Berkeley, berkeley};
 use tenure_core::service::clock::{Command, Event};
-use tenure_core::service::led;
+use tenure_core::service::with_election;
 use tenure_core::{ProcessId, Term};
 use tenure_sim::{CrashTrigger, Distribution, Fault, RunError, Settings};
 
@@ -92,9 +92,9 @@ pub fn synchronise(scenario: &ClockScenario) -> Result<ClockOutcome, RunError> {
     let config = berkeley::Config { tolerance: scenario.tolerance, every: None };
     let mut simulation = simulation::<Berkeley>(config, first_process_wins(size, delay), settings);
     for (place, to) in scenario.starts.iter().enumerate() {
-        let process = ProcessId::at(place);
-        let set = led::Command::Application(Command::Set { to: *to });
-        let read = led::Command::Application(Command::Read);
+        let process = ProcessId::from_index(place);
+        let set = with_election::Command::Application(Command::Set { to: *to });
+        let read = with_election::Command::Application(Command::Read);
         simulation = simulation.with_command(0, process, set).with_command(end, process, read);
     }
     let run = run(&simulation)?;

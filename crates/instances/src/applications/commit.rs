@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 
 use tenure_algorithms::Variants;
-use tenure_algorithms::application::two_phase_commit::Switch;
+use tenure_algorithms::application::two_phase_commit::VariantId;
 use tenure_algorithms::application::{
     Application, ThreePhaseCommit, TwoPhaseCommit, three_phase_commit,
 };
 use tenure_core::service::commit::{Command, Event};
-use tenure_core::service::led;
-use tenure_core::{Order, ProcessId, TICKS_PER_UNIT, Term};
-use tenure_sim::{CrashTrigger, Distribution, Fault, Memory, Recovery, RunError, Settings};
+use tenure_core::service::with_election;
+use tenure_core::{ChannelOrder, ProcessId, TICKS_PER_UNIT, Term};
+use tenure_sim::{CrashTrigger, Distribution, Fault, RecoveredState, Recovery, RunError, Settings};
 
 use super::{ELECTION_START, first_process_wins, run, simulation};
 
@@ -42,15 +42,15 @@ pub struct CommitScenario {
 pub enum CommitProtocol {
     /// Two-phase commit with these variants. A participant that voted yes must wait for the
     /// decision.
-    Two(Variants<Switch>),
+    Two(Variants<VariantId>),
     /// Three-phase commit with these variants. If all participants vote yes, each participant
     /// learns of this unanimous vote before it learns the decision.
-    Three(Variants<three_phase_commit::Switch>),
+    Three(Variants<three_phase_commit::VariantId>),
 }
 
 impl CommitScenario {
     /// Creates a scenario without faults in which all processes vote yes.
-    pub fn among(size: u32) -> Self {
+    pub fn fault_free(size: u32) -> Self {
         CommitScenario {
             size,
             no_votes: Vec::new(),
@@ -88,7 +88,7 @@ pub struct CommitOutcome {
 /// ```
 /// use tenure_instances::applications::commit::{CommitScenario, run_transaction};
 ///
-/// let done = run_transaction(&CommitScenario::among(4)).unwrap();
+/// let done = run_transaction(&CommitScenario::fault_free(4)).unwrap();
 /// assert_eq!(done.decided, [Some(true); 4]);
 /// // 3p messages and p acknowledgements.
 /// let kinds = ["prepare", "vote", "decision", "acknowledgement"];
@@ -113,7 +113,7 @@ where
     let size = scenario.size;
     let mut settings = Settings::new(size);
     settings.network.latency = Distribution::units(1).into();
-    settings.network.order = Some(Order::Fifo);
+    settings.network.order = Some(ChannelOrder::Fifo);
     // At the time `begin`, the first leader has finished its recovery.
     let begin = ELECTION_START + 20 * TICKS_PER_UNIT;
     let faults = [scenario.crash, scenario.recovery, scenario.partition];
@@ -123,7 +123,7 @@ where
         settings.faults.extend(partition_first(size, begin + after));
     }
     if let Some(after) = scenario.crash {
-        let down = |after| Recovery { downtime: after, memory: Memory::Stable };
+        let down = |after| Recovery { downtime: after, memory: RecoveredState::Stable };
         settings.faults.push(Fault::Crash {
             process: ProcessId(0),
             when: CrashTrigger::At(begin + after),
@@ -133,10 +133,10 @@ where
     let election = first_process_wins(size, TICKS_PER_UNIT);
     let mut simulation = simulation::<A>(config, election, settings);
     for process in &scenario.no_votes {
-        let veto = led::Command::Application(Command::Veto);
+        let veto = with_election::Command::Application(Command::Veto);
         simulation = simulation.with_command(0, *process, veto);
     }
-    let of_application = led::Command::Application(Command::Begin);
+    let of_application = with_election::Command::Application(Command::Begin);
     let run = run(&simulation.with_command(begin, ProcessId(0), of_application))?;
     let mut done = CommitOutcome {
         decided: vec![None; size as usize],

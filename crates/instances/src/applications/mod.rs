@@ -13,9 +13,9 @@ use std::collections::BTreeMap;
 
 use serde::de::DeserializeOwned;
 use tenure_algorithms::application::Application;
-use tenure_algorithms::application::led::{self, Led};
+use tenure_algorithms::application::with_election::{self, WithElection};
 use tenure_algorithms::election::{Bully, bully};
-use tenure_core::service::{election, led as service};
+use tenure_core::service::{election, with_election as service};
 use tenure_core::{Layer, ProcessId, Rank, TICKS_PER_UNIT, Term};
 use tenure_sim::{Controls, Distribution, Report, RunError, Settings, Simulation};
 use tenure_trace::{EventData, Kind, ServiceCommand, ServiceEvent, Subject, Trace, TraceBuffer};
@@ -31,7 +31,7 @@ struct UserEvent<E> {
 }
 
 struct Run<A: Application, E> {
-    processes: Vec<Led<A, Bully>>,
+    processes: Vec<WithElection<A, Bully>>,
     seen: Vec<UserEvent<E>>,
     report: Report,
 }
@@ -77,7 +77,7 @@ fn max_latency(latency: Distribution) -> u64 {
 /// Returns a configuration of the election for messages that take at most `delay` ticks. The first
 /// process has the largest rank, the second process has the next largest rank, and so on.
 fn first_process_wins(size: u32, delay: u64) -> bully::Config {
-    let ranks = (1..=size).rev().map(Rank::of_id).collect();
+    let ranks = (1..=size).rev().map(Rank::from_id).collect();
     bully::Config { ranks, ..bully::Config::plain(size, delay) }
 }
 
@@ -86,19 +86,19 @@ fn simulation<A>(
     application: A::Config,
     election: bully::Config,
     settings: Settings,
-) -> Simulation<Led<A, Bully>>
+) -> Simulation<WithElection<A, Bully>>
 where
     A: Application<Command: ServiceCommand, Event: ServiceEvent>,
 {
     let elect = service::Command::Election(election::Command::Elect);
-    let config = led::Config { application, election };
+    let config = with_election::Config { application, election };
     Simulation::new(config, settings).with_command(ELECTION_START, ProcessId(0), elect)
 }
 
 /// Runs a simulation twice, with the same seed and therefore the same result. Returns the final
 /// states of the processes, which the first run provides, and the events of the users, which are
 /// recorded in the trace of the second run.
-fn run<A>(simulation: &Simulation<Led<A, Bully>>) -> Result<Run<A, A::Event>, RunError>
+fn run<A>(simulation: &Simulation<WithElection<A, Bully>>) -> Result<Run<A, A::Event>, RunError>
 where
     A: Application<Command: ServiceCommand, Event: ServiceEvent + DeserializeOwned>,
 {

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use tenure_algorithms::Variants;
 use tenure_algorithms::application::PrimaryBackup;
-use tenure_algorithms::application::primary_backup::Switch;
-use tenure_core::service::led;
+use tenure_algorithms::application::primary_backup::VariantId;
 use tenure_core::service::replication::{Command, Event};
-use tenure_core::{Order, ProcessId, TICKS_PER_UNIT, Term};
+use tenure_core::service::with_election;
+use tenure_core::{ChannelOrder, ProcessId, TICKS_PER_UNIT, Term};
 use tenure_sim::{CrashTrigger, Distribution, Fault, RunError, Settings};
 
 use super::{ELECTION_START, first_process_wins, max_latency, run, simulation};
@@ -29,7 +29,7 @@ pub struct ReplicationScenario {
     /// partition the others suspect the first process, and the first process suspects none of them.
     pub isolation: Option<(u64, u64)>,
     /// Enabled variants of the algorithm.
-    pub variants: Variants<Switch>,
+    pub variants: Variants<VariantId>,
     /// Seed of all random choices.
     pub seed: u64,
 }
@@ -37,7 +37,7 @@ pub struct ReplicationScenario {
 impl ReplicationScenario {
     /// Creates a scenario without faults: each user writes 10 times, every 5 units, with latencies
     /// of 1 to 3 units.
-    pub fn among(size: u32) -> Self {
+    pub fn fault_free(size: u32) -> Self {
         ReplicationScenario {
             size,
             writes: 10,
@@ -81,7 +81,7 @@ pub struct ReplicationOutcome {
 /// ```
 /// use tenure_instances::applications::replication::{ReplicationScenario, replicate_writes};
 ///
-/// let written = replicate_writes(&ReplicationScenario::among(3)).unwrap();
+/// let written = replicate_writes(&ReplicationScenario::fault_free(3)).unwrap();
 /// assert_eq!((written.acknowledged.len(), written.lost.len()), (10, 0));
 /// // 2(N − 1) messages a write.
 /// assert_eq!(written.messages["update"], 10 * 2);
@@ -99,7 +99,7 @@ pub fn replicate_writes(scenario: &ReplicationScenario) -> Result<ReplicationOut
     for attempt in 0..scenario.writes {
         for process in (0..size).map(ProcessId) {
             let value = u64::from(process.number()) * 1000 + u64::from(attempt) + 1;
-            let write = led::Command::Application(Command::Write { value });
+            let write = with_election::Command::Application(Command::Write { value });
             simulation = simulation.with_command(
                 begin + u64::from(attempt) * scenario.write_interval,
                 process,
@@ -139,7 +139,7 @@ pub fn replicate_writes(scenario: &ReplicationScenario) -> Result<ReplicationOut
 fn settings(scenario: &ReplicationScenario, end: u64) -> Settings {
     let mut settings = Settings::new(scenario.size);
     settings.network.latency = scenario.latency.into();
-    settings.network.order = Some(Order::Fifo);
+    settings.network.order = Some(ChannelOrder::Fifo);
     settings.seed = scenario.seed;
     settings.limits.until = Some(end);
     for (process, at) in &scenario.crashes {

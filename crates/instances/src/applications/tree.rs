@@ -27,20 +27,20 @@ pub struct TreeScenario {
 impl TreeScenario {
     /// Creates a scenario with these edges. Each process reports the size of its subtree to its
     /// parent. Latencies are 1 to 3 units.
-    pub fn of(size: u32, edges: impl Into<Vec<(ProcessId, ProcessId)>>) -> Self {
+    pub fn with_edges(size: u32, edges: impl Into<Vec<(ProcessId, ProcessId)>>) -> Self {
         let latency = Distribution::between_units(1, 3);
         TreeScenario { size, edges: edges.into(), has_echoes: true, latency, seed: 1 }
     }
 
     /// Creates a scenario on a connected graph. The weights of its edges are ignored.
-    pub fn on(graph: &Graph) -> Self {
+    pub fn on_graph(graph: &Graph) -> Self {
         let edges: Vec<_> = graph.edges().map(|(one, other, _)| (one, other)).collect();
-        TreeScenario::of(graph.vertices(), edges)
+        TreeScenario::with_edges(graph.vertex_count(), edges)
     }
 
     /// Creates a scenario on the complete graph.
-    pub fn complete(size: u32) -> Self {
-        TreeScenario::on(&Graph::complete(size))
+    pub fn on_complete_graph(size: u32) -> Self {
+        TreeScenario::on_graph(&Graph::complete(size))
     }
 }
 
@@ -70,7 +70,7 @@ pub struct TreeOutcome {
 /// ```
 /// use tenure_instances::applications::tree::{TreeScenario, grow_tree};
 ///
-/// let outcome = grow_tree(&TreeScenario::complete(5)).unwrap();
+/// let outcome = grow_tree(&TreeScenario::on_complete_graph(5)).unwrap();
 /// let (edges, size) = (10, 5);
 /// assert_eq!(outcome.messages["explore"], 2 * edges - (size - 1));
 /// assert_eq!(outcome.messages["explore"] + outcome.messages["echo"], 2 * edges);
@@ -83,7 +83,7 @@ pub fn grow_tree(scenario: &TreeScenario) -> Result<TreeOutcome, RunError> {
     settings.seed = scenario.seed;
     let delay = max_latency(scenario.latency);
     settings.limits.until = Some(ELECTION_START + 40 * delay * u64::from(size));
-    let plain = spanning_tree::Config::of(size, scenario.edges.iter().copied());
+    let plain = spanning_tree::Config::with_edges(size, scenario.edges.iter().copied());
     let config = spanning_tree::Config { echoes: scenario.has_echoes, ..plain };
     let run = run(&simulation::<SpanningTree>(config, first_process_wins(size, delay), settings))?;
     let mut outcome = TreeOutcome {

@@ -10,7 +10,7 @@ use tenure_algorithms::mutex::{RicartAgrawala, ricart_agrawala};
 use tenure_core::service::mutex::{Command, Event};
 use tenure_core::{Algorithm, Effects, Fence, Group, ProcessId, Protocol, labelled};
 use tenure_lab::{Lab, NodeLayout, RunSource, RunSpec, SimulationEngine};
-use tenure_sim::{Distribution, Entries, Locking, Pattern, Settings, Simulation, Workload};
+use tenure_sim::{Distribution, Entries, Locking, RequestPattern, Settings, Simulation, Workload};
 use tenure_trace::Trace;
 use tenure_web::Server;
 
@@ -79,7 +79,7 @@ impl RunSource for FragileSource {
         let mut settings = Settings::new(2);
         // The first process stays inside for long; the second only enters on request.
         settings.workload = Workload::locking(Locking {
-            pattern: Pattern::Closed { think: Distribution::ZERO },
+            pattern: RequestPattern::Closed { think: Distribution::ZERO },
             entries: Entries::Listed(vec![1, 0]),
             hold: Distribution::units(9),
         });

@@ -35,7 +35,7 @@ impl Term {
 
     /// Returns the term with the given values in place of its free variables.
     #[must_use]
-    pub(crate) fn with_values(&self, values: &BTreeMap<Variable, Term>) -> Term {
+    pub(crate) fn substitute(&self, values: &BTreeMap<Variable, Term>) -> Term {
         Substitution { updates: &Updates::new(), next_index: 1 }.apply(self, values)
     }
 }

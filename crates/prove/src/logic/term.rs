@@ -113,7 +113,7 @@ impl Term {
 }
 
 /// Returns the conjunction of `formulas`. Returns the formula *true* if there are none.
-pub fn all(formulas: impl IntoIterator<Item = Term>) -> Term {
+pub fn conjunction(formulas: impl IntoIterator<Item = Term>) -> Term {
     let mut formulas: Vec<Term> = formulas.into_iter().collect();
     match formulas.len() {
         0 => Term::truth(),
@@ -123,7 +123,7 @@ pub fn all(formulas: impl IntoIterator<Item = Term>) -> Term {
 }
 
 /// Returns the disjunction of `formulas`. Returns the formula *false* if there are none.
-pub fn any(formulas: impl IntoIterator<Item = Term>) -> Term {
+pub fn disjunction(formulas: impl IntoIterator<Item = Term>) -> Term {
     let mut formulas: Vec<Term> = formulas.into_iter().collect();
     match formulas.len() {
         0 => Term::falsehood(),

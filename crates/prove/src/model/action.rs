@@ -2,7 +2,7 @@
 
 use crate::logic::substitution::{Update, Updates};
 use crate::logic::symbol::Symbol;
-use crate::logic::term::{Arguments, Operations, Term, all, if_then_else};
+use crate::logic::term::{Arguments, Operations, Term, conjunction, if_then_else};
 use crate::logic::variable::Variable;
 
 /// Step of a model: a guard, and updates that are made at the same time.
@@ -82,7 +82,7 @@ impl Action {
         assert_eq!(arguments.len(), parameters.len(), "arguments of `{}`", symbol.name);
         let is_there = parameters.iter().zip(arguments).map(|(place, it)| place.equals(it));
         let earlier = self.value_of(symbol, &parameters);
-        let value = if_then_else(all(is_there), value, earlier);
+        let value = if_then_else(conjunction(is_there), value, earlier);
         self.with_update(Update { symbol, parameters, value })
     }
 
@@ -144,7 +144,7 @@ impl Action {
         match self.updates.get(&symbol) {
             Some(update) => {
                 let values = update.parameters.iter().copied().zip(places).collect();
-                update.value.with_values(&values)
+                update.value.substitute(&values)
             }
             None => symbol.at(places),
         }

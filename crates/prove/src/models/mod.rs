@@ -53,7 +53,7 @@ impl ModelEntry {
     }
 
     /// Returns the model of a variant. `None` if the model does not describe this variant.
-    pub fn with_variant(&self, name: &str) -> Option<Model> {
+    pub fn variant_model(&self, name: &str) -> Option<Model> {
         let is_known = self.variants.iter().any(|variant| variant.name == name);
         is_known.then(|| (self.model)(Some(name)))
     }

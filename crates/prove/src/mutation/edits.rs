@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use crate::logic::sort::Sort;
-use crate::logic::term::{Node, Operations, Term, all, any, exists};
+use crate::logic::term::{Node, Operations, Term, conjunction, disjunction, exists};
 use crate::logic::variable::Variable;
 use crate::mutation::formula_text::text;
-use crate::mutation::mutant::Operator;
+use crate::mutation::mutant::MutationOperator;
 
 /// Direction in which edits may change a formula.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,12 +40,12 @@ impl Direction {
 #[derive(Clone, Debug)]
 pub(super) struct Edit {
     pub(super) term: Term,
-    pub(super) operator: Operator,
+    pub(super) operator: MutationOperator,
     pub(super) change: String,
 }
 
 impl Edit {
-    pub(super) fn new(term: Term, operator: Operator, change: String) -> Self {
+    pub(super) fn new(term: Term, operator: MutationOperator, change: String) -> Self {
         Edit { term, operator, change }
     }
 
@@ -74,7 +74,9 @@ impl Editor<'_> {
             Node::Apply(symbol, arguments) => {
                 // `at_root` has already replaced the processes among the arguments.
                 let inner = self.parts(arguments, Direction::Any, |it| Node::Apply(*symbol, it));
-                edits.extend(inner.into_iter().filter(|edit| edit.operator != Operator::Process));
+                edits.extend(
+                    inner.into_iter().filter(|edit| edit.operator != MutationOperator::Process),
+                );
             }
             Node::And(parts) => edits.extend(self.parts(parts, direction, Node::And)),
             Node::Or(parts) => edits.extend(self.parts(parts, direction, Node::Or)),
@@ -90,7 +92,8 @@ impl Editor<'_> {
             }
             Node::Equals(a, b) => {
                 let inner = self.operands(a, b, Node::Equals).into_iter();
-                let is_new = |edit: &Edit| edit.operator != Operator::Process || is_number(a);
+                let is_new =
+                    |edit: &Edit| edit.operator != MutationOperator::Process || is_number(a);
                 edits.extend(inner.filter(is_new));
             }
             Node::Less(a, b) => edits.extend(self.operands(a, b, Node::Less)),
@@ -115,20 +118,20 @@ impl Editor<'_> {
 
     fn at_root(&self, term: &Term, direction: Direction) -> Vec<Edit> {
         match &*term.0 {
-            Node::And(parts) if direction.may_weaken() => without_each(parts, all),
-            Node::Or(parts) if direction.may_strengthen() => without_each(parts, any),
+            Node::And(parts) if direction.may_weaken() => without_each(parts, conjunction),
+            Node::Or(parts) if direction.may_strengthen() => without_each(parts, disjunction),
             Node::Less(a, b) if direction.may_weaken() => {
-                vec![replaced(term, a.clone().at_most(b), Operator::Comparison)]
+                vec![replaced(term, a.clone().at_most(b), MutationOperator::Comparison)]
             }
             Node::AtMost(a, b) if direction.may_strengthen() => {
-                vec![replaced(term, a.clone().less(b), Operator::Comparison)]
+                vec![replaced(term, a.clone().less(b), MutationOperator::Comparison)]
             }
             Node::Equals(a, b) => {
                 let mut edits = self.other_processes(term, &[a.clone(), b.clone()], |it| {
                     it[0].clone().equals(&it[1])
                 });
                 if direction.may_weaken() && is_number(a) {
-                    edits.push(replaced(term, a.clone().at_most(b), Operator::Comparison));
+                    edits.push(replaced(term, a.clone().at_most(b), MutationOperator::Comparison));
                 }
                 edits
             }
@@ -136,7 +139,7 @@ impl Editor<'_> {
                 self.other_processes(term, arguments, |it| symbol.at(it.to_vec()))
             }
             Node::Plus(a, b) | Node::Minus(a, b) if matches!(&*b.0, Node::Int(_)) => {
-                vec![replaced(term, a.clone(), Operator::Value)]
+                vec![replaced(term, a.clone(), MutationOperator::Value)]
             }
             Node::ForAll(variables, body) if direction.may_weaken() => {
                 let some = match &*body.0 {
@@ -144,7 +147,7 @@ impl Editor<'_> {
                     _ => body.clone(),
                 };
                 let some = exists(variables.iter().copied(), some);
-                vec![replaced(term, some, Operator::Quantifier)]
+                vec![replaced(term, some, MutationOperator::Quantifier)]
             }
             Node::Variable(_) => {
                 self.other_processes(term, std::slice::from_ref(term), |it| it[0].clone())
@@ -171,15 +174,15 @@ impl Editor<'_> {
             let condition = text(condition);
             let (always, never) =
                 (format!("always as if {condition}"), format!("never {condition}"));
-            edits.push(Edit::new(then.clone(), Operator::Value, always));
-            edits.push(Edit::new(otherwise.clone(), Operator::Value, never));
+            edits.push(Edit::new(then.clone(), MutationOperator::Value, always));
+            edits.push(Edit::new(otherwise.clone(), MutationOperator::Value, never));
         }
         let conditions = self.edits(condition, Direction::Any).into_iter();
         let is_maximum = is_maximum(condition, then, otherwise);
         let conditions = conditions.filter(|edit| match edit.operator {
-            Operator::Process => true,
+            MutationOperator::Process => true,
             // The maximum of two numbers is the same with a strict and with a weak comparison.
-            Operator::Comparison => !is_point && !is_maximum,
+            MutationOperator::Comparison => !is_point && !is_maximum,
             _ => !is_point,
         });
         edits.extend(
@@ -245,14 +248,14 @@ impl Editor<'_> {
             for other in self.parameters.iter().filter(is_parameter).filter(|it| *it != variable) {
                 let mut parts = parts.to_vec();
                 parts[index] = (*other).into();
-                edits.push(replaced(term, whole(&parts), Operator::Process));
+                edits.push(replaced(term, whole(&parts), MutationOperator::Process));
             }
         }
         edits
     }
 }
 
-fn replaced(before: &Term, after: Term, operator: Operator) -> Edit {
+fn replaced(before: &Term, after: Term, operator: MutationOperator) -> Edit {
     let change = format!("{} becomes {}", text(before), text(&after));
     Edit::new(after, operator, change)
 }
@@ -263,7 +266,7 @@ fn without_each(parts: &[Term], whole: fn(Vec<Term>) -> Term) -> Vec<Edit> {
     let without = |(index, part): (usize, &Term)| {
         let mut rest = parts.to_vec();
         rest.remove(index);
-        Edit::new(whole(rest), Operator::Condition, format!("without {}", text(part)))
+        Edit::new(whole(rest), MutationOperator::Condition, format!("without {}", text(part)))
     };
     parts.iter().enumerate().map(without).collect()
 }

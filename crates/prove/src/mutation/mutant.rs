@@ -2,7 +2,7 @@
 
 use std::fmt::{self, Display};
 
-use crate::logic::term::{Node, Term, all};
+use crate::logic::term::{Node, Term, conjunction};
 use crate::model::Model;
 use crate::model::action::Action;
 use crate::mutation::edits::{Direction, Edit, edits};
@@ -10,7 +10,7 @@ use crate::mutation::formula_text::text;
 
 /// Kind of change that turns a model into a mutant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Operator {
+pub enum MutationOperator {
     /// A condition is left out.
     Condition,
     /// A condition of the guard is reversed.
@@ -28,17 +28,17 @@ pub enum Operator {
     Process,
 }
 
-impl Operator {
+impl MutationOperator {
     /// Returns the name of the kind, for example `comparison`.
     pub fn name(self) -> &'static str {
         match self {
-            Operator::Condition => "condition",
-            Operator::Negation => "negation",
-            Operator::Comparison => "comparison",
-            Operator::Quantifier => "quantifier",
-            Operator::Update => "update",
-            Operator::Value => "value",
-            Operator::Process => "process",
+            MutationOperator::Condition => "condition",
+            MutationOperator::Negation => "negation",
+            MutationOperator::Comparison => "comparison",
+            MutationOperator::Quantifier => "quantifier",
+            MutationOperator::Update => "update",
+            MutationOperator::Value => "value",
+            MutationOperator::Process => "process",
         }
     }
 }
@@ -47,7 +47,7 @@ impl Operator {
 #[derive(Clone, Debug)]
 pub struct Mutant {
     /// Kind of the change.
-    pub operator: Operator,
+    pub operator: MutationOperator,
     /// Name of the changed action. `None` if the initial condition is changed.
     pub action: Option<&'static str>,
     /// Description of the change, for example `guard without waiting(x)`.
@@ -132,11 +132,11 @@ fn of_initial(index: usize, condition: &Term) -> Vec<Mutant> {
     match &*parts.0 {
         Node::And(_) => {
             let all = edits(condition, Direction::Weaker, &[]).into_iter();
-            all.filter(|edit| edit.operator == Operator::Condition).map(mutant).collect()
+            all.filter(|edit| edit.operator == MutationOperator::Condition).map(mutant).collect()
         }
         _ => {
             let change = format!("without {}", text(condition));
-            vec![mutant(Edit::new(Term::truth(), Operator::Condition, change))]
+            vec![mutant(Edit::new(Term::truth(), MutationOperator::Condition, change))]
         }
     }
 }
@@ -159,7 +159,7 @@ fn of_action(model: &Model, index: usize, action: &Action) -> Vec<Mutant> {
             let mut changed = action.clone();
             changed.updates.remove(symbol);
             found.push(mutant(
-                Operator::Update,
+                MutationOperator::Update,
                 format!("{} keeps its value", symbol.name),
                 changed,
             ));
@@ -185,7 +185,7 @@ fn of_guard(action: &Action) -> Vec<Edit> {
         Node::And(parts) => parts.clone(),
         _ => {
             let change = format!("without {}", text(guard));
-            found.push(Edit::new(Term::truth(), Operator::Condition, change));
+            found.push(Edit::new(Term::truth(), MutationOperator::Condition, change));
             vec![guard.clone()]
         }
     };
@@ -196,7 +196,7 @@ fn of_guard(action: &Action) -> Vec<Edit> {
             _ => !condition.clone(),
         };
         let change = format!("{} becomes {}", text(condition), text(&changed[index]));
-        found.push(Edit::new(all(changed), Operator::Negation, change));
+        found.push(Edit::new(conjunction(changed), MutationOperator::Negation, change));
     }
     found
 }

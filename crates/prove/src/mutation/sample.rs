@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 
 use crate::model::Model;
-use crate::mutation::mutant::{Mutant, Operator, mutants};
+use crate::mutation::mutant::{Mutant, MutationOperator, mutants};
 
 /// Draws `count` different mutants of a model, or all mutants if there are fewer. Equal seeds give
 /// equal samples. The kinds of changes take turns, so the sample contains about the same number of
 /// mutants of each kind.
 pub fn sample_mutants(model: &Model, count: usize, seed: u64) -> Vec<Mutant> {
     let mut numbers = SplitMix64(seed);
-    let mut kinds: BTreeMap<Operator, Vec<Mutant>> = BTreeMap::new();
+    let mut kinds: BTreeMap<MutationOperator, Vec<Mutant>> = BTreeMap::new();
     for mutant in mutants(model) {
         kinds.entry(mutant.operator).or_default().push(mutant);
     }

@@ -1,7 +1,7 @@
 //! Decides whether a mutant still satisfies the proof obligations of its model. If an obligation
 //! does not hold, the invariant *refuses* the mutant.
 
-use crate::logic::term::{Operations, Term, all, any, for_all};
+use crate::logic::term::{Operations, Term, conjunction, disjunction, for_all};
 use crate::model::Model;
 use crate::model::action::{Action, argument_variables};
 use crate::mutation::mutant::Mutant;
@@ -143,13 +143,14 @@ fn compare_actions(
     changed: &Action,
     solver: &Solver,
 ) -> Result<Option<MutantVerdict>, SolverError> {
-    let mut process = InductionQuery::of(model, Some(changed)).begin(model, solver, Goal::Proof)?;
+    let mut process =
+        InductionQuery::new(model, Some(changed)).begin(model, solver, Goal::Proof)?;
     let is_step = original.guard.clone() & is_same_result(original, changed);
     if process.check_with(&!is_step) != Satisfiability::Unsatisfiable {
         return Ok(None);
     }
     let mut process =
-        InductionQuery::of(model, Some(original)).begin(model, solver, Goal::Proof)?;
+        InductionQuery::new(model, Some(original)).begin(model, solver, Goal::Proof)?;
     let is_equivalent =
         process.check_with(&!changed.guard.clone()) == Satisfiability::Unsatisfiable;
     Ok(Some(match is_equivalent {
@@ -161,7 +162,7 @@ fn compare_actions(
 /// Returns a formula that is true if the two actions lead to the same state.
 fn is_same_result(one: &Action, other: &Action) -> Term {
     let symbols = one.updates.keys().chain(other.updates.keys());
-    all(symbols.map(|symbol| {
+    conjunction(symbols.map(|symbol| {
         let arguments = argument_variables(*symbol);
         let [left, right] = [one, other].map(|action| action.value_of(*symbol, &arguments));
         let is_same = left.equals(right);
@@ -180,8 +181,8 @@ fn compare_initial_conditions(
     changed: &Model,
     solver: &Solver,
 ) -> Result<Option<MutantVerdict>, SolverError> {
-    let mut process = InductionQuery::of(changed, None).begin(changed, solver, Goal::Proof)?;
-    let differs = any(model.initial.iter().map(|condition| !condition.clone()));
+    let mut process = InductionQuery::new(changed, None).begin(changed, solver, Goal::Proof)?;
+    let differs = disjunction(model.initial.iter().map(|condition| !condition.clone()));
     let result = process.check_with(&differs);
     Ok((result == Satisfiability::Unsatisfiable).then_some(MutantVerdict::Equivalent))
 }

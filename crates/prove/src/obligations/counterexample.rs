@@ -12,7 +12,7 @@ use crate::logic::smt::{constant_declaration, symbol_declaration};
 use crate::logic::sort::Sort;
 use crate::logic::substitution::Updates;
 use crate::logic::symbol::Symbol;
-use crate::logic::term::{Node, Term, any};
+use crate::logic::term::{Node, Term, disjunction};
 use crate::logic::variable::Variable;
 use crate::model::action::Action;
 use crate::model::{Conjunct, Model};
@@ -38,7 +38,7 @@ pub(crate) struct InductionQuery<'m> {
 impl<'m> InductionQuery<'m> {
     /// Returns the query for a step by `action` from a state that satisfies the invariant. If
     /// `action` is `None`, the query is for an initial state.
-    pub(crate) fn of(model: &'m Model, action: Option<&'m Action>) -> Self {
+    pub(crate) fn new(model: &'m Model, action: Option<&'m Action>) -> Self {
         let invariant = model.invariant.iter().map(|conjunct| &conjunct.formula);
         let assumed = match action {
             Some(action) => invariant.chain([&action.guard]).collect(),
@@ -85,7 +85,7 @@ impl<'m> InductionQuery<'m> {
         let violated = |it: &&Conjunct| !self.afterwards(&it.formula);
         match self.conjuncts.is_empty() {
             true => Term::truth(),
-            false => any(self.conjuncts.iter().map(violated)),
+            false => disjunction(self.conjuncts.iter().map(violated)),
         }
     }
 

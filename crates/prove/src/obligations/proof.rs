@@ -55,7 +55,7 @@ pub(crate) fn decide_obligations(
     solver: &Solver,
     selection: ObligationSelection,
 ) -> Result<Vec<Decision>, SolverError> {
-    let induction = InductionQuery::of(model, action);
+    let induction = InductionQuery::new(model, action);
     let mut process = induction.begin(model, solver, Goal::Proof)?;
     let obligation = match action {
         Some(action) => Obligation::Possible(action.title()),

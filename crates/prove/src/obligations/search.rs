@@ -2,7 +2,7 @@
 
 use crate::logic::smt::constant_declaration;
 use crate::logic::sort::Sort;
-use crate::logic::term::{Operations, any, for_all};
+use crate::logic::term::{Operations, disjunction, for_all};
 use crate::logic::variable::Variable;
 use crate::model::Model;
 use crate::model::action::Action;
@@ -95,7 +95,7 @@ pub(crate) fn find_counterexample_quickly(
     action: Option<&Action>,
     solver: &Solver,
 ) -> Result<Option<Counterexample>, SolverError> {
-    let induction = InductionQuery::of(model, action).violating_any(model);
+    let induction = InductionQuery::new(model, action).violating_any(model);
     let limit = FIRST_TIMEOUT.min(solver.query_timeout);
     let solver = solver.clone().with_query_timeout(limit);
     find_counterexample(model, &induction, &solver, SMALL_GROUP)
@@ -121,7 +121,7 @@ fn search_group(
             }
         }
         let one = Variable::new("any", sort);
-        let is_known = any(elements.iter().map(|element| one.equals(*element)));
+        let is_known = disjunction(elements.iter().map(|element| one.equals(*element)));
         process.assert(&for_all([one], is_known));
     }
     process.assert(&induction.violation());

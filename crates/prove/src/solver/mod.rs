@@ -49,7 +49,7 @@ impl Solver {
     pub fn find() -> Result<Self, SolverError> {
         let names = ["z3", "cvc5"];
         let found = names.iter().find_map(|name| on_path(name));
-        Solver::at(&found.ok_or(SolverError::NoSolver)?)
+        Solver::from_path(&found.ok_or(SolverError::NoSolver)?)
     }
 
     /// Uses the solver at a path, or the program with this name on the search path.
@@ -57,7 +57,7 @@ impl Solver {
     /// # Errors
     ///
     /// Returns an error if the program cannot be run, or is neither z3 nor cvc5.
-    pub fn at(program: &Path) -> Result<Self, SolverError> {
+    pub fn from_path(program: &Path) -> Result<Self, SolverError> {
         let program = match program.components().count() {
             1 => on_path(&program.to_string_lossy()).unwrap_or_else(|| program.to_owned()),
             _ => program.to_owned(),

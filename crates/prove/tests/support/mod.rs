@@ -12,7 +12,8 @@ const QUERY_TIMEOUT: Duration = Duration::from_secs(300);
 /// Returns the solver `name` on the search path. If there is none, prints that the test is skipped
 /// and returns `None`.
 pub(crate) fn solver(name: &str) -> Option<Solver> {
-    let found = Solver::at(Path::new(name)).ok().map(|it| it.with_query_timeout(QUERY_TIMEOUT));
+    let found =
+        Solver::from_path(Path::new(name)).ok().map(|it| it.with_query_timeout(QUERY_TIMEOUT));
     if found.is_none() {
         eprintln!("skipped: needs {name}");
     }

@@ -18,10 +18,10 @@ use super::node::{Condition, MessageId, NodeAction, ScriptedNode};
 use crate::application::Passthrough;
 use crate::executor::SentMessage;
 use crate::failure::StartError;
-use crate::parts::Parts;
-use crate::store::{OpenError, Owner, Store};
+use crate::node_components::NodeComponents;
+use crate::store::{OpenError, StateOwner, Store};
 use crate::trace_sink::TraceSink;
-use crate::transport::{Listen, MeshError, Settings};
+use crate::transport::{Listen, MeshError, MeshSettings};
 
 const ARRIVAL_TIMEOUT: Duration = Duration::from_secs(20);
 
@@ -277,18 +277,18 @@ impl<P: Recorded> Cluster<P> {
 
     fn try_start(&mut self, at: ProcessId) -> Result<(), ClusterError> {
         let group_size = self.header.n;
-        let owner = Owner { cluster: "followed".into(), process: at, group_size };
+        let owner = StateOwner { cluster: "followed".into(), process: at, group_size };
         let directory = self.directory.join(at.number().to_string());
         let store = Store::open(directory, &owner, "followed")?;
         let writer = Writer::append(self.trace_path(at), &self.header)?;
         let session = store.session();
         let (local, _) = Passthrough::<P>::new();
         let (_, requests) = mpsc::unbounded_channel();
-        let member = ScriptedNode::start(Parts {
+        let member = ScriptedNode::start(NodeComponents {
             trace_sink: TraceSink::writing_to(writer, true),
-            ..Parts::new(
+            ..NodeComponents::new(
                 self.configs[at.index()].clone(),
-                Settings::on_loopback(
+                MeshSettings::on_loopback(
                     "followed",
                     at,
                     session,
@@ -320,7 +320,7 @@ impl<P: Recorded> Cluster<P> {
         mine: &ScriptedNode<P>,
     ) -> Result<(), ClusterError> {
         for (index, other) in self.members.iter().enumerate() {
-            let peer = ProcessId::at(index);
+            let peer = ProcessId::from_index(index);
             let Some(other) = other.as_ref().filter(|_| peer != at) else { continue };
             with_timeout(mine.wait(Condition::PeerConnected(peer, self.sessions[index]))).await?;
             with_timeout(other.wait(Condition::PeerConnected(at, self.sessions[at.index()])))

@@ -10,7 +10,7 @@ use crate::driver::{Driver, prepare};
 use crate::envelope::Envelope;
 use crate::executor::SentMessage;
 use crate::failure::{Failure, StartError};
-use crate::parts::Parts;
+use crate::node_components::NodeComponents;
 use crate::transport::{Inbox, Incoming};
 
 /// Identity of a message: sender, session and number.
@@ -64,12 +64,12 @@ pub(super) struct ScriptedNode<P: Protocol> {
 
 impl<P: Protocol> ScriptedNode<P> {
     /// Boots a process that then performs steps only on request.
-    pub(super) fn start<L>(parts: Parts<P, L>) -> Result<Self, StartError>
+    pub(super) fn start<L>(components: NodeComponents<P, L>) -> Result<Self, StartError>
     where
         P: Recorded,
         L: Application<P>,
     {
-        let (mut driver, inbox, _, recovered) = prepare(parts)?;
+        let (mut driver, inbox, _, recovered) = prepare(components)?;
         driver.executor.sent_messages = Some(Vec::new());
         let (requests, receiver) = mpsc::unbounded_channel();
         let scripted = ScriptedDriver { driver, waiting: Vec::new(), waiters: Vec::new() };

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use super::directory::{OpenError, SaveError, sync_directory};
 use super::private_file;
 use super::segment::{self, SegmentHeader};
-use super::state_file::{Damage, Owner};
+use super::state_file::{Damage, StateOwner};
 
 const SEGMENT_PREFIX: &str = "log-";
 
@@ -24,7 +24,7 @@ const MAX_SEGMENT_BYTES: u64 = 256 << 10;
 #[derive(Debug)]
 pub(super) struct ChangeLog {
     directory: PathBuf,
-    owner: Owner,
+    owner: StateOwner,
     /// Segment to which changes are appended. `None` until the next change creates one.
     open: Option<OpenSegment>,
     next: u64,
@@ -53,7 +53,7 @@ impl ChangeLog {
     /// from a crash during their removal.
     pub(super) fn recover(
         directory: &Path,
-        owner: &Owner,
+        owner: &StateOwner,
         first: u64,
         records: u64,
     ) -> Result<(ChangeLog, Vec<Vec<u8>>), OpenError> {
@@ -81,7 +81,7 @@ impl ChangeLog {
         };
         let read = match segment::decode(&file, is_last) {
             Ok(read) => read,
-            Err(damage) => return Err(OpenError::of_file(path, damage)),
+            Err(damage) => return Err(OpenError::from_damage(path, damage)),
         };
         let SegmentHeader { owner: found, segment, first } = read.header;
         if found != self.owner {

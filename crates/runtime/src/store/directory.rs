@@ -16,7 +16,7 @@ use super::change_log::{ChangeLog, ChangeLogPosition};
 use super::peer_registry::PeerRegistry;
 use super::private_file;
 use super::saves::SaveMetrics;
-use super::state_file::{Damage, Owner, StateFile};
+use super::state_file::{Damage, StateFile, StateOwner};
 use crate::priority::lower_priority;
 use crate::transport::SESSION_LIMIT;
 
@@ -103,9 +103,9 @@ pub enum OpenError {
         /// Path of the state file.
         path: PathBuf,
         /// Owner recorded in the file.
-        found: Owner,
+        found: StateOwner,
         /// Process that opens the store.
-        expected: Owner,
+        expected: StateOwner,
     },
     /// The saved session number is too high to be genuine. No process starts so often.
     #[error(
@@ -190,7 +190,7 @@ impl Store {
     /// If `schema` or the name of the cluster is longer than 65,535 bytes.
     pub fn open(
         directory: impl Into<PathBuf>,
-        owner: &Owner,
+        owner: &StateOwner,
         schema: &str,
     ) -> Result<Store, OpenError> {
         let directory = directory.into();
@@ -523,12 +523,13 @@ fn read_state_file(path: &Path) -> Result<Option<StateFile>, OpenError> {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
         Err(source) => return Err(OpenError::Io { path, source }),
     };
-    let decoded = StateFile::decode(&bytes).map_err(|damage| OpenError::of_file(path, damage))?;
+    let decoded =
+        StateFile::decode(&bytes).map_err(|damage| OpenError::from_damage(path, damage))?;
     Ok(Some(decoded))
 }
 
 impl OpenError {
-    pub(super) fn of_file(path: PathBuf, damage: Damage) -> Self {
+    pub(super) fn from_damage(path: PathBuf, damage: Damage) -> Self {
         match damage {
             Damage::NewerVersion { .. } => OpenError::NewerVersion { path, damage },
             _ => OpenError::Damaged { path, damage },
@@ -570,7 +571,7 @@ mod tests {
     #[test]
     fn rejects_saves_after_failed_flush() {
         let directory = tempfile::tempdir().expect("a directory");
-        let owner = Owner { cluster: "demo".into(), process: ProcessId(0), group_size: 1 };
+        let owner = StateOwner { cluster: "demo".into(), process: ProcessId(0), group_size: 1 };
         let mut store = Store::open(directory.path(), &owner, "token 1").expect("a store");
         store.save(b"whole").expect("room");
         store.append(b"one").expect("room");

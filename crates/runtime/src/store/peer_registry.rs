@@ -74,7 +74,7 @@ impl PeerRegistry {
     ) -> Result<PeerRegistry, OpenError> {
         let path = directory.join(REGISTRY_FILE);
         let saved = match fs::read(&path) {
-            Ok(bytes) => decode(&bytes).map_err(|damage| OpenError::of_file(path, damage))?,
+            Ok(bytes) => decode(&bytes).map_err(|damage| OpenError::from_damage(path, damage))?,
             Err(error) if error.kind() == ErrorKind::NotFound => {
                 let peers =
                     vec![PeerRecord { is_member: true, newest: Boot::default() }; size as usize];
@@ -138,7 +138,7 @@ impl PeerRegistry {
             }
             saved.members_as_of = index;
             for (index, record) in saved.peers.iter_mut().enumerate() {
-                let process = ProcessId::at(index);
+                let process = ProcessId::from_index(index);
                 let is_member = members.contains(process);
                 if record.is_member && !is_member {
                     record.newest = Boot::default();

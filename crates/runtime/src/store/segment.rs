@@ -9,7 +9,7 @@
 
 use tenure_core::ProcessId;
 
-use super::state_file::{Damage, Owner};
+use super::state_file::{Damage, StateOwner};
 
 const MAGIC: [u8; 8] = *b"TENCHANG";
 
@@ -34,7 +34,7 @@ const SECTOR_BYTES: usize = 512;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct SegmentHeader {
-    pub(super) owner: Owner,
+    pub(super) owner: StateOwner,
     pub(super) segment: u64,
     /// Number of the first record in the segment.
     pub(super) first: u64,
@@ -84,7 +84,7 @@ impl SegmentHeader {
         }
         let cluster =
             String::from_utf8(content[36..].to_vec()).map_err(|_| Damage::Inconsistent)?;
-        let owner = Owner { cluster, process: ProcessId(small(12)?), group_size: small(16)? };
+        let owner = StateOwner { cluster, process: ProcessId(small(12)?), group_size: small(16)? };
         let header = SegmentHeader { owner, segment: number(20, 8)?, first: number(28, 8)? };
         Ok((header, (end + 4).next_multiple_of(RECORD_ALIGNMENT)))
     }
@@ -244,7 +244,7 @@ mod tests {
     use super::*;
 
     fn header() -> SegmentHeader {
-        let owner = Owner { cluster: "demo".into(), process: ProcessId(2), group_size: 5 };
+        let owner = StateOwner { cluster: "demo".into(), process: ProcessId(2), group_size: 5 };
         SegmentHeader { owner, segment: 3, first: 7 }
     }
 

@@ -16,7 +16,7 @@ const CHECKSUM_BYTES: usize = 32;
 
 /// Process that owns a saved state. No other process may use the state.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Owner {
+pub struct StateOwner {
     /// Name of the cluster.
     pub cluster: String,
     /// Process that saved the state.
@@ -25,9 +25,9 @@ pub struct Owner {
     pub group_size: u32,
 }
 
-impl fmt::Display for Owner {
+impl fmt::Display for StateOwner {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Owner { cluster, process, group_size } = self;
+        let StateOwner { cluster, process, group_size } = self;
         write!(f, "{process} of {group_size} in the cluster {cluster:?}")
     }
 }
@@ -35,7 +35,7 @@ impl fmt::Display for Owner {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct StateFile {
     /// Owner; absent in files of version 1.
-    pub(crate) owner: Option<Owner>,
+    pub(crate) owner: Option<StateOwner>,
     pub(crate) schema: String,
     pub(crate) session: u64,
     /// Saved state; absent before the first save.
@@ -207,7 +207,7 @@ fn decode_fields(content: &[u8], version: u16) -> Option<StateFile> {
     };
     let owner = owner.map(|(process, group_size)| {
         let process = ProcessId(process);
-        Owner { cluster, process, group_size }
+        StateOwner { cluster, process, group_size }
     });
     rest.0.is_empty().then_some(StateFile {
         owner,
@@ -241,7 +241,7 @@ mod tests {
     use super::*;
 
     fn state_file() -> StateFile {
-        let owner = Owner { cluster: "demo".into(), process: ProcessId(2), group_size: 5 };
+        let owner = StateOwner { cluster: "demo".into(), process: ProcessId(2), group_size: 5 };
         let (owner, state) = (Some(owner), Some(b"here".to_vec()));
         let changes = vec![b"one".to_vec(), Vec::new()];
         let schema = "token 1".into();

@@ -13,10 +13,10 @@ use tokio::time::{sleep, timeout};
 
 use crate::application::Application;
 use crate::driver::{RunningNode, start};
-use crate::parts::Parts;
+use crate::node_components::NodeComponents;
 use crate::store::Store;
 use crate::tests::{EVENT_TIMEOUT, listeners, open, settings};
-use crate::transport::{Limits, Settings};
+use crate::transport::{MeshLimits, MeshSettings};
 
 const ROUND_TRIP: Duration = Duration::from_millis(150);
 
@@ -133,10 +133,10 @@ fn boot(
 ) -> (CommandSender, ObservationReceiver, RunningNode) {
     let (commands, receiver) = mpsc::unbounded_channel();
     let (observations, observed) = mpsc::unbounded_channel();
-    let running = start::<SimpleLeader, User>(Parts::new(
+    let running = start::<SimpleLeader, User>(NodeComponents::new(
         (),
-        Settings {
-            limits: Limits { max_round_trip: ROUND_TRIP, ..Limits::default() },
+        MeshSettings {
+            limits: MeshLimits { max_round_trip: ROUND_TRIP, ..MeshLimits::default() },
             ..settings(me, &store, listener, addresses)
         },
         store,

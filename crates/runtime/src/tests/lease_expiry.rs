@@ -9,7 +9,7 @@ use tokio::time::timeout;
 use crate::driver::start;
 use crate::lock::LossReason;
 use crate::lock_application::LockApplication;
-use crate::parts::Parts;
+use crate::node_components::NodeComponents;
 use crate::tests::{EVENT_TIMEOUT, listeners, open, settings};
 
 /// Protocol that grants the lock for a short time. It saves its state during that time.
@@ -72,8 +72,8 @@ async fn lease_expires_while_disk_is_slow() {
     let store = open(directory.path(), me, 1);
     let is_stuck = store.is_stuck.clone();
     let ([listener], addresses) = listeners();
-    let (application, lock, leadership, requests) = LockApplication::new();
-    let running = start::<ShortLease, LockApplication>(Parts::new(
+    let (application, lock, election, requests) = LockApplication::new();
+    let running = start::<ShortLease, LockApplication>(NodeComponents::new(
         (),
         settings(me, &store, listener, &addresses),
         store,
@@ -91,6 +91,6 @@ async fn lease_expires_while_disk_is_slow() {
     drop(guard);
     let again =
         timeout(EVENT_TIMEOUT, lock.enter()).await.expect("an event in time").expect("an entry");
-    drop((again, lock, leadership));
+    drop((again, lock, election));
     running.task.await.expect("no panic").expect("a clean shutdown");
 }

@@ -10,13 +10,13 @@ use std::time::Duration;
 
 use tenure_core::ProcessId;
 
-use crate::store::{Owner, Store};
-use crate::transport::{Listen, Settings};
+use crate::store::{StateOwner, Store};
+use crate::transport::{Listen, MeshSettings};
 
 const EVENT_TIMEOUT: Duration = Duration::from_secs(120);
 
 fn open(directory: &Path, me: ProcessId, group_size: u32) -> Store {
-    let owner = Owner { cluster: "test".into(), process: me, group_size };
+    let owner = StateOwner { cluster: "test".into(), process: me, group_size };
     Store::open(directory.join(me.to_string()), &owner, "test").expect("a store")
 }
 
@@ -27,7 +27,12 @@ fn listeners<const N: usize>() -> ([TcpListener; N], Vec<String>) {
     (listeners, addresses)
 }
 
-fn settings(me: ProcessId, store: &Store, listener: TcpListener, addresses: &[String]) -> Settings {
+fn settings(
+    me: ProcessId,
+    store: &Store,
+    listener: TcpListener,
+    addresses: &[String],
+) -> MeshSettings {
     let (session, listen) = (store.session(), Listen::Listener(listener));
-    Settings::on_loopback("test", me, session, addresses.to_vec(), listen)
+    MeshSettings::on_loopback("test", me, session, addresses.to_vec(), listen)
 }

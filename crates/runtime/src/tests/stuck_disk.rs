@@ -13,7 +13,7 @@ use tokio::time::timeout;
 use crate::application::Passthrough;
 use crate::driver::{RunningNode, start};
 use crate::executor::STUCK_DISK_TIMEOUT;
-use crate::parts::Parts;
+use crate::node_components::NodeComponents;
 use crate::store::Store;
 use crate::tests::{EVENT_TIMEOUT, listeners, open, settings};
 
@@ -119,7 +119,7 @@ fn boot(
 ) -> (mpsc::UnboundedSender<Command>, mpsc::UnboundedReceiver<Event>, RunningNode) {
     let (commands, requests) = mpsc::unbounded_channel();
     let (application, events) = Passthrough::new();
-    let running = start::<HeartbeatLeader, Passthrough<HeartbeatLeader>>(Parts::new(
+    let running = start::<HeartbeatLeader, Passthrough<HeartbeatLeader>>(NodeComponents::new(
         (),
         settings(me, &store, listener, addresses),
         store,

@@ -7,11 +7,11 @@ use tenure_core::ProcessId;
 use tokio::net::TcpStream;
 use tokio::sync::Notify;
 
-use super::counters::Counters;
+use super::counters::MeshCounters;
 use super::eviction::EvictionState;
 use super::handshake::Identity;
 use super::peer::Peer;
-use super::settings::Limits;
+use super::settings::MeshLimits;
 use crate::names::{ProcessName, ProcessNames};
 use crate::store::PeerRegistry;
 
@@ -19,8 +19,8 @@ use crate::store::PeerRegistry;
 #[derive(Debug)]
 pub(crate) struct Context {
     pub(crate) identity: Identity,
-    pub(crate) limits: Limits,
-    pub(crate) counters: Counters,
+    pub(crate) limits: MeshLimits,
+    pub(crate) counters: MeshCounters,
     pub(crate) eviction: EvictionState,
     /// Notified when the outbox of any peer has room again, or the connection to the peer is lost.
     pub(crate) room: Arc<Notify>,
@@ -36,12 +36,12 @@ impl Context {
     }
 
     pub(crate) fn own_name(&self) -> ProcessName<'_> {
-        self.names.of(self.identity.me)
+        self.names.name(self.identity.me)
     }
 }
 
 /// Disables delays for small messages, and enables the detection of unreachable hosts.
-pub(crate) fn set_socket_options(stream: &TcpStream, limits: &Limits) -> std::io::Result<()> {
+pub(crate) fn set_socket_options(stream: &TcpStream, limits: &MeshLimits) -> std::io::Result<()> {
     stream.set_nodelay(true)?;
     let socket = socket2::SockRef::from(stream);
     // The operating system uses whole seconds here.

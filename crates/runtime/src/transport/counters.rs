@@ -19,7 +19,7 @@ impl Counter {
 }
 
 #[derive(Debug, Default)]
-pub(crate) struct Counters {
+pub(crate) struct MeshCounters {
     pub(crate) messages_sent: Counter,
     pub(crate) messages_received: Counter,
     pub(crate) bytes_sent: Counter,
@@ -36,14 +36,14 @@ pub(crate) struct Counters {
     refused: [Counter; RejectionReason::ALL.len()],
 }
 
-impl Counters {
+impl MeshCounters {
     pub(crate) fn count_rejection(&self, reason: RejectionReason) {
         self.refused[usize::from(reason.code() - 1)].add(1);
     }
 
-    pub(crate) fn read(&self) -> Counts {
+    pub(crate) fn read(&self) -> MeshCounts {
         let refused = RejectionReason::ALL.into_iter().zip(self.refused.iter().map(Counter::read));
-        Counts {
+        MeshCounts {
             messages_sent: self.messages_sent.read(),
             messages_received: self.messages_received.read(),
             bytes_sent: self.bytes_sent.read(),
@@ -64,7 +64,7 @@ impl Counters {
 
 /// Values of all counters of a mesh at one time. The counters start at 0 with the mesh.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Counts {
+pub struct MeshCounts {
     /// Number of messages written to connections. A message that is sent again after a
     /// reconnection counts again.
     pub messages_sent: u64,

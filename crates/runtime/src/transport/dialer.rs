@@ -70,7 +70,7 @@ async fn dial_until_connected(context: &Context, peer: &Peer, backoff: &mut Back
         context.counters.failed_dials.add(1);
         peer.set_last_error(&error);
         if throttle.is_due(&error) {
-            let (me, to) = (context.own_name(), context.names.of(peer.process));
+            let (me, to) = (context.own_name(), context.names.name(peer.process));
             tracing::warn!(%me, peer = %to, address = peer.address, error, "cannot connect");
         }
     }
@@ -114,9 +114,9 @@ async fn connect_any_address(context: &Context, peer: &Peer) -> io::Result<TcpSt
 /// time of a TCP connect, which does not depend on the load of the peer.
 fn warn_if_distant(context: &Context, peer: &Peer, took: Duration) {
     let limit = context.limits.max_round_trip;
-    if took > limit && peer.mark_distance_logged() {
+    if took > limit && peer.mark_round_trip_logged() {
         tracing::warn!(
-            me = %context.own_name(), peer = %context.names.of(peer.process),
+            me = %context.own_name(), peer = %context.names.name(peer.process),
             address = peer.address,
             round_trip_ms = took.as_millis(), limit_ms = limit.as_millis(),
             "round trip exceeds twice message_ms of the configuration; elections may fail, and \

@@ -177,11 +177,11 @@ impl GroupKeys {
     pub fn new(by_process: Vec<Vec<PublicKey>>) -> Result<Self, KeysError> {
         let size = by_process.len();
         if let Some(index) = by_process.iter().position(Vec::is_empty) {
-            return Err(KeysError::Missing { process: ProcessId::at(index), size });
+            return Err(KeysError::Missing { process: ProcessId::from_index(index), size });
         }
         let group = GroupKeys { by_process };
         for (index, keys) in group.by_process.iter().enumerate() {
-            let other = ProcessId::at(index);
+            let other = ProcessId::from_index(index);
             let one = keys.iter().filter_map(|key| group.owner(key.bytes())).min();
             if let Some(one) = one.filter(|one| *one < other) {
                 return Err(KeysError::Shared { one, other });
@@ -213,7 +213,7 @@ impl GroupKeys {
     /// Returns the text of the key list.
     pub fn text(&self) -> String {
         let lines = self.by_process.iter().enumerate().flat_map(|(index, keys)| {
-            keys.iter().map(move |key| format!("{} {key}\n", ProcessId::at(index)))
+            keys.iter().map(move |key| format!("{} {key}\n", ProcessId::from_index(index)))
         });
         lines.collect()
     }
@@ -222,7 +222,7 @@ impl GroupKeys {
     /// group.
     pub(crate) fn owner(&self, key: &[u8]) -> Option<ProcessId> {
         let is_owner = |keys: &Vec<PublicKey>| keys.iter().any(|listed| listed.bytes() == key);
-        self.by_process.iter().position(is_owner).map(ProcessId::at)
+        self.by_process.iter().position(is_owner).map(ProcessId::from_index)
     }
 
     /// Returns the public key that connection attempt `attempt` expects from a process. If the

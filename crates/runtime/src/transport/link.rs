@@ -475,7 +475,7 @@ impl Link {
     }
 
     fn peer_name(&self) -> ProcessName<'_> {
-        self.context.names.of(self.peer.process)
+        self.context.names.name(self.peer.process)
     }
 
     fn on_connected(&mut self, permit: Option<Permit<'_, Incoming>>) {

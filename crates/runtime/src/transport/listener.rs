@@ -18,18 +18,21 @@ use super::framed_stream::FramedStream;
 use super::handshake::{self, HandshakeError, RemoteProcess};
 use super::link::Connection;
 use super::rejection_reason::RejectionReason;
-use super::settings::{Listen, MeshError, Trust};
+use super::settings::{Listen, MeshError, PeerAuthentication};
 use crate::log_throttle::{LogThrottle, Suppressed};
 
 /// Pause after a connection could not be accepted, for instance because no file descriptor was
 /// free.
 const ACCEPT_RETRY_DELAY: Duration = Duration::from_millis(100);
 
-/// Binds the socket if it is not bound yet. Rejects an address beyond loopback if `trust` is
-/// [`Trust::LoopbackOnly`].
-pub(crate) fn bind(listen: Listen, trust: &Trust) -> Result<TcpListener, MeshError> {
-    let require_keys = |address: SocketAddr| match trust {
-        Trust::LoopbackOnly if !address.ip().to_canonical().is_loopback() => {
+/// Binds the socket if it is not bound yet. Rejects an address beyond loopback if `authentication`
+/// is [`PeerAuthentication::LoopbackOnly`].
+pub(crate) fn bind(
+    listen: Listen,
+    authentication: &PeerAuthentication,
+) -> Result<TcpListener, MeshError> {
+    let require_keys = |address: SocketAddr| match authentication {
+        PeerAuthentication::LoopbackOnly if !address.ip().to_canonical().is_loopback() => {
             Err(MeshError::KeysRequired { address })
         }
         _ => Ok(()),

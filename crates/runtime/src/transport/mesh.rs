@@ -11,7 +11,7 @@ use tokio::task::JoinSet;
 use tokio::time::timeout;
 
 use super::context::Context;
-use super::counters::{Counters, Counts};
+use super::counters::{MeshCounters, MeshCounts};
 use super::eviction::EvictionState;
 use super::frame::Boot;
 use super::handshake::Identity;
@@ -21,7 +21,7 @@ use super::listener::{Listener, bind};
 use super::outbox::{Outbox, OutgoingMessage};
 use super::peer::{Peer, PeerStatus};
 use super::reliable_session::QueueSize;
-use super::settings::{Limits, MeshError, Settings, Trust};
+use super::settings::{MeshError, MeshLimits, MeshSettings, PeerAuthentication};
 use crate::names::ProcessName;
 use crate::store::{PeerRegistry, SaveError};
 
@@ -80,7 +80,7 @@ impl Mesh {
     /// # Errors
     ///
     /// [`MeshError`]. Then no task runs and no port is in use.
-    pub fn start(settings: Settings) -> Result<(Mesh, Inbox), MeshError> {
+    pub fn start(settings: MeshSettings) -> Result<(Mesh, Inbox), MeshError> {
         Mesh::start_with(settings, None)
     }
 
@@ -90,11 +90,11 @@ impl Mesh {
     ///
     /// [`MeshError`], as for [`Mesh::start`].
     pub fn start_with(
-        settings: Settings,
+        settings: MeshSettings,
         registry: Option<PeerRegistry>,
     ) -> Result<(Mesh, Inbox), MeshError> {
         settings.validate()?;
-        let socket = bind(settings.listen, &settings.trust)?;
+        let socket = bind(settings.listen, &settings.authentication)?;
         let address = socket.local_addr().map_err(MeshError::Socket)?;
         let size = settings.addresses.len();
         let identity = Identity {
@@ -102,16 +102,16 @@ impl Mesh {
             me: settings.me,
             group_size: u32::try_from(size).expect("a group has fewer than 2^32 processes"),
             boot: Boot { session: settings.session, nonce: nonce()? },
-            reloadable_keys: match settings.trust {
-                Trust::Keys(reloadable_keys) => Some(reloadable_keys),
-                Trust::LoopbackOnly | Trust::Unauthenticated => None,
+            reloadable_keys: match settings.authentication {
+                PeerAuthentication::Keys(reloadable_keys) => Some(reloadable_keys),
+                PeerAuthentication::LoopbackOnly | PeerAuthentication::Unauthenticated => None,
             },
         };
         let room = Arc::new(Notify::new());
         let peers = peers(settings.addresses, settings.me, &settings.limits, &room, &registry);
         let limits = settings.limits;
         let (incoming, receiver) = mpsc::channel(limits.incoming_frames);
-        let counters = Counters::default();
+        let counters = MeshCounters::default();
         let eviction = EvictionState::new(identity.group_size, registry.clone());
         let context = Arc::new(Context {
             identity,
@@ -209,8 +209,8 @@ impl Mesh {
     ///
     /// If this function returns false, a consumer should accept no new requests from its users. The
     /// consumer must continue to receive messages. Otherwise, full queues on both sides would cause
-    /// a deadlock. A peer whose queue stays half full longer than [`Limits::half_full_timeout`] is
-    /// ignored.
+    /// a deadlock. A peer whose queue stays half full longer than
+    /// [`MeshLimits::half_full_timeout`] is ignored.
     pub fn has_room(&self) -> bool {
         let half_full_timeout = self.context.limits.half_full_timeout;
         let mut peers = self.context.peers.iter().flatten();
@@ -237,7 +237,7 @@ impl Mesh {
     }
 
     pub(crate) fn name(&self, process: ProcessId) -> ProcessName<'_> {
-        self.context.names.of(process)
+        self.context.names.name(process)
     }
 
     pub(crate) fn max_round_trip(&self) -> Duration {
@@ -278,7 +278,7 @@ impl Mesh {
 
 impl MeshView {
     /// Returns the values of the counters since the start of the mesh.
-    pub fn counts(&self) -> Counts {
+    pub fn counts(&self) -> MeshCounts {
         self.0.counters.read()
     }
 
@@ -331,13 +331,13 @@ fn nonce() -> Result<u64, MeshError> {
 fn peers(
     addresses: Vec<String>,
     me: ProcessId,
-    limits: &Limits,
+    limits: &MeshLimits,
     room: &Arc<Notify>,
     registry: &Option<PeerRegistry>,
 ) -> Vec<Option<Arc<Peer>>> {
     let capacity = QueueSize { frames: limits.queue_frames, bytes: limits.queue_bytes };
     let peer = |(index, address)| {
-        let process = ProcessId::at(index);
+        let process = ProcessId::from_index(index);
         let outbox = Outbox::new(capacity, room.clone());
         let peer = || Peer::new(process, address, outbox, registry.clone());
         (process != me).then(|| Arc::new(peer()))

@@ -38,7 +38,7 @@ mod rejection_reason;
 mod reliable_session;
 mod settings;
 
-pub use counters::Counts;
+pub use counters::MeshCounts;
 pub use eviction::Evicted;
 pub use inbox::{Inbox, Incoming};
 #[cfg(not(feature = "keys"))]
@@ -50,4 +50,4 @@ pub use mesh::{Mesh, MeshView, SendError};
 pub use peer::PeerStatus;
 pub(crate) use peer::SESSION_LIMIT;
 pub use rejection_reason::RejectionReason;
-pub use settings::{Limits, Listen, MeshError, Settings, Trust};
+pub use settings::{Listen, MeshError, MeshLimits, MeshSettings, PeerAuthentication};

@@ -36,7 +36,7 @@ pub(crate) struct Peer {
     /// expects the next of them.
     failed_exchanges: AtomicUsize,
     is_connected: AtomicBool,
-    is_distance_logged: AtomicBool,
+    is_round_trip_logged: AtomicBool,
     /// Notified when the user of the mesh rejects a message of this peer as invalid.
     pub(crate) invalid_message: Notify,
     registry: Option<PeerRegistry>,
@@ -95,7 +95,7 @@ impl Peer {
             newest: Mutex::new(newest.unwrap_or_default()),
             failed_exchanges: AtomicUsize::new(0),
             is_connected: AtomicBool::new(false),
-            is_distance_logged: AtomicBool::new(false),
+            is_round_trip_logged: AtomicBool::new(false),
             invalid_message: Notify::new(),
             registry,
             history: Mutex::default(),
@@ -170,10 +170,10 @@ impl Peer {
         self.is_connected.load(Ordering::Acquire)
     }
 
-    /// Records that a warning about the distance of the peer is logged. Returns true for the first
-    /// call only, so that the warning is logged once.
-    pub(crate) fn mark_distance_logged(&self) -> bool {
-        !self.is_distance_logged.swap(true, Ordering::Relaxed)
+    /// Records that a warning about the round-trip time of the peer is logged. Returns true for the
+    /// first call only, so that the warning is logged once.
+    pub(crate) fn mark_round_trip_logged(&self) -> bool {
+        !self.is_round_trip_logged.swap(true, Ordering::Relaxed)
     }
 
     pub(crate) fn on_connected(&self) {

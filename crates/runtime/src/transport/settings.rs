@@ -15,7 +15,7 @@ use crate::names::ProcessNames;
 
 /// Settings of a [`Mesh`](super::Mesh), which connects one process with its peers.
 #[derive(Debug)]
-pub struct Settings {
+pub struct MeshSettings {
     /// Name of the cluster. Nodes of different clusters refuse to connect with each other.
     pub cluster: String,
     /// Process of this node.
@@ -32,12 +32,12 @@ pub struct Settings {
     /// Names of the processes in the log.
     pub names: ProcessNames,
     /// Authentication of peers.
-    pub trust: Trust,
+    pub authentication: PeerAuthentication,
     /// Size limits and timeouts.
-    pub limits: Limits,
+    pub limits: MeshLimits,
 }
 
-impl Settings {
+impl MeshSettings {
     /// Returns settings for a group whose processes run on one machine. They contain no
     /// authentication, the default limits, and no process names.
     pub fn on_loopback(
@@ -46,23 +46,23 @@ impl Settings {
         session: u64,
         addresses: Vec<String>,
         listen: Listen,
-    ) -> Settings {
-        Settings {
+    ) -> MeshSettings {
+        MeshSettings {
             cluster: cluster.into(),
             me,
             session,
             listen,
             addresses,
             names: ProcessNames::default(),
-            trust: Trust::LoopbackOnly,
-            limits: Limits::default(),
+            authentication: PeerAuthentication::LoopbackOnly,
+            limits: MeshLimits::default(),
         }
     }
 }
 
 /// Method by which peers are authenticated. It must be the same on all nodes of a cluster.
 #[derive(Clone, Debug)]
-pub enum Trust {
+pub enum PeerAuthentication {
     /// Each peer must prove that it owns a key listed for it. Connections are encrypted, so no
     /// third party can read, modify, repeat or omit messages.
     Keys(ReloadableKeys),
@@ -83,7 +83,7 @@ pub enum Listen {
 
 /// Sizes and timeouts of a mesh. The defaults suit a small cluster.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Limits {
+pub struct MeshLimits {
     /// Maximum size of a frame body, in bytes. It must be the same on all nodes. Default: 1 MiB.
     pub max_body_bytes: usize,
     /// Maximum number of unacknowledged messages per peer. Default: 65,536.
@@ -122,9 +122,9 @@ pub struct Limits {
     pub redial_max: Duration,
 }
 
-impl Default for Limits {
+impl Default for MeshLimits {
     fn default() -> Self {
-        Limits {
+        MeshLimits {
             max_body_bytes: DEFAULT_MAX_BODY_BYTES,
             queue_frames: 65_536,
             queue_bytes: 16 << 20,
@@ -142,7 +142,7 @@ impl Default for Limits {
     }
 }
 
-impl Limits {
+impl MeshLimits {
     /// Returns the maximum size of a payload that fits a frame, in bytes.
     pub fn max_payload_bytes(&self) -> usize {
         self.max_body_bytes.saturating_sub(DATA_OVERHEAD)
@@ -215,14 +215,14 @@ pub enum MeshError {
     /// A limit is too small.
     #[error("the limit {name} must be at least {least}")]
     LimitTooSmall {
-        /// Name of the field of [`Limits`].
+        /// Name of the field of [`MeshLimits`].
         name: &'static str,
         /// Minimum value of the field.
         least: usize,
     },
 }
 
-impl Settings {
+impl MeshSettings {
     /// Validates all settings that can be checked without a socket.
     pub(crate) fn validate(&self) -> Result<(), MeshError> {
         let length = self.cluster.len();
@@ -236,7 +236,7 @@ impl Settings {
         if !(1..SESSION_LIMIT).contains(&self.session) {
             return Err(MeshError::InvalidSession { session: self.session });
         }
-        if let Trust::Keys(reloadable_keys) = &self.trust
+        if let PeerAuthentication::Keys(reloadable_keys) = &self.authentication
             && reloadable_keys.keys().size() != size
         {
             return Err(MeshError::KeyCountMismatch { keys: reloadable_keys.keys().size(), size });

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use tempfile::TempDir;
-use tenure_algorithms::application::led::{self, Led};
+use tenure_algorithms::application::with_election::{self, WithElection};
 use tenure_algorithms::application::{
     Application, Berkeley, PrimaryBackup, SpanningTree, TwoPhaseCommit, berkeley, primary_backup,
     spanning_tree, two_phase_commit,
@@ -14,7 +14,7 @@ use tenure_algorithms::application::{
 use tenure_algorithms::compose::{WithDetector, with_detector};
 use tenure_algorithms::detector::{Heartbeat, heartbeat};
 use tenure_algorithms::election::{Bully, bully};
-use tenure_core::service::{clock, commit, election, led as service, replication, tree};
+use tenure_core::service::{clock, commit, election, replication, tree, with_election as service};
 use tenure_core::{Delay, Group, ProcessId, Rank, TICKS_PER_UNIT, Term};
 use tenure_runtime::{Passthrough, RunningNode, follow, start};
 use tenure_trace::{
@@ -24,13 +24,13 @@ use tenure_trace::{
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 
-use crate::{kill, listeners, parts};
+use crate::{components, kill, listeners};
 
 /// Time limit for an event. It is generous, because events take almost no time on the loopback
 /// interface of a quiet machine.
 const EVENT_TIMEOUT: Duration = Duration::from_secs(120);
 
-type Real<A> = WithDetector<Heartbeat, Led<A, Bully>>;
+type Real<A> = WithDetector<Heartbeat, WithElection<A, Bully>>;
 
 struct Node<A: Application> {
     commands: mpsc::UnboundedSender<service::Command<A::Command>>,
@@ -42,7 +42,7 @@ struct Node<A: Application> {
 /// second process the next one.
 fn election(size: usize) -> bully::Config {
     let size = u32::try_from(size).unwrap();
-    let ranks = (1..=size).rev().map(Rank::of_id).collect();
+    let ranks = (1..=size).rev().map(Rank::from_id).collect();
     bully::Config { ranks, ..bully::Config::plain(size, 50 * TICKS_PER_UNIT) }
 }
 
@@ -66,11 +66,12 @@ where
             max_timeout: 8_000 * TICKS_PER_UNIT,
         };
         let election = election(addresses.len());
-        let inner = led::Config { application: config.clone(), election };
+        let inner = with_election::Config { application: config.clone(), election };
         let config = with_detector::Config { detector, inner };
         let local = (local, receiver);
-        let parts = parts::<Real<A>, _>(config, directory, me, listener, addresses, local);
-        Node { commands, events, running: start(parts).unwrap() }
+        let components =
+            components::<Real<A>, _>(config, directory, me, listener, addresses, local);
+        Node { commands, events, running: start(components).unwrap() }
     }
 
     fn ask(&self, command: A::Command) {
@@ -264,9 +265,9 @@ fn outcomes(records: &[Record], size: u32) -> Vec<Vec<&'static str>> {
 /// Runs a script on three nodes whose messages wait at the receiver until the script delivers them.
 /// Returns the [`outcomes`].
 fn run_over_tcp(script: &str) -> Vec<Vec<&'static str>> {
-    type P = Led<TwoPhaseCommit, Bully>;
+    type P = WithElection<TwoPhaseCommit, Bully>;
     let application = two_phase_commit::Config::default();
-    let config = led::Config { application, election: election(3) };
+    let config = with_election::Config { application, election: election(3) };
     let script = script.parse().unwrap();
     let schedule =
         Schedule::from_script::<P>(&script, |_: Group| config.clone()).unwrap().remove(0);
@@ -306,7 +307,7 @@ fn recovered_coordinator_decides_from_its_log() {
 async fn tree_on_ring_of_four_counts_four() {
     let edges = [(0, 1), (1, 2), (2, 3), (3, 0)];
     let edges = edges.map(|(one, other)| (ProcessId(one), ProcessId(other)));
-    let mut cluster = Cluster::<SpanningTree>::boot(4, spanning_tree::Config::of(4, edges));
+    let mut cluster = Cluster::<SpanningTree>::boot(4, spanning_tree::Config::with_edges(4, edges));
     cluster.nodes[0].elect();
     let completed = |event| match event {
         tree::Event::Completed { size, .. } => Some(size),

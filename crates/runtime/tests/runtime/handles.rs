@@ -7,7 +7,8 @@ use tenure_algorithms::election::Bully;
 use tenure_core::service::{election, mutex, office};
 use tenure_core::{Fence, LockName, ProcessId, Term};
 use tenure_runtime::{
-    Application, Guard, Leadership, Lock, LockApplication, LockRequestReceiver, LossReason, Stopped,
+    Application, ElectionHandle, Guard, Lock, LockApplication, LockRequestReceiver, LossReason,
+    NodeStopped,
 };
 use tokio::task::JoinHandle;
 
@@ -20,13 +21,13 @@ struct TestNode {
     lock: Lock,
     requests: LockRequestReceiver,
     /// Keeps the channel of requests open.
-    _leadership: Leadership,
+    _election: ElectionHandle,
 }
 
 impl TestNode {
     fn new() -> Self {
-        let (application, lock, leadership, requests) = LockApplication::new();
-        TestNode { application, lock, requests, _leadership: leadership }
+        let (application, lock, election, requests) = LockApplication::new();
+        TestNode { application, lock, requests, _election: election }
     }
 
     /// Returns the commands that result from the pending requests of the users.
@@ -60,7 +61,7 @@ impl TestNode {
         assert_eq!(self.deliver_event(office::Event::Election(event)), None);
     }
 
-    fn enter(&self) -> JoinHandle<Result<Guard, Stopped>> {
+    fn enter(&self) -> JoinHandle<Result<Guard, NodeStopped>> {
         let lock = self.lock.clone();
         tokio::spawn(async move { lock.enter().await })
     }
@@ -119,7 +120,7 @@ async fn stopped_node_loses_guards_and_waiters() {
     let TestNode { application, requests, .. } = node;
     drop((application, requests));
     assert_eq!((guard.is_lost(), guard.lost().await), (true, LossReason::NodeStopped));
-    assert_eq!(waits.await.unwrap().unwrap_err(), Stopped);
+    assert_eq!(waits.await.unwrap().unwrap_err(), NodeStopped);
 }
 
 #[tokio::test]
@@ -177,5 +178,5 @@ async fn named_lock_on_unnamed_node_returns_stopped() {
     let lock = node.lock.named(LockName::new("invoices").unwrap());
     let requests = tokio::spawn(async move { lock.enter().await });
     assert_eq!(node.pending_commands().await, []);
-    assert_eq!(requests.await.unwrap().unwrap_err(), Stopped);
+    assert_eq!(requests.await.unwrap().unwrap_err(), NodeStopped);
 }

@@ -23,11 +23,11 @@ use std::time::Duration;
 use tempfile::TempDir;
 use tenure_algorithms::detector::heartbeat;
 use tenure_core::{Delay, Fence, ProcessId, Protocol, TICKS_PER_UNIT};
-use tenure_runtime::store::Owner;
-use tenure_runtime::transport::{Listen, Settings};
+use tenure_runtime::store::StateOwner;
+use tenure_runtime::transport::{Listen, MeshSettings};
 use tenure_runtime::{
-    Application, Failure, Leadership, Lock, LockApplication, LockCommand, LockEvent, Parts,
-    Passthrough, RunningNode, Store, TraceSink, start,
+    Application, ElectionHandle, Failure, Lock, LockApplication, LockCommand, LockEvent,
+    NodeComponents, Passthrough, RunningNode, Store, TraceSink, start,
 };
 use tenure_trace::Recorded;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
@@ -36,9 +36,9 @@ use tokio::time::timeout;
 /// Time limit for one step of a test. It is long, because the machine may be busy.
 const TIME_LIMIT: Duration = Duration::from_secs(120);
 
-fn alone(session: u64) -> Settings {
+fn alone(session: u64) -> MeshSettings {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    Settings::on_loopback(
+    MeshSettings::on_loopback(
         "test",
         ProcessId(0),
         session,
@@ -58,10 +58,10 @@ fn transport_settings(
     session: u64,
     listener: TcpListener,
     addresses: &[String],
-) -> Settings {
-    Settings::on_loopback(
+) -> MeshSettings {
+    MeshSettings::on_loopback(
         "test",
-        ProcessId::at(me),
+        ProcessId::from_index(me),
         session,
         addresses.to_vec(),
         Listen::Listener(listener),
@@ -79,21 +79,22 @@ fn detector() -> heartbeat::Config {
 
 fn store(directory: &Path, me: usize, group_size: usize) -> Store {
     let group_size = u32::try_from(group_size).unwrap();
-    let owner = Owner { cluster: "test".into(), process: ProcessId::at(me), group_size };
+    let owner =
+        StateOwner { cluster: "test".into(), process: ProcessId::from_index(me), group_size };
     Store::open(directory.join(me.to_string()), &owner, "test").unwrap()
 }
 
-fn parts<P: Protocol, L: Application<P>>(
+fn components<P: Protocol, L: Application<P>>(
     config: P::Config,
     directory: &Path,
     me: usize,
     listener: TcpListener,
     addresses: &[String],
     (application, requests): (L, UnboundedReceiver<L::Request>),
-) -> Parts<P, L> {
+) -> NodeComponents<P, L> {
     let store = store(directory, me, addresses.len());
     let settings = transport_settings(me, store.session(), listener, addresses);
-    Parts::new(config, settings, store, application, requests)
+    NodeComponents::new(config, settings, store, application, requests)
 }
 
 async fn next_event<E>(events: &mut UnboundedReceiver<E>) -> E {
@@ -122,7 +123,7 @@ async fn kill(running: RunningNode) {
 
 struct Node {
     lock: Lock,
-    leadership: Leadership,
+    election: ElectionHandle,
     running: RunningNode,
 }
 
@@ -138,15 +139,16 @@ impl Node {
     where
         P: Recorded<Command: LockCommand, Event: LockEvent>,
     {
-        let (application, lock, leadership, requests) = LockApplication::new();
+        let (application, lock, election, requests) = LockApplication::new();
         let application = (application, requests);
-        let parts = parts::<P, _>(config, directory, me, listener, addresses, application);
-        let running = start(Parts { trace_sink, ..parts }).unwrap();
-        Node { lock, leadership, running }
+        let components =
+            components::<P, _>(config, directory, me, listener, addresses, application);
+        let running = start(NodeComponents { trace_sink, ..components }).unwrap();
+        Node { lock, election, running }
     }
 
     async fn stop(self) -> Result<(), Failure> {
-        drop((self.lock, self.leadership));
+        drop((self.lock, self.election));
         self.running.task.await.unwrap()
     }
 }
@@ -201,7 +203,7 @@ async fn enter_alone(lock: Lock, inside: Arc<Inside>, times: u32) -> Vec<Fence> 
 }
 
 fn store_alone(directory: &Path, schema: &'static str) -> Store {
-    let owner = Owner { cluster: "test".into(), process: ProcessId(0), group_size: 1 };
+    let owner = StateOwner { cluster: "test".into(), process: ProcessId(0), group_size: 1 };
     Store::open(directory, &owner, schema).unwrap()
 }
 
@@ -214,9 +216,9 @@ where
 {
     let (local, events) = Passthrough::<P>::new();
     let (commands, receiver) = unbounded_channel();
-    let running = start::<P, Passthrough<P>>(Parts {
+    let running = start::<P, Passthrough<P>>(NodeComponents {
         trace_sink,
-        ..Parts::new((), alone(store.session()), store, local, receiver)
+        ..NodeComponents::new((), alone(store.session()), store, local, receiver)
     });
     (commands, events, running.unwrap())
 }

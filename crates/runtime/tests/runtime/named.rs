@@ -138,7 +138,7 @@ async fn named_locks_survive_leader_change() {
     let before = enter(&nodes, "invoices").await.fence();
     drop(enter(&nodes, "reports").await);
     let leader =
-        nodes[0].leadership.current().expect("the node that granted the lock leads").leader;
+        nodes[0].election.current_term().expect("the node that granted the lock leads").leader;
     kill(nodes.remove(leader.index()).running).await;
     let mut guard = enter(&nodes, "invoices").await;
     assert!(guard.fence() > before);

@@ -17,14 +17,14 @@ use tenure_core::service::mutex::{Command, Event};
 use tenure_core::{Election, Mutex, ProcessId, TICKS_PER_UNIT, Tagged, Term};
 use tenure_runtime::transport::{Incoming, Mesh};
 use tenure_runtime::{
-    Failure, Leadership, LockApplication, LossReason, Passthrough, RunningNode, StartError,
+    ElectionHandle, Failure, LockApplication, LossReason, Passthrough, RunningNode, StartError,
     TraceSink, start,
 };
 use tenure_trace::{Header, Service, Source, Writer, merge_files};
 use tokio::sync::mpsc;
 
 use crate::{
-    Inside, Node, detector, enter_alone, kill, listeners, parts, store, transport_settings,
+    Inside, Node, components, detector, enter_alone, kill, listeners, store, transport_settings,
 };
 
 fn ricart_agrawala(directory: &Path, trace_sinks: Vec<TraceSink>) -> Vec<Node> {
@@ -115,9 +115,9 @@ impl Named {
         let (requests, receiver) = mpsc::unbounded_channel();
         let config = central::Config::default();
         let local = (local, receiver);
-        let parts =
-            parts::<Keyed<_, Central>, _>(config, directory, me, listener, addresses, local);
-        Named { requests, events, running: start(parts).unwrap() }
+        let components =
+            components::<Keyed<_, Central>, _>(config, directory, me, listener, addresses, local);
+        Named { requests, events, running: start(components).unwrap() }
     }
 
     fn ask(&self, name: &str, inner: Command) {
@@ -216,24 +216,24 @@ async fn recovered_leader_leads_in_later_term() {
         .enumerate()
         .map(|(me, listener)| office(directory.path(), me, listener, &addresses))
         .collect();
-    nodes[0].leadership.elect().unwrap();
-    let first = leader(&mut nodes[0].leadership, ProcessId(2)).await;
+    nodes[0].election.start_election().unwrap();
+    let first = leader(&mut nodes[0].election, ProcessId(2)).await;
     kill(nodes.pop().unwrap().running).await;
-    let second = leader(&mut nodes[0].leadership, ProcessId(1)).await;
+    let second = leader(&mut nodes[0].election, ProcessId(1)).await;
     assert!(second > first);
     drop(nodes[0].lock.enter().await.unwrap());
     let listener = TcpListener::bind(&addresses[2]).unwrap();
     nodes.push(office(directory.path(), 2, listener, &addresses));
-    let third = leader(&mut nodes[0].leadership, ProcessId(2)).await;
+    let third = leader(&mut nodes[0].election, ProcessId(2)).await;
     assert!(third > second);
     drop(nodes[2].lock.enter().await.unwrap());
 }
 
-async fn leader(leadership: &mut Leadership, leader: ProcessId) -> Term {
+async fn leader(election: &mut ElectionHandle, leader: ProcessId) -> Term {
     loop {
-        match leadership.current() {
+        match election.current_term() {
             Some(term) if term.leader == leader => return term,
-            _ => leadership.changed().await.unwrap(),
+            _ => election.changed().await.unwrap(),
         };
     }
 }
@@ -259,9 +259,9 @@ async fn superseded_node_loses_everything_at_once() {
         )
     };
     let _first = office(0, first);
-    let Node { lock, mut leadership, running } = office(1, second);
-    leadership.elect().unwrap();
-    leader(&mut leadership, ProcessId(1)).await;
+    let Node { lock, mut election, running } = office(1, second);
+    election.start_election().unwrap();
+    leader(&mut election, ProcessId(1)).await;
     let guard = lock.enter().await.unwrap();
     assert!(!guard.is_lost());
     let elsewhere = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -269,7 +269,7 @@ async fn superseded_node_loses_everything_at_once() {
     assert!(matches!(guard.lost().await, LossReason::Superseded(_)));
     let failure = running.task.await.unwrap().unwrap_err();
     assert!(matches!(failure, Failure::Evicted(_)), "{failure}");
-    assert_eq!(leadership.current(), None);
+    assert_eq!(election.current_term(), None);
     assert!(lock.enter().await.is_err());
 }
 
@@ -314,7 +314,7 @@ async fn node_stops_without_sending_if_save_fails() {
     std::fs::rename(directory.path().join("0"), directory.path().join("gone")).unwrap();
     // An election saves a number, and this save fails. The connection of the peer may have started
     // an election before, which stopped the node.
-    let _ = node.leadership.elect();
+    let _ = node.election.start_election();
     let failure = node.running.task.await.unwrap().unwrap_err();
     assert!(matches!(failure, Failure::Save(_)), "{failure}");
     assert!(node.lock.enter().await.is_err());
@@ -339,9 +339,9 @@ async fn undecodable_messages_have_no_effect() {
     for length in 0..64_u8 {
         mesh.send(ProcessId(0), vec![length ^ 0xA5; usize::from(length)]).unwrap();
     }
-    node.leadership.elect().unwrap();
+    node.election.start_election().unwrap();
     // The peer sends nothing but invalid bytes, so the node becomes the leader.
-    leader(&mut node.leadership, ProcessId(0)).await;
+    leader(&mut node.election, ProcessId(0)).await;
     drop(node.lock.enter().await.unwrap());
 }
 
@@ -375,7 +375,7 @@ async fn assert_impossible_numbers_are_rejected<E: Election>(
         }
     }
     for node in [&first, &third] {
-        node.leadership.elect().unwrap();
+        node.election.start_election().unwrap();
         drop(node.lock.enter().await.unwrap());
         while node.running.view.counts().implausible < impossible.len() as u64 {
             tokio::time::sleep(Duration::from_millis(5)).await;
@@ -387,7 +387,7 @@ async fn assert_impossible_numbers_are_rejected<E: Election>(
     }
     let nodes: Vec<Node> = again().enumerate().map(|(me, socket)| office(me, socket)).collect();
     for node in &nodes {
-        node.leadership.elect().unwrap();
+        node.election.start_election().unwrap();
         drop(node.lock.enter().await.unwrap());
     }
     for node in nodes {
@@ -425,10 +425,10 @@ fn rejects_impossible_saved_state_without_changes() {
     let poisoned = postcard::to_stdvec(&(1_u64, 1_u64 << 40)).unwrap();
     store(directory.path(), 0, 1).save(&poisoned).unwrap();
     let (mut listeners, addresses) = listeners(1);
-    let (application, _lock, _leadership, requests) = LockApplication::new();
+    let (application, _lock, _election, requests) = LockApplication::new();
     let (config, listener) = (bully(&addresses).into(), listeners.remove(0));
     let application = (application, requests);
-    let parts = parts::<Coordinated<Bully>, _>(
+    let components = components::<Coordinated<Bully>, _>(
         config,
         directory.path(),
         0,
@@ -436,7 +436,7 @@ fn rejects_impossible_saved_state_without_changes() {
         &addresses,
         application,
     );
-    let refusal = start(parts).unwrap_err();
+    let refusal = start(components).unwrap_err();
     assert!(matches!(refusal, StartError::InvalidState { .. }), "{refusal}");
     assert!(refusal.to_string().contains("docs/wire.md"), "{refusal}");
     assert_eq!(store(directory.path(), 0, 1).state(), Some(&*poisoned));

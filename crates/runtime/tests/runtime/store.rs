@@ -7,14 +7,14 @@ use std::sync::mpsc;
 use sha2::{Digest, Sha256};
 use tenure_core::ProcessId;
 use tenure_runtime::Store;
-use tenure_runtime::store::{Damage, OpenError, Owner, SaveError};
+use tenure_runtime::store::{Damage, OpenError, SaveError, StateOwner};
 
 fn state_of(directory: &Path) -> std::path::PathBuf {
     directory.join("state")
 }
 
-fn owner() -> Owner {
-    Owner { cluster: "test".into(), process: ProcessId(1), group_size: 3 }
+fn owner() -> StateOwner {
+    StateOwner { cluster: "test".into(), process: ProcessId(1), group_size: 3 }
 }
 
 fn open(directory: &Path) -> Result<Store, OpenError> {
@@ -124,9 +124,9 @@ fn rejects_state_of_another_owner_without_changes() {
     let directory = saved(b"a promise");
     let before = fs::read(state_of(directory.path())).expect("a state");
     for other in [
-        Owner { cluster: "toast".into(), ..owner() },
-        Owner { process: ProcessId(0), ..owner() },
-        Owner { group_size: 5, ..owner() },
+        StateOwner { cluster: "toast".into(), ..owner() },
+        StateOwner { process: ProcessId(0), ..owner() },
+        StateOwner { group_size: 5, ..owner() },
     ] {
         let error = Store::open(directory.path(), &other, "token 1").expect_err("another owner");
         assert!(matches!(error, OpenError::WrongOwner { .. }), "{error}");
@@ -357,7 +357,7 @@ fn rejects_changes_without_state() {
 #[test]
 fn rejects_changes_of_another_process() {
     let directories = [saved(b"whole"), saved(b"whole")];
-    let other = Owner { process: ProcessId(2), ..owner() };
+    let other = StateOwner { process: ProcessId(2), ..owner() };
     let elsewhere = tempfile::tempdir().expect("a directory");
     let mut store = Store::open(elsewhere.path(), &other, "token 1").expect("a store");
     store.save(b"whole").expect("room");

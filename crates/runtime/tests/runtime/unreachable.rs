@@ -11,7 +11,7 @@ use tenure_core::{Delay, ProcessId, TICKS_PER_UNIT};
 use tenure_runtime::{LockApplication, RunningNode, start};
 use tokio::time::timeout;
 
-use crate::{TIME_LIMIT, listeners, parts};
+use crate::{TIME_LIMIT, components, listeners};
 
 type Office = WithDetector<Heartbeat, Coordinated<Bully>>;
 
@@ -24,14 +24,15 @@ fn boot(directory: &Path, me: usize, listener: TcpListener, addresses: &[String]
         max_timeout: 2_000 * TICKS_PER_UNIT,
     };
     let inner = bully::Config::plain(3, 30 * TICKS_PER_UNIT).into();
-    let (application, lock, leadership, requests) = LockApplication::new();
+    let (application, lock, election, requests) = LockApplication::new();
     // The handles keep the node running.
-    std::mem::forget((lock, leadership));
+    std::mem::forget((lock, election));
     let config = with_detector::Config { detector, inner };
     let application = (application, requests);
-    let mut parts = parts::<Office, _>(config, directory, me, listener, addresses, application);
-    parts.transport.limits.queue_frames = 64;
-    start(parts).unwrap()
+    let mut components =
+        components::<Office, _>(config, directory, me, listener, addresses, application);
+    components.transport.limits.queue_frames = 64;
+    start(components).unwrap()
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -61,7 +62,7 @@ async fn heartbeats_do_not_queue_for_unreachable_peer() {
         };
         timeout(TIME_LIMIT, responds).await.expect("a responsive peer");
         let others: Vec<ProcessId> =
-            responsive().into_iter().filter(|it| *it != ProcessId::at(1 - me)).collect();
+            responsive().into_iter().filter(|it| *it != ProcessId::from_index(1 - me)).collect();
         assert_eq!(others, [], "only the connected peer");
     }
 }

@@ -161,7 +161,7 @@ impl LogApplication {
             }
             Content::Members(members) => {
                 let named = |set: &ProcessSet| {
-                    let names = set.iter().map(|process| self.names.of(process).to_string());
+                    let names = set.iter().map(|process| self.names.name(process).to_string());
                     names.collect::<Vec<_>>().join(" ")
                 };
                 let (voters, learners) = (named(&members.voters), named(&members.learners));
@@ -265,7 +265,8 @@ impl LogApplication {
         match leader {
             Some(leader) if leader == self.me.index() => info!(term, "became leader"),
             Some(leader) => {
-                info!(leader = %self.names.of(ProcessId::at(leader)), term, "follows leader");
+                let leader = self.names.name(ProcessId::from_index(leader));
+                info!(%leader, term, "follows leader");
             }
             None => info!(term, "no leader"),
         }
@@ -397,7 +398,7 @@ impl Application<RelayedLog> for LogApplication {
             }
             LocalRequest::Transfer { to, reply } => {
                 let ticket = self.add_waiter(Waiter::Task(reply));
-                Command::Log(LogRequest::Transfer { ticket, to: ProcessId::at(to) })
+                Command::Log(LogRequest::Transfer { ticket, to: ProcessId::from_index(to) })
             }
             LocalRequest::Shutdown => {
                 self.is_stopping = true;
@@ -454,7 +455,7 @@ impl Application<RelayedLog> for LogApplication {
 
     fn leader(&self) -> Option<Term> {
         let LeaderStatus { leader, term } = *self.shared.leader_status.borrow();
-        leader.map(|leader| Term { number: term, leader: ProcessId::at(leader) })
+        leader.map(|leader| Term { number: term, leader: ProcessId::from_index(leader) })
     }
 
     fn on_shutdown(&mut self) -> Option<Command> {
@@ -504,7 +505,7 @@ mod tests {
 
     #[test]
     fn stops_at_entry_of_another_build() {
-        let shared = Arc::new(SharedState::new(Members::of(ProcessSet::first_n(1))));
+        let shared = Arc::new(SharedState::new(Members::from_voters(ProcessSet::first_n(1))));
         let names = ProcessNames::default();
         let mut application = LogApplication::new(ProcessId(0), 1, shared.clone(), None, names);
         let grant = LogCommand::Store(tenure_store::Principal::Member, grant());

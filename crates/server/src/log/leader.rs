@@ -33,7 +33,7 @@ impl Member {
     ) -> Result<(), RpcError> {
         loop {
             let leader = known_leader(leader_status, deadline).await?;
-            if leader == self.config.me || self.peers.is_connected(ProcessId::at(leader)) {
+            if leader == self.config.me || self.peers.is_connected(ProcessId::from_index(leader)) {
                 return Ok(());
             }
             if Instant::now() >= deadline {

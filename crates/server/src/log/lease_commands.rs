@@ -30,9 +30,9 @@ const BATCH_INTERVAL: Duration = Duration::from_millis(50);
 /// leases.
 const CHECKPOINT_TIMEOUT: Duration = Duration::from_millis(500);
 
-/// Renewal that succeeds once a log entry has recorded the full TTL of its lease.
+/// Checkpoint that a renewal waits for: a log entry that records the full TTL of a lease.
 #[derive(Debug)]
-pub(crate) struct PendingRenewal {
+pub(crate) struct PendingCheckpoint {
     lease: LeaseId,
     ttl: u64,
     /// Term of the leader that responded with `NeedsCheckpoint`.
@@ -40,13 +40,14 @@ pub(crate) struct PendingRenewal {
     reply: oneshot::Sender<Result<bool, RpcError>>,
 }
 
+/// Sender of checkpoints to the task that proposes them in batches.
 #[derive(Debug)]
-pub(crate) struct RenewalQueue(mpsc::UnboundedSender<PendingRenewal>);
+pub(crate) struct CheckpointQueue(mpsc::UnboundedSender<PendingCheckpoint>);
 
-impl RenewalQueue {
-    pub(crate) fn new() -> (Self, mpsc::UnboundedReceiver<PendingRenewal>) {
+impl CheckpointQueue {
+    pub(crate) fn new() -> (Self, mpsc::UnboundedReceiver<PendingCheckpoint>) {
         let (sender, receiver) = mpsc::unbounded_channel();
-        (RenewalQueue(sender), receiver)
+        (CheckpointQueue(sender), receiver)
     }
 
     /// Proposes a checkpoint with the full TTL of a lease, and waits for its outcome. Returns false
@@ -59,32 +60,32 @@ impl RenewalQueue {
         deadline: tokio::time::Instant,
     ) -> Result<bool, RpcError> {
         let (reply, response) = oneshot::channel();
-        let renewal = PendingRenewal { lease, ttl, term, reply };
-        self.0.send(renewal).map_err(|_| RpcError::STOPPED)?;
+        let checkpoint = PendingCheckpoint { lease, ttl, term, reply };
+        self.0.send(checkpoint).map_err(|_| RpcError::STOPPED)?;
         let recorded = timeout_at(deadline, response).await.map_err(|_| RpcError::TIMED_OUT)?;
         recorded.map_err(|_| RpcError::STOPPED)?
     }
 }
 
-/// Proposes the queued renewals, with one log entry for many of them, until the member is dropped.
-pub(crate) async fn run_renewals(
+/// Proposes the queued checkpoints, many of them in one log entry, until the member is dropped.
+pub(crate) async fn propose_checkpoints(
     member: Weak<Member>,
-    mut pending: mpsc::UnboundedReceiver<PendingRenewal>,
+    mut pending: mpsc::UnboundedReceiver<PendingCheckpoint>,
 ) {
     let mut waiting = Vec::new();
     let mut next = tokio::time::Instant::now();
     while pending.recv_many(&mut waiting, MAX_LEASES_PER_COMMAND).await > 0 {
         sleep_until(next).await;
         while waiting.len() < MAX_LEASES_PER_COMMAND
-            && let Ok(renewal) = pending.try_recv()
+            && let Ok(checkpoint) = pending.try_recv()
         {
-            waiting.push(renewal);
+            waiting.push(checkpoint);
         }
         next = tokio::time::Instant::now() + BATCH_INTERVAL;
         let Some(member) = member.upgrade() else { return };
-        let mut terms = BTreeMap::<u64, Vec<PendingRenewal>>::new();
-        for renewal in waiting.drain(..) {
-            terms.entry(renewal.term).or_default().push(renewal);
+        let mut terms = BTreeMap::<u64, Vec<PendingCheckpoint>>::new();
+        for checkpoint in waiting.drain(..) {
+            terms.entry(checkpoint.term).or_default().push(checkpoint);
         }
         for (term, batch) in terms {
             checkpoint_batch(&member, term, batch).await;
@@ -92,14 +93,17 @@ pub(crate) async fn run_renewals(
     }
 }
 
-async fn checkpoint_batch(member: &Member, term: u64, batch: Vec<PendingRenewal>) {
-    let full_time =
-        |it: &PendingRenewal| LeaseCheckpoint { lease: it.lease, left: it.ttl, renewal_index: 0 };
+async fn checkpoint_batch(member: &Member, term: u64, batch: Vec<PendingCheckpoint>) {
+    let full_time = |it: &PendingCheckpoint| LeaseCheckpoint {
+        lease: it.lease,
+        left: it.ttl,
+        renewal_index: 0,
+    };
     let leases = batch.iter().map(full_time).collect();
     let recorded = member.propose(Command::Checkpoint { term, leases }).await;
     // A checkpoint of an earlier term has no effect.
     let recorded = recorded.map(|outcome| outcome.leases.into_iter().collect::<HashSet<_>>());
-    for PendingRenewal { lease, ttl, reply, .. } in batch {
+    for PendingCheckpoint { lease, ttl, reply, .. } in batch {
         let full = LeaseChange::Remaining { lease, seconds: ttl };
         // The client may have stopped waiting.
         let _ = reply.send(match &recorded {

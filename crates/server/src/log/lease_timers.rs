@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use tenure_session::{CheckpointInterval, LeaseProposal, Lessor, Timers};
 use tenure_store::{Command, LeaseChange, LeaseCheckpoint, LeaseExpiry, LeaseId, Store};
 
-use crate::log::request::Renewal;
+use crate::log::request::RenewalOutcome;
 
 pub(crate) const MAX_LEASES_PER_COMMAND: usize = 1000;
 
@@ -96,19 +96,23 @@ impl LeaseTimers {
 
     /// Renews a lease. The caller must know that a majority has confirmed this leader in `term`
     /// since the request arrived.
-    pub(crate) fn renew(&mut self, lease: LeaseId, term: u64, store: &Store) -> Renewal {
+    pub(crate) fn renew(&mut self, lease: LeaseId, term: u64, store: &Store) -> RenewalOutcome {
         if self.term != Some(term) {
-            return Renewal::Deposed;
+            return RenewalOutcome::Deposed;
         }
         let renewal = self.lessor.renew(lease);
         match renewal {
             tenure_session::Renewal::Accepted { part } => {
                 self.arm(lease, Some(part), Instant::now());
-                store.lease(lease).map_or(Renewal::Gone, |stored| Renewal::Renewed(stored.ttl))
+                store
+                    .lease(lease)
+                    .map_or(RenewalOutcome::Gone, |stored| RenewalOutcome::Renewed(stored.ttl))
             }
-            tenure_session::Renewal::NeedsCheckpoint { ttl } => Renewal::NeedsCheckpoint(ttl),
-            tenure_session::Renewal::Pending => Renewal::Expiring,
-            tenure_session::Renewal::NotFound => Renewal::Gone,
+            tenure_session::Renewal::NeedsCheckpoint { ttl } => {
+                RenewalOutcome::NeedsCheckpoint(ttl)
+            }
+            tenure_session::Renewal::Pending => RenewalOutcome::Expiring,
+            tenure_session::Renewal::NotFound => RenewalOutcome::Gone,
         }
     }
 

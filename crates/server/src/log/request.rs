@@ -51,7 +51,7 @@ pub(crate) enum LeaderResponse {
     /// The request was carried out.
     Done,
     /// Outcome of a renewal, and the term in which the leader decided it.
-    Renewed { term: u64, renewal: Renewal },
+    Renewed { term: u64, renewal: RenewalOutcome },
     /// Remaining time of a lease in seconds; `None` if the lease does not exist.
     TimeToLive(Option<u64>),
     /// The request had no effect, or its outcome is unknown.
@@ -62,7 +62,7 @@ pub(crate) enum LeaderResponse {
 
 /// Outcome of a lease renewal at the leader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) enum Renewal {
+pub(crate) enum RenewalOutcome {
     /// The lease is renewed for this many seconds.
     Renewed(u64),
     /// The renewal needs a checkpoint first. The checkpoint must record in the log that the lease

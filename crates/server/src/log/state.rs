@@ -10,7 +10,7 @@ use tenure_store::{
 };
 use tokio::sync::{Notify, oneshot, watch};
 
-use crate::config::bounds::MAX_STORE_OPERATIONS;
+use crate::config::limits::MAX_STORE_OPERATIONS;
 use crate::log::claim_times::ClaimTimes;
 use crate::log::lease_timers::LeaseTimers;
 use crate::log::request::ReleasedLock;
@@ -310,7 +310,7 @@ mod tests {
     /// can make a consistent snapshot at any time.
     #[test]
     fn applied_index_changes_together_with_the_store() {
-        let shared = SharedState::new(Members::of(ProcessSet::first_n(1)));
+        let shared = SharedState::new(Members::from_voters(ProcessSet::first_n(1)));
         for index in 1..=3 {
             let at = LogPosition { index, term: 1 };
             let command = Command::Grant { lease: index, ttl: 60 };

@@ -126,7 +126,7 @@ impl Member {
     /// Records that this member has joined, or evicts it if the cluster has removed it. The caller
     /// must make sure that this member has applied all entries that were committed when it started.
     async fn check_own_membership(&self, index: u64, members: &Members) {
-        match members.all().contains(ProcessId::at(self.config.me)) {
+        match members.all().contains(ProcessId::from_index(self.config.me)) {
             true if self.registry.has_joined() => {}
             true => {
                 let registry = self.registry.clone();

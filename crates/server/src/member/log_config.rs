@@ -3,7 +3,7 @@
 use std::num::NonZeroU64;
 
 use tenure_algorithms::Variants;
-use tenure_algorithms::agreement::raft_log::{self, Switch};
+use tenure_algorithms::agreement::raft_log::{self, VariantId};
 use tenure_algorithms::agreement::relayed_log;
 use tenure_core::service::log::Members;
 use tenure_core::{Delay, ProcessId};
@@ -38,18 +38,18 @@ pub(super) fn log_config(
         snapshot_offset: snapshot_count / u64::from(size) * u64::from(me.0),
         initial_members: Some(members),
         variants: Variants::none()
-            .with(Switch::Announcing)
-            .with(Switch::Ahead)
-            .with(Switch::Noticing)
-            .with(Switch::Together)
-            .with(Switch::Heartbeats),
+            .with(VariantId::Announcing)
+            .with(VariantId::Ahead)
+            .with(VariantId::Noticing)
+            .with(VariantId::Together)
+            .with(VariantId::Heartbeats),
         ..raft_log::Config::plain(size, 1)
     })
 }
 
 #[cfg(test)]
 mod tests {
-    use tenure_algorithms::Switch as _;
+    use tenure_algorithms::VariantId as _;
     use tenure_core::ProcessSet;
     use toml::Value;
 
@@ -81,10 +81,11 @@ mod tests {
         assert!(configurations.len() > 20, "{}", configurations.len());
         for config in &configurations {
             for size in 1..=5 {
-                let members = Members::of((0..size).map(ProcessId).collect::<ProcessSet>());
+                let members =
+                    Members::from_voters((0..size).map(ProcessId).collect::<ProcessSet>());
                 let relayed = log_config(config, ProcessId(0), size, members);
                 assert_eq!(relayed.variants, Variants::none(), "all of them are mistakes");
-                let enabled = Switch::ALL.iter().filter(|it| relayed.log.variants.has(**it));
+                let enabled = VariantId::ALL.iter().filter(|it| relayed.log.variants.has(**it));
                 for variant in enabled.map(|it| it.declaration()) {
                     assert!(variant.sound, "{} by {config:?}", variant.name);
                 }

@@ -9,9 +9,9 @@ use tenure_algorithms::agreement::RelayedLog;
 use tenure_core::service::log::{Members, Reason};
 use tenure_core::{ProcessId, ProcessSet};
 use tenure_etcd::etcdserverpb::ResponseHeader;
-use tenure_runtime::store::{OpenError, Owner, PeerRegistry, SaveError, SaveMetrics};
-use tenure_runtime::transport::{Listen, MeshView, Settings};
-use tenure_runtime::{Failure, Parts, ProcessNames, StartError, Store, start};
+use tenure_runtime::store::{OpenError, PeerRegistry, SaveError, SaveMetrics, StateOwner};
+use tenure_runtime::transport::{Listen, MeshSettings, MeshView};
+use tenure_runtime::{Failure, NodeComponents, ProcessNames, StartError, Store, start};
 use tenure_store::{Command, LeaseId, Outcome, Principal};
 use thiserror::Error;
 use tokio::sync::{mpsc, oneshot, watch};
@@ -26,17 +26,17 @@ use crate::config::{ClusterState, Config, ConfigError, ValidatedConfig};
 use crate::log::application::{LocalRequest, LogApplication};
 use crate::log::leader::pause_before_retry;
 use crate::log::leader_monitor::LeaderMonitor;
-use crate::log::lease_commands::RenewalQueue;
+use crate::log::lease_commands::CheckpointQueue;
 use crate::log::proposal::{OnAbandoned, ProposalLimit};
 use crate::log::request::{
     LeaderRequest, LeaderResponse, LogCommand, MembershipChange, ProposeError, ReleasedLock,
-    Renewal, encode,
+    RenewalOutcome, encode,
 };
 use crate::log::state::{LeaderStatus, ReplicatedState, SharedState};
 use crate::member::eviction::Eviction;
 use crate::member::log_config::log_config;
 use crate::member::wrong_owner::with_member_names;
-use crate::metrics::timings::Timings;
+use crate::metrics::latency_histograms::LatencyHistograms;
 use crate::net::connections::ConnectionLimiter;
 use crate::net::peers::{PeerKeys, transport_limits};
 use crate::net::request_budget::RequestBudget;
@@ -144,7 +144,7 @@ pub(crate) struct Member {
     election_timeout: Duration,
     session: u64,
     pub(crate) saves: SaveMetrics,
-    pub(crate) timings: Timings,
+    pub(crate) latencies: LatencyHistograms,
     pub(crate) peers: MeshView,
     pub(crate) peer_keys: PeerKeys,
     pub(crate) connections: ConnectionLimiter,
@@ -158,7 +158,7 @@ pub(crate) struct Member {
     pub(crate) registry: PeerRegistry,
     pub(crate) password_hasher: PasswordHasher,
     pub(crate) token_uses: TokenUses,
-    renewals: RenewalQueue,
+    checkpoint_queue: CheckpointQueue,
     pub(crate) leader_monitor: LeaderMonitor,
 }
 
@@ -170,7 +170,7 @@ impl Member {
         validated: ValidatedConfig,
     ) -> Result<(Arc<Member>, LogTask), ServeError> {
         let owner = store_owner(config, &validated);
-        let Owner { cluster, process: me, group_size: size } = owner.clone();
+        let StateOwner { cluster, process: me, group_size: size } = owner.clone();
         let (store, registry) = open_store(config, &validated, &owner)?;
         let members = initial_members(!registry.has_joined(), me, size);
         let (session, saves) = (store.session(), store.save_metrics());
@@ -181,18 +181,18 @@ impl Member {
         let names = ProcessNames::new(validated.members.iter().map(|it| it.name.clone()));
         let (state, known) = (shared.clone(), Some(registry.clone()));
         let application = LogApplication::new(me, session, state, known, names.clone());
-        let transport = Settings {
+        let transport = MeshSettings {
             cluster,
             me,
             session,
             listen: Listen::Address(listen),
             addresses: validated.members.iter().map(|it| it.address.clone()).collect(),
             names: names.clone(),
-            trust: peer_keys.trust(),
+            authentication: peer_keys.authentication(),
             limits: transport_limits(),
         };
         let (requests, received) = mpsc::unbounded_channel();
-        let running = start::<RelayedLog, LogApplication>(Parts::new(
+        let running = start::<RelayedLog, LogApplication>(NodeComponents::new(
             log_config(config, me, size, members).with_incarnation(session),
             transport,
             store,
@@ -200,7 +200,7 @@ impl Member {
             received,
         ))?;
         let election_timeout = Duration::from_millis(2 * config.election_timeout);
-        let (renewals, pending_renewals) = RenewalQueue::new();
+        let (checkpoint_queue, pending_checkpoints) = CheckpointQueue::new();
         let leader_monitor =
             LeaderMonitor::start(shared.leader_status.subscribe(), election_timeout / 2);
         let member = Arc::new(Member {
@@ -211,7 +211,7 @@ impl Member {
             election_timeout,
             session,
             saves,
-            timings: Timings::default(),
+            latencies: LatencyHistograms::default(),
             peers: running.view,
             peer_keys,
             connections: ConnectionLimiter::new(),
@@ -223,10 +223,10 @@ impl Member {
             registry,
             password_hasher: PasswordHasher::default(),
             token_uses: TokenUses::new(config.auth_token_ttl),
-            renewals,
+            checkpoint_queue,
             leader_monitor,
         });
-        tasks::spawn(&member, pending_renewals);
+        tasks::spawn(&member, pending_checkpoints);
         Ok((member, running.task))
     }
 
@@ -289,7 +289,7 @@ impl Member {
         check: impl Fn() -> Result<(), RpcError>,
     ) -> Result<Outcome, RpcError> {
         let command = encode(&LogCommand::Store(principal.clone(), command));
-        if command.len() > self.config.bounds.request_bytes {
+        if command.len() > self.config.limits.request_bytes {
             return Err(RpcError::REQUEST_TOO_LARGE);
         }
         let mut proposal = self.proposal_limit.admit(command.len(), on_abandoned)?;
@@ -312,7 +312,7 @@ impl Member {
             }
         };
         let outcome = proposed.instrument(span.clone()).await?;
-        self.timings.commits.record(started.elapsed());
+        self.latencies.commits.record(started.elapsed());
         Ok(outcome)
     }
 
@@ -453,7 +453,7 @@ impl Member {
         let started = Instant::now();
         let renewed = self.try_renew_lease(lease).await;
         if let Ok(Some(_)) = renewed {
-            self.timings.renewals.record(started.elapsed());
+            self.latencies.renewals.record(started.elapsed());
         }
         renewed
     }
@@ -466,19 +466,21 @@ impl Member {
                 return Err(RpcError::LEADER_FAILED);
             };
             match renewal {
-                Renewal::Renewed(ttl) => return Ok(Some(ttl)),
-                Renewal::Gone => {
+                RenewalOutcome::Renewed(ttl) => return Ok(Some(ttl)),
+                RenewalOutcome::Gone => {
                     // After the response this member must not show keys that ended with the lease.
                     // A client that revoked the lease itself receives that response first.
                     self.wait_linearizable().await?;
                     return Ok(None);
                 }
-                Renewal::NeedsCheckpoint(ttl) => {
-                    if self.renewals.checkpoint(lease, ttl, term, deadline).await? {
+                RenewalOutcome::NeedsCheckpoint(ttl) => {
+                    if self.checkpoint_queue.checkpoint(lease, ttl, term, deadline).await? {
                         return Ok(Some(ttl));
                     }
                 }
-                Renewal::Expiring | Renewal::Deposed => sleep(RENEWAL_RETRY_INTERVAL).await,
+                RenewalOutcome::Expiring | RenewalOutcome::Deposed => {
+                    sleep(RENEWAL_RETRY_INTERVAL).await
+                }
             }
         }
         Err(RpcError::TIMED_OUT)
@@ -509,10 +511,10 @@ impl Member {
 }
 
 /// Returns the identity of this member, which its data directory records as the owner.
-pub(crate) fn store_owner(config: &Config, validated: &ValidatedConfig) -> Owner {
+pub(crate) fn store_owner(config: &Config, validated: &ValidatedConfig) -> StateOwner {
     let cluster = format!("{} {:016x}", config.initial_cluster_token, validated.cluster_id);
-    let group_size = ProcessId::at(validated.members.len()).0;
-    Owner { cluster, process: ProcessId::at(validated.me), group_size }
+    let group_size = ProcessId::from_index(validated.members.len()).0;
+    StateOwner { cluster, process: ProcessId::from_index(validated.me), group_size }
 }
 
 /// Opens the data directory, and the record of the membership in it. Fails if this record states
@@ -520,7 +522,7 @@ pub(crate) fn store_owner(config: &Config, validated: &ValidatedConfig) -> Owner
 fn open_store(
     config: &Config,
     validated: &ValidatedConfig,
-    owner: &Owner,
+    owner: &StateOwner,
 ) -> Result<(Store, PeerRegistry), ServeError> {
     let opened = Store::open(&validated.directory, owner, SCHEMA);
     let mut store = opened.map_err(|error| with_member_names(error, validated))?;
@@ -548,7 +550,7 @@ fn initial_members(is_joining: bool, me: ProcessId, size: u32) -> Members {
     if is_joining {
         voters.remove(me);
     }
-    Members::of(voters)
+    Members::from_voters(voters)
 }
 
 /// Returns a session number for the first start of a member that replaces another member.

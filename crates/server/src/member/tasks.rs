@@ -11,7 +11,7 @@ use tokio::time::sleep;
 use tracing::warn;
 
 use crate::log::application::LocalRequest;
-use crate::log::lease_commands::{PendingRenewal, run_lease_timer, run_renewals};
+use crate::log::lease_commands::{PendingCheckpoint, propose_checkpoints, run_lease_timer};
 use crate::log::snapshot;
 use crate::member::Member;
 use crate::member::eviction::watch_membership;
@@ -24,11 +24,11 @@ const ANNOUNCE_INTERVAL: Duration = Duration::from_millis(500);
 
 pub(super) fn spawn(
     member: &Arc<Member>,
-    pending_renewals: mpsc::UnboundedReceiver<PendingRenewal>,
+    pending_checkpoints: mpsc::UnboundedReceiver<PendingCheckpoint>,
 ) {
     tokio::spawn(run_recovery(Arc::downgrade(member)));
     tokio::spawn(run_lease_timer(Arc::downgrade(member)));
-    tokio::spawn(run_renewals(Arc::downgrade(member), pending_renewals));
+    tokio::spawn(propose_checkpoints(Arc::downgrade(member), pending_checkpoints));
     tokio::spawn(run_compaction(Arc::downgrade(member)));
     tokio::spawn(run_announcement(Arc::downgrade(member)));
     tokio::spawn(watch_membership(Arc::downgrade(member)));
@@ -79,7 +79,7 @@ async fn run_announcement(member: Weak<Member>) {
     loop {
         let Some(member) = member.upgrade() else { return };
         let urls = member.config.client_urls.clone();
-        let me = ProcessId::at(member.config.me);
+        let me = ProcessId::from_index(member.config.me);
         let is_published = member.with_state(|state| {
             let is_member = state.members.all().contains(me);
             !is_member || state.client_urls.get(&me.0) == Some(&urls)

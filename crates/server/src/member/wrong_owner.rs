@@ -1,6 +1,6 @@
 //! Error of a member that has the data directory of another member or of another cluster.
 
-use tenure_runtime::store::{OpenError, Owner};
+use tenure_runtime::store::{OpenError, StateOwner};
 
 use crate::config::ValidatedConfig;
 use crate::member::ServeError;
@@ -10,14 +10,15 @@ use crate::member::ServeError;
 pub(super) fn with_member_names(error: OpenError, validated: &ValidatedConfig) -> ServeError {
     let OpenError::WrongOwner { path, found, expected } = error else { return error.into() };
     // The cluster is recorded as its token and its ID.
-    let token = |owner: &Owner| owner.cluster.rsplit_once(' ').map(|(token, _)| token.to_owned());
+    let token =
+        |owner: &StateOwner| owner.cluster.rsplit_once(' ').map(|(token, _)| token.to_owned());
     let is_same_cluster = found.cluster == expected.cluster;
     // Members of another cluster may have other names. A renamed member has another cluster ID and
     // the same token.
     let has_name = is_same_cluster
         || token(&found) != token(&expected)
             && (found.process, found.group_size) == (expected.process, expected.group_size);
-    let describe = |owner: &Owner| match validated.members.get(owner.process.index()) {
+    let describe = |owner: &StateOwner| match validated.members.get(owner.process.index()) {
         Some(member) if has_name => {
             format!("member {} in the cluster {:?}", member.name, owner.cluster)
         }

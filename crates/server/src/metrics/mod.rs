@@ -9,8 +9,8 @@ use tenure_runtime::Exposition;
 use crate::member::Member;
 use crate::rpc::maintenance::VERSION;
 
+pub(crate) mod latency_histograms;
 mod process;
-pub(crate) mod timings;
 
 /// Returns the version as JSON: the response to `/version`.
 pub(crate) fn version() -> String {
@@ -26,13 +26,13 @@ pub(crate) fn metrics(member: &Member) -> String {
     let (name, release) =
         (&member.config.members[member.config.me].name, env!("CARGO_PKG_VERSION"));
     all.family("gauge", "tenure_member_info", help)
-        .set(&[("member", name), ("version", release)], 1);
+        .add_sample(&[("member", name), ("version", release)], 1);
     let has_leader = u8::from(leader_status.leader.is_some());
     all.gauge("etcd_server_has_leader", "Whether a leader is known: 1 or 0.", has_leader);
     let is_leader = u8::from(member.is_leader());
     all.gauge("etcd_server_is_leader", "Whether this member leads: 1 or 0.", is_leader);
     all.gauge("tenure_term", "Latest term that this member knows.", leader_status.term);
-    let quota = member.config.bounds.quota.unwrap_or_default();
+    let quota = member.config.limits.quota.unwrap_or_default();
     all.gauge("etcd_server_quota_backend_bytes", "Quota of the store; 0 for none.", quota);
     let directory = bytes_in(&member.config.directory);
     all.gauge("tenure_directory_bytes", "Size of the data directory in bytes.", directory);
@@ -103,15 +103,15 @@ fn write_histograms(member: &Member, all: &mut Exposition) {
         let help = "Time for which a claim held its lock.";
         all.histogram("tenure_lock_hold_seconds", help, &times.holds);
     });
-    let timings = &member.timings;
+    let latencies = &member.latencies;
     let help = "Time from the proposal of a command until this member has applied it.";
-    all.histogram("tenure_commit_seconds", help, &timings.commits);
+    all.histogram("tenure_commit_seconds", help, &latencies.commits);
     let help = "Time of a save to the disk.";
     all.histogram("tenure_fsync_seconds", help, member.saves.durations());
     let help = "Time of a successful lease renewal.";
-    all.histogram("tenure_renewal_seconds", help, &timings.renewals);
+    all.histogram("tenure_renewal_seconds", help, &latencies.renewals);
     let help = "Time from the commit of an event until a watch stream has taken it.";
-    all.histogram("tenure_watch_lag_seconds", help, &timings.watch_lags);
+    all.histogram("tenure_watch_lag_seconds", help, &latencies.watch_lags);
 }
 
 fn write_links(member: &Member, all: &mut Exposition) {
@@ -123,7 +123,7 @@ fn write_links(member: &Member, all: &mut Exposition) {
     let peers = member.peers.peers().into_iter().filter(|link| members.contains(link.peer));
     for link in peers {
         let peer = &member.config.members[link.peer.index()].name;
-        links.set(&[("peer", peer)], u8::from(link.is_connected));
+        links.add_sample(&[("peer", peer)], u8::from(link.is_connected));
     }
 }
 
@@ -145,11 +145,11 @@ fn write_connections(member: &Member, all: &mut Exposition) {
     let help = "Connections rejected at the peer port.";
     let mut refused = all.family("counter", "tenure_rejected_total", help);
     for (reason, count) in member.peers.counts().refused {
-        refused.set(&[("reason", reason.name())], count);
+        refused.add_sample(&[("reason", reason.name())], count);
     }
     let help = "Rejected requests, by gRPC code.";
     let mut refused = all.family("counter", "tenure_requests_rejected_total", help);
     for (code, count) in member.rejections.counts() {
-        refused.set(&[("code", &code.to_string())], count);
+        refused.add_sample(&[("code", &code.to_string())], count);
     }
 }

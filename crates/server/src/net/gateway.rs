@@ -80,7 +80,7 @@ const PATHS: &[(&str, &str, &str)] = &[
 
 /// Returns the gRPC method for the path of an HTTP request. Also accepts the path prefix of etcd
 /// 3.3. Returns `None` if the path is unknown.
-pub(crate) fn method(path: &str) -> Option<MethodDescriptor> {
+pub(crate) fn find_method(path: &str) -> Option<MethodDescriptor> {
     let of = |path| str::strip_prefix(path, "/v3");
     let path = path.strip_prefix("/v3beta").or_else(|| of(path))?;
     let (_, service, method) = PATHS.iter().find(|(known, ..)| of(known) == Some(path))?;
@@ -93,11 +93,11 @@ pub(crate) async fn respond(
     request: Request<impl RequestBody>,
 ) -> Response<Body> {
     let path = request.uri().path().to_owned();
-    let Some(method) = method(&path) else {
+    let Some(method) = find_method(&path) else {
         return error_response(&Status::new(Code::NotFound, "Not Found"));
     };
     // Base64 makes bytes longer.
-    let max_bytes = 2 * member.config.bounds.max_message_bytes();
+    let max_bytes = 2 * member.config.limits.max_message_bytes();
     let (head, body) = request.into_parts();
     let frames = match method.is_client_streaming() {
         true => {
@@ -248,7 +248,7 @@ async fn json_body(
 fn parse_message(body: &[u8], kind: MessageDescriptor) -> Result<DynamicMessage, String> {
     let text = if body.iter().all(u8::is_ascii_whitespace) { &b"{}"[..] } else { body };
     // The lenient parser would read an unknown name as the default value.
-    json_enums::check(text, kind.clone()).map_err(|error| error.to_string())?;
+    json_enums::check_enum_names(text, kind.clone()).map_err(|error| error.to_string())?;
     let mut from = serde_json::Deserializer::from_slice(text);
     let options = DeserializeOptions::new().deny_unknown_fields(false);
     let message = DynamicMessage::deserialize_with_options(kind, &mut from, &options);
@@ -273,7 +273,7 @@ fn to_json(message: impl Buf, kind: MessageDescriptor) -> Result<String, String>
 #[cfg(feature = "fuzzing")]
 pub(crate) fn reencode_json(path_index: u8, text: &[u8]) -> Option<Result<String, String>> {
     let (path, ..) = PATHS[usize::from(path_index) % PATHS.len()];
-    let kind = method(path)?.input();
+    let kind = find_method(path)?.input();
     Some(
         parse_message(text, kind.clone())
             .and_then(|message| to_json(&message.encode_to_vec()[..], kind)),
@@ -429,11 +429,11 @@ mod tests {
     #[test]
     fn every_path_has_a_method() {
         for (path, ..) in PATHS {
-            assert!(method(path).is_some(), "{path}");
+            assert!(find_method(path).is_some(), "{path}");
         }
-        assert_eq!(method("/v3beta/kv/range"), method("/v3/kv/range"));
+        assert_eq!(find_method("/v3beta/kv/range"), find_method("/v3/kv/range"));
         for unknown in ["/v3/kv/other", "/v3alpha/kv/range", "/kv/range", "/v3"] {
-            assert!(method(unknown).is_none(), "{unknown}");
+            assert!(find_method(unknown).is_none(), "{unknown}");
         }
     }
 

@@ -7,7 +7,10 @@ use prost_reflect::{Kind, MessageDescriptor};
 use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
 /// Checks that all names of enum values in a message are known. Ignores unknown fields.
-pub(crate) fn check(text: &[u8], kind: MessageDescriptor) -> Result<(), serde_json::Error> {
+pub(crate) fn check_enum_names(
+    text: &[u8],
+    kind: MessageDescriptor,
+) -> Result<(), serde_json::Error> {
     EnumNames(&Kind::Message(kind)).deserialize(&mut serde_json::Deserializer::from_slice(text))
 }
 

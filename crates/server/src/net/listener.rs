@@ -221,12 +221,12 @@ async fn respond_http(member: Arc<Member>, request: Request<Incoming>) -> Respon
             let text = metrics::metrics(&member);
             text_response(StatusCode::OK, "text/plain; version=0.0.4; charset=utf-8", text)
         }
-        (&Method::POST, path) if gateway::method(path).is_some() => {
+        (&Method::POST, path) if gateway::find_method(path).is_some() => {
             gateway::respond(member, request).await
         }
         (_, path) => {
             let is_known = ["/version", "/metrics"].contains(&path) || probes::is_probe(path);
-            match is_known || gateway::method(path).is_some() {
+            match is_known || gateway::find_method(path).is_some() {
                 true => method_not_allowed(),
                 false => not_found(),
             }

@@ -5,7 +5,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use tenure_core::ProcessId;
-use tenure_runtime::transport::{GroupKeys, Limits, NodeKeys, PrivateKey, ReloadableKeys, Trust};
+use tenure_runtime::transport::{
+    GroupKeys, MeshLimits, NodeKeys, PeerAuthentication, PrivateKey, ReloadableKeys,
+};
 use tracing::{info, warn};
 
 use crate::config::{Config, ConfigError};
@@ -18,10 +20,10 @@ const MAX_MEAN_ENTRY_BYTES: usize = (3 << 20) / 2 + 1024;
 /// Returns the limits of the transport. One message has room for a full batch of entries. If the
 /// queue of messages to a member is full, the log does not wait: it sends the missing entries again
 /// later.
-pub(crate) fn transport_limits() -> Limits {
+pub(crate) fn transport_limits() -> MeshLimits {
     let max_body_bytes = MAX_BATCH_ENTRIES as usize * MAX_MEAN_ENTRY_BYTES;
     let (queue_bytes, half_full_timeout) = (2 * max_body_bytes, Duration::ZERO);
-    Limits { max_body_bytes, queue_bytes, half_full_timeout, ..Limits::default() }
+    MeshLimits { max_body_bytes, queue_bytes, half_full_timeout, ..MeshLimits::default() }
 }
 
 /// Keys by which a member and its peers authenticate each other.
@@ -41,11 +43,11 @@ impl PeerKeys {
         Ok(PeerKeys { config: config.clone(), me, size, reloadable_keys })
     }
 
-    pub(crate) fn trust(&self) -> Trust {
+    pub(crate) fn authentication(&self) -> PeerAuthentication {
         match &self.reloadable_keys {
-            Some(reloadable_keys) => Trust::Keys(reloadable_keys.clone()),
-            None if self.config.insecure => Trust::Unauthenticated,
-            None => Trust::LoopbackOnly,
+            Some(reloadable_keys) => PeerAuthentication::Keys(reloadable_keys.clone()),
+            None if self.config.insecure => PeerAuthentication::Unauthenticated,
+            None => PeerAuthentication::LoopbackOnly,
         }
     }
 

@@ -36,7 +36,7 @@ pub(crate) async fn add(
     let given: Vec<String> = given.iter().map(ToString::to_string).collect();
     let position = caller.config.members.iter().position(|it| given.contains(&it.peer_url));
     let index = position.ok_or(RpcError::PEER_URL_UNKNOWN)?;
-    let process = ProcessId::at(index);
+    let process = ProcessId::from_index(index);
     if caller.with_state(|state| state.members.all().contains(process)) {
         return Err(RpcError::PEER_URL_EXISTS);
     }
@@ -88,7 +88,7 @@ async fn change_members(caller: &Caller, change: MembershipChange) -> Result<(),
     {
         return done;
     }
-    if change == MembershipChange::Remove(ProcessId::at(caller.config.me).0) {
+    if change == MembershipChange::Remove(ProcessId::from_index(caller.config.me).0) {
         return done;
     }
     let confirmed = caller.wait_linearizable().await;
@@ -98,7 +98,7 @@ async fn change_members(caller: &Caller, change: MembershipChange) -> Result<(),
 
 fn process_of(caller: &Caller, id: u64) -> Result<ProcessId, RpcError> {
     let index = caller.config.members.iter().position(|it| it.id == id);
-    let process = ProcessId::at(index.ok_or(RpcError::MEMBER_NOT_FOUND)?);
+    let process = ProcessId::from_index(index.ok_or(RpcError::MEMBER_NOT_FOUND)?);
     let is_member = caller.with_state(|state| state.members.all().contains(process));
     is_member.then_some(process).ok_or(RpcError::MEMBER_NOT_FOUND)
 }
@@ -109,7 +109,7 @@ fn members(caller: &Caller) -> Vec<rpc::Member> {
 }
 
 fn member_info(caller: &Caller, index: usize) -> rpc::Member {
-    let process = ProcessId::at(index);
+    let process = ProcessId::from_index(index);
     let (urls, is_learner) = caller.with_state(|state| {
         (state.client_urls.get(&process.0).cloned(), state.members.learners.contains(process))
     });

@@ -108,17 +108,25 @@ fn compare(request: rpc::Compare) -> Result<store::Compare, RpcError> {
         CompareResult::NotEqual => store::Relation::NotEqual,
     };
     let target = match (target, request.target_union) {
-        (CompareTarget::Version, Some(TargetUnion::Version(it))) => store::Target::Version(it),
-        (CompareTarget::Create, Some(TargetUnion::CreateRevision(it))) => store::Target::Create(it),
-        (CompareTarget::Mod, Some(TargetUnion::ModRevision(it))) => store::Target::Mod(it),
-        (CompareTarget::Lease, Some(TargetUnion::Lease(it))) => store::Target::Lease(it),
-        (CompareTarget::Value, Some(TargetUnion::Value(it))) => store::Target::Value(it.into()),
+        (CompareTarget::Version, Some(TargetUnion::Version(it))) => {
+            store::ComparedAttribute::Version(it)
+        }
+        (CompareTarget::Create, Some(TargetUnion::CreateRevision(it))) => {
+            store::ComparedAttribute::Create(it)
+        }
+        (CompareTarget::Mod, Some(TargetUnion::ModRevision(it))) => {
+            store::ComparedAttribute::Mod(it)
+        }
+        (CompareTarget::Lease, Some(TargetUnion::Lease(it))) => store::ComparedAttribute::Lease(it),
+        (CompareTarget::Value, Some(TargetUnion::Value(it))) => {
+            store::ComparedAttribute::Value(it.into())
+        }
         // A missing value is 0 or empty. A value of another target is ignored.
-        (CompareTarget::Version, _) => store::Target::Version(0),
-        (CompareTarget::Create, _) => store::Target::Create(0),
-        (CompareTarget::Mod, _) => store::Target::Mod(0),
-        (CompareTarget::Lease, _) => store::Target::Lease(0),
-        (CompareTarget::Value, _) => store::Target::Value(Bytes::default()),
+        (CompareTarget::Version, _) => store::ComparedAttribute::Version(0),
+        (CompareTarget::Create, _) => store::ComparedAttribute::Create(0),
+        (CompareTarget::Mod, _) => store::ComparedAttribute::Mod(0),
+        (CompareTarget::Lease, _) => store::ComparedAttribute::Lease(0),
+        (CompareTarget::Value, _) => store::ComparedAttribute::Value(Bytes::default()),
     };
     Ok(store::Compare { span: span(request.key, request.range_end), relation, target })
 }

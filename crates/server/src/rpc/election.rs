@@ -10,7 +10,7 @@ use tenure_store::{
 use crate::auth::caller::Caller;
 use crate::rpc::convert::{self, lease_from_wire, lease_to_wire, signed};
 use crate::rpc::error::RpcError;
-use crate::rpc::lease::lease_or_default;
+use crate::rpc::lease::lease_or_grant;
 use crate::rpc::lock::{acquire, if_created_at};
 use tenure_etcd::v3electionpb as rpc;
 
@@ -19,7 +19,7 @@ pub(crate) async fn campaign(
     request: rpc::CampaignRequest,
 ) -> Result<rpc::CampaignResponse, RpcError> {
     let lease =
-        lease_or_default(&caller, request.lease).await.map_err(RpcError::with_unknown_code)?;
+        lease_or_grant(&caller, request.lease).await.map_err(RpcError::with_unknown_code)?;
     let (name, value) = (Bytes::from(request.name), Bytes::from(request.value));
     let enqueue = Enqueue { name: name.clone(), lease, mode: LockMode::Exclusive, value };
     let (claim, revision) = acquire(&caller, enqueue, RpcError::ELECTION_SESSION_EXPIRED).await?;

@@ -90,7 +90,7 @@ pub(crate) async fn transact(
     let released: Vec<ReleasedLock> = request.success.iter().filter_map(released_by).collect();
     let asked = claim_asked_to_release(&caller, &request);
     let txn = txn(request)?;
-    txn.validate(caller.config.bounds.txn_ops)?;
+    txn.validate(caller.config.limits.txn_ops)?;
     if txn.is_read_only() {
         wait_readable(&caller, is_serializable).await?;
     }

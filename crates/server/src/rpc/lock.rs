@@ -3,8 +3,8 @@
 use std::pin::pin;
 
 use tenure_store::{
-    Bytes, Claim, Command, CommandResult, Compare, Delete, Enqueue, LockMode, Operation, Outcome,
-    Relation, Span, Target, Txn,
+    Bytes, Claim, Command, CommandResult, Compare, ComparedAttribute, Delete, Enqueue, LockMode,
+    Operation, Outcome, Relation, Span, Txn,
 };
 
 use crate::auth::caller::Caller;
@@ -19,9 +19,8 @@ pub(crate) async fn lock(
     caller: Caller,
     request: rpc::LockRequest,
 ) -> Result<rpc::LockResponse, RpcError> {
-    let lease = lease::lease_or_default(&caller, request.lease)
-        .await
-        .map_err(RpcError::with_unknown_code)?;
+    let lease =
+        lease::lease_or_grant(&caller, request.lease).await.map_err(RpcError::with_unknown_code)?;
     let name = Bytes::from(request.name);
     let enqueue = Enqueue { name, lease, mode: LockMode::Exclusive, value: Bytes::default() };
     let (claim, _) = acquire(&caller, enqueue, RpcError::LOCK_SESSION_EXPIRED).await?;
@@ -134,7 +133,7 @@ fn withdrawal(claim: &Claim) -> Command {
 }
 
 pub(crate) fn if_created_at(key: Bytes, revision: i64, operation: Operation) -> Command {
-    let (relation, target) = (Relation::Equal, Target::Create(revision));
+    let (relation, target) = (Relation::Equal, ComparedAttribute::Create(revision));
     let compare = vec![Compare { span: Span::single(key), relation, target }];
     Command::Txn(Txn { compare, success: vec![operation], failure: Vec::new() })
 }

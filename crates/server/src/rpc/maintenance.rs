@@ -29,7 +29,7 @@ pub(crate) async fn status(
     _: rpc::StatusRequest,
 ) -> Result<rpc::StatusResponse, RpcError> {
     let leader_status = caller.leader_status();
-    let me = ProcessId::at(caller.config.me);
+    let me = ProcessId::from_index(caller.config.me);
     let (revision, applied, is_learner, size, alarms) = caller.with_state(|state| {
         let is_learner = state.members.learners.contains(me);
         let store = &state.store;

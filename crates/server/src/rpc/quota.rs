@@ -42,7 +42,7 @@ impl Caller {
     fn quota_state(&self, cost: usize) -> QuotaState {
         let (size, is_full) = self.with_state(|state| (state.store.size(), state.store.is_full()));
         let exceeded = |quota| (size + cost) as u64 >= quota;
-        match self.config.bounds.quota {
+        match self.config.limits.quota {
             _ if is_full => QuotaState::AlarmRaised,
             Some(quota) if exceeded(quota) => QuotaState::Exceeded,
             _ => QuotaState::Free,
@@ -50,7 +50,7 @@ impl Caller {
     }
 
     async fn raise_alarm(&self) -> Result<(), RpcError> {
-        let (size, quota) = (self.with_state(|state| state.store.size()), self.config.bounds.quota);
+        let (size, quota) = (self.with_state(|state| state.store.size()), self.config.limits.quota);
         warn!(size, quota, "alarm NOSPACE raised: the store has reached --quota-backend-bytes");
         let change = AlarmChange { member: self.id(), alarm: Alarm::NoSpace, is_active: true };
         // The member raises the alarm itself, with the rights of a member and not of the client.

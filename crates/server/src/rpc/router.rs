@@ -78,7 +78,7 @@ async fn unless_stopped(
     tokio::select! {
         biased;
         response = called => response,
-        () = caller.stopped() => Status::from(RpcError::STOPPED).into_http(),
+        () = caller.shutdown_grace_passed() => Status::from(RpcError::STOPPED).into_http(),
     }
 }
 
@@ -245,7 +245,8 @@ impl Stream for ResponseStream {
 /// when the deadline of the call passes, or when the call requires a leader and the leader is lost.
 /// After the error no message is forwarded, even if the client has not read the error yet.
 fn end_early(caller: Caller, messages: EncodedMessages) -> EncodedMessages {
-    let (stopped, ended) = (Box::pin(caller.stopped()), Box::pin(caller.stream_end()));
+    let (stopped, ended) =
+        (Box::pin(caller.shutdown_grace_passed()), Box::pin(caller.stream_end()));
     let forwarded = stream::unfold(Some((messages, stopped, ended, caller)), async |state| {
         let (mut messages, mut stopped, mut ended, caller) = state?;
         tokio::select! {
@@ -296,7 +297,7 @@ impl StreamingService<Bytes> for Handler<Streaming<Bytes>, ResponseStream> {
 }
 
 fn grpc(caller: &Caller) -> Grpc<RawCodec> {
-    Grpc::new(RawCodec).max_decoding_message_size(caller.config.bounds.max_message_bytes())
+    Grpc::new(RawCodec).max_decoding_message_size(caller.config.limits.max_message_bytes())
 }
 
 fn unary<Input, Reply, F, Fut>(caller: Caller, request: Request<Body>, mut serve: F) -> CallFuture

@@ -82,7 +82,7 @@ impl WatchStream {
         mut self,
         mut request: MessageStream<rpc::WatchRequest>,
     ) -> Result<(), ClientGone> {
-        let mut progress = interval(self.caller.config.bounds.progress_interval);
+        let mut progress = interval(self.caller.config.limits.progress_interval);
         progress.set_missed_tick_behavior(MissedTickBehavior::Delay);
         progress.tick().await;
         let mut is_open = true;
@@ -211,7 +211,7 @@ impl WatchStream {
                 watcher.next_revision = watcher.next_revision.max(revision);
                 self.deliver_events(id, last).await?;
                 if let Some(changed_at) = changed_at {
-                    self.caller.timings.watch_lags.record(changed_at.elapsed());
+                    self.caller.latencies.watch_lags.record(changed_at.elapsed());
                 }
             }
         }

@@ -4,8 +4,8 @@
 use tenure_core::ProcessId;
 use tenure_core::service::agreement::{Command, Event, Users};
 
-use crate::engine::core::Services;
-use crate::engine::random::{Random, Stream};
+use crate::engine::random::{Random, RandomStream};
+use crate::engine::run_context::Services;
 use crate::results::metrics::Metrics;
 use crate::settings::Settings;
 use crate::settings::distribution::Distribution;
@@ -33,7 +33,7 @@ impl AgreementUsers {
         let users = Users::new(services.agreement?, settings.size, times)?;
         let events = vec![Vec::new(); settings.size as usize];
         let hold = locking.map_or(Distribution::ZERO, |locking| locking.hold);
-        let random = Random::stream(settings.seed, Stream::Workload);
+        let random = Random::stream(settings.seed, RandomStream::Workload);
         Some(AgreementUsers { users, is_spontaneous: true, hold, random, since: None, events })
     }
 
@@ -45,7 +45,7 @@ impl AgreementUsers {
 
     /// Draws the time at which the user of `process` will release the resource, bottle or forum
     /// that it uses. Returns `None` if the user uses nothing, or issues no commands by itself.
-    pub(crate) fn end_of_use(&mut self, now: u64, process: ProcessId) -> Option<u64> {
+    pub(crate) fn draw_end_of_use(&mut self, now: u64, process: ProcessId) -> Option<u64> {
         let is_using = self.is_spontaneous && self.users.is_using(process);
         is_using.then(|| now + self.hold.draw(&mut self.random))
     }

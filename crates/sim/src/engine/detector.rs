@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use tenure_core::ProcessId;
 
-use crate::engine::random::{Random, Stream};
+use crate::engine::random::{Random, RandomStream};
 use crate::settings::DetectorSettings;
 
 /// Simulated failure detector. It draws the delays of its reports, and counts the reports that are
@@ -20,7 +20,7 @@ pub(crate) struct DetectorOracle {
 
 impl DetectorOracle {
     pub(crate) fn new(seed: u64) -> Self {
-        let random = Random::stream(seed, Stream::Detector);
+        let random = Random::stream(seed, RandomStream::Detector);
         DetectorOracle { random, separated: BTreeSet::new(), pending: 0 }
     }
 
@@ -30,7 +30,7 @@ impl DetectorOracle {
         detector.delay.draw(&mut self.random)
     }
 
-    pub(crate) fn deliver(&mut self) {
+    pub(crate) fn record_delivery(&mut self) {
         self.pending -= 1;
     }
 
@@ -38,11 +38,11 @@ impl DetectorOracle {
         self.pending > 0
     }
 
-    pub(crate) fn separate(&mut self, observer: ProcessId, peer: ProcessId) {
+    pub(crate) fn add_separated(&mut self, observer: ProcessId, peer: ProcessId) {
         self.separated.insert((observer, peer));
     }
 
-    pub(crate) fn reunite(&mut self, pair: (ProcessId, ProcessId)) {
+    pub(crate) fn remove_separated(&mut self, pair: (ProcessId, ProcessId)) {
         self.separated.remove(&pair);
     }
 

@@ -4,13 +4,13 @@ use tenure_core::service::{agreement, election, mutex, office};
 use tenure_core::{EventViews, Observation, ProcessId, Verdict};
 use tenure_trace::{Kind, MessageRecord};
 
-use crate::engine::core::Core;
 use crate::engine::lock_users::Phase;
+use crate::engine::run_context::RunContext;
 use crate::engine::schedule::{ScheduledEvent, verdict};
 use crate::engine::user_messages::UserMessage;
 use crate::judging::causality::MessageScope;
 use crate::settings::DetectorSettings;
-use crate::settings::fault::{CrashTrigger, Fault, Memory};
+use crate::settings::fault::{CrashTrigger, Fault, RecoveredState};
 
 /// Action that the engine must perform on a process as a consequence of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,7 +39,7 @@ pub(crate) enum ProcessAction {
     },
 }
 
-impl Core {
+impl RunContext {
     /// Handles the part of an event that does not depend on the protocol. Returns the action that
     /// the engine must still perform on a process.
     pub(crate) fn handle(&mut self, event: ScheduledEvent) -> ProcessAction {
@@ -60,11 +60,11 @@ impl Core {
                 self.deliver_report(observer, peer, suspect)
             }
             ScheduledEvent::FalseSuspicion { fault, observer, peer, suspect } => {
-                if !self.liveness.is_up(observer) || !self.liveness.is_up(peer) {
+                if !self.live_processes.is_up(observer) || !self.live_processes.is_up(peer) {
                     return ProcessAction::Nothing;
                 }
                 if suspect {
-                    self.faults.occurred(fault);
+                    self.faults.record_occurrence(fault);
                 }
                 self.disturb_elections();
                 ProcessAction::Suspicion { observer, peer, verdict: verdict(suspect) }
@@ -87,12 +87,12 @@ impl Core {
                 process.map_or(ProcessAction::Nothing, |process| self.crash(process, Some(fault)))
             }
             ScheduledEvent::Recover { fault, process, lost } => {
-                if self.liveness.is_up(process) {
+                if self.live_processes.is_up(process) {
                     return ProcessAction::Nothing;
                 }
                 match self.settings.faults[fault as usize] {
                     Fault::Crash { .. } => self.faults.automatic_recoveries += 1,
-                    _ => self.faults.occurred(fault),
+                    _ => self.faults.record_occurrence(fault),
                 }
                 ProcessAction::Recover { process, lost }
             }
@@ -110,12 +110,12 @@ impl Core {
         peer: ProcessId,
         suspect: bool,
     ) -> ProcessAction {
-        self.detector.deliver();
-        if !self.liveness.is_up(observer) {
+        self.detector.record_delivery();
+        if !self.live_processes.is_up(observer) {
             return ProcessAction::Nothing;
         }
-        if self.liveness.is_up(peer) && self.router.is_partitioned(observer, peer) {
-            self.detector.separate(observer, peer);
+        if self.live_processes.is_up(peer) && self.router.is_partitioned(observer, peer) {
+            self.detector.add_separated(observer, peer);
         }
         if self.can_reach(observer, peer) == suspect {
             return ProcessAction::Nothing;
@@ -133,19 +133,19 @@ impl Core {
 
     pub(crate) fn receive_user_message(&mut self, message: u32) -> ProcessAction {
         let UserMessage { from, to, tag, clock } = self.traffic.receive(message);
-        if !self.liveness.is_up(to) {
+        if !self.live_processes.is_up(to) {
             self.tracer.take_tag(tag, None, MessageScope::All);
             return ProcessAction::Nothing;
         }
-        let ticket = self.tracer.recorder.as_ref().map(|recorder| recorder.get(tag));
+        let traced = self.tracer.recorder.as_ref().map(|recorder| recorder.get(tag));
         self.tracer.take_tag(tag, Some(to), MessageScope::All);
-        if let Some(ticket) = ticket {
+        if let Some(traced) = traced {
             let message_record =
-                MessageRecord::of(&UserMessageContent, from, ticket.session, ticket.number);
+                MessageRecord::new(&UserMessageContent, from, traced.session, traced.number);
             self.trace(to, Kind::Receive(message_record));
         }
         let reacts = self.settings.workload.background_traffic.is_some_and(|traffic| traffic.react)
-            && self.lock_users.as_ref().is_some_and(|users| users.can_react(to));
+            && self.lock_users.as_ref().is_some_and(|users| users.can_request_early(to));
         ProcessAction::ReceiveUserMessage { process: to, clock, reacts }
     }
 
@@ -153,14 +153,14 @@ impl Core {
         self.router.set_partition(partition, true);
         if let Fault::Partition { side, .. } = &self.settings.faults[fault as usize] {
             let sides = self.sides(side);
-            self.faults.occurred(fault);
+            self.faults.record_occurrence(fault);
             self.trace_group(Kind::Partition(sides));
         }
         self.schedule_reports_across(partition, true);
     }
 
     fn can_reach(&self, observer: ProcessId, peer: ProcessId) -> bool {
-        self.liveness.is_up(peer) && !self.router.is_partitioned(observer, peer)
+        self.live_processes.is_up(peer) && !self.router.is_partitioned(observer, peer)
     }
 
     fn sides(&self, side: &[ProcessId]) -> Vec<Vec<ProcessId>> {
@@ -195,26 +195,26 @@ impl Core {
     /// Performs the part of a crash that does not depend on the protocol. `fault` is the index of
     /// the configured fault; `None` if an intervention crashes the process.
     pub(crate) fn crash(&mut self, process: ProcessId, fault: Option<u32>) -> ProcessAction {
-        if !self.liveness.is_up(process) {
+        if !self.live_processes.is_up(process) {
             return ProcessAction::Nothing;
         }
         if let Some(fault) = fault {
-            self.faults.occurred(fault);
+            self.faults.record_occurrence(fault);
             let configured = &self.settings.faults[fault as usize];
             if let Fault::Crash { recovery: Some(back), .. } = configured {
-                let lost = back.memory == Memory::Lost;
+                let lost = back.memory == RecoveredState::Lost;
                 let act = ScheduledEvent::Recover { fault, process, lost };
                 self.fault_queue.push(self.now + back.downtime, act);
             }
         }
         self.trace(process, Kind::Crash);
-        self.liveness.crash(process);
+        self.live_processes.crash(process);
         self.faults.crashes += 1;
         if let Some(load) = &mut self.metrics.load {
             load.set_inside(process, false, self.now);
         }
         if let Some(users) = &mut self.lock_users
-            && users.crashed(process) == Phase::Waiting
+            && users.record_crash(process) == Phase::Waiting
         {
             self.metrics.waiting.change(self.now, false);
             if self.metrics.waiting.current() == 0 {
@@ -222,8 +222,8 @@ impl Core {
                 self.last_exit = None;
             }
         }
-        self.beliefs.forget(process, self.liveness.as_slice());
-        self.beliefs.recount(self.liveness.as_slice());
+        self.beliefs.forget(process, self.live_processes.as_slice());
+        self.beliefs.recount(self.live_processes.as_slice());
         self.elections.disturb();
         self.disturb_elections();
         self.monitors.on_crash(self.now, process);
@@ -237,17 +237,17 @@ impl Core {
 
     /// Records the recovery of a process, before the effects of its boot are released.
     pub(crate) fn on_recovered(&mut self, process: ProcessId) {
-        self.liveness.recover(process);
+        self.live_processes.recover(process);
         self.faults.recoveries += 1;
         self.trace_event(process, Kind::Recover);
-        self.beliefs.recount(self.liveness.as_slice());
+        self.beliefs.recount(self.live_processes.as_slice());
         self.elections.disturb();
         self.disturb_elections();
         self.monitors.on_recovery(self.now, process);
         self.schedule_reports_about(process, false);
         self.schedule_reports_of_absent(process);
         if let Some(users) = &mut self.lock_users {
-            users.recovered(process);
+            users.record_recovery(process);
         }
         self.note_progress();
     }
@@ -259,7 +259,7 @@ impl Core {
         let Some(detector) = self.settings.detector else { return };
         for place in 0..self.settings.size {
             let observer = ProcessId(place);
-            if observer != peer && self.liveness.is_up(observer) {
+            if observer != peer && self.live_processes.is_up(observer) {
                 self.schedule_report(detector, (observer, peer), suspect);
             }
         }
@@ -277,11 +277,12 @@ impl Core {
             self.detector.separated().collect()
         };
         pairs.retain(|(at, peer)| self.router.separates(partition, *at, *peer));
-        pairs
-            .retain(|(at, peer)| self.can_reach(*at, *peer) != suspect && self.liveness.is_up(*at));
+        pairs.retain(|(at, peer)| {
+            self.can_reach(*at, *peer) != suspect && self.live_processes.is_up(*at)
+        });
         for pair in pairs {
             if !suspect {
-                self.detector.reunite(pair);
+                self.detector.remove_separated(pair);
             }
             self.schedule_report(detector, pair, suspect);
         }
@@ -311,7 +312,7 @@ impl Core {
     /// Schedules reports about the processes that are down from the start.
     pub(crate) fn schedule_initial_reports(&mut self) {
         for process in (0..self.settings.size).map(ProcessId) {
-            if !self.liveness.is_up(process) {
+            if !self.live_processes.is_up(process) {
                 self.schedule_reports_about(process, true);
             }
         }
@@ -370,9 +371,9 @@ impl Core {
         self.metrics.user_messages += 1;
         let tag = if self.tracer.tags_messages { self.tag(at) } else { 0 };
         if let Some(recorder) = &self.tracer.recorder {
-            let ticket = recorder.get(tag);
+            let traced = recorder.get(tag);
             let message_record =
-                MessageRecord::of(&UserMessageContent, to, ticket.session, ticket.number);
+                MessageRecord::new(&UserMessageContent, to, traced.session, traced.number);
             self.trace(at, Kind::Send(message_record));
         }
         self.traffic.send(UserMessage { from: at, to, tag, clock })
@@ -403,7 +404,7 @@ impl Core {
         if let Some(users) = &mut self.agreement_users {
             let keeps_words = self.settings.instrumentation.metrics;
             let has_next = users.on_event(self.now, at, event, &mut self.metrics, keeps_words);
-            match users.end_of_use(self.now, at) {
+            match users.draw_end_of_use(self.now, at) {
                 Some(due) => {
                     self.event_queue.push(due, ScheduledEvent::EndOfUse { process: at });
                 }
@@ -429,10 +430,12 @@ impl Core {
     fn on_election_event(&mut self, at: ProcessId, event: &election::Event) {
         match event {
             election::Event::Elected { leader, .. } => {
-                self.beliefs.elected(at, *leader, self.liveness.as_slice());
+                self.beliefs.elected(at, *leader, self.live_processes.as_slice());
                 self.note_progress();
             }
-            election::Event::Deposed { .. } => self.beliefs.forget(at, self.liveness.as_slice()),
+            election::Event::Deposed { .. } => {
+                self.beliefs.forget(at, self.live_processes.as_slice())
+            }
         }
         self.follow_elections();
         if let Some(monitors) = &mut self.monitors.election {
@@ -453,7 +456,7 @@ impl Core {
             self.metrics.synchronisation_delay.add(self.now - exit);
         }
         if let Some(users) = &mut self.lock_users {
-            if let Some(waited) = users.entered(at, self.now, &mut self.event_queue) {
+            if let Some(waited) = users.record_entry(at, self.now, &mut self.event_queue) {
                 self.metrics.entry_delay.add(waited);
             }
             if self.has_faults {
@@ -470,7 +473,7 @@ impl Core {
             load.set_inside(at, false, self.now);
         }
         if let Some(users) = &mut self.lock_users {
-            let (took, again) = users.exited(at, self.now, &mut self.event_queue);
+            let (took, again) = users.record_exit(at, self.now, &mut self.event_queue);
             if let Some(took) = took {
                 self.metrics.exit_delay.add(took);
             }

@@ -79,7 +79,7 @@ impl FaultInjector {
         count_down(&mut self.save_crashes, at).map(|crash| (crash.fault, crash.is_kept))
     }
 
-    pub(crate) fn occurred(&mut self, fault: u32) {
+    pub(crate) fn record_occurrence(&mut self, fault: u32) {
         self.occurrences[fault as usize] += 1;
     }
 

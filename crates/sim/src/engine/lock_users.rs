@@ -4,10 +4,10 @@ use tenure_core::ProcessId;
 use tenure_core::service::mutex;
 
 use crate::engine::random::Random;
-use crate::engine::random::Stream;
+use crate::engine::random::RandomStream;
 use crate::engine::schedule::{EventQueue, ScheduledEvent};
 use crate::settings::Settings;
-use crate::settings::workload::{Locking, Pattern};
+use crate::settings::workload::{Locking, RequestPattern};
 
 /// Users of the lock, one per process. Each waits for a while, requests the lock, holds it, and
 /// releases it, repeatedly.
@@ -46,9 +46,9 @@ pub(crate) enum Phase {
 
 impl LockUsers {
     pub(crate) fn new(locking: Locking, settings: &Settings, up: &[bool]) -> Self {
-        let sequential = matches!(locking.pattern, Pattern::Sequential { .. });
+        let sequential = matches!(locking.pattern, RequestPattern::Sequential { .. });
         let user = |(place, up): (usize, &bool)| {
-            let listed = locking.entries.of(ProcessId::at(place));
+            let listed = locking.entries.of(ProcessId::from_index(place));
             let left = if sequential { 0 } else { listed };
             let phase = Phase::Outside;
             let (since, due, backlog, requests, entries) = (0, 0, 0, 0, 0);
@@ -57,10 +57,10 @@ impl LockUsers {
         let users: Vec<User> = up.iter().enumerate().map(user).collect();
         let busy = users.iter().filter(|user| user.is_busy()).count() as u64;
         let unassigned = match locking.pattern {
-            Pattern::Sequential { total } => total,
+            RequestPattern::Sequential { total } => total,
             _ => 0,
         };
-        let random = Random::stream(settings.seed, Stream::Workload);
+        let random = Random::stream(settings.seed, RandomStream::Workload);
         LockUsers { locking, users, busy, unassigned, random }
     }
 
@@ -85,7 +85,7 @@ impl LockUsers {
             return false;
         }
         match self.locking.pattern {
-            Pattern::Closed { think } => {
+            RequestPattern::Closed { think } => {
                 let due = now + think.draw(&mut self.random);
                 self.users[process.index()].due = due;
                 if due > now {
@@ -96,31 +96,31 @@ impl LockUsers {
                 }
                 due == now
             }
-            Pattern::Open { every } => {
+            RequestPattern::Open { every } => {
                 let first = now + every.draw(&mut self.random);
                 event_queue.push(first, ScheduledEvent::RequestArrival { process });
                 false
             }
-            Pattern::Sequential { .. } => false,
+            RequestPattern::Sequential { .. } => false,
         }
     }
 
     /// Returns true if the next request of a sequential pattern is due, so that a user must be
     /// drawn for it.
-    pub(crate) const fn can_draw(&self) -> bool {
+    pub(crate) const fn can_draw_requester(&self) -> bool {
         self.unassigned > 0 && self.busy == 0
     }
 
     /// Draws a live user that will issue the next request of a sequential pattern. Returns `None`
     /// if no request is due.
-    pub(crate) fn draw(&mut self) -> Option<ProcessId> {
-        if !self.can_draw() {
+    pub(crate) fn draw_requester(&mut self) -> Option<ProcessId> {
+        if !self.can_draw_requester() {
             return None;
         }
         let up = self.users.iter().filter(|user| user.up).count() as u64;
         let chosen = usize::try_from(self.random.below(up)).ok()?;
         let live = self.users.iter().enumerate().filter(|(_, user)| user.up);
-        let process = ProcessId::at(live.map(|(place, _)| place).nth(chosen)?);
+        let process = ProcessId::from_index(live.map(|(place, _)| place).nth(chosen)?);
         self.unassigned -= 1;
         self.change(process, |user| user.left = 1);
         Some(process)
@@ -136,22 +136,24 @@ impl LockUsers {
         user.up && phase && user.due == now
     }
 
-    pub(crate) fn can_react(&self, process: ProcessId) -> bool {
+    /// Returns true if the user waits to issue its next request, and may issue it early because of
+    /// a message from another user.
+    pub(crate) fn can_request_early(&self, process: ProcessId) -> bool {
         let user = &self.users[process.index()];
-        let closed = matches!(self.locking.pattern, Pattern::Closed { .. });
+        let closed = matches!(self.locking.pattern, RequestPattern::Closed { .. });
         closed && user.up && user.phase == Phase::Outside && user.left > 0
     }
 
     /// Handles the arrival of a request at a process if requests arrive from outside, as in
-    /// [`Pattern::Open`]. Returns true if the process issues the request at once. Returns false if
-    /// the request must wait or is dropped.
+    /// [`RequestPattern::Open`]. Returns true if the process issues the request at once. Returns
+    /// false if the request must wait or is dropped.
     pub(crate) fn on_request_arrival(
         &mut self,
         process: ProcessId,
         now: u64,
         event_queue: &mut EventQueue,
     ) -> bool {
-        let Pattern::Open { every } = self.locking.pattern else { return false };
+        let RequestPattern::Open { every } = self.locking.pattern else { return false };
         let next = now + every.draw(&mut self.random);
         let user = &mut self.users[process.index()];
         if !user.up || !user.has_arrivals_left() {
@@ -181,7 +183,7 @@ impl LockUsers {
 
     /// Records that a process enters the critical section. Returns the time since the user's
     /// request, in ticks. Returns `None` if the user had not requested the lock.
-    pub(crate) fn entered(
+    pub(crate) fn record_entry(
         &mut self,
         process: ProcessId,
         now: u64,
@@ -204,7 +206,7 @@ impl LockUsers {
     /// Records that a process exits the critical section. Returns a duration and a flag. The
     /// duration is the time since the user requested the exit, in ticks, or `None` if the user did
     /// not request it. The flag is true if the user's next request is due now.
-    pub(crate) fn exited(
+    pub(crate) fn record_exit(
         &mut self,
         process: ProcessId,
         now: u64,
@@ -213,8 +215,8 @@ impl LockUsers {
         let took = self.users[process.index()].waited(Phase::Leaving, now);
         self.change(process, |user| user.phase = Phase::Outside);
         let due = match self.locking.pattern {
-            Pattern::Open { .. } => self.take_backlog(process).then_some(now),
-            Pattern::Closed { think } if self.users[process.index()].left > 0 => {
+            RequestPattern::Open { .. } => self.take_backlog(process).then_some(now),
+            RequestPattern::Closed { think } if self.users[process.index()].left > 0 => {
                 Some(now + think.draw(&mut self.random))
             }
             _ => None,
@@ -230,7 +232,7 @@ impl LockUsers {
     }
 
     /// Records that `process` crashed, and returns the phase of its user before the crash.
-    pub(crate) fn crashed(&mut self, process: ProcessId) -> Phase {
+    pub(crate) fn record_crash(&mut self, process: ProcessId) -> Phase {
         let phase = self.users[process.index()].phase;
         self.change(process, |user| {
             user.phase = Phase::Outside;
@@ -239,7 +241,7 @@ impl LockUsers {
         phase
     }
 
-    pub(crate) fn recovered(&mut self, process: ProcessId) {
+    pub(crate) fn record_recovery(&mut self, process: ProcessId) {
         self.change(process, |user| {
             user.up = true;
             user.backlog = 0;
@@ -262,7 +264,7 @@ impl LockUsers {
     pub(crate) fn waiting(&self) -> impl Iterator<Item = ProcessId> + '_ {
         let stuck = |user: &User| user.up && matches!(user.phase, Phase::Waiting | Phase::Leaving);
         let users = self.users.iter().enumerate();
-        users.filter(move |(_, user)| stuck(user)).map(|(place, _)| ProcessId::at(place))
+        users.filter(move |(_, user)| stuck(user)).map(|(place, _)| ProcessId::from_index(place))
     }
 
     fn take_backlog(&mut self, process: ProcessId) -> bool {

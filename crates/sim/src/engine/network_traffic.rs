@@ -36,7 +36,7 @@ impl NetworkTraffic {
         latency: &Latency,
         random: &mut Random,
     ) -> u64 {
-        let size = self.network_graph.graph().vertices();
+        let size = self.network_graph.graph().vertex_count();
         let (mut at, mut delay, mut edges) = (from, 0_u64, 0);
         while at != to {
             let next = self.network_graph.next(at, to);

@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 /// The items stay in place. Only their keys move, so the code that moves keys does not depend on
 /// the type of the items.
 #[derive(Debug)]
-pub(crate) struct Queue<T> {
+pub(crate) struct TimedQueue<T> {
     keys: Keys,
     /// List of the items. The place of an item is its index in this list. Each key contains the
     /// place of its item. `free` contains the places without an item.
@@ -16,7 +16,7 @@ pub(crate) struct Queue<T> {
     free: Vec<u32>,
 }
 
-/// Time of an item, and its place in [`Queue::items`].
+/// Time of an item, and its place in [`TimedQueue::items`].
 type Key = (u64, u32);
 
 /// Keys of the items, in order of time, as a radix heap.
@@ -61,9 +61,9 @@ const SPARE_CAPACITY_MAX: usize = 512;
 /// only the keys with the earliest time, and all other keys move to buckets.
 const MAX_SORTED: usize = 96;
 
-impl<T> Queue<T> {
+impl<T> TimedQueue<T> {
     pub(crate) fn new() -> Self {
-        Queue { keys: Keys::new(), items: Vec::new(), free: Vec::new() }
+        TimedQueue { keys: Keys::new(), items: Vec::new(), free: Vec::new() }
     }
 
     /// Returns the time of the next item. Returns `u64::MAX` if the queue is empty.
@@ -100,7 +100,7 @@ impl<T> Queue<T> {
 
     /// Returns the first item for which `is_meant` returns true, and its time. Items are examined
     /// in the order in which they would be popped.
-    pub(crate) fn first(&self, is_meant: impl Fn(u64, &T) -> bool) -> Option<(u64, &T)> {
+    pub(crate) fn find_first(&self, is_meant: impl Fn(u64, &T) -> bool) -> Option<(u64, &T)> {
         // The near items are sorted. In a bucket, items of equal times are in the order of pushing,
         // and `min_by_key` returns the first of them.
         let item = |key: &Key| self.item(*key);
@@ -116,8 +116,8 @@ impl<T> Queue<T> {
     }
 
     /// Removes and returns the first item at the time `time` for which `is_meant` returns true.
-    pub(crate) fn take(&mut self, time: u64, is_meant: impl Fn(&T) -> bool) -> Option<T> {
-        let Queue { keys, items, .. } = self;
+    pub(crate) fn remove_first(&mut self, time: u64, is_meant: impl Fn(&T) -> bool) -> Option<T> {
+        let TimedQueue { keys, items, .. } = self;
         let is = |(at, place): &Key| {
             *at == time && items[*place as usize].as_ref().is_some_and(&is_meant)
         };
@@ -321,7 +321,7 @@ mod tests {
     /// items.
     fn agrees_with_a_map(seed: u64, spread: u64, burst: u64) {
         let mut random = Random::new(seed);
-        let (mut queue, mut map) = (Queue::new(), BTreeMap::new());
+        let (mut queue, mut map) = (TimedQueue::new(), BTreeMap::new());
         let mut now = 0;
         for number in 0..3000u64 {
             for copy in 0..random.below(burst) {
@@ -355,7 +355,7 @@ mod tests {
     fn take_removes_only_selected_item() {
         for seed in 0..20 {
             let mut random = Random::new(seed);
-            let (mut queue, mut map) = (Queue::new(), BTreeMap::new());
+            let (mut queue, mut map) = (TimedQueue::new(), BTreeMap::new());
             let mut now = 0;
             for number in 0..600u64 {
                 let spread = 1 << random.below(20);
@@ -365,8 +365,12 @@ mod tests {
                 if random.below(3) == 0 {
                     let place = random.below(map.len() as u64) as usize;
                     let (time, number) = *map.keys().nth(place).unwrap();
-                    assert_eq!(queue.take(time, |item| *item == number), Some(number));
-                    assert_eq!(queue.take(time, |item| *item == number), None, "seed {seed}");
+                    assert_eq!(queue.remove_first(time, |item| *item == number), Some(number));
+                    assert_eq!(
+                        queue.remove_first(time, |item| *item == number),
+                        None,
+                        "seed {seed}"
+                    );
                     map.remove(&(time, number));
                 }
                 if random.below(3) == 0 {
@@ -376,7 +380,8 @@ mod tests {
                 }
                 let waiting: Vec<_> = queue.in_order().iter().map(|(t, n)| (*t, **n)).collect();
                 let expected: Vec<_> = map.keys().copied().collect();
-                let first = |is: fn(u64) -> bool| queue.first(|_, n| is(*n)).map(|(t, n)| (t, *n));
+                let first =
+                    |is: fn(u64) -> bool| queue.find_first(|_, n| is(*n)).map(|(t, n)| (t, *n));
                 assert_eq!(first(|_| true), expected.first().copied());
                 let odd = expected.iter().find(|(_, number)| number % 2 == 1);
                 assert_eq!(first(|number| number % 2 == 1), odd.copied(), "seed {seed}");
@@ -390,7 +395,7 @@ mod tests {
 
     #[test]
     fn handles_largest_times() {
-        let mut queue = Queue::new();
+        let mut queue = TimedQueue::new();
         queue.push(u64::MAX - 1, 2);
         queue.push(0, 1);
         queue.push(u64::MAX - 1, 3);

@@ -8,7 +8,7 @@ use rand_pcg::rand_core::Rng;
 ///
 /// Because of that, a change to the network does not affect the workload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Stream {
+pub(crate) enum RandomStream {
     Network = 1,
     Choices = 2,
     Workload = 3,
@@ -31,7 +31,7 @@ impl Random {
         Random(Pcg64::new(spread(seed), 0x7465_6e75_7265))
     }
 
-    pub(crate) fn stream(seed: u64, stream: Stream) -> Self {
+    pub(crate) fn stream(seed: u64, stream: RandomStream) -> Self {
         Random(Pcg64::new(spread(seed ^ ((stream as u64) << 56)), u128::from(stream as u8)))
     }
 
@@ -113,9 +113,9 @@ mod tests {
 
     #[test]
     fn neighbouring_streams_are_independent() {
-        let mut first = Random::stream(1, Stream::Network);
-        let mut second = Random::stream(1, Stream::Choices);
-        let mut third = Random::stream(2, Stream::Network);
+        let mut first = Random::stream(1, RandomStream::Network);
+        let mut second = Random::stream(1, RandomStream::Choices);
+        let mut third = Random::stream(2, RandomStream::Network);
         let same = (0..1000).filter(|_| {
             let (a, b, c) = (first.below(16), second.below(16), third.below(16));
             a == b || a == c

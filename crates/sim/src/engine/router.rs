@@ -1,20 +1,20 @@
 //! Decides when a message arrives: its delay and order, and whether it is lost, duplicated, or
 //! stopped by a partition.
 
-use tenure_core::{Order, ProcessId, Timing};
+use tenure_core::{ChannelOrder, ProcessId, Timing};
 
 use crate::engine::link_table::LinkTable;
 use crate::engine::network_traffic::NetworkTraffic;
 use crate::engine::random::Random;
-use crate::engine::random::Stream;
+use crate::engine::random::RandomStream;
 use crate::settings::Settings;
 use crate::settings::distribution::Distribution;
 use crate::settings::fault::{Chance, CrashTrigger, Fault};
 use crate::settings::latency::Latency;
 
-/// Fate of a message: the ticks at which it arrives, or the reason why it never arrives.
+/// Decision about a message: the ticks at which it arrives, or the reason why it never arrives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Fate {
+pub(crate) enum RoutingDecision {
     Once(u64),
     Twice(u64, u64),
     Lost,
@@ -73,7 +73,7 @@ impl Router {
         let latency = settings.network.latency.clone();
         let gst = if settings.timing() == Timing::Partial { settings.time.gst } else { 0 };
         let varies = !latency.is_constant() || gst > 0;
-        let fifo = settings.order() == Order::Fifo;
+        let fifo = settings.order() == ChannelOrder::Fifo;
         let (loss, duplication) = (settings.network.loss, settings.network.duplication);
         let partitions = Partitions::of(settings);
         let watched = settings.network.order.is_some() && settings.instrumentation.metrics;
@@ -102,7 +102,7 @@ impl Router {
             partitions,
             gst,
             step,
-            random: Random::stream(settings.seed, Stream::Network),
+            random: Random::stream(settings.seed, RandomStream::Network),
             latency,
             network,
             counts: NetworkCounts { cut: vec![0; partition_count], ..NetworkCounts::default() },
@@ -119,33 +119,35 @@ impl Router {
     }
 
     #[inline]
-    pub(crate) fn route(&mut self, now: u64, from: ProcessId, to: ProcessId) -> Fate {
+    pub(crate) fn route(&mut self, now: u64, from: ProcessId, to: ProcessId) -> RoutingDecision {
         if self.has_only_latency && from != to {
-            return Fate::Once(now + self.latency.draw(self.size, from, to, &mut self.random));
+            return RoutingDecision::Once(
+                now + self.latency.draw(self.size, from, to, &mut self.random),
+            );
         }
         self.route_with_faults(now, from, to)
     }
 
-    fn route_with_faults(&mut self, now: u64, from: ProcessId, to: ProcessId) -> Fate {
+    fn route_with_faults(&mut self, now: u64, from: ProcessId, to: ProcessId) -> RoutingDecision {
         if from == to {
-            return Fate::Once(now);
+            return RoutingDecision::Once(now);
         }
         if self.blocks(from, to) {
-            return Fate::Cut;
+            return RoutingDecision::Cut;
         }
         if self.is_cut_short && self.random.below(2) == 0 {
-            return Fate::Lost;
+            return RoutingDecision::Lost;
         }
         if self.loss.hits(&mut self.random) {
             self.counts.lost += 1;
-            return Fate::Lost;
+            return RoutingDecision::Lost;
         }
         let arrival = self.arrival(now, from, to);
         if self.duplication.hits(&mut self.random) {
             self.counts.duplicated += 1;
-            return Fate::Twice(arrival, self.arrival(now, from, to));
+            return RoutingDecision::Twice(arrival, self.arrival(now, from, to));
         }
-        Fate::Once(arrival)
+        RoutingDecision::Once(arrival)
     }
 
     /// Draws the delay of a message from `from` to `to`, in ticks. If there is a network, also
@@ -161,7 +163,7 @@ impl Router {
         let mut delay = self.delay(from, to).max(self.min_delay);
         if now < self.gst {
             let route = self.network.as_ref().map_or(1, NetworkTraffic::longest_route);
-            let typical = (self.latency.typical().max(1) as f64) * route as f64;
+            let typical = (self.latency.high_estimate().max(1) as f64) * route as f64;
             let late = self.random.exponential(typical * 10.0) as u64;
             delay += late.min(self.gst - now);
         }

@@ -14,7 +14,7 @@ where
     /// saves this change and all later ones. Otherwise, the process loses this input and all later
     /// ones.
     pub(crate) fn mute(&mut self, at: ProcessId) {
-        self.core.trace_event(at, Kind::Mute);
+        self.run.trace_event(at, Kind::Mute);
         self.save_faults.insert(at, SaveFault::Mute(MuteState::Nothing));
     }
 
@@ -28,7 +28,7 @@ where
     /// saves of the process, the process returns to its last saved state.
     pub(crate) fn apply_save_fault(&mut self, at: ProcessId) {
         if let Some(SaveFault::Unsaved(before)) = self.save_faults.remove(at) {
-            self.core.trace_event(at, Kind::Unsaved);
+            self.run.trace_event(at, Kind::Unsaved);
             self.processes[at.index()] = before;
         }
     }
@@ -42,7 +42,7 @@ where
         at: ProcessId,
         input: &Input<P>,
     ) -> Option<(u32, bool)> {
-        self.core.faults.has_save_crash(at).then_some(())?;
+        self.run.faults.has_save_crash(at).then_some(())?;
         // The input is tried on a copy, and the random choices are restored.
         let sources = self.batch.environment.clone();
         let mut after = self.processes[at.index()].clone();
@@ -50,7 +50,7 @@ where
         self.batch.clear();
         self.batch.environment = sources;
         let saves = after.stable() != self.processes[at.index()].stable();
-        saves.then(|| self.core.faults.on_save(at)).flatten()
+        saves.then(|| self.run.faults.on_save(at)).flatten()
     }
 
     /// Crashes a process while it saves the result of an input. If `is_kept` is true, the process
@@ -71,7 +71,7 @@ where
             self.trace_choices(at);
             self.batch.clear();
         }
-        let crashed = self.core.crash(at, Some(fault));
+        let crashed = self.run.crash(at, Some(fault));
         self.perform_action(crashed);
         unprocessed
     }

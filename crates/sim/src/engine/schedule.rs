@@ -3,7 +3,7 @@
 use tenure_core::service::mutex;
 use tenure_core::{ProcessId, Verdict};
 
-use crate::engine::queue::Queue;
+use crate::engine::queue::TimedQueue;
 
 /// An event at a certain time of a run, other than the arrival of a protocol message. The arrivals
 /// of protocol messages are in a separate queue.
@@ -45,4 +45,4 @@ pub(crate) fn verdict(suspect: bool) -> Verdict {
 }
 
 /// Scheduled events by time. Events with equal times keep the order in which they were scheduled.
-pub(crate) type EventQueue = Queue<ScheduledEvent>;
+pub(crate) type EventQueue = TimedQueue<ScheduledEvent>;

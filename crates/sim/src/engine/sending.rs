@@ -14,17 +14,17 @@ where
     /// true if the process crashes in the middle of the step.
     #[inline]
     pub(super) fn send_messages(&mut self, at: ProcessId, departs: u64) -> bool {
-        let (core, in_flight) = (&mut self.core, &mut self.in_flight);
-        let may_crash = core.has_faults && !self.batch.messages.is_empty();
-        let crash = if may_crash { core.faults.on_send(at) } else { None };
+        let (run, in_flight) = (&mut self.run, &mut self.in_flight);
+        let may_crash = run.has_faults && !self.batch.messages.is_empty();
+        let crash = if may_crash { run.faults.on_send(at) } else { None };
         if crash.is_some() {
-            core.router.set_cut_short(true);
+            run.router.set_cut_short(true);
         }
         for (to, message) in self.batch.messages.drain(..) {
-            send(core, in_flight, departs, at, to, message);
+            send(run, in_flight, departs, at, to, message);
         }
         let in_flight = in_flight.len() as u64;
-        core.metrics.max_in_flight = core.metrics.max_in_flight.max(in_flight);
+        run.metrics.max_in_flight = run.metrics.max_in_flight.max(in_flight);
         if let Some(fault) = crash {
             self.crash_while_sending(at, fault);
         }
@@ -35,10 +35,10 @@ where
     /// starts.
     #[cold]
     fn crash_while_sending(&mut self, at: ProcessId, fault: u32) {
-        self.core.router.set_cut_short(false);
+        self.run.router.set_cut_short(false);
         self.batch.timers.clear();
-        self.core.next_user = None;
-        let crashed = self.core.crash(at, Some(fault));
+        self.run.next_user = None;
+        let crashed = self.run.crash(at, Some(fault));
         self.perform_action(crashed);
     }
 }

@@ -85,7 +85,7 @@ impl<T: Ord + Clone> Timers<T> {
         self.unlink(slot).map(|name| (process, name))
     }
 
-    pub(crate) fn of(&self, process: ProcessId) -> Vec<T> {
+    pub(crate) fn armed_timers_of(&self, process: ProcessId) -> Vec<T> {
         let mine = self.slots.iter().filter(|slot| slot.process == process);
         mine.filter_map(|slot| slot.name.clone()).collect()
     }
@@ -98,7 +98,7 @@ impl<T: Ord + Clone> Timers<T> {
         Some((place.process, name))
     }
 
-    pub(crate) const fn armed(&self) -> usize {
+    pub(crate) const fn armed_count(&self) -> usize {
         self.armed
     }
 
@@ -132,14 +132,14 @@ mod tests {
         let process = ProcessId(1);
         let (first, old) = timers.set(process, "resend", 2);
         let (second, new) = timers.set(process, "resend", 2);
-        assert_eq!(timers.armed(), 1);
+        assert_eq!(timers.armed_count(), 1);
         assert_eq!(timers.take(first, old), None);
         let (other, still) = timers.set(process, "probe", 2);
         timers.cancel(process, &"resend");
         assert_eq!(timers.take(second, new), None);
         assert_eq!(timers.take(other, still), Some((process, "probe")));
         assert_eq!(timers.take(other, still), None);
-        assert_eq!(timers.armed(), 0);
+        assert_eq!(timers.armed_count(), 0);
     }
 
     #[test]
@@ -150,7 +150,7 @@ mod tests {
             timers.set(ProcessId(1), name, 2);
         }
         timers.clear(ProcessId(1));
-        assert_eq!(timers.armed(), 1);
+        assert_eq!(timers.armed_count(), 1);
         assert_eq!(timers.take(slot, generation), Some((ProcessId(0), 1)));
     }
 }

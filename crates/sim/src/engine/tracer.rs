@@ -3,23 +3,23 @@
 use tenure_core::ProcessId;
 use tenure_trace::{Kind, Subject};
 
-use crate::judging::causality::{Causality, MessageScope};
+use crate::judging::causality::{MessageScope, VectorClocks};
 use crate::steer::recorder::Recorder;
 
 /// Vector clocks and trace of a run. A message in flight has one number, its tag, that refers to
 /// its vector clock and to its data in the trace.
 #[derive(Debug)]
 pub(crate) struct Tracer {
-    pub(crate) causality: Option<Causality>,
+    pub(crate) causality: Option<VectorClocks>,
     pub(crate) recorder: Option<Recorder>,
     /// True if each message in flight carries a tag. If the run is recorded, the tag is the index
-    /// of the `Ticket` with the trace data of the message. Otherwise, the tag is the index of the
-    /// vector clock of the message.
+    /// of the `TracedMessage` with the trace data of the message. Otherwise, the tag is the index
+    /// of the vector clock of the message.
     pub(crate) tags_messages: bool,
 }
 
 impl Tracer {
-    pub(crate) fn new(causality: Option<Causality>, recorder: Option<Recorder>) -> Self {
+    pub(crate) fn new(causality: Option<VectorClocks>, recorder: Option<Recorder>) -> Self {
         let tags_messages = causality.is_some() || recorder.is_some();
         Tracer { causality, recorder, tags_messages }
     }
@@ -37,10 +37,10 @@ impl Tracer {
             if is_recording {
                 causality.tick(from);
             }
-            causality.share(from)
+            causality.acquire_cell(from)
         });
         match &mut self.recorder {
-            Some(recorder) => recorder.ticket(session, clock),
+            Some(recorder) => recorder.add_message(session, clock),
             None => clock.unwrap_or(0),
         }
     }
@@ -49,13 +49,13 @@ impl Tracer {
     pub(crate) fn copy_tag(&mut self, tag: u32) {
         let clock = match &mut self.recorder {
             Some(recorder) => {
-                recorder.copy(tag);
+                recorder.add_copy(tag);
                 recorder.get(tag).clock
             }
             None => Some(tag),
         };
         if let (Some(causality), Some(clock)) = (&mut self.causality, clock) {
-            causality.share_again(clock);
+            causality.retain_cell(clock);
         }
     }
 
@@ -65,18 +65,18 @@ impl Tracer {
     pub(crate) fn take_tag(&mut self, tag: u32, at: Option<ProcessId>, through: MessageScope) {
         let is_recording = self.is_recording();
         let clock = match &mut self.recorder {
-            Some(recorder) => recorder.release(tag).clock,
+            Some(recorder) => recorder.remove_copy(tag).clock,
             None => Some(tag),
         };
         let (Some(causality), Some(clock)) = (&mut self.causality, clock) else { return };
         match at {
             Some(at) => {
-                causality.learn(at, clock, through);
+                causality.merge_cell(at, clock, through);
                 if is_recording {
                     causality.tick(at);
                 }
             }
-            None => causality.release(clock),
+            None => causality.release_cell(clock),
         }
     }
 

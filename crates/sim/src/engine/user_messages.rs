@@ -2,7 +2,7 @@
 
 use tenure_core::{ProcessId, Timestamped};
 
-use crate::engine::random::{Random, Stream};
+use crate::engine::random::{Random, RandomStream};
 use crate::settings::fault::Chance;
 
 #[derive(Clone, Copy, Debug)]
@@ -26,7 +26,7 @@ pub(crate) struct UserTraffic {
 
 impl UserTraffic {
     pub(crate) fn new(seed: u64) -> Self {
-        let random = Random::stream(seed, Stream::BackgroundTraffic);
+        let random = Random::stream(seed, RandomStream::BackgroundTraffic);
         UserTraffic { random, messages: Vec::new(), free: Vec::new() }
     }
 

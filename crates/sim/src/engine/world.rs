@@ -4,18 +4,18 @@ use std::collections::VecDeque;
 
 use tenure_core::service::{election, mutex, office};
 use tenure_core::{
-    Batch, Group, Input, Labelled, Observation, ProcessId, Protocol, TimerChange, Verdict,
+    EffectBuffer, Group, Input, Labelled, Observation, ProcessId, Protocol, TimerChange, Verdict,
 };
 use tenure_trace::{Kind, Recorded, SaveFaults, ServiceCommand, ServiceEvent};
 
 use crate::engine::controls::{Controls, Progress};
-use crate::engine::core::Core;
 use crate::engine::delivery::{Envelope, record_loss, record_receipt};
 use crate::engine::environment::RunEnvironment;
 use crate::engine::events::ProcessAction;
 use crate::engine::lock_users::LockUsers;
-use crate::engine::queue::Queue;
+use crate::engine::queue::TimedQueue;
 use crate::engine::random::Random;
+use crate::engine::run_context::RunContext;
 use crate::engine::schedule::ScheduledEvent;
 use crate::engine::timers::Timers;
 use crate::engine::user_messages::ClockHooks;
@@ -29,11 +29,11 @@ const CHECK_INTERVAL: u64 = 4096;
 
 /// The complete state of a simulation run.
 pub(crate) struct World<'a, P: Protocol> {
-    pub(crate) core: Core,
+    pub(crate) run: RunContext,
     pub(crate) processes: Vec<P>,
     configs: &'a Configs<P::Config>,
-    pub(crate) batch: Batch<P, RunEnvironment>,
-    pub(crate) in_flight: Queue<Envelope<P::Message>>,
+    pub(crate) batch: EffectBuffer<P, RunEnvironment>,
+    pub(crate) in_flight: TimedQueue<Envelope<P::Message>>,
     pub(crate) timers: Timers<P::Timer>,
     script: &'a [(u64, ProcessId, P::Command)],
     monitors: Vec<CustomMonitor<P>>,
@@ -46,19 +46,20 @@ where
     P: Recorded,
 {
     pub(crate) fn new(
-        core: Core,
+        run: RunContext,
         configs: &'a Configs<P::Config>,
         script: &'a [(u64, ProcessId, P::Command)],
         monitors: Vec<CustomMonitor<P>>,
         clock_hooks: Option<ClockHooks<P>>,
     ) -> Self {
-        let choices = Random::stream(core.settings.seed, crate::engine::random::Stream::Choices);
-        let batch = Batch::new(RunEnvironment::new(choices, core.clocks));
-        let (in_flight, timers) = (Queue::new(), Timers::new());
-        let processes = Vec::with_capacity(core.settings.size as usize);
+        let choices =
+            Random::stream(run.settings.seed, crate::engine::random::RandomStream::Choices);
+        let batch = EffectBuffer::new(RunEnvironment::new(choices, run.clocks));
+        let (in_flight, timers) = (TimedQueue::new(), Timers::new());
+        let processes = Vec::with_capacity(run.settings.size as usize);
         let save_faults = SaveFaults::default();
         World {
-            core,
+            run,
             processes,
             configs,
             batch,
@@ -73,7 +74,7 @@ where
 
     pub(crate) fn run(&mut self, controls: &mut Controls<'_>) -> EndReason {
         self.boot();
-        self.begin(controls);
+        self.start_workload(controls);
         loop {
             if let Some(ended) = self.check_limits(controls) {
                 return ended;
@@ -88,38 +89,38 @@ where
 
     /// Returns the number of events until the limits and the stop flag are checked again.
     pub(crate) fn events_until_check(&self) -> u64 {
-        let budget = self.core.settings.limits.events.unwrap_or(u64::MAX);
-        CHECK_INTERVAL.min(budget - self.core.metrics.events)
+        let budget = self.run.settings.limits.events.unwrap_or(u64::MAX);
+        CHECK_INTERVAL.min(budget - self.run.metrics.events)
     }
 
     /// Completes the measurements at the end of a run. Counts the messages in flight, and extends
     /// time averages to the present.
-    pub(crate) fn settle(&mut self) {
+    pub(crate) fn finish_measurements(&mut self) {
         for envelope in self.in_flight.iter().filter(|envelope| envelope.from != envelope.to) {
-            self.core.in_flight += 1;
-            if self.core.settings.instrumentation.metrics {
-                self.core.metrics.kind(envelope.message.label()).in_flight += 1;
+            self.run.in_flight += 1;
+            if self.run.settings.instrumentation.metrics {
+                self.run.metrics.kind(envelope.message.label()).in_flight += 1;
             }
         }
-        let now = self.core.now;
-        self.core.metrics.waiting.settle(now);
-        if let Some(load) = &mut self.core.metrics.load {
+        let now = self.run.now;
+        self.run.metrics.waiting.settle(now);
+        if let Some(load) = &mut self.run.metrics.load {
             load.settle(now);
         }
     }
 
-    pub(crate) fn into_parts(self) -> (Core, Vec<P>, Vec<CustomMonitor<P>>) {
-        (self.core, self.processes, self.monitors)
+    pub(crate) fn into_parts(self) -> (RunContext, Vec<P>, Vec<CustomMonitor<P>>) {
+        (self.run, self.processes, self.monitors)
     }
 
     pub(crate) fn boot(&mut self) {
-        for place in 0..self.core.settings.size {
+        for place in 0..self.run.settings.size {
             let at = ProcessId(place);
             let process = self.boot_process(at, None);
             self.processes.push(process);
-            if self.core.liveness.is_up(at) {
-                if self.core.tracer.is_recording() {
-                    self.core.trace_event(at, Kind::Boot);
+            if self.run.live_processes.is_up(at) {
+                if self.run.tracer.is_recording() {
+                    self.run.trace_event(at, Kind::Boot);
                 }
                 self.apply_effects(at);
             } else {
@@ -130,22 +131,22 @@ where
 
     fn boot_process(&mut self, at: ProcessId, stable: Option<P::Stable>) -> P {
         self.set_context(at);
-        let group = Group::new(at, self.core.settings.size);
+        let group = Group::new(at, self.run.settings.size);
         P::boot(group, self.configs.of(at), stable, &mut self.batch.effects())
     }
 
     /// Starts the workload: issues all requests that are due at time 0, before any message is
     /// delivered. In a large group, these requests send very many messages. Therefore the stop flag
     /// is checked while the users issue them.
-    pub(crate) fn begin(&mut self, controls: &Controls<'_>) {
-        self.core.schedule_initial_reports();
-        self.core.script_left = self.script.len();
+    pub(crate) fn start_workload(&mut self, controls: &Controls<'_>) {
+        self.run.schedule_initial_reports();
+        self.run.script_left = self.script.len();
         for (index, (time, ..)) in self.script.iter().enumerate() {
             let index = u32::try_from(index).expect("a script has fewer than 2^32 commands");
-            self.core.event_queue.push(*time, ScheduledEvent::Script { index });
+            self.run.event_queue.push(*time, ScheduledEvent::Script { index });
         }
-        let all = (0..self.core.settings.size).map(ProcessId);
-        let initiators = match self.core.settings.workload.initiators.clone() {
+        let all = (0..self.run.settings.size).map(ProcessId);
+        let initiators = match self.run.settings.workload.initiators.clone() {
             Some(Initiators::All) => all.clone().collect(),
             Some(Initiators::Listed(listed)) => listed,
             None => Vec::new(),
@@ -163,9 +164,9 @@ where
 
     fn begin_user(&mut self, process: ProcessId) {
         self.issue_agreement_command(process);
-        let core = &mut self.core;
-        let Some(users) = &mut core.lock_users else { return };
-        if users.schedule_first_request(process, core.now, &mut core.event_queue) {
+        let run = &mut self.run;
+        let Some(users) = &mut run.lock_users else { return };
+        if users.schedule_first_request(process, run.now, &mut run.event_queue) {
             self.issue(process, mutex::Command::Enter);
         }
     }
@@ -187,21 +188,21 @@ where
     #[inline]
     pub(crate) fn handle_earliest_event(&mut self) -> Option<EndReason> {
         let in_flight = self.in_flight.next_time();
-        let plan = self.core.fault_queue.next_time();
-        let event_queue = self.core.event_queue.next_time();
+        let plan = self.run.fault_queue.next_time();
+        let event_queue = self.run.event_queue.next_time();
         let next = in_flight.min(plan).min(event_queue);
-        if self.core.settings.limits.until.is_some_and(|until| next > until) {
-            self.core.now = self.core.settings.limits.until.unwrap_or(next);
+        if self.run.settings.limits.until.is_some_and(|until| next > until) {
+            self.run.now = self.run.settings.limits.until.unwrap_or(next);
             return Some(EndReason::TimeLimit);
         }
-        self.core.metrics.events += 1;
+        self.run.metrics.events += 1;
         if in_flight < plan && in_flight <= event_queue {
             self.deliver_next();
         } else if plan <= event_queue {
-            let event = self.core.fault_queue.pop();
+            let event = self.run.fault_queue.pop();
             self.handle(event);
         } else {
-            let event = self.core.event_queue.pop();
+            let event = self.run.event_queue.pop();
             self.handle(event);
         }
         None
@@ -210,7 +211,7 @@ where
     /// Ends a complete run, or issues the next request of a sequential workload. Called while no
     /// message is in flight. Returns the reason if the run ends.
     fn on_idle_network(&mut self) -> Option<EndReason> {
-        if self.core.is_complete_when_idle() {
+        if self.run.is_complete_when_idle() {
             return Some(EndReason::Served);
         }
         if self.draw_user() {
@@ -220,16 +221,16 @@ where
     }
 
     pub(crate) fn will_draw_user(&self) -> bool {
-        let users = self.core.lock_users.as_ref();
+        let users = self.run.lock_users.as_ref();
         self.in_flight.is_empty()
-            && !self.core.is_complete_when_idle()
-            && users.is_some_and(LockUsers::can_draw)
+            && !self.run.is_complete_when_idle()
+            && users.is_some_and(LockUsers::can_draw_requester)
     }
 
     /// In a sequential workload, selects a user at random and issues its request. Returns false if
     /// no request is due.
     pub(crate) fn draw_user(&mut self) -> bool {
-        let Some(process) = self.core.lock_users.as_mut().and_then(LockUsers::draw) else {
+        let Some(process) = self.run.lock_users.as_mut().and_then(LockUsers::draw_requester) else {
             return false;
         };
         self.issue(process, mutex::Command::Enter);
@@ -237,71 +238,71 @@ where
     }
 
     pub(crate) fn is_exhausted(&self) -> bool {
-        self.core.fault_queue.is_empty()
-            && self.timers.armed() == 0
-            && self.core.event_queue.is_empty()
+        self.run.fault_queue.is_empty()
+            && self.timers.armed_count() == 0
+            && self.run.event_queue.is_empty()
             && self.in_flight.is_empty()
     }
 
     /// Checks the limits of the run and the caller's stop flag, and reports progress. Returns the
     /// reason if the run ends.
     pub(crate) fn check_limits(&mut self, controls: &mut Controls<'_>) -> Option<EndReason> {
-        let core = &self.core;
-        let (events, now) = (core.metrics.events, core.now);
+        let run = &self.run;
+        let (events, now) = (run.metrics.events, run.now);
         if controls.is_stopped() {
             return Some(EndReason::Stopped);
         }
-        if core.settings.limits.events.is_some_and(|most| events >= most) {
+        if run.settings.limits.events.is_some_and(|most| events >= most) {
             return Some(EndReason::EventLimit);
         }
-        let entered = core.metrics.entered;
+        let entered = run.metrics.entered;
         let in_flight = self.in_flight.len() as u64;
         controls.report(|| Progress { events, now, entered, in_flight });
-        let most = core.settings.limits.max_in_flight(core.settings.size);
-        if in_flight > most && events - core.progress.events > most {
+        let most = run.settings.limits.max_in_flight(run.settings.size);
+        if in_flight > most && events - run.progress.events > most {
             return Some(EndReason::Flooded);
         }
-        let idle = now.saturating_sub(core.progress.time) > core.stall_timeout
-            && events - core.progress.events > CHECK_INTERVAL
-            && core.settings.limits.until.is_none();
+        let idle = now.saturating_sub(run.progress.time) > run.stall_timeout
+            && events - run.progress.events > CHECK_INTERVAL
+            && run.settings.limits.until.is_none();
         idle.then_some(EndReason::Stalled)
     }
 
     #[inline]
     fn set_context(&mut self, at: ProcessId) {
         self.batch.environment.at = at;
-        self.batch.environment.now = self.core.now;
+        self.batch.environment.now = self.run.now;
     }
 
     fn deliver_next(&mut self) {
         let Some((time, envelope)) = self.in_flight.pop() else { return };
-        self.core.now = time;
+        self.run.now = time;
         self.deliver(envelope);
     }
 
     #[inline]
     pub(crate) fn deliver(&mut self, envelope: Envelope<P::Message>) {
-        let core = &mut self.core;
-        if core.has_faults && !self.can_deliver(&envelope) {
+        let run = &mut self.run;
+        if run.has_faults && !self.can_deliver(&envelope) {
             return;
         }
         let Envelope { from, to, tag, message } = envelope;
         let unprocessed = self.step(to, Input::Message { from, message }, |world, input| {
-            let core = &mut world.core;
-            core.metrics.received += u64::from(from != to);
+            let run = &mut world.run;
+            run.metrics.received += u64::from(from != to);
             if from != to
-                && let Some(load) = &mut core.metrics.load
+                && let Some(load) = &mut run.metrics.load
             {
                 load.on_receive(to);
             }
-            if core.tracer.tags_messages
+            if run.tracer.tags_messages
                 && let Input::Message { message, .. } = input
             {
-                record_receipt(core, from, to, tag, message);
+                record_receipt(run, from, to, tag, message);
             }
         });
         if let Some(Input::Message { message, .. }) = unprocessed {
-            self.core.faults.undeliverable += 1;
+            self.run.faults.undeliverable += 1;
             self.lose(&Envelope { from, to, tag, message });
         }
     }
@@ -316,11 +317,11 @@ where
         note: impl FnOnce(&mut Self, &Input<P>),
     ) -> Option<Input<P>> {
         self.set_context(at);
-        if self.core.faults.has_save_crashes()
+        if self.run.faults.has_save_crashes()
             && let Some((fault, is_kept)) = self.due_save_crash(at, &input)
         {
             if is_kept {
-                self.core.trace_event(at, Kind::Mute);
+                self.run.trace_event(at, Kind::Mute);
                 note(self, &input);
             }
             return self.crash_during_save(at, input, fault, is_kept);
@@ -329,7 +330,7 @@ where
         if !self.save_faults.is_empty() && self.handle_if_mute(at, &input) {
             return None;
         }
-        if let Some(load) = &mut self.core.metrics.load {
+        if let Some(load) = &mut self.run.metrics.load {
             load.on_step(at);
         }
         self.processes[at.index()].step(input, &mut self.batch.effects());
@@ -342,16 +343,16 @@ where
     #[cold]
     fn can_deliver(&mut self, envelope: &Envelope<P::Message>) -> bool {
         let (from, to) = (envelope.from, envelope.to);
-        let core = &mut self.core;
-        let mut admitted = core.liveness.is_up(to);
-        core.faults.undeliverable += u64::from(!admitted);
-        if admitted && core.router.is_partitionable() && core.router.blocks(from, to) {
+        let run = &mut self.run;
+        let mut admitted = run.live_processes.is_up(to);
+        run.faults.undeliverable += u64::from(!admitted);
+        if admitted && run.router.is_partitionable() && run.router.blocks(from, to) {
             admitted = false;
         }
-        if admitted && let Some(fault) = core.faults.on_message(to) {
+        if admitted && let Some(fault) = run.faults.on_message(to) {
             admitted = false;
-            core.faults.undeliverable += 1;
-            if core.crash(to, Some(fault)) == ProcessAction::Crash(to) {
+            run.faults.undeliverable += 1;
+            if run.crash(to, Some(fault)) == ProcessAction::Crash(to) {
                 self.timers.clear(to);
                 self.show_monitors(to, Observation::Crashed);
             }
@@ -364,12 +365,12 @@ where
 
     #[cold]
     fn lose(&mut self, envelope: &Envelope<P::Message>) {
-        let core = &mut self.core;
+        let run = &mut self.run;
         if envelope.from != envelope.to {
-            core.count_dropped(envelope.message.label());
+            run.count_dropped(envelope.message.label());
         }
-        if core.tracer.tags_messages {
-            record_loss(core, envelope.from, envelope.to, envelope.tag, &envelope.message);
+        if run.tracer.tags_messages {
+            record_loss(run, envelope.from, envelope.to, envelope.tag, &envelope.message);
         }
     }
 
@@ -378,13 +379,13 @@ where
         if let ScheduledEvent::Timer { slot, generation } = event {
             // A disarmed timer is not an event, so time does not advance for it.
             let Some((at, timer)) = self.timers.take(slot, generation) else { return };
-            self.core.now = time;
-            return self.fire(at, timer);
+            self.run.now = time;
+            return self.fire_timer(at, timer);
         }
-        self.core.now = time;
+        self.run.now = time;
         if let ScheduledEvent::UserCommand { process, command } = event {
             if self
-                .core
+                .run
                 .lock_users
                 .as_ref()
                 .is_some_and(|users| users.is_due(process, command, time))
@@ -393,7 +394,7 @@ where
             }
             return;
         }
-        let action = self.core.handle(event);
+        let action = self.run.handle(event);
         self.perform_action(action);
     }
 
@@ -421,25 +422,25 @@ where
             }
             ProcessAction::Script(index) => {
                 let (_, process, command) = &self.script[index as usize];
-                self.command(*process, command.clone());
+                self.handle_command(*process, command.clone());
             }
         }
     }
 
-    pub(crate) fn fire(&mut self, at: ProcessId, timer: P::Timer) {
+    pub(crate) fn fire_timer(&mut self, at: ProcessId, timer: P::Timer) {
         self.step(at, Input::Timer(timer), |world, input| {
-            if world.core.tracer.is_recording()
+            if world.run.tracer.is_recording()
                 && let Input::Timer(timer) = input
             {
-                world.core.trace_event(at, Kind::Timer(format!("{timer:?}")));
+                world.run.trace_event(at, Kind::Timer(format!("{timer:?}")));
             }
         });
     }
 
     fn suspect(&mut self, at: ProcessId, peer: ProcessId, verdict: Verdict) {
         self.step(at, Input::Suspicion { peer, verdict }, |world, _| {
-            if world.core.tracer.is_recording() {
-                world.core.trace_event(at, Kind::Suspicion { peer, verdict });
+            if world.run.tracer.is_recording() {
+                world.run.trace_event(at, Kind::Suspicion { peer, verdict });
             }
         });
     }
@@ -447,7 +448,7 @@ where
     fn recover(&mut self, process: ProcessId, lost: bool) {
         let stable = (!lost).then(|| self.processes[process.index()].stable());
         self.processes[process.index()] = self.boot_process(process, stable);
-        self.core.on_recovered(process);
+        self.run.on_recovered(process);
         self.show_monitors(process, Observation::Recovered);
         self.apply_effects(process);
         self.begin_user(process);
@@ -457,20 +458,20 @@ where
     /// this command.
     fn issue(&mut self, process: ProcessId, command: impl Into<office::Command>) {
         if let Some(command) = P::Command::from_office(command.into()) {
-            self.command(process, command);
+            self.handle_command(process, command);
         }
     }
 
     fn issue_agreement_command(&mut self, process: ProcessId) {
-        let users = self.core.agreement_users.as_ref();
+        let users = self.run.agreement_users.as_ref();
         let next = users.and_then(|users| users.next_command(process));
         if let Some(command) = next.and_then(P::Command::from_agreement) {
-            self.command(process, command);
+            self.handle_command(process, command);
         }
     }
 
-    pub(crate) fn command(&mut self, at: ProcessId, command: P::Command) {
-        if !self.core.liveness.is_up(at) {
+    pub(crate) fn handle_command(&mut self, at: ProcessId, command: P::Command) {
+        if !self.run.live_processes.is_up(at) {
             return;
         }
         let office_command = command.to_office();
@@ -480,25 +481,25 @@ where
             }
         });
         if office_command == Some(mutex::Command::Enter.into())
-            && self.core.settings.workload.background_traffic.is_some()
-            && self.core.liveness.is_up(at)
+            && self.run.settings.workload.background_traffic.is_some()
+            && self.run.live_processes.is_up(at)
         {
             let process = &self.processes[at.index()];
             let clock = self.clock_hooks.map(|clock_hooks| (clock_hooks.clock)(process));
-            self.core.send_background_traffic(at, clock);
+            self.run.send_background_traffic(at, clock);
         }
     }
 
     /// Records a user's command before the protocol receives it.
     fn note_command(&mut self, at: ProcessId, command: &P::Command) {
-        if self.core.tracer.is_recording() {
-            self.core.trace_event(at, Kind::Command(command.to_record()));
+        if self.run.tracer.is_recording() {
+            self.run.trace_event(at, Kind::Command(command.to_record()));
         }
         if let Some(office_command) = command.to_office() {
-            self.core.on_command(at, office_command);
+            self.run.on_command(at, office_command);
         }
         if let Some(command) = command.to_agreement() {
-            self.core.on_agreement_command(at, &command);
+            self.run.on_agreement_command(at, &command);
         }
         self.show_monitors(at, Observation::Command { command, clock: None });
     }
@@ -506,7 +507,7 @@ where
     #[inline]
     fn show_monitors(&mut self, at: ProcessId, seen: Observation<'_, P::Command, P::Event>) {
         for monitor in &mut self.monitors {
-            monitor.observe(self.core.now, at, seen);
+            monitor.observe(self.run.now, at, seen);
         }
     }
 
@@ -517,17 +518,17 @@ where
         if !self.batch.events.is_empty() {
             self.apply_events(at);
         }
-        let departs = self.core.router.departure(at, self.core.now);
+        let departs = self.run.router.departure(at, self.run.now);
         if self.send_messages(at, departs) {
             return;
         }
         if !self.batch.timers.is_empty() {
             self.apply_timers(at, departs);
         }
-        if self.core.tracer.is_recording() {
+        if self.run.tracer.is_recording() {
             self.trace_state(at);
         }
-        if let Some(user) = self.core.next_user.take() {
+        if let Some(user) = self.run.next_user.take() {
             self.issue(user, mutex::Command::Enter);
             self.issue_agreement_command(user);
         }
@@ -536,8 +537,8 @@ where
     #[cold]
     pub(crate) fn trace_choices(&mut self, at: ProcessId) {
         for choice in std::mem::take(&mut self.batch.environment.drawn) {
-            if self.core.tracer.is_recording() {
-                self.core.trace(at, Kind::Choice(choice));
+            if self.run.tracer.is_recording() {
+                self.run.trace(at, Kind::Choice(choice));
             }
         }
     }
@@ -550,25 +551,25 @@ where
 
     #[cold]
     fn trace_state(&mut self, at: ProcessId) {
-        let recorder = self.core.tracer.recorder.as_mut();
+        let recorder = self.run.tracer.recorder.as_mut();
         let states = recorder.and_then(|recorder| recorder.states.as_mut());
         let state =
             states.and_then(|states| states.record_if_changed(at, &self.processes[at.index()]));
         if let Some(state) = state {
-            self.core.trace(at, state);
+            self.run.trace(at, state);
         }
     }
 
     fn apply_events(&mut self, at: ProcessId) {
         for place in 0..self.batch.events.len() {
             let event = &self.batch.events[place];
-            if self.core.tracer.is_recording() {
-                self.core.trace_event(at, Kind::Event(event.to_record()));
+            if self.run.tracer.is_recording() {
+                self.run.trace_event(at, Kind::Event(event.to_record()));
             }
             for monitor in &mut self.monitors {
-                monitor.observe(self.core.now, at, Observation::Event(event));
+                monitor.observe(self.run.now, at, Observation::Event(event));
             }
-            self.core.on_event(at, event);
+            self.run.on_event(at, event);
         }
         self.batch.events.clear();
     }
@@ -577,11 +578,11 @@ where
         for change in self.batch.timers.drain(..) {
             match change {
                 TimerChange::Set(timer, after) => {
-                    let size = self.core.settings.size;
+                    let size = self.run.settings.size;
                     let (slot, generation) = self.timers.set(at, timer, size);
                     let drawn = self.batch.environment.choices.between(after.min, after.max);
-                    let due = departs.saturating_add(self.core.clocks.real_ticks(at, drawn));
-                    self.core.event_queue.push(due, ScheduledEvent::Timer { slot, generation });
+                    let due = departs.saturating_add(self.run.clocks.real_ticks(at, drawn));
+                    self.run.event_queue.push(due, ScheduledEvent::Timer { slot, generation });
                 }
                 TimerChange::Cancel(timer) => self.timers.cancel(at, &timer),
             }

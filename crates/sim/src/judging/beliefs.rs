@@ -79,12 +79,12 @@ impl LeaderBeliefs {
             |place: usize| self.unanswered.iter().any(|process| *process as usize == place);
         let without =
             move |place: &usize| up[*place] && (!self.is_settled(*place, up) || unanswered(*place));
-        (0..self.leader.len()).filter(without).map(ProcessId::at)
+        (0..self.leader.len()).filter(without).map(ProcessId::from_index)
     }
 
     pub(crate) fn leaders<'a>(&'a self, up: &'a [bool]) -> impl Iterator<Item = ProcessId> + 'a {
         let leads = move |place: &usize| up[*place] && self.leader[*place] as usize == *place;
-        (0..self.leader.len()).filter(leads).map(ProcessId::at)
+        (0..self.leader.len()).filter(leads).map(ProcessId::from_index)
     }
 
     fn set(&mut self, at: ProcessId, leader: u32, up: &[bool]) {

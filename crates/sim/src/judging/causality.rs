@@ -17,7 +17,7 @@ pub(crate) enum MessageScope {
 impl MessageScope {
     /// Returns the scope of messages of `layer`. Messages of the service itself have the scope
     /// `Protocol`, and all other messages have the scope `All`.
-    pub(crate) const fn of(layer: Layer) -> Self {
+    pub(crate) const fn of_layer(layer: Layer) -> Self {
         match layer {
             Layer::Mutex | Layer::Election | Layer::Agreement => MessageScope::Protocol,
             Layer::Detector | Layer::Channel | Layer::Application => MessageScope::All,
@@ -35,7 +35,7 @@ impl MessageScope {
 /// then on it holds two: one counts only messages of the service, and the other counts all
 /// messages.
 #[derive(Debug)]
-pub(crate) struct Causality {
+pub(crate) struct VectorClocks {
     size: usize,
     /// Number of counters per cell: `size` for one clock, or `2 * size` for two.
     width: usize,
@@ -45,11 +45,11 @@ pub(crate) struct Causality {
     current: Vec<u32>,
 }
 
-impl Causality {
+impl VectorClocks {
     pub(crate) fn new(size: u32) -> Self {
         let (holders, size) = (vec![size], size as usize);
         let (cells, current) = (vec![0; size], vec![0; size]);
-        Causality { size, width: size, cells, holders, free: Vec::new(), current }
+        VectorClocks { size, width: size, cells, holders, free: Vec::new(), current }
     }
 
     /// Doubles each cell, so that it holds two clocks. The first clock counts only messages of the
@@ -76,19 +76,19 @@ impl Causality {
 
     /// Returns the cell with the current clock of `process`, for a new message that carries this
     /// clock. The process and the message then share the cell.
-    pub(crate) fn share(&mut self, process: ProcessId) -> u32 {
+    pub(crate) fn acquire_cell(&mut self, process: ProcessId) -> u32 {
         let cell = self.current[process.index()];
         self.holders[cell as usize] += 1;
         cell
     }
 
     /// Records that a further message carries the clock in this cell.
-    pub(crate) fn share_again(&mut self, cell: u32) {
+    pub(crate) fn retain_cell(&mut self, cell: u32) {
         self.holders[cell as usize] += 1;
     }
 
     /// Records that a message that carried the clock in this cell is no longer in flight.
-    pub(crate) fn release(&mut self, cell: u32) {
+    pub(crate) fn release_cell(&mut self, cell: u32) {
         let holders = &mut self.holders[cell as usize];
         *holders -= 1;
         if *holders == 0 {
@@ -99,7 +99,7 @@ impl Causality {
     /// Records that `process` received a message whose clock is in `cell`, and releases the cell.
     /// Merges this clock into the clock of `process` that counts all messages. If `through` is
     /// `Protocol`, also merges it into the clock that counts only messages of the service.
-    pub(crate) fn learn(&mut self, process: ProcessId, cell: u32, through: MessageScope) {
+    pub(crate) fn merge_cell(&mut self, process: ProcessId, cell: u32, through: MessageScope) {
         if through == MessageScope::All && self.width == self.size {
             self.split();
         }
@@ -121,7 +121,7 @@ impl Causality {
                 self.merge(cell, mine, first..last);
             }
         }
-        self.release(cell);
+        self.release_cell(cell);
     }
 
     /// Merges counters of cell `from` into cell `into`. Each counter of `into` in the range
@@ -181,14 +181,14 @@ mod tests {
 
     #[test]
     fn receiver_follows_sender_and_others_are_concurrent() {
-        let mut causality = Causality::new(3);
+        let mut causality = VectorClocks::new(3);
         causality.tick(ONE);
         let before = causality.clock(ONE, MessageScope::Protocol);
-        let carried = causality.share(ONE);
+        let carried = causality.acquire_cell(ONE);
         causality.tick(TWO);
         let apart = causality.clock(TWO, MessageScope::Protocol);
         assert_eq!(before.causality(&apart), Relation::Concurrent);
-        causality.learn(TWO, carried, MessageScope::Protocol);
+        causality.merge_cell(TWO, carried, MessageScope::Protocol);
         causality.tick(TWO);
         let after = causality.clock(TWO, MessageScope::Protocol);
         assert_eq!(before.causality(&after), Relation::Before);
@@ -196,30 +196,30 @@ mod tests {
 
     #[test]
     fn application_messages_do_not_advance_protocol_clock() {
-        let mut causality = Causality::new(2);
+        let mut causality = VectorClocks::new(2);
         causality.tick(ONE);
-        let carried = causality.share(ONE);
-        causality.learn(TWO, carried, MessageScope::All);
+        let carried = causality.acquire_cell(ONE);
+        causality.merge_cell(TWO, carried, MessageScope::All);
         assert_eq!(causality.clock(TWO, MessageScope::All).count(ONE), 1);
         assert_eq!(causality.clock(TWO, MessageScope::Protocol).count(ONE), 0);
     }
 
     #[test]
     fn message_carries_clock_at_sending() {
-        let mut causality = Causality::new(2);
-        let carried = causality.share(ONE);
+        let mut causality = VectorClocks::new(2);
+        let carried = causality.acquire_cell(ONE);
         causality.tick(ONE);
-        causality.learn(TWO, carried, MessageScope::Protocol);
+        causality.merge_cell(TWO, carried, MessageScope::Protocol);
         assert_eq!(causality.clock(TWO, MessageScope::Protocol).count(ONE), 0);
     }
 
     #[test]
     fn cells_are_reused() {
-        let mut causality = Causality::new(2);
+        let mut causality = VectorClocks::new(2);
         for _ in 0..1000 {
             causality.tick(ONE);
-            let carried = causality.share(ONE);
-            causality.learn(TWO, carried, MessageScope::Protocol);
+            let carried = causality.acquire_cell(ONE);
+            causality.merge_cell(TWO, carried, MessageScope::Protocol);
         }
         assert!(causality.holders.len() <= 4, "{} cells", causality.holders.len());
     }

@@ -6,7 +6,7 @@ use tenure_core::{
     Observation, ProcessId, Property,
 };
 
-use crate::engine::core::Services;
+use crate::engine::run_context::Services;
 use crate::settings::Settings;
 
 #[derive(Debug)]

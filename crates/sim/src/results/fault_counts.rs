@@ -1,6 +1,6 @@
 //! Injected and observed faults of a run, and warnings about faults without effect.
 
-use crate::engine::core::Core;
+use crate::engine::run_context::RunContext;
 use crate::results::metrics::Metrics;
 use crate::settings::fault::Fault;
 
@@ -24,38 +24,38 @@ pub struct FaultCount {
     pub observed: u64,
 }
 
-pub(crate) fn count_faults(core: &Core) -> Vec<FaultCount> {
-    let counts = &core.router.counts;
+pub(crate) fn count_faults(run: &RunContext) -> Vec<FaultCount> {
+    let counts = &run.router.counts;
     let occurred = |wanted: fn(&Fault) -> bool| -> (bool, u64) {
-        let faults = core.settings.faults.iter().zip(core.faults.occurrences());
+        let faults = run.settings.faults.iter().zip(run.faults.occurrences());
         let mut found = faults.filter(|(fault, _)| wanted(fault)).peekable();
         (found.peek().is_some(), found.map(|(_, times)| *times).sum())
     };
-    let metrics = &core.metrics;
+    let metrics = &run.metrics;
     let cut: u64 = counts.cut.iter().sum();
-    let missing = missing(metrics, core.in_flight);
-    let lost = missing.saturating_sub(cut + core.faults.undeliverable);
-    let twice = (metrics.received + core.in_flight + missing).saturating_sub(metrics.sent);
+    let missing = missing(metrics, run.in_flight);
+    let lost = missing.saturating_sub(cut + run.faults.undeliverable);
+    let twice = (metrics.received + run.in_flight + missing).saturating_sub(metrics.sent);
     let (crash_requested, crashed) = occurred(|fault| matches!(fault, Fault::Crash { .. }));
     let (recover_requested, recovered) = occurred(|fault| matches!(fault, Fault::Recover { .. }));
     let (back_requested, _) =
         occurred(|fault| matches!(fault, Fault::Crash { recovery: Some(_), .. }));
     let (recover_requested, recovered) =
-        (recover_requested || back_requested, recovered + core.faults.automatic_recoveries);
+        (recover_requested || back_requested, recovered + run.faults.automatic_recoveries);
     let (partition_requested, partitioned) =
         occurred(|fault| matches!(fault, Fault::Partition { .. }));
     let (suspicion_requested, suspected) =
         occurred(|fault| matches!(fault, Fault::Suspicion { .. }));
-    let network = &core.settings.network;
+    let network = &run.settings.network;
     let count =
         |fault, requested, injected, observed| FaultCount { fault, requested, injected, observed };
-    let reorders = network.order == Some(tenure_core::Order::Reordered);
+    let reorders = network.order == Some(tenure_core::ChannelOrder::Reordered);
     vec![
         count("loss", network.loss.can_occur(), counts.lost, lost),
         count("duplication", network.duplication.can_occur(), counts.duplicated, twice),
         count("reordering", reorders, counts.reordered, counts.reordered),
-        count("crash", crash_requested, crashed, core.faults.crashes),
-        count("recovery", recover_requested, recovered, core.faults.recoveries),
+        count("crash", crash_requested, crashed, run.faults.crashes),
+        count("recovery", recover_requested, recovered, run.faults.recoveries),
         count("partition", partition_requested, partitioned, cut),
         count("suspicion", suspicion_requested, suspected, suspected),
     ]
@@ -67,7 +67,7 @@ fn missing(metrics: &Metrics, in_flight: u64) -> u64 {
 }
 
 /// Returns a warning for each requested fault that had no effect.
-pub(crate) fn warnings(core: &Core, counts: &[FaultCount]) -> Vec<String> {
+pub(crate) fn warnings(run: &RunContext, counts: &[FaultCount]) -> Vec<String> {
     let mut warnings = Vec::new();
     for count in counts {
         let inert = count.requested && count.observed == 0;
@@ -76,14 +76,14 @@ pub(crate) fn warnings(core: &Core, counts: &[FaultCount]) -> Vec<String> {
             warnings.push(format!("{} was requested but never occurred", count.fault));
         }
     }
-    for (fault, times) in core.settings.faults.iter().zip(core.faults.occurrences()) {
+    for (fault, times) in run.settings.faults.iter().zip(run.faults.occurrences()) {
         if *times == 0 {
             warnings.push(format!("{} never occurred", name(fault)));
         }
     }
-    let partitions = core.settings.faults.iter();
+    let partitions = run.settings.faults.iter();
     let partitions = partitions.filter(|fault| matches!(fault, Fault::Partition { .. }));
-    for (fault, cut) in partitions.zip(&core.router.counts.cut) {
+    for (fault, cut) in partitions.zip(&run.router.counts.cut) {
         if *cut == 0 {
             warnings.push(format!("{} stopped no message", name(fault)));
         }

@@ -112,7 +112,7 @@ impl Serialize for Elected<'_> {
         let beliefs = if report.elects { report.beliefs.as_slice() } else { &[] };
         to.collect_map(beliefs.iter().enumerate().map(|(place, belief)| {
             let rank = belief.map(|leader| report.rank(leader).id);
-            (ProcessId::at(place).number(), rank)
+            (ProcessId::from_index(place).number(), rank)
         }))
     }
 }
@@ -124,7 +124,9 @@ struct EventsByProcess<'a>(&'a [Vec<String>]);
 impl Serialize for EventsByProcess<'_> {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         let by_process = self.0.iter().enumerate();
-        to.collect_map(by_process.map(|(place, events)| (ProcessId::at(place).number(), events)))
+        to.collect_map(
+            by_process.map(|(place, events)| (ProcessId::from_index(place).number(), events)),
+        )
     }
 }
 
@@ -216,7 +218,7 @@ pub(crate) fn figures(report: &Report) -> impl Serialize + '_ {
         },
         throughput: report.throughput(),
         load: report.metrics.load.as_deref().map(LoadFigures::of),
-        network: report.metrics.network.as_deref().map(NetworkFigures::of),
+        network: report.metrics.network.as_deref().map(NetworkFigures::from_load),
         bytes: report.metrics.bytes,
     }
 }
@@ -300,7 +302,7 @@ struct LinkFields {
 impl LoadFields {
     fn of(report: &Report, load: &Load) -> Self {
         let processes = load.processes.iter().enumerate().map(|(place, load)| ProcessFields {
-            process: ProcessId::at(place).number(),
+            process: ProcessId::from_index(place).number(),
             sent: load.sent,
             received: load.received,
             handled: load.handled,

@@ -83,7 +83,7 @@ impl Load {
     pub fn busiest_process(&self) -> Option<(ProcessId, ProcessLoad)> {
         let loads = self.processes.iter().enumerate().rev();
         let busiest = loads.max_by_key(|(_, load)| load.messages())?;
-        Some((ProcessId::at(busiest.0), *busiest.1))
+        Some((ProcessId::from_index(busiest.0), *busiest.1))
     }
 
     /// Returns the link that carried most messages, and their number. If several links did, returns

@@ -23,7 +23,13 @@ impl Moments {
 
     /// Creates moments from their parts. `squares` is the sum of the squared deviations from the
     /// mean.
-    pub(crate) const fn of_parts(count: u64, mean: f64, squares: f64, min: f64, max: f64) -> Self {
+    pub(crate) const fn from_parts(
+        count: u64,
+        mean: f64,
+        squares: f64,
+        min: f64,
+        max: f64,
+    ) -> Self {
         Moments { count, mean, squares, min, max }
     }
 

@@ -73,7 +73,7 @@ pub(crate) struct NetworkFigures {
 }
 
 impl NetworkFigures {
-    pub(crate) fn of(load: &NetworkLoad) -> Self {
+    pub(crate) fn from_load(load: &NetworkLoad) -> Self {
         let stretch = MeanAndMax { mean: load.mean_stretch(), max: load.longest_path.into() };
         NetworkFigures {
             hops: load.hops,
@@ -105,6 +105,6 @@ impl Serialize for NetworkLoad {
             messages: edge.messages,
         };
         let edges = self.edges.iter().map(fields).collect();
-        NetworkFields { figures: NetworkFigures::of(self), edges }.serialize(to)
+        NetworkFields { figures: NetworkFigures::from_load(self), edges }.serialize(to)
     }
 }

@@ -8,7 +8,7 @@ use tenure_core::{
 };
 
 use crate::engine::agreement_users::AgreementUsers;
-use crate::engine::core::Core;
+use crate::engine::run_context::RunContext;
 use crate::results::fault_counts::{FaultCount, count_faults, warnings};
 use crate::results::metrics::Metrics;
 use crate::settings::Settings;
@@ -102,34 +102,34 @@ pub struct Report {
 }
 
 impl Report {
-    pub(crate) fn of(algorithm: String, mut core: Core, ended: EndReason) -> Self {
+    pub(crate) fn from_run(algorithm: String, mut run: RunContext, ended: EndReason) -> Self {
         let decided = match ended {
-            EndReason::TimeLimit => core.is_served() || !has_requests(&core.settings),
+            EndReason::TimeLimit => run.is_served() || !has_requests(&run.settings),
             _ => ended.is_conclusive(),
         };
-        let blocked = if decided { blocked(&core) } else { Vec::new() };
-        let block_kind = block_kind(&core, decided, &blocked);
-        let faults = count_faults(&core);
-        if core.settings.instrumentation.metrics {
-            let sent = core.metrics.sent_in(Layer::Election);
-            core.metrics.elections = std::mem::take(&mut core.elections).finish(sent);
+        let blocked = if decided { blocked(&run) } else { Vec::new() };
+        let block_kind = block_kind(&run, decided, &blocked);
+        let faults = count_faults(&run);
+        if run.settings.instrumentation.metrics {
+            let sent = run.metrics.sent_in(Layer::Election);
+            run.metrics.elections = std::mem::take(&mut run.elections).finish(sent);
         }
-        core.metrics.network = core.router.network.as_ref().map(|it| Box::new(it.load()));
-        let findings = findings(&mut core, decided, &blocked);
-        let bypass = core.monitors.mutex.as_ref().map(|mutex| mutex.bypass());
+        run.metrics.network = run.router.network.as_ref().map(|it| Box::new(it.load()));
+        let findings = findings(&mut run, decided, &blocked);
+        let bypass = run.monitors.mutex.as_ref().map(|mutex| mutex.bypass());
         Report {
             algorithm,
-            size: core.settings.size,
-            seed: core.settings.seed,
+            size: run.settings.size,
+            seed: run.settings.seed,
             ended,
-            finished_at: core.now,
+            finished_at: run.now,
             findings,
-            elects: core.monitors.election.is_some() || core.settings.workload.initiators.is_some(),
-            beliefs: (0..core.liveness.as_slice().len())
-                .map(|place| core.beliefs.leader_of(ProcessId::at(place)))
+            elects: run.monitors.election.is_some() || run.settings.workload.initiators.is_some(),
+            beliefs: (0..run.live_processes.as_slice().len())
+                .map(|place| run.beliefs.leader_of(ProcessId::from_index(place)))
                 .collect(),
-            leaders: core.beliefs.leaders(core.liveness.as_slice()).collect(),
-            agreement_events: core
+            leaders: run.beliefs.leaders(run.live_processes.as_slice()).collect(),
+            agreement_events: run
                 .agreement_users
                 .as_mut()
                 .map_or_else(Vec::new, AgreementUsers::take_events),
@@ -137,11 +137,11 @@ impl Report {
             block_kind,
             bypass_max: bypass.map_or(0, |bypass| bypass.max_bypass()),
             bypass_pair: bypass.and_then(|bypass| bypass.max_bypass_pair()),
-            warnings: warnings(&core, &faults),
+            warnings: warnings(&run, &faults),
             faults,
-            metrics: core.metrics,
-            ranks: core.settings.ranks,
-            failure_properties: core.settings.instrumentation.properties,
+            metrics: run.metrics,
+            ranks: run.settings.ranks,
+            failure_properties: run.settings.instrumentation.properties,
         }
     }
 
@@ -172,7 +172,7 @@ impl Report {
     /// Returns the rank of a process.
     pub fn rank(&self, process: ProcessId) -> Rank {
         let listed = self.ranks.get(process.index()).copied();
-        listed.unwrap_or(Rank::of_id(process.number()))
+        listed.unwrap_or(Rank::from_id(process.number()))
     }
 
     /// Returns the time at which the run ended, in units.
@@ -235,26 +235,26 @@ fn has_requests(settings: &Settings) -> bool {
     settings.workload.locking.is_some() || settings.workload.initiators.is_some()
 }
 
-fn blocked(core: &Core) -> Vec<ProcessId> {
+fn blocked(run: &RunContext) -> Vec<ProcessId> {
     let mut blocked: Vec<ProcessId> =
-        core.lock_users.iter().flat_map(|users| users.waiting().collect::<Vec<_>>()).collect();
-    if core.settings.workload.initiators.is_some() {
-        blocked.extend(core.beliefs.unsettled(core.liveness.as_slice()));
+        run.lock_users.iter().flat_map(|users| users.waiting().collect::<Vec<_>>()).collect();
+    if run.settings.workload.initiators.is_some() {
+        blocked.extend(run.beliefs.unsettled(run.live_processes.as_slice()));
     }
-    if let Some(agreement) = &core.agreement_users {
-        blocked.extend(agreement.users.waiting(|at| core.liveness.is_up(at)));
+    if let Some(agreement) = &run.agreement_users {
+        blocked.extend(agreement.users.waiting(|at| run.live_processes.is_up(at)));
     }
     blocked.sort_unstable();
     blocked.dedup();
     blocked
 }
 
-fn block_kind(core: &Core, decided: bool, blocked: &[ProcessId]) -> Option<BlockKind> {
+fn block_kind(run: &RunContext, decided: bool, blocked: &[ProcessId]) -> Option<BlockKind> {
     if decided {
         return (!blocked.is_empty()).then_some(BlockKind::Deadlock);
     }
-    let waiting = core.lock_users.iter().any(|users| users.waiting().next().is_some());
-    let passed = core.monitors.mutex.as_ref().map_or(0, |mutex| mutex.bypass().current_bypass());
+    let waiting = run.lock_users.iter().any(|users| users.waiting().next().is_some());
+    let passed = run.monitors.mutex.as_ref().map_or(0, |mutex| mutex.bypass().current_bypass());
     (waiting && passed >= STARVATION_THRESHOLD).then_some(BlockKind::Starvation)
 }
 
@@ -262,23 +262,23 @@ fn block_kind(core: &Core, decided: bool, blocked: &[ProcessId]) -> Option<Block
 /// another process waits for a single entry.
 const STARVATION_THRESHOLD: u32 = 10;
 
-fn findings(core: &mut Core, decided: bool, blocked: &[ProcessId]) -> Vec<Finding> {
+fn findings(run: &mut RunContext, decided: bool, blocked: &[ProcessId]) -> Vec<Finding> {
     let mut findings = Vec::new();
-    let progress = progress(core, decided, blocked);
-    if let Some(mutex) = &core.monitors.mutex {
+    let progress = progress(run, decided, blocked);
+    if let Some(mutex) = &run.monitors.mutex {
         findings = mutex.findings();
-        let waiting: Vec<ProcessId> = match (&core.lock_users, decided) {
+        let waiting: Vec<ProcessId> = match (&run.lock_users, decided) {
             (Some(users), true) => users.waiting().collect(),
             _ => Vec::new(),
         };
-        let starvation = starvation_freedom(core, decided, &waiting);
+        let starvation = starvation_freedom(run, decided, &waiting);
         findings.splice(1..1, [deadlock_freedom(&starvation, &waiting), starvation]);
     }
-    if let Some(election) = &mut core.monitors.election {
+    if let Some(election) = &mut run.monitors.election {
         if decided {
-            election.end(core.now, true);
+            election.end(run.now, true);
         }
-        let requested = core.settings.instrumentation.properties.as_deref().unwrap_or_default();
+        let requested = run.settings.instrumentation.properties.as_deref().unwrap_or_default();
         let mut found = election.findings();
         found.retain(|it| {
             it.property.report_condition() > ReportCondition::OnRequest
@@ -287,14 +287,14 @@ fn findings(core: &mut Core, decided: bool, blocked: &[ProcessId]) -> Vec<Findin
         found.insert(2, progress);
         findings.append(&mut found);
     }
-    if let Some(agreement) = &mut core.monitors.agreement {
+    if let Some(agreement) = &mut run.monitors.agreement {
         if decided {
-            agreement.end(core.now, true);
+            agreement.end(run.now, true);
         }
         findings.append(&mut agreement.findings());
-        findings.push(self::progress(core, decided, blocked));
+        findings.push(self::progress(run, decided, blocked));
     }
-    if let Some(links) = &core.monitors.links {
+    if let Some(links) = &run.monitors.links {
         findings.push(links.finding_so_far::<mutex::Command, mutex::Event>());
     }
     findings
@@ -302,9 +302,9 @@ fn findings(core: &mut Core, decided: bool, blocked: &[ProcessId]) -> Vec<Findin
 
 /// Returns the finding on starvation freedom: each process that waits for the lock finally enters.
 /// If `decided` is false, the run ended too early, and the finding is incomplete.
-fn starvation_freedom(core: &Core, decided: bool, waiting: &[ProcessId]) -> Finding {
+fn starvation_freedom(run: &RunContext, decided: bool, waiting: &[ProcessId]) -> Finding {
     let property = Property::StarvationFreedom;
-    Finding { property, ..progress(core, decided, waiting) }
+    Finding { property, ..progress(run, decided, waiting) }
 }
 
 /// Returns the finding on deadlock freedom: while processes wait, some process finally enters. The
@@ -323,8 +323,8 @@ fn deadlock_freedom(starvation: &Finding, waiting: &[ProcessId]) -> Finding {
     Finding { property, violation, ..starvation.clone() }
 }
 
-fn progress(core: &Core, decided: bool, blocked: &[ProcessId]) -> Finding {
-    let waits = core.lock_users.is_none() && core.metrics.waiting.current() > 0;
+fn progress(run: &RunContext, decided: bool, blocked: &[ProcessId]) -> Finding {
+    let waits = run.lock_users.is_none() && run.metrics.waiting.current() > 0;
     match blocked.first() {
         Some(first) => {
             let others = blocked.len() - 1;
@@ -333,12 +333,12 @@ fn progress(core: &Core, decided: bool, blocked: &[ProcessId]) -> Finding {
                 1 => format!("{first} and one other wait for ever"),
                 _ => format!("{first} and {others} others wait for ever"),
             };
-            Finding::violated(Property::Progress, core.now, *first, message)
+            Finding::violated(Property::Progress, run.now, *first, message)
         }
         None if !decided => Finding::without_violation(Property::Progress, Judgement::Incomplete),
         None if waits => {
             let message = "a process waits for ever".to_owned();
-            Finding::violated(Property::Progress, core.now, ProcessId(0), message)
+            Finding::violated(Property::Progress, run.now, ProcessId(0), message)
         }
         None => Finding::without_violation(Property::Progress, Judgement::Holds),
     }

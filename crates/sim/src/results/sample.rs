@@ -96,7 +96,7 @@ impl Sample {
         };
         let squares = scaled / self.count as f64 / (SCALE * SCALE);
         let min = self.buckets.values().next().map_or(0, |(least, _)| *least);
-        Moments::of_parts(self.count, mean / SCALE, squares, in_units(min), in_units(self.max))
+        Moments::from_parts(self.count, mean / SCALE, squares, in_units(min), in_units(self.max))
     }
 }
 

@@ -2,10 +2,10 @@
 //! three instructions. Instructions of different threads may interleave.
 //!
 //! ```
-//! use tenure_sim::scenario::counter::{Race, Atomicity};
+//! use tenure_sim::scenario::counter::{CounterRace, Atomicity};
 //!
-//! let race = Race::new(5, [1, -1]);
-//! let finals = race.finals(Atomicity::Interruptible);
+//! let race = CounterRace::new(5, [1, -1]);
+//! let finals = race.final_values(Atomicity::Interruptible);
 //! assert_eq!(finals.into_iter().collect::<Vec<_>>(), [(4, 9), (5, 2), (6, 9)]);
 //! ```
 
@@ -17,7 +17,7 @@ const INSTRUCTIONS: usize = 3;
 
 /// Threads that change one counter concurrently, each by one statement.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Race {
+pub struct CounterRace {
     start: i64,
     changes: Vec<i64>,
 }
@@ -34,7 +34,7 @@ pub enum Atomicity {
 
 /// Effect of one instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Step {
+pub enum InstructionEffect {
     /// A thread has changed its register.
     Register {
         /// Number of the thread; 1 is the first.
@@ -46,20 +46,20 @@ pub enum Step {
     Counter(i64),
 }
 
-impl fmt::Display for Step {
+impl fmt::Display for InstructionEffect {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Step::Register { thread, value } => write!(f, "r{thread}={value}"),
-            Step::Counter(value) => write!(f, "counter={value}"),
+            InstructionEffect::Register { thread, value } => write!(f, "r{thread}={value}"),
+            InstructionEffect::Counter(value) => write!(f, "counter={value}"),
         }
     }
 }
 
-impl Race {
+impl CounterRace {
     /// Creates a race. `start` is the initial value of the counter, and `changes` contains the
     /// number that each thread adds to it.
     pub fn new(start: i64, changes: impl Into<Vec<i64>>) -> Self {
-        Race { start, changes: changes.into() }
+        CounterRace { start, changes: changes.into() }
     }
 
     /// Runs one schedule and returns the effects of its instructions. For each instruction, the
@@ -68,7 +68,7 @@ impl Race {
     /// # Panics
     ///
     /// If the schedule does not contain each thread exactly three times.
-    pub fn run(&self, schedule: &[usize]) -> Vec<Step> {
+    pub fn run(&self, schedule: &[usize]) -> Vec<InstructionEffect> {
         let mut counter = self.start;
         let mut registers = vec![0; self.changes.len()];
         let mut executed = vec![0; self.changes.len()];
@@ -78,15 +78,15 @@ impl Race {
             steps.push(match executed[thread - 1] {
                 0 => {
                     *register = counter;
-                    Step::Register { thread, value: *register }
+                    InstructionEffect::Register { thread, value: *register }
                 }
                 1 => {
                     *register += self.changes[thread - 1];
-                    Step::Register { thread, value: *register }
+                    InstructionEffect::Register { thread, value: *register }
                 }
                 _ => {
                     counter = *register;
-                    Step::Counter(counter)
+                    InstructionEffect::Counter(counter)
                 }
             });
             executed[thread - 1] += 1;
@@ -110,12 +110,12 @@ impl Race {
     }
 
     /// Returns the final values of the counter, with the number of schedules that lead to each.
-    pub fn finals(&self, atomicity: Atomicity) -> BTreeMap<i64, usize> {
+    pub fn final_values(&self, atomicity: Atomicity) -> BTreeMap<i64, usize> {
         let mut finals = BTreeMap::new();
         for schedule in self.schedules(atomicity) {
             let last = self.run(&schedule).into_iter().rev().find_map(|step| match step {
-                Step::Counter(value) => Some(value),
-                Step::Register { .. } => None,
+                InstructionEffect::Counter(value) => Some(value),
+                InstructionEffect::Register { .. } => None,
             });
             *finals.entry(last.unwrap_or(self.start)).or_default() += 1;
         }

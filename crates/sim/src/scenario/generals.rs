@@ -123,7 +123,7 @@ impl General {
 
 /// Result of one attack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Attack {
+pub struct AttackOutcome {
     /// Army that led the attack.
     pub leader: ProcessId,
     /// Time between the leader's attack and the attack of the other army, in ticks. Negative if the
@@ -137,19 +137,26 @@ pub struct Attack {
 /// # Errors
 ///
 /// If the latency is invalid.
-pub fn attack(config: Config, latency: Distribution, seed: u64) -> Result<Attack, SettingsError> {
+pub fn simulate_attack(
+    config: Config,
+    latency: Distribution,
+    seed: u64,
+) -> Result<AttackOutcome, SettingsError> {
     let mut settings = Settings::new(2);
     settings.network.latency = latency.into();
     settings.seed = seed;
-    attack_under(config, settings)
+    simulate_attack_with(config, settings)
 }
 
 /// Simulates an attack with complete settings. Clocks must not drift.
 ///
 /// # Errors
 ///
-/// As [`attack`].
-pub fn attack_under(config: Config, settings: Settings) -> Result<Attack, SettingsError> {
+/// As [`simulate_attack`].
+pub fn simulate_attack_with(
+    config: Config,
+    settings: Settings,
+) -> Result<AttackOutcome, SettingsError> {
     let clocks = Clocks::new(&settings);
     let mut simulation = Simulation::<General>::new(config, settings);
     for army in [ProcessId(0), ProcessId(1)] {
@@ -162,5 +169,5 @@ pub fn attack_under(config: Config, settings: Settings) -> Result<Attack, Settin
     let attacked = |it: ProcessId| armies[it.index()].attacked.map(|at| waited(it, at));
     let other = ProcessId(1 - leader.0);
     let skew = attacked(other).zip(attacked(leader)).map(|(second, first)| second - first);
-    Ok(Attack { leader, skew })
+    Ok(AttackOutcome { leader, skew })
 }

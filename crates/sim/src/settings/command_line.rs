@@ -4,13 +4,13 @@
 use std::fmt;
 use std::str::FromStr;
 
-use tenure_core::{Order, ProcessId, Timing};
+use tenure_core::{ChannelOrder, ProcessId, Timing};
 use tenure_trace::units::format_ticks as units;
 
 use crate::settings::distribution::{Distribution, parse_units};
 use crate::settings::error::SettingsError;
-use crate::settings::fault::{Chance, Fault, Memory, Recovery};
-use crate::settings::workload::{BackgroundTraffic, Entries, Initiators, Pattern};
+use crate::settings::fault::{Chance, Fault, RecoveredState, Recovery};
+use crate::settings::workload::{BackgroundTraffic, Entries, Initiators, RequestPattern};
 use crate::settings::{DetectorSettings, Settings};
 
 /// Defines the parser and the formatter of a type.
@@ -145,7 +145,7 @@ words! { Chance,
     read(text) {
         let probability = text.parse().ok().filter(|it| (0.0..=1.0).contains(it));
         let wrong = || wrong(text, "expected a probability from 0 to 1, such as 0.1");
-        probability.map(Chance::of).ok_or_else(wrong)
+        probability.map(Chance::with_probability).ok_or_else(wrong)
     }
     write(this, f) {
         this.probability.fmt(f)
@@ -181,7 +181,7 @@ pub struct RecoveryOption {
     /// time of the recovery.
     pub ticks: u64,
     /// State after the recovery.
-    pub memory: Memory,
+    pub memory: RecoveredState,
 }
 
 impl RecoveryOption {
@@ -214,8 +214,8 @@ words! { RecoveryOption,
     read(text) {
         let (process, when) = process_at(text)?;
         let (when, memory) = match when.split_once(':') {
-            None => (when, Memory::Stable),
-            Some((when, "forgetful")) => (when, Memory::Lost),
+            None => (when, RecoveredState::Stable),
+            Some((when, "forgetful")) => (when, RecoveredState::Lost),
             Some((_, word)) => {
                 return Err(wrong(word, "expected 3@50 or 3@50:forgetful"));
             }
@@ -226,7 +226,7 @@ words! { RecoveryOption,
     }
     write(this, f) {
         let plus = if this.from_crash { "+" } else { "" };
-        let forgets = if this.memory == Memory::Lost { ":forgetful" } else { "" };
+        let forgets = if this.memory == RecoveredState::Lost { ":forgetful" } else { "" };
         write!(f, "{}@{plus}{}{forgets}", this.process.number(), units(this.ticks))
     }
 }
@@ -335,14 +335,14 @@ pub fn group_options(settings: &Settings) -> String {
 
 fn locking(settings: &Settings, option: &mut impl FnMut(&str, &dyn fmt::Display)) {
     let Some(locking) = &settings.workload.locking else { return };
-    if !matches!(locking.pattern, Pattern::Sequential { .. }) {
+    if !matches!(locking.pattern, RequestPattern::Sequential { .. }) {
         option("entries", &locking.entries);
     }
     match &locking.pattern {
-        Pattern::Sequential { total } => option("sequential", total),
-        Pattern::Closed { think: Distribution::ZERO } => {}
-        Pattern::Closed { think } => option("think", think),
-        Pattern::Open { every } => option("arrivals", every),
+        RequestPattern::Sequential { total } => option("sequential", total),
+        RequestPattern::Closed { think: Distribution::ZERO } => {}
+        RequestPattern::Closed { think } => option("think", think),
+        RequestPattern::Open { every } => option("arrivals", every),
     }
     if locking.hold != Distribution::units(1) {
         option("hold", &locking.hold);
@@ -351,19 +351,19 @@ fn locking(settings: &Settings, option: &mut impl FnMut(&str, &dyn fmt::Display)
 
 fn network(settings: &Settings, option: &mut impl FnMut(&str, &dyn fmt::Display)) {
     let (network, time) = (&settings.network, &settings.time);
-    let latency = network.latency.usual();
+    let latency = network.latency.most_common();
     if latency != Distribution::units(1) {
         option("latency", &latency);
     }
-    for link in network.latency.unusual(settings.size) {
+    for link in network.latency.uncommon_links(settings.size) {
         option("link-latency", &link);
     }
     if let Some(background_traffic) = &settings.workload.background_traffic {
         option("app-messages", &background_traffic.tell);
     }
     match network.order {
-        Some(Order::Fifo) => option("channel", &"fifo"),
-        Some(Order::Reordered) => option("channel", &"reordered"),
+        Some(ChannelOrder::Fifo) => option("channel", &"fifo"),
+        Some(ChannelOrder::Reordered) => option("channel", &"reordered"),
         None => {}
     }
     for (name, chance) in [("lose", network.loss), ("duplicate", network.duplication)] {
@@ -427,7 +427,7 @@ fn have_uniform_recoveries(settings: &Settings) -> bool {
 /// setting can be repeated only through the library.
 pub fn settings_without_option(settings: &Settings) -> Vec<&'static str> {
     let limited = |chance: &Chance| chance.can_occur() && chance.most.is_some();
-    let latency = settings.network.latency.usual();
+    let latency = settings.network.latency.most_common();
     let plain = |background_traffic: &BackgroundTraffic| {
         background_traffic.react && background_traffic.latency == latency
     };

@@ -6,7 +6,7 @@ use tenure_core::theory::WorkloadKind;
 use tenure_core::{Card, CostUnit, Service};
 
 use crate::settings::Settings;
-use crate::settings::workload::{Entries, Initiators, Pattern};
+use crate::settings::workload::{Entries, Initiators, RequestPattern};
 
 impl Settings {
     /// Returns the kind of this workload. The kind selects the formula by which theory predicts the
@@ -25,7 +25,7 @@ impl Settings {
         }
         let locking = self.workload.locking.as_ref()?;
         Some(match (&locking.pattern, &locking.entries) {
-            (Pattern::Sequential { .. }, _) => WorkloadKind::OneAtATime,
+            (RequestPattern::Sequential { .. }, _) => WorkloadKind::OneAtATime,
             (_, Entries::Each(each)) if *each > 0 => WorkloadKind::AllEquallyOften,
             _ => WorkloadKind::Other,
         })

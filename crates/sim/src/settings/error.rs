@@ -3,12 +3,14 @@
 use std::collections::BTreeSet;
 
 use tenure_core::monitors::LinksOnly;
-use tenure_core::{Bound, Card, Crashes, ProcessId, Service, SystemModel, Timing, UnmetAssumption};
+use tenure_core::{
+    Card, CrashModel, FaultBound, ProcessId, Service, SystemModel, Timing, UnmetAssumption,
+};
 use tenure_trace::units::format_ticks as units;
 
 use crate::settings::Settings;
 use crate::settings::distribution::Distribution;
-use crate::settings::fault::{Chance, Fault, Memory};
+use crate::settings::fault::{Chance, Fault, RecoveredState};
 
 /// Error of invalid settings, or of an environment that is weaker than the algorithm's [`Card`]
 /// demands. Nothing was run.
@@ -225,7 +227,7 @@ impl Settings {
         }
         self.check_ranks()?;
         self.network.latency.check(self.size)?;
-        let vertices = self.network.graph.as_ref().map(|network| network.graph().vertices());
+        let vertices = self.network.graph.as_ref().map(|network| network.graph().vertex_count());
         if let Some(vertices) = vertices.filter(|vertices| *vertices != self.size) {
             return Err(SettingsError::WrongNetworkSize { vertices, size: self.size });
         }
@@ -335,7 +337,7 @@ impl Settings {
         if self.topology_exemption(card).is_none() {
             let size = self.size;
             let links = &mut self.instrumentation.links;
-            links.get_or_insert_with(|| LinksOnly::of_card(card, size));
+            links.get_or_insert_with(|| LinksOnly::from_card(card, size));
         }
         if card.service == Service::Mutex {
             self.instrumentation.most_inside =
@@ -374,7 +376,7 @@ impl Settings {
         let mut around = SystemModel {
             timing: self.time.timing.unwrap_or(card.timing),
             order: self.network.order.unwrap_or(card.order),
-            losses: Bound::any_if(self.network.loss.can_occur()),
+            losses: FaultBound::any_if(self.network.loss.can_occur()),
             duplication: self.network.duplication.can_occur(),
             down: !self.down.is_empty(),
             ..card.system_model()
@@ -396,11 +398,11 @@ impl Settings {
                     continue;
                 }
             };
-            around.amnesia |= back == Some(Memory::Lost);
-            let crashes = if back.is_some() { Crashes::Recovery } else { Crashes::Stop };
+            around.amnesia |= back == Some(RecoveredState::Lost);
+            let crashes = if back.is_some() { CrashModel::Recovery } else { CrashModel::Stop };
             around.crashes = around.crashes.max(crashes);
         }
-        around.crashed = Bound::AtMost(u32::try_from(failing.len()).unwrap_or(u32::MAX));
+        around.crashed = FaultBound::AtMost(u32::try_from(failing.len()).unwrap_or(u32::MAX));
         around
     }
 }

@@ -23,7 +23,7 @@ impl Chance {
     pub const NEVER: Chance = Chance { probability: 0.0, most: None };
 
     /// Creates the chance of a fault that occurs with this probability for each message.
-    pub const fn of(probability: f64) -> Self {
+    pub const fn with_probability(probability: f64) -> Self {
         Chance { probability, most: None }
     }
 
@@ -58,7 +58,7 @@ pub enum Fault {
         /// Time of the recovery, in ticks.
         at: u64,
         /// State of the process after the recovery.
-        memory: Memory,
+        memory: RecoveredState,
     },
     /// A partition into two sides: a message from one side to the other does not arrive.
     Partition {
@@ -168,12 +168,12 @@ pub struct Recovery {
     /// Time from the crash to the recovery, in ticks.
     pub downtime: u64,
     /// State of the process after the recovery.
-    pub memory: Memory,
+    pub memory: RecoveredState,
 }
 
 /// State of a process after its recovery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Memory {
+pub enum RecoveredState {
     /// The stable state that the process had saved before the crash.
     Stable,
     /// No state, as on the first boot of the process.

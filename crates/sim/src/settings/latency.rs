@@ -78,7 +78,7 @@ impl Latency {
     /// Returns a latency that few messages exceed, in ticks. It is the maximum of the distribution,
     /// or three times the mean or median if there is no maximum. If the links have different
     /// distributions, returns the largest of the values for all links.
-    pub(crate) fn typical(&self) -> u64 {
+    pub(crate) fn high_estimate(&self) -> u64 {
         let typical = |span: &Distribution| match *span {
             Distribution::Constant(ticks) | Distribution::Uniform { max: ticks, .. } => ticks,
             Distribution::Exponential { mean } => mean * 3,
@@ -98,7 +98,7 @@ impl Latency {
 
     /// Returns the distribution that most links have. If several are equally frequent, returns the
     /// first.
-    pub fn usual(&self) -> Distribution {
+    pub fn most_common(&self) -> Distribution {
         let mut counts: Vec<(Distribution, u64)> = Vec::new();
         for span in self.spans() {
             match counts.iter_mut().find(|(known, _)| known == span) {
@@ -114,10 +114,10 @@ impl Latency {
     }
 
     /// Returns the links of a group of `size` processes whose distribution is not
-    /// [`usual`](Latency::usual).
-    pub(crate) fn unusual(&self, size: u32) -> Vec<LinkLatency> {
+    /// [`most_common`](Latency::most_common).
+    pub(crate) fn uncommon_links(&self, size: u32) -> Vec<LinkLatency> {
         let Latency::Links(spans) = self else { return Vec::new() };
-        let usual = self.usual();
+        let usual = self.most_common();
         let links = (0..size).flat_map(|from| (0..size).map(move |to| (from, to)));
         let links = links.zip(spans.iter()).filter(|((from, to), _)| from != to);
         let unusual = links.filter(|(_, span)| **span != usual);

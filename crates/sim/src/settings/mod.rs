@@ -13,7 +13,7 @@ pub(crate) mod workload;
 use std::sync::Arc;
 
 use tenure_core::monitors::LinksOnly;
-use tenure_core::{Graph, Order, ProcessId, Property, Rank, TICKS_PER_UNIT, Timing};
+use tenure_core::{ChannelOrder, Graph, ProcessId, Property, Rank, TICKS_PER_UNIT, Timing};
 
 use crate::settings::network_graph::NetworkGraph;
 use tenure_trace::property::CustomProperty;
@@ -81,15 +81,15 @@ impl Settings {
     /// number.
     pub fn rank(&self, process: ProcessId) -> Rank {
         let listed = self.ranks.get(process.index()).copied();
-        listed.unwrap_or(Rank::of_id(process.number()))
+        listed.unwrap_or(Rank::from_id(process.number()))
     }
 
     pub(crate) fn timing(&self) -> Timing {
         self.time.timing.unwrap_or(Timing::Asynchronous)
     }
 
-    pub(crate) fn order(&self) -> Order {
-        self.network.order.unwrap_or(Order::Reordered)
+    pub(crate) fn order(&self) -> ChannelOrder {
+        self.network.order.unwrap_or(ChannelOrder::Reordered)
     }
 }
 
@@ -100,7 +100,7 @@ pub struct NetworkSettings {
     pub latency: Latency,
     /// Delivery order of a link. `None` for the weakest order that the algorithm's
     /// [`Card`](tenure_core::Card) allows.
-    pub order: Option<Order>,
+    pub order: Option<ChannelOrder>,
     /// Chance that a message is lost.
     pub loss: Chance,
     /// Chance that a message is duplicated.
@@ -204,7 +204,7 @@ pub struct Instrumentation {
     /// True if monitors check every property that needs no vector clocks.
     pub monitors: bool,
     /// Sizes of groups in which the order of entries is checked. The check keeps vector clocks.
-    pub order: Tracking,
+    pub order: GroupSizeCondition,
     /// True if the run measures the size of messages in the encoding of real nodes.
     pub bytes: bool,
     /// True if the run measures the load of each process and each link.
@@ -254,7 +254,7 @@ impl Instrumentation {
     pub const NOTHING: Instrumentation = Instrumentation {
         metrics: false,
         monitors: false,
-        order: Tracking::Never,
+        order: GroupSizeCondition::Never,
         bytes: false,
         load: false,
         most_inside: 1,
@@ -271,7 +271,7 @@ impl Default for Instrumentation {
         Instrumentation {
             metrics: true,
             monitors: true,
-            order: Tracking::Small,
+            order: GroupSizeCondition::Small,
             ..Instrumentation::NOTHING
         }
     }
@@ -280,7 +280,7 @@ impl Default for Instrumentation {
 /// Sizes of groups in which a measurement is enabled. It is meant for measurements that need memory
 /// for every pair of processes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Tracking {
+pub enum GroupSizeCondition {
     /// Enabled in no group.
     Never,
     /// Enabled in groups of up to 128 processes.
@@ -289,12 +289,12 @@ pub enum Tracking {
     Always,
 }
 
-impl Tracking {
-    pub(crate) const fn applies(self, size: u32) -> bool {
+impl GroupSizeCondition {
+    pub(crate) const fn is_met_by(self, size: u32) -> bool {
         match self {
-            Tracking::Never => false,
-            Tracking::Small => size <= 128,
-            Tracking::Always => true,
+            GroupSizeCondition::Never => false,
+            GroupSizeCondition::Small => size <= 128,
+            GroupSizeCondition::Always => true,
         }
     }
 }
@@ -307,7 +307,7 @@ impl Limits {
     pub(crate) fn stall_timeout(&self, size: u32, network: &NetworkSettings) -> u64 {
         self.stall_timeout.unwrap_or_else(|| {
             let delays = 10_000 * (u64::from(size) + 10);
-            let typical = network.latency.typical().max(TICKS_PER_UNIT);
+            let typical = network.latency.high_estimate().max(TICKS_PER_UNIT);
             delays.saturating_mul(typical.saturating_mul(network.longest_route()))
         })
     }

@@ -34,9 +34,9 @@ const MAX_OVERLAY_SIZE: u32 = 1000;
 impl NetworkGraph {
     /// Creates the network of an algorithm whose messages travel along the edges of the graph.
     pub fn direct(graph: Arc<Graph>) -> Self {
-        let mut offsets = Vec::with_capacity(graph.vertices() as usize);
+        let mut offsets = Vec::with_capacity(graph.vertex_count() as usize);
         let mut edges = 0;
-        for vertex in (0..graph.vertices()).map(ProcessId) {
+        for vertex in (0..graph.vertex_count()).map(ProcessId) {
             offsets.push(edges);
             edges += graph.degree(vertex);
         }
@@ -51,7 +51,7 @@ impl NetworkGraph {
     ///
     /// [`SettingsError`] if the group is too large, or if no path joins two processes.
     pub fn overlay(graph: Arc<Graph>) -> Result<Self, SettingsError> {
-        let size = graph.vertices();
+        let size = graph.vertex_count();
         if size > MAX_OVERLAY_SIZE {
             return Err(SettingsError::TooLargeForOverlay { size, most: MAX_OVERLAY_SIZE });
         }
@@ -103,14 +103,14 @@ impl NetworkGraph {
 impl Routes {
     /// Returns the routes of a connected graph; `None` for other graphs.
     fn of(graph: &Graph) -> Option<Self> {
-        let size = graph.vertices() as usize;
+        let size = graph.vertex_count() as usize;
         let mut next = Vec::with_capacity(size * size);
         let mut longest = 0;
-        for target in (0..graph.vertices()).map(ProcessId) {
+        for target in (0..graph.vertex_count()).map(ProcessId) {
             let costs: Vec<(u64, u32)> =
                 graph.path_weights(target).into_iter().collect::<Option<_>>()?;
             longest = longest.max(costs.iter().map(|(weight, _)| *weight).max().unwrap_or(0));
-            for at in (0..graph.vertices()).map(ProcessId) {
+            for at in (0..graph.vertex_count()).map(ProcessId) {
                 let (weight, edges) = costs[at.index()];
                 let is_next = |to: &&ProcessId| {
                     let (rest, fewer) = costs[to.index()];

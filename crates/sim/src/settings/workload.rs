@@ -24,7 +24,7 @@ impl Workload {
     /// processes request the lock at time 0 and again immediately after each exit, and stay inside
     /// the critical section for one unit.
     pub fn entries(entries: u32) -> Self {
-        let pattern = Pattern::Closed { think: Distribution::ZERO };
+        let pattern = RequestPattern::Closed { think: Distribution::ZERO };
         let entries = Entries::Each(entries);
         Workload::locking(Locking { pattern, entries, hold: Distribution::units(1) })
     }
@@ -37,7 +37,7 @@ impl Workload {
     /// Creates a workload of `total` entries, one after the other, by uniformly drawn processes. A
     /// request is issued when the previous entry has ended and all messages have arrived.
     pub fn sequential(total: u64) -> Self {
-        let pattern = Pattern::Sequential { total };
+        let pattern = RequestPattern::Sequential { total };
         Workload::locking(Locking {
             pattern,
             entries: Entries::Each(0),
@@ -49,7 +49,7 @@ impl Workload {
     /// `others` times.
     pub fn hot(size: u32, process: ProcessId, hot: u32, others: u32) -> Self {
         let entries = (0..size).map(|place| if place == process.0 { hot } else { others });
-        let pattern = Pattern::Closed { think: Distribution::ZERO };
+        let pattern = RequestPattern::Closed { think: Distribution::ZERO };
         let entries = Entries::Listed(entries.collect());
         Workload::locking(Locking { pattern, entries, hold: Distribution::units(1) })
     }
@@ -77,7 +77,7 @@ impl Workload {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Locking {
     /// Rule for the times of the requests.
-    pub pattern: Pattern,
+    pub pattern: RequestPattern,
     /// Number of entries by process. Ignored in a sequential pattern, which has a total instead.
     pub entries: Entries,
     /// Time that a process stays inside the critical section.
@@ -86,7 +86,7 @@ pub struct Locking {
 
 /// Rule for the times of the requests for the lock.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Pattern {
+pub enum RequestPattern {
     /// Closed loop: each user thinks, requests the lock, holds it, and starts again.
     Closed {
         /// Time between an exit and the next request.
@@ -151,7 +151,7 @@ impl BackgroundTraffic {
     /// Creates traffic in which each user sends a message after each of its requests. The user that
     /// receives the message issues its own next request at once.
     pub const fn always(latency: Distribution) -> Self {
-        BackgroundTraffic { tell: Chance::of(1.0), react: true, latency }
+        BackgroundTraffic { tell: Chance::with_probability(1.0), react: true, latency }
     }
 }
 
@@ -160,9 +160,9 @@ impl Workload {
         if let Some(locking) = &self.locking {
             locking.hold.check("hold")?;
             match &locking.pattern {
-                Pattern::Closed { think } => think.check("think")?,
-                Pattern::Open { every } => every.check("arrivals")?,
-                Pattern::Sequential { .. } => {}
+                RequestPattern::Closed { think } => think.check("think")?,
+                RequestPattern::Open { every } => every.check("arrivals")?,
+                RequestPattern::Sequential { .. } => {}
             }
             if let Entries::Listed(entries) = &locking.entries
                 && entries.len() as u64 > u64::from(size)

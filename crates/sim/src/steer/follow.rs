@@ -2,10 +2,10 @@
 
 use std::io::Write;
 
-use tenure_core::Order;
+use tenure_core::ChannelOrder;
 use tenure_trace::{FollowError, Recorded, Schedule, ScriptRunner};
 
-use crate::engine::core::Core;
+use crate::engine::run_context::RunContext;
 use crate::engine::world::World;
 use crate::results::report::{EndReason, Report};
 use crate::settings::{NetworkSettings, Settings};
@@ -43,11 +43,11 @@ impl<P: Recorded> Simulation<P> {
         self.check().map_err(RunError::from)?;
         schedule.check_group_size(self.settings().size)?;
         let recorder = self.recorder(to).map_err(RunError::from)?;
-        let mut core = Core::new(self.steered(schedule), self.services(), Some(recorder));
-        if let Some(users) = &mut core.agreement_users {
+        let mut run = RunContext::new(self.steered(schedule), self.services(), Some(recorder));
+        if let Some(users) = &mut run.agreement_users {
             users.is_spontaneous = false;
         }
-        let mut steered = SteeredRun::new(World::new(core, &self.configs, &[], Vec::new(), None));
+        let mut steered = SteeredRun::new(World::new(run, &self.configs, &[], Vec::new(), None));
         steered.world.boot();
         Ok(steered)
     }
@@ -60,7 +60,7 @@ impl<P: Recorded> Simulation<P> {
         Settings {
             down: schedule.down.clone(),
             network: NetworkSettings {
-                order: Some(Order::Reordered),
+                order: Some(ChannelOrder::Reordered),
                 ..NetworkSettings::default()
             },
             detector: None,

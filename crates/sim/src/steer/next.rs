@@ -4,11 +4,11 @@ use tenure_core::service::mutex;
 use tenure_core::{Labelled, ProcessId, Verdict};
 use tenure_trace::{Action, Recorded};
 
-use crate::engine::queue::Queue;
+use crate::engine::queue::TimedQueue;
 use crate::engine::schedule::{ScheduledEvent, verdict};
-use crate::steer::session::Session;
+use crate::steer::interactive_run::InteractiveRun;
 
-/// Description of the next step of a [`Session`].
+/// Description of the next step of an [`InteractiveRun`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NextStep {
     /// Time of the step, in ticks.
@@ -20,7 +20,7 @@ pub struct NextStep {
     pub message: Option<u64>,
 }
 
-impl<P: Recorded> Session<'_, P> {
+impl<P: Recorded> InteractiveRun<'_, P> {
     pub(crate) fn next_scheduled(&self, action: &Action) -> Option<NextStep> {
         let message = match action {
             Action::Deliver(pick) | Action::Lose(pick) | Action::Duplicate(pick) => {
@@ -46,16 +46,16 @@ impl<P: Recorded> Session<'_, P> {
             let description = "a drawn user requests to enter".to_owned();
             return Some(NextStep { time: self.now(), description, message: None });
         }
-        if world.in_flight.is_empty() && world.core.is_complete_when_idle() {
+        if world.in_flight.is_empty() && world.run.is_complete_when_idle() {
             return None;
         }
-        let soonest = |queue: &Queue<ScheduledEvent>| {
-            let first = queue.first(|time, event| !self.is_ineffective(time, event));
+        let soonest = |queue: &TimedQueue<ScheduledEvent>| {
+            let first = queue.find_first(|time, event| !self.is_ineffective(time, event));
             first.map(|(time, event)| (time, *event))
         };
         let (plan, event_queue) =
-            (soonest(&world.core.fault_queue), soonest(&world.core.event_queue));
-        let in_flight = world.in_flight.first(|_, _| true);
+            (soonest(&world.run.fault_queue), soonest(&world.run.event_queue));
+        let in_flight = world.in_flight.find_first(|_, _| true);
         // At equal times planned faults precede messages, as in `World::handle_earliest_event`.
         let time = |of: Option<u64>| of.unwrap_or(u64::MAX);
         let (planned, listed) = (time(plan.map(|it| it.0)), time(event_queue.map(|it| it.0)));
@@ -64,7 +64,7 @@ impl<P: Recorded> Session<'_, P> {
             Some((time, envelope)) if due < planned && due <= listed => {
                 let (from, to, kind) = (envelope.from, envelope.to, envelope.message.label().kind);
                 let lives = if self.is_up(to) { "arrives" } else { "arrives at a crashed process" };
-                let recorder = world.core.tracer.recorder.as_ref();
+                let recorder = world.run.tracer.recorder.as_ref();
                 // Of several copies of a message, the copy that arrives first has the number of the
                 // message as its id.
                 let message = recorder.map(|recorder| recorder.get(envelope.tag).number);
@@ -75,7 +75,7 @@ impl<P: Recorded> Session<'_, P> {
                 NextStep { time, description: self.describe(&event), message: None }
             }
         };
-        let until = world.core.settings.limits.until;
+        let until = world.run.settings.limits.until;
         Some(next).filter(|next| until.is_none_or(|until| next.time <= until))
     }
 
@@ -83,30 +83,30 @@ impl<P: Recorded> Session<'_, P> {
     /// a timer that was disarmed.
     pub(crate) fn is_idle(&self) -> bool {
         let world = &self.steered.world;
-        let plan = world.core.fault_queue.next_time();
-        let event_queue = world.core.event_queue.next_time();
+        let plan = world.run.fault_queue.next_time();
+        let event_queue = world.run.event_queue.next_time();
         let in_flight = world.in_flight.next_time();
         if in_flight < plan && in_flight <= event_queue {
             return false;
         }
         let queue =
-            if plan <= event_queue { &world.core.fault_queue } else { &world.core.event_queue };
-        queue.first(|_, _| true).is_some_and(|(time, event)| self.is_ineffective(time, event))
+            if plan <= event_queue { &world.run.fault_queue } else { &world.run.event_queue };
+        queue.find_first(|_, _| true).is_some_and(|(time, event)| self.is_ineffective(time, event))
     }
 
     fn is_ineffective(&self, time: u64, event: &ScheduledEvent) -> bool {
         let world = &self.steered.world;
-        let core = &world.core;
-        let up = |at: ProcessId| core.liveness.is_up(at);
+        let run = &world.run;
+        let up = |at: ProcessId| run.live_processes.is_up(at);
         match *event {
             ScheduledEvent::Timer { slot, generation } => {
                 world.timers.armed_in(slot, generation).is_none()
             }
             ScheduledEvent::UserCommand { process, command } => {
-                !core.lock_users.as_ref().is_some_and(|users| users.is_due(process, command, time))
+                !run.lock_users.as_ref().is_some_and(|users| users.is_due(process, command, time))
             }
             ScheduledEvent::EndOfUse { process } => {
-                !core.agreement_users.as_ref().is_some_and(|it| it.users.is_using(process))
+                !run.agreement_users.as_ref().is_some_and(|it| it.users.is_using(process))
             }
             ScheduledEvent::DetectorReport { observer, peer, suspect } => {
                 !up(observer) || up(peer) == suspect
@@ -115,7 +115,7 @@ impl<P: Recorded> Session<'_, P> {
             ScheduledEvent::Crash { process, .. } => !up(process),
             ScheduledEvent::Recover { process, .. } => up(process),
             ScheduledEvent::CrashInPhase { fault, inside, count } => {
-                core.process_in_phase(fault, inside, count).is_none()
+                run.process_in_phase(fault, inside, count).is_none()
             }
             ScheduledEvent::PartitionBegins { .. } | ScheduledEvent::PartitionHeals { .. } => false,
             ScheduledEvent::RequestArrival { .. }
@@ -148,7 +148,7 @@ impl<P: Recorded> Session<'_, P> {
             ScheduledEvent::Crash { process, .. } => format!("{process} crashes"),
             ScheduledEvent::Recover { process, .. } => format!("{process} recovers"),
             ScheduledEvent::CrashInPhase { fault, inside, count } => {
-                match world.core.process_in_phase(fault, inside, count) {
+                match world.run.process_in_phase(fault, inside, count) {
                     Some(process) => format!("{process} crashes"),
                     None => "no process crashes".to_owned(),
                 }
@@ -157,7 +157,7 @@ impl<P: Recorded> Session<'_, P> {
             ScheduledEvent::PartitionHeals { .. } => "the partition heals".to_owned(),
             ScheduledEvent::RequestArrival { process } => format!("a request arrives at {process}"),
             ScheduledEvent::UserMessage { message } => {
-                let message = world.core.traffic.get(message);
+                let message = world.run.traffic.get(message);
                 format!(
                     "the user of {} receives a message from the user of {}",
                     message.to, message.from

@@ -17,7 +17,7 @@ pub(crate) struct Recorder {
     judge: Option<PropertyJudge>,
     /// First write error; nothing is written after it.
     error: Option<WriteError>,
-    tickets: Vec<Ticket>,
+    messages: Vec<TracedMessage>,
     free: Vec<u32>,
     numbers: u64,
     event_count: u64,
@@ -27,7 +27,7 @@ pub(crate) struct Recorder {
 
 /// Trace data of a message in flight, from which the record of its arrival is written.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Ticket {
+pub(crate) struct TracedMessage {
     pub(crate) number: u64,
     pub(crate) session: u64,
     /// Index of the vector clock that the message carries. `None` if the run keeps no clocks.
@@ -51,7 +51,7 @@ impl Recorder {
             writes_states: states,
             judge: None,
             error: None,
-            tickets: Vec::new(),
+            messages: Vec::new(),
             free: Vec::new(),
             numbers: 0,
             event_count: 0,
@@ -101,36 +101,36 @@ impl Recorder {
         }
     }
 
-    /// Stores the trace data of a new message as a `Ticket`, with the next message number. Returns
-    /// the index of this ticket.
-    pub(crate) fn ticket(&mut self, session: u64, clock: Option<u32>) -> u32 {
+    /// Stores the trace data of a new message with the next message number. Returns the index of
+    /// these data.
+    pub(crate) fn add_message(&mut self, session: u64, clock: Option<u32>) -> u32 {
         self.numbers += 1;
-        let ticket = Ticket { number: self.numbers, session, clock, copies: 1 };
+        let traced = TracedMessage { number: self.numbers, session, clock, copies: 1 };
         if let Some(place) = self.free.pop() {
-            self.tickets[place as usize] = ticket;
+            self.messages[place as usize] = traced;
             return place;
         }
-        self.tickets.push(ticket);
-        u32::try_from(self.tickets.len() - 1).expect("fewer than 2^32 messages are in flight")
+        self.messages.push(traced);
+        u32::try_from(self.messages.len() - 1).expect("fewer than 2^32 messages are in flight")
     }
 
-    pub(crate) fn get(&self, ticket: u32) -> Ticket {
-        self.tickets[ticket as usize]
+    pub(crate) fn get(&self, index: u32) -> TracedMessage {
+        self.messages[index as usize]
     }
 
-    pub(crate) fn copy(&mut self, ticket: u32) {
-        self.tickets[ticket as usize].copies += 1;
+    pub(crate) fn add_copy(&mut self, index: u32) {
+        self.messages[index as usize].copies += 1;
     }
 
     /// Records that one copy of a message is no longer in flight, and returns the trace data of the
-    /// message. `ticket` is the index of these data. After the last copy, another message may use
+    /// message. `index` is the index of these data. After the last copy, another message may use
     /// this index.
-    pub(crate) fn release(&mut self, ticket: u32) -> Ticket {
-        let place = &mut self.tickets[ticket as usize];
+    pub(crate) fn remove_copy(&mut self, index: u32) -> TracedMessage {
+        let place = &mut self.messages[index as usize];
         place.copies -= 1;
         let known = *place;
         if known.copies == 0 {
-            self.free.push(ticket);
+            self.free.push(index);
         }
         known
     }
@@ -152,15 +152,15 @@ impl Recorder {
     }
 }
 
-impl Ticket {
-    /// Returns the trace record of the message with this ticket. `peer` is the process at the other
+impl TracedMessage {
+    /// Returns the trace record of this message. `peer` is the process at the other
     /// end of the link.
     pub(crate) fn message_record(
         self,
         message: &(impl tenure_core::Labelled + serde::Serialize),
         peer: ProcessId,
     ) -> MessageRecord {
-        MessageRecord::of(message, peer, self.session, self.number).with_content(message)
+        MessageRecord::new(message, peer, self.session, self.number).with_content(message)
     }
 }
 

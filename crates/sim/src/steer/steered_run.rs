@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use tenure_core::service::{mutex, office};
-use tenure_core::{Labelled, Order, ProcessId, Protocol, TICKS_PER_UNIT, Verdict};
+use tenure_core::{ChannelOrder, Labelled, ProcessId, Protocol, TICKS_PER_UNIT, Verdict};
 use tenure_trace::{
     Action, ActionError, MessageSelector, Recorded, ScriptRunner, ServiceCommand, find_timer,
 };
@@ -64,7 +64,7 @@ impl<P: Recorded> ScriptRunner for SteeredRun<'_, P> {
             }
             _ => {}
         }
-        self.world.core.now += STEP_TICKS;
+        self.world.run.now += STEP_TICKS;
         self.world.set_choices(std::mem::take(&mut self.drawn));
         let done = self.try_perform(action).ok_or_else(|| ActionError::NotPossible(action.clone()));
         self.world.set_choices(VecDeque::new());
@@ -75,15 +75,15 @@ impl<P: Recorded> ScriptRunner for SteeredRun<'_, P> {
 impl<'a, P: Recorded> SteeredRun<'a, P> {
     pub(crate) fn new(mut world: World<'a, P>) -> Self {
         // From now on any process may crash.
-        world.core.has_faults = true;
-        world.core.liveness.track_sessions();
+        world.run.has_faults = true;
+        world.run.live_processes.track_sessions();
         SteeredRun { world, user_messages_in_flight: Vec::new(), drawn: VecDeque::new() }
     }
 
     /// Returns the messages in flight, oldest first.
     pub(crate) fn in_flight(&self) -> Vec<SentMessage<'_, P::Message>> {
         let number = |envelope: &Envelope<P::Message>| {
-            let recorder = self.world.core.tracer.recorder.as_ref();
+            let recorder = self.world.run.tracer.recorder.as_ref();
             recorder.map_or(0, |recorder| recorder.get(envelope.tag).number)
         };
         let sent = self.world.in_flight.in_order().into_iter();
@@ -99,7 +99,7 @@ impl<'a, P: Recorded> SteeredRun<'a, P> {
             Action::Command(asking) => {
                 let command = self.up(asking.at).and_then(|_| P::Command::from_script(asking))?;
                 self.is_allowed(asking.at, command.to_office())?;
-                self.world.command(asking.at, command);
+                self.world.handle_command(asking.at, command);
             }
             Action::Deliver(pick) => {
                 let envelope = self.is_next(pick).then(|| self.take(pick)).flatten()?;
@@ -107,15 +107,14 @@ impl<'a, P: Recorded> SteeredRun<'a, P> {
             }
             Action::Lose(pick) => {
                 let Envelope { from, to, tag, message } = self.take(pick)?;
-                self.world.core.count_dropped(message.label());
-                record_loss(&mut self.world.core, from, to, tag, &message);
+                self.world.run.count_dropped(message.label());
+                record_loss(&mut self.world.run, from, to, tag, &message);
             }
             Action::Duplicate(pick) => self.duplicate(pick)?,
             Action::Delay { pick, by } => self.delay(pick, *by)?,
             Action::Tell { from, to } => {
-                let message = self
-                    .up(*from)
-                    .map(|from| self.world.core.send_user_message(from, *to, None))?;
+                let message =
+                    self.up(*from).map(|from| self.world.run.send_user_message(from, *to, None))?;
                 self.user_messages_in_flight.push((*from, *to, message));
             }
             Action::Hear(pick) => {
@@ -123,19 +122,19 @@ impl<'a, P: Recorded> SteeredRun<'a, P> {
                     self.user_messages_in_flight.iter().map(|(from, to, _)| (*from, *to, ""));
                 let (_, _, message) =
                     self.user_messages_in_flight.remove(pick.index_in(user_messages_in_flight)?);
-                let action = self.world.core.receive_user_message(message);
+                let action = self.world.run.receive_user_message(message);
                 self.world.perform_action(action);
             }
             Action::Fire { at, timer } => {
-                let armed = self.world.timers.of(self.up(*at)?);
+                let armed = self.world.timers.armed_timers_of(self.up(*at)?);
                 let timer = find_timer(armed.iter(), timer)?.clone();
                 self.world.timers.cancel(*at, &timer);
-                self.world.fire(*at, timer);
+                self.world.fire_timer(*at, timer);
             }
             Action::Mute(at) => self.up(*at).map(|at| self.world.mute(at))?,
             Action::Crash(at) => self.crash(*at)?,
             Action::Recover(at) => {
-                let is_down = !self.world.core.liveness.get(*at)?;
+                let is_down = !self.world.run.live_processes.get(*at)?;
                 is_down.then(|| {
                     self.world.perform_action(ProcessAction::Recover { process: *at, lost: false });
                 })?;
@@ -144,7 +143,7 @@ impl<'a, P: Recorded> SteeredRun<'a, P> {
                 self.suspicion(*at, *peer, *verdict)?;
             }
             Action::Split(_) | Action::Heal => {
-                action.network_record().map(|kind| self.world.core.trace_group(kind))?;
+                action.network_record().map(|kind| self.world.run.trace_group(kind))?;
             }
             Action::Group(_)
             | Action::Channel(_)
@@ -159,14 +158,14 @@ impl<'a, P: Recorded> SteeredRun<'a, P> {
     fn crash(&mut self, at: ProcessId) -> Option<()> {
         let at = self.up(at)?;
         self.world.apply_save_fault(at);
-        let action = self.world.core.crash(at, None);
+        let action = self.world.run.crash(at, None);
         self.world.perform_action(action);
         Some(())
     }
 
     fn suspicion(&mut self, at: ProcessId, peer: ProcessId, verdict: Verdict) -> Option<()> {
         let observer = self.up(at)?;
-        let exists = peer.0 < self.world.core.settings.size && peer != at;
+        let exists = peer.0 < self.world.run.settings.size && peer != at;
         exists.then(|| {
             self.world.perform_action(ProcessAction::Suspicion { observer, peer, verdict })
         })
@@ -176,29 +175,26 @@ impl<'a, P: Recorded> SteeredRun<'a, P> {
     /// happen. Events whose time has passed become due now. Messages in flight arrive after at
     /// least `latency` ticks, and user messages after exactly `latency` ticks.
     pub(crate) fn resume_time(&mut self, latency: u64) {
-        let now = self.world.core.now;
+        let now = self.world.run.now;
         self.world.in_flight.postpone(now + latency);
-        self.world.core.event_queue.postpone(now);
+        self.world.run.event_queue.postpone(now);
         for (_, _, message) in self.user_messages_in_flight.drain(..) {
-            self.world
-                .core
-                .event_queue
-                .push(now + latency, ScheduledEvent::UserMessage { message });
+            self.world.run.event_queue.push(now + latency, ScheduledEvent::UserMessage { message });
         }
     }
 
     fn up(&self, at: ProcessId) -> Option<ProcessId> {
-        self.world.core.liveness.get(at)?.then_some(at)
+        self.world.run.live_processes.get(at)?.then_some(at)
     }
 
     /// Returns `Some` if the user of `at` may issue this command now. The user of a lock may
     /// request the lock while it is outside, and may exit while it is inside. The user of an
     /// agreement service may issue a command while it does not wait.
     fn is_allowed(&self, at: ProcessId, command: Option<office::Command>) -> Option<()> {
-        if self.world.core.agreement_users.as_ref().is_some_and(|it| it.users.must_wait(at)) {
+        if self.world.run.agreement_users.as_ref().is_some_and(|it| it.users.must_wait(at)) {
             return None;
         }
-        let Some(users) = &self.world.core.lock_users else { return Some(()) };
+        let Some(users) = &self.world.run.lock_users else { return Some(()) };
         let is_allowed = match command {
             Some(office::Command::Mutex(mutex::Command::Enter)) => {
                 users.phase(at) == Phase::Outside
@@ -219,7 +215,7 @@ impl<'a, P: Recorded> SteeredRun<'a, P> {
 
     fn take(&mut self, pick: &MessageSelector) -> Option<Envelope<P::Message>> {
         let (tag, due) = self.pick(pick)?;
-        self.world.in_flight.take(due, |envelope| envelope.tag == tag)
+        self.world.in_flight.remove_first(due, |envelope| envelope.tag == tag)
     }
 
     /// Returns true if the selected message may be delivered now. On a FIFO link, only the oldest
@@ -231,18 +227,18 @@ impl<'a, P: Recorded> SteeredRun<'a, P> {
     }
 
     fn keeps_order(&self) -> bool {
-        self.world.core.settings.order() == Order::Fifo
+        self.world.run.settings.order() == ChannelOrder::Fifo
     }
 
     fn duplicate(&mut self, pick: &MessageSelector) -> Option<()> {
         let (tag, due) = self.pick(pick)?;
-        let envelope = self.world.in_flight.take(due, |envelope| envelope.tag == tag)?;
+        let envelope = self.world.in_flight.remove_first(due, |envelope| envelope.tag == tag)?;
         let Envelope { from, to, tag, message } = &envelope;
         let copy = Envelope { from: *from, to: *to, tag: *tag, message: message.clone() };
-        let core = &mut self.world.core;
-        core.count_duplicated(copy.message.label());
-        core.tracer.copy_tag(copy.tag);
-        trace_duplicate(core, copy.from, copy.to, copy.tag, &copy.message);
+        let run = &mut self.world.run;
+        run.count_duplicated(copy.message.label());
+        run.tracer.copy_tag(copy.tag);
+        trace_duplicate(run, copy.from, copy.to, copy.tag, &copy.message);
         self.world.in_flight.push(due, envelope);
         self.world.in_flight.push(due, copy);
         Some(())
@@ -262,10 +258,11 @@ impl<'a, P: Recorded> SteeredRun<'a, P> {
                 .skip_while(|sent| sent.envelope.tag != tag)
                 .filter(|sent| sent.envelope.tag != tag && sent.due < until);
             late.extend(behind.map(|sent| sent.key()));
-            self.world.core.router.hold_back(pick.from, pick.to, until);
+            self.world.run.router.hold_back(pick.from, pick.to, until);
         }
         for (tag, due) in late {
-            let envelope = self.world.in_flight.take(due, |envelope| envelope.tag == tag)?;
+            let envelope =
+                self.world.in_flight.remove_first(due, |envelope| envelope.tag == tag)?;
             self.world.in_flight.push(until, envelope);
         }
         Some(())

@@ -15,7 +15,8 @@ use tenure_algorithms::mutex::{Central, central};
 use tenure_core::monitors::{Fencing, LeaderAgreement, MutualExclusion, OnElection, OnMutex};
 use tenure_core::service::{election, mutex, office};
 use tenure_core::{
-    Fence, Monitor, Observation, Office, Order, ProcessId, Rank, TICKS_PER_UNIT, Verdict, Violation,
+    ChannelOrder, Fence, Monitor, Observation, Office, ProcessId, Rank, TICKS_PER_UNIT, Verdict,
+    Violation,
 };
 use tenure_trace::{ClusterEvent, SplitMix64, TestCluster};
 
@@ -98,7 +99,7 @@ struct RandomRun<P: Office> {
 }
 
 impl<P: Office> RandomRun<P> {
-    fn new(size: u32, order: Order, config: P::Config, seed: u64, budget: Budget) -> Self {
+    fn new(size: u32, order: ChannelOrder, config: P::Config, seed: u64, budget: Budget) -> Self {
         RandomRun {
             cluster: TestCluster::uniform(size, order, config),
             rng: SplitMix64(seed),
@@ -126,7 +127,7 @@ impl<P: Office> RandomRun<P> {
         self.run_until_quiet()?;
         self.agreement.at_end().map_err(|violation| violation.to_string())?;
         match self.users.iter().position(|user| *user == User::Waiting) {
-            Some(at) => Err(format!("{} waits for ever", ProcessId::at(at))),
+            Some(at) => Err(format!("{} waits for ever", ProcessId::from_index(at))),
             None => Ok(()),
         }
     }
@@ -282,7 +283,7 @@ impl<P: Office> RandomRun<P> {
             if !self.cluster.links_in_use().is_empty() {
                 self.message_arrives();
             } else if let Some(at) = inside {
-                self.ask(ProcessId::at(at), EXIT);
+                self.ask(ProcessId::from_index(at), EXIT);
             } else if let Some((at, timer)) = self.cluster.next_timer() {
                 if self.repeats_to_the_dead(&timer) {
                     self.cluster.disarm_timer(at, &timer);
@@ -359,7 +360,7 @@ impl<P: Office> RandomRun<P> {
 /// Returns the first seed with which a run fails, and the steps of this run.
 fn first_failure<P: Office>(
     size: u32,
-    order: Order,
+    order: ChannelOrder,
     config: impl Fn(u64) -> P::Config,
     seeds: Range<u64>,
     budget: Budget,
@@ -374,7 +375,7 @@ fn first_failure<P: Office>(
 }
 
 fn survives<P: Office>(
-    order: Order,
+    order: ChannelOrder,
     config: impl Fn(u32, u64) -> P::Config,
     seeds: u64,
     budget: impl Fn(Budget) -> Budget,
@@ -394,10 +395,10 @@ fn survives<P: Office>(
 fn bully(size: u32, seed: u64, delay: u64) -> bully::Config {
     let mut ids: Vec<u32> = (1..=size).collect();
     SplitMix64(seed).shuffle(&mut ids);
-    let ranks = ids.into_iter().map(Rank::of_id).collect();
+    let ranks = ids.into_iter().map(Rank::from_id).collect();
     let greets = seed.is_multiple_of(2);
     let variants = Variants::none();
-    let variants = if greets { variants.with(bully::Switch::Greet) } else { variants };
+    let variants = if greets { variants.with(bully::VariantId::Greet) } else { variants };
     bully::Config { ranks, variants, ..bully::Config::plain(size, delay * TICKS_PER_UNIT) }
 }
 
@@ -408,7 +409,7 @@ fn over_fifo(size: u32, seed: u64) -> fifo::Config<coordinated::Config<bully::Co
 #[test]
 fn lock_at_bully_is_safe_and_live() {
     survives::<Coordinated<Bully>>(
-        Order::Fifo,
+        ChannelOrder::Fifo,
         |size, seed| bully(size, seed, 1).into(),
         400,
         |it| it,
@@ -418,7 +419,7 @@ fn lock_at_bully_is_safe_and_live() {
 #[test]
 fn lock_at_bully_survives_lossy_links_over_fifo() {
     let unreliable = |it| Budget { steps: 500, losses: 10, duplicates: 10, ..it };
-    survives::<Fifo<Coordinated<Bully>>>(Order::Reordered, over_fifo, 150, unreliable);
+    survives::<Fifo<Coordinated<Bully>>>(ChannelOrder::Reordered, over_fifo, 150, unreliable);
 }
 
 #[test]
@@ -428,7 +429,7 @@ fn bully_agrees_despite_reordering_and_duplicates() {
         election: bully(size, seed, 1),
     };
     let election_only = |it| Budget { entries: 0, duplicates: 5, ..it };
-    survives::<SideBySide<Central, Bully>>(Order::Reordered, config, 400, election_only);
+    survives::<SideBySide<Central, Bully>>(ChannelOrder::Reordered, config, 400, election_only);
 }
 
 #[test]
@@ -437,17 +438,17 @@ fn negative_controls_of_schedule_judges_fail() {
         let config = |seed| {
             let plain = bully(3, seed, 1);
             let variants = plain.variants;
-            let bare = variants.with(bully::Switch::NoTerms).with(bully::Switch::AcceptLower);
+            let bare = variants.with(bully::VariantId::NoTerms).with(bully::VariantId::AcceptLower);
             bully::Config { variants: if no_terms { bare } else { variants }, ..plain }.into()
         };
         let failure = first_failure::<Coordinated<Bully>>(3, order, config, 0..4000, budget);
         failure.unwrap_or_default()
     };
     let crashes = Budget { crashes: 4, ..CALM };
-    assert!(!fails(Order::Fifo, true, crashes).is_empty(), "agreement needs terms");
-    assert!(!fails(Order::Reordered, false, crashes).is_empty(), "reports need order");
+    assert!(!fails(ChannelOrder::Fifo, true, crashes).is_empty(), "agreement needs terms");
+    assert!(!fails(ChannelOrder::Reordered, false, crashes).is_empty(), "reports need order");
     let amnesia = Budget { crashes: 8, witness: false, ..CALM };
-    assert!(fails(Order::Fifo, false, amnesia).contains("fencing"), "terms need a memory");
+    assert!(fails(ChannelOrder::Fifo, false, amnesia).contains("fencing"), "terms need a memory");
     let deceived = Budget { false_suspicions: 3, ..CALM };
-    assert!(fails(Order::Fifo, false, deceived).contains("fencing"), "entries come late");
+    assert!(fails(ChannelOrder::Fifo, false, deceived).contains("fencing"), "entries come late");
 }

@@ -9,12 +9,12 @@ use tenure_algorithms::election::{
     ChangRoberts, HirschbergSinclair, chang_roberts, hirschberg_sinclair,
 };
 use tenure_core::service::election::Command;
-use tenure_core::{Agreement, Algorithm, Election, Mutex, Order, ProcessId, Variant};
+use tenure_core::{Agreement, Algorithm, ChannelOrder, Election, Mutex, ProcessId, Variant};
 use tenure_trace::TestCluster;
 
 /// Lets all processes start an election at the same time, and asserts that the largest id wins.
 /// Returns the number of messages.
-fn messages<P: Election>(ids: &[u32], order: Order, config: P::Config, seed: u64) -> u64 {
+fn messages<P: Election>(ids: &[u32], order: ChannelOrder, config: P::Config, seed: u64) -> u64 {
     let size = ids.len() as u32;
     let (cluster, beliefs) = elect::<P>(size, order, config, &all_processes(size), 0, seed);
     assert!(
@@ -44,8 +44,8 @@ fn chang_roberts_mean_is_n_times_harmonic_number() {
         let (mut seed, mut total, mut worst, mut best) = (0, 0, 0, u64::MAX);
         permutations(size, |ids| {
             seed += 1;
-            let config = chang_roberts::Config::of(ranks(ids), Variants::none());
-            let elections = messages::<ChangRoberts>(ids, Order::Fifo, config, seed) - n;
+            let config = chang_roberts::Config::with_ranks(ranks(ids), Variants::none());
+            let elections = messages::<ChangRoberts>(ids, ChannelOrder::Fifo, config, seed) - n;
             assert_eq!(elections, distances(ids), "{ids:?}");
             total += elections;
             worst = worst.max(elections);
@@ -64,8 +64,9 @@ fn chang_roberts_single_initiator_mean_matches_formula() {
         let n = u64::from(size);
         let mut total = 0;
         permutations(size, |ids| {
-            let config = chang_roberts::Config::of(ranks(ids), Variants::none());
-            let (cluster, _) = elect::<ChangRoberts>(size, Order::Fifo, config, &[p(1)], 0, 1);
+            let config = chang_roberts::Config::with_ranks(ranks(ids), Variants::none());
+            let (cluster, _) =
+                elect::<ChangRoberts>(size, ChannelOrder::Fifo, config, &[p(1)], 0, 1);
             let largest = process_with_id(size, ids).map_or(0, ProcessId::index) as u64;
             assert_eq!(cluster.total_sent(), largest + 2 * n, "{ids:?}");
             total += cluster.total_sent();
@@ -83,15 +84,16 @@ fn hirschberg_sinclair_cost_is_schedule_independent() {
         let mut seed = 0;
         permutations(size, |ids| {
             seed += 1;
-            let config = hirschberg_sinclair::Config::of(ranks(ids));
+            let config = hirschberg_sinclair::Config::with_ranks(ranks(ids));
             let count =
                 |order, seed| messages::<HirschbergSinclair>(ids, order, config.clone(), seed);
-            let fifo = count(Order::Fifo, seed);
-            assert_eq!(fifo, count(Order::Reordered, seed + 1), "{ids:?} seed {seed}");
+            let fifo = count(ChannelOrder::Fifo, seed);
+            assert_eq!(fifo, count(ChannelOrder::Reordered, seed + 1), "{ids:?} seed {seed}");
             assert!(range.contains(&fifo), "{ids:?}: {fifo}");
         });
         let config = hirschberg_sinclair::Config::plain(size);
-        let (cluster, _) = elect::<HirschbergSinclair>(size, Order::Fifo, config, &[p(size)], 0, 1);
+        let (cluster, _) =
+            elect::<HirschbergSinclair>(size, ChannelOrder::Fifo, config, &[p(size)], 0, 1);
         assert_eq!(cluster.total_sent(), cost.least, "the largest alone starts");
     }
 }
@@ -102,8 +104,8 @@ fn largest_leads_in_phase_3_on_all_rings_of_eight() {
     permutations(7, |others| {
         let mut ids = others.to_vec();
         ids.push(8);
-        let config = hirschberg_sinclair::Config::of(ranks(&ids));
-        let mut cluster = TestCluster::<HirschbergSinclair>::uniform(8, Order::Fifo, config);
+        let config = hirschberg_sinclair::Config::with_ranks(ranks(&ids));
+        let mut cluster = TestCluster::<HirschbergSinclair>::uniform(8, ChannelOrder::Fifo, config);
         all_processes(8).into_iter().for_each(|at| cluster.command(at, Command::Elect));
         let (mut last_phase, mut in_phase) = (0, [0_u64; 8]);
         while let Some(link) = cluster.links_in_use().first().copied() {

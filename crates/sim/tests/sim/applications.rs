@@ -4,7 +4,7 @@
 use std::num::NonZeroU32;
 use std::sync::Arc;
 
-use tenure_algorithms::application::led::{self, Led};
+use tenure_algorithms::application::with_election::{self, WithElection};
 use tenure_algorithms::application::{
     Application, Berkeley, PrimaryBackup, SpanningTree, TwoPhaseCommit, berkeley, primary_backup,
     spanning_tree, two_phase_commit,
@@ -17,9 +17,10 @@ use tenure_algorithms::election::{
 };
 use tenure_algorithms::mutex::{EntryDurations, NishioLiManning, RepairedRing, repaired_ring};
 use tenure_core::monitors::{Atomicity, Durability, OnApplication, OneTree};
-use tenure_core::service::{clock, commit, election, led as service, replication};
+use tenure_core::service::{clock, commit, election, replication, with_election as service};
 use tenure_core::{
-    Election, Monitor, Observation, Order, ProcessId, Property, Rank, TICKS_PER_UNIT, Violation,
+    ChannelOrder, Election, Monitor, Observation, ProcessId, Property, Rank, TICKS_PER_UNIT,
+    Violation,
 };
 use tenure_sim::{CrashTrigger, Distribution, Random, Report, Settings, Simulation, Workload};
 use tenure_trace::{Recorded, ServiceCommand, ServiceEvent};
@@ -35,7 +36,7 @@ const END: u64 = 900 * UNIT;
 
 fn settings(size: u32, seed: u64) -> Settings {
     let mut settings = seeded(size, seed, Workload::default(), Distribution::between_units(1, 3));
-    settings.network.order = Some(Order::Fifo);
+    settings.network.order = Some(ChannelOrder::Fifo);
     settings.limits.until = Some(END);
     settings
 }
@@ -55,13 +56,13 @@ fn simulation<A, E>(
     application: A::Config,
     election: E::Config,
     settings: Settings,
-) -> Simulation<Led<A, E>>
+) -> Simulation<WithElection<A, E>>
 where
     A: Application<Command: ServiceCommand, Event: ServiceEvent>,
     E: Election,
 {
     let elect = service::Command::Election(election::Command::Elect);
-    let config = led::Config { application, election };
+    let config = with_election::Config { application, election };
     Simulation::new(config, settings).with_command(UNIT, ProcessId(0), elect)
 }
 
@@ -187,7 +188,7 @@ fn spanning_tree_counts_and_recovers_on_random_graphs() {
         let size = 2 + random.below(8) as u32;
         let edges = graph(size, &mut random);
         let count = edges.len() as u64;
-        let config = spanning_tree::Config::of(size, edges);
+        let config = spanning_tree::Config::with_edges(size, edges);
         let election = bully::Config::plain(size, 3 * UNIT);
         let still = simulation::<SpanningTree, Bully>(config, election, settings(size, seed));
         let report = still.with_monitor("one-tree", OnApplication(OneTree::new())).run().unwrap();
@@ -200,7 +201,7 @@ fn spanning_tree_counts_and_recovers_on_random_graphs() {
 
         // All processes are neighbours, so every survivor is reachable.
         let all = (0..size).flat_map(|one| (0..one).map(move |it| (ProcessId(one), ProcessId(it))));
-        let config = spanning_tree::Config::of(size, all);
+        let config = spanning_tree::Config::with_edges(size, all);
         let election = bully::Config::plain(size, 3 * UNIT);
         let mut settings = settings(size, seed);
         crashes(&mut settings, size / 2);
@@ -328,7 +329,7 @@ fn at_most_one_master_with_two_of_five_down() {
 #[test]
 fn elects_least_loaded_process() {
     for (loads, leader) in [([50, 25, 25], 2), ([25, 50, 25], 2), ([25, 25, 50], 1)] {
-        let load = |(id, load): (u32, u32)| Rank::of_load(NonZeroU32::new(load).unwrap(), id);
+        let load = |(id, load): (u32, u32)| Rank::from_load(NonZeroU32::new(load).unwrap(), id);
         let ranks: Arc<[Rank]> = (1..=3).zip(loads).map(load).collect();
         let ring =
             chang_roberts::Config { ranks: ranks.clone(), ..chang_roberts::Config::plain(3) };

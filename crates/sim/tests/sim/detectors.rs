@@ -75,7 +75,7 @@ fn complete<C: TimeoutPolicy>(config: &C) {
     for seed in 0..60 {
         let mut random = Random::new(seed);
         let mut settings = settings(5, seed);
-        settings.network.loss = Chance::of(0.05);
+        settings.network.loss = Chance::with_probability(0.05);
         let doomed = &random.permutation(5)[..1 + random.below(4) as usize];
         let mut time = || CrashTrigger::At(random.below(5_000) * TICKS_PER_UNIT);
         settings.faults = doomed.iter().map(|it| crash(*it, time())).collect();
@@ -107,7 +107,9 @@ fn max_suspicions_of_peer(witnesses: &[Witness], after: u64) -> usize {
         witness.heard.iter().filter(late).filter(|it| it.2 == Verdict::Suspect).count()
     };
     let peers = 0..witnesses.len();
-    let all = witnesses.iter().flat_map(|it| peers.clone().map(|peer| of(it, ProcessId::at(peer))));
+    let all = witnesses
+        .iter()
+        .flat_map(|it| peers.clone().map(|peer| of(it, ProcessId::from_index(peer))));
     all.max().unwrap_or(0)
 }
 
@@ -191,7 +193,7 @@ fn higher_threshold_reduces_mistakes_under_loss() {
         let config = phi_accrual::Config { increment: 0, threshold, ..Default::default() };
         let runs = (0..40).map(|seed| {
             let mut settings = settings(4, seed);
-            settings.network.loss = Chance::of(loss);
+            settings.network.loss = Chance::with_probability(loss);
             mistakes(&run(&config, settings, 20_000), 0).1
         });
         runs.sum::<usize>()

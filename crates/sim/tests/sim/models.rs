@@ -5,10 +5,10 @@ use std::sync::Arc;
 use crate::common::{Extrema, Permission, Ring, Rule};
 use serde::{Deserialize, Serialize};
 use tenure_core::{
-    Delay, Effects, Group, LocalTime, Order, ProcessId, Protocol, Rank, Timing, labelled,
+    ChannelOrder, Delay, Effects, Group, LocalTime, ProcessId, Protocol, Rank, Timing, labelled,
 };
 use tenure_sim::{
-    Chance, Configs, Distribution, Entries, Fault, Latency, Locking, Pattern, Settings,
+    Chance, Configs, Distribution, Entries, Fault, Latency, Locking, RequestPattern, Settings,
     SettingsError, Simulation, Workload,
 };
 
@@ -85,8 +85,8 @@ fn only_fifo_link_keeps_order() {
         let reordered = report.faults.iter().find(|count| count.fault == "reordering").unwrap();
         (overtakings(&processes[1].heard), reordered.observed, processes[1].heard.len())
     };
-    assert_eq!(heard(Order::Fifo), (0, 0, 300));
-    let (seen, counted, arrived) = heard(Order::Reordered);
+    assert_eq!(heard(ChannelOrder::Fifo), (0, 0, 300));
+    let (seen, counted, arrived) = heard(ChannelOrder::Reordered);
     assert!(seen > 50 && counted > 50 && arrived == 300, "{seen}, {counted}");
 }
 
@@ -112,7 +112,7 @@ fn steps_take_time_sequentially() {
     let run = |entries, hold| {
         let mut settings = Settings::new(3);
         settings.workload = Workload::locking(Locking {
-            pattern: Pattern::Closed { think: Distribution::units(100) },
+            pattern: RequestPattern::Closed { think: Distribution::units(100) },
             entries: Entries::Listed(entries),
             hold,
         });
@@ -169,7 +169,7 @@ fn seed_determines_choices_and_clocks() {
 fn open_arrivals_queue_up() {
     let run = |every, entries| {
         let mut settings = Settings::new(2);
-        let pattern = Pattern::Open { every };
+        let pattern = RequestPattern::Open { every };
         let entries = Entries::Each(entries);
         let hold = Distribution::units(5);
         settings.workload = Workload::locking(Locking { pattern, entries, hold });
@@ -205,7 +205,7 @@ fn rejects_invalid_settings_with_remedy() {
     let side = vec![P1, unknown];
     let cut = Fault::Partition { side, from: 1, until: None };
     let backward = Fault::Partition { side: vec![P1], from: 2_000_000, until: Some(1_000_000) };
-    let ranks = vec![Rank::of_id(4), Rank::of_id(2), Rank::of_id(4)];
+    let ranks = vec![Rank::from_id(4), Rank::from_id(2), Rank::from_id(4)];
     assert!(refused(&|s| s.size = 0).starts_with("invalid group size 0"));
     assert!(refused(&|s| s.ranks = Arc::from(ranks.clone())).starts_with("rank 4 is given twice"));
     assert!(refused(&|s| s.ranks = Arc::from(&ranks[..2])).starts_with("2 ranks for 3 processes"));
@@ -214,9 +214,15 @@ fn rejects_invalid_settings_with_remedy() {
         "a partition names P9, but the group is P1 to P3"
     );
     assert!(refused(&|s| s.faults = vec![backward.clone()]).contains("2..1 ends before"));
-    assert!(refused(&|s| s.network.loss = Chance::of(1.5)).starts_with("invalid probability 1.5"));
-    assert!(refused(&|s| s.network.duplication = Chance::of(-0.1)).contains("duplication"));
-    assert!(refused(&|s| s.network.loss = Chance::of(f64::NAN)).contains("NaN"));
+    assert!(
+        refused(&|s| s.network.loss = Chance::with_probability(1.5))
+            .starts_with("invalid probability 1.5")
+    );
+    assert!(
+        refused(&|s| s.network.duplication = Chance::with_probability(-0.1))
+            .contains("duplication")
+    );
+    assert!(refused(&|s| s.network.loss = Chance::with_probability(f64::NAN)).contains("NaN"));
     assert!(refused(&|s| s.down = vec![unknown]).contains("names P9"));
     assert!(refused(&|s| s.workload = Workload::elect_by([unknown])).contains("names P9"));
     assert!(refused(&|s| s.time.drift_ppm = 1_000_000).contains("stop a clock"));

@@ -61,8 +61,8 @@ fn dijkstra_ring_locks_under_loss_from_any_state() {
     for seed in 0..300 {
         let size = 2 + u32::try_from(seed % 6).unwrap();
         let mut settings = busy(size, 3, seed);
-        settings.network.loss = Chance::of(0.1);
-        let plain = dijkstra_ring::Config::of(5_000_000);
+        settings.network.loss = Chance::with_probability(0.1);
+        let plain = dijkstra_ring::Config::plain(5_000_000);
         let report = simulate::<DijkstraRing>(plain.clone(), settings.clone());
         assert_eq!(report.failures().next(), None, "seed {seed}");
         assert!(report.bypass_max <= 1, "seed {seed}");

@@ -21,7 +21,7 @@ fn settings(size: u32) -> Settings {
 
 /// Runs a lock over a network. The lock broadcasts its requests and collects replies.
 fn overlay(graph: Graph, latency: Distribution) -> Report {
-    let mut settings = settings(graph.vertices());
+    let mut settings = settings(graph.vertex_count());
     settings.network.graph = Some(NetworkGraph::overlay(Arc::new(graph)).unwrap());
     settings.network.latency = latency.into();
     Simulation::<Permission>::new(Rule::Stamps, settings).run().unwrap()
@@ -85,7 +85,7 @@ fn message_beside_edges_violates_topology() {
         let graph = Arc::new(graph);
         settings.network.graph = Some(NetworkGraph::direct(Arc::clone(&graph)));
         settings.instrumentation.links = Some(LinksOnly::in_graph(graph));
-        let config = raymond::Config::of(shape, 5);
+        let config = raymond::Config::with_tree_shape(shape, 5);
         let report = simulate::<Raymond>(config, settings);
         let finding = report.finding(Property::Topology.name()).expect("a judgement").clone();
         (finding.judgement, finding.violation.map(|first| first.message))

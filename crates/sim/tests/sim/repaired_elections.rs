@@ -6,7 +6,7 @@ use tenure_algorithms::Variants;
 use tenure_algorithms::election::{
     ChangRoberts, RepairedChangRoberts, chang_roberts, repaired_chang_roberts,
 };
-use tenure_core::{Order, ProcessId, Rank};
+use tenure_core::{ChannelOrder, ProcessId, Rank};
 use tenure_sim::{CrashTrigger, Distribution, Fault, Random, Report, Settings, Workload};
 
 use crate::by_service::simulate;
@@ -20,7 +20,7 @@ fn any_ring(size: u32, seed: u64) -> (Settings, Random) {
     let mut random = Random::new(seed ^ 0x5eed);
     let ids = random.permutation(size);
     let mut settings = seeded(size, seed, Workload::default(), Distribution::between_units(0, 7));
-    settings.ranks = ids.iter().map(|id| Rank::of_id(id + 1)).collect();
+    settings.ranks = ids.iter().map(|id| Rank::from_id(id + 1)).collect();
     let first = random.below(u64::from(size)) as u32;
     let mut starts = |place: &u32| *place == first || random.below(3) == 0;
     let starters: Vec<ProcessId> = (0..size).filter(&mut starts).map(ProcessId).collect();
@@ -29,12 +29,12 @@ fn any_ring(size: u32, seed: u64) -> (Settings, Random) {
 }
 
 fn repaired(settings: Settings) -> Report {
-    let config = repaired_chang_roberts::Config::of(Arc::clone(&settings.ranks));
+    let config = repaired_chang_roberts::Config::with_ranks(Arc::clone(&settings.ranks));
     simulate::<RepairedChangRoberts>(config, settings)
 }
 
 fn plain(settings: Settings) -> Report {
-    let config = chang_roberts::Config::of(Arc::clone(&settings.ranks), Variants::none());
+    let config = chang_roberts::Config::with_ranks(Arc::clone(&settings.ranks), Variants::none());
     simulate::<ChangRoberts>(config, settings)
 }
 
@@ -62,7 +62,7 @@ fn repaired_ring_matches_chang_roberts_without_crash() {
     for seed in 0..1000 {
         let size = SIZES[seed as usize % 3];
         let (mut settings, _) = any_ring(size, seed);
-        settings.network.order = Some(Order::Fifo);
+        settings.network.order = Some(ChannelOrder::Fifo);
         let context = format!("n = {size}, seed {seed}");
         let (first, second) = (plain(settings.clone()), repaired(settings));
         holds(&second, &context);
@@ -123,7 +123,7 @@ fn crashes_without_repair_leave_processes_leaderless() {
         settings.faults = vec![random_crash(random.below(5) as u32, &mut random, false)];
         settings.workload = Workload::elect();
         settings.beyond_assumptions = true;
-        settings.network.order = Some(Order::Fifo);
+        settings.network.order = Some(ChannelOrder::Fifo);
         let report = plain(settings);
         is_violated(&report, "progress") || is_violated(&report, "validity")
     });

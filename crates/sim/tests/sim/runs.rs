@@ -11,10 +11,10 @@ use tenure_algorithms::catalogue::{FromParameters, Parameters, SumMember};
 use tenure_algorithms::election::{Bully, bully};
 use tenure_algorithms::mutex::{Central, Raymond, central, raymond};
 use tenure_core::tree::TreeShape;
-use tenure_core::{Order, ProcessId, Property, Rank};
+use tenure_core::{ChannelOrder, ProcessId, Property, Rank};
 use tenure_sim::{
-    BlockKind, CrashTrigger, Distribution, EndReason, Fault, Initiators, Judgement, Latency,
-    Memory, Report, Settings, Simulation, Tracking, Workload,
+    BlockKind, CrashTrigger, Distribution, EndReason, Fault, GroupSizeCondition, Initiators,
+    Judgement, Latency, RecoveredState, Report, Settings, Simulation, Workload,
 };
 
 const P1: ProcessId = ProcessId(0);
@@ -29,7 +29,7 @@ fn permission(settings: Settings) -> Report {
 
 fn ring_of(ids: &[u32]) -> (Settings, tenure_sim::Configs<u32>) {
     let mut settings = Settings { workload: Workload::elect(), ..Settings::new(ids.len() as u32) };
-    settings.ranks = ids.iter().map(|id| Rank::of_id(*id)).collect();
+    settings.ranks = ids.iter().map(|id| Rank::from_id(*id)).collect();
     (settings, tenure_sim::Configs::Each(ids.to_vec()))
 }
 
@@ -176,10 +176,10 @@ fn warns_about_faults_that_never_occur() {
     let mut settings = Settings { workload: Workload::entries(1), ..Settings::new(2) };
     settings.faults = vec![
         crash(1, CrashTrigger::OnMessage(1000)),
-        Fault::Recover { process: P1, at: 1, memory: Memory::Stable },
+        Fault::Recover { process: P1, at: 1, memory: RecoveredState::Stable },
         Fault::Partition { side: vec![P1], from: 50_000_000, until: Some(60_000_000) },
     ];
-    settings.network.loss = tenure_sim::Chance::of(1e-9);
+    settings.network.loss = tenure_sim::Chance::with_probability(1e-9);
     let report = permission(settings);
     let expected = [
         "loss was requested but never occurred",
@@ -213,12 +213,12 @@ fn detector_reports_crashes_and_stable_state_survives() {
         ];
         Simulation::<Highest>::new((), settings).run_and_inspect().unwrap()
     };
-    let (report, processes) = run(Memory::Stable);
+    let (report, processes) = run(RecoveredState::Stable);
     assert_eq!(report.judgement("validity"), Some(Judgement::Holds));
     assert_eq!(report.leaders, [ProcessId(2)]);
     assert_eq!(processes[0].terms, 3, "elected, suspected, trusted");
     assert_eq!(processes[2].terms, 2, "elected and recovered");
-    let (report, _) = run(Memory::Lost);
+    let (report, _) = run(RecoveredState::Lost);
     assert_eq!(report.blocked, [ProcessId(2)], "the restarted process waits for the leader");
 }
 
@@ -239,11 +239,11 @@ fn multiplying_messages_end_run() {
     let mut settings = Settings::new(3);
     (settings.seed, settings.beyond_assumptions) = (4, true);
     settings.workload = Workload::entries(9);
-    let config = || raymond::Config::of(TreeShape::Star, 3);
+    let config = || raymond::Config::with_tree_shape(TreeShape::Star, 3);
     let run = |settings| unchecked::<Raymond>(config(), settings).run().unwrap();
     let report = run(settings.clone());
     assert_eq!((report.ended, report.metrics.entered), (EndReason::Served, 27));
-    settings.network.duplication = tenure_sim::Chance::of(0.4);
+    settings.network.duplication = tenure_sim::Chance::with_probability(0.4);
     let report = run(settings);
     assert_eq!(report.ended, EndReason::Flooded);
     let most = report.metrics.max_in_flight;
@@ -258,7 +258,7 @@ fn application_causality_violates_only_wider_order() {
         let mut settings = Settings { seed, ..Settings::new(3) };
         settings.workload = talkative(2, Distribution::between_units(0, 20));
         settings.network.latency = Distribution::between_units(1, 9).into();
-        settings.instrumentation.order = Tracking::Always;
+        settings.instrumentation.order = GroupSizeCondition::Always;
         let report = Simulation::<Ring>::new((), settings).run().unwrap();
         violated[0] += u32::from(is_violated(&report, "order"));
         violated[1] += u32::from(is_violated(&report, "order-with-messages"));
@@ -310,7 +310,7 @@ fn timestamped_replies_keep_request_order() {
     for seed in 0..300 {
         let mut settings =
             seeded(3, seed, Workload::entries(4), Distribution::exponential_units(3));
-        settings.network.order = Some(Order::Reordered);
+        settings.network.order = Some(ChannelOrder::Reordered);
         let report = permission(settings);
         assert_eq!(report.judgement("order"), Some(Judgement::Holds), "seed {seed}");
         assert!(report.bypass_max <= 2, "seed {seed}: {}", report.bypass_max);

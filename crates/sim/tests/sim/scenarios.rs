@@ -3,20 +3,20 @@
 use std::collections::BTreeMap;
 
 use tenure_core::{ProcessId, TICKS_PER_UNIT};
-use tenure_sim::scenario::counter::{Atomicity, Race};
-use tenure_sim::scenario::generals::{Config, attack, attack_under};
+use tenure_sim::scenario::counter::{Atomicity, CounterRace};
+use tenure_sim::scenario::generals::{Config, simulate_attack, simulate_attack_with};
 use tenure_sim::{Chance, Distribution, Settings};
 
 /// Returns a race of two threads over a counter with the value 5. One thread increments the
 /// counter, and the other decrements it.
-fn up_and_down() -> Race {
-    Race::new(5, [1, -1])
+fn up_and_down() -> CounterRace {
+    CounterRace::new(5, [1, -1])
 }
 
 #[test]
 fn counts_lost_updates_of_all_interleavings() {
     assert_eq!(up_and_down().schedules(Atomicity::Interruptible).len(), 20);
-    let finals = up_and_down().finals(Atomicity::Interruptible);
+    let finals = up_and_down().final_values(Atomicity::Interruptible);
     assert_eq!(finals, BTreeMap::from([(4, 9), (5, 2), (6, 9)]));
 }
 
@@ -36,19 +36,22 @@ fn last_store_wins() {
 fn atomic_statements_lose_no_update() {
     let serial = [vec![1, 1, 1, 2, 2, 2], vec![2, 2, 2, 1, 1, 1]];
     assert_eq!(up_and_down().schedules(Atomicity::Atomic), serial);
-    assert_eq!(up_and_down().finals(Atomicity::Atomic), BTreeMap::from([(5, 2)]));
+    assert_eq!(up_and_down().final_values(Atomicity::Atomic), BTreeMap::from([(5, 2)]));
     let last = serial.map(|schedule| transcript(&schedule).pop());
     assert_eq!(last, [Some("counter=5".to_owned()), Some("counter=5".to_owned())]);
 }
 
 #[test]
 fn handles_three_and_zero_threads() {
-    let three = Race::new(0, [1, 1, 1]);
-    let finals = three.finals(Atomicity::Interruptible);
+    let three = CounterRace::new(0, [1, 1, 1]);
+    let finals = three.final_values(Atomicity::Interruptible);
     assert_eq!(finals.values().sum::<usize>(), 1680, "9! / 3!³");
     assert_eq!(finals.keys().copied().collect::<Vec<_>>(), [1, 2, 3]);
-    assert_eq!(three.finals(Atomicity::Atomic), BTreeMap::from([(3, 6)]));
-    assert_eq!(Race::new(5, []).finals(Atomicity::Interruptible), BTreeMap::from([(5, 1)]));
+    assert_eq!(three.final_values(Atomicity::Atomic), BTreeMap::from([(3, 6)]));
+    assert_eq!(
+        CounterRace::new(5, []).final_values(Atomicity::Interruptible),
+        BTreeMap::from([(5, 1)])
+    );
 }
 
 #[test]
@@ -65,7 +68,7 @@ const MAX: u64 = 10;
 /// ticks. The result is negative if the other army attacks first. The leading army waits for `wait`
 /// ticks.
 fn skew(wait: u64, latency: Distribution, seed: u64) -> i64 {
-    let attack = attack(Config { strengths: [3, 2], wait }, latency, seed).unwrap();
+    let attack = simulate_attack(Config { strengths: [3, 2], wait }, latency, seed).unwrap();
     assert_eq!(attack.leader, ProcessId(0));
     attack.skew.expect("messages are reliable")
 }
@@ -97,7 +100,8 @@ fn waiting_for_minimum_delay_bounds_skew() {
         assert!((0..=range).contains(&skew), "seed {seed}: {skew}");
     }
     for (strengths, leader) in [([3, 2], 0), ([2, 2], 0), ([2, 3], 1)] {
-        let attack = attack(Config { strengths, wait }, Distribution::units(MAX), 0).unwrap();
+        let attack =
+            simulate_attack(Config { strengths, wait }, Distribution::units(MAX), 0).unwrap();
         assert_eq!((attack.leader, attack.skew), (ProcessId(leader), Some(range)));
     }
 }
@@ -129,7 +133,7 @@ fn unbounded_delay_gives_unbounded_skew() {
 #[test]
 fn lost_message_leaves_army_alone() {
     let mut settings = Settings { beyond_assumptions: true, ..Settings::new(2) };
-    settings.network.loss = Chance::of(1.0);
+    settings.network.loss = Chance::with_probability(1.0);
     let config = Config { strengths: [1, 1], wait: ticks(MIN) };
-    assert_eq!(attack_under(config, settings).unwrap().skew, None);
+    assert_eq!(simulate_attack_with(config, settings).unwrap().skew, None);
 }

@@ -10,8 +10,8 @@ use crate::common::{Extrema, Permission, Ring, Rule};
 use tenure_algorithms::election::chang_roberts;
 use tenure_sim::{
     BackgroundTraffic, Chance, Configs, Controls, CrashTrigger, Distribution, EndReason, Entries,
-    Fault, Judgement, Latency, Locking, Memory, Moments, Pattern, Random, Recovery, Settings,
-    Simulation, Summary, Workload, replay_command, run_parallel, shrink, theory,
+    Fault, Judgement, Latency, Locking, Moments, Random, RecoveredState, Recovery, RequestPattern,
+    Settings, Simulation, Summary, Workload, replay_command, run_parallel, shrink, theory,
 };
 use tenure_trace::Recorded;
 
@@ -25,7 +25,7 @@ fn hash_of_trace<P: Recorded>(simulation: &Simulation<P>) -> u64 {
 fn eventful(seed: u64) -> Simulation<Permission> {
     let latency = Distribution::LogNormal { median: 2_000_000, sigma: 0.7 };
     let mut settings = seeded(4, seed, Workload::entries(3), latency);
-    settings.network.duplication = Chance::of(0.1);
+    settings.network.duplication = Chance::with_probability(0.1);
     settings.time.drift_ppm = 20_000;
     settings.time.step = Distribution::exponential_units(1);
     settings.faults = vec![crash_and_recover(1, CrashTrigger::At(9), 3_000_000)];
@@ -111,7 +111,7 @@ fn ring_elections_match_theory() {
     for seed in 0..2000 {
         let ids = Random::new(seed).permutation(size);
         let mut settings = Settings { workload: Workload::elect(), ..Settings::new(size) };
-        settings.ranks = ids.iter().map(|id| tenure_core::Rank::of_id(*id)).collect();
+        settings.ranks = ids.iter().map(|id| tenure_core::Rank::from_id(*id)).collect();
         let configs = Configs::Each(ids.clone());
         let report = Simulation::<Extrema>::new(configs, settings).run().unwrap();
         assert_eq!(report.metrics.sent, chang_roberts::message_count(&ids), "seed {seed}");
@@ -127,8 +127,8 @@ fn ring_elections_match_theory() {
 fn shrinks_failing_seed() {
     let mut settings = Settings { workload: Workload::entries(5), ..Settings::new(7) };
     settings.network.latency = Distribution::exponential_units(3).into();
-    settings.network.duplication = Chance::of(0.05);
-    settings.network.loss = Chance::of(0.0001);
+    settings.network.duplication = Chance::with_probability(0.05);
+    settings.network.loss = Chance::with_probability(0.0001);
     let fails = |settings: &Settings| {
         let report = Simulation::<Ring>::new((), settings.clone()).run().unwrap();
         is_violated(&report, "mutual-exclusion").then_some(report)
@@ -149,12 +149,12 @@ fn formats_replay_command() {
     let p = |number: u32| tenure_core::ProcessId(number - 1);
     let mut settings =
         seeded(4, 9, Workload::entries(2), Distribution::Uniform { min: 500_000, max: 2_000_000 });
-    settings.network.loss = Chance::of(0.25);
+    settings.network.loss = Chance::with_probability(0.25);
     settings.time.drift_ppm = 1500;
     settings.beyond_assumptions = true;
     settings.faults = vec![
         crash(2, CrashTrigger::At(10_000_000)),
-        Fault::Recover { process: p(3), at: 50_500_000, memory: Memory::Stable },
+        Fault::Recover { process: p(3), at: 50_500_000, memory: RecoveredState::Stable },
         Fault::Partition { side: vec![p(1), p(2)], from: 10_000_000, until: Some(50_000_000) },
     ];
     let expected = "tenure simulate token-ring -n 4 --entries 2 --latency 0.5..2 --lose 0.25 \
@@ -168,21 +168,24 @@ fn formats_replay_command() {
 fn replay_command_contains_every_option() {
     let p = |number: u32| tenure_core::ProcessId(number - 1);
     let mut settings = Settings::new(3);
-    let pattern = Pattern::Open { every: Distribution::exponential_units(4) };
+    let pattern = RequestPattern::Open { every: Distribution::exponential_units(4) };
     let locking =
         Locking { pattern, entries: Entries::Listed(vec![1, 9, 1]), hold: Distribution::units(1) };
-    let background_traffic =
-        BackgroundTraffic { tell: Chance::of(0.5), react: true, latency: Distribution::units(2) };
+    let background_traffic = BackgroundTraffic {
+        tell: Chance::with_probability(0.5),
+        react: true,
+        latency: Distribution::units(2),
+    };
     settings.workload = Workload::locking(locking).with_background_traffic(background_traffic);
     let mut spans = vec![Distribution::units(2); 9];
     spans[1] = Distribution::between_units(5, 9);
     settings.network.latency = Latency::Links(spans.into());
-    let forgetting = Some(Recovery { downtime: 5_500_000, memory: Memory::Lost });
+    let forgetting = Some(Recovery { downtime: 5_500_000, memory: RecoveredState::Lost });
     let inside = CrashTrigger::Inside { entry: 2, after: 500_000 };
     settings.faults = vec![
         Fault::Crash { process: p(3), when: inside, recovery: forgetting },
         crash(1, CrashTrigger::OnMessage(4)),
-        Fault::Recover { process: p(2), at: 50_000_000, memory: Memory::Lost },
+        Fault::Recover { process: p(2), at: 50_000_000, memory: RecoveredState::Lost },
         Fault::Partition { side: vec![p(1)], from: 10_000_000, until: None },
     ];
     let expected = "tenure simulate central -n 3 --entries 1,9,1 --arrivals exp:4 --latency 2 \

@@ -7,10 +7,10 @@ use crate::common::runs::{
 use tenure_algorithms::catalogue::SumMember;
 use tenure_algorithms::election::{Bully, Raft, bully, raft};
 use tenure_algorithms::mutex::{RicartAgrawala, SuzukiKasami, ricart_agrawala};
-use tenure_core::{Order, ProcessId, TICKS_PER_UNIT};
+use tenure_core::{ChannelOrder, ProcessId, TICKS_PER_UNIT};
 use tenure_sim::{
     Chance, Controls, CrashTrigger, Distribution, EndReason, Fault, Intervention,
-    InterventionError, Pattern, Report, Settings, Simulation, StepError, Workload,
+    InterventionError, Report, RequestPattern, Settings, Simulation, StepError, Workload,
 };
 use tenure_trace::{Action, Recorded, Schedule, TraceBuffer};
 
@@ -36,11 +36,14 @@ fn locks(seed: u64) -> Settings {
     let mut settings = seeded(4, seed, Workload::entries(3), Distribution::between_units(1, 5));
     settings.beyond_assumptions = true;
     match seed % 4 {
-        0 => settings.workload.locking.as_mut().unwrap().pattern = Pattern::Sequential { total: 9 },
-        1 => settings.network.loss = Chance::of(0.05),
+        0 => {
+            settings.workload.locking.as_mut().unwrap().pattern =
+                RequestPattern::Sequential { total: 9 }
+        }
+        1 => settings.network.loss = Chance::with_probability(0.05),
         2 => {
-            settings.network.duplication = Chance::of(0.2);
-            settings.network.order = Some(Order::Reordered);
+            settings.network.duplication = Chance::with_probability(0.2);
+            settings.network.order = Some(ChannelOrder::Reordered);
         }
         _ => settings.faults = crash_and_cut(),
     }
@@ -74,7 +77,7 @@ where
     let simulation = simulation::<P>(config, settings);
     let (expected, trace) = traced(&simulation);
     let stepped = TraceBuffer::default();
-    let mut session = simulation.session(stepped.clone()).unwrap();
+    let mut session = simulation.interactive_run(stepped.clone()).unwrap();
     let mut unforeseen = 0;
     let ended = loop {
         let next = session.next();
@@ -137,7 +140,7 @@ fn losing_request_leaves_sender_waiting() {
 #[test]
 fn intervention_takes_effect_immediately() {
     let simulation = three(1);
-    let mut session = simulation.session(TraceBuffer::default()).unwrap();
+    let mut session = simulation.interactive_run(TraceBuffer::default()).unwrap();
     session.step().unwrap();
     let before = session.in_flight().len();
     session.intervene(&action("duplicate p1→p2 request")).unwrap();
@@ -147,7 +150,7 @@ fn intervention_takes_effect_immediately() {
     session.intervene(&action("lose p1→p2 request 2")).unwrap();
     session.intervene(&action("deliver p3→p1 request")).unwrap();
     assert_eq!((session.now(), session.steps()), (0, 1), "no time passes");
-    let due = |session: &tenure_sim::Session<'_, <RicartAgrawala as SumMember>::Sum>| {
+    let due = |session: &tenure_sim::InteractiveRun<'_, <RicartAgrawala as SumMember>::Sum>| {
         let sent = session.in_flight();
         sent.iter().find(|sent| (sent.from, sent.to) == (ProcessId(1), ProcessId(2))).unwrap().due
     };
@@ -164,7 +167,7 @@ fn intervention_takes_effect_immediately() {
 fn impossible_intervention_changes_nothing() {
     let simulation = three(1);
     let buffer = TraceBuffer::default();
-    let mut session = simulation.session(buffer.clone()).unwrap();
+    let mut session = simulation.interactive_run(buffer.clone()).unwrap();
     session.step().unwrap();
     for words in [
         "lose p1→p2 reply",
@@ -197,7 +200,7 @@ fn impossible_intervention_changes_nothing() {
 fn delayed_message_keeps_fifo_order() {
     for seed in 0..20 {
         let mut settings = Settings { seed, workload: Workload::entries(4), ..Settings::new(3) };
-        settings.network.order = Some(Order::Fifo);
+        settings.network.order = Some(ChannelOrder::Fifo);
         let config = ricart_agrawala::Config::default();
         let simulation = simulation::<RicartAgrawala>(config, settings);
         let ran = steered(&simulation, &["4 delay p1→p2 by 3", "20 delay p1→p2 by 5"]);
@@ -220,7 +223,7 @@ fn intervention_crashes_leader_without_planned_fault() {
     let settings = Settings { workload: Workload::elect(), ..Settings::new(4) };
     let config = bully::Config::plain(4, TICKS_PER_UNIT);
     let simulation = simulation::<Bully>(config, settings);
-    let mut session = simulation.session(TraceBuffer::default()).unwrap();
+    let mut session = simulation.interactive_run(TraceBuffer::default()).unwrap();
     while session.step().is_ok() {}
     session.intervene(&action("crash p4")).unwrap();
     assert!(session.next().is_some(), "the run continues");
@@ -267,7 +270,7 @@ fn schedule_can_be_left_at_any_step() {
     simulation.follow(&schedule, followed.clone()).unwrap();
     for left_after in 0..=schedule.actions.len() {
         let walked = TraceBuffer::default();
-        let mut session = simulation.session_along(&schedule, walked.clone()).unwrap();
+        let mut session = simulation.interactive_run_along(&schedule, walked.clone()).unwrap();
         for _ in 0..left_after {
             assert!(session.next().is_some());
             session.step().unwrap();

@@ -8,7 +8,7 @@ use tenure_algorithms::catalogue::{AGREEMENTS, ELECTIONS, MUTEXES, Parameters, V
 use tenure_core::{Agreement, Algorithm, Election, Mutex, ProcessId, Rank};
 use tenure_sim::{Initiators, Settings, Simulation, Workload};
 
-use tenure_trace::state::tree;
+use tenure_trace::state::debug_tree;
 use tenure_trace::{Kind, Record, Recorded, Subject};
 
 /// Visitor that runs a protocol of the catalogue once and returns its trace. If `states` is true,
@@ -52,14 +52,14 @@ impl Traced {
         }
         let (_, trace) = traced(&simulation);
         let (_, processes) = simulation.run_and_inspect().unwrap();
-        let last = processes.iter().map(|process| (format!("{process:?}"), tree(process)));
+        let last = processes.iter().map(|process| (format!("{process:?}"), debug_tree(process)));
         Ran { trace, last: last.collect() }
     }
 }
 
 fn run(name: &str, states: bool) -> Ran {
     let settings = Settings { seed: 7, ..Settings::new(3) };
-    let ranks: Arc<[Rank]> = (1..=3).map(Rank::of_id).collect();
+    let ranks: Arc<[Rank]> = (1..=3).map(Rank::from_id).collect();
     let parameters = Parameters { ranks, ..Parameters::plain(3) };
     visit(name, &parameters, Traced { settings, states }).expect("a name of the catalogue")
 }
@@ -125,7 +125,7 @@ fn last_recorded_state_is_final_state() {
         let ran = run(&name, true);
         let records = records(&ran.trace);
         for (place, (text, tree)) in ran.last.iter().enumerate() {
-            let at = Subject::Process(ProcessId::at(place));
+            let at = Subject::Process(ProcessId::from_index(place));
             let mut states = records.iter().rev().filter(|record| record.process == at);
             let last = states.find_map(|record| match &record.kind {
                 Kind::State(state) => Some(state),

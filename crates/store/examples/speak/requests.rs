@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 use tenure_store::{
-    Bytes, Compare, Delete, Operation, Put, Range, Relation, SortOrder, SortTarget, Span, Target,
-    Txn, Watch,
+    Bytes, Compare, ComparedAttribute, Delete, Operation, Put, Range, Relation, SortOrder,
+    SortTarget, Span, Txn, Watch,
 };
 
 /// Returns the number in the field `field` of the object `of`; 0 if the field is missing.
@@ -130,11 +130,11 @@ fn compare(of: &Value) -> Compare {
         _ => Relation::Equal,
     };
     let target = match of["target"].as_str() {
-        Some("CREATE") => Target::Create(signed(of, "create_revision")),
-        Some("MOD") => Target::Mod(signed(of, "mod_revision")),
-        Some("VALUE") => Target::Value(bytes(of, "value")),
-        Some("LEASE") => Target::Lease(signed(of, "lease")),
-        _ => Target::Version(signed(of, "version")),
+        Some("CREATE") => ComparedAttribute::Create(signed(of, "create_revision")),
+        Some("MOD") => ComparedAttribute::Mod(signed(of, "mod_revision")),
+        Some("VALUE") => ComparedAttribute::Value(bytes(of, "value")),
+        Some("LEASE") => ComparedAttribute::Lease(signed(of, "lease")),
+        _ => ComparedAttribute::Version(signed(of, "version")),
     };
     Compare { span: span(of), relation, target }
 }

@@ -1,6 +1,6 @@
 //! Comparisons of a transaction, evaluated on the keys of the model.
 
-use tenure_store::{Compare, KeyValue, Relation, Target};
+use tenure_store::{Compare, ComparedAttribute, KeyValue, Relation};
 
 use super::model::Keys;
 
@@ -10,17 +10,17 @@ pub(crate) fn holds(keys: &Keys, Compare { span, relation, target }: &Compare) -
     let found: Vec<&KeyValue> = keys.values().filter(|kv| span.contains(&kv.key)).collect();
     let nothing = KeyValue::default();
     let found = match (found.is_empty(), target) {
-        (true, Target::Value(_)) => return false,
+        (true, ComparedAttribute::Value(_)) => return false,
         (true, _) => vec![&nothing],
         _ => found,
     };
     found.iter().all(|kv| {
         let order = match target {
-            Target::Version(number) => kv.version.cast_signed().cmp(number),
-            Target::Create(number) => kv.create_revision.cast_signed().cmp(number),
-            Target::Mod(number) => kv.mod_revision.cast_signed().cmp(number),
-            Target::Lease(number) => kv.lease.cast_signed().cmp(number),
-            Target::Value(value) => kv.value.cmp(value),
+            ComparedAttribute::Version(number) => kv.version.cast_signed().cmp(number),
+            ComparedAttribute::Create(number) => kv.create_revision.cast_signed().cmp(number),
+            ComparedAttribute::Mod(number) => kv.mod_revision.cast_signed().cmp(number),
+            ComparedAttribute::Lease(number) => kv.lease.cast_signed().cmp(number),
+            ComparedAttribute::Value(value) => kv.value.cmp(value),
         };
         match relation {
             Relation::Equal => order.is_eq(),

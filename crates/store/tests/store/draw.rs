@@ -1,8 +1,8 @@
 //! Generator of commands from arbitrary bytes.
 
 use tenure_store::{
-    Bytes, Command, Compare, Delete, Enqueue, LeaseCheckpoint, LeaseExpiry, LockMode, LogPosition,
-    Operation, Put, Range, Relation, SortOrder, SortTarget, Span, Target, Txn,
+    Bytes, Command, Compare, ComparedAttribute, Delete, Enqueue, LeaseCheckpoint, LeaseExpiry,
+    LockMode, LogPosition, Operation, Put, Range, Relation, SortOrder, SortTarget, Span, Txn,
 };
 
 pub(crate) struct Draw<'a>(pub(crate) &'a [u8]);
@@ -101,11 +101,11 @@ impl Draw<'_> {
     fn compare(&mut self, now: u64) -> Compare {
         let all = [Relation::Equal, Relation::NotEqual, Relation::Greater, Relation::Less];
         let target = match self.below(6) {
-            0 => Target::Version(i64::from(self.below(4)) - 1),
-            1 => Target::Mod(self.number(now)),
-            2 => Target::Value(self.value()),
-            3 => Target::Lease(self.of(&[-1, 0, 1, 1, 2, 3, 9])),
-            _ => Target::Create(self.number(now)),
+            0 => ComparedAttribute::Version(i64::from(self.below(4)) - 1),
+            1 => ComparedAttribute::Mod(self.number(now)),
+            2 => ComparedAttribute::Value(self.value()),
+            3 => ComparedAttribute::Lease(self.of(&[-1, 0, 1, 1, 2, 3, 9])),
+            _ => ComparedAttribute::Create(self.number(now)),
         };
         Compare { span: self.span(), relation: self.of(&all), target }
     }

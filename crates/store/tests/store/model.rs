@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use tenure_session::Access;
+use tenure_session::AccessMode;
 use tenure_store::{
     Bytes, Command, CommandResult, Delete, DeleteResult, Enqueue, Error, EventKind, KeyValue,
     LeaseChange, LeaseCheckpoint, LeaseExpiry, LockMode, LogPosition, Operation, OperationResult,
@@ -443,7 +443,7 @@ impl Model {
         for kv in queue {
             // The holders follow from the rule of clients: each looks back from its own claim.
             let earlier = holders.iter().rev().map(|kv| ((), mode_of(&kv.key, name).into()));
-            if Access::from(mode_of(&kv.key, name)).blockers(earlier).is_empty() {
+            if AccessMode::from(mode_of(&kv.key, name)).blockers(earlier).is_empty() {
                 holders.push(kv);
             } else if !self.has(Mistake::ReadersOvertake) {
                 break;

@@ -2,7 +2,7 @@
 
 use tenure_core::ProcessId;
 
-use super::layout::{Layout, Mark};
+use super::layout::{Layout, StepCause};
 use super::options::Scale;
 
 /// Minimum distance of two steps of one process, in the unit of [`Layout::along`].
@@ -59,8 +59,8 @@ impl Layout {
     /// the step also lies after the sending of that message.
     fn earliest(&self, step: usize, along: &[u32], latest: &[Option<u64>]) -> u64 {
         let own = self.own(step).and_then(|at| latest[at.index()]);
-        let about = match self.steps[step].mark {
-            Mark::Loses(arrow) | Mark::Duplicates(arrow) => Some(arrow),
+        let about = match self.steps[step].cause {
+            StepCause::Loses(arrow) | StepCause::Duplicates(arrow) => Some(arrow),
             _ => self.steps[step].received,
         };
         let sent = about.and_then(|arrow| self.arrows[arrow].sent);

@@ -50,7 +50,7 @@ pub struct Step {
     /// Number of the first record of the step, from 1.
     pub record: u64,
     /// Cause of the step.
-    pub mark: Mark,
+    pub cause: StepCause,
     /// Descriptions of the records that belong to the step, one description per record.
     pub descriptions: Vec<String>,
     /// Leader that the process learned of in this step, and its term. `None` if it learned of no
@@ -81,7 +81,7 @@ pub struct Step {
 
 /// Cause of a step.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Mark {
+pub enum StepCause {
     /// The process received a message.
     Receives,
     /// The process took a step, but the trace contains no record of its cause.
@@ -209,10 +209,10 @@ impl Layout {
     /// Describes the step in words: its cause, and what the user of the process learned.
     pub(crate) fn description(&self, step: &Step) -> String {
         let mut description: Vec<String> = Vec::new();
-        match &step.mark {
-            Mark::OtherCause(text) | Mark::Note(text) => description.push(text.clone()),
-            Mark::Crashes => description.push("crashes".to_owned()),
-            Mark::Recovers => description.push("recovers".to_owned()),
+        match &step.cause {
+            StepCause::OtherCause(text) | StepCause::Note(text) => description.push(text.clone()),
+            StepCause::Crashes => description.push("crashes".to_owned()),
+            StepCause::Recovers => description.push("recovers".to_owned()),
             _ => {}
         }
         if step.enters {
@@ -252,14 +252,14 @@ pub(super) fn unit_of(header: &Header) -> &'static str {
     }
 }
 
-impl Mark {
-    /// Returns this mark, with escapes for the invisible characters in its text.
+impl StepCause {
+    /// Returns this cause, with escapes for the invisible characters in its text.
     pub(super) fn escaped(self) -> Self {
         let seen = |text: String| escape_invisible(&text).into_owned();
         match self {
-            Mark::OtherCause(text) => Mark::OtherCause(seen(text)),
-            Mark::Network(text) => Mark::Network(seen(text)),
-            Mark::Note(text) => Mark::Note(seen(text)),
+            StepCause::OtherCause(text) => StepCause::OtherCause(seen(text)),
+            StepCause::Network(text) => StepCause::Network(seen(text)),
+            StepCause::Note(text) => StepCause::Note(seen(text)),
             other => other,
         }
     }
@@ -269,7 +269,7 @@ impl Step {
     /// Returns true if a process takes this step. Returns false for events of the network, and for
     /// losses and duplications of messages.
     pub fn is_own(&self) -> bool {
-        self.at.is_some() && !matches!(self.mark, Mark::Loses(_) | Mark::Duplicates(_))
+        self.at.is_some() && !matches!(self.cause, StepCause::Loses(_) | StepCause::Duplicates(_))
     }
 }
 

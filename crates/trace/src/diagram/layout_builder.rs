@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use tenure_core::{Layer, ProcessId};
 
-use super::layout::{Layout, Mark, MessageArrow, MessageOutcome, Step};
+use super::layout::{Layout, MessageArrow, MessageOutcome, Step, StepCause};
 use super::options::{Clock, DiagramOptions, Scale};
 use super::spans::Spans;
 use super::{events, labels};
@@ -152,8 +152,8 @@ impl LayoutBuilder {
     /// Finishes the layout. Returns it together with the verification of the whole run.
     pub fn verified(mut self) -> (Layout, Verification) {
         let all = matches!(self.layout.header.source, Source::Simulator | Source::Checker);
-        let processes = || (0..self.processes.len()).map(ProcessId::at);
-        let booted = |at: &ProcessId| self.process_states.of(*at).session.is_some();
+        let processes = || (0..self.processes.len()).map(ProcessId::from_index);
+        let booted = |at: &ProcessId| self.process_states.state(*at).session.is_some();
         if all && processes().any(|at| booted(&at)) {
             for at in processes().filter(|at| !booted(at)) {
                 self.spans.crash(at, None);
@@ -174,17 +174,17 @@ impl LayoutBuilder {
         match &context.record.kind {
             Kind::Partition(sides) => {
                 let description = format!("partition {}", format_sides(sides));
-                let step = self.network(context, Mark::Network(description));
+                let step = self.network(context, StepCause::Network(description));
                 self.spans.split(sides.clone(), step);
             }
             Kind::Heal => {
-                let step = self.network(context, Mark::Network("whole again".to_owned()));
+                let step = self.network(context, StepCause::Network("whole again".to_owned()));
                 self.spans.heal(step);
             }
-            Kind::Note(text) => drop(self.network(context, Mark::Note(text.clone()))),
+            Kind::Note(text) => drop(self.network(context, StepCause::Note(text.clone()))),
             Kind::Access(access) => {
                 if let Some(description) = events::rejected_access(access) {
-                    self.step(Some(access.by), context, Mark::Note(description), None);
+                    self.step(Some(access.by), context, StepCause::Note(description), None);
                 }
             }
             _ => {}
@@ -192,9 +192,9 @@ impl LayoutBuilder {
     }
 
     /// Adds an event of the network. All later steps are drawn after it.
-    fn network(&mut self, context: RecordContext<'_>, mark: Mark) -> Option<usize> {
+    fn network(&mut self, context: RecordContext<'_>, cause: StepCause) -> Option<usize> {
         let after = self.latest;
-        let step = self.step(None, context, mark, after);
+        let step = self.step(None, context, cause, after);
         self.barrier = self.latest;
         step
     }
@@ -226,12 +226,12 @@ impl LayoutBuilder {
                 return self.spans.crash(at, None);
             }
             Kind::Crash => {
-                let step = self.begin(at, context, Mark::Crashes, None);
+                let step = self.begin(at, context, StepCause::Crashes, None);
                 return self.spans.crash(at, step);
             }
             Kind::Note(text) => {
                 let after = self.processes[at.index()].moment;
-                let step = self.step(Some(at), context, Mark::Note(text.clone()), after);
+                let step = self.step(Some(at), context, StepCause::Note(text.clone()), after);
                 // In virtual time, a note explains the effects that follow at the same time.
                 if self.layout.header.clock == ClockUnit::Tick {
                     let process = &mut self.processes[at.index()];
@@ -241,7 +241,7 @@ impl LayoutBuilder {
                 step
             }
             _ => match events::step_label(kind) {
-                Some(words) => self.begin(at, context, Mark::OtherCause(words), None),
+                Some(words) => self.begin(at, context, StepCause::OtherCause(words), None),
                 None => return,
             },
         };
@@ -261,7 +261,7 @@ impl LayoutBuilder {
     fn starts(&mut self, at: ProcessId, context: RecordContext<'_>, changes: &[StateChange]) {
         if changes.iter().any(|change| matches!(change, StateChange::Boots | StateChange::Recovers))
         {
-            let step = self.begin(at, context, Mark::Recovers, None);
+            let step = self.begin(at, context, StepCause::Recovers, None);
             if !self.spans.is_down(at) {
                 self.spans.crash(at, step);
             }
@@ -272,7 +272,7 @@ impl LayoutBuilder {
     fn send(&mut self, at: ProcessId, context: RecordContext<'_>, message_record: &MessageRecord) {
         let step = if message_record.layer == Layer::Application {
             let cause = format!("tells {}", message_record.peer);
-            self.begin(at, context, Mark::OtherCause(cause), None)
+            self.begin(at, context, StepCause::OtherCause(cause), None)
         } else {
             self.effect(at, context)
         };
@@ -306,7 +306,7 @@ impl LayoutBuilder {
             mine.iter_mut().zip(carried).for_each(|(mine, theirs)| *mine = (*mine).max(*theirs));
         }
         let after = sent.map(|sent| self.layout.steps[sent].moment);
-        let step = self.begin(at, context, Mark::Receives, after);
+        let step = self.begin(at, context, StepCause::Receives, after);
         if let (Some(arrow), Some(place)) = (arrow, step) {
             let arrived = &mut self.layout.arrows[arrow];
             (arrived.ended, arrived.outcome) = (step, MessageOutcome::Arrives);
@@ -389,7 +389,7 @@ impl LayoutBuilder {
             open.unwrap_or_else(|| self.arrow((at, message_record.peer), message_record, None));
         let sent = self.layout.arrows[place].sent;
         let after = sent.map(|sent| self.layout.steps[sent].moment);
-        let step = self.step(Some(at), context, Mark::Loses(place), after);
+        let step = self.step(Some(at), context, StepCause::Loses(place), after);
         let lost = &mut self.layout.arrows[place];
         (lost.ended, lost.outcome) = (step, MessageOutcome::Lost);
     }
@@ -410,7 +410,7 @@ impl LayoutBuilder {
         let copy = self.arrow((at, message_record.peer), message_record, sent);
         self.in_flight.entry(key).or_default().push(copy);
         let after = sent.map(|sent| self.layout.steps[sent].moment);
-        self.step(Some(at), context, Mark::Duplicates(copy), after);
+        self.step(Some(at), context, StepCause::Duplicates(copy), after);
     }
 
     /// Returns true if the process booted at this time and has taken no step since then. If the
@@ -418,7 +418,7 @@ impl LayoutBuilder {
     fn is_booting(&self, at: ProcessId, time: u64) -> bool {
         let process = &self.processes[at.index()];
         match process.current {
-            Current::Nothing => self.process_states.of(at).session.is_none(),
+            Current::Nothing => self.process_states.state(at).session.is_none(),
             Current::Booting => process.time == time,
             Current::Step(_) => false,
         }
@@ -437,26 +437,26 @@ impl LayoutBuilder {
     /// boot of the process, if the process has just booted. Otherwise the cause is unknown.
     fn effect(&mut self, at: ProcessId, context: RecordContext<'_>) -> Option<usize> {
         let process = &self.processes[at.index()];
-        let mark = match process.current {
+        let cause = match process.current {
             Current::Step(step) if self.is_at_work(at, context.time) => {
                 // A step that began before the window continues inside the window as a new step.
                 if step.is_some() || !context.shows {
                     self.change(step, |step| step.descriptions.push(context.record.describe()));
                     return step;
                 }
-                Mark::Acts
+                StepCause::Acts
             }
             Current::Booting => description(&Kind::Boot),
-            _ => Mark::Acts,
+            _ => StepCause::Acts,
         };
-        self.begin(at, context, mark, None)
+        self.begin(at, context, cause, None)
     }
 
     fn begin(
         &mut self,
         at: ProcessId,
         context: RecordContext<'_>,
-        mark: Mark,
+        cause: StepCause,
         after: Option<(u64, u64)>,
     ) -> Option<usize> {
         let process = &mut self.processes[at.index()];
@@ -466,7 +466,7 @@ impl LayoutBuilder {
             Clock::Vector => process.clock[at.index()] += 1,
         }
         let after = after.max(process.moment);
-        let step = self.step(Some(at), context, mark, after);
+        let step = self.step(Some(at), context, cause, after);
         let process = &mut self.processes[at.index()];
         process.current = Current::Step(step);
         process.time = context.time;
@@ -485,11 +485,11 @@ impl LayoutBuilder {
         &mut self,
         at: Option<ProcessId>,
         context: RecordContext<'_>,
-        mark: Mark,
+        cause: StepCause,
         after: Option<(u64, u64)>,
     ) -> Option<usize> {
-        let counts = !matches!(mark, Mark::Note(_)) && context.record.kind != Kind::Boot;
-        let counts = counts && mark != description(&Kind::Boot);
+        let counts = !matches!(cause, StepCause::Note(_)) && context.record.kind != Kind::Boot;
+        let counts = counts && cause != description(&Kind::Boot);
         self.numbered += u64::from(counts);
         if !context.shows {
             return None;
@@ -504,7 +504,7 @@ impl LayoutBuilder {
             at,
             time: context.time,
             record: context.number,
-            mark: mark.escaped(),
+            cause: cause.escaped(),
             descriptions: vec![context.record.describe()],
             leader: None,
             enters: false,
@@ -535,6 +535,6 @@ struct RecordContext<'r> {
     shows: bool,
 }
 
-fn description(kind: &Kind) -> Mark {
-    events::step_label(kind).map_or(Mark::Acts, Mark::OtherCause)
+fn description(kind: &Kind) -> StepCause {
+    events::step_label(kind).map_or(StepCause::Acts, StepCause::OtherCause)
 }

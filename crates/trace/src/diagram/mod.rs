@@ -20,19 +20,19 @@ mod svg;
 mod text;
 mod violations;
 
-pub use html::{ELEMENTS, PALETTE, Page};
+pub use html::{DiagramPage, ELEMENTS, PALETTE};
 pub use layout::{
-    Condition, ConditionSpan, Layout, Mark, MessageArrow, MessageOutcome, PartitionSpan, Step,
+    Condition, ConditionSpan, Layout, MessageArrow, MessageOutcome, PartitionSpan, Step, StepCause,
 };
 pub use layout_builder::LayoutBuilder;
 pub use logs::{LogPicture, Moment};
-pub use options::{Clock, DiagramOptions, Direction, Margin, Scale, Window};
+pub use options::{Clock, DiagramOptions, Direction, RowLabel, Scale, Window};
 pub use violations::ViolationMark;
 
 use std::path::Path;
 
 use crate::format::{Header, Reader, Record};
-use crate::merge::{MergeError, Merged, merge_files, merge_files_with_contents};
+use crate::merge::{MergeError, MergedTrace, merge_files, merge_files_with_contents};
 
 /// Lays out the records of one run.
 pub fn lay_out<'r>(
@@ -74,7 +74,7 @@ pub fn lay_out_files<P: AsRef<Path>>(
 ) -> Result<Layout, MergeError> {
     let contents = !options.fields.is_empty();
     let [path] = paths else {
-        let Merged { header, records, .. } =
+        let MergedTrace { header, records, .. } =
             if contents { merge_files_with_contents(paths)? } else { merge_files(paths)? };
         check_group_size(&header)?;
         return Ok(lay_out(&header, &records, options));

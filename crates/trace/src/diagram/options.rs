@@ -49,9 +49,9 @@ pub enum Direction {
     Right,
 }
 
-/// Content of the margin, which labels each row of a text diagram.
+/// Content of the label in the margin of each row of a text diagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Margin {
+pub enum RowLabel {
     /// Number of the step.
     Number,
     /// Position of the step on the scale: its time, or its causal rank.

@@ -6,7 +6,7 @@ use std::fmt::Write;
 
 use tenure_core::ProcessId;
 
-use crate::diagram::{Condition, DiagramOptions, Layout, Mark, lay_out};
+use crate::diagram::{Condition, DiagramOptions, Layout, StepCause, lay_out};
 use crate::format::{Header, Record};
 
 /// Renders the records of one run as a sequence diagram. A message appears at its arrival, a
@@ -32,9 +32,9 @@ pub fn mermaid<'r>(header: &Header, records: impl IntoIterator<Item = &'r Record
 
 fn step(text: &mut String, layout: &Layout, place: usize, bars: &[(bool, ProcessId)]) {
     let step = &layout.steps[place];
-    match (&step.mark, step.received) {
-        (Mark::Loses(arrow), _) => message(text, layout, *arrow, "-x", ""),
-        (Mark::Duplicates(arrow), _) => message(text, layout, *arrow, "-x", " (twice)"),
+    match (&step.cause, step.received) {
+        (StepCause::Loses(arrow), _) => message(text, layout, *arrow, "-x", ""),
+        (StepCause::Duplicates(arrow), _) => message(text, layout, *arrow, "-x", " (twice)"),
         (_, Some(arrow)) => message(text, layout, arrow, "->>", ""),
         _ => {}
     }
@@ -42,8 +42,8 @@ fn step(text: &mut String, layout: &Layout, place: usize, bars: &[(bool, Process
         let _ = writeln!(text, "    deactivate {at}");
     }
     let all_lanes = format!("P1,P{}", layout.header.n);
-    let description = match (&step.mark, step.at) {
-        (Mark::Network(description) | Mark::Note(description), None) => {
+    let description = match (&step.cause, step.at) {
+        (StepCause::Network(description) | StepCause::Note(description), None) => {
             let _ = writeln!(text, "    Note over {all_lanes}: {}", plain(description));
             return;
         }

@@ -138,7 +138,7 @@ impl Spans {
     /// Begins the span of a condition. The span of the process's session contains the new span. If
     /// `condition` is `None`, begins the span of the session itself.
     fn open(&mut self, at: ProcessId, condition: Option<Condition>) {
-        let fence = self.process_states.of(at).fence.to_string();
+        let fence = self.process_states.state(at).fence.to_string();
         let attributes = match condition {
             Some(Condition::Inside) => vec![attribute("fence", json!({"stringValue": fence}))],
             Some(Condition::Leading(term)) => {
@@ -198,11 +198,11 @@ impl Spans {
     }
 
     fn finish(mut self) -> Vec<(ProcessId, Vec<Value>)> {
-        for at in (0..self.processes.len()).map(ProcessId::at) {
+        for at in (0..self.processes.len()).map(ProcessId::from_index) {
             self.close(at);
         }
         let processes = self.processes.into_iter().enumerate();
-        processes.map(|(index, process)| (ProcessId::at(index), process.closed)).collect()
+        processes.map(|(index, process)| (ProcessId::from_index(index), process.closed)).collect()
     }
 }
 

@@ -134,7 +134,7 @@ impl Logs {
             }
         }
         if let Kind::Event(EventData::Agreement(agreement::Event::Log(event))) = &record.kind
-            && !self.process_states.of(at).is_down()
+            && !self.process_states.state(at).is_down()
         {
             stays = self.kept.entry(at).or_default().apply(event).or(stays);
         }
@@ -142,7 +142,7 @@ impl Logs {
     }
 
     /// Returns the log of a process. `None` if no record mentions the process.
-    pub fn of(&self, at: ProcessId) -> Option<&LogState> {
+    pub fn log(&self, at: ProcessId) -> Option<&LogState> {
         self.kept.get(&at)
     }
 
@@ -186,7 +186,7 @@ mod tests {
         for (time, kind) in kinds.iter().enumerate() {
             last = logs.read(&Record::new(time as u64, P1, kind.clone()));
         }
-        let kept = logs.of(P1).cloned().unwrap_or_default();
+        let kept = logs.log(P1).cloned().unwrap_or_default();
         let terms = kept.entries.iter().map(|entry| entry.term).collect();
         (terms, kept.commit_index, last.map(|changed| changed.unchanged_count))
     }
@@ -229,7 +229,7 @@ mod tests {
         for kind in &story {
             logs.read(&Record::new(0, P1, kind.clone()));
         }
-        let kept = logs.of(P1).cloned().unwrap_or_default();
+        let kept = logs.log(P1).cloned().unwrap_or_default();
         assert_eq!((kept.is_down, kept.leading_term), (true, None));
         let back = [&story[..], &[Kind::Recover]].concat();
         assert_eq!(after(&back), (vec![], 0, Some(0)));

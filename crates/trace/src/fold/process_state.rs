@@ -122,7 +122,7 @@ impl ProcessStates {
     }
 
     /// Returns the state of a process. A process that no record mentions has the default state.
-    pub fn of(&self, at: ProcessId) -> &ProcessState {
+    pub fn state(&self, at: ProcessId) -> &ProcessState {
         static UNKNOWN: LazyLock<ProcessState> = LazyLock::new(ProcessState::default);
         self.0.get(&at).unwrap_or(&UNKNOWN)
     }
@@ -315,7 +315,7 @@ mod tests {
             let record = Record::new(time as u64, P1, kind.clone()).in_session(*session);
             last = process_states.read(&record);
         }
-        (process_states.of(P1).clone(), last)
+        (process_states.state(P1).clone(), last)
     }
 
     fn entered() -> Kind {

@@ -104,8 +104,8 @@ pub enum Kind {
     Memory(MemoryAccess),
     /// A remark for human readers.
     Note(String),
-    /// State of the process from now on, as a [tree](crate::state::tree). Monitors ignore this
-    /// record. Only properties that users write as expressions read it.
+    /// State of the process from now on, as a [tree](crate::state::debug_tree). Monitors ignore
+    /// this record. Only properties that users write as expressions read it.
     State(Value),
     /// The process ended normally. In a record of the parent, the program that starts the nodes:
     /// the run is complete, and the state of the group does not change any more.

@@ -134,7 +134,7 @@ impl Header {
     pub(crate) fn link_monitor(&self) -> Option<LinksOnly> {
         match (self.topology?, self.network()) {
             (Topology::Graph, Some(graph)) => Some(LinksOnly::in_graph(Arc::new(graph))),
-            (topology, _) => Some(LinksOnly::of(topology, self.n)),
+            (topology, _) => Some(LinksOnly::in_topology(topology, self.n)),
         }
     }
 }

@@ -32,7 +32,7 @@ pub struct MessageRecord {
 
 impl MessageRecord {
     /// Creates the record of a message without its content.
-    pub fn of(message: &impl Labelled, peer: ProcessId, session: u64, number: u64) -> Self {
+    pub fn new(message: &impl Labelled, peer: ProcessId, session: u64, number: u64) -> Self {
         let label = message.label();
         let message = Cow::Borrowed(label.kind);
         MessageRecord { peer, layer: label.layer, message, number, session, content: None }

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use tenure_core::service::{
-    agreement, clock, commit, election, led, mutex, office, replication, stream, tree,
+    agreement, clock, commit, election, mutex, office, replication, stream, tree, with_election,
 };
 use tenure_core::{Fence, ProcessId, Term};
 
@@ -26,7 +26,7 @@ pub enum CommandData {
     Application(ApplicationCommand),
     /// Command to an application that needs a leader. The protocol of the application also contains
     /// the election of this leader.
-    Led(led::Command<ApplicationCommand>),
+    Led(with_election::Command<ApplicationCommand>),
     /// Command to an agreement service.
     Agreement(agreement::Command),
     /// Command that belongs to no known service.
@@ -51,7 +51,7 @@ pub enum EventData {
     Application(ApplicationEvent),
     /// Event of an application that needs a leader. The protocol of the application also contains
     /// the election of this leader.
-    Led(led::Event<ApplicationEvent>),
+    Led(with_election::Event<ApplicationEvent>),
     /// Event of an agreement service.
     Agreement(agreement::Event),
     /// Event that belongs to no known service.
@@ -112,7 +112,7 @@ impl CommandData {
     pub fn application(&self) -> Option<&ApplicationCommand> {
         match self {
             CommandData::Application(command)
-            | CommandData::Led(led::Command::Application(command)) => Some(command),
+            | CommandData::Led(with_election::Command::Application(command)) => Some(command),
             _ => None,
         }
     }
@@ -123,7 +123,7 @@ impl CommandData {
     pub(crate) fn into_led(self) -> Self {
         match self {
             CommandData::Application(command) => {
-                CommandData::Led(led::Command::Application(command))
+                CommandData::Led(with_election::Command::Application(command))
             }
             other => CommandData::Other(json!({ "Application": other })),
         }
@@ -144,7 +144,7 @@ impl CommandData {
                 CommandData::Stream(stream::Command::Send { to, item })
             }
             Ok(AnyCommand::Application(command)) => {
-                CommandData::Led(led::Command::Application(command))
+                CommandData::Led(with_election::Command::Application(command))
             }
             Err(_) => serde_json::from_str(json)
                 .map(CommandData::Application)
@@ -178,9 +178,8 @@ impl EventData {
     /// Returns the event of an application that a leader serves. `None` for other events.
     pub fn application(&self) -> Option<&ApplicationEvent> {
         match self {
-            EventData::Application(event) | EventData::Led(led::Event::Application(event)) => {
-                Some(event)
-            }
+            EventData::Application(event)
+            | EventData::Led(with_election::Event::Application(event)) => Some(event),
             _ => None,
         }
     }
@@ -190,7 +189,9 @@ impl EventData {
     /// service.
     pub(crate) fn into_led(self) -> Self {
         match self {
-            EventData::Application(event) => EventData::Led(led::Event::Application(event)),
+            EventData::Application(event) => {
+                EventData::Led(with_election::Event::Application(event))
+            }
             other => EventData::Other(json!({ "Application": other })),
         }
     }
@@ -211,7 +212,9 @@ impl EventData {
             Ok(AnyEvent::Received { from, item }) => {
                 EventData::Stream(stream::Event::Received { from, item })
             }
-            Ok(AnyEvent::Application(event)) => EventData::Led(led::Event::Application(event)),
+            Ok(AnyEvent::Application(event)) => {
+                EventData::Led(with_election::Event::Application(event))
+            }
             Err(_) => serde_json::from_str(json)
                 .map(EventData::Application)
                 .or_else(|_| serde_json::from_str(json).map(EventData::Agreement))

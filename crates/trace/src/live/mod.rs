@@ -6,14 +6,14 @@
 //! memory does not grow with the duration of the run.
 
 mod follow;
-mod news;
+mod notable_events;
 mod strip;
 mod tail;
 mod view;
 
 pub use crate::merge::NextRecord;
 pub use follow::TraceFollower;
-pub use news::NewsItem;
+pub use notable_events::NotableEvent;
 pub use strip::{ConditionInterval, Strip, StripMessage};
 pub use tail::Tail;
 pub use view::{Process, Snapshot, View};

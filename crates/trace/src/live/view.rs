@@ -6,7 +6,7 @@ use serde::Serialize;
 use tenure_core::service::mutex;
 use tenure_core::{Fence, ProcessId, Term, Verdict};
 
-use super::news::{LatestNews, NewsItem};
+use super::notable_events::{NotableEvent, RecentEvents};
 use super::strip::{RecentHistory, Span, Strip, millis};
 use crate::fold::process_state::{
     Condition, ProcessState, ProcessStates, ProcessStatus, StateChange,
@@ -31,7 +31,7 @@ pub struct View {
     refusal: Option<(u64, String)>,
     /// Highest term that any process has reported, and the time of the report.
     term: Option<(Term, u64)>,
-    latest: LatestNews,
+    latest: RecentEvents,
     recent: RecentHistory,
     /// Earlier counts, from which rates are computed. Each element consists of a time in
     /// nanoseconds and a list with one pair per process. The pair contains the number of entries of
@@ -79,8 +79,8 @@ pub struct Snapshot {
     /// Description of the last access that the resource rejected, and its time in milliseconds
     /// since the first record. `None` if there was none.
     pub last_refused: Option<(String, f64)>,
-    /// Latest news items, from the oldest to the newest.
-    pub news: Vec<NewsItem>,
+    /// Latest notable events, from the oldest to the newest.
+    pub news: Vec<NotableEvent>,
     /// Picture of the last 8 seconds of the run.
     pub strip: Strip,
     /// True if the run has ended.
@@ -128,7 +128,7 @@ impl View {
             refused: 0,
             refusal: None,
             term: None,
-            latest: LatestNews::default(),
+            latest: RecentEvents::default(),
             recent: RecentHistory::default(),
             counted: VecDeque::new(),
             ended: None,
@@ -181,8 +181,9 @@ impl View {
     fn of_process(&mut self, at: ProcessId, record: &Record) {
         let start = self.start.unwrap_or(record.time);
         // A crash recorded after the next boot changes nothing.
-        let is_late = record.kind == Kind::Crash
-            && self.process_states.of(at).session.is_some_and(|session| record.session < session);
+        let current = self.process_states.state(at).session;
+        let is_late =
+            record.kind == Kind::Crash && current.is_some_and(|session| record.session < session);
         let changes = if is_late { Vec::new() } else { self.process_states.read(record) };
         // The reader may have skipped the entry that ended a wait, so a wait that seems to last
         // until a crash is not shown.
@@ -290,9 +291,9 @@ impl View {
 
     /// Returns the intervals of the conditions that still hold.
     fn open(&self) -> Vec<Span> {
-        let processes = (0..self.processes.len()).map(ProcessId::at);
+        let processes = (0..self.processes.len()).map(ProcessId::from_index);
         let open = |process: ProcessId| {
-            let conditions = self.process_states.of(process).conditions.iter();
+            let conditions = self.process_states.state(process).conditions.iter();
             conditions.map(move |(condition, from)| Span {
                 process,
                 condition: word(*condition),
@@ -311,7 +312,7 @@ impl View {
         let (Term { number, leader: process }, from) = self.term?;
         let leads = self.leader() == Some((process.number(), number));
         let is_silent_leader =
-            leads && self.process_states.of(process).status == ProcessStatus::Unknown;
+            leads && self.process_states.state(process).status == ProcessStatus::Unknown;
         let condition = word(Condition::Leading(number));
         is_silent_leader.then_some(Span { process, condition, from, until: None })
     }
@@ -320,16 +321,16 @@ impl View {
     /// accept different leaders, returns the leader of the latest term. Returns `None` if this
     /// leader is down.
     fn leader(&self) -> Option<(u32, u64)> {
-        let up = |at: ProcessId| self.process_states.of(at).status != ProcessStatus::Down;
-        let live = (0..self.processes.len()).map(ProcessId::at).filter(|at| up(*at));
-        let term = live.filter_map(|at| self.process_states.of(at).leader).max()?;
+        let up = |at: ProcessId| self.process_states.state(at).status != ProcessStatus::Down;
+        let live = (0..self.processes.len()).map(ProcessId::from_index).filter(|at| up(*at));
+        let term = live.filter_map(|at| self.process_states.state(at).leader).max()?;
         let leads = term.leader.index() < self.processes.len() && up(term.leader);
         leads.then_some((term.leader.number(), term.number))
     }
 
     fn process(&self, place: usize, now: u64, rate: (f64, f64)) -> Process {
-        let (watched, at) = (&self.processes[place], ProcessId::at(place));
-        let process_state = self.process_states.of(at);
+        let (watched, at) = (&self.processes[place], ProcessId::from_index(place));
+        let process_state = self.process_states.state(at);
         let mut lock = ("outside", None, None);
         for (condition, since) in &process_state.conditions {
             let fence = (*condition == Condition::Inside).then(|| process_state.fence.to_string());

@@ -92,7 +92,7 @@ impl MergeState {
 
     /// Returns true if the merge has read a record of `dependency` ahead and has not delivered it
     /// yet.
-    pub(super) fn is_to_come(&self, dependency: Dependency) -> bool {
+    pub(super) fn is_pending(&self, dependency: Dependency) -> bool {
         match dependency {
             Dependency::Crashing(process, time) => {
                 let crashes = self.crashes.get(&process);

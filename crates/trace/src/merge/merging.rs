@@ -232,7 +232,7 @@ impl<F: RecordSource> RecordMerger<F> {
         within: impl Fn(Source) -> bool,
     ) -> Result<bool, ReadError> {
         let found = |merge_state: &MergeState| {
-            dependency.is_some_and(|dependency| merge_state.is_to_come(dependency))
+            dependency.is_some_and(|dependency| merge_state.is_pending(dependency))
         };
         for file in 0..self.files.len() {
             while within(self.files[file].source)
@@ -267,7 +267,7 @@ impl<F: RecordSource> RecordMerger<F> {
             Kind::Receive(message_record) => self.sending(MessageKey::received(at, message_record)),
             Kind::Crash if !by_process => {
                 let writing = Dependency::Writing(at, session);
-                let writes = self.merge_state.is_to_come(writing)
+                let writes = self.merge_state.is_pending(writing)
                     || self.look_ahead(Some(writing), |source| source == Source::Node)?;
                 Ok(writes.then_some(writing))
             }
@@ -275,7 +275,7 @@ impl<F: RecordSource> RecordMerger<F> {
                 self.look_ahead(None, |it| !matches!(it, Source::Node | Source::Resource))?;
                 let crash = self.merge_state.last_crash(at, time);
                 let crash = crash.map(|time| Dependency::Crashing(at, time));
-                Ok(crash.filter(|crash| self.merge_state.is_to_come(*crash)))
+                Ok(crash.filter(|crash| self.merge_state.is_pending(*crash)))
             }
             _ => Ok(None),
         }
@@ -289,7 +289,7 @@ impl<F: RecordSource> RecordMerger<F> {
         if self.merge_state.was_sent(message) {
             return Ok(None);
         }
-        let comes = self.merge_state.is_to_come(sending)
+        let comes = self.merge_state.is_pending(sending)
             || self
                 .look_ahead(Some(sending), |it| !matches!(it, Source::Parent | Source::Resource))?
             || self.may_be_written(message);

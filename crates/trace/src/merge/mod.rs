@@ -17,7 +17,7 @@ use crate::format::{Header, Kind, ReadError, Reader, Record, Source, Trace};
 
 /// Traces of one run, merged into one.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Merged {
+pub struct MergedTrace {
     /// Common header of the traces: the header of the first node or, if there is no node, of the
     /// first trace.
     pub header: Header,
@@ -44,7 +44,7 @@ pub struct Merged {
 /// Returns a [`MergeError`] if the files cannot be read or merged.
 pub fn merge_files<P: AsRef<Path>>(
     paths: impl IntoIterator<Item = P>,
-) -> Result<Merged, MergeError> {
+) -> Result<MergedTrace, MergeError> {
     gather(MergedFiles::open(paths)?)
 }
 
@@ -56,15 +56,15 @@ pub fn merge_files<P: AsRef<Path>>(
 /// Returns a [`MergeError`] if the files cannot be read or merged.
 pub fn merge_files_with_contents<P: AsRef<Path>>(
     paths: impl IntoIterator<Item = P>,
-) -> Result<Merged, MergeError> {
+) -> Result<MergedTrace, MergeError> {
     gather(MergedFiles::open_with(paths, |path| Reader::open(path))?)
 }
 
-fn gather(mut files: MergedFiles) -> Result<Merged, MergeError> {
+fn gather(mut files: MergedFiles) -> Result<MergedTrace, MergeError> {
     let records = files.by_ref().collect::<Result<_, _>>()?;
     let header = files.header().clone();
     let MergeReport { unmatched, contradictions, torn, empty } = files.merge_report();
-    Ok(Merged { header, records, unmatched, contradictions, torn, empty })
+    Ok(MergedTrace { header, records, unmatched, contradictions, torn, empty })
 }
 
 /// Merges traces of one run.
@@ -77,7 +77,7 @@ fn gather(mut files: MergedFiles) -> Result<Merged, MergeError> {
 ///
 /// Returns a [`MergeError`] if there is no trace, if traces belong to different runs, or if a trace
 /// occurs twice.
-pub fn merge(traces: Vec<Trace>) -> Result<Merged, MergeError> {
+pub fn merge(traces: Vec<Trace>) -> Result<MergedTrace, MergeError> {
     let header = common_header(traces.iter().map(|trace| &trace.header))?;
     check_distinct(traces.iter().map(|trace| (trace.header.source, trace.records.first())))?;
     let torn = traces.iter().filter_map(|trace| trace.torn.clone()).collect();
@@ -88,7 +88,7 @@ pub fn merge(traces: Vec<Trace>) -> Result<Merged, MergeError> {
         records.push(record);
     }
     let MergeReport { unmatched, contradictions, .. } = merging.merge_report();
-    Ok(Merged { header, records, unmatched, contradictions, torn, empty: Vec::new() })
+    Ok(MergedTrace { header, records, unmatched, contradictions, torn, empty: Vec::new() })
 }
 
 /// Merges the records of many files while it reads them. The memory that it needs does not depend
@@ -106,13 +106,14 @@ pub struct MergedFiles {
 /// of their sending.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MergeReport {
-    /// Number of received messages without a record of their sending, as in [`Merged::unmatched`].
+    /// Number of received messages without a record of their sending, as in
+    /// [`MergedTrace::unmatched`].
     pub unmatched: u64,
-    /// Number of causal contradictions, as in [`Merged::contradictions`].
+    /// Number of causal contradictions, as in [`MergedTrace::contradictions`].
     pub contradictions: u64,
-    /// Files with an incomplete last line, as in [`Merged::torn`].
+    /// Files with an incomplete last line, as in [`MergedTrace::torn`].
     pub torn: Vec<PathBuf>,
-    /// Files without a complete header, as in [`Merged::empty`].
+    /// Files without a complete header, as in [`MergedTrace::empty`].
     pub empty: Vec<PathBuf>,
 }
 

@@ -18,7 +18,7 @@ use super::vocabulary::Vocabulary;
 /// Kind of a property that the user has written as an expression. Each kind has its own
 /// command-line option, such as `--always`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Form {
+pub enum PropertyForm {
     /// For all values of the free variables, no state meets the condition.
     Never,
     /// For all values of the free variables, every state meets the condition.
@@ -30,22 +30,28 @@ pub enum Form {
     LeadsTo,
 }
 
-impl Form {
+impl PropertyForm {
     /// Returns the name of the command-line option for properties of this form, without hyphens.
     pub const fn name(self) -> &'static str {
         match self {
-            Form::Never => "never",
-            Form::Always => "always",
-            Form::Eventually => "eventually",
-            Form::LeadsTo => "leads-to",
+            PropertyForm::Never => "never",
+            PropertyForm::Always => "always",
+            PropertyForm::Eventually => "eventually",
+            PropertyForm::LeadsTo => "leads-to",
         }
     }
 
     /// Splits the name that a property has in reports into the form (such as `always`) and the
     /// expression. Returns `None` for other names.
-    pub fn of_name(name: &str) -> Option<(Form, &str)> {
-        let forms = [Form::Never, Form::Always, Form::Eventually, Form::LeadsTo];
-        let split = |form: Form| Some((form, name.strip_prefix(form.name())?.strip_prefix(' ')?));
+    pub fn split_name(name: &str) -> Option<(PropertyForm, &str)> {
+        let forms = [
+            PropertyForm::Never,
+            PropertyForm::Always,
+            PropertyForm::Eventually,
+            PropertyForm::LeadsTo,
+        ];
+        let split =
+            |form: PropertyForm| Some((form, name.strip_prefix(form.name())?.strip_prefix(' ')?));
         forms.into_iter().find_map(split)
     }
 
@@ -53,11 +59,11 @@ impl Form {
     /// state occurs, so only a whole run can violate it. A single state can violate any other
     /// property.
     pub const fn is_liveness(self) -> bool {
-        matches!(self, Form::Eventually | Form::LeadsTo)
+        matches!(self, PropertyForm::Eventually | PropertyForm::LeadsTo)
     }
 }
 
-impl fmt::Display for Form {
+impl fmt::Display for PropertyForm {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
     }
@@ -66,7 +72,7 @@ impl fmt::Display for Form {
 /// A property that the user has written as an expression, checked and ready for evaluation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CustomProperty {
-    form: Form,
+    form: PropertyForm,
     text: String,
     /// Name in reports: the form of the property (such as `always`), followed by the expression.
     name: &'static str,
@@ -93,14 +99,19 @@ impl CustomProperty {
     /// # Errors
     ///
     /// Returns a [`PropertyError`] that states which part of the expression is wrong.
-    pub fn parse(form: Form, text: &str, vocabulary: &Vocabulary) -> Result<Self, PropertyError> {
+    pub fn parse(
+        form: PropertyForm,
+        text: &str,
+        vocabulary: &Vocabulary,
+    ) -> Result<Self, PropertyError> {
         let node = parse(text)?;
         let mut checker = Checker::new(text, vocabulary);
         let (condition, target) = match (form, &node.kind) {
-            (Form::LeadsTo, NodeKind::Binary { operator: Operator::LeadsTo, left, right }) => {
-                (checker.condition(left)?, Some(checker.condition(right)?))
-            }
-            (Form::LeadsTo, _) => {
+            (
+                PropertyForm::LeadsTo,
+                NodeKind::Binary { operator: Operator::LeadsTo, left, right },
+            ) => (checker.condition(left)?, Some(checker.condition(right)?)),
+            (PropertyForm::LeadsTo, _) => {
                 let problem = "expected '~>' between two conditions";
                 return Err(PropertyError::new(text, node.span, problem, LEADS_TO));
             }
@@ -132,7 +143,7 @@ impl CustomProperty {
     }
 
     /// Returns the form of the property: `never`, `always`, `eventually` or `leads-to`.
-    pub const fn form(&self) -> Form {
+    pub const fn form(&self) -> PropertyForm {
         self.form
     }
 
@@ -180,7 +191,7 @@ impl CustomProperty {
     /// Returns a binding for which this state violates the property. `None` if there is none.
     /// Meaningful only for the forms `never` and `always`, which a single state can violate.
     pub fn violation(&self, view: &mut (impl StateView + ?Sized)) -> Option<Binding> {
-        let wanted = self.form == Form::Never;
+        let wanted = self.form == PropertyForm::Never;
         let first = vec![0; self.variables.len()];
         let mut evaluator = Evaluator { view, size: self.size, values: first };
         self.search(&mut evaluator, 0, wanted).then_some(evaluator.values)
@@ -228,15 +239,15 @@ impl CustomProperty {
     /// state that has not occurred yet. The result is the same for all values of the free
     /// variables.
     pub const fn is_pending_initially(&self) -> bool {
-        matches!(self.form, Form::Eventually)
+        matches!(self.form, PropertyForm::Eventually)
     }
 
     /// Describes how a state violates the property for `binding`.
     pub fn explain(&self, binding: &Binding) -> String {
         let text = &self.text;
         match (self.form, self.values(binding)) {
-            (Form::Never, None) => format!("{text} is true here"),
-            (Form::Never, Some(values)) => format!("{text} is true here for {values}"),
+            (PropertyForm::Never, None) => format!("{text} is true here"),
+            (PropertyForm::Never, Some(values)) => format!("{text} is true here for {values}"),
             (_, None) => format!("{text} is false here"),
             (_, Some(values)) => format!("{text} is false here for {values}"),
         }

@@ -100,7 +100,7 @@ impl<V: StateView + ?Sized> Evaluator<'_, V> {
     }
 
     fn fact(&mut self, fact: Fact, at: u32) -> bool {
-        let facts = self.view.services().of(at);
+        let facts = self.view.services().process(at);
         let step = self.view.step();
         let steps = step.at.is_some_and(|process| process.0 == at);
         match fact {
@@ -123,7 +123,7 @@ impl<V: StateView + ?Sized> Evaluator<'_, V> {
             ProcessTerm::Variable(place) => Some(self.values[*place]),
             ProcessTerm::LeaderOf(who) => {
                 let at = self.process_of(who)?;
-                self.view.services().of(at).leader.map(|leader| leader.0)
+                self.view.services().process(at).leader.map(|leader| leader.0)
             }
             ProcessTerm::InState(path) => self.with_tree(path, |_, tree| process(tree))?,
         };
@@ -137,11 +137,11 @@ impl<V: StateView + ?Sized> Evaluator<'_, V> {
             Number::Minus(left, right) => self.number(left)?.saturating_sub(self.number(right)?),
             Number::Term(who) => {
                 let at = self.process_of(who)?;
-                self.view.services().of(at).term.into()
+                self.view.services().process(at).term.into()
             }
             Number::Fence(who) => {
                 let at = self.process_of(who)?;
-                let fence = self.view.services().of(at).fence?;
+                let fence = self.view.services().process(at).fence?;
                 i128::from(fence.0) << 64 | i128::from(fence.1)
             }
             Number::InState(path) => self.with_tree(path, |_, tree| match tree {

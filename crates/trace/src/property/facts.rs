@@ -114,7 +114,7 @@ impl ServiceFacts {
         ServiceFacts { tracked, processes: vec![ProcessFacts::default(); size as usize] }
     }
 
-    pub(super) fn of(&self, at: u32) -> &ProcessFacts {
+    pub(super) fn process(&self, at: u32) -> &ProcessFacts {
         &self.processes[at as usize]
     }
 

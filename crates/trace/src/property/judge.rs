@@ -194,7 +194,7 @@ impl RecordedView {
                 self.step.on_command(command);
                 self.services.on_command(at, command);
             }
-            Kind::Event(event) if !self.processes.of(at).is_down() => {
+            Kind::Event(event) if !self.processes.state(at).is_down() => {
                 self.step.on_event(event);
                 self.services.on_event(at, event);
             }
@@ -237,7 +237,7 @@ impl StateView for RecordedView {
     }
 
     fn is_crashed(&mut self, at: u32) -> bool {
-        match self.processes.of(ProcessId(at)).status {
+        match self.processes.state(ProcessId(at)).status {
             ProcessStatus::Down => true,
             ProcessStatus::Unknown => self.down.contains(&ProcessId(at)),
             ProcessStatus::Up | ProcessStatus::Ended => false,
@@ -245,7 +245,7 @@ impl StateView for RecordedView {
     }
 
     fn suspects(&mut self, at: u32, peer: u32) -> bool {
-        self.processes.of(ProcessId(at)).suspects.contains(&ProcessId(peer))
+        self.processes.state(ProcessId(at)).suspects.contains(&ProcessId(peer))
     }
 
     fn in_flight(&mut self, message: &str, from: Option<u32>, to: Option<u32>) -> u64 {

@@ -19,7 +19,7 @@ mod predicates;
 mod syntax;
 mod vocabulary;
 
-pub use custom::{Binding, CustomProperty, Form};
+pub use custom::{Binding, CustomProperty, PropertyForm};
 pub use error::PropertyError;
 pub use evaluate::StateView;
 pub use facts::{FactSelection, ServiceFacts, StepFacts};

@@ -234,7 +234,7 @@ agreement_commands! {
                 ScriptCommand { words, ..script_command("compact", at) }
             }
             log::Command::ChangeMembers { ticket, voters, learners } => {
-                let members = log::Members::of(voters.clone());
+                let members = log::Members::from_voters(voters.clone());
                 let members = log::Members { learners: learners.clone(), ..members };
                 let words = vec![members.to_text(), ticket.to_string()];
                 ScriptCommand { words, ..script_command("members", at) }

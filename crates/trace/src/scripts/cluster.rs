@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, VecDeque};
 use std::mem;
 
 use tenure_core::{
-    Batch, Environment, Group, Input, Labelled, Layer, LocalTime, Observation, Order, ProcessId,
-    Protocol, TimerChange, Verdict,
+    ChannelOrder, EffectBuffer, Environment, Group, Input, Labelled, Layer, LocalTime, Observation,
+    ProcessId, Protocol, TimerChange, Verdict,
 };
 
 use crate::scripts::armed_timers::{ArmedTimers, Due};
@@ -26,7 +26,7 @@ pub(crate) const MAX_STEPS: u32 = 10_000;
 pub struct TestCluster<P: Protocol> {
     places: Vec<ProcessSlot<P>>,
     configs: Vec<P::Config>,
-    pub(crate) order: Order,
+    pub(crate) order: ChannelOrder,
     /// Messages in flight on all links, from the oldest to the newest.
     pub(crate) in_flight: Vec<InFlightMessage<P::Message>>,
     /// Sides of the current partition. Empty if there is no partition.
@@ -37,7 +37,7 @@ pub struct TestCluster<P: Protocol> {
     /// the link of one message.
     pub(crate) application_messages: Vec<Link>,
     armed: u64,
-    pub(crate) batch: Batch<P, RandomSource>,
+    pub(crate) batch: EffectBuffer<P, RandomSource>,
     /// Events since the last call of [`TestCluster::take_events`].
     seen: Vec<(ProcessId, ClusterEvent<P>)>,
     sent: BTreeMap<(Layer, &'static str), u64>,
@@ -124,24 +124,28 @@ impl Environment for RandomSource {
 
 impl<P: Protocol> TestCluster<P> {
     /// Creates a cluster of `size` booted processes, with `config` for each.
-    pub fn new(size: u32, order: Order, config: impl Fn(Group) -> P::Config) -> Self {
+    pub fn new(size: u32, order: ChannelOrder, config: impl Fn(Group) -> P::Config) -> Self {
         TestCluster::booted(size, &[], order, config, false)
     }
 
     /// Creates a cluster of `size` booted processes, all with the configuration `config`.
-    pub fn uniform(size: u32, order: Order, config: P::Config) -> Self {
+    pub fn uniform(size: u32, order: ChannelOrder, config: P::Config) -> Self {
         TestCluster::new(size, order, |_| config.clone())
     }
 
     /// Creates a cluster that records a transcript; see [`TestCluster::take_transcript`].
-    pub fn with_transcript(size: u32, order: Order, config: impl Fn(Group) -> P::Config) -> Self {
+    pub fn with_transcript(
+        size: u32,
+        order: ChannelOrder,
+        config: impl Fn(Group) -> P::Config,
+    ) -> Self {
         TestCluster::booted(size, &[], order, config, true)
     }
 
     pub(crate) fn booted(
         size: u32,
         down: &[ProcessId],
-        order: Order,
+        order: ChannelOrder,
         config: impl Fn(Group) -> P::Config,
         records_transcript: bool,
     ) -> Self {
@@ -155,7 +159,7 @@ impl<P: Protocol> TestCluster<P> {
             busy: BTreeMap::new(),
             application_messages: Vec::new(),
             armed: 0,
-            batch: Batch::default(),
+            batch: EffectBuffer::default(),
             seen: Vec::new(),
             sent: BTreeMap::new(),
             lines: records_transcript.then(Vec::new),
@@ -188,7 +192,7 @@ impl<P: Protocol> TestCluster<P> {
 
     /// Returns the number of processes in the cluster, including those that are down.
     pub fn size(&self) -> u32 {
-        ProcessId::at(self.places.len()).0
+        ProcessId::from_index(self.places.len()).0
     }
 
     /// Returns the ids of all processes.
@@ -249,7 +253,7 @@ impl<P: Protocol> TestCluster<P> {
 
     fn timers(&self) -> impl Iterator<Item = (ProcessId, &P::Timer, Due)> {
         let up = self.places.iter().enumerate().filter_map(|(index, place)| match place {
-            ProcessSlot::Up { timers, .. } => Some((ProcessId::at(index), timers)),
+            ProcessSlot::Up { timers, .. } => Some((ProcessId::from_index(index), timers)),
             ProcessSlot::Down { .. } => None,
         });
         up.flat_map(|(at, timers)| timers.iter().map(move |(timer, due)| (at, timer, due)))
@@ -394,8 +398,8 @@ impl<P: Protocol> TestCluster<P> {
     #[track_caller]
     pub fn deliver(&mut self, link: Link, rng: &mut SplitMix64) {
         let position = match self.order {
-            Order::Fifo => 0,
-            Order::Reordered => rng.below(self.queue(link).len()),
+            ChannelOrder::Fifo => 0,
+            ChannelOrder::Reordered => rng.below(self.queue(link).len()),
         };
         self.deliver_at(link, position);
     }
@@ -531,7 +535,7 @@ impl<P: Protocol> TestCluster<P> {
     }
 
     fn boot(&mut self, me: ProcessId, stable: Option<P::Stable>) -> ProcessSlot<P> {
-        let size = ProcessId::at(self.configs.len()).0;
+        let size = ProcessId::from_index(self.configs.len()).0;
         let config = &self.configs[me.index()];
         let process = P::boot(Group::new(me, size), config, stable, &mut self.batch.effects());
         ProcessSlot::Up { process, timers: ArmedTimers::default() }

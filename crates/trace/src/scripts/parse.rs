@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use tenure_core::{Order, ProcessId, Verdict};
+use tenure_core::{ChannelOrder, ProcessId, Verdict};
 
 use crate::format::{numbered, units};
 use crate::scripts::script::{Action, Block, Line, MessageSelector, Script, ScriptCommand};
@@ -75,8 +75,8 @@ impl FromStr for Action {
                 Ok(size) if size > 0 => Ok(Action::Group(size)),
                 _ => Err(format!("invalid group size `{size}`; expected `group 3`")),
             },
-            ["channel", "fifo"] => Ok(Action::Channel(Order::Fifo)),
-            ["channel", "reordered"] => Ok(Action::Channel(Order::Reordered)),
+            ["channel", "fifo"] => Ok(Action::Channel(ChannelOrder::Fifo)),
+            ["channel", "reordered"] => Ok(Action::Channel(ChannelOrder::Reordered)),
             ["deliver", link, ref rest @ ..] => Ok(Action::Deliver(pick(link, rest)?)),
             ["tell", target] => match link(target) {
                 Some((from, to)) => Ok(Action::Tell { from: process(from)?, to: process(to)? }),

@@ -1,6 +1,6 @@
 //! Execution of scripts on test clusters.
 
-use tenure_core::{Group, Labelled, Order, ProcessId, Protocol};
+use tenure_core::{ChannelOrder, Group, Labelled, ProcessId, Protocol};
 
 use crate::scripts::cluster::MAX_STEPS;
 use crate::scripts::cluster::TestCluster;
@@ -56,7 +56,7 @@ pub(crate) fn perform_on<P: Protocol<Command: ServiceCommand>>(
         for (line, action) in block.actions() {
             match (action, stages.last_mut()) {
                 (Action::Group(size), _) => {
-                    stages.push(TestCluster::with_transcript(*size, Order::Fifo, config));
+                    stages.push(TestCluster::with_transcript(*size, ChannelOrder::Fifo, config));
                 }
                 (_, None) => return Err(PerformError::NoGroup { line }),
                 (action, Some(cluster)) => {
@@ -196,7 +196,7 @@ impl<P: Protocol<Command: ServiceCommand>> TestCluster<P> {
             return Err(ActionError::NotPossible(Action::Deliver(pick.clone())));
         }
         let oldest = self.find(&MessageSelector::oldest(pick.from, pick.to))?;
-        if self.order == Order::Fifo && place != oldest {
+        if self.order == ChannelOrder::Fifo && place != oldest {
             return Err(ActionError::Overtakes(pick.clone()));
         }
         Ok(place)

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use tenure_core::service::mutex;
-use tenure_core::{Group, Order, ProcessId, Protocol};
+use tenure_core::{ChannelOrder, Group, ProcessId, Protocol};
 
 use crate::fold::process_state::{Condition, ProcessStates};
 use crate::format::{Kind, MessageRecord, Record, Source, Subject, Trace};
@@ -182,7 +182,7 @@ impl Schedule {
         most: u32,
     ) -> Result<Self, FollowError> {
         let (size, down) = (self.size, &self.down);
-        let cluster = TestCluster::<P>::booted(size, down, Order::Reordered, config, false);
+        let cluster = TestCluster::<P>::booted(size, down, ChannelOrder::Reordered, config, false);
         let mut staged = ClusterWithUsers::new(cluster);
         staged.follow(self)?;
         if self.cycle > 0 && self.repeats_cycle(&mut staged, most) {
@@ -266,7 +266,7 @@ fn check_command_permitted(process_states: &ProcessStates, record: &Record) -> R
     let (Subject::Process(at), Kind::Command(command)) = (record.process, &record.kind) else {
         return Ok(());
     };
-    let process_state = process_states.of(at);
+    let process_state = process_states.state(at);
     let holds = |condition| process_state.since(condition).is_some();
     match command.mutex() {
         Some(mutex::Command::Enter) if holds(Condition::Waiting) || holds(Condition::Inside) => {
@@ -414,7 +414,7 @@ fn pick(from: ProcessId, to: ProcessId, place: usize) -> MessageSelector {
 #[cfg(test)]
 mod tests {
     use serde_json::json;
-    use tenure_core::service::{commit, led, replication};
+    use tenure_core::service::{commit, replication, with_election};
 
     use super::*;
     use crate::Service;
@@ -446,7 +446,7 @@ mod tests {
     #[test]
     fn application_commands_can_be_replayed() {
         let write = replication::Command::Write { value: 7 };
-        let again = actions_of(led::Command::Application(write).into());
+        let again = actions_of(with_election::Command::Application(write).into());
         assert_eq!(again, Ok(vec![Action::Command(write.to_script(ProcessId(0)))]));
         let veto = actions_of(commit::Command::Veto.into());
         assert_eq!(veto, Ok(vec![Action::Command(commit::Command::Veto.to_script(ProcessId(0)))]));

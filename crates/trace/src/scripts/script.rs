@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-use tenure_core::{Order, ProcessId, Verdict};
+use tenure_core::{ChannelOrder, ProcessId, Verdict};
 
 use crate::format::{Kind, units};
 
@@ -70,7 +70,7 @@ pub enum Action {
     Group(u32),
     /// `channel fifo`: each link delivers messages in the order in which they were sent.
     /// `channel reordered`: each link may deliver messages in any order.
-    Channel(Order),
+    Channel(ChannelOrder),
     /// `enter p1`: the local user issues a command. A verb that has no other meaning is a command.
     Command(ScriptCommand),
     /// `deliver p2→p1`: delivers a message of the link. By default, this is the oldest message.
@@ -277,8 +277,8 @@ impl fmt::Display for Action {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Action::Group(size) => write!(f, "group {size}"),
-            Action::Channel(Order::Fifo) => f.write_str("channel fifo"),
-            Action::Channel(Order::Reordered) => f.write_str("channel reordered"),
+            Action::Channel(ChannelOrder::Fifo) => f.write_str("channel fifo"),
+            Action::Channel(ChannelOrder::Reordered) => f.write_str("channel reordered"),
             Action::Command(script_command) => script_command.fmt(f),
             Action::Deliver(pick) => write!(f, "deliver {pick}"),
             Action::Tell { from, to } => {

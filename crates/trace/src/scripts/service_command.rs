@@ -6,7 +6,8 @@ use std::str::FromStr;
 use serde::Serialize;
 use serde_json::Value;
 use tenure_core::service::{
-    agreement, clock, commit, detector, election, led, mutex, office, replication, stream, tree,
+    agreement, clock, commit, detector, election, mutex, office, replication, stream, tree,
+    with_election,
 };
 use tenure_core::{EventViews, ProcessId, Protocol, Service, Tagged};
 
@@ -322,35 +323,36 @@ impl ServiceCommand for ApplicationCommand {
 
 /// Command to a protocol that combines an application with the election of its leader. Scripts can
 /// issue all these commands. Workloads issue only the commands of the election.
-impl<C: ServiceCommand> ServiceCommand for led::Command<C> {
+impl<C: ServiceCommand> ServiceCommand for with_election::Command<C> {
     fn from_script(script_command: &ScriptCommand) -> Option<Self> {
-        let application = C::from_script(script_command).map(led::Command::Application);
-        application
-            .or_else(|| election::Command::from_script(script_command).map(led::Command::Election))
+        let application = C::from_script(script_command).map(with_election::Command::Application);
+        application.or_else(|| {
+            election::Command::from_script(script_command).map(with_election::Command::Election)
+        })
     }
 
     fn to_script(&self, at: ProcessId) -> ScriptCommand {
         match self {
-            led::Command::Application(command) => command.to_script(at),
-            led::Command::Election(command) => command.to_script(at),
+            with_election::Command::Application(command) => command.to_script(at),
+            with_election::Command::Election(command) => command.to_script(at),
         }
     }
 
     fn from_office(command: office::Command) -> Option<Self> {
-        election::Command::from_office(command).map(led::Command::Election)
+        election::Command::from_office(command).map(with_election::Command::Election)
     }
 
     fn to_office(&self) -> Option<office::Command> {
         match self {
-            led::Command::Application(_) => None,
-            led::Command::Election(command) => command.to_office(),
+            with_election::Command::Application(_) => None,
+            with_election::Command::Election(command) => command.to_office(),
         }
     }
 
     fn to_record(&self) -> CommandData {
         match self {
-            led::Command::Application(command) => command.to_record().into_led(),
-            led::Command::Election(command) => {
+            with_election::Command::Application(command) => command.to_record().into_led(),
+            with_election::Command::Election(command) => {
                 CommandData::Office(office::Command::Election(*command))
             }
         }
@@ -425,11 +427,13 @@ impl ServiceEvent for () {
     }
 }
 
-impl<E: ServiceEvent> ServiceEvent for led::Event<E> {
+impl<E: ServiceEvent> ServiceEvent for with_election::Event<E> {
     fn to_record(&self) -> EventData {
         match self {
-            led::Event::Application(event) => event.to_record().into_led(),
-            led::Event::Election(event) => EventData::Office(office::Event::Election(*event)),
+            with_election::Event::Application(event) => event.to_record().into_led(),
+            with_election::Event::Election(event) => {
+                EventData::Office(office::Event::Election(*event))
+            }
         }
     }
 }
@@ -477,14 +481,14 @@ mod tests {
         locks.map(named).iter().for_each(|command| drop(understood(command)));
         understood_as_said(&elections.map(office::Command::Election));
         understood_as_said(&[stream::Command::Send { to: ProcessId(1), item: 7 }]);
-        understood_as_said(&elections.map(led::Command::<clock::Command>::Election));
+        understood_as_said(&elections.map(with_election::Command::<clock::Command>::Election));
         let (set, write) =
             (clock::Command::Set { to: -7 }, replication::Command::Write { value: 7 });
         let clocks = [set, clock::Command::Synchronise, clock::Command::Read];
         let commits = [commit::Command::Begin, commit::Command::Veto];
         understood_as_said(&clocks);
         understood_as_said(&clocks.map(ApplicationCommand::Clock));
-        understood_as_said(&[led::Command::Application(write)]);
+        understood_as_said(&[with_election::Command::Application(write)]);
         understood_as_said(&[ApplicationCommand::Replication(write)]);
         understood_as_said(&commits);
         understood_as_said(&commits.map(ApplicationCommand::Commit));

@@ -9,7 +9,7 @@ use crate::fold::process_state::{Condition, StateChange};
 
 /// An election. It begins with its cause, and ends when all live processes know the leader.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Election {
+pub struct MeasuredElection {
     /// Time at which the election became necessary, in milliseconds (or virtual units) since the
     /// start of the trace.
     pub at: f64,
@@ -45,7 +45,7 @@ pub enum ElectionCause {
 
 /// An election whose start and end are times in ticks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct MeasuredElection {
+pub(super) struct ElectionInterval {
     pub(super) since: u64,
     pub(super) until: u64,
     pub(super) term: Term,
@@ -69,7 +69,7 @@ pub(super) struct ElectionTracker {
     settled: Option<Term>,
     /// Start and cause of the election that has not ended, if any.
     open: Option<(u64, ElectionCause)>,
-    pub(super) ended: Vec<MeasuredElection>,
+    pub(super) ended: Vec<ElectionInterval>,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -215,7 +215,7 @@ impl ElectionTracker {
             return;
         }
         if self.ended.len() < MAX_LISTED {
-            self.ended.push(MeasuredElection { since, until: time, term: agreed, cause });
+            self.ended.push(ElectionInterval { since, until: time, term: agreed, cause });
         }
     }
 }

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use tenure_core::{Finding, Judgement, Property, ReportCondition};
 
-use super::Election;
-use super::elections::MeasuredElection;
+use super::MeasuredElection;
+use super::elections::ElectionInterval;
 use super::verification::TraceViolation;
 use crate::format::Header;
 
@@ -70,8 +70,8 @@ impl Findings {
         time.saturating_sub(self.start) as f64 / 1e6
     }
 
-    pub(super) fn election(&self, measured: &MeasuredElection) -> Election {
-        Election {
+    pub(super) fn election(&self, measured: &ElectionInterval) -> MeasuredElection {
+        MeasuredElection {
             at: self.since_start(measured.since),
             ms: measured.until.saturating_sub(measured.since) as f64 / 1e6,
             leader: measured.term.leader.number(),

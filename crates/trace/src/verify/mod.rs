@@ -6,22 +6,22 @@ mod durations;
 mod elections;
 mod entries;
 mod findings;
+mod message_counts;
 mod resource;
-mod traffic;
 mod verification;
 mod verifier;
 
 use std::path::Path;
 
-pub use elections::{Election, ElectionCause};
-pub use resource::{Accesses, Counter};
+pub use elections::{ElectionCause, MeasuredElection};
+pub use message_counts::MessageCounts;
+pub use resource::{AccessCounts, CounterResult};
 pub use tenure_core::Judgement;
-pub use traffic::Traffic;
 pub use verification::{Quantiles, TraceViolation, Verification};
 pub use verifier::TraceVerifier;
 
 use crate::format::Reader;
-use crate::merge::{MergeError, MergeReport, Merged, MergedFiles};
+use crate::merge::{MergeError, MergeReport, MergedFiles, MergedTrace};
 
 /// Verifies the files at `paths` while it reads them. If there are several, merges their records.
 /// Memory does not grow with the length of the files.
@@ -51,12 +51,12 @@ pub fn verify_files<P: AsRef<Path>>(paths: &[P]) -> Result<Verification, MergeEr
 }
 
 /// Verifies traces that are already merged.
-pub fn verify(merged: &Merged) -> Verification {
+pub fn verify(merged: &MergedTrace) -> Verification {
     let mut verifier = TraceVerifier::new(&merged.header);
     for record in &merged.records {
         verifier.read(record);
     }
-    let Merged { unmatched, contradictions, ref torn, ref empty, .. } = *merged;
+    let MergedTrace { unmatched, contradictions, ref torn, ref empty, .. } = *merged;
     let (torn, empty) = (torn.clone(), empty.clone());
     verifier.finish_with(MergeReport { unmatched, contradictions, torn, empty })
 }

@@ -11,7 +11,7 @@ use crate::format::{Access, Operation};
 
 /// Numbers of accesses to the resource that the lock protects.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Accesses {
+pub struct AccessCounts {
     /// Number of accepted accesses.
     pub accepted: u64,
     /// Number of rejected accesses.
@@ -20,7 +20,7 @@ pub struct Accesses {
 
 /// Final state of a counter that clients increment without atomicity: they read, add and write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct Counter {
+pub struct CounterResult {
     /// Number of accepted writes. Each write is an increment, so the counter should reach this
     /// value.
     pub expected: u64,
@@ -54,7 +54,7 @@ const MAX_REMEMBERED: usize = 1 << 16;
 /// which the resource handled them.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ResourceVerifier {
-    pub(super) accesses: Accesses,
+    pub(super) accesses: AccessCounts,
     puts: u64,
     value: u64,
     /// First and last access with each fence, as positions in the order of accepted accesses.
@@ -168,12 +168,12 @@ impl ResourceVerifier {
     }
 
     pub(super) fn has_accesses(&self) -> bool {
-        self.accesses != Accesses::default()
+        self.accesses != AccessCounts::default()
     }
 
-    pub(super) fn counter(&self) -> Option<Counter> {
+    pub(super) fn counter(&self) -> Option<CounterResult> {
         let (expected, found) = (self.puts, self.value);
         let lost = expected.cast_signed().wrapping_sub(found.cast_signed());
-        self.has_accesses().then_some(Counter { expected, found, lost })
+        self.has_accesses().then_some(CounterResult { expected, found, lost })
     }
 }

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use serde::Serialize;
 use tenure_core::{Finding, FirstViolation, Judgement, Property, Service};
 
-use super::{Accesses, Counter, Election, Traffic};
+use super::{AccessCounts, CounterResult, MeasuredElection, MessageCounts};
 use crate::escaping::escape_invisible;
 
 /// Result of the verification of a trace: a verdict per property, and figures.
@@ -42,13 +42,13 @@ pub struct Verification {
     #[serde(skip)]
     pub inside: Vec<u32>,
     /// Elections in the order in which they ended. The list contains at most the first 10,000.
-    pub elections: Vec<Election>,
+    pub elections: Vec<MeasuredElection>,
     /// Numbers of messages sent, received, lost and duplicated.
-    pub messages: Traffic,
+    pub messages: MessageCounts,
     /// Numbers of accesses to the resource.
-    pub accesses: Accesses,
+    pub accesses: AccessCounts,
     /// Final state of the counter in the resource. `None` without accesses.
-    pub counter: Option<Counter>,
+    pub counter: Option<CounterResult>,
     /// Number of pairs of entries that overlapped while both processes were live.
     pub overlaps: u64,
     /// Number of entries with a fence that is lower than the fence of an earlier entry.
@@ -62,10 +62,10 @@ pub struct Verification {
     /// Files without records, because the header is missing or incomplete.
     pub empty: Vec<PathBuf>,
     /// Number of received messages without a record of their sending, as in
-    /// [`Merged::unmatched`](crate::Merged::unmatched).
+    /// [`MergedTrace::unmatched`](crate::MergedTrace::unmatched).
     pub unmatched: u64,
     /// Number of causal contradictions between traces, as in
-    /// [`Merged::contradictions`](crate::Merged::contradictions).
+    /// [`MergedTrace::contradictions`](crate::MergedTrace::contradictions).
     pub contradictions: u64,
 }
 
@@ -163,7 +163,7 @@ impl Verification {
             row(f, "overlaps", format_args!("{} ({} late){nodes}", self.overlaps, self.late))?;
             row(f, "bypass", self.bypass_max)?;
         }
-        for Election { at, ms, leader, term, cause } in &self.elections {
+        for MeasuredElection { at, ms, leader, term, cause } in &self.elections {
             let cause = match cause {
                 super::ElectionCause::Start => "the start",
                 super::ElectionCause::Crash => "a crash",
@@ -179,12 +179,12 @@ impl Verification {
             let kinds: Vec<_> = kinds.iter().map(|(kind, sent)| format!("{kind} {sent}")).collect();
             row(f, "messages", format_args!("{layer:?}: {}", kinds.join(", ")))?;
         }
-        let Traffic { dropped, duplicated, .. } = self.messages;
+        let MessageCounts { dropped, duplicated, .. } = self.messages;
         if dropped + duplicated > 0 {
             row(f, "faults", format_args!("{dropped} lost, {duplicated} duplicated"))?;
         }
-        if let Some(Counter { expected, found, lost }) = self.counter {
-            let Accesses { accepted, refused } = self.accesses;
+        if let Some(CounterResult { expected, found, lost }) = self.counter {
+            let AccessCounts { accepted, refused } = self.accesses;
             row(f, "accesses", format_args!("{accepted} accepted, {refused} refused"))?;
             row(f, "counter", format_args!("expected {expected}, found {found}, lost {lost}"))?;
         }

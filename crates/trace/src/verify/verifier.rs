@@ -16,7 +16,7 @@ use super::elections::ElectionTracker;
 use super::entries::EntryVerifier;
 use super::findings::{DetectedViolation, Findings};
 use super::resource::ResourceVerifier;
-use super::{Counter, Traffic, Verification};
+use super::{CounterResult, MessageCounts, Verification};
 use crate::Service;
 use crate::fold::process_state::{Condition, ProcessStates, ProcessStatus, StateChange};
 use crate::format::{ClockUnit, CommandData, EventData, Header, Kind, Record, Subject};
@@ -40,7 +40,7 @@ pub struct TraceVerifier {
     entries: EntryVerifier,
     elections: ElectionTracker,
     resource: ResourceVerifier,
-    traffic: Traffic,
+    message_counts: MessageCounts,
     locks: MutexMonitorSet,
     elects: ElectionMonitorSet,
     /// Processes whose users wait for the result of an election.
@@ -89,7 +89,7 @@ impl TraceVerifier {
             entries: EntryVerifier::new(header.most_inside, header.fenced),
             elections: ElectionTracker::new(header.n),
             resource: ResourceVerifier::default(),
-            traffic: Traffic::default(),
+            message_counts: MessageCounts::default(),
             locks: MutexMonitorSet::new(&config),
             elects: ElectionMonitorSet::new(&config),
             awaiting: (0..header.n).map(ProcessId).collect(),
@@ -148,11 +148,11 @@ impl TraceVerifier {
             Kind::Command(command) => self.on_command(at, command, record.clock.as_ref()),
             Kind::Event(event) => self.on_event(at, event),
             Kind::Send(_) | Kind::Receive(_) => {
-                self.traffic.read(at, &record.kind);
+                self.message_counts.read(at, &record.kind);
                 self.entries.on_message(at, record);
                 self.sends(at, &record.kind);
             }
-            Kind::Drop(_) | Kind::Duplicate(_) => self.traffic.read(at, &record.kind),
+            Kind::Drop(_) | Kind::Duplicate(_) => self.message_counts.read(at, &record.kind),
             Kind::Suspicion { .. } => self.disturbed = record.time,
             _ => {}
         }
@@ -228,7 +228,7 @@ impl TraceVerifier {
 
     fn on_event(&mut self, at: ProcessId, event: &EventData) {
         if let Some(event) = event.mutex()
-            && !self.process_states.of(at).is_down()
+            && !self.process_states.state(at).is_down()
         {
             for pair in self.entries.on_event(self.now, at, *event) {
                 self.resource.on_overlap(pair);
@@ -299,7 +299,7 @@ impl TraceVerifier {
             waiting: self.process_states.processes_in(Condition::Waiting),
             inside: self.process_states.processes_in(Condition::Inside),
             elections,
-            messages: self.traffic,
+            messages: self.message_counts,
             accesses: self.resource.accesses,
             counter: self.resource.counter(),
             overlaps: self.entries.overlaps,
@@ -414,7 +414,7 @@ impl TraceVerifier {
     /// Returns the number of the first live process whose user still waits for the result of an
     /// election or an agreement. `None` if there is no such process.
     fn uninformed(&self) -> Option<u32> {
-        let is_up = |at: ProcessId| self.process_states.of(at).status == ProcessStatus::Up;
+        let is_up = |at: ProcessId| self.process_states.state(at).status == ProcessStatus::Up;
         let first = match self.header.service.is_agreement() {
             true => self.agreements.waiting(is_up).first().copied(),
             false => self.awaiting.iter().find(|at| is_up(**at)).copied(),
@@ -427,7 +427,7 @@ impl TraceVerifier {
             findings.judge(Property::FencedAccess, self.resource.stale.as_ref());
         }
         let lost = self.resource.counter().filter(|counter| counter.lost != 0);
-        let found = lost.map(|Counter { expected, found, lost }| DetectedViolation {
+        let found = lost.map(|CounterResult { expected, found, lost }| DetectedViolation {
             time: self.now,
             description: format!("{expected} increments came to {found}: {lost} lost"),
         });

@@ -14,7 +14,7 @@ use tenure_browser::Tab;
 use tenure_core::service::election;
 use tenure_core::service::log::{self, Content, Entry};
 use tenure_core::{Layer, ProcessId, Term, Verdict};
-use tenure_trace::diagram::{Page, Window};
+use tenure_trace::diagram::{DiagramPage, Window};
 use tenure_trace::{
     EventData, Header, Kind, MessageRecord, Record, Service, Source, Subject, Trace,
 };
@@ -37,7 +37,7 @@ fn showing((header, records): &(Header, Vec<Record>), window: Window) -> Option<
     let mut tab = Tab::open()?;
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("page.html");
-    let mut page = Page::new(header, window);
+    let mut page = DiagramPage::new(header, window);
     records.iter().for_each(|record| page.read(record));
     page.write(None, &mut BufWriter::new(File::create(&path).unwrap())).unwrap();
     tab.resize(1280, 900, "light");

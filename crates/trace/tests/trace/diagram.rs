@@ -3,8 +3,8 @@
 use tenure_core::service::election;
 use tenure_core::{Fence, ProcessId, TICKS_PER_UNIT};
 use tenure_trace::diagram::{
-    Clock, Condition, DiagramOptions, Direction, Layout, Margin, Mark, MessageOutcome, Scale,
-    Window, lay_out,
+    Clock, Condition, DiagramOptions, Direction, Layout, MessageOutcome, RowLabel, Scale,
+    StepCause, Window, lay_out,
 };
 use tenure_trace::{ClockUnit, Header, Kind, Record, Service, Source, Subject};
 
@@ -46,7 +46,7 @@ fn drawn(view: DiagramOptions) -> Layout {
 
 #[test]
 fn text_diagram_shows_conditions_and_lost_messages() {
-    let text = drawn(DiagramOptions::default()).to_text(Direction::Down, Margin::Place);
+    let text = drawn(DiagramOptions::default()).to_text(Direction::Down, RowLabel::Place);
     assert_eq!(
         text,
         "     P1                        P2                        P3
@@ -64,14 +64,14 @@ under way: release P2→P1
 
 #[test]
 fn draws_one_numbered_row_per_step() {
-    let text = drawn(DiagramOptions::default()).to_text(Direction::Down, Margin::Number);
+    let text = drawn(DiagramOptions::default()).to_text(Direction::Down, RowLabel::Number);
     let numbers: Vec<&str> = text.lines().skip(1).take(6).map(|line| line[..5].trim()).collect();
     assert_eq!(numbers, ["1", "2", "3", "4", "5", "6"]);
 }
 
 #[test]
 fn horizontal_time_draws_one_line_per_process() {
-    let text = drawn(DiagramOptions::default()).to_text(Direction::Right, Margin::Place);
+    let text = drawn(DiagramOptions::default()).to_text(Direction::Right, RowLabel::Place);
     let lines: Vec<&str> = text.lines().take(6).map(str::trim_end).collect();
     assert_eq!(
         lines,
@@ -102,7 +102,7 @@ fn text_lines_fit_a_terminal() {
             let view = DiagramOptions { clock, ..DiagramOptions::default() };
             let layout = lay_out(&header(size), &records, view);
             for direction in [Direction::Down, Direction::Right] {
-                let text = layout.to_text(direction, Margin::Place);
+                let text = layout.to_text(direction, RowLabel::Place);
                 let widest = text.lines().map(|line| line.chars().count()).max();
                 assert!(widest <= Some(100), "{size} processes, {widest:?}:\n{text}");
             }
@@ -195,7 +195,7 @@ fn leader_keeps_crown_until_it_learns_of_another() {
     let layout = lay_out(&header(2), &records, DiagramOptions::default());
     let led = layout.spans.iter().find(|span| span.condition == Condition::Leading(1)).unwrap();
     assert_eq!((led.from, led.until), (Some(0), Some(1)));
-    let text = layout.to_text(Direction::Down, Margin::Place);
+    let text = layout.to_text(Direction::Down, RowLabel::Place);
     assert!(text.contains("● elects, leads (term 1)"), "{text}");
     assert!(text.contains("● timer late, P2 leads"), "{text}");
     let svg = layout.to_svg(Direction::Right);
@@ -235,7 +235,7 @@ fn duplicate_message_is_drawn_twice() {
         requests.filter(|it| it.from == from && it.outcome == outcome).count()
     };
     assert_eq!((is_it(P2, MessageOutcome::Arrives), is_it(P3, MessageOutcome::Lost)), (2, 1));
-    assert!(layout.steps.iter().any(|step| matches!(step.mark, Mark::Duplicates(_))));
+    assert!(layout.steps.iter().any(|step| matches!(step.cause, StepCause::Duplicates(_))));
 }
 
 #[test]
@@ -308,7 +308,7 @@ fn every_picture_marks_mutual_exclusion_violation() {
     assert_eq!(mark.processes, [P1, P2]);
     assert_eq!(layout.steps[mark.step].time, 4 * TICKS_PER_UNIT);
     assert_eq!(layout.steps[mark.until.expect("P1 leaves")].time, 5 * TICKS_PER_UNIT);
-    let text = layout.to_text(Direction::Down, Margin::Place);
+    let text = layout.to_text(Direction::Down, RowLabel::Place);
     assert!(text.contains("\n   4✗"), "{text}");
     assert!(text.ends_with("{P1, P2} are inside\n"), "{text}");
     let svg = layout.to_svg(Direction::Right);
@@ -318,7 +318,7 @@ fn every_picture_marks_mutual_exclusion_violation() {
 
     let layout = laid_out(6);
     assert_eq!(layout.violation_marks, [], "one after the other");
-    assert!(!layout.to_text(Direction::Down, Margin::Place).contains('✗'));
+    assert!(!layout.to_text(Direction::Down, RowLabel::Place).contains('✗'));
     assert!(!layout.to_svg(Direction::Right).contains("class=\"violation-step\""));
 }
 

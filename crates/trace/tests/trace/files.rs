@@ -12,7 +12,7 @@ use tenure_core::service::election::Event;
 use tenure_core::service::mutex::Command;
 use tenure_core::service::{office, stream};
 use tenure_core::{ProcessId, Rank, Term, Verdict};
-use tenure_trace::diagram::{DiagramOptions, Page, Window, lay_out_files};
+use tenure_trace::diagram::{DiagramOptions, DiagramPage, Window, lay_out_files};
 use tenure_trace::{
     AppendError, Header, Kind, MAX_PROCESSES, MessageRecord, ReadError, Reader, Record, Service,
     Source, Writer,
@@ -122,7 +122,7 @@ fn rejects_records_that_name_unknown_processes() {
     let term = |leader| Term { number: 1, leader };
     let elected = |leader, winner| Event::Elected { leader, term: term(winner) };
     let own = ProcessId(0);
-    let message_record = MessageRecord::of(&(), peer, 0, 1);
+    let message_record = MessageRecord::new(&(), peer, 0, 1);
     let kinds = [
         Kind::Event(elected(leader, own).into()),
         Kind::Event(elected(own, leader).into()),
@@ -157,7 +157,7 @@ fn rejects_groups_too_large_for_memory_or_drawing() {
     write_header(&path, &Header { n: MAX_PROCESSES, ..header() });
     let wide = lay_out_files(&[&path], DiagramOptions::default()).unwrap_err().to_string();
     assert_eq!(wide, "cannot draw a group of 1048576 processes; the maximum is 1024");
-    let wide = Page::of_files(&[&path], Window::default()).unwrap_err().to_string();
+    let wide = DiagramPage::from_files(&[&path], Window::default()).unwrap_err().to_string();
     assert!(wide.ends_with("the maximum is 1024"), "{wide}");
 }
 
@@ -165,7 +165,7 @@ fn rejects_groups_too_large_for_memory_or_drawing() {
 fn header_has_all_ranks_or_none() {
     let (_folder, path) = folder();
     let opened = |ranks: usize| {
-        let ranks = Some((0..ranks).map(|id| Rank::of_id(id as u32)).collect());
+        let ranks = Some((0..ranks).map(|id| Rank::from_id(id as u32)).collect());
         write_header(&path, &Header { ranks, ..header() });
         Reader::open(&path).map(drop).map_err(|error| error.to_string())
     };

@@ -2,7 +2,7 @@
 //! The tests run scripts of a minimal lock.
 
 use crate::tiny::Tiny;
-use tenure_core::{Order, ProcessId};
+use tenure_core::{ChannelOrder, ProcessId};
 use tenure_trace::{
     Action, ActionError, PerformError, Script, ScriptRunner, TestCluster, golden, perform,
 };
@@ -97,7 +97,7 @@ fn rearming_timers_does_not_delay_others() {
 
 #[test]
 fn cluster_runs_without_script() {
-    let mut cluster = TestCluster::<Tiny>::with_transcript(2, Order::Fifo, |_| 0);
+    let mut cluster = TestCluster::<Tiny>::with_transcript(2, ChannelOrder::Fifo, |_| 0);
     cluster.perform(&"enter p2".parse().unwrap()).unwrap();
     assert_eq!(cluster.in_flight().count(), 1);
     cluster.perform(&Action::Stabilize { timers: false, most: None }).unwrap();

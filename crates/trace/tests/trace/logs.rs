@@ -2,7 +2,7 @@
 
 use tenure_core::ProcessId;
 use tenure_core::service::log::{Content, Entry, Event, Payload};
-use tenure_trace::diagram::{LogPicture, Moment, Page, Window};
+use tenure_trace::diagram::{DiagramPage, LogPicture, Moment, Window};
 use tenure_trace::{EventData, Header, Kind, Record, Service, Source};
 
 fn header() -> Header {
@@ -38,7 +38,7 @@ fn story(entries: u64) -> Vec<Record> {
 }
 
 fn text(entries: u64, columns: usize) -> String {
-    LogPicture::of(&header(), &story(entries), &[]).to_text(columns, false)
+    LogPicture::from_records(&header(), &story(entries), &[]).to_text(columns, false)
 }
 
 #[test]
@@ -68,7 +68,7 @@ fn long_logs_show_their_ends() {
 
 #[test]
 fn colors_change_no_letter() {
-    let picture = LogPicture::of(&header(), &story(3), &[]);
+    let picture = LogPicture::from_records(&header(), &story(3), &[]);
     let coloured = picture.to_text(80, true);
     assert!(coloured.contains("\u{1b}["));
     let mut plain = String::new();
@@ -81,22 +81,22 @@ fn colors_change_no_letter() {
 #[test]
 fn moments_are_drawn_in_run_order() {
     let moments = [Moment::AtTime(2_000_000), Moment::AtTime(1_000_000)];
-    let text = LogPicture::of(&header(), &story(3), &moments).to_text(80, false);
+    let text = LogPicture::from_records(&header(), &story(3), &moments).to_text(80, false);
     let captions: Vec<&str> = text.lines().filter(|line| line.starts_with("at ")).collect();
     assert_eq!(captions, ["at 1 units", "at 2 units"]);
-    let first = LogPicture::of(&header(), &story(3), &[Moment::AfterRecord(2)]);
+    let first = LogPicture::from_records(&header(), &story(3), &[Moment::AfterRecord(2)]);
     assert!(first.to_text(80, false).contains("P1 leads │ 1 │\n"));
-    assert!(LogPicture::of(&header(), &story(3), &[Moment::AfterRecord(1)]).is_empty());
+    assert!(LogPicture::from_records(&header(), &story(3), &[Moment::AfterRecord(1)]).is_empty());
 }
 
 #[test]
 fn picture_is_deterministic_and_has_description() {
-    let svg = LogPicture::of(&header(), &story(3), &[]).to_svg(24);
-    assert_eq!(svg, LogPicture::of(&header(), &story(3), &[]).to_svg(24));
+    let svg = LogPicture::from_records(&header(), &story(3), &[]).to_svg(24);
+    assert_eq!(svg, LogPicture::from_records(&header(), &story(3), &[]).to_svg(24));
     assert!(svg.contains("P1 leads and has 1 1 12, committed 2;"), "{svg}");
     assert_eq!(svg.matches("class=\"entry safe").count(), 2);
     assert_eq!(svg.matches("class=\"entry t").count(), 3);
-    let long = LogPicture::of(&header(), &story(40), &[]).to_svg(24);
+    let long = LogPicture::from_records(&header(), &story(40), &[]).to_svg(24);
     assert_eq!(long.matches("class=\"entry").count(), 24);
     assert!(long.contains("… 16 earlier entries"), "{long}");
 }
@@ -105,7 +105,7 @@ fn picture_is_deterministic_and_has_description() {
 fn long_term_stays_in_its_box() {
     let drawn = |term| {
         let records = [stored(1, 0, 1, term)];
-        LogPicture::of(&header(), &records, &[]).to_svg(24)
+        LogPicture::from_records(&header(), &records, &[]).to_svg(24)
     };
     assert!(drawn(999).contains("class=\"term\"") && drawn(999).contains(">999</text>"));
     for (term, description) in [(1_234, "1234"), (123_456, "…456")] {
@@ -119,7 +119,7 @@ fn long_term_stays_in_its_box() {
 #[test]
 fn page_has_log_changes_and_initial_logs() {
     let page = |window| {
-        let mut page = Page::new(&header(), window);
+        let mut page = DiagramPage::new(&header(), window);
         story(3).iter().for_each(|record| page.read(record));
         let mut bytes = Vec::new();
         page.write(None, &mut bytes).unwrap();

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 use tenure_core::{Fence, ProcessId};
-use tenure_trace::diagram::{Page, Window};
+use tenure_trace::diagram::{DiagramPage, Window};
 use tenure_trace::{Header, Kind, MessageRecord, Record, Service, Source};
 
 use crate::kinds::{P1, P2, enter, entered, message};
@@ -31,7 +31,7 @@ fn story() -> Vec<Record> {
 }
 
 fn page(header: &Header, records: &[Record], window: Window) -> String {
-    let mut page = Page::new(header, window);
+    let mut page = DiagramPage::new(header, window);
     records.iter().for_each(|record| page.read(record));
     let mut bytes = Vec::new();
     page.write(None, &mut bytes).unwrap();
@@ -116,7 +116,7 @@ fn page_shows_window_and_verifies_whole_run() {
 
 #[test]
 fn long_run_is_limited_on_page() {
-    let mut page = Page::new(&header("tiny"), Window::default());
+    let mut page = DiagramPage::new(&header("tiny"), Window::default());
     for time in 0..100_001 {
         page.read(&Record::new(time, P1, Kind::Timer("Tick".into())));
     }

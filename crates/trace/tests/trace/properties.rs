@@ -2,7 +2,7 @@
 
 use serde_json::json;
 use tenure_core::{Layer, ProcessId, Service};
-use tenure_trace::property::{CustomProperty, Form, PropertyError, Vocabulary};
+use tenure_trace::property::{CustomProperty, PropertyError, PropertyForm, Vocabulary};
 use tenure_trace::{Kind, MessageRecord, Record};
 
 /// Returns a vocabulary of three processes with a lock, two messages and a state.
@@ -32,16 +32,16 @@ fn vocabulary() -> Vocabulary {
     vocabulary
 }
 
-fn parse(form: Form, text: &str) -> Result<CustomProperty, PropertyError> {
+fn parse(form: PropertyForm, text: &str) -> Result<CustomProperty, PropertyError> {
     CustomProperty::parse(form, text, &vocabulary())
 }
 
 /// Wrong expressions with their errors. An element contains the form of the property, and then the
 /// parts of the error: the problem, the expression, the carets below the wrong part, and the
 /// remedy. Carets count letters, not bytes.
-const ERRORS: [(Form, &str, &str, &str, &str); 12] = [
+const ERRORS: [(PropertyForm, &str, &str, &str, &str); 12] = [
     (
-        Form::Never,
+        PropertyForm::Never,
         "unknown predicate `insde`",
         "insde(P1) & inside(P3)",
         "^^^^^",
@@ -49,64 +49,70 @@ const ERRORS: [(Form, &str, &str, &str, &str); 12] = [
          fence, suspects, sent, in_flight, state, count",
     ),
     (
-        Form::Never,
+        PropertyForm::Never,
         "unknown process P4",
         "inside(P1) & inside(P4)",
         "                    ^^",
         "the group is P1 to P3",
     ),
-    (Form::Never, "unknown process p1", "inside(p1)", "       ^^", "a process is written P1"),
     (
-        Form::Always,
+        PropertyForm::Never,
+        "unknown process p1",
+        "inside(p1)",
+        "       ^^",
+        "a process is written P1",
+    ),
+    (
+        PropertyForm::Always,
         "expected a condition, found a number",
         "count(p: inside(p)) & inside(P1)",
         "^^^^^^^^^^^^^^^^^^^",
         "compare it, as in <= 1",
     ),
     (
-        Form::Always,
+        PropertyForm::Always,
         "expected a number, found a condition",
         "inside(P1) <= 1",
         "^^^^^^^^^^",
         "count(p: …) counts processes that meet a condition",
     ),
     (
-        Form::Never,
+        PropertyForm::Never,
         "state(P1) has no field `phse`",
         "state(P1).phse = Waiting",
         "          ^^^^",
         "nearest: phase; fields: clock, deferred, phase, requests",
     ),
     (
-        Form::Never,
+        PropertyForm::Never,
         "unknown value `Wating`",
         "state(p).phase = Wating",
         "                 ^^^^^^",
         "nearest: Waiting; values: Idle, Waiting",
     ),
     (
-        Form::Never,
+        PropertyForm::Never,
         "unknown message `replay`",
         "in_flight(replay, p, _) > 1",
         "          ^^^^^^",
         "nearest: reply; messages: reply, request",
     ),
     (
-        Form::Always,
+        PropertyForm::Always,
         "expected ')' or an operator",
         "!(inside(P1) & inside(P2)",
         "                         ^",
         "",
     ),
     (
-        Form::LeadsTo,
+        PropertyForm::LeadsTo,
         "expected '~>' between two conditions",
         "waiting(p) => inside(p)",
         "^^^^^^^^^^^^^^^^^^^^^^^",
         "'~>' stands once, between the two sides of --leads-to 'waiting(p) ~> inside(p)'",
     ),
     (
-        Form::Never,
+        PropertyForm::Never,
         "`leads` needs leaders, which the algorithm does not have",
         "leads(p) & crashed(p)",
         "^^^^^",
@@ -114,7 +120,7 @@ const ERRORS: [(Form, &str, &str, &str, &str); 12] = [
          suspects, sent, in_flight, state, count",
     ),
     (
-        Form::Never,
+        PropertyForm::Never,
         "unexpected character '§'",
         "inside(p) § waiting(p)",
         "          ^",
@@ -150,7 +156,7 @@ fn other_errors_have_places() {
         ("inside(P1) ~> inside(P2)", 0..24),
     ];
     for (text, span) in cases {
-        let error = parse(Form::Never, text).expect_err(text);
+        let error = parse(PropertyForm::Never, text).expect_err(text);
         assert_eq!(error.span(), span, "{text}: {error}");
     }
 }
@@ -173,9 +179,10 @@ fn accepts_the_language() {
         "(inside(p)) = (state(p).phase = Idle)",
     ];
     for text in texts {
-        parse(Form::Never, text).unwrap_or_else(|error| panic!("{text}: {error}"));
+        parse(PropertyForm::Never, text).unwrap_or_else(|error| panic!("{text}: {error}"));
     }
-    parse(Form::LeadsTo, "waiting(p) ~> inside(p) | crashed(p)").expect("a leads-to property");
+    parse(PropertyForm::LeadsTo, "waiting(p) ~> inside(p) | crashed(p)")
+        .expect("a leads-to property");
 }
 
 #[test]
@@ -186,9 +193,9 @@ fn any_text_is_parsed_without_panic() {
         let longer = |text: &String| parts.map(|part| format!("{text}{part} "));
         texts = texts.iter().flat_map(longer).collect();
         for text in &texts {
-            let _ = parse(Form::LeadsTo, text).map_err(|error| error.to_string());
+            let _ = parse(PropertyForm::LeadsTo, text).map_err(|error| error.to_string());
         }
     }
     let deep = "!(".repeat(1000);
-    assert!(parse(Form::Never, &deep).is_err());
+    assert!(parse(PropertyForm::Never, &deep).is_err());
 }

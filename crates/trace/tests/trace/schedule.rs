@@ -1,6 +1,6 @@
 //! Schedules of recorded runs, and their extension.
 
-use tenure_core::{Order, ProcessId, TICKS_PER_UNIT};
+use tenure_core::{ChannelOrder, ProcessId, TICKS_PER_UNIT};
 use tenure_trace::{
     Action, ActionError, Choice, Header, Kind, MessageRecord, Record, Schedule, ScriptRunner,
     Service, Source, Subject, TestCluster, Trace,
@@ -23,7 +23,7 @@ fn of(who: ProcessId, kind: Kind) -> (Subject, Kind) {
 }
 
 fn request(peer: ProcessId) -> MessageRecord {
-    MessageRecord::of(&Message::Request, peer, 0, 1)
+    MessageRecord::new(&Message::Request, peer, 0, 1)
 }
 
 fn actions(words: &[&str]) -> Vec<Action> {
@@ -104,7 +104,7 @@ fn partition_holds_messages_until_it_heals() {
     let schedule = Schedule::from_trace(&trace(0, records)).expect("a schedule");
     assert_eq!(schedule.actions, actions(&["split p1 | p2 p3", "enter p2"]));
     assert_eq!(schedule.extended::<Tiny>(|_| 0, 0).expect("the same").actions, schedule.actions);
-    let mut cluster = TestCluster::<Tiny>::new(3, Order::Fifo, |_| 0);
+    let mut cluster = TestCluster::<Tiny>::new(3, ChannelOrder::Fifo, |_| 0);
     ScriptRunner::follow::<std::convert::Infallible>(&mut cluster, &schedule)
         .expect("it is possible");
     let deliver = &actions(&["deliver p2→p1"])[0];

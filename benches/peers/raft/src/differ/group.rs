@@ -4,7 +4,9 @@
 use std::collections::VecDeque;
 
 use tenure_core::service::log::{Command, Content, Event, Payload};
-use tenure_core::{Batch, ConstantEnvironment, Group as Members, Input, ProcessId, Protocol};
+use tenure_core::{
+    ConstantEnvironment, EffectBuffer, Group as Members, Input, ProcessId, Protocol,
+};
 
 use super::schedule::{Action, Network};
 
@@ -44,7 +46,7 @@ pub struct Group<P: Forced> {
     /// committed.
     pub history: Vec<Content>,
     under_way: VecDeque<(usize, usize, P::Message)>,
-    batch: Batch<P, ConstantEnvironment>,
+    batch: EffectBuffer<P, ConstantEnvironment>,
     tickets: u64,
 }
 
@@ -58,7 +60,7 @@ impl<P: Forced> Group<P> {
             views: vec![UserView::default(); size],
             history: Vec::new(),
             under_way: VecDeque::new(),
-            batch: Batch::default(),
+            batch: EffectBuffer::default(),
             tickets: 0,
         };
         for at in 0..size {
@@ -95,7 +97,8 @@ impl<P: Forced> Group<P> {
             }
             Action::Transfer { at, to } => {
                 self.tickets += 1;
-                let command = Command::Transfer { ticket: self.tickets, to: ProcessId::at(to) };
+                let command =
+                    Command::Transfer { ticket: self.tickets, to: ProcessId::from_index(to) };
                 if self.views[at].is_leader {
                     self.input(at, Input::Command(command))?;
                 }
@@ -154,7 +157,7 @@ impl<P: Forced> Group<P> {
         let vote_request =
             self.processes[one].as_ref().filter(|_| one != at).and_then(P::withdrawal_message);
         if let Some(message) = vote_request {
-            self.input(one, Input::Message { from: ProcessId::at(at), message })?;
+            self.input(one, Input::Message { from: ProcessId::from_index(at), message })?;
             self.under_way.clear();
         }
         Ok(())
@@ -193,7 +196,7 @@ impl<P: Forced> Group<P> {
             let times = if network.twice { 2 } else { 1 };
             for _ in 0..times {
                 if network.carries(from, to) {
-                    let (from, message) = (ProcessId::at(from), message.clone());
+                    let (from, message) = (ProcessId::from_index(from), message.clone());
                     self.input(to, Input::Message { from, message })?;
                 }
             }
@@ -202,7 +205,7 @@ impl<P: Forced> Group<P> {
     }
 
     fn boot(&mut self, at: usize) -> Result<(), String> {
-        let members = Members::new(ProcessId::at(at), self.processes.len() as u32);
+        let members = Members::new(ProcessId::from_index(at), self.processes.len() as u32);
         let saved = self.saved[at].take();
         self.processes[at] = Some(P::boot(members, &self.config, saved, &mut self.batch));
         self.release_effects(at)

@@ -36,7 +36,7 @@ use std::process::exit;
 use fastrand::Rng;
 use tenure_algorithms::Variants;
 use tenure_algorithms::agreement::RaftLog;
-use tenure_algorithms::agreement::raft_log::{self, EntryId, Switch};
+use tenure_algorithms::agreement::raft_log::{self, EntryId, VariantId};
 use tenure_core::Algorithm;
 
 use crate::peer::{self, Peer};
@@ -87,7 +87,7 @@ pub fn main(words: &[String]) {
     };
     let mistake = words.iter().position(|word| word == "--variant");
     let mistake = mistake.and_then(|place| words.get(place + 1)).map(|word| {
-        Variants::named([word.as_str()]).unwrap_or_else(|unknown| {
+        Variants::from_names([word.as_str()]).unwrap_or_else(|unknown| {
             eprintln!("{unknown}");
             exit(2)
         })
@@ -116,11 +116,11 @@ pub fn main(words: &[String]) {
     println!("{schedules} schedules, {acts} things that happened: the same {committed} committed");
 }
 
-fn differ(seed: u64, variants: Variants<Switch>, is_verbose: bool) -> Result<Figures, String> {
+fn differ(seed: u64, variants: Variants<VariantId>, is_verbose: bool) -> Result<Figures, String> {
     let mut random = Rng::with_seed(seed);
     let (size, pre_vote) = (if random.bool() { 3 } else { 5 }, random.bool());
     let schedule = schedule::schedule(size, pre_vote, &mut random);
-    let variants = if pre_vote { variants } else { variants.with(Switch::NoPreVote) };
+    let variants = if pre_vote { variants } else { variants.with(VariantId::NoPreVote) };
     let config = raft_log::Config { variants, ..raft_log::Config::plain(size as u32, 1) };
     let mut ours = Group::<RaftLog>::new(size, config, pre_vote);
     let mut theirs = Group::<Peer>::new(size, peer::Config { tick: None, pre_vote }, pre_vote);
@@ -190,7 +190,7 @@ mod tests {
     fn with_a_mistake_on_they_disagree() {
         // Other mistakes need reordered messages or repeated vote requests.
         for mistake in ["shorter-log", "unsaved-entry"] {
-            let variants = Variants::named([mistake]).expect("a declared mistake");
+            let variants = Variants::from_names([mistake]).expect("a declared mistake");
             let found = (0..100).find(|seed| differ(*seed, variants, false).is_err());
             assert!(found.is_some(), "{mistake} shows in a schedule");
         }

@@ -8,7 +8,7 @@ use tenure_core::{Effects, ProcessId, ProcessSet};
 
 use super::message::{Claim, Message, Tables};
 use super::wait_for_graph::WaitForGraph;
-use super::{CentralDetection, Switch};
+use super::{CentralDetection, VariantId};
 
 /// State of the coordinator: the progress of the current collection of status tables from all
 /// processes.
@@ -56,11 +56,11 @@ impl CentralDetection {
         fx: &mut impl Effects<Self>,
     ) {
         let detector = &mut self.detector;
-        if self.variants.has(Switch::Reports) {
+        if self.variants.has(VariantId::Reports) {
             if detector.reported.get(&from).is_none_or(|last| *last < number) {
                 detector.reported.insert(from, number);
                 detector.tables.insert(from, tables);
-                let graph = WaitForGraph::of_resources(&detector.tables);
+                let graph = WaitForGraph::from_resource_tables(&detector.tables);
                 self.abort_victims(&graph, fx);
             }
         } else if number == detector.collections && detector.lacking.remove(from) {
@@ -76,12 +76,12 @@ impl CentralDetection {
     /// cycle, the second phase begins.
     fn conclude(&mut self, fx: &mut impl Effects<Self>) {
         let has = |switch| self.variants.has(switch);
-        let processes = WaitForGraph::of_processes(&self.detector.tables);
-        let resources = WaitForGraph::of_resources(&self.detector.tables);
-        let graph = if has(Switch::TwoPhase) || has(Switch::DoubleCollection) {
+        let processes = WaitForGraph::from_process_tables(&self.detector.tables);
+        let resources = WaitForGraph::from_resource_tables(&self.detector.tables);
+        let graph = if has(VariantId::TwoPhase) || has(VariantId::DoubleCollection) {
             match self.detector.first_phase.take() {
-                Some(first) if has(Switch::DoubleCollection) => processes.common(&first),
-                Some(first) => processes.common_by_name(&first),
+                Some(first) if has(VariantId::DoubleCollection) => processes.common_edges(&first),
+                Some(first) => processes.common_edges_ignoring_numbers(&first),
                 None if processes.cycles().is_empty() => WaitForGraph::default(),
                 None => {
                     self.detector.first_phase = Some(processes);
@@ -89,10 +89,10 @@ impl CentralDetection {
                     return self.collect(fx);
                 }
             }
-        } else if has(Switch::FirstPhase) {
+        } else if has(VariantId::FirstPhase) {
             processes
         } else {
-            processes.common(&resources)
+            processes.common_edges(&resources)
         };
         self.abort_victims(&graph, fx);
         if self.detector.is_outdated && self.detector.lacking.is_empty() {
@@ -108,13 +108,13 @@ impl CentralDetection {
         };
         let mut victims: Vec<Claim> = Vec::new();
         for cycle in graph.cycles() {
-            if self.variants.has(Switch::AllVictims) {
+            if self.variants.has(VariantId::AllVictims) {
                 victims.extend(cycle);
             } else {
                 victims.extend(cycle.into_iter().max_by_key(order));
             }
         }
-        if !self.variants.has(Switch::Reports) {
+        if !self.variants.has(VariantId::Reports) {
             self.detector.tables.clear();
         }
         for Claim { process, number } in victims {

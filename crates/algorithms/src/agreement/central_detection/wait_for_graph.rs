@@ -23,12 +23,12 @@ struct Edge {
 }
 
 impl WaitForGraph {
-    pub(super) fn of_resources(tables: &BTreeMap<ProcessId, Tables>) -> Self {
+    pub(super) fn from_resource_tables(tables: &BTreeMap<ProcessId, Tables>) -> Self {
         let resources = tables.values().flat_map(|tables| &tables.resources);
         WaitForGraph(resources.flat_map(edges).collect())
     }
 
-    pub(super) fn of_processes(tables: &BTreeMap<ProcessId, Tables>) -> Self {
+    pub(super) fn from_process_tables(tables: &BTreeMap<ProcessId, Tables>) -> Self {
         let mut graph = WaitForGraph::default();
         for (process, shown) in tables {
             let Some(awaited) = shown.process.awaited else { continue };
@@ -44,14 +44,14 @@ impl WaitForGraph {
         graph
     }
 
-    pub(super) fn common(&self, other: &Self) -> Self {
+    pub(super) fn common_edges(&self, other: &Self) -> Self {
         WaitForGraph(self.0.intersection(&other.0).copied().collect())
     }
 
     /// Returns the edges of this graph that also occur in `other`. The comparison ignores the
     /// numbers of the requests: two edges are equal if they have the same processes and the same
     /// resource.
-    pub(super) fn common_by_name(&self, other: &Self) -> Self {
+    pub(super) fn common_edges_ignoring_numbers(&self, other: &Self) -> Self {
         let name = |edge: &Edge| (edge.waiting.process, edge.holder.process, edge.resource);
         let is_in_both = |edge: &&Edge| other.0.iter().any(|it| name(it) == name(edge));
         WaitForGraph(self.0.iter().filter(is_in_both).copied().collect())

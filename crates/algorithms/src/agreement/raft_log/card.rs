@@ -4,10 +4,10 @@ use alloc::vec;
 
 use tenure_core::theory::Theory;
 use tenure_core::{
-    Algorithm, Card, Cost, Crashes, Faults, Property, Service, Strategy, Timeout, Timing,
+    Algorithm, Card, Cost, CrashModel, Faults, Property, Service, Strategy, Timeout, Timing,
 };
 
-use super::{Config, RaftLog, Switch};
+use super::{Config, RaftLog, VariantId};
 use crate::Variants;
 use crate::election::raft;
 
@@ -19,7 +19,7 @@ impl Algorithm for RaftLog {
             timing: Timing::Partial,
             faults: Faults {
                 loss: true,
-                crashes: Crashes::Recovery,
+                crashes: CrashModel::Recovery,
                 ..Faults::duplication(
                     "accepts entries while a majority is up and connected; acknowledged entries \
                      are never lost",
@@ -34,7 +34,7 @@ impl Algorithm for RaftLog {
                 Timeout::new(raft::ELECTION, raft::ELECTION_DESCRIPTION, config.election),
                 Timeout::new(raft::HEARTBEAT, raft::HEARTBEAT_DESCRIPTION, config.heartbeat),
             ],
-            variants: Variants::<Switch>::declared(),
+            variants: Variants::<VariantId>::declared(),
             ..Card::agreement(
                 Service::Log,
                 "raft-log",

@@ -14,7 +14,7 @@
 use tenure_core::service::log::Event;
 use tenure_core::{Delay, Effects, ProcessId};
 
-use super::config::Switch;
+use super::config::VariantId;
 use super::log::EntryId;
 use super::message::Message;
 use super::replication::ReplicationState;
@@ -33,7 +33,7 @@ impl RaftLog {
             self.commit_to(index, fx);
             self.notify_removed(before, fx);
         }
-        if self.commit > before && self.has(Switch::Announcing) {
+        if self.commit > before && self.has(VariantId::Announcing) {
             self.announce_commit(fx);
         }
         let Role::Leader(Leadership { proposed, .. }) = &mut self.role else { return };
@@ -50,7 +50,7 @@ impl RaftLog {
     /// entries.
     fn announce_commit(&mut self, fx: &mut impl Effects<Self>) {
         let followers = self.followers();
-        if self.has(Switch::Together) && !followers.is_empty() {
+        if self.has(VariantId::Together) && !followers.is_empty() {
             let Role::Leader(Leadership { has_unannounced_commit, .. }) = &mut self.role else {
                 return;
             };

@@ -9,7 +9,7 @@ use crate::Variants;
 use crate::catalogue_error::CatalogueError;
 use crate::election::raft;
 use crate::parameters::{FromParameters, Parameters};
-use crate::variants::switches;
+use crate::variants::variant_ids;
 
 /// Configuration of one process.
 #[derive(Clone, Debug)]
@@ -44,7 +44,7 @@ pub struct Config {
     /// change to this one. `None` for no change.
     pub target_members: Option<Members>,
     /// Variants that are switched on.
-    pub variants: Variants<Switch>,
+    pub variants: Variants<VariantId>,
 }
 
 impl Config {
@@ -71,33 +71,33 @@ impl Config {
 
 impl FromParameters for Config {
     fn from_parameters(parameters: &Parameters) -> Result<Self, CatalogueError> {
-        let raft::Config { election, heartbeat, .. } = raft::Config::timed(parameters);
+        let raft::Config { election, heartbeat, .. } = raft::Config::without_variants(parameters);
         let plain = Config::plain(parameters.size, parameters.delay);
         let plain = Config { election, heartbeat, ..plain };
-        let variants: Variants<Switch> = parameters.variants()?;
+        let variants: Variants<VariantId> = parameters.variants()?;
         let has = |switch| variants.has(switch);
-        let max_batch_entries = if has(Switch::OneEntry) { 1 } else { plain.max_batch_entries };
+        let max_batch_entries = if has(VariantId::OneEntry) { 1 } else { plain.max_batch_entries };
         let mut config = Config { max_batch_entries, ..plain };
-        if has(Switch::Compacting) {
+        if has(VariantId::Compacting) {
             (config.snapshot_interval, config.trailing_entries, config.snapshot_piece_bytes) =
                 (NonZeroU64::new(2), 0, 4);
         }
         let last = ProcessId(parameters.size.saturating_sub(1).max(1));
         let others = ProcessSet::first_n(last.0);
-        if has(Switch::Newcomer) && parameters.size > 1 {
+        if has(VariantId::Newcomer) && parameters.size > 1 {
             let mut wanted: ProcessSet = others.iter().take(others.len() as usize - 1).collect();
             wanted.insert(last);
-            config.initial_members = Some(Members::of(others));
-            config.target_members = Some(Members::of(wanted));
-        } else if has(Switch::Learner) && parameters.size > 1 {
+            config.initial_members = Some(Members::from_voters(others));
+            config.target_members = Some(Members::from_voters(wanted));
+        } else if has(VariantId::Learner) && parameters.size > 1 {
             let learners = [last].into_iter().collect();
-            config.initial_members = Some(Members { learners, ..Members::of(others) });
+            config.initial_members = Some(Members { learners, ..Members::from_voters(others) });
         }
         Ok(Config { variants, ..config })
     }
 }
 
-switches! {
+variant_ids! {
     NoPreVote = "no-pre-vote", sound,
         "a candidate does not ask first whether it would be elected: a partitioned process \
          deposes a leader by its term";

@@ -35,10 +35,10 @@ use alloc::vec;
 use tenure_core::service::log::{Content, Entry, Event};
 use tenure_core::{Delay, Effects, ProcessId, ProcessSet};
 
-use super::config::Switch;
+use super::config::VariantId;
 use super::log::EntryId;
 use super::message::Message;
-use super::reads::Reads;
+use super::reads::PendingReads;
 use super::replication::Progress;
 use super::{Leadership, RaftLog, Role, Timer};
 
@@ -47,7 +47,7 @@ impl RaftLog {
     /// voter suspects its leader, or starts an election.
     pub(super) fn on_election_timeout(&mut self, fx: &mut impl Effects<Self>) {
         fx.set_timer(Timer::Election, self.config.election);
-        let skips_quorum_check = self.has(Switch::NoCheckQuorum);
+        let skips_quorum_check = self.has(VariantId::NoCheckQuorum);
         self.abort_handover(fx);
         self.on_change_timeout(fx);
         if let Role::Leader(Leadership { responded, .. }) = &mut self.role {
@@ -62,7 +62,7 @@ impl RaftLog {
         if !self.is_voter() {
             return self.ask_membership(fx);
         }
-        if self.has(Switch::NoPreVote) {
+        if self.has(VariantId::NoPreVote) {
             return self.become_candidate(fx);
         }
         if had_leader {
@@ -81,7 +81,7 @@ impl RaftLog {
 
     fn follower_timeout(&self) -> Delay {
         let all = self.config.election;
-        if self.has(Switch::NoPreVote) { all } else { Delay::ticks(all.min) }
+        if self.has(VariantId::NoPreVote) { all } else { Delay::ticks(all.min) }
     }
 
     pub(super) fn maybe_become_candidate(&mut self, fx: &mut impl Effects<Self>) {
@@ -94,7 +94,7 @@ impl RaftLog {
 
     pub(super) fn become_candidate(&mut self, fx: &mut impl Effects<Self>) {
         let other_voters = self.other_voters();
-        let saved = (self.has(Switch::Ahead) && !other_voters.is_empty())
+        let saved = (self.has(VariantId::Ahead) && !other_voters.is_empty())
             .then_some((self.term, self.voted_for));
         if saved.is_some() {
             fx.set_timer(Timer::Store, Delay::ZERO);
@@ -140,7 +140,7 @@ impl RaftLog {
             ahead: 0,
             has_unannounced_commit: false,
             proposed: VecDeque::new(),
-            reads: Reads::default(),
+            reads: PendingReads::default(),
             handover: None,
             change: None,
             final_change: None,

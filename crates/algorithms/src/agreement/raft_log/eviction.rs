@@ -23,7 +23,7 @@
 use tenure_core::service::log::Event;
 use tenure_core::{Effects, ProcessId};
 
-use super::config::Switch;
+use super::config::VariantId;
 use super::log::EntryId;
 use super::members::Membership;
 use super::message::Message;
@@ -41,7 +41,7 @@ impl RaftLog {
     /// `noticing`, this is the last index at which the follower's log is known to match. Otherwise
     /// it is 0.
     pub(super) fn acked_index(&self, progress: &Progress) -> u64 {
-        if self.has(Switch::Noticing) { progress.match_index } else { 0 }
+        if self.has(VariantId::Noticing) { progress.match_index } else { 0 }
     }
 
     /// Disables this process if its log ends before `acked`, an index that it has acknowledged in
@@ -67,7 +67,7 @@ impl RaftLog {
     pub(super) fn notify_removed(&self, before: u64, fx: &mut impl Effects<Self>) {
         let Membership { at, members } = &self.membership;
         let is_new = (before + 1..=self.commit).contains(at) && !members.is_joint();
-        if !is_new || !self.has(Switch::Noticing) {
+        if !is_new || !self.has(VariantId::Noticing) {
             return;
         }
         let stay = members.all();
@@ -99,7 +99,7 @@ impl RaftLog {
     fn committed_removal_of(&self, process: ProcessId) -> Option<EntryId> {
         let Membership { at, members } = &self.membership;
         let is_settled = *at <= self.commit && !members.is_joint();
-        if !self.has(Switch::Noticing) || !is_settled || members.all().contains(process) {
+        if !self.has(VariantId::Noticing) || !is_settled || members.all().contains(process) {
             return None;
         }
         // If a snapshot has replaced the removal entry, the last entry of the snapshot serves
@@ -112,7 +112,7 @@ impl RaftLog {
     /// was never a member does not ask.
     pub(super) fn ask_membership(&self, fx: &mut impl Effects<Self>) {
         let was_member = self.membership.at > 0 || self.members().all().contains(self.group.me());
-        if self.has(Switch::Noticing) && was_member {
+        if self.has(VariantId::Noticing) && was_member {
             fx.broadcast(&self.other_voters(), Message::AskMembership { last: self.log.last() });
         }
     }

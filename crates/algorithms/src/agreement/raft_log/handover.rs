@@ -14,6 +14,7 @@ use tenure_core::{Effects, ProcessId};
 use super::message::Message;
 use super::{Leadership, RaftLog, Role, Timer};
 
+/// A transfer of the leadership to another voter, which the user has requested.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Handover {
     /// Target of the transfer. `None` for the first voter that is known to have the whole log.

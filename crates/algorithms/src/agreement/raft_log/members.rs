@@ -42,7 +42,7 @@ pub(super) struct Membership {
 
 /// A requested membership change, until its final entry is in the log.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Change {
+pub(super) struct PendingChange {
     /// Ticket of the user's request; `None` for a change required by the configuration.
     pub(super) ticket: Option<u64>,
     stage: Stage,
@@ -66,7 +66,7 @@ enum Stage {
     Joint,
 }
 
-impl Change {
+impl PendingChange {
     /// Returns true if the joint entry of this change is not in the log yet.
     pub(super) fn is_unlogged(&self) -> bool {
         self.stage != Stage::Joint
@@ -81,7 +81,7 @@ impl RaftLog {
 
     /// Returns the initial membership, which applies while the log has no membership entry.
     pub(super) fn initial_members(&self) -> Members {
-        let all = || Members::of(ProcessSet::first_n(self.group.size()));
+        let all = || Members::from_voters(ProcessSet::first_n(self.group.size()));
         self.config.initial_members.clone().unwrap_or_else(all)
     }
 
@@ -163,7 +163,7 @@ impl RaftLog {
         let stage =
             Stage::CatchingUp { to, round_end, is_slow: false, timeouts_left: MAX_CHANGE_TIMEOUTS };
         let Role::Leader(Leadership { change, .. }) = &mut self.role else { return };
-        *change = Some(Box::new(Change { ticket, stage }));
+        *change = Some(Box::new(PendingChange { ticket, stage }));
         self.broadcast_append(fx);
         self.advance_change(fx);
     }

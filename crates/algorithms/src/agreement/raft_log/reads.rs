@@ -20,15 +20,16 @@ use tenure_core::{Effects, ProcessId};
 
 use super::{Leadership, RaftLog, Role};
 
+/// Reads that wait until the leader has confirmed its leadership.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub(super) struct Reads {
+pub(super) struct PendingReads {
     /// Number of the latest round in which the leader confirms its leadership, from 1.
     round: u64,
     /// Pending reads, oldest first, as (ticket, round that a majority must confirm).
     waiting: VecDeque<(u64, u64)>,
 }
 
-impl Reads {
+impl PendingReads {
     pub(super) fn round(&self) -> u64 {
         self.round
     }

@@ -36,7 +36,7 @@ use alloc::vec::Vec;
 use tenure_core::service::log::{Content, Entry, Event, Reason};
 use tenure_core::{Delay, Effects, ProcessId};
 
-use super::config::Switch;
+use super::config::VariantId;
 use super::log::EntryId;
 use super::message::Message;
 use super::snapshot::SnapshotTransfer;
@@ -59,7 +59,7 @@ pub(super) struct Progress {
     /// Latest round of leadership confirmation to which the follower has responded.
     pub(super) round: u64,
     /// True if the follower responded to an append since the last heartbeat. Always true unless
-    /// [`Switch::Heartbeats`] is on.
+    /// [`VariantId::Heartbeats`] is on.
     pub(super) is_responsive: bool,
 }
 
@@ -103,7 +103,7 @@ impl RaftLog {
         let entry = Entry { term: self.term, content };
         self.append_as_leader(entry, fx);
         self.maybe_commit(fx);
-        if !self.has(Switch::Together) {
+        if !self.has(VariantId::Together) {
             self.broadcast_append(fx);
         }
     }
@@ -136,10 +136,10 @@ impl RaftLog {
     /// it persists it.
     pub(super) fn append_as_leader(&mut self, entry: Entry, fx: &mut impl Effects<Self>) {
         let has_others = !self.followers().is_empty();
-        if has_others && self.has(Switch::Together) {
+        if has_others && self.has(VariantId::Together) {
             fx.set_timer(Timer::Send, Delay::ZERO);
         }
-        match has_others && self.has(Switch::Ahead) {
+        match has_others && self.has(VariantId::Ahead) {
             true => self.append_unpersisted(entry, fx),
             false => self.append_entry(entry, fx),
         }
@@ -148,7 +148,7 @@ impl RaftLog {
     fn append_unpersisted(&mut self, entry: Entry, fx: &mut impl Effects<Self>) {
         let Role::Leader(Leadership { ahead, .. }) = &mut self.role else { return };
         *ahead += 1;
-        if *ahead == 1 && !self.config.variants.has(Switch::Together) {
+        if *ahead == 1 && !self.config.variants.has(VariantId::Together) {
             fx.set_timer(Timer::Store, Delay::ZERO);
         }
         self.log.push(entry);
@@ -206,7 +206,7 @@ impl RaftLog {
     }
 
     fn send_heartbeat(&mut self, to: ProcessId, fx: &mut impl Effects<Self>) {
-        if !self.config.variants.has(Switch::Heartbeats) {
+        if !self.config.variants.has(VariantId::Heartbeats) {
             return;
         }
         let Role::Leader(Leadership { peers, reads, .. }) = &mut self.role else { return };

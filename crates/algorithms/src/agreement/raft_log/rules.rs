@@ -4,7 +4,7 @@ use tenure_core::ProcessSet;
 use tenure_core::service::log::Members;
 
 use super::RaftLog;
-use super::config::Switch;
+use super::config::VariantId;
 use super::log::EntryId;
 use super::saved::Stable;
 
@@ -12,7 +12,7 @@ impl RaftLog {
     /// Returns true if a candidate whose log ends at `last` may receive this process's vote
     /// (3.6.1).
     pub(super) fn is_log_up_to_date(&self, last: EntryId) -> bool {
-        if self.has(Switch::ShorterLog) {
+        if self.has(VariantId::ShorterLog) {
             return true;
         }
         last.is_as_up_to_date_as(self.log.last())
@@ -22,7 +22,7 @@ impl RaftLog {
     /// entry at `index`. This requires that the entry is of the leader's own term (3.6.2). A
     /// variant with a mistake omits this requirement.
     pub(super) fn can_commit(&self, index: u64) -> bool {
-        if self.has(Switch::OldTermCommit) {
+        if self.has(VariantId::OldTermCommit) {
             return true;
         }
         self.log.entry_id(index).is_some_and(|place| place.term == self.term)
@@ -33,7 +33,7 @@ impl RaftLog {
     /// append. `end` is the index of the last entry of the append, which only a variant with a
     /// mistake uses.
     pub(super) fn truncation_index(&self, conflict: Option<u64>, end: u64) -> Option<u64> {
-        if self.has(Switch::EagerTruncation) {
+        if self.has(VariantId::EagerTruncation) {
             return conflict.or(Some(end + 1));
         }
         conflict
@@ -42,7 +42,7 @@ impl RaftLog {
     /// Returns the highest index at which the leader's own copy counts towards a majority. Entries
     /// that the leader has not persisted do not count.
     pub(super) fn own_match_index(&self) -> u64 {
-        if self.has(Switch::CountedAhead) {
+        if self.has(VariantId::CountedAhead) {
             return self.log.last().index;
         }
         self.persisted_index()
@@ -51,13 +51,13 @@ impl RaftLog {
     /// Returns true if this leader may answer a read before a majority has confirmed that it still
     /// leads. Only a variant with a mistake permits this.
     pub(super) fn can_read_without_quorum(&self) -> bool {
-        self.has(Switch::LonelyRead)
+        self.has(VariantId::LonelyRead)
     }
 
     /// Returns true if the leader knows which entries were committed before its term. It knows this
     /// once an entry of its own term is committed.
     pub(super) fn has_committed_in_term(&self) -> bool {
-        if self.has(Switch::EarlyRead) {
+        if self.has(VariantId::EarlyRead) {
             return true;
         }
         self.log.entry_id(self.commit).is_some_and(|place| place.term == self.term)
@@ -67,14 +67,14 @@ impl RaftLog {
     /// if its log contains that entry, or if it knows that all entries up to that index are
     /// committed.
     pub(super) fn can_skip_snapshot(&self, last: EntryId) -> bool {
-        if self.has(Switch::SnapshotCutsTail) {
+        if self.has(VariantId::SnapshotCutsTail) {
             return false;
         }
         self.log.contains(last) || last.index <= self.commit
     }
 
     pub(super) fn snapshot_members(&self, index: u64) -> Members {
-        if self.has(Switch::ForgottenMembers) {
+        if self.has(VariantId::ForgottenMembers) {
             return self.initial_members();
         }
         self.members_at(index)
@@ -83,20 +83,20 @@ impl RaftLog {
     /// Returns the first membership entry of a change. This is the joint entry, with which each
     /// decision needs a majority of the old voters and a majority of the new voters.
     pub(super) fn first_change_members(&self, joint: Members) -> Members {
-        if self.has(Switch::OneStepMembership) {
+        if self.has(VariantId::OneStepMembership) {
             return Members { outgoing: ProcessSet::new(), ..joint };
         }
         joint
     }
 
     pub(super) fn requires_catch_up(&self) -> bool {
-        !self.has(Switch::NoCatchUp)
+        !self.has(VariantId::NoCatchUp)
     }
 
     /// Returns the learners whose copies count towards a majority. Learners do not count in a
     /// correct algorithm, so the set is empty. A variant with a mistake counts them.
     pub(super) fn counted_non_voters(&self) -> ProcessSet {
-        if self.has(Switch::CountedLearner) {
+        if self.has(VariantId::CountedLearner) {
             return self.members().learners.clone();
         }
         ProcessSet::new()
@@ -105,10 +105,10 @@ impl RaftLog {
     /// Returns true if a variant saves less than the algorithm requires.
     pub(super) fn saves_too_little(&self) -> bool {
         let mistakes = [
-            Switch::ForgottenVote,
-            Switch::ForgottenTerm,
-            Switch::UnsavedEntry,
-            Switch::ForgottenLog,
+            VariantId::ForgottenVote,
+            VariantId::ForgottenTerm,
+            VariantId::UnsavedEntry,
+            VariantId::ForgottenLog,
         ];
         mistakes.into_iter().any(|mistake| self.has(mistake))
     }
@@ -124,16 +124,16 @@ impl RaftLog {
             log: self.log.clone(),
         };
         saved.log.truncate_from(self.persisted_index() + 1);
-        if self.has(Switch::ForgottenVote) {
+        if self.has(VariantId::ForgottenVote) {
             saved.voted_for = None;
         }
-        if self.has(Switch::ForgottenTerm) {
+        if self.has(VariantId::ForgottenTerm) {
             saved = Stable { term: saved.log.last().term, voted_for: None, ..saved };
         }
-        if self.has(Switch::UnsavedEntry) {
+        if self.has(VariantId::UnsavedEntry) {
             saved.log.truncate_from(saved.log.last().index);
         }
-        if self.has(Switch::ForgottenLog) {
+        if self.has(VariantId::ForgottenLog) {
             saved.log.truncate_from(saved.log.base().index + 1);
         }
         saved

@@ -58,6 +58,7 @@ impl SnapshotTransfer {
     }
 }
 
+/// The pieces of a snapshot that this process has received so far.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct IncomingSnapshot {
     last: EntryId,
@@ -66,7 +67,7 @@ pub(super) struct IncomingSnapshot {
 
 impl RaftLog {
     /// Returns the last index that the snapshot of this process covers; 0 without a snapshot.
-    pub(super) fn compacted(&self) -> u64 {
+    pub(super) fn compacted_index(&self) -> u64 {
         self.snapshot.as_ref().map_or(0, |snapshot| snapshot.last.index)
     }
 
@@ -77,7 +78,7 @@ impl RaftLog {
         state: Payload,
         fx: &mut impl Effects<Self>,
     ) {
-        let is_new = index > self.compacted() && index <= self.commit;
+        let is_new = index > self.compacted_index() && index <= self.commit;
         let Some(last) = self.log.entry_id(index).filter(|_| is_new) else {
             return self.decline(ticket, Reason::NotThere, fx);
         };

@@ -3,7 +3,7 @@
 use alloc::string::ToString;
 
 use tenure_core::theory::Theory;
-use tenure_core::{Algorithm, Card, Cost, Crashes, Faults, Property};
+use tenure_core::{Algorithm, Card, Cost, CrashModel, Faults, Property};
 
 use super::{Config, RaftLog, RelayedLog, config};
 
@@ -17,7 +17,7 @@ impl Algorithm for RelayedLog {
                     outcome"
                 .to_string(),
             faults: Faults {
-                crashes: Crashes::Recovery,
+                crashes: CrashModel::Recovery,
                 ..Faults::none(
                     "accepts entries at any process while a majority is up and connected; a \
                      forwarded request that is lost waits until the leader changes, and is then \

@@ -7,7 +7,7 @@ use tenure_core::Variant;
 use super::raft_log;
 use crate::catalogue_error::CatalogueError;
 use crate::parameters::{FromParameters, Parameters};
-use crate::variants::{UnknownVariant, Variants, switches};
+use crate::variants::{UnknownVariant, Variants, variant_ids};
 
 /// Configuration of one process.
 #[derive(Clone, Debug)]
@@ -18,7 +18,7 @@ pub struct Config {
     /// stay the same if the user never gives two commands the same ticket, even after a restart.
     pub incarnation: u64,
     /// Variants that are switched on, each with a known mistake.
-    pub variants: Variants<Switch>,
+    pub variants: Variants<VariantId>,
 }
 
 impl Config {
@@ -36,8 +36,8 @@ impl Config {
 /// Returns the variants that the relayed log accepts: its own variants, and the sound variants of
 /// [`raft_log`].
 pub(super) fn declared() -> Vec<Variant> {
-    let of_log = Variants::<raft_log::Switch>::declared().into_iter();
-    of_log.filter(|variant| variant.sound).chain(Variants::<Switch>::declared()).collect()
+    let of_log = Variants::<raft_log::VariantId>::declared().into_iter();
+    of_log.filter(|variant| variant.sound).chain(Variants::<VariantId>::declared()).collect()
 }
 
 impl FromParameters for Config {
@@ -54,7 +54,7 @@ impl FromParameters for Config {
     }
 }
 
-switches! {
+variant_ids! {
     EarlyAnswer = "early-answer", unsound,
         "an answer is reported when it arrives, before the user has seen that part of the log"
         => "", "-n 3 --entries 1,1,0 --property linearizable-reads \

@@ -3,7 +3,7 @@
 use tenure_core::Effects;
 use tenure_core::service::log::{self, Reason};
 
-use super::config::Switch;
+use super::config::VariantId;
 use super::message::{Outcome, Request};
 use super::{Forwarded, RelayedLog};
 
@@ -11,7 +11,7 @@ impl RelayedLog {
     /// Returns the highest log index at which a completed request may be reported to the user. This
     /// is the commit index of the local log.
     pub(super) fn reportable_index(&self) -> u64 {
-        if self.has(Switch::EarlyAnswer) {
+        if self.has(VariantId::EarlyAnswer) {
             return u64::MAX;
         }
         self.log.commit_index()
@@ -25,10 +25,10 @@ impl RelayedLog {
         forwarded: Forwarded,
         fx: &mut impl Effects<Self>,
     ) {
-        if self.has(Switch::AskedAgain) {
+        if self.has(VariantId::AskedAgain) {
             return self.resend(ticket, forwarded, fx);
         }
-        let outcome = match self.has(Switch::DeclinedInDoubt) {
+        let outcome = match self.has(VariantId::DeclinedInDoubt) {
             true => Outcome::Declined(Reason::Deposed),
             false => Outcome::Unknown,
         };
@@ -48,7 +48,7 @@ impl RelayedLog {
         }
     }
 
-    fn has(&self, switch: Switch) -> bool {
+    fn has(&self, switch: VariantId) -> bool {
         self.config.variants.has(switch)
     }
 }

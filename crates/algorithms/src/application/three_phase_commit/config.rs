@@ -1,11 +1,11 @@
 //! Configuration of three-phase commit.
 
-use crate::variants::{Variants, switches};
+use crate::variants::{Variants, variant_ids};
 
 /// Configuration of one process.
-pub type Config = Variants<Switch>;
+pub type Config = Variants<VariantId>;
 
-switches! {
+variant_ids! {
     TwoPhases = "two-phases", unsound,
         "the coordinator commits as soon as all have voted yes";
     CommitDirectly = "commit-directly", unsound,

@@ -5,7 +5,7 @@ use alloc::collections::{BTreeMap, BTreeSet};
 use tenure_core::service::commit::Transaction;
 use tenure_core::{Effects, ProcessId, ProcessSet, Term};
 
-use super::{Message, Progress, Switch, ThreePhaseCommit};
+use super::{Message, Progress, ThreePhaseCommit, VariantId};
 
 /// Persisted state of a transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -48,7 +48,7 @@ enum Outcome {
 }
 
 impl Inquiry {
-    pub(super) fn of(awaited: ProcessSet) -> Self {
+    pub(super) fn awaiting(awaited: ProcessSet) -> Self {
         Inquiry { awaited, reports: BTreeMap::new() }
     }
 
@@ -106,7 +106,7 @@ impl ThreePhaseCommit {
         let Some(term) = self.leadership.leading_term() else { return };
         let awaited = self.trusted();
         fx.broadcast(&awaited, Message::Inquire { term });
-        self.inquiry = Some(Inquiry::of(awaited));
+        self.inquiry = Some(Inquiry::awaiting(awaited));
         self.finish_inquiry(fx);
     }
 
@@ -134,7 +134,7 @@ impl ThreePhaseCommit {
         for transaction in inquiry.undecided(term) {
             match inquiry.outcome(transaction) {
                 Outcome::Decided { commits } => self.decide(transaction, commits, fx),
-                Outcome::Ready if self.has(Switch::CommitDirectly) => {
+                Outcome::Ready if self.has(VariantId::CommitDirectly) => {
                     self.decide(transaction, true, fx);
                 }
                 Outcome::Ready => self.spread_ready(transaction, fx),

@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 use tenure_core::service::commit::Transaction;
 use tenure_core::{Effects, ProcessId, ProcessSet, Term};
 
-use super::{Message, Progress, Switch, TwoPhaseCommit};
+use super::{Message, Progress, TwoPhaseCommit, VariantId};
 
 /// Persisted state of a transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -36,7 +36,7 @@ pub(super) struct Inquiry {
 }
 
 impl Inquiry {
-    pub(super) fn of(awaited: ProcessSet) -> Self {
+    pub(super) fn awaiting(awaited: ProcessSet) -> Self {
         Inquiry { awaited, reports: BTreeMap::new() }
     }
 
@@ -91,7 +91,7 @@ impl TwoPhaseCommit {
         let awaited: ProcessSet =
             self.group.peers().iter().filter(|peer| !self.suspected.contains(*peer)).collect();
         fx.broadcast(&awaited, Message::Inquire { term });
-        self.inquiry = Some(Inquiry::of(awaited));
+        self.inquiry = Some(Inquiry::awaiting(awaited));
         self.finish_inquiry(fx);
     }
 
@@ -117,7 +117,7 @@ impl TwoPhaseCommit {
         let Some(term) = self.leadership.leading_term() else { return };
         inquiry.record(self.group.me(), self.log());
         for (process, transaction, outcome) in inquiry.uncertain(term) {
-            let guess = self.variants.has(Switch::Guess).then_some(false);
+            let guess = self.variants.has(VariantId::Guess).then_some(false);
             let Some(commits) = outcome.or(guess) else { continue };
             if process == self.group.me() {
                 self.record_decision(transaction, commits, ProcessSet::new(), fx);

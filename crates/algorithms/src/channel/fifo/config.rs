@@ -27,6 +27,6 @@ impl<C> Config<C> {
 impl<C: FromParameters> FromParameters for Config<C> {
     fn from_parameters(parameters: &Parameters) -> Result<Self, CatalogueError> {
         let inner = C::from_parameters(&parameters.with_retransmission_delay())?;
-        Ok(Config { resend: parameters.resend(), ..Config::around(inner) })
+        Ok(Config { resend: parameters.retransmission_timeout(), ..Config::around(inner) })
     }
 }

@@ -3,12 +3,12 @@
 use alloc::format;
 
 use tenure_core::{
-    Algorithm, Card, Cost, Crashes, DetectorClass, Election, Faults, Knowledge, Order, Property,
-    Service, Strategy, Topology,
+    Algorithm, Card, ChannelOrder, Cost, CrashModel, DetectorClass, Election, Faults, Knowledge,
+    Property, Service, Strategy, Topology,
 };
 
 use super::config::has_lease;
-use super::{Config, Coordinated, Switch};
+use super::{Config, Coordinated, VariantId};
 use crate::Variants;
 use crate::mutex::EntryDurations;
 
@@ -22,7 +22,7 @@ impl<E: Election + Algorithm> Algorithm for Coordinated<E> {
     fn card(config: &Config<E::Config>, size: u32) -> Card {
         let mut election = E::card(&config.election, size);
         let (tolerates_loss, tolerates_recovery) =
-            (election.faults.loss, election.faults.crashes == Crashes::Recovery);
+            (election.faults.loss, election.faults.crashes == CrashModel::Recovery);
         let text = match tolerates_loss && !tolerates_recovery {
             true => {
                 "a crash breaks the ring, and lost messages of the lock are repeated only over \
@@ -39,7 +39,7 @@ impl<E: Election + Algorithm> Algorithm for Coordinated<E> {
             election.drift_ppm = election.drift_ppm.min(tolerated);
             election.timeouts.extend(times.iter().flat_map(EntryDurations::timeouts));
             election.detection = DetectorClass::EventuallyPerfect;
-            election.variants.extend(Variants::<Switch>::declared());
+            election.variants.extend(Variants::<VariantId>::declared());
         } else {
             election.promises.extend(of_lock);
             election.detection = DetectorClass::Perfect;
@@ -52,7 +52,7 @@ impl<E: Election + Algorithm> Algorithm for Coordinated<E> {
             title: format!("ask the leader elected by {}", election.name),
             service: Service::Office,
             strategy: Strategy::Composition,
-            order: Order::Fifo,
+            order: ChannelOrder::Fifo,
             topology: Topology::Complete,
             graph: None,
             // No process may be absent, because the leader asks all processes. Lost messages of the

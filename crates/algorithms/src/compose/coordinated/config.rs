@@ -4,7 +4,7 @@ use tenure_core::{Algorithm, Delay, Election, Property};
 
 use crate::mutex::EntryDurations;
 use crate::parameters::Parameters;
-use crate::variants::{UnknownVariant, Variants, switches};
+use crate::variants::{UnknownVariant, Variants, variant_ids};
 
 /// Configuration of one process.
 #[derive(Clone, Debug)]
@@ -27,7 +27,7 @@ impl<C> From<C> for Config<C> {
     }
 }
 
-switches! {
+variant_ids! {
     HolderStays = "holder-stays", unsound,
         "entries do not expire, and the lock of a suspect is reassigned at once"
         => "", "-n 2 --timing synchronous --latency 0 --partition 1 --property mutual-exclusion";
@@ -45,7 +45,7 @@ switches! {
 /// the expiry of entries.
 pub(crate) fn config_for_election<E: Election + Algorithm>(
     election: E::Config,
-    variants: Variants<Switch>,
+    variants: Variants<VariantId>,
     parameters: &Parameters,
 ) -> Result<Config<E::Config>, UnknownVariant> {
     let card = E::card(&election, parameters.size);
@@ -53,12 +53,12 @@ pub(crate) fn config_for_election<E: Election + Algorithm>(
         variants.expect_none(card.variants.iter().map(|variant| variant.name))?;
         return Ok(Config { election, times: None });
     }
-    let plain = EntryDurations::of(parameters);
-    let times = match variants.has(Switch::GivenAtOnce) {
+    let plain = EntryDurations::from_parameters(parameters);
+    let times = match variants.has(VariantId::GivenAtOnce) {
         true => EntryDurations { expiry: Delay::ticks(0), ..plain },
         false => plain,
     };
-    let never_expires = variants.has(Switch::HolderStays);
+    let never_expires = variants.has(VariantId::HolderStays);
     Ok(Config { election, times: (!never_expires).then_some(times) })
 }
 

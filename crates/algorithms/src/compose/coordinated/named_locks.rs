@@ -18,7 +18,7 @@ use alloc::format;
 use alloc::vec;
 use alloc::vec::Vec;
 
-use tenure_core::service::led::{Command, Event};
+use tenure_core::service::with_election::{Command, Event};
 use tenure_core::service::{election, mutex, office};
 use tenure_core::{
     Algorithm, Card, Effects, Election, Group, Input, Label, Labelled, LockName, Never, ProcessId,

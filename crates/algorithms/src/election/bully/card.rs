@@ -4,10 +4,12 @@ use alloc::sync::Arc;
 use alloc::vec;
 
 use tenure_core::theory::Theory;
-use tenure_core::{Algorithm, Card, Cost, Crashes, DetectorClass, Faults, Rank, Timeout, Timing};
+use tenure_core::{
+    Algorithm, Card, Cost, CrashModel, DetectorClass, Faults, Rank, Timeout, Timing,
+};
 
 use super::config::{ANSWER, COORDINATOR};
-use super::{Bully, Config, Switch};
+use super::{Bully, Config, VariantId};
 use crate::Variants;
 
 impl Algorithm for Bully {
@@ -16,7 +18,7 @@ impl Algorithm for Bully {
         Card {
             timing: Timing::Synchronous,
             faults: Faults {
-                crashes: Crashes::Recovery,
+                crashes: CrashModel::Recovery,
                 ..Faults::duplication(
                     "survives any number of crashes and recoveries, but no lost message",
                 )
@@ -36,7 +38,7 @@ impl Algorithm for Bully {
                     config.coordinator,
                 ),
             ],
-            variants: Variants::<Switch>::declared(),
+            variants: Variants::<VariantId>::declared(),
             ..Card::election(
                 "bully",
                 "a process leads if no higher one responds",

@@ -4,7 +4,7 @@ use alloc::sync::Arc;
 
 use tenure_core::{Delay, Rank};
 
-use super::Switch;
+use super::VariantId;
 use crate::Variants;
 use crate::catalogue_error::CatalogueError;
 use crate::parameters::{FromParameters, Parameters};
@@ -22,7 +22,7 @@ pub struct Config {
     /// message delay.
     pub coordinator: Delay,
     /// Variants that are switched on.
-    pub variants: Variants<Switch>,
+    pub variants: Variants<VariantId>,
 }
 
 impl Config {
@@ -31,7 +31,7 @@ impl Config {
     pub fn plain(size: u32, delay: u64) -> Self {
         let answer = 2 * delay + delay / 2;
         Config {
-            ranks: (1..=size).map(Rank::of_id).collect(),
+            ranks: (1..=size).map(Rank::from_id).collect(),
             answer: Delay::ticks(answer),
             coordinator: coordinator_timeout(size, answer, delay),
             variants: Variants::none(),

@@ -4,9 +4,9 @@
 use tenure_core::{Group, ProcessId, ProcessSet, Term};
 
 use crate::Variants;
-use crate::variants::switches;
+use crate::variants::variant_ids;
 
-switches! {
+variant_ids! {
     TellAll = "tell-all", sound,
         "an election is announced to all, not only to higher processes";
     LiteralRestart = "literal-restart", sound,
@@ -36,21 +36,21 @@ switches! {
 
 /// Rules of the algorithm under the given variants.
 #[derive(Clone, Copy)]
-pub(super) struct Rules(pub(super) Variants<Switch>);
+pub(super) struct Rules(pub(super) Variants<VariantId>);
 
 /// Rules that determine the recipients of messages, and the reactions to messages.
 impl Rules {
     pub(super) fn election_recipients(self, higher: ProcessSet, group: Group) -> ProcessSet {
-        if !self.0.has(Switch::TellAll) { higher } else { group.peers() }
+        if !self.0.has(VariantId::TellAll) { higher } else { group.peers() }
     }
 
     /// Returns the processes to which a winner announces itself.
-    pub(super) fn informed(
+    pub(super) fn announcement_recipients(
         self,
         group: Group,
         outranks_me: impl Fn(ProcessId) -> bool,
     ) -> ProcessSet {
-        if !self.0.has(Switch::AnnounceLower) {
+        if !self.0.has(VariantId::AnnounceLower) {
             return group.peers();
         }
         group.peers().iter().filter(|peer| !outranks_me(*peer)).collect()
@@ -59,29 +59,29 @@ impl Rules {
     /// Returns true if an election message makes its receiver start an election. `is_free` is true
     /// if the receiver has no election in progress.
     pub(super) fn starts_election(self, is_free: bool) -> bool {
-        is_free || self.0.has(Switch::LiteralRestart)
+        is_free || self.0.has(VariantId::LiteralRestart)
     }
 
     /// Returns true if this process accepts the announcement of a leader. It accepts only a leader
     /// that outranks it. A variant with a mistake accepts every leader.
     pub(super) fn accepts_leader(self, outranks_me: bool) -> bool {
-        outranks_me || self.0.has(Switch::AcceptLower)
+        outranks_me || self.0.has(VariantId::AcceptLower)
     }
 
     /// Returns true if this process starts an election when a process of lower rank announces
     /// itself as the leader.
     pub(super) fn challenges_lower(self) -> bool {
-        !self.0.has(Switch::IgnoreLower)
+        !self.0.has(VariantId::IgnoreLower)
     }
 
     /// Returns true if the answer of a higher process makes this process wait for an announcement.
     pub(super) fn waits_for_higher(self) -> bool {
-        !self.0.has(Switch::IgnoreAnswers)
+        !self.0.has(VariantId::IgnoreAnswers)
     }
 
     /// Returns true if a leader announces itself to a peer that is trusted again.
-    pub(super) fn greets(self) -> bool {
-        self.0.has(Switch::Greet)
+    pub(super) fn announces_when_trusted(self) -> bool {
+        self.0.has(VariantId::Greet)
     }
 }
 
@@ -96,7 +96,7 @@ impl Rules {
     /// Returns the number to save: `number`, or 0 in the variant that forgets the number in a
     /// crash.
     pub(super) fn saved_number(self, number: u64) -> u64 {
-        if self.0.has(Switch::ForgottenNumber) { 0 } else { number }
+        if self.0.has(VariantId::ForgottenNumber) { 0 } else { number }
     }
 
     /// Returns the number to put into a message: `number`, or 0 in the variant without terms.
@@ -106,7 +106,7 @@ impl Rules {
 
     /// Returns true if `term` is older than `announced`, the accepted term. The variant without
     /// terms always returns false.
-    pub(super) fn is_late(self, term: Term, announced: Term) -> bool {
+    pub(super) fn is_outdated(self, term: Term, announced: Term) -> bool {
         term < announced && self.has_terms()
     }
 
@@ -118,6 +118,6 @@ impl Rules {
     }
 
     fn has_terms(self) -> bool {
-        !self.0.has(Switch::NoTerms)
+        !self.0.has(VariantId::NoTerms)
     }
 }

@@ -3,9 +3,9 @@
 use alloc::sync::Arc;
 
 use tenure_core::theory::{Precision, Prediction, WorkloadKind};
-use tenure_core::{Algorithm, Card, Cost, Faults, Knowledge, Order, Property};
+use tenure_core::{Algorithm, Card, ChannelOrder, Cost, Faults, Knowledge, Property};
 
-use super::{Config, GallagerHumbletSpira, Switch};
+use super::{Config, GallagerHumbletSpira, VariantId};
 use crate::Variants;
 
 /// Returns the minimum and the maximum number of messages on a graph with E edges and N processes.
@@ -37,14 +37,14 @@ impl Algorithm for GallagerHumbletSpira {
             _ => bounds(config.graph.edge_count() as u64, u64::from(size)),
         };
         Card {
-            order: Order::Fifo,
+            order: ChannelOrder::Fifo,
             faults: Faults::none(
                 "a crash or a lost message leaves a fragment waiting, and a duplicate counts twice",
             ),
             knows: Knowledge::UNIFORM,
             messages: Cost::per_election("2E + 2N … 2E + 5N⌊log₂N⌋ − N − 4", least, Some(most)),
             promises: [Property::Agreement, Property::Progress].into(),
-            variants: Variants::<Switch>::declared(),
+            variants: Variants::<VariantId>::declared(),
             ..Card::election(
                 "gallager-humblet-spira",
                 "fragments of the minimum spanning tree merge, and the core of the last one elects",

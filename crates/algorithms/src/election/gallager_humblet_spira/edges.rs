@@ -31,7 +31,7 @@ pub(super) enum EdgeState {
 
 impl Edges {
     /// Returns the edges of a process, all of them undecided.
-    pub(super) fn of(graph: &Graph, group: Group, rules: Rules) -> Self {
+    pub(super) fn new(graph: &Graph, group: Group, rules: Rules) -> Self {
         let me = group.me();
         let edge = |peer: &ProcessId| {
             let value = graph.weight(me, *peer).expect("neighbours share an edge");

@@ -18,17 +18,17 @@ pub struct Weight {
 /// Weight of the lightest known edge that leaves a fragment. A lighter edge compares as smaller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub enum Best {
+pub enum BestWeight {
     /// An edge of this weight.
     Edge(Weight),
     /// `∞`: no edge leaves the fragment.
     None,
 }
 
-impl Best {
-    /// Converts a weight; `None` becomes [`Best::None`].
-    pub(super) fn of(weight: Option<Weight>) -> Self {
-        weight.map_or(Best::None, Best::Edge)
+impl BestWeight {
+    /// Converts a weight; `None` becomes [`BestWeight::None`].
+    pub(super) fn from_weight(weight: Option<Weight>) -> Self {
+        weight.map_or(BestWeight::None, BestWeight::Edge)
     }
 }
 
@@ -36,7 +36,7 @@ impl Best {
 /// adopts this state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub enum Search {
+pub enum SearchState {
     /// The search for the lightest leaving edge is in progress.
     Find,
     /// The process that sends this state has already reported its lightest edge. So the process
@@ -60,7 +60,7 @@ pub enum Message {
         /// Weight of the core edge of the fragment. This weight serves as the name of the fragment.
         fragment: Weight,
         /// Search state of the fragment.
-        search: Search,
+        search: SearchState,
     },
     /// Asks whether the edge between sender and receiver leaves the sender's fragment.
     Test {
@@ -78,7 +78,7 @@ pub enum Message {
     /// tree.
     Report {
         /// Weight of the lightest leaving edge on the sender's side, if there is one.
-        best: Best,
+        best: BestWeight,
     },
     /// Tells the receiver that the lightest leaving edge of the fragment lies in its subtree. The
     /// root of the fragment moves towards this edge.

@@ -5,9 +5,9 @@ use tenure_core::ProcessId;
 
 use super::Weight;
 use crate::Variants;
-use crate::variants::switches;
+use crate::variants::variant_ids;
 
-switches! {
+variant_ids! {
     NoWait = "no-wait", unsound,
         "answers a Test of a higher level at once, although its own fragment may be the same one"
         => "7-GHS", "-n 3";
@@ -24,30 +24,30 @@ switches! {
 
 /// Rules of the algorithm under the given variants.
 #[derive(Clone, Copy)]
-pub(super) struct Rules(pub(super) Variants<Switch>);
+pub(super) struct Rules(pub(super) Variants<VariantId>);
 
 impl Rules {
     /// Returns the weight of the edge between the processes `one` and `other`, which has the value
     /// `value` in the graph.
     pub(super) fn weight(self, value: u64, one: ProcessId, other: ProcessId) -> Weight {
         let ends = Some((one.min(other), one.max(other)));
-        Weight { value, ends: ends.filter(|_| !self.0.has(Switch::SameWeights)) }
+        Weight { value, ends: ends.filter(|_| !self.0.has(VariantId::SameWeights)) }
     }
 
     /// Returns true if a fragment of level `ours` absorbs a connecting fragment of level `theirs`.
     pub(super) fn absorbs(self, theirs: u32, ours: u32) -> bool {
-        theirs < ours || self.0.has(Switch::AbsorbAnyLevel) && theirs == ours && ours > 0
+        theirs < ours || self.0.has(VariantId::AbsorbAnyLevel) && theirs == ours && ours > 0
     }
 
     /// Returns true if a process of level `ours` postpones a Test from a fragment of level
     /// `theirs`.
     pub(super) fn postpones_test(self, theirs: u32, ours: u32) -> bool {
-        theirs > ours && !self.0.has(Switch::NoWait)
+        theirs > ours && !self.0.has(VariantId::NoWait)
     }
 
     /// Returns true if a process may send its Report while `awaited` reports of its subtrees are
     /// missing. The paper permits this only if `awaited` is 0.
     pub(super) fn reports(self, awaited: u32) -> bool {
-        awaited == 0 || self.0.has(Switch::ReportEarly)
+        awaited == 0 || self.0.has(VariantId::ReportEarly)
     }
 }

@@ -5,11 +5,11 @@ use alloc::vec;
 
 use tenure_core::theory::{Precision, Prediction, WorkloadKind};
 use tenure_core::{
-    Algorithm, Card, Cost, Crashes, DetectorClass, Faults, Property, Rank, Timeout, Timing,
+    Algorithm, Card, Cost, CrashModel, DetectorClass, Faults, Property, Rank, Timeout, Timing,
 };
 
 use super::config::{ACCEPT, CHECK, MERGE, READY};
-use super::{Config, Invitation, Switch};
+use super::{Config, Invitation, VariantId};
 use crate::Variants;
 
 impl Algorithm for Invitation {
@@ -19,7 +19,7 @@ impl Algorithm for Invitation {
             timing: Timing::Partial,
             faults: Faults {
                 loss: true,
-                crashes: Crashes::Recovery,
+                crashes: CrashModel::Recovery,
                 ..Faults::duplication(
                     "survives any faults of processes and links; while parts of the group cannot \
                      communicate, each has its own leader",
@@ -55,7 +55,7 @@ impl Algorithm for Invitation {
                     config.ready,
                 ),
             ],
-            variants: Variants::<Switch>::declared(),
+            variants: Variants::<VariantId>::declared(),
             ..Card::election(
                 "invitation",
                 "groups with a coordinator each invite each other and merge",

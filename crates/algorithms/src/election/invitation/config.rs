@@ -7,7 +7,7 @@ use tenure_core::{Delay, ProcessId, Rank};
 use crate::Variants;
 use crate::catalogue_error::CatalogueError;
 use crate::parameters::{FromParameters, Parameters};
-use crate::variants::switches;
+use crate::variants::variant_ids;
 
 pub(super) const CHECK: &str = "check";
 pub(super) const MERGE: &str = "merge";
@@ -35,7 +35,7 @@ pub struct Config {
     /// forms a group of its own.
     pub ready: Delay,
     /// Variants that are switched on.
-    pub variants: Variants<Switch>,
+    pub variants: Variants<VariantId>,
 }
 
 impl Config {
@@ -51,7 +51,7 @@ impl Config {
         let merge = stretched(3 * delay);
         let accept = 3 * delay + delay / 2;
         Config {
-            ranks: (1..=size).map(Rank::of_id).collect(),
+            ranks: (1..=size).map(Rank::from_id).collect(),
             check: Delay::ticks(merge.saturating_mul(u64::from(size) + 3)),
             merge: Delay::ticks(merge),
             accept: Delay::ticks(accept),
@@ -83,7 +83,7 @@ impl FromParameters for Config {
     }
 }
 
-switches! {
+variant_ids! {
     NoMerge = "no-merge", unsound,
         "a coordinator invites no other: after a partition there is one leader on each side"
         => "", "-n 2 --initiators 1";

@@ -2,10 +2,10 @@
 
 use alloc::vec;
 
-use tenure_core::{Algorithm, Card, Cost, Crashes, Faults, Property, Strategy, Timeout, Timing};
+use tenure_core::{Algorithm, Card, Cost, CrashModel, Faults, Property, Strategy, Timeout, Timing};
 
 use super::config::{ELECTION, ELECTION_DESCRIPTION, HEARTBEAT, HEARTBEAT_DESCRIPTION, LEASE};
-use super::{Config, Raft, Switch};
+use super::{Config, Raft, VariantId};
 use crate::Variants;
 use crate::drift;
 
@@ -18,7 +18,7 @@ impl Algorithm for Raft {
             timing: Timing::Partial,
             faults: Faults {
                 loss: true,
-                crashes: Crashes::Recovery,
+                crashes: CrashModel::Recovery,
                 ..Faults::duplication(
                     "elects while a majority is up and connected; never two leaders in one term",
                 )
@@ -38,7 +38,7 @@ impl Algorithm for Raft {
                     lease,
                 ),
             ],
-            variants: Variants::<Switch>::declared(),
+            variants: Variants::<VariantId>::declared(),
             ..Card::election(
                 "raft",
                 "a majority elects, one vote per term; a leader without a majority steps down",

@@ -5,7 +5,7 @@ use tenure_core::{Delay, Term};
 use crate::Variants;
 use crate::catalogue_error::CatalogueError;
 use crate::parameters::{FromParameters, Parameters};
-use crate::variants::switches;
+use crate::variants::variant_ids;
 
 pub(crate) const ELECTION: &str = "election";
 pub(crate) const HEARTBEAT: &str = "heartbeat";
@@ -31,7 +31,7 @@ pub struct Config {
     /// be mistaken for a response to the current heartbeat.
     pub heartbeat_modulus: u64,
     /// Variants that are switched on.
-    pub variants: Variants<Switch>,
+    pub variants: Variants<VariantId>,
 }
 
 impl Config {
@@ -55,7 +55,7 @@ impl Config {
     /// Returns a configuration without variants. Its timeouts are those in `parameters`, or else
     /// defaults. The default election timeout is long enough under clock drift: on the fastest
     /// clock it exceeds a lease and a heartbeat interval on the slowest clock.
-    pub(crate) fn timed(parameters: &Parameters) -> Self {
+    pub(crate) fn without_variants(parameters: &Parameters) -> Self {
         let plain = Config::plain(parameters.size, parameters.delay);
         let heartbeat = parameters.timeout(HEARTBEAT, plain.heartbeat);
         let lease = parameters.timeout(LEASE, plain.lease);
@@ -70,13 +70,13 @@ impl Config {
 
 impl FromParameters for Config {
     fn from_parameters(parameters: &Parameters) -> Result<Self, CatalogueError> {
-        let Config { election, heartbeat, lease, .. } = Config::timed(parameters);
+        let Config { election, heartbeat, lease, .. } = Config::without_variants(parameters);
         let (heartbeat_modulus, variants) = (parameters.number_modulus, parameters.variants()?);
         Ok(Config { election, heartbeat, lease, heartbeat_modulus, variants })
     }
 }
 
-switches! {
+variant_ids! {
     PreVote = "pre-vote", sound,
         "a candidate first asks whether a majority would vote, and keeps its term if not";
     HeedlessPreVote = "heedless-pre-vote", unsound,

@@ -5,9 +5,9 @@ use tenure_core::{ProcessId, Timestamp};
 
 use super::Message;
 use crate::Variants;
-use crate::variants::switches;
+use crate::variants::variant_ids;
 
-switches! {
+variant_ids! {
     AnyMessage = "any-message", sound,
         "any message with a later clock counts as a reply, as in the paper";
     SuppressedReplies = "suppressed-replies", sound,
@@ -31,7 +31,7 @@ switches! {
 
 /// Rules of the algorithm under the given variants.
 #[derive(Clone, Copy)]
-pub(super) struct Rules(pub(super) Variants<Switch>);
+pub(super) struct Rules(pub(super) Variants<VariantId>);
 
 impl Rules {
     /// Returns the timestamp of a new request.
@@ -42,13 +42,13 @@ impl Rules {
     /// Returns true if requests are ordered by their clocks. Returns false if they are ordered by
     /// process id alone.
     pub(super) fn orders_by_clock(self) -> bool {
-        !self.0.has(Switch::IdsAsStamps)
+        !self.0.has(VariantId::IdsAsStamps)
     }
 
     pub(super) fn precedes(self, ours: Timestamp, theirs: Timestamp) -> bool {
         if self.breaks_ties() {
             ours < theirs
-        } else if self.0.has(Switch::ClockOnlyOwnFirst) {
+        } else if self.0.has(VariantId::ClockOnlyOwnFirst) {
             ours.clock <= theirs.clock
         } else {
             ours.clock < theirs.clock
@@ -56,7 +56,7 @@ impl Rules {
     }
 
     fn breaks_ties(self) -> bool {
-        !self.0.has(Switch::ClockOnlyOwnFirst) && !self.0.has(Switch::ClockOnlyOtherFirst)
+        !self.0.has(VariantId::ClockOnlyOwnFirst) && !self.0.has(VariantId::ClockOnlyOtherFirst)
     }
 
     /// Returns true if this process may enter the critical section. This requires that all peers
@@ -66,14 +66,14 @@ impl Rules {
         if all_replied && on_top {
             return true;
         }
-        let enough = all_replied || self.0.has(Switch::OwnRequestOnTop);
-        enough && (on_top || self.0.has(Switch::ReplyFromAll))
+        let enough = all_replied || self.0.has(VariantId::OwnRequestOnTop);
+        enough && (on_top || self.0.has(VariantId::ReplyFromAll))
     }
 
     pub(super) fn is_reply(self, message: &Message) -> bool {
         matches!(message, Message::Reply { .. })
-            || self.0.has(Switch::AnyMessage)
-            || self.0.has(Switch::SuppressedReplies)
+            || self.0.has(VariantId::AnyMessage)
+            || self.0.has(VariantId::SuppressedReplies)
     }
 
     /// Returns true if this process replies to the request `theirs`. `ours` is its own waiting
@@ -82,7 +82,7 @@ impl Rules {
         // If this process's own request is larger, it serves as a reply: the peer has received it,
         // or will receive it.
         let is_implied =
-            self.0.has(Switch::SuppressedReplies) && ours.is_some_and(|ours| ours > theirs);
+            self.0.has(VariantId::SuppressedReplies) && ours.is_some_and(|ours| ours > theirs);
         !is_implied
     }
 }

@@ -2,12 +2,12 @@
 
 use tenure_core::{Delay, ProcessId};
 
-use super::Switch::{Impatient, NoMargin};
+use super::VariantId::{Impatient, NoMargin};
 use crate::Variants;
 use crate::catalogue_error::CatalogueError;
 use crate::mutex::EntryDurations;
 use crate::parameters::{FromParameters, Parameters};
-use crate::variants::switches;
+use crate::variants::variant_ids;
 
 /// Configuration of one process.
 #[derive(Clone, Debug)]
@@ -17,7 +17,7 @@ pub struct Config {
     /// Durations of leases and grants, and the renewal interval.
     pub times: EntryDurations,
     /// Variants that are switched on.
-    pub variants: Variants<Switch>,
+    pub variants: Variants<VariantId>,
 }
 
 impl Config {
@@ -49,13 +49,13 @@ const MAX_LATE_ROUNDS: u64 = 1;
 impl FromParameters for Config {
     fn from_parameters(parameters: &Parameters) -> Result<Self, CatalogueError> {
         let (grantor, variants) = (parameters.coordinator, parameters.variants()?);
-        let times = EntryDurations::of(parameters);
+        let times = EntryDurations::from_parameters(parameters);
         let request_modulus = times.request_modulus.max(MAX_LATE_ROUNDS + 1);
         Ok(Config { grantor, times: EntryDurations { request_modulus, ..times }, variants })
     }
 }
 
-switches! {
+variant_ids! {
     DeadlineFromAnswer = "deadline-from-answer", unsound,
         "a lease is measured from its response, however old that is"
         => "", "-n 2 --partition 2 --property mutual-exclusion";

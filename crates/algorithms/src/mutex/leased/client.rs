@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use tenure_core::{Delay, Effects, Fence, ProcessId, Protocol};
 use tenure_session::{Action, LossReason, Session, Waiter, WaiterAction};
 
-use super::config::Switch;
+use super::config::VariantId;
 use super::{Claim, ClaimTicket, LeasedLock, LockKind, Message, Timer};
 use crate::mutex::Ticket;
 
@@ -157,7 +157,7 @@ impl<L: LockKind> LeasedLock<L> {
     /// Restarts the deadline of the session from now. Only the variant that measures the deadline
     /// from the response calls this function.
     pub(super) fn restart_deadline(&mut self, fx: &mut impl Effects<Self>) {
-        if self.has(Switch::DeadlineFromAnswer) && self.claim.is_some() {
+        if self.has(VariantId::DeadlineFromAnswer) && self.claim.is_some() {
             let after = Delay::ticks(self.config.base().times.validity);
             if let Some(side) =
                 self.claim.as_ref().and_then(|claim| claim.session.confirmed_deadline())
@@ -181,7 +181,7 @@ impl<L: LockKind> LeasedLock<L> {
         }
     }
 
-    pub(super) fn has(&self, switch: Switch) -> bool {
+    pub(super) fn has(&self, switch: VariantId) -> bool {
         self.config.base().variants.has(switch)
     }
 }

@@ -7,7 +7,7 @@ use tenure_session::SessionTimes;
 use crate::Variants;
 use crate::catalogue_error::CatalogueError;
 use crate::parameters::{FromParameters, Parameters};
-use crate::variants::switches;
+use crate::variants::variant_ids;
 
 /// Number of parts of a lease. After each part, the service commits the time that remains.
 pub(super) const LEASE_PARTS: u64 = 2;
@@ -35,7 +35,7 @@ pub struct Config {
     /// 0.
     pub renewal_modulus: u64,
     /// Variants that are switched on.
-    pub variants: Variants<Switch>,
+    pub variants: Variants<VariantId>,
 }
 
 impl Config {
@@ -109,7 +109,7 @@ fn times(parameters: &Parameters, plain: SessionTimes) -> Result<SessionTimes, C
     })
 }
 
-switches! {
+variant_ids! {
     EarlyRelease = "early-release", sound,
         "the end of a lease is committed later, and the next process is granted the lock before, \
          as soon as the holder has left";

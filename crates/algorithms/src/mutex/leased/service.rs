@@ -59,7 +59,7 @@ pub(super) fn lease_of(process: ProcessId, ticket: Ticket) -> u64 {
 }
 
 impl<L: LockKind> Service<L> {
-    pub(super) fn of(store: Store, term: u64) -> Self {
+    pub(super) fn new(store: Store, term: u64) -> Self {
         Service {
             store,
             term,
@@ -124,7 +124,7 @@ impl<L: LockKind> LeasedLock<L> {
         let store = service.store.clone();
         let ends = core::mem::take(&mut service.ends);
         ends.into_keys().for_each(|lease| fx.cancel_timer(Timer::Commit(lease)));
-        let mut next = Service::of(store, (service.term + 1) % modulus.max(1));
+        let mut next = Service::new(store, (service.term + 1) % modulus.max(1));
         next.store.reset_index();
         next.has_former_leader = true;
         // Each change may delay the end of a lease by one part.

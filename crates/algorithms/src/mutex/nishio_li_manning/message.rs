@@ -66,7 +66,7 @@ labelled!(Message, Mutex,
 impl Token {
     /// Returns a new token of this generation, with an empty queue and no entries to the critical
     /// section. `served` contains, for each process, the number of its last served request.
-    pub(super) fn of(generation: Term, served: Vec<u64>) -> Box<Self> {
+    pub(super) fn new_boxed(generation: Term, served: Vec<u64>) -> Box<Self> {
         Box::new(Token { generation, entries: 0, served, queue: VecDeque::new() })
     }
 }

@@ -5,9 +5,9 @@ use tenure_core::{LamportClock, ProcessId, ProcessSet, Timestamp};
 
 use super::Message;
 use crate::Variants;
-use crate::variants::switches;
+use crate::variants::variant_ids;
 
-switches! {
+variant_ids! {
     Reference = "reference", sound,
         "as printed in 1981: replies carry neither the request's name nor a clock";
     UnstampedReply = "unstamped-reply", sound,
@@ -41,7 +41,7 @@ switches! {
 
 /// Rules of the algorithm under the given variants.
 #[derive(Clone, Copy)]
-pub(super) struct Rules(pub(super) Variants<Switch>);
+pub(super) struct Rules(pub(super) Variants<VariantId>);
 
 /// Rules for the steps of a process.
 impl Rules {
@@ -54,7 +54,7 @@ impl Rules {
     /// Advances the clock beyond the clock of a received request.
     #[inline]
     pub(super) fn observe(self, clock: &mut LamportClock, request: Timestamp) {
-        if !self.0.has(Switch::NoClockOnRequest) {
+        if !self.0.has(VariantId::NoClockOnRequest) {
             clock.observe(request.clock);
         }
     }
@@ -62,7 +62,7 @@ impl Rules {
     pub(super) fn precedes(self, ours: Timestamp, theirs: Timestamp) -> bool {
         if self.breaks_ties() {
             ours < theirs
-        } else if self.0.has(Switch::ClockOnlyStrict) {
+        } else if self.0.has(VariantId::ClockOnlyStrict) {
             ours.clock < theirs.clock
         } else {
             ours.clock <= theirs.clock
@@ -70,21 +70,21 @@ impl Rules {
     }
 
     fn breaks_ties(self) -> bool {
-        !self.has_any([Switch::ClockOnlyStrict, Switch::ClockOnlyDefer])
+        !self.has_any([VariantId::ClockOnlyStrict, VariantId::ClockOnlyDefer])
     }
 
     pub(super) fn defers_while_inside(self) -> bool {
-        !self.0.has(Switch::ReplyWhileInside)
+        !self.0.has(VariantId::ReplyWhileInside)
     }
 
     /// Returns the timestamp under which this process stores a deferred request. If replies do not
     /// contain the clock of the request, the stored clock is 0.
-    pub(super) fn kept(self, request: Timestamp) -> Timestamp {
+    pub(super) fn stored_timestamp(self, request: Timestamp) -> Timestamp {
         if self.names_replies() { request } else { Timestamp { clock: 0, ..request } }
     }
 
     pub(super) fn forgets_answered(self) -> bool {
-        !self.0.has(Switch::RepliesAgain)
+        !self.0.has(VariantId::RepliesAgain)
     }
 
     /// Returns the reply to a request. `clock` is the clock of this process.
@@ -103,7 +103,7 @@ impl Rules {
 
     /// Records the reply of a process in `awaited`. Returns true if the reply was awaited.
     pub(super) fn record_reply(self, from: ProcessId, awaited: &mut ProcessSet) -> bool {
-        if !self.0.has(Switch::BareCounter) {
+        if !self.0.has(VariantId::BareCounter) {
             return awaited.remove(from);
         }
         awaited.smallest().is_some_and(|first| awaited.remove(first))
@@ -115,17 +115,17 @@ impl Rules {
 impl Rules {
     /// Returns true if requests carry a clock.
     pub(super) fn orders_by_clock(self) -> bool {
-        !self.0.has(Switch::IdsAsStamps)
+        !self.0.has(VariantId::IdsAsStamps)
     }
 
     /// Returns true if a reply contains the clock of the request that it answers.
     fn names_replies(self) -> bool {
-        !self.has_any([Switch::UntaggedReply, Switch::BareCounter, Switch::Reference])
+        !self.has_any([VariantId::UntaggedReply, VariantId::BareCounter, VariantId::Reference])
     }
 
     /// Returns true if a reply contains the clock of its sender.
     pub(super) fn stamps_replies(self) -> bool {
-        !self.has_any([Switch::UnstampedReply, Switch::Reference])
+        !self.has_any([VariantId::UnstampedReply, VariantId::Reference])
     }
 
     /// Returns true if the algorithm uses the clock of a request after the request was answered or
@@ -149,7 +149,7 @@ impl Rules {
         }
     }
 
-    fn has_any<const N: usize>(self, switches: [Switch; N]) -> bool {
+    fn has_any<const N: usize>(self, switches: [VariantId; N]) -> bool {
         switches.into_iter().any(|switch| self.0.has(switch))
     }
 }

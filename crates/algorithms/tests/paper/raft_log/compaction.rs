@@ -3,9 +3,9 @@
 use std::num::NonZeroU64;
 
 use tenure_algorithms::agreement::RaftLog;
-use tenure_algorithms::agreement::raft_log::{Config, EntryId, Message, Piece, Switch, Timer};
+use tenure_algorithms::agreement::raft_log::{Config, EntryId, Message, Piece, Timer, VariantId};
 use tenure_core::service::log::{Command, Event, Members, Payload, Reason};
-use tenure_core::{Order, ProcessSet};
+use tenure_core::{ChannelOrder, ProcessSet};
 use tenure_trace::{SplitMix64, TestCluster};
 
 use super::{
@@ -16,9 +16,9 @@ use crate::support::{fire_and_drain, lose_all, p, pass_all, restart};
 
 /// Returns a cluster of three processes that P1 leads. After the leader's first entry, three
 /// entries are committed, and P1 compacts its log. P3 has received none of the three entries.
-fn compacted(switches: &[Switch], piece: usize) -> TestCluster<RaftLog> {
+fn compacted(switches: &[VariantId], piece: usize) -> TestCluster<RaftLog> {
     let config = Config { trailing_entries: 0, snapshot_piece_bytes: piece, ..config(3, switches) };
-    let mut cluster = TestCluster::<RaftLog>::uniform(3, Order::Reordered, config);
+    let mut cluster = TestCluster::<RaftLog>::uniform(3, ChannelOrder::Reordered, config);
     fire_and_drain(&mut cluster, 1, Timer::Election);
     for ticket in 1..=3 {
         append(&mut cluster, 1, ticket);
@@ -35,7 +35,7 @@ fn compacted(switches: &[Switch], piece: usize) -> TestCluster<RaftLog> {
 /// `snapshot_interval`. A late compaction, as that of P1 at index 7, does not change this.
 #[test]
 fn snapshot_requests_are_staggered() {
-    let mut cluster = TestCluster::<RaftLog>::new(3, Order::Reordered, |group| Config {
+    let mut cluster = TestCluster::<RaftLog>::new(3, ChannelOrder::Reordered, |group| Config {
         snapshot_interval: NonZeroU64::new(6),
         snapshot_offset: 2 * u64::from(group.me().0),
         ..config(3, &[])
@@ -75,7 +75,10 @@ fn snapshot_replaces_committed_prefix() {
     let Some((1, Event::Restored { index: 4, term: 1, members, state })) = events.last() else {
         panic!("{events:?}");
     };
-    assert_eq!((&**members, state.bytes()), (&Members::of(ProcessSet::first_n(3)), &b"1,2,3"[..]));
+    assert_eq!(
+        (&**members, state.bytes()),
+        (&Members::from_voters(ProcessSet::first_n(3)), &b"1,2,3"[..])
+    );
     assert_eq!((terms(&cluster, 1), commit_index(&cluster, 1)), (vec![1], 4));
 }
 
@@ -122,10 +125,10 @@ fn restarted_process_receives_the_snapshot() {
 /// acknowledged these entries, and the leader has counted them.
 #[test]
 fn snapshot_keeps_matching_entries() {
-    for (switches, kept) in [(&[][..], 5), (&[Switch::SnapshotCutsTail], 4)] {
+    for (switches, kept) in [(&[][..], 5), (&[VariantId::SnapshotCutsTail], 4)] {
         let mut cluster = cluster(3, switches);
         give_log(&mut cluster, 3, &[1, 1, 1, 1, 1]);
-        let members = Members::of(ProcessSet::first_n(3));
+        let members = Members::from_voters(ProcessSet::first_n(3));
         let (last, bytes) = (EntryId { index: 4, term: 1 }, Payload::new(*b"late"));
         let piece = Box::new(Piece { last, members, offset: 0, bytes, size: 4 });
         cluster.inject(p(1), p(3), Message::Piece { term: 1, round: 0, acked: 0, piece });
@@ -135,7 +138,7 @@ fn snapshot_keeps_matching_entries() {
     // A log with another history is discarded.
     let mut cluster = cluster(3, &[]);
     give_log(&mut cluster, 3, &[1, 1, 2, 2, 2]);
-    let members = Members::of(ProcessSet::first_n(3));
+    let members = Members::from_voters(ProcessSet::first_n(3));
     let last = EntryId { index: 4, term: 3 };
     let piece = Box::new(Piece { last, members, offset: 0, bytes: Payload::new(*b""), size: 0 });
     cluster.inject(p(1), p(3), Message::Piece { term: 3, round: 0, acked: 0, piece });

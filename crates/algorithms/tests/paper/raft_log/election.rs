@@ -1,7 +1,7 @@
 //! Pre-votes and elections: sections 3.4 and 9.6 of Ongaro's thesis.
 
 use tenure_algorithms::agreement::RaftLog;
-use tenure_algorithms::agreement::raft_log::{Switch, Timer};
+use tenure_algorithms::agreement::raft_log::{Timer, VariantId};
 use tenure_core::service::log::Event;
 use tenure_core::{Algorithm, Protocol};
 use tenure_trace::{SplitMix64, TestCluster};
@@ -14,7 +14,7 @@ use crate::support::{fire_and_drain, lose_all, p, restart};
 /// `no-pre-vote`, the leader is deposed.
 #[test]
 fn isolated_process_deposes_no_leader() {
-    for (switches, deposes) in [(&[][..], false), (&[Switch::NoPreVote], true)] {
+    for (switches, deposes) in [(&[][..], false), (&[VariantId::NoPreVote], true)] {
         let mut cluster = led_by_p1(3, switches);
         for _ in 0..2 {
             fire_and_drain(&mut cluster, 3, Timer::Election);
@@ -78,7 +78,7 @@ fn better_log_asks_again() {
 
 #[test]
 fn leader_without_majority_steps_down() {
-    for (switches, leaves) in [(&[][..], true), (&[Switch::NoCheckQuorum], false)] {
+    for (switches, leaves) in [(&[][..], true), (&[VariantId::NoCheckQuorum], false)] {
         let mut cluster = led_by_p1(3, switches);
         let gone = Event::Following { term: 1, leader: None };
         cluster.fire(p(1), Timer::Election);
@@ -103,7 +103,7 @@ fn unelected_candidate_does_not_block_others() {
     assert_eq!(next_leader_events(&mut cluster, 0), [(5, Event::Leading { term: 2 })]);
 }
 
-const AHEAD: &[Switch] = &[Switch::Ahead, Switch::NoPreVote];
+const AHEAD: &[VariantId] = &[VariantId::Ahead, VariantId::NoPreVote];
 
 /// Returns the saved state with which P1 would restart.
 fn saved(cluster: &TestCluster<RaftLog>) -> <RaftLog as Protocol>::Stable {

@@ -2,7 +2,7 @@
 //! acknowledged entries.
 
 use tenure_algorithms::agreement::RaftLog;
-use tenure_algorithms::agreement::raft_log::{Switch, Timer};
+use tenure_algorithms::agreement::raft_log::{Timer, VariantId};
 use tenure_core::service::log::Event;
 use tenure_trace::{SplitMix64, TestCluster};
 
@@ -24,7 +24,7 @@ fn exchange_losing(cluster: &mut TestCluster<RaftLog>, other: u32) {
 
 /// Removes P3 from a group of three. All messages to P3 are lost, so it does not learn of its
 /// removal.
-fn remove_unnoticed(switches: &[Switch]) -> TestCluster<RaftLog> {
+fn remove_unnoticed(switches: &[VariantId]) -> TestCluster<RaftLog> {
     let mut cluster = newcomer(4, switches);
     change(&mut cluster, 1, "1,2");
     exchange_losing(&mut cluster, 3);
@@ -34,7 +34,7 @@ fn remove_unnoticed(switches: &[Switch]) -> TestCluster<RaftLog> {
 
 #[test]
 fn removed_process_is_notified_on_commit() {
-    for (switches, is_told) in [(&[][..], false), (&[Switch::Noticing], true)] {
+    for (switches, is_told) in [(&[][..], false), (&[VariantId::Noticing], true)] {
         let mut cluster = newcomer(4, switches);
         change(&mut cluster, 1, "1,2");
         cluster.drain(&mut SplitMix64(0));
@@ -45,7 +45,7 @@ fn removed_process_is_notified_on_commit() {
 
 #[test]
 fn removed_process_is_notified_on_vote_request() {
-    for switches in [&[Switch::Noticing][..], &[Switch::Noticing, Switch::NoPreVote]] {
+    for switches in [&[VariantId::Noticing][..], &[VariantId::Noticing, VariantId::NoPreVote]] {
         let mut cluster = remove_unnoticed(switches);
         cluster.fire(p(3), Timer::Election);
         fire_and_drain(&mut cluster, 3, Timer::Election);
@@ -57,7 +57,7 @@ fn removed_process_is_notified_on_vote_request() {
 
 #[test]
 fn removed_learner_is_notified_on_question() {
-    let mut cluster = newcomer(4, &[Switch::Noticing]);
+    let mut cluster = newcomer(4, &[VariantId::Noticing]);
     change(&mut cluster, 1, "1,2,3/4");
     heartbeat(&mut cluster, 1);
     heartbeat(&mut cluster, 1);
@@ -71,16 +71,17 @@ fn removed_learner_is_notified_on_question() {
 
 #[test]
 fn non_member_is_not_notified_of_removal() {
-    let mut cluster = newcomer(4, &[Switch::Noticing]);
+    let mut cluster = newcomer(4, &[VariantId::Noticing]);
     fire_and_drain(&mut cluster, 4, Timer::Election);
     assert_eq!(events(&mut cluster), []);
 }
 
 #[test]
 fn process_that_lost_entries_is_not_counted() {
-    for (switches, is_noticed) in
-        [(&[Switch::ForgottenLog][..], false), (&[Switch::ForgottenLog, Switch::Noticing], true)]
-    {
+    for (switches, is_noticed) in [
+        (&[VariantId::ForgottenLog][..], false),
+        (&[VariantId::ForgottenLog, VariantId::Noticing], true),
+    ] {
         let mut cluster = led_by_p1(3, switches);
         cluster.crash(p(3));
         restart(&mut cluster, 2);

@@ -2,19 +2,19 @@
 //! 4.
 
 use tenure_algorithms::agreement::RaftLog;
-use tenure_algorithms::agreement::raft_log::{Config, EntryId, Message, Switch, Timer};
+use tenure_algorithms::agreement::raft_log::{Config, EntryId, Message, Timer, VariantId};
 use tenure_core::service::log::{Command, Event, Members, Reason};
-use tenure_core::{Order, ProcessSet};
+use tenure_core::{ChannelOrder, ProcessSet};
 use tenure_trace::{SplitMix64, TestCluster};
 
 use super::{append, commit_index, compact, config, declined, events, heartbeat, of_terms, terms};
 use crate::support::{fire_and_drain, lose_all, p, pass_all, restart};
 
 /// Returns a group of `size` processes that P1 leads. The last process is not yet a member.
-pub(super) fn newcomer(size: u32, switches: &[Switch]) -> TestCluster<RaftLog> {
-    let members = Some(Members::of(ProcessSet::first_n(size - 1)));
+pub(super) fn newcomer(size: u32, switches: &[VariantId]) -> TestCluster<RaftLog> {
+    let members = Some(Members::from_voters(ProcessSet::first_n(size - 1)));
     let config = Config { initial_members: members, trailing_entries: 0, ..config(size, switches) };
-    let mut cluster = TestCluster::<RaftLog>::uniform(size, Order::Reordered, config);
+    let mut cluster = TestCluster::<RaftLog>::uniform(size, ChannelOrder::Reordered, config);
     fire_and_drain(&mut cluster, 1, Timer::Election);
     heartbeat(&mut cluster, 1);
     cluster.take_events();
@@ -50,7 +50,7 @@ fn newcomer_catches_up_before_joint_phase() {
 
 #[test]
 fn joint_phase_needs_both_majorities() {
-    let mut cluster = newcomer(5, &[Switch::NoCatchUp]);
+    let mut cluster = newcomer(5, &[VariantId::NoCatchUp]);
     // The members are P1 to P4 before the change, and P1, P2 and P5 after it.
     change(&mut cluster, 1, "1,2,5");
     assert_eq!(members(&cluster, 1), "P1,P2,P5 instead of P1,P2,P3,P4");
@@ -67,7 +67,7 @@ fn joint_phase_needs_both_majorities() {
 
 #[test]
 fn truncated_change_restores_previous_members() {
-    let mut cluster = newcomer(4, &[Switch::NoPreVote, Switch::NoCatchUp]);
+    let mut cluster = newcomer(4, &[VariantId::NoPreVote, VariantId::NoCatchUp]);
     change(&mut cluster, 1, "1,2,4");
     cluster.deliver_at((p(1), p(2)), 0);
     assert_eq!(members(&cluster, 2), "P1,P2,P4 instead of P1,P2,P3");
@@ -85,7 +85,7 @@ fn truncated_change_restores_previous_members() {
 /// section 4.2.1). With the variant `counted-learner`, the copy counts.
 #[test]
 fn learner_has_the_log_without_a_vote() {
-    for (switches, counted) in [(&[][..], false), (&[Switch::CountedLearner], true)] {
+    for (switches, counted) in [(&[][..], false), (&[VariantId::CountedLearner], true)] {
         let mut cluster = newcomer(4, switches);
         change(&mut cluster, 1, "1,2,3/4");
         for _ in 0..2 {
@@ -157,7 +157,7 @@ fn declines_invalid_members() {
 
 #[test]
 fn snapshot_contains_the_members() {
-    for (switches, expected) in [(&[][..], "P1,P2"), (&[Switch::ForgottenMembers], "P1,P2,P3")] {
+    for (switches, expected) in [(&[][..], "P1,P2"), (&[VariantId::ForgottenMembers], "P1,P2,P3")] {
         let mut cluster = newcomer(4, switches);
         change(&mut cluster, 1, "1,2");
         cluster.drain(&mut SplitMix64(0));
@@ -177,10 +177,10 @@ fn logs_converge_with_changes_crashes_and_snapshots() {
 /// entries.
 #[test]
 fn logs_converge_with_reported_acknowledgements() {
-    (0..60).for_each(|seed| check_convergence(seed, &[Switch::Noticing]));
+    (0..60).for_each(|seed| check_convergence(seed, &[VariantId::Noticing]));
 }
 
-fn check_convergence(seed: u64, switches: &[Switch]) {
+fn check_convergence(seed: u64, switches: &[VariantId]) {
     let mut rng = SplitMix64(seed);
     let mut cluster = newcomer(5, switches);
     for ticket in 1..=60_u64 {

@@ -2,7 +2,7 @@
 //! 10.2.1), sends several entries together, and announces commits immediately.
 
 use tenure_algorithms::agreement::RaftLog;
-use tenure_algorithms::agreement::raft_log::{EntryId, Message, Switch, Timer};
+use tenure_algorithms::agreement::raft_log::{EntryId, Message, Timer, VariantId};
 use tenure_core::Protocol;
 use tenure_core::service::log::Event;
 use tenure_trace::{SplitMix64, TestCluster};
@@ -12,25 +12,25 @@ use crate::support::{fire_and_drain, p, restart};
 
 #[test]
 fn announcement_spares_waiting_for_next_message() {
-    let mut cluster = led_by_p1(3, &[Switch::Announcing]);
+    let mut cluster = led_by_p1(3, &[VariantId::Announcing]);
     append_and_drain(&mut cluster, 1, 1);
     assert_eq!(commits(&events(&mut cluster)), [(1, 2), (2, 2), (3, 2)]);
 }
 
 #[test]
 fn an_announcement_is_not_answered() {
-    let sent = |switches: &[Switch]| {
+    let sent = |switches: &[VariantId]| {
         let mut cluster = led_by_p1(3, switches);
         let before = cluster.total_sent();
         append_and_drain(&mut cluster, 1, 1);
         cluster.total_sent() - before
     };
-    assert_eq!((sent(&[]), sent(&[Switch::Announcing])), (4, 4 + 2));
+    assert_eq!((sent(&[]), sent(&[VariantId::Announcing])), (4, 4 + 2));
 }
 
 #[test]
 fn announcement_commits_only_matching_entries() {
-    let mut cluster = led_by_p1(3, &[Switch::Announcing]);
+    let mut cluster = led_by_p1(3, &[VariantId::Announcing]);
     let announce = |cluster: &mut TestCluster<RaftLog>, term, index, of| {
         let last = EntryId { index, term: of };
         cluster.inject(p(1), p(2), Message::Committed { term, last });
@@ -51,7 +51,7 @@ fn announcement_commits_only_matching_entries() {
 #[test]
 fn own_copy_counts_once_persisted() {
     for (switches, at_once) in
-        [(&[Switch::Ahead][..], false), (&[Switch::Ahead, Switch::CountedAhead], true)]
+        [(&[VariantId::Ahead][..], false), (&[VariantId::Ahead, VariantId::CountedAhead], true)]
     {
         let mut cluster = led_by_p1(3, switches);
         append(&mut cluster, 1, 1);
@@ -66,7 +66,7 @@ fn own_copy_counts_once_persisted() {
 
 #[test]
 fn crash_loses_only_unpersisted_entries() {
-    let mut cluster = led_by_p1(3, &[Switch::Ahead]);
+    let mut cluster = led_by_p1(3, &[VariantId::Ahead]);
     append_and_drain(&mut cluster, 1, 1);
     append(&mut cluster, 1, 2);
     cluster.fire(p(1), Timer::Store);
@@ -74,7 +74,7 @@ fn crash_loses_only_unpersisted_entries() {
     restart(&mut cluster, 1);
     assert_eq!(terms(&cluster, 1), [1; 3], "the third was not stored");
     // A leader that steps down instead keeps the entry.
-    let mut cluster = led_by_p1(3, &[Switch::Ahead]);
+    let mut cluster = led_by_p1(3, &[VariantId::Ahead]);
     append(&mut cluster, 1, 1);
     cluster.inject(p(2), p(1), Message::Overtaken { term: 2 });
     restart(&mut cluster, 1);
@@ -86,7 +86,7 @@ fn crash_loses_only_unpersisted_entries() {
 #[test]
 fn concurrent_proposals_share_one_message() {
     for (switches, ahead) in
-        [(&[Switch::Together][..], false), (&[Switch::Together, Switch::Ahead], true)]
+        [(&[VariantId::Together][..], false), (&[VariantId::Together, VariantId::Ahead], true)]
     {
         let mut cluster = led_by_p1(3, switches);
         assert_eq!(commit_index(&cluster, 1), 1, "its first entry");
@@ -103,7 +103,7 @@ fn concurrent_proposals_share_one_message() {
 
 #[test]
 fn deposed_leader_keeps_unsent_entries() {
-    let mut cluster = led_by_p1(3, &[Switch::Together]);
+    let mut cluster = led_by_p1(3, &[VariantId::Together]);
     append(&mut cluster, 1, 1);
     cluster.inject(p(2), p(1), Message::Overtaken { term: 2 });
     assert!(!cluster.armed_timers().contains(&(p(1), Timer::Send)));
@@ -116,7 +116,7 @@ fn deposed_leader_keeps_unsent_entries() {
 /// announcement is sent, the messages with these entries carry the commit index as well.
 #[test]
 fn announces_commit_together_with_proposals() {
-    let mut cluster = led_by_p1(3, &[Switch::Together, Switch::Announcing]);
+    let mut cluster = led_by_p1(3, &[VariantId::Together, VariantId::Announcing]);
     append(&mut cluster, 1, 1);
     fire_and_drain(&mut cluster, 1, Timer::Send);
     cluster.take_events();
@@ -139,7 +139,7 @@ fn announces_commit_together_with_proposals() {
 /// responds to its heartbeats, because a response requires no save.
 #[test]
 fn heartbeats_keep_a_leader_with_slow_disks() {
-    let mut cluster = led_by_p1(3, &[Switch::Heartbeats]);
+    let mut cluster = led_by_p1(3, &[VariantId::Heartbeats]);
     let (to, back) = ((p(1), p(2)), (p(2), p(1)));
     cluster.fire(p(1), Timer::Heartbeat);
     assert_eq!(cluster.queue(to).len(), 1, "a responsive follower gets no heartbeat");
@@ -164,7 +164,7 @@ fn heartbeats_keep_a_leader_with_slow_disks() {
 /// Until then, it is possible that the leader has not saved its own vote.
 #[test]
 fn no_heartbeat_before_response_in_term() {
-    let mut cluster = cluster(3, &[Switch::Heartbeats]);
+    let mut cluster = cluster(3, &[VariantId::Heartbeats]);
     cluster.fire(p(1), Timer::Election);
     let queued = |cluster: &TestCluster<RaftLog>| {
         let queue = cluster.queue((p(1), p(2)));

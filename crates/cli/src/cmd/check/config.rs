@@ -8,7 +8,7 @@ use tenure_check::{
 };
 use tenure_core::{Card, DetectorClass, Service, Timing, Topology};
 
-use super::options::{Options, Reduce, WhenFull};
+use super::options::{FullLinkOption, Options, ReductionOption};
 use crate::cmd::{interrupt, machine, progress_bar};
 
 const DEFAULT_TERM_MAX: u64 = 2;
@@ -21,7 +21,7 @@ const LEAST_COMMUTING_SIZE: u32 = 5;
 /// Builds the configuration of the checker. The algorithm's [`Card`] supplies the values of options
 /// that are not given.
 pub(super) fn check_config(options: &Options, card: &Card, size: u32) -> CheckConfig {
-    let (group, is_reduced) = (&options.group, options.reduce == Reduce::Auto);
+    let (group, is_reduced) = (&options.group, options.reduce == ReductionOption::Auto);
     let timing = group.timing().unwrap_or(card.timing);
     let latency = match timing {
         Timing::Rounds => Some(1..=1),
@@ -56,7 +56,7 @@ pub(super) fn check_config(options: &Options, card: &Card, size: u32) -> CheckCo
         ..config.faults
     };
     config.bounds.in_flight = options.in_flight as usize;
-    config.bounds.prunes_full_links = options.when_full == Some(WhenFull::Cut);
+    config.bounds.prunes_full_links = options.when_full == Some(FullLinkOption::Cut);
     config.bounds.term_max = Some(options.term_max.unwrap_or(DEFAULT_TERM_MAX));
     config.search = SearchConfig {
         shifts_timestamps: is_reduced,

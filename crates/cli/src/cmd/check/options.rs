@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use clap::builder::ArgPredicate;
 use clap::{Arg, Args, ValueEnum};
-use tenure_check::{Entries, EntryLimits, Fairness, Limits, MeasureConfig, Saving};
+use tenure_check::{Entries, EntryLimits, Fairness, Limits, MeasureConfig, SaveTiming};
 use tenure_core::{Card, Property, Requirement, Service, Timing};
 use tenure_sim::{Entries as Numbers, ProcessList, parse_drift};
 use tenure_trace::Action;
@@ -20,7 +20,7 @@ use crate::cmd::duration;
 use crate::cmd::failure::Failure;
 use crate::cmd::group::{EntriesOption, GroupOptions, parse_positive, parse_threads};
 use crate::cmd::machine;
-use crate::cmd::name_parser::checkable;
+use crate::cmd::name_parser::checkable_algorithm;
 use crate::cmd::output::Format;
 use crate::cmd::parse_options;
 use crate::cmd::property::{check_requested, parser_with_bound};
@@ -51,7 +51,7 @@ Examples:
 #[command(mut_arg("n", default_size), after_help = EXAMPLES)]
 pub(crate) struct Options {
     /// Algorithm to check; `tenure list` shows all
-    #[arg(value_parser = checkable(), hide_possible_values = true)]
+    #[arg(value_parser = checkable_algorithm(), hide_possible_values = true)]
     pub(crate) algorithm: String,
     #[command(flatten)]
     pub(crate) group: GroupOptions,
@@ -129,7 +129,7 @@ pub(crate) struct Options {
     /// link). For dijkstra-ring, dijkstra-four-state and dijkstra-three-state; the properties are
     /// closure and convergence, and the measure is moves
     #[arg(long, value_name = "STATES", hide_possible_values = true, help_heading = "Workload")]
-    pub(crate) from: Option<stabilization::FromOption>,
+    pub(crate) from: Option<stabilization::InitialStatesOption>,
     /// Number of states of a machine of dijkstra-ring, with --from [default: the number of
     /// machines, and twice as many with messages]
     #[arg(long, value_name = "K", requires = "from", help_heading = "Workload")]
@@ -137,7 +137,7 @@ pub(crate) struct Options {
     /// Explore fewer states with the same verdicts: merge states that differ only by a symmetry,
     /// and for locks of 5 processes or more explore commuting deliveries in one order only
     #[arg(long, value_enum, default_value_t, help_heading = "Search")]
-    pub(crate) reduce: Reduce,
+    pub(crate) reduce: ReductionOption,
     /// Number of threads [default: all cores]
     #[arg(long, value_name = "T", value_parser = parse_threads, help_heading = "Search")]
     pub(crate) threads: Option<usize>,
@@ -162,7 +162,7 @@ pub(crate) struct Options {
     pub(crate) in_flight: u32,
     /// Treatment of a message whose link is full [default: drop if messages may be lost, else cut]
     #[arg(long, value_name = "ACTION", help_heading = "Search")]
-    pub(crate) when_full: Option<WhenFull>,
+    pub(crate) when_full: Option<FullLinkOption>,
     /// Start the search after these steps, written as in scripts with `:` for blanks:
     /// fire:p1:election,deliver:p1→p2
     #[arg(long, value_name = "STEPS", value_parser = steps, help_heading = "Search")]
@@ -232,12 +232,12 @@ pub(crate) enum SavingOption {
     Late,
 }
 
-impl From<SavingOption> for Saving {
+impl From<SavingOption> for SaveTiming {
     fn from(option: SavingOption) -> Self {
         match option {
-            SavingOption::AtOnce => Saving::Atomic,
-            SavingOption::Apart => Saving::BeforeRelease,
-            SavingOption::Late => Saving::AfterRelease,
+            SavingOption::AtOnce => SaveTiming::Atomic,
+            SavingOption::Apart => SaveTiming::BeforeRelease,
+            SavingOption::Late => SaveTiming::AfterRelease,
         }
     }
 }
@@ -266,7 +266,7 @@ impl From<FairnessOption> for Fairness {
 
 /// Treatment of a message whose link is full.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum WhenFull {
+pub(crate) enum FullLinkOption {
     /// Lose the message, in addition to the budget of losses
     Drop,
     /// Cut the state, so that only the budget of losses is lost
@@ -298,7 +298,7 @@ fn time_limit(text: &str) -> Result<TimeLimit, String> {
 
 /// Reduction of the state space.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Reduce {
+pub(crate) enum ReductionOption {
     /// If its conditions hold
     #[default]
     Auto,

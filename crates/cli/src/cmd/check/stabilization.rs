@@ -23,7 +23,7 @@ const PROPERTIES: [Property; 2] = [Property::Closure, Property::Convergence];
 
 /// States in which a check starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum FromOption {
+pub(crate) enum InitialStatesOption {
     /// Every state of machines that read the states of their neighbours in one atomic step
     Any,
     /// Every state of processes that exchange messages, with any message on each link
@@ -66,7 +66,7 @@ fn checked(options: &Options) -> Result<StabilizationReport, Failure> {
     let config = SystemConfig {
         size: options.group.n.unwrap_or(DEFAULT_CHECK_SIZE),
         states: options.states,
-        has_messages: options.from == Some(FromOption::AnyWithMessages),
+        has_messages: options.from == Some(InitialStatesOption::AnyWithMessages),
         variants: options.group.variant.clone(),
     };
     let name = &options.algorithm;

@@ -66,7 +66,7 @@ impl SwarmOptions {
                            such as --property bounded-bypass=2";
             return Err(Failure::usage(message));
         }
-        let default = SwarmConfig::of(number, of);
+        let default = SwarmConfig::for_member(number, of);
         Ok(Some(SwarmConfig {
             bytes: self.memory.unwrap_or(default.bytes),
             depth_max: self.depth.unwrap_or(default.depth_max),

@@ -10,12 +10,12 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueEnum};
 use serde::Serialize;
 use serde_json::Value;
-use tenure_algorithms::catalogue::{Parameters, compositions};
+use tenure_algorithms::catalogue::{Parameters, composition_names};
 use tenure_core::Service;
 
 use super::capture::print_error;
 use super::failure::{Failure, Status};
-use super::group::Ids;
+use super::group::IdsOption;
 use super::interrupt;
 use super::machine::enforce_memory_limit;
 use super::output::{print, print_json, warn_no_effect};
@@ -158,7 +158,7 @@ fn set_default_ids(run: &mut RunOptions) -> Result<(), Failure> {
         return Err(Failure::usage(message));
     }
     if group.ids.is_none() && group.loads.is_none() {
-        group.ids = Some(Ids::Random);
+        group.ids = Some(IdsOption::Random);
     }
     Ok(())
 }
@@ -193,7 +193,7 @@ fn measure_all(options: &Options) -> Result<(Data, Status), Failure> {
     let runs = options.run.runs_or(DEFAULT_RUNS);
     let group = &options.run.group;
     if options.plot.is_some()
-        && (matches!(group.ids, Some(Ids::Listed(_))) || group.loads.is_some())
+        && (matches!(group.ids, Some(IdsOption::Listed(_))) || group.loads.is_some())
     {
         let message = "--plot needs groups of different sizes, which one list of ranks does not \
                        fit: use --ids random";
@@ -271,7 +271,8 @@ fn plain_names(options: &Options) -> Result<Vec<&'static str>, Failure> {
     let mut all: Vec<&'static str> = algorithms_of(options.service).collect();
     // Compositions are included on request only.
     let service = Some(options.service);
-    let others = compositions().filter(|name| service_of(name) == service && !all.contains(name));
+    let others =
+        composition_names().filter(|name| service_of(name) == service && !all.contains(name));
     let selected = others.filter(|name| only.contains(name));
     all.extend(selected.collect::<Vec<_>>());
     if let Some(unknown) = only.iter().find(|name| !all.contains(*name)) {
@@ -300,9 +301,9 @@ const LOCKS_WITH_LEADER: [&str; 2] = ["coordinated:raft", "coordinated:bully"];
 /// that an elected leader grants.
 fn algorithms_of(kind: ComparedService) -> impl Iterator<Item = &'static str> {
     let names: Box<dyn Iterator<Item = &'static str>> = match kind {
-        ComparedService::Mutex => Box::new(tenure_instances::locks().chain(LOCKS_WITH_LEADER)),
-        ComparedService::Election => Box::new(tenure_instances::elections()),
-        ComparedService::Agreement => Box::new(tenure_instances::agreements()),
+        ComparedService::Mutex => Box::new(tenure_instances::lock_names().chain(LOCKS_WITH_LEADER)),
+        ComparedService::Election => Box::new(tenure_instances::election_names()),
+        ComparedService::Agreement => Box::new(tenure_instances::agreement_names()),
     };
     names
 }

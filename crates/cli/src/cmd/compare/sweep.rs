@@ -7,7 +7,7 @@ use tenure_algorithms::catalogue::Parameters;
 use tenure_sim::{EndReason, Entries, Moments};
 
 use super::ComparedService;
-use super::plot::{self, Curve, Picture};
+use super::plot::{self, Curve, Plot};
 use crate::cmd::failure::Failure;
 use crate::cmd::group::{DEFAULT_SIZE, EntriesOption};
 use crate::cmd::interrupt;
@@ -28,7 +28,7 @@ pub(super) fn sweep(
     rows: &[String],
     options: &RunOptions,
     runs: u64,
-) -> Result<[Picture; 2], Failure> {
+) -> Result<[Plot; 2], Failure> {
     let figure = match kind {
         ComparedService::Mutex => "delays.synchronisation.mean",
         ComparedService::Election => "election_time",
@@ -78,7 +78,7 @@ pub(super) fn sweep(
         ComparedService::Election => ["messages per election", "time to elect"],
         ComparedService::Agreement => ["messages per agreement", "time to decide"],
     };
-    Ok([Picture::new(messages_unit, messages), Picture::new(delays_unit, delays)])
+    Ok([Plot::new(messages_unit, messages), Plot::new(delays_unit, delays)])
 }
 
 fn events_needed(options: &RunOptions, size: u32) -> u64 {

@@ -97,7 +97,7 @@ impl Row {
             least: cost.least,
             most: cost.most,
             expected: expected.map(|expected| expected.messages),
-            expected_is: expected.map(|expected| expected.precision.words()),
+            expected_is: expected.map(|expected| expected.precision.qualifier()),
             entry: page.map(|page| page.entry_delay),
             synchronisation: page.map(|page| page.synchronisation_delay.formula),
             delay: plan

@@ -86,7 +86,7 @@ impl GraphBuilder {
         }
         let size = self.names.len();
         let places = numbers(&self.names).unwrap_or_else(|| (0..size).collect());
-        let process = |vertex: usize| ProcessId::at(places[vertex]);
+        let process = |vertex: usize| ProcessId::from_index(places[vertex]);
         let edges = self.edges.iter();
         let edges = edges.map(|(one, other, weight)| (process(*one), process(*other), *weight));
         let vertices = u32::try_from(size).map_err(|_| format!("{size} vertices are too many"))?;
@@ -116,12 +116,12 @@ fn numbers(names: &[String]) -> Option<Vec<usize>> {
 
 impl NamedGraph {
     pub(super) fn numbered(graph: Graph) -> Self {
-        let names = (1..=graph.vertices()).map(|number| number.to_string()).collect();
+        let names = (1..=graph.vertex_count()).map(|number| number.to_string()).collect();
         NamedGraph { graph: Arc::new(graph), names }
     }
 
     pub(crate) fn size(&self) -> u32 {
-        self.graph.vertices()
+        self.graph.vertex_count()
     }
 
     /// Returns text that names a process: the name of its vertex in the file, and its number. If
@@ -146,7 +146,7 @@ impl NamedGraph {
     pub(crate) fn check_connected(&self) -> Result<(), String> {
         let distances = self.graph.distances(ProcessId(0));
         let Some(apart) = distances.iter().position(Option::is_none) else { return Ok(()) };
-        let (first, apart) = (self.name(ProcessId(0)), self.name(ProcessId::at(apart)));
+        let (first, apart) = (self.name(ProcessId(0)), self.name(ProcessId::from_index(apart)));
         Err(format!("the graph is not connected: no path joins {first} and {apart}"))
     }
 }

@@ -61,7 +61,7 @@ impl QuorumsOption {
                 let members = |set: &ProcessSet| {
                     set.iter().map(|it| it.number().to_string()).collect::<Vec<_>>().join(",")
                 };
-                quorums.listed().iter().map(members).collect::<Vec<_>>().join("/")
+                quorums.listed_quorums().iter().map(members).collect::<Vec<_>>().join("/")
             }
         }
     }
@@ -83,7 +83,7 @@ impl FromStr for QuorumsOption {
             let sets = sets.map_err(|message| format!("{text}:{message}"))?;
             let members = sets.iter().flat_map(ProcessSet::iter);
             let size = members.map(ProcessId::number).max().unwrap_or(0);
-            QuorumSystem::with_sets(size, &sets)
+            QuorumSystem::from_quorums(size, &sets)
         } else {
             let names: Vec<&str> = QUORUM_KINDS.iter().map(|(name, _)| *name).collect();
             let names = names.join(", ");

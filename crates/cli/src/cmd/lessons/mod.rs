@@ -9,7 +9,7 @@ mod table;
 
 use clap::Parser;
 use serde_json::Value;
-use tenure_trace::diagram::{DiagramOptions, Direction, Margin, lay_out_files};
+use tenure_trace::diagram::{DiagramOptions, Direction, RowLabel, lay_out_files};
 
 use super::failure::{Failure, Status};
 use super::output::width;
@@ -60,7 +60,7 @@ fn run_line(line: &str, drawn: bool) -> Result<ActionResult, Failure> {
     let picture = if folder.has(&file) {
         let layout =
             lay_out_files(&[file], DiagramOptions::default()).map_err(Failure::environment)?;
-        Some(layout.to_text_within(Direction::Down, Margin::Place, width()))
+        Some(layout.to_text_within(Direction::Down, RowLabel::Place, width()))
     } else {
         None
     };

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::cmd::output::{width, wrap};
 use crate::cmd::rows::format_figure;
-use crate::lessons::{CompletedExperiment, Finding, Results};
+use crate::lessons::{CompletedExperiment, ExpectationResult, Results};
 
 /// Positions at which the second, third and last column begin, in characters, if the table is 100
 /// characters wide.
@@ -58,7 +58,7 @@ fn action_lines(act: &str) -> Vec<String> {
     lines
 }
 
-fn finding_rows(finding: &Finding, line: &mut impl FnMut(&str)) {
+fn finding_rows(finding: &ExpectationResult, line: &mut impl FnMut(&str)) {
     let [first, second, last] = columns();
     let name = wrap(&finding.name, first - 6);
     let expected = wrap(&format_expectation(&finding.expected), second - first - 2);
@@ -130,7 +130,7 @@ mod tests {
 
     #[test]
     fn rows_fit_the_terminal_width() {
-        let finding = Finding {
+        let finding = ExpectationResult {
             name: "something that takes many words to be told in a table".to_owned(),
             expected: json!({ "mentions": "no waiting process is bypassed more than once" }),
             observed: json!((0..40).collect::<Vec<_>>()),

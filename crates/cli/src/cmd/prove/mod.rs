@@ -79,7 +79,7 @@ pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
     let solver = solver(options)?;
     let mut proofs = Vec::new();
     for (entry, model) in &models {
-        proofs.push(Proof::of(entry, model, options, &solver)?);
+        proofs.push(Proof::attempt(entry, model, options, &solver)?);
     }
     let results: Vec<_> = proofs.iter().map(Proof::to_json).collect();
     options.format.print(&results, || proofs.iter().map(Proof::text).collect())?;
@@ -156,7 +156,7 @@ fn models(options: &Options, entries: &[&'static ModelEntry]) -> Result<Vec<Entr
     let mut models: Vec<_> = match &options.variant {
         None => entries.iter().map(|entry| (*entry, entry.model())).collect(),
         Some(variant) => {
-            let model = |entry: &&'static ModelEntry| Some((*entry, entry.with_variant(variant)?));
+            let model = |entry: &&'static ModelEntry| Some((*entry, entry.variant_model(variant)?));
             entries.iter().filter_map(model).collect()
         }
     };
@@ -200,7 +200,7 @@ fn unknown_variant(variant: &str, entries: &[&'static ModelEntry]) -> Failure {
 
 fn solver(options: &Options) -> Result<Solver, Failure> {
     let solver = match &options.solver {
-        Some(program) => Solver::at(program),
+        Some(program) => Solver::from_path(program),
         None => Solver::find(),
     };
     Ok(solver.map_err(Failure::environment)?.with_query_timeout(options.query_timeout))

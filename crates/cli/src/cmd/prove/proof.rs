@@ -23,7 +23,7 @@ pub(super) struct Proof {
 
 impl Proof {
     /// Tries to prove the property. If the proof succeeds, compares the model with the code.
-    pub(super) fn of(
+    pub(super) fn attempt(
         entry: &'static ModelEntry,
         model: &Model,
         options: &Options,

@@ -5,10 +5,10 @@ use serde::Serialize;
 use tenure_core::{Card, Layer, ProcessId, Service, Strategy};
 use tenure_trace::{Condition, Kind, ProcessStates, Record, StateChange};
 
-/// Process that grants the lock to all others. It can itself enter the critical section without
-/// sending messages.
+/// Kind of coordinator that a lock has. The coordinator is the process that grants the lock to all
+/// others. It can itself enter the critical section without sending messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Coordinator {
+pub(super) enum CoordinatorKind {
     /// No process grants the lock, and every entry has the same cost.
     None,
     /// The same process grants the lock during the whole run.
@@ -17,14 +17,14 @@ pub(super) enum Coordinator {
     Leader,
 }
 
-impl Coordinator {
+impl CoordinatorKind {
     /// Returns the coordinator of a lock, according to the lock's [`Card`]. It is the first process
     /// of a centralised lock, or the leader if the lock is composed with an election.
-    pub(super) fn of(lock: &Card) -> Self {
+    pub(super) fn from_card(lock: &Card) -> Self {
         match (lock.strategy, lock.service) {
-            (Strategy::Centralised, _) => Coordinator::Fixed(ProcessId(0)),
-            (Strategy::Composition, Service::Office) => Coordinator::Leader,
-            _ => Coordinator::None,
+            (Strategy::Centralised, _) => CoordinatorKind::Fixed(ProcessId(0)),
+            (Strategy::Composition, Service::Office) => CoordinatorKind::Leader,
+            _ => CoordinatorKind::None,
         }
     }
 }
@@ -57,7 +57,7 @@ impl Analysis {
         self.last_access.saturating_sub(first) as f64 / 1e9
     }
 
-    pub(super) fn read(&mut self, record: &Record, coordinator: Coordinator) {
+    pub(super) fn read(&mut self, record: &Record, coordinator: CoordinatorKind) {
         if let Kind::Access(_) = record.kind {
             self.first_access.get_or_insert(record.time);
             self.last_access = record.time;
@@ -76,12 +76,12 @@ impl Analysis {
         }
     }
 
-    fn coordinates(&self, at: ProcessId, coordinator: Coordinator) -> bool {
+    fn coordinates(&self, at: ProcessId, coordinator: CoordinatorKind) -> bool {
         match coordinator {
-            Coordinator::None => false,
-            Coordinator::Fixed(process) => at == process,
-            Coordinator::Leader => {
-                self.process_states.of(at).leader.is_some_and(|term| term.leader == at)
+            CoordinatorKind::None => false,
+            CoordinatorKind::Fixed(process) => at == process,
+            CoordinatorKind::Leader => {
+                self.process_states.state(at).leader.is_some_and(|term| term.leader == at)
             }
         }
     }

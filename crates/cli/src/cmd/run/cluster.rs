@@ -8,10 +8,10 @@ use std::process::ExitStatus;
 use std::time::Duration;
 
 use tenure_core::ProcessId;
-use tenure_daemon::resource::Holder;
+use tenure_daemon::resource::BlockedReader;
 use tenure_daemon::{
-    Channel, Config, Detector, Report, Store, Trace, VERSION, Work, make_keys, private_key_file,
-    public_keys_file,
+    Channel, Config, Detector, Report, Store, Trace, VERSION, Workload, make_keys,
+    private_key_file, public_keys_file,
 };
 use tenure_runtime::ports::Ports;
 use tenure_trace::Kind;
@@ -21,7 +21,7 @@ use super::node_process::{NodeFiles, NodeMessage, NodeOutput, NodeProcess, NodeS
 use super::parent_trace::ParentTrace;
 use super::plan::Plan;
 use super::proxies::Proxies;
-use super::schedule::Target;
+use super::schedule::FaultTarget;
 use super::workspace::Workspace;
 use crate::cmd::failure::Failure;
 
@@ -41,7 +41,7 @@ pub(super) struct Cluster<'a> {
     resource: SocketAddr,
     /// Process inside the critical section, for actions on the holder of the lock. It stays inside
     /// until this value is dropped.
-    pub(super) holder: Option<Holder>,
+    pub(super) holder: Option<BlockedReader>,
     trace: ParentTrace,
     messages: UnboundedSender<NodeMessage>,
 }
@@ -226,18 +226,18 @@ impl<'a> Cluster<'a> {
 
     /// Returns the processes that `target` denotes at present. Returns `None` if this is not known
     /// yet, for example because no leader is elected.
-    pub(super) fn resolve(&self, target: Target) -> Option<Vec<ProcessId>> {
+    pub(super) fn resolve(&self, target: FaultTarget) -> Option<Vec<ProcessId>> {
         match target {
-            Target::Process(process) => Some(vec![process]),
-            Target::Leader => self.leader().map(|leader| vec![leader]),
-            Target::Inside => self.holder.as_ref().map(|holder| vec![holder.process]),
-            Target::All => Some((0..self.plan.size).map(ProcessId).collect()),
+            FaultTarget::Process(process) => Some(vec![process]),
+            FaultTarget::Leader => self.leader().map(|leader| vec![leader]),
+            FaultTarget::Inside => self.holder.as_ref().map(|holder| vec![holder.process]),
+            FaultTarget::All => Some((0..self.plan.size).map(ProcessId).collect()),
         }
     }
 
     /// Returns the process that was killed by a fault with this target, such as the leader. Returns
     /// `None` if there is no such process, or if it has been restarted.
-    pub(super) fn killed_target(&self, target: Target) -> Option<ProcessId> {
+    pub(super) fn killed_target(&self, target: FaultTarget) -> Option<ProcessId> {
         let mut nodes = self.nodes.iter();
         nodes.find(|it| !it.is_up() && it.killed_as == Some(target)).map(|it| it.process)
     }
@@ -255,13 +255,13 @@ impl<'a> Cluster<'a> {
     pub(super) async fn shut_down(&mut self) -> Result<(), Failure> {
         for place in 0..self.nodes.len() {
             if self.nodes[place].died_unobserved {
-                self.note(ProcessId::at(place), Kind::Crash)?;
+                self.note(ProcessId::from_index(place), Kind::Crash)?;
             }
         }
         self.trace.write_end().map_err(Failure::environment)?;
         let leader = self.leader();
         let (last, first): (Vec<usize>, Vec<usize>) =
-            (0..self.nodes.len()).partition(|place| leader == Some(ProcessId::at(*place)));
+            (0..self.nodes.len()).partition(|place| leader == Some(ProcessId::from_index(*place)));
         let ended = self.shut_down_these(&first).await;
         ended.and(self.shut_down_these(&last).await)
     }
@@ -358,7 +358,7 @@ impl<'a> Cluster<'a> {
                 segment_kib: self.plan.segment_kib,
             }),
             page: None,
-            work: Some(Work {
+            work: Some(Workload {
                 resource: self.resource,
                 lock: self.plan.lock,
                 entries,

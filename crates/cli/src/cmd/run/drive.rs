@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 use tenure_core::ProcessId;
-use tenure_daemon::resource::{Holder, Server};
+use tenure_daemon::resource::{BlockedReader, Server};
 use tenure_trace::{Segments, Source, Writer};
 use tokio::sync::mpsc::{self, UnboundedReceiver};
 use tokio::sync::oneshot;
@@ -17,7 +17,7 @@ use super::parent_trace::header;
 use super::plan::Plan;
 use super::progress::Progress;
 use super::responsiveness::ResponsivenessProbe;
-use super::schedule::{Action, ActionKind, PartitionSpec, Target};
+use super::schedule::{ActionKind, FaultTarget, PartitionSpec, ScheduledAction};
 use super::workspace::Workspace;
 use crate::cmd::failure::Failure;
 use crate::cmd::interrupt::TerminationSignals;
@@ -115,10 +115,10 @@ struct Run<'a> {
     messages: UnboundedReceiver<NodeMessage>,
     progress: Progress,
     /// Scheduled actions that are not performed yet, in the order of their times.
-    actions: Vec<Action>,
+    actions: Vec<ScheduledAction>,
     /// Receiver of the next process that enters the critical section; `None` if no scheduled action
     /// waits for such a process.
-    awaited_holder: Option<oneshot::Receiver<Holder>>,
+    awaited_holder: Option<oneshot::Receiver<BlockedReader>>,
     /// Suspended processes, each with the time at which the run resumes it.
     pauses: Vec<(Duration, ProcessId)>,
     pending_partitions: Vec<PartitionSpec>,
@@ -234,10 +234,12 @@ impl<'a> Run<'a> {
     /// If an action on the holder of the lock is due, starts to wait for the next process that
     /// enters the critical section. This process is the target of the action.
     fn await_holder(&mut self, passed: Duration) {
-        let of_holder = |it: &Action| it.target == Target::Inside && it.kind != ActionKind::Restart;
+        let of_holder = |it: &ScheduledAction| {
+            it.target == FaultTarget::Inside && it.kind != ActionKind::Restart
+        };
         let mut pending = self.pending_partitions.iter();
         let wanted = self.actions.iter().any(|it| it.at <= passed && of_holder(it))
-            || pending.any(|it| it.from <= passed && it.side.contains(&Target::Inside));
+            || pending.any(|it| it.from <= passed && it.side.contains(&FaultTarget::Inside));
         if wanted && self.awaited_holder.is_none() {
             self.awaited_holder = Some(self.server.block_next_reader());
         }
@@ -292,9 +294,13 @@ impl<'a> Run<'a> {
 
     /// Performs an action. Returns false, and does nothing, if the target of the action is not
     /// known yet.
-    async fn perform(&mut self, action: &Action, passed: Duration) -> Result<bool, Failure> {
+    async fn perform(
+        &mut self,
+        action: &ScheduledAction,
+        passed: Duration,
+    ) -> Result<bool, Failure> {
         let found = match (action.kind, action.target) {
-            (ActionKind::Restart, Target::Leader | Target::Inside) => {
+            (ActionKind::Restart, FaultTarget::Leader | FaultTarget::Inside) => {
                 self.cluster.killed_target(action.target).map(|killed_target| vec![killed_target])
             }
             (_, target) => self.cluster.resolve(target),
@@ -323,7 +329,7 @@ impl<'a> Run<'a> {
     async fn perform_on(
         &mut self,
         processes: &[ProcessId],
-        action: &Action,
+        action: &ScheduledAction,
         passed: Duration,
     ) -> Result<(), Failure> {
         if matches!(action.kind, ActionKind::Kill | ActionKind::Leave) {
@@ -378,9 +384,10 @@ impl<'a> Run<'a> {
         };
         let nodes = &self.cluster.nodes;
         let served = nodes.iter().all(|it| idle(it.state) && (it.done || !it.is_up()));
-        let killed_target = self.cluster.killed_target(Target::Leader).is_some();
-        let needed =
-            |it: &Action| !it.by_default || (it.kind == ActionKind::Restart && killed_target);
+        let killed_target = self.cluster.killed_target(FaultTarget::Leader).is_some();
+        let needed = |it: &ScheduledAction| {
+            !it.by_default || (it.kind == ActionKind::Restart && killed_target)
+        };
         if served && self.pending_partitions.is_empty() && !self.actions.iter().any(needed) {
             return true;
         }
@@ -400,7 +407,7 @@ impl<'a> Run<'a> {
         }
         let unfinished = nodes.iter().filter(|it| it.is_up() && !it.done);
         self.observations.unfinished = unfinished.map(|node| node.process).collect();
-        let undone = self.actions.iter().map(Action::to_string);
+        let undone = self.actions.iter().map(ScheduledAction::to_string);
         let undone = undone.chain(self.pending_partitions.iter().map(PartitionSpec::to_string));
         self.observations
             .notes
@@ -423,7 +430,9 @@ impl<'a> Run<'a> {
 
 /// Waits for the next process that enters the critical section. Never resolves if `awaited_holder`
 /// is `None`.
-async fn wait_holder(awaited_holder: &mut Option<oneshot::Receiver<Holder>>) -> Option<Holder> {
+async fn wait_holder(
+    awaited_holder: &mut Option<oneshot::Receiver<BlockedReader>>,
+) -> Option<BlockedReader> {
     match awaited_holder {
         Some(wanted) => {
             let holder = wanted.await.ok();

@@ -14,7 +14,7 @@ use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 use tokio::sync::mpsc::UnboundedSender;
 use tokio::time::timeout;
 
-use super::schedule::Target;
+use super::schedule::FaultTarget;
 
 #[derive(Clone, Debug)]
 pub(super) struct NodeFiles {
@@ -51,7 +51,7 @@ pub(super) struct NodeProcess {
     pub(super) entries_before: u64,
     /// Target of the fault that killed the node, such as the leader. `None` if no fault has killed
     /// the node since its last start.
-    pub(super) killed_as: Option<Target>,
+    pub(super) killed_as: Option<FaultTarget>,
     /// True if the node was killed while it booted, before it reported its session number. It is
     /// then unknown whether the session had started, so the crash is not recorded at once. If the
     /// node never boots again, its crash is recorded at the end of the run.

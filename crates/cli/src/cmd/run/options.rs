@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use clap::Args;
 
-use super::schedule::{PartitionSpec, Pause, TargetAt};
+use super::schedule::{PartitionSpec, Pause, TimedTarget};
 use crate::cmd::duration;
 use crate::cmd::graph::{QuorumsOption, TopologyOption, TreeOption};
 use crate::cmd::group::{parse_positive, parse_size};
@@ -89,7 +89,7 @@ pub(crate) struct Options {
     /// process holds the lock, between its read and its write of the counter. Any given fault
     /// replaces the default ones.
     #[arg(long, visible_alias = "crash", value_name = "TARGET@TIME", help_heading = "Faults")]
-    pub(super) kill: Vec<TargetAt>,
+    pub(super) kill: Vec<TimedTarget>,
     /// Inject no faults, not even the default ones
     ///
     /// Use this with --entries, for runs whose duration depends on the machine.
@@ -101,11 +101,11 @@ pub(crate) struct Options {
     ///
     /// The process transfers leadership and leaves the cluster. --restart starts it again.
     #[arg(long, value_name = "TARGET@TIME", help_heading = "Faults")]
-    pub(super) leave: Vec<TargetAt>,
+    pub(super) leave: Vec<TimedTarget>,
     /// Restart a process that was killed or has left, with its saved state: leader@5s, inside@5s,
     /// 3@4s, all@2s; repeatable
     #[arg(long, visible_alias = "recover", value_name = "TARGET@TIME", help_heading = "Faults")]
-    pub(super) restart: Vec<TargetAt>,
+    pub(super) restart: Vec<TimedTarget>,
     /// Suspend (SIGSTOP) a process in an interval: 2@1s..3s, leader@1s..3s, inside@1s..3s;
     /// repeatable
     #[arg(long, value_name = "TARGET@FROM..UNTIL", help_heading = "Faults")]

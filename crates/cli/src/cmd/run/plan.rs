@@ -5,12 +5,12 @@ use std::num::NonZeroU64;
 use std::time::Duration;
 
 use tenure_algorithms::catalogue::{CatalogueError, Parameters};
-use tenure_core::{Card, Crashes, Property, SystemModel, TICKS_PER_UNIT};
+use tenure_core::{Card, CrashModel, Property, SystemModel, TICKS_PER_UNIT};
 use tenure_daemon::Service;
 
-use super::analysis::Coordinator;
+use super::analysis::CoordinatorKind;
 use super::options::Options;
-use super::schedule::{Action, ActionKind, PartitionSpec, Target, TargetAt};
+use super::schedule::{ActionKind, FaultTarget, PartitionSpec, ScheduledAction, TimedTarget};
 use crate::cmd::failure::Failure;
 use crate::cmd::name_parser::describe_mismatch;
 
@@ -27,11 +27,11 @@ const DEFAULT_DURATION: Duration = Duration::from_secs(10);
 
 /// Times at which the leader is killed and restarted, if the run has no `--watch` and the user
 /// gives no faults.
-const DEFAULT_FAULTS: [TargetAt; 2] = [TargetAt::leader_at(2), TargetAt::leader_at(5)];
+const DEFAULT_FAULTS: [TimedTarget; 2] = [TimedTarget::leader_at(2), TimedTarget::leader_at(5)];
 
 /// Default duration of a run with `--watch`. The user needs time to open the page.
 const WATCHED_DURATION: Duration = Duration::from_secs(60);
-const WATCHED_FAULTS: [TargetAt; 2] = [TargetAt::leader_at(10), TargetAt::leader_at(15)];
+const WATCHED_FAULTS: [TimedTarget; 2] = [TimedTarget::leader_at(10), TimedTarget::leader_at(15)];
 
 /// Default limit on the size of each trace on disk, in MiB. Older records are removed.
 const DEFAULT_TRACE_MIB: u64 = 64;
@@ -42,7 +42,7 @@ pub(super) struct Plan {
     pub(super) size: u32,
     pub(super) service: Service,
     pub(super) card: Card,
-    pub(super) coordinator: Coordinator,
+    pub(super) coordinator: CoordinatorKind,
     pub(super) lock: bool,
     pub(super) entries: Option<u64>,
     pub(super) duration: Option<Duration>,
@@ -50,7 +50,7 @@ pub(super) struct Plan {
     /// Maximum size of a trace file in KiB; `None` to keep everything.
     pub(super) segment_kib: Option<u64>,
     /// Faults, ordered by time.
-    pub(super) actions: Vec<Action>,
+    pub(super) actions: Vec<ScheduledAction>,
     /// Partitions, ordered by time.
     pub(super) partitions: Vec<PartitionSpec>,
     /// Properties that the [`Card`] of the lock promises under the faults of this run.
@@ -63,7 +63,8 @@ impl Plan {
         validate(&options, fifo)?;
         let card = card(options.size(), &service)?;
         let lock = tenure_instances::card(&service.mutex, &Parameters::plain(options.size()));
-        let coordinator = lock.map_or(Coordinator::None, |lock| Coordinator::of(&lock));
+        let coordinator =
+            lock.map_or(CoordinatorKind::None, |lock| CoordinatorKind::from_card(&lock));
         let duration = match (options.duration, options.entries) {
             (None, None) if options.watch.is_some() => Some(WATCHED_DURATION),
             (None, None) => Some(DEFAULT_DURATION),
@@ -169,15 +170,15 @@ fn validate(options: &Options, fifo: bool) -> Result<(), Failure> {
 fn card(size: u32, service: &Service) -> Result<Card, Failure> {
     let Service { mutex, election, .. } = service;
     let parameters = service.parameters(size, TICKS_PER_UNIT).map_err(Failure::usage)?;
-    let office = tenure_instances::office(service, &parameters);
-    let office = office.map_err(|unknown| match unknown {
+    let protocol = tenure_instances::service_protocol(service, &parameters);
+    let protocol = protocol.map_err(|unknown| match unknown {
         CatalogueError::Algorithm { .. } => {
             let option = |what: &str, name: &str| format!("--{what} {name}");
             Failure::usage(describe_mismatch(mutex, election, option))
         }
         other => Failure::usage(other),
     })?;
-    let card = office.card(size);
+    let card = protocol.card(size);
     service.check_mistakes(&card).map_err(Failure::usage)?;
     if !card.all_promises(Some(0)).any(|promise| promise == Property::MutualExclusion) {
         return Err(Failure::usage(format!(
@@ -208,11 +209,11 @@ fn partitions(
         )));
     }
     for partition in &partitions {
-        let is_known = |target: &Target| match target {
-            Target::Leader | Target::Inside | Target::All => true,
-            Target::Process(process) => process.0 < nodes,
+        let is_known = |target: &FaultTarget| match target {
+            FaultTarget::Leader | FaultTarget::Inside | FaultTarget::All => true,
+            FaultTarget::Process(process) => process.0 < nodes,
         };
-        if partition.side.contains(&Target::Inside) {
+        if partition.side.contains(&FaultTarget::Inside) {
             check_has_lock(partition, options)?;
         }
         if !partition.side.iter().all(is_known) {
@@ -238,20 +239,20 @@ fn actions(
     mutex: &str,
     card: &Card,
     duration: Option<Duration>,
-) -> Result<Vec<Action>, Failure> {
-    let to_kill = |moment: &TargetAt| Action::kill(*moment, false);
-    let mut actions: Vec<Action> = options.kill.iter().map(to_kill).collect();
-    actions.extend(options.leave.iter().map(|moment| Action::leave(*moment)));
-    actions.extend(options.restart.iter().map(|moment| Action::restart(*moment, false)));
+) -> Result<Vec<ScheduledAction>, Failure> {
+    let to_kill = |moment: &TimedTarget| ScheduledAction::kill(*moment, false);
+    let mut actions: Vec<ScheduledAction> = options.kill.iter().map(to_kill).collect();
+    actions.extend(options.leave.iter().map(|moment| ScheduledAction::leave(*moment)));
+    actions.extend(options.restart.iter().map(|moment| ScheduledAction::restart(*moment, false)));
     let has_default = !options.no_faults && !has_faults(options);
-    if has_default && card.faults.crashes == Crashes::Recovery {
+    if has_default && card.faults.crashes == CrashModel::Recovery {
         let is_watched = options.watch.is_some() && duration == Some(WATCHED_DURATION);
         let [kill, restart] = if is_watched { WATCHED_FAULTS } else { DEFAULT_FAULTS };
-        actions.push(Action::kill(kill, true));
-        actions.push(Action::restart(restart, true));
+        actions.push(ScheduledAction::kill(kill, true));
+        actions.push(ScheduledAction::restart(restart, true));
         actions.retain(|action| duration.is_none_or(|duration| action.at < duration));
     }
-    actions.extend(options.pause.iter().map(|pause| Action::pause(*pause)));
+    actions.extend(options.pause.iter().map(|pause| ScheduledAction::pause(*pause)));
     // Of simultaneous actions, a kill comes before the restart that follows it.
     actions.sort_by_key(|action| (action.at, action.kind == ActionKind::Restart));
     for (place, action) in actions.iter().enumerate() {
@@ -272,18 +273,18 @@ fn check_has_lock(fault: &impl fmt::Display, options: &Options) -> Result<(), Fa
 /// Returns an error if an action is impossible after the actions in `before`, or if it is a fault
 /// that the lock does not tolerate.
 fn check_action(
-    action: &Action,
-    before: &[Action],
+    action: &ScheduledAction,
+    before: &[ScheduledAction],
     options: &Options,
     mutex: &str,
     card: &Card,
     duration: Option<Duration>,
 ) -> Result<(), Failure> {
-    let Action { target, kind, .. } = *action;
-    if target == Target::Inside {
+    let ScheduledAction { target, kind, .. } = *action;
+    if target == FaultTarget::Inside {
         check_has_lock(action, options)?;
     }
-    if let Target::Process(process) = target
+    if let FaultTarget::Process(process) = target
         && process.0 >= options.size()
     {
         let nodes = options.size();
@@ -291,10 +292,10 @@ fn check_action(
     }
     check_end(action, action.end(), duration)?;
     let crashes = match kind {
-        ActionKind::Kill | ActionKind::Leave => Crashes::Stop,
-        ActionKind::Restart => Crashes::Recovery,
+        ActionKind::Kill | ActionKind::Leave => CrashModel::Stop,
+        ActionKind::Restart => CrashModel::Recovery,
         // A suspended process is slow and does not crash.
-        ActionKind::Pause(_) => Crashes::None,
+        ActionKind::Pause(_) => CrashModel::None,
     };
     let around = SystemModel { crashes, ..card.system_model() };
     if card.unmet_assumptions(&around).next().is_some() && !options.beyond_assumptions {
@@ -306,7 +307,9 @@ fn check_action(
     }
     // After a kill of `all`, each process can be restarted alone. After the kill of one process, a
     // restart of `all` restarts it.
-    let same = |it: &Action| it.target == target || [it.target, target].contains(&Target::All);
+    let same = |it: &ScheduledAction| {
+        it.target == target || [it.target, target].contains(&FaultTarget::All)
+    };
     let of_target = |kind| before.iter().filter(|it| it.kind == kind && same(it)).count();
     let gone = of_target(ActionKind::Kill) + of_target(ActionKind::Leave);
     if kind == ActionKind::Restart && gone <= of_target(ActionKind::Restart) {
@@ -329,7 +332,7 @@ mod tests {
 
     fn actions(line: &str) -> String {
         let actions = plan(line).unwrap().actions;
-        actions.iter().map(Action::to_string).collect::<Vec<_>>().join(" ")
+        actions.iter().map(ScheduledAction::to_string).collect::<Vec<_>>().join(" ")
     }
 
     #[test]

@@ -38,7 +38,7 @@ impl Proxies {
             let mut own = nodes.to_vec();
             for to in (0..nodes.len()).filter(|to| *to != from) {
                 let end = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
-                let between = [from, to].map(ProcessId::at);
+                let between = [from, to].map(ProcessId::from_index);
                 own[to] = end.local_addr()?;
                 passing.spawn(serve(
                     end,

@@ -8,8 +8,9 @@ use tenure_core::ProcessId;
 
 use crate::cmd::duration;
 
+/// Process, or processes, to which a fault or the end of a fault applies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Target {
+pub(super) enum FaultTarget {
     /// Process that leads at the time of the fault. If the action is a restart, the target is the
     /// process that a fault killed while it led.
     Leader,
@@ -21,26 +22,26 @@ pub(super) enum Target {
     All,
 }
 
-impl fmt::Display for Target {
+impl fmt::Display for FaultTarget {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Target::Leader => f.write_str("leader"),
-            Target::Inside => f.write_str("inside"),
-            Target::Process(process) => write!(f, "{}", process.number()),
-            Target::All => f.write_str("all"),
+            FaultTarget::Leader => f.write_str("leader"),
+            FaultTarget::Inside => f.write_str("inside"),
+            FaultTarget::Process(process) => write!(f, "{}", process.number()),
+            FaultTarget::All => f.write_str("all"),
         }
     }
 }
 
-impl FromStr for Target {
+impl FromStr for FaultTarget {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
         match text.parse::<u32>() {
-            Ok(number) if number > 0 => Ok(Target::Process(ProcessId(number - 1))),
-            _ if text == "leader" => Ok(Target::Leader),
-            _ if text == "inside" => Ok(Target::Inside),
-            _ if text == "all" => Ok(Target::All),
+            Ok(number) if number > 0 => Ok(FaultTarget::Process(ProcessId(number - 1))),
+            _ if text == "leader" => Ok(FaultTarget::Leader),
+            _ if text == "inside" => Ok(FaultTarget::Inside),
+            _ if text == "all" => Ok(FaultTarget::All),
             _ => Err(format!("expected leader, inside, all or a number from 1, found '{text}'")),
         }
     }
@@ -48,37 +49,37 @@ impl FromStr for Target {
 
 /// A target and the time of the fault: `leader@2s`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct TargetAt {
-    pub(super) target: Target,
+pub(super) struct TimedTarget {
+    pub(super) target: FaultTarget,
     pub(super) at: Duration,
 }
 
-impl TargetAt {
+impl TimedTarget {
     pub(super) const fn leader_at(seconds: u64) -> Self {
-        TargetAt { target: Target::Leader, at: Duration::from_secs(seconds) }
+        TimedTarget { target: FaultTarget::Leader, at: Duration::from_secs(seconds) }
     }
 }
 
-impl fmt::Display for TargetAt {
+impl fmt::Display for TimedTarget {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}@{}", self.target, duration::format(self.at))
     }
 }
 
-impl FromStr for TargetAt {
+impl FromStr for TimedTarget {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
         let invalid = "expected a process and a time, such as leader@2s or 3@1s";
         let (target, at) = text.split_once('@').ok_or(invalid)?;
-        Ok(TargetAt { target: target.parse()?, at: duration::parse(at)? })
+        Ok(TimedTarget { target: target.parse()?, at: duration::parse(at)? })
     }
 }
 
 /// A target and the interval of the fault: `2@1s..3s`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Pause {
-    pub(super) target: Target,
+    pub(super) target: FaultTarget,
     pub(super) from: Duration,
     pub(super) until: Duration,
 }
@@ -103,7 +104,7 @@ impl FromStr for Pause {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct PartitionSpec {
     /// Targets on one side of the partition; all other processes are on the other side.
-    pub(super) side: Vec<Target>,
+    pub(super) side: Vec<FaultTarget>,
     pub(super) from: Duration,
     pub(super) until: Duration,
 }
@@ -111,7 +112,7 @@ pub(super) struct PartitionSpec {
 impl fmt::Display for PartitionSpec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let PartitionSpec { side, from, until } = self;
-        let side: Vec<String> = side.iter().map(Target::to_string).collect();
+        let side: Vec<String> = side.iter().map(FaultTarget::to_string).collect();
         let (from, until) = (duration::format(*from), duration::format(*until));
         write!(f, "--partition {}@{from}..{until}", side.join(","))
     }
@@ -122,7 +123,7 @@ impl FromStr for PartitionSpec {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let (side, from, until) = parse_interval(text, "1,2@1s..3s")?;
-        let side: Result<Vec<Target>, String> = side.split(',').map(str::parse).collect();
+        let side: Result<Vec<FaultTarget>, String> = side.split(',').map(str::parse).collect();
         Ok(PartitionSpec { side: side?, from, until })
     }
 }
@@ -159,31 +160,46 @@ pub(super) enum ActionKind {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Action {
+pub(super) struct ScheduledAction {
     pub(super) at: Duration,
-    pub(super) target: Target,
+    pub(super) target: FaultTarget,
     pub(super) kind: ActionKind,
     /// True for a default action, which the user did not request. Such an action is skipped if all
     /// work is complete before its time.
     pub(super) by_default: bool,
 }
 
-impl Action {
-    pub(super) fn kill(moment: TargetAt, by_default: bool) -> Self {
-        Action { at: moment.at, target: moment.target, kind: ActionKind::Kill, by_default }
+impl ScheduledAction {
+    pub(super) fn kill(moment: TimedTarget, by_default: bool) -> Self {
+        ScheduledAction { at: moment.at, target: moment.target, kind: ActionKind::Kill, by_default }
     }
 
-    pub(super) fn leave(moment: TargetAt) -> Self {
-        Action { at: moment.at, target: moment.target, kind: ActionKind::Leave, by_default: false }
+    pub(super) fn leave(moment: TimedTarget) -> Self {
+        ScheduledAction {
+            at: moment.at,
+            target: moment.target,
+            kind: ActionKind::Leave,
+            by_default: false,
+        }
     }
 
-    pub(super) fn restart(moment: TargetAt, by_default: bool) -> Self {
-        Action { at: moment.at, target: moment.target, kind: ActionKind::Restart, by_default }
+    pub(super) fn restart(moment: TimedTarget, by_default: bool) -> Self {
+        ScheduledAction {
+            at: moment.at,
+            target: moment.target,
+            kind: ActionKind::Restart,
+            by_default,
+        }
     }
 
     pub(super) fn pause(pause: Pause) -> Self {
         let Pause { target, from, until } = pause;
-        Action { at: from, target, kind: ActionKind::Pause(until - from), by_default: false }
+        ScheduledAction {
+            at: from,
+            target,
+            kind: ActionKind::Pause(until - from),
+            by_default: false,
+        }
     }
 
     pub(super) fn end(&self) -> Duration {
@@ -194,13 +210,13 @@ impl Action {
     }
 }
 
-impl fmt::Display for Action {
+impl fmt::Display for ScheduledAction {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Action { at, target, kind, .. } = *self;
+        let ScheduledAction { at, target, kind, .. } = *self;
         match kind {
-            ActionKind::Kill => write!(f, "--kill {}", TargetAt { target, at }),
-            ActionKind::Leave => write!(f, "--leave {}", TargetAt { target, at }),
-            ActionKind::Restart => write!(f, "--restart {}", TargetAt { target, at }),
+            ActionKind::Kill => write!(f, "--kill {}", TimedTarget { target, at }),
+            ActionKind::Leave => write!(f, "--leave {}", TimedTarget { target, at }),
+            ActionKind::Restart => write!(f, "--restart {}", TimedTarget { target, at }),
             ActionKind::Pause(length) => {
                 write!(f, "--pause {}", Pause { target, from: at, until: at + length })
             }
@@ -215,7 +231,7 @@ mod tests {
     #[test]
     fn schedule_round_trips() {
         for text in ["leader@2s", "inside@2s", "3@250ms", "all@1.5s"] {
-            assert_eq!(text.parse::<TargetAt>().unwrap().to_string(), text);
+            assert_eq!(text.parse::<TimedTarget>().unwrap().to_string(), text);
         }
         for text in ["2@1s..3s", "leader@500ms..1.5s", "inside@1s..3s"] {
             assert_eq!(text.parse::<Pause>().unwrap().to_string(), text);
@@ -229,7 +245,7 @@ mod tests {
     #[test]
     fn rejects_invalid_schedules_in_one_line() {
         for text in ["", "leader", "0@1s", "-1@1s", "leader@", "leader@2", "boss@2s", "1@1s..2s"] {
-            let error = text.parse::<TargetAt>().unwrap_err();
+            let error = text.parse::<TimedTarget>().unwrap_err();
             assert!(error.contains("expected") && !error.contains('\n'), "{error}");
         }
         for text in ["2@1s", "2@3s..1s", "2@1s..1s", "@1s..2s", "2@..2s"] {

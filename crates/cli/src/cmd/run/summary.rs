@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use serde::Serialize;
 use tenure_core::{Layer, ProcessId, Property};
-use tenure_trace::{Election, Judgement, Quantiles, TraceViolation, Verification};
+use tenure_trace::{Judgement, MeasuredElection, Quantiles, TraceViolation, Verification};
 
-use super::analysis::{Analysis, Coordinator, InjectedFaults};
+use super::analysis::{Analysis, CoordinatorKind, InjectedFaults};
 use super::drive::{Partition, RunObservations};
 use super::plan::Plan;
 use super::verifier::VerifiedRun;
@@ -35,10 +35,10 @@ pub(super) struct Summary {
     pub(super) entries_per_second: f64,
     pub(super) latency_ms: Option<Latency>,
     pub(super) messages_per_entry: Option<MessagesPerEntry>,
-    pub(super) elections: Vec<Election>,
+    pub(super) elections: Vec<MeasuredElection>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) partitions: Vec<Partition>,
-    pub(super) counter: Counter,
+    pub(super) counter: CounterCheck,
     pub(super) refused: u64,
     pub(super) overlaps: u64,
     pub(super) violations: usize,
@@ -88,7 +88,7 @@ pub(super) struct MessagesPerEntry {
 /// Counter that the processes increment while they hold the lock: its expected and its actual
 /// value, and the number of lost updates.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
-pub(super) struct Counter {
+pub(super) struct CounterCheck {
     pub(super) expected: u64,
     pub(super) found: u64,
     pub(super) lost: i64,
@@ -128,7 +128,7 @@ impl Summary {
         }
         let not_counted = verification.violations.iter().filter(|violated| !violated.is_failure);
         let not_promised = not_counted.map(|violated| violated.property).collect();
-        let counter = verification.counter.map_or(Counter::default(), |it| Counter {
+        let counter = verification.counter.map_or(CounterCheck::default(), |it| CounterCheck {
             expected: it.expected,
             found: it.found,
             lost: it.lost,
@@ -252,7 +252,7 @@ fn messages_per_entry(
     let sent = verification.messages.sent_in(Layer::Mutex) as f64;
     let per = |entries: u64| round_to_thousandths(sent / entries as f64);
     let away = analysis.entries_away;
-    let partitions = plan.coordinator != Coordinator::None && away > 0;
+    let partitions = plan.coordinator != CoordinatorKind::None && away > 0;
     Some(MessagesPerEntry {
         measured: per(entries),
         card: plan.card.messages.most,
@@ -280,8 +280,8 @@ fn latency(quantiles: Quantiles) -> Latency {
     }
 }
 
-fn round_election(election: Election) -> Election {
-    Election {
+fn round_election(election: MeasuredElection) -> MeasuredElection {
+    MeasuredElection {
         at: round_to_thousandths(election.at),
         ms: round_to_thousandths(election.ms),
         ..election

@@ -3,11 +3,13 @@
 use std::collections::BTreeMap;
 
 use tenure_core::Property;
-use tenure_trace::{Election, ElectionCause, Judgement, TraceViolation};
+use tenure_trace::{ElectionCause, Judgement, MeasuredElection, TraceViolation};
 
 use super::analysis::InjectedFaults;
 use super::drive::Partition;
-use super::summary::{ChannelStats, Counter, Latency, MessagesPerEntry, RecoveryMessages, Summary};
+use super::summary::{
+    ChannelStats, CounterCheck, Latency, MessagesPerEntry, RecoveryMessages, Summary,
+};
 use crate::cmd::rows::Rows;
 
 /// Column of the table at which the text of a row begins, in characters.
@@ -110,13 +112,13 @@ impl Rows {
 
     /// Adds a row for each elected leader. Consecutive elections of the same leader have one row,
     /// which shows the range of their terms.
-    fn elections(&mut self, elections: &[Election]) {
+    fn elections(&mut self, elections: &[MeasuredElection]) {
         if elections.is_empty() {
             self.row("leader elections", "none");
         }
         let tenures = elections.chunk_by(|one, next| one.leader == next.leader);
         for (place, tenure) in tenures.enumerate() {
-            let [Election { at, ms, leader, term, cause }, ..] = tenure else { continue };
+            let [MeasuredElection { at, ms, leader, term, cause }, ..] = tenure else { continue };
             let cause = match cause {
                 ElectionCause::Start => "after the start",
                 ElectionCause::Crash => "after the leader was killed",
@@ -146,7 +148,7 @@ impl Rows {
         }
     }
 
-    pub(super) fn lost_updates(&mut self, Counter { expected, found, lost }: Counter) {
+    pub(super) fn lost_updates(&mut self, CounterCheck { expected, found, lost }: CounterCheck) {
         let (expected, found) = (grouped(expected), grouped(found));
         let lost = match lost {
             0 => "0".into(),

@@ -13,7 +13,7 @@ use tenure_trace::live::{NextRecord, TraceFollower};
 use tenure_trace::{Judgement, MergeError, TraceVerifier, Verification, segment_path};
 use tokio::task::{JoinHandle, spawn_blocking};
 
-use super::analysis::{Analysis, Coordinator};
+use super::analysis::{Analysis, CoordinatorKind};
 use super::plan::Plan;
 use super::workspace::Workspace;
 use crate::cmd::failure::Failure;
@@ -81,7 +81,7 @@ impl Drop for Verifier {
 struct Task {
     traces: Vec<PathBuf>,
     only_election: bool,
-    coordinator: Coordinator,
+    coordinator: CoordinatorKind,
     run_ended: Arc<AtomicBool>,
     abandoned: Arc<AtomicBool>,
 }

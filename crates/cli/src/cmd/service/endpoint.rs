@@ -18,7 +18,7 @@ const DEFAULT_ENDPOINT: &str = "http://127.0.0.1:2379";
 
 /// Options that select a service.
 #[derive(Clone, Debug, Args)]
-pub(crate) struct Endpoints {
+pub(crate) struct EndpointOptions {
     /// Members of the service, of Tenure or etcd; the first one that responds is used [default:
     /// TENURE_ENDPOINTS, or the setting in client.toml, or http://127.0.0.1:2379]
     #[arg(long, alias = "endpoint", value_name = "URL,…", value_delimiter = ',')]
@@ -34,7 +34,7 @@ pub(crate) struct Endpoints {
 #[derive(Debug, Args)]
 pub(super) struct QueryOptions {
     #[command(flatten)]
-    pub(super) endpoints: Endpoints,
+    pub(super) endpoints: EndpointOptions,
     /// Output format
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     pub(super) format: Format,
@@ -42,15 +42,15 @@ pub(super) struct QueryOptions {
 
 /// The lock service that a command talks to, and how to connect to it.
 #[derive(Debug)]
-pub(super) struct Target {
+pub(super) struct ConnectionSettings {
     pub(super) endpoints: Vec<String>,
     pub(super) access: ConnectOptions,
 }
 
-impl Endpoints {
-    /// Returns the service that the settings select. An option takes precedence over the
-    /// environment, and the environment takes precedence over the settings file.
-    pub(super) fn target(&self) -> Result<Target, Failure> {
+impl EndpointOptions {
+    /// Returns the endpoints of the service, and how to connect to them. An option takes precedence
+    /// over the environment, and the environment takes precedence over the settings file.
+    pub(super) fn connection_settings(&self) -> Result<ConnectionSettings, Failure> {
         let file = ClientFile::read()?;
         let certificates = self.files.or(file.certificates());
         let endpoints = self.endpoints.clone().or_else(endpoints_from_environment);
@@ -71,16 +71,16 @@ impl Endpoints {
         {
             access = access.certificates(certificates);
         }
-        Ok(Target { endpoints, access })
+        Ok(ConnectionSettings { endpoints, access })
     }
 
-    pub(crate) fn with_endpoints(&self, endpoints: Vec<String>) -> Endpoints {
-        Endpoints { endpoints: Some(endpoints), ..self.clone() }
+    pub(crate) fn with_endpoints(&self, endpoints: Vec<String>) -> EndpointOptions {
+        EndpointOptions { endpoints: Some(endpoints), ..self.clone() }
     }
 
     /// Creates a client of the service. The first call opens the connection.
     pub(crate) fn blocking_client(&self) -> Result<BlockingClient, Failure> {
-        let Target { endpoints, access } = self.target()?;
+        let ConnectionSettings { endpoints, access } = self.connection_settings()?;
         BlockingClient::new(endpoints, access)
     }
 }

@@ -19,7 +19,7 @@ const QUORUM_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// All members of a service with their states. Scripts depend on the JSON keys.
 #[derive(Debug, Serialize)]
-pub(super) struct Report {
+pub(super) struct MembershipReport {
     /// True if a quorum has confirmed the list of members.
     pub(super) quorum: bool,
     #[serde(serialize_with = "hex_or_null")]
@@ -100,7 +100,7 @@ pub(super) async fn query_members(
     admin: &Admin,
     endpoints: &[String],
     changed: Option<Vec<Member>>,
-) -> Result<Report, ClientError> {
+) -> Result<MembershipReport, ClientError> {
     let is_changed = changed.is_some();
     let mut members = match changed {
         Some(members) => members,
@@ -124,7 +124,7 @@ pub(super) async fn query_members(
             Ok(Err(_)) | Err(_) => {}
         }
     }
-    Ok(Report::new(&members, &responses, quorum))
+    Ok(MembershipReport::new(&members, &responses, quorum))
 }
 
 impl Responses {
@@ -189,14 +189,14 @@ fn outage(links: &[MemberLink]) -> (Option<SystemTime>, Option<SystemTime>) {
     (since.filter(|_| !is_connected), links.iter().filter_map(|it| it.last_contact_at).max())
 }
 
-impl Report {
-    fn new(members: &[Member], responses: &Responses, quorum: bool) -> Report {
+impl MembershipReport {
+    fn new(members: &[Member], responses: &Responses, quorum: bool) -> MembershipReport {
         // If two members claim to lead, the one of the later term does.
         let leads = |it: &&MemberStatus| it.leader == it.id && it.id != 0;
         let leader = responses.reports.values().filter(leads).max_by_key(|it| it.term);
         let applied = leader.map(|it| it.applied_index);
         let lines = members.iter().map(|it| MemberReport::new(it, responses, applied)).collect();
-        Report { quorum, leader: leader.map(|it| it.id), members: lines }
+        MembershipReport { quorum, leader: leader.map(|it| it.id), members: lines }
     }
 
     pub(super) fn leader_name(&self) -> Option<&str> {

@@ -1,11 +1,11 @@
 //! Subcommands of the lock service, for members, clients and operators.
 
 mod certificates;
+mod client_description;
 mod client_file;
 mod endpoint;
 mod etcd_flags;
 mod hold;
-mod identity;
 mod locks;
 mod member;
 mod member_states;
@@ -16,7 +16,7 @@ mod span_export;
 pub(super) mod status;
 mod user;
 
-pub(super) use endpoint::{BlockingClient, Endpoints};
+pub(super) use endpoint::{BlockingClient, EndpointOptions};
 
 use clap::Subcommand;
 

@@ -14,7 +14,7 @@ use tracing_subscriber::filter::LevelFilter;
 use super::etcd_flags::{self, EtcdFlags};
 use super::span_export::SpanExport;
 use crate::cmd::failure::{Failure, Status};
-use crate::cmd::node::{LogFormat, interrupted};
+use crate::cmd::node::{LogFormat, wait_for_interrupt};
 use crate::cmd::notify::{ServiceManager, notify};
 use crate::cmd::output::print_line;
 use crate::cmd::{parse_options, usage_error};
@@ -339,7 +339,7 @@ async fn serve(config: &Config) -> Result<(), ServeError> {
     };
     let stop = async {
         tokio::select! {
-            () = interrupted() => {}
+            () = wait_for_interrupt() => {}
             () = watch => {}
             never = reload_keys(hangup, peer_keys) => match never {},
         }

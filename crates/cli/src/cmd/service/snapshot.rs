@@ -105,7 +105,11 @@ pub(crate) fn run(options: Options) -> Result<Status, Failure> {
 }
 
 fn backup_failure(error: BackupError) -> Failure {
-    if error.is_environment_error() { Failure::environment(error) } else { Failure::usage(error) }
+    if error.is_data_directory_error() {
+        Failure::environment(error)
+    } else {
+        Failure::usage(error)
+    }
 }
 
 fn read(file: &Path) -> Result<Backup, Failure> {

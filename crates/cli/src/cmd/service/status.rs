@@ -2,13 +2,13 @@
 
 use serde_json::{Value, json};
 
-use super::endpoint::Endpoints;
+use super::endpoint::EndpointOptions;
 use super::locks::{self, LockTotals};
-use super::member_states::{Report, query_members};
+use super::member_states::{MembershipReport, query_members};
 use crate::cmd::failure::{Failure, Status};
 use crate::cmd::output::Format;
 
-pub(crate) fn run(endpoints: &Endpoints, format: Format) -> Result<Status, Failure> {
+pub(crate) fn run(endpoints: &EndpointOptions, format: Format) -> Result<Status, Failure> {
     let service = endpoints.blocking_client()?;
     let report = service.call(query_members(&service.admin, service.urls(), None))?;
     let totals = match report.quorum {
@@ -23,7 +23,10 @@ pub(crate) fn run(endpoints: &Endpoints, format: Format) -> Result<Status, Failu
     Ok(if is_complete { Status::Success } else { Status::Environment })
 }
 
-fn to_json(report: &Report, totals: &Result<LockTotals, String>) -> Result<Value, Failure> {
+fn to_json(
+    report: &MembershipReport,
+    totals: &Result<LockTotals, String>,
+) -> Result<Value, Failure> {
     let mut value = serde_json::to_value(report).map_err(Failure::environment)?;
     value["leader_name"] = json!(report.leader_name());
     value["locks"] = match totals {
@@ -33,7 +36,7 @@ fn to_json(report: &Report, totals: &Result<LockTotals, String>) -> Result<Value
     Ok(value)
 }
 
-fn summary(report: &Report, totals: &Result<LockTotals, String>) -> String {
+fn summary(report: &MembershipReport, totals: &Result<LockTotals, String>) -> String {
     let leader = match (report.leader_name(), report.term()) {
         (Some(leader), Some(term)) => format!("{leader} leads in term {term}"),
         _ => "no leader".to_owned(),

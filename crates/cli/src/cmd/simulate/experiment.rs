@@ -9,7 +9,7 @@ use tenure_sim::{
     settings_without_option, shrink,
 };
 
-use super::plan::{Plan, TraceTo};
+use super::plan::{Plan, TraceFile};
 use super::theory::{self, CostDeviation};
 use crate::cmd::failure::Failure;
 use crate::cmd::interrupt;
@@ -68,7 +68,7 @@ impl Plan {
         &self,
         runs: u64,
         threads: usize,
-        trace: Option<TraceTo<'_>>,
+        trace: Option<TraceFile<'_>>,
     ) -> Result<Outcome, Failure> {
         let bar = progress(runs, &self.card.name);
         let stop = interrupt::flag();
@@ -206,7 +206,7 @@ impl Plan {
     fn shrunk(&self, seed: u64, property: Property) -> Option<String> {
         // The steps of `--steer` would be different ones in a smaller run.
         // A run in which nothing happens violates `--eventually`.
-        if self.steering.has_instructions() || property.name().starts_with("eventually ") {
+        if !self.intervention_plan.is_empty() || property.name().starts_with("eventually ") {
             return None;
         }
         let mut events = 0;

@@ -1,6 +1,6 @@
 //! `tenure simulate`: simulates runs in virtual time. The seed and the options determine a run.
 
-mod estimate;
+mod duration_warning;
 pub(crate) mod experiment;
 mod json_output;
 pub(crate) mod options;
@@ -9,11 +9,11 @@ mod table;
 pub(crate) mod theory;
 
 use serde::Serialize;
-use tenure_instances::Steering;
+use tenure_instances::InterventionPlan;
 
 use experiment::Outcome;
 use json_output::SimulationOutput;
-use plan::{Plan, TraceTo};
+use plan::{Plan, TraceFile};
 
 use super::capture::print_error;
 use super::failure::{Failure, Status};
@@ -38,7 +38,7 @@ pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
     for option in plan.unused_options(&options.run) {
         warn_no_effect(option, &plan.card.name);
     }
-    if let Some(message) = plan.estimate(options.run.runs_or(1)) {
+    if let Some(message) = plan.duration_warning(options.run.runs_or(1)) {
         print_error(&format!("{}: {message}", program::name()));
     }
     enforce_memory_limit();
@@ -86,7 +86,7 @@ pub(crate) fn perform(options: &Options) -> Result<CompletedRuns, Failure> {
     }
     let runs = options.run.runs_or(1);
     let plan = plan(options)?;
-    let trace = options.trace.as_deref().map(|path| TraceTo { path, states: options.states });
+    let trace = options.trace.as_deref().map(|path| TraceFile { path, states: options.states });
     let outcome = plan.perform(runs, options.run.threads(), trace)?;
     Ok(CompletedRuns { plan, outcome, runs })
 }
@@ -94,12 +94,13 @@ pub(crate) fn perform(options: &Options) -> Result<CompletedRuns, Failure> {
 pub(crate) fn plan(options: &Options) -> Result<Plan, Failure> {
     let plan = Plan::new(&options.algorithm, &options.run, &options.property)?;
     let mut plan = plan.with_load(options.load).with_custom_properties(&options.custom)?;
-    let steering = Steering { interventions: options.steer.clone(), max_steps: options.steps };
-    if steering.has_instructions() && options.run.runs_or(1) > 1 {
+    let intervention_plan =
+        InterventionPlan { interventions: options.steer.clone(), max_steps: options.steps };
+    if !intervention_plan.is_empty() && options.run.runs_or(1) > 1 {
         let message = "--steer and --steps apply to a single run: leave out --runs";
         return Err(Failure::usage(message));
     }
-    plan.steering = steering;
+    plan.intervention_plan = intervention_plan;
     Ok(plan)
 }
 

@@ -183,11 +183,11 @@ impl RunOptions {
     }
 
     pub(crate) fn latency(&self, size: u32) -> Result<Latency, Failure> {
-        Latency::linked(self.usual_latency(), &self.link_latency, size).map_err(Failure::usage)
+        Latency::linked(self.default_latency(), &self.link_latency, size).map_err(Failure::usage)
     }
 
     /// Returns the latency of the links that `--link-latency` does not name.
-    pub(crate) fn usual_latency(&self) -> Distribution {
+    pub(crate) fn default_latency(&self) -> Distribution {
         self.latency.unwrap_or(Distribution::units(1))
     }
 }

@@ -8,11 +8,11 @@ use tenure_algorithms::catalogue::Parameters;
 use tenure_core::{
     Card, DetectorClass, ProcessId, Property, Rank, Requirement, Service, Timing, Topology,
 };
-use tenure_instances::{AnyAlgorithm, RunParameters, Steering, TraceHeader, TraceOutput};
+use tenure_instances::{AnyAlgorithm, InterventionPlan, RunParameters, TraceHeader, TraceOutput};
 use tenure_sim::{
-    BackgroundTraffic, Controls, DetectorSettings, Distribution, Entries, Initiators,
-    InterventionError, Latency, Locking, NetworkGraph, Pattern, ProcessList, Random, Report,
-    RunError, Settings, SettingsError, Tracking, Workload, group_options, replay_command,
+    BackgroundTraffic, Controls, DetectorSettings, Distribution, Entries, GroupSizeCondition,
+    Initiators, InterventionError, Latency, Locking, NetworkGraph, ProcessList, Random, Report,
+    RequestPattern, RunError, Settings, SettingsError, Workload, group_options, replay_command,
     steering_options,
 };
 use tenure_trace::files;
@@ -41,7 +41,7 @@ pub(crate) struct Plan {
     /// contents of files in place of file names.
     header_options: String,
     named: Vec<Property>,
-    pub(crate) steering: Steering,
+    pub(crate) intervention_plan: InterventionPlan,
 }
 
 pub(super) fn supported_properties() -> impl Iterator<Item = Property> {
@@ -86,7 +86,7 @@ impl Plan {
             vertex_names: options.group.vertex_names().to_vec(),
             header_options: options.group.header_options(),
             named: named.to_vec(),
-            steering: Steering::default(),
+            intervention_plan: InterventionPlan::default(),
             card,
         };
         plan.set_network()?;
@@ -127,7 +127,7 @@ impl Plan {
             service if service.is_agreement() => {
                 let locking = locking(options, self.size())?;
                 let entries = proposals(options, &locking.entries, self.size());
-                let pattern = Pattern::Closed { think: Distribution::ZERO };
+                let pattern = RequestPattern::Closed { think: Distribution::ZERO };
                 // Only users of these services hold something that they give back.
                 let holds = matches!(service, Service::Drinking | Service::Forum | Service::Shares);
                 let hold = if holds { locking.hold } else { Distribution::ZERO };
@@ -135,7 +135,7 @@ impl Plan {
             }
             _ => {
                 let workload = Workload::locking(locking(options, self.size())?);
-                let (tell, latency) = (options.app_messages, options.usual_latency());
+                let (tell, latency) = (options.app_messages, options.default_latency());
                 let chatter = BackgroundTraffic { tell, react: true, latency };
                 if tell.can_occur() { workload.with_background_traffic(chatter) } else { workload }
             }
@@ -187,7 +187,7 @@ impl Plan {
         check_requested(&self.named, card, expected, cost, topology)?;
         self.named = self.named.iter().map(|named| self.card.with_own_k(*named)).collect();
         if self.named.iter().any(|named| named.requires() == Requirement::Clocks) {
-            self.settings.instrumentation.order = Tracking::Always;
+            self.settings.instrumentation.order = GroupSizeCondition::Always;
         }
         let promised = self.card.all_promises(Some(self.settings.time.drift_ppm));
         let counted = promised.chain(self.named.iter().copied());
@@ -213,7 +213,7 @@ impl Plan {
     pub(crate) fn without_unneeded_vector_clocks(mut self) -> Self {
         let ordered = [Property::Order, Property::OrderWithMessages];
         if !ordered.into_iter().any(|property| self.is_required(property)) {
-            self.settings.instrumentation.order = Tracking::Never;
+            self.settings.instrumentation.order = GroupSizeCondition::Never;
         }
         self
     }
@@ -237,7 +237,7 @@ impl Plan {
         let mut settings = Settings { seed, ..self.settings.clone() };
         if self.draws_ids {
             let drawn = Random::new(seed).permutation(settings.size);
-            settings.ranks = drawn.into_iter().map(|place| Rank::of_id(place + 1)).collect();
+            settings.ranks = drawn.into_iter().map(|place| Rank::from_id(place + 1)).collect();
         }
         settings
     }
@@ -245,24 +245,24 @@ impl Plan {
     pub(crate) fn run(
         &self,
         settings: Settings,
-        to: Option<TraceTo<'_>>,
+        trace_file: Option<TraceFile<'_>>,
         controls: Controls<'_>,
     ) -> Result<Report, Failure> {
         let algorithm = self.algorithm(&settings)?;
-        self.run_algorithm(&*algorithm, settings, to, controls)
+        self.run_algorithm(&*algorithm, settings, trace_file, controls)
     }
 
     /// Simulates a run of an algorithm. The caller gets `algorithm` from [`Plan::algorithm`], with
-    /// the same settings. If `to` is given, writes a trace of the run.
+    /// the same settings. If `trace_file` is given, writes a trace of the run.
     pub(crate) fn run_algorithm(
         &self,
         algorithm: &dyn AnyAlgorithm,
         settings: Settings,
-        to: Option<TraceTo<'_>>,
+        trace_file: Option<TraceFile<'_>>,
         controls: Controls<'_>,
     ) -> Result<Report, Failure> {
-        let path = to.map_or(Path::new("a trace"), |to| to.path);
-        let trace = to.map(|TraceTo { path, states }| {
+        let path = trace_file.map_or(Path::new("a trace"), |file| file.path);
+        let trace = trace_file.map(|TraceFile { path, states }| {
             let file = files::create(path).map_err(Failure::cannot_write(path))?;
             Ok(TraceOutput {
                 writer: Box::new(BufWriter::new(file)),
@@ -271,7 +271,8 @@ impl Plan {
             })
         });
         let trace = trace.transpose()?;
-        let run = RunParameters { settings, steering: &self.steering, trace, controls };
+        let run =
+            RunParameters { settings, intervention_plan: &self.intervention_plan, trace, controls };
         algorithm.simulate(run).map_err(|error| steering_failure(error, path))
     }
 
@@ -302,7 +303,7 @@ impl Plan {
     }
 
     pub(crate) fn replay_command(&self, settings: &Settings) -> String {
-        let Steering { interventions, max_steps } = &self.steering;
+        let InterventionPlan { interventions, max_steps } = &self.intervention_plan;
         self.unsteered_replay_command(settings) + &steering_options(interventions, *max_steps)
     }
 
@@ -371,10 +372,10 @@ fn locking(options: &RunOptions, size: u32) -> Result<Locking, Failure> {
     let pattern = match (options.sequential, options.arrivals) {
         (Some(total), _) => {
             entries = Entries::Each(0);
-            Pattern::Sequential { total: total.get() }
+            RequestPattern::Sequential { total: total.get() }
         }
-        (None, Some(every)) => Pattern::Open { every },
-        (None, None) => Pattern::Closed { think: options.think },
+        (None, Some(every)) => RequestPattern::Open { every },
+        (None, None) => RequestPattern::Closed { think: options.think },
     };
     Ok(Locking { pattern, entries, hold: options.hold })
 }
@@ -426,9 +427,11 @@ fn settings_failure(error: SettingsError) -> Failure {
     }
 }
 
+/// File to which the trace of a run is written.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct TraceTo<'a> {
+pub(crate) struct TraceFile<'a> {
     pub(crate) path: &'a Path,
+    /// True if the trace contains the states of the processes.
     pub(crate) states: bool,
 }
 

@@ -151,7 +151,7 @@ impl Table<'_> {
             self.rows.row("stretch", &message);
         }
         let names = self.plan.vertex_names.iter().enumerate();
-        let names = names.map(|(place, name)| format!("{} = {name}", ProcessId::at(place)));
+        let names = names.map(|(place, name)| format!("{} = {name}", ProcessId::from_index(place)));
         let names: Vec<String> = names.collect();
         if !names.is_empty() {
             self.rows.row("vertices", &join_first(names.into_iter(), ", "));
@@ -165,7 +165,7 @@ impl Table<'_> {
         for (place, events) in report.agreement_events.iter().enumerate() {
             let events = join_first(events.iter().cloned(), ", ");
             let events = if events.is_empty() { "none".to_owned() } else { events };
-            outcomes.entry(events).or_default().push(ProcessId::at(place).to_string());
+            outcomes.entry(events).or_default().push(ProcessId::from_index(place).to_string());
         }
         let mut name = "outcome";
         for (events, processes) in outcomes {
@@ -344,7 +344,7 @@ impl Table<'_> {
         let Some(expected) = theory::expected_messages(self.plan) else { return };
         let mut message = format!(
             "expected: {} {}",
-            expected.precision.words(),
+            expected.precision.qualifier(),
             format_figure(expected.messages)
         );
         if expected.precision == Precision::Mean {

@@ -59,7 +59,7 @@ fn expected_in(plan: &Plan, settings: &Settings, drawn: bool) -> Option<Expected
 /// from its start until all processes know the result.
 pub(crate) fn expected_delays(plan: &Plan) -> Vec<f64> {
     let settings = plan.common_settings();
-    let latency = settings.network.latency.usual();
+    let latency = settings.network.latency.most_common();
     let is_direct = settings.network.graph.is_none() && latency.is_constant();
     if !is_plain(plan) || !is_direct || settings.time.step != Distribution::ZERO {
         return Vec::new();

@@ -42,7 +42,7 @@ pub(crate) struct Options {
     targets: Vec<String>,
     #[cfg(feature = "service")]
     #[command(flatten)]
-    endpoints: super::service::Endpoints,
+    endpoints: super::service::EndpointOptions,
     /// Output format
     #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
     format: Format,

@@ -9,7 +9,7 @@ const MAX_VALUES: usize = 10_000;
 
 /// A parameter of a sweep with all its values, such as `n=3..50` or `latency=exp:1,exp:4`.
 #[derive(Clone, Debug)]
-pub(crate) struct Axis {
+pub(crate) struct SweepAxis {
     parameter: &'static Parameter,
     values: Vec<String>,
 }
@@ -63,7 +63,7 @@ static PARAMETERS: [Parameter; 23] = [
     parameter!("down", "processes that are down", false, group.down),
 ];
 
-impl Axis {
+impl SweepAxis {
     pub(super) fn name(&self) -> &'static str {
         self.parameter.name
     }
@@ -103,7 +103,7 @@ fn parsed(words: &[String]) -> Result<RunOptions, String> {
     parse_options(words).map_err(|error| usage_error::one_line(&error))
 }
 
-impl FromStr for Axis {
+impl FromStr for SweepAxis {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -126,7 +126,7 @@ impl FromStr for Axis {
         if values.len() > MAX_VALUES {
             return Err(format!("{} values: expected at most {MAX_VALUES}", values.len()));
         }
-        let axis = Axis { parameter, values };
+        let axis = SweepAxis { parameter, values };
         for (place, value) in axis.values.iter().enumerate() {
             if axis.values[..place].contains(value) {
                 return Err(format!("value '{value}' is given twice"));
@@ -163,7 +163,7 @@ mod tests {
     use super::*;
 
     fn values(text: &str) -> Vec<String> {
-        text.parse::<Axis>().unwrap_or_else(|error| panic!("{text}: {error}")).values
+        text.parse::<SweepAxis>().unwrap_or_else(|error| panic!("{text}: {error}")).values
     }
 
     #[test]
@@ -187,7 +187,7 @@ mod tests {
                 "timing" => "partial",
                 _ => "2",
             };
-            let axis: Axis = format!("{}={value}", parameter.name).parse().expect("an option");
+            let axis: SweepAxis = format!("{}={value}", parameter.name).parse().expect("an option");
             let mut options = parsed(&[]).expect("defaults");
             assert!(!axis.is_given(&options).expect("defaults"), "{}", parameter.name);
             axis.set(&mut options, value).expect("a value");
@@ -207,7 +207,7 @@ mod tests {
             ("latency=fast", "'fast'"),
             ("latency=lognormal:1,0.5", "separate values that contain commas by ';'"),
         ] {
-            let error = text.parse::<Axis>().expect_err(text);
+            let error = text.parse::<SweepAxis>().expect_err(text);
             assert!(error.contains(message), "{text}: {error}");
         }
     }

@@ -1,7 +1,7 @@
 //! Results of a sweep as comma-separated values (RFC 4180). Each line contains the statistics of
 //! one measured quantity at one point. A point is an algorithm with a value for each parameter.
 
-use super::results::{Cell, Header, Point, Results};
+use super::results::{Header, Point, PointResults, Results};
 use super::statistics::Statistics;
 
 const COLUMNS: &str = "seed,runs,figure,unit,count,mean,ci95_low,ci95_high,stddev,min,p50,p90,p99,\
@@ -11,7 +11,7 @@ pub(super) fn csv(results: &Results) -> String {
     let header = &results.header;
     let parameters = header.parameters.iter().map(String::as_str);
     let mut text = line(["algorithm"].into_iter().chain(parameters).chain(COLUMNS.split(',')));
-    for (point, cell) in results.all() {
+    for (point, cell) in results.all_points() {
         text.push_str(&lines(header, point, cell));
     }
     text
@@ -19,7 +19,7 @@ pub(super) fn csv(results: &Results) -> String {
 
 /// Formats the lines for a point of the sweep, one line per measured quantity. If the point was not
 /// run, formats one line with the reason.
-fn lines(header: &Header, point: &Point, cell: &Cell) -> String {
+fn lines(header: &Header, point: &Point, cell: &PointResults) -> String {
     let values = || point.values.iter().map(String::as_str);
     let start = || [point.algorithm.as_str()].into_iter().chain(values());
     let (seed, runs) = (header.seed.to_string(), cell.runs.to_string());
@@ -33,7 +33,7 @@ fn lines(header: &Header, point: &Point, cell: &Cell) -> String {
     let mut text = String::new();
     for (figure, sample) in &cell.figures {
         let Statistics { count, mean, ci95: [low, high], stddev, min, p50, p90, p99, max } =
-            Statistics::of(sample);
+            Statistics::from_sample(sample);
         let numbers = [mean, low, high, stddev, min, p50, p90, p99, max];
         let numbers = numbers.map(|number| number.to_string());
         let (name, count) = (figure.name(), count.to_string());

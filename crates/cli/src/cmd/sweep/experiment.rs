@@ -4,7 +4,7 @@ use tenure_algorithms::catalogue::Parameters;
 use tenure_core::Service;
 use tenure_sim::{Chance, Distribution, Entries};
 
-use super::axis::Axis;
+use super::axis::SweepAxis;
 use super::results::{Header, Point, digest};
 use crate::cmd::failure::{Failure, Status};
 use crate::cmd::group::EntriesOption;
@@ -47,7 +47,7 @@ impl Experiment {
     pub(super) fn new(
         algorithms: &[String],
         options: &RunOptions,
-        axes: &[Axis],
+        axes: &[SweepAxis],
         runs: u64,
         build: BuildPlan<'_>,
     ) -> Result<Self, Failure> {
@@ -105,7 +105,7 @@ impl Experiment {
 }
 
 /// Returns an error if a parameter has two axes, or if its option is given in addition to the axis.
-fn check_axes(axes: &[Axis], options: &RunOptions) -> Result<(), Failure> {
+fn check_axes(axes: &[SweepAxis], options: &RunOptions) -> Result<(), Failure> {
     for (place, axis) in axes.iter().enumerate() {
         let name = axis.name();
         if axes[..place].iter().any(|earlier| earlier.name() == name) {
@@ -124,7 +124,7 @@ fn check_axes(axes: &[Axis], options: &RunOptions) -> Result<(), Failure> {
 
 /// Returns all combinations of one value per parameter. Returns an error if there are too many
 /// points.
-fn combinations(axes: &[Axis], algorithms: usize) -> Result<Vec<Vec<String>>, Failure> {
+fn combinations(axes: &[SweepAxis], algorithms: usize) -> Result<Vec<Vec<String>>, Failure> {
     let sizes = axes.iter().map(|axis| axis.values().len());
     let points = sizes.fold(algorithms, usize::saturating_mul);
     if points > MAX_POINTS {

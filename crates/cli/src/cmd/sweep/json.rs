@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::results::{Cell, Header, Point, PropertyViolations, Results};
+use super::results::{Header, Point, PointResults, PropertyViolations, Results};
 use super::statistics::Statistics;
 use crate::cmd::failure::Failure;
 
@@ -37,7 +37,7 @@ struct FigureFields {
 }
 
 pub(super) fn json(results: &Results) -> Result<String, Failure> {
-    let points = results.all().map(|(point, cell)| fields(&results.header, point, cell));
+    let points = results.all_points().map(|(point, cell)| fields(&results.header, point, cell));
     let points = points.collect::<Result<_, Failure>>()?;
     let document = Document { command: &results.header.command, points };
     let text = serde_json::to_string_pretty(&document).map_err(Failure::environment)?;
@@ -47,7 +47,7 @@ pub(super) fn json(results: &Results) -> Result<String, Failure> {
 /// Formats the results of a sweep as JSON lines, one line per point.
 pub(super) fn jsonl(results: &Results) -> Result<String, Failure> {
     let mut text = String::new();
-    for (point, cell) in results.all() {
+    for (point, cell) in results.all_points() {
         let fields = fields(&results.header, point, cell)?;
         text.push_str(&serde_json::to_string(&fields).map_err(Failure::environment)?);
         text.push('\n');
@@ -58,11 +58,12 @@ pub(super) fn jsonl(results: &Results) -> Result<String, Failure> {
 fn fields<'a>(
     header: &'a Header,
     point: &'a Point,
-    cell: &'a Cell,
+    cell: &'a PointResults,
 ) -> Result<PointFields<'a>, Failure> {
     let parameters = header.parameters.iter().zip(&point.values);
     let figures = cell.figures.iter().map(|(figure, sample)| {
-        let fields = FigureFields { unit: figure.unit(), statistics: Statistics::of(sample) };
+        let fields =
+            FigureFields { unit: figure.unit(), statistics: Statistics::from_sample(sample) };
         let value = serde_json::to_value(fields);
         Ok((figure.name(), value.map_err(Failure::environment)?))
     });

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use super::axis::Axis;
+use super::axis::SweepAxis;
 use super::shard::Shard;
 
 /// Options that make many measurements of one command.
@@ -14,7 +14,7 @@ pub(crate) struct SweepOptions {
     /// latency=exp:1,exp:4; repeatable, for all combinations. Locks have 3 entries and the latency
     /// 1..9 unless they are given; 30 runs a point unless --runs is given
     #[arg(long, value_name = "NAME=VALUES", help_heading = "Sweeps")]
-    pub(crate) sweep: Vec<Axis>,
+    pub(crate) sweep: Vec<SweepAxis>,
     /// Also write the figures of each run to this file, as CSV
     #[arg(long, value_name = "FILE", help_heading = "Sweeps")]
     pub(crate) raw: Option<PathBuf>,

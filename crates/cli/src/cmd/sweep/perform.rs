@@ -7,7 +7,7 @@ use tenure_sim::{Controls, EndReason, run_parallel};
 use super::experiment::Experiment;
 use super::figure::Figure;
 use super::raw::RawFile;
-use super::results::{Cell, Results};
+use super::results::{PointResults, Results};
 use super::shard::Shard;
 use crate::cmd::failure::Failure;
 use crate::cmd::interrupt;
@@ -21,7 +21,7 @@ pub(super) type RawRun = (u64, Vec<(Figure, u64)>);
 
 struct JobResult {
     point: usize,
-    cell: Cell,
+    cell: PointResults,
     /// Figures of the single runs; empty unless `--raw` is given.
     raw: Vec<RawRun>,
     interrupted: bool,
@@ -59,7 +59,7 @@ impl Experiment {
             let numbers = first..runs.end.min(first + RUNS_PER_JOB);
             perform_job(point, plan, seed, numbers, is_raw)
         };
-        let mut cells = vec![Cell::default(); self.plans.len()];
+        let mut cells = vec![PointResults::default(); self.plans.len()];
         let (mut failure, mut raw, mut interrupted) = (None, raw, false);
         let mut add = |result: JobResult| {
             interrupted |= result.interrupted;
@@ -96,7 +96,7 @@ fn perform_job(
     is_raw: bool,
 ) -> Result<JobResult, Failure> {
     let mut result =
-        JobResult { point, cell: Cell::default(), raw: Vec::new(), interrupted: false };
+        JobResult { point, cell: PointResults::default(), raw: Vec::new(), interrupted: false };
     // The configuration depends on the seed only if ranks are drawn.
     let fixed = (!plan.draws_ids).then(|| plan.algorithm(plan.common_settings())).transpose()?;
     let stop = interrupt::flag();

@@ -14,7 +14,7 @@ use crate::cmd::simulate::plan::Plan;
 pub(super) struct Results {
     pub(super) header: Header,
     /// Results of each point, in the order of the points in the header.
-    pub(super) cells: Vec<Cell>,
+    pub(super) cells: Vec<PointResults>,
 }
 
 /// Description of the sweep, which is the same for all shards.
@@ -48,8 +48,9 @@ pub(super) struct Point {
     pub(super) digest: String,
 }
 
+/// Results of all runs of one point.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Cell {
+pub(super) struct PointResults {
     pub(super) runs: u64,
     /// Number of runs in which a property remained undecided. Only a property whose violation would
     /// make the command fail is counted.
@@ -69,7 +70,7 @@ pub(super) struct PropertyViolations {
     pub(super) replay: String,
 }
 
-impl Cell {
+impl PointResults {
     /// Adds the results of one run. Returns its figures, in millionths of their units.
     pub(super) fn add(&mut self, plan: &Plan, report: &Report) -> Vec<(Figure, u64)> {
         self.runs += 1;
@@ -90,7 +91,7 @@ impl Cell {
         figures
     }
 
-    pub(super) fn merge(&mut self, other: &Cell) {
+    pub(super) fn merge(&mut self, other: &PointResults) {
         self.runs += other.runs;
         self.incomplete += other.incomplete;
         for (figure, sample) in &other.figures {
@@ -116,11 +117,11 @@ impl Cell {
 }
 
 impl Results {
-    pub(super) fn measured(&self) -> impl Iterator<Item = (&Point, &Cell)> {
-        self.all().filter(|(point, _)| point.refused.is_none())
+    pub(super) fn measured_points(&self) -> impl Iterator<Item = (&Point, &PointResults)> {
+        self.all_points().filter(|(point, _)| point.refused.is_none())
     }
 
-    pub(super) fn all(&self) -> impl Iterator<Item = (&Point, &Cell)> {
+    pub(super) fn all_points(&self) -> impl Iterator<Item = (&Point, &PointResults)> {
         self.header.points.iter().zip(&self.cells)
     }
 
@@ -155,7 +156,7 @@ mod tests {
         let cell = |seed: u64| {
             let broken = PropertyViolations { runs: 2, seed, replay: format!("seed {seed}") };
             let violated = BTreeMap::from([("order".to_owned(), broken)]);
-            Cell { runs: 5, violated, ..Cell::default() }
+            PointResults { runs: 5, violated, ..PointResults::default() }
         };
         let (mut forth, mut back) = (cell(3), cell(9));
         forth.merge(&cell(9));

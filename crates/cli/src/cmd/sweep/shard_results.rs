@@ -5,7 +5,7 @@ use std::io::BufRead;
 
 use serde::{Deserialize, Serialize};
 
-use super::results::{Cell, Header, Results};
+use super::results::{Header, PointResults, Results};
 use super::shard::Shard;
 use crate::cmd::failure::Failure;
 
@@ -30,7 +30,7 @@ struct FirstLine {
 #[derive(Serialize, Deserialize)]
 struct PointLine {
     point: usize,
-    cell: Cell,
+    cell: PointResults,
 }
 
 /// Last line of the file. A file without this line is truncated.

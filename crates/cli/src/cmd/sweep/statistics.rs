@@ -21,7 +21,7 @@ pub(super) struct Statistics {
 }
 
 impl Statistics {
-    pub(super) fn of(sample: &Sample) -> Self {
+    pub(super) fn from_sample(sample: &Sample) -> Self {
         let moments = sample.moments();
         let (low, high) = moments.confidence_interval();
         let [p50, p90, p99] = [500, 900, 990].map(|share| sample.quantile(share));

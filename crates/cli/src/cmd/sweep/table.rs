@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::figure::Figure;
-use super::results::{Cell, Point, PropertyViolations, Results};
+use super::results::{Point, PointResults, PropertyViolations, Results};
 use crate::cmd::output::format_columns;
 use crate::cmd::rows::{Rows, format_figure};
 
@@ -20,15 +20,17 @@ const FIGURES: [(Figure, &str); 5] = [
 pub(super) fn table(results: &Results) -> String {
     let header = &results.header;
     let last = header.seed.wrapping_add(header.runs - 1);
-    let points = results.measured().count();
+    let points = results.measured_points().count();
     let many = if points == 1 { "point" } else { "points" };
     let mut rows = Rows::new(&format!("{points} {many}, seeds {} to {last} each", header.seed));
     let figures = FIGURES.iter().filter(|(figure, _)| {
-        results.measured().any(|(_, cell)| cell.figures.contains_key(figure))
+        results.measured_points().any(|(_, cell)| cell.figures.contains_key(figure))
     });
     let figures: Vec<&(Figure, &str)> = figures.collect();
     let mut lines = vec![head(results, &figures)];
-    lines.extend(results.measured().map(|(point, cell)| line(results, point, cell, &figures)));
+    lines.extend(
+        results.measured_points().map(|(point, cell)| line(results, point, cell, &figures)),
+    );
     // Names are aligned to the left, and figures to the right.
     let last = lines[0].len() - 1;
     rows.line(&format_columns(&lines, |column| (1..last).contains(&column)));
@@ -36,7 +38,7 @@ pub(super) fn table(results: &Results) -> String {
     rows.line(
         "  ±: half of the 95 % confidence interval of the mean; p99: 99 % of runs have at most",
     );
-    for (point, _) in results.all() {
+    for (point, _) in results.all_points() {
         if let Some(reason) = &point.refused {
             rows.line(&format!("  not run: {}, {reason}", place(results, point)));
         }
@@ -50,7 +52,7 @@ pub(super) fn table(results: &Results) -> String {
 /// property there. The second line has the command that replays the first violation.
 fn violations(rows: &mut Rows, results: &Results) {
     let mut found: BTreeMap<(&str, &str), Vec<(&Point, &PropertyViolations)>> = BTreeMap::new();
-    for (point, cell) in results.measured() {
+    for (point, cell) in results.measured_points() {
         for (property, broken) in &cell.violated {
             let key = (point.algorithm.as_str(), property.as_str());
             found.entry(key).or_default().push((point, broken));
@@ -88,7 +90,12 @@ fn head(results: &Results, figures: &[&(Figure, &str)]) -> Vec<String> {
     cells
 }
 
-fn line(results: &Results, point: &Point, cell: &Cell, figures: &[&(Figure, &str)]) -> Vec<String> {
+fn line(
+    results: &Results,
+    point: &Point,
+    cell: &PointResults,
+    figures: &[&(Figure, &str)],
+) -> Vec<String> {
     let mut cells = vec![point.algorithm.clone()];
     cells.extend(parameters(results).map(|place| point.values[place].clone()));
     for (name, _) in figures {

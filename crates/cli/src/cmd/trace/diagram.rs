@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use tenure_sim::parse_units;
 use tenure_trace::diagram::{
-    Clock, DiagramOptions, Direction, Layout, Margin, Moment, Scale, Window, lay_out_files,
+    Clock, DiagramOptions, Direction, Layout, Moment, RowLabel, Scale, Window, lay_out_files,
 };
 use tenure_trace::merge_files_with_contents;
 
@@ -245,7 +245,7 @@ fn print_diagram(options: &Options, layout: &Layout) -> Result<(), Failure> {
         return print_unwrapped(&layout.to_svg(direction));
     }
     let columns = options.width.map_or_else(width, usize::from);
-    let mut text = layout.to_text_within(direction, Margin::Place, columns);
+    let mut text = layout.to_text_within(direction, RowLabel::Place, columns);
     if let (Some(rows), Direction::Down) = (options.paginate, direction) {
         text = paginated(&text, rows.into());
     }

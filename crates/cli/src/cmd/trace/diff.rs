@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
-use tenure_trace::{AlignedEvent, Merged, Occurrence, Subject, TraceDiff, merge_files};
+use tenure_trace::{AlignedEvent, MergedTrace, Occurrence, Subject, TraceDiff, merge_files};
 
 use super::{check_process, input_failure, parse_process, warn_torn};
 use crate::cmd::failure::{Failure, Status};
@@ -56,7 +56,7 @@ pub(super) fn run(options: &Options) -> Result<Status, Failure> {
     let (first, second) = (first?, second?);
     let most = first.header.n.max(second.header.n);
     options.process.iter().try_for_each(|subject| check_process(*subject, most))?;
-    let contrast = TraceDiff::of(&first.records, &second.records);
+    let contrast = TraceDiff::between(&first.records, &second.records);
     let names = [&options.first, &options.second].map(|path| path.display().to_string());
     match (options.format, options.form) {
         (Format::Json, _) => print_json(&contrast)?,
@@ -67,13 +67,13 @@ pub(super) fn run(options: &Options) -> Result<Status, Failure> {
 }
 
 /// Reads a run. `path` is a trace file, or a directory with the traces of one run.
-fn of(path: &Path) -> Result<Merged, Failure> {
+fn of(path: &Path) -> Result<MergedTrace, Failure> {
     let merged = merged(path)?;
     warn_torn(&merged.torn, &merged.empty);
     Ok(merged)
 }
 
-fn merged(path: &Path) -> Result<Merged, Failure> {
+fn merged(path: &Path) -> Result<MergedTrace, Failure> {
     if !path.is_dir() {
         return merge_files([path]).map_err(input_failure);
     }

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use tenure_trace::diagram::check_group_size;
 use tenure_trace::export::{from_shiviz, mermaid, otel, shiviz};
-use tenure_trace::{MergeError, Merged, Trace, merge};
+use tenure_trace::{MergeError, MergedTrace, Trace, merge};
 
 use super::{input_failure, warn_torn};
 use crate::cmd::failure::{Failure, Status};
@@ -53,7 +53,7 @@ enum Source {
 pub(super) fn run(options: &Options) -> Result<Status, Failure> {
     let traces: Result<Vec<Trace>, MergeError> =
         options.files.iter().map(|path| Ok(Trace::read(path)?)).collect();
-    let Merged { header, records, torn, empty, .. } =
+    let MergedTrace { header, records, torn, empty, .. } =
         traces.and_then(merge).map_err(input_failure)?;
     warn_torn(&torn, &empty);
     if matches!(options.form, Form::Shiviz | Form::Mermaid) {

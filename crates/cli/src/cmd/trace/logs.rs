@@ -25,7 +25,7 @@ pub(super) fn run(
                        the trace has any";
         return Err(Failure::usage(message));
     }
-    let picture = LogPicture::of_files(files, moments).map_err(input_failure)?;
+    let picture = LogPicture::from_files(files, moments).map_err(input_failure)?;
     if picture.is_empty() {
         return Err(Failure::usage("no process has a log entry at this time of the trace"));
     }

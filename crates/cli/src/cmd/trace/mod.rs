@@ -16,7 +16,7 @@ use clap::{Args, Subcommand};
 use tenure_core::ProcessId;
 use tenure_trace::property::{PropertyJudge, Vocabulary};
 use tenure_trace::{
-    Judgement, Kind, MAX_PROCESSES, MergeError, Merged, ReadError, ReadLimits, Record,
+    Judgement, Kind, MAX_PROCESSES, MergeError, MergedTrace, ReadError, ReadLimits, Record,
     RecordFormatter, Service, Subject, Trace, Verification, escape_invisible, merge_files,
     merge_files_with_contents, verify, verify_files,
 };
@@ -235,7 +235,7 @@ fn check_process(subject: Subject, n: u32) -> Result<(), Failure> {
     }
 }
 
-fn check_kind(kind: &str, merged: &Merged) -> Result<(), Failure> {
+fn check_kind(kind: &str, merged: &MergedTrace) -> Result<(), Failure> {
     if Kind::NAMES.contains(&kind) {
         return Ok(());
     }

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use tenure_core::Card;
-use tenure_trace::diagram::{Page, Scale, Window};
+use tenure_trace::diagram::{DiagramPage, Scale, Window};
 use tenure_trace::{Header, Source};
 
 use super::{input_failure, replay};
@@ -15,12 +15,12 @@ pub(super) fn run(
     window: Window,
     scale: Option<Scale>,
 ) -> Result<Status, Failure> {
-    let page = Page::of_files(files, window).map_err(input_failure)?;
+    let page = DiagramPage::from_files(files, window).map_err(input_failure)?;
     let is_real = page.header().source == Source::Node;
     let otherwise = if is_real { Scale::Causal } else { Scale::Time };
     let page = page.scaled_by(scale.unwrap_or(otherwise));
     if page.is_empty() {
-        let message = format!("none of the {} events is in this window", page.records());
+        let message = format!("none of the {} events is in this window", page.record_count());
         return Err(Failure::usage(message));
     }
     let card = card(page.header());

@@ -7,10 +7,10 @@ use clap::{Args, ValueEnum};
 use serde::Serialize;
 use tenure_algorithms::catalogue::Parameters;
 use tenure_core::Property;
-use tenure_trace::property::{CustomProperty, Form, PropertyJudge, Vocabulary};
+use tenure_trace::property::{CustomProperty, PropertyForm, PropertyJudge, Vocabulary};
 use tenure_trace::{
-    ClockUnit, Header, Kind, Merged, Record, Schedule, Subject, Trace, TraceBuffer, TraceVerifier,
-    Verification, escape_invisible, merge, verify, verify_files,
+    ClockUnit, Header, Kind, MergedTrace, Record, Schedule, Subject, Trace, TraceBuffer,
+    TraceVerifier, Verification, escape_invisible, merge, verify, verify_files,
 };
 #[cfg(not(target_family = "wasm"))]
 use {
@@ -131,7 +131,7 @@ pub(super) fn run(options: &Options) -> Result<Status, Failure> {
 /// expression.
 fn custom_property(trace: &Trace) -> Result<Option<Arc<CustomProperty>>, Failure> {
     let header = &trace.header;
-    let Some((form, text)) = header.violates.as_deref().and_then(Form::of_name) else {
+    let Some((form, text)) = header.violates.as_deref().and_then(PropertyForm::split_name) else {
         return Ok(None);
     };
     // The names were checked when the run was saved.
@@ -152,7 +152,7 @@ fn custom_property(trace: &Trace) -> Result<Option<Arc<CustomProperty>>, Failure
 /// at the end of the run.
 fn judge_custom(
     property: &Arc<CustomProperty>,
-    merged: &Merged,
+    merged: &MergedTrace,
     verification: &mut Verification,
 ) -> Option<usize> {
     let Header { n, service, .. } = merged.header;
@@ -178,7 +178,7 @@ fn violates(verification: &Verification, property: Property) -> bool {
 /// Returns the number of records up to and including the violation of a property. Returns `None` if
 /// the property holds. Also returns `None` for a liveness property, because its violation is only
 /// known at the end of the run.
-fn records_until(merged: &Merged, property: Property) -> Option<usize> {
+fn records_until(merged: &MergedTrace, property: Property) -> Option<usize> {
     let ends = |record: &&Record| record.process == Subject::Parent && record.kind == Kind::End;
     let ended = merged.records.iter().rev().take_while(ends).count();
     let started = merged.records.len() - ended;
@@ -199,7 +199,7 @@ fn records_until(merged: &Merged, property: Property) -> Option<usize> {
     Some(after)
 }
 
-fn notes(merged: &Merged) -> Vec<String> {
+fn notes(merged: &MergedTrace) -> Vec<String> {
     let of_parent = merged.records.iter().filter(|record| record.process == Subject::Parent);
     let message = of_parent.filter_map(|record| match &record.kind {
         Kind::Note(message) => Some(message.clone()),
@@ -285,7 +285,7 @@ fn replay(
     engine: ReplayEngine,
     trace: &Trace,
     parameters: &Parameters,
-) -> Result<(Merged, Schedule), Failure> {
+) -> Result<(MergedTrace, Schedule), Failure> {
     let algorithm = tenure_instances::algorithm(&trace.header.algorithm, parameters);
     let algorithm = algorithm.map_err(Failure::usage)?;
     let mut schedule = Schedule::from_trace(trace).map_err(Failure::usage)?;
@@ -322,7 +322,7 @@ fn replay(
 fn replay_over_tcp(
     algorithm: &dyn AnyAlgorithm,
     schedule: &Schedule,
-) -> Result<Result<Merged, MergeError>, Failure> {
+) -> Result<Result<MergedTrace, MergeError>, Failure> {
     let directory = tempfile::tempdir().map_err(Failure::environment)?;
     let followed = algorithm.follow_over_tcp(schedule, directory.path());
     let files = followed.map_err(|error| match error {

@@ -22,7 +22,7 @@ pub struct Members {
 
 impl Members {
     /// Creates members without learners: each of `voters` votes.
-    pub fn of(voters: ProcessSet) -> Self {
+    pub fn from_voters(voters: ProcessSet) -> Self {
         Members { voters, ..Members::default() }
     }
 
@@ -60,7 +60,7 @@ impl Members {
     /// Returns `None` if the text has another form.
     pub fn parse(text: &str) -> Option<Self> {
         let (voters, learners) = text.split_once('/').unwrap_or((text, ""));
-        Some(Members { learners: processes(learners)?, ..Members::of(processes(voters)?) })
+        Some(Members { learners: processes(learners)?, ..Members::from_voters(processes(voters)?) })
     }
 
     /// Formats the voters and learners for [`Members::parse`]. The text omits the outgoing voters
@@ -131,13 +131,14 @@ mod tests {
     #[test]
     fn joint_majority_needs_both_sides_without_learners() {
         let old = of(&[1, 2, 3]);
-        let joint = Members { outgoing: old, learners: of(&[6]), ..Members::of(of(&[3, 4, 5])) };
+        let joint =
+            Members { outgoing: old, learners: of(&[6]), ..Members::from_voters(of(&[3, 4, 5])) };
         for (processes, is) in
             [(&[1, 2][..], false), (&[4, 5, 6], false), (&[1, 3, 4], true), (&[2, 3, 6], false)]
         {
             assert_eq!(joint.is_majority(&of(processes)), is, "{processes:?}");
         }
-        assert!(Members::of(of(&[1, 2, 3])).is_majority(&of(&[1, 3])));
+        assert!(Members::from_voters(of(&[1, 2, 3])).is_majority(&of(&[1, 3])));
         assert!(joint.is_voter(ProcessId(0)) && !joint.is_voter(ProcessId(5)));
         assert_eq!(joint.all(), ProcessSet::first_n(6));
     }

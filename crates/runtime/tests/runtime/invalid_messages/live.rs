@@ -11,9 +11,13 @@ use tenure_algorithms::catalogue::{
 };
 use tenure_algorithms::compose::{WithDetector, with_detector};
 use tenure_algorithms::detector::Heartbeat;
-use tenure_core::{Algorithm, Crashes, Office, ProcessId, TICKS_PER_UNIT};
-use tenure_runtime::transport::{Listen, MeshView, ReloadableKeys, Settings, Trust};
-use tenure_runtime::{Failure, Leadership, Lock, LockApplication, Parts, RunningNode, start};
+use tenure_core::{Algorithm, CrashModel, Office, ProcessId, TICKS_PER_UNIT};
+use tenure_runtime::transport::{
+    Listen, MeshSettings, MeshView, PeerAuthentication, ReloadableKeys,
+};
+use tenure_runtime::{
+    ElectionHandle, Failure, Lock, LockApplication, NodeComponents, RunningNode, start,
+};
 use tokio::task::{JoinError, JoinHandle};
 use tokio::time::{Instant, sleep, timeout};
 
@@ -55,7 +59,7 @@ struct ClusterFiles {
 
 struct Node {
     lock: Lock,
-    leadership: Leadership,
+    election: ElectionHandle,
     running: RunningNode,
     user: JoinHandle<()>,
 }
@@ -70,12 +74,12 @@ impl ClusterFiles {
     fn start<P: Office>(&self, me: ProcessId, listen: Listen, config: P::Config) -> Node {
         let store = store(self.directory.path(), me.index(), SIZE as usize);
         let (session, addresses) = (store.session(), self.addresses.clone());
-        let transport = Settings {
-            trust: Trust::Keys(self.keys[me.index()].clone()),
-            ..Settings::on_loopback("test", me, session, addresses, listen)
+        let transport = MeshSettings {
+            authentication: PeerAuthentication::Keys(self.keys[me.index()].clone()),
+            ..MeshSettings::on_loopback("test", me, session, addresses, listen)
         };
-        let (application, lock, leadership, requests) = LockApplication::new();
-        let running = start::<P, LockApplication>(Parts::new(
+        let (application, lock, election, requests) = LockApplication::new();
+        let running = start::<P, LockApplication>(NodeComponents::new(
             config,
             transport,
             store,
@@ -83,14 +87,14 @@ impl ClusterFiles {
             requests,
         ))
         .unwrap();
-        let user = tokio::spawn(user(lock.clone(), leadership.clone(), running.view.clone(), me));
-        Node { lock, leadership, running, user }
+        let user = tokio::spawn(user(lock.clone(), election.clone(), running.view.clone(), me));
+        Node { lock, election, running, user }
     }
 }
 
 /// Runs a user that acquires and releases the lock repeatedly, and starts an election if there is
 /// no leader. The user of the highest process starts first.
-async fn user(lock: Lock, leadership: Leadership, view: MeshView, me: ProcessId) {
+async fn user(lock: Lock, election: ElectionHandle, view: MeshView, me: ProcessId) {
     let started = Instant::now();
     while !view.peers().iter().all(|it| it.is_connected)
         && started.elapsed() < Duration::from_secs(1)
@@ -99,8 +103,8 @@ async fn user(lock: Lock, leadership: Leadership, view: MeshView, me: ProcessId)
     }
     sleep(Duration::from_millis(200) * (SIZE - me.number())).await;
     loop {
-        if leadership.current().is_none() {
-            let _ = leadership.elect();
+        if election.current_term().is_none() {
+            let _ = election.start_election();
         }
         let entered = timeout(Duration::from_millis(500), lock.enter()).await;
         drop(entered);
@@ -112,7 +116,7 @@ impl Node {
     async fn stop(self) -> Result<Result<(), Failure>, JoinError> {
         self.user.abort();
         let _ = self.user.await;
-        drop((self.lock, self.leadership));
+        drop((self.lock, self.election));
         self.running.task.await
     }
 }
@@ -139,11 +143,11 @@ impl OfficeVisitor for Trial {
 impl Trial {
     async fn of<P: Office>(&self, config: P::Config) -> Result<String, String> {
         let (files, listeners) = ClusterFiles::new();
-        let faulty = ProcessId::at(usize::try_from(self.seed).unwrap() % SIZE as usize);
+        let faulty = ProcessId::from_index(usize::try_from(self.seed).unwrap() % SIZE as usize);
         let faults = FaultSource::new(self.seed, self.max_messages);
         let mut nodes = Vec::new();
         for (index, listener) in listeners.into_iter().enumerate() {
-            let (me, listen) = (ProcessId::at(index), Listen::Listener(listener));
+            let (me, listen) = (ProcessId::from_index(index), Listen::Listener(listener));
             nodes.push(if me == faulty {
                 files.start::<FaultyProcess<P>>(me, listen, (config.clone(), faults.clone()))
             } else {
@@ -165,8 +169,10 @@ impl Trial {
             let ended = timeout(EVENT_TIMEOUT, node.stop()).await;
             match ended.map_err(|_| "does not stop".to_owned()) {
                 Ok(Ok(Ok(()))) => {}
-                _ if ProcessId::at(index) == faulty => {}
-                ended => return Err(format!("{} has failed: {ended:?}", ProcessId::at(index))),
+                _ if ProcessId::from_index(index) == faulty => {}
+                ended => {
+                    return Err(format!("{} has failed: {ended:?}", ProcessId::from_index(index)));
+                }
             }
         }
         if rejected == 0 {
@@ -209,12 +215,12 @@ impl Trial {
         }
         let start = |index: usize| {
             let listen = Listen::Address(files.addresses[index].parse().unwrap());
-            files.start::<P>(ProcessId::at(index), listen, config.clone())
+            files.start::<P>(ProcessId::from_index(index), listen, config.clone())
         };
         let nodes: Vec<Node> = (0..SIZE as usize).map(start).collect();
         let mut unserved = Vec::new();
         for (index, node) in nodes.iter().enumerate() {
-            let me = ProcessId::at(index);
+            let me = ProcessId::from_index(index);
             match timeout(EVENT_TIMEOUT, node.lock.enter()).await {
                 Ok(Ok(guard)) => drop(guard),
                 failed => unserved.push(format!("{me} cannot enter: {failed:?}")),
@@ -231,7 +237,7 @@ impl Trial {
 
 fn run_trial((mutex, election): &Name, seed: u64, max_messages: usize) -> Result<(), String> {
     let card = office_card(mutex, election, &parameters()).map_err(|it| it.to_string())?;
-    let survives = card.faults.crashes == Crashes::Recovery;
+    let survives = card.faults.crashes == CrashModel::Recovery;
     let trial = Trial { seed, max_messages, survives };
     let outcome = visit_office(mutex, election, &parameters(), trial);
     let outcome = outcome.map_err(|unknown| unknown.to_string()).and_then(|it| it);

@@ -9,7 +9,9 @@ pub(crate) mod world;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use tenure_algorithms::catalogue::{Parameters, Visitor, names, visit};
-use tenure_core::{Agreement, Algorithm, Batch, Crashes, Election, Input, Mutex, Protocol};
+use tenure_core::{
+    Agreement, Algorithm, CrashModel, EffectBuffer, Election, Input, Mutex, Protocol,
+};
 
 use self::mutation::{Variant, variants};
 use self::world::{Due, Service, SplitMix64, World};
@@ -94,8 +96,8 @@ impl Attack for SendVariants {
                     }
                     let (from, sent) = (*from, format!("{invalid:?}"));
                     let step = || {
-                        let mut batch: Batch<P, SplitMix64> =
-                            Batch::new(SplitMix64(fastrand::Rng::with_seed(1)));
+                        let mut batch: EffectBuffer<P, SplitMix64> =
+                            EffectBuffer::new(SplitMix64(fastrand::Rng::with_seed(1)));
                         receiver
                             .process
                             .step(Input::Message { from, message: invalid }, &mut batch);
@@ -142,7 +144,7 @@ struct SendAndRestart {
 
 impl Attack for SendAndRestart {
     fn attack<P: Algorithm>(&self, config: P::Config, service: Service<P>) -> Vec<String> {
-        let survives = P::card(&config, SIZE).faults.crashes == Crashes::Recovery;
+        let survives = P::card(&config, SIZE).faults.crashes == CrashModel::Recovery;
         let mut world = booted(config, service, self.seed);
         let mut rng = fastrand::Rng::with_seed(self.seed);
         let mut sent = Vec::new();

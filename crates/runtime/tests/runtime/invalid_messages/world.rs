@@ -8,8 +8,8 @@ use tenure_core::service::agreement::User;
 use tenure_core::service::user::{ServiceUser, UserModelConfig};
 use tenure_core::service::{election, mutex};
 use tenure_core::{
-    Agreement, Algorithm, Batch, Election, Environment, Group, Input, LocalTime, Mutex, ProcessId,
-    Protocol, TICKS_PER_UNIT, TimerChange, Verdict,
+    Agreement, Algorithm, EffectBuffer, Election, Environment, Group, Input, LocalTime, Mutex,
+    ProcessId, Protocol, TICKS_PER_UNIT, TimerChange, Verdict,
 };
 use tenure_runtime::Validator;
 
@@ -140,7 +140,7 @@ pub(crate) struct World<P: Protocol> {
     timers: BTreeMap<(ProcessId, P::Timer), (u64, u64)>,
     now: u64,
     number: u64,
-    batch: Batch<P, SplitMix64>,
+    batch: EffectBuffer<P, SplitMix64>,
 }
 
 impl<P: Protocol> World<P> {
@@ -153,7 +153,7 @@ impl<P: Protocol> World<P> {
         saved: Vec<Option<P::Stable>>,
         seed: u64,
     ) -> Self {
-        let new_batch = || Batch::new(SplitMix64(fastrand::Rng::with_seed(seed)));
+        let new_batch = || EffectBuffer::new(SplitMix64(fastrand::Rng::with_seed(seed)));
         let user = service
             .user
             .into_iter()
@@ -170,7 +170,7 @@ impl<P: Protocol> World<P> {
             batch: new_batch(),
         };
         for (place, saved) in saved.into_iter().enumerate() {
-            let at = ProcessId::at(place);
+            let at = ProcessId::from_index(place);
             let mut validator = Validator::new(size);
             if let Some(stable) = &saved {
                 validator.check_state(stable).expect("a saved state is valid");
@@ -250,7 +250,7 @@ impl<P: Protocol> World<P> {
     /// Lets all processes suspect each other for a moment, as happens when nodes start one after
     /// another.
     pub(crate) fn suspect_all(&mut self) {
-        let all: Vec<ProcessId> = (0..self.members.len()).map(ProcessId::at).collect();
+        let all: Vec<ProcessId> = (0..self.members.len()).map(ProcessId::from_index).collect();
         for verdict in [Verdict::Suspect, Verdict::Trust] {
             for (at, peer) in all.iter().flat_map(|at| all.iter().map(move |peer| (*at, *peer))) {
                 if at != peer {
@@ -275,7 +275,7 @@ impl<P: Protocol> World<P> {
         if size_of::<P::Stable>() > 0 && member.saved.as_ref() != Some(&stable) {
             member.stopped = member.validator.check_state(&stable).is_err();
             if member.stopped {
-                self.batch = Batch::new(self.batch.environment.clone());
+                self.batch = EffectBuffer::new(self.batch.environment.clone());
                 return;
             }
             member.saved = Some(stable);

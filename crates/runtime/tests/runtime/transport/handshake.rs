@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use tenure_runtime::transport::frame::{Frame, Hello, HelloContent, Introduction};
 use tenure_runtime::transport::{
-    Incoming, Limits, Listen, Mesh, MeshError, RejectionReason, Settings, Trust,
+    Incoming, Listen, Mesh, MeshError, MeshLimits, MeshSettings, PeerAuthentication,
+    RejectionReason,
 };
 
 use super::support::{
@@ -101,7 +102,7 @@ async fn silent_connections_do_not_block_a_peer() {
     let mut ports = Ports::of(2);
     let handshake_timeout = Duration::from_secs(3600);
     let (mesh, mut inbox) =
-        ports.start_with(P1, Limits { max_handshakes: 4, handshake_timeout, ..limits() });
+        ports.start_with(P1, MeshLimits { max_handshakes: 4, handshake_timeout, ..limits() });
     let mut silent = Vec::new();
     for _ in 0..10 {
         silent.push(RawPeer::dial(ports.addresses[0]).await);
@@ -115,8 +116,8 @@ async fn silent_connections_do_not_block_a_peer() {
 #[tokio::test]
 async fn silent_connection_is_closed() {
     let mut ports = Ports::of(2);
-    let (mesh, _inbox) =
-        ports.start_with(P1, Limits { handshake_timeout: Duration::from_millis(20), ..limits() });
+    let (mesh, _inbox) = ports
+        .start_with(P1, MeshLimits { handshake_timeout: Duration::from_millis(20), ..limits() });
     RawPeer::dial(ports.addresses[0]).await.wait_closed().await;
     let view = mesh.view();
     eventually("the refusal is counted", || refused(&view, RejectionReason::TooSlow) == 1).await;
@@ -125,14 +126,14 @@ async fn silent_connection_is_closed() {
 #[tokio::test]
 async fn public_address_requires_keys() {
     let mut ports = Ports::of(1);
-    let mut start = |trust| {
+    let mut start = |authentication| {
         let listen = Listen::Address("0.0.0.0:0".parse().expect("an address"));
-        Mesh::start(Settings { listen, trust, ..ports.settings(P1, 1) })
+        Mesh::start(MeshSettings { listen, authentication, ..ports.settings(P1, 1) })
     };
-    let error = start(Trust::LoopbackOnly).expect_err("no keys");
+    let error = start(PeerAuthentication::LoopbackOnly).expect_err("no keys");
     assert!(matches!(error, MeshError::KeysRequired { .. }), "{error}");
-    start(Trust::Keys(group(1).remove(0))).expect("keys");
-    start(Trust::Unauthenticated).expect("an explicit choice");
+    start(PeerAuthentication::Keys(group(1).remove(0))).expect("keys");
+    start(PeerAuthentication::Unauthenticated).expect("an explicit choice");
 }
 
 #[tokio::test]

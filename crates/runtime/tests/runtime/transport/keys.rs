@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use tenure_core::ProcessId;
 use tenure_runtime::transport::{
-    Evicted, GroupKeys, Inbox, Incoming, Mesh, MeshError, NodeKeys, PrivateKey, PublicKey,
-    RejectionReason, ReloadableKeys, Settings, Trust,
+    Evicted, GroupKeys, Inbox, Incoming, Mesh, MeshError, MeshSettings, NodeKeys,
+    PeerAuthentication, PrivateKey, PublicKey, RejectionReason, ReloadableKeys,
 };
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
@@ -19,7 +19,10 @@ use super::support::{
 };
 
 fn start(ports: &mut Ports, me: ProcessId, keys: &ReloadableKeys) -> (Mesh, Inbox) {
-    let settings = Settings { trust: Trust::Keys(keys.clone()), ..ports.settings(me, 1) };
+    let settings = MeshSettings {
+        authentication: PeerAuthentication::Keys(keys.clone()),
+        ..ports.settings(me, 1)
+    };
     Mesh::start(settings).expect("a mesh")
 }
 
@@ -115,8 +118,9 @@ async fn refuses_member_that_claims_another_identity() {
 async fn rejects_keys_of_another_group_size() {
     let mut ports = Ports::of(3);
     let settings = ports.settings(P1, 1);
-    let trust = Trust::Keys(group(2).remove(0));
-    let error = Mesh::start(Settings { trust, ..settings }).expect_err("a key is missing");
+    let authentication = PeerAuthentication::Keys(group(2).remove(0));
+    let error =
+        Mesh::start(MeshSettings { authentication, ..settings }).expect_err("a key is missing");
     assert!(matches!(error, MeshError::KeyCountMismatch { keys: 2, size: 3 }), "{error}");
 }
 
@@ -136,7 +140,8 @@ async fn replaces_key_at_run_time() {
     drop(one);
     assert_eq!(receive_peer_down(&mut inbox, P2).await, 1);
     let another = ReloadableKeys::from(with(P2, 2, &[1, 2]));
-    let settings = Settings { trust: Trust::Keys(another), ..ports.settings(P2, 2) };
+    let settings =
+        MeshSettings { authentication: PeerAuthentication::Keys(another), ..ports.settings(P2, 2) };
     let (_two, mut other) = Mesh::start(settings).expect("a mesh");
     assert_eq!(receive_peer_up(&mut inbox, P2).await, 2);
     mesh.send(P2, b"with the new key".to_vec()).expect("room");
@@ -163,8 +168,8 @@ async fn majority_of_mismatched_peers_evicts_node() {
     let mut ports = Ports::of(3);
     let keys = group(3);
     let mut nodes = sealed_pair(&mut ports, &keys).await;
-    let trust = Trust::Keys(keys[2].clone());
-    let other = Settings { cluster: "toast".into(), trust, ..ports.settings(P3, 1) };
+    let authentication = PeerAuthentication::Keys(keys[2].clone());
+    let other = MeshSettings { cluster: "toast".into(), authentication, ..ports.settings(P3, 1) };
     let (_third, mut inbox) = Mesh::start(other).expect("a mesh");
     let Incoming::Evicted(Evicted { reason, .. }) = receive(&mut inbox).await else {
         panic!("expected an eviction")
@@ -250,10 +255,14 @@ async fn forward(
 async fn tampered_pair(keys: Option<&[ReloadableKeys]>) -> ([(Mesh, Inbox); 2], TamperingProxy) {
     let mut ports = Ports::of(2);
     let proxy = TamperingProxy::start(ports.addresses[0]).await;
-    let trust = |of: usize| keys.map_or(Trust::LoopbackOnly, |keys| Trust::Keys(keys[of].clone()));
-    let first = Settings { trust: trust(0), ..ports.settings(P1, 1) };
+    let authentication = |of: usize| {
+        keys.map_or(PeerAuthentication::LoopbackOnly, |keys| {
+            PeerAuthentication::Keys(keys[of].clone())
+        })
+    };
+    let first = MeshSettings { authentication: authentication(0), ..ports.settings(P1, 1) };
     let mut first = Mesh::start(first).expect("a mesh");
-    let mut second = Settings { trust: trust(1), ..ports.settings(P2, 1) };
+    let mut second = MeshSettings { authentication: authentication(1), ..ports.settings(P2, 1) };
     second.addresses[0] = proxy.address.to_string();
     let mut second = Mesh::start(second).expect("a mesh");
     receive_peer_up(&mut first.1, P2).await;

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use tenure_runtime::transport::frame::{Frame, Introduction};
-use tenure_runtime::transport::{Incoming, Limits, Mesh, MeshError, SendError};
+use tenure_runtime::transport::{Incoming, Mesh, MeshError, MeshLimits, SendError};
 
 use super::support::{
     P1, P2, P3, Ports, RawPeer, TEST_TIMEOUT, assert_still_connected, boot, eventually, greeting,
@@ -97,8 +97,8 @@ async fn duplicate_message_is_delivered_once() {
 #[tokio::test]
 async fn many_messages_are_acknowledged_at_once() {
     let mut ports = Ports::of(2);
-    let (_first, mut inbox) =
-        ports.start_with(P1, Limits { acknowledge_delay: Duration::from_secs(3600), ..limits() });
+    let (_first, mut inbox) = ports
+        .start_with(P1, MeshLimits { acknowledge_delay: Duration::from_secs(3600), ..limits() });
     let (second, _other) = ports.start(P2, 1);
     for byte in 0..100 {
         second.send(P1, vec![byte]).expect("room");

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use tenure_runtime::transport::frame::Frame;
-use tenure_runtime::transport::{Limits, SendError};
+use tenure_runtime::transport::{MeshLimits, SendError};
 use tokio::time::timeout;
 
 use super::support::{
@@ -14,7 +14,7 @@ use super::support::{
 #[tokio::test]
 async fn queue_for_missing_peer_is_bounded() {
     let mut ports = Ports::of(3);
-    let (mesh, _inbox) = ports.start_with(P1, Limits { queue_frames: 10, ..limits() });
+    let (mesh, _inbox) = ports.start_with(P1, MeshLimits { queue_frames: 10, ..limits() });
     let outcomes: Vec<_> = (0..15).map(|byte| mesh.send(P2, vec![byte])).collect();
     assert!(outcomes[..10].iter().all(Result::is_ok), "{outcomes:?}");
     assert!(outcomes[10..].iter().all(|full| *full == Err(SendError::Full { to: P2 })));
@@ -32,7 +32,7 @@ async fn unacknowledged_messages_block_until_acknowledged() {
     let mut ports = Ports::of(3);
     let (mesh, mut inbox) = ports.start_with(
         P1,
-        Limits { queue_frames: 10, half_full_timeout: Duration::from_secs(3600), ..limits() },
+        MeshLimits { queue_frames: 10, half_full_timeout: Duration::from_secs(3600), ..limits() },
     );
     let mut slow = RawPeer::join(ports.addresses[0], hello(P3, P1, 3)).await;
     assert_eq!(receive_peer_up(&mut inbox, P3).await, 1);
@@ -56,7 +56,7 @@ async fn stalled_peer_blocks_for_limited_time() {
     let mut ports = Ports::of(2);
     let (mesh, mut inbox) = ports.start_with(
         P1,
-        Limits { queue_frames: 10, half_full_timeout: Duration::from_millis(10), ..limits() },
+        MeshLimits { queue_frames: 10, half_full_timeout: Duration::from_millis(10), ..limits() },
     );
     let _mute = RawPeer::join(ports.addresses[0], hello(P2, P1, 2)).await;
     assert_eq!(receive_peer_up(&mut inbox, P2).await, 1);
@@ -70,7 +70,7 @@ async fn lost_peer_delays_no_sender() {
     let mut ports = Ports::of(2);
     let (mesh, mut inbox) = ports.start_with(
         P1,
-        Limits { queue_frames: 10, half_full_timeout: Duration::from_secs(3600), ..limits() },
+        MeshLimits { queue_frames: 10, half_full_timeout: Duration::from_secs(3600), ..limits() },
     );
     let mute = RawPeer::join(ports.addresses[0], hello(P2, P1, 2)).await;
     assert_eq!(receive_peer_up(&mut inbox, P2).await, 1);
@@ -85,10 +85,10 @@ async fn lost_peer_delays_no_sender() {
 async fn slow_consumer_delays_its_peer_without_loss() {
     const COUNT: u32 = 5000;
     let mut ports = Ports::of(3);
-    let (_first, mut inbox) = ports.start_with(P1, Limits { incoming_frames: 4, ..limits() });
+    let (_first, mut inbox) = ports.start_with(P1, MeshLimits { incoming_frames: 4, ..limits() });
     let (second, mut other) = ports.start_with(
         P2,
-        Limits { queue_frames: 100, half_full_timeout: Duration::from_secs(3600), ..limits() },
+        MeshLimits { queue_frames: 100, half_full_timeout: Duration::from_secs(3600), ..limits() },
     );
     assert_eq!(receive_peer_up(&mut other, P1).await, 1);
     let mut sent = 0_u32;

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tenure_core::ProcessId;
 use tenure_runtime::transport::frame::{Boot, Frame, Introduction};
-use tenure_runtime::transport::{Evicted, Incoming, Listen, Mesh, RejectionReason, Settings};
+use tenure_runtime::transport::{Evicted, Incoming, Listen, Mesh, MeshSettings, RejectionReason};
 
 use super::support::{
     P1, P2, Ports, RawPeer, TEST_TIMEOUT, boot, eventually, greeting, hello, message, pair,
@@ -180,7 +180,7 @@ async fn older_of_two_nodes_of_one_process_is_evicted() {
     assert_eq!(receive_peer_up(&mut inbox, P2).await, 8);
     assert_eq!(receive_peer_up(&mut superseded, P1).await, 1);
     let elsewhere = Listen::Address("127.0.0.1:0".parse().expect("an address"));
-    let settings = Settings { listen: elsewhere, ..ports.settings(P2, 9) };
+    let settings = MeshSettings { listen: elsewhere, ..ports.settings(P2, 9) };
     let (_newer, _) = Mesh::start(settings).expect("a mesh");
     let out = Evicted { by: P1, reason: RejectionReason::OldSession };
     let context = loop {

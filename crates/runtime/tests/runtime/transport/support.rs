@@ -8,8 +8,8 @@ use tenure_runtime::transport::frame::{
     Boot, Frame, FrameDecoder, Hello, HelloContent, Introduction,
 };
 use tenure_runtime::transport::{
-    GroupKeys, Inbox, Incoming, Limits, Listen, Mesh, MeshView, NodeKeys, PrivateKey,
-    RejectionReason, ReloadableKeys, Settings,
+    GroupKeys, Inbox, Incoming, Listen, Mesh, MeshLimits, MeshSettings, MeshView, NodeKeys,
+    PrivateKey, RejectionReason, ReloadableKeys,
 };
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -37,14 +37,14 @@ impl Ports {
     }
 
     /// Returns the settings of process `me`. Each call for the same process returns the same port.
-    pub(crate) fn settings(&mut self, me: ProcessId, session: u64) -> Settings {
+    pub(crate) fn settings(&mut self, me: ProcessId, session: u64) -> MeshSettings {
         let listen = match self.listeners[me.index()].take() {
             Some(listener) => Listen::Listener(listener),
             None => Listen::Address(self.addresses[me.index()]),
         };
-        Settings {
+        MeshSettings {
             limits: limits(),
-            ..Settings::on_loopback(
+            ..MeshSettings::on_loopback(
                 "test",
                 me,
                 session,
@@ -58,17 +58,23 @@ impl Ports {
         Mesh::start(self.settings(me, session)).expect("a mesh")
     }
 
-    pub(crate) fn start_with(&mut self, me: ProcessId, limits: Limits) -> (Mesh, Inbox) {
-        Mesh::start(Settings { limits, ..self.settings(me, 1) }).expect("a mesh")
+    pub(crate) fn start_with(&mut self, me: ProcessId, limits: MeshLimits) -> (Mesh, Inbox) {
+        Mesh::start(MeshSettings { limits, ..self.settings(me, 1) }).expect("a mesh")
     }
 }
 
 /// Returns limits for tests. The timeouts of connection attempts and handshakes are long, because
 /// the machine may be busy. The pauses between connection attempts are short.
-pub(crate) fn limits() -> Limits {
+pub(crate) fn limits() -> MeshLimits {
     let (redial_min, redial_max) = (Duration::from_millis(1), Duration::from_millis(10));
     let (connect_timeout, handshake_timeout) = (TEST_TIMEOUT, TEST_TIMEOUT);
-    Limits { redial_min, redial_max, connect_timeout, handshake_timeout, ..Limits::default() }
+    MeshLimits {
+        redial_min,
+        redial_max,
+        connect_timeout,
+        handshake_timeout,
+        ..MeshLimits::default()
+    }
 }
 
 pub(crate) fn refused(view: &MeshView, reason: RejectionReason) -> u64 {
@@ -81,7 +87,9 @@ pub(crate) fn group(size: usize) -> Vec<ReloadableKeys> {
     let public = private.iter().map(|key| vec![key.public()]).collect();
     let public = GroupKeys::new(public).expect("keys that differ");
     let keys = private.into_iter().enumerate().map(|(index, private)| {
-        NodeKeys::new(ProcessId::at(index), private, public.clone()).expect("a listed key").into()
+        NodeKeys::new(ProcessId::from_index(index), private, public.clone())
+            .expect("a listed key")
+            .into()
     });
     keys.collect()
 }

@@ -286,7 +286,7 @@ fn members(
     let (config, leader_status) = (&caller.config, caller.leader_status());
     let now = SystemTime::now();
     let member = |(index, it): (usize, &ConfiguredMember)| {
-        let process = ProcessId::at(index);
+        let process = ProcessId::from_index(index);
         let link = links.iter().find(|link| link.peer == process);
         let contact = link.and_then(|link| link.last_contact_at);
         let urls = state.client_urls.get(&process.0).filter(|_| access == Access::Granted);

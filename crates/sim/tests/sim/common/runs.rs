@@ -3,8 +3,8 @@
 use tenure_core::{Algorithm, ProcessId};
 use tenure_sim::{
     BackgroundTraffic, Controls, CrashTrigger, Distribution, EndReason, Entries, Fault, Judgement,
-    Locking, Memory, NetworkSettings, Pattern, Random, Recovery, Report, Settings, Simulation,
-    Workload,
+    Locking, NetworkSettings, Random, RecoveredState, Recovery, Report, RequestPattern, Settings,
+    Simulation, Workload,
 };
 use tenure_trace::{Recorded, Trace, TraceBuffer};
 
@@ -22,7 +22,7 @@ pub fn busy(size: u32, entries: u32, seed: u64) -> Settings {
 /// Returns a workload in which each user thinks before each request, and sends a message to another
 /// user after each request. The receiver then requests the lock immediately.
 pub fn talkative(entries: u32, think: Distribution) -> Workload {
-    let (pattern, hold) = (Pattern::Closed { think }, Distribution::units(1));
+    let (pattern, hold) = (RequestPattern::Closed { think }, Distribution::units(1));
     let locking = Locking { pattern, entries: Entries::Each(entries), hold };
     let traffic = BackgroundTraffic::always(Distribution::units(1));
     Workload::locking(locking).with_background_traffic(traffic)
@@ -39,7 +39,7 @@ pub fn crash(process: u32, when: CrashTrigger) -> Fault {
 
 /// Returns a crash after which the process stays down for `after` ticks and keeps its stable state.
 pub fn crash_and_recover(process: u32, when: CrashTrigger, after: u64) -> Fault {
-    let recovery = Some(Recovery { downtime: after, memory: Memory::Stable });
+    let recovery = Some(Recovery { downtime: after, memory: RecoveredState::Stable });
     Fault::Crash { process: ProcessId(process), when, recovery }
 }
 

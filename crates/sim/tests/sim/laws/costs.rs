@@ -7,7 +7,7 @@ use tenure_core::monitors::Bypass;
 use tenure_core::quorum::QuorumKind;
 use tenure_core::{Layer, ProcessId, Property};
 use tenure_sim::{
-    Distribution, Entries, Judgement, Latency, Moments, Pattern, Report, Settings, Workload,
+    Distribution, Entries, Judgement, Latency, Moments, Report, RequestPattern, Settings, Workload,
 };
 
 use super::{LOCKS, parameters, run, run_with};
@@ -260,7 +260,7 @@ fn ring_passes_token_within_lap() {
         let mut settings = busy(size, 3, seed);
         settings.network.latency = Distribution::units(1).into();
         settings.workload.locking.as_mut().unwrap().pattern =
-            Pattern::Closed { think: Distribution::between_units(0, 30) };
+            RequestPattern::Closed { think: Distribution::between_units(0, 30) };
         let report = run("token-ring", settings);
         let (context, metrics) = (format!("n = {size}, seed {seed}"), &report.metrics);
         // A lap has N hops of one unit. Each other process may keep the token for one unit and then

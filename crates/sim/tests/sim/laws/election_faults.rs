@@ -3,9 +3,10 @@
 
 use std::collections::BTreeSet;
 
-use tenure_core::{Order, ProcessId, Timing};
+use tenure_core::{ChannelOrder, ProcessId, Timing};
 use tenure_sim::{
-    Chance, CrashTrigger, Distribution, Fault, Memory, Random, Recovery, Report, Settings, Workload,
+    Chance, CrashTrigger, Distribution, Fault, Random, RecoveredState, Recovery, Report, Settings,
+    Workload,
 };
 
 use super::{RINGS, parameters, ring, run_late};
@@ -107,7 +108,7 @@ fn assert_effect(name: &str, expected: Effect, change: &dyn Fn(&mut Trial)) {
 #[test]
 fn no_fault_no_violation() {
     for name in elections() {
-        assert_effect(name, Fine, &|trial| trial.settings.network.order = Some(Order::Fifo));
+        assert_effect(name, Fine, &|trial| trial.settings.network.order = Some(ChannelOrder::Fifo));
     }
 }
 
@@ -124,16 +125,16 @@ fn reordering_blocks_late_starter_of_chang_roberts() {
             trial.settings.network.order = Some(order);
         }
     };
-    assert_effect("chang-roberts", Blocked, &late(Order::Reordered));
-    assert_effect("chang-roberts", Fine, &late(Order::Fifo));
+    assert_effect("chang-roberts", Blocked, &late(ChannelOrder::Reordered));
+    assert_effect("chang-roberts", Fine, &late(ChannelOrder::Fifo));
     for name in ["hirschberg-sinclair", "franklin", "itai-rodeh", "bully", "raft"] {
-        assert_effect(name, Fine, &late(Order::Reordered));
+        assert_effect(name, Fine, &late(ChannelOrder::Reordered));
     }
 }
 
 #[test]
 fn reordering_misleads_lelann_and_blocks_dolev_klawe_rodeh() {
-    let reorder = |trial: &mut Trial| trial.settings.network.order = Some(Order::Reordered);
+    let reorder = |trial: &mut Trial| trial.settings.network.order = Some(ChannelOrder::Reordered);
     assert_effect("lelann", Unsafe, &reorder);
     assert_effect("dolev-klawe-rodeh", Blocked, &reorder);
 }
@@ -162,7 +163,7 @@ fn duplicates_harm_no_election() {
     for name in elections() {
         assert_effect(name, Fine, &|trial| {
             trial.settings.network.duplication = Chance::at_most(0.2, 1);
-            trial.settings.network.order = Some(Order::Fifo);
+            trial.settings.network.order = Some(ChannelOrder::Fifo);
         });
     }
 }
@@ -217,7 +218,7 @@ fn crash_during_election_breaks_ring_not_bully() {
 /// and elect the same leader.
 #[test]
 fn false_alarm_repeats_election_with_same_winner() {
-    let calm = |trial: &mut Trial| trial.settings.network.order = Some(Order::Fifo);
+    let calm = |trial: &mut Trial| trial.settings.network.order = Some(ChannelOrder::Fifo);
     let alarm = |trial: &mut Trial| {
         calm(trial);
         let process = ProcessId((trial.settings.seed % 4) as u32);
@@ -262,7 +263,7 @@ fn short_timeouts_create_two_bullies_without_terms() {
 fn short_timeouts_cost_raft_only_terms() {
     let restart = |trial: &mut Trial| {
         let after = 1 + trial.settings.seed % 40 * 1_000_000;
-        crash(trial, Some(Recovery { downtime: after, memory: Memory::Stable }));
+        crash(trial, Some(Recovery { downtime: after, memory: RecoveredState::Stable }));
     };
     assert_effect("raft", Fine, &|trial| trial.allowed = Some(1_500_000));
     assert_effect("raft", Fine, &restart);
@@ -277,7 +278,7 @@ fn restart_during_election_misleads_bully_without_terms() {
     let restart = |variant| {
         move |trial: &mut Trial| {
             let after = 1 + trial.settings.seed % 40 * 1_000_000;
-            crash(trial, Some(Recovery { downtime: after, memory: Memory::Stable }));
+            crash(trial, Some(Recovery { downtime: after, memory: RecoveredState::Stable }));
             trial.variant = variant;
         }
     };

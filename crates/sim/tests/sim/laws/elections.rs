@@ -5,8 +5,8 @@ use tenure_algorithms::election::chang_roberts::message_count;
 use tenure_core::ProcessId;
 use tenure_core::theory::WorkloadKind;
 use tenure_sim::{
-    CrashTrigger, Distribution, Fault, Judgement, Memory, Moments, Random, Report, Settings,
-    Workload, theory,
+    CrashTrigger, Distribution, Fault, Judgement, Moments, Random, RecoveredState, Report,
+    Settings, Workload, theory,
 };
 
 use super::{parameters, ring, run, run_with};
@@ -133,7 +133,7 @@ fn owner_of_returned_id_announces() {
         let place = (seed % 7) as usize;
         ids.insert(place, 28);
         let report = run("chang-roberts", ring(&ids));
-        assert_eq!(report.leaders, [ProcessId::at(place)], "seed {seed}: {ids:?}");
+        assert_eq!(report.leaders, [ProcessId::from_index(place)], "seed {seed}: {ids:?}");
         assert_eq!(report.judgement("validity"), Some(Judgement::Holds), "seed {seed}");
     }
 }
@@ -155,7 +155,7 @@ fn any_initiators_agree_on_the_largest() {
             let report = run(name, settings);
             assert_eq!(report.failures().next(), None, "{name}, seed {seed}: {ids:?}");
             let largest = ids.iter().position(|id| *id == size).unwrap();
-            assert_eq!(report.leaders, [ProcessId::at(largest)], "{name}, seed {seed}");
+            assert_eq!(report.leaders, [ProcessId::from_index(largest)], "{name}, seed {seed}");
         }
     }
 }
@@ -306,7 +306,7 @@ fn lecture_example_takes_22_messages() {
         let crash = |process, at: u64| crash(process, CrashTrigger::At(at * 1_000_000));
         let recover = |process, at: u64| {
             let at = at * 1_000_000;
-            Fault::Recover { process: ProcessId(process), at, memory: Memory::Stable }
+            Fault::Recover { process: ProcessId(process), at, memory: RecoveredState::Stable }
         };
         settings.faults = vec![crash(0, 100), crash(3, 100), recover(0, 200), recover(3, 300)];
         let mut parameters = parameters(&settings);

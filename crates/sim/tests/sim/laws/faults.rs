@@ -4,9 +4,9 @@
 use tenure_algorithms::catalogue::Parameters;
 use tenure_core::quorum::QuorumKind;
 use tenure_core::tree::TreeShape;
-use tenure_core::{Layer, Order, ProcessId, Property};
+use tenure_core::{ChannelOrder, Layer, ProcessId, Property};
 use tenure_sim::{
-    Chance, CrashTrigger, Distribution, Fault, Memory, Recovery, Report, Settings, Workload,
+    Chance, CrashTrigger, Distribution, Fault, RecoveredState, Recovery, Report, Settings, Workload,
 };
 
 use super::{LOCKS, parameters, run, run_with};
@@ -100,13 +100,13 @@ fn crashing_with_user(process: u32, user: u32) -> impl Fn(&mut Settings) {
 
 #[test]
 fn no_fault_no_violation() {
-    let none = |settings: &mut Settings| settings.network.order = Some(Order::Fifo);
+    let none = |settings: &mut Settings| settings.network.order = Some(ChannelOrder::Fifo);
     assert_effects(&none, &LOCKS.map(|name| (name, Fine)));
 }
 
 #[test]
 fn reordering_breaks_only_lamport() {
-    let reorder = |settings: &mut Settings| settings.network.order = Some(Order::Reordered);
+    let reorder = |settings: &mut Settings| settings.network.order = Some(ChannelOrder::Reordered);
     let effects = [
         ("central", Fine),
         ("token-ring", Fine),
@@ -134,7 +134,7 @@ fn lost_message_blocks_but_keeps_exclusion() {
     assert_effects(&lose, &LOCKS.map(|name| (name, Blocked)));
 }
 
-fn duplicating(order: Order) -> impl Fn(&mut Settings) {
+fn duplicating(order: ChannelOrder) -> impl Fn(&mut Settings) {
     move |settings| {
         settings.network.duplication = Chance::at_most(0.2, 1);
         settings.network.order = Some(order);
@@ -162,7 +162,7 @@ fn duplicates_break_locks_without_request_ids() {
         ("raymond:path", Unsafe),
         ("naimi-trehel", Unsafe),
     ];
-    assert_effects(&duplicating(Order::Fifo), &effects);
+    assert_effects(&duplicating(ChannelOrder::Fifo), &effects);
 }
 
 /// Lets messages arrive twice on channels that reorder messages, so a duplicate may arrive late.
@@ -171,7 +171,7 @@ fn duplicates_break_locks_without_request_ids() {
 #[test]
 fn late_duplicates_spare_locks_for_any_order() {
     let effects = [("central", Fine), ("lamport", Unsafe), ("ricart-agrawala", Fine)];
-    assert_effects(&duplicating(Order::Reordered), &effects);
+    assert_effects(&duplicating(ChannelOrder::Reordered), &effects);
 }
 
 /// Crashes a process that never requests the lock. The crash must block each lock whose users
@@ -317,7 +317,7 @@ fn amnesia_breaks_locks_that_rely_on_memory() {
             settings.faults = vec![Fault::Crash { process, when, recovery }];
         }
     };
-    let forget = restarting(Memory::Lost);
+    let forget = restarting(RecoveredState::Lost);
     // Any two pairs intersect in a single process, so two processes enter if this one forgets its
     // vote.
     let locks = ["central", "token-ring", "lamport", "ricart-agrawala", "maekawa:pairs"];
@@ -326,10 +326,10 @@ fn amnesia_breaks_locks_that_rely_on_memory() {
     // The first process creates a token at a restart that it mistakes for its first boot.
     let tokens = ["suzuki-kasami", "raymond", "naimi-trehel"];
     assert_effects(&forget, &tokens.map(|name| (name, Unsafe)));
-    assert_effects(&restarting(Memory::Stable), &tokens.map(|name| (name, Blocked)));
+    assert_effects(&restarting(RecoveredState::Stable), &tokens.map(|name| (name, Blocked)));
     let coordinator = |settings: &mut Settings| {
         let when = CrashTrigger::OnMessage(1 + settings.seed % 8);
-        let recovery = Some(Recovery { downtime: 1, memory: Memory::Lost });
+        let recovery = Some(Recovery { downtime: 1, memory: RecoveredState::Lost });
         settings.workload = Workload::entries(4);
         settings.faults = vec![Fault::Crash { process: ProcessId(0), when, recovery }];
     };
@@ -341,8 +341,8 @@ fn fifo_masks_loss_duplication_and_reordering() {
     for name in LOCKS {
         for seed in 0..40 {
             let mut settings = busy(3, 2, seed);
-            settings.network.loss = Chance::of(0.1);
-            settings.network.duplication = Chance::of(0.1);
+            settings.network.loss = Chance::with_probability(0.1);
+            settings.network.duplication = Chance::with_probability(0.1);
             let name = format!("fifo:{name}");
             // The order of entries is not judged, because a repeated message may carry news of a
             // later request.

@@ -13,7 +13,7 @@ use crate::by_service::{simulate, simulation};
 use crate::common::runs::{assert_hold, assert_served, busy, crash, is_violated};
 
 fn run(kind: QuorumKind, settings: Settings) -> Report {
-    let config = Config::of(kind, settings.size).unwrap();
+    let config = Config::with_quorum_kind(kind, settings.size).unwrap();
     simulate::<Majority>(config, settings)
 }
 
@@ -39,7 +39,7 @@ fn entry_cost_matches_card_without_crash() {
         (QuorumKind::Plane, 7),
         (QuorumKind::Grid, 9),
     ] {
-        let cost = Majority::card(&Config::of(kind, size).unwrap(), size).messages;
+        let cost = Majority::card(&Config::with_quorum_kind(kind, size).unwrap(), size).messages;
         for seed in 0..300 {
             let report = run(kind, busy(size, 3, seed));
             let context = format!("{kind:?}, n = {size}, seed {seed}");
@@ -171,7 +171,7 @@ fn false_suspicions_admit_two_with_different_fences() {
                 Distribution::units(random.below(20));
             settings.faults = suspicions(size, &mut random);
             settings.beyond_assumptions = true;
-            let config = Config::of(kind, size).unwrap();
+            let config = Config::with_quorum_kind(kind, size).unwrap();
             let simulation = simulation::<Majority>(config, settings)
                 .with_monitor("different-fences", DifferentFences::default());
             let report = simulation.run().unwrap();

@@ -105,6 +105,6 @@ const RINGS: [&str; 6] = [
 ];
 
 fn ring(ids: &[u32]) -> Settings {
-    let ranks = ids.iter().map(|id| Rank::of_id(*id)).collect();
+    let ranks = ids.iter().map(|id| Rank::from_id(*id)).collect();
     Settings { workload: Workload::elect(), ranks, ..Settings::new(ids.len() as u32) }
 }

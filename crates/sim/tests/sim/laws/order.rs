@@ -2,8 +2,8 @@
 //! other.
 
 use tenure_algorithms::mutex::{Lamport, RicartAgrawala, lamport, ricart_agrawala};
-use tenure_core::{Algorithm, Mutex, Order, Timestamped};
-use tenure_sim::{Distribution, Settings, Simulation, Tracking};
+use tenure_core::{Algorithm, ChannelOrder, Mutex, Timestamped};
+use tenure_sim::{Distribution, GroupSizeCondition, Settings, Simulation};
 
 use crate::common::runs::{assert_hold, is_violated, seeded, talkative};
 
@@ -12,8 +12,8 @@ use crate::common::runs::{assert_hold, is_violated, seeded, talkative};
 fn settings(size: u32, seed: u64) -> Settings {
     let workload = talkative(3, Distribution::between_units(0, 40));
     let mut settings = seeded(size, seed, workload, Distribution::between_units(1, 9));
-    settings.network.order = Some(Order::Fifo);
-    settings.instrumentation.order = Tracking::Always;
+    settings.network.order = Some(ChannelOrder::Fifo);
+    settings.instrumentation.order = GroupSizeCondition::Always;
     settings
 }
 

@@ -2,7 +2,7 @@
 //! promises, and the assumptions under which it promises them.
 
 use tenure_algorithms::catalogue::{self, ELECTIONS, Parameters};
-use tenure_core::{Order, Property, Timing};
+use tenure_core::{ChannelOrder, Property, Timing};
 use tenure_sim::{Chance, CrashTrigger, Distribution, Random, Settings, SettingsError, Workload};
 
 use super::{LOCKS, ring, run, try_run};
@@ -72,13 +72,13 @@ fn rejects_environment_weaker_than_card() {
         assert!(try_run(name, settings).is_ok());
         error.to_string()
     };
-    let lose = |settings: &mut Settings| settings.network.loss = Chance::of(0.5);
+    let lose = |settings: &mut Settings| settings.network.loss = Chance::with_probability(0.5);
     let description = refused("ricart-agrawala", &lose);
     assert!(
         description.starts_with("ricart-agrawala: ") && description.contains("messages are lost"),
         "{description}"
     );
-    let reorder = |settings: &mut Settings| settings.network.order = Some(Order::Reordered);
+    let reorder = |settings: &mut Settings| settings.network.order = Some(ChannelOrder::Reordered);
     let description = refused("lamport", &reorder);
     assert!(description.contains("needs channels in order"), "{description}");
     let late = |settings: &mut Settings| {

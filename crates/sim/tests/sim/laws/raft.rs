@@ -1,6 +1,6 @@
 //! Raft's election over seeds: its cost and the faults that it survives.
 
-use tenure_core::{Order, ProcessId, Timing};
+use tenure_core::{ChannelOrder, ProcessId, Timing};
 use tenure_sim::{Chance, CrashTrigger, Distribution, Report, Settings, Workload};
 
 use super::{parameters, run_with};
@@ -8,7 +8,7 @@ use crate::common::runs::{assert_hold, assert_served, crash, crash_and_recover, 
 
 fn electing(size: u32, seed: u64) -> Settings {
     let mut settings = seeded(size, seed, Workload::elect(), Distribution::between_units(0, 2));
-    settings.network.order = Some(Order::Reordered);
+    settings.network.order = Some(ChannelOrder::Reordered);
     settings
 }
 
@@ -54,8 +54,8 @@ fn split_vote_ends_in_later_term() {
 fn raft_survives_loss_duplication_and_reordering() {
     for seed in 0..300 {
         let mut settings = electing(5, seed);
-        settings.network.loss = Chance::of(0.1);
-        settings.network.duplication = Chance::of(0.1);
+        settings.network.loss = Chance::with_probability(0.1);
+        settings.network.duplication = Chance::with_probability(0.1);
         held(&settings, |_| {});
     }
 }

@@ -154,8 +154,8 @@ fn every_ring_elects_over_fifo() {
     for name in RINGS {
         for seed in 0..60 {
             let mut settings = any_ring(4, seed);
-            settings.network.loss = Chance::of(0.1);
-            settings.network.duplication = Chance::of(0.1);
+            settings.network.loss = Chance::with_probability(0.1);
+            settings.network.duplication = Chance::with_probability(0.1);
             held(&format!("fifo:{name}"), settings);
         }
     }
@@ -167,7 +167,7 @@ fn lock_at_ring_leader_serves_all() {
         for seed in 0..60 {
             let mut settings = busy(4, 3, seed);
             let ids = shuffled(4, &mut Random::new(seed));
-            settings.ranks = ids.iter().map(|id| Rank::of_id(*id)).collect();
+            settings.ranks = ids.iter().map(|id| Rank::from_id(*id)).collect();
             let report = run(&format!("coordinated:{name}"), settings);
             assert_eq!(report.failures().next(), None, "{name}, seed {seed}");
             assert_eq!(report.metrics.entered, 12, "{name}, seed {seed}");

@@ -10,7 +10,7 @@ use tenure_algorithms::mutex::{
 use tenure_core::{Algorithm, ProcessId, TICKS_PER_UNIT};
 use tenure_sim::{Chance, CrashTrigger, Distribution, Simulation, Workload};
 use tenure_trace::diagram::{
-    Clock, DiagramOptions, Direction, Margin, MessageOutcome, Scale, lay_out,
+    Clock, DiagramOptions, Direction, MessageOutcome, RowLabel, Scale, lay_out,
 };
 use tenure_trace::export::{from_shiviz, mermaid, otel, shiviz};
 use tenure_trace::{Kind, Record, Recorded, Subject, Trace};
@@ -21,8 +21,8 @@ use crate::common::runs::{crash_and_recover, parsed, seeded, traced};
 /// Returns the trace of a run in which many faults occur.
 fn eventful<P: Algorithm + Recorded>(config: P::Config, seed: u64) -> Trace {
     let mut settings = seeded(4, seed, Workload::entries(2), Distribution::between_units(1, 6));
-    settings.network.loss = Chance::of(0.05);
-    settings.network.duplication = Chance::of(0.05);
+    settings.network.loss = Chance::with_probability(0.05);
+    settings.network.duplication = Chance::with_probability(0.05);
     settings.faults = vec![crash_and_recover(1, CrashTrigger::At(7_000_000), 9_000_000)];
     settings.beyond_assumptions = true;
     settings.limits.events = Some(400);
@@ -133,7 +133,7 @@ fn diagram_messages_go_forward_in_time() {
                 layout.arrows.iter().filter(|it| it.outcome == MessageOutcome::Arrives).count();
             assert_eq!(arrived, received.count(), "{context}: each arrow is one arrival");
             for direction in [Direction::Down, Direction::Right] {
-                let text = layout.to_text(direction, Margin::Place);
+                let text = layout.to_text(direction, RowLabel::Place);
                 assert!(text.lines().all(|line| line.chars().count() <= 100), "{context}");
                 assert!(layout.to_svg(direction).ends_with("</svg>\n"), "{context}");
             }

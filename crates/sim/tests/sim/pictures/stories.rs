@@ -141,12 +141,12 @@ fn agreement(name: &str, parameters: &Parameters, script: &Script) -> (Trace, Ve
 fn pictures() -> Vec<Picture> {
     let (right, down) = (Direction::Right, Direction::Down);
     let no_terms = |group: Group| bully::Config {
-        variants: Variants::none().with(bully::Switch::NoTerms),
+        variants: Variants::none().with(bully::VariantId::NoTerms),
         ..bully::Config::plain(group.size(), TICKS_PER_UNIT)
     };
     let decreasing = |group: Group| {
-        let ranks = (1..=group.size()).rev().map(Rank::of_id).collect();
-        chang_roberts::Config::of(ranks, Variants::none())
+        let ranks = (1..=group.size()).rev().map(Rank::from_id).collect();
+        chang_roberts::Config::with_ranks(ranks, Variants::none())
     };
     let eight = |group: Group| hirschberg_sinclair::Config::plain(group.size());
     let lamport = |_| lamport::Config::default();
@@ -165,7 +165,7 @@ fn pictures() -> Vec<Picture> {
 }
 
 fn more_locks() -> Vec<Picture> {
-    let path = |group: Group| raymond::Config::of(TreeShape::Path, group.size());
+    let path = |group: Group| raymond::Config::with_tree_shape(TreeShape::Path, group.size());
     let plain = |_| carvalho_roucairol::Config::default();
     let permissions = golden_path("carvalho_roucairol/permissions");
     let (tree, queue) = (golden_path("raymond/path"), golden_path("naimi_trehel/queue"));
@@ -189,8 +189,8 @@ fn on_graphs() -> Vec<Picture> {
         gallager_humblet_spira::Config { graph: Arc::new(graph), variants: Variants::none() }
     };
     let waves = Parameters { graph: Some(Arc::new(Graph::ring(4))), ..Parameters::plain(4) };
-    let philosophers = |group| dining_philosophers::Config::of(ring(group));
-    let extinction = |group| echo_election::Config::of(ring(group));
+    let philosophers = |group| dining_philosophers::Config::with_graph(ring(group));
+    let extinction = |group| echo_election::Config::with_graph(ring(group));
     let fragments = golden_path("gallager_humblet_spira/two_fragments");
     let (echo, forks) = (golden_path("echo/ring"), golden_path("dining_philosophers/ring"));
     let election = golden_path("echo_election/extinction");
@@ -262,7 +262,7 @@ impl Logs {
         let moments: Vec<Moment> =
             self.blocks.iter().map(|(block, _)| Moment::AfterRecord(behind[*block])).collect();
         let titles = self.blocks.iter().map(|(_, title)| *title);
-        LogPicture::of(&trace.header, &trace.records, &moments).titled(titles).to_svg(24)
+        LogPicture::from_records(&trace.header, &trace.records, &moments).titled(titles).to_svg(24)
     }
 }
 

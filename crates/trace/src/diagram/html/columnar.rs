@@ -6,7 +6,7 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 use tenure_core::ProcessId;
 
-use super::super::layout::{Condition, Layout, Mark};
+use super::super::layout::{Condition, Layout, StepCause};
 use crate::format::{Kind, Record, Subject};
 use crate::verify::Verification;
 
@@ -99,7 +99,7 @@ impl ColumnarRecords {
             };
             while let Some((place, found)) = steps.next_if(|(_, step)| step.record <= *number) {
                 step = place as i64;
-                let counts = found.is_own() && !matches!(found.mark, Mark::Note(_));
+                let counts = found.is_own() && !matches!(found.cause, StepCause::Note(_));
                 if let (Some(at), true) = (found.at, counts) {
                     last[at.index()] = step;
                 }
@@ -117,7 +117,7 @@ pub(super) struct ColumnarSteps {
     at: Vec<i64>,
     /// For each step, the number of its first record.
     record: Vec<u64>,
-    /// For each step, its cause: the index of a variant of [`Mark`].
+    /// For each step, its cause: the index of a variant of [`StepCause`].
     mark: Vec<u8>,
     /// For each step, the index of the text that describes its cause.
     description: Vec<i64>,
@@ -129,7 +129,7 @@ pub(super) struct ColumnarSteps {
 }
 
 impl ColumnarSteps {
-    pub(super) fn of(layout: &Layout, names: &mut Interner) -> Self {
+    pub(super) fn from_layout(layout: &Layout, names: &mut Interner) -> Self {
         let mut before = 0;
         let mut time = Vec::with_capacity(layout.steps.len());
         for step in &layout.steps {
@@ -141,9 +141,9 @@ impl ColumnarSteps {
             time,
             at: each.clone().map(|step| process(step.at)).collect(),
             record: each.clone().map(|step| step.record).collect(),
-            mark: each.clone().map(|step| code(&step.mark)).collect(),
-            description: each.clone().map(|step| mark_text(&step.mark, names)).collect(),
-            about: each.clone().map(|step| place(about(&step.mark).or(step.received))).collect(),
+            mark: each.clone().map(|step| code(&step.cause)).collect(),
+            description: each.clone().map(|step| cause_text(&step.cause, names)).collect(),
+            about: each.clone().map(|step| place(about(&step.cause).or(step.received))).collect(),
             clock: each.map(|step| step.clock.first().copied().unwrap_or(0)).collect(),
         }
     }
@@ -157,30 +157,32 @@ fn place(place: Option<usize>) -> i64 {
     place.map_or(NONE, |place| place as i64)
 }
 
-const fn code(mark: &Mark) -> u8 {
-    match mark {
-        Mark::Receives => 0,
-        Mark::Acts => 1,
-        Mark::OtherCause(_) => 2,
-        Mark::Crashes => 3,
-        Mark::Recovers => 4,
-        Mark::Loses(_) => 5,
-        Mark::Duplicates(_) => 6,
-        Mark::Network(_) => 7,
-        Mark::Note(_) => 8,
+const fn code(cause: &StepCause) -> u8 {
+    match cause {
+        StepCause::Receives => 0,
+        StepCause::Acts => 1,
+        StepCause::OtherCause(_) => 2,
+        StepCause::Crashes => 3,
+        StepCause::Recovers => 4,
+        StepCause::Loses(_) => 5,
+        StepCause::Duplicates(_) => 6,
+        StepCause::Network(_) => 7,
+        StepCause::Note(_) => 8,
     }
 }
 
-fn mark_text(mark: &Mark, names: &mut Interner) -> i64 {
-    match mark {
-        Mark::OtherCause(text) | Mark::Network(text) | Mark::Note(text) => names.intern_text(text),
+fn cause_text(cause: &StepCause, names: &mut Interner) -> i64 {
+    match cause {
+        StepCause::OtherCause(text) | StepCause::Network(text) | StepCause::Note(text) => {
+            names.intern_text(text)
+        }
         _ => NONE,
     }
 }
 
-const fn about(mark: &Mark) -> Option<usize> {
-    match mark {
-        Mark::Loses(arrow) | Mark::Duplicates(arrow) => Some(*arrow),
+const fn about(cause: &StepCause) -> Option<usize> {
+    match cause {
+        StepCause::Loses(arrow) | StepCause::Duplicates(arrow) => Some(*arrow),
         _ => None,
     }
 }
@@ -201,7 +203,7 @@ pub(super) struct ColumnarMessages {
 }
 
 impl ColumnarMessages {
-    pub(super) fn of(layout: &Layout, names: &mut Interner) -> Self {
+    pub(super) fn from_layout(layout: &Layout, names: &mut Interner) -> Self {
         let each = layout.arrows.iter();
         let layer = |arrow: &super::super::MessageArrow| format!("{:?}", arrow.layer);
         ColumnarMessages {
@@ -231,7 +233,7 @@ pub(super) struct ColumnarConditions {
 }
 
 impl ColumnarConditions {
-    pub(super) fn of(layout: &Layout) -> Self {
+    pub(super) fn from_layout(layout: &Layout) -> Self {
         let each = layout.spans.iter();
         let condition = |condition| match condition {
             Condition::Waiting => 0,
@@ -261,7 +263,7 @@ pub(super) struct ColumnarPartitions {
 }
 
 impl ColumnarPartitions {
-    pub(super) fn of(layout: &Layout) -> Self {
+    pub(super) fn from_layout(layout: &Layout) -> Self {
         let each = layout.regions.iter();
         let side = |side: &Vec<ProcessId>| side.iter().map(|at| at.index()).collect();
         ColumnarPartitions {
@@ -281,7 +283,7 @@ pub(super) struct ColumnarViolations {
 }
 
 impl ColumnarViolations {
-    pub(super) fn of(layout: &Layout) -> Self {
+    pub(super) fn from_layout(layout: &Layout) -> Self {
         let each = layout.violation_marks.iter();
         ColumnarViolations {
             step: each.clone().map(|mark| mark.step).collect(),

@@ -31,7 +31,7 @@ impl ColumnarLogChanges {
     /// Appends one change for the log of each process. The change adds all entries that the log
     /// contains before the first record of the page.
     pub(super) fn begin(&mut self, logs: &Logs, size: u32, names: &mut Interner) {
-        for at in (0..size).map(ProcessId).filter(|at| logs.of(*at).is_some()) {
+        for at in (0..size).map(ProcessId).filter(|at| logs.log(*at).is_some()) {
             self.push(-1, LogChange { at, unchanged_count: 0 }, logs, names);
         }
     }
@@ -41,7 +41,7 @@ impl ColumnarLogChanges {
     /// record. `changed` describes the change, and `logs` contains all logs after the record.
     pub(super) fn push(&mut self, row: i64, changed: LogChange, logs: &Logs, names: &mut Interner) {
         let LogChange { at, unchanged_count: stays } = changed;
-        let Some(kept) = logs.of(at) else { return };
+        let Some(kept) = logs.log(at) else { return };
         let old = stays.saturating_sub(kept.snapshot_index);
         let new = kept.entries.iter().skip(usize::try_from(old).unwrap_or(usize::MAX));
         self.row.push(row);

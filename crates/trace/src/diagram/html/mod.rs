@@ -55,7 +55,7 @@ const DEFAULT_MAX_RECORDS: u64 = 100_000;
 /// The verification and the counters include the whole run. The page stores only the records in the
 /// window.
 #[derive(Debug)]
-pub struct Page {
+pub struct DiagramPage {
     header: Header,
     window: Window,
     builder: LayoutBuilder,
@@ -100,7 +100,7 @@ struct PageData<'a> {
     names: &'a Interner,
 }
 
-impl Page {
+impl DiagramPage {
     /// Creates a page for a trace with this header. A window without an end is limited to 100,000
     /// records, which browsers display well.
     pub fn new(header: &Header, window: Window) -> Self {
@@ -113,7 +113,7 @@ impl Page {
             window: window.clone(),
             fields: Vec::new(),
         };
-        Page {
+        DiagramPage {
             header: header.clone(),
             window,
             builder: LayoutBuilder::new(header, options),
@@ -137,17 +137,17 @@ impl Page {
     /// # Errors
     ///
     /// Returns [`MergeError`] if the files cannot be read or merged.
-    pub fn of_files<P: AsRef<Path>>(paths: &[P], window: Window) -> Result<Self, MergeError> {
+    pub fn from_files<P: AsRef<Path>>(paths: &[P], window: Window) -> Result<Self, MergeError> {
         let [path] = paths else {
             let merged = merge(paths.iter().map(Trace::read).collect::<Result<_, _>>()?)?;
             check_group_size(&merged.header)?;
-            let mut page = Page::new(&merged.header, window);
+            let mut page = DiagramPage::new(&merged.header, window);
             merged.records.iter().for_each(|record| page.read(record));
             return Ok(page);
         };
         let mut reader = Reader::open(path)?;
         check_group_size(reader.header())?;
-        let mut page = Page::new(reader.header(), window);
+        let mut page = DiagramPage::new(reader.header(), window);
         for record in reader.by_ref() {
             page.read(&record?);
         }
@@ -167,7 +167,7 @@ impl Page {
     }
 
     /// Returns the number of records that the builder has read so far.
-    pub fn records(&self) -> u64 {
+    pub fn record_count(&self) -> u64 {
         self.number
     }
 
@@ -211,8 +211,8 @@ impl Page {
     pub fn write(mut self, card: Option<&Card>, to: &mut impl Write) -> io::Result<()> {
         let (layout, verification) = self.builder.verified();
         self.records.assign_steps(&layout);
-        let steps = ColumnarSteps::of(&layout, &mut self.names);
-        let arrows = ColumnarMessages::of(&layout, &mut self.names);
+        let steps = ColumnarSteps::from_layout(&layout, &mut self.names);
+        let arrows = ColumnarMessages::from_layout(&layout, &mut self.names);
         let data = PageData {
             header: &self.header,
             caption: layout.caption(),
@@ -226,9 +226,9 @@ impl Page {
             violated: columnar::violation_steps(&layout, &verification, self.first.unwrap_or(0)),
             steps,
             crossings: arrows,
-            spans: ColumnarConditions::of(&layout),
-            regions: ColumnarPartitions::of(&layout),
-            violation_marks: ColumnarViolations::of(&layout),
+            spans: ColumnarConditions::from_layout(&layout),
+            regions: ColumnarPartitions::from_layout(&layout),
+            violation_marks: ColumnarViolations::from_layout(&layout),
             details: &self.records,
             logs: &self.changes,
             names: &self.names,

@@ -12,7 +12,7 @@ use tenure_core::ProcessId;
 use super::{check_group_size, layout::unit_of};
 use crate::fold::logs::{LogState, Logs};
 use crate::format::{Header, Reader, Record};
-use crate::merge::{MergeError, Merged, merge_files};
+use crate::merge::{MergeError, MergedTrace, merge_files};
 use crate::show::format_units;
 
 /// Moment of a run at which a picture shows the logs.
@@ -60,7 +60,7 @@ struct Panel {
 impl LogPicture {
     /// Collects the logs of a run at these moments. If there is no moment, collects the logs at the
     /// end. The moments must be in the order of the run.
-    pub fn of<'r>(
+    pub fn from_records<'r>(
         header: &Header,
         records: impl IntoIterator<Item = &'r Record>,
         moments: &[Moment],
@@ -75,11 +75,11 @@ impl LogPicture {
     /// # Errors
     ///
     /// Returns [`MergeError`] if the files cannot be read or merged.
-    pub fn of_files<P: AsRef<Path>>(paths: &[P], moments: &[Moment]) -> Result<Self, MergeError> {
+    pub fn from_files<P: AsRef<Path>>(paths: &[P], moments: &[Moment]) -> Result<Self, MergeError> {
         let [path] = paths else {
-            let Merged { header, records, .. } = merge_files(paths)?;
+            let MergedTrace { header, records, .. } = merge_files(paths)?;
             check_group_size(&header)?;
-            return Ok(LogPicture::of(&header, &records, moments));
+            return Ok(LogPicture::from_records(&header, &records, moments));
         };
         let mut reader = Reader::open(path)?.skipping_contents();
         check_group_size(reader.header())?;
@@ -129,7 +129,7 @@ impl LogPicture {
     fn all(&self) -> impl Iterator<Item = (ProcessId, &LogState)> {
         self.panels
             .iter()
-            .flat_map(|panel| self.processes().filter_map(|at| Some((at, panel.logs.of(at)?))))
+            .flat_map(|panel| self.processes().filter_map(|at| Some((at, panel.logs.log(at)?))))
     }
 }
 

@@ -100,7 +100,7 @@ impl LogPicture {
             }
             let _ = write!(summary, " {}:", panel.caption);
             for at in self.processes() {
-                let Some(kept) = panel.logs.of(at) else { continue };
+                let Some(kept) = panel.logs.log(at) else { continue };
                 let leads = if kept.leading_term.is_some() { " leads and" } else { "" };
                 let snapshot = match kept.snapshot_index {
                     0 => String::new(),
@@ -158,8 +158,8 @@ impl Drawing<'_> {
         }
         for at in self.picture.processes() {
             let row = top + HEADER_HEIGHT + at.index() as i64 * ROW_HEIGHT;
-            self.name(at, panel.logs.of(at), row);
-            if let Some(kept) = panel.logs.of(at) {
+            self.name(at, panel.logs.log(at), row);
+            if let Some(kept) = panel.logs.log(at) {
                 self.row(kept, row);
             }
         }

@@ -60,7 +60,7 @@ impl<'p> Drawing<'p> {
         }
         let mut text = text.trim_end().to_owned() + "\n";
         for at in self.picture.processes() {
-            let kept = panel.logs.of(at);
+            let kept = panel.logs.log(at);
             let description = match kept {
                 Some(LogState { is_down: true, .. }) => "down",
                 Some(LogState { leading_term: Some(_), .. }) => "leads",

@@ -19,7 +19,7 @@ const MIN_CLEARANCE: i64 = 12;
 
 impl Drawing<'_> {
     /// Draws the arrows of all messages, and then their labels.
-    pub(super) fn arrows(&mut self) {
+    pub(super) fn draw_arrows(&mut self) {
         for step in 0..self.layout.steps.len() {
             if let Some(dot) = self.dot(step).filter(|_| self.layout.steps[step].is_own()) {
                 self.places.reserve(Rect::around(dot, 2 * DOT_RADIUS, 2 * DOT_RADIUS));
@@ -36,7 +36,7 @@ impl Drawing<'_> {
                 self.arrow(arrow, line);
             }
         }
-        self.step_labels();
+        self.draw_step_labels();
         for ((arrow, line), own) in layout.arrows.iter().zip(&lines).zip(numbers) {
             if let Some(line) = line {
                 self.label(arrow, line, own);

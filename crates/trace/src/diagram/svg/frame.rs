@@ -24,14 +24,14 @@ const MIN_NUMBER_GAP: i64 = 14;
 impl Drawing<'_> {
     /// Draws the frame of the picture: partitions, process names, lifelines, axis, notes and
     /// legend.
-    pub(super) fn frame(&mut self) {
+    pub(super) fn draw_frame(&mut self) {
         self.regions();
-        for at in (0..self.layout.size()).map(ProcessId::at) {
+        for at in (0..self.layout.size()).map(ProcessId::from_index) {
             self.name(at);
             self.line_of(at);
         }
         self.axis();
-        self.notes();
+        self.draw_notes();
         self.legend();
     }
 
@@ -108,7 +108,7 @@ impl Drawing<'_> {
         if self.direction == Direction::Right {
             return least;
         }
-        least.max(self.lane / 2 + self.room_aside() + 10)
+        least.max(self.lane / 2 + self.note_width() + 10)
     }
 
     /// Draws as many numbers of the time axis as there is room for.
@@ -180,7 +180,7 @@ impl Drawing<'_> {
         ];
         let signs = entries.into_iter().filter(|(shown, ..)| *shown);
         let signs = signs.map(|(_, sign, description)| (Sign::Named(sign), description.to_owned()));
-        let kinds = self.kinds().into_iter();
+        let kinds = self.legend_arrows().into_iter();
         let kinds = kinds.map(|kind| (Sign::Message(kind), kind.message.to_string()));
         let entries: Vec<(Sign<'_>, String)> = kinds.chain(signs).collect();
         let Point { x: mut left, y: mut top } = match self.direction {
@@ -253,7 +253,7 @@ impl Drawing<'_> {
 
     /// Draws the bars on the lifelines. They show when a process waits for the critical section, is
     /// inside it, leads, or has the token.
-    pub(super) fn spans(&mut self) {
+    pub(super) fn draw_spans(&mut self) {
         for span in &self.layout.spans {
             let (from, mut until) = self.extent_of(span.from, span.until);
             if span.until.is_none() {

@@ -27,7 +27,7 @@ pub(super) fn arrow_style(arrow: &MessageArrow) -> (String, String) {
 impl<'l> Drawing<'l> {
     /// Returns one message of each kind in the picture, for the legend. If there is only one kind,
     /// returns none, because no legend is needed.
-    pub(super) fn kinds(&self) -> Vec<&'l MessageArrow> {
+    pub(super) fn legend_arrows(&self) -> Vec<&'l MessageArrow> {
         let mut kinds = BTreeMap::new();
         for arrow in &self.layout.arrows {
             kinds.entry(arrow.kind).or_insert(arrow);
@@ -37,7 +37,7 @@ impl<'l> Drawing<'l> {
 
     /// Returns the SVG definitions of the arrow heads. Each head has the color of the messages that
     /// use it.
-    pub(super) fn heads(&self) -> String {
+    pub(super) fn arrowhead_definitions(&self) -> String {
         let most = self.layout.arrows.iter().map(|arrow| arrow.kind).max();
         let looks = 1..STYLE_COUNT.min(most.map_or(1, |most| most + 1));
         looks

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use super::geometry::{Point, Rect};
 use super::style::{CROSS, CROWN, escaped, text_width};
 use super::{Drawing, LINE_HEIGHT, shape};
-use crate::diagram::layout::{Mark, Step};
+use crate::diagram::layout::{Step, StepCause};
 use crate::diagram::options::Direction;
 
 /// Width of the crown that precedes the label of a step, in pixels.
@@ -17,7 +17,7 @@ struct Label {
 }
 
 impl Drawing<'_> {
-    pub(super) fn marks(&mut self) {
+    pub(super) fn draw_marks(&mut self) {
         let layout = self.layout;
         for (place, step) in layout.steps.iter().enumerate() {
             let Some(dot) = self.dot(place).filter(|_| step.is_own()) else { continue };
@@ -25,10 +25,10 @@ impl Drawing<'_> {
             let time = escaped(&layout.time(place));
             let _ = writeln!(self.dots, "<g><title>{time}: {words}</title>");
             let Point { x, y } = dot;
-            if step.mark == Mark::Crashes {
+            if step.cause == StepCause::Crashes {
                 shape(&mut self.dots, dot, CROSS, "cross");
             } else {
-                let class = if step.mark == Mark::Recovers { "ring" } else { "dot" };
+                let class = if step.cause == StepCause::Recovers { "ring" } else { "dot" };
                 let circle = format!("<circle class=\"{class}\" cx=\"{x}\" cy=\"{y}\" r=\"5\"/>\n");
                 self.dots.push_str(&circle);
             }
@@ -37,7 +37,7 @@ impl Drawing<'_> {
     }
 
     /// Draws the label and the clock of each step, and the crown that marks a leader.
-    pub(super) fn step_labels(&mut self) {
+    pub(super) fn draw_step_labels(&mut self) {
         let layout = self.layout;
         for (place, step) in layout.steps.iter().enumerate() {
             let Some(dot) = self.dot(place) else { continue };
@@ -101,11 +101,11 @@ impl Drawing<'_> {
 
 fn label(step: &Step) -> Label {
     let mut description: Vec<String> = Vec::new();
-    match &step.mark {
-        Mark::OtherCause(text) | Mark::Note(text) => description.push(text.clone()),
-        Mark::Crashes => description.push("crashes".to_owned()),
-        Mark::Recovers => description.push("recovers".to_owned()),
-        Mark::Duplicates(_) => description.push("×2".to_owned()),
+    match &step.cause {
+        StepCause::OtherCause(text) | StepCause::Note(text) => description.push(text.clone()),
+        StepCause::Crashes => description.push("crashes".to_owned()),
+        StepCause::Recovers => description.push("recovers".to_owned()),
+        StepCause::Duplicates(_) => description.push("×2".to_owned()),
         _ => {}
     }
     description.extend(step.agreement_events.iter().cloned());

@@ -18,7 +18,7 @@ use tenure_core::ProcessId;
 use self::geometry::{Line, Point, Rect};
 use self::label_placer::LabelPlacer;
 use self::style::{DEFINITIONS, STYLE, escaped, max_text_width, text_width};
-use super::layout::{Condition, Layout, Mark, Step};
+use super::layout::{Condition, Layout, Step, StepCause};
 use super::options::Direction;
 
 /// Height of a line of text. All lengths in this file are in pixels.
@@ -83,12 +83,12 @@ impl Canvas {
 impl<'l> Drawing<'l> {
     fn of(layout: &'l Layout, direction: Direction) -> Self {
         let mut drawing = Drawing::new(layout, direction);
-        drawing.frame();
-        drawing.spans();
-        drawing.arrows();
-        drawing.marks();
-        drawing.violation_marks();
-        drawing.headline();
+        drawing.draw_frame();
+        drawing.draw_spans();
+        drawing.draw_arrows();
+        drawing.draw_marks();
+        drawing.draw_violation_marks();
+        drawing.draw_headline();
         drawing
     }
 
@@ -145,7 +145,7 @@ impl<'l> Drawing<'l> {
     }
 
     fn last_process(&self) -> ProcessId {
-        ProcessId::at(self.layout.size().saturating_sub(1))
+        ProcessId::from_index(self.layout.size().saturating_sub(1))
     }
 
     /// Draws a bar along the lifeline of a process, and returns it as SVG. `thick` is its width in
@@ -195,7 +195,7 @@ impl<'l> Drawing<'l> {
         let area =
             Rect { left: left - pad, top: top - pad, right: right + pad, bottom: bottom + pad };
         let (title, description) = (self.layout.caption(), self.layout.summary());
-        let sheet = Canvas { area, title, description, heads: self.heads() };
+        let sheet = Canvas { area, title, description, heads: self.arrowhead_definitions() };
         let Drawing { ground, lines, papers, dots, texts, .. } = self;
         (sheet, format!("{ground}{lines}{papers}{dots}{texts}"))
     }
@@ -211,7 +211,10 @@ impl Layout {
                 || step.exits
                 || !step.agreement_events.is_empty()
                 || step.leader.is_some_and(|term| step.at == Some(term.leader))
-                || matches!(step.mark, Mark::Crashes | Mark::Recovers | Mark::Network(_));
+                || matches!(
+                    step.cause,
+                    StepCause::Crashes | StepCause::Recovers | StepCause::Network(_)
+                );
             if !tells {
                 continue;
             }
@@ -225,8 +228,8 @@ impl Layout {
     }
 
     fn step_summary(&self, step: &Step) -> String {
-        match (&step.mark, step.at) {
-            (Mark::Network(text), _) => text.clone(),
+        match (&step.cause, step.at) {
+            (StepCause::Network(text), _) => text.clone(),
             (_, Some(at)) => format!("{at} {}", self.description(step)),
             (_, None) => self.description(step),
         }

@@ -7,7 +7,7 @@ use super::geometry::{Line, Point, Rect};
 use super::style::{max_text_width, text_width};
 use super::violations::wrap_lines;
 use super::{Drawing, LINE_HEIGHT, path, text};
-use crate::diagram::layout::Mark;
+use crate::diagram::layout::StepCause;
 use crate::diagram::options::Direction;
 
 /// Minimum width of a note's text next to the lifelines, in letters. If there is no room for
@@ -17,7 +17,7 @@ const MIN_LETTERS: i64 = 30;
 const TEXT_GAP: i64 = 8;
 
 impl<'l> Drawing<'l> {
-    pub(super) fn notes(&mut self) {
+    pub(super) fn draw_notes(&mut self) {
         for (along, _) in self.notes_in_order() {
             let first = self.point(along, ProcessId(0), -self.lane / 2);
             let last = self.point(along, self.last_process(), self.lane / 2);
@@ -30,7 +30,7 @@ impl<'l> Drawing<'l> {
     }
 
     /// Returns the width of the space that notes need next to the lifelines, in pixels.
-    pub(super) fn room_aside(&self) -> i64 {
+    pub(super) fn note_width(&self) -> i64 {
         let lines = self.wrapped_notes().into_iter().flat_map(|(_, lines)| lines);
         lines.map(|line| TEXT_GAP + text_width(&line)).max().unwrap_or(0)
     }
@@ -40,8 +40,8 @@ impl<'l> Drawing<'l> {
         let layout = self.layout;
         let mut notes = Vec::new();
         for (place, step) in layout.steps.iter().enumerate() {
-            if let (None, Mark::Network(description) | Mark::Note(description)) =
-                (step.at, &step.mark)
+            if let (None, StepCause::Network(description) | StepCause::Note(description)) =
+                (step.at, &step.cause)
             {
                 notes.push((self.step_along(place), description.as_str()));
             }

@@ -14,7 +14,7 @@ use crate::escape_invisible;
 const MIN_LETTERS: i64 = 60;
 
 impl Drawing<'_> {
-    pub(super) fn violation_marks(&mut self) {
+    pub(super) fn draw_violation_marks(&mut self) {
         let layout = self.layout;
         for mark in &layout.violation_marks {
             let extent = self.extent_of(Some(mark.step), mark.until);
@@ -37,7 +37,7 @@ impl Drawing<'_> {
 
     /// Writes the headline: what the picture shows, and the command that reproduces the run, if
     /// there is one.
-    pub(super) fn headline(&mut self) {
+    pub(super) fn draw_headline(&mut self) {
         let Some(command) = &self.layout.header.replay else { return };
         let letters = (self.extent.right / text_width("m")).max(MIN_LETTERS);
         for line in wrap_lines(&escape_invisible(command), letters).iter().rev() {

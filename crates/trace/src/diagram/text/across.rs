@@ -6,8 +6,8 @@ use std::collections::BTreeSet;
 use tenure_core::ProcessId;
 
 use super::rows::{Sign, route, sign};
-use crate::diagram::layout::{Layout, Mark};
-use crate::diagram::options::{Direction, Margin};
+use crate::diagram::layout::{Layout, StepCause};
+use crate::diagram::options::{Direction, RowLabel};
 use crate::fold::process_state::Condition;
 
 const PER_PANEL: usize = 22;
@@ -18,7 +18,7 @@ const NAMES_WIDTH: usize = 6;
 const MAX_PROCESSES: usize = 40;
 
 /// Draws the steps in panels below each other. Each panel has as many steps as there is room for.
-pub(super) fn draw(layout: &Layout, margin: Margin, columns: usize) -> String {
+pub(super) fn draw(layout: &Layout, row_label: RowLabel, columns: usize) -> String {
     let per_panel = ((columns - NAMES_WIDTH) / STEP_WIDTH).min(PER_PANEL);
     let (order, rows) = layout.row_order();
     let conditions = layout.conditions(&rows, order.len());
@@ -33,7 +33,7 @@ pub(super) fn draw(layout: &Layout, margin: Margin, columns: usize) -> String {
         text += &drawing.text();
         text.push('\n');
         for (column, step) in steps.iter().enumerate() {
-            let head = layout.row_label(*step, margin);
+            let head = layout.row_label(*step, row_label);
             let clock = layout.clock(*step);
             let description = [description(layout, *step), clock].join("  ");
             text += &format!("{:>5}  {head:>8}  {}\n", first + column + 1, description.trim_end());
@@ -47,10 +47,10 @@ pub(super) fn draw(layout: &Layout, margin: Margin, columns: usize) -> String {
 
 fn description(layout: &Layout, place: usize) -> String {
     let step = &layout.steps[place];
-    let about = match (&step.mark, step.received) {
-        (Mark::Network(description) | Mark::Note(description), _) => description.clone(),
-        (Mark::Loses(arrow), _) => route(&layout.arrows[*arrow]) + " is lost",
-        (Mark::Duplicates(arrow), _) => route(&layout.arrows[*arrow]) + " is duplicated",
+    let about = match (&step.cause, step.received) {
+        (StepCause::Network(description) | StepCause::Note(description), _) => description.clone(),
+        (StepCause::Loses(arrow), _) => route(&layout.arrows[*arrow]) + " is lost",
+        (StepCause::Duplicates(arrow), _) => route(&layout.arrows[*arrow]) + " is duplicated",
         (_, Some(arrow)) => route(&layout.arrows[arrow]),
         _ => step.at.map_or_else(String::new, |at| at.to_string()),
     };
@@ -95,8 +95,8 @@ impl<'l> Panel<'l> {
     fn step(&mut self, column: usize, place: usize) {
         let middle = column * STEP_WIDTH + STEP_WIDTH / 2;
         let step = &self.layout.steps[place];
-        let arrow = match (&step.mark, step.received) {
-            (Mark::Loses(arrow) | Mark::Duplicates(arrow), _) => Some(*arrow),
+        let arrow = match (&step.cause, step.received) {
+            (StepCause::Loses(arrow) | StepCause::Duplicates(arrow), _) => Some(*arrow),
             (_, received) => received,
         };
         let Some(at) = step.at else {
@@ -132,7 +132,7 @@ impl<'l> Panel<'l> {
         }
         if step.is_own() {
             let line = self.line(at);
-            self.lines[line][middle] = if step.mark == Mark::Crashes { '×' } else { '●' };
+            self.lines[line][middle] = if step.cause == StepCause::Crashes { '×' } else { '●' };
         }
     }
 

@@ -7,8 +7,8 @@ use tenure_core::ProcessId;
 
 use super::rows::{Sign, sign};
 use super::text_row::TextRow;
-use crate::diagram::layout::{Layout, Mark};
-use crate::diagram::options::{Direction, Margin};
+use crate::diagram::layout::{Layout, StepCause};
+use crate::diagram::options::{Direction, RowLabel};
 use crate::fold::process_state::Condition;
 
 /// Maximum width of a process's column, in letters.
@@ -17,7 +17,7 @@ const MAX_COLUMN: usize = 26;
 const MIN_COLUMN: usize = 3;
 
 /// Text diagram under construction, in which time runs down.
-pub(super) struct Down<'l> {
+pub(super) struct DownwardDiagram<'l> {
     layout: &'l Layout,
     /// Maximum width of a line, in letters.
     columns: usize,
@@ -35,11 +35,11 @@ pub(super) struct Down<'l> {
     signs: BTreeSet<Sign>,
 }
 
-impl<'l> Down<'l> {
-    pub(super) fn new(layout: &'l Layout, margin: Margin, columns: usize) -> Self {
+impl<'l> DownwardDiagram<'l> {
+    pub(super) fn new(layout: &'l Layout, row_label: RowLabel, columns: usize) -> Self {
         let (order, rows) = layout.row_order();
         let places: Vec<String> =
-            order.iter().map(|step| layout.row_label(*step, margin)).collect();
+            order.iter().map(|step| layout.row_label(*step, row_label)).collect();
         let head = |(step, place): (&usize, &String)| match layout.clock(*step) {
             clock if clock.is_empty() => place.clone(),
             clock => format!("{place} {clock}"),
@@ -52,7 +52,7 @@ impl<'l> Down<'l> {
         let width = width.clamp(MIN_COLUMN, MAX_COLUMN);
         let conditions = layout.conditions(&rows, order.len());
         let signs = BTreeSet::new();
-        Down {
+        DownwardDiagram {
             layout,
             columns,
             order,
@@ -98,7 +98,8 @@ impl<'l> Down<'l> {
         let place = self.order[row];
         let step = &layout.steps[place];
         let mut text_row = TextRow::new(self.lanes.len() * self.width);
-        if let (None, Mark::Network(description) | Mark::Note(description)) = (step.at, &step.mark)
+        if let (None, StepCause::Network(description) | StepCause::Note(description)) =
+            (step.at, &step.cause)
         {
             self.lanes_as(&mut text_row, None, |_| ("┊", ""));
             text_row.write(2, &format!(" {description} "), usize::MAX);
@@ -110,16 +111,16 @@ impl<'l> Down<'l> {
             sign(conditions[process.index()][row + 1], Direction::Down)
         });
         self.conditions = conditions;
-        match (&step.mark, step.received) {
-            (Mark::Loses(arrow), _) => self.arrow(&mut text_row, *arrow, row, '×', ""),
-            (Mark::Duplicates(arrow), _) => self.arrow(&mut text_row, *arrow, row, '×', " ×2"),
+        match (&step.cause, step.received) {
+            (StepCause::Loses(arrow), _) => self.arrow(&mut text_row, *arrow, row, '×', ""),
+            (StepCause::Duplicates(arrow), _) => self.arrow(&mut text_row, *arrow, row, '×', " ×2"),
             (_, Some(arrow)) => self.arrow(&mut text_row, arrow, row, '●', ""),
             _ => {}
         }
         let Some(at) = step.at else { return text_row.line() };
         if step.is_own() {
             let column = self.column(at);
-            text_row.put(column, if step.mark == Mark::Crashes { '×' } else { '●' });
+            text_row.put(column, if step.cause == StepCause::Crashes { '×' } else { '●' });
         }
         let description = layout.description(step);
         if !description.is_empty() {
@@ -139,7 +140,7 @@ impl<'l> Down<'l> {
     ) {
         for (lane, process) in self.lanes.iter().enumerate() {
             let (sign, means) = sign(*process);
-            text_row.lifeline(lane * self.width, sign);
+            text_row.draw_lifeline(lane * self.width, sign);
             let seen = !means.is_empty() && covered != Some(*process);
             self.signs.extend(seen.then_some((sign, means)));
         }
@@ -157,7 +158,7 @@ impl<'l> Down<'l> {
             return;
         }
         let right = start < stop;
-        text_row.arrow(
+        text_row.draw_arrow(
             start,
             stop,
             if end == '×' {
@@ -172,9 +173,9 @@ impl<'l> Down<'l> {
         let since = sent.map(|sent| self.places[self.rows[sent]].clone());
         let since = since.filter(|since| !since.is_empty());
         let long = since.map_or_else(|| label.clone(), |since| format!("{label} ‹{since}›"));
-        let written = text_row.on_arrow(start, stop, self.width, &long);
+        let written = text_row.write_on_arrow(start, stop, self.width, &long);
         if !written {
-            text_row.on_arrow(start, stop, self.width, &label);
+            text_row.write_on_arrow(start, stop, self.width, &label);
         } else if long != label {
             self.signs.insert(("‹k›", "sent at k"));
         }

@@ -7,7 +7,7 @@ mod text_row;
 
 use self::rows::wrap;
 use super::layout::Layout;
-use super::options::{Direction, Margin};
+use super::options::{Direction, RowLabel};
 
 const MAX_COLUMNS: usize = 100;
 
@@ -15,20 +15,25 @@ const MIN_COLUMNS: usize = 40;
 
 impl Layout {
     /// Renders the diagram as text, at most 100 columns wide.
-    pub fn to_text(&self, direction: Direction, margin: Margin) -> String {
-        self.to_text_within(direction, margin, MAX_COLUMNS)
+    pub fn to_text(&self, direction: Direction, row_label: RowLabel) -> String {
+        self.to_text_within(direction, row_label, MAX_COLUMNS)
     }
 
     /// Renders the diagram as text of at most `columns` columns. Values outside the range from 40
     /// to 100 are replaced by the nearest of the two.
-    pub fn to_text_within(&self, direction: Direction, margin: Margin, columns: usize) -> String {
+    pub fn to_text_within(
+        &self,
+        direction: Direction,
+        row_label: RowLabel,
+        columns: usize,
+    ) -> String {
         let columns = columns.clamp(MIN_COLUMNS, MAX_COLUMNS);
         let mut drawn = match direction {
-            Direction::Down => down::Down::new(self, margin, columns).draw(),
-            Direction::Right => across::draw(self, margin, columns),
+            Direction::Down => down::DownwardDiagram::new(self, row_label, columns).draw(),
+            Direction::Right => across::draw(self, row_label, columns),
         };
         // With step numbers, the caller has already described the content.
-        if margin == Margin::Place {
+        if row_label == RowLabel::Place {
             self.violation_lines().for_each(|mark| wrap(&mut drawn, &mark, columns));
         }
         drawn

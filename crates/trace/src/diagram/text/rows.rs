@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use tenure_core::ProcessId;
 
 use crate::diagram::layout::{Layout, MessageArrow, MessageOutcome};
-use crate::diagram::options::{Direction, Margin, Scale};
+use crate::diagram::options::{Direction, RowLabel, Scale};
 use crate::fold::process_state::Condition;
 
 /// A sign of a text diagram, and its meaning for the legend.
@@ -25,12 +25,12 @@ impl Layout {
     }
 
     /// Returns the text at the head of a step's row: its number, its time or its causal rank.
-    pub(super) fn row_label(&self, step: usize, margin: Margin) -> String {
-        match (margin, self.options.scale, self.steps[step].number) {
-            (Margin::Number, _, number) => number.map_or_else(String::new, |it| it.to_string()),
-            (Margin::Place, _, None) => String::new(),
-            (Margin::Place, Scale::Time, _) => self.time(step),
-            (Margin::Place, Scale::Causal, _) => (self.steps[step].moment.1 + 1).to_string(),
+    pub(super) fn row_label(&self, step: usize, row_label: RowLabel) -> String {
+        match (row_label, self.options.scale, self.steps[step].number) {
+            (RowLabel::Number, _, number) => number.map_or_else(String::new, |it| it.to_string()),
+            (RowLabel::Place, _, None) => String::new(),
+            (RowLabel::Place, Scale::Time, _) => self.time(step),
+            (RowLabel::Place, Scale::Causal, _) => (self.steps[step].moment.1 + 1).to_string(),
         }
     }
 
@@ -61,7 +61,7 @@ impl Layout {
     /// Returns the processes to draw. These are all processes or, if there are more than `most`,
     /// only those that take part in a step.
     pub(super) fn drawn_processes(&self, most: usize) -> Vec<ProcessId> {
-        let all = (0..self.size()).map(ProcessId::at);
+        let all = (0..self.size()).map(ProcessId::from_index);
         if self.size() <= most {
             return all.collect();
         }

@@ -12,7 +12,7 @@ impl TextRow {
     }
 
     /// Draws the sign of a lifeline at a column.
-    pub(super) fn lifeline(&mut self, column: usize, sign: &str) {
+    pub(super) fn draw_lifeline(&mut self, column: usize, sign: &str) {
         self.write(column, sign, 1);
         self.lanes.push(column);
     }
@@ -36,7 +36,7 @@ impl TextRow {
         self.letters[column.min(until)..until].iter().all(|letter| *letter == ' ')
     }
 
-    pub(super) fn arrow(&mut self, start: usize, stop: usize, head: char) {
+    pub(super) fn draw_arrow(&mut self, start: usize, stop: usize, head: char) {
         let (left, right) = (start.min(stop) + 1, start.max(stop) - 1);
         for column in left..=right {
             let crosses = self.lanes.contains(&column) && self.letters[column] == '│';
@@ -53,7 +53,7 @@ impl TextRow {
 
     /// Writes a text on an arrow, between two lifelines if there is room. Returns false if the text
     /// does not fit completely.
-    pub(super) fn on_arrow(
+    pub(super) fn write_on_arrow(
         &mut self,
         start: usize,
         stop: usize,

@@ -1,6 +1,6 @@
 use tenure_core::service::commit::{self, Transaction};
 use tenure_core::service::tree::{self, Wave};
-use tenure_core::service::{clock, led, replication};
+use tenure_core::service::{clock, replication, with_election};
 use tenure_core::{ProcessId, Term};
 use tenure_trace::{Kind, Service, ServiceEvent};
 
@@ -18,7 +18,8 @@ fn verdicts<E: ServiceEvent + Clone>(events: &[E]) -> String {
         story.verdicts()
     };
     let alone = tell(&|event| Kind::Event(event.to_record()));
-    let led = tell(&|event| Kind::Event(led::Event::Application(event.clone()).to_record()));
+    let led =
+        tell(&|event| Kind::Event(with_election::Event::Application(event.clone()).to_record()));
     assert_eq!(alone, led);
     alone
 }

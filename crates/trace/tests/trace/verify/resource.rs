@@ -1,5 +1,5 @@
 use tenure_core::ProcessId;
-use tenure_trace::{Access, Counter, Judgement, Kind, Operation, Service, Subject};
+use tenure_trace::{Access, CounterResult, Judgement, Kind, Operation, Service, Subject};
 
 use super::story::Story;
 
@@ -14,7 +14,7 @@ fn accepts_correct_counter() {
     let story = lock().enters(1, 1).puts(1, 1, 1).exits(1).enters(2, 2).puts(2, 2, 2).exits(2);
     assert_eq!(story.verdicts(), HOLDS);
     let verified = story.verified();
-    assert_eq!(verified.counter, Some(Counter { expected: 2, found: 2, lost: 0 }));
+    assert_eq!(verified.counter, Some(CounterResult { expected: 2, found: 2, lost: 0 }));
     assert_eq!((verified.accesses.accepted, verified.accesses.refused), (2, 0));
 }
 
@@ -23,7 +23,7 @@ fn finds_lost_update_without_lock() {
     let story = lock().unfenced().puts(1, 0, 1).puts(2, 0, 1).puts(1, 0, 2);
     assert_eq!(story.verdicts(), "counter violated, mutual-exclusion holds");
     let verified = story.verified();
-    assert_eq!(verified.counter, Some(Counter { expected: 3, found: 2, lost: 1 }));
+    assert_eq!(verified.counter, Some(CounterResult { expected: 3, found: 2, lost: 1 }));
     assert_eq!(verified.verdict, Judgement::Violated);
 }
 
@@ -33,7 +33,7 @@ fn get_is_not_an_increment() {
     let by = ProcessId(0);
     let access = Access { by, operation, fence: None, value: 1, accepted: true, highest: None };
     let story = lock().puts(1, 1, 1).record(Subject::Resource, Kind::Access(access));
-    assert_eq!(story.verified().counter, Some(Counter { expected: 1, found: 1, lost: 0 }));
+    assert_eq!(story.verified().counter, Some(CounterResult { expected: 1, found: 1, lost: 0 }));
 }
 
 #[test]

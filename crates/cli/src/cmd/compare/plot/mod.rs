@@ -76,22 +76,22 @@ pub(super) fn family(card: &Card) -> &'static str {
 
 /// Plot of one figure against the number of processes, for all algorithms.
 #[derive(Debug)]
-pub(super) struct Picture {
+pub(super) struct Plot {
     unit: &'static str,
     curves: Vec<Curve>,
 }
 
-impl Picture {
+impl Plot {
     pub(super) fn new(unit: &'static str, curves: Vec<Curve>) -> Self {
         let curves = curves.into_iter().filter(|curve| !curve.points.is_empty());
-        Picture { unit, curves: curves.collect() }
+        Plot { unit, curves: curves.collect() }
     }
 }
 
 /// Renders plots as an HTML page. If the pointer is on a mark of a curve, the page shows the
 /// figures of this mark and highlights the curve's algorithm.
-pub(super) fn to_html(pictures: &[Picture]) -> String {
-    let svg = to_svg(pictures);
+pub(super) fn to_html(plots: &[Plot]) -> String {
+    let svg = to_svg(plots);
     format!(
         "<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n\
          <meta name=\"viewport\" content=\"width=device-width\">\n<title>{}</title>\n\
@@ -101,19 +101,19 @@ pub(super) fn to_html(pictures: &[Picture]) -> String {
          min-height:1.4em}}</style>\n\
          {svg}<p id=\"readout\" role=\"status\">Point at a mark or a name.</p>\n\
          <script>{SCRIPT}</script>\n</html>\n",
-        title(pictures),
+        title(plots),
     )
 }
 
-fn title(pictures: &[Picture]) -> String {
-    let units: Vec<&str> = pictures.iter().map(|picture| picture.unit).collect();
+fn title(plots: &[Plot]) -> String {
+    let units: Vec<&str> = plots.iter().map(|plot| plot.unit).collect();
     format!("{} against the number of processes", units.join(", "))
 }
 
-pub(super) fn to_svg(pictures: &[Picture]) -> String {
-    let panels: Vec<Panel<'_>> = pictures.iter().map(Panel::of).collect();
+pub(super) fn to_svg(plots: &[Plot]) -> String {
+    let panels: Vec<Panel<'_>> = plots.iter().map(Panel::new).collect();
     let mut families: Vec<&'static str> = Vec::new();
-    for curve in pictures.iter().flat_map(|picture| &picture.curves) {
+    for curve in plots.iter().flat_map(|plot| &plot.curves) {
         if !families.contains(&curve.family) {
             families.push(curve.family);
         }
@@ -135,7 +135,7 @@ pub(super) fn to_svg(pictures: &[Picture]) -> String {
          width=\"{WIDTH}\" height=\"{top}\" role=\"img\" aria-labelledby=\"title\">\n\
          <title id=\"title\">{}</title>\n<style>{STYLE}</style>\n\
          <rect class=\"paper\" width=\"{WIDTH}\" height=\"{top}\"/>\n{content}</svg>\n",
-        title(pictures)
+        title(plots)
     )
 }
 
@@ -143,7 +143,7 @@ pub(super) fn to_svg(pictures: &[Picture]) -> String {
 /// coordinate of the row's upper edge, in pixels. Returns the y coordinate of the row's lower edge.
 fn row(svg: &mut String, panels: &[Panel<'_>], family: &str, top: f64) -> f64 {
     let mut names: Vec<&str> = Vec::new();
-    for curve in panels.iter().flat_map(|panel| panel.of_family(family)) {
+    for curve in panels.iter().flat_map(|panel| panel.curves_of_family(family)) {
         if !names.contains(&curve.name.as_str()) {
             names.push(&curve.name);
         }
@@ -189,7 +189,7 @@ const _: () = assert!(2.0 * PANEL_WIDTH <= WIDTH, "two panels stand side by side
 mod tests {
     use super::*;
 
-    fn picture() -> Picture {
+    fn plot() -> Plot {
         let mut lamport = Curve::new("lamport", "permission of all");
         for size in [2, 4, 8] {
             lamport.add_measured(size, f64::from(size));
@@ -197,25 +197,25 @@ mod tests {
         }
         let mut ring = Curve::new("token-ring", "token");
         ring.add_measured(4, 3.0);
-        Picture::new("messages", vec![lamport, ring, Curve::new("unmeasured", "permission of all")])
+        Plot::new("messages", vec![lamport, ring, Curve::new("unmeasured", "permission of all")])
     }
 
     #[test]
     fn each_family_has_a_row_with_others_in_grey() {
-        let svg = to_svg(&[picture(), picture()]);
+        let svg = to_svg(&[plot(), plot()]);
         assert_eq!(svg.matches("class=\"head\"").count(), 2);
         assert_eq!(svg.matches("<polyline class=\"theory\"").count(), 2, "one in each column");
         assert_eq!(svg.matches("class=\"other\"").count(), 4, "of the other family, in each panel");
         assert!(svg.contains(">lamport<") && !svg.contains("unmeasured"));
-        let page = to_html(&[picture()]);
+        let page = to_html(&[plot()]);
         assert!(page.contains("<script>") && page.contains("lamport: 8 processes, 8"), "{page}");
     }
 
     #[test]
     fn points_have_logarithmic_positions() {
-        let picture = picture();
-        let panel = Panel::of(&picture);
-        let [low, middle, high] = [2, 4, 8].map(|size| panel.point((size, f64::from(size))));
+        let plot = plot();
+        let panel = Panel::new(&plot);
+        let [low, middle, high] = [2, 4, 8].map(|size| panel.to_pixels((size, f64::from(size))));
         assert!((middle.0 - low.0 - (high.0 - middle.0)).abs() < 1e-9, "doubling is one step");
         assert!((low.1 - middle.1 - (middle.1 - high.1)).abs() < 1e-9);
         assert!(low.0 > 0.0 && high.0 < PANEL_WIDTH && high.1 > 0.0 && low.1 < PANEL_HEIGHT);

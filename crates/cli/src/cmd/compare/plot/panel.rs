@@ -2,7 +2,7 @@
 //! families are drawn behind the curves of this family.
 
 use super::style::{DASHES, colour_class, marker};
-use super::{Curve, Picture, draw, text};
+use super::{Curve, Plot, draw, text};
 use crate::cmd::rows::format_figure;
 use crate::cmd::scale::{logarithmic_ticks, range};
 
@@ -23,26 +23,26 @@ const MIN_TICK_DISTANCE: f64 = 15.0;
 /// Plot of one figure, with the ranges of its two axes: group sizes and values of the figure.
 #[derive(Debug)]
 pub(super) struct Panel<'p> {
-    picture: &'p Picture,
+    plot: &'p Plot,
     sizes: (f64, f64),
     figures: (f64, f64),
 }
 
 impl<'p> Panel<'p> {
-    pub(super) fn of(picture: &'p Picture) -> Self {
-        let all = || picture.curves.iter().flat_map(Curve::all);
+    pub(super) fn new(plot: &'p Plot) -> Self {
+        let all = || plot.curves.iter().flat_map(Curve::all);
         let sizes = range_of(all().map(|(size, _)| f64::from(size)));
         let figures = range_of(all().map(|(_, value)| value));
-        Panel { picture, sizes, figures }
+        Panel { plot, sizes, figures }
     }
 
-    pub(super) fn of_family(&self, family: &str) -> impl Iterator<Item = &'p Curve> {
-        self.picture.curves.iter().filter(move |curve| curve.family == family)
+    pub(super) fn curves_of_family(&self, family: &str) -> impl Iterator<Item = &'p Curve> {
+        self.plot.curves.iter().filter(move |curve| curve.family == family)
     }
 
     /// Converts a point of a curve to coordinates in the panel, in pixels. The point consists of a
     /// group size and the value of the figure for this group size.
-    pub(super) fn point(&self, (size, value): (u32, f64)) -> (f64, f64) {
+    pub(super) fn to_pixels(&self, (size, value): (u32, f64)) -> (f64, f64) {
         let x = LEFT + log_position(f64::from(size), self.sizes) * (RIGHT - LEFT);
         (x, BOTTOM - log_position(value, self.figures) * (BOTTOM - TOP))
     }
@@ -51,11 +51,11 @@ impl<'p> Panel<'p> {
     /// colours.
     pub(super) fn draw(&self, svg: &mut String, family: &str, names: &[&str]) {
         self.axes(svg);
-        for curve in self.picture.curves.iter().filter(|curve| curve.family != family) {
+        for curve in self.plot.curves.iter().filter(|curve| curve.family != family) {
             let points = self.line(curve.points.iter());
             draw(svg, &format!("<polyline class=\"other\" points=\"{points}\"/>"));
         }
-        for curve in self.of_family(family) {
+        for curve in self.curves_of_family(family) {
             let place = names.iter().position(|name| *name == curve.name).unwrap_or(0);
             let name = &curve.name;
             draw(
@@ -74,7 +74,7 @@ impl<'p> Panel<'p> {
                 );
             }
             for (size, value) in curve.points.iter().filter(|(_, value)| *value > 0.0) {
-                let (x, y) = self.point((*size, *value));
+                let (x, y) = self.to_pixels((*size, *value));
                 let label =
                     format!("{name}: {size} processes, {} {}", format_figure(*value), self.unit());
                 draw(svg, &format!("<g><title>{label}</title>{}</g>", marker(place, x, y)));
@@ -84,11 +84,11 @@ impl<'p> Panel<'p> {
     }
 
     fn unit(&self) -> &'static str {
-        self.picture.unit
+        self.plot.unit
     }
 
     fn line<'c>(&self, points: impl Iterator<Item = &'c (u32, f64)>) -> String {
-        let drawn = points.filter(|(_, value)| *value > 0.0).map(|point| self.point(*point));
+        let drawn = points.filter(|(_, value)| *value > 0.0).map(|point| self.to_pixels(*point));
         drawn.map(|(x, y)| format!("{x:.1},{y:.1}")).collect::<Vec<_>>().join(" ")
     }
 
@@ -96,7 +96,7 @@ impl<'p> Panel<'p> {
         let mut last = f64::NEG_INFINITY;
         for size in logarithmic_ticks(self.sizes.0, self.sizes.1).filter(|size| size.fract() == 0.0)
         {
-            let (x, _) = self.point((size as u32, self.figures.0));
+            let (x, _) = self.to_pixels((size as u32, self.figures.0));
             if x - last < 2.0 * MIN_TICK_DISTANCE {
                 continue;
             }

@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tenure_algorithms::Variants;
-use tenure_algorithms::application::primary_backup::Switch;
+use tenure_algorithms::application::primary_backup::VariantId;
 use tenure_core::{ProcessId, TICKS_PER_UNIT};
 use tenure_instances::applications::berkeley::{ClockScenario, synchronise};
 use tenure_instances::applications::commit::{CommitProtocol, CommitScenario, run_transaction};
@@ -57,8 +57,11 @@ fn once() -> u64 {
 }
 
 pub(super) fn primary_backup(with: PrimaryBackupArguments) -> Result<Value, RunError> {
-    let variants =
-        if with.early { Variants::none().with(Switch::AcknowledgeEarly) } else { Variants::none() };
+    let variants = if with.early {
+        Variants::none().with(VariantId::AcknowledgeEarly)
+    } else {
+        Variants::none()
+    };
     let (mut lost, mut primaries, mut acknowledged, mut messages) = (0, 0, 0, json!({}));
     for seed in 1..=with.runs {
         let from = 64 * TICKS_PER_UNIT + seed * TICKS_PER_UNIT / 7;
@@ -66,7 +69,7 @@ pub(super) fn primary_backup(with: PrimaryBackupArguments) -> Result<Value, RunE
             writes: with.writes,
             variants,
             seed,
-            ..ReplicationScenario::among(with.n)
+            ..ReplicationScenario::fault_free(with.n)
         };
         let write_interval = TICKS_PER_UNIT;
         let written = replicate_writes(&match with.trouble {
@@ -120,7 +123,7 @@ fn commit(with: CommitArguments, protocol: CommitProtocol) -> Result<Value, RunE
         recovery: with.recovery.map(ticks),
         partition: with.cut.map(ticks),
         protocol,
-        ..CommitScenario::among(with.n)
+        ..CommitScenario::fault_free(with.n)
     })?;
     let blocked: Vec<u32> = made.blocked.iter().map(|at| at.number()).collect();
     Ok(json!({ "decided": made.decided, "blocked": blocked, "messages": made.messages }))
@@ -137,7 +140,7 @@ pub(super) struct SpanningTreeArguments {
 pub(super) fn spanning_tree(with: SpanningTreeArguments) -> Result<Value, String> {
     let topology = with.topology.as_deref().unwrap_or("complete");
     let graph = topology.parse::<TopologyOption>()?.graph(with.n)?;
-    let grown = grow_tree(&TreeScenario::on(&graph)).map_err(|error| error.to_string())?;
+    let grown = grow_tree(&TreeScenario::on_graph(&graph)).map_err(|error| error.to_string())?;
     Ok(json!({
         "messages": grown.messages, "counted": grown.counted, "edges_of_graph": graph.edge_count(),
         "edges": grown.parents.iter().flatten().count(), "joined": grown.joined.len(),

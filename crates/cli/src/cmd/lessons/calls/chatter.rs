@@ -4,10 +4,10 @@
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tenure_algorithms::mutex::{Lamport, lamport};
-use tenure_core::{Order, Property};
+use tenure_core::{ChannelOrder, Property};
 use tenure_sim::{
-    BackgroundTraffic, Distribution, Entries, Judgement, Locking, Pattern, RunError, Settings,
-    Simulation, Tracking, Workload,
+    BackgroundTraffic, Distribution, Entries, GroupSizeCondition, Judgement, Locking,
+    RequestPattern, RunError, Settings, Simulation, Workload,
 };
 
 const RUNS: u64 = 200;
@@ -45,7 +45,7 @@ pub(super) fn count_order_violations(arguments: Arguments) -> Result<Value, RunE
 
 fn settings(seed: u64) -> Settings {
     let locking = Locking {
-        pattern: Pattern::Closed { think: Distribution::between_units(0, 40) },
+        pattern: RequestPattern::Closed { think: Distribution::between_units(0, 40) },
         entries: Entries::Each(3),
         hold: Distribution::units(1),
     };
@@ -53,8 +53,8 @@ fn settings(seed: u64) -> Settings {
     let mut settings = Settings::new(3);
     settings.seed = seed;
     settings.workload = Workload::locking(locking).with_background_traffic(chatter);
-    settings.network.order = Some(Order::Fifo);
+    settings.network.order = Some(ChannelOrder::Fifo);
     settings.network.latency = Distribution::between_units(1, 9).into();
-    settings.instrumentation.order = Tracking::Always;
+    settings.instrumentation.order = GroupSizeCondition::Always;
     settings
 }

@@ -5,7 +5,7 @@ use std::convert::Infallible;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use tenure_core::{Effects, Group, Never, Order, ProcessId, Protocol, labelled};
+use tenure_core::{ChannelOrder, Effects, Group, Never, ProcessId, Protocol, labelled};
 use tenure_trace::TestCluster;
 
 /// One of two armies. When a courier arrives, the army sends a courier back to confirm the arrival,
@@ -65,7 +65,7 @@ impl Protocol for Army {
 /// is captured. If `through` equals `max_couriers`, no courier is captured.
 fn ends(max_couriers: u32, through: u32) -> [Army; 2] {
     let (first, second) = (ProcessId(0), ProcessId(1));
-    let mut cluster = TestCluster::<Army>::uniform(2, Order::Fifo, max_couriers);
+    let mut cluster = TestCluster::<Army>::uniform(2, ChannelOrder::Fifo, max_couriers);
     cluster.command(first, Attack);
     let link = |number: u32| if number % 2 == 1 { (first, second) } else { (second, first) };
     for number in 1..=through {

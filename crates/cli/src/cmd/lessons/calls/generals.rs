@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tenure_core::TICKS_PER_UNIT;
-use tenure_sim::scenario::generals::{Config, attack};
+use tenure_sim::scenario::generals::{Config, simulate_attack};
 use tenure_sim::{Distribution, RunError};
 
 #[derive(Deserialize)]
@@ -37,7 +37,7 @@ pub(super) fn run_attacks(with: Arguments) -> Result<Value, RunError> {
     let latency = Distribution::between_units(with.takes[0], with.takes[1]);
     let (mut least, mut most) = (f64::INFINITY, f64::NEG_INFINITY);
     for seed in 1..=with.seeds {
-        if let Some(skew) = attack(config, latency, seed)?.skew {
+        if let Some(skew) = simulate_attack(config, latency, seed)?.skew {
             let skew = skew as f64 / TICKS_PER_UNIT as f64;
             (least, most) = (least.min(skew), most.max(skew));
         }

@@ -5,7 +5,7 @@ use std::convert::Infallible;
 
 use serde::Deserialize;
 use serde_json::{Value, json};
-use tenure_sim::scenario::counter::{Atomicity, Race};
+use tenure_sim::scenario::counter::{Atomicity, CounterRace};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -24,14 +24,14 @@ pub(super) struct Arguments {
 /// number of schedules that lead to each final value, and descriptions of the schedules that the
 /// arguments list.
 pub(super) fn explore_schedules(with: Arguments) -> Result<Value, Infallible> {
-    let race = Race::new(with.start, [1, -1]);
+    let race = CounterRace::new(with.start, [1, -1]);
     let atomicity = if with.locked { Atomicity::Atomic } else { Atomicity::Interruptible };
     let words = |schedule: &[usize; 6]| {
         race.run(schedule).iter().map(ToString::to_string).collect::<Vec<_>>().join(" ")
     };
     Ok(json!({
         "schedules": race.schedules(atomicity).len(),
-        "finals": race.finals(atomicity),
+        "finals": race.final_values(atomicity),
         "transcript": with.schedules.iter().map(words).collect::<Vec<_>>(),
     }))
 }

@@ -12,8 +12,8 @@ use serde_json::{Value, json};
 use tenure_algorithms::mutex::{Central, central};
 use tenure_core::service::mutex;
 use tenure_core::{
-    Batch, ConstantEnvironment, Effects, Group, Input, Label, Labelled, Layer, Never, ProcessId,
-    Protocol,
+    ConstantEnvironment, EffectBuffer, Effects, Group, Input, Label, Labelled, Layer, Never,
+    ProcessId, Protocol,
 };
 
 /// A process. P1 is the server, which stores the number and grants the lock. The others are
@@ -133,17 +133,18 @@ struct State {
 impl State {
     fn first(config: &Config) -> Self {
         let size = config.changes.len() + 1;
-        let group = |place| Group::new(ProcessId::at(place), size as u32);
-        let mut batch = Batch::new(ConstantEnvironment);
+        let group = |place| Group::new(ProcessId::from_index(place), size as u32);
+        let mut batch = EffectBuffer::new(ConstantEnvironment);
         let boot = |place| Participant::boot(group(place), config, None, &mut batch);
         let participants = (0..size).map(boot).collect();
         let state = State { participants, in_flight: Vec::new(), requests: Vec::new() };
-        (1..size)
-            .fold(state, |state, client| state.after(ProcessId::at(client), Input::Command(Change)))
+        (1..size).fold(state, |state, client| {
+            state.after(ProcessId::from_index(client), Input::Command(Change))
+        })
     }
 
     fn after(mut self, at: ProcessId, input: Input<Participant>) -> Self {
-        let mut batch = Batch::new(ConstantEnvironment);
+        let mut batch = EffectBuffer::new(ConstantEnvironment);
         self.participants[at.index()].step(input, &mut batch);
         self.in_flight.extend(batch.messages.drain(..).map(|(to, message)| (at, to, message)));
         self

@@ -10,7 +10,9 @@ use tenure_algorithms::compose::keyed::LockName;
 use tenure_algorithms::compose::{OrderedLocks, ordered_locks};
 use tenure_algorithms::mutex::{Central, TokenRing, central, token_ring};
 use tenure_core::Mutex;
-use tenure_sim::{Distribution, Entries, Locking, Pattern, Report, Settings, Simulation, Workload};
+use tenure_sim::{
+    Distribution, Entries, Locking, Report, RequestPattern, Settings, Simulation, Workload,
+};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -78,7 +80,7 @@ fn report<P: SumMember<Sum: Mutex>>(
     let names: Result<Vec<Vec<LockName>>, _> = with.lists.iter().map(names).collect();
     let names: Arc<[Vec<LockName>]> = names.map_err(|error| error.to_string())?.into();
     let locking = Locking {
-        pattern: Pattern::Closed { think: Distribution::between_units(0, think) },
+        pattern: RequestPattern::Closed { think: Distribution::between_units(0, think) },
         entries: Entries::Each(2),
         hold: Distribution::units(10),
     };

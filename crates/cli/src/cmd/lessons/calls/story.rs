@@ -2,16 +2,18 @@
 
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
-use tenure_algorithms::application::{Led, ThreePhaseCommit, led, three_phase_commit};
+use tenure_algorithms::application::{
+    ThreePhaseCommit, WithElection, three_phase_commit, with_election,
+};
 use tenure_algorithms::catalogue::{self, Parameters, Visitor};
 use tenure_algorithms::compose::NamedLocks;
 use tenure_algorithms::election::{Bully, bully};
-use tenure_algorithms::{Switch, UnknownVariant, Variants};
+use tenure_algorithms::{UnknownVariant, VariantId, Variants};
 use tenure_core::{
     Agreement, Algorithm, Election, Mutex, ProcessId, Rank, Service, TICKS_PER_UNIT,
 };
 use tenure_sim::{Settings, Simulation};
-use tenure_trace::diagram::{DiagramOptions, Direction, LogPicture, Margin, Moment, lay_out};
+use tenure_trace::diagram::{DiagramOptions, Direction, LogPicture, Moment, RowLabel, lay_out};
 use tenure_trace::{
     Action, Logs, Recorded, Schedule, Script, Trace, TraceBuffer, perform as performed,
 };
@@ -99,7 +101,7 @@ impl Arguments {
             parameters.variants.push("no-terms".to_owned());
         }
         if !self.ids.is_empty() {
-            parameters.ranks = self.ids.iter().map(|id| Rank::of_id(*id)).collect();
+            parameters.ranks = self.ids.iter().map(|id| Rank::from_id(*id)).collect();
         }
         if let Some(number) = self.coordinator {
             let place = number.checked_sub(1);
@@ -139,8 +141,8 @@ impl Arguments {
     }
 }
 
-fn variants<S: Switch>(with: &Arguments) -> Result<Variants<S>, String> {
-    let named = Variants::named(with.variants.iter().map(String::as_str));
+fn variants<S: VariantId>(with: &Arguments) -> Result<Variants<S>, String> {
+    let named = Variants::from_names(with.variants.iter().map(String::as_str));
     named.map_err(|error: UnknownVariant| error.to_string())
 }
 
@@ -189,14 +191,14 @@ impl StoryRunner<'_> {
     fn perform_commit(
         self,
         size: u32,
-        variants: Variants<three_phase_commit::Switch>,
+        variants: Variants<three_phase_commit::VariantId>,
     ) -> Result<ActionResult, String> {
-        let ranks: Vec<Rank> = (1..=size).rev().map(Rank::of_id).collect();
+        let ranks: Vec<Rank> = (1..=size).rev().map(Rank::from_id).collect();
         let plain = bully::Config::plain(size, TICKS_PER_UNIT);
         let election = bully::Config { ranks: ranks.as_slice().into(), ..plain };
         let story = StoryRunner { ranks, judged: Some(Service::Other), ..self };
-        let config = led::Config { application: variants, election };
-        story.perform::<Led<ThreePhaseCommit, Bully>>(&config)
+        let config = with_election::Config { application: variants, election };
+        story.perform::<WithElection<ThreePhaseCommit, Bully>>(&config)
     }
 
     /// Performs the script. If a step of the script is impossible, the data of the result contains
@@ -249,7 +251,7 @@ impl StoryRunner<'_> {
         let behind =
             Schedule::records_after_blocks::<P>(script, uniform, &records).map_err(to_message)?;
         let moments: Vec<Moment> = behind.into_iter().map(Moment::AfterRecord).collect();
-        let logs = LogPicture::of(&header, &records, &moments);
+        let logs = LogPicture::from_records(&header, &records, &moments);
         if let Value::Object(fields) = &mut data {
             fields.insert("sent".to_owned(), json!(sent));
             fields.insert("transcript".to_owned(), json!(transcript));
@@ -260,7 +262,7 @@ impl StoryRunner<'_> {
         }
         let picture = if logs.is_empty() {
             let layout = lay_out(&header, &records, DiagramOptions::default());
-            layout.to_text_within(Direction::Down, Margin::Place, width())
+            layout.to_text_within(Direction::Down, RowLabel::Place, width())
         } else {
             logs.to_text(width(), false)
         };
@@ -269,7 +271,7 @@ impl StoryRunner<'_> {
 }
 
 fn terms(logs: &Logs, size: u32) -> Value {
-    let kept = (0..size).map(ProcessId).filter_map(|at| Some((at, logs.of(at)?)));
+    let kept = (0..size).map(ProcessId).filter_map(|at| Some((at, logs.log(at)?)));
     let log = |(at, kept): (ProcessId, &tenure_trace::LogState)| {
         let terms: Vec<u64> = kept.entries.iter().map(|entry| entry.term).collect();
         let mut log = json!({ "terms": terms, "committed": kept.commit_index });

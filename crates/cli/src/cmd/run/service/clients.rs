@@ -64,7 +64,7 @@ pub(super) struct Clients<'a> {
 }
 
 impl Clients<'_> {
-    pub(super) fn of<'a>(plan: &'a Plan, endpoints: &[String]) -> Clients<'a> {
+    pub(super) fn new<'a>(plan: &'a Plan, endpoints: &[String]) -> Clients<'a> {
         Clients { plan, endpoints: endpoints.join(","), running: JoinSet::new() }
     }
 

@@ -95,7 +95,7 @@ pub(super) async fn drive(
     let mut recorder = Recorder::start(&endpoints).await?;
     let (claims, entries) = unbounded_channel();
     let (words, messages) = unbounded_channel();
-    let mut clients = Clients::of(plan, &endpoints);
+    let mut clients = Clients::new(plan, &endpoints);
     clients.start_lock_clients(&resource, &claims)?;
     if let Some(most) = plan.values {
         clients.start_writers(most, &words)?;
@@ -246,7 +246,8 @@ impl Run<'_> {
         match step.kind {
             FaultAction::StartPartition(_) if indices.is_empty() => return,
             FaultAction::StartPartition(place) => {
-                let side: Vec<ProcessId> = indices.iter().map(|at| ProcessId::at(*at)).collect();
+                let side: Vec<ProcessId> =
+                    indices.iter().map(|at| ProcessId::from_index(*at)).collect();
                 let partition = &self.plan.partitions[place];
                 let (now, long) = (self.started.elapsed(), partition.until - partition.from);
                 self.record.partitions.push(Partition::new(now, long, &side));

@@ -21,7 +21,7 @@ use super::plan::{FaultAction, Plan};
 use super::slow_disk::SlowDisk;
 use crate::cmd::failure::Failure;
 use crate::cmd::run::proxies::Proxies;
-use crate::cmd::run::schedule::Target;
+use crate::cmd::run::schedule::FaultTarget;
 
 /// Time within which a member must shut down, before it is killed.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(10);
@@ -125,7 +125,7 @@ impl Members {
         let dialed = self
             .proxies
             .as_ref()
-            .map(|proxies| member_list(proxies.addresses_for(ProcessId::at(index)), ""));
+            .map(|proxies| member_list(proxies.addresses_for(ProcessId::from_index(index)), ""));
         let failed = Failure::cannot(format!("start {name}"));
         let log = self.folder.join(format!("{name}.log"));
         let mut log = OpenOptions::new().create(true).append(true).open(log).map_err(&failed)?;
@@ -199,14 +199,16 @@ impl Members {
 
     /// Returns the indices of the members that `target` denotes at present. The result is empty if
     /// the target is the leader and no leader is known.
-    pub(super) fn targets(&self, target: Target, kind: FaultAction) -> Vec<usize> {
+    pub(super) fn targets(&self, target: FaultTarget, kind: FaultAction) -> Vec<usize> {
         match target {
-            Target::All => (0..self.members.len()).collect(),
-            Target::Process(process) => vec![ProcessId::index(process)],
+            FaultTarget::All => (0..self.members.len()).collect(),
+            FaultTarget::Process(process) => vec![ProcessId::index(process)],
             // The plan rejects this target.
-            Target::Inside => Vec::new(),
-            Target::Leader if kind.is_fault_end() => self.faulty_leader(kind).into_iter().collect(),
-            Target::Leader => self.leader().into_iter().collect(),
+            FaultTarget::Inside => Vec::new(),
+            FaultTarget::Leader if kind.is_fault_end() => {
+                self.faulty_leader(kind).into_iter().collect()
+            }
+            FaultTarget::Leader => self.leader().into_iter().collect(),
         }
     }
 

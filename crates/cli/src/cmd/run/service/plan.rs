@@ -6,7 +6,9 @@ use std::time::Duration;
 
 use crate::cmd::failure::Failure;
 use crate::cmd::run::options::Options;
-use crate::cmd::run::schedule::{Action, ActionKind, PartitionSpec, Pause, Target, TargetAt};
+use crate::cmd::run::schedule::{
+    ActionKind, FaultTarget, PartitionSpec, Pause, ScheduledAction, TimedTarget,
+};
 
 const MAX_MEMBERS: u32 = 9;
 
@@ -21,7 +23,7 @@ const MAX_VALUE_BYTES: u32 = 1_400 << 10;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct TimedFaultAction {
     pub(super) at: Duration,
-    pub(super) target: Target,
+    pub(super) target: FaultTarget,
     pub(super) kind: FaultAction,
 }
 
@@ -130,11 +132,11 @@ impl Plan {
     }
 
     fn steps(&self, options: &Options) -> Result<Vec<TimedFaultAction>, Failure> {
-        let mut actions: Vec<Action> = Vec::new();
-        actions.extend(options.kill.iter().map(|it| Action::kill(*it, false)));
-        actions.extend(options.leave.iter().map(|it| Action::leave(*it)));
-        actions.extend(options.restart.iter().map(|it| Action::restart(*it, false)));
-        actions.extend(options.pause.iter().map(|it| Action::pause(*it)));
+        let mut actions: Vec<ScheduledAction> = Vec::new();
+        actions.extend(options.kill.iter().map(|it| ScheduledAction::kill(*it, false)));
+        actions.extend(options.leave.iter().map(|it| ScheduledAction::leave(*it)));
+        actions.extend(options.restart.iter().map(|it| ScheduledAction::restart(*it, false)));
+        actions.extend(options.pause.iter().map(|it| ScheduledAction::pause(*it)));
         let intervals = [
             (&options.full_disk, "--full-disk", [FaultAction::FillDisk, FaultAction::FreeDisk]),
             (
@@ -146,8 +148,8 @@ impl Plan {
         let disks_are_healthy = intervals.iter().all(|(pauses, ..)| pauses.is_empty());
         let has_faults = !(actions.is_empty() && self.partitions.is_empty() && disks_are_healthy);
         if !has_faults && !options.no_faults && self.members > 2 {
-            actions.push(Action::kill(TargetAt::leader_at(2), true));
-            actions.push(Action::restart(TargetAt::leader_at(5), true));
+            actions.push(ScheduledAction::kill(TimedTarget::leader_at(2), true));
+            actions.push(ScheduledAction::restart(TimedTarget::leader_at(5), true));
         }
         // Default faults are left out if the run is too short for them.
         actions.retain(|it| !it.by_default || it.end() < self.duration);
@@ -165,7 +167,7 @@ impl Plan {
         }
         for (place, partition) in self.partitions.iter().enumerate() {
             self.check(partition, partition.until, &partition.side)?;
-            let step = |at, kind| TimedFaultAction { at, target: Target::All, kind };
+            let step = |at, kind| TimedFaultAction { at, target: FaultTarget::All, kind };
             steps.push(step(partition.from, FaultAction::StartPartition(place)));
             steps.push(step(partition.until, FaultAction::EndPartition(place)));
         }
@@ -177,18 +179,18 @@ impl Plan {
         &self,
         fault: &impl fmt::Display,
         end: Duration,
-        targets: &[Target],
+        targets: &[FaultTarget],
     ) -> Result<(), Failure> {
         if end >= self.duration {
             let message = format!("{fault} does not end before the run: increase --duration");
             return Err(Failure::usage(message));
         }
-        let is_there = |target: &Target| match target {
-            Target::Process(process) => process.number() <= self.members,
-            Target::Leader | Target::All => true,
-            Target::Inside => false,
+        let is_there = |target: &FaultTarget| match target {
+            FaultTarget::Process(process) => process.number() <= self.members,
+            FaultTarget::Leader | FaultTarget::All => true,
+            FaultTarget::Inside => false,
         };
-        if targets.contains(&Target::Inside) {
+        if targets.contains(&FaultTarget::Inside) {
             return Err(Failure::usage(format!(
                 "{fault}: members of a service do not enter: use leader or a member"
             )));
@@ -211,8 +213,8 @@ fn check_value_size(bytes: u64) -> Result<u32, Failure> {
     })
 }
 
-fn steps(action: &Action) -> Vec<TimedFaultAction> {
-    let Action { at, target, kind, .. } = *action;
+fn steps(action: &ScheduledAction) -> Vec<TimedFaultAction> {
+    let ScheduledAction { at, target, kind, .. } = *action;
     let step = |at, kind| TimedFaultAction { at, target, kind };
     match kind {
         ActionKind::Kill => vec![step(at, FaultAction::Kill)],

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use tenure_client::{Page, Query};
+use tenure_client::{RangePage, RangeQuery};
 use tenure_trace::now;
 
 use super::value_record::{ReadRecord, Response, ValueDigest};
@@ -34,8 +34,8 @@ pub(super) fn read(member: &str, key: &str, is_local: bool) -> Result<ReadRecord
     Ok(ReadRecord { key: key.to_owned(), by: member.to_owned(), requested, response, value })
 }
 
-fn request(member: &str, key: &str, is_local: bool) -> Result<Page, Failure> {
-    let query = Query { key: key.into(), serializable: is_local, ..Query::default() };
+fn request(member: &str, key: &str, is_local: bool) -> Result<RangePage, Failure> {
+    let query = RangeQuery { key: key.into(), serializable: is_local, ..RangeQuery::default() };
     let service = BlockingClient::for_endpoint(member)?;
     service.call(service.admin.range(query))
 }

@@ -29,7 +29,7 @@ impl Recorder {
     pub(super) async fn start(endpoints: &[String]) -> Result<Recorder, Failure> {
         let client = Client::connect(endpoints).await.map_err(Failure::environment)?;
         let changes: SharedChanges = Arc::default();
-        let (mut received, recorded) = (client.changes(LOCK_NAME, 1), changes.clone());
+        let (mut received, recorded) = (client.queue_changes(LOCK_NAME, 1), changes.clone());
         let mut tasks = JoinSet::new();
         tasks.spawn(async move {
             loop {

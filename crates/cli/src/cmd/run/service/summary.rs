@@ -13,7 +13,7 @@ use super::value_record::PutRecord;
 use super::verify::{Promise, PromiseViolation, verify};
 use crate::cmd::failure::Status;
 use crate::cmd::run::drive::Partition;
-use crate::cmd::run::summary::{Counter, Latency, round_to_thousandths};
+use crate::cmd::run::summary::{CounterCheck, Latency, round_to_thousandths};
 
 /// The result of a run of the lock service. Scripts depend on its JSON keys; later releases may add
 /// keys.
@@ -40,7 +40,7 @@ pub(super) struct Summary {
     pub(super) kills: u64,
     pub(super) faults: u64,
     pub(super) partitions: Vec<Partition>,
-    pub(super) counter: Counter,
+    pub(super) counter: CounterCheck,
     /// Figures of the values; `None` if the clients put no values.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) values: Option<ValueStats>,
@@ -148,9 +148,9 @@ impl Summary {
     }
 }
 
-fn counter(CounterStats { value, puts, .. }: CounterStats) -> Counter {
+fn counter(CounterStats { value, puts, .. }: CounterStats) -> CounterCheck {
     let lost = i64::try_from(puts).unwrap_or(i64::MAX) - i64::try_from(value).unwrap_or(i64::MAX);
-    Counter { expected: puts, found: value, lost }
+    CounterCheck { expected: puts, found: value, lost }
 }
 
 /// Returns the duration of the outage of the lock after a member was killed, in nanoseconds. The

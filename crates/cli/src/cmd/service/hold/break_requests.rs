@@ -7,7 +7,7 @@ use tenure_client::{Client, KeyChange};
 use tokio::task::JoinSet;
 
 use super::held::HeldGrant;
-use crate::cmd::service::identity::Identity;
+use crate::cmd::service::client_description::ClientDescription;
 
 /// Receiver of requests to give up the locks or the leadership that this process holds.
 #[derive(Debug)]
@@ -69,7 +69,7 @@ impl BreakRequests {
 }
 
 fn describe(value: &[u8]) -> String {
-    match Identity::decode(value).and_then(|identity| identity.breaker()) {
+    match ClientDescription::decode(value).and_then(|client| client.breaker()) {
         Some(breaker) => format!("{breaker} broke it"),
         None => "another client broke it".to_owned(),
     }
@@ -81,7 +81,8 @@ mod tests {
 
     #[test]
     fn reason_names_the_breaker() {
-        let [holder, breaker] = ["report.sh", "tenure"].map(|it| Identity::of_process(it.into()));
+        let [holder, breaker] =
+            ["report.sh", "tenure"].map(|it| ClientDescription::of_process(it.into()));
         let value = holder.with_breaker(&breaker).encode();
         assert_eq!(describe(&value), format!("{breaker} broke it"));
         assert_eq!(describe(b"host-7"), "another client broke it");

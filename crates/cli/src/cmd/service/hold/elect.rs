@@ -10,13 +10,13 @@ use tenure_client::{CampaignOptions, ClientError, ElectionState, Leadership, Ses
 use tenure_trace::{escape_invisible, escape_invisible_in_json};
 
 use super::held::HeldGrant;
-use super::run::{SessionOptions, Task, exit_with, run_held};
+use super::run::{CommandSpec, SessionOptions, acquire_and_run, exit_with};
 use crate::cmd::duration;
 use crate::cmd::failure::{Failure, Status};
 use crate::cmd::machine;
 use crate::cmd::output::{print, print_unwrapped};
+use crate::cmd::service::client_description::ClientDescription;
 use crate::cmd::service::endpoint::request_failure;
-use crate::cmd::service::identity::Identity;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -96,15 +96,15 @@ pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
     if let Some(identity) = &options.transfer_to {
         return runtime.block_on(transfer(options, identity)).map(|()| Status::Success);
     }
-    let description = Identity::of_command(&options.command, None).to_string();
+    let description = ClientDescription::of_command(&options.command, None).to_string();
     let default = || options.identity.clone().unwrap_or(description);
     let value = options.value.clone().unwrap_or_else(default);
-    let task = Task {
+    let task = CommandSpec {
         name: &options.name,
         command: &options.command,
         grace,
         within: options.timeout,
-        identity: None,
+        client: None,
         // With an empty value, a delayed copy of the campaign's own request would look like a
         // request to give up the leadership.
         can_be_asked: !value.is_empty(),
@@ -121,7 +121,7 @@ pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
             has_identity: options.identity.is_some(),
         }))
     };
-    exit_with(runtime.block_on(run_held(&options.service, task, acquire)))
+    exit_with(runtime.block_on(acquire_and_run(&options.service, task, acquire)))
 }
 
 async fn campaign(
@@ -176,6 +176,6 @@ async fn observe(options: &Options) -> Result<(), Failure> {
     };
     tokio::select! {
         ended = print => ended,
-        () = crate::cmd::node::interrupted() => Ok(()),
+        () = crate::cmd::node::wait_for_interrupt() => Ok(()),
     }
 }

@@ -21,7 +21,7 @@ use super::this_program;
 use super::tree;
 
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Timing {
+pub(super) struct KillTiming {
     /// Time between the kill of the command with its descendants and the deadline of the lock.
     pub(super) margin: Duration,
     /// Time between SIGTERM and SIGKILL.
@@ -40,7 +40,7 @@ pub(super) struct GuardedCommand {
 }
 
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Event {
+pub(super) enum GuardianEvent {
     Report(GuardianReport),
     /// The guardian has ended without reporting that the command has ended.
     GuardianEnded(Option<ExitStatus>),
@@ -57,7 +57,7 @@ impl GuardedCommand {
         command: &[OsString],
         variables: &[(&str, String)],
         deadline: Duration,
-        timing: Timing,
+        timing: KillTiming,
     ) -> io::Result<GuardedCommand> {
         // If the guardian is killed, its children become children of this process.
         tree::adopt_orphans()?;
@@ -92,7 +92,7 @@ impl GuardedCommand {
 
     /// Waits for the next event of the command or of the guardian. If the guardian is stopped,
     /// makes it continue. Dropping the future loses no event.
-    pub(super) async fn next(&mut self) -> Event {
+    pub(super) async fn next(&mut self) -> GuardianEvent {
         loop {
             self.reap();
             tokio::select! {
@@ -100,9 +100,9 @@ impl GuardedCommand {
                 line = self.reports.next_line() => match line.ok().flatten() {
                     Some(line) => {
                         let Some(report) = channel::decode_line(&line) else { continue };
-                        return Event::Report(report);
+                        return GuardianEvent::Report(report);
                     }
-                    None => return Event::GuardianEnded(self.wait_for_guardian().await),
+                    None => return GuardianEvent::GuardianEnded(self.wait_for_guardian().await),
                 },
                 _ = self.children.recv() => {}
             }
@@ -163,7 +163,7 @@ impl GuardedCommand {
     ///
     /// Returns the processes that still exist after `limit`. The list is empty if `/proc` does not
     /// show them.
-    pub(super) async fn kill(&mut self, limit: Duration) -> Result<(), Vec<tree::Survivor>> {
+    pub(super) async fn kill(&mut self, limit: Duration) -> Result<(), Vec<tree::Descendant>> {
         if cfg!(not(target_os = "linux")) && self.ended.is_none() {
             let _ = kill_process(self.guardian, Signal::KILL);
         }

@@ -136,7 +136,7 @@ impl Guardian {
         let (orders, reports) = UnixStream::from_std(socket)?.into_split();
         // Catches signals: systemd and others send them to all processes of a service, but this one
         // must continue. The wrapper passes them on.
-        let signals = Signals::of_guardian()?;
+        let signals = Signals::new_for_guardian()?;
         let children = unix::signal(SignalKind::child())?;
         let mut starting = this_program()?;
         let child = starting
@@ -324,7 +324,7 @@ impl Guardian {
                     status = Some(change);
                 }
             };
-            let names = |left: &[tree::Survivor]| stuck = Some(tree::format_list(left));
+            let names = |left: &[tree::Descendant]| stuck = Some(tree::format_list(left));
             if tree::kill_all(USUAL_KILL_TIME, limit, note, names).await {
                 break;
             }

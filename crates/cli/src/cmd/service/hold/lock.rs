@@ -9,11 +9,11 @@ use clap::builder::NonEmptyStringValueParser;
 use tenure_client::{ClientError, LockAccess, LockRequest, Session};
 
 use super::held::HeldGrant;
-use super::run::{SessionOptions, Task, exit_with, run_held};
+use super::run::{CommandSpec, SessionOptions, acquire_and_run, exit_with};
 use crate::cmd::duration;
 use crate::cmd::failure::{Failure, Status};
 use crate::cmd::machine;
-use crate::cmd::service::identity::Identity;
+use crate::cmd::service::client_description::ClientDescription;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -95,13 +95,13 @@ pub(crate) struct Options {
 pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
     let names: BTreeSet<&str> = options.name.iter().chain(&options.all).map(|it| &it[..]).collect();
     let names: Vec<&str> = names.into_iter().collect();
-    let identity = Identity::of_command(&options.command, options.label.as_deref());
-    let task = Task {
+    let client = ClientDescription::of_command(&options.command, options.label.as_deref());
+    let task = CommandSpec {
         name: &names.join(","),
         command: &options.command,
         grace: options.service.grace()?,
         within: options.timeout,
-        identity: Some(&identity),
+        client: Some(&client),
         can_be_asked: true,
         on_lost: None,
     };
@@ -112,14 +112,14 @@ pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
     };
     let runtime = machine::current_thread_runtime()?;
     let acquire = async |session: Session| {
-        let request = LockRequest::new(access).value(identity.encode());
+        let request = LockRequest::new(access).value(client.encode());
         let acquired = acquire(session, &names, &request, options.at_once);
         match options.timeout {
             None => acquired.await,
             Some(timeout) => tokio::time::timeout(timeout, acquired).await.unwrap_or(Ok(None)),
         }
     };
-    exit_with(runtime.block_on(run_held(&options.service, task, acquire)))
+    exit_with(runtime.block_on(acquire_and_run(&options.service, task, acquire)))
 }
 
 /// Acquires the locks in the order of their names. All clients use this order, so that no two of

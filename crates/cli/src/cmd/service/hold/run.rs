@@ -10,7 +10,7 @@ use clap::Args;
 use tenure_client::{Client, ClientError, Session};
 
 use super::break_requests::BreakRequests;
-use super::guarded::{Timing, shell_exit_code};
+use super::guarded::{KillTiming, shell_exit_code};
 use super::held::HeldGrant;
 use super::on_lost::{self, Loss};
 use super::signals::Signals;
@@ -18,15 +18,15 @@ use super::supervise::{CommandOutcome, Supervisor, warn_survivors};
 use super::{print_error, status};
 use crate::cmd::duration;
 use crate::cmd::failure::{Failure, Status};
-use crate::cmd::service::endpoint::{Endpoints, Target, request_failure};
-use crate::cmd::service::identity::Identity;
+use crate::cmd::service::client_description::ClientDescription;
+use crate::cmd::service::endpoint::{ConnectionSettings, EndpointOptions, request_failure};
 use crate::cmd::service::user;
 
 /// Options that select the service and the length of its leases.
 #[derive(Clone, Debug, Args)]
 pub(super) struct SessionOptions {
     #[command(flatten)]
-    endpoints: Endpoints,
+    endpoints: EndpointOptions,
     /// Length of the lease: the lock is held for at most this long after the last renewal
     #[arg(long, value_name = "TIME", value_parser = ttl, default_value = "10s")]
     pub(super) ttl: Duration,
@@ -38,7 +38,7 @@ pub(super) struct SessionOptions {
 
 impl SessionOptions {
     pub(super) async fn client(&self) -> Result<Client, Failure> {
-        connect(self.endpoints.target()?).await
+        connect(self.endpoints.connection_settings()?).await
     }
 
     /// Returns the time between two moments: the kill of the command with its descendants, and the
@@ -70,9 +70,9 @@ fn ttl(text: &str) -> Result<Duration, String> {
     }
 }
 
-async fn connect(target: Target) -> Result<Client, Failure> {
+async fn connect(settings: ConnectionSettings) -> Result<Client, Failure> {
     // A command sends few requests, so any member will do.
-    let client = Client::connect_as(&target.endpoints, target.access.any_member()).await;
+    let client = Client::connect_as(&settings.endpoints, settings.access.any_member()).await;
     client.map_err(|error| match error {
         // A rejection is no usage error here. The command reports it as the reason why the lock was
         // not acquired.
@@ -81,8 +81,9 @@ async fn connect(target: Target) -> Result<Client, Failure> {
     })
 }
 
+/// A command to run while this process holds a lock or leads, and how long to wait before.
 #[derive(Debug)]
-pub(super) struct Task<'a> {
+pub(super) struct CommandSpec<'a> {
     pub(super) name: &'a str,
     pub(super) command: &'a [OsString],
     pub(super) grace: Duration,
@@ -90,7 +91,7 @@ pub(super) struct Task<'a> {
     pub(super) within: Option<Duration>,
     /// Description of this client, which is stored in the keys of its locks; `None` for a
     /// leadership.
-    pub(super) identity: Option<&'a Identity>,
+    pub(super) client: Option<&'a ClientDescription>,
     /// True if another client can request the lock or the leadership by writing to its key.
     pub(super) can_be_asked: bool,
     /// Shell command to run after the leadership was lost and the command has ended.
@@ -106,9 +107,9 @@ enum NotHeld {
 
 /// Acquires the lock, runs the command, and releases the lock. Returns the exit status of the
 /// command, or a status of this program if the command did not run to its end.
-pub(super) async fn run_held<F>(
+pub(super) async fn acquire_and_run<F>(
     service: &SessionOptions,
-    task: Task<'_>,
+    task: CommandSpec<'_>,
     acquire: impl FnOnce(Session) -> F,
 ) -> Result<u8, Failure>
 where
@@ -176,15 +177,15 @@ async fn supervise(
     service: &SessionOptions,
     client: &Client,
     held: &HeldGrant,
-    task: &Task<'_>,
+    task: &CommandSpec<'_>,
     signals: &mut Signals,
 ) -> Result<CommandOutcome, Failure> {
-    let value = task.identity.map(|identity| identity.with_acquisition_now().encode());
+    let value = task.client.map(|client| client.with_acquisition_now().encode());
     let mut requests = match task.can_be_asked {
         true => BreakRequests::watch(client, held, value.as_deref()),
         false => BreakRequests::none(),
     };
-    let timing = Timing { margin: service.margin(), grace: task.grace };
+    let timing = KillTiming { margin: service.margin(), grace: task.grace };
     let supervised = Supervisor { held, name: task.name, timing };
     let stored = async {
         if let Some(value) = &value {
@@ -208,10 +209,10 @@ async fn session(
     service: &SessionOptions,
     within: Option<Duration>,
 ) -> Result<(Client, Session), Failure> {
-    let target = service.endpoints.target()?;
-    let endpoints = target.endpoints.join(", ");
+    let settings = service.endpoints.connection_settings()?;
+    let endpoints = settings.endpoints.join(", ");
     let started = async {
-        let client = connect(target).await?;
+        let client = connect(settings).await?;
         let session = client.session(service.ttl).await.map_err(Failure::environment)?;
         Ok((client, session))
     };

@@ -35,7 +35,7 @@ impl Signals {
 
     /// Catches the signals that are passed on to the command, and the signals that suspend a
     /// process.
-    pub(super) fn of_guardian() -> io::Result<Signals> {
+    pub(super) fn new_for_guardian() -> io::Result<Signals> {
         Signals::catch(&[&PASSED[..], &STOPPING].concat())
     }
 

@@ -22,11 +22,11 @@ use tenure_client::LossReason;
 use super::boot_clock::{self, Timer};
 use super::break_requests::BreakRequests;
 use super::channel::{GuardianOrder, GuardianReport};
-use super::guarded::{Event, GuardedCommand, Timing};
+use super::guarded::{GuardedCommand, GuardianEvent, KillTiming};
 use super::held::HeldGrant;
 use super::print_error;
 use super::signals::Signals;
-use super::tree::{Survivor, format_list};
+use super::tree::{Descendant, format_list};
 use crate::cmd::failure::Failure;
 
 #[derive(Debug)]
@@ -37,14 +37,14 @@ pub(super) enum CommandOutcome {
     Killed(String),
     /// The command was killed for the reason given, but these processes still exist. Therefore the
     /// lock must not be released.
-    Survivors(String, Vec<Survivor>),
+    Survivors(String, Vec<Descendant>),
 }
 
 #[derive(Debug)]
 pub(super) struct Supervisor<'a> {
     pub(super) held: &'a HeldGrant,
     pub(super) name: &'a str,
-    pub(super) timing: Timing,
+    pub(super) timing: KillTiming,
 }
 
 impl Supervisor<'_> {
@@ -136,34 +136,34 @@ impl Supervisor<'_> {
     async fn handle(
         &self,
         guarded: &mut GuardedCommand,
-        event: Event,
+        event: GuardianEvent,
         broken: Option<&str>,
     ) -> Option<CommandOutcome> {
-        if let Event::Report(GuardianReport::Ended { .. }) = event {
+        if let GuardianEvent::Report(GuardianReport::Ended { .. }) = event {
             // Waits until the guardian has ended as well, so that it does not outlive this process.
             guarded.wait_for_guardian().await;
         }
         match event {
-            Event::Report(GuardianReport::Ended { is_expired: true, .. }) => {
+            GuardianEvent::Report(GuardianReport::Ended { is_expired: true, .. }) => {
                 let not_renewed = || self.lost_because(&LossReason::NotRenewed);
                 Some(CommandOutcome::Killed(broken.map_or_else(not_renewed, str::to_owned)))
             }
-            Event::Report(GuardianReport::Ended { status, .. }) => {
+            GuardianEvent::Report(GuardianReport::Ended { status, .. }) => {
                 Some(CommandOutcome::Done(ExitStatus::from_raw(status)))
             }
-            Event::Report(GuardianReport::Survivors(names)) => {
+            GuardianEvent::Report(GuardianReport::Survivors(names)) => {
                 let name = self.name;
                 print_error(&format!(
                     "`{name}`: the command left processes running, ending them: {names}"
                 ));
                 None
             }
-            Event::Report(GuardianReport::Stuck(names)) => {
+            GuardianEvent::Report(GuardianReport::Stuck(names)) => {
                 let name = self.name;
                 print_error(&format!("`{name}` stays held: processes cannot be killed: {names}"));
                 None
             }
-            Event::GuardianEnded(status) => {
+            GuardianEvent::GuardianEnded(status) => {
                 let how = status.map_or("unknown status".to_owned(), |it| it.to_string());
                 let reason = format!("`{}`: the guardian process ended early ({how})", self.name);
                 Some(self.kill_tree(guarded, reason).await)
@@ -179,12 +179,12 @@ impl Supervisor<'_> {
             guarded.send_order(GuardianOrder::Kill).await;
             loop {
                 match guarded.next().await {
-                    Event::Report(GuardianReport::Ended { .. }) => {
+                    GuardianEvent::Report(GuardianReport::Ended { .. }) => {
                         guarded.wait_for_guardian().await;
                         return true;
                     }
-                    Event::Report(_) => {}
-                    Event::GuardianEnded(_) => return false,
+                    GuardianEvent::Report(_) => {}
+                    GuardianEvent::GuardianEnded(_) => return false,
                 }
             }
         };
@@ -210,7 +210,7 @@ impl Supervisor<'_> {
     }
 }
 
-pub(super) fn warn_survivors(left: &[Survivor]) {
+pub(super) fn warn_survivors(left: &[Descendant]) {
     print_error(&format!(
         "processes cannot be killed and may run concurrently with the next holder: {}",
         format_list(left)

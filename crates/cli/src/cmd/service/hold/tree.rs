@@ -14,16 +14,16 @@ use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, wait};
 const FIRST_PAUSE: Duration = Duration::from_millis(1);
 const LAST_PAUSE: Duration = Duration::from_millis(200);
 
-/// A process that still exists after it was killed.
+/// A descendant of this process.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Survivor {
+pub(super) struct Descendant {
     pub(super) id: i32,
     pub(super) name: String,
     /// The error of `kill` if it failed, for example because the process belongs to another user.
     pub(super) error: Option<Errno>,
 }
 
-impl std::fmt::Display for Survivor {
+impl std::fmt::Display for Descendant {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{} (process {}", self.name, self.id)?;
         match self.error {
@@ -33,7 +33,7 @@ impl std::fmt::Display for Survivor {
     }
 }
 
-pub(super) fn format_list(processes: &[Survivor]) -> String {
+pub(super) fn format_list(processes: &[Descendant]) -> String {
     const SHOWN: usize = 5;
     if processes.is_empty() {
         return "processes that /proc does not show".to_owned();
@@ -90,7 +90,7 @@ pub(super) async fn kill_all(
     report_after: Duration,
     limit: Option<Duration>,
     mut on_change: impl FnMut(Pid, WaitStatus),
-    mut report: impl FnMut(&[Survivor]),
+    mut report: impl FnMut(&[Descendant]),
 ) -> bool {
     let start = super::boot_clock::now();
     let mut pause = FIRST_PAUSE;
@@ -129,13 +129,13 @@ pub(super) use elsewhere::{descendants, signal_all};
 /// to this group.
 #[cfg(not(target_os = "linux"))]
 mod elsewhere {
-    use super::{Signal, Survivor};
+    use super::{Descendant, Signal};
 
-    pub(in super::super) fn descendants() -> Vec<Survivor> {
+    pub(in super::super) fn descendants() -> Vec<Descendant> {
         Vec::new()
     }
 
-    pub(in super::super) fn signal_all(_: &[Signal]) -> Vec<Survivor> {
+    pub(in super::super) fn signal_all(_: &[Signal]) -> Vec<Descendant> {
         Vec::new()
     }
 }
@@ -148,7 +148,7 @@ mod linux {
         Pid, PidfdFlags, Signal, getpid, kill_process, pidfd_open, pidfd_send_signal,
     };
 
-    use super::{Errno, Survivor};
+    use super::{Descendant, Errno};
 
     #[derive(Clone, Debug)]
     struct Process {
@@ -163,17 +163,17 @@ mod linux {
 
     /// Sends signals to each descendant, parents before their children. Returns all descendants,
     /// each with the error if it could not receive a signal.
-    pub(in super::super) fn signal_all(signals: &[Signal]) -> Vec<Survivor> {
+    pub(in super::super) fn signal_all(signals: &[Signal]) -> Vec<Descendant> {
         let signalled = |process: Process| {
             let error = signals.iter().find_map(|signal| send(&process, *signal).err());
-            Survivor { id: process.id, name: process.name, error }
+            Descendant { id: process.id, name: process.name, error }
         };
         tree().into_iter().map(signalled).collect()
     }
 
-    pub(in super::super) fn descendants() -> Vec<Survivor> {
+    pub(in super::super) fn descendants() -> Vec<Descendant> {
         let running = tree().into_iter();
-        running.map(|it| Survivor { id: it.id, name: it.name, error: None }).collect()
+        running.map(|it| Descendant { id: it.id, name: it.name, error: None }).collect()
     }
 
     fn tree() -> Vec<Process> {

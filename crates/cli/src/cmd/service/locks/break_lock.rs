@@ -12,8 +12,8 @@ use super::queue::{Claim, Lock};
 use super::{read, text};
 use crate::cmd::duration;
 use crate::cmd::failure::{Failure, Status};
+use crate::cmd::service::client_description::{ClaimOwner, ClientDescription};
 use crate::cmd::service::endpoint::{BlockingClient, QueryOptions};
-use crate::cmd::service::identity::{ClaimOwner, Identity};
 
 /// Interval at which the command checks whether the holders have released the lock.
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
@@ -104,7 +104,7 @@ pub(super) fn run(options: &Options) -> Result<Status, Failure> {
     if !holders.is_empty() && !options.yes && !confirm(&service, &lock, &holders, options)? {
         return Err(Failure::incomplete(format!("{} was not broken", lock.name)));
     }
-    let breaker = Identity::of_process("tenure".to_owned());
+    let breaker = ClientDescription::of_process("tenure".to_owned());
     let broken = break_claims(&service, &holders, &breaker, options)?;
     let result = serde_json::json!({
         "name": lock.name, "broken_by": breaker.to_string(), "broken": broken,
@@ -116,7 +116,7 @@ pub(super) fn run(options: &Options) -> Result<Status, Failure> {
     Ok(Status::Success)
 }
 
-fn line(lock: &Lock, broken: &Broken<'_>, breaker: &Identity) -> String {
+fn line(lock: &Lock, broken: &Broken<'_>, breaker: &ClientDescription) -> String {
     let lease = broken.claim.lease.as_deref().unwrap_or_default();
     let how = match broken.outcome {
         Outcome::Released => "released".to_owned(),
@@ -149,7 +149,7 @@ fn confirm(
 /// Returns a line about the other keys of the holder's lease, which are deleted with the lease.
 fn other_keys(service: &BlockingClient, holder: &Claim) -> Result<String, Failure> {
     // If the user may not read the keys, the confirmation does not name them.
-    let keys = read::keys_of_lease(service, holder)?;
+    let keys = read::fetch_lease_keys(service, holder)?;
     let others = keys.into_iter().filter(|key| *key != holder.raw_key);
     let others: Vec<String> =
         others.map(|key| escape_invisible(&String::from_utf8_lossy(&key)).into_owned()).collect();
@@ -177,7 +177,7 @@ impl Breaking<'_> {
     fn update(&mut self, service: &BlockingClient) -> Result<(), Failure> {
         let read_at = Instant::now();
         let may_expire = self.expires.is_none_or(|expires| expires < read_at + MIN_KNOWN_TIME);
-        if !read::exists(service, self.claim)? {
+        if !read::claim_exists(service, self.claim)? {
             self.outcome = Some(self.outcome_of_ended());
         } else if self.claim.id != 0 && may_expire {
             let left = service.admin.lease_time_left(self.claim.signed_lease());
@@ -221,7 +221,7 @@ impl Breaking<'_> {
 fn break_claims<'a>(
     service: &BlockingClient,
     holders: &[&'a Claim],
-    breaker: &Identity,
+    breaker: &ClientDescription,
     options: &Options,
 ) -> Result<Vec<Broken<'a>>, Failure> {
     let mut is_asked = false;
@@ -257,7 +257,7 @@ fn break_claims<'a>(
 fn ask_to_release(
     service: &BlockingClient,
     claim: &Claim,
-    breaker: &Identity,
+    breaker: &ClientDescription,
 ) -> Result<bool, Failure> {
     let value = match &claim.owner {
         ClaimOwner::Command(holder) => holder.with_breaker(breaker).encode(),

@@ -1,7 +1,7 @@
 //! Explanations why clients wait for a lock, and for how long.
 
 use serde::Serialize;
-use tenure_session::Access;
+use tenure_session::AccessMode;
 
 use super::queue::{Claim, Lock};
 
@@ -27,12 +27,14 @@ fn wait(lock: &Lock, position: usize, claim: &Claim) -> Wait {
     let first = lock.queue.first().map(|first| first.access);
     let (blockers, reason) = match (last, claim.access, first) {
         (Some(before), ..) => (vec![before], "the claim ahead of it waits as well"),
-        (None, Access::Permits { weight, .. }, Some(Access::Permits { .. })) => {
+        (None, AccessMode::Permits { weight, .. }, Some(AccessMode::Permits { .. })) => {
             let are_full = weight <= 1;
             let reason = if are_full { "all slots are in use" } else { "too few slots are free" };
             (lock.holders().collect(), reason)
         }
-        (None, Access::Exclusive, _) => (lock.holders().collect(), "it requests exclusive access"),
+        (None, AccessMode::Exclusive, _) => {
+            (lock.holders().collect(), "it requests exclusive access")
+        }
         _ => (lock.holders().collect(), "the holder does not share the lock"),
     };
     let blocked_by = blockers.into_iter().map(Claim::label).collect();

@@ -81,7 +81,7 @@ pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
         }
         Task::Why(selected) => {
             let (service, lock) = selected.read()?;
-            let chain = wait_chain::starting_at(&service, &lock)?;
+            let chain = wait_chain::fetch_wait_chain(&service, &lock)?;
             let lines: Vec<String> =
                 explain::lines(&lock).into_iter().chain(chain.lines()).collect();
             let value = json!({

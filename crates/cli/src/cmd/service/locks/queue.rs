@@ -2,12 +2,12 @@
 
 use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
-use tenure_session::{Access, HolderSummary};
+use tenure_session::{AccessMode, HolderSummary};
 use tenure_store::{KeyValue, claim_of};
 use tenure_trace::escape_invisible;
 
 use super::recipe::Recipe;
-use crate::cmd::service::identity::ClaimOwner;
+use crate::cmd::service::client_description::ClaimOwner;
 
 /// A claim of a client on a lock. The client holds the lock or waits for it. In the store, a claim
 /// is a key below the name of the lock.
@@ -34,7 +34,7 @@ pub(super) struct Claim {
     #[serde(skip)]
     pub(super) value: Vec<u8>,
     #[serde(skip)]
-    pub(super) access: Access,
+    pub(super) access: AccessMode,
     /// ID of the claim's lease; 0 if the key has no lease.
     #[serde(skip)]
     pub(super) id: u64,
@@ -75,7 +75,7 @@ impl Lock {
             below.iter().partition(|kv| kv.key.get(name.len() + 1..).is_some_and(is_nested));
         let claims = below.into_iter().map(|kv| {
             let claim = claim_of(kv).filter(|claim| claim.name[..] == *name);
-            (kv.clone(), claim.map_or(Access::Exclusive, |claim| claim.mode.into()))
+            (kv.clone(), claim.map_or(AccessMode::Exclusive, |claim| claim.mode.into()))
         });
         let claims = claims.collect();
         let example = nested.first().map(|kv| match claim_of(kv) {
@@ -90,7 +90,7 @@ impl Lock {
     pub(super) fn from_claims(
         name: &[u8],
         recipe: Recipe,
-        mut claims: Vec<(KeyValue, Access)>,
+        mut claims: Vec<(KeyValue, AccessMode)>,
     ) -> Lock {
         claims.sort_by(|(one, _), (other, _)| {
             (one.create_revision, &one.key).cmp(&(other.create_revision, &other.key))
@@ -136,7 +136,7 @@ impl Lock {
 }
 
 impl Claim {
-    fn new(kv: &KeyValue, access: Access, is_holder: bool) -> Claim {
+    fn new(kv: &KeyValue, access: AccessMode, is_holder: bool) -> Claim {
         Claim {
             key: text(&kv.key),
             lease: (kv.lease != 0).then(|| format!("{:x}", kv.lease)),
@@ -161,7 +161,7 @@ impl Claim {
 
     pub(super) fn label(&self) -> String {
         match &self.owner {
-            ClaimOwner::Command(identity) => identity.to_string(),
+            ClaimOwner::Command(client) => client.to_string(),
             ClaimOwner::Text(text) => format!("{text} ({})", self.lease_label()),
             ClaimOwner::Unknown => format!("unknown client ({})", self.lease_label()),
         }
@@ -183,8 +183,8 @@ impl Claim {
         };
         let (label, fence) = (self.label(), self.fence);
         match &self.owner {
-            ClaimOwner::Command(identity) => {
-                let (since, lease) = (identity.since(), self.lease_label());
+            ClaimOwner::Command(client) => {
+                let (since, lease) = (client.since(), self.lease_label());
                 format!("{label} since {since}, {lease}, fence {fence}, {time}")
             }
             _ => format!("{label}, fence {fence}, {time}"),

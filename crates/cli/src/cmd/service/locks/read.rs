@@ -3,14 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
-use tenure_client::{ClientError, Code, Page, Query};
+use tenure_client::{ClientError, Code, RangePage, RangeQuery};
 use tenure_store::{Bytes, KeyValue, claim_of};
 
 use super::queue::{Claim, Lock};
 use super::recipe::{self, Recipe};
 use crate::cmd::failure::Failure;
+use crate::cmd::service::client_description::ClaimOwner;
 use crate::cmd::service::endpoint::{BlockingClient, request_failure};
-use crate::cmd::service::identity::ClaimOwner;
 
 const PAGE_SIZE: i64 = 1000;
 
@@ -42,7 +42,7 @@ fn recipe_lock(
 ) -> Result<Option<Lock>, Failure> {
     for ((base, recipe), keys) in recipe::group_claims(all) {
         if base[..] == *name
-            && let Some(lock) = recipe::fetch_group_lock(service, &base, recipe, &keys)?
+            && let Some(lock) = recipe::fetch_rw_lock_or_semaphore(service, &base, recipe, &keys)?
         {
             return Ok(Some(lock));
         }
@@ -78,7 +78,7 @@ fn queues(service: &BlockingClient, all: &[KeyValue], prefix: &[u8]) -> Result<V
         if !name.starts_with(prefix) {
             continue;
         }
-        if let Some(lock) = recipe::fetch_group_lock(service, &name, recipe, &keys)? {
+        if let Some(lock) = recipe::fetch_rw_lock_or_semaphore(service, &name, recipe, &keys)? {
             recipes.extend(Some(lock).filter(|lock| !lock.queue.is_empty()));
             of_recipes.extend(keys.into_iter().map(|kv| kv.key));
         }
@@ -122,7 +122,14 @@ fn keys(service: &BlockingClient, prefix: &[u8]) -> Result<Vec<KeyValue>, Failur
     let mut from = if prefix.is_empty() { vec![0] } else { prefix.to_vec() };
     loop {
         let (key, range_end) = (from.clone(), range_end_of(prefix));
-        let query = Query { key, range_end, limit, revision, keys_only: true, ..Query::default() };
+        let query = RangeQuery {
+            key,
+            range_end,
+            limit,
+            revision,
+            keys_only: true,
+            ..RangeQuery::default()
+        };
         let page = match service.block_on(service.admin.range(query)) {
             // Keys may be long, so that fewer of them fit into a response.
             Err(ClientError::Rejected { code, .. })
@@ -133,7 +140,7 @@ fn keys(service: &BlockingClient, prefix: &[u8]) -> Result<Vec<KeyValue>, Failur
             }
             page => page.map_err(request_failure)?,
         };
-        let Page { revision: now, keys: found, has_more } = page;
+        let RangePage { revision: now, keys: found, has_more } = page;
         let (before, is_empty) = (keys.len().saturating_sub(1), found.is_empty());
         keys.extend(found.into_iter().map(|kv| KeyValue {
             key: kv.key.into(),
@@ -179,7 +186,7 @@ fn fetch_values<'a>(
     claims: impl Iterator<Item = &'a mut Claim>,
 ) -> Result<(), Failure> {
     for claim in claims {
-        let query = Query { key: claim.raw_key.clone(), ..Query::default() };
+        let query = RangeQuery { key: claim.raw_key.clone(), ..RangeQuery::default() };
         let page = service.call(service.admin.range(query))?;
         let found = page.keys.into_iter().find(|kv| kv.create_revision == claim.fence);
         claim.value = found.map(|kv| kv.value).unwrap_or_default();
@@ -206,7 +213,7 @@ fn fetch_leases(service: &BlockingClient, lock: &mut Lock) -> Result<(), Failure
 
 /// Returns the keys that are attached to the lease of a claim. Returns none if the lease has ended,
 /// or if the user may not read the keys.
-pub(super) fn keys_of_lease(
+pub(super) fn fetch_lease_keys(
     service: &BlockingClient,
     claim: &Claim,
 ) -> Result<Vec<Vec<u8>>, Failure> {
@@ -218,9 +225,9 @@ pub(super) fn keys_of_lease(
 
 /// Returns true if the claim still exists. If its key was deleted and created again, the key
 /// belongs to a new claim, and the result is false.
-pub(super) fn exists(service: &BlockingClient, claim: &Claim) -> Result<bool, Failure> {
+pub(super) fn claim_exists(service: &BlockingClient, claim: &Claim) -> Result<bool, Failure> {
     let key = claim.raw_key.clone();
-    let query = Query { key, keys_only: true, ..Query::default() };
+    let query = RangeQuery { key, keys_only: true, ..RangeQuery::default() };
     let page = service.call(service.admin.range(query))?;
     Ok(page.keys.iter().any(|kv| kv.create_revision == claim.fence))
 }

@@ -7,8 +7,8 @@
 use std::collections::BTreeMap;
 
 use serde::Serialize;
-use tenure_client::Query;
-use tenure_session::Access;
+use tenure_client::RangeQuery;
+use tenure_session::AccessMode;
 use tenure_store::{Bytes, KeyValue, claim_of};
 
 use super::queue::Lock;
@@ -77,7 +77,7 @@ pub(super) fn group_claims(all: &[KeyValue]) -> ClaimGroups {
 ///
 /// The values tell the cases apart. A claim of `tenure lock` has a value. A claim on a read/write
 /// lock has none. A semaphore has an additional key with the number of its permits.
-pub(super) fn fetch_group_lock(
+pub(super) fn fetch_rw_lock_or_semaphore(
     service: &BlockingClient,
     name: &Bytes,
     recipe: Recipe,
@@ -99,7 +99,7 @@ pub(super) fn fetch_group_lock(
         let Some(value) = value(service, &kv.key)? else { continue };
         let access = match recipe {
             Recipe::Semaphore => number(Some(value))
-                .map_or(Access::Exclusive, |weight| Access::Permits { weight, capacity }),
+                .map_or(AccessMode::Exclusive, |weight| AccessMode::Permits { weight, capacity }),
             _ if !value.is_empty() => return Ok(None),
             _ => read_or_write(name, &kv.key),
         };
@@ -108,12 +108,16 @@ pub(super) fn fetch_group_lock(
     Ok(Some(Lock::from_claims(name, recipe, claims)))
 }
 
-fn read_or_write(name: &[u8], key: &[u8]) -> Access {
-    if key[name.len()..].starts_with(b"/read/") { Access::Shared } else { Access::Exclusive }
+fn read_or_write(name: &[u8], key: &[u8]) -> AccessMode {
+    if key[name.len()..].starts_with(b"/read/") {
+        AccessMode::Shared
+    } else {
+        AccessMode::Exclusive
+    }
 }
 
 fn value(service: &BlockingClient, key: &[u8]) -> Result<Option<Vec<u8>>, Failure> {
-    let query = Query { key: key.to_vec(), ..Query::default() };
+    let query = RangeQuery { key: key.to_vec(), ..RangeQuery::default() };
     Ok(service.call(service.admin.range(query))?.keys.into_iter().next().map(|kv| kv.value))
 }
 
@@ -168,7 +172,7 @@ mod tests {
 
     #[test]
     fn permits_are_counted_by_weight() {
-        let permits = |weight| Access::Permits { weight, capacity: 3 };
+        let permits = |weight| AccessMode::Permits { weight, capacity: 3 };
         let keys = below(&[("s/permits/1", 1, 1), ("s/permits/2", 2, 2), ("s/permits/3", 3, 3)]);
         let inside = |weights: [u32; 3]| -> Vec<bool> {
             let claims = keys.iter().cloned().zip(weights.map(permits)).collect();

@@ -2,7 +2,7 @@
 
 use super::queue::{Claim, Lock};
 use crate::cmd::output::format_columns;
-use crate::cmd::service::identity::ClaimOwner;
+use crate::cmd::service::client_description::ClaimOwner;
 
 const MAX_NOTES: usize = 5;
 
@@ -64,7 +64,7 @@ fn left(claim: &Claim) -> String {
 
 fn since(claim: &Claim) -> String {
     match &claim.owner {
-        ClaimOwner::Command(identity) => identity.since(),
+        ClaimOwner::Command(client) => client.since(),
         ClaimOwner::Text(_) | ClaimOwner::Unknown => "-".into(),
     }
 }

@@ -52,7 +52,7 @@ impl Chain {
 /// The chain ends at a lease whose keys the user may not read. The function reads the locks one
 /// after the other, and the locks may change in the meantime. A cycle in the chain may therefore no
 /// longer exist.
-pub(super) fn starting_at(service: &BlockingClient, lock: &Lock) -> Result<Chain, Failure> {
+pub(super) fn fetch_wait_chain(service: &BlockingClient, lock: &Lock) -> Result<Chain, Failure> {
     let mut chain = Chain::default();
     let mut seen = BTreeSet::from([lock.name.clone()]);
     let mut pending = VecDeque::from([lock.clone()]);
@@ -90,7 +90,7 @@ pub(super) fn starting_at(service: &BlockingClient, lock: &Lock) -> Result<Chain
 /// Returns the names of all locks for which there is a claim with the same lease as `claim`. These
 /// are the locks that its client holds or waits for.
 fn locks_of(service: &BlockingClient, claim: &Claim) -> Result<BTreeSet<Bytes>, Failure> {
-    let keys = read::keys_of_lease(service, claim)?.into_iter();
+    let keys = read::fetch_lease_keys(service, claim)?.into_iter();
     let claims = keys.filter_map(|key| {
         claim_of(&KeyValue { key: key.into(), lease: claim.id, ..KeyValue::default() })
     });

@@ -2,7 +2,7 @@
 
 use super::super::axis::parameter_label;
 use super::super::figure::Figure;
-use super::super::results::{Cell, Header, Point, Results};
+use super::super::results::{Header, Point, PointResults, Results};
 use crate::cmd::failure::Failure;
 
 /// Main figures of a sweep. A plot has one panel for each of these figures that was measured.
@@ -23,7 +23,7 @@ pub(super) struct Chart {
     pub(super) command: String,
     pub(super) runs: u64,
     pub(super) x_label: String,
-    pub(super) x: Horizontal,
+    pub(super) x: HorizontalAxis,
     pub(super) series: Vec<String>,
     /// Names of the series that are not drawn, because none of their measured quantities has a
     /// panel.
@@ -32,7 +32,7 @@ pub(super) struct Chart {
 }
 
 /// Kind of the values on the horizontal axis, which determines their positions.
-pub(super) enum Horizontal {
+pub(super) enum HorizontalAxis {
     /// The values are numbers. The position of a value on the axis is the number itself.
     Numbers,
     /// The values are not numbers. The position of a value is its index in this list.
@@ -70,11 +70,11 @@ impl Chart {
             let message = "--plot needs the horizontal axis: add --sweep, such as --sweep n=3..20";
             return Err(Failure::usage(message));
         };
-        let x = Horizontal::of(header, place);
+        let x = HorizontalAxis::of(header, place);
         let mut series: Vec<String> = Vec::new();
-        let mut placed: Vec<(usize, f64, &Cell)> = Vec::new();
-        let is_measured = |cell: &Cell| cell.figures.keys().any(|it| is_drawn(*it));
-        for (point, cell) in results.measured().filter(|(_, cell)| is_measured(cell)) {
+        let mut placed: Vec<(usize, f64, &PointResults)> = Vec::new();
+        let is_measured = |cell: &PointResults| cell.figures.keys().any(|it| is_drawn(*it));
+        for (point, cell) in results.measured_points().filter(|(_, cell)| is_measured(cell)) {
             let name = series_of(header, point);
             let known = series.iter().position(|it| *it == name);
             let number = known.unwrap_or_else(|| {
@@ -117,7 +117,7 @@ fn is_drawn(figure: Figure) -> bool {
     FIGURES.contains(&figure) || figure == Figure::AgreementTime
 }
 
-impl Horizontal {
+impl HorizontalAxis {
     fn of(header: &Header, place: usize) -> Self {
         let mut values: Vec<String> = Vec::new();
         for point in &header.points {
@@ -127,15 +127,15 @@ impl Horizontal {
             }
         }
         match values.iter().all(|value| number(value).is_some()) {
-            true => Horizontal::Numbers,
-            false => Horizontal::Names(values),
+            true => HorizontalAxis::Numbers,
+            false => HorizontalAxis::Names(values),
         }
     }
 
     fn position(&self, value: &str) -> f64 {
         match self {
-            Horizontal::Numbers => number(value).unwrap_or(0.0),
-            Horizontal::Names(names) => {
+            HorizontalAxis::Numbers => number(value).unwrap_or(0.0),
+            HorizontalAxis::Names(names) => {
                 names.iter().position(|name| name == value).unwrap_or(0) as f64
             }
         }
@@ -156,7 +156,7 @@ fn series_of(header: &Header, point: &Point) -> String {
     point.algorithm.clone() + &others.collect::<String>()
 }
 
-fn mark(x: f64, figure: Figure, cell: &Cell) -> Option<Mark> {
+fn mark(x: f64, figure: Figure, cell: &PointResults) -> Option<Mark> {
     let moments = cell.figures.get(&figure)?.moments();
     let (low, high) = moments.confidence_interval();
     Some(Mark { x, mean: moments.mean(), low, high })

@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use tenure_trace::escape_invisible;
 
-use super::chart::{Chart, Horizontal, Mark, Panel};
+use super::chart::{Chart, HorizontalAxis, Mark, Panel};
 use crate::cmd::output::wrap;
 use crate::cmd::rows::format_figure;
 use crate::cmd::scale::{Scale, marker_path};
@@ -142,8 +142,10 @@ fn legend(content: &mut String, chart: &Chart, top: f64) -> f64 {
 fn draw_panel(content: &mut String, chart: &Chart, panel: &Panel) {
     let marks = || panel.lines.iter().flatten();
     let x = match &chart.x {
-        Horizontal::Numbers => Scale::horizontal(marks().map(|mark| mark.x)),
-        Horizontal::Names(names) => Scale::horizontal([-0.3, names.len() as f64 - 0.7].into_iter()),
+        HorizontalAxis::Numbers => Scale::horizontal(marks().map(|mark| mark.x)),
+        HorizontalAxis::Names(names) => {
+            Scale::horizontal([-0.3, names.len() as f64 - 0.7].into_iter())
+        }
     };
     let y = Scale::vertical(marks().flat_map(|mark| [mark.mean, mark.high.max(mark.mean)]));
     let place = |mark: &Mark, value: f64| {
@@ -179,10 +181,10 @@ fn draw_panel(content: &mut String, chart: &Chart, panel: &Panel) {
 fn horizontal_axis(content: &mut String, chart: &Chart, x: Scale) {
     let soft = format!("font-size=\"12\" fill=\"{SOFT}\"");
     let ticks: Vec<(f64, String)> = match &chart.x {
-        Horizontal::Numbers => {
+        HorizontalAxis::Numbers => {
             x.ticks(8).into_iter().map(|tick| (tick, format_figure(tick))).collect()
         }
-        Horizontal::Names(names) => {
+        HorizontalAxis::Names(names) => {
             names.iter().enumerate().map(|(place, name)| (place as f64, name.clone())).collect()
         }
     };

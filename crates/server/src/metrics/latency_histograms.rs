@@ -3,7 +3,7 @@
 use tenure_runtime::Histogram;
 
 #[derive(Debug)]
-pub(crate) struct Timings {
+pub(crate) struct LatencyHistograms {
     /// Times from the proposal of a command until this member has applied it.
     pub(crate) commits: Histogram,
     /// Durations of successful lease renewals, from the arrival of a request until its response.
@@ -13,9 +13,9 @@ pub(crate) struct Timings {
     pub(crate) watch_lags: Histogram,
 }
 
-impl Default for Timings {
+impl Default for LatencyHistograms {
     fn default() -> Self {
         let fast = || Histogram::new(Histogram::FAST_BOUNDS);
-        Timings { commits: fast(), renewals: fast(), watch_lags: fast() }
+        LatencyHistograms { commits: fast(), renewals: fast(), watch_lags: fast() }
     }
 }

@@ -1,17 +1,17 @@
-//! The latest noteworthy events of a run, as text.
+//! The latest notable events of a run, as text.
 
 use std::collections::VecDeque;
 
 use serde::Serialize;
 use tenure_core::ProcessId;
 
-/// Maximum number of news items that are kept. Older items are dropped.
-const MAX_ITEMS: usize = 40;
+/// Maximum number of events that are kept. Older events are dropped.
+const MAX_EVENTS: usize = 40;
 
 /// A notable event of the run, as the list of news on a live page shows it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct NewsItem {
-    /// Number of the item, from 1. A page uses it to recognize the items that it already shows.
+pub struct NotableEvent {
+    /// Number of the event, from 1. A page uses it to recognize the events that it already shows.
     pub number: u64,
     /// Time of the event in milliseconds since the first record.
     pub at: f64,
@@ -23,14 +23,14 @@ pub struct NewsItem {
     pub description: String,
 }
 
-/// List of the latest news items of a run, and their numbering.
+/// List of the latest notable events of a run, and their numbering.
 #[derive(Clone, Debug, Default)]
-pub(super) struct LatestNews {
+pub(super) struct RecentEvents {
     count: u64,
-    news: VecDeque<NewsItem>,
+    events: VecDeque<NotableEvent>,
 }
 
-impl LatestNews {
+impl RecentEvents {
     pub(super) fn push(
         &mut self,
         at: f64,
@@ -40,13 +40,13 @@ impl LatestNews {
     ) {
         self.count += 1;
         let process = process.map(ProcessId::number);
-        self.news.push_back(NewsItem { number: self.count, at, kind, process, description });
-        if self.news.len() > MAX_ITEMS {
-            self.news.pop_front();
+        self.events.push_back(NotableEvent { number: self.count, at, kind, process, description });
+        if self.events.len() > MAX_EVENTS {
+            self.events.pop_front();
         }
     }
 
-    pub(super) fn all(&self) -> Vec<NewsItem> {
-        self.news.iter().cloned().collect()
+    pub(super) fn all(&self) -> Vec<NotableEvent> {
+        self.events.iter().cloned().collect()
     }
 }

@@ -88,7 +88,7 @@ const REFUSED_BY_COMPARISON: [(&str, &str); 9] = [
 ];
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub(crate) struct Verified {
+pub(crate) struct VerificationExtent {
     /// Properties that `tenure prove` proves for every number of processes.
     proved: Vec<&'static str>,
     /// Largest number of processes for which `tenure check` explores every schedule without faults.
@@ -96,14 +96,14 @@ pub(crate) struct Verified {
     checked: Option<u32>,
 }
 
-impl Verified {
-    pub(crate) fn of(algorithm: &str) -> Self {
+impl VerificationExtent {
+    pub(crate) fn for_algorithm(algorithm: &str) -> Self {
         let checked = match algorithm {
             name if CHECKED_FOR_THREE.contains(&name) => Some(3),
             name if CHECKED_FOR_TWO.contains(&name) => Some(2),
             _ => None,
         };
-        Verified {
+        VerificationExtent {
             proved: proved_properties(algorithm).map(|proved| proved.property).collect(),
             checked,
         }
@@ -123,7 +123,7 @@ impl Verified {
 
 /// Formats the largest number of processes for which the algorithm is verified: `every N`, `n ≤ 3`,
 /// or a dash.
-impl Display for Verified {
+impl Display for VerificationExtent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.checked {
             _ if !self.proved.is_empty() => f.pad("every N"),
@@ -150,17 +150,17 @@ mod tests {
     use std::path::Path;
 
     use tenure_algorithms::catalogue::Parameters;
-    use tenure_core::Order;
+    use tenure_core::ChannelOrder;
 
     use super::*;
 
     /// Returns a cell of the table in `docs/algorithms.md`: the verdict on the algorithm `name` in
     /// runs without faults.
-    fn documented(page: &str, name: &str, order: Order) -> Option<String> {
+    fn documented(page: &str, name: &str, order: ChannelOrder) -> Option<String> {
         let (_, section) = page.split_once("one fault does")?;
         let (table, _) = section.split_once("## Variants")?;
         let row = table.lines().find(|line| line.starts_with(&format!("| `{name}` |")))?;
-        let column = if order == Order::Fifo { 2 } else { 3 };
+        let column = if order == ChannelOrder::Fifo { 2 } else { 3 };
         row.split('|').nth(column).map(|cell| cell.trim().to_owned())
     }
 
@@ -177,7 +177,11 @@ mod tests {
                 "ok (n = 2)" => Some(2),
                 _ => None,
             };
-            assert_eq!(Verified::of(name).checked, expected, "{name}: {verdict}");
+            assert_eq!(
+                VerificationExtent::for_algorithm(name).checked,
+                expected,
+                "{name}: {verdict}"
+            );
             compared += 1;
         }
         assert!(compared >= CHECKED_FOR_THREE.len() + CHECKED_FOR_TWO.len(), "{compared}");
@@ -185,10 +189,11 @@ mod tests {
 
     #[test]
     fn proof_precedes_exhaustive_check() {
-        assert_eq!(Verified::of("lamport").to_string(), "every N");
-        assert_eq!(Verified::of("raymond").to_string(), "n ≤ 3");
-        assert_eq!(Verified::of("no-such-algorithm").to_string(), "–");
-        let sentence = Verified::of("lamport").sentence().expect("it is verified");
+        assert_eq!(VerificationExtent::for_algorithm("lamport").to_string(), "every N");
+        assert_eq!(VerificationExtent::for_algorithm("raymond").to_string(), "n ≤ 3");
+        assert_eq!(VerificationExtent::for_algorithm("no-such-algorithm").to_string(), "–");
+        let sentence =
+            VerificationExtent::for_algorithm("lamport").sentence().expect("it is verified");
         assert!(sentence.starts_with("mutual exclusion for every N"), "{sentence}");
     }
 }

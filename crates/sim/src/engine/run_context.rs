@@ -8,28 +8,28 @@ use crate::engine::agreement_users::AgreementUsers;
 use crate::engine::clocks::Clocks;
 use crate::engine::detector::DetectorOracle;
 use crate::engine::fault_injector::FaultInjector;
-use crate::engine::liveness::Liveness;
+use crate::engine::live_processes::LiveProcesses;
 use crate::engine::lock_users::LockUsers;
 use crate::engine::router::Router;
 use crate::engine::schedule::{EventQueue, ScheduledEvent};
 use crate::engine::tracer::Tracer;
 use crate::engine::user_messages::UserTraffic;
 use crate::judging::beliefs::LeaderBeliefs;
-use crate::judging::causality::Causality;
+use crate::judging::causality::VectorClocks;
 use crate::judging::monitors::Monitors;
 use crate::results::elections::{ElectionChange, ElectionCounter};
 use crate::results::load::Load;
 use crate::results::metrics::Metrics;
 use crate::settings::Settings;
-use crate::settings::fault::{CrashTrigger, Fault, Memory};
+use crate::settings::fault::{CrashTrigger, Fault, RecoveredState};
 use crate::steer::recorder::Recorder;
 
 /// The state of a run, except the processes, their messages and their timers.
 #[derive(Debug)]
-pub(crate) struct Core {
+pub(crate) struct RunContext {
     pub(crate) settings: Settings,
     pub(crate) now: u64,
-    pub(crate) liveness: Liveness,
+    pub(crate) live_processes: LiveProcesses,
     pub(crate) router: Router,
     pub(crate) clocks: Clocks,
     /// Queue of scheduled faults. If a fault and the arrival of a message have the same time, the
@@ -81,20 +81,20 @@ pub(crate) struct Services {
     pub(crate) agreement: Option<Service>,
 }
 
-impl Core {
+impl RunContext {
     pub(crate) fn new(settings: Settings, services: Services, recorder: Option<Recorder>) -> Self {
         let size = settings.size;
         let has_faults = !settings.faults.is_empty() || !settings.down.is_empty();
-        let liveness = Liveness::new(&settings, has_faults);
+        let live_processes = LiveProcesses::new(&settings, has_faults);
         let order = settings.instrumentation.order;
-        let has_clocks = order.applies(size) && (services.mutex || recorder.is_some());
+        let has_clocks = order.is_met_by(size) && (services.mutex || recorder.is_some());
         let locking = settings.workload.locking.clone().filter(|_| services.mutex);
         let lock_users =
-            locking.map(|locking| LockUsers::new(locking, &settings, liveness.as_slice()));
+            locking.map(|locking| LockUsers::new(locking, &settings, live_processes.as_slice()));
         let metrics = reserved_metrics(&settings, services, lock_users.as_ref());
-        let mut core = Core {
+        let mut run = RunContext {
             now: 0,
-            liveness,
+            live_processes,
             router: Router::new(&settings),
             clocks: Clocks::new(&settings),
             fault_queue: EventQueue::new(),
@@ -109,7 +109,7 @@ impl Core {
             script_left: 0,
             beliefs: LeaderBeliefs::new(if services.election { size } else { 0 }),
             monitors: Monitors::new(&settings, services, has_clocks),
-            tracer: Tracer::new(has_clocks.then(|| Causality::new(size)), recorder),
+            tracer: Tracer::new(has_clocks.then(|| VectorClocks::new(size)), recorder),
             metrics,
             elections: ElectionCounter::default(),
             election_start: 0,
@@ -119,20 +119,20 @@ impl Core {
             stall_timeout: settings.limits.stall_timeout(size, &settings.network),
             settings,
         };
-        core.schedule_faults();
-        core
+        run.schedule_faults();
+        run
     }
 
     pub(crate) fn is_served(&self) -> bool {
         let elects = self.settings.workload.initiators.is_some();
         let locked = self.lock_users.as_ref().is_none_or(LockUsers::is_served);
         let has_requests = elects || self.lock_users.is_some() || self.agreement_users.is_some();
-        let elected = !elects || self.beliefs.is_unanimous(self.liveness.live_count());
+        let elected = !elects || self.beliefs.is_unanimous(self.live_processes.live_count());
         has_requests && locked && self.is_agreed() && elected
     }
 
     fn is_agreed(&self) -> bool {
-        let is_up = |at: ProcessId| self.liveness.is_up(at);
+        let is_up = |at: ProcessId| self.live_processes.is_up(at);
         self.agreement_users.as_ref().is_none_or(|it| it.users.is_served(is_up))
     }
 
@@ -149,7 +149,7 @@ impl Core {
 
     /// Returns a new tag for a message that `from` sends now. See [`Tracer`] for tags.
     pub(crate) fn tag(&mut self, from: ProcessId) -> u32 {
-        self.tracer.tag(from, self.liveness.session(from))
+        self.tracer.tag(from, self.live_processes.session(from))
     }
 
     #[cold]
@@ -171,7 +171,7 @@ impl Core {
     /// Writes a trace record about a process, with its vector clock if clocks are kept.
     #[cold]
     pub(crate) fn trace(&mut self, process: ProcessId, kind: Kind) {
-        self.tracer.record(self.now, process, self.liveness.session(process), kind);
+        self.tracer.record(self.now, process, self.live_processes.session(process), kind);
     }
 
     /// Advances the vector clock of a process because of an event, and writes a trace record of the
@@ -210,7 +210,7 @@ impl Core {
             // the request occurs.
             Fault::Crash { .. } => {}
             Fault::Recover { process, at, memory } => {
-                let lost = memory == Memory::Lost;
+                let lost = memory == RecoveredState::Lost;
                 self.fault_queue.push(at, ScheduledEvent::Recover { fault, process, lost });
             }
             Fault::Partition { from, until, .. } => {
@@ -244,7 +244,7 @@ impl Core {
         if !self.beliefs.elects_leaders() {
             return;
         }
-        let agreed = self.beliefs.is_unanimous(self.liveness.live_count());
+        let agreed = self.beliefs.is_unanimous(self.live_processes.live_count());
         let sent = || self.metrics.sent_in(Layer::Election);
         match self.elections.observe(agreed, sent) {
             Some(ElectionChange::Started) => self.election_start = self.now,

@@ -7,30 +7,30 @@ use tenure_trace::property::{ServiceFacts, StepFacts};
 use tenure_trace::{ServiceCommand, ServiceEvent};
 
 use crate::model::MonitorFacts;
-use crate::model::fingerprint::{Role, fingerprint};
+use crate::model::fingerprint::{HashDomain, fingerprint};
 use crate::model::intern::{Interned, Interner};
 use crate::model::monitors::{ErasedMonitor, OwnedObservation, StepObservation};
 
 /// A monitor that is never violated. Its states are the facts that expressions read.
-pub(crate) struct ServiceFold {
+pub(crate) struct FactCollector {
     states: Interner<ServiceFacts>,
     first: ServiceFacts,
     index: usize,
 }
 
-impl ServiceFold {
+impl FactCollector {
     /// Creates this monitor. `index` is its number among the monitors of the check, and `first` is
     /// its initial state.
     pub(crate) fn new(first: ServiceFacts, index: usize) -> Self {
-        ServiceFold { states: Interner::new(), first, index }
+        FactCollector { states: Interner::new(), first, index }
     }
 
     fn intern(&self, facts: ServiceFacts) -> Interned {
-        self.states.intern(facts, |facts| fingerprint(Role::Monitor(self.index), facts))
+        self.states.intern(facts, |facts| fingerprint(HashDomain::Monitor(self.index), facts))
     }
 }
 
-impl<C: ServiceCommand, E: ServiceEvent> ErasedMonitor<C, E> for ServiceFold {
+impl<C: ServiceCommand, E: ServiceEvent> ErasedMonitor<C, E> for FactCollector {
     fn first(&self) -> Interned {
         self.intern(self.first.clone())
     }

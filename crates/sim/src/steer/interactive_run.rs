@@ -82,7 +82,7 @@ pub enum InterventionError {
     OutOfOrder(Intervention),
 }
 
-/// Reason why a session took no step.
+/// Reason why an interactive run took no step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StepError {
     /// The run has ended.
@@ -114,18 +114,18 @@ pub struct InFlightMessage<'s, M> {
 /// A run that is stepped through: the simulator, paused between two events.
 ///
 /// Without interventions, its trace equals that of [`Simulation::run_traced`], to the byte.
-/// [`Session::intervene`] performs actions that would not have happened by themselves.
-pub struct Session<'a, P: Protocol> {
+/// [`InteractiveRun::intervene`] performs actions that would not have happened by themselves.
+pub struct InteractiveRun<'a, P: Protocol> {
     simulation: &'a Simulation<P>,
     pub(crate) steered: SteeredRun<'a, P>,
-    /// Actions of the schedule that the session has not performed yet. While an action is left,
-    /// events that the simulator has scheduled do not happen. `None` if the session follows no
+    /// Actions of the schedule that the run has not performed yet. While an action is left,
+    /// events that the simulator has scheduled do not happen. `None` if the run follows no
     /// schedule.
     schedule: Option<VecDeque<Action>>,
     pub(crate) started: bool,
     has_interventions: bool,
     steps: u64,
-    /// Number of events that the session handles before it checks the limits of the run again.
+    /// Number of events that the run handles before it checks its limits again.
     events_until_check: u64,
     /// True if the last step only issued the next request of a sequential workload. The next step
     /// must then handle an event before it may issue another request.
@@ -139,27 +139,30 @@ impl<P: Recorded> Simulation<P> {
     /// # Errors
     ///
     /// As [`Simulation::run_traced`].
-    pub fn session(&self, to: impl Write + Send + 'static) -> Result<Session<'_, P>, RunError> {
+    pub fn interactive_run(
+        &self,
+        to: impl Write + Send + 'static,
+    ) -> Result<InteractiveRun<'_, P>, RunError> {
         let mut steered = SteeredRun::new(self.recorded_world(to)?);
         steered.world.boot();
-        Ok(Session::new(self, steered, None))
+        Ok(InteractiveRun::new(self, steered, None))
     }
 
     /// Boots the processes of a schedule and pauses before its first step. The following steps
     /// perform one action of the schedule each. After the last action, or after an intervention,
-    /// the session continues as a normal run.
+    /// the run continues as a normal run.
     ///
     /// # Errors
     ///
     /// The errors of [`Simulation::follow`] for the start of a run. An impossible action is
     /// reported by the step that attempts it.
-    pub fn session_along(
+    pub fn interactive_run_along(
         &self,
         schedule: &Schedule,
         to: impl Write + Send + 'static,
-    ) -> Result<Session<'_, P>, FollowError<RunError>> {
+    ) -> Result<InteractiveRun<'_, P>, FollowError<RunError>> {
         let steered = self.boot_along(schedule, to)?;
-        Ok(Session::new(self, steered, Some(schedule.actions.iter().cloned().collect())))
+        Ok(InteractiveRun::new(self, steered, Some(schedule.actions.iter().cloned().collect())))
     }
 
     /// Performs one run with interventions, and writes its trace to `to`. If `max` is given, the
@@ -175,37 +178,37 @@ impl<P: Recorded> Simulation<P> {
         to: impl Write + Send + 'static,
         mut controls: Controls<'_>,
     ) -> Result<Report, InterventionError> {
-        let mut session = self.session(to)?;
+        let mut interactive_run = self.interactive_run(to)?;
         for intervention in interventions {
-            if intervention.after_step < session.steps {
+            if intervention.after_step < interactive_run.steps {
                 return Err(InterventionError::OutOfOrder(intervention.clone()));
             }
-            while session.steps < intervention.after_step {
-                if session.step_with(&mut controls).is_err() {
-                    let steps = session.steps;
+            while interactive_run.steps < intervention.after_step {
+                if interactive_run.step_with(&mut controls).is_err() {
+                    let steps = interactive_run.steps;
                     return Err(InterventionError::RunEnded {
                         intervention: intervention.clone(),
                         steps,
                     });
                 }
             }
-            let done = session.intervene(&intervention.action);
+            let done = interactive_run.intervene(&intervention.action);
             done.map_err(|_| InterventionError::Impossible(intervention.clone()))?;
         }
         let max = max.unwrap_or(u64::MAX);
-        while session.steps < max && session.step_with(&mut controls).is_ok() {}
-        session.finish().map_err(|error| InterventionError::Run(error.into()))
+        while interactive_run.steps < max && interactive_run.step_with(&mut controls).is_ok() {}
+        interactive_run.finish().map_err(|error| InterventionError::Run(error.into()))
     }
 }
 
-impl<'a, P: Recorded> Session<'a, P> {
+impl<'a, P: Recorded> InteractiveRun<'a, P> {
     fn new(
         simulation: &'a Simulation<P>,
         steered: SteeredRun<'a, P>,
         schedule: Option<VecDeque<Action>>,
     ) -> Self {
         let started = schedule.is_some();
-        Session {
+        InteractiveRun {
             simulation,
             steered,
             schedule,
@@ -249,7 +252,7 @@ impl<'a, P: Recorded> Session<'a, P> {
         if !self.started {
             self.started = true;
             self.steps += 1;
-            self.steered.world.begin(&Controls::new());
+            self.steered.world.start_workload(&Controls::new());
             return Ok(());
         }
         loop {
@@ -288,7 +291,7 @@ impl<'a, P: Recorded> Session<'a, P> {
     }
 
     /// Performs an intervention at the present time. Scheduled events of the run happen afterwards.
-    /// If the session follows a schedule, the remaining actions of the schedule are dropped.
+    /// If the run follows a schedule, the remaining actions of the schedule are dropped.
     ///
     /// # Errors
     ///
@@ -320,17 +323,17 @@ impl<'a, P: Recorded> Session<'a, P> {
 
     /// Returns the present time of the run, in ticks.
     pub fn now(&self) -> u64 {
-        self.steered.world.core.now
+        self.steered.world.run.now
     }
 
     /// Returns the number of records in the trace.
     pub fn records(&self) -> u64 {
-        self.steered.world.core.tracer.recorder.as_ref().map_or(0, Recorder::records)
+        self.steered.world.run.tracer.recorder.as_ref().map_or(0, Recorder::records)
     }
 
     /// Returns the number of events that the processes have emitted for their users.
     pub fn event_count(&self) -> u64 {
-        self.steered.world.core.tracer.recorder.as_ref().map_or(0, Recorder::event_count)
+        self.steered.world.run.tracer.recorder.as_ref().map_or(0, Recorder::event_count)
     }
 
     /// Returns all processes. A process that is down has the state before its crash.
@@ -340,14 +343,14 @@ impl<'a, P: Recorded> Session<'a, P> {
 
     /// Returns true if a process is up.
     pub fn is_up(&self, process: ProcessId) -> bool {
-        self.steered.world.core.liveness.get(process).unwrap_or(false)
+        self.steered.world.run.live_processes.get(process).unwrap_or(false)
     }
 
     /// Returns the armed timers of all processes, with the times at which they fire, in ticks. The
     /// earliest timer is first.
     pub fn timers(&self) -> Vec<(ProcessId, &P::Timer, u64)> {
         let world = &self.steered.world;
-        let acts = world.core.event_queue.in_order().into_iter();
+        let acts = world.run.event_queue.in_order().into_iter();
         acts.filter_map(|(due, act)| match act {
             crate::engine::schedule::ScheduledEvent::Timer { slot, generation } => {
                 let (at, timer) = world.timers.armed_in(*slot, *generation)?;

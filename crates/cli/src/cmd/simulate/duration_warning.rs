@@ -1,7 +1,7 @@
 //! Warns of runs that take hours, before they start.
 
 use tenure_core::CostUnit;
-use tenure_sim::{Entries, Pattern};
+use tenure_sim::{Entries, RequestPattern};
 
 use super::plan::Plan;
 
@@ -13,7 +13,7 @@ const HOUR: u64 = 3600;
 impl Plan {
     /// Returns a warning if the runs of this plan take at least an hour. Returns `None` if they may
     /// take less, or if a run has a time limit.
-    pub(super) fn estimate(&self, runs: u64) -> Option<String> {
+    pub(super) fn duration_warning(&self, runs: u64) -> Option<String> {
         let settings = self.common_settings();
         if settings.limits.until.is_some() {
             return None;
@@ -35,7 +35,7 @@ impl Plan {
 
 fn entries(locking: &tenure_sim::Locking, size: u32) -> u64 {
     match (&locking.pattern, &locking.entries) {
-        (Pattern::Sequential { total }, _) => *total,
+        (RequestPattern::Sequential { total }, _) => *total,
         (_, Entries::Each(each)) => u64::from(*each) * u64::from(size),
         (_, Entries::Listed(listed)) => listed.iter().map(|each| u64::from(*each)).sum(),
     }
@@ -46,16 +46,16 @@ mod tests {
     use crate::cmd::parse_options;
     use crate::cmd::simulate::{Options, plan};
 
-    fn estimate(line: &str) -> Option<String> {
+    fn warning_for(line: &str) -> Option<String> {
         let options: Options = parse_options(line.split(' ')).expect("a valid command line");
-        plan(&options).expect("a run that is possible").estimate(options.run.runs_or(1))
+        plan(&options).expect("a run that is possible").duration_warning(options.run.runs_or(1))
     }
 
     #[test]
     fn warns_of_runs_that_take_hours() {
-        let warning = estimate("lamport -n 100000").expect("a warning");
+        let warning = warning_for("lamport -n 100000").expect("a warning");
         assert!(warning.contains("29999700000 messages and take at least 2 hours"), "{warning}");
-        assert!(estimate("chang-roberts -n 1000000 --runs 1000000").is_some());
+        assert!(warning_for("chang-roberts -n 1000000 --runs 1000000").is_some());
     }
 
     #[test]
@@ -63,7 +63,7 @@ mod tests {
         for line in
             ["lamport", "lamport -n 3000", "lamport -n 100000 --until 5", "bully -n 1000 --runs 9"]
         {
-            assert_eq!(estimate(line), None, "{line}");
+            assert_eq!(warning_for(line), None, "{line}");
         }
     }
 }

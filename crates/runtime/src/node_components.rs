@@ -7,15 +7,15 @@ use crate::application::Application;
 use crate::injection::FaultInjection;
 use crate::store::Store;
 use crate::trace_sink::TraceSink;
-use crate::transport::Settings;
+use crate::transport::MeshSettings;
 
 /// All components from which [`start`](crate::start) builds a node.
 #[derive(Debug)]
-pub struct Parts<P: Protocol, L: Application<P>> {
+pub struct NodeComponents<P: Protocol, L: Application<P>> {
     /// Configuration of the protocol.
     pub config: P::Config,
     /// Identity of the process, and addresses of its peers.
-    pub transport: Settings,
+    pub transport: MeshSettings,
     /// Saved state. Its session must equal the session of the transport.
     pub store: Store,
     /// Application, which connects the protocol with its users.
@@ -28,23 +28,32 @@ pub struct Parts<P: Protocol, L: Application<P>> {
     pub injection: FaultInjection,
     /// Function that returns the peers that a process suspects, if the process has its own failure
     /// detector. The trace then includes these suspicions.
-    pub suspected: Option<Suspected<P>>,
+    pub suspected: Option<SuspectedPeersFn<P>>,
 }
 
 /// Function that returns the peers that a process with its own failure detector suspects.
-pub type Suspected<P> = fn(&P) -> &ProcessSet;
+pub type SuspectedPeersFn<P> = fn(&P) -> &ProcessSet;
 
-impl<P: Protocol, L: Application<P>> Parts<P, L> {
+impl<P: Protocol, L: Application<P>> NodeComponents<P, L> {
     /// Creates the components of a node that records no trace and injects no faults.
     pub fn new(
         config: P::Config,
-        transport: Settings,
+        transport: MeshSettings,
         store: Store,
         application: L,
         requests: mpsc::UnboundedReceiver<L::Request>,
     ) -> Self {
         let (trace_sink, injection) = (TraceSink::none(), FaultInjection::none());
         let suspected = None;
-        Parts { config, transport, store, application, requests, trace_sink, injection, suspected }
+        NodeComponents {
+            config,
+            transport,
+            store,
+            application,
+            requests,
+            trace_sink,
+            injection,
+            suspected,
+        }
     }
 }

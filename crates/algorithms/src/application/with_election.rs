@@ -4,7 +4,7 @@
 use alloc::vec::Vec;
 
 use tenure_core::service::election;
-use tenure_core::service::led::{Command, Event};
+use tenure_core::service::with_election::{Command, Event};
 use tenure_core::{
     Effects, Election, Group, Input, Label, Labelled, ProcessId, Protocol, Term, TimerRole, Verdict,
 };
@@ -21,7 +21,7 @@ pub trait Application: Protocol {
 
 /// One process: its part in the application and its part in the election.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Led<A: Application, E: Election> {
+pub struct WithElection<A: Application, E: Election> {
     application: A,
     election: E,
 }
@@ -54,14 +54,14 @@ pub struct Config<A, E> {
     pub election: E,
 }
 
-impl<A: Application, E: Election> Led<A, E> {
+impl<A: Application, E: Election> WithElection<A, E> {
     /// Returns the application.
     pub fn application(&self) -> &A {
         &self.application
     }
 }
 
-impl<A: Application, E: Election> Protocol for Led<A, E> {
+impl<A: Application, E: Election> Protocol for WithElection<A, E> {
     type Config = Config<A::Config, E::Config>;
     type Command = Command<A::Command>;
     type Event = Event<A::Event>;
@@ -80,9 +80,9 @@ impl<A: Application, E: Election> Protocol for Led<A, E> {
         let (election, events) = fx.lift(Either::Election, Either::Election, |fx| {
             E::boot(group, &config.election, of_election, fx)
         });
-        let mut led = Led { application, election };
-        led.on_election_events(events, fx);
-        led
+        let mut process = WithElection { application, election };
+        process.on_election_events(events, fx);
+        process
     }
 
     fn stable(&self) -> Self::Stable {
@@ -132,7 +132,7 @@ impl<A: Application, E: Election> Protocol for Led<A, E> {
     }
 }
 
-impl<A: Application, E: Election> Led<A, E> {
+impl<A: Application, E: Election> WithElection<A, E> {
     fn step_election(&mut self, input: Input<E>, fx: &mut impl Effects<Self>) {
         let (_, events) =
             fx.lift(Either::Election, Either::Election, |fx| self.election.step(input, fx));
@@ -151,6 +151,8 @@ impl<A: Application, E: Election> Led<A, E> {
     }
 }
 
-fn application<A: Application, E: Election>(fx: &mut impl Effects<Led<A, E>>) -> impl Effects<A> {
+fn application<A: Application, E: Election>(
+    fx: &mut impl Effects<WithElection<A, E>>,
+) -> impl Effects<A> {
     fx.wrap(Either::Application, Either::Application, |event| Some(Event::Application(event)))
 }

@@ -6,14 +6,14 @@ use crate::settings::Settings;
 
 /// The processes that are up, and their sessions.
 #[derive(Debug)]
-pub(crate) struct Liveness {
+pub(crate) struct LiveProcesses {
     up: Vec<bool>,
     live: u64,
     /// Number of recoveries of each process; empty if no process can crash.
     sessions: Vec<u64>,
 }
 
-impl Liveness {
+impl LiveProcesses {
     /// Creates the state at the start of a run. `has_faults` is false if no process can crash.
     pub(crate) fn new(settings: &Settings, has_faults: bool) -> Self {
         let size = settings.size as usize;
@@ -22,7 +22,7 @@ impl Liveness {
             up[process.index()] = false;
         }
         let live = up.iter().filter(|up| **up).count() as u64;
-        Liveness { up, live, sessions: vec![0; if has_faults { size } else { 0 }] }
+        LiveProcesses { up, live, sessions: vec![0; if has_faults { size } else { 0 }] }
     }
 
     #[inline]

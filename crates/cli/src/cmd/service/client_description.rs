@@ -18,7 +18,7 @@ const VERSION: u32 = 1;
 const MAX_CHARACTERS: usize = 80;
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Identity {
+pub(super) struct ClientDescription {
     /// Version of the format. The field bears the name of the program, so that other programs can
     /// recognize the description.
     tenure: u32,
@@ -39,20 +39,20 @@ pub(super) struct Identity {
     broken_by: Option<String>,
 }
 
-impl Identity {
-    pub(super) fn of_command(command: &[OsString], label: Option<&str>) -> Identity {
+impl ClientDescription {
+    pub(super) fn of_command(command: &[OsString], label: Option<&str>) -> ClientDescription {
         let program = || {
             let program = command.first().map(Path::new).and_then(Path::file_name);
             program.unwrap_or_default().to_string_lossy().into_owned()
         };
-        Identity::of_process(label.map_or_else(program, str::to_owned))
+        ClientDescription::of_process(label.map_or_else(program, str::to_owned))
     }
 
     /// Describes this process as a client. `command` is the name of its program.
-    pub(super) fn of_process(command: String) -> Identity {
+    pub(super) fn of_process(command: String) -> ClientDescription {
         let variable = |name| env::var(name).ok().filter(|value| !value.is_empty());
         let id = || format!("uid {}", rustix::process::geteuid().as_raw());
-        Identity {
+        ClientDescription {
             tenure: VERSION,
             user: variable("USER").or_else(|| variable("LOGNAME")).unwrap_or_else(id),
             host: rustix::system::uname().nodename().to_string_lossy().into_owned(),
@@ -65,12 +65,12 @@ impl Identity {
     }
 
     /// Returns this description with the present time as the time of acquisition.
-    pub(super) fn with_acquisition_now(&self) -> Identity {
-        Identity { held: Some(format_rfc3339(SystemTime::now())), ..self.clone() }
+    pub(super) fn with_acquisition_now(&self) -> ClientDescription {
+        ClientDescription { held: Some(format_rfc3339(SystemTime::now())), ..self.clone() }
     }
 
-    pub(super) fn with_breaker(&self, breaker: &Identity) -> Identity {
-        Identity { broken_by: Some(breaker.to_string()), ..self.clone() }
+    pub(super) fn with_breaker(&self, breaker: &ClientDescription) -> ClientDescription {
+        ClientDescription { broken_by: Some(breaker.to_string()), ..self.clone() }
     }
 
     pub(super) fn encode(&self) -> Vec<u8> {
@@ -78,8 +78,10 @@ impl Identity {
     }
 
     /// Decodes the value of a key; `None` if it contains no description of this version.
-    pub(super) fn decode(value: &[u8]) -> Option<Identity> {
-        serde_json::from_slice(value).ok().filter(|identity: &Identity| identity.tenure == VERSION)
+    pub(super) fn decode(value: &[u8]) -> Option<ClientDescription> {
+        serde_json::from_slice(value)
+            .ok()
+            .filter(|client: &ClientDescription| client.tenure == VERSION)
     }
 
     pub(super) fn breaker(&self) -> Option<String> {
@@ -93,7 +95,7 @@ impl Identity {
 
 /// Formats the description like `alice@db1 4711 report.sh`. Other users may have written its parts,
 /// so the parts are escaped and shortened.
-impl fmt::Display for Identity {
+impl fmt::Display for ClientDescription {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let [user, host, command] = [&self.user, &self.host, &self.command].map(|it| shown(it));
         write!(f, "{user}@{host} {} {command}", self.pid)
@@ -113,7 +115,7 @@ fn shown(text: &str) -> String {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum ClaimOwner {
     /// The client is a command of Tenure.
-    Command(Identity),
+    Command(ClientDescription),
     /// The client is another program that has stored a text, such as the value of a leader.
     Text(String),
     /// The client is unknown: its key has an empty value or no text, or was not read.
@@ -122,8 +124,8 @@ pub(super) enum ClaimOwner {
 
 impl ClaimOwner {
     pub(super) fn of_value(value: &[u8]) -> ClaimOwner {
-        match (Identity::decode(value), std::str::from_utf8(value)) {
-            (Some(identity), _) => ClaimOwner::Command(identity),
+        match (ClientDescription::decode(value), std::str::from_utf8(value)) {
+            (Some(client), _) => ClaimOwner::Command(client),
             (None, Ok(text)) if !text.is_empty() => ClaimOwner::Text(shown(text)),
             (None, _) => ClaimOwner::Unknown,
         }
@@ -149,25 +151,26 @@ mod tests {
     #[test]
     fn description_contains_the_program_and_no_arguments() {
         let command = ["/usr/bin/mysql", "-psecret"].map(OsString::from);
-        let identity = Identity::of_command(&command, None);
-        let value = String::from_utf8(identity.encode()).expect("text");
+        let client = ClientDescription::of_command(&command, None);
+        let value = String::from_utf8(client.encode()).expect("text");
         assert!(value.contains("\"command\":\"mysql\"") && !value.contains("secret"), "{value}");
-        assert_eq!(Identity::decode(value.as_bytes()), Some(identity.clone()));
-        assert!(identity.to_string().ends_with(&format!(" {} mysql", std::process::id())));
-        let labelled = Identity::of_command(&command, Some("backup of orders"));
+        assert_eq!(ClientDescription::decode(value.as_bytes()), Some(client.clone()));
+        assert!(client.to_string().ends_with(&format!(" {} mysql", std::process::id())));
+        let labelled = ClientDescription::of_command(&command, Some("backup of orders"));
         assert!(labelled.to_string().ends_with(" backup of orders"));
-        assert_eq!(identity.since(), identity.queued);
-        let held = identity.with_acquisition_now();
+        assert_eq!(client.since(), client.queued);
+        let held = client.with_acquisition_now();
         assert_eq!(Some(held.since()), held.held);
         assert_eq!(
-            (identity.breaker(), held.with_breaker(&labelled).breaker()),
+            (client.breaker(), held.with_breaker(&labelled).breaker()),
             (None, Some(labelled.to_string()))
         );
     }
 
     #[test]
     fn values_of_other_programs_are_text_or_unknown() {
-        let newer = Identity { tenure: 2, ..Identity::of_process("sh".to_owned()) };
+        let newer =
+            ClientDescription { tenure: 2, ..ClientDescription::of_process("sh".to_owned()) };
         assert!(matches!(ClaimOwner::of_value(&newer.encode()), ClaimOwner::Text(_)));
         assert_eq!(ClaimOwner::of_value(b"host-7"), ClaimOwner::Text("host-7".to_owned()));
         for unknown in [&b""[..], b"\xff\xfe"] {

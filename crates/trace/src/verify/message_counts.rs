@@ -9,7 +9,7 @@ use crate::format::{Kind, MessageRecord};
 
 /// Numbers of messages in a run. Messages from a process to itself do not count.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Traffic {
+pub struct MessageCounts {
     /// Number of messages sent, by layer and kind.
     pub sent: BTreeMap<Layer, BTreeMap<String, u64>>,
     /// Number of messages received. Each copy of a duplicated message counts.
@@ -20,7 +20,7 @@ pub struct Traffic {
     pub duplicated: u64,
 }
 
-impl Traffic {
+impl MessageCounts {
     /// Returns the number of messages that processes have sent in one layer.
     pub fn sent_in(&self, layer: Layer) -> u64 {
         self.sent.get(&layer).map_or(0, |kinds| kinds.values().sum())

@@ -48,7 +48,7 @@ pub enum TimerChange<T> {
 /// million processes. For real I/O use [`Node`](crate::Node) instead, which releases no effects
 /// before the stable state is saved.
 #[derive(Debug)]
-pub struct Batch<P: Protocol, E = ConstantEnvironment> {
+pub struct EffectBuffer<P: Protocol, E = ConstantEnvironment> {
     /// Messages to send, in order.
     pub messages: Vec<(ProcessId, P::Message)>,
     /// Timer changes, in order.
@@ -59,10 +59,10 @@ pub struct Batch<P: Protocol, E = ConstantEnvironment> {
     pub environment: E,
 }
 
-impl<P: Protocol, E> Batch<P, E> {
+impl<P: Protocol, E> EffectBuffer<P, E> {
     /// Creates an empty batch.
     pub const fn new(environment: E) -> Self {
-        Batch { messages: Vec::new(), timers: Vec::new(), events: Vec::new(), environment }
+        EffectBuffer { messages: Vec::new(), timers: Vec::new(), events: Vec::new(), environment }
     }
 
     /// Returns true if the batch contains no effects.
@@ -78,23 +78,23 @@ impl<P: Protocol, E> Batch<P, E> {
     }
 }
 
-impl<P: Protocol, E: Default> Default for Batch<P, E> {
+impl<P: Protocol, E: Default> Default for EffectBuffer<P, E> {
     fn default() -> Self {
-        Batch::new(E::default())
+        EffectBuffer::new(E::default())
     }
 }
 
-impl<P: Protocol, E: Environment> Batch<P, E> {
+impl<P: Protocol, E: Environment> EffectBuffer<P, E> {
     /// Returns the sink that a step writes its effects to. The sink has the same type in every
     /// engine, so an algorithm is compiled only once for all engines.
     pub fn effects(&mut self) -> StepEffects<'_, P> {
-        let Batch { messages, timers, events, environment } = self;
+        let EffectBuffer { messages, timers, events, environment } = self;
         StepEffects { messages, timers, events, environment }
     }
 }
 
-/// Sink for the effects of one step. It writes them to a [`Batch`], and takes choices and clock
-/// readings from an [`Environment`].
+/// Sink for the effects of one step. It writes them to an [`EffectBuffer`], and takes choices and
+/// clock readings from an [`Environment`].
 pub struct StepEffects<'a, P: Protocol> {
     messages: &'a mut Vec<(ProcessId, P::Message)>,
     timers: &'a mut Vec<TimerChange<P::Timer>>,
@@ -142,8 +142,8 @@ impl<P: Protocol> Effects<P> for StepEffects<'_, P> {
 }
 
 /// Implements [`Effects`] for the batch itself, so that tests and examples can pass a batch to a
-/// handler of an algorithm. Engines pass the result of [`Batch::effects`] instead.
-impl<P: Protocol, E: Environment> Effects<P> for Batch<P, E> {
+/// handler of an algorithm. Engines pass the result of [`EffectBuffer::effects`] instead.
+impl<P: Protocol, E: Environment> Effects<P> for EffectBuffer<P, E> {
     #[inline]
     fn send(&mut self, to: ProcessId, message: P::Message) {
         self.effects().send(to, message);

@@ -25,7 +25,7 @@ const MESSAGE_OVERHEAD_BYTES: usize = 512 << 10;
 
 /// Limits that an operator sets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Bounds {
+pub struct ConfiguredLimits {
     /// Size of the store in bytes at which the member raises the alarm NOSPACE. `None`: no quota.
     pub quota: Option<u64>,
     /// Largest command of a client, in bytes.
@@ -37,7 +37,7 @@ pub struct Bounds {
     pub progress_interval: Duration,
 }
 
-impl Bounds {
+impl ConfiguredLimits {
     /// Returns the length of the longest message that a client may send, in bytes.
     pub(crate) fn max_message_bytes(&self) -> usize {
         self.request_bytes + MESSAGE_OVERHEAD_BYTES
@@ -45,7 +45,7 @@ impl Bounds {
 }
 
 impl Config {
-    pub(crate) fn bounds(&self) -> Result<Bounds, ConfigError> {
+    pub(crate) fn limits(&self) -> Result<ConfiguredLimits, ConfigError> {
         let invalid =
             |option, value: String, expected| Err(ConfigError::Invalid { option, value, expected });
         let request_bytes = self.max_request_bytes;
@@ -69,7 +69,7 @@ impl Config {
             quota => u64::try_from(quota).ok(),
         };
         let request_bytes = usize::try_from(request_bytes).unwrap_or(usize::MAX);
-        Ok(Bounds { quota, request_bytes, txn_ops: self.max_txn_ops, progress_interval })
+        Ok(ConfiguredLimits { quota, request_bytes, txn_ops: self.max_txn_ops, progress_interval })
     }
 }
 
@@ -101,15 +101,15 @@ fn go_duration(text: &str) -> Option<Duration> {
 mod tests {
     use super::*;
 
-    fn bounds(change: impl FnOnce(&mut Config)) -> Result<Bounds, String> {
+    fn limits(change: impl FnOnce(&mut Config)) -> Result<ConfiguredLimits, String> {
         let mut config = Config::default();
         change(&mut config);
-        config.bounds().map_err(|error| error.to_string())
+        config.limits().map_err(|error| error.to_string())
     }
 
     #[test]
     fn quota_is_the_default_or_none_as_for_etcd() {
-        let quota = |bytes| bounds(|it| it.quota_backend_bytes = bytes).expect("bounds").quota;
+        let quota = |bytes| limits(|it| it.quota_backend_bytes = bytes).expect("limits").quota;
         assert_eq!([quota(0), quota(-1), quota(5)], [Some(2 << 30), None, Some(5)]);
     }
 
@@ -127,11 +127,11 @@ mod tests {
 
     #[test]
     fn rejected_value_is_reported_with_the_allowed_range() {
-        let error = bounds(|it| it.max_request_bytes = 11 << 20).unwrap_err();
+        let error = limits(|it| it.max_request_bytes = 11 << 20).unwrap_err();
         let expected = "invalid value '11534336' for --max-request-bytes: expected 1 to 10485760 \
                         bytes";
         assert_eq!(error, expected);
-        assert!(bounds(|it| it.max_txn_ops = 0).is_err());
-        assert!(bounds(|it| it.watch_progress_notify_interval = "0s".into()).is_err());
+        assert!(limits(|it| it.max_txn_ops = 0).is_err());
+        assert!(limits(|it| it.watch_progress_notify_interval = "0s".into()).is_err());
     }
 }
