@@ -2,7 +2,7 @@
 
 use tenure_core::{ProcessId, UnmetAssumption};
 
-use crate::explain::description::RunDescription;
+use crate::explain::description::StepwiseDescription;
 
 /// Reason why a check returns no report.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -95,7 +95,7 @@ pub enum CheckError {
         /// Message of the panic.
         message: String,
         /// Shortest run whose last step panics.
-        run: RunDescription,
+        run: StepwiseDescription,
     },
     /// The check allows more than the algorithm assumes on its [`Card`](tenure_core::Card).
     #[error("{algorithm}: {weakness}; change the check or assume no card")]

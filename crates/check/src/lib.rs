@@ -39,7 +39,7 @@ pub use check::Check;
 pub use clock::{HostClock, HostInstant, Instant, set_host_clock};
 pub use config::{BoundConfig, CheckConfig, FaultConfig, ModelConfig, OnProgress, SearchConfig};
 pub use error::CheckError;
-pub use explain::description::{RunDescription, StepDescription};
+pub use explain::description::{StepDescription, StepwiseDescription};
 pub use limits::{Limit, Limits, MemoryReader, Progress};
 pub use liveness::Fairness;
 pub use measure::report::{Extreme, MeasureReport, MeasureValue, RunEnd};
@@ -61,4 +61,4 @@ pub use users::{
     AgreementUser, ClockUser, CombinedUser, CommitUser, DetectorUser, ElectionUser, MutexUser,
     ReplicationUser, StreamUser, TreeUser,
 };
-pub use walk::{GlobalState, MessageInFlight, WalkObserver, WalkReport, WalkedStep};
+pub use walk::{GlobalState, MessageInFlight, VisitedStep, WalkObserver, WalkReport};

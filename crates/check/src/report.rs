@@ -7,7 +7,7 @@ use serde::{Serialize, Serializer};
 
 use tenure_core::{Judgement, Property};
 
-use crate::explain::description::RunDescription;
+use crate::explain::description::StepwiseDescription;
 use crate::limits::Limit;
 use crate::liveness::Fairness;
 use crate::swarm::report::SwarmCoverage;
@@ -69,7 +69,7 @@ pub struct BypassBound {
     /// `max`.
     pub at_least: bool,
     /// A shortest run that reaches the bound.
-    pub run: RunDescription,
+    pub run: StepwiseDescription,
 }
 
 /// Declared bounds because of which a search pruned states. A field is `None` if its bound pruned
@@ -105,7 +105,7 @@ pub struct Counterexample {
     /// Explanation in one sentence.
     pub explanation: String,
     /// The run in words.
-    pub run: RunDescription,
+    pub run: StepwiseDescription,
     /// The run as a trace.
     pub trace: Trace,
 }

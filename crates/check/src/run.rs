@@ -10,7 +10,7 @@ use crate::config::CheckConfig;
 use crate::custom;
 use crate::custom::fact_collector::FactCollector;
 use crate::error::CheckError;
-use crate::explain::description::RunDescription;
+use crate::explain::description::StepwiseDescription;
 use crate::explain::findings::FinishedSearch;
 use crate::explain::replay::path_to;
 use crate::explain::schedule::ScheduleRunner;
@@ -333,7 +333,7 @@ impl Plan {
         let (max, id) = finished.explored.measured?;
         let path = path_to(&finished.explored, id);
         let max = u32::try_from(max).unwrap_or(u32::MAX);
-        let run = RunDescription::from_trace(&finished.trace(&path, false));
+        let run = StepwiseDescription::from_checker_trace(&finished.trace(&path, false));
         Some(BypassBound { max, at_least: max >= cap, run })
     }
 }

@@ -43,7 +43,7 @@ pub struct MessageInFlight {
 /// A step between two reachable states. States are numbered from 0 in the order in which the walk
 /// reaches them.
 #[derive(Clone, Copy, Debug)]
-pub struct WalkedStep<'a> {
+pub struct VisitedStep<'a> {
     /// Number of the state before the step.
     pub before: usize,
     /// Number of the state after the step.
@@ -62,7 +62,7 @@ pub trait WalkObserver {
     fn on_initial_state(&mut self, state: &GlobalState) -> ControlFlow<()>;
 
     /// Receives a step. The walk ends if this method returns a break.
-    fn on_step(&mut self, step: WalkedStep<'_>) -> ControlFlow<()>;
+    fn on_step(&mut self, step: VisitedStep<'_>) -> ControlFlow<()>;
 }
 
 /// Result of a walk.
@@ -214,7 +214,7 @@ impl Walk {
             self.report.steps += 1;
             let (after, is_new) = self.number(world.clone());
             let state = is_new.then(|| self.global_state(&world));
-            observer.on_step(WalkedStep { before, after, new: state.as_ref(), process })?;
+            observer.on_step(VisitedStep { before, after, new: state.as_ref(), process })?;
             if is_new {
                 if self.report.states > self.max_states {
                     return ControlFlow::Break(());

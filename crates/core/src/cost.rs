@@ -79,8 +79,8 @@ impl Cost {
         Cost { per: CostUnit::Agreement, formula, least, most, is_complete: true }
     }
 
-    /// Marks the cost as incomplete: the algorithm sends more messages than the bounds cover.
-    pub const fn incomplete(self) -> Self {
+    /// Marks the cost as incomplete: the algorithm sends messages that the bounds exclude.
+    pub const fn excluding_some_messages(self) -> Self {
         Cost { is_complete: false, ..self }
     }
 

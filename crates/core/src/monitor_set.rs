@@ -12,7 +12,7 @@ use crate::clock::VectorClock;
 use crate::graph::Graph;
 use crate::monitor::{ElectionObservation, Monitor, MutexObservation, Observation};
 use crate::monitors::{
-    AgreementMonitor, BypassMeter, Fencing, FreshTerms, Irrevocability, LeaderAgreement,
+    AgreementMonitor, BypassMeter, Fencing, IncreasingOwnTerms, Irrevocability, LeaderAgreement,
     LeaderScope, LocalMutualExclusion, MutualExclusion, OneLeader, OneLeaderPerGroup, RequestOrder,
     SteadyLeader, Uniqueness, Validity,
 };
@@ -320,7 +320,7 @@ pub struct ElectionMonitorSet {
     /// second permits no two leaders at the same time with the same term number.
     one_leader: [MonitorRun<OneLeader>; 2],
     per_group: Option<MonitorRun<OneLeaderPerGroup>>,
-    fresh: MonitorRun<FreshTerms>,
+    fresh: MonitorRun<IncreasingOwnTerms>,
     steady: MonitorRun<SteadyLeader>,
 }
 
@@ -339,7 +339,7 @@ impl ElectionMonitorSet {
             one_leader: [LeaderScope::Overall, LeaderScope::PerTerm]
                 .map(|scope| MonitorRun::new(OneLeader::new(scope))),
             per_group: config.groups.then(|| MonitorRun::new(OneLeaderPerGroup::new())),
-            fresh: MonitorRun::new(FreshTerms::new()),
+            fresh: MonitorRun::new(IncreasingOwnTerms::new()),
             steady: MonitorRun::new(SteadyLeader::new(*size)),
         }
     }

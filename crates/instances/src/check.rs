@@ -7,7 +7,7 @@ use tenure_check::{
     Report,
 };
 use tenure_core::monitors::{
-    AgreementMonitor, Bypass, Fencing, FreshTerms, LeaderAgreement, LeaderScope, LinksOnly,
+    AgreementMonitor, Bypass, Fencing, IncreasingOwnTerms, LeaderAgreement, LeaderScope, LinksOnly,
     LocalMutualExclusion, MessageBudget, MutualExclusion, OneLeader, OneLeaderPerGroup,
     RequestOrder, SteadyLeader, Validity,
 };
@@ -137,7 +137,7 @@ pub(crate) fn check_election<P: Election + Algorithm>(
             Property::OneLeaderPerGroup => check.always_and_at_end(OneLeaderPerGroup::new()),
             Property::OneLeaderAtATime => check.always(OneLeader::new(LeaderScope::Overall)),
             Property::OneLeaderPerTerm => check.always(OneLeader::new(LeaderScope::PerTerm)),
-            Property::FreshTerms => check.always(FreshTerms::new()),
+            Property::FreshTerms => check.always(IncreasingOwnTerms::new()),
             Property::SteadyLeader => check.always(SteadyLeader::new(config.size)),
             Property::Progress => check.progress(),
             Property::Topology => check.on_links(LinksOnly::from_card(&card, config.size)),

@@ -38,7 +38,7 @@ pub use obligations::counterexample::Counterexample;
 pub use obligations::proof::prove;
 pub use obligations::redundancy::{Necessity, assess_conjuncts};
 pub use obligations::report::{Decision, Obligation, Outcome, ProofReport};
-pub use solver::{QUERY_TIMEOUT, Solver, SolverKind};
+pub use solver::{DEFAULT_QUERY_TIMEOUT, Solver, SolverKind};
 pub use solver_error::SolverError;
 pub use structure::evaluation::{Assignment, Evaluator};
 pub use structure::table::{Structure, Table};

@@ -5,7 +5,8 @@ mod support;
 use std::time::Duration;
 
 use tenure_prove::{
-    CATALOGUE, Model, ModelEntry, Obligation, Outcome, ProofReport, QUERY_TIMEOUT, Solver, prove,
+    CATALOGUE, DEFAULT_QUERY_TIMEOUT, Model, ModelEntry, Obligation, Outcome, ProofReport, Solver,
+    prove,
 };
 
 use crate::support::{solver, z3};
@@ -88,7 +89,7 @@ fn unsound_variants_are_refuted_and_sound_ones_proved() {
 fn property_alone_is_not_inductive() {
     let Some(solver) = z3() else { return };
     // One refuted obligation is enough, so the others need not be decided.
-    let solver = solver.with_query_timeout(QUERY_TIMEOUT);
+    let solver = solver.with_query_timeout(DEFAULT_QUERY_TIMEOUT);
     for entry in &CATALOGUE {
         let mut model = entry.model();
         model.invariant.truncate(1);

@@ -34,8 +34,7 @@ const LARGE_CHANGE_BYTES: usize = 32 << 10;
 /// Duration after which a save counts as stuck. From then on, even messages that need no save wait
 /// until the stuck save has ended. So peers miss the heartbeats of a leader with a stuck disk, and
 /// elect another leader. Unit tests use a shorter duration.
-pub(crate) const STUCK_DISK_TIMEOUT: Duration =
-    Duration::from_secs(if cfg!(test) { 2 } else { 10 });
+pub(crate) const STUCK_SAVE_AGE: Duration = Duration::from_secs(if cfg!(test) { 2 } else { 10 });
 
 #[derive(Clone, Debug)]
 pub(crate) struct SentMessage {
@@ -147,7 +146,7 @@ where
     }
 
     fn is_disk_stuck(&self) -> bool {
-        self.pending_steps.front().is_some_and(|(since, _)| since.elapsed() > STUCK_DISK_TIMEOUT)
+        self.pending_steps.front().is_some_and(|(since, _)| since.elapsed() > STUCK_SAVE_AGE)
     }
 
     /// Starts the save of the change in `saving`.

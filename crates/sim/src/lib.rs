@@ -44,11 +44,11 @@ pub use results::metrics::{KindCount, Metrics};
 pub use results::moments::Moments;
 pub use results::network_load::{EdgeLoad, NetworkLoad};
 pub use results::report::{BlockKind, EndReason, Report};
+pub use results::run_statistics::{RunStatistics, Violations};
 pub use results::sample::Sample;
-pub use results::summary::{Summary, Violations};
 pub use settings::command_line::{
     HotProcess, LinkLatency, ProcessList, RecoveryOption, group_options, parse_drift,
-    parse_process, replay_command, settings_without_option,
+    parse_process_number, replay_command, settings_without_option,
 };
 pub use settings::configs::Configs;
 pub use settings::distribution::{Distribution, parse_units};

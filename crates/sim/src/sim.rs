@@ -188,7 +188,7 @@ impl<P: Recorded> Simulation<P> {
         to: impl Write + Send + 'static,
         controls: Controls<'_>,
     ) -> Result<Report, RunError> {
-        self.check()?;
+        self.check_settings()?;
         let (report, _, recorder) = self.run_recorded(Some(self.recorder(to)?), controls)?;
         recorder.map_or(Ok(()), Recorder::finish)?;
         Ok(report)
@@ -198,7 +198,7 @@ impl<P: Recorded> Simulation<P> {
         &self,
         to: impl Write + Send + 'static,
     ) -> Result<World<'_, P>, RunError> {
-        self.check()?;
+        self.check_settings()?;
         let run = RunContext::new(self.settings.clone(), self.services(), Some(self.recorder(to)?));
         let monitors = self.monitors.clone();
         Ok(World::new(run, &self.configs, &self.script, monitors, self.clock_hooks))
@@ -209,7 +209,8 @@ impl<P: Recorded> Simulation<P> {
         Ok(recorder.judging(&self.settings, self.service))
     }
 
-    pub(crate) fn check(&self) -> Result<(), SettingsError> {
+    /// Checks that a run with the settings and the configurations of this simulation is possible.
+    pub(crate) fn check_settings(&self) -> Result<(), SettingsError> {
         self.settings.check()?;
         let size = self.settings.size;
         // Checks that the processes, the largest allocation at the start, fit into memory. Later, a
@@ -224,7 +225,7 @@ impl<P: Recorded> Simulation<P> {
         recorder: Option<Recorder>,
         mut controls: Controls<'_>,
     ) -> Result<(Report, Vec<P>, Option<Recorder>), SettingsError> {
-        self.check()?;
+        self.check_settings()?;
         let recorder = recorder.or_else(|| {
             let judged = !self.settings.instrumentation.custom.is_empty();
             judged.then(|| Recorder::without_writer(false).judging(&self.settings, self.service))

@@ -56,5 +56,7 @@ fn answer(store: &mut Store, at: &mut LogPosition, request: &Value) -> Result<Va
     };
     at.index += 1;
     let outcome = store.apply(*at, command);
-    outcome.result.map(|answer| answers::with_header(outcome.revision, answers::result(&answer)))
+    outcome.result.map(|answer| {
+        answers::with_header(outcome.revision, answers::result_without_header(&answer))
+    })
 }

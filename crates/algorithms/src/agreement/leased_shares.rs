@@ -340,7 +340,9 @@ impl Algorithm for LeasedShares {
     fn card(config: &Config, size: u32) -> Card {
         let formula = "5 (0 at the service), 4 for each wait, 2 for a renewal";
         let card = Card {
-            messages: Cost::per_agreement(formula, 0, None).zero_if_alone(size).incomplete(),
+            messages: Cost::per_agreement(formula, 0, None)
+                .zero_if_alone(size)
+                .excluding_some_messages(),
             timed_promises: [Property::SessionExclusion, Property::Fencing].into(),
             variants: Variants::<VariantId>::declared(),
             ..Card::agreement(

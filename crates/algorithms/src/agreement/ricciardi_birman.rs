@@ -382,7 +382,7 @@ impl Algorithm for RicciardiBirman {
                 ..Faults::none("survives crashes without return of a minority of each view")
                     .with_majority()
             },
-            messages: Cost::per_agreement(formula, least, None).incomplete(),
+            messages: Cost::per_agreement(formula, least, None).excluding_some_messages(),
             variants: Variants::<VariantId>::declared(),
             ..Card::agreement(
                 Service::Membership,

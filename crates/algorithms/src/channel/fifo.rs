@@ -387,7 +387,7 @@ impl<P: Algorithm> Algorithm for Fifo<P> {
         card.faults.duplication = true;
         card.theory = None;
         // A repeated message is counted like the message that it carries.
-        card.messages = card.messages.incomplete();
+        card.messages = card.messages.excluding_some_messages();
         // Repeats and acknowledgements may order two events causally that the inner protocol
         // regards as concurrent. So entries need not follow the causal order.
         card.promises.retain(|it| !matches!(it, Property::Order | Property::OrderWithMessages));

@@ -343,7 +343,7 @@ impl Algorithm for EdgeChasing {
         // Without cycles, three messages with each of two managers suffice.
         let ordered = Cost { most: Some(6), ..messages.clone() };
         let is_ordered = config.has(VariantId::Ordered);
-        let messages = if is_ordered { ordered } else { messages.incomplete() };
+        let messages = if is_ordered { ordered } else { messages.excluding_some_messages() };
         Card {
             faults: Faults::duplication(
                 "stops when a manager or a process that waits or is inside crashes",

@@ -345,7 +345,9 @@ impl Algorithm for Lease {
             },
             topology: Topology::Star,
             knows: Knowledge::UNIFORM,
-            messages: Cost::per_entry(formula, 0, None).zero_if_alone(size).incomplete(),
+            messages: Cost::per_entry(formula, 0, None)
+                .zero_if_alone(size)
+                .excluding_some_messages(),
             promises: [].into(),
             timed_promises: [Property::MutualExclusion, Property::Fencing].into(),
             drift_ppm: config.times.drift_ppm(),

@@ -253,7 +253,9 @@ impl Algorithm for Leased {
     fn card(config: &Config, size: u32) -> Card {
         let formula = "5 (0 at the service), 4 more for a waiter, and 2 for a renewal";
         let card = Card {
-            messages: Cost::per_entry(formula, 0, None).zero_if_alone(size).incomplete(),
+            messages: Cost::per_entry(formula, 0, None)
+                .zero_if_alone(size)
+                .excluding_some_messages(),
             timed_promises: [Property::MutualExclusion, Property::Fencing].into(),
             variants: Variants::<VariantId>::declared(),
             ..Card::mutex(

@@ -210,7 +210,7 @@ impl<M: Mutex + Algorithm> Algorithm for ElectionFromMutex<M> {
                 others,
                 mutex.messages.most.map(|most| others + u64::from(size) * most),
             )
-            .incomplete(),
+            .excluding_some_messages(),
             knows: Knowledge::NON_UNIFORM,
             theory: None,
             promises,

@@ -334,7 +334,7 @@ impl<E: Election + Algorithm> Algorithm for MutexFromElection<E> {
                 others,
                 election.messages.most.map(|most| others + most),
             )
-            .incomplete(),
+            .excluding_some_messages(),
             knows: Knowledge::NON_UNIFORM,
             theory: None,
             promises: [Property::MutualExclusion, Property::StarvationFreedom, Property::Fencing]

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use tenure_algorithms::Variants;
 use tenure_algorithms::election::Invitation;
 use tenure_algorithms::election::invitation::{Config, VariantId};
-use tenure_core::monitors::{FreshTerms, OneLeaderPerGroup};
+use tenure_core::monitors::{IncreasingOwnTerms, OneLeaderPerGroup};
 use tenure_core::service::election::{Command, Event};
 use tenure_core::{Algorithm, ChannelOrder, Monitor, ProcessId, Property, TICKS_PER_UNIT, Verdict};
 
@@ -139,7 +139,7 @@ fn late_acceptance_joins_the_group() {
 /// repair it.
 struct Judge {
     groups: OneLeaderPerGroup,
-    fresh: FreshTerms,
+    fresh: IncreasingOwnTerms,
     /// The last term of each process. Terms never decrease.
     terms: Vec<Option<tenure_core::Term>>,
     violation: Option<String>,
@@ -148,7 +148,7 @@ struct Judge {
 impl Judge {
     fn new(size: u32) -> Self {
         let terms = vec![None; size as usize];
-        let (groups, fresh) = (OneLeaderPerGroup::new(), FreshTerms::new());
+        let (groups, fresh) = (OneLeaderPerGroup::new(), IncreasingOwnTerms::new());
         Judge { groups, fresh, terms, violation: None }
     }
 

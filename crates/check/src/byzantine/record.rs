@@ -12,7 +12,7 @@ use tenure_trace::{
 
 use super::GeneralsConfig;
 use super::search::{Sent, Violation};
-use crate::explain::description::RunDescription;
+use crate::explain::description::StepwiseDescription;
 use crate::report::{Counterexample, ViolationKind};
 
 /// For each link from a sender to a receiver, the number of messages recorded so far.
@@ -21,7 +21,7 @@ type Numbers = BTreeMap<(ProcessId, ProcessId), u64>;
 pub(crate) fn counterexample(config: &GeneralsConfig, violation: &Violation) -> Counterexample {
     let mut trace = trace(config, violation);
     trace.header.violates = Some(violation.property.name().to_owned());
-    let run = RunDescription::from_trace(&trace);
+    let run = StepwiseDescription::from_checker_trace(&trace);
     let explanation = explanation(violation);
     let (property, kind) = (violation.property, ViolationKind::End);
     Counterexample { property, kind, explanation, run, trace }

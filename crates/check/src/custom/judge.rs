@@ -6,7 +6,7 @@ use tenure_core::ProcessId;
 use tenure_trace::property::StepFacts;
 
 use super::PreparedProperty;
-use super::view::{CustomCache, EvaluationResult, WorldView, message_name};
+use super::view::{CustomCache, EvaluationResult, ReachedStateView, message_name};
 use crate::explore::successors::{StepResult, Worker};
 use crate::model::cache::{ModelCache, OutcomeRow};
 use crate::model::fingerprint::{HashDomain, fingerprint};
@@ -33,7 +33,7 @@ impl PreparedProperty {
         true
     }
 
-    fn evaluate(&self, before: u32, view: &mut WorldView<'_>) -> EvaluationResult {
+    fn evaluate(&self, before: u32, view: &mut ReachedStateView<'_>) -> EvaluationResult {
         if !self.property.form().is_liveness() {
             return EvaluationResult { pending: 0, violated: self.property.violation(view) };
         }
@@ -181,7 +181,8 @@ fn evaluate_custom(
             custom.map(|custom| Arc::clone(&custom.no_facts)).expect("the search has properties")
         }
     };
-    let mut view = WorldView { rules, model, cache, world, services, step: facts, sent: &sent };
+    let mut view =
+        ReachedStateView { rules, model, cache, world, services, step: facts, sent: &sent };
     watched.evaluate(before, &mut view)
 }
 

@@ -44,7 +44,7 @@ pub(super) struct EvaluationResult {
 }
 
 /// A global state and the step that led to it.
-pub(crate) struct WorldView<'a> {
+pub(crate) struct ReachedStateView<'a> {
     pub(crate) rules: &'a Rules,
     pub(crate) model: &'a mut ModelCache,
     pub(crate) cache: &'a mut CustomCache,
@@ -106,7 +106,7 @@ pub(crate) fn message_name(rules: &Rules, message: u32) -> &'static str {
     if message == 0 { "application" } else { rules.model.message_name(message) }
 }
 
-impl StateView for WorldView<'_> {
+impl StateView for ReachedStateView<'_> {
     fn services(&self) -> &ServiceFacts {
         &self.services
     }

@@ -9,7 +9,7 @@ use crate::explain::replay::{STEP_ENDS, TIME_PASSES};
 
 /// Description of a run, step by step.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RunDescription {
+pub struct StepwiseDescription {
     /// Number of processes.
     pub size: u32,
     /// Steps in order.
@@ -31,11 +31,11 @@ pub struct StepDescription {
     pub is_time: bool,
 }
 
-impl RunDescription {
+impl StepwiseDescription {
     /// Describes a trace written by the checker, in which all records of a step have the same time.
-    pub(crate) fn from_trace(trace: &Trace) -> Self {
+    pub(crate) fn from_checker_trace(trace: &Trace) -> Self {
         let steps = trace.records.chunk_by(|one, other| one.time == other.time);
-        RunDescription {
+        StepwiseDescription {
             size: trace.header.n,
             steps: steps.filter_map(StepDescription::of).collect(),
             repeats_from: None,
@@ -89,7 +89,7 @@ impl StepDescription {
     }
 }
 
-impl fmt::Display for RunDescription {
+impl fmt::Display for StepwiseDescription {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut number = 0;
         for (index, step) in self.steps.iter().enumerate() {

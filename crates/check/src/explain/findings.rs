@@ -7,7 +7,7 @@ use tenure_trace::{Header, Source, Trace};
 
 use crate::config::CheckConfig;
 use crate::error::CheckError;
-use crate::explain::description::RunDescription;
+use crate::explain::description::StepwiseDescription;
 use crate::explain::recorder::Recorder;
 use crate::explain::replay::{Replay, RunPath, path_to};
 use crate::explore::Explored;
@@ -283,12 +283,16 @@ impl FinishedSearch {
         &self,
         path: &RunPath,
         handler: Option<(u32, Cause)>,
-    ) -> RunDescription {
+    ) -> StepwiseDescription {
         let (header, mut recorder) = self.recorded(path);
         if let Some((local, cause)) = handler {
             recorder.record_step(self.start_replay(path).describe_unfinished(local, cause), false);
         }
-        RunDescription::from_trace(&Trace { header, records: recorder.finish(false), torn: None })
+        StepwiseDescription::from_checker_trace(&Trace {
+            header,
+            records: recorder.finish(false),
+            torn: None,
+        })
     }
 
     /// Returns the message of the violation that the monitor at `index` finds in the last step of a
@@ -315,7 +319,8 @@ impl FinishedSearch {
     ) -> Counterexample {
         let mut trace = self.trace(path, kind != ViolationKind::Step);
         trace.header.violates = Some(property.name().to_owned());
-        let run = RunDescription { repeats_from, ..RunDescription::from_trace(&trace) };
+        let run =
+            StepwiseDescription { repeats_from, ..StepwiseDescription::from_checker_trace(&trace) };
         trace.header.repeats = run.repeated_step_count();
         Counterexample { property, kind, explanation, run, trace }
     }

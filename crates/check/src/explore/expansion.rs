@@ -37,8 +37,9 @@ pub(crate) struct HandlerPanic {
     pub(crate) message: String,
 }
 
+/// Successors of all global states in a chunk, and what else the thread found in their steps.
 #[derive(Default)]
-pub(super) struct Expansion {
+pub(super) struct ChunkExpansion {
     pub(super) parents: Batch,
     pub(super) candidates: Vec<Vec<Candidate>>,
     /// Content of the global states in `candidates`, by shard. Empty unless the search stores whole
@@ -53,12 +54,12 @@ pub(super) struct Expansion {
     pub(super) panicked: Option<HandlerPanic>,
 }
 
-impl Expansion {
+impl ChunkExpansion {
     pub(super) fn new() -> Self {
-        Expansion {
+        ChunkExpansion {
             candidates: vec![Vec::new(); SHARDS],
             worlds: vec![Vec::new(); SHARDS],
-            ..Expansion::default()
+            ..ChunkExpansion::default()
         }
     }
 
@@ -69,7 +70,7 @@ impl Expansion {
         self.worlds.iter_mut().for_each(Vec::clear);
         self.out_of_bounds.clear();
         self.violations.clear();
-        Expansion { transitions: 0, exceeded: [false; 2], panicked: None, ..self }
+        ChunkExpansion { transitions: 0, exceeded: [false; 2], panicked: None, ..self }
     }
 
     pub(super) fn bytes(&self) -> usize {

@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::annotations::{Annotations, annotate};
-use super::expansion::{Candidate, Expansion, HandlerPanic, ViolatingStep};
+use super::expansion::{Candidate, ChunkExpansion, HandlerPanic, ViolatingStep};
 use super::frontier::{BLOCK, CHUNK, Frontier};
 use super::parallel::{run_jobs, thread_count};
 use crate::clock::Instant;
@@ -109,7 +109,7 @@ struct SearchRun<'a> {
     next: Frontier,
     found: Explored,
     /// Empty expansions for reuse, because fresh allocations cost page faults.
-    spare_expansions: Mutex<Vec<Expansion>>,
+    spare_expansions: Mutex<Vec<ChunkExpansion>>,
     /// Growth of memory during the expansion of the last block, in bytes.
     growth: usize,
     started: Instant,
@@ -246,7 +246,7 @@ impl SearchRun<'_> {
         }
         let new_by_shard = self.insert_new(&expansions);
         self.extend_frontier(&expansions, &new_by_shard, time);
-        lock(&self.spare_expansions).extend(expansions.into_iter().map(Expansion::cleared));
+        lock(&self.spare_expansions).extend(expansions.into_iter().map(ChunkExpansion::cleared));
         let bytes = self.bytes();
         self.found.bytes_peak = self.found.bytes_peak.max(bytes);
         // New worlds are stored twice until they are in the frontier.
@@ -255,14 +255,14 @@ impl SearchRun<'_> {
         self.growth = bytes.saturating_sub(before) + passing;
     }
 
-    fn expand_chunks(&mut self, block: Range<usize>, time: bool) -> Vec<Expansion> {
+    fn expand_chunks(&mut self, block: Range<usize>, time: bool) -> Vec<ChunkExpansion> {
         let (stride, exact) = (self.stride(), self.search.config.stores_whole_states);
         let (frontier, spare_expansions, stop) =
             (&self.frontier, &self.spare_expansions, &self.search.stop);
         let chunks = block.len().div_ceil(CHUNK);
         run_jobs(&mut self.workers, chunks, |worker, chunk| {
             let spare = lock(spare_expansions).pop();
-            let mut expansion = spare.unwrap_or_else(Expansion::new);
+            let mut expansion = spare.unwrap_or_else(ChunkExpansion::new);
             let mut parents = std::mem::take(&mut expansion.parents);
             let begin = block.start + chunk * CHUNK;
             frontier.read(begin..(begin + CHUNK).min(block.end), &mut parents);
@@ -273,13 +273,13 @@ impl SearchRun<'_> {
                     break;
                 }
             }
-            Expansion { parents, ..expansion }
+            ChunkExpansion { parents, ..expansion }
         })
     }
 
     /// Inserts the candidates into the visited set, in parallel for each shard. Returns the global
     /// states that were not visited before.
-    fn insert_new(&mut self, expansions: &[Expansion]) -> Vec<Vec<NewWorld>> {
+    fn insert_new(&mut self, expansions: &[ChunkExpansion]) -> Vec<Vec<NewWorld>> {
         let (stride, exact) = (self.stride(), self.search.config.stores_whole_states);
         let keeps_edges = self.search.keeps_edges;
         let shards = &self.shards;
@@ -331,7 +331,12 @@ impl SearchRun<'_> {
     /// parents, so that similar states are neighbours. If `time` is true, adds them to the current
     /// frontier, because only time has passed since their parents. If `time` is false, adds them to
     /// the next frontier.
-    fn extend_frontier(&mut self, expansions: &[Expansion], new: &[Vec<NewWorld>], time: bool) {
+    fn extend_frontier(
+        &mut self,
+        expansions: &[ChunkExpansion],
+        new: &[Vec<NewWorld>],
+        time: bool,
+    ) {
         let stride = self.stride();
         let (measuring, stop) = (self.search.measuring, &self.search.stop);
         let annotates = self.search.keeps_edges || measuring.is_some();
@@ -454,7 +459,8 @@ impl SearchRun<'_> {
         let workers: usize = self.workers.iter().map(|worker| worker.cache.bytes()).sum();
         let rules = &self.search.rules;
         let interned = rules.model.bytes() + rules.network.bytes();
-        let expansions: usize = lock(&self.spare_expansions).iter().map(Expansion::bytes).sum();
+        let expansions: usize =
+            lock(&self.spare_expansions).iter().map(ChunkExpansion::bytes).sum();
         shards + workers + interned + expansions + self.frontier.bytes() + self.next.bytes()
     }
 

@@ -8,7 +8,7 @@ use serde::{Serialize, Serializer};
 use tenure_trace::Trace;
 
 use crate::display::{bounds_in_words, diagram};
-use crate::explain::description::RunDescription;
+use crate::explain::description::StepwiseDescription;
 use crate::limits::Limit;
 use crate::measure::Measure;
 use crate::report::{Bounds, SaveError, save_trace};
@@ -58,7 +58,7 @@ pub struct Extreme {
     /// Value of the measure in this run.
     pub value: MeasureValue,
     /// The run in words.
-    pub run: RunDescription,
+    pub run: StepwiseDescription,
     /// The run as a trace.
     pub trace: Trace,
 }

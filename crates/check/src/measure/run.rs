@@ -8,7 +8,7 @@ use tenure_trace::Trace;
 use crate::check::Check;
 use crate::clock::Instant;
 use crate::error::CheckError;
-use crate::explain::description::RunDescription;
+use crate::explain::description::StepwiseDescription;
 use crate::explain::findings::FinishedSearch;
 use crate::explain::replay::{RunPath, path_to};
 use crate::explore::visited::StateId;
@@ -163,7 +163,8 @@ impl FinishedSearch {
 
     fn extreme(&self, value: MeasureValue, path: &RunPath, repeats_from: Option<usize>) -> Extreme {
         let mut trace: Trace = self.trace(path, true);
-        let run = RunDescription { repeats_from, ..RunDescription::from_trace(&trace) };
+        let run =
+            StepwiseDescription { repeats_from, ..StepwiseDescription::from_checker_trace(&trace) };
         trace.header.repeats = run.repeated_step_count();
         Extreme { value, run, trace }
     }

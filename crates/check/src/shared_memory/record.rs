@@ -10,7 +10,7 @@ use super::SharedMemoryConfig;
 use super::explore::State;
 use super::graph::{Action, Edge};
 use super::verdicts::Violation;
-use crate::explain::description::RunDescription;
+use crate::explain::description::StepwiseDescription;
 use crate::report::{Counterexample, ViolationKind};
 
 /// Converts runs to traces. To record the states of the processes, it executes the steps of a run
@@ -29,13 +29,14 @@ impl<'a, L: SharedMemoryLock> Recorder<'a, L> {
         let Violation { kind, explanation, run, repeats_from } = found;
         let mut trace = self.trace(&run, kind != ViolationKind::Step);
         trace.header.violates = Some(property.name().to_owned());
-        let run = RunDescription { repeats_from, ..RunDescription::from_trace(&trace) };
+        let run =
+            StepwiseDescription { repeats_from, ..StepwiseDescription::from_checker_trace(&trace) };
         trace.header.repeats = run.repeated_step_count();
         Counterexample { property, kind, explanation, run, trace }
     }
 
-    pub(crate) fn describe(&self, run: &[Edge]) -> RunDescription {
-        RunDescription::from_trace(&self.trace(run, true))
+    pub(crate) fn describe(&self, run: &[Edge]) -> StepwiseDescription {
+        StepwiseDescription::from_checker_trace(&self.trace(run, true))
     }
 
     /// Returns a run as a trace. Each step takes one unit of the trace's time.

@@ -29,7 +29,8 @@ pub(crate) struct InFlightMessage {
 pub(crate) struct NetworkInterner {
     order: ChannelOrder,
     timed: bool,
-    in_flight: usize,
+    /// Maximum number of messages in flight on a link.
+    link_capacity: usize,
     packets: Interner<(InFlightMessage, u64)>,
     queues: Interner<Vec<u32>>,
     pasts: Interner<Vec<u32>>,
@@ -60,11 +61,12 @@ pub(crate) struct QueueFacts {
 }
 
 impl NetworkInterner {
-    pub(crate) fn new(order: ChannelOrder, timed: bool, in_flight: usize) -> Self {
+    /// Creates an interner without messages. A link holds at most `link_capacity` messages.
+    pub(crate) fn new(order: ChannelOrder, timed: bool, link_capacity: usize) -> Self {
         NetworkInterner {
             order,
             timed,
-            in_flight,
+            link_capacity,
             packets: Interner::new(),
             queues: Interner::new(),
             pasts: Interner::new(),
@@ -110,7 +112,7 @@ impl NetworkInterner {
     /// Appends a message to a queue. Returns `None` if the link is full.
     pub(crate) fn push(&self, queue: u32, packet: u32) -> Option<Interned> {
         let mut content = self.packets_in(queue);
-        if content.len() >= self.in_flight {
+        if content.len() >= self.link_capacity {
             return None;
         }
         let packet = match content.last() {
@@ -137,7 +139,7 @@ impl NetworkInterner {
     /// full or the queue does not contain the message.
     pub(crate) fn with_duplicate(&self, queue: u32, packet: u32) -> Option<Interned> {
         let mut content = self.packets_in(queue);
-        if content.len() >= self.in_flight {
+        if content.len() >= self.link_capacity {
             return None;
         }
         let index = content.iter().position(|other| *other == packet)?;

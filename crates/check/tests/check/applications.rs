@@ -12,7 +12,7 @@ use tenure_algorithms::application::{
 use tenure_algorithms::channel::{Fifo, fifo};
 use tenure_algorithms::election::{Bully, bully};
 use tenure_check::{Check, Checkable, Report, ViolationKind};
-use tenure_core::monitors::{Atomicity, Durability, OnApplication, OneTree};
+use tenure_core::monitors::{Atomicity, OnApplication, OneTree, WriteDurability};
 use tenure_core::service::clock;
 use tenure_core::service::election::{Command, Event};
 use tenure_core::{
@@ -128,7 +128,7 @@ fn steps(report: Report, property: &str) -> (usize, ViolationKind) {
 fn replicated(size: u32, switches: &[primary_backup::VariantId]) -> Check<Any<PrimaryBackup>> {
     let check = over_plain_links(size, variants(switches));
     let check = check.fifo().detecting().initiators([]).in_flight(8);
-    check.always(OnApplication(Durability::new()))
+    check.always(OnApplication(WriteDurability::new()))
 }
 
 #[test]
@@ -346,7 +346,7 @@ fn reliable_channel_hides_loss_and_duplication() {
         check.entries([1, 0]).initiators([]).in_flight(1).losing(1).duplicating(1).progress()
     }
     let primary = over::<PrimaryBackup>(primary_backup::Config::default());
-    let primary = primary.always(OnApplication(Durability::new())).run();
+    let primary = primary.always(OnApplication(WriteDurability::new())).run();
     let commit = over::<AnyCommit>(First(two_phase_commit::Config::default()));
     let commit = commit.always(OnApplication(Atomicity::new())).run();
     let edge = [(ProcessId(0), ProcessId(1))];
@@ -371,7 +371,7 @@ fn applications_are_sound_under_bully_election() {
     let written = under::<PrimaryBackup>(2, primary_backup::Config::default()).crashing(1);
     let done = under::<AnyCommit>(2, First(two_phase_commit::Config::default())).crashing(1);
     let found = [
-        written.always(OnApplication(Durability::new())).run(),
+        written.always(OnApplication(WriteDurability::new())).run(),
         done.always(OnApplication(Atomicity::new())).run(),
     ];
     assert_eq!(found.map(states), [218, 693]);

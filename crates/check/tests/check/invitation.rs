@@ -4,7 +4,7 @@
 use tenure_algorithms::election::Invitation;
 use tenure_algorithms::election::invitation::{Config, VariantId};
 use tenure_core::monitors::{
-    FreshTerms, LeaderAgreement, LeaderScope, OneLeader, OneLeaderPerGroup,
+    IncreasingOwnTerms, LeaderAgreement, LeaderScope, OneLeader, OneLeaderPerGroup,
 };
 use tenure_core::{ProcessId, TICKS_PER_UNIT};
 
@@ -21,7 +21,7 @@ fn invitation(size: u32, mistakes: &[VariantId]) -> ServiceCheck<Invitation> {
 
 fn promised(check: ServiceCheck<Invitation>) -> ServiceCheck<Invitation> {
     let check = check.always_and_at_end(LeaderAgreement::new()).progress();
-    check.always_and_at_end(OneLeaderPerGroup::new()).always(FreshTerms::new())
+    check.always_and_at_end(OneLeaderPerGroup::new()).always(IncreasingOwnTerms::new())
 }
 
 /// Returns a check of two processes, of which only the first starts an election.

@@ -10,7 +10,9 @@ use tenure_algorithms::catalogue::{Parameters, QUORUM_KINDS, TREE_SHAPES};
 use tenure_core::quorum::{QuorumKind, QuorumSystem};
 use tenure_core::tree::TreeShape;
 use tenure_core::{Card, ChannelOrder, Delay, ProcessId, Rank, Service, Timing};
-use tenure_sim::{Distribution, Entries, Initiators, ProcessList, SettingsError, parse_process};
+use tenure_sim::{
+    Distribution, Entries, Initiators, ProcessList, SettingsError, parse_process_number,
+};
 
 use super::failure::Failure;
 use super::graph::{QuorumsOption, TOPOLOGIES, TopologyOption, TreeOption};
@@ -83,7 +85,7 @@ pub(crate) struct GroupOptions {
     #[arg(long, value_enum, help_heading = "Network and time")]
     pub(crate) timing: Option<TimingOption>,
     /// Process that coordinates, for algorithms with a fixed coordinator [default: 1]
-    #[arg(long, value_name = "P", value_parser = parse_process)]
+    #[arg(long, value_name = "P", value_parser = parse_process_number)]
     pub(crate) coordinator: Option<ProcessId>,
     /// Allow runs that exceed the assumptions of the algorithm's card
     #[arg(long)]

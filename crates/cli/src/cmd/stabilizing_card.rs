@@ -34,7 +34,8 @@ pub(crate) fn appendix(algorithm: &str) -> String {
         .map_or_else(String::new, |card| format!("\n{}", full_card(&card)))
 }
 
-pub(crate) fn entry_of(card: &StabilizingCard) -> SystemEntry<'_> {
+/// Returns the entry of a stabilizing system in the JSON output.
+pub(crate) fn json_entry(card: &StabilizingCard) -> SystemEntry<'_> {
     let StabilizingCard { name, title, paper, states, variants } = card;
     SystemEntry { name, service: "stabilization", title, paper, states, variants }
 }

@@ -50,7 +50,7 @@ async fn wait_to_lead(
         let view = records.read(Some(place.entry.key()), is_alive).await?;
         if view.own != Some(place.fence) {
             place.entry.set_key_absent();
-            return Err(session.deletion_reason().await.into());
+            return Err(session.key_deletion_reason().await.into());
         }
         let better = records.preferred_over(&view, place.entry.key(), place.fence);
         if let Some(better) = better {
@@ -91,7 +91,7 @@ async fn enqueue(
     match entry.first_action().await? {
         (_, Some(WaiterAction::Removed)) => {
             entry.set_key_absent();
-            Err(session.deletion_reason().await.into())
+            Err(session.key_deletion_reason().await.into())
         }
         (fence, _) => Ok(Place { entry, fence, is_first: false }),
     }

@@ -182,7 +182,7 @@ impl<'a> Waiting<'a> {
         let created = |kv: &tenure_etcd::mvccpb::KeyValue| requests::unsigned(kv.create_revision);
         let mut keys = requests::key_values(&response);
         if !keys.any(|kv| kv.key == key && created(kv) == self.own) {
-            return Err(self.session.deletion_reason().await.into());
+            return Err(self.session.key_deletion_reason().await.into());
         }
         let earlier: Vec<(Vec<u8>, AccessMode)> = requests::key_values(&response)
             .filter(|kv| kv.key != key && requests::is_in_queue(self.name, &kv.key))

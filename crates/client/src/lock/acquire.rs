@@ -59,7 +59,7 @@ async fn try_acquire_among_nested(
         Some(WaiterAction::Acquired { fence }) => Ok(Some(entry.into_claim(fence))),
         Some(WaiterAction::Removed) => {
             entry.set_key_absent();
-            Err(session.deletion_reason().await.into())
+            Err(session.key_deletion_reason().await.into())
         }
         _ => Ok(None),
     }

@@ -75,7 +75,7 @@ impl<'a> PermitQueue<'a> {
         loop {
             let mut view = self.read(key, own.saturating_sub(1)).await?;
             if view.own != Some(own) {
-                return Err(self.session.deletion_reason().await.into());
+                return Err(self.session.key_deletion_reason().await.into());
             }
             if view.is_free(access) {
                 return Ok(());

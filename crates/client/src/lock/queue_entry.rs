@@ -228,7 +228,7 @@ impl QueueEntry {
                 Some(WaiterAction::Acquired { fence }) => return Ok(fence),
                 Some(WaiterAction::Removed) => {
                     self.set_key_absent();
-                    return Err(self.session.deletion_reason().await.into());
+                    return Err(self.session.key_deletion_reason().await.into());
                 }
                 Some(WaiterAction::ReadQueue { since }) => self.read_queue(own, since).await?,
                 Some(WaiterAction::Watch { key, from }) => self.watch(own, key, from).await,

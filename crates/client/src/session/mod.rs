@@ -214,7 +214,7 @@ impl Session {
     ///
     /// If no member responds within [`REQUEST_TIMEOUT`], returns [`LossReason::KeyDeleted`], and
     /// the next renewal shows whether the lease exists.
-    pub(crate) async fn deletion_reason(&self) -> LossReason {
+    pub(crate) async fn key_deletion_reason(&self) -> LossReason {
         if let Some(reason) = self.end_reason() {
             return reason;
         }

@@ -57,11 +57,15 @@ impl Watcher {
     }
 
     /// Makes the watch also report when the holder of the watched key sends a release. The service
-    /// reports the release only while the waiter's own key exists. Only `tenure serve` supports
+    /// reports the release only while the key of the waiter exists. Only `tenure serve` supports
     /// this.
-    pub(crate) fn with_release_events(mut self, own_key: &[u8], create_revision: u64) -> Self {
-        let create_revision = signed(create_revision);
-        self.request.waiting = Some(rpc::Waiting { key: own_key.to_vec(), create_revision });
+    pub(crate) fn with_release_events(
+        mut self,
+        waiter_key: &[u8],
+        waiter_create_revision: u64,
+    ) -> Self {
+        let create_revision = signed(waiter_create_revision);
+        self.request.waiting = Some(rpc::Waiting { key: waiter_key.to_vec(), create_revision });
         self
     }
 

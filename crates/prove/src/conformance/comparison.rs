@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use serde_json::{Value as Json, json};
-use tenure_check::{GlobalState, WalkObserver, WalkReport, WalkedStep};
+use tenure_check::{GlobalState, VisitedStep, WalkObserver, WalkReport};
 
 use crate::conformance::matching::{Match, Matcher};
 use crate::model::Model;
@@ -158,7 +158,7 @@ impl Comparer<'_> {
 
     /// Counts the actions of the model that explain a step of the implementation. Returns a
     /// mismatch if no actions explain this step.
-    fn compare_step(&mut self, step: WalkedStep<'_>) -> Option<Mismatch> {
+    fn compare_step(&mut self, step: VisitedStep<'_>) -> Option<Mismatch> {
         self.comparison.steps += 1;
         let [before, after] = [step.before, step.after].map(|state| self.states[state]);
         let [from, to] = [before, after].map(|number| &self.structures[number]);
@@ -199,7 +199,7 @@ impl WalkObserver for Comparer<'_> {
         self.end_at(mismatch)
     }
 
-    fn on_step(&mut self, step: WalkedStep<'_>) -> ControlFlow<()> {
+    fn on_step(&mut self, step: VisitedStep<'_>) -> ControlFlow<()> {
         // A mismatch of the step is reported rather than one of its new state: a step that the
         // model does not have is the cause of a state that violates the invariant.
         let violated = step.new.and_then(|state| self.add_state(state));

@@ -34,7 +34,7 @@ pub struct Solver {
 }
 
 /// Default time limit of a query.
-pub const QUERY_TIMEOUT: Duration = Duration::from_secs(10);
+pub const DEFAULT_QUERY_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Time limit of the first attempt at a query. It is short, because other queries may decide the
 /// obligation before a second attempt is needed.
@@ -74,7 +74,7 @@ impl Solver {
             it if it.contains("cvc5") => SolverKind::Cvc5,
             _ => return Err(SolverError::UnknownSolver { program, version }),
         };
-        Ok(Solver { program, kind, version, query_timeout: QUERY_TIMEOUT })
+        Ok(Solver { program, kind, version, query_timeout: DEFAULT_QUERY_TIMEOUT })
     }
 
     /// Returns the solver with `limit` as the time limit of each query.

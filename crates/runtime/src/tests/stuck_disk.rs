@@ -12,7 +12,7 @@ use tokio::time::timeout;
 
 use crate::application::Passthrough;
 use crate::driver::{RunningNode, start};
-use crate::executor::STUCK_DISK_TIMEOUT;
+use crate::executor::STUCK_SAVE_AGE;
 use crate::node_components::NodeComponents;
 use crate::store::Store;
 use crate::tests::{EVENT_TIMEOUT, listeners, open, settings};
@@ -144,7 +144,7 @@ async fn leader_with_stuck_disk_is_replaced() {
     is_stuck.store(true, Ordering::SeqCst);
     leader_commands.send(Command::Elect).expect("a running node");
     // Until the time limit the disk counts only as slow, so the leader still sends heartbeats.
-    let before_limit = timeout(STUCK_DISK_TIMEOUT * 2 / 3, events.recv()).await;
+    let before_limit = timeout(STUCK_SAVE_AGE * 2 / 3, events.recv()).await;
     let after_limit = timeout(EVENT_TIMEOUT, events.recv()).await;
     // The flag is reset before the assertions, because a node waits for its disk when it is
     // dropped.

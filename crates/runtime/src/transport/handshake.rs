@@ -101,10 +101,10 @@ pub(crate) async fn dial<S: AsyncRead + AsyncWrite + Unpin>(
     let mut stream = FramedStream::new(stream);
     let identity = &context.identity;
     if let Some(keys) = identity.keys() {
-        let theirs = keys.group().key_for_attempt(peer.process, peer.failed_exchanges());
+        let theirs = keys.group().key_for_attempt(peer.process, peer.failed_key_exchanges());
         exchange_keys(&mut stream, &keys, theirs)
             .await
-            .inspect_err(|_| peer.count_failed_exchange())?;
+            .inspect_err(|_| peer.count_failed_key_exchange())?;
     }
     let introduction = HelloContent::Introduction(Introduction {
         cluster: &identity.cluster,

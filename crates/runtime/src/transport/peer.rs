@@ -34,7 +34,7 @@ pub(crate) struct Peer {
     newest: Mutex<Boot>,
     /// Number of failed key exchanges with this peer. If the peer has several keys, each attempt
     /// expects the next of them.
-    failed_exchanges: AtomicUsize,
+    failed_key_exchanges: AtomicUsize,
     is_connected: AtomicBool,
     is_round_trip_logged: AtomicBool,
     /// Notified when the user of the mesh rejects a message of this peer as invalid.
@@ -93,7 +93,7 @@ impl Peer {
             outbox,
             target_session: AtomicU64::new(0),
             newest: Mutex::new(newest.unwrap_or_default()),
-            failed_exchanges: AtomicUsize::new(0),
+            failed_key_exchanges: AtomicUsize::new(0),
             is_connected: AtomicBool::new(false),
             is_round_trip_logged: AtomicBool::new(false),
             invalid_message: Notify::new(),
@@ -158,12 +158,14 @@ impl Peer {
         self.newest.lock().expect("the lock is not poisoned")
     }
 
-    pub(crate) fn failed_exchanges(&self) -> usize {
-        self.failed_exchanges.load(Ordering::Relaxed)
+    /// Returns the number of failed key exchanges with this peer.
+    pub(crate) fn failed_key_exchanges(&self) -> usize {
+        self.failed_key_exchanges.load(Ordering::Relaxed)
     }
 
-    pub(crate) fn count_failed_exchange(&self) {
-        self.failed_exchanges.fetch_add(1, Ordering::Relaxed);
+    /// Counts a failed key exchange with this peer.
+    pub(crate) fn count_failed_key_exchange(&self) {
+        self.failed_key_exchanges.fetch_add(1, Ordering::Relaxed);
     }
 
     pub(crate) fn is_connected(&self) -> bool {

@@ -147,7 +147,7 @@ async fn propose_or_retry(member: Arc<Member>, command: Command) {
 impl Member {
     /// Records the remaining times of all leases if this member leads, so that the next leader
     /// continues from these times. Gives up after [`CHECKPOINT_TIMEOUT`].
-    pub(crate) async fn checkpoint_leases(&self) {
+    pub(crate) async fn checkpoint_leases_for_handover(&self) {
         let now = Instant::now();
         let checkpoints = self.with_state(|ReplicatedState { lease_timers, store, .. }| {
             lease_timers.handover_checkpoints(store, now)

@@ -38,8 +38,8 @@ use crate::member::log_config::log_config;
 use crate::member::wrong_owner::with_member_names;
 use crate::metrics::latency_histograms::LatencyHistograms;
 use crate::net::connections::ConnectionLimiter;
+use crate::net::incomplete_message_budget::IncompleteMessageBudget;
 use crate::net::peers::{PeerKeys, transport_limits};
-use crate::net::request_budget::RequestBudget;
 use crate::net::response_budget::ResponseBudget;
 use crate::rpc::convert::signed;
 use crate::rpc::error::{RejectionCounters, RpcError};
@@ -150,7 +150,7 @@ pub(crate) struct Member {
     pub(crate) connections: ConnectionLimiter,
     pub(crate) rejections: RejectionCounters,
     pub(crate) response_budget: ResponseBudget,
-    pub(crate) request_budget: RequestBudget,
+    pub(crate) request_budget: IncompleteMessageBudget,
     pub(crate) scan_limit: ConcurrencyLimit,
     /// True once this member has applied every entry that was known as committed at its start.
     is_recovered: watch::Sender<bool>,
@@ -188,7 +188,7 @@ impl Member {
             listen: Listen::Address(listen),
             addresses: validated.members.iter().map(|it| it.address.clone()).collect(),
             names: names.clone(),
-            authentication: peer_keys.authentication(),
+            authentication: peer_keys.authentication_mode(),
             limits: transport_limits(),
         };
         let (requests, received) = mpsc::unbounded_channel();
@@ -217,7 +217,7 @@ impl Member {
             connections: ConnectionLimiter::new(),
             rejections: RejectionCounters::default(),
             response_budget: ResponseBudget::default(),
-            request_budget: RequestBudget::default(),
+            request_budget: IncompleteMessageBudget::default(),
             scan_limit: ConcurrencyLimit::new(MAX_CONCURRENT_SCANS),
             is_recovered: watch::Sender::new(false),
             registry,
@@ -233,7 +233,7 @@ impl Member {
     /// Records the remaining lease times, and stops the log after it has handed over leadership.
     pub(crate) async fn shut_down(&self) {
         // Without a majority this fails, but then no other member can lead either.
-        self.checkpoint_leases().await;
+        self.checkpoint_leases_for_handover().await;
         let _ = self.requests.send(LocalRequest::Shutdown);
     }
 
@@ -439,7 +439,7 @@ impl Member {
         if to == self.config.me {
             return Ok(());
         }
-        self.checkpoint_leases().await;
+        self.checkpoint_leases_for_handover().await;
         let (reply, response) = oneshot::channel();
         let transfer = LocalRequest::Transfer { to, reply };
         match self.request(transfer, response, self.request_deadline()).await? {

@@ -17,10 +17,10 @@ use tonic::{Code, Status};
 
 use crate::blocking::run_blocking;
 use crate::member::Member;
+use crate::net::incomplete_message_budget::RequestBody;
 use crate::net::json_enums;
 use crate::net::json_stream::JsonValues;
 use crate::net::listener::{IDLE_TIMEOUT, json_response};
-use crate::net::request_budget::RequestBody;
 use crate::net::response_budget::{self, BudgetShare};
 use crate::rpc::descriptors::POOL;
 use crate::rpc::{ResponseSender, router, stream_of_task};

@@ -43,7 +43,8 @@ impl PeerKeys {
         Ok(PeerKeys { config: config.clone(), me, size, reloadable_keys })
     }
 
-    pub(crate) fn authentication(&self) -> PeerAuthentication {
+    /// Returns how the transport authenticates peers: by keys, not at all, or only by loopback.
+    pub(crate) fn authentication_mode(&self) -> PeerAuthentication {
         match &self.reloadable_keys {
             Some(reloadable_keys) => PeerAuthentication::Keys(reloadable_keys.clone()),
             None if self.config.insecure => PeerAuthentication::Unauthenticated,

@@ -9,5 +9,5 @@ pub(crate) mod metrics;
 pub(crate) mod moments;
 pub(crate) mod network_load;
 pub(crate) mod report;
+pub(crate) mod run_statistics;
 pub(crate) mod sample;
-pub(crate) mod summary;

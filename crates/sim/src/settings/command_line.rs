@@ -44,7 +44,7 @@ pub struct ProcessList(pub Vec<ProcessId>);
 /// # Errors
 ///
 /// If the text is not a number, or 0.
-pub fn parse_process(text: &str) -> Result<ProcessId, SettingsError> {
+pub fn parse_process_number(text: &str) -> Result<ProcessId, SettingsError> {
     let number = text.parse::<u32>().ok().and_then(|number| number.checked_sub(1));
     let wrong = || wrong(text, "expected a process number, 1 for P1");
     number.map(ProcessId).ok_or_else(wrong)
@@ -52,7 +52,7 @@ pub fn parse_process(text: &str) -> Result<ProcessId, SettingsError> {
 
 words! { ProcessList,
     read(text) {
-        text.split(',').map(parse_process).collect::<Result<_, _>>().map(ProcessList)
+        text.split(',').map(parse_process_number).collect::<Result<_, _>>().map(ProcessList)
     }
     write(this, f) {
         f.write_str(&listed(this.0.iter().map(|process| process.number())))
@@ -107,7 +107,7 @@ words! { HotProcess,
         let (process, entries) = text.split_once(':').unwrap_or((text, "10"));
         let invalid = |_| wrong(entries, "expected a process and its entries: 3 or 3:50");
         let entries = entries.parse().map_err(invalid)?;
-        Ok(HotProcess { process: parse_process(process)?, entries })
+        Ok(HotProcess { process: parse_process_number(process)?, entries })
     }
     write(this, f) {
         write!(f, "{}:{}", this.process.number(), this.entries)
@@ -130,7 +130,7 @@ words! { LinkLatency,
         let no_link = || wrong(text, "expected a link and its latency, such as 1-2=5..9");
         let (link, latency) = text.split_once('=').ok_or_else(no_link)?;
         let (from, to) = link.split_once('-').ok_or_else(no_link)?;
-        let (from, to) = (parse_process(from)?, parse_process(to)?);
+        let (from, to) = (parse_process_number(from)?, parse_process_number(to)?);
         if from == to {
             return Err(wrong(link, "expected two different processes"));
         }
@@ -234,7 +234,7 @@ words! { RecoveryOption,
 fn process_at(text: &str) -> Result<(ProcessId, &str), SettingsError> {
     let wrong = || wrong(text, "expected a process and a time, such as 3@10");
     let (who, when) = text.split_once('@').ok_or_else(wrong)?;
-    Ok((parse_process(who)?, when))
+    Ok((parse_process_number(who)?, when))
 }
 
 // An option and its value: `crash 3@inside:2`, `recover 3@50`, `partition 1,2@10..50`.

@@ -40,7 +40,7 @@ impl<P: Recorded> Simulation<P> {
         schedule: &Schedule,
         to: impl Write + Send + 'static,
     ) -> Result<SteeredRun<'_, P>, FollowError<RunError>> {
-        self.check().map_err(RunError::from)?;
+        self.check_settings().map_err(RunError::from)?;
         schedule.check_group_size(self.settings().size)?;
         let recorder = self.recorder(to).map_err(RunError::from)?;
         let mut run = RunContext::new(self.steered(schedule), self.services(), Some(recorder));

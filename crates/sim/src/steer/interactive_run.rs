@@ -328,12 +328,12 @@ impl<'a, P: Recorded> InteractiveRun<'a, P> {
 
     /// Returns the number of records in the trace.
     pub fn records(&self) -> u64 {
-        self.steered.world.run.tracer.recorder.as_ref().map_or(0, Recorder::records)
+        self.steered.world.run.tracer.recorder.as_ref().map_or(0, Recorder::record_count)
     }
 
     /// Returns the number of events that the processes have emitted for their users.
     pub fn event_count(&self) -> u64 {
-        self.steered.world.run.tracer.recorder.as_ref().map_or(0, Recorder::event_count)
+        self.steered.world.run.tracer.recorder.as_ref().map_or(0, Recorder::user_event_count)
     }
 
     /// Returns all processes. A process that is down has the state before its crash.

@@ -20,7 +20,8 @@ pub(crate) struct Recorder {
     messages: Vec<TracedMessage>,
     free: Vec<u32>,
     numbers: u64,
-    event_count: u64,
+    /// Number of events that the processes have emitted for their users.
+    user_event_count: u64,
     /// Last recorded state of each process. `None` if the run records no states.
     pub(crate) states: Option<StateRecorder>,
 }
@@ -54,7 +55,7 @@ impl Recorder {
             messages: Vec::new(),
             free: Vec::new(),
             numbers: 0,
-            event_count: 0,
+            user_event_count: 0,
             states: states.then(StateRecorder::default),
         }
     }
@@ -90,7 +91,7 @@ impl Recorder {
         if self.error.is_some() {
             return;
         }
-        self.event_count += u64::from(matches!(kind, Kind::Event(_)));
+        self.user_event_count += u64::from(matches!(kind, Kind::Event(_)));
         let record = Record { clock, ..Record::new(time, who, kind).in_session(session) };
         if let Some(judge) = &mut self.judge {
             judge.read(&record);
@@ -135,12 +136,14 @@ impl Recorder {
         known
     }
 
-    pub(crate) fn records(&self) -> u64 {
+    /// Returns the number of records in the trace; 0 if the run writes no trace.
+    pub(crate) fn record_count(&self) -> u64 {
         self.writer.as_ref().map_or(0, Writer::sequence)
     }
 
-    pub(crate) const fn event_count(&self) -> u64 {
-        self.event_count
+    /// Returns the number of events that the processes have emitted for their users.
+    pub(crate) const fn user_event_count(&self) -> u64 {
+        self.user_event_count
     }
 
     pub(crate) fn finish(mut self) -> Result<(), WriteError> {

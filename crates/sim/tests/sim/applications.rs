@@ -16,7 +16,7 @@ use tenure_algorithms::election::{
     repaired_chang_roberts,
 };
 use tenure_algorithms::mutex::{EntryDurations, NishioLiManning, RepairedRing, repaired_ring};
-use tenure_core::monitors::{Atomicity, Durability, OnApplication, OneTree};
+use tenure_core::monitors::{Atomicity, OnApplication, OneTree, WriteDurability};
 use tenure_core::service::{clock, commit, election, replication, with_election as service};
 use tenure_core::{
     ChannelOrder, Election, Monitor, Observation, ProcessId, Property, Rank, TICKS_PER_UNIT,
@@ -81,7 +81,7 @@ where
     let config = primary_backup::Config::default();
     let election = E::sum_config(election);
     let mut simulation = simulation::<PrimaryBackup, E::Sum>(config, election, settings)
-        .with_monitor("durability", OnApplication(Durability::new()));
+        .with_monitor("durability", OnApplication(WriteDurability::new()));
     for at in (UNIT..LAST_DISTURBANCE).step_by(2 * UNIT as usize) {
         for process in (0..size).map(ProcessId) {
             let value = at + u64::from(process.number());

@@ -11,7 +11,7 @@ use tenure_algorithms::election::chang_roberts;
 use tenure_sim::{
     BackgroundTraffic, Chance, Configs, Controls, CrashTrigger, Distribution, EndReason, Entries,
     Fault, Judgement, Latency, Locking, Moments, Random, RecoveredState, Recovery, RequestPattern,
-    Settings, Simulation, Summary, Workload, replay_command, run_parallel, shrink, theory,
+    RunStatistics, Settings, Simulation, Workload, replay_command, run_parallel, shrink, theory,
 };
 use tenure_trace::Recorded;
 
@@ -84,7 +84,7 @@ const PINNED: (u64, u64, u64) = (34, 46, 24_558_907);
 #[test]
 fn summary_is_same_for_any_threads() {
     let summary = |threads| {
-        let mut summary = Summary::new();
+        let mut summary = RunStatistics::new();
         let run = |seed| eventful(seed as u64).run().unwrap();
         run_parallel(60, threads, run, |report| {
             summary.add(&report);

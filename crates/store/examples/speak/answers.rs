@@ -82,7 +82,8 @@ fn txn_result(txn_result: &TxnResult) -> Value {
     object([("succeeded", txn_result.succeeded.into()), ("responses", replies)])
 }
 
-pub(crate) fn result(result: &CommandResult) -> Value {
+/// Returns the JSON form of the result of a command, without the header of the response.
+pub(crate) fn result_without_header(result: &CommandResult) -> Value {
     match result {
         CommandResult::Put(put) => {
             object([("prev_kv", put.prev.as_ref().map_or(Value::Null, |kv| key_value(kv)))])

@@ -8,7 +8,7 @@ use tenure_core::{
     ProcessId, Protocol, TimerChange, Verdict,
 };
 
-use crate::scripts::armed_timers::{ArmedTimers, Due};
+use crate::scripts::process_timers::{Due, ProcessTimers};
 use crate::scripts::random::SplitMix64;
 use crate::scripts::save_fault::{MuteState, SaveFault, SaveFaults};
 use crate::scripts::script::{Action, MessageSelector};
@@ -79,7 +79,7 @@ impl<P: Protocol> ClusterEvent<P> {
 
 #[derive(Debug)]
 enum ProcessSlot<P: Protocol> {
-    Up { process: P, timers: ArmedTimers<P::Timer> },
+    Up { process: P, timers: ProcessTimers<P::Timer> },
     Down { stable: P::Stable },
 }
 
@@ -538,7 +538,7 @@ impl<P: Protocol> TestCluster<P> {
         let size = ProcessId::from_index(self.configs.len()).0;
         let config = &self.configs[me.index()];
         let process = P::boot(Group::new(me, size), config, stable, &mut self.batch.effects());
-        ProcessSlot::Up { process, timers: ArmedTimers::default() }
+        ProcessSlot::Up { process, timers: ProcessTimers::default() }
     }
 
     #[track_caller]

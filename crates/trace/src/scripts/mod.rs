@@ -1,12 +1,12 @@
 //! Scripted runs: scripts, their parser, and the test cluster that performs them.
 
 mod agreements;
-mod armed_timers;
 mod cluster;
 mod diff;
 mod golden;
 mod parse;
 mod perform;
+mod process_timers;
 mod random;
 mod runner;
 mod save_fault;

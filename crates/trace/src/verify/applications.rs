@@ -1,6 +1,6 @@
 //! Verification of the applications that a leader serves, by their events.
 
-use tenure_core::monitors::{Atomicity, Durability, OneTree};
+use tenure_core::monitors::{Atomicity, OneTree, WriteDurability};
 use tenure_core::service::{commit, replication, tree};
 use tenure_core::{Finding, MonitorRun, Observation, ProcessId};
 
@@ -8,7 +8,7 @@ use crate::format::ApplicationEvent;
 
 #[derive(Clone, Debug)]
 pub(super) struct ApplicationVerifier {
-    durability: MonitorRun<Durability>,
+    durability: MonitorRun<WriteDurability>,
     atomicity: MonitorRun<Atomicity>,
     one_tree: MonitorRun<OneTree>,
     /// For each application, true if the trace contains an event of it.
@@ -18,7 +18,7 @@ pub(super) struct ApplicationVerifier {
 impl ApplicationVerifier {
     pub(super) fn new() -> Self {
         ApplicationVerifier {
-            durability: MonitorRun::new(Durability::new()),
+            durability: MonitorRun::new(WriteDurability::new()),
             atomicity: MonitorRun::new(Atomicity::new()),
             one_tree: MonitorRun::new(OneTree::new()),
             has_events: [false; 3],

@@ -2,9 +2,9 @@
 
 mod agreements;
 mod applications;
+mod critical_section;
 mod durations;
 mod elections;
-mod entries;
 mod findings;
 mod message_counts;
 mod resource;

@@ -12,8 +12,8 @@ use tenure_core::{
 
 use super::agreements::AgreementVerifier;
 use super::applications::ApplicationVerifier;
+use super::critical_section::CriticalSectionVerifier;
 use super::elections::ElectionTracker;
-use super::entries::EntryVerifier;
 use super::findings::{DetectedViolation, Findings};
 use super::resource::ResourceVerifier;
 use super::{CounterResult, MessageCounts, Verification};
@@ -37,7 +37,7 @@ pub struct TraceVerifier {
     /// Time of the last record, in ticks.
     now: u64,
     process_states: ProcessStates,
-    entries: EntryVerifier,
+    entries: CriticalSectionVerifier,
     elections: ElectionTracker,
     resource: ResourceVerifier,
     message_counts: MessageCounts,
@@ -86,7 +86,7 @@ impl TraceVerifier {
             start: None,
             now: 0,
             process_states: ProcessStates::default(),
-            entries: EntryVerifier::new(header.most_inside, header.fenced),
+            entries: CriticalSectionVerifier::new(header.most_inside, header.fenced),
             elections: ElectionTracker::new(header.n),
             resource: ResourceVerifier::default(),
             message_counts: MessageCounts::default(),

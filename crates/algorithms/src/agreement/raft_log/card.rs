@@ -27,7 +27,7 @@ impl Algorithm for RaftLog {
                 .with_majority()
             },
             messages: Cost::per_agreement("2(N−1), and heartbeats", 2 * (n - 1), None)
-                .incomplete()
+                .excluding_some_messages()
                 .zero_if_alone(size),
             theory: Some(Theory::agreement("2 at the leader", 2)),
             timeouts: vec![

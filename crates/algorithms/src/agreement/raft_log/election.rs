@@ -146,7 +146,7 @@ impl RaftLog {
             final_change: None,
         });
         fx.emit(Event::Leading { term: self.term });
-        self.append_as_leader(Entry { term: self.term, content: Content::Nothing }, fx);
+        self.append_to_own_log(Entry { term: self.term, content: Content::Nothing }, fx);
         self.maybe_commit(fx);
         self.broadcast_heartbeat(fx);
     }

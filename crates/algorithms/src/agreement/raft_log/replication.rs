@@ -101,7 +101,7 @@ impl RaftLog {
         }
         proposed.push_back((self.log.last().index + 1, ticket));
         let entry = Entry { term: self.term, content };
-        self.append_as_leader(entry, fx);
+        self.append_to_own_log(entry, fx);
         self.maybe_commit(fx);
         if !self.has(VariantId::Together) {
             self.broadcast_append(fx);
@@ -134,7 +134,7 @@ impl RaftLog {
 
     /// Appends an entry as the leader. With the variant `ahead`, the leader sends the entry before
     /// it persists it.
-    pub(super) fn append_as_leader(&mut self, entry: Entry, fx: &mut impl Effects<Self>) {
+    pub(super) fn append_to_own_log(&mut self, entry: Entry, fx: &mut impl Effects<Self>) {
         let has_others = !self.followers().is_empty();
         if has_others && self.has(VariantId::Together) {
             fx.set_timer(Timer::Send, Delay::ZERO);

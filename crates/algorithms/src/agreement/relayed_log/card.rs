@@ -26,7 +26,7 @@ impl Algorithm for RelayedLog {
                 .with_majority()
             },
             messages: Cost::per_agreement("2(N−1), 2 more elsewhere, and heartbeats", least, None)
-                .incomplete()
+                .excluding_some_messages()
                 .zero_if_alone(size),
             theory: Some(Theory::agreement(
                 "2 at the leader; elsewhere until the commit is known",

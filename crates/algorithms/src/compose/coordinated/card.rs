@@ -65,7 +65,9 @@ impl<E: Election + Algorithm> Algorithm for Coordinated<E> {
                 ..election.faults
             },
             knows: Knowledge::NON_UNIFORM,
-            messages: Cost::per_entry(formula, 0, Some(3)).zero_if_alone(size).incomplete(),
+            messages: Cost::per_entry(formula, 0, Some(3))
+                .zero_if_alone(size)
+                .excluding_some_messages(),
             theory: None,
             ..election
         }

@@ -157,7 +157,7 @@ impl<L: LockKind> LeasedLock<L> {
     /// Restarts the deadline of the session from now. Only the variant that measures the deadline
     /// from the response calls this function.
     pub(super) fn restart_deadline(&mut self, fx: &mut impl Effects<Self>) {
-        if self.has(VariantId::DeadlineFromAnswer) && self.claim.is_some() {
+        if self.has_variant(VariantId::DeadlineFromAnswer) && self.claim.is_some() {
             let after = Delay::ticks(self.config.base().times.validity);
             if let Some(side) =
                 self.claim.as_ref().and_then(|claim| claim.session.confirmed_deadline())
@@ -181,7 +181,8 @@ impl<L: LockKind> LeasedLock<L> {
         }
     }
 
-    pub(super) fn has(&self, switch: VariantId) -> bool {
-        self.config.base().variants.has(switch)
+    /// Returns true if `variant` is switched on.
+    pub(super) fn has_variant(&self, variant: VariantId) -> bool {
+        self.config.base().variants.has(variant)
     }
 }

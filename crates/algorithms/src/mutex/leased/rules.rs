@@ -6,48 +6,52 @@ use super::{LeasedLock, LockKind};
 impl<L: LockKind> LeasedLock<L> {
     /// Returns true if a waiting client notices that its session has ended.
     pub(super) fn notices_session_end(&self) -> bool {
-        !self.has(VariantId::GrantToDeadSession)
+        !self.has_variant(VariantId::GrantToDeadSession)
     }
 
     /// Returns true if the service grants the lock to the next process before the end of the
     /// previous lease is committed.
     pub(super) fn releases_early(&self) -> bool {
-        self.has(VariantId::EarlyRelease)
+        self.has_variant(VariantId::EarlyRelease)
     }
 
     /// Returns true if a release shows that no process is inside the critical section. It shows
     /// this only if the client that released the lock was inside (`was_inside`). A variant with a
     /// mistake accepts every release.
     pub(super) fn leaves_none_inside(&self, was_inside: bool) -> bool {
-        was_inside || self.has(VariantId::AnyRelease)
+        was_inside || self.has_variant(VariantId::AnyRelease)
     }
 
     /// Returns true if a leader, before it answers a renewal, confirms that it still leads.
     pub(super) fn confirms_leadership(&self) -> bool {
-        !self.has(VariantId::DeposedRenews)
+        !self.has_variant(VariantId::DeposedRenews)
     }
 
     /// Returns true if a renewal still extends a lease after the service has begun to commit the
     /// expiry of this lease.
     pub(super) fn honours_renewals(&self) -> bool {
-        !self.has(VariantId::ExpiryDisregardsRenewal)
+        !self.has_variant(VariantId::ExpiryDisregardsRenewal)
     }
 
     /// Returns true if the service commits the remaining time of a lease after each part. A lease
     /// has [`LEASE_PARTS`] parts.
     pub(super) fn records_remaining(&self) -> bool {
-        !self.has(VariantId::TtlJumpsBack)
+        !self.has_variant(VariantId::TtlJumpsBack)
     }
 
     /// Returns the number of parts of a lease for which a new leader waits before the lease
     /// expires. `left` is the number of remaining parts that the old leader has recorded.
     pub(super) fn remaining_after_failover(&self, left: u64) -> u64 {
-        if self.has(VariantId::TtlJumpsBack) { LEASE_PARTS } else { left.clamp(1, LEASE_PARTS) }
+        if self.has_variant(VariantId::TtlJumpsBack) {
+            LEASE_PARTS
+        } else {
+            left.clamp(1, LEASE_PARTS)
+        }
     }
 
     /// Returns the first revision whose deletions a watch reports. This is `from`, because the
     /// watcher has read the store at revision `from - 1`. A variant watches from 0 by mistake.
     pub(super) fn watch_start(&self, from: u64) -> u64 {
-        if self.has(VariantId::WatchFromWrongRevision) { 0 } else { from }
+        if self.has_variant(VariantId::WatchFromWrongRevision) { 0 } else { from }
     }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 use tenure_core::Property;
-use tenure_sim::{Moments, Summary};
+use tenure_sim::{Moments, RunStatistics};
 
 use super::ComparedService;
 use crate::cmd::output::{format_row, json_name, width};
@@ -143,7 +143,7 @@ impl Row {
     }
 }
 
-fn violated(summary: &Summary) -> BTreeMap<Property, u64> {
+fn violated(summary: &RunStatistics) -> BTreeMap<Property, u64> {
     summary.violated().map(|(property, it)| (property, it.runs)).collect()
 }
 

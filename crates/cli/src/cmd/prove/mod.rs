@@ -102,7 +102,7 @@ fn examine(options: &Options) -> Result<Status, Failure> {
             let judged =
                 mutants::sample_and_judge(&entries, count as usize, options.seed, &solver)?;
             let json = mutants::to_json(&judged, options.seed);
-            (mutants::text(&judged), json, mutants::status(&judged))
+            (mutants::text(&judged), json, mutants::incomplete_if_undecided(&judged))
         }
         None => {
             let assessments = conjuncts::assess(&entries, &solver)?;

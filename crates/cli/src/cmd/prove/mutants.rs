@@ -127,8 +127,9 @@ pub(super) fn to_json(judged: &[JudgedMutant], seed: u64) -> Value {
     })
 }
 
-/// Returns success if each mutant is refused, or is proved to be safe.
-pub(super) fn status(judged: &[JudgedMutant]) -> Status {
+/// Returns success if each mutant is refused, or is proved to be safe. If a mutant is undecided,
+/// returns incomplete.
+pub(super) fn incomplete_if_undecided(judged: &[JudgedMutant]) -> Status {
     match judged.iter().any(|it| it.name() == "undecided") {
         true => Status::Incomplete,
         false => Status::Success,

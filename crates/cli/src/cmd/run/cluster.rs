@@ -17,10 +17,10 @@ use tenure_runtime::ports::Ports;
 use tenure_trace::Kind;
 use tokio::sync::mpsc::UnboundedSender;
 
+use super::link_proxies::LinkProxies;
 use super::node_process::{NodeFiles, NodeMessage, NodeOutput, NodeProcess, NodeState};
 use super::parent_trace::ParentTrace;
 use super::plan::Plan;
-use super::proxies::Proxies;
 use super::schedule::FaultTarget;
 use super::workspace::Workspace;
 use crate::cmd::failure::Failure;
@@ -36,7 +36,7 @@ pub(super) struct Cluster<'a> {
     program: PathBuf,
     ports: Ports,
     /// Proxies between the nodes; `None` if the run has no partitions.
-    proxies: Option<Proxies>,
+    proxies: Option<LinkProxies>,
     /// Address of the counter that the lock protects.
     resource: SocketAddr,
     /// Process inside the critical section, for actions on the holder of the lock. It stays inside
@@ -59,7 +59,7 @@ impl<'a> Cluster<'a> {
         let proxies = match plan.partitions[..] {
             [] => None,
             _ => {
-                let started = Proxies::start(ports.addresses()).await;
+                let started = LinkProxies::start(ports.addresses()).await;
                 Some(started.map_err(Failure::cannot("start proxies between the nodes"))?)
             }
         };

@@ -3,12 +3,12 @@
 mod analysis;
 mod cluster;
 mod drive;
+mod link_proxies;
 mod node_process;
 mod options;
 mod parent_trace;
 mod plan;
 mod progress;
-mod proxies;
 mod responsiveness;
 mod schedule;
 #[cfg(feature = "service")]

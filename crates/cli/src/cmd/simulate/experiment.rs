@@ -5,8 +5,8 @@ use std::ops::ControlFlow;
 
 use tenure_core::Property;
 use tenure_sim::{
-    Controls, EndReason, Finding, Judgement, Moments, Report, Settings, Summary, run_parallel,
-    settings_without_option, shrink,
+    Controls, EndReason, Finding, Judgement, Moments, Report, RunStatistics, Settings,
+    run_parallel, settings_without_option, shrink,
 };
 
 use super::plan::{Plan, TraceFile};
@@ -17,7 +17,7 @@ use crate::cmd::progress_bar::{ProgressBar, progress_line};
 
 pub(crate) struct Outcome {
     pub(crate) first: Report,
-    pub(crate) summary: Summary,
+    pub(crate) summary: RunStatistics,
     /// Numbers of messages that the algorithm itself sends, without the messages of lower layers.
     /// For elections, each election contributes one number. For other algorithms, each run
     /// contributes one number, which is the mean per entry or agreement of this run.
@@ -101,7 +101,7 @@ impl Plan {
 struct Tally {
     first: Option<Report>,
     failure: Option<Failure>,
-    summary: Summary,
+    summary: RunStatistics,
     messages: Moments,
     measured: u64,
     outside: CostDeviation,

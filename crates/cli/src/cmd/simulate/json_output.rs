@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 use tenure_core::{Property, TICKS_PER_UNIT};
-use tenure_sim::{Report, Summary};
+use tenure_sim::{Report, RunStatistics};
 
 use super::experiment::{Outcome, Violation};
 
@@ -13,7 +13,7 @@ pub(super) struct SimulationOutput<'a> {
     #[serde(flatten)]
     first: &'a Report,
     #[serde(skip_serializing_if = "Option::is_none")]
-    summary: Option<&'a Summary>,
+    summary: Option<&'a RunStatistics>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     violations: Vec<ViolationOutput<'a>>,
     #[serde(skip_serializing_if = "std::ops::Not::not")]

@@ -92,9 +92,10 @@ pub(super) fn primary_backup(with: PrimaryBackupArguments) -> Result<Value, RunE
     }))
 }
 
+/// Arguments of the experiments with atomic commitment.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct CommitArguments {
+pub(super) struct AtomicCommitArguments {
     n: u32,
     #[serde(default)]
     no_votes: Vec<u32>,
@@ -107,15 +108,15 @@ pub(super) struct CommitArguments {
     cut: Option<f64>,
 }
 
-pub(super) fn two_phase_commit(with: CommitArguments) -> Result<Value, RunError> {
+pub(super) fn two_phase_commit(with: AtomicCommitArguments) -> Result<Value, RunError> {
     commit(with, CommitProtocol::Two(Variants::none()))
 }
 
-pub(super) fn three_phase_commit(with: CommitArguments) -> Result<Value, RunError> {
+pub(super) fn three_phase_commit(with: AtomicCommitArguments) -> Result<Value, RunError> {
     commit(with, CommitProtocol::Three(Variants::none()))
 }
 
-fn commit(with: CommitArguments, protocol: CommitProtocol) -> Result<Value, RunError> {
+fn commit(with: AtomicCommitArguments, protocol: CommitProtocol) -> Result<Value, RunError> {
     let ticks = |units: f64| (units * TICKS_PER_UNIT as f64) as u64;
     let made = run_transaction(&CommitScenario {
         no_votes: with.no_votes.iter().map(|number| ProcessId(number - 1)).collect(),

@@ -15,7 +15,7 @@ use tokio::task::JoinSet;
 
 use super::entry_record::EntryRecord;
 use super::plan::Plan;
-use super::value_record::ClientMessage;
+use super::value_record::ValueRecord;
 use crate::cmd::failure::Failure;
 use crate::cmd::node;
 use crate::cmd::output::print_line;
@@ -89,7 +89,7 @@ impl Clients<'_> {
     pub(super) fn start_writers(
         &mut self,
         max_bytes: u32,
-        messages: &UnboundedSender<ClientMessage>,
+        messages: &UnboundedSender<ValueRecord>,
     ) -> Result<(), Failure> {
         for number in (self.plan.clients + 1..).take(WRITERS as usize) {
             let mut command = self.command("service-writer", number)?;

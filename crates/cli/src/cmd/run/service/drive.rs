@@ -19,7 +19,7 @@ use super::members::{MemberOutput, Members};
 use super::plan::{FaultAction, Plan, TimedFaultAction};
 use super::reader::{FinalReads, read_all};
 use super::recorder::Recorder;
-use super::value_record::{ClientMessage, PutRecord, ReadRecord};
+use super::value_record::{PutRecord, ReadRecord, ValueRecord};
 use crate::cmd::failure::Failure;
 use crate::cmd::interrupt::TerminationSignals;
 use crate::cmd::run::drive::Partition;
@@ -65,7 +65,7 @@ pub(super) struct Kill {
 enum Message {
     Member(MemberOutput),
     Entry(Box<EntryRecord>),
-    Value(ClientMessage),
+    Value(ValueRecord),
 }
 
 pub(super) async fn drive(
@@ -125,7 +125,7 @@ pub(super) async fn drive(
 struct Receivers {
     member_output: UnboundedReceiver<MemberOutput>,
     entries: UnboundedReceiver<EntryRecord>,
-    messages: UnboundedReceiver<ClientMessage>,
+    messages: UnboundedReceiver<ValueRecord>,
 }
 
 struct Run<'a> {
@@ -198,8 +198,8 @@ impl Run<'_> {
                 }
             }
             Message::Entry(claim) => self.record.claims.push(*claim),
-            Message::Value(ClientMessage::Put(put)) => self.record.puts.push(put),
-            Message::Value(ClientMessage::Read(read)) => self.record.reads.push(read),
+            Message::Value(ValueRecord::Put(put)) => self.record.puts.push(put),
+            Message::Value(ValueRecord::Read(read)) => self.record.reads.push(read),
         }
     }
 

@@ -20,7 +20,7 @@ use tokio::time::timeout;
 use super::plan::{FaultAction, Plan};
 use super::slow_disk::SlowDisk;
 use crate::cmd::failure::Failure;
-use crate::cmd::run::proxies::Proxies;
+use crate::cmd::run::link_proxies::LinkProxies;
 use crate::cmd::run::schedule::FaultTarget;
 
 /// Time within which a member must shut down, before it is killed.
@@ -54,7 +54,7 @@ pub(super) struct Members {
     members: Vec<Member>,
     ports: Ports,
     /// Proxies between the members; `None` if the run has no partitions.
-    proxies: Option<Proxies>,
+    proxies: Option<LinkProxies>,
     folder: PathBuf,
     output: UnboundedSender<MemberOutput>,
     /// Latest term that a member has reported, and the index of its leader. `None` before the first
@@ -78,7 +78,7 @@ impl Members {
         let ports = Ports::reserve(2 * count).map_err(Failure::cannot("reserve ports"))?;
         let proxies = match plan.partitions.is_empty() {
             false => {
-                let started = Proxies::start(&ports.addresses()[..count as usize]).await;
+                let started = LinkProxies::start(&ports.addresses()[..count as usize]).await;
                 Some(started.map_err(Failure::cannot("start proxies between members"))?)
             }
             true => None,

@@ -49,9 +49,10 @@ pub(super) struct ReadRecord {
     pub(super) value: Option<ValueDigest>,
 }
 
+/// Record of a put or a read, which a client process sends to the run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub(super) enum ClientMessage {
+pub(super) enum ValueRecord {
     Put(PutRecord),
     Read(ReadRecord),
 }

@@ -9,7 +9,7 @@ use tenure_trace::now;
 
 use super::clients::{CommonOptions, print_record};
 use super::reader::read;
-use super::value_record::{ClientMessage, PutRecord, Response, ValueDigest};
+use super::value_record::{PutRecord, Response, ValueDigest, ValueRecord};
 use crate::cmd::failure::{Failure, Status};
 use crate::cmd::service::BlockingClient;
 
@@ -55,8 +55,8 @@ fn write(options: &Options, thread: u32, until: Instant) -> Result<(), Failure> 
     while Instant::now() < until {
         let member = rng.choice(endpoints).expect("a service has members");
         let message = match rng.u8(..4) {
-            0 => ignore_unreachable(read(member, &key, false))?.map(ClientMessage::Read),
-            _ => Some(ClientMessage::Put(put(member, &key, &random_value(&mut rng, most))?)),
+            0 => ignore_unreachable(read(member, &key, false))?.map(ValueRecord::Read),
+            _ => Some(ValueRecord::Put(put(member, &key, &random_value(&mut rng, most))?)),
         };
         message.map_or(Ok(()), |message| print_record(&message))?;
         thread::sleep(Duration::from_millis(rng.u64(..=MAX_PAUSE_MS)));

@@ -6,7 +6,7 @@ use std::future::Future;
 use tenure_client::{Client, KeyChange};
 use tokio::task::JoinSet;
 
-use super::held::HeldGrant;
+use super::held::HeldClaims;
 use crate::cmd::service::client_description::ClientDescription;
 
 /// Receiver of requests to give up the locks or the leadership that this process holds.
@@ -22,7 +22,7 @@ impl BreakRequests {
     /// For locks, `own` is the value that this process stores in the keys. A write of any other
     /// value is a request. For a leadership, `own` is `None`, and every write is a request, even a
     /// write of the present value.
-    pub(super) fn watch(client: &Client, held: &HeldGrant, own: Option<&[u8]>) -> BreakRequests {
+    pub(super) fn watch(client: &Client, held: &HeldClaims, own: Option<&[u8]>) -> BreakRequests {
         let mut watches = JoinSet::new();
         for (key, fence) in held.claims() {
             let mut changes = client.key_changes(key, fence + 1);

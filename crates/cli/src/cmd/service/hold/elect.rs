@@ -9,7 +9,7 @@ use serde::Serialize;
 use tenure_client::{CampaignOptions, ClientError, ElectionState, Leadership, Session};
 use tenure_trace::{escape_invisible, escape_invisible_in_json};
 
-use super::held::HeldGrant;
+use super::held::HeldClaims;
 use super::run::{CommandSpec, SessionOptions, acquire_and_run, exit_with};
 use crate::cmd::duration;
 use crate::cmd::failure::{Failure, Status};
@@ -116,7 +116,7 @@ pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
             None => Some(campaign.await?),
             Some(timeout) => tokio::time::timeout(timeout, campaign).await.ok().transpose()?,
         };
-        Ok(leading.map(|leading| HeldGrant::Leadership {
+        Ok(leading.map(|leading| HeldClaims::Leadership {
             leading,
             has_identity: options.identity.is_some(),
         }))

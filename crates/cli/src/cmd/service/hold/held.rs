@@ -9,7 +9,7 @@ use tenure_client::{Deadlines, Guard, Leadership, LossReason, Session};
 
 /// The locks or the leadership that are held while a command runs. They belong to one session.
 #[derive(Debug)]
-pub(super) enum HeldGrant {
+pub(super) enum HeldClaims {
     /// Locks in the order of their names. There is at least one.
     Locks { session: Session, guards: Vec<Guard> },
     Leadership {
@@ -19,7 +19,7 @@ pub(super) enum HeldGrant {
     },
 }
 
-impl HeldGrant {
+impl HeldClaims {
     /// Returns the fencing tokens of the locks or the leadership, separated by commas.
     pub(super) fn fences(&self) -> String {
         let tokens: Vec<String> = self.claims().map(|(_, fence)| fence.to_string()).collect();
@@ -29,8 +29,8 @@ impl HeldGrant {
     /// Returns the keys of the locks or the leadership, each with its fencing token.
     pub(super) fn claims(&self) -> impl Iterator<Item = (&[u8], u64)> {
         let (guards, office) = match self {
-            HeldGrant::Locks { guards, .. } => (&guards[..], None),
-            HeldGrant::Leadership { leading, .. } => {
+            HeldClaims::Locks { guards, .. } => (&guards[..], None),
+            HeldClaims::Leadership { leading, .. } => {
                 (&[][..], Some((leading.key(), leading.fence())))
             }
         };
@@ -39,15 +39,15 @@ impl HeldGrant {
 
     pub(super) fn deadline(&self) -> Option<Instant> {
         match self {
-            HeldGrant::Locks { session, .. } => session.deadline(),
-            HeldGrant::Leadership { leading, .. } => leading.deadline(),
+            HeldClaims::Locks { session, .. } => session.deadline(),
+            HeldClaims::Leadership { leading, .. } => leading.deadline(),
         }
     }
 
     pub(super) fn deadlines(&self) -> Deadlines {
         match self {
-            HeldGrant::Locks { session, .. } => session.deadlines(),
-            HeldGrant::Leadership { leading, .. } => leading.deadlines(),
+            HeldClaims::Locks { session, .. } => session.deadlines(),
+            HeldClaims::Leadership { leading, .. } => leading.deadlines(),
         }
     }
 
@@ -55,8 +55,8 @@ impl HeldGrant {
     pub(super) async fn lost(&self) -> LossReason {
         type Loss<'a> = Pin<Box<dyn Future<Output = LossReason> + 'a>>;
         let guards = match self {
-            HeldGrant::Locks { guards, .. } => guards,
-            HeldGrant::Leadership { leading, .. } => return leading.lost().await,
+            HeldClaims::Locks { guards, .. } => guards,
+            HeldClaims::Leadership { leading, .. } => return leading.lost().await,
         };
         let losses = guards.iter().map(|guard| Box::pin(guard.lost()) as Loss<'_>);
         let mut losses: Vec<Loss<'_>> = losses.collect();
@@ -71,7 +71,7 @@ impl HeldGrant {
     /// was nominated as the next leader. Returns the reason why the leadership ends. Never resolves
     /// for locks or for a candidate without an identity.
     pub(super) async fn transfer_requested(&self) -> String {
-        if let HeldGrant::Leadership { leading, has_identity: true } = self
+        if let HeldClaims::Leadership { leading, has_identity: true } = self
             && let Ok(candidate) = leading.transfer_requested().await
         {
             return format!("candidate '{}' is preferred", candidate.identity);
@@ -83,7 +83,7 @@ impl HeldGrant {
     /// Stores a value in the keys of the locks, for users to read. Ignores errors: the loss of a
     /// lock is detected elsewhere.
     pub(super) async fn set_value(&self, value: &[u8]) {
-        let HeldGrant::Locks { guards, .. } = self else { return };
+        let HeldClaims::Locks { guards, .. } = self else { return };
         for guard in guards {
             let _ = guard.set_value(value).await;
         }
@@ -93,12 +93,12 @@ impl HeldGrant {
     /// expires later.
     pub(super) async fn release(self) {
         match self {
-            HeldGrant::Locks { guards, .. } => {
+            HeldClaims::Locks { guards, .. } => {
                 for guard in guards {
                     let _ = guard.release().await;
                 }
             }
-            HeldGrant::Leadership { leading, .. } => {
+            HeldClaims::Leadership { leading, .. } => {
                 let _ = leading.resign().await;
             }
         }

@@ -8,7 +8,7 @@ use clap::Args;
 use clap::builder::NonEmptyStringValueParser;
 use tenure_client::{ClientError, LockAccess, LockRequest, Session};
 
-use super::held::HeldGrant;
+use super::held::HeldClaims;
 use super::run::{CommandSpec, SessionOptions, acquire_and_run, exit_with};
 use crate::cmd::duration;
 use crate::cmd::failure::{Failure, Status};
@@ -132,7 +132,7 @@ async fn acquire(
     names: &[&str],
     request: &LockRequest,
     at_once: bool,
-) -> Result<Option<HeldGrant>, ClientError> {
+) -> Result<Option<HeldClaims>, ClientError> {
     let mut guards = Vec::new();
     for name in names {
         let guard = match at_once {
@@ -142,5 +142,5 @@ async fn acquire(
         let Some(guard) = guard else { return Ok(None) };
         guards.push(guard);
     }
-    Ok(Some(HeldGrant::Locks { session, guards }))
+    Ok(Some(HeldClaims::Locks { session, guards }))
 }

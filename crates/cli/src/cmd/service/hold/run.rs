@@ -11,7 +11,7 @@ use tenure_client::{Client, ClientError, Session};
 
 use super::break_requests::BreakRequests;
 use super::guarded::{KillTiming, shell_exit_code};
-use super::held::HeldGrant;
+use super::held::HeldClaims;
 use super::on_lost::{self, Loss};
 use super::signals::Signals;
 use super::supervise::{CommandOutcome, Supervisor, warn_survivors};
@@ -113,7 +113,7 @@ pub(super) async fn acquire_and_run<F>(
     acquire: impl FnOnce(Session) -> F,
 ) -> Result<u8, Failure>
 where
-    F: Future<Output = Result<Option<HeldGrant>, ClientError>>,
+    F: Future<Output = Result<Option<HeldClaims>, ClientError>>,
 {
     let mut signals = Signals::new().map_err(Failure::cannot("install signal handlers"))?;
     let started = tokio::select! {
@@ -176,7 +176,7 @@ where
 async fn supervise(
     service: &SessionOptions,
     client: &Client,
-    held: &HeldGrant,
+    held: &HeldClaims,
     task: &CommandSpec<'_>,
     signals: &mut Signals,
 ) -> Result<CommandOutcome, Failure> {

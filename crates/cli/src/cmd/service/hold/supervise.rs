@@ -23,7 +23,7 @@ use super::boot_clock::{self, Timer};
 use super::break_requests::BreakRequests;
 use super::channel::{GuardianOrder, GuardianReport};
 use super::guarded::{GuardedCommand, GuardianEvent, KillTiming};
-use super::held::HeldGrant;
+use super::held::HeldClaims;
 use super::print_error;
 use super::signals::Signals;
 use super::tree::{Descendant, format_list};
@@ -42,7 +42,7 @@ pub(super) enum CommandOutcome {
 
 #[derive(Debug)]
 pub(super) struct Supervisor<'a> {
-    pub(super) held: &'a HeldGrant,
+    pub(super) held: &'a HeldClaims,
     pub(super) name: &'a str,
     pub(super) timing: KillTiming,
 }

@@ -85,9 +85,9 @@ pub(super) fn reap_children() -> ChildChanges {
 /// still exist after `limit`.
 ///
 /// Calls `on_change` with the status of each child that ended or was suspended. If descendants
-/// still exist after `report_after`, calls `report` once with them.
+/// still exist after `report_once_after`, calls `report` once with them.
 pub(super) async fn kill_all(
-    report_after: Duration,
+    report_once_after: Duration,
     limit: Option<Duration>,
     mut on_change: impl FnMut(Pid, WaitStatus),
     mut report: impl FnMut(&[Descendant]),
@@ -105,7 +105,7 @@ pub(super) async fn kill_all(
             return true;
         }
         let taken = super::boot_clock::now().saturating_sub(start);
-        if taken >= report_after && !reported {
+        if taken >= report_once_after && !reported {
             reported = true;
             report(&survivors);
         }

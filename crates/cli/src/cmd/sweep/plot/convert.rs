@@ -1,9 +1,9 @@
 //! Converts a plot from SVG to PNG and PDF.
 
 #[cfg(feature = "plots")]
-pub(super) use with_plots::{check_available, to_pdf, to_png};
+pub(super) use with_plots::{check_can_convert, to_pdf, to_png};
 #[cfg(not(feature = "plots"))]
-pub(super) use without_plots::{check_available, to_pdf, to_png};
+pub(super) use without_plots::{check_can_convert, to_pdf, to_png};
 
 #[cfg(feature = "plots")]
 mod with_plots {
@@ -23,7 +23,7 @@ mod with_plots {
     const MONOSPACE: [&str; 4] = ["DejaVu Sans Mono", "Liberation Mono", "Noto Sans Mono", "Menlo"];
 
     /// Returns an error if this machine has no font. The caller checks this before the runs start.
-    pub(in super::super) fn check_available() -> Result<(), Failure> {
+    pub(in super::super) fn check_can_convert() -> Result<(), Failure> {
         fonts().map(drop)
     }
 
@@ -79,7 +79,8 @@ mod with_plots {
 mod without_plots {
     use crate::cmd::failure::Failure;
 
-    pub(in super::super) fn check_available() -> Result<(), Failure> {
+    /// Returns an error, because this build cannot convert plots.
+    pub(in super::super) fn check_can_convert() -> Result<(), Failure> {
         Err(Failure::usage(
             "this build writes plots as .svg only: build the crate `tenure` with the feature \
              `plots` for .png and .pdf, or convert the .svg",
@@ -87,10 +88,10 @@ mod without_plots {
     }
 
     pub(in super::super) fn to_png(_svg: &str) -> Result<Vec<u8>, Failure> {
-        check_available().map(|()| Vec::new())
+        check_can_convert().map(|()| Vec::new())
     }
 
     pub(in super::super) fn to_pdf(_svg: &str) -> Result<Vec<u8>, Failure> {
-        check_available().map(|()| Vec::new())
+        check_can_convert().map(|()| Vec::new())
     }
 }

@@ -38,7 +38,7 @@ fn kind(path: &Path) -> Result<Kind, Failure> {
 pub(crate) fn check_extension(path: &Path) -> Result<(), Failure> {
     match kind(path)? {
         Kind::Svg => Ok(()),
-        Kind::Png | Kind::Pdf => convert::check_available(),
+        Kind::Png | Kind::Pdf => convert::check_can_convert(),
     }
 }
 

@@ -13,16 +13,16 @@ use crate::service::election;
 /// all numbers under which it led before, even if it crashed in between. The monitor ignores
 /// elections without terms.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub struct FreshTerms {
+pub struct IncreasingOwnTerms {
     /// For each process: the highest term number under which it has led, and true if it still leads
     /// under that number.
     led: BTreeMap<ProcessId, (u64, bool)>,
 }
 
-impl FreshTerms {
+impl IncreasingOwnTerms {
     /// Creates the monitor in its initial state: no process has led.
     pub fn new() -> Self {
-        FreshTerms::default()
+        IncreasingOwnTerms::default()
     }
 
     fn ends(&mut self, at: ProcessId) {
@@ -32,7 +32,7 @@ impl FreshTerms {
     }
 }
 
-impl Monitor<election::Command, election::Event> for FreshTerms {
+impl Monitor<election::Command, election::Event> for IncreasingOwnTerms {
     fn property(&self) -> Property {
         Property::FreshTerms
     }
@@ -63,7 +63,7 @@ mod tests {
     use super::*;
     use crate::Term;
 
-    fn elected(monitor: &mut FreshTerms, at: u32, number: u64) -> MonitorResult {
+    fn elected(monitor: &mut IncreasingOwnTerms, at: u32, number: u64) -> MonitorResult {
         let leader = ProcessId(at);
         let event = election::Event::Elected { leader, term: Term { number, leader } };
         monitor.observe(leader, Observation::Event(&event))
@@ -71,7 +71,7 @@ mod tests {
 
     #[test]
     fn rejects_leading_ended_term_again() {
-        let mut monitor = FreshTerms::new();
+        let mut monitor = IncreasingOwnTerms::new();
         assert_eq!(elected(&mut monitor, 0, 1), Ok(()));
         assert_eq!(elected(&mut monitor, 0, 1), Ok(()), "it message so once more");
         assert_eq!(elected(&mut monitor, 1, 1), Ok(()), "that is for others to judge");
@@ -82,7 +82,7 @@ mod tests {
 
     #[test]
     fn ignores_elections_without_terms() {
-        let mut monitor = FreshTerms::new();
+        let mut monitor = IncreasingOwnTerms::new();
         for _ in 0..2 {
             assert_eq!(elected(&mut monitor, 0, 0), Ok(()));
             monitor.observe(ProcessId(0), Observation::Crashed).expect("no violation");

@@ -27,15 +27,15 @@ const MIN_PROGRESS_BYTES: usize = 64 << 10;
 
 /// Budget of memory for the incomplete messages of all clients.
 #[derive(Debug)]
-pub(crate) struct RequestBudget(Arc<Semaphore>);
+pub(crate) struct IncompleteMessageBudget(Arc<Semaphore>);
 
-impl Default for RequestBudget {
+impl Default for IncompleteMessageBudget {
     fn default() -> Self {
-        RequestBudget(Arc::new(Semaphore::new(MAX_BUFFERED_BYTES / UNIT_BYTES)))
+        IncompleteMessageBudget(Arc::new(Semaphore::new(MAX_BUFFERED_BYTES / UNIT_BYTES)))
     }
 }
 
-impl RequestBudget {
+impl IncompleteMessageBudget {
     /// Returns the number of bytes that all incomplete messages hold of the budget.
     pub(crate) fn used_bytes(&self) -> usize {
         MAX_BUFFERED_BYTES - self.0.available_permits() * UNIT_BYTES

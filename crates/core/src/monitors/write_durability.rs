@@ -15,7 +15,7 @@ use crate::service::replication::{Command, Event};
 /// later term contains the write at the same position. No other write is acknowledged at that
 /// position.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Durability {
+pub struct WriteDurability {
     /// Acknowledged writes by position, from 1. Each write has the term in which it was first
     /// acknowledged, and its value.
     acknowledged: BTreeMap<u64, (Term, u64)>,
@@ -23,10 +23,10 @@ pub struct Durability {
     served: BTreeMap<Term, Vec<u64>>,
 }
 
-impl Durability {
+impl WriteDurability {
     /// Creates the monitor in its initial state: no write is acknowledged, and no primary serves.
     pub fn new() -> Self {
-        Durability::default()
+        WriteDurability::default()
     }
 
     /// Returns the number of acknowledged writes.
@@ -70,7 +70,7 @@ fn has(writes: &[u64], place: u64, value: u64) -> bool {
     usize::try_from(place - 1).is_ok_and(|place| writes.get(place) == Some(&value))
 }
 
-impl Monitor<Command, Event> for Durability {
+impl Monitor<Command, Event> for WriteDurability {
     fn property(&self) -> Property {
         Property::Durability
     }
@@ -117,7 +117,7 @@ mod tests {
             (vec![acknowledged(1, 2, 7), serving(2, &[7, 8])], false),
             (vec![acknowledged(1, 1, 7), acknowledged(2, 1, 8)], false),
         ] {
-            assert_eq!(holds(Durability::new(), &events), is_right, "{events:?}");
+            assert_eq!(holds(WriteDurability::new(), &events), is_right, "{events:?}");
         }
     }
 }

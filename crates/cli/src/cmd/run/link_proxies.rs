@@ -1,4 +1,4 @@
-//! TCP proxies between the nodes of a run with partitions.
+//! TCP proxies for the links between the nodes of a run with partitions.
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -22,15 +22,16 @@ type Partitions = Vec<Vec<ProcessId>>;
 /// the partition. TCP achieves the same by retransmission. Dropping this value closes every
 /// connection.
 #[derive(Debug)]
-pub(super) struct Proxies {
+pub(super) struct LinkProxies {
     partitions: watch::Sender<Partitions>,
     /// Address at which a node reaches a process: `addresses[node][process]`.
     addresses: Vec<Vec<SocketAddr>>,
     _passing: JoinSet<()>,
 }
 
-impl Proxies {
-    pub(super) async fn start(nodes: &[SocketAddr]) -> io::Result<Proxies> {
+impl LinkProxies {
+    /// Starts one proxy for each ordered pair of nodes. `nodes` are their addresses.
+    pub(super) async fn start(nodes: &[SocketAddr]) -> io::Result<LinkProxies> {
         let partitions = watch::Sender::new(Partitions::new());
         let (mut addresses, mut passing) = (Vec::new(), JoinSet::new());
         for from in 0..nodes.len() {
@@ -48,7 +49,7 @@ impl Proxies {
             }
             addresses.push(own);
         }
-        Ok(Proxies { partitions, addresses, _passing: passing })
+        Ok(LinkProxies { partitions, addresses, _passing: passing })
     }
 
     /// Returns the addresses at which `process` reaches each process, in the order of the
@@ -131,7 +132,7 @@ mod tests {
 
     /// Opens a connection from the first node through its proxy to the second node. Returns both
     /// ends.
-    async fn connected(proxies: &Proxies, second: &TcpListener) -> (TcpStream, TcpStream) {
+    async fn connected(proxies: &LinkProxies, second: &TcpListener) -> (TcpStream, TcpStream) {
         let near = TcpStream::connect(proxies.addresses_for(ProcessId(0))[1]).await.unwrap();
         let (far, _) = timeout(TIMEOUT, second.accept()).await.unwrap().unwrap();
         (near, far)
@@ -141,7 +142,7 @@ mod tests {
     async fn data_and_close_arrive_after_the_partition() {
         let nodes = [0; 3].map(|_| std::net::TcpListener::bind("127.0.0.1:0").unwrap());
         let addresses = nodes.each_ref().map(|node| node.local_addr().unwrap());
-        let proxies = Proxies::start(&addresses).await.unwrap();
+        let proxies = LinkProxies::start(&addresses).await.unwrap();
         let [_, second, _] = nodes;
         second.set_nonblocking(true).unwrap();
         let second = TcpListener::from_std(second).unwrap();
@@ -167,7 +168,7 @@ mod tests {
     async fn connection_to_stopped_node_closes_at_once() {
         let second = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let at = second.local_addr().unwrap();
-        let proxies = Proxies::start(&[at, at]).await.unwrap();
+        let proxies = LinkProxies::start(&[at, at]).await.unwrap();
         let (mut near, far) = connected(&proxies, &second).await;
         drop((far, second));
         let mut received = [0];

@@ -13,7 +13,7 @@ use crate::merge::MessageKey;
 
 /// Statistics of entries to the critical section, and the monitor of their fences.
 #[derive(Clone, Debug, Default)]
-pub(super) struct EntryVerifier {
+pub(super) struct CriticalSectionVerifier {
     most_inside: usize,
     inside: Vec<(ProcessId, Fence)>,
     pub(super) total: u64,
@@ -28,16 +28,16 @@ pub(super) struct EntryVerifier {
     known: KnownFences,
 }
 
-impl EntryVerifier {
+impl CriticalSectionVerifier {
     /// Creates the statistics of a trace without entries. At most `most_inside` processes may be
     /// inside the critical section at the same time. `fenced` is true if entries have fences, which
     /// are then checked.
     pub(super) fn new(most_inside: u32, fenced: bool) -> Self {
         let most_inside = usize::try_from(most_inside).unwrap_or(usize::MAX);
-        EntryVerifier {
+        CriticalSectionVerifier {
             most_inside,
             known: KnownFences { fenced, ..KnownFences::default() },
-            ..EntryVerifier::default()
+            ..CriticalSectionVerifier::default()
         }
     }
 

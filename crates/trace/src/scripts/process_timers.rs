@@ -13,17 +13,17 @@ pub(crate) struct Due {
 /// A sorted list is enough, because a process arms few timers. A map would be compiled anew for
 /// each protocol, which takes much longer.
 #[derive(Debug)]
-pub(crate) struct ArmedTimers<T> {
+pub(crate) struct ProcessTimers<T> {
     timers: Vec<(T, Due)>,
 }
 
-impl<T> Default for ArmedTimers<T> {
+impl<T> Default for ProcessTimers<T> {
     fn default() -> Self {
-        ArmedTimers { timers: Vec::new() }
+        ProcessTimers { timers: Vec::new() }
     }
 }
 
-impl<T: Ord> ArmedTimers<T> {
+impl<T: Ord> ProcessTimers<T> {
     pub(crate) fn is_empty(&self) -> bool {
         self.timers.is_empty()
     }

@@ -21,7 +21,7 @@ use tenure_core::Judgement;
 ///
 /// The serialized form is nested like a report: `messages.total.mean`.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Summary {
+pub struct RunStatistics {
     runs: u64,
     figures: BTreeMap<String, Moments>,
     violated: BTreeMap<Property, Violations>,
@@ -41,10 +41,10 @@ pub struct Violations {
     pub message: String,
 }
 
-impl Summary {
-    /// Creates a summary without runs.
+impl RunStatistics {
+    /// Creates the statistics of no runs.
     pub fn new() -> Self {
-        Summary::default()
+        RunStatistics::default()
     }
 
     /// Adds the report of one run. Reports must be added in a fixed order, as
@@ -140,7 +140,7 @@ fn zeros(runs: u64) -> Moments {
     moments
 }
 
-impl Serialize for Summary {
+impl Serialize for RunStatistics {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         let mut nested = Map::new();
         nested.insert("runs".into(), self.runs.into());
