@@ -10,7 +10,8 @@ cannot be installed is reported as skipped. A test that passes at etcd and fails
 with its reason, in expected.json. Status 0: there are no other differences. docs/dependents.md has results.
 """
 
-import argparse, collections, json, os, pathlib, shutil, subprocess, sys, venv
+import argparse, collections, contextlib, json, os, pathlib, shutil, subprocess, sys, venv
+from concurrent import futures
 
 # Writes no bytecode beside the sources.
 sys.dont_write_bytecode = True
@@ -50,10 +51,16 @@ def etcd_of_distro(directory):
     return folder / "bin"
 
 
-def run_suite(suite, server, program, args, directory):
-    """Returns the outcomes of a suite at one server, on a cluster of its own."""
-    with servers.Cluster(server, program, args.members or suite.members) as cluster:
-        return suite.run(cluster, directory / f"{suite.name}-{server}.log")
+def run_suite(suite, chosen, programs, args, directory):
+    """Returns the outcomes of a suite at each server, on a cluster of its own."""
+    if len(chosen) > 1 and not suite.may_overlap:
+        return {name: it for server in chosen for name, it in run_suite(suite, [server], programs, args, directory).items()}
+    # One cluster starts after the other, so that they find different ports.
+    with contextlib.ExitStack() as stack, futures.ThreadPoolExecutor(len(chosen)) as pool:
+        members = args.members or suite.members
+        clusters = [stack.enter_context(servers.Cluster(server, programs[server], members)) for server in chosen]
+        logs = [directory / f"{suite.name}-{server}.log" for server in chosen]
+        return dict(zip(chosen, pool.map(suite.run, clusters, logs)))
 
 
 def compare(suite, outcomes, expected, args, programs, directory):
@@ -115,9 +122,8 @@ def main():
                 continue
             suite = SUITES[name](directory)
             suite.prepare()
-            outcomes = {}
+            outcomes = run_suite(suite, chosen, programs, args, directory)
             for server in chosen:
-                outcomes[server] = run_suite(suite, server, programs[server], args, directory)
                 counts = collections.Counter(outcomes[server].values())
                 rows.append((f"{name} {suite.version}", server, *(counts[it] for it in ("passed", "failed", "skipped"))))
                 print(*rows[-1], flush=True)

@@ -53,6 +53,8 @@ class Suite:
     name = version = ""
     # Number of members of the cluster that the suite runs against.
     members = 3
+    # True if the suite may run at two servers at the same time.
+    may_overlap = False
 
     def __init__(self, root):
         self.directory = pathlib.Path(root).resolve() / f"{self.name}-{self.version}"
@@ -101,7 +103,7 @@ class Python(Suite):
         return self.directory / f"{self.archive}-{self.version}"
 
     def pytest(self, log, env, paths, only):
-        report = self.directory / "report.xml"
+        report = log.with_suffix(".xml")
         report.unlink(missing_ok=True)
         words = [self.python, "-m", "pytest", "-q", "-p", "no:cacheprovider", f"--junitxml={report}", *paths]
         if only:
@@ -147,6 +149,7 @@ class Etcd3gw(Python):
 
     name = archive = "etcd3gw"
     version = "2.7.0"
+    may_overlap = True
     requirements = ("etcd3gw==2.7.0", "pytest", "testtools", "oslotest", "pifpaf", "requests", "futurist")
 
     def run(self, cluster, log, only=None):

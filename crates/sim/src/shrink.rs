@@ -20,8 +20,8 @@ pub struct ShrunkRun {
     pub runs: usize,
 }
 
-/// Number of additional seeds, from 1 on, with which the search tries each candidate. It tries the
-/// seed of the candidate first.
+/// The search runs each candidate with its own seed first, and then with the seeds from 1 to this
+/// number.
 const SEEDS: u64 = 32;
 
 /// Searches for a smaller failing run: fewer processes, entries and faults, simpler delays, a

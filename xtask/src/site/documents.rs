@@ -16,8 +16,8 @@ const ROOT_DOCUMENTS: [&str; 4] = ["README.md", "ARCHITECTURE.md", "CHANGELOG.md
 
 /// Returns the pages of the book and of all documents, with the pictures that they show.
 ///
-/// A link to another file of the repository leads to this file at the address `repository`. If
-/// `repository` is `None`, only the text of the link stays.
+/// `repository` is the web address of the repository. Links to other files of the repository become
+/// links to these files below that address. If it is `None`, only the text of such a link remains.
 pub(super) fn document_pages(
     root: &Path,
     repository: Option<&str>,

@@ -19,8 +19,8 @@ pub(super) struct Analysis<'s> {
     /// A legitimate state, and a step from it to a state that is not legitimate. Such a step
     /// violates closure. `None` if there is no such step.
     pub(super) leaving: Option<(u32, Successor)>,
-    /// For each state, its component among the states that are not legitimate. [`UNASSIGNED`] for a
-    /// legitimate state.
+    /// For each state that is not legitimate, its strongly connected component in the graph of such
+    /// states. For a legitimate state, [`UNASSIGNED`].
     component: Vec<u32>,
     /// For each component: the greatest number of moves from one of its states to a legitimate
     /// state.

@@ -65,7 +65,7 @@ fn replace_name<'t>(text: &'t str, name: &str) -> Cow<'t, str> {
     Cow::Owned(text)
 }
 
-/// Quotes a text for a POSIX shell. Returns a text that needs no quotes without changes.
+/// Quotes a text for a POSIX shell. If the text needs no quotes, returns it unchanged.
 pub(crate) fn shell_word(text: &str) -> String {
     let is_plain = |letter: char| letter.is_alphanumeric() || "-_./:,+=@%→".contains(letter);
     if !text.is_empty() && text.chars().all(is_plain) {

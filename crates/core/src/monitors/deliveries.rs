@@ -57,7 +57,7 @@ impl Monitor<Command, Event> for NoCreation {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct AllDeliver {
     uniform: bool,
-    /// Processes that have not crashed and were not down from the start.
+    /// Processes that were up at the start and have not crashed since.
     correct: BTreeSet<ProcessId>,
     delivered: BTreeMap<Item, BTreeSet<ProcessId>>,
 }

@@ -122,7 +122,8 @@ pub(crate) async fn transact(
     }
 }
 
-/// Returns true if all operations of a transaction are serializable ranges, as at etcd.
+/// Returns true if a transaction is serializable. As in etcd, this is the case if each of its
+/// operations is a serializable range request.
 fn is_serializable(request: &rpc::TxnRequest) -> bool {
     let mut all = request.success.iter().chain(&request.failure);
     all.all(|op| matches!(&op.request, Some(Request::RequestRange(range)) if range.serializable))

@@ -1,6 +1,6 @@
 //! Comparison of a run with theory and with the card of its algorithm. Determines the kind of a
-//! workload, which selects the formula for the expected cost. Lists the reasons why a run is not
-//! compared with the cost or the links on the card.
+//! workload, which selects the formula for the expected cost. If the cost or the links of a run
+//! cannot be compared with the card, lists the reasons.
 
 use tenure_core::theory::WorkloadKind;
 use tenure_core::{Card, CostUnit, Service};

@@ -60,7 +60,7 @@ impl Findings {
         }
     }
 
-    /// Returns true if the header names this property as promised or as violated.
+    /// Returns true if the header of the trace contains this property, as promised or as violated.
     pub(super) fn is_named(&self, property: Property) -> bool {
         self.header.mentions(property)
     }

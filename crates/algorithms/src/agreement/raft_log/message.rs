@@ -84,8 +84,8 @@ pub enum Message {
         /// Index of the entry that the sender lacks.
         prev: u64,
         /// Earliest position at which the sender's log may differ from the leader's log. If the
-        /// sender has an entry at index `prev`, this is the first entry of the same term in the
-        /// sender's log. Otherwise it is the position after the sender's last entry, with term 0.
+        /// sender's log has an entry at index `prev`, this is the first entry with the term of
+        /// that entry. Otherwise it is the position after the sender's last entry, with term 0.
         conflict: EntryId,
         /// The `round` of the message to which this message responds.
         round: u64,

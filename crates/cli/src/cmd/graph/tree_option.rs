@@ -1,4 +1,4 @@
-//! The value of `--tree`: the name of a shape, edges, or a file.
+//! The value of `--tree`: a list of edges, a file, or the name of a shape.
 
 use std::path::Path;
 use std::str::FromStr;

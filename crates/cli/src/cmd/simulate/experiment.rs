@@ -18,9 +18,9 @@ use crate::cmd::progress_bar::{ProgressBar, progress_line};
 pub(crate) struct Outcome {
     pub(crate) first: Report,
     pub(crate) summary: RunStatistics,
-    /// Numbers of messages that the algorithm itself sends, without the messages of lower layers.
-    /// For elections, each election contributes one number. For other algorithms, each run
-    /// contributes one number, which is the mean per entry or agreement of this run.
+    /// Messages that the algorithm itself sends, without the messages of lower layers. An election
+    /// contributes its number of messages. A run of any other algorithm contributes its mean number
+    /// of messages per critical-section entry or agreement.
     pub(crate) messages: Moments,
     /// Number of runs with at least one entry, election or agreement.
     pub(crate) measured: u64,

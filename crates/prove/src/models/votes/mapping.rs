@@ -1,4 +1,4 @@
-//! Maps a state of the code to the symbols for votes.
+//! Maps a state of the implementation to the relations and functions of the model of votes.
 
 use std::collections::BTreeSet;
 

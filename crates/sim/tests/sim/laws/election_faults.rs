@@ -112,9 +112,9 @@ fn no_fault_no_violation() {
     }
 }
 
-/// Reorders messages and lets one process start its election late. On the ring of Chang and
-/// Roberts, this process must wait forever in some run. In the other elections, every process must
-/// learn the result.
+/// Reorders messages and lets one process start its election late. The test expects that on the
+/// ring of Chang and Roberts, this process waits forever in at least one run. In the other
+/// elections, every process learns the result in every run.
 #[test]
 fn reordering_blocks_late_starter_of_chang_roberts() {
     let late = |order| {

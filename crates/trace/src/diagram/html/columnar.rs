@@ -54,7 +54,7 @@ pub(super) struct ColumnarRecords {
     subjects: Vec<(u64, Subject)>,
     /// For each record, the index of its step; -1 if it belongs to none.
     step: Vec<i64>,
-    /// For each record, the index of the text that contains the name of its kind.
+    /// For each record, the name of its kind, as an index into the texts of the page.
     kind: Vec<i64>,
     /// For each record, the index of the text that describes it.
     description: Vec<i64>,
