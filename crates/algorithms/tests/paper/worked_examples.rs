@@ -95,7 +95,7 @@ fn lamport_and_ricart_agrawala_replies() {
 /// P3's, and P3 enters before P2. The counts omit the messages from and to P4.
 #[test]
 fn concurrent_requests() {
-    let story = Story::of("ricart_agrawala/two_at_once");
+    let story = Story::of("ricart_agrawala/concurrent_requests");
     let sends = story.sends();
     let among = |kind| {
         let these =
@@ -111,17 +111,17 @@ fn concurrent_requests() {
 #[test]
 fn chang_roberts_examples() {
     let kinds = ["Election", "Elected"];
-    let single = Story::of("chang_roberts/single");
+    let single = Story::of("chang_roberts/single_initiator");
     assert_eq!(single.counts(kinds), [4 + 5, 5], "3N − 1");
-    let decreasing = Story::of("chang_roberts_decreasing/all");
+    let decreasing = Story::of("chang_roberts_decreasing/all_initiate");
     let rounds: Vec<usize> = decreasing.blocks().map(|block| block.counts(kinds)[0]).collect();
     // Messages in each block: the head of the story, the start, five rounds, and the announcement.
     assert_eq!(rounds, [0, 5, 4, 3, 2, 1, 0, 0]);
     assert_eq!(decreasing.counts(kinds), [5 * 6 / 2, 5]);
-    let highest = Story::of("chang_roberts_28/comes_back");
+    let highest = Story::of("chang_roberts_28/maximum_returns_to_owner");
     assert_eq!(highest.counts(kinds), [2 + 6, 6]);
     assert_eq!(highest.processes_with("Elected { leader: P3").len(), 6);
-    let two = Story::of("chang_roberts/two");
+    let two = Story::of("chang_roberts/two_initiators");
     assert_eq!(two.processes_with("Elected { leader: P4").len(), 4);
     assert_eq!(two.processes_with("Elected").len(), 4);
 }

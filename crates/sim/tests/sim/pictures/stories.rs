@@ -152,9 +152,9 @@ fn pictures() -> Vec<Picture> {
     let lamport = |_| lamport::Config::default();
     let stamps = Path::new(STORIES).join("stamps_7_and_15.txt");
     let recovery = golden_path("bully_without_terms/recovery");
-    let all = golden_path("chang_roberts_decreasing/all");
-    let phases = golden_path("hirschberg_sinclair/eight");
-    let two = golden_path("lamport/two_at_once");
+    let all = golden_path("chang_roberts_decreasing/all_initiate");
+    let phases = golden_path("hirschberg_sinclair/eight_processes");
+    let two = golden_path("lamport/concurrent_requests");
     vec![
         Picture::of_type::<PresetClocks>("ricart-agrawala", &stamps, &clocks, right, &["stamp"]),
         Picture::of::<Bully>("bully", &recovery, no_terms, down, &[]),
@@ -169,7 +169,7 @@ fn more_locks() -> Vec<Picture> {
     let plain = |_| carvalho_roucairol::Config::default();
     let permissions = golden_path("carvalho_roucairol/permissions");
     let (tree, queue) = (golden_path("raymond/path"), golden_path("naimi_trehel/queue"));
-    let anew = golden_path("nishio_li_manning/holder_dies_inside");
+    let anew = golden_path("nishio_li_manning/holder_crashes_inside");
     let right = Direction::Right;
     let stamp = &["stamp"];
     vec![
@@ -210,7 +210,7 @@ fn more_elections() -> Vec<Picture> {
     let ring = |group: Group| peterson::Config::plain(group.size());
     let groups = |group: Group| invitation::Config::plain(group.size(), TICKS_PER_UNIT);
     let (winner, merge) =
-        (golden_path("peterson/winner_sees_itself"), golden_path("invitation/merge"));
+        (golden_path("peterson/maximum_returns_to_owner"), golden_path("invitation/merge"));
     let right = Direction::Right;
     vec![
         Picture::of::<Peterson>("peterson", &winner, ring, right, &["rank"]),

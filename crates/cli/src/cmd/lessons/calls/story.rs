@@ -29,20 +29,21 @@ macro_rules! stories {
 }
 
 /// Scripts by name. A lesson writes `/` in place of the hyphen that follows the name of the
-/// algorithm. For example, it names the script `raft-hand-over` as `raft/hand-over`.
+/// algorithm. For example, it names the script `named-leader-crashes` as `named/leader-crashes`.
 ///
 /// Several crates use the files of these scripts. The files in this crate are therefore symbolic
 /// links. If this crate is packaged, copies replace the links.
 const STORIES: &[(&str, &str)] = stories! {
     "bully-recovery" "central-queue" "chang-roberts-cases" "congenial-philosophers-in-order"
     "drinking-philosophers-one-bottle-each" "hirschberg-sinclair-phases" "lamport-first-entry"
-    "named-leader-dies" "raft-a-promise-is-kept" "raft-hand-over"
-    "raft-log-a-member-that-does-not-catch-up" "raft-log-figure-3-6" "raft-log-figure-3-7"
-    "raft-log-figure-3-7-d2" "raft-log-given-to-one" "raft-log-members" "raft-log-slow-follower"
-    "raft-log-two-ask-at-once" "raft-log-two-leaders" "raft-log-waiting-read"
-    "repaired-ring-overtaken" "ricart-agrawala-7-15" "ricart-agrawala-replies"
-    "three-phase-commit-parted" "three-phase-commit-ready" "three-phase-commit-uncertain"
-    "tolerant-ricart-agrawala-asks-once-more"
+    "named-leader-crashes" "raft-log-concurrent-pre-votes" "raft-log-figure-3-6"
+    "raft-log-figure-3-7" "raft-log-figure-3-7-d2" "raft-log-leadership-transfer" "raft-log-members"
+    "raft-log-new-member-does-not-catch-up" "raft-log-slow-follower" "raft-log-two-leaders"
+    "raft-log-waiting-read" "raft-no-vote-before-promise-expires"
+    "raft-resignation-transfers-leadership" "repaired-ring-regeneration-restarts-after-crash"
+    "ricart-agrawala-7-15" "ricart-agrawala-replies" "three-phase-commit-partition"
+    "three-phase-commit-ready" "three-phase-commit-uncertain"
+    "tolerant-ricart-agrawala-restarted-process-requests-twice"
 };
 
 #[derive(Deserialize)]
