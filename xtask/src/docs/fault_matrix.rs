@@ -19,9 +19,6 @@ not exist for this algorithm. `tenure compare SERVICE --faults` prints the table
 
 ";
 
-/// Services with a table of their own, in the order of the page.
-const SERVICES: [&str; 3] = ["mutex", "election", "agreement"];
-
 /// A page that was generated earlier, of which only a sample of the rows is generated again.
 #[derive(Clone, Copy)]
 pub(super) struct Sample<'a> {
@@ -31,15 +28,21 @@ pub(super) struct Sample<'a> {
     pub(super) step: usize,
 }
 
-/// Generates the section. Without a sample, this takes a minute on two cores.
-pub(super) fn section(command: &Command, sample: Option<Sample<'_>>) -> Result<String, String> {
-    let tables = map_parallel(&SERVICES, |service| {
-        let check_all = format!("compare {service} --faults");
-        let Some(sample) = sample else { return Ok(generated(&command.json(&check_all)?)) };
-        let old = old_table(sample.page, service)?;
-        let names: Vec<&str> = sampled_rows(old, sample.step).filter_map(name_of).collect();
-        let new = generated(&command.json(&format!("{check_all} --only {}", names.join(",")))?);
-        Ok(with_rows(old, &new))
+/// Generates the section, with a table for each service. `reports` are the outputs of `tenure
+/// compare` for these services. Without a sample, this takes a minute on two cores.
+pub(super) fn section(
+    command: &Command,
+    reports: &[Value],
+    sample: Option<Sample<'_>>,
+) -> Result<String, String> {
+    let tables = map_parallel(reports, |report| {
+        let algorithms = as_list(&report["algorithms"]).iter();
+        let names: Vec<&str> = algorithms.map(|row| as_text(&row["name"])).collect();
+        let step = sample.map_or(1, |sample| sample.step);
+        let sampled: Vec<&str> = names.iter().copied().step_by(step).collect();
+        let (service, sampled) = (as_text(&report["service"]), sampled.join(","));
+        let matrix = command.json(&format!("compare {service} --faults --only {sampled}"))?;
+        complete(&generated(&matrix), &names, sample.map_or("", |sample| sample.page))
     });
     let tables: Vec<String> = tables.into_iter().collect::<Result<_, String>>()?;
     Ok(format!("{HEAD}{}\n", tables.join("\n")))
@@ -72,58 +75,36 @@ fn verdict(cell: &Value) -> String {
     }
 }
 
-/// Returns the table of a service in a generated page.
-fn old_table<'a>(page: &'a str, service: &str) -> Result<&'a str, String> {
-    let place = SERVICES.iter().position(|it| *it == service);
-    let section = page.split(HEAD).nth(1).and_then(|text| text.split("\n\n## ").next());
-    let table = place.zip(section).and_then(|(place, text)| text.split("\n\n").nth(place));
-    table.ok_or_else(|| format!("no table of faults for `{service}`; run `cargo xtask docs`"))
-}
-
-/// Returns every `step`-th row of a table.
-fn sampled_rows(table: &str, step: usize) -> impl Iterator<Item = &str> {
-    table.lines().skip(2).step_by(step)
-}
-
-/// Returns the name of an algorithm in the first cell of its row.
-fn name_of(row: &str) -> Option<&str> {
-    row.split('`').nth(1)
-}
-
-/// Returns the table `new`, and between its rows those rows of `old` whose algorithms it does not
-/// have.
-fn with_rows(old: &str, new: &str) -> String {
-    let head = new.lines().take(2);
-    let replacement = |row| new.lines().skip(2).find(|it| name_of(it) == name_of(row));
-    let rows = old.lines().skip(2).map(|row| replacement(row).unwrap_or(row));
-    head.chain(rows).map(|line| format!("{line}\n")).collect()
+/// Returns `table` with one row for each of `names`. If a row is missing in the table, takes it
+/// from this section of the page `old`.
+fn complete(table: &str, names: &[&str], old: &str) -> Result<String, String> {
+    let old = old.split_once(HEAD).map_or("", |(_, section)| section);
+    let mut lines: Vec<&str> = table.lines().take(2).collect();
+    for name in names {
+        let first_cell = format!("| `{name}` |");
+        let mut rows = table.lines().chain(old.lines());
+        let row = rows.find(|row| row.starts_with(&first_cell));
+        lines
+            .push(row.ok_or_else(|| format!("no fault row for `{name}`: run `cargo xtask docs`"))?);
+    }
+    Ok(lines.join("\n") + "\n")
 }
 
 #[cfg(test)]
 mod tests {
     use serde_json::json;
 
-    use super::{HEAD, name_of, old_table, sampled_rows, verdict, with_rows};
-
-    const OLD: &str =
-        "| algorithm | loss |\n| --- | --- |\n| `a` | ok |\n| `b` | ? |\n| `c` | ok |";
+    use super::{HEAD, complete, verdict};
 
     #[test]
-    fn replaces_sampled_rows_and_copies_the_others() {
-        let sampled: Vec<_> = sampled_rows(OLD, 2).filter_map(name_of).collect();
-        assert_eq!(sampled, ["a", "c"]);
-        let new = "| algorithm | loss |\n| --- | --- |\n| `a` | ok |\n| `c` | blocked (2) |\n";
-        let made = with_rows(OLD, new);
-        assert_eq!(made, OLD.replace("| `c` | ok |", "| `c` | blocked (2) |") + "\n");
-    }
-
-    #[test]
-    fn finds_the_table_of_a_service() {
-        let page = format!("# Page\n\n{HEAD}1\n\n{OLD}\n\n3\n\n## Variants\n\n4");
-        assert_eq!(old_table(&page, "mutex"), Ok("1"));
-        assert_eq!(old_table(&page, "election"), Ok(OLD));
-        assert_eq!(old_table(&page, "agreement"), Ok("3"));
-        assert!(old_table("# Page", "mutex").is_err());
+    fn rows_outside_the_sample_are_copied_from_the_page() {
+        let head = "| algorithm | loss |\n| --- | --- |\n";
+        let page = format!("| `b` | other table |\n\n{HEAD}{head}| `a` | ok |\n| `b` | ? |\n");
+        let sample = format!("{head}| `a` | blocked (2) |\n");
+        let made = complete(&sample, &["a", "b"], &page);
+        assert_eq!(made, Ok(sample.clone() + "| `b` | ? |\n"));
+        assert_eq!(complete(&sample, &["a"], &page), Ok(sample.clone()));
+        assert!(complete(&sample, &["a", "c"], &page).is_err());
     }
 
     #[test]

@@ -17,32 +17,17 @@ use fault_matrix::Sample;
 
 /// Path of each generated page, with the function that generates it.
 const PAGES: [(&str, PageGenerator); 2] = [
-    ("docs/mission.md", |context| mission::page(context.root, context.command)),
-    ("docs/algorithms.md", |context| algorithms::page(context.command, context.sample())),
+    ("docs/mission.md", |root, command, _| mission::page(root, command)),
+    ("docs/algorithms.md", |_, command, sample| algorithms::page(command, sample)),
 ];
 
-type PageGenerator = fn(&Context<'_>) -> Result<String, String>;
-
-/// Input of the generator of a page.
-struct Context<'a> {
-    root: &'a Path,
-    command: &'a Command,
-    /// The present content of the page.
-    old: &'a str,
-    options: &'a Options,
-}
-
-impl<'a> Context<'a> {
-    fn sample(&self) -> Option<Sample<'a>> {
-        let step = self.options.sample.filter(|_| self.options.is_check)?;
-        Some(Sample { page: self.old, step: step.get() })
-    }
-}
+type PageGenerator = fn(&Path, &Command, Option<Sample<'_>>) -> Result<String, String>;
 
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Options {
     is_check: bool,
-    /// In tables that take long, check only every K-th row. `None` for all rows.
+    /// In tables that take long, check only every K-th row. `None` for all rows. Only with
+    /// `is_check`.
     sample: Option<NonZero<usize>>,
     /// Path of the program to use as `tenure`. If `None`, it is built.
     tenure: Option<PathBuf>,
@@ -64,7 +49,7 @@ impl Options {
                 _ => return None,
             }
         }
-        Some(options)
+        (options.is_check || options.sample.is_none()).then_some(options)
     }
 }
 
@@ -88,8 +73,8 @@ pub(crate) fn main(root: &Path, arguments: &[&str]) -> ExitCode {
         // The check continues with the remaining pages after a stale one.
         let made = pages.map(|(page, make)| {
             let old = fs::read_to_string(root.join(page)).unwrap_or_default();
-            let context = Context { root, command: &command, old: &old, options: &options };
-            write_or_compare(root, page, &old, &make(&context)?, &options)
+            let sample = options.sample.map(|step| Sample { page: &old, step: step.get() });
+            write_or_compare(root, page, &old, &make(root, &command, sample)?, &options)
         });
         made.fold(Ok(()), Result::and)
     });
@@ -136,5 +121,6 @@ mod tests {
         assert_eq!(options, Options { is_check: true, sample: None, tenure, part });
         assert!(Options::new(&["--chekc"]).is_none() && Options::new(&["--tenure"]).is_none());
         assert!(Options::new(&["--check", "--sample", "0"]).is_none());
+        assert!(Options::new(&["--sample", "3"]).is_none());
     }
 }
