@@ -83,9 +83,8 @@ fn complete(table: &str, names: &[&str], old: &str) -> Result<String, String> {
     for name in names {
         let first_cell = format!("| `{name}` |");
         let mut rows = table.lines().chain(old.lines());
-        let row = rows.find(|row| row.starts_with(&first_cell));
-        lines
-            .push(row.ok_or_else(|| format!("no fault row for `{name}`: run `cargo xtask docs`"))?);
+        let missing = || format!("no fault row for `{name}`: run `cargo xtask docs`");
+        lines.push(rows.find(|row| row.starts_with(&first_cell)).ok_or_else(missing)?);
     }
     Ok(lines.join("\n") + "\n")
 }
