@@ -38,7 +38,8 @@ fn main() {
             safe(Check::of(4).fifo()).starvation_free()
         });
         line("n=4, 1 entry, reordered", threads, || safe(Check::of(4)));
-        let endless = || safe(Check::of(4).entries(Entries::Unbounded).fifo().rebasing());
+        let endless =
+            || safe(Check::of(4).entries(Entries::Unbounded).fifo().rebasing_timestamps());
         line("n=4, endless, fifo, starvation-freedom", threads, || endless().starvation_free());
     }
 }

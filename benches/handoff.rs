@@ -16,7 +16,7 @@ use tenure_algorithms::mutex::{RicartAgrawala, ricart_agrawala};
 use tenure_core::ProcessId;
 use tenure_runtime::store::StateOwner;
 use tenure_runtime::transport::{
-    GroupKeys, Inbox, Incoming, Listen, Mesh, MeshLimits, MeshSettings, NodeKeys,
+    GroupKeys, Inbox, Listen, Mesh, MeshEvent, MeshLimits, MeshSettings, NodeKeys,
     PeerAuthentication, PrivateKey,
 };
 use tenure_runtime::{
@@ -179,7 +179,7 @@ fn ping_pong(authentication: &[PeerAuthentication]) -> Duration {
         .expect("a mesh");
     echo_runtime.spawn(async move {
         while let Some(incoming) = echo_inbox.receive().await {
-            if let Incoming::Message { from, payload, .. } = incoming {
+            if let MeshEvent::Message { from, payload, .. } = incoming {
                 echo.send(from, payload).expect("room");
             }
         }
@@ -198,5 +198,5 @@ fn ping_pong(authentication: &[PeerAuthentication]) -> Duration {
 
 async fn round_trip(mesh: &Mesh, inbox: &mut Inbox) {
     mesh.send(ProcessId(1), vec![0; 16]).expect("room");
-    while !matches!(inbox.receive().await, Some(Incoming::Message { .. })) {}
+    while !matches!(inbox.receive().await, Some(MeshEvent::Message { .. })) {}
 }

@@ -20,10 +20,10 @@ use tenure_algorithms::election::{HirschbergSinclair, hirschberg_sinclair};
 use tenure_core::service::{election, mutex};
 use tenure_core::{EffectBuffer, Effects, Group, Input, ProcessId, Protocol, Rank, TimerChange};
 use tenure_sim::{
-    Chance, Configs, Distribution, Entries, GroupSizeCondition, Instrumentation, Locking, Random,
-    RequestPattern, Settings, Simulation, Workload,
+    Chance, Distribution, EntriesPerProcess, GroupSizeCondition, Instrumentation, LockWorkload,
+    ProcessConfigs, Random, RequestPattern, Settings, Simulation, Workload,
 };
-use tenure_trace::Recorded;
+use tenure_trace::RecordableProtocol;
 
 /// Every delay is between one and two units.
 const DELAY: (u64, u64) = (1_000_000, 2_000_000);
@@ -63,7 +63,7 @@ fn hirschberg_sinclair_ring(size: u32) {
     let ids = Random::new(9).permutation(size);
     let ranks: Arc<[Rank]> = ids.iter().map(|id| Rank::from_id(*id)).collect();
     let mut settings = Settings::new(size);
-    settings.workload = Workload::elect();
+    settings.workload = Workload::elect_by_all();
     settings.ranks = ranks.clone();
     let config = hirschberg_sinclair::Config::with_ranks(ranks);
     let simulation = Simulation::<HirschbergSinclair>::new(config, settings);
@@ -117,13 +117,13 @@ fn largest_wins(size: u32) {
     let ids = Random::new(7).permutation(size);
     let mut settings = Settings::new(size);
     settings.ranks = ids.iter().map(|id| Rank::from_id(*id)).collect();
-    settings.workload = Workload::elect();
+    settings.workload = Workload::elect_by_all();
     settings.network.latency = Distribution::Uniform { min: DELAY.0, max: DELAY.1 }.into();
     let bare = || {
         let mut bare = BareLoop::<Extrema>::new(size, |process| ids[process.index()]);
         bare.elect()
     };
-    let configs = Configs::Each(ids.clone());
+    let configs = ProcessConfigs::Each(ids.clone());
     let name = format!("Chang–Roberts, n = {size}");
     row(&name, bare, &Simulation::<Extrema>::new(configs, settings));
 }
@@ -131,15 +131,15 @@ fn largest_wins(size: u32) {
 fn locking_settings(size: u32, entries: u32) -> Settings {
     let mut settings = Settings::new(size);
     settings.network.latency = Distribution::Uniform { min: DELAY.0, max: DELAY.1 }.into();
-    settings.workload = Workload::locking(Locking {
+    settings.workload = Workload::locking(LockWorkload {
         pattern: RequestPattern::Closed { think: Distribution::ZERO },
-        entries: Entries::Each(entries),
+        entries: EntriesPerProcess::Each(entries),
         hold: Distribution::Constant(HOLD),
     });
     settings
 }
 
-fn row<P: Recorded>(name: &str, bare: impl Fn() -> u64, simulation: &Simulation<P>) {
+fn row<P: RecordableProtocol>(name: &str, bare: impl Fn() -> u64, simulation: &Simulation<P>) {
     let plain = simulation.with_instrumentation(Instrumentation::NOTHING);
     let judged = simulation.with_instrumentation(Instrumentation {
         order: GroupSizeCondition::Never,

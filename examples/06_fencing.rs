@@ -10,14 +10,14 @@
 #![allow(clippy::print_stdout, reason = "an example prints its results")]
 
 use tenure::core::{Fence, ProcessId};
-use tenure::daemon::resource::{Client, Server};
+use tenure::daemon::resource::{CounterClient, CounterServer};
 
 #[tokio::main]
 async fn main() -> std::io::Result<()> {
     for fenced in [false, true] {
-        let server = Server::start(2, None).await?;
-        let mut sleeper = Client::connect(server.address(), ProcessId(0)).await?;
-        let mut other = Client::connect(server.address(), ProcessId(1)).await?;
+        let server = CounterServer::start(2, None).await?;
+        let mut sleeper = CounterClient::connect(server.address(), ProcessId(0)).await?;
+        let mut other = CounterClient::connect(server.address(), ProcessId(1)).await?;
         let fence = |number| fenced.then_some(Fence(number, 0));
 
         let read = sleeper.get(fence(1)).await?.expect("the first access");

@@ -32,10 +32,10 @@ use tenure_core::quorum::QuorumKind;
 use tenure_core::tree::TreeShape;
 use tenure_core::{Group, ProcessId, Property, Rank, TICKS_PER_UNIT};
 use tenure_runtime::follow;
-use tenure_sim::{Configs, Settings, Simulation};
+use tenure_sim::{ProcessConfigs, Settings, Simulation};
 use tenure_trace::{
-    Header, Kind, Reader, Record, Recorded, Schedule, Script, ServiceCommand, Source, Subject,
-    Trace, TraceVerifier, merge_files,
+    Header, Reader, Record, RecordKind, RecordableProtocol, Schedule, Script, ServiceCommand,
+    Subject, Trace, TraceSource, TraceVerifier, merge_files,
 };
 
 /// Amount of detail in which two traces are compared. A trace of real nodes has less detail: it
@@ -62,20 +62,20 @@ fn events_of(records: &[Record], at: ProcessId, detail: Detail) -> Vec<String> {
             format!("{} {message} {content}", message_record.peer)
         });
         let line = match (&record.kind, message_record) {
-            (Kind::Event(outputs), _) => {
+            (RecordKind::Event(outputs), _) => {
                 events.push(format!("emits {outputs:?}"));
                 continue;
             }
-            (Kind::Send(_), Some(message_record)) => {
+            (RecordKind::Send(_), Some(message_record)) => {
                 lines.push(format!("  sends {message_record}"));
                 continue;
             }
-            (Kind::Receive(_), Some(message_record)) => format!("receives {message_record}"),
-            (Kind::Command(asked), _) => format!("asks {asked:?}"),
-            (Kind::Suspicion { peer, verdict }, _) => format!("{verdict:?} {peer}"),
-            (Kind::Timer(name), _) if detail == Detail::Everything => format!("fires {name}"),
-            (Kind::Crash, _) => "crashes".to_owned(),
-            (Kind::Recover, _) => "recovers".to_owned(),
+            (RecordKind::Receive(_), Some(message_record)) => format!("receives {message_record}"),
+            (RecordKind::Command(asked), _) => format!("asks {asked:?}"),
+            (RecordKind::Suspicion { peer, verdict }, _) => format!("{verdict:?} {peer}"),
+            (RecordKind::Timer(name), _) if detail == Detail::Everything => format!("fires {name}"),
+            (RecordKind::Crash, _) => "crashes".to_owned(),
+            (RecordKind::Recover, _) => "recovers".to_owned(),
             _ => continue,
         };
         lines.append(&mut events);
@@ -99,9 +99,13 @@ impl Write for Shared {
     }
 }
 
-fn simulated<P: Recorded>(schedule: &Schedule, config: &dyn Fn(Group) -> P::Config) -> Vec<Record> {
+fn simulated<P: RecordableProtocol>(
+    schedule: &Schedule,
+    config: &dyn Fn(Group) -> P::Config,
+) -> Vec<Record> {
     let configs: Vec<P::Config> = groups(schedule.size).map(config).collect();
-    let simulation = Simulation::<P>::new(Configs::Each(configs), Settings::new(schedule.size));
+    let simulation =
+        Simulation::<P>::new(ProcessConfigs::Each(configs), Settings::new(schedule.size));
     let written = Shared::default();
     simulation.follow(schedule, written.clone()).unwrap_or_else(|error| panic!("{error}"));
     let bytes = written.0.lock().expect("no poisoned lock").clone();
@@ -120,10 +124,11 @@ where
 
 fn run_for_real<P>(schedule: &Schedule, config: &dyn Fn(Group) -> P::Config) -> Vec<Record>
 where
-    P: Recorded,
+    P: RecordableProtocol,
 {
     let directory = tempfile::tempdir().expect("a directory");
-    let header = Header::new("followed", tenure_trace::Service::Mutex, schedule.size, Source::Node);
+    let header =
+        Header::new("followed", tenure_trace::Service::Mutex, schedule.size, TraceSource::Node);
     let config = |at| config(Group::new(at, schedule.size));
     let traces = follow::<P>(schedule, config, directory.path(), &header);
     let traces = traces.unwrap_or_else(|error| panic!("{error}"));
@@ -193,19 +198,19 @@ fn assert_equal_run<P: Checkable>(
         }
         for records in [&simulated, &checked, &real] {
             assert_eq!(
-                schedule.steps_completed(records),
+                schedule.begun_step_count(records),
                 schedule.actions.len(),
                 "{story}: every step"
             );
         }
-        let header = Header::new("x", P::Command::SERVICE, schedule.size, Source::Simulator);
+        let header = Header::new("x", P::Command::SERVICE, schedule.size, TraceSource::Simulator);
         let trace = Trace { header, records: simulated.clone(), torn: None };
         let mut judge = TraceVerifier::new(&trace.header);
-        trace.records.iter().for_each(|record| judge.read(record));
+        trace.records.iter().for_each(|record| judge.verify_record(record));
         judged.extend(judge.finish().properties.into_keys());
         let again = Schedule::from_trace(&trace).expect("a trace knows the schedule that made it");
         assert_eq!(self::simulated::<P>(&again, config), simulated, "{story}, again");
-        let is_output = |record: &Record| matches!(record.kind, Kind::Event(_));
+        let is_output = |record: &Record| matches!(record.kind, RecordKind::Event(_));
         assert!(simulated.iter().any(is_output), "{story} has outputs");
     }
     steps
@@ -380,7 +385,7 @@ fn schedules_of_leader_applications_match_in_every_engine() {
     let tree = |group: Group| {
         let edges = [(0, 1), (1, 2), (2, 3), (3, 0), (0, 2)];
         let edges = edges.map(|(one, other)| (ProcessId(one), ProcessId(other)));
-        under(group, spanning_tree::Config::with_edges(4, edges))
+        under(group, spanning_tree::Config::with_edges_and_echoes(4, edges))
     };
     let judged =
         assert_equal_runs_of::<WithElection<SpanningTree, Bully>>("led_spanning_tree", &tree);
@@ -404,7 +409,7 @@ fn different_schedules_are_detected() {
     };
     assert_ne!(seen_in(&one), seen_in(&other));
     let trace = Trace {
-        header: Header::new("x", tenure_trace::Service::Mutex, 2, Source::Checker),
+        header: Header::new("x", tenure_trace::Service::Mutex, 2, TraceSource::Checker),
         records: checked::<Lock>(&one, &config),
         torn: None,
     };

@@ -6,16 +6,16 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use tenure_algorithms::catalogue::{Parameters, Visitor, names, visit};
+use tenure_algorithms::catalogue::{AlgorithmVisitor, Parameters, names, visit};
 use tenure_core::{Agreement, Algorithm, Election, Group, Mutex, ProcessId};
 use tenure_runtime::fuzzing::{self, ValidationMode};
 
 const SIZE: u32 = 3;
 
-/// Visitor that runs one process of a group on these bytes.
+/// AlgorithmVisitor that runs one process of a group on these bytes.
 struct FuzzVisitor<'a>(&'a [u8]);
 
-impl Visitor for FuzzVisitor<'_> {
+impl AlgorithmVisitor for FuzzVisitor<'_> {
     type Output = ();
 
     fn mutex<P: Mutex + Algorithm>(self, config: P::Config) {

@@ -89,7 +89,7 @@ fn a_click_on_an_event_survives_playing() {
     let page = folder.path().join("page.html");
     let words = ["trace", "diagram", trace.to_str().unwrap(), "--as", "html"];
     fs::write(&page, tenure(&words)).unwrap();
-    tab.resize(1280, 900, "light");
+    tab.emulate_display(1280, 900, "light");
     tab.load(&page, "window.viewer");
     tab.evaluate("viewer.select(viewer.panels.kept[4])");
     let step = tab.evaluate("viewer.panels.kept[1]");

@@ -105,7 +105,7 @@ fn dashboard_shows_members_and_queues_and_fits_at_any_width() {
     for (name, lease) in [("jobs/nightly", 16), (&*long, 17), ("jobs/nightly", 18), (&*long, 19)] {
         calls.push(members[0].lock(name, lease));
     }
-    tab.resize(1280, 900, "light");
+    tab.emulate_display(1280, 900, "light");
     tab.visit(&members[0].url(), SHOWN);
     let claims =
         "Array.from(document.querySelectorAll('#locks .waits'), (each) => each.textContent)";
@@ -134,7 +134,7 @@ fn dashboard_shows_members_and_queues_and_fits_at_any_width() {
         each.getBoundingClientRect().top - each.parentElement.getBoundingClientRect().top))";
     assert_eq!(tab.evaluate(&format!("new Set({labels}).size === 1")), json!(true));
     for (wide, look) in [(1280, "light"), (1280, "dark"), (500, "light"), (500, "dark")] {
-        tab.resize(wide, 800, look);
+        tab.emulate_display(wide, 800, look);
         tab.wait_until(&format!("innerWidth === {wide}"));
         assert_eq!(tab.evaluate(CUT), json!([]), "{look} at {wide} pixels");
         assert_eq!(tab.evaluate(OVER), json!([]), "{look} at {wide} pixels");
@@ -162,7 +162,7 @@ fn dashboard_light_and_dark_differ() {
     let member = start(folder.path(), "one", &cluster);
     tab.visit(&member.url(), SHOWN);
     let papers = ["light", "dark"].map(|look| {
-        tab.resize(1280, 800, look);
+        tab.emulate_display(1280, 800, look);
         tab.evaluate("getComputedStyle(document.body).backgroundColor")
     });
     assert_ne!(papers[0], papers[1]);
@@ -190,7 +190,7 @@ fn dashboard_asks_for_a_user_if_users_are_enabled() {
     ] {
         member.ask(path, &body);
     }
-    tab.resize(500, 900, "dark");
+    tab.emulate_display(500, 900, "dark");
     tab.visit(&member.url(), SHOWN);
     tab.wait_until("!document.getElementById('login').hidden");
     assert!(!tab.text("body").contains("jobs/nightly"));

@@ -75,7 +75,7 @@ impl LabPage {
     pub(crate) fn with_args(words: &[&str]) -> Option<LabPage> {
         let mut tab = Tab::open()?;
         let server = LabServer::with(words);
-        tab.resize(1280, 900, "light");
+        tab.emulate_display(1280, 900, "light");
         let downloads = tempfile::tempdir().unwrap();
         let kept = json!({"behavior": "allow", "downloadPath": downloads.path()});
         tab.call("Page.setDownloadBehavior", kept);

@@ -43,7 +43,7 @@ fn assert_pictures_fit(runs: &[(&str, u32)]) {
         assert_eq!(page.view("view.moment"), json!(steps), "{words}");
         assert_ne!(page.view("view.messages.length"), json!(0), "{words}");
         for (wide, look) in [(1280, "light"), (900, "dark"), (400, "dark")] {
-            page.tab.resize(wide, 800, look);
+            page.tab.emulate_display(wide, 800, look);
             page.wait_until(&format!("innerWidth === {wide}"));
             page.tab.evaluate(DRAWN);
             assert_eq!(page.tab.evaluate(CUT), json!([]), "{words} at {wide} pixels");
@@ -82,7 +82,7 @@ fn large_group_picture_fits_at_any_width() {
 #[test]
 fn diagram_names_stand_beside_their_lines() {
     let Some(mut page) = LabPage::with_args(&["ricart-agrawala", "-n", "3"]) else { return };
-    page.tab.resize(400, 800, "light");
+    page.tab.emulate_display(400, 800, "light");
     page.wait_until("innerWidth === 400");
     page.tab.evaluate("lab.begin('ricart-agrawala -n 3 --latency 1..4')");
     page.wait_idle();
@@ -105,7 +105,7 @@ fn diagram_names_stand_beside_their_lines() {
 fn light_and_dark_differ() {
     let Some(mut page) = LabPage::open() else { return };
     let papers = ["light", "dark"].map(|look| {
-        page.tab.resize(1280, 800, look);
+        page.tab.emulate_display(1280, 800, look);
         page.tab.evaluate("getComputedStyle(document.body).backgroundColor")
     });
     assert_ne!(papers[0], papers[1]);

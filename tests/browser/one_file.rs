@@ -60,7 +60,7 @@ fn built_page() -> Option<PathBuf> {
 fn open_at(place: &str, ready: &str) -> Option<Tab> {
     let mut tab = Tab::open()?;
     let file = page_file()?;
-    tab.resize(1280, 900, "light");
+    tab.emulate_display(1280, 900, "light");
     show(&mut tab, file, place, ready);
     Some(tab)
 }
@@ -336,10 +336,10 @@ fn views_fit_at_any_width() {
     let cut = CUT.replace("'.unseen, ", "'.unseen, pre, ");
     for (place, ready) in places {
         // Loaded in a narrow window, and then widened.
-        tab.resize(500, 900, "dark");
+        tab.emulate_display(500, 900, "dark");
         show(&mut tab, file, place, &format!("window.lab?.algorithms.length > 0 && ({ready})"));
         for (wide, look) in [(500, "dark"), (1280, "light")] {
-            tab.resize(wide, 900, look);
+            tab.emulate_display(wide, 900, look);
             tab.wait_until(&format!("innerWidth === {wide}"));
             tab.evaluate(DRAWN);
             assert_eq!(tab.evaluate(&cut), json!([]), "{place} at {wide} pixels");

@@ -54,7 +54,7 @@ const INSIDE: &str =
 
 /// Shows a drawing in a window of this width, in light or dark mode.
 fn show(tab: &mut Tab, file: &Path, wide: u32, look: &str) {
-    tab.resize(wide, 900, look);
+    tab.emulate_display(wide, 900, look);
     tab.load(file, "document.querySelector('svg')");
 }
 
@@ -85,7 +85,7 @@ fn counterexample_shows_violation_without_click() {
     let page = folder.path().join("drawn.html");
     fs::write(&page, tenure(&["trace", "diagram", trace, "--as", "html"])).unwrap();
     for (wide, look) in [(1280, "light"), (500, "dark")] {
-        tab.resize(wide, 900, look);
+        tab.emulate_display(wide, 900, look);
         tab.load(&page, "window.viewer");
         assert_eq!(tab.text("#verdict"), "✗ violated");
         let description = tab.text("#violation");
@@ -188,7 +188,7 @@ fn page_of_real_nodes_shows_holder_without_click() {
     let page = folder.path().join("page.html");
     fs::write(&page, tenure(&words)).unwrap();
     for (wide, look) in [(1280, "light"), (500, "dark")] {
-        tab.resize(wide, 900, look);
+        tab.emulate_display(wide, 900, look);
         tab.load(&page, "window.viewer");
         let inside = tab.evaluate(INSIDE).as_u64().unwrap();
         assert!(inside > 300, "{inside} pixels at {wide}");
@@ -237,7 +237,7 @@ fn logs_and_comparison_fit_without_overlap() {
     fs::write(&page, tenure(&["trace", "diff", &one, &two, "--as", "html"])).unwrap();
     let mut papers = Vec::new();
     for (wide, look) in [(1280, "light"), (500, "dark")] {
-        tab.resize(wide, 900, look);
+        tab.emulate_display(wide, 900, look);
         tab.load(&page, "document.getElementById('parts')");
         assert_eq!(tab.evaluate(CUT), json!([]), "at {wide} pixels");
         papers.push(tab.evaluate("getComputedStyle(document.body).backgroundColor"));

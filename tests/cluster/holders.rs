@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use serde_json::Value;
 use tempfile::TempDir;
-use tenure_daemon::resource::Server;
-use tenure_trace::now;
+use tenure_daemon::resource::CounterServer;
+use tenure_trace::unix_time_nanos;
 
 use crate::hosts::Hosts;
 use crate::killed::Killed;
@@ -52,7 +52,7 @@ fn in_a_process() {
     let Some(place) = std::env::var_os(COUNTER_VARIABLE).map(PathBuf::from) else { return };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {
-        let server = Server::start(SIZE, None).await.unwrap();
+        let server = CounterServer::start(SIZE, None).await.unwrap();
         let half = place.with_extension("half");
         fs::write(&half, server.address().to_string()).unwrap();
         fs::rename(half, place).unwrap();
@@ -129,7 +129,7 @@ impl Queue {
         let holder =
             eventually("a holder", || cluster.hosts.all().find(|host| self.is_inside(*host)));
         cluster.cut_off(holder, cut);
-        let started = now();
+        let started = unix_time_nanos();
         let since = |time: u64| Duration::from_nanos(time.saturating_sub(started));
         eventually("the end of an entry", || (!self.is_inside(holder)).then_some(()));
         let claimed = since(*self.times_of_entries_and_exits(holder).last().unwrap());

@@ -156,7 +156,7 @@ const CUT: &str = "Array.from(document.querySelectorAll('body, body *:not(#legen
 fn browser_shows_a_run_and_its_end() {
     let _slot = cluster_slot();
     let Some(mut tab) = Tab::open() else { return };
-    tab.resize(1280, 900, "light");
+    tab.emulate_display(1280, 900, "light");
     let mut run =
         Running::start("run --watch --nodes 3 --hold 10ms --duration 9s --kill leader@3s");
     tab.visit(&run.page(), "window.live?.lastUpdate?.view.leader");
@@ -170,7 +170,7 @@ fn browser_shows_a_run_and_its_end() {
         .some((each) => each.textContent.includes('crashes'))",
     );
     for (wide, look) in [(1280, "light"), (1280, "dark"), (400, "light"), (400, "dark")] {
-        tab.resize(wide, 900, look);
+        tab.emulate_display(wide, 900, look);
         tab.wait_until("window.live.lastUpdate.view.leader");
         assert_eq!(tab.evaluate(CUT), Value::Array(Vec::new()), "{wide} {look}");
         shoot(&mut tab, &format!("running-{wide}-{look}"));
@@ -184,7 +184,7 @@ fn browser_shows_a_run_and_its_end() {
     );
     run.ended().expect(0);
     for (wide, look) in [(1280, "light"), (400, "dark")] {
-        tab.resize(wide, 900, look);
+        tab.emulate_display(wide, 900, look);
         assert_eq!(tab.evaluate(CUT), Value::Array(Vec::new()), "{wide} {look}");
         shoot(&mut tab, &format!("over-{wide}-{look}"));
     }
@@ -194,14 +194,14 @@ fn browser_shows_a_run_and_its_end() {
 fn browser_reports_a_lost_server_and_reconnects() {
     let _slot = cluster_slot();
     let Some(mut tab) = Tab::open() else { return };
-    tab.resize(1280, 900, "light");
+    tab.emulate_display(1280, 900, "light");
     let folder = tempfile::tempdir().unwrap();
     let port = reserve_address();
     let config = config(folder.path(), &format!("[page]\nlisten = \"{port}\"\n"));
     let node = Running::start(&format!("node --config {config}"));
     tab.visit(&node.page(), "window.live?.lastUpdate?.view.leader");
     for (wide, look) in [(1280, "light"), (500, "dark")] {
-        tab.resize(wide, 900, look);
+        tab.emulate_display(wide, 900, look);
         assert_eq!(tab.evaluate(CUT), Value::Array(Vec::new()), "a node's own page, {wide} {look}");
         shoot(&mut tab, &format!("own-{wide}-{look}"));
     }

@@ -68,8 +68,8 @@ fn overlay_counts_agree_with_shortest_paths() {
     for (name, graph) in [
         ("grid:2x3", Graph::grid(2, 3)),
         ("ring", Graph::ring(6)),
-        ("random:0.2:4", Graph::random(6, 200_000, 4)),
-        ("random:0.2:4+weights:9", Graph::random(6, 200_000, 4).with_distinct_weights(9)),
+        ("random:0.2:4", Graph::random_connected(6, 200_000, 4)),
+        ("random:0.2:4+weights:9", Graph::random_connected(6, 200_000, 4).with_distinct_weights(9)),
     ] {
         let report = data(&format!("simulate lamport -n 6 --topology {name} --load"), 0);
         let mut expected = std::collections::BTreeMap::new();

@@ -94,7 +94,7 @@ fn fence_file_rejects_paused_holder() {
         &["sh", "-c", unguarded, "sh"],
     );
     // The library continues with the file of the script: both holders of each run recorded theirs.
-    let highest = tenure_client::FenceFile::new(service.path("total.fence")).highest();
+    let highest = tenure_client::FenceFile::new(service.path("total.fence")).highest_fence();
     assert!(highest.expect("a token") > 1);
 }
 

@@ -15,7 +15,7 @@ pub(crate) fn cargo(root: &Path) -> Command {
 
 /// Builds the command `tenure` and returns its path. The build reuses the compiled files of
 /// `cargo run --release`, because the options are the same.
-pub(crate) fn build(root: &Path) -> Result<PathBuf, String> {
+pub(crate) fn build_tenure(root: &Path) -> Result<PathBuf, String> {
     let files = build_files(root, "release", &["--bin", "tenure-textbook"])?;
     let name = format!("tenure-textbook{}", std::env::consts::EXE_SUFFIX);
     let program = files.into_iter().rfind(|file| file.ends_with(&name));

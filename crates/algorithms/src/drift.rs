@@ -14,10 +14,10 @@ pub(crate) fn ticks_on_fastest_clock(ticks: u64, drift_ppm: u32) -> u64 {
     u64::try_from(shown).unwrap_or(u64::MAX)
 }
 
-/// Returns the largest drift, in parts per million, at which `short` ticks on the slowest clock end
-/// before `long` ticks on the fastest. Returns 0 if there is no such drift.
-pub(crate) fn tolerated_drift_ppm(short: u64, long: u64) -> u32 {
-    let (short, long) = (u128::from(short), u128::from(long));
+/// Returns the largest drift, in parts per million, at which `short_ticks` ticks on the slowest
+/// clock end before `long_ticks` ticks on the fastest. Returns 0 if there is no such drift.
+pub(crate) fn tolerated_drift_ppm(short_ticks: u64, long_ticks: u64) -> u32 {
+    let (short, long) = (u128::from(short_ticks), u128::from(long_ticks));
     let margin = long.saturating_sub(short) * MILLION / (long + short).max(1);
     u32::try_from(margin).unwrap_or(u32::MAX)
 }

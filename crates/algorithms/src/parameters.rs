@@ -7,14 +7,14 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use tenure_core::quorum::{QuorumKind, QuorumSystem};
-use tenure_core::tree::{Tree, TreeShape};
+use tenure_core::tree::{RootedTree, TreeShape};
 use tenure_core::{Delay, Graph, ProcessId, ProcessSet, Rank, TICKS_PER_UNIT, Term};
 
 use crate::catalogue_error::CatalogueError;
 use crate::drift;
 use crate::variants::{UnknownVariant, VariantId, Variants};
 
-pub(crate) const RESEND: &str = "resend";
+pub(crate) const RESEND_TIMEOUT_NAME: &str = "resend";
 
 /// Parameters on which a configuration may depend.
 #[derive(Clone, Debug)]
@@ -37,7 +37,7 @@ pub struct Parameters {
     /// Shape of the tree, unless `own_tree` is given.
     pub tree: TreeShape,
     /// Tree that the user has given, instead of the shape in `tree`.
-    pub own_tree: Option<Arc<Tree>>,
+    pub own_tree: Option<Arc<RootedTree>>,
     /// The network, for algorithms on any graph. `None` means the default of [`Parameters::graph`].
     pub graph: Option<Arc<Graph>>,
     /// Names of the variants that are switched on.
@@ -103,9 +103,9 @@ impl Parameters {
     /// # Errors
     ///
     /// Returns an error if the given tree has another number of processes than the group.
-    pub fn tree(&self) -> Result<Arc<Tree>, CatalogueError> {
+    pub fn tree(&self) -> Result<Arc<RootedTree>, CatalogueError> {
         let Some(tree) = &self.own_tree else {
-            return Ok(Arc::new(Tree::from_shape(self.tree, self.size)));
+            return Ok(Arc::new(RootedTree::from_shape(self.tree, self.size)));
         };
         if tree.size() != self.size {
             let (vertices, size) = (tree.size(), self.size);
@@ -144,7 +144,7 @@ impl Parameters {
             let (vertices, size) = (graph.vertex_count(), self.size);
             return Err(CatalogueError::GraphSize { vertices, size });
         }
-        let distances = graph.distances(ProcessId(0));
+        let distances = graph.distances_from(ProcessId(0));
         match distances.iter().position(Option::is_none) {
             Some(apart) => {
                 Err(CatalogueError::DisconnectedGraph { apart: ProcessId::from_index(apart) })
@@ -161,7 +161,7 @@ impl Parameters {
     /// handling, measured on the fastest clock. Before a message is handled, it may wait for one
     /// step of every process.
     #[must_use]
-    pub fn with_bounds(self, latency: u64, step: u64, drift_ppm: u32) -> Self {
+    pub fn with_timing_bounds(self, latency: u64, step: u64, drift_ppm: u32) -> Self {
         let steps = step.saturating_mul(u64::from(self.size) + 1);
         let delay = latency.saturating_add(steps).min(1 << 40);
         Parameters {
@@ -172,7 +172,7 @@ impl Parameters {
     }
 
     /// Returns the timeout of this name that the user has set, or the default.
-    pub fn timeout(&self, name: &str, default: Delay) -> Delay {
+    pub fn timeout_or(&self, name: &str, default: Delay) -> Delay {
         let set = self.timeouts.iter().find(|(set, _)| set == name);
         set.map_or(default, |(_, delay)| *delay)
     }
@@ -206,7 +206,7 @@ impl Parameters {
     /// Returns the retransmission timeout that the user has set. The default is three message
     /// delays, which is longer than a message and its acknowledgement take.
     pub(crate) fn retransmission_timeout(&self) -> Delay {
-        self.timeout(RESEND, Delay::ticks(3 * self.delay))
+        self.timeout_or(RESEND_TIMEOUT_NAME, Delay::ticks(3 * self.delay))
     }
 }
 

@@ -10,7 +10,8 @@ use core::hash::Hash;
 
 use tenure_core::theory::{Prediction, WorkloadKind};
 use tenure_core::{
-    Algorithm, Card, Delay, Effects, Group, Labelled, ProcessId, Protocol, Timeout, Timing, Wire,
+    Algorithm, Card, ConfigurableTimeout, Delay, Effects, Group, Labelled, ProcessId, Protocol,
+    Timing, Wire,
 };
 
 use crate::parameters::Parameters;
@@ -122,11 +123,11 @@ impl<A: Rounds> Protocol for InRounds<A> {
     }
 }
 
-const ROUND: &str = "round";
+const ROUND_TIMEOUT_NAME: &str = "round";
 
 /// Returns the duration of a round: the one that the user has set, or the message delay.
 pub(crate) fn round_duration(parameters: &Parameters) -> Delay {
-    parameters.timeout(ROUND, Delay::ticks(parameters.delay))
+    parameters.timeout_or(ROUND_TIMEOUT_NAME, Delay::ticks(parameters.delay))
 }
 
 impl<A: Rounds> Algorithm for InRounds<A> {
@@ -134,8 +135,12 @@ impl<A: Rounds> Algorithm for InRounds<A> {
         let length = A::round_duration(config);
         Card {
             timing: Timing::Rounds,
-            timeouts: [Timeout::new(ROUND, "a round, as long as a message may take", length)]
-                .into(),
+            timeouts: [ConfigurableTimeout::new(
+                ROUND_TIMEOUT_NAME,
+                "a round, as long as a message may take",
+                length,
+            )]
+            .into(),
             ..A::card(config, size)
         }
     }

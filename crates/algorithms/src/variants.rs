@@ -154,7 +154,7 @@ impl core::error::Error for UnknownVariant {}
 
 /// Returns the declaration of `fault-tolerant`: a variant that selects another algorithm, which
 /// tolerates crashes.
-pub(crate) fn fault_tolerant(description: &'static str) -> Variant {
+pub(crate) fn fault_tolerant_variant(description: &'static str) -> Variant {
     Variant { name: "fault-tolerant", description, sound: true, known_result: "", shown_by: "" }
 }
 

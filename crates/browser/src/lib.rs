@@ -35,7 +35,7 @@ impl Tab {
     /// Opens an empty page. Returns `None` with a message on standard error if no browser is
     /// installed.
     pub fn open() -> Option<Tab> {
-        let Some(browser) = BrowserProcess::shared() else {
+        let Some(browser) = BrowserProcess::get_or_start() else {
             // The test harness hides the output of `eprintln!` if the test passes. This message
             // must appear anyway.
             let _ = writeln!(std::io::stderr(), "skipped: needs chromium");
@@ -48,7 +48,7 @@ impl Tab {
         let target = browser.call("Target.createTarget", &page);
         let attach = json!({"targetId": target["targetId"], "flatten": true});
         let session = name(&browser.call("Target.attachToTarget", &attach)["sessionId"]);
-        let responses = browser.messages_of(&session);
+        let responses = browser.subscribe_to_messages(&session);
         let mut tab = Tab { browser, responses, session, context, complaints: Vec::new() };
         for domain in ["Page.enable", "Runtime.enable", "Log.enable"] {
             tab.call(domain, json!({}));
@@ -84,15 +84,15 @@ impl Tab {
         response["result"]["value"].clone()
     }
 
-    /// Loads a file, and waits until the JavaScript expression `ready` is true.
-    pub fn load(&mut self, file: &Path, ready: &str) {
-        self.visit(&format!("file://{}", file.display()), ready);
+    /// Loads a file, and waits until the JavaScript expression `ready_expression` is true.
+    pub fn load(&mut self, file: &Path, ready_expression: &str) {
+        self.visit(&format!("file://{}", file.display()), ready_expression);
     }
 
-    /// Opens a URL, and waits until the JavaScript expression `ready` is true.
-    pub fn visit(&mut self, url: &str, ready: &str) {
+    /// Opens a URL, and waits until the JavaScript expression `ready_expression` is true.
+    pub fn visit(&mut self, url: &str, ready_expression: &str) {
         self.call("Page.navigate", json!({ "url": url }));
-        self.wait_until(&format!("document.readyState === 'complete' && ({ready})"));
+        self.wait_until(&format!("document.readyState === 'complete' && ({ready_expression})"));
     }
 
     /// Waits until a JavaScript expression is true.
@@ -185,7 +185,7 @@ impl Tab {
 
     /// Sets the size of the window in pixels, and the color scheme (`light` or `dark`). Also asks
     /// the page not to animate its elements, so that a click hits the intended element.
-    pub fn resize(&mut self, width: u32, height: u32, color_scheme: &str) {
+    pub fn emulate_display(&mut self, width: u32, height: u32, color_scheme: &str) {
         let mobile = width < 600;
         let size =
             json!({"width": width, "height": height, "deviceScaleFactor": 1, "mobile": mobile});

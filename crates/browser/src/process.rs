@@ -62,7 +62,7 @@ fn installed() -> Option<PathBuf> {
 impl BrowserProcess {
     /// Returns the browser of the open tabs. Starts one if no tab is open. Returns `None` if no
     /// browser is installed.
-    pub(crate) fn shared() -> Option<Arc<BrowserProcess>> {
+    pub(crate) fn get_or_start() -> Option<Arc<BrowserProcess>> {
         static SHARED: Mutex<Weak<BrowserProcess>> = Mutex::new(Weak::new());
         let program = installed()?;
         let mut shared = lock(&SHARED);
@@ -160,7 +160,7 @@ impl BrowserProcess {
 
     /// Returns a receiver of the messages of a session. The receiver is closed if the browser has
     /// ended.
-    pub(crate) fn messages_of(&self, session: &str) -> Receiver<Value> {
+    pub(crate) fn subscribe_to_messages(&self, session: &str) -> Receiver<Value> {
         let (messages, responses) = channel();
         let mut sessions = lock(&self.sessions);
         if sessions.contains_key("") {

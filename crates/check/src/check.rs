@@ -10,7 +10,7 @@ use tenure_core::{
     Algorithm, ChannelOrder, Monitor, ProcessId, Property, Protocol, Timestamped, Topology,
 };
 use tenure_trace::ServiceCommand;
-use tenure_trace::property::CustomProperty;
+use tenure_trace::property::ExpressionProperty;
 
 use crate::config::CheckConfig;
 use crate::liveness::Fairness;
@@ -18,13 +18,13 @@ use crate::model::bypass::BypassMonitor;
 use crate::model::hooks::ProtocolHooks;
 use crate::model::monitors::InternedMonitor;
 use crate::model::processes::ErasedMonitors;
-use crate::plan::{CheckKind, Plan};
+use crate::plan::{CheckPlan, PropertyCheckKind};
 use crate::reduce::shifts::ShiftFunctions;
-use crate::reduce::symmetry::{Symmetric, Symmetry};
+use crate::reduce::symmetry::{Symmetric, SymmetryFunctions};
 use crate::swarm::SwarmConfig;
 use crate::users::crashes::UserPhase;
 use crate::users::entries::EntryLimits;
-use crate::users::stamping::Stamping;
+use crate::users::stamping::StampingFunctions;
 use crate::users::user::Checkable;
 
 /// Exhaustive check of a protocol: the schedules to explore, the properties to judge, and the
@@ -48,7 +48,7 @@ use crate::users::user::Checkable;
 /// ```
 #[must_use = "a check explores nothing until it runs"]
 pub struct Check<P: Checkable> {
-    pub(crate) plan: Plan,
+    pub(crate) plan: CheckPlan,
     pub(crate) protocol: P::Config,
     pub(crate) hooks: ProtocolHooks<P>,
     pub(crate) monitors: ErasedMonitors<P>,
@@ -68,7 +68,7 @@ impl<P: Checkable> Check<P> {
     pub fn with(size: u32, protocol: P::Config) -> Self {
         let name = kebab(type_name::<P>().rsplit("::").next().unwrap_or_default());
         Check {
-            plan: Plan::new(CheckConfig::new(name, P::Command::SERVICE, size)),
+            plan: CheckPlan::new(CheckConfig::new(name, P::Command::SERVICE, size)),
             protocol,
             hooks: ProtocolHooks::default(),
             monitors: Vec::new(),
@@ -95,7 +95,7 @@ impl<P: Checkable> Check<P> {
     }
 
     /// Sets the processes that are down from the start.
-    pub fn down(mut self, down: impl IntoIterator<Item = ProcessId>) -> Self {
+    pub fn down_from_start(mut self, down: impl IntoIterator<Item = ProcessId>) -> Self {
         self.plan.config.faults.down = down.into_iter().collect();
         self
     }
@@ -174,13 +174,14 @@ impl<P: Checkable> Check<P> {
 
     /// Gives every process a failure detector that eventually suspects each crashed process and
     /// each process beyond a partition.
-    pub fn detecting(mut self) -> Self {
+    pub fn detecting_failures(mut self) -> Self {
         self.plan.config.model.has_detectors = true;
         self
     }
 
     /// Makes time synchronous. A message takes a whole number of units within `latency`, and a
-    /// timer fires within its delay. By default, a step takes no time: see [`Check::stepping`].
+    /// timer fires within its delay. By default, a step takes no time: see
+    /// [`Check::steps_lasting`].
     pub fn synchronous(mut self, latency: RangeInclusive<u32>) -> Self {
         self.plan.config.model.latency = Some(latency);
         self
@@ -193,10 +194,10 @@ impl<P: Checkable> Check<P> {
         self.synchronous(1..=1)
     }
 
-    /// Makes each step take a whole number of units within `step` in synchronous time: see
-    /// [`ModelConfig::step`](crate::ModelConfig::step).
-    pub fn stepping(mut self, step: RangeInclusive<u32>) -> Self {
-        self.plan.config.model.step = step;
+    /// Makes each step take a whole number of units within `duration` in synchronous time: see
+    /// [`ModelConfig::duration`](crate::ModelConfig::step).
+    pub fn steps_lasting(mut self, duration: RangeInclusive<u32>) -> Self {
+        self.plan.config.model.step = duration;
         self
     }
 
@@ -208,8 +209,8 @@ impl<P: Checkable> Check<P> {
     }
 
     /// Bounds the messages in flight per link to `max`, at least 1: see
-    /// [`BoundConfig::in_flight`](crate::BoundConfig::in_flight).
-    pub fn in_flight(mut self, max: usize) -> Self {
+    /// [`BoundConfig::in_flight_per_link`](crate::BoundConfig::in_flight).
+    pub fn in_flight_per_link(mut self, max: usize) -> Self {
         self.plan.config.bounds.in_flight = max;
         self
     }
@@ -242,7 +243,7 @@ impl<P: Checkable> Check<P> {
     {
         let property = monitor.property();
         let index = self.judge(monitor, false);
-        self.select(property, CheckKind::Always(index))
+        self.select(property, PropertyCheckKind::Always(index))
     }
 
     /// Adds the property of this monitor. The check judges the property in every state. It also
@@ -253,25 +254,25 @@ impl<P: Checkable> Check<P> {
     {
         let property = monitor.property();
         let index = self.judge(monitor, true);
-        self.select(property, CheckKind::AlwaysAndAtEnd(index))
+        self.select(property, PropertyCheckKind::AlwaysAndAtEnd(index))
     }
 
     /// Checks that processes send messages only to their neighbours on this ring. The check stores
     /// additional states only after a violation.
-    pub fn on_ring(self, ring: Topology) -> Self {
+    pub fn sending_only_on_ring(self, ring: Topology) -> Self {
         let links = LinksOnly::in_topology(ring, self.plan.config.size);
-        self.on_links(links)
+        self.sending_only_on_links(links)
     }
 
     /// Checks that processes send messages only along these links. The check stores additional
     /// states only after a violation.
-    pub fn on_links(mut self, links: LinksOnly) -> Self {
+    pub fn sending_only_on_links(mut self, links: LinksOnly) -> Self {
         self.plan.needs.links = Some(links.clone());
         self.always(links)
     }
 
     /// Adds a property that the user has written as an expression.
-    pub fn custom(mut self, property: CustomProperty) -> Self {
+    pub fn custom(mut self, property: ExpressionProperty) -> Self {
         self.plan.config.custom.push(Arc::new(property));
         self
     }
@@ -285,25 +286,25 @@ impl<P: Checkable> Check<P> {
     /// Checks that every user that waits for a response, an outcome or a leader eventually gets it.
     /// The default fairness is weak: see [`Check::fairness`]. For a lock, see
     /// [`Check::starvation_free`] and [`Check::deadlock_free`].
-    pub fn progress(self) -> Self {
-        self.select(Property::Progress, CheckKind::Progress)
+    pub fn checking_progress(self) -> Self {
+        self.select(Property::Progress, PropertyCheckKind::Progress)
     }
 
     /// Checks starvation freedom of a lock (also called lockout freedom): if every holder exits,
     /// every waiting process eventually enters. The default fairness is weak: see
     /// [`Check::fairness`].
     pub fn starvation_free(self) -> Self {
-        self.select(Property::StarvationFreedom, CheckKind::StarvationFreedom)
+        self.select(Property::StarvationFreedom, PropertyCheckKind::StarvationFreedom)
     }
 
     /// Checks deadlock freedom of a lock: if processes wait and every holder exits, some process
     /// eventually enters. The default fairness is weak: see [`Check::fairness`].
     pub fn deadlock_free(self) -> Self {
-        self.select(Property::DeadlockFreedom, CheckKind::DeadlockFreedom)
+        self.select(Property::DeadlockFreedom, PropertyCheckKind::DeadlockFreedom)
     }
 
-    fn select(mut self, property: Property, kind: CheckKind) -> Self {
-        self.plan.select(property, kind);
+    fn select(mut self, property: Property, kind: PropertyCheckKind) -> Self {
+        self.plan.select_property(property, kind);
         self
     }
 
@@ -325,7 +326,7 @@ impl<P: Checkable> Check<P> {
     ///
     /// The judgements and counterexamples are the same with and without the reduction, because
     /// after a violation the search is repeated without it.
-    pub fn ample(mut self) -> Self {
+    pub fn reducing_by_ample_sets(mut self) -> Self {
         self.plan.config.search.uses_ample_sets = true;
         self
     }
@@ -343,7 +344,7 @@ impl<P: Checkable> Check<P> {
     ///
     /// The judgements and counterexamples are the same with and without the reduction, because
     /// after a violation the search is repeated without it.
-    pub fn commuting(mut self) -> Self {
+    pub fn reducing_by_commuting_deliveries(mut self) -> Self {
         self.plan.config.search.uses_commuting_deliveries = true;
         self
     }
@@ -367,7 +368,7 @@ impl<P: Algorithm + Checkable> Check<P> {
             forget_clock: Some(P::forget_clock),
             ..ProtocolHooks::default()
         };
-        Check { plan: Plan::new(config), protocol, hooks, monitors: Vec::new() }
+        Check { plan: CheckPlan::new(config), protocol, hooks, monitors: Vec::new() }
     }
 
     /// Merges states that differ only by a shift of all timestamps. A search with an unbounded
@@ -375,7 +376,7 @@ impl<P: Algorithm + Checkable> Check<P> {
     ///
     /// The option has no effect if the protocol defines no such shifts, or if processes may
     /// recover: the clock of a recovered process may restart at zero.
-    pub fn rebasing(mut self) -> Self {
+    pub fn rebasing_timestamps(mut self) -> Self {
         self.hooks.shifts = P::can_shift_timestamps(&self.protocol).then(ShiftFunctions::new);
         self.plan.config.search.shifts_timestamps = true;
         self
@@ -395,7 +396,7 @@ impl<P: Timestamped + Checkable> Check<P> {
     /// Makes every application message carry its sender's logical clock, which the receiver
     /// observes. States that differ only by a shift of all timestamps are then not merged.
     pub fn stamping_application_messages(mut self) -> Self {
-        self.hooks.stamping = Some(Stamping::new());
+        self.hooks.stamping = Some(StampingFunctions::new());
         self
     }
 }
@@ -406,7 +407,7 @@ impl<P: Symmetric + Checkable> Check<P> {
     /// [`Check::try_run`] returns an error.
     pub fn symmetric_in(mut self, processes: impl IntoIterator<Item = ProcessId>) -> Self {
         let exchanged: Vec<ProcessId> = processes.into_iter().collect();
-        self.hooks.symmetry = Some(Symmetry::new(self.plan.config.size, &exchanged));
+        self.hooks.symmetry = Some(SymmetryFunctions::new(self.plan.config.size, &exchanged));
         self
     }
 }

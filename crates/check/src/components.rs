@@ -1,7 +1,7 @@
 //! Strongly connected components of a subgraph, without recursion.
 
 /// Marks a state without a component: the state is not assigned yet, or is outside the subgraph.
-pub(crate) const UNASSIGNED: u32 = u32::MAX;
+pub(crate) const NO_COMPONENT: u32 = u32::MAX;
 
 const UNVISITED: u32 = 0;
 
@@ -25,7 +25,7 @@ pub(crate) trait StepGraph {
 
 /// Tarjan's algorithm for strongly connected components, without recursion. If one component can be
 /// reached from another one, the algorithm finds the reachable component first.
-pub(crate) struct Components<'g, G: StepGraph, B, S> {
+pub(crate) struct StrongComponentSearch<'g, G: StepGraph, B, S> {
     graph: &'g G,
     belongs: B,
     /// Predicate over steps: the analysis follows only the steps that the predicate accepts. Steps
@@ -45,19 +45,19 @@ pub(crate) struct Components<'g, G: StepGraph, B, S> {
 
 /// One component. The value also gives access to the component numbers of all states that the
 /// analysis has visited so far.
-pub(crate) struct Component<'c> {
+pub(crate) struct StrongComponent<'c> {
     pub(crate) number: u32,
     pub(crate) members: &'c [u32],
     pub(crate) of: &'c [u32],
 }
 
-impl Component<'_> {
+impl StrongComponent<'_> {
     pub(crate) fn contains(&self, state: u32) -> bool {
         self.of.get(state as usize) == Some(&self.number)
     }
 }
 
-impl<'g, G, B, S> Components<'g, G, B, S>
+impl<'g, G, B, S> StrongComponentSearch<'g, G, B, S>
 where
     G: StepGraph,
     B: Fn(u32) -> bool,
@@ -65,13 +65,13 @@ where
 {
     pub(crate) fn new(graph: &'g G, belongs: B, stays: S) -> Self {
         let states = graph.state_count();
-        Components {
+        StrongComponentSearch {
             graph,
             belongs,
             stays,
             visited_at: vec![UNVISITED; states],
             lowest: vec![0; states],
-            of: vec![UNASSIGNED; states],
+            of: vec![NO_COMPONENT; states],
             stack: Vec::new(),
             calls: Vec::new(),
             count: 0,
@@ -79,21 +79,24 @@ where
         }
     }
 
-    /// Calls `show` for every component, and returns the component of each state. If the analysis
-    /// is stopped, returns early, and states without a component have [`UNASSIGNED`].
-    pub(crate) fn for_each(mut self, mut show: impl FnMut(Component<'_>)) -> Vec<u32> {
+    /// Calls `visit` for every component, and returns the component of each state. If the analysis
+    /// is stopped, returns early, and states without a component have [`NO_COMPONENT`].
+    pub(crate) fn visit_components(
+        mut self,
+        mut visit: impl FnMut(StrongComponent<'_>),
+    ) -> Vec<u32> {
         for root in 0..self.graph.state_count() as u32 {
             if self.graph.is_stopped() {
                 break;
             }
             if self.visited_at[root as usize] == UNVISITED && (self.belongs)(root) {
-                self.walk(root, &mut show);
+                self.walk(root, &mut visit);
             }
         }
         self.of
     }
 
-    fn walk(&mut self, root: u32, show: &mut impl FnMut(Component<'_>)) {
+    fn walk(&mut self, root: u32, visit: &mut impl FnMut(StrongComponent<'_>)) {
         self.enter(root);
         while let Some((state, steps)) = self.calls.last_mut() {
             if self.graph.is_stopped() {
@@ -102,7 +105,7 @@ where
             let state = *state;
             let Some(step) = steps.next() else {
                 self.calls.pop();
-                self.leave(state, show);
+                self.leave(state, visit);
                 continue;
             };
             if !(self.stays)(state, step) {
@@ -112,7 +115,7 @@ where
             let index = to as usize;
             if self.visited_at[index] == UNVISITED {
                 self.enter(to);
-            } else if self.of[index] == UNASSIGNED {
+            } else if self.of[index] == NO_COMPONENT {
                 let lowest = &mut self.lowest[state as usize];
                 *lowest = (*lowest).min(self.visited_at[index]);
             }
@@ -127,7 +130,7 @@ where
         self.calls.push((state, self.graph.steps_from(state)));
     }
 
-    fn leave(&mut self, state: u32, show: &mut impl FnMut(Component<'_>)) {
+    fn leave(&mut self, state: u32, show: &mut impl FnMut(StrongComponent<'_>)) {
         let lowest = self.lowest[state as usize];
         if let Some((caller, _)) = self.calls.last() {
             let callers = &mut self.lowest[*caller as usize];
@@ -142,7 +145,7 @@ where
             self.of[*member as usize] = self.count;
         }
         let members = &self.stack[begin..];
-        show(Component { number: self.count, members, of: &self.of });
+        show(StrongComponent { number: self.count, members, of: &self.of });
         self.stack.truncate(begin);
         self.count += 1;
     }

@@ -6,16 +6,16 @@ use std::sync::atomic::AtomicBool;
 
 use tenure_core::{Card, ChannelOrder, ProcessId, Service};
 use tenure_trace::Action;
-use tenure_trace::property::CustomProperty;
+use tenure_trace::property::ExpressionProperty;
 
 use crate::error::CheckError;
-use crate::limits::{Limits, Progress};
+use crate::limits::{CheckLimits, SearchProgress};
 use crate::liveness::Fairness;
 use crate::swarm::SwarmConfig;
 use crate::users::crashes::{CrashFilter, SaveTiming};
 use crate::users::entries::{Entries, EntryLimits};
 use crate::world::network::NetworkInterner;
-use crate::world::{Fault, FaultCounts, MAX_FAULTS};
+use crate::world::{FaultCounts, LimitedFault, MAX_FAULTS};
 
 /// Configuration of a check: the model, its faults, the bounds of the state space and the search.
 ///
@@ -42,7 +42,7 @@ pub struct CheckConfig {
     pub search: SearchConfig,
     /// Properties that the user has written as expressions. The check judges them in addition to
     /// the properties that [`Check`](crate::Check) selects.
-    pub custom: Vec<Arc<CustomProperty>>,
+    pub custom: Vec<Arc<ExpressionProperty>>,
     /// Fairness under which liveness is judged.
     pub fairness: Fairness,
 }
@@ -172,7 +172,7 @@ pub struct SearchConfig {
     /// except if a limit on memory ends the search.
     pub threads: Option<usize>,
     /// Limits after which the search stops.
-    pub limits: Limits,
+    pub limits: CheckLimits,
     /// Flag that stops the check soon after it is set.
     pub stop_flag: Option<Arc<AtomicBool>>,
     /// Callback that receives the progress of the search at intervals.
@@ -180,7 +180,7 @@ pub struct SearchConfig {
 }
 
 /// Callback that receives progress reports of a search.
-pub type OnProgress = Arc<dyn Fn(&Progress) + Send + Sync>;
+pub type OnProgress = Arc<dyn Fn(&SearchProgress) + Send + Sync>;
 
 const IN_FLIGHT: usize = 4;
 
@@ -206,13 +206,13 @@ impl CheckConfig {
     pub(crate) fn fault_budget(&self) -> Result<FaultCounts, CheckError> {
         let faults = &self.faults;
         [
-            (Fault::Loss, faults.losses),
-            (Fault::Duplication, faults.duplicates),
-            (Fault::Crash, faults.crashes),
-            (Fault::Recovery, faults.recoveries),
-            (Fault::FalseSuspicion, faults.false_suspicions),
-            (Fault::ApplicationMessage, self.model.application_messages),
-            (Fault::Partition, u32::from(faults.partition.is_some())),
+            (LimitedFault::Loss, faults.losses),
+            (LimitedFault::Duplication, faults.duplicates),
+            (LimitedFault::Crash, faults.crashes),
+            (LimitedFault::Recovery, faults.recoveries),
+            (LimitedFault::FalseSuspicion, faults.false_suspicions),
+            (LimitedFault::ApplicationMessage, self.model.application_messages),
+            (LimitedFault::Partition, u32::from(faults.partition.is_some())),
         ]
         .into_iter()
         .try_fold(FaultCounts::default(), |budget, (fault, given)| match given {
@@ -244,7 +244,7 @@ impl CheckConfig {
         NetworkInterner::new(model.order, model.latency.is_some(), bounds.in_flight)
     }
 
-    pub(crate) fn can_be_down(&self) -> bool {
+    pub(crate) fn can_processes_be_down(&self) -> bool {
         !self.faults.down.is_empty() || self.faults.crashes > 0
     }
 }

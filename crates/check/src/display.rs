@@ -3,9 +3,9 @@
 use std::fmt;
 
 use tenure_trace::Trace;
-use tenure_trace::diagram::{DiagramOptions, Direction, RowLabel, lay_out};
+use tenure_trace::diagram::{DiagramOptions, RowLabel, TimeDirection, lay_out};
 
-use crate::report::{Bounds, Counterexample, Report};
+use crate::report::{Counterexample, PruningBounds, Report};
 use crate::swarm::report::SwarmCoverage;
 use tenure_core::Judgement;
 
@@ -13,16 +13,16 @@ impl Counterexample {
     /// Returns a space–time diagram as text of at most 100 columns. Its row numbers are the step
     /// numbers of the run description.
     pub fn diagram(&self) -> String {
-        diagram(&self.trace, usize::MAX)
+        render_diagram(&self.trace, usize::MAX)
     }
 }
 
-pub(crate) fn diagram(trace: &Trace, columns: usize) -> String {
+pub(crate) fn render_diagram(trace: &Trace, columns: usize) -> String {
     let layout = lay_out(&trace.header, &trace.records, DiagramOptions::default());
-    layout.to_text_within(Direction::Down, RowLabel::Number, columns)
+    layout.to_text_within(TimeDirection::Down, RowLabel::Number, columns)
 }
 
-pub(crate) fn bounds_in_words(bounds: Bounds) -> String {
+pub(crate) fn bounds_in_words(bounds: PruningBounds) -> String {
     let in_flight = bounds.in_flight.map(|max| match max {
         1 => "1 message on a link".to_owned(),
         max => format!("{max} messages on a link"),
@@ -103,6 +103,6 @@ impl fmt::Display for Counterexample {
         let (property, length, kind) = (&self.property, self.length(), self.kind.name());
         writeln!(f, "{property} violated after {length} steps ({kind}): {}", self.explanation)?;
         writeln!(f, "{}", self.run)?;
-        f.write_str(&diagram(&self.trace, f.precision().unwrap_or(usize::MAX)))
+        f.write_str(&render_diagram(&self.trace, f.precision().unwrap_or(usize::MAX)))
     }
 }

@@ -40,12 +40,12 @@ pub use clock::{HostClock, HostInstant, Instant, set_host_clock};
 pub use config::{BoundConfig, CheckConfig, FaultConfig, ModelConfig, OnProgress, SearchConfig};
 pub use error::CheckError;
 pub use explain::description::{StepDescription, StepwiseDescription};
-pub use limits::{Limit, Limits, MemoryReader, Progress};
+pub use limits::{CheckLimits, MemoryReader, ReachedLimit, SearchProgress};
 pub use liveness::Fairness;
-pub use measure::report::{Extreme, MeasureReport, MeasureValue, RunEnd};
+pub use measure::report::{ExtremeRun, MeasureReport, MeasureValue, RunEnd};
 pub use measure::{Measure, MeasureConfig};
 pub use reduce::symmetry::{Renaming, Symmetric};
-pub use report::{Bounds, BypassBound, Counterexample, Report, SaveError, ViolationKind};
+pub use report::{BypassBound, Counterexample, PruningBounds, Report, SaveError, ViolationKind};
 pub use shared_memory::{SharedMemoryConfig, check_shared_memory};
 pub use stabilization::{
     StabilizationConfig, StabilizationError, StabilizationReport, StabilizationViolation,
@@ -58,7 +58,7 @@ pub use users::crashes::{CrashFilter, SaveTiming, UserPhase};
 pub use users::entries::{Entries, EntryLimits};
 pub use users::user::{Checkable, EnabledCommand, Service, User, UserState, Workload};
 pub use users::{
-    AgreementUser, ClockUser, CombinedUser, CommitUser, DetectorUser, ElectionUser, MutexUser,
-    ReplicationUser, StreamUser, TreeUser,
+    AgreementUser, ChannelUser, ClockUser, CombinedUser, CommitUser, DetectorUser, ElectionUser,
+    MutexUser, ReplicationUser, SpanningTreeUser,
 };
 pub use walk::{GlobalState, MessageInFlight, VisitedStep, WalkObserver, WalkReport};

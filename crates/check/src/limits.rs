@@ -27,7 +27,7 @@ pub type MemoryReader = fn() -> Option<u64>;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct StopSignal {
     flag: Option<Arc<AtomicBool>>,
-    /// Highest [`StopStage`] that was reached, as a number; 0 if none was reached.
+    /// Highest [`RaisedLimit`] that was reached, as a number; 0 if none was reached.
     stage: Arc<AtomicU8>,
     /// Limits that are compared when the signal is read, once in [`POLL_READINGS`] readings. Used
     /// only on targets without threads, because no [`Watchdog`] runs there.
@@ -36,11 +36,11 @@ pub(crate) struct StopSignal {
     pub(crate) script: Option<Arc<tests::ScriptedClock>>,
 }
 
-/// Limit that was reached. [`StopStage::SearchTime`] stops only the search. Each of the other
+/// Limit that was reached. [`RaisedLimit::SearchTime`] stops only the search. Each of the other
 /// limits stops the search and the analysis of liveness.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
-pub(crate) enum StopStage {
+pub(crate) enum RaisedLimit {
     /// The search stops, so that the analysis of liveness gets the rest of the time.
     SearchTime = 1,
     Time,
@@ -48,13 +48,13 @@ pub(crate) enum StopStage {
 }
 
 impl StopSignal {
-    pub(crate) fn raise(&self, stage: StopStage) {
+    pub(crate) fn raise(&self, stage: RaisedLimit) {
         self.stage.fetch_max(stage as u8, Ordering::Relaxed);
     }
 
     /// Returns a copy of this signal for a new search. In the copy, no limit has been reached yet.
     /// The caller of the check raises the copy by setting `flag`.
-    pub(crate) fn reset(&self, flag: Option<Arc<AtomicBool>>) -> Self {
+    pub(crate) fn for_new_search(&self, flag: Option<Arc<AtomicBool>>) -> Self {
         let mut signal = self.clone();
         (signal.flag, signal.stage) = (flag, Arc::default());
         signal.polled = Arc::default();
@@ -67,7 +67,7 @@ impl StopSignal {
     }
 
     #[inline]
-    fn is_past(&self, stage: StopStage) -> bool {
+    fn is_past(&self, stage: RaisedLimit) -> bool {
         #[cfg(test)]
         if let Some(script) = &self.script {
             script.read(self);
@@ -84,23 +84,23 @@ impl StopSignal {
     /// Returns true if search and analysis must stop. An unfinished analysis proves nothing about
     /// liveness.
     #[inline]
-    pub(crate) fn is_raised(&self) -> bool {
-        self.is_past(StopStage::Time)
+    pub(crate) fn must_stop_check(&self) -> bool {
+        self.is_past(RaisedLimit::Time)
     }
 
     /// Returns true if the search must stop. The analysis of liveness may still run on the states
-    /// that the search has found. It must stop when [`StopSignal::is_raised`] returns true.
+    /// that the search has found. It must stop when [`StopSignal::must_stop_check`] returns true.
     #[inline]
-    pub(crate) fn ends_search(&self) -> bool {
-        self.is_past(StopStage::SearchTime)
+    pub(crate) fn must_stop_search(&self) -> bool {
+        self.is_past(RaisedLimit::SearchTime)
     }
 
-    pub(crate) fn limit(&self) -> Option<Limit> {
+    pub(crate) fn limit(&self) -> Option<ReachedLimit> {
         let stage = self.stage.load(Ordering::Relaxed);
         match stage {
-            _ if self.is_stopped_by_caller() => Some(Limit::Stopped),
-            stage if stage == StopStage::Memory as u8 => Some(Limit::Memory),
-            stage if stage >= StopStage::SearchTime as u8 => Some(Limit::Time),
+            _ if self.is_stopped_by_caller() => Some(ReachedLimit::Stopped),
+            stage if stage == RaisedLimit::Memory as u8 => Some(ReachedLimit::Memory),
+            stage if stage >= RaisedLimit::SearchTime as u8 => Some(ReachedLimit::Time),
             _ => None,
         }
     }
@@ -109,7 +109,7 @@ impl StopSignal {
 #[derive(Clone, Copy, Debug)]
 struct WatchedLimits {
     started: Instant,
-    times: [(Option<Duration>, StopStage); 2],
+    times: [(Option<Duration>, RaisedLimit); 2],
     memory: Option<(u64, MemoryReader)>,
 }
 
@@ -121,7 +121,7 @@ impl WatchedLimits {
         let elapsed = self.started.elapsed();
         let taken = self.memory.is_some_and(|(max, read)| read().is_some_and(|it| it >= max));
         if taken {
-            stop.raise(StopStage::Memory);
+            stop.raise(RaisedLimit::Memory);
         }
         let mut next = self.memory.map(|_| MEMORY_INTERVAL);
         for (time, stage) in self.times {
@@ -168,17 +168,19 @@ impl Watchdog {
     /// Starts a watchdog of the search and the analysis. Returns `None` if there are no limits to
     /// watch. On a target without threads, stores the limits in the signal and returns `None`.
     pub(crate) fn start(
-        limits: Limits,
+        limits: CheckLimits,
         stop: &StopSignal,
         started: Instant,
-        analyses: bool,
+        has_analysis: bool,
     ) -> Option<Self> {
         let memory = limits.bytes.zip(limits.memory_reader);
         if memory.is_none() && limits.time.is_none() {
             return None;
         }
-        let times =
-            [(limits.search_time(analyses), StopStage::SearchTime), (limits.time, StopStage::Time)];
+        let times = [
+            (limits.search_time_limit(has_analysis), RaisedLimit::SearchTime),
+            (limits.time, RaisedLimit::Time),
+        ];
         let watched = WatchedLimits { started, times, memory };
         if cfg!(target_family = "wasm") {
             let polled = PolledLimits { limits: watched, readings: AtomicU32::new(0) };
@@ -210,7 +212,7 @@ impl Drop for Watchdog {
 
 /// Limits of a check. `None` means no limit.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Limits {
+pub struct CheckLimits {
     /// Approximate number of states that the search may store.
     pub states: Option<u64>,
     /// Memory that the search and the analysis of liveness may use together, in bytes.
@@ -230,7 +232,7 @@ const SEARCH_SHARE: u32 = 60;
 /// Limit that stopped a search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Limit {
+pub enum ReachedLimit {
     /// Maximum number of states of a search.
     States,
     /// Maximum memory of a check.
@@ -241,56 +243,61 @@ pub enum Limit {
     Stopped,
 }
 
-impl Limit {
+impl ReachedLimit {
     /// Returns a description of the limit.
     pub const fn description(self) -> &'static str {
         match self {
-            Limit::States => "limit on states reached",
-            Limit::Memory => "limit on memory reached",
-            Limit::Time => "limit on time reached",
-            Limit::Stopped => "stopped by the caller",
+            ReachedLimit::States => "limit on states reached",
+            ReachedLimit::Memory => "limit on memory reached",
+            ReachedLimit::Time => "limit on time reached",
+            ReachedLimit::Stopped => "stopped by the caller",
         }
     }
 }
 
-impl Limits {
-    /// Returns the time limit of the search. If `analyses`, an analysis of liveness follows, and
-    /// the search may use only [`SEARCH_SHARE`] percent of the time limit.
-    pub(crate) fn search_time(self, analyses: bool) -> Option<Duration> {
-        let share = if analyses { SEARCH_SHARE } else { 100 };
+impl CheckLimits {
+    /// Returns the time limit of the search. If `has_analysis`, an analysis of liveness follows,
+    /// and the search may use only [`SEARCH_SHARE`] percent of the time limit.
+    pub(crate) fn search_time_limit(self, has_analysis: bool) -> Option<Duration> {
+        let share = if has_analysis { SEARCH_SHARE } else { 100 };
         self.time.map(|time| time * share / 100)
     }
 
     /// Returns the limit that a search has reached with `states` states and `bytes` bytes of
-    /// memory, or would reach if it allocated `more` bytes. Returns `None` if the search may
+    /// memory, or would reach if it allocated `more_bytes` bytes. Returns `None` if the search may
     /// continue.
-    pub(crate) fn reached(self, states: u64, bytes: usize, more: usize) -> Option<Limit> {
+    pub(crate) fn limit_reached(
+        self,
+        states: u64,
+        bytes: usize,
+        more_bytes: usize,
+    ) -> Option<ReachedLimit> {
         let held = self.memory_reader.and_then(|read| read()).unwrap_or(0).max(bytes as u64);
-        let held = held + more as u64;
+        let held = held + more_bytes as u64;
         if states >= self.states.map_or(MAX_STATES, |max| max.min(MAX_STATES)) {
-            Some(Limit::States)
+            Some(ReachedLimit::States)
         } else if self.bytes.is_some_and(|max| held >= max) {
-            Some(Limit::Memory)
+            Some(ReachedLimit::Memory)
         } else {
             None
         }
     }
 
     /// Returns the limit that a search on one thread has reached since `started`, or
-    /// [`Limit::Stopped`] if the caller has set `stop_flag`. Returns `None` if the search may
-    /// continue.
-    pub(crate) fn reached_since(
+    /// [`ReachedLimit::Stopped`] if the caller has set `stop_flag`. Returns `None` if the search
+    /// may continue.
+    pub(crate) fn limit_reached_since(
         self,
         started: Instant,
         (states, bytes): (u64, usize),
         stop_flag: Option<&Arc<AtomicBool>>,
-    ) -> Option<Limit> {
+    ) -> Option<ReachedLimit> {
         let is_stopped = stop_flag.is_some_and(|flag| flag.load(Ordering::Relaxed));
         let checks = [
-            (is_stopped, Limit::Stopped),
-            (self.states.is_some_and(|most| states >= most), Limit::States),
-            (self.bytes.is_some_and(|most| bytes as u64 >= most), Limit::Memory),
-            (self.time.is_some_and(|most| started.elapsed() >= most), Limit::Time),
+            (is_stopped, ReachedLimit::Stopped),
+            (self.states.is_some_and(|most| states >= most), ReachedLimit::States),
+            (self.bytes.is_some_and(|most| bytes as u64 >= most), ReachedLimit::Memory),
+            (self.time.is_some_and(|most| started.elapsed() >= most), ReachedLimit::Time),
         ];
         checks.into_iter().find_map(|(is_reached, limit)| is_reached.then_some(limit))
     }
@@ -298,7 +305,7 @@ impl Limits {
 
 /// Figures of a search that is in progress.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Progress {
+pub struct SearchProgress {
     /// Number of distinct states seen.
     pub states: u64,
     /// Number of steps from an initial state to the states that the search currently expands.
@@ -311,7 +318,7 @@ pub struct Progress {
     pub elapsed: Duration,
 }
 
-impl Progress {
+impl SearchProgress {
     /// Returns the average number of distinct states per second.
     pub fn states_per_second(&self) -> f64 {
         self.states as f64 / self.elapsed.as_secs_f64().max(1e-9)
@@ -328,7 +335,7 @@ mod tests {
 
     use super::*;
     use crate::check::Check;
-    use crate::explore::visited::SHARDS;
+    use crate::explore::visited::SHARD_COUNT;
     use crate::report::Report;
 
     /// Test double of a clock. From the reading with the index `raise_at` on, the limit `stage`
@@ -337,7 +344,7 @@ mod tests {
     pub(crate) struct ScriptedClock {
         readings: AtomicU64,
         raise_at: u64,
-        stage: StopStage,
+        stage: RaisedLimit,
     }
 
     impl ScriptedClock {
@@ -350,7 +357,7 @@ mod tests {
 
     /// Runs a check whose stop signal is raised at reading number `raise_at`. Returns the report
     /// and the total number of readings.
-    fn limited_at(raise_at: u64, stage: StopStage) -> (Report, u64) {
+    fn limited_at(raise_at: u64, stage: RaisedLimit) -> (Report, u64) {
         let script = Arc::new(ScriptedClock { readings: AtomicU64::new(0), raise_at, stage });
         let mut check = Check::<RicartAgrawala>::of(2).entries(2).threads(2);
         check.plan.stop.script = Some(Arc::clone(&script));
@@ -363,16 +370,16 @@ mod tests {
     #[test]
     fn time_limit_stops_search_and_analysis_promptly() {
         // The jobs of one parallel part of the analysis, one per shard, each read the signal once.
-        const LATE: u64 = 40 + SHARDS as u64;
-        let (whole, readings) = limited_at(u64::MAX, StopStage::Time);
+        const LATE: u64 = 40 + SHARD_COUNT as u64;
+        let (whole, readings) = limited_at(u64::MAX, RaisedLimit::Time);
         whole.assert_holds();
         assert!(readings >= 3 * whole.states, "{readings} readings for {} worlds", whole.states);
         for raise_at in (0..readings).step_by(7) {
-            let (report, seen) = limited_at(raise_at, StopStage::Time);
+            let (report, seen) = limited_at(raise_at, RaisedLimit::Time);
             assert!(seen <= raise_at + LATE, "raised at {raise_at}, {seen} readings");
             assert_ne!(report.judgement(), Judgement::Violated, "{report}");
             let is_whole = report.judgement() == Judgement::Holds;
-            assert!(is_whole || report.limit == Some(Limit::Time), "{report}");
+            assert!(is_whole || report.limit == Some(ReachedLimit::Time), "{report}");
             assert!(!is_whole || raise_at + LATE >= readings, "{raise_at} of {readings}: {report}");
         }
     }
@@ -382,13 +389,13 @@ mod tests {
     /// a violation of a property that holds.
     #[test]
     fn early_stop_never_reports_a_violation() {
-        let (_, readings) = limited_at(u64::MAX, StopStage::SearchTime);
+        let (_, readings) = limited_at(u64::MAX, RaisedLimit::SearchTime);
         for raise_at in (0..readings).step_by(7) {
-            let (report, seen) = limited_at(raise_at, StopStage::SearchTime);
+            let (report, seen) = limited_at(raise_at, RaisedLimit::SearchTime);
             assert_ne!(report.judgement(), Judgement::Violated, "{report}");
             let is_whole = report.judgement() == Judgement::Holds;
-            assert!(is_whole || report.limit == Some(Limit::Time), "{report}");
-            assert!(seen <= readings + 40 + SHARDS as u64);
+            assert!(is_whole || report.limit == Some(ReachedLimit::Time), "{report}");
+            assert!(seen <= readings + 40 + SHARD_COUNT as u64);
         }
     }
 
@@ -396,7 +403,7 @@ mod tests {
     fn polled_limits_raise_the_signal_like_a_thread() {
         let of = |time, memory| WatchedLimits {
             started: Instant::now(),
-            times: [(time, StopStage::SearchTime), (None, StopStage::Time)],
+            times: [(time, RaisedLimit::SearchTime), (None, RaisedLimit::Time)],
             memory,
         };
         let polled = |limits| {
@@ -405,19 +412,19 @@ mod tests {
             polled.poll(&stop);
             stop.limit()
         };
-        assert_eq!(polled(of(Some(Duration::ZERO), None)), Some(Limit::Time));
+        assert_eq!(polled(of(Some(Duration::ZERO), None)), Some(ReachedLimit::Time));
         assert_eq!(polled(of(Some(Duration::MAX), None)), None);
-        assert_eq!(polled(of(None, Some((8, || Some(8))))), Some(Limit::Memory));
+        assert_eq!(polled(of(None, Some((8, || Some(8))))), Some(ReachedLimit::Memory));
         assert_eq!(polled(of(None, Some((8, || Some(7))))), None);
     }
 
     #[test]
     fn memory_limit_counts_process_memory_and_analysis() {
-        let limits = Limits { bytes: Some(100), ..Limits::default() };
-        assert_eq!(limits.reached(1, 60, 39), None);
-        assert_eq!(limits.reached(1, 60, 40), Some(Limit::Memory));
-        let limits = Limits { memory_reader: Some(|| Some(90)), ..limits };
-        assert_eq!(limits.reached(1, 60, 9), None);
-        assert_eq!(limits.reached(1, 60, 10), Some(Limit::Memory));
+        let limits = CheckLimits { bytes: Some(100), ..CheckLimits::default() };
+        assert_eq!(limits.limit_reached(1, 60, 39), None);
+        assert_eq!(limits.limit_reached(1, 60, 40), Some(ReachedLimit::Memory));
+        let limits = CheckLimits { memory_reader: Some(|| Some(90)), ..limits };
+        assert_eq!(limits.limit_reached(1, 60, 9), None);
+        assert_eq!(limits.limit_reached(1, 60, 10), Some(ReachedLimit::Memory));
     }
 }

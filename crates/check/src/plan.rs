@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use tenure_core::service::agreement;
-use tenure_core::{Layer, ProcessId, Property, Requirement, Service};
+use tenure_core::{Layer, ProcessId, Property, RequiredInput, Service};
 
 use crate::config::CheckConfig;
 use crate::custom::{self, CustomProperties};
@@ -16,10 +16,10 @@ use crate::model::hooks::ProvidedHooks;
 use crate::model::processes::MonitorNeeds;
 use crate::users::entries::{Entries, EntryLimits};
 use crate::users::user::Workload;
-use crate::world::{FaultCounts, Layout, MAX_PROCESSES};
+use crate::world::{FaultCounts, MAX_PROCESSES, StateLayout};
 
 /// Configuration of a check, its properties, and what its monitors need.
-pub(crate) struct Plan {
+pub(crate) struct CheckPlan {
     pub(crate) config: CheckConfig,
     /// Commands to the agreement service, if the check executes a given schedule. `None` if it
     /// searches.
@@ -40,11 +40,11 @@ pub(crate) struct Plan {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct SelectedProperty {
     pub(crate) property: Property,
-    pub(crate) kind: CheckKind,
+    pub(crate) kind: PropertyCheckKind,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum CheckKind {
+pub(crate) enum PropertyCheckKind {
     /// The monitor at this index checks every state.
     Always(usize),
     /// The monitor at this index checks every state. It also decides in which states a run may end.
@@ -61,17 +61,19 @@ pub(crate) enum CheckKind {
     CustomLiveness(usize),
 }
 
-impl CheckKind {
+impl PropertyCheckKind {
     /// Returns the bit that stands for the property among the violated properties of a step.
     /// Returns 0 if no step can violate the property, because it is judged only after the search.
-    pub(crate) fn step_violation_mask(self, layout: Layout) -> u32 {
+    pub(crate) fn step_violation_mask(self, layout: StateLayout) -> u32 {
         match self {
-            CheckKind::Always(index) | CheckKind::AlwaysAndAtEnd(index) => 1 << index,
-            CheckKind::CustomSafety(index) => 1 << (layout.monitors + index),
-            CheckKind::Progress
-            | CheckKind::DeadlockFreedom
-            | CheckKind::StarvationFreedom
-            | CheckKind::CustomLiveness(_) => 0,
+            PropertyCheckKind::Always(index) | PropertyCheckKind::AlwaysAndAtEnd(index) => {
+                1 << index
+            }
+            PropertyCheckKind::CustomSafety(index) => 1 << (layout.monitors + index),
+            PropertyCheckKind::Progress
+            | PropertyCheckKind::DeadlockFreedom
+            | PropertyCheckKind::StarvationFreedom
+            | PropertyCheckKind::CustomLiveness(_) => 0,
         }
     }
 }
@@ -80,15 +82,15 @@ impl CheckKind {
 pub(crate) struct ValidPlan {
     pub(crate) workload: Workload,
     pub(crate) budget: FaultCounts,
-    pub(crate) layout: Layout,
+    pub(crate) layout: StateLayout,
     pub(crate) custom: Option<Arc<CustomProperties>>,
     /// Functions of the protocol that the search uses.
     pub(crate) hooks: ProvidedHooks,
 }
 
-impl Plan {
+impl CheckPlan {
     pub(crate) fn new(config: CheckConfig) -> Self {
-        Plan {
+        CheckPlan {
             config,
             schedule: None,
             needs: MonitorNeeds::default(),
@@ -100,7 +102,7 @@ impl Plan {
         }
     }
 
-    pub(crate) fn select(&mut self, property: Property, kind: CheckKind) {
+    pub(crate) fn select_property(&mut self, property: Property, kind: PropertyCheckKind) {
         self.selected.push(SelectedProperty { property, kind });
     }
 
@@ -109,18 +111,18 @@ impl Plan {
         let needs = &mut self.needs;
         let counts_only = matches!(property, Property::MutualExclusion | Property::AtMost(_));
         needs.names |= !counts_only;
-        if property.requires() == Requirement::Clocks {
+        if property.required_input() == RequiredInput::Clocks {
             needs.causality = CausalityTracking::Requests;
         }
-        if property.requires() == Requirement::Messages {
-            needs.layer = service.layer().or(Some(Layer::Agreement));
+        if property.required_input() == RequiredInput::Messages {
+            needs.layer = service.cost_layer().or(Some(Layer::Agreement));
             needs.all_messages |= property != Property::Topology;
         }
     }
 
     /// Validates the check of a protocol. `hooks` are the functions that the protocol provides, and
     /// `monitors` is the number of monitors.
-    pub(crate) fn validated(
+    pub(crate) fn validate(
         &self,
         hooks: ProvidedHooks,
         monitors: usize,
@@ -137,10 +139,10 @@ impl Plan {
     }
 
     /// Returns an error if there are too many monitors.
-    fn layout(&self, monitors: usize) -> Result<Layout, CheckError> {
+    fn layout(&self, monitors: usize) -> Result<StateLayout, CheckError> {
         const MARKS: usize = u32::BITS as usize;
         let CheckConfig { size, service, model, .. } = &self.config;
-        let layout = Layout {
+        let layout = StateLayout {
             size: *size as usize,
             application: model.application_messages > 0,
             monitors,
@@ -176,7 +178,7 @@ impl Plan {
         let crashes_at = faults.crash_filter.at.iter().flatten();
         let has_named_faults = side().next().is_some() || faults.crash_filter.at.is_some();
         let distinct = self.needs.names || has_named_faults || model.detects_restarts;
-        if hooks.renamings.is_some() && (distinct || self.analyses_liveness()) {
+        if hooks.renamings.is_some() && (distinct || self.needs_graph_analysis()) {
             return Err(CheckError::AsymmetricProperty);
         }
         let named = faults.down.iter().chain(model.initiators.iter().flatten()).chain(side());
@@ -213,17 +215,19 @@ impl Plan {
         Ok(Workload { entries, initiators, single_election, size, service, schedule })
     }
 
-    pub(crate) fn judges_liveness(&self) -> bool {
+    pub(crate) fn has_liveness_property(&self) -> bool {
         let is_safety = |kind| {
-            use CheckKind::{Always, AlwaysAndAtEnd, CustomSafety};
+            use PropertyCheckKind::{Always, AlwaysAndAtEnd, CustomSafety};
             matches!(kind, Always(_) | AlwaysAndAtEnd(_) | CustomSafety(_))
         };
         self.selected.iter().any(|selected| !is_safety(selected.kind))
     }
 
     /// Returns true if a selected property needs an analysis of the graph after the search.
-    pub(crate) fn analyses_liveness(&self) -> bool {
-        let is_safety = |kind| matches!(kind, CheckKind::Always(_) | CheckKind::CustomSafety(_));
+    pub(crate) fn needs_graph_analysis(&self) -> bool {
+        let is_safety = |kind| {
+            matches!(kind, PropertyCheckKind::Always(_) | PropertyCheckKind::CustomSafety(_))
+        };
         self.selected.iter().any(|selected| !is_safety(selected.kind))
     }
 }

@@ -8,7 +8,7 @@ use serde::{Serialize, Serializer};
 use tenure_core::{Judgement, Property};
 
 use crate::explain::description::StepwiseDescription;
-use crate::limits::Limit;
+use crate::limits::ReachedLimit;
 use crate::liveness::Fairness;
 use crate::swarm::report::SwarmCoverage;
 use tenure_trace::{CreateError, Trace, WriteError, Writer, files};
@@ -34,18 +34,18 @@ pub struct Report {
     pub reduced: bool,
     /// True if the reduction by commuting deliveries was in effect. In some states, the search then
     /// took one delivery alone, because this delivery commutes with all later steps: see
-    /// [`Check::commuting`](crate::Check::commuting).
+    /// [`Check::commuting`](crate::Check::reducing_by_commuting_deliveries).
     pub is_commuting: bool,
     /// Duration of the check, in seconds.
     pub seconds: f64,
     /// A shortest counterexample for each violated property.
     pub counterexamples: Vec<Counterexample>,
     /// Declared bounds because of which the search pruned states.
-    pub bounds: Bounds,
+    pub bounds: PruningBounds,
     /// True if some process had a term in some state. If false, a bound on terms has no effect.
     pub has_terms: bool,
     /// Limit that stopped the search, if any.
-    pub limit: Option<Limit>,
+    pub limit: Option<ReachedLimit>,
     /// Fairness under which liveness was judged. `None` if only safety was judged.
     pub fairness: Option<Fairness>,
     /// Probability that the search missed a state because its fingerprint equals that of another
@@ -75,7 +75,7 @@ pub struct BypassBound {
 /// Declared bounds because of which a search pruned states. A field is `None` if its bound pruned
 /// no state.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Bounds {
+pub struct PruningBounds {
     /// Maximum number of messages in flight per link.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub in_flight: Option<usize>,
@@ -88,10 +88,10 @@ pub struct Bounds {
     pub ticket_max: Option<u64>,
 }
 
-impl Bounds {
+impl PruningBounds {
     /// Returns true if the search pruned no state because of a bound.
     pub fn is_empty(self) -> bool {
-        self == Bounds::default()
+        self == PruningBounds::default()
     }
 }
 
@@ -166,7 +166,7 @@ impl Counterexample {
     }
 }
 
-pub(crate) fn judgement(is_violated: bool, limit: Option<Limit>) -> Judgement {
+pub(crate) fn judgement(is_violated: bool, limit: Option<ReachedLimit>) -> Judgement {
     match limit {
         _ if is_violated => Judgement::Violated,
         Some(_) => Judgement::Incomplete,
@@ -259,7 +259,7 @@ impl Report {
     }
 
     /// Returns the shortest counterexample. `None` if no property is violated.
-    pub fn shortest(&self) -> Option<&Counterexample> {
+    pub fn shortest_counterexample(&self) -> Option<&Counterexample> {
         self.counterexamples.iter().min_by_key(|found| found.length())
     }
 
@@ -279,9 +279,9 @@ impl Report {
 }
 
 /// Judgements of properties, serialized as a map.
-pub(crate) struct Properties<'a>(pub(crate) &'a [(Property, Judgement)]);
+pub(crate) struct SerializedJudgements<'a>(pub(crate) &'a [(Property, Judgement)]);
 
-impl Serialize for Properties<'_> {
+impl Serialize for SerializedJudgements<'_> {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         to.collect_map(self.0.iter().copied())
     }
@@ -303,7 +303,7 @@ impl Serialize for Report {
         fields.serialize_field("algorithm", &self.algorithm)?;
         fields.serialize_field("n", &self.size)?;
         fields.serialize_field("verdict", &self.judgement())?;
-        fields.serialize_field("properties", &Properties(&self.properties))?;
+        fields.serialize_field("properties", &SerializedJudgements(&self.properties))?;
         if let Some(fairness) = self.fairness {
             fields.serialize_field("fairness", fairness.name())?;
         }
@@ -324,7 +324,7 @@ impl Serialize for Report {
         if let Some(swarm) = &self.swarm {
             fields.serialize_field("swarm", swarm)?;
         }
-        fields.serialize_field("counterexample", &self.shortest())?;
+        fields.serialize_field("counterexample", &self.shortest_counterexample())?;
         fields.serialize_field("counterexamples", &self.counterexamples)?;
         fields.end()
     }

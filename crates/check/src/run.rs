@@ -8,27 +8,27 @@ use crate::check::Check;
 use crate::clock::Instant;
 use crate::config::CheckConfig;
 use crate::custom;
-use crate::custom::fact_collector::FactCollector;
+use crate::custom::fact_collector::FactCollectingMonitor;
 use crate::error::CheckError;
 use crate::explain::description::StepwiseDescription;
 use crate::explain::findings::FinishedSearch;
 use crate::explain::replay::path_to;
 use crate::explain::schedule::ScheduleRunner;
-use crate::explore::successors::Worker;
-use crate::explore::{Explored, Search};
+use crate::explore::successors::SuccessorWorker;
+use crate::explore::{BreadthFirstSearch, SearchResult};
 use crate::limits::Watchdog;
-use crate::liveness::graph::Graph;
+use crate::liveness::graph::StateGraph;
 use crate::model::Model;
 use crate::model::fingerprint::missed_state_probability;
 use crate::model::intern::Interner;
-use crate::model::processes::Processes;
-use crate::plan::{Plan, ValidPlan};
-use crate::report::{Bounds, BypassBound, Report, judgement};
+use crate::model::processes::ProtocolModel;
+use crate::plan::{CheckPlan, ValidPlan};
+use crate::report::{BypassBound, PruningBounds, Report, judgement};
 use crate::users::crashes::SaveTiming;
 use crate::users::user::Checkable;
 use crate::world::initial::{InitialWorlds, initial_worlds};
 use crate::world::network::NetworkInterner;
-use crate::world::rules::Rules;
+use crate::world::rules::SearchRules;
 use tenure_core::Judgement;
 use tenure_trace::ScriptRunner;
 use tenure_trace::property::{FactSelection, ServiceFacts};
@@ -57,7 +57,7 @@ impl<P: Checkable> Check<P> {
     pub fn try_run(mut self) -> Result<Report, CheckError> {
         let started = Instant::now();
         self.select_custom();
-        let rules = self.assemble()?;
+        let rules = self.build_rules()?;
         self.plan.run(rules, started)
     }
 
@@ -65,24 +65,24 @@ impl<P: Checkable> Check<P> {
     /// them. Turns symmetry reduction off if it would merge states that a property distinguishes.
     fn select_custom(&mut self) {
         let custom = &self.plan.config.custom;
-        self.plan.selected.extend(custom::selected(custom));
+        self.plan.selected.extend(custom::select_custom_properties(custom));
         if custom.iter().any(|property| custom::depends_on_names(property)) {
             self.hooks.symmetry = None;
         }
         if let Some(facts) = self.plan.service_facts() {
             let index = self.monitors.len();
-            self.monitors.push(Box::new(FactCollector::new(facts, index)));
+            self.monitors.push(Box::new(FactCollectingMonitor::new(facts, index)));
             self.plan.fact_collector = Some(index);
         }
     }
 
     /// Creates the model of the protocol, and the rules of the search.
-    pub(crate) fn assemble(&mut self) -> Result<Arc<Rules>, CheckError> {
-        let valid = self.plan.validated(self.hooks.provided(), self.monitors.len())?;
+    pub(crate) fn build_rules(&mut self) -> Result<Arc<SearchRules>, CheckError> {
+        let valid = self.plan.validate(self.hooks.provided_hooks(), self.monitors.len())?;
         let mut hooks = std::mem::take(&mut self.hooks);
         hooks.shifts = hooks.shifts.filter(|_| valid.hooks.has_shifts);
         let network = Arc::new(self.plan.config.network_interner());
-        let model = Processes {
+        let model = ProtocolModel {
             config: self.plan.config.clone(),
             protocol: self.protocol.clone(),
             hooks,
@@ -101,9 +101,9 @@ impl<P: Checkable> Check<P> {
     }
 }
 
-impl Plan {
+impl CheckPlan {
     /// Runs the check in a model. `started` is the moment at which the check began.
-    fn run(&mut self, rules: Arc<Rules>, started: Instant) -> Result<Report, CheckError> {
+    fn run(&mut self, rules: Arc<SearchRules>, started: Instant) -> Result<Report, CheckError> {
         let reduced = match self.config.search.swarm {
             Some(swarm) => Some(self.run_swarm_member(swarm, Arc::clone(&rules))?),
             None => self
@@ -122,10 +122,10 @@ impl Plan {
     /// expressions. Returns `None` if no such property needs facts.
     fn service_facts(&self) -> Option<ServiceFacts> {
         let custom = &self.config.custom;
-        if !custom.iter().any(|property| custom::reads_services(property.inputs())) {
+        if !custom.iter().any(|property| custom::reads_service_facts(property.inputs())) {
             return None;
         }
-        let tracked = custom.iter().map(|property| property.tracked());
+        let tracked = custom.iter().map(|property| property.tracked_facts());
         let tracked = tracked.fold(FactSelection::none(self.config.service), FactSelection::union);
         Some(ServiceFacts::new(self.config.size, tracked))
     }
@@ -133,13 +133,13 @@ impl Plan {
     /// Runs the check with the reduction by ample sets. Returns `None` if the reduction does not
     /// apply, if the search fails, or if it finds a violation. The caller must then run the check
     /// without the reduction, because there may be a shorter counterexample.
-    fn run_with_ample_sets(&mut self, rules: &Arc<Rules>) -> Option<Report> {
+    fn run_with_ample_sets(&mut self, rules: &Arc<SearchRules>) -> Option<Report> {
         let is_visible = self.bypass_cap.is_some() || !self.config.custom.is_empty();
-        if !self.config.search.uses_ample_sets || !rules.allow_ample() || is_visible {
+        if !self.config.search.uses_ample_sets || !rules.permits_ample_sets() || is_visible {
             return None;
         }
         let started = Instant::now();
-        let reduced = Arc::new(Rules { ample: true, ..Rules::clone(rules) });
+        let reduced = Arc::new(SearchRules { uses_ample_sets: true, ..SearchRules::clone(rules) });
         let report = self.search_and_report(reduced).ok()?;
         if let Some(max) = &mut self.config.search.limits.time {
             *max = max.saturating_sub(started.elapsed());
@@ -149,12 +149,12 @@ impl Plan {
 
     /// Returns two results: the initial global states, each with its fingerprint, and a copy of
     /// `rules` that also contains the steps that the configuration prescribes before the search.
-    pub(crate) fn initial_worlds_and_rules(
+    pub(crate) fn prepare_initial_worlds(
         &self,
-        rules: Arc<Rules>,
-    ) -> Result<(InitialWorlds, Arc<Rules>), CheckError> {
+        rules: Arc<SearchRules>,
+    ) -> Result<(InitialWorlds, Arc<SearchRules>), CheckError> {
         let mut first = initial_worlds(&rules, &self.config.faults.down);
-        let mut worker = Worker::new(Arc::clone(&rules));
+        let mut worker = SuccessorWorker::new(Arc::clone(&rules));
         for (world, fingerprint) in &mut first {
             *fingerprint = worker.init_custom_properties(world, *fingerprint).0;
         }
@@ -162,8 +162,8 @@ impl Plan {
         Ok((first, rules))
     }
 
-    fn search_and_report(&mut self, rules: Arc<Rules>) -> Result<Report, CheckError> {
-        let (started, analyses) = (Instant::now(), self.analyses_liveness());
+    fn search_and_report(&mut self, rules: Arc<SearchRules>) -> Result<Report, CheckError> {
+        let (started, analyses) = (Instant::now(), self.needs_graph_analysis());
         let (mut finished, _watchdog) = self.run_search(rules, started, analyses)?;
         finished.ensure_no_panic()?;
         Ok(self.report(&mut finished))
@@ -174,15 +174,15 @@ impl Plan {
     /// Also returns the watchdog, which limits the search and the analysis.
     pub(crate) fn run_search(
         &mut self,
-        rules: Arc<Rules>,
+        rules: Arc<SearchRules>,
         started: Instant,
         keeps_edges: bool,
     ) -> Result<(FinishedSearch, Option<Watchdog>), CheckError> {
-        let (first, rules) = self.initial_worlds_and_rules(rules)?;
+        let (first, rules) = self.prepare_initial_worlds(rules)?;
         let search = &self.config.search;
-        self.stop = self.stop.reset(search.stop_flag.clone());
+        self.stop = self.stop.for_new_search(search.stop_flag.clone());
         let watchdog = Watchdog::start(search.limits, &self.stop, started, keeps_edges);
-        let search = Search { keeps_edges, ..self.search(&rules) };
+        let search = BreadthFirstSearch { keeps_edges, ..self.search(&rules) };
         let explored = search.run(first);
         Ok((FinishedSearch { config: self.config.clone(), rules, explored }, watchdog))
     }
@@ -191,9 +191,9 @@ impl Plan {
     /// before the search. The first of these steps starts in the first initial global state.
     fn forced_steps(
         &self,
-        rules: Arc<Rules>,
+        rules: Arc<SearchRules>,
         first: &[(Vec<u32>, u64)],
-    ) -> Result<Arc<Rules>, CheckError> {
+    ) -> Result<Arc<SearchRules>, CheckError> {
         let prefix = &self.config.model.prefix;
         let Some((world, fingerprint)) = first.first().filter(|_| !prefix.is_empty()) else {
             return Ok(rules);
@@ -206,7 +206,7 @@ impl Plan {
             })?;
         }
         let forced_steps = follower.steps.into_iter().collect();
-        Ok(Arc::new(Rules { forced_steps, ..Rules::clone(&rules) }))
+        Ok(Arc::new(SearchRules { forced_steps, ..SearchRules::clone(&rules) }))
     }
 
     /// Returns the rules of a search in this model.
@@ -215,13 +215,13 @@ impl Plan {
         valid: ValidPlan,
         model: Arc<dyn Model>,
         network: Arc<NetworkInterner>,
-    ) -> Arc<Rules> {
+    ) -> Arc<SearchRules> {
         let ValidPlan { budget, layout, custom, hooks, .. } = valid;
         let CheckConfig { model: options, faults, bounds, .. } = &self.config;
         let side = faults.partition.iter().flatten();
-        let can_be_down = self.config.can_be_down();
+        let can_be_down = self.config.can_processes_be_down();
         let has_term_bound = hooks.has_term && bounds.term_max.is_some();
-        Arc::new(Rules {
+        Arc::new(SearchRules {
             layout,
             order: options.order,
             timed: options.latency.is_some(),
@@ -230,32 +230,32 @@ impl Plan {
             partition_side: side.fold(0, |side, process| side | 1 << process.0),
             has_mute_crashes: faults.saving == SaveTiming::BeforeRelease,
             has_detectors: options.has_detectors,
-            can_be_down,
+            can_processes_be_down: can_be_down,
             has_consequences: can_be_down || has_term_bound,
             is_rebasing: hooks.has_shifts,
-            ample: false,
+            uses_ample_sets: false,
             excluded_deliveries: None,
             renamings: hooks.renamings.unwrap_or(1),
             is_symmetric: hooks.renamings.is_some(),
             has_term_bound,
             has_shift_functions: hooks.has_shifts,
-            drops_when_full: self.config.drops_when_full(),
+            drops_when_link_full: self.config.drops_when_link_full(),
             forced_steps: HashMap::new(),
-            weighs: false,
+            stores_weights: false,
             custom,
             model,
             network,
         })
     }
 
-    fn search(&self, rules: &Arc<Rules>) -> Search<'_> {
+    fn search(&self, rules: &Arc<SearchRules>) -> BreadthFirstSearch<'_> {
         let bits =
             self.selected.iter().map(|selected| selected.kind.step_violation_mask(rules.layout));
-        Search {
+        BreadthFirstSearch {
             config: &self.config.search,
             rules: Arc::clone(rules),
             stop: self.stop.clone(),
-            keeps_edges: self.analyses_liveness(),
+            keeps_edges: self.needs_graph_analysis(),
             wanted: bits.fold(0, |all, bits| all | bits),
             measuring: self.bypass_cap.map(|(index, _)| index),
         }
@@ -269,7 +269,7 @@ impl Plan {
     }
 
     fn empty_report(&self, finished: &mut FinishedSearch) -> Report {
-        let states = finished.explored.states();
+        let states = finished.explored.state_count();
         let rules = &finished.rules;
         let is_commuting = rules.excluded_deliveries.is_some();
         Report {
@@ -281,12 +281,12 @@ impl Plan {
             reduced: rules.has_shift_functions
                 || rules.is_symmetric
                 || is_commuting
-                || finished.is_ample(),
+                || finished.is_ample_reduction_valid(),
             is_commuting,
-            bounds: self.bounds(&finished.explored),
+            bounds: self.pruning_bounds(&finished.explored),
             has_terms: rules.model.has_terms(),
             limit: finished.explored.ended.limit(),
-            fairness: self.judges_liveness().then_some(self.config.fairness),
+            fairness: self.has_liveness_property().then_some(self.config.fairness),
             missed_state_probability: if self.config.search.stores_whole_states {
                 0.0
             } else {
@@ -300,14 +300,14 @@ impl Plan {
 
     fn report(&self, finished: &mut FinishedSearch) -> Report {
         let mut report = self.empty_report(finished);
-        let graph = self.analyses_liveness() && !self.stop.is_raised();
+        let graph = self.needs_graph_analysis() && !self.stop.must_stop_check();
         let graph = graph.then(|| {
             let forced_label = finished.rules.forced_label();
-            Graph::build(&mut finished.explored, forced_label, self.stop.clone())
+            StateGraph::build(&mut finished.explored, forced_label, self.stop.clone())
         });
         for selected in &self.selected {
             let mut found = finished.judge(selected, graph.as_ref());
-            if graph.as_ref().is_some_and(Graph::is_stopped) {
+            if graph.as_ref().is_some_and(StateGraph::is_stopped) {
                 // A partial graph proves nothing.
                 found = finished.judge(selected, None);
                 report.limit = self.stop.limit();
@@ -319,9 +319,9 @@ impl Plan {
         report
     }
 
-    pub(crate) fn bounds(&self, explored: &Explored) -> Bounds {
+    pub(crate) fn pruning_bounds(&self, explored: &SearchResult) -> PruningBounds {
         let [in_flight, term] = explored.exceeded;
-        Bounds {
+        PruningBounds {
             in_flight: in_flight.then_some(self.config.bounds.in_flight),
             term_max: self.config.bounds.term_max.filter(|_| term),
             ticket_max: None,
@@ -333,7 +333,7 @@ impl Plan {
         let (max, id) = finished.explored.measured?;
         let path = path_to(&finished.explored, id);
         let max = u32::try_from(max).unwrap_or(u32::MAX);
-        let run = StepwiseDescription::from_checker_trace(&finished.trace(&path, false));
+        let run = StepwiseDescription::from_checker_trace(&finished.trace_of_path(&path, false));
         Some(BypassBound { max, at_least: max >= cap, run })
     }
 }

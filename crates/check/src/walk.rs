@@ -11,12 +11,12 @@ use tenure_trace::state::debug_tree;
 
 use crate::check::Check;
 use crate::error::CheckError;
-use crate::explore::successors::{Worker, WorldRef};
-use crate::model::cache::entry;
-use crate::plan::Plan;
+use crate::explore::successors::{SuccessorWorker, WorldRef};
+use crate::model::cache::entry_for_id;
+use crate::plan::CheckPlan;
 use crate::users::user::Checkable;
 use crate::world::action::ActionKind;
-use crate::world::rules::Rules;
+use crate::world::rules::SearchRules;
 
 /// State of all processes and all messages in flight.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -97,27 +97,27 @@ impl<P: Checkable> Check<P> {
     ) -> Result<WalkReport, CheckError> {
         self.plan.config.search.shifts_timestamps = false;
         self.hooks.symmetry = None;
-        let rules = self.assemble()?;
+        let rules = self.build_rules()?;
         self.plan.walk(rules, max_states, observer)
     }
 }
 
-impl Plan {
+impl CheckPlan {
     fn walk(
         &self,
-        rules: Arc<Rules>,
+        rules: Arc<SearchRules>,
         max_states: u64,
         observer: &mut dyn WalkObserver,
     ) -> Result<WalkReport, CheckError> {
         assert!(!rules.timed, "a walk needs asynchronous time");
-        let (first, rules) = self.initial_worlds_and_rules(rules)?;
+        let (first, rules) = self.prepare_initial_worlds(rules)?;
         let first = first.into_iter().map(|(world, _)| world).collect();
         Ok(Walk::new(rules, max_states).run(first, observer))
     }
 }
 
 struct Walk {
-    rules: Arc<Rules>,
+    rules: Arc<SearchRules>,
     visited: HashMap<Vec<u32>, usize>,
     report: WalkReport,
     max_states: u64,
@@ -129,7 +129,7 @@ struct Walk {
 }
 
 impl Walk {
-    fn new(rules: Arc<Rules>, max_states: u64) -> Self {
+    fn new(rules: Arc<SearchRules>, max_states: u64) -> Self {
         Walk {
             rules,
             visited: HashMap::new(),
@@ -141,7 +141,7 @@ impl Walk {
     }
 
     fn run(mut self, first: Vec<Vec<u32>>, observer: &mut dyn WalkObserver) -> WalkReport {
-        let mut worker = Worker::new(Arc::clone(&self.rules));
+        let mut worker = SuccessorWorker::new(Arc::clone(&self.rules));
         let mut frontier = Vec::new();
         for world in first {
             if self.visited.contains_key(&world) {
@@ -188,7 +188,7 @@ impl Walk {
     /// Hands the steps of a state to the observer, and adds the new states to the next level.
     fn expand(
         &mut self,
-        worker: &mut Worker,
+        worker: &mut SuccessorWorker,
         (before, world): (usize, &[u32]),
         frontier: &mut Vec<Vec<u32>>,
         observer: &mut dyn WalkObserver,
@@ -196,7 +196,7 @@ impl Walk {
         let mut successors = Vec::new();
         let layout = self.rules.layout;
         let mut exceeded = false;
-        worker.successors(WorldRef { world, fingerprint: 0 }, &mut |successor| {
+        worker.visit_successors(WorldRef { world, fingerprint: 0 }, &mut |successor| {
             exceeded |= successor.result.exceeded.is_some() || successor.result.dropped;
             // A state beyond a bound is not visited, because it may lack a message.
             if successor.result.exceeded.is_some() {
@@ -244,11 +244,11 @@ impl Walk {
 
     fn state(&mut self, id: u32) -> Option<Arc<Value>> {
         let compute = || self.rules.model.state_text(id).map(|text| Arc::new(debug_tree(&text)));
-        entry(&mut self.states, id).get_or_insert_with(compute).clone()
+        entry_for_id(&mut self.states, id).get_or_insert_with(compute).clone()
     }
 
     fn message(&mut self, id: u32) -> Arc<Value> {
         let compute = || Arc::new(self.rules.model.message_tree(id));
-        Arc::clone(entry(&mut self.messages, id).get_or_insert_with(compute))
+        Arc::clone(entry_for_id(&mut self.messages, id).get_or_insert_with(compute))
     }
 }

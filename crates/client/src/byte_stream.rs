@@ -15,11 +15,11 @@ pub(crate) trait AsyncByteStream: AsyncRead + AsyncWrite + Send + Unpin {}
 
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> AsyncByteStream for T {}
 
-/// Number of bytes from the start of a stream that [`ReceiveStats`] keeps.
+/// Number of bytes from the start of a stream that [`ReadStats`] keeps.
 const PREFIX_BYTES: usize = 16;
 
 #[derive(Debug, Default)]
-pub(crate) struct ReceiveStats {
+pub(crate) struct ReadStats {
     /// Number of finished reads, including the read that finds the end of the stream.
     pub(crate) reads: AtomicUsize,
     /// First bytes that the peer sent; empty until they arrive.
@@ -27,8 +27,8 @@ pub(crate) struct ReceiveStats {
     arrived: Notify,
 }
 
-impl ReceiveStats {
-    pub(crate) async fn first_bytes(&self) -> &[u8] {
+impl ReadStats {
+    pub(crate) async fn wait_for_first_bytes(&self) -> &[u8] {
         loop {
             let arrived = self.arrived.notified();
             if let Some(first) = self.first.get() {
@@ -48,19 +48,19 @@ impl ReceiveStats {
 }
 
 /// A byte stream that counts its reads and keeps the first bytes.
-pub(crate) struct CountedStream {
+pub(crate) struct ReadTrackingStream {
     stream: ByteStream,
-    received: Arc<ReceiveStats>,
+    received: Arc<ReadStats>,
 }
 
-impl CountedStream {
-    pub(crate) fn new(stream: ByteStream) -> (Self, Arc<ReceiveStats>) {
-        let received: Arc<ReceiveStats> = Arc::default();
-        (CountedStream { stream, received: received.clone() }, received)
+impl ReadTrackingStream {
+    pub(crate) fn new(stream: ByteStream) -> (Self, Arc<ReadStats>) {
+        let received: Arc<ReadStats> = Arc::default();
+        (ReadTrackingStream { stream, received: received.clone() }, received)
     }
 }
 
-impl AsyncRead for CountedStream {
+impl AsyncRead for ReadTrackingStream {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -73,7 +73,7 @@ impl AsyncRead for CountedStream {
     }
 }
 
-impl AsyncWrite for CountedStream {
+impl AsyncWrite for ReadTrackingStream {
     fn poll_write(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,

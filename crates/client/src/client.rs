@@ -57,7 +57,7 @@ impl Client {
         let options = options.into();
         let endpoints = Endpoint::parse_all(endpoints, &options)?;
         let channel = Arc::new(Channel::new(endpoints, options));
-        channel.connection(Instant::now() + INITIAL_CONNECT_TIMEOUT).await?;
+        channel.get_or_connect(Instant::now() + INITIAL_CONNECT_TIMEOUT).await?;
         Ok(Client { channel })
     }
 

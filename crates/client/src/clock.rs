@@ -25,13 +25,13 @@ pub(crate) fn suspend_aware_now() -> Instant {
 /// Channel that wakes sleeping tasks after a suspension of the machine, so that they compare the
 /// time with their deadlines again.
 #[derive(Debug, Default)]
-pub(crate) struct SuspendWatch(watch::Sender<()>);
+pub(crate) struct SuspensionNotifier(watch::Sender<()>);
 
-impl SuspendWatch {
+impl SuspensionNotifier {
     /// Starts a task that detects suspensions. The task ends when all references to the result are
     /// dropped. Must be called in a tokio runtime.
-    pub(crate) fn start() -> Arc<SuspendWatch> {
-        let watch = Arc::new(SuspendWatch::default());
+    pub(crate) fn start() -> Arc<SuspensionNotifier> {
+        let watch = Arc::new(SuspensionNotifier::default());
         tokio::spawn(detect_suspensions(Arc::downgrade(&watch)));
         watch
     }
@@ -53,7 +53,7 @@ impl SuspendWatch {
     }
 }
 
-async fn detect_suspensions(watch: Weak<SuspendWatch>) {
+async fn detect_suspensions(watch: Weak<SuspensionNotifier>) {
     let suspended = || suspend_aware_now().saturating_duration_since(Instant::now());
     let mut before = suspended();
     loop {
@@ -113,7 +113,7 @@ mod tests {
 
     #[tokio::test]
     async fn sleepers_wake_after_a_suspension() {
-        let watch = SuspendWatch::start();
+        let watch = SuspensionNotifier::start();
         let late = suspend_aware_now() + Duration::from_secs(3600);
         let mut reached = std::pin::pin!(watch.sleep_until(late));
         tokio::select! {

@@ -25,7 +25,7 @@ mod user;
 mod watch;
 
 pub use admin::calls::{KeyValue, Member, MemberLink, MemberStatus, RangePage, RangeQuery};
-pub use admin::{Admin, Snapshot};
+pub use admin::{Admin, SnapshotStream};
 pub use barrier::double::{DoubleBarrier, DoubleBarrierGuard};
 pub use barrier::single::Barrier;
 pub use client::Client;
@@ -42,7 +42,7 @@ pub use lock::multi_guard::MultiGuard;
 pub use lock::semaphore::Semaphore;
 pub use options::ConnectOptions;
 pub use resource::fence_error::FenceError;
-pub use resource::fence_file::{Admission, FenceFile};
+pub use resource::fence_file::{FenceAdmission, FenceFile};
 #[cfg(feature = "tower")]
 pub use resource::fence_layer::{FENCE_HEADER, FenceLayer, FenceService};
 pub use session::{Deadlines, Session};

@@ -49,14 +49,14 @@ pub(crate) fn enqueue_if_empty(
 pub(crate) struct QueueRange<'a> {
     pub(crate) name: &'a str,
     /// Upper bound on the revision in which a key was created; 0 for no bound.
-    pub(crate) max_revision: u64,
+    pub(crate) max_create_revision: u64,
     pub(crate) limit: i64,
 }
 
 /// Returns a request that reads a key, and the newest keys of a range.
 pub(crate) fn read_queue(key: &[u8], range: Option<QueueRange<'_>>) -> rpc::TxnRequest {
     let mut success = vec![op(read_key(key))];
-    if let Some(QueueRange { name, max_revision, limit }) = range {
+    if let Some(QueueRange { name, max_create_revision: max_revision, limit }) = range {
         let max_create_revision = signed(max_revision);
         let predecessors = rpc::RangeRequest {
             limit,
@@ -88,10 +88,10 @@ pub(crate) fn if_created_at(key: &[u8], fence: u64, change: Request) -> rpc::Txn
     }
 }
 
-/// Returns a request that deletes a key. If `fence` is not 0, the request also releases the lock
-/// with this fencing token.
-pub(crate) fn delete(key: &[u8], fence: u64) -> rpc::TxnRequest {
-    let (key, released) = (key.to_vec(), signed(fence));
+/// Returns a request that deletes a key. If `released_fence` is not 0, the request also releases
+/// the lock with this fencing token.
+pub(crate) fn delete(key: &[u8], released_fence: u64) -> rpc::TxnRequest {
+    let (key, released) = (key.to_vec(), signed(released_fence));
     let delete = rpc::DeleteRangeRequest { key, released, ..Default::default() };
     rpc::TxnRequest { success: vec![op(Request::RequestDeleteRange(delete))], ..Default::default() }
 }
@@ -175,7 +175,7 @@ pub(crate) fn queue_view(
     let count = i64::try_from(others().count()).unwrap_or(i64::MAX);
     match others().map(|kv| unsigned(kv.create_revision)).min() {
         Some(oldest) if predecessor.is_none() && count >= limit => Err(oldest),
-        _ => Ok(QueueView { revision: revision(response), own, predecessor }),
+        _ => Ok(QueueView { revision: revision(response), own_create_revision: own, predecessor }),
     }
 }
 
@@ -185,7 +185,7 @@ pub(crate) fn view_without_predecessor(
     response: &rpc::TxnResponse,
     key: &[u8],
 ) -> QueueView<Vec<u8>> {
-    let none = QueueView { revision: 0, own: None, predecessor: None };
+    let none = QueueView { revision: 0, own_create_revision: None, predecessor: None };
     queue_view(response, key, "", i64::MAX).unwrap_or(none)
 }
 

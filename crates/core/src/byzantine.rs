@@ -56,7 +56,7 @@ pub struct OralMessage {
 }
 
 /// Messages to send, each with its receiver.
-pub type Outgoing = Vec<(ProcessId, OralMessage)>;
+pub type OutgoingMessages = Vec<(ProcessId, OralMessage)>;
 
 /// One general that follows the algorithm.
 ///
@@ -72,10 +72,10 @@ pub trait General: Clone + fmt::Debug + Eq + Hash {
 
     /// Issues the order `plan` and returns the messages of the commander. Only the commander may
     /// call this method.
-    fn command(&mut self, plan: Plan) -> Outgoing;
+    fn command(&mut self, plan: Plan) -> OutgoingMessages;
 
     /// Receives a message, and returns the messages that the general sends in response.
-    fn receive(&mut self, message: OralMessage) -> Outgoing;
+    fn receive(&mut self, message: OralMessage) -> OutgoingMessages;
 
     /// Returns the order that the general has decided to obey, or `None` before it has all
     /// messages.

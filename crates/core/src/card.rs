@@ -6,7 +6,7 @@ use alloc::sync::Arc;
 use alloc::vec;
 use alloc::vec::Vec;
 
-use crate::cost::Cost;
+use crate::cost::MessageCost;
 use crate::graph::Graph;
 use crate::label::Layer;
 use crate::process::ProcessId;
@@ -37,7 +37,7 @@ pub struct Card {
     /// Weakest channel order with which the algorithm keeps its promises.
     pub order: ChannelOrder,
     /// Faults that the algorithm survives.
-    pub faults: Faults,
+    pub faults: ToleratedFaults,
     /// Links that the algorithm needs.
     pub topology: Topology,
     /// Configured graph, if messages travel only along its edges; `None` otherwise.
@@ -46,9 +46,9 @@ pub struct Card {
     /// Failure detector that the algorithm needs.
     pub detection: DetectorClass,
     /// Facts about the group that each process knows from the start.
-    pub knows: Knowledge,
+    pub knows: ProcessKnowledge,
     /// Number of messages that the algorithm sends per unit of work.
-    pub messages: Cost,
+    pub messages: MessageCost,
     /// Delays, bypass and service order according to the literature. `None` if the card states
     /// none.
     #[cfg_attr(feature = "serde", serde(skip))]
@@ -63,7 +63,7 @@ pub struct Card {
     /// Drift of clock rates up to which `timed_promises` hold, in parts per million.
     pub drift_ppm: u32,
     /// Timeouts that a user may configure.
-    pub timeouts: Vec<Timeout>,
+    pub timeouts: Vec<ConfigurableTimeout>,
     /// Variants that the algorithm declares.
     pub variants: Vec<Variant>,
 }
@@ -83,12 +83,12 @@ impl Card {
             strategy: Strategy::Permission,
             timing: Timing::Asynchronous,
             order: ChannelOrder::Reordered,
-            faults: Faults::none(""),
+            faults: ToleratedFaults::none(""),
             topology: Topology::Complete,
             graph: None,
             detection: DetectorClass::None,
-            knows: Knowledge::NON_UNIFORM,
-            messages: Cost::per_entry("", 0, None),
+            knows: ProcessKnowledge::NON_UNIFORM,
+            messages: MessageCost::per_entry("", 0, None),
             theory: None,
             promises: vec![
                 Property::MutualExclusion,
@@ -110,7 +110,7 @@ impl Card {
         Card {
             service: Service::Election,
             strategy: Strategy::Comparison,
-            messages: Cost::per_election("", 0, None),
+            messages: MessageCost::per_election("", 0, None),
             promises: vec![Property::Agreement, Property::Progress, Property::Validity],
             ..Card::mutex(name, title, paper)
         }
@@ -128,7 +128,7 @@ impl Card {
         Card {
             service,
             strategy: Strategy::Quorum,
-            messages: Cost::per_agreement("", 0, None),
+            messages: MessageCost::per_agreement("", 0, None),
             promises: vec![Property::Progress],
             ..Card::mutex(name, title, paper)
         }
@@ -169,7 +169,7 @@ impl Card {
     /// Returns the number of processes that may be inside the critical section at the same time: 1,
     /// the *k* of a k-mutex, or the group size if only neighbours exclude each other.
     pub fn most_inside(&self) -> u32 {
-        if let Some(conflicts) = self.conflicts() {
+        if let Some(conflicts) = self.conflict_graph() {
             return conflicts.vertex_count();
         }
         let most = self.promises.iter().find_map(|promise| match promise {
@@ -181,7 +181,7 @@ impl Card {
 
     /// Returns the graph whose neighbours must not be inside the critical section at the same time.
     /// Returns `None` for a lock that does not promise [`Property::LocalMutualExclusion`].
-    pub fn conflicts(&self) -> Option<&Arc<Graph>> {
+    pub fn conflict_graph(&self) -> Option<&Arc<Graph>> {
         let graph = self.graph.as_ref()?;
         self.promises.contains(&Property::LocalMutualExclusion).then_some(graph)
     }
@@ -196,7 +196,7 @@ impl Card {
 
     /// Returns the bound on bypass that the algorithm promises, or `None` if it promises no bound.
     /// Bypass is the number of times that one other process enters while a process waits.
-    pub fn most_bypass(&self) -> Option<u32> {
+    pub fn promised_bypass_bound(&self) -> Option<u32> {
         self.promises.iter().find_map(|promise| match promise {
             Property::Bypass(most) => *most,
             _ => None,
@@ -289,7 +289,7 @@ impl Service {
 
     /// Returns the protocol layer whose messages count towards the cost of this service, such as
     /// [`Layer::Election`] for elections. Returns `None` if no single layer determines the cost.
-    pub const fn layer(self) -> Option<Layer> {
+    pub const fn cost_layer(self) -> Option<Layer> {
         match self {
             Service::Mutex | Service::Office => Some(Layer::Mutex),
             Service::Election => Some(Layer::Election),
@@ -347,7 +347,7 @@ pub enum ChannelOrder {
 /// Faults that an algorithm survives with its promises intact.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
-pub struct Faults {
+pub struct ToleratedFaults {
     /// True if any number of messages may be lost.
     pub loss: bool,
     /// Maximum number of lost messages in a run, if `loss` is false.
@@ -368,11 +368,11 @@ pub struct Faults {
     pub description: &'static str,
 }
 
-impl Faults {
+impl ToleratedFaults {
     /// Creates the fault tolerance of an algorithm that tolerates no faults. `description`
     /// describes this tolerance in one sentence, for error messages.
     pub const fn none(description: &'static str) -> Self {
-        Faults {
+        ToleratedFaults {
             loss: false,
             max_lost: 0,
             duplication: false,
@@ -385,30 +385,30 @@ impl Faults {
     }
 
     /// Returns a tolerance of duplicated messages and of no other fault.
-    pub const fn duplication(description: &'static str) -> Self {
-        Faults { duplication: true, ..Faults::none(description) }
+    pub const fn duplication_only(description: &'static str) -> Self {
+        ToleratedFaults { duplication: true, ..ToleratedFaults::none(description) }
     }
 
     /// Adds tolerance of up to `max_lost` lost messages per run.
     pub const fn with_losses(self, max_lost: u32) -> Self {
-        Faults { max_lost, ..self }
+        ToleratedFaults { max_lost, ..self }
     }
 
     /// Adds tolerance of up to `max_crashed` processes that crash and stay down.
     pub const fn with_crashes(self, max_crashed: u32) -> Self {
         let crashes = if max_crashed > 0 { CrashModel::Stop } else { CrashModel::None };
-        Faults { crashes, max_crashed: Some(max_crashed), ..self }
+        ToleratedFaults { crashes, max_crashed: Some(max_crashed), ..self }
     }
 
     /// Adds the condition that the algorithm makes progress only while a majority of the processes
     /// is up.
-    pub const fn with_majority(self) -> Self {
-        Faults { majority: true, ..self }
+    pub const fn requiring_majority(self) -> Self {
+        ToleratedFaults { majority: true, ..self }
     }
 
     /// Adds tolerance of processes that are down from the start.
     pub const fn with_initial_crashes(self) -> Self {
-        Faults { absence: true, ..self }
+        ToleratedFaults { absence: true, ..self }
     }
 }
 
@@ -476,7 +476,7 @@ pub enum DetectorClass {
 /// Knowledge that processes have of their group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
-pub struct Knowledge {
+pub struct ProcessKnowledge {
     /// True if processes know the group size. The algorithm is then *non-uniform*, and otherwise
     /// *uniform*.
     pub size: bool,
@@ -484,13 +484,13 @@ pub struct Knowledge {
     pub names: bool,
 }
 
-impl Knowledge {
+impl ProcessKnowledge {
     /// Processes have names and know the group size.
-    pub const NON_UNIFORM: Knowledge = Knowledge { size: true, names: true };
+    pub const NON_UNIFORM: ProcessKnowledge = ProcessKnowledge { size: true, names: true };
     /// Processes have names and do not use the group size.
-    pub const UNIFORM: Knowledge = Knowledge { size: false, names: true };
+    pub const UNIFORM: ProcessKnowledge = ProcessKnowledge { size: false, names: true };
     /// Processes have no names and know the group size.
-    pub const ANONYMOUS: Knowledge = Knowledge { size: true, names: false };
+    pub const ANONYMOUS: ProcessKnowledge = ProcessKnowledge { size: true, names: false };
 
     /// Returns the words with which the literature describes an algorithm whose processes have this
     /// knowledge. The first word is `non-uniform` if processes know the group size, and `uniform`
@@ -504,7 +504,7 @@ impl Knowledge {
 /// A timeout of an algorithm that a user may configure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
-pub struct Timeout {
+pub struct ConfigurableTimeout {
     /// Name of the timeout on the command line.
     pub name: &'static str,
     /// Description of the period that the timeout limits.
@@ -515,10 +515,10 @@ pub struct Timeout {
     pub delay: Delay,
 }
 
-impl Timeout {
+impl ConfigurableTimeout {
     /// Creates a timeout.
     pub const fn new(name: &'static str, description: &'static str, delay: Delay) -> Self {
-        Timeout { name, description, delay }
+        ConfigurableTimeout { name, description, delay }
     }
 }
 
@@ -546,7 +546,7 @@ pub struct Variant {
 impl Variant {
     /// Returns the arguments of `tenure` that demonstrate this variant of `algorithm`, or `None` if
     /// there is no demonstration.
-    pub fn command(&self, algorithm: &str) -> Option<String> {
+    pub fn demonstration_command(&self, algorithm: &str) -> Option<String> {
         let (verb, options) = match self.shown_by.strip_prefix("simulate ") {
             Some(options) => ("simulate", options),
             None => ("check", self.shown_by),

@@ -4,9 +4,9 @@ use alloc::format;
 use alloc::string::String;
 
 use crate::label::Layer;
-use crate::theory::{Precision, Prediction, Quantity};
+use crate::theory::{HarmonicQuantity, Precision, Prediction};
 
-/// Unit of work to which a [`Cost`] refers.
+/// Unit of work to which a [`MessageCost`] refers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize), serde(rename_all = "kebab-case"))]
 pub enum CostUnit {
@@ -25,7 +25,7 @@ pub enum CostUnit {
 impl CostUnit {
     /// Returns the protocol layer whose messages count towards a cost in this unit. Returns `None`
     /// if runs are not checked against a cost in this unit.
-    pub const fn layer(self) -> Option<Layer> {
+    pub const fn cost_layer(self) -> Option<Layer> {
         match self {
             CostUnit::Entry => Some(Layer::Mutex),
             CostUnit::Election => Some(Layer::Election),
@@ -48,7 +48,7 @@ impl CostUnit {
 /// not counted.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
-pub struct Cost {
+pub struct MessageCost {
     /// Unit of work that the bounds refer to.
     pub per: CostUnit,
     /// Number of messages as a formula in *N*, for display.
@@ -58,48 +58,50 @@ pub struct Cost {
     /// Upper bound on messages per unit; `None` if there is no bound.
     pub most: Option<u64>,
     /// True if the bounds cover all messages. If false, the algorithm sends further messages that
-    /// the bounds exclude. [`Cost::formula`] then names these messages after a comma.
+    /// the bounds exclude. [`MessageCost::formula`] then names these messages after a comma.
     #[cfg_attr(feature = "serde", serde(skip))]
     pub is_complete: bool,
 }
 
-impl Cost {
+impl MessageCost {
     /// Creates a cost per entry.
     pub const fn per_entry(formula: &'static str, least: u64, most: Option<u64>) -> Self {
-        Cost { per: CostUnit::Entry, formula, least, most, is_complete: true }
+        MessageCost { per: CostUnit::Entry, formula, least, most, is_complete: true }
     }
 
     /// Creates a cost per election.
     pub const fn per_election(formula: &'static str, least: u64, most: Option<u64>) -> Self {
-        Cost { per: CostUnit::Election, formula, least, most, is_complete: true }
+        MessageCost { per: CostUnit::Election, formula, least, most, is_complete: true }
     }
 
     /// Creates a cost per agreement.
     pub const fn per_agreement(formula: &'static str, least: u64, most: Option<u64>) -> Self {
-        Cost { per: CostUnit::Agreement, formula, least, most, is_complete: true }
+        MessageCost { per: CostUnit::Agreement, formula, least, most, is_complete: true }
     }
 
     /// Marks the cost as incomplete: the algorithm sends messages that the bounds exclude.
     pub const fn excluding_some_messages(self) -> Self {
-        Cost { is_complete: false, ..self }
+        MessageCost { is_complete: false, ..self }
     }
 
     /// Returns true if a run can be checked against the cost. The cost must be complete, have an
     /// upper bound or a positive lower bound, and count the messages of one [`Layer`].
     pub const fn is_checkable(&self) -> bool {
-        self.is_complete && self.per.layer().is_some() && (self.least > 0 || self.most.is_some())
+        self.is_complete
+            && self.per.cost_layer().is_some()
+            && (self.least > 0 || self.most.is_some())
     }
 
     /// Returns the number of messages for each unit of the cost, such as an entry or an election.
     /// Returns `None` if this number varies.
-    pub fn exactly(&self) -> Option<u64> {
+    pub fn exact_messages(&self) -> Option<u64> {
         self.most.filter(|most| *most == self.least)
     }
 
     /// If `size` is 1, replaces the bounds by 0, because a single process sends no messages.
     /// Otherwise returns the cost unchanged.
     pub const fn zero_if_alone(self, size: u32) -> Self {
-        if size == 1 { Cost { least: 0, most: Some(0), ..self } } else { self }
+        if size == 1 { MessageCost { least: 0, most: Some(0), ..self } } else { self }
     }
 }
 
@@ -108,7 +110,7 @@ impl Cost {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct CostBound {
     /// Cost that the algorithm's [`Card`](crate::Card) states.
-    pub cost: Cost,
+    pub cost: MessageCost,
     /// Number of messages that theory predicts for the workload of the run; `None` if there is no
     /// formula.
     pub prediction: Option<Prediction>,
@@ -120,7 +122,7 @@ impl CostBound {
     /// number of those that are complete. If `sent` contradicts the cost on the card or the
     /// prediction of theory, returns a description of the contradiction. Otherwise, returns `None`.
     pub fn contradiction(&self, sent: u64, completed: u64, started: u64) -> Option<String> {
-        let Cost { per, formula, least, most, .. } = self.cost;
+        let MessageCost { per, formula, least, most, .. } = self.cost;
         let each = match per {
             CostUnit::Election => "for each election",
             _ => "for each entry",
@@ -136,8 +138,8 @@ impl CostBound {
         if u128::from(sent) < u128::from(least) * u128::from(completed) {
             return Some(format!("{measured}: the card says {formula}, at least {least} {each}"));
         }
-        let expected = self.prediction.filter(|it| it.excludes(sent, completed))?;
-        let Quantity { numerator, denominator, .. } = expected.messages;
+        let expected = self.prediction.filter(|it| it.is_refuted_by(sent, completed))?;
+        let HarmonicQuantity { numerator, denominator, .. } = expected.messages;
         let words = expected.precision.qualifier();
         let figure = match denominator {
             1 => format!("{numerator}"),
@@ -151,8 +153,8 @@ impl Prediction {
     /// Returns true if the prediction is wrong for a run with `sent` messages and `completed`
     /// entries or elections. Returns false if the prediction is a mean, because a single run may
     /// differ from the mean.
-    pub fn excludes(&self, sent: u64, completed: u64) -> bool {
-        let Quantity { numerator, denominator, .. } = self.messages;
+    pub fn is_refuted_by(&self, sent: u64, completed: u64) -> bool {
+        let HarmonicQuantity { numerator, denominator, .. } = self.messages;
         let sent = u128::from(sent) * u128::from(denominator);
         let predicted = u128::from(numerator) * u128::from(completed);
         match self.precision {
@@ -170,7 +172,7 @@ mod tests {
 
     #[test]
     fn checks_run_against_card_and_theory() {
-        let cost = Cost::per_entry("2(N−1)", 4, Some(8));
+        let cost = MessageCost::per_entry("2(N−1)", 4, Some(8));
         let price = CostBound { cost, prediction: Some(Prediction::new(Precision::Exact, 6)) };
         assert_eq!(price.contradiction(12, 2, 2), None);
         let description = |sent, completed, started| {
@@ -193,8 +195,12 @@ mod tests {
     #[test]
     fn compares_fractions_exactly_and_ignores_means() {
         let shared = Prediction::fraction(Precision::Exact, 12, 5);
-        assert!(!shared.excludes(24, 10) && shared.excludes(23, 10) && shared.excludes(25, 10));
-        assert!(!Prediction::harmonic(5, 5, 5).excludes(1000, 1));
-        assert!(Prediction::new(Precision::Least, 5).excludes(4, 1));
+        assert!(
+            !shared.is_refuted_by(24, 10)
+                && shared.is_refuted_by(23, 10)
+                && shared.is_refuted_by(25, 10)
+        );
+        assert!(!Prediction::harmonic(5, 5, 5).is_refuted_by(1000, 1));
+        assert!(Prediction::new(Precision::Least, 5).is_refuted_by(4, 1));
     }
 }

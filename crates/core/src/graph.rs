@@ -8,7 +8,7 @@ use alloc::vec::Vec;
 use alloc::{format, vec};
 
 use crate::process::ProcessId;
-use crate::tree::{Tree, TreeError};
+use crate::tree::{RootedTree, TreeError};
 
 mod shapes;
 mod words;
@@ -17,7 +17,7 @@ pub use shapes::near_square_factors;
 pub use words::ParseGraphError;
 
 /// An edge: its two ends, the smaller process first, and its weight.
-pub type Edge = (ProcessId, ProcessId, u64);
+pub type WeightedEdge = (ProcessId, ProcessId, u64);
 
 /// An undirected graph whose vertices are the processes of a group. It may be disconnected.
 ///
@@ -82,7 +82,10 @@ impl Graph {
     ///
     /// [`GraphError`] for the first edge that is a self loop, occurs twice, has a weight of 0, or
     /// has an end outside of the group.
-    pub fn new(vertices: u32, edges: impl IntoIterator<Item = Edge>) -> Result<Self, GraphError> {
+    pub fn new(
+        vertices: u32,
+        edges: impl IntoIterator<Item = WeightedEdge>,
+    ) -> Result<Self, GraphError> {
         let mut joined: Vec<Vec<(ProcessId, u64)>> = vec![Vec::new(); vertices as usize];
         let mut seen = BTreeSet::new();
         for (one, other, weight) in edges {
@@ -143,7 +146,7 @@ impl Graph {
     }
 
     /// Returns all edges in ascending order. Each edge occurs once, with its smaller vertex first.
-    pub fn edges(&self) -> impl Iterator<Item = Edge> + '_ {
+    pub fn edges(&self) -> impl Iterator<Item = WeightedEdge> + '_ {
         let all = self.neighbours.iter().zip(&self.weights).enumerate();
         all.flat_map(|(place, (neighbours, weights))| {
             let one = ProcessId::from_index(place);
@@ -164,7 +167,7 @@ impl Graph {
 
     /// Returns true if a path joins any two vertices. The empty graph is connected.
     pub fn is_connected(&self) -> bool {
-        self.neighbours.is_empty() || self.distances(ProcessId(0)).iter().all(Option::is_some)
+        self.neighbours.is_empty() || self.distances_from(ProcessId(0)).iter().all(Option::is_some)
     }
 
     /// Returns true if the graph is connected, has a vertex, and has no cycle.
@@ -177,8 +180,11 @@ impl Graph {
     /// # Errors
     ///
     /// [`TreeError`] if the graph is not a tree.
-    pub fn to_tree(&self) -> Result<Tree, TreeError> {
-        Tree::from_edges(self.vertex_count(), self.edges().map(|(one, other, _)| (one, other)))
+    pub fn to_tree(&self) -> Result<RootedTree, TreeError> {
+        RootedTree::from_edges(
+            self.vertex_count(),
+            self.edges().map(|(one, other, _)| (one, other)),
+        )
     }
 
     /// Returns the number of edges on a shortest path from `source` to each vertex. The entry is
@@ -187,7 +193,7 @@ impl Graph {
     /// # Panics
     ///
     /// If the graph does not contain `source`.
-    pub fn distances(&self, source: ProcessId) -> Vec<Option<u32>> {
+    pub fn distances_from(&self, source: ProcessId) -> Vec<Option<u32>> {
         let mut distances = vec![None; self.neighbours.len()];
         distances[source.index()] = Some(0);
         let mut queue = VecDeque::from([(source, 0)]);
@@ -209,7 +215,7 @@ impl Graph {
     ///
     /// If the graph does not contain the vertices.
     pub fn distance(&self, one: ProcessId, other: ProcessId) -> Option<u32> {
-        self.distances(one)[other.index()]
+        self.distances_from(one)[other.index()]
     }
 
     /// Returns the largest distance between two vertices, or `None` if the graph is disconnected
@@ -217,7 +223,7 @@ impl Graph {
     pub fn diameter(&self) -> Option<u32> {
         let sources = (0..self.vertex_count()).map(ProcessId);
         sources
-            .map(|source| self.distances(source).into_iter().collect::<Option<Vec<u32>>>())
+            .map(|source| self.distances_from(source).into_iter().collect::<Option<Vec<u32>>>())
             .map(|distances| distances?.into_iter().max())
             .collect::<Option<Vec<u32>>>()?
             .into_iter()
@@ -231,8 +237,8 @@ impl Graph {
     /// # Panics
     ///
     /// If the graph does not contain the vertices.
-    pub fn path(&self, one: ProcessId, other: ProcessId) -> Option<Vec<ProcessId>> {
-        let distances = self.distances(other);
+    pub fn shortest_path(&self, one: ProcessId, other: ProcessId) -> Option<Vec<ProcessId>> {
+        let distances = self.distances_from(other);
         self.descend(one, other, |at, next| {
             let left = distances[at.index()]?;
             (distances[next.index()]? + 1 == left).then_some(())
@@ -246,7 +252,7 @@ impl Graph {
     /// # Panics
     ///
     /// If the graph does not contain `target`.
-    pub fn path_weights(&self, target: ProcessId) -> Vec<Option<(u64, u32)>> {
+    pub fn lightest_weights_to(&self, target: ProcessId) -> Vec<Option<(u64, u32)>> {
         let mut weights: Vec<Option<(u64, u32)>> = vec![None; self.neighbours.len()];
         weights[target.index()] = Some((0, 0));
         let mut open = BTreeSet::from([((0_u64, 0_u32), target)]);
@@ -273,7 +279,7 @@ impl Graph {
     ///
     /// If the graph does not contain the vertices.
     pub fn lightest_path(&self, one: ProcessId, other: ProcessId) -> Option<Vec<ProcessId>> {
-        let weights = self.path_weights(other);
+        let weights = self.lightest_weights_to(other);
         self.descend(one, other, |at, next| {
             let (weight, edges) = weights[next.index()]?;
             let cost = (weight.saturating_add(self.weight(at, next)?), edges + 1);
@@ -301,8 +307,8 @@ impl Graph {
     }
 }
 
-impl From<&Tree> for Graph {
-    fn from(tree: &Tree) -> Self {
+impl From<&RootedTree> for Graph {
+    fn from(tree: &RootedTree) -> Self {
         let processes = (0..tree.size()).map(ProcessId);
         let edges = processes.filter_map(|child| Some((tree.parent(child)?, child, 1)));
         Graph::new(tree.size(), edges).expect("the edges of a tree join different processes once")

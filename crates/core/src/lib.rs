@@ -51,11 +51,11 @@ mod wrap;
 
 pub use algorithm::Algorithm;
 pub use card::{
-    Card, ChannelOrder, CrashModel, DetectorClass, Faults, Knowledge, Service, Strategy, Timeout,
-    Timing, Topology, Variant,
+    Card, ChannelOrder, ConfigurableTimeout, CrashModel, DetectorClass, ProcessKnowledge, Service,
+    Strategy, Timing, ToleratedFaults, Topology, Variant,
 };
 pub use clock::{Causality, LamportClock, Timestamp, VectorClock};
-pub use cost::{Cost, CostBound, CostUnit};
+pub use cost::{CostBound, CostUnit, MessageCost};
 pub use dyn_effects::DynEffects;
 pub use effect_buffer::{ConstantEnvironment, EffectBuffer, Environment, StepEffects, TimerChange};
 pub use graph::{Graph, GraphError};
@@ -73,7 +73,7 @@ pub use never::Never;
 pub use node::{Node, PendingSave, ReleasedEffects, Step};
 pub use process::{Group, ProcessId};
 pub use process_set::ProcessSet;
-pub use property::{Property, ReportCondition, Requirement};
+pub use property::{Property, ReportCondition, RequiredInput};
 pub use protocol::{Effects, Input, Protocol, TimerRole, Verdict, Wire};
 pub use rank::Rank;
 pub use service::{Agreement, Detector, Election, EventViews, Fence, Mutex, Office, Tagged, Term};

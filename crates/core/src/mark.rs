@@ -14,67 +14,67 @@ use serde::{Serialize, Serializer};
 
 /// Mark of a field with the number of a term. The number must be below
 /// [`Term::NUMBER_LIMIT`](crate::Term::NUMBER_LIMIT), because terms are packed into fences.
-pub const TERM_NUMBER: &str = "TermNumber";
+pub const TERM_NUMBER_MARK: &str = "TermNumber";
 
 /// Mark of a number that holds a packed term. [`Term::packed`](crate::Term::packed) defines the
 /// format.
-pub const PACKED: &str = "Packed";
+pub const PACKED_TERM_MARK: &str = "Packed";
 
 /// Mark of a value without constraints, such as user data or a rank of an election.
-pub const ANY: &str = "Any";
+pub const ANY_VALUE_MARK: &str = "Any";
 
 /// Mark of a list with one element for each process of the group.
-pub const BY_PROCESS: &str = "ByProcess";
+pub const BY_PROCESS_MARK: &str = "ByProcess";
 
 /// Mark of a list of any length, such as the entries of a log. The elements are checked as usual.
-pub const OF_ANY_LENGTH: &str = "OfAnyLength";
+pub const ANY_LENGTH_MARK: &str = "OfAnyLength";
 
-/// Serializes a number as a newtype with the name [`TERM_NUMBER`]. The name marks the number as the
-/// number of a term.
+/// Serializes a number as a newtype with the name [`TERM_NUMBER_MARK`]. The name marks the number
+/// as the number of a term.
 ///
 /// # Errors
 ///
 /// The error of the serializer.
 pub fn term_number<S: Serializer>(number: &u64, to: S) -> Result<S::Ok, S::Error> {
-    to.serialize_newtype_struct(TERM_NUMBER, number)
+    to.serialize_newtype_struct(TERM_NUMBER_MARK, number)
 }
 
-/// Serializes a packed term as a newtype with the name [`PACKED`]. The name marks the number as a
-/// packed term.
+/// Serializes a packed term as a newtype with the name [`PACKED_TERM_MARK`]. The name marks the
+/// number as a packed term.
 ///
 /// # Errors
 ///
 /// The error of the serializer.
 pub fn packed<S: Serializer>(number: &u64, to: S) -> Result<S::Ok, S::Error> {
-    to.serialize_newtype_struct(PACKED, number)
+    to.serialize_newtype_struct(PACKED_TERM_MARK, number)
 }
 
-/// Serializes a value as a newtype with the name [`ANY`]. The name marks the value as
+/// Serializes a value as a newtype with the name [`ANY_VALUE_MARK`]. The name marks the value as
 /// unconstrained.
 ///
 /// # Errors
 ///
 /// The error of the serializer.
 pub fn any<T: Serialize + ?Sized, S: Serializer>(value: &T, to: S) -> Result<S::Ok, S::Error> {
-    to.serialize_newtype_struct(ANY, value)
+    to.serialize_newtype_struct(ANY_VALUE_MARK, value)
 }
 
-/// Serializes a list as a newtype with the name [`BY_PROCESS`]. The name marks the list as one with
-/// an element for each process of the group.
+/// Serializes a list as a newtype with the name [`BY_PROCESS_MARK`]. The name marks the list as one
+/// with an element for each process of the group.
 ///
 /// # Errors
 ///
 /// The error of the serializer.
 pub fn by_process<T: Serialize, S: Serializer>(list: &T, to: S) -> Result<S::Ok, S::Error> {
-    to.serialize_newtype_struct(BY_PROCESS, list)
+    to.serialize_newtype_struct(BY_PROCESS_MARK, list)
 }
 
-/// Serializes a list as a newtype with the name [`OF_ANY_LENGTH`]. The name marks the list as one
+/// Serializes a list as a newtype with the name [`ANY_LENGTH_MARK`]. The name marks the list as one
 /// whose length is not constrained.
 ///
 /// # Errors
 ///
 /// The error of the serializer.
 pub fn of_any_length<T: Serialize, S: Serializer>(list: &T, to: S) -> Result<S::Ok, S::Error> {
-    to.serialize_newtype_struct(OF_ANY_LENGTH, list)
+    to.serialize_newtype_struct(ANY_LENGTH_MARK, list)
 }

@@ -70,8 +70,8 @@ pub enum Observation<'a, C, E> {
     /// The process booted again.
     Recovered,
     /// The process sent a message of the service to another process. Messages of other layers, such
-    /// as acknowledgements, are not observed. Only monitors that [require](Property::requires)
-    /// messages receive this observation.
+    /// as acknowledgements, are not observed. Only monitors that
+    /// [require](Property::required_input) messages receive this observation.
     Sent {
         /// Receiver of the message.
         to: ProcessId,

@@ -12,9 +12,9 @@ use crate::clock::VectorClock;
 use crate::graph::Graph;
 use crate::monitor::{ElectionObservation, Monitor, MutexObservation, Observation};
 use crate::monitors::{
-    AgreementMonitor, BypassMeter, Fencing, IncreasingOwnTerms, Irrevocability, LeaderAgreement,
-    LeaderScope, LocalMutualExclusion, MutualExclusion, OneLeader, OneLeaderPerGroup, RequestOrder,
-    SteadyLeader, Uniqueness, Validity,
+    AgreementMonitor, BypassMeter, Fencing, HighestRankLeads, IncreasingOwnTerms, LeaderAgreement,
+    LeaderChangesNeedCause, LeaderScope, LocalMutualExclusion, MutualExclusion, OneLeader,
+    OneLeaderAtEnd, OneLeaderPerGroup, RequestOrder, SteadyLeader,
 };
 use crate::process::ProcessId;
 use crate::property::Property;
@@ -91,8 +91,8 @@ impl Finding {
 pub struct MonitorRun<M> {
     monitor: M,
     violation: Option<FirstViolation>,
-    /// Judgement at the end of the run. `None` before [`MonitorRun::end`], and if the property was
-    /// violated earlier.
+    /// Judgement at the end of the run. `None` before [`MonitorRun::judge_end`], and if the
+    /// property was violated earlier.
     ending: Option<Judgement>,
 }
 
@@ -123,7 +123,7 @@ impl<M> MonitorRun<M> {
     /// Judges the end of the run. `has_settled` is true if the processes had time to react to the
     /// last fault. In that case, a wrong final state is a violation. Otherwise, the judgement of a
     /// wrong final state is [`Judgement::Incomplete`].
-    pub fn end<C, E>(&mut self, time: u64, has_settled: bool)
+    pub fn judge_end<C, E>(&mut self, time: u64, has_settled: bool)
     where
         M: Monitor<C, E>,
     {
@@ -275,7 +275,7 @@ impl MutexMonitorSet {
     }
 
     /// Returns the meter that counts how often other processes enter while a process waits.
-    pub const fn bypass(&self) -> &BypassMeter {
+    pub const fn bypass_meter(&self) -> &BypassMeter {
         &self.bypass
     }
 
@@ -313,9 +313,9 @@ impl MutexMonitorSet {
 #[derive(Clone, Debug)]
 pub struct ElectionMonitorSet {
     agreement: MonitorRun<LeaderAgreement>,
-    validity: Option<MonitorRun<Validity>>,
-    uniqueness: MonitorRun<Uniqueness>,
-    irrevocability: MonitorRun<Irrevocability>,
+    validity: Option<MonitorRun<HighestRankLeads>>,
+    uniqueness: MonitorRun<OneLeaderAtEnd>,
+    irrevocability: MonitorRun<LeaderChangesNeedCause>,
     /// Two monitors. The first permits no two leaders at the same time, whatever their terms. The
     /// second permits no two leaders at the same time with the same term number.
     one_leader: [MonitorRun<OneLeader>; 2],
@@ -329,13 +329,15 @@ impl ElectionMonitorSet {
     pub fn new(config: &MonitorConfig) -> Self {
         let MonitorConfig { size, ranks, down, smallest_leads, .. } = config;
         let validity = |ranks: &Arc<[Rank]>| {
-            Validity::with_size(*size, ranks.clone()).of_smallest(*smallest_leads).without(down)
+            HighestRankLeads::with_size(*size, ranks.clone())
+                .of_smallest(*smallest_leads)
+                .with_initially_down(down)
         };
         ElectionMonitorSet {
             agreement: MonitorRun::new(LeaderAgreement::new()),
             validity: ranks.as_ref().map(|ranks| MonitorRun::new(validity(ranks))),
-            uniqueness: MonitorRun::new(Uniqueness::default()),
-            irrevocability: MonitorRun::new(Irrevocability::new(*size)),
+            uniqueness: MonitorRun::new(OneLeaderAtEnd::default()),
+            irrevocability: MonitorRun::new(LeaderChangesNeedCause::new(*size)),
             one_leader: [LeaderScope::Overall, LeaderScope::PerTerm]
                 .map(|scope| MonitorRun::new(OneLeader::new(scope))),
             per_group: config.groups.then(|| MonitorRun::new(OneLeaderPerGroup::new())),
@@ -347,7 +349,7 @@ impl ElectionMonitorSet {
     /// Records that a process was suspected, which permits another election. Users do not observe
     /// suspicions, so the engine must report them here.
     pub fn allow_new_election(&mut self) {
-        self.irrevocability.monitor().start_epoch();
+        self.irrevocability.monitor().allow_new_election();
     }
 
     /// Processes a command, an event, a crash or a recovery of the process `at`.
@@ -372,14 +374,14 @@ impl ElectionMonitorSet {
 
     /// Judges the end of the run. `has_settled` is true if the processes had time to agree after
     /// the last fault.
-    pub fn end(&mut self, time: u64, has_settled: bool) {
-        self.agreement.end(time, has_settled);
+    pub fn judge_end(&mut self, time: u64, has_settled: bool) {
+        self.agreement.judge_end(time, has_settled);
         if let Some(validity) = &mut self.validity {
-            validity.end(time, has_settled);
+            validity.judge_end(time, has_settled);
         }
-        self.uniqueness.end(time, has_settled);
+        self.uniqueness.judge_end(time, has_settled);
         if let Some(per_group) = &mut self.per_group {
-            per_group.end(time, has_settled);
+            per_group.judge_end(time, has_settled);
         }
     }
 
@@ -421,8 +423,8 @@ impl AgreementMonitorSet {
 
     /// Judges the end of the run. `has_settled` is true if the processes had time to agree after
     /// the last fault.
-    pub fn end(&mut self, time: u64, has_settled: bool) {
-        self.0.iter_mut().for_each(|run| run.end(time, has_settled));
+    pub fn judge_end(&mut self, time: u64, has_settled: bool) {
+        self.0.iter_mut().for_each(|run| run.judge_end(time, has_settled));
     }
 
     /// Returns the findings so far, one for each monitor.

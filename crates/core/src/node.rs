@@ -183,7 +183,7 @@ impl<P: Protocol, E: Environment> Node<P, E> {
 
     /// Returns the stable state that the current save writes. Returns the last state written if no
     /// save is in progress, and `None` before the first save.
-    pub fn last_written(&self) -> Option<&P::Stable> {
+    pub fn last_written_state(&self) -> Option<&P::Stable> {
         self.written.as_ref()
     }
 
@@ -263,7 +263,7 @@ impl<P: Protocol, E: Environment> Node<P, E> {
     }
 
     /// Returns true if effects are queued or a save is in progress.
-    pub fn is_waiting(&self) -> bool {
+    pub fn has_pending_effects(&self) -> bool {
         !self.queued.is_empty() || self.saving.is_some()
     }
 
@@ -363,7 +363,7 @@ impl<'a, P: Protocol, E> Step<'a, P, E> {
     }
 
     /// Returns the timer changes of the step, for inspection.
-    pub fn timers(&self) -> &[TimerChange<P::Timer>] {
+    pub fn timer_changes(&self) -> &[TimerChange<P::Timer>] {
         &self.node.batch.timers
     }
 

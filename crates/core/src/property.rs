@@ -230,7 +230,7 @@ properties! {
 
 /// Input that a monitor needs to judge a property, besides commands and events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Requirement {
+pub enum RequiredInput {
     /// No input besides commands and events.
     Nothing,
     /// Vector clocks of the requests.
@@ -299,13 +299,13 @@ impl Property {
     }
 
     /// Returns the input that a monitor needs to judge the property.
-    pub const fn requires(self) -> Requirement {
+    pub const fn required_input(self) -> RequiredInput {
         match self {
-            Property::Order | Property::OrderWithMessages => Requirement::Clocks,
-            Property::Fencing | Property::FencedAccess => Requirement::Fences,
-            Property::Validity | Property::SmallestLeads => Requirement::Ranks,
-            Property::Cost | Property::Topology => Requirement::Messages,
-            _ => Requirement::Nothing,
+            Property::Order | Property::OrderWithMessages => RequiredInput::Clocks,
+            Property::Fencing | Property::FencedAccess => RequiredInput::Fences,
+            Property::Validity | Property::SmallestLeads => RequiredInput::Ranks,
+            Property::Cost | Property::Topology => RequiredInput::Messages,
+            _ => RequiredInput::Nothing,
         }
     }
 

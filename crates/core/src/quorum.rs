@@ -120,10 +120,10 @@ impl QuorumSystem {
     ///
     /// If the quorums are listed, returns the first suitable quorum that contains `process`. If
     /// there is no such quorum, returns the first suitable quorum without `process`. If a
-    /// [`QuorumKind`] constructs the quorums, the rules of [`QuorumKind::quorum`] apply.
+    /// [`QuorumKind`] constructs the quorums, the rules of [`QuorumKind::quorum_avoiding`] apply.
     pub fn quorum_avoiding(&self, process: ProcessId, avoided: &ProcessSet) -> Option<ProcessSet> {
         if let Some(kind) = self.kind {
-            return kind.quorum(self.size(), process, avoided);
+            return kind.quorum_avoiding(self.size(), process, avoided);
         }
         let available = || self.listed.iter().filter(|quorum| !quorum.intersects(avoided));
         available().find(|quorum| quorum.contains(process)).or(available().next()).cloned()
@@ -207,7 +207,12 @@ impl QuorumKind {
     /// replace it (Agrawal and El Abbadi, ACM TOCS 9(1), 1991). In the other kinds, each process
     /// has one fixed quorum. The method tries the quorum of `process` first, and then the quorums
     /// of the next processes on the ring.
-    pub fn quorum(self, size: u32, process: ProcessId, avoided: &ProcessSet) -> Option<ProcessSet> {
+    pub fn quorum_avoiding(
+        self,
+        size: u32,
+        process: ProcessId,
+        avoided: &ProcessSet,
+    ) -> Option<ProcessSet> {
         let after = |step| ProcessId((process.0 + step) % size);
         match self {
             QuorumKind::Majority => {

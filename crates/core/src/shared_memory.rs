@@ -63,7 +63,7 @@ pub trait SharedMemory {
 
 /// Section of the lock's code that a process executes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Section {
+pub enum LockSection {
     /// The process has no request.
     Remainder,
     /// The process has a request and executes the doorway, which is the first part of the lock's
@@ -78,10 +78,10 @@ pub enum Section {
     Exit,
 }
 
-impl Section {
+impl LockSection {
     /// Returns true if the process has a request that is not served yet.
     pub const fn is_trying(self) -> bool {
-        matches!(self, Section::Doorway | Section::Waiting)
+        matches!(self, LockSection::Doorway | LockSection::Waiting)
     }
 }
 
@@ -98,7 +98,7 @@ pub trait SharedMemoryLock: Clone + fmt::Debug + Eq + core::hash::Hash {
     fn boot(group: Group, config: &Self::Config) -> Self;
 
     /// Returns the section to which the next instruction of the process belongs.
-    fn section(&self) -> Section;
+    fn section(&self) -> LockSection;
 
     /// Issues a request. The process must be in its remainder section. Accesses no register.
     fn enter(&mut self);

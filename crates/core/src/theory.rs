@@ -11,7 +11,7 @@ pub struct Theory {
     /// exit to the next entry while a process waits. For an election: from the start by all
     /// processes until all know the result. For an agreement: from the request of all processes
     /// until the last one knows the result.
-    pub synchronisation_delay: Hops,
+    pub synchronisation_delay: HopRange,
     /// Maximum number of entries of one other process while a process waits, in words. Empty for an
     /// election.
     pub bypass: &'static str,
@@ -25,7 +25,7 @@ impl Theory {
     /// delay, the bypass and the service order of the lock, each in words.
     pub const fn lock(
         [entry_delay, bypass, order]: [&'static str; 3],
-        synchronisation_delay: Hops,
+        synchronisation_delay: HopRange,
     ) -> Self {
         Theory { entry_delay, synchronisation_delay, bypass, order }
     }
@@ -41,14 +41,14 @@ impl Theory {
     /// this number as a formula, for display.
     pub const fn agreement(formula: &'static str, hops: u32) -> Self {
         let synchronisation_delay =
-            Hops { formula, least: hops, most: hops, is_unconditional: true };
+            HopRange { formula, least: hops, most: hops, is_unconditional: true };
         Theory { entry_delay: "", synchronisation_delay, bypass: "", order: "" }
     }
 }
 
 /// Number of messages that are sent one after the other, as a formula and as bounds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Hops {
+pub struct HopRange {
     /// Number of messages as a formula, for display.
     pub formula: &'static str,
     /// Lower bound on the number of messages.
@@ -60,23 +60,23 @@ pub struct Hops {
     pub is_unconditional: bool,
 }
 
-impl Hops {
+impl HopRange {
     /// Exactly one message.
-    pub const ONE: Hops = Hops { formula: "1", least: 1, most: 1, is_unconditional: true };
+    pub const ONE: HopRange = HopRange { formula: "1", least: 1, most: 1, is_unconditional: true };
 
     /// Exactly two messages, one after the other.
-    pub const TWO: Hops = Hops { formula: "2", least: 2, most: 2, is_unconditional: true };
+    pub const TWO: HopRange = HopRange { formula: "2", least: 2, most: 2, is_unconditional: true };
 
     /// Creates the range of hops on a ring of `size` processes. The lower bound is 1 hop, to the
     /// next process. The upper bound is `size` hops, once round the ring.
     pub const fn ring(size: u32) -> Self {
-        Hops { formula: "1…N", least: 1, most: size, is_unconditional: true }
+        HopRange { formula: "1…N", least: 1, most: size, is_unconditional: true }
     }
 
     /// Creates the range of hops in a tree. The lower bound is 1 hop, to a neighbour. The upper
     /// bound is `diameter` hops, to the farthest process.
     pub const fn tree(diameter: u32) -> Self {
-        Hops { formula: "1…D", least: 1, most: diameter, is_unconditional: true }
+        HopRange { formula: "1…D", least: 1, most: diameter, is_unconditional: true }
     }
 }
 
@@ -103,7 +103,7 @@ pub struct Prediction {
     /// Meaning of the predicted number: exact, a mean, or a bound.
     pub precision: Precision,
     /// Predicted number of messages.
-    pub messages: Quantity,
+    pub messages: HarmonicQuantity,
 }
 
 impl Prediction {
@@ -117,7 +117,12 @@ impl Prediction {
     pub const fn fraction(precision: Precision, numerator: u64, denominator: u64) -> Self {
         Prediction {
             precision,
-            messages: Quantity { numerator, denominator, harmonic_factor: 0, harmonic_index: 0 },
+            messages: HarmonicQuantity {
+                numerator,
+                denominator,
+                harmonic_factor: 0,
+                harmonic_index: 0,
+            },
         }
     }
 
@@ -125,7 +130,7 @@ impl Prediction {
     /// 1/`harmonic_index`, plus `more` messages.
     pub const fn harmonic(harmonic_factor: u64, harmonic_index: u32, more: u64) -> Self {
         let messages =
-            Quantity { numerator: more, denominator: 1, harmonic_factor, harmonic_index };
+            HarmonicQuantity { numerator: more, denominator: 1, harmonic_factor, harmonic_index };
         Prediction { precision: Precision::Mean, messages }
     }
 }
@@ -133,7 +138,7 @@ impl Prediction {
 /// The number `numerator / denominator + harmonic_factor · H(harmonic_index)`, where H is the
 /// harmonic number. All parts are integers, so the quantity is exact.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Quantity {
+pub struct HarmonicQuantity {
     /// Numerator of the fraction.
     pub numerator: u64,
     /// Denominator of the fraction.

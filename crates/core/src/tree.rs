@@ -10,7 +10,7 @@ use crate::process::ProcessId;
 
 /// A spanning tree of a group, rooted at its first process.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Tree {
+pub struct RootedTree {
     /// Parent of each process. The root is stored as its own parent.
     parents: Vec<ProcessId>,
     depths: Vec<u32>,
@@ -39,7 +39,7 @@ impl fmt::Display for TreeError {
 
 impl core::error::Error for TreeError {}
 
-impl Tree {
+impl RootedTree {
     /// Creates the tree of a shape over `size` processes.
     ///
     /// # Panics
@@ -52,7 +52,7 @@ impl Tree {
             TreeShape::Path => process.saturating_sub(1),
             TreeShape::Heap => process.saturating_sub(1) / 2,
         };
-        Tree::rooted((0..size).map(|process| ProcessId(parent(process))).collect())
+        RootedTree::rooted((0..size).map(|process| ProcessId(parent(process))).collect())
     }
 
     /// Creates the tree with these edges over `size` processes.
@@ -89,7 +89,7 @@ impl Tree {
             Some(apart) => {
                 Err(TreeError(format!("{} is apart from P1", ProcessId::from_index(apart))))
             }
-            None => Ok(Tree::rooted(parents.into_iter().flatten().collect())),
+            None => Ok(RootedTree::rooted(parents.into_iter().flatten().collect())),
         }
     }
 
@@ -108,7 +108,7 @@ impl Tree {
                 at = below;
             }
         }
-        Tree { parents, depths: depths.into_iter().flatten().collect() }
+        RootedTree { parents, depths: depths.into_iter().flatten().collect() }
     }
 
     /// Returns the number of processes.
@@ -187,22 +187,22 @@ mod tests {
     #[test]
     fn shapes_have_expected_distances() {
         let (star, path, heap) = (
-            Tree::from_shape(TreeShape::Star, 7),
-            Tree::from_shape(TreeShape::Path, 7),
-            Tree::from_shape(TreeShape::Heap, 7),
+            RootedTree::from_shape(TreeShape::Star, 7),
+            RootedTree::from_shape(TreeShape::Path, 7),
+            RootedTree::from_shape(TreeShape::Heap, 7),
         );
         assert_eq!((star.distance(p(1), p(7)), star.distance(p(2), p(7))), (1, 2));
         assert_eq!((path.distance(p(1), p(7)), path.distance(p(5), p(3))), (6, 2));
         assert_eq!((heap.distance(p(4), p(7)), heap.distance(p(4), p(5))), (4, 2));
         assert_eq!([star, path, heap].map(|tree| tree.diameter()), [2, 6, 4]);
-        assert_eq!(SHAPES.map(|shape| Tree::from_shape(shape, 1).diameter()), [0, 0, 0]);
+        assert_eq!(SHAPES.map(|shape| RootedTree::from_shape(shape, 1).diameter()), [0, 0, 0]);
     }
 
     #[test]
     fn total_distance_and_diameter_match_all_pairs() {
         for size in 1..=20 {
             for shape in SHAPES {
-                let tree = Tree::from_shape(shape, size);
+                let tree = RootedTree::from_shape(shape, size);
                 let all = || (0..size).map(ProcessId);
                 let distances = all().flat_map(|one| all().map(move |other| (one, other)));
                 let distances = distances.map(|(one, other)| tree.distance(one, other));
@@ -217,14 +217,14 @@ mod tests {
     #[test]
     fn builds_tree_from_edges_or_rejects_them() {
         let edges = [(p(3), p(2)), (p(1), p(3)), (p(4), p(3))];
-        let tree = Tree::from_edges(4, edges).unwrap();
+        let tree = RootedTree::from_edges(4, edges).unwrap();
         assert_eq!(
             (1..=4).map(|i| tree.parent(p(i))).collect::<Vec<_>>(),
             [None, Some(p(3)), Some(p(1)), Some(p(3))]
         );
         assert_eq!((tree.size(), tree.diameter()), (4, 2));
         let refused = |size, edges: &[(ProcessId, ProcessId)]| {
-            let refused = Tree::from_edges(size, edges.iter().copied()).unwrap_err();
+            let refused = RootedTree::from_edges(size, edges.iter().copied()).unwrap_err();
             format!("{refused}")
         };
         assert!(refused(3, &[(p(1), p(2))]).contains("1 edges make no tree of 3"));

@@ -11,17 +11,17 @@ use tenure_runtime::transport::{
     Listen, MeshError, MeshLimits, MeshSettings, PeerAuthentication, ReloadableKeys,
 };
 use tenure_runtime::{
-    ElectionHandle, Failure, FaultInjection, Lock, LockApplication, LockRequestReceiver,
-    RunningNode, StartError, Store, TraceSink,
+    ElectionHandle, FaultInjection, Lock, LockApplication, LockRequestReceiver, NodeFailure,
+    NodeStartError, RunningNode, Store, TraceSink,
 };
-use tenure_trace::{AppendError, ClockUnit, Header, Record, Segments, Source, Writer};
+use tenure_trace::{AppendError, ClockUnit, Header, Record, TraceSegments, TraceSource, Writer};
 use thiserror::Error;
 use tokio::task::JoinError;
 
-use crate::config::{Config, MistakeError};
+use crate::config::{Config, ForbiddenMistakeError};
 use crate::keys::{self, KeyFileError};
-use crate::page::PageError;
-use crate::protocol::{NodeParts, ProtocolFactory, from_catalogue};
+use crate::page::LivePageError;
+use crate::protocol::{NodeParts, ProtocolFactory, protocol_from_catalogue};
 
 /// Failure of a node, at its start or later.
 #[derive(Debug, Error)]
@@ -32,7 +32,7 @@ pub enum NodeError {
     /// The configuration selects a variant with a deliberate mistake, but lacks the option that
     /// permits such variants.
     #[error(transparent)]
-    Mistake(#[from] MistakeError),
+    Mistake(#[from] ForbiddenMistakeError),
     /// The key files cannot be used.
     #[error(transparent)]
     Keys(#[from] KeyFileError),
@@ -58,14 +58,14 @@ pub enum NodeError {
     Trace(#[from] AppendError),
     /// The transport or the protocol did not start.
     #[error(transparent)]
-    Start(#[from] StartError),
+    Start(#[from] NodeStartError),
     /// The running node failed: its state or its trace could not be written, or its peers evicted
     /// it.
     #[error(transparent)]
-    Failure(#[from] Failure),
+    Failure(#[from] NodeFailure),
     /// The live page of the node cannot be served.
     #[error(transparent)]
-    Page(#[from] PageError),
+    Page(#[from] LivePageError),
     /// The workload failed.
     #[error("{0}")]
     Work(String),
@@ -88,7 +88,7 @@ impl NodeError {
 
     /// Returns true if the peers evicted this node.
     pub fn is_eviction(&self) -> bool {
-        matches!(self, NodeError::Failure(Failure::Evicted(_)))
+        matches!(self, NodeError::Failure(NodeFailure::Evicted(_)))
     }
 }
 
@@ -132,7 +132,7 @@ pub struct Node {
 
 /// Reason why [`Node::lock`] returned no lock. The call has changed nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-pub enum LockError {
+pub enum LockLookupError {
     /// The name is empty or too long.
     #[error(transparent)]
     Name(#[from] LockNameError),
@@ -150,7 +150,7 @@ impl Node {
     ///
     /// [`NodeError`]. Nothing is left running.
     pub fn start(config: &Config) -> Result<Node, NodeError> {
-        Node::start_with_watcher(config, from_catalogue, None)
+        Node::start_with_watcher(config, protocol_from_catalogue, None)
     }
 
     /// Starts a node of the protocol that `factory` returns. Opens the data directory and loads the
@@ -176,11 +176,11 @@ impl Node {
     ///
     /// # Errors
     ///
-    /// [`LockError`] if the name is empty or longer than 255 bytes, or if the node has a single
-    /// lock without a name.
-    pub fn lock(&self, name: &str) -> Result<Lock, LockError> {
+    /// [`LockLookupError`] if the name is empty or longer than 255 bytes, or if the node has a
+    /// single lock without a name.
+    pub fn lock(&self, name: &str) -> Result<Lock, LockLookupError> {
         let name = LockName::new(name)?;
-        if self.has_names { Ok(self.lock.named(name)) } else { Err(LockError::Nameless) }
+        if self.has_names { Ok(self.lock.named(name)) } else { Err(LockLookupError::Nameless) }
     }
 
     /// Returns the only lock; `None` if the node has named locks.
@@ -196,15 +196,17 @@ impl Node {
     ///
     /// # Errors
     ///
-    /// [`Failure`] if the node had failed before.
-    pub async fn stop(self) -> Result<(), Failure> {
+    /// [`NodeFailure`] if the node had failed before.
+    pub async fn stop(self) -> Result<(), NodeFailure> {
         self.lock.stop_node();
         task_result(self.running.task.await)
     }
 }
 
 /// Returns the result of a node's finished task. Panics if the task panicked.
-pub(crate) fn task_result(ended: Result<Result<(), Failure>, JoinError>) -> Result<(), Failure> {
+pub(crate) fn task_result(
+    ended: Result<Result<(), NodeFailure>, JoinError>,
+) -> Result<(), NodeFailure> {
     ended.unwrap_or_else(|failed| match failed.try_into_panic() {
         Ok(panic) => std::panic::resume_unwind(panic),
         // The task was cancelled, because the runtime is shutting down.
@@ -221,10 +223,10 @@ fn boot(
 ) -> Result<(RunningNode, u64, Option<ReloadableKeys>), NodeError> {
     let service = &config.service;
     let delay = config.detector.message_ms * TICKS_PER_UNIT;
-    let parameters = service.parameters(config.size(), delay)?;
+    let parameters = service.algorithm_parameters(config.size(), delay)?;
     let protocol = factory(service, &parameters)?;
     let card = protocol.card(config.size());
-    service.check_mistakes(&card)?;
+    service.ensure_mistakes_allowed(&card)?;
     let adapter = if config.channel.fifo { " over fifo" } else { "" };
     let resources = NodeResources::open(config, &format!("{}{adapter}", card.name))?;
     let NodeResources { transport, store, session, reloadable_keys, injection } = resources;
@@ -235,7 +237,7 @@ fn boot(
     let parts =
         NodeParts { config, transport, store, application, requests, trace_sink, injection };
     let running = protocol.start(parts).map_err(|error| match error {
-        StartError::Transport(exposed @ MeshError::KeysRequired { .. }) => {
+        NodeStartError::Transport(exposed @ MeshError::KeysRequired { .. }) => {
             NodeError::Unauthenticated(exposed)
         }
         error => error.into(),
@@ -286,7 +288,7 @@ impl NodeResources {
 /// delays, and from the configured time limit for connecting.
 fn limits(config: &Config) -> MeshLimits {
     let plain = MeshLimits::default();
-    let connect = Duration::from_millis(config.connect_ms());
+    let connect = Duration::from_millis(config.connect_timeout_ms());
     MeshLimits {
         connect_timeout: connect,
         silence_timeout: plain.silence_timeout.max(2 * connect),
@@ -312,17 +314,18 @@ fn trace_sink(config: &Config, card: &Card) -> Result<TraceSink, NodeError> {
         promises: card.promises.iter().map(|promise| promise.name().to_string()).collect(),
         fenced: card.is_fenced(),
         most_inside: card.most_inside(),
-        most_bypass: card.most_bypass(),
+        most_bypass: card.promised_bypass_bound(),
         seed: config.work.as_ref().map(|work| work.seed),
-        ..Header::new(card.name.clone(), card.service, config.size(), Source::Node)
+        ..Header::new(card.name.clone(), card.service, config.size(), TraceSource::Node)
     };
     let trace_sink = match trace.segment_kib {
-        None => TraceSink::writing_to(Writer::append(&trace.file, &header)?, trace.clocks),
+        None => TraceSink::writing_to(Writer::open_to_append(&trace.file, &header)?, trace.clocks),
         Some(kib) => {
             let failed = |error| AppendError::Io { path: trace.file.clone(), error };
-            let segments = Segments::new(&trace.file, header.clone(), kib.saturating_mul(1024));
+            let segments =
+                TraceSegments::new(&trace.file, header.clone(), kib.saturating_mul(1024));
             let segments = segments.map_err(failed)?;
-            let writer = Writer::append(segments.current_path(), &header)?;
+            let writer = Writer::open_to_append(segments.current_path(), &header)?;
             TraceSink::writing_to(writer, trace.clocks).with_segments(segments)
         }
     };

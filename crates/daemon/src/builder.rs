@@ -4,7 +4,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::config::{
-    Channel, Cluster, Config, ConfigError, Detector, Service, Store, Trace, VERSION,
+    CONFIG_FORMAT_VERSION, ChannelConfig, ClusterConfig, Config, ConfigError,
+    FailureDetectorConfig, ServiceConfig, StoreConfig, TraceConfig,
 };
 
 /// Builder of a [`Config`]. Some values must be the same on all nodes of a cluster, as the
@@ -25,16 +26,16 @@ use crate::config::{
 #[derive(Clone, Debug)]
 #[must_use = "a builder does nothing until `build` is called"]
 pub struct ConfigBuilder {
-    cluster: Cluster,
-    service: Service,
-    detector: Detector,
+    cluster: ClusterConfig,
+    service: ServiceConfig,
+    detector: FailureDetectorConfig,
     directory: Option<PathBuf>,
-    trace: Option<Trace>,
+    trace: Option<TraceConfig>,
 }
 
 impl ConfigBuilder {
     pub(crate) fn new(name: String) -> Self {
-        let cluster = Cluster {
+        let cluster = ClusterConfig {
             name,
             me: 0,
             addresses: Vec::new(),
@@ -43,11 +44,11 @@ impl ConfigBuilder {
             public_keys: None,
             insecure: false,
         };
-        let service = Service { named: true, ..Service::default() };
+        let service = ServiceConfig { named: true, ..ServiceConfig::default() };
         ConfigBuilder {
             cluster,
             service,
-            detector: Detector::default(),
+            detector: FailureDetectorConfig::default(),
             directory: None,
             trace: None,
         }
@@ -112,7 +113,7 @@ impl ConfigBuilder {
     /// election algorithm, which is independent of the lock. Both must be the same on all nodes.
     pub fn single_lock(mut self, mutex: impl Into<String>, election: impl Into<String>) -> Self {
         let (mutex, election) = (mutex.into(), election.into());
-        self.service = Service { mutex, election, named: false, ..self.service };
+        self.service = ServiceConfig { mutex, election, named: false, ..self.service };
         self
     }
 
@@ -139,7 +140,7 @@ impl ConfigBuilder {
     /// By default the node writes no trace.
     pub fn trace(mut self, file: impl Into<PathBuf>) -> Self {
         let file = file.into();
-        self.trace = Some(Trace { file, clocks: false, states: false, segment_kib: None });
+        self.trace = Some(TraceConfig { file, clocks: false, states: false, segment_kib: None });
         self
     }
 
@@ -155,12 +156,12 @@ impl ConfigBuilder {
             invalid("missing store.directory: set a directory for this node alone".into())
         })?;
         let config = Config {
-            version: VERSION,
+            version: CONFIG_FORMAT_VERSION,
             cluster: self.cluster,
             service: self.service,
             detector: self.detector,
-            channel: Channel::default(),
-            store: Store { directory },
+            channel: ChannelConfig::default(),
+            store: StoreConfig { directory },
             trace: self.trace,
             page: None,
             work: None,
@@ -187,9 +188,9 @@ mod tests {
     fn defaults_match_files_except_for_named_locks() {
         let config = builder().build().unwrap();
         assert!(config.service.named);
-        let nameless = Service { named: false, ..config.service.clone() };
-        assert_eq!(nameless, Service::default());
-        assert_eq!(config.detector, Detector::default());
+        let nameless = ServiceConfig { named: false, ..config.service.clone() };
+        assert_eq!(nameless, ServiceConfig::default());
+        assert_eq!(config.detector, FailureDetectorConfig::default());
         assert_eq!((config.me().number(), config.size()), (2, 2));
     }
 

@@ -14,7 +14,7 @@ use thiserror::Error;
 use crate::builder::ConfigBuilder;
 
 /// Version of the configuration format that this release reads and writes.
-pub const VERSION: u32 = 1;
+pub const CONFIG_FORMAT_VERSION: u32 = 1;
 
 /// Upper bound on the timeouts in a configuration, in milliseconds: a day.
 const MAX_TIMEOUT_MS: u64 = 86_400_000;
@@ -26,30 +26,30 @@ pub struct Config {
     /// Version of the configuration format: 1.
     pub version: u32,
     /// Addresses of the cluster's nodes, and the number of this node.
-    pub cluster: Cluster,
+    pub cluster: ClusterConfig,
     /// Algorithms of lock and election that the nodes run.
     #[serde(default)]
-    pub service: Service,
+    pub service: ServiceConfig,
     /// Settings of the failure detector.
     #[serde(default)]
-    pub detector: Detector,
+    pub detector: FailureDetectorConfig,
     /// Faults to inject, and the adapter for reliable channels.
     #[serde(default)]
-    pub channel: Channel,
+    pub channel: ChannelConfig,
     /// Directory with the state that survives a crash.
-    pub store: Store,
+    pub store: StoreConfig,
     /// Settings of the trace; `None`: the node writes no trace.
-    pub trace: Option<Trace>,
+    pub trace: Option<TraceConfig>,
     /// Settings of the live page; `None`: the node serves no page.
-    pub page: Option<Page>,
+    pub page: Option<PageConfig>,
     /// Workload that uses the lock; `None`: the node only participates in the algorithms.
-    pub work: Option<Workload>,
+    pub work: Option<WorkloadConfig>,
 }
 
 /// Addresses of the cluster's nodes, and the number of this node.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Cluster {
+pub struct ClusterConfig {
     /// Name of the cluster. Nodes of another cluster are rejected.
     pub name: String,
     /// Number of this node, from 1.
@@ -73,7 +73,7 @@ pub struct Cluster {
 /// Algorithms that the nodes run. Must be the same on all nodes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct Service {
+pub struct ServiceConfig {
     /// Mutual exclusion algorithm.
     pub mutex: String,
     /// Election algorithm.
@@ -102,7 +102,7 @@ pub struct Service {
 /// in milliseconds.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct Detector {
+pub struct FailureDetectorConfig {
     /// Heartbeat interval.
     pub period_ms: u64,
     /// Initial timeout: the time of silence after which a peer is suspected.
@@ -119,7 +119,7 @@ pub struct Detector {
 /// channels reliable. The adapter lies between the algorithm and the sockets.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct Channel {
+pub struct ChannelConfig {
     /// True if an adapter makes channels reliable: it repeats lost messages and drops duplicates.
     pub fifo: bool,
     /// Probability that a message is dropped, to test the adapter: at least 0, below 1.
@@ -137,7 +137,7 @@ pub struct Channel {
 /// Directory with the state that survives a crash.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Store {
+pub struct StoreConfig {
     /// Directory with the state of this node only. It is created if it is missing.
     pub directory: PathBuf,
 }
@@ -145,7 +145,7 @@ pub struct Store {
 /// Settings of the trace of events.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Trace {
+pub struct TraceConfig {
     /// File for the trace. A restarted node appends to it.
     pub file: PathBuf,
     /// True if every line of the trace contains a vector clock.
@@ -162,7 +162,7 @@ pub struct Trace {
 /// Settings of the live page of this node.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Page {
+pub struct PageConfig {
     /// Address of the page; port 0 chooses a free one. If the address is not on loopback, a visitor
     /// needs the token in the URL that the node reports.
     pub listen: SocketAddr,
@@ -175,7 +175,7 @@ pub struct Page {
 /// Workload that uses the lock: it repeatedly reads a counter, adds one, and writes it back.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Workload {
+pub struct WorkloadConfig {
     /// Address of the resource server with the counter.
     pub resource: SocketAddr,
     /// True if the workload takes the lock for each update. Without the lock, updates are lost.
@@ -201,18 +201,22 @@ const fn default_true() -> bool {
     true
 }
 
-impl Service {
+impl ServiceConfig {
     /// Returns the parameters of the lock and election algorithms for a group of `size` processes.
-    /// `delay` is the upper bound on message delays, in ticks.
+    /// `max_delay` is the upper bound on message delays, in ticks.
     ///
     /// # Errors
     ///
     /// [`CatalogueError`] if the quorums, the tree or the network do not exist.
-    pub fn parameters(&self, size: u32, delay: u64) -> Result<Parameters, CatalogueError> {
-        let (tree, own_tree) = catalogue::parse_tree(&self.tree)?;
-        let (quorums, own_quorums) = catalogue::parse_quorums(&self.quorums)?;
+    pub fn algorithm_parameters(
+        &self,
+        size: u32,
+        max_delay: u64,
+    ) -> Result<Parameters, CatalogueError> {
+        let (tree, own_tree) = catalogue::parse_tree_or_shape(&self.tree)?;
+        let (quorums, own_quorums) = catalogue::parse_quorums_or_kind(&self.quorums)?;
         Ok(Parameters {
-            delay,
+            delay: max_delay,
             quorums,
             own_quorums,
             tree,
@@ -224,18 +228,19 @@ impl Service {
     }
 
     /// Checks the selected variants. Returns an error if a variant is a deliberate mistake and
-    /// [`Service::allow_mistakes`] is false. `card` is the [`Card`] of the configured algorithm.
+    /// [`ServiceConfig::allow_mistakes`] is false. `card` is the [`Card`] of the configured
+    /// algorithm.
     ///
     /// # Errors
     ///
-    /// [`MistakeError`] with the first mistake.
-    pub fn check_mistakes(&self, card: &Card) -> Result<(), MistakeError> {
+    /// [`ForbiddenMistakeError`] with the first mistake.
+    pub fn ensure_mistakes_allowed(&self, card: &Card) -> Result<(), ForbiddenMistakeError> {
         let is_enabled = |variant: &&Variant| self.variants.iter().any(|it| it == variant.name);
         let mut mistakes = card.variants.iter().filter(|it| !it.sound).filter(is_enabled);
         match mistakes.next().filter(|_| !self.allow_mistakes) {
             None => Ok(()),
             Some(Variant { name, description, .. }) => {
-                Err(MistakeError { algorithm: self.mutex.clone(), name, description })
+                Err(ForbiddenMistakeError { algorithm: self.mutex.clone(), name, description })
             }
         }
     }
@@ -247,7 +252,7 @@ impl Service {
     "variant '{name}' of {algorithm} is a deliberate mistake ({description}): remove it, or allow \
      it by --allow-mistakes or service.allow_mistakes = true"
 )]
-pub struct MistakeError {
+pub struct ForbiddenMistakeError {
     /// Name of the configured algorithm.
     pub algorithm: String,
     /// Name of the variant.
@@ -256,9 +261,9 @@ pub struct MistakeError {
     pub description: &'static str,
 }
 
-impl Default for Service {
+impl Default for ServiceConfig {
     fn default() -> Self {
-        Service {
+        ServiceConfig {
             mutex: "coordinated:raft".into(),
             election: "raft".into(),
             variants: Vec::new(),
@@ -271,9 +276,9 @@ impl Default for Service {
     }
 }
 
-impl Default for Detector {
+impl Default for FailureDetectorConfig {
     fn default() -> Self {
-        Detector {
+        FailureDetectorConfig {
             period_ms: 50,
             timeout_ms: 400,
             increment_ms: 200,
@@ -358,7 +363,7 @@ impl Config {
     ///
     /// Never: every value of this type has a text.
     #[cfg(feature = "file")]
-    pub fn text(&self) -> String {
+    pub fn to_toml(&self) -> String {
         toml::to_string(self).expect("a configuration has a text in TOML")
     }
 
@@ -378,7 +383,7 @@ impl Config {
         self.cluster.listen.as_ref().unwrap_or(own)
     }
 
-    pub(crate) fn connect_ms(&self) -> u64 {
+    pub(crate) fn connect_timeout_ms(&self) -> u64 {
         self.channel.connect_ms.unwrap_or((4 * self.detector.message_ms).max(400))
     }
 
@@ -413,7 +418,7 @@ impl Config {
                 pages.len()
             ));
         }
-        let (connect, least) = (self.connect_ms(), (2 * self.detector.message_ms).max(1));
+        let (connect, least) = (self.connect_timeout_ms(), (2 * self.detector.message_ms).max(1));
         if connect < least {
             return Err(format!(
                 "invalid value {connect} for channel.connect_ms: expected at least {least}, twice \
@@ -424,7 +429,7 @@ impl Config {
     }
 
     fn validate_times(&self) -> Result<(), String> {
-        let Detector { period_ms, timeout_ms, increment_ms, longest_ms, message_ms } =
+        let FailureDetectorConfig { period_ms, timeout_ms, increment_ms, longest_ms, message_ms } =
             self.detector;
         let times = [
             ("detector.period_ms", period_ms),
@@ -465,7 +470,7 @@ impl Config {
         let n = self.cluster.addresses.len();
         let require = |holds: bool, reason: String| if holds { Ok(()) } else { Err(reason) };
         require(
-            self.version == VERSION,
+            self.version == CONFIG_FORMAT_VERSION,
             format!("unsupported version = {}: this release reads version = 1", self.version),
         )?;
         require(n > 0, "missing cluster.addresses: list every node, including this one".into())?;
@@ -476,7 +481,7 @@ impl Config {
                 self.cluster.me
             ),
         )?;
-        let Cluster { private_key, public_keys, insecure, .. } = &self.cluster;
+        let ClusterConfig { private_key, public_keys, insecure, .. } = &self.cluster;
         require(
             private_key.is_some() == public_keys.is_some(),
             "cluster.private_key and cluster.public_keys must be given together".into(),
@@ -538,13 +543,13 @@ mod tests {
     fn configuration_round_trips_as_toml() {
         let mut config = Config::parse(GOOD).unwrap();
         assert_eq!(config.me(), ProcessId(1));
-        assert_eq!((config.listen_address(), config.connect_ms()), ("127.0.0.1:7102", 400));
+        assert_eq!((config.listen_address(), config.connect_timeout_ms()), ("127.0.0.1:7102", 400));
         config.cluster.listen = Some("0.0.0.0:7102".to_owned());
         config.detector.message_ms = 150;
-        assert_eq!((config.listen_address(), config.connect_ms()), ("0.0.0.0:7102", 600));
+        assert_eq!((config.listen_address(), config.connect_timeout_ms()), ("0.0.0.0:7102", 600));
         config.channel.fifo = true;
         config.channel.lose = 0.1;
-        assert_eq!(Config::parse(&config.text()).unwrap(), config);
+        assert_eq!(Config::parse(&config.to_toml()).unwrap(), config);
     }
 
     #[test]

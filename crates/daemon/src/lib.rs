@@ -24,17 +24,20 @@ pub mod status;
 #[cfg(feature = "node")]
 mod workload;
 
-pub use boot::{LockError, Node, NodeError};
+pub use boot::{LockLookupError, Node, NodeError};
 pub use builder::ConfigBuilder;
 pub use clock::format_rfc3339;
 pub use config::{
-    Channel, Cluster, Config, ConfigError, Detector, MistakeError, Page, Service, Store, Trace,
-    VERSION, Workload,
+    CONFIG_FORMAT_VERSION, ChannelConfig, ClusterConfig, Config, ConfigError,
+    FailureDetectorConfig, ForbiddenMistakeError, PageConfig, ServiceConfig, StoreConfig,
+    TraceConfig, WorkloadConfig,
 };
 pub use keys::KeyFileError;
 #[cfg(feature = "keys")]
-pub use keys::{make_keys, private_key_file, public_keys_file};
+pub use keys::{create_key_files, private_key_file, public_keys_file};
 #[cfg(feature = "node")]
-pub use node::{ReportOptions, run};
-pub use protocol::{AnyProtocol, AnyProtocolVisitor, NodeParts, ProtocolFactory, from_catalogue};
-pub use report::{Report, ReportLine};
+pub use node::{NodeEventOptions, run_node};
+pub use protocol::{
+    AnyProtocol, AnyProtocolVisitor, NodeParts, ProtocolFactory, protocol_from_catalogue,
+};
+pub use report::{NodeEvent, NodeEventLine};

@@ -17,11 +17,11 @@ use tokio::time::{Instant, sleep, timeout};
 use crate::boot::{Node, NodeError, task_result};
 use crate::config::Config;
 use crate::keys;
-use crate::page::{LivePage, PageError, PageInfo, PageSource};
-use crate::progress::{ProgressReporter, report_changes};
+use crate::page::{LivePage, LivePageError, PageEventSource, PageRunInfo};
+use crate::progress::{ChangeReporter, report_changes};
 use crate::protocol::ProtocolFactory;
-use crate::report::Report;
-use crate::status::{NodeInfo, Observer};
+use crate::report::NodeEvent;
+use crate::status::{NodeInfo, NodeObserver};
 use crate::workload::{self, WorkloadStats};
 
 /// Longest time that a node waits for its peers before it starts the first election without them.
@@ -29,25 +29,25 @@ const PEER_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Options for the reports of a node.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct ReportOptions {
+pub struct NodeEventOptions {
     /// True if the node reports each time that its workload enters the critical section.
     pub report_grants: bool,
 }
 
-/// Runs a node until `stop` resolves, and passes its reports to `report`. `factory` makes the
+/// Runs a node until `stop` resolves, and passes its reports to `on_event`. `factory` makes the
 /// protocol that the configuration names.
 ///
 /// # Errors
 ///
 /// [`NodeError`]. The saved state stays valid, and nothing is left running.
-pub async fn run(
+pub async fn run_node(
     config: Config,
     factory: ProtocolFactory,
-    options: ReportOptions,
+    options: NodeEventOptions,
     stop: impl Future<Output = ()> + Send,
-    mut report: impl FnMut(Report) + Send,
+    mut on_event: impl FnMut(NodeEvent) + Send,
 ) -> Result<(), NodeError> {
-    run_boxed(config, factory, options, pin!(stop), &mut report).await
+    run_boxed(config, factory, options, pin!(stop), &mut on_event).await
 }
 
 /// Returns the future of a node in a box. The box makes sure that the code of the node is compiled
@@ -56,23 +56,23 @@ pub async fn run(
 fn run_boxed<'a>(
     config: Config,
     factory: ProtocolFactory,
-    options: ReportOptions,
+    options: NodeEventOptions,
     stop: Stop<'a>,
-    report: ReportSink<'a>,
+    report: NodeEventSink<'a>,
 ) -> Pin<Box<dyn Future<Output = Result<(), NodeError>> + Send + 'a>> {
     Box::pin(run_until(config, factory, options, stop, report))
 }
 
 type Stop<'a> = Pin<&'a mut (dyn Future<Output = ()> + Send + 'a)>;
 
-pub(crate) type ReportSink<'a> = &'a mut (dyn FnMut(Report) + Send + 'a);
+pub(crate) type NodeEventSink<'a> = &'a mut (dyn FnMut(NodeEvent) + Send + 'a);
 
 async fn run_until(
     config: Config,
     factory: ProtocolFactory,
-    options: ReportOptions,
+    options: NodeEventOptions,
     stop: Stop<'_>,
-    report: ReportSink<'_>,
+    report: NodeEventSink<'_>,
 ) -> Result<(), NodeError> {
     let info = NodeInfo::new(&config);
     let page = page(&config, &info)?;
@@ -82,9 +82,9 @@ async fn run_until(
     let RunningNode { address, view, saves, live_peers, mut task } = running;
     info.set_running(session, view.clone(), saves);
     let me = config.me();
-    report(Report::Ready { process: me.number(), address, session });
+    report(NodeEvent::Ready { process: me.number(), address, session });
     if let Some(page) = &page {
-        report(Report::Page { url: page.url().to_owned() });
+        report(NodeEvent::Page { url: page.url().to_owned() });
     }
     let (sender, grants) = unbounded_channel();
     let stats = WorkloadStats::new(options.report_grants.then_some(sender));
@@ -102,7 +102,7 @@ async fn run_until(
         })
     };
     let has_work = config.work.is_some();
-    let reporter = ProgressReporter { election, live_peers, has_work, stats, grants };
+    let reporter = ChangeReporter { election, live_peers, has_work, stats, grants };
     let ended = tokio::select! {
         () = stop => Ok(()),
         failed = report_changes(reporter, &mut worker, report) => Err(failed),
@@ -121,7 +121,7 @@ async fn run_until(
 /// stops. If the node leads, it hands over leadership before it stops.
 async fn leave<W>(
     worker: JoinHandle<W>,
-    task: JoinHandle<Result<(), tenure_runtime::Failure>>,
+    task: JoinHandle<Result<(), tenure_runtime::NodeFailure>>,
 ) -> Result<(), NodeError> {
     if !worker.is_finished() {
         worker.abort();
@@ -155,9 +155,9 @@ async fn reload_keys(config: &Config, reloadable_keys: Option<ReloadableKeys>) -
 fn page(
     config: &Config,
     info: &Arc<NodeInfo>,
-) -> Result<Option<(LivePage, Sender<Record>)>, PageError> {
+) -> Result<Option<(LivePage, Sender<Record>)>, LivePageError> {
     let Some(page) = &config.page else { return Ok(None) };
-    let page_info = PageInfo {
+    let page_info = PageRunInfo {
         title: format!("{} of {}", config.me(), config.cluster.name),
         mutex: config.service.mutex.clone(),
         election: config.service.election.clone(),
@@ -167,7 +167,7 @@ fn page(
     let (sender, records) = channel();
     // The token is stored, so that the address of the page survives a restart.
     let token = config.store.directory.join("page.token");
-    let source = PageSource::Node(Box::new(Observer::new(info.clone(), records)));
+    let source = PageEventSource::Node(Box::new(NodeObserver::new(info.clone(), records)));
     LivePage::open(page.listen, Some(token), page_info, source).map(|page| Some((page, sender)))
 }
 
@@ -182,7 +182,9 @@ async fn start_first_election(view: MeshView, mut election: ElectionHandle, turn
     while Instant::now() < deadline && !view.peers().iter().all(|peer| peer.is_connected) {
         sleep(Duration::from_millis(2)).await;
     }
-    if election.current_term().is_none() && timeout(turn, election.changed()).await.is_err() {
+    if election.current_term().is_none()
+        && timeout(turn, election.wait_for_term_change()).await.is_err()
+    {
         let _ = election.start_election();
     }
 }

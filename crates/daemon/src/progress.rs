@@ -12,15 +12,15 @@ use tokio::task::JoinHandle;
 use tokio::time::interval;
 
 use crate::boot::NodeError;
-use crate::node::ReportSink;
-use crate::report::Report;
+use crate::node::NodeEventSink;
+use crate::report::NodeEvent;
 use crate::workload::{WorkloadError, WorkloadStats};
 
 const PROGRESS_INTERVAL: Duration = Duration::from_millis(200);
 
 /// Task that reports the changes at a node. Each field except `has_work` is a source from which the
 /// task learns of changes.
-pub(crate) struct ProgressReporter {
+pub(crate) struct ChangeReporter {
     pub(crate) election: ElectionHandle,
     pub(crate) live_peers: Receiver<LiveSessions>,
     /// True if the node runs a workload, whose progress is reported.
@@ -31,24 +31,24 @@ pub(crate) struct ProgressReporter {
 
 /// Reports changes as they happen. Returns only if the workload fails.
 pub(crate) async fn report_changes(
-    mut reporter: ProgressReporter,
+    mut reporter: ChangeReporter,
     worker: &mut JoinHandle<Result<(), WorkloadError>>,
-    report: ReportSink<'_>,
+    report: NodeEventSink<'_>,
 ) -> NodeError {
     let mut ticks = interval(PROGRESS_INTERVAL);
     let mut has_work = reporter.has_work;
     let (mut term, mut last_progress, mut peers) = (0, (0, 0), LiveSessions::new());
     loop {
         tokio::select! {
-            changed = reporter.election.changed() => match changed {
+            changed = reporter.election.wait_for_term_change() => match changed {
                 Ok(Some(now)) => {
                     term = now.number;
                     tracing::info!(leader = %now.leader, term, "leader elected");
-                    report(Report::Elected { leader: now.leader.number(), term });
+                    report(NodeEvent::Elected { leader: now.leader.number(), term });
                 }
                 Ok(None) => {
                     tracing::info!(term, "leader lost");
-                    report(Report::Deposed { term });
+                    report(NodeEvent::Deposed { term });
                 }
                 Err(_) => pending().await,
             },
@@ -58,12 +58,12 @@ pub(crate) async fn report_changes(
                 peers = now;
             }
             Some(fence) = reporter.grants.recv() => {
-                report(Report::Granted { fence: fence.to_string() });
+                report(NodeEvent::Granted { fence: fence.to_string() });
             }
             _ = ticks.tick(), if has_work => {
                 let (entries, refused) = reporter.stats.entries_and_rejections();
                 if std::mem::replace(&mut last_progress, (entries, refused)) != last_progress {
-                    report(Report::Progress { entries, refused });
+                    report(NodeEvent::Progress { entries, refused });
                 }
             }
             ended = &mut *worker, if has_work => {
@@ -73,7 +73,7 @@ pub(crate) async fn report_changes(
                     Err(panicked) => std::panic::resume_unwind(panicked.into_panic()),
                 }
                 let (entries, refused) = reporter.stats.entries_and_rejections();
-                report(Report::Done { entries, refused });
+                report(NodeEvent::Done { entries, refused });
             }
         }
     }
@@ -81,7 +81,7 @@ pub(crate) async fn report_changes(
 
 /// Compares two states of the peers, and returns a report for each peer that came up or went down
 /// between them. If `before` is empty, no peer was up.
-fn peer_changes(before: &LiveSessions, now: &LiveSessions) -> Vec<Report> {
+fn peer_changes(before: &LiveSessions, now: &LiveSessions) -> Vec<NodeEvent> {
     let mut reports = Vec::new();
     for (index, session) in now.iter().enumerate() {
         let (peer, known) = (ProcessId::from_index(index), before.get(index).copied().flatten());
@@ -90,11 +90,11 @@ fn peer_changes(before: &LiveSessions, now: &LiveSessions) -> Vec<Report> {
         }
         if known.is_some() {
             tracing::info!(%peer, "peer is down");
-            reports.push(Report::PeerDown { process: peer.number() });
+            reports.push(NodeEvent::PeerDown { process: peer.number() });
         }
         if let Some(session) = *session {
             tracing::info!(%peer, session, "peer is up");
-            reports.push(Report::PeerUp { process: peer.number(), session });
+            reports.push(NodeEvent::PeerUp { process: peer.number(), session });
         }
     }
     reports
@@ -109,11 +109,11 @@ mod tests {
         let reported = |before: &[Option<u64>], now: &[Option<u64>]| {
             peer_changes(&before.to_vec(), &now.to_vec())
         };
-        let up = |process, session| Report::PeerUp { process, session };
+        let up = |process, session| NodeEvent::PeerUp { process, session };
         assert_eq!(reported(&[], &[None, Some(1), None]), [up(2, 1)]);
         assert_eq!(reported(&[None, Some(1)], &[None, Some(1)]), []);
-        assert_eq!(reported(&[None, Some(1)], &[None, None]), [Report::PeerDown { process: 2 }]);
-        let again = [Report::PeerDown { process: 2 }, up(2, 2)];
+        assert_eq!(reported(&[None, Some(1)], &[None, None]), [NodeEvent::PeerDown { process: 2 }]);
+        let again = [NodeEvent::PeerDown { process: 2 }, up(2, 2)];
         assert_eq!(reported(&[None, Some(1)], &[None, Some(2)]), again);
     }
 }

@@ -10,11 +10,11 @@ use tenure_core::{Algorithm, Card, Delay, Election, Office, Service as Offered, 
 use tenure_runtime::transport::MeshSettings;
 use tenure_runtime::{
     FaultInjection, LockApplication, LockCommand, LockEvent, LockRequestReceiver, NodeComponents,
-    RunningNode, StartError, Store, TraceSink, start,
+    NodeStartError, RunningNode, Store, TraceSink, start,
 };
-use tenure_trace::Recorded;
+use tenure_trace::RecordableProtocol;
 
-use crate::config::{Config, Service};
+use crate::config::{Config, ServiceConfig};
 
 /// Parts of a node that do not depend on its protocol.
 pub struct NodeParts<'a> {
@@ -37,13 +37,13 @@ pub trait AnyProtocol {
     ///
     /// # Errors
     ///
-    /// [`StartError`]. Nothing is left running.
-    fn start(&self, parts: NodeParts<'_>) -> Result<RunningNode, StartError>;
+    /// [`NodeStartError`]. Nothing is left running.
+    fn start(&self, parts: NodeParts<'_>) -> Result<RunningNode, NodeStartError>;
 }
 
 /// Function that returns the protocol for the names in a configuration.
 pub type ProtocolFactory =
-    fn(&Service, &Parameters) -> Result<Box<dyn AnyProtocol>, CatalogueError>;
+    fn(&ServiceConfig, &Parameters) -> Result<Box<dyn AnyProtocol>, CatalogueError>;
 
 /// Returns a protocol of the catalogue: one lock and an election, or many named locks that a leader
 /// grants.
@@ -51,8 +51,8 @@ pub type ProtocolFactory =
 /// # Errors
 ///
 /// [`CatalogueError`] if a name or variant does not exist.
-pub fn from_catalogue(
-    service: &Service,
+pub fn protocol_from_catalogue(
+    service: &ServiceConfig,
     parameters: &Parameters,
 ) -> Result<Box<dyn AnyProtocol>, CatalogueError> {
     if service.named {
@@ -105,7 +105,7 @@ impl<E: Election + Algorithm> AnyProtocol for ManyLocks<E> {
         card
     }
 
-    fn start(&self, parts: NodeParts<'_>) -> Result<RunningNode, StartError> {
+    fn start(&self, parts: NodeParts<'_>) -> Result<RunningNode, NodeStartError> {
         let (detector, inner) = (detector(parts.config), self.config.clone());
         parts.start::<NamedLocks<E>>(with_detector::Config { detector, inner })
     }
@@ -118,7 +118,7 @@ impl<P: Office + Algorithm> AnyProtocol for Typed<P> {
 
     /// Starts the node. If the configuration requires it, the algorithm uses a reliable channel.
     /// Heartbeats never use the reliable channel, because a late heartbeat has no value.
-    fn start(&self, parts: NodeParts<'_>) -> Result<RunningNode, StartError> {
+    fn start(&self, parts: NodeParts<'_>) -> Result<RunningNode, NodeStartError> {
         let (detector, config) = (detector(parts.config), self.config.clone());
         if parts.config.channel.fifo {
             let resend = Delay::ticks(parts.config.detector.message_ms * TICKS_PER_UNIT / 2);
@@ -134,9 +134,9 @@ impl NodeParts<'_> {
     fn start<P>(
         self,
         config: with_detector::Config<heartbeat::Config, P::Config>,
-    ) -> Result<RunningNode, StartError>
+    ) -> Result<RunningNode, NodeStartError>
     where
-        P: Recorded<Command: LockCommand, Event: LockEvent>,
+        P: RecordableProtocol<Command: LockCommand, Event: LockEvent>,
     {
         start::<WithDetector<Heartbeat, P>, LockApplication>(NodeComponents {
             config,

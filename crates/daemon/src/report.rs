@@ -9,25 +9,25 @@ use crate::clock::format_rfc3339;
 
 /// Report with its time: `{"time":"2026-11-22T15:04:05.678Z","elected":{"leader":2,"term":4}}`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ReportLine {
+pub struct NodeEventLine {
     /// Time of the report, in UTC by RFC 3339.
     pub time: String,
     /// Report, whose fields are inlined in JSON.
     #[serde(flatten)]
-    pub report: Report,
+    pub report: NodeEvent,
 }
 
-impl ReportLine {
+impl NodeEventLine {
     /// Creates a line with the current time.
-    pub fn now(report: Report) -> ReportLine {
-        ReportLine { time: format_rfc3339(SystemTime::now()), report }
+    pub fn now(report: NodeEvent) -> NodeEventLine {
+        NodeEventLine { time: format_rfc3339(SystemTime::now()), report }
     }
 }
 
 /// Report of an event at a node, written when the event happens. An idle node writes none.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Report {
+pub enum NodeEvent {
     /// The node listens, and participates in the algorithms.
     Ready {
         /// Number of the node's process.

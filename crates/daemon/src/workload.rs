@@ -12,8 +12,8 @@ use thiserror::Error;
 use tokio::sync::mpsc::UnboundedSender;
 use tokio::time::{Instant, sleep};
 
-use crate::config::Workload;
-use crate::resource::Client;
+use crate::config::WorkloadConfig;
+use crate::resource::CounterClient;
 
 #[derive(Clone, Debug)]
 pub(crate) struct WorkloadStats {
@@ -62,12 +62,12 @@ pub(crate) enum WorkloadError {
 
 /// Runs the workload until it has made the configured number of entries, or its time has passed.
 pub(crate) async fn run(
-    work: Workload,
+    work: WorkloadConfig,
     me: ProcessId,
     lock: Lock,
     stats: WorkloadStats,
 ) -> Result<(), WorkloadError> {
-    let mut client = Client::connect(work.resource, me).await?;
+    let mut client = CounterClient::connect(work.resource, me).await?;
     let mut pauses = fastrand::Rng::with_seed(work.seed ^ u64::from(me.number()) << 32);
     let deadline = work.duration_ms.map(|ms| Instant::now() + Duration::from_millis(ms));
     let mut entries_left = work.entries.unwrap_or(u64::MAX);

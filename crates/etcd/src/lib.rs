@@ -41,4 +41,4 @@ pub mod tenure {
 
 /// Encoded descriptors of the messages and services. They are needed to convert messages from and
 /// to JSON.
-pub const DESCRIPTORS: &[u8] = include_bytes!("descriptors.bin");
+pub const FILE_DESCRIPTOR_SET: &[u8] = include_bytes!("descriptors.bin");

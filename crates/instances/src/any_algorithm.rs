@@ -5,7 +5,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use tenure_algorithms::catalogue::{self, CatalogueError, Parameters, Visitor};
+use tenure_algorithms::catalogue::{self, AlgorithmVisitor, CatalogueError, Parameters};
 use tenure_check::{
     CheckConfig, CheckError, MeasureConfig, MeasureReport, WalkObserver, WalkReport,
 };
@@ -18,7 +18,7 @@ use tenure_trace::{FollowError, Schedule, Trace};
 
 use crate::check::{check_agreement, check_election, check_lock, measure_any, measure_lock};
 use crate::instance::Instance;
-use crate::run::{RunParameters, TraceHeader};
+use crate::run::{RunParameters, TraceHeaderFields};
 
 /// A configured algorithm, behind an interface that does not depend on its type.
 pub trait AnyAlgorithm: Send + Sync {
@@ -81,7 +81,7 @@ pub trait AnyAlgorithm: Send + Sync {
     fn engine(
         &self,
         settings: Settings,
-        header: TraceHeader,
+        header: TraceHeaderFields,
         schedule: Option<Schedule>,
     ) -> Result<Box<dyn Engine>, SettingsError>;
 
@@ -131,7 +131,7 @@ pub(crate) fn builtin_algorithm(
     name: &str,
     parameters: &Parameters,
 ) -> Result<Box<dyn AnyAlgorithm>, CatalogueError> {
-    let alone = catalogue::visit_own_type(name, parameters, SimulateVisitor)?;
+    let alone = catalogue::visit_concrete_type(name, parameters, SimulateVisitor)?;
     catalogue::visit(name, parameters, InstanceVisitor { simulate_alone: alone })
 }
 
@@ -142,7 +142,7 @@ pub(crate) type SimulateFn =
 
 struct SimulateVisitor;
 
-impl Visitor for SimulateVisitor {
+impl AlgorithmVisitor for SimulateVisitor {
     type Output = SimulateFn;
 
     fn mutex<P: Mutex + Algorithm>(self, config: P::Config) -> SimulateFn {
@@ -162,7 +162,7 @@ struct InstanceVisitor {
     simulate_alone: Option<SimulateFn>,
 }
 
-impl Visitor for InstanceVisitor {
+impl AlgorithmVisitor for InstanceVisitor {
     type Output = Box<dyn AnyAlgorithm>;
 
     fn mutex<P: Mutex + Algorithm>(self, config: P::Config) -> Self::Output {

@@ -22,7 +22,10 @@ pub fn card(name: &str, size: u32, liars: u32) -> Option<GeneralsCard> {
 /// # Errors
 ///
 /// Returns an error for the first variant that the algorithm does not declare.
-pub fn check(config: &GeneralsConfig, variants: &[String]) -> Result<Report, UnknownVariant> {
+pub fn check_oral_messages(
+    config: &GeneralsConfig,
+    variants: &[String],
+) -> Result<Report, UnknownVariant> {
     let variants = Variants::from_names(variants.iter().map(String::as_str))?;
     Ok(check_generals::<OralMessages>(config, &Config { liars: config.liars, variants }))
 }

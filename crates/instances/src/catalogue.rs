@@ -9,7 +9,7 @@ use tenure_core::service::{election, mutex};
 use tenure_core::theory::{Prediction, WorkloadKind};
 use tenure_core::{Algorithm, Card, Election, Mutex};
 #[cfg(feature = "nodes")]
-use tenure_daemon::{AnyProtocol, AnyProtocolVisitor, ProtocolFactory, Service};
+use tenure_daemon::{AnyProtocol, AnyProtocolVisitor, ProtocolFactory, ServiceConfig};
 
 use crate::any_algorithm::{AnyAlgorithm, builtin_algorithm};
 use crate::check::{check_election, check_lock, measure_any, measure_lock};
@@ -69,7 +69,7 @@ impl<P: Mutex + Algorithm<Config: FromParameters>> RegistrableService<P> for mut
             create_protocol: |service, parameters| {
                 let lock = P::Config::from_parameters(parameters)?;
                 let plain = Parameters { variants: Vec::new(), ..parameters.clone() };
-                builtin_catalogue::visit_with_mutex::<P, AnyProtocolVisitor>(
+                builtin_catalogue::visit_office_with_mutex::<P, AnyProtocolVisitor>(
                     lock,
                     &service.election,
                     &plain,
@@ -94,7 +94,7 @@ impl<P: Election + Algorithm<Config: FromParameters>> RegistrableService<P> for 
             #[cfg(feature = "nodes")]
             create_protocol: |service, parameters| {
                 let election = P::Config::from_parameters(parameters)?;
-                builtin_catalogue::visit_with_election::<P, AnyProtocolVisitor>(
+                builtin_catalogue::visit_office_with_election::<P, AnyProtocolVisitor>(
                     &service.mutex,
                     election,
                     parameters,
@@ -251,11 +251,11 @@ pub fn algorithm(
 /// [`CatalogueError`], if a name or a variant does not exist.
 #[cfg(feature = "nodes")]
 pub fn service_protocol(
-    service: &Service,
+    service: &ServiceConfig,
     parameters: &Parameters,
 ) -> Result<Box<dyn AnyProtocol>, CatalogueError> {
     match find(&service.mutex).or_else(|| find(&service.election)) {
         Some(entry) => (entry.create_protocol)(service, parameters),
-        None => tenure_daemon::from_catalogue(service, parameters),
+        None => tenure_daemon::protocol_from_catalogue(service, parameters),
     }
 }

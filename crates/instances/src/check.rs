@@ -7,12 +7,12 @@ use tenure_check::{
     Report,
 };
 use tenure_core::monitors::{
-    AgreementMonitor, Bypass, Fencing, IncreasingOwnTerms, LeaderAgreement, LeaderScope, LinksOnly,
-    LocalMutualExclusion, MessageBudget, MutualExclusion, OneLeader, OneLeaderPerGroup,
-    RequestOrder, SteadyLeader, Validity,
+    AgreementMonitor, Bypass, Fencing, HighestRankLeads, IncreasingOwnTerms, LeaderAgreement,
+    LeaderScope, LinksOnly, LocalMutualExclusion, MessageBudget, MutualExclusion, OneLeader,
+    OneLeaderPerGroup, RequestOrder, SteadyLeader,
 };
 use tenure_core::{Algorithm, Card, Election, Mutex, Property, Rank};
-use tenure_trace::property::CustomProperty;
+use tenure_trace::property::ExpressionProperty;
 use tenure_trace::{FollowError, Schedule, Trace};
 
 use crate::monitors::custom_monitor;
@@ -40,7 +40,7 @@ pub(crate) fn check_lock<P: Mutex + Algorithm>(
     let has_application_messages =
         app_messages > 0 || properties.contains(&Property::OrderWithMessages);
     let started = Instant::now();
-    let check = |properties: &[Property], app_messages: u32, custom: &[Arc<CustomProperty>]| {
+    let check = |properties: &[Property], app_messages: u32, custom: &[Arc<ExpressionProperty>]| {
         let mut config = config.clone();
         config.custom = custom.to_vec();
         // All searches of a check share the time limit.
@@ -65,8 +65,10 @@ pub(crate) fn check_lock<P: Mutex + Algorithm>(
                 Property::Bypass(Some(most)) => check.always(Bypass::at_most(*most)),
                 Property::DeadlockFreedom => check.deadlock_free(),
                 Property::StarvationFreedom => check.starvation_free(),
-                Property::Progress => check.progress(),
-                Property::Topology => check.on_links(LinksOnly::from_card(&card, size)),
+                Property::Progress => check.checking_progress(),
+                Property::Topology => {
+                    check.sending_only_on_links(LinksOnly::from_card(&card, size))
+                }
                 Property::Cost => match MessageBudget::from_cost(&card.messages) {
                     // Missing messages become known only at the end of a run.
                     Some(spending) => check.always_and_at_end(spending),
@@ -131,16 +133,18 @@ pub(crate) fn check_election<P: Election + Algorithm>(
             Property::Agreement => check.always_and_at_end(LeaderAgreement::new()),
             Property::Validity | Property::SmallestLeads => {
                 let smallest = *property == Property::SmallestLeads;
-                let validity = Validity::new(ranks.to_vec()).of_smallest(smallest);
-                check.always_and_at_end(validity.without(&config.faults.down))
+                let validity = HighestRankLeads::new(ranks.to_vec()).of_smallest(smallest);
+                check.always_and_at_end(validity.with_initially_down(&config.faults.down))
             }
             Property::OneLeaderPerGroup => check.always_and_at_end(OneLeaderPerGroup::new()),
             Property::OneLeaderAtATime => check.always(OneLeader::new(LeaderScope::Overall)),
             Property::OneLeaderPerTerm => check.always(OneLeader::new(LeaderScope::PerTerm)),
             Property::FreshTerms => check.always(IncreasingOwnTerms::new()),
             Property::SteadyLeader => check.always(SteadyLeader::new(config.size)),
-            Property::Progress => check.progress(),
-            Property::Topology => check.on_links(LinksOnly::from_card(&card, config.size)),
+            Property::Progress => check.checking_progress(),
+            Property::Topology => {
+                check.sending_only_on_links(LinksOnly::from_card(&card, config.size))
+            }
             Property::Cost => match MessageBudget::from_cost(&card.messages) {
                 Some(spending) => check.always(spending),
                 None => check,
@@ -169,9 +173,9 @@ pub(crate) fn check_agreement<P: tenure_core::Agreement + Algorithm>(
         check = match monitor.map(|monitor| monitor.with_graph(card.graph.as_deref())) {
             Some(monitor) if monitor.is_judged_at_end() => check.always_and_at_end(monitor),
             Some(monitor) => check.always(monitor),
-            None if *property == Property::Progress => check.progress(),
+            None if *property == Property::Progress => check.checking_progress(),
             None if *property == Property::Topology => {
-                check.on_links(LinksOnly::from_card(&card, config.size))
+                check.sending_only_on_links(LinksOnly::from_card(&card, config.size))
             }
             None => panic!("{property} cannot be checked for a {}", service.name()),
         };
@@ -179,7 +183,7 @@ pub(crate) fn check_agreement<P: tenure_core::Agreement + Algorithm>(
     check.try_run()
 }
 
-pub(crate) fn replay<P: Algorithm + Checkable>(
+pub(crate) fn replay_schedule<P: Algorithm + Checkable>(
     schedule: &Schedule,
     protocol: &P::Config,
 ) -> Result<Trace, FollowError<CheckError>> {

@@ -16,11 +16,11 @@ use tenure_runtime::{self as runtime, ClusterError};
 use tenure_sim::{InterventionError, Report, RunError, Settings, SettingsError, Simulation};
 use tenure_trace::{FollowError, Schedule, Trace};
 #[cfg(feature = "nodes")]
-use tenure_trace::{Header, Source};
+use tenure_trace::{Header, TraceSource};
 
 use crate::any_algorithm::{AnyAlgorithm, SimulateFn};
-use crate::check::{CheckFn, MeasureFn, replay};
-use crate::run::{RunParameters, TraceHeader, simulation, with_header};
+use crate::check::{CheckFn, MeasureFn, replay_schedule};
+use crate::run::{RunParameters, TraceHeaderFields, monitored_simulation, with_trace_header};
 
 /// A protocol of type `P`, with its configuration.
 pub(crate) struct Instance<P: Algorithm> {
@@ -86,11 +86,11 @@ impl<P: Algorithm + Checkable> AnyAlgorithm for Instance<P> {
     fn engine(
         &self,
         settings: Settings,
-        header: TraceHeader,
+        header: TraceHeaderFields,
         schedule: Option<Schedule>,
     ) -> Result<Box<dyn Engine>, SettingsError> {
-        let simulation = simulation::<P>(self.config.clone(), settings)?;
-        let simulation = with_header(simulation, header, false);
+        let simulation = monitored_simulation::<P>(self.config.clone(), settings)?;
+        let simulation = with_trace_header(simulation, header, false);
         Ok(Box::new(match schedule {
             Some(schedule) => tenure_lab::SimulationEngine::from_schedule(simulation, schedule),
             None => tenure_lab::SimulationEngine::new(simulation),
@@ -117,7 +117,7 @@ impl<P: Algorithm + Checkable> AnyAlgorithm for Instance<P> {
     }
 
     fn follow_in_checker(&self, schedule: &Schedule) -> Result<Trace, FollowError<CheckError>> {
-        replay::<P>(schedule, &self.config)
+        replay_schedule::<P>(schedule, &self.config)
     }
 
     #[cfg(feature = "nodes")]
@@ -127,7 +127,7 @@ impl<P: Algorithm + Checkable> AnyAlgorithm for Instance<P> {
         directory: &Path,
     ) -> Result<Vec<PathBuf>, FollowError<ClusterError>> {
         let card = P::card(&self.config, schedule.size);
-        let header = Header::new(card.name, card.service, schedule.size, Source::Node);
+        let header = Header::new(card.name, card.service, schedule.size, TraceSource::Node);
         let config = |_| self.config.clone();
         runtime::follow::<P>(schedule, config, directory, &header)
     }

@@ -4,10 +4,10 @@ use std::io::{self, Write};
 
 use tenure_core::Algorithm;
 use tenure_sim::{
-    Controls, Intervention, InterventionError, Report, RunError, Settings, SettingsError,
+    Intervention, InterventionError, Report, RunControls, RunError, Settings, SettingsError,
     Simulation,
 };
-use tenure_trace::Recorded;
+use tenure_trace::RecordableProtocol;
 
 use crate::monitors::{CustomMonitor, custom_monitors};
 
@@ -20,7 +20,7 @@ pub struct RunParameters<'a> {
     /// Destination of the trace. `None`: no trace is written.
     pub trace: Option<TraceOutput>,
     /// Observers of the run, and the flag that stops it.
-    pub controls: Controls<'a>,
+    pub controls: RunControls<'a>,
 }
 
 /// Interventions during a run, and an optional step limit.
@@ -46,13 +46,13 @@ pub struct TraceOutput {
     /// True if the trace includes the states of the processes.
     pub has_states: bool,
     /// Fields of the header that the caller supplies.
-    pub header: TraceHeader,
+    pub header: TraceHeaderFields,
 }
 
 /// Fields of a trace's header that the caller supplies, because the simulation does not know their
 /// values.
 #[derive(Clone, Debug, Default)]
-pub struct TraceHeader {
+pub struct TraceHeaderFields {
     /// Command line that repeats the run.
     pub replay: Option<String>,
     /// Command-line options that describe the group: its algorithm and parameters.
@@ -63,17 +63,18 @@ impl RunParameters<'_> {
     /// Runs the simulation with this configuration and the interventions of `intervention_plan`.
     pub(crate) fn execute<P>(self, config: P::Config) -> Result<Report, InterventionError>
     where
-        P: Algorithm + Recorded,
+        P: Algorithm + RecordableProtocol,
     {
         if self.intervention_plan.is_empty() {
             return Ok(self.execute_without_interventions::<P>(config)?);
         }
-        let simulation = simulation::<P>(config, self.settings).map_err(RunError::from)?;
+        let simulation =
+            monitored_simulation::<P>(config, self.settings).map_err(RunError::from)?;
         let InterventionPlan { interventions, max_steps } = self.intervention_plan;
         let (simulation, writer) = match self.trace {
             None => (simulation, Box::new(io::sink()) as Box<dyn Write + Send>),
             Some(TraceOutput { writer, has_states, header }) => {
-                (with_header(simulation, header, has_states), writer)
+                (with_trace_header(simulation, header, has_states), writer)
             }
         };
         simulation.run_with_interventions(interventions, *max_steps, writer, self.controls)
@@ -85,13 +86,13 @@ impl RunParameters<'_> {
         config: P::Config,
     ) -> Result<Report, RunError>
     where
-        P: Algorithm + Recorded,
+        P: Algorithm + RecordableProtocol,
     {
-        let simulation = simulation::<P>(config, self.settings)?;
+        let simulation = monitored_simulation::<P>(config, self.settings)?;
         match self.trace {
             None => Ok(simulation.run_with(self.controls)?),
             Some(TraceOutput { writer, has_states, header }) => {
-                with_header(simulation, header, has_states).run_traced(writer, self.controls)
+                with_trace_header(simulation, header, has_states).run_traced(writer, self.controls)
             }
         }
     }
@@ -99,12 +100,12 @@ impl RunParameters<'_> {
 
 /// Creates the simulation of an algorithm. Monitors that the program has added judge the run, in
 /// addition to the built-in monitors.
-pub(crate) fn simulation<P>(
+pub(crate) fn monitored_simulation<P>(
     config: P::Config,
     settings: Settings,
 ) -> Result<Simulation<P>, SettingsError>
 where
-    P: Algorithm + Recorded,
+    P: Algorithm + RecordableProtocol,
 {
     let service = P::card(&config, settings.size).service;
     let simulation = Simulation::<P>::for_algorithm(config, settings)?;
@@ -115,19 +116,19 @@ where
 }
 
 /// Sets the fields of the trace header, and whether the trace contains states.
-pub(crate) fn with_header<P>(
+pub(crate) fn with_trace_header<P>(
     simulation: Simulation<P>,
-    header: TraceHeader,
+    header: TraceHeaderFields,
     has_states: bool,
 ) -> Simulation<P>
 where
-    P: Algorithm + Recorded,
+    P: Algorithm + RecordableProtocol,
 {
-    let TraceHeader { replay, options } = header;
+    let TraceHeaderFields { replay, options } = header;
     let simulation = simulation.with_options(options);
     let simulation = match replay {
         Some(replay) => simulation.with_replay_command(replay),
         None => simulation,
     };
-    if has_states { simulation.with_states() } else { simulation }
+    if has_states { simulation.with_recorded_states() } else { simulation }
 }

@@ -30,7 +30,10 @@ pub fn card(name: &str, size: u32) -> Option<SharedMemoryCard> {
 /// # Panics
 ///
 /// If the name is unknown.
-pub fn check(config: &SharedMemoryConfig, variants: &[String]) -> Result<Report, UnknownVariant> {
+pub fn check_shared_memory_lock(
+    config: &SharedMemoryConfig,
+    variants: &[String],
+) -> Result<Report, UnknownVariant> {
     match &*config.name {
         PetersonLock::NAME => checked::<PetersonLock, _>(config, variants),
         Bakery::NAME => checked::<Bakery, _>(config, variants),

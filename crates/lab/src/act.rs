@@ -4,13 +4,13 @@ use serde::Deserialize;
 use tenure_core::{ProcessId, TICKS_PER_UNIT, Verdict};
 use tenure_trace::{Action, ScriptCommand};
 
-use crate::run_state::{Message, RunState};
+use crate::run_state::{MessageView, RunState};
 
 /// Action that the page requests. Exactly one field names the action, and the other fields are its
 /// arguments.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub(crate) struct ActRequest {
+pub(crate) struct ActionRequest {
     lose: Option<u64>,
     duplicate: Option<u64>,
     deliver: Option<u64>,
@@ -48,10 +48,10 @@ struct SuspicionRequest {
 /// Maximum delay that the page may give to a message, in units of simulated time.
 const MAX_DELAY: f64 = 1e6;
 
-impl ActRequest {
+impl ActionRequest {
     /// Converts the request to an action on the messages and processes in `state`. Returns a
     /// description of the problem if the request is not valid.
-    pub(crate) fn action(&self, state: &RunState) -> Result<Action, String> {
+    pub(crate) fn to_action(&self, state: &RunState) -> Result<Action, String> {
         let mut meant = Vec::new();
         let pick = |id: u64| message(state, id).map(|message| message.pick.clone());
         if let Some(id) = self.lose {
@@ -102,7 +102,7 @@ impl ActRequest {
     }
 }
 
-fn message(state: &RunState, id: u64) -> Result<&Message, String> {
+fn message(state: &RunState, id: u64) -> Result<&MessageView, String> {
     let found = state.messages.iter().find(|message| message.id == id);
     found.ok_or_else(|| format!("message {id} is not under way"))
 }

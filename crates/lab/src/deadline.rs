@@ -52,7 +52,7 @@ impl Deadline {
     /// # Errors
     ///
     /// The reason to stop: the client has disconnected, or the time limit has passed.
-    pub fn check(&self) -> Result<(), String> {
+    pub fn ensure_may_continue(&self) -> Result<(), String> {
         if self.cancelled.load(Ordering::Relaxed) {
             return Err("the client disconnected".to_owned());
         }
@@ -88,10 +88,12 @@ mod tests {
         let elapsed = move || Duration::from_secs(clock.load(Ordering::Relaxed));
         let deadline = Deadline::with_clock(elapsed, Duration::from_secs(10));
         assert!(!deadline.is_past());
-        assert_eq!(deadline.check(), Ok(()));
+        assert_eq!(deadline.ensure_may_continue(), Ok(()));
         seconds.store(10, Ordering::Relaxed);
         assert!(deadline.is_past());
-        assert!(deadline.check().is_err_and(|reason| reason.contains("longer than 10 s")));
+        assert!(
+            deadline.ensure_may_continue().is_err_and(|reason| reason.contains("longer than 10 s"))
+        );
         assert!(!Deadline::default().is_past(), "without a limit");
     }
 }

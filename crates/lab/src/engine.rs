@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 use tenure_core::{Card, Protocol};
-use tenure_sim::{InteractiveRun, Intervention, Report, Simulation, StepError};
-use tenure_trace::{Action, Recorded, Schedule, Trace, TraceBuffer};
+use tenure_sim::{InteractiveRun, InteractiveStepError, Intervention, Report, Simulation};
+use tenure_trace::{Action, RecordableProtocol, Schedule, Trace, TraceBuffer};
 
 use crate::deadline::Deadline;
 use crate::layout::NodeLayout;
@@ -132,19 +132,19 @@ impl<P: Protocol> SimulationEngine<P> {
     }
 }
 
-impl<P: Recorded> SimulationEngine<P> {
+impl<P: RecordableProtocol> SimulationEngine<P> {
     fn session(&self, trace: TraceBuffer) -> Result<InteractiveRun<'_, P>, String> {
         match &self.schedule {
             None => self.simulation.interactive_run(trace).map_err(|error| error.to_string()),
             Some(schedule) => {
-                let session = self.simulation.interactive_run_along(schedule, trace);
+                let session = self.simulation.interactive_run_of_schedule(schedule, trace);
                 session.map_err(|error| error.to_string())
             }
         }
     }
 }
 
-impl<P: Recorded> Engine for SimulationEngine<P> {
+impl<P: RecordableProtocol> Engine for SimulationEngine<P> {
     fn replay_and_advance(
         &self,
         path: &[Transition],
@@ -155,7 +155,7 @@ impl<P: Recorded> Engine for SimulationEngine<P> {
         let trace = TraceBuffer::default();
         let mut session = self.session(trace.clone())?;
         for cause in path {
-            deadline.check()?;
+            deadline.ensure_may_continue()?;
             match cause {
                 Transition::Step => check_step(session.step())?,
                 Transition::Act(action) => {
@@ -177,53 +177,55 @@ impl<P: Recorded> Engine for SimulationEngine<P> {
             Advance::UntilEvent(most) => steps(&mut session, *most, true, reached, deadline)?,
         }
         // No step is left. This call ends the run, which completes the verdicts.
-        if session.next().is_none() {
+        if session.next_step().is_none() {
             check_step(session.step())?;
         }
         let state = RunState::from_run(&session);
         let report = session.finish().map_err(|error| error.to_string())?;
-        Ok(MomentView { state, report, trace: trace.take() })
+        Ok(MomentView { state, report, trace: trace.take_bytes() })
     }
 }
 
-fn steps<P: Recorded>(
+fn steps<P: RecordableProtocol>(
     session: &mut InteractiveRun<'_, P>,
     most: u64,
     until_event: bool,
     reached: &mut Vec<ReachedMoment>,
     deadline: &Deadline,
 ) -> Result<(), String> {
-    let events_before = session.event_count();
+    let events_before = session.user_event_count();
     for taken_so_far in 0..most {
         if taken_so_far > 0 && deadline.is_past() {
             break;
         }
-        deadline.check()?;
-        let Some(next) = session.next() else { break };
+        deadline.ensure_may_continue()?;
+        let Some(next) = session.next_step() else { break };
         match session.step() {
             Ok(()) => reached.push(reached_moment(session, Transition::Step, next.description)),
-            Err(StepError::Ended(_)) => break,
+            Err(InteractiveStepError::Ended(_)) => break,
             Err(halt) => return check_step(Err(halt)),
         }
-        if until_event && session.event_count() > events_before {
+        if until_event && session.user_event_count() > events_before {
             break;
         }
     }
     Ok(())
 }
 
-fn reached_moment<P: Recorded>(
+fn reached_moment<P: RecordableProtocol>(
     session: &InteractiveRun<'_, P>,
     cause: Transition,
     description: String,
 ) -> ReachedMoment {
-    ReachedMoment { cause, description, time: session.now(), records: session.records() }
+    ReachedMoment { cause, description, time: session.now(), records: session.record_count() }
 }
 
 /// Returns an error if a step of the schedule was not possible. The end of the run is not an error.
-fn check_step(step: Result<(), StepError>) -> Result<(), String> {
+fn check_step(step: Result<(), InteractiveStepError>) -> Result<(), String> {
     match step {
-        Ok(()) | Err(StepError::Ended(_)) => Ok(()),
-        Err(StepError::Impossible(why)) => Err(format!("the recorded run cannot continue: {why}")),
+        Ok(()) | Err(InteractiveStepError::Ended(_)) => Ok(()),
+        Err(InteractiveStepError::Impossible(why)) => {
+            Err(format!("the recorded run cannot continue: {why}"))
+        }
     }
 }

@@ -13,7 +13,7 @@ const MAX_BY_DISTANCE: u32 = 150;
 const ITERATIONS: u32 = 150;
 
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Arrangement {
+pub(crate) enum GraphArrangement {
     /// All vertices in a circle.
     Circle,
     /// The given vertex is in the centre, and all other vertices are around it.
@@ -28,26 +28,26 @@ pub(crate) enum Arrangement {
 /// Returns the arrangement of a graph. A ring, a complete graph, a line, a tree or a grid gets the
 /// shape in which it is usually drawn. Another graph is arranged by the distances between its
 /// vertices or, if it is large, in a circle. The result depends on the graph alone.
-pub(crate) fn arrangement(graph: &Graph) -> Arrangement {
+pub(crate) fn arrangement(graph: &Graph) -> GraphArrangement {
     let size = graph.vertex_count();
     if size < 3 || is_same(graph, &Graph::ring(size)) || is_same(graph, &Graph::complete(size)) {
-        return Arrangement::Circle;
+        return GraphArrangement::Circle;
     }
     if is_same(graph, &Graph::line(size)) {
         let step = 1.0 / f64::from(size - 1);
-        return Arrangement::Placed((0..size).map(|at| [f64::from(at) * step, 0.5]).collect());
+        return GraphArrangement::Placed((0..size).map(|at| [f64::from(at) * step, 0.5]).collect());
     }
     let hub = (0..size).map(ProcessId).find(|at| graph.degree(*at) + 1 == size as usize);
     if graph.is_tree() {
-        return hub.map_or(Arrangement::Tree, Arrangement::Star);
+        return hub.map_or(GraphArrangement::Tree, GraphArrangement::Star);
     }
     if let Some(points) = grid(graph) {
-        return Arrangement::Placed(points);
+        return GraphArrangement::Placed(points);
     }
     if size > MAX_BY_DISTANCE {
-        Arrangement::Circle
+        GraphArrangement::Circle
     } else {
-        Arrangement::Placed(by_distance(graph))
+        GraphArrangement::Placed(by_distance(graph))
     }
 }
 
@@ -97,7 +97,7 @@ fn grid(graph: &Graph) -> Option<Vec<Point>> {
 fn by_distance(graph: &Graph) -> Vec<Point> {
     let size = graph.vertex_count();
     let distances: Vec<Vec<Option<u32>>> =
-        (0..size).map(|source| graph.distances(ProcessId(source))).collect();
+        (0..size).map(|source| graph.distances_from(ProcessId(source))).collect();
     let turn = std::f64::consts::TAU / f64::from(size);
     let radius = f64::from(size) / std::f64::consts::TAU;
     let on_circle = |at: u32| {
@@ -153,17 +153,17 @@ mod tests {
 
     fn placed(graph: &Graph) -> Vec<Point> {
         match arrangement(graph) {
-            Arrangement::Placed(points) => points,
+            GraphArrangement::Placed(points) => points,
             other => panic!("{other:?} instead of positions"),
         }
     }
 
     #[test]
     fn shapes_are_drawn_as_usual() {
-        assert_eq!(arrangement(&Graph::ring(6)), Arrangement::Circle);
-        assert_eq!(arrangement(&Graph::complete(6)), Arrangement::Circle);
-        assert_eq!(arrangement(&Graph::star(6)), Arrangement::Star(ProcessId(0)));
-        assert_eq!(arrangement(&Graph::binary_tree(6)), Arrangement::Tree);
+        assert_eq!(arrangement(&Graph::ring(6)), GraphArrangement::Circle);
+        assert_eq!(arrangement(&Graph::complete(6)), GraphArrangement::Circle);
+        assert_eq!(arrangement(&Graph::star(6)), GraphArrangement::Star(ProcessId(0)));
+        assert_eq!(arrangement(&Graph::binary_tree(6)), GraphArrangement::Tree);
         assert_eq!(placed(&Graph::line(3)), [[0.0, 0.5], [0.5, 0.5], [1.0, 0.5]]);
         let grid = placed(&Graph::grid(2, 3).with_distinct_weights(1));
         assert_eq!(grid, [[0.0, 0.0], [0.5, 0.0], [1.0, 0.0], [0.0, 1.0], [0.5, 1.0], [1.0, 1.0]]);
@@ -172,8 +172,11 @@ mod tests {
 
     #[test]
     fn positions_are_apart_and_repeatable() {
-        let graphs =
-            [Graph::torus(3, 4), Graph::hypercube(16).unwrap(), Graph::random(12, 200_000, 5)];
+        let graphs = [
+            Graph::torus(3, 4),
+            Graph::hypercube(16).unwrap(),
+            Graph::random_connected(12, 200_000, 5),
+        ];
         for graph in graphs {
             let points = placed(&graph);
             assert_eq!(points, placed(&graph), "the same graph has the same drawing");
@@ -189,7 +192,7 @@ mod tests {
 
     #[test]
     fn neighbours_are_nearer_than_others() {
-        let graph = Graph::random(14, 100_000, 3);
+        let graph = Graph::random_connected(14, 100_000, 3);
         let points = placed(&graph);
         let mean = |is_edge: bool| {
             let pairs = (0..14).flat_map(|one| (one + 1..14).map(move |other| (one, other)));

@@ -10,10 +10,10 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use tenure_trace::Trace;
 
-use crate::act::ActRequest;
+use crate::act::ActionRequest;
 use crate::deadline::Deadline;
 use crate::engine::{Advance, RunSource, RunSpec};
-use crate::session::{LabSession, MAX_STEPS};
+use crate::session::{LabSession, MAX_STEPS_PER_REQUEST};
 use crate::sessions::{SessionTable, lock};
 use crate::words;
 
@@ -21,7 +21,7 @@ const JSON: &str = "application/json";
 
 /// Operation that a request asks for: reading data, or changing a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Method {
+pub enum LabMethod {
     /// Reads data and changes nothing.
     Get,
     /// Creates or changes a session.
@@ -48,12 +48,12 @@ pub struct LabError {
 
 impl LabError {
     /// Creates an error for an invalid request, with status 400.
-    pub fn invalid(message: impl Into<String>) -> Self {
+    pub fn bad_request(message: impl Into<String>) -> Self {
         LabError { status: 400, message: message.into() }
     }
 
     /// Creates an error for a path or session that does not exist, with status 404.
-    pub fn unknown(message: impl Into<String>) -> Self {
+    pub fn not_found(message: impl Into<String>) -> Self {
         LabError { status: 404, message: message.into() }
     }
 }
@@ -88,7 +88,7 @@ impl Lab {
     /// # Errors
     ///
     /// A description of the problem if the lab cannot show the run.
-    pub fn open(&self, run: RunSpec, deadline: &Deadline) -> Result<u64, String> {
+    pub fn open_session(&self, run: RunSpec, deadline: &Deadline) -> Result<u64, String> {
         let session = LabSession::new(run, deadline)?;
         let mut sessions = lock(&self.sessions);
         let number = sessions.add(session);
@@ -105,19 +105,19 @@ impl Lab {
     /// repeated up to the current moment. The session is then unchanged.
     pub fn handle(
         &self,
-        method: Method,
+        method: LabMethod,
         path: &str,
         body: &Value,
         deadline: &Deadline,
     ) -> Result<LabResponse, LabError> {
         let parts: Vec<&str> = path.split('/').collect();
         match (method, &parts[..]) {
-            (Method::Get, ["algorithms"]) => Ok(LabResponse::json(&self.source.algorithms())),
-            (Method::Get, ["sessions"]) => Ok(self.first()),
-            (Method::Post, ["sessions"]) => self.create(body, deadline),
-            (Method::Get, ["sessions", id]) => self.with_session(id, |_| Ok(())),
-            (Method::Get, ["sessions", id, file]) => self.file(id, file),
-            (Method::Post, ["sessions", id, operation]) => {
+            (LabMethod::Get, ["algorithms"]) => Ok(LabResponse::json(&self.source.algorithms())),
+            (LabMethod::Get, ["sessions"]) => Ok(self.first()),
+            (LabMethod::Post, ["sessions"]) => self.create(body, deadline),
+            (LabMethod::Get, ["sessions", id]) => self.with_session(id, |_| Ok(())),
+            (LabMethod::Get, ["sessions", id, file]) => self.file(id, file),
+            (LabMethod::Post, ["sessions", id, operation]) => {
                 self.with_session(id, |session| change(session, operation, body, deadline))
             }
             _ => Err(unknown_path(path)),
@@ -125,7 +125,7 @@ impl Lab {
     }
 
     fn first(&self) -> LabResponse {
-        let first = lock(&self.sessions).first();
+        let first = lock(&self.sessions).first_session();
         LabResponse::json(&json!({ "first": first.map(|number| number.to_string()) }))
     }
 
@@ -141,7 +141,7 @@ impl Lab {
             _ => Err("expected either `words` or `trace`".to_owned()),
         };
         let session = run.and_then(|run| LabSession::new(run, deadline));
-        let session = session.map_err(LabError::invalid)?;
+        let session = session.map_err(LabError::bad_request)?;
         let number = lock(&self.sessions).add(session);
         self.with_session(&number.to_string(), |_| Ok(()))
     }
@@ -151,7 +151,7 @@ impl Lab {
             let session = lock(&self.sessions).find(number)?;
             Some((number, session))
         });
-        found.ok_or_else(|| LabError::unknown(format!("session {id} does not exist")))
+        found.ok_or_else(|| LabError::not_found(format!("session {id} does not exist")))
     }
 
     /// Performs `work` on the session `id` and responds with the view of its current moment.
@@ -163,7 +163,7 @@ impl Lab {
         let (number, session) = self.session(id)?;
         let mut session = lock(&session);
         work(&mut session)?;
-        Ok(LabResponse::json(&session.view(number)))
+        Ok(LabResponse::json(&session.view_json(number)))
     }
 
     /// Responds with the file `name`, which is created from the current moment of the session `id`.
@@ -171,18 +171,18 @@ impl Lab {
         let (_, session) = self.session(id)?;
         let session = lock(&session);
         let (content_type, made) = match name {
-            "trace.ndjson" => ("application/x-ndjson", session.trace()),
-            "page.html" => ("text/html; charset=utf-8", session.page()),
-            "diagram.svg" => ("image/svg+xml", Ok(session.svg(None).into_bytes())),
+            "trace.ndjson" => ("application/x-ndjson", session.trace_bytes()),
+            "page.html" => ("text/html; charset=utf-8", session.diagram_html()),
+            "diagram.svg" => ("image/svg+xml", Ok(session.diagram_svg(None).into_bytes())),
             _ => return Err(unknown_path(name)),
         };
-        let body = made.map_err(LabError::invalid)?;
+        let body = made.map_err(LabError::bad_request)?;
         Ok(LabResponse { content_type, body })
     }
 }
 
 fn unknown_path(path: &str) -> LabError {
-    LabError::unknown(format!("unknown request: {path}"))
+    LabError::not_found(format!("unknown request: {path}"))
 }
 
 fn change(
@@ -192,16 +192,16 @@ fn change(
     deadline: &Deadline,
 ) -> Result<(), LabError> {
     match operation {
-        "step" => session.advance(&advance(body)?, deadline).map_err(LabError::invalid),
+        "step" => session.advance(&advance(body)?, deadline).map_err(LabError::bad_request),
         "act" => {
-            let act: ActRequest = parse_body(body)?;
-            session.act(&act, deadline).map_err(LabError::invalid)
+            let act: ActionRequest = parse_body(body)?;
+            session.act(&act, deadline).map_err(LabError::bad_request)
         }
         "go" => {
             let GoRequest { moment } = parse_body(body)?;
-            match session.select_moment(moment, deadline).map_err(LabError::invalid)? {
+            match session.select_moment(moment, deadline).map_err(LabError::bad_request)? {
                 true => Ok(()),
-                false => Err(LabError::unknown(format!("there is no moment {moment}"))),
+                false => Err(LabError::not_found(format!("there is no moment {moment}"))),
             }
         }
         _ => Err(unknown_path(operation)),
@@ -209,7 +209,7 @@ fn change(
 }
 
 fn parse_body<T: DeserializeOwned>(body: &Value) -> Result<T, LabError> {
-    T::deserialize(body).map_err(|error| LabError::invalid(format!("invalid request: {error}")))
+    T::deserialize(body).map_err(|error| LabError::bad_request(format!("invalid request: {error}")))
 }
 
 #[derive(Deserialize)]
@@ -241,13 +241,17 @@ struct GoRequest {
 
 fn advance(body: &Value) -> Result<Advance, LabError> {
     match parse_body(body)? {
-        Steps { steps: Some(steps), until: None } if (1..=MAX_STEPS).contains(&steps) => {
+        Steps { steps: Some(steps), until: None }
+            if (1..=MAX_STEPS_PER_REQUEST).contains(&steps) =>
+        {
             Ok(Advance::Steps(steps))
         }
-        Steps { steps: None, until: Some(Until::Event) } => Ok(Advance::UntilEvent(MAX_STEPS)),
-        Steps { steps: None, until: Some(Until::End) } => Ok(Advance::Steps(MAX_STEPS)),
-        _ => Err(LabError::invalid(format!(
-            "expected `steps` from 1 to {MAX_STEPS}, or `until` with event or end"
+        Steps { steps: None, until: Some(Until::Event) } => {
+            Ok(Advance::UntilEvent(MAX_STEPS_PER_REQUEST))
+        }
+        Steps { steps: None, until: Some(Until::End) } => Ok(Advance::Steps(MAX_STEPS_PER_REQUEST)),
+        _ => Err(LabError::bad_request(format!(
+            "expected `steps` from 1 to {MAX_STEPS_PER_REQUEST}, or `until` with event or end"
         ))),
     }
 }

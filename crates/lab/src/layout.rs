@@ -5,10 +5,10 @@ use std::collections::BTreeSet;
 
 use serde::Serialize;
 use tenure_core::quorum::{QuorumKind, QuorumSystem};
-use tenure_core::tree::{Tree, TreeShape};
+use tenure_core::tree::{RootedTree, TreeShape};
 use tenure_core::{Card, Graph, ProcessId, Topology};
 
-use crate::graph_layout::{Arrangement, arrangement};
+use crate::graph_layout::{GraphArrangement, arrangement};
 
 /// Arrangement of the processes and their links in the picture of a group.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -66,7 +66,7 @@ impl NodeLayout {
         card: &Card,
         size: u32,
         centre: ProcessId,
-        tree: &Tree,
+        tree: &RootedTree,
         quorums: Option<&QuorumSystem>,
     ) -> NodeLayout {
         let all = || (0..size).map(ProcessId);
@@ -93,16 +93,16 @@ impl NodeLayout {
     pub fn of_graph(graph: &Graph) -> NodeLayout {
         let edges = || graph.edges().map(|(one, other, _)| (one, other));
         let laid = match arrangement(graph) {
-            Arrangement::Circle => NodeLayout::of_form(Form::Ring, links(edges())),
-            Arrangement::Star(hub) => {
+            GraphArrangement::Circle => NodeLayout::of_form(Form::Ring, links(edges())),
+            GraphArrangement::Star(hub) => {
                 let leaves = graph.neighbours(hub).iter();
                 NodeLayout::of_form(Form::Star, links(leaves.map(|leaf| (hub, *leaf))))
             }
-            Arrangement::Tree => {
+            GraphArrangement::Tree => {
                 let tree = graph.to_tree().expect("the graph is a tree");
                 NodeLayout::of_form(Form::Tree, parent_links(&tree))
             }
-            Arrangement::Placed(at) => {
+            GraphArrangement::Placed(at) => {
                 NodeLayout { at, ..NodeLayout::of_form(Form::Placed, links(edges())) }
             }
         };
@@ -126,7 +126,7 @@ impl NodeLayout {
             Some(QuorumKind::Grid) => NodeLayout::of_form(Form::Grid, links(pairs)),
             Some(QuorumKind::Tree) => NodeLayout::of_form(
                 Form::Tree,
-                parent_links(&Tree::from_shape(TreeShape::Heap, quorums.size())),
+                parent_links(&RootedTree::from_shape(TreeShape::Heap, quorums.size())),
             ),
             Some(QuorumKind::Majority) => NodeLayout::circle(quorums.size()),
             Some(QuorumKind::Pairs | QuorumKind::Plane) | None => {
@@ -142,7 +142,7 @@ fn links(pairs: impl IntoIterator<Item = (ProcessId, ProcessId)>) -> Vec<[u32; 2
 }
 
 /// Returns the links of a tree: each process with its parent, the parent first.
-fn parent_links(tree: &Tree) -> Vec<[u32; 2]> {
+fn parent_links(tree: &RootedTree) -> Vec<[u32; 2]> {
     let all = (0..tree.size()).map(ProcessId);
     links(all.filter_map(|at| tree.parent(at).map(|parent| (parent, at))))
 }
@@ -154,7 +154,7 @@ mod tests {
     #[test]
     fn links_trees_from_parents_and_stars_from_centers() {
         let card = |topology| Card { topology, ..Card::mutex("a-lock", "a lock", "nobody") };
-        let heap = Tree::from_shape(TreeShape::Heap, 4);
+        let heap = RootedTree::from_shape(TreeShape::Heap, 4);
         let of = |topology| {
             NodeLayout::for_algorithm(&card(topology), 4, ProcessId(1), &heap, None).links
         };
@@ -168,8 +168,10 @@ mod tests {
     fn lays_out_quorums_by_their_construction() {
         let card = Card::mutex("a-lock", "a lock", "nobody");
         let of = |kind, size| {
-            let (tree, quorums) =
-                (Tree::from_shape(TreeShape::Star, size), QuorumSystem::from_kind(kind, size).ok());
+            let (tree, quorums) = (
+                RootedTree::from_shape(TreeShape::Star, size),
+                QuorumSystem::from_kind(kind, size).ok(),
+            );
             NodeLayout::for_algorithm(&card, size, ProcessId(0), &tree, quorums.as_ref())
         };
         let grid = of(QuorumKind::Grid, 4);

@@ -35,6 +35,6 @@ pub use deadline::Deadline;
 pub use engine::{
     Advance, Engine, MomentView, ReachedMoment, RunSource, RunSpec, SimulationEngine, Transition,
 };
-pub use handle::{Lab, LabError, LabResponse, Method};
+pub use handle::{Lab, LabError, LabMethod, LabResponse};
 pub use layout::NodeLayout;
 pub use words::split as split_words;

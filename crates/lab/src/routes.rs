@@ -15,7 +15,7 @@ use tenure_web::{HttpError, Server};
 use tokio::sync::Semaphore;
 
 use crate::deadline::Deadline;
-use crate::handle::{Lab, LabError, LabResponse, Method};
+use crate::handle::{Lab, LabError, LabMethod, LabResponse};
 use crate::page;
 
 /// Maximum number of requests that the lab computes at the same time. Further requests wait.
@@ -51,7 +51,7 @@ impl Lab {
 }
 
 async fn read(State(served): Shared, Path(path): Path<String>) -> Result<Response, HttpError> {
-    handle(served, Method::Get, path, Value::Null).await
+    handle(served, LabMethod::Get, path, Value::Null).await
 }
 
 async fn change(
@@ -61,14 +61,14 @@ async fn change(
 ) -> Result<Response, HttpError> {
     let body = serde_json::from_str(&body)
         .map_err(|error| HttpError::bad_request(format!("invalid request: {error}")))?;
-    handle(served, Method::Post, path, body).await
+    handle(served, LabMethod::Post, path, body).await
 }
 
 /// Handles a request on another thread. If the client disconnects, this future is dropped, which
 /// cancels the computation.
 async fn handle(
     served: Arc<ServedLab>,
-    method: Method,
+    method: LabMethod,
     path: String,
     body: Value,
 ) -> Result<Response, HttpError> {

@@ -3,19 +3,19 @@
 use serde_json::Value;
 use tenure_core::{Labelled, ProcessId};
 use tenure_sim::{InteractiveRun, NextStep};
-use tenure_trace::{MessageSelector, Recorded, state};
+use tenure_trace::{MessageSelector, RecordableProtocol, state};
 
 #[derive(Clone, Debug)]
 pub(crate) struct RunState {
     pub(crate) time: u64,
     /// Description of the next step. `None` at the end of the run.
     pub(crate) next: Option<NextStep>,
-    pub(crate) processes: Vec<Process>,
-    pub(crate) messages: Vec<Message>,
+    pub(crate) processes: Vec<ProcessView>,
+    pub(crate) messages: Vec<MessageView>,
 }
 
 #[derive(Clone, Debug)]
-pub(crate) struct Process {
+pub(crate) struct ProcessView {
     pub(crate) up: bool,
     pub(crate) state: Value,
     /// Names of the armed timers, with their due times in ticks.
@@ -23,7 +23,7 @@ pub(crate) struct Process {
 }
 
 #[derive(Clone, Debug)]
-pub(crate) struct Message {
+pub(crate) struct MessageView {
     pub(crate) id: u64,
     pub(crate) number: u64,
     pub(crate) from: ProcessId,
@@ -35,18 +35,18 @@ pub(crate) struct Message {
 }
 
 impl RunState {
-    pub(crate) fn from_run<P: Recorded>(session: &InteractiveRun<'_, P>) -> Self {
-        let armed = session.timers();
+    pub(crate) fn from_run<P: RecordableProtocol>(run: &InteractiveRun<'_, P>) -> Self {
+        let armed = run.timers();
         let process = |(place, process): (usize, &P)| {
             let at = ProcessId::from_index(place);
             let mine = armed.iter().filter(|(whose, ..)| *whose == at);
-            Process {
-                up: session.is_up(at),
+            ProcessView {
+                up: run.is_up(at),
                 state: state::debug_tree(process),
                 timers: mine.map(|(_, timer, due)| (format!("{timer:?}"), *due)).collect(),
             }
         };
-        let message = |sent: tenure_sim::InFlightMessage<'_, P::Message>| Message {
+        let message = |sent: tenure_sim::InFlightMessage<'_, P::Message>| MessageView {
             id: sent.id,
             number: sent.number,
             from: sent.from,
@@ -57,10 +57,10 @@ impl RunState {
             pick: sent.selector,
         };
         RunState {
-            time: session.now(),
-            next: session.next(),
-            processes: session.processes().iter().enumerate().map(process).collect(),
-            messages: session.in_flight().into_iter().map(message).collect(),
+            time: run.now(),
+            next: run.next_step(),
+            processes: run.processes().iter().enumerate().map(process).collect(),
+            messages: run.in_flight().into_iter().map(message).collect(),
         }
     }
 }

@@ -8,7 +8,7 @@ use tenure_core::Property;
 use tenure_sim::{FirstViolation, Intervention, Judgement, Report};
 use tenure_trace::{Header, Record, Subject, Trace};
 
-use crate::act::ActRequest;
+use crate::act::ActionRequest;
 use crate::deadline::Deadline;
 use crate::engine::{Advance, MomentView, ReachedMoment, RunSpec, Transition};
 use crate::run_state::RunState;
@@ -16,7 +16,7 @@ use crate::run_state::RunState;
 const MAX_MOMENTS: usize = 50_000;
 
 /// Maximum number of steps that the lab takes for one request.
-pub(crate) const MAX_STEPS: u64 = 10_000;
+pub(crate) const MAX_STEPS_PER_REQUEST: u64 = 10_000;
 
 /// Maximum group size, so that the picture stays readable.
 const MAX_PROCESSES: u32 = 64;
@@ -101,14 +101,16 @@ impl LabSession {
     }
 
     fn walk(&mut self, steps: u64, deadline: &Deadline) -> Result<(), String> {
-        if steps > MAX_STEPS {
-            return Err(format!("the lab takes up to {MAX_STEPS} steps at once, not {steps}"));
+        if steps > MAX_STEPS_PER_REQUEST {
+            return Err(format!(
+                "the lab takes up to {MAX_STEPS_PER_REQUEST} steps at once, not {steps}"
+            ));
         }
         if steps == 0 { Ok(()) } else { self.advance(&Advance::Steps(steps), deadline) }
     }
 
-    pub(crate) fn act(&mut self, act: &ActRequest, deadline: &Deadline) -> Result<(), String> {
-        self.advance(&Advance::Act(act.action(&self.shown.state)?), deadline)
+    pub(crate) fn act(&mut self, act: &ActionRequest, deadline: &Deadline) -> Result<(), String> {
+        self.advance(&Advance::Act(act.to_action(&self.shown.state)?), deadline)
     }
 
     /// Makes `moment` the current moment. Returns false, and changes nothing, if the session has no
@@ -214,7 +216,7 @@ impl LabSession {
 
     /// Returns the actions of the user up to the current moment, each with the number of steps that
     /// precede it. Also returns the number of all steps.
-    pub(crate) fn interventions(&self) -> (Vec<Intervention>, u64) {
+    pub(crate) fn interventions_and_steps(&self) -> (Vec<Intervention>, u64) {
         let (mut interventions, mut after_step) = (Vec::new(), 0);
         for cause in self.path(self.at) {
             match cause {
@@ -245,7 +247,7 @@ impl LabSession {
         let findings = self.shown.report.findings.iter();
         let counted = findings
             .filter(|it| it.judgement == Judgement::Violated && self.is_promised(it.property))
-            .filter_map(|finding| self.moment_of(finding.violation.as_ref()?));
+            .filter_map(|finding| self.moment_of_violation(finding.violation.as_ref()?));
         let Some(first) = counted.min() else { return };
         for place in self.moments_to(self.at) {
             if place >= first {
@@ -257,7 +259,7 @@ impl LabSession {
     /// Returns the index of the first moment after `violation` has occurred. A moment is a state of
     /// the run between two transitions. The search covers the moments from the beginning of the run
     /// to the current moment.
-    pub(crate) fn moment_of(&self, violation: &FirstViolation) -> Option<usize> {
+    pub(crate) fn moment_of_violation(&self, violation: &FirstViolation) -> Option<usize> {
         let line = self.moments_to(self.at);
         let matches = |record: &&Record| {
             record.time == violation.time && record.process == Subject::Process(violation.at)

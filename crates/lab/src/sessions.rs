@@ -32,7 +32,7 @@ impl SessionTable {
         self.all.get(&number).cloned()
     }
 
-    pub(crate) fn first(&self) -> Option<u64> {
+    pub(crate) fn first_session(&self) -> Option<u64> {
         self.first.filter(|number| self.all.contains_key(number))
     }
 }

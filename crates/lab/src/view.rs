@@ -6,10 +6,12 @@ use serde_json::{Map, Value, json};
 use tenure_core::service::agreement::Users;
 use tenure_core::{ProcessId, Service, TICKS_PER_UNIT};
 use tenure_sim::{EndReason, Finding, Judgement, steering_options};
-use tenure_trace::diagram::{DiagramOptions, DiagramPage, Direction, LogPicture, Window, lay_out};
+use tenure_trace::diagram::{
+    DiagramOptions, DiagramPage, LogPicture, TimeDirection, TraceWindow, lay_out,
+};
 use tenure_trace::{
-    CommandData, Condition, EventData, Header, Kind, ProcessStates, Record, ScriptCommand,
-    ServiceCommand,
+    CommandData, EventData, Header, ProcessCondition, ProcessStates, Record, RecordKind,
+    ScriptCommand, ServiceCommand,
 };
 
 use crate::run_state::RunState;
@@ -27,12 +29,12 @@ fn units(ticks: u64) -> f64 {
 impl LabSession {
     /// Returns the JSON data of the current moment for the page. `session` is the number of this
     /// session.
-    pub(crate) fn view(&self, session: u64) -> Value {
+    pub(crate) fn view_json(&self, session: u64) -> Value {
         let CurrentMoment { state, records, .. } = &self.shown;
         let card = &self.run.card;
         let moment = &self.moments[self.at];
         let mut process_states = ProcessStates::default();
-        records.iter().for_each(|record| drop(process_states.read(record)));
+        records.iter().for_each(|record| drop(process_states.apply_record(record)));
         let next = state.next.as_ref().filter(|_| moment.broken.is_none());
         let next = next.map(|next| {
             let time = units(next.time);
@@ -56,7 +58,7 @@ impl LabSession {
             "figures": self.figures(),
             "tree": self.tree(),
             "commands": { "replay": self.replay() },
-            "svg": self.svg(Some(MAX_DRAWN_RECORDS)),
+            "svg": self.diagram_svg(Some(MAX_DRAWN_RECORDS)),
             "logs": self.logs(),
         })
     }
@@ -82,11 +84,11 @@ impl LabSession {
     fn messages(&self) -> Vec<Value> {
         let CurrentMoment { state, records, .. } = &self.shown;
         let sent = records.iter().filter_map(|record| match &record.kind {
-            Kind::Send(message_record) => Some((message_record.number, units(record.time))),
+            RecordKind::Send(message_record) => Some((message_record.number, units(record.time))),
             _ => None,
         });
         let sent: BTreeMap<u64, f64> = sent.collect();
-        let message = |message: &crate::run_state::Message| {
+        let message = |message: &crate::run_state::MessageView| {
             json!({
                 "message": message.id,
                 "from": message.from.number(),
@@ -111,7 +113,7 @@ impl LabSession {
                     Judgement::Incomplete => "open",
                 },
                 "message": violation.map_or("", |violation| &violation.message),
-                "moment": violation.and_then(|violation| self.moment_of(violation)),
+                "moment": violation.and_then(|violation| self.moment_of_violation(violation)),
                 "promised": self.is_promised(finding.property),
             })
         };
@@ -151,14 +153,14 @@ impl LabSession {
     /// command can reproduce the run.
     fn replay(&self) -> Option<String> {
         let command = self.run.replay.as_ref()?;
-        let (interventions, steps) = self.interventions();
+        let (interventions, steps) = self.interventions_and_steps();
         let has_next = self.shown.state.next.is_some() || self.moments[self.at].broken.is_some();
         Some(format!("{command}{}", steering_options(&interventions, has_next.then_some(steps))))
     }
 
     /// Returns the trace of the run up to the current moment. If a command of `tenure` can
     /// reproduce the run, the header of the trace contains this command.
-    pub(crate) fn trace(&self) -> Result<Vec<u8>, String> {
+    pub(crate) fn trace_bytes(&self) -> Result<Vec<u8>, String> {
         let CurrentMoment { header, text, .. } = &self.shown;
         let Some(replay) = self.replay() else { return Ok(text.clone()) };
         let header = Header { replay: Some(replay), ..header.clone() };
@@ -169,13 +171,13 @@ impl LabSession {
 
     /// Returns the diagram of the run up to the current moment, as SVG. It shows only the last
     /// `max_records` records if `max_records` is given.
-    pub(crate) fn svg(&self, max_records: Option<u64>) -> String {
+    pub(crate) fn diagram_svg(&self, max_records: Option<u64>) -> String {
         let CurrentMoment { header, records, .. } = &self.shown;
         let all = records.len() as u64;
         let from = max_records.map_or(1, |count| all.saturating_sub(count) + 1);
-        let window = Window { events: Some(from..=all.max(from)), ..Window::default() };
+        let window = TraceWindow { events: Some(from..=all.max(from)), ..TraceWindow::default() };
         let view = DiagramOptions { window, ..DiagramOptions::default() };
-        lay_out(header, records, view).to_svg(Direction::Right)
+        lay_out(header, records, view).to_svg(TimeDirection::Right)
     }
 
     /// Returns a drawing of the logs of all processes, as SVG. Returns `None` if the processes have
@@ -187,12 +189,12 @@ impl LabSession {
     }
 
     /// Returns an interactive HTML page that shows the run up to the current moment.
-    pub(crate) fn page(&self) -> Result<Vec<u8>, String> {
+    pub(crate) fn diagram_html(&self) -> Result<Vec<u8>, String> {
         let CurrentMoment { header, records, .. } = &self.shown;
-        let mut page = DiagramPage::new(header, Window::default());
-        records.iter().for_each(|record| page.read(record));
+        let mut page = DiagramPage::new(header, TraceWindow::default());
+        records.iter().for_each(|record| page.add_record(record));
         let mut text = Vec::new();
-        let written = page.write(Some(&self.run.card), &mut text);
+        let written = page.write_html(Some(&self.run.card), &mut text);
         written.map_err(|error| error.to_string())?;
         Ok(text)
     }
@@ -206,9 +208,9 @@ fn users(size: usize, service: Service, records: &[Record]) -> Option<Users> {
     for record in records {
         let Some(at) = record.process.process() else { continue };
         match &record.kind {
-            Kind::Command(CommandData::Agreement(command)) => users.on_command(at, command),
-            Kind::Event(EventData::Agreement(event)) => users.on_event(at, event),
-            Kind::Crash => users.on_crash(at),
+            RecordKind::Command(CommandData::Agreement(command)) => users.on_command(at, command),
+            RecordKind::Event(EventData::Agreement(event)) => users.on_event(at, event),
+            RecordKind::Crash => users.on_crash(at),
             _ => {}
         }
     }
@@ -231,12 +233,12 @@ fn processes(
     let users = users(state.processes.len(), service, records);
     let locks = matches!(service, Service::Mutex | Service::Office);
     let elects = matches!(service, Service::Election | Service::Office);
-    let process = |(place, process): (usize, &crate::run_state::Process)| {
+    let process = |(place, process): (usize, &crate::run_state::ProcessView)| {
         let at = ProcessId::from_index(place);
         let process_state = process_states.state(at);
         let leads = process_state.leader.is_some_and(|term| term.leader == at);
-        let [waits, inside] =
-            [Condition::Waiting, Condition::Inside].map(|hold| process_state.since(hold).is_some());
+        let [waits, inside] = [ProcessCondition::Waiting, ProcessCondition::Inside]
+            .map(|hold| process_state.condition_start(hold).is_some());
         let hold = match () {
             () if !process.up => "down",
             () if waits => "waiting",

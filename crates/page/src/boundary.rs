@@ -11,10 +11,10 @@ use std::panic::PanicHookInfo;
 use std::time::Duration;
 
 use serde_json::json;
-use tenure::check::{Progress, set_host_clock};
+use tenure::check::{SearchProgress, set_host_clock};
 use tenure::embedded::set_progress_callback;
 
-use crate::page::Page;
+use crate::page::PageBackend;
 
 #[link(wasm_import_module = "host")]
 unsafe extern "C" {
@@ -26,14 +26,14 @@ unsafe extern "C" {
 thread_local! {
     static REQUEST: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
     static RESPONSE: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
-    static PAGE: Page = new_page();
+    static PAGE: PageBackend = new_page();
 }
 
-fn new_page() -> Page {
+fn new_page() -> PageBackend {
     std::panic::set_hook(Box::new(report_panic));
     set_host_clock(time);
     set_progress_callback(report_slice);
-    Page::new(time)
+    PageBackend::new(time)
 }
 
 /// Returns the time on the clock of the host.
@@ -42,8 +42,8 @@ fn time() -> Duration {
 }
 
 /// Reports the progress of a search to the host. Returns false if the search must stop.
-fn report_slice(slice: &Progress) -> bool {
-    let Progress { states, depth, waiting, bytes, elapsed } = *slice;
+fn report_slice(slice: &SearchProgress) -> bool {
+    let SearchProgress { states, depth, waiting, bytes, elapsed } = *slice;
     let seconds = elapsed.as_secs_f64();
     let report = json!({
         "states": states,
@@ -78,7 +78,7 @@ extern "C" fn buffer(length: usize) -> *mut u8 {
 extern "C" fn call(length: usize) -> usize {
     let request = REQUEST.take();
     let request = String::from_utf8_lossy(&request[..length.min(request.len())]);
-    let response = PAGE.with(|page| page.call(&request));
+    let response = PAGE.with(|page| page.handle_json(&request));
     RESPONSE.with_borrow_mut(|last| {
         *last = response.into_bytes();
         last.len()

@@ -10,7 +10,7 @@ use tenure::embedded::{self, PerformedCommand};
 use tenure::lab::split_words;
 use tenure::trace::files;
 
-use crate::page::Response;
+use crate::page::BackendResponse;
 
 /// Body of a request to perform a command. Exactly one of `line` and `words` is given.
 #[derive(Deserialize)]
@@ -25,11 +25,11 @@ struct Command {
     files: BTreeMap<String, String>,
 }
 
-pub(crate) fn run_command(body: &Value) -> Response {
+pub(crate) fn run_command(body: &Value) -> BackendResponse {
     let result = Command::deserialize(body)
         .map_err(|error| format!("invalid request: {error}"))
         .and_then(Command::perform);
-    result.map_or_else(|message| Response::error(400, message), Response::data)
+    result.map_or_else(|message| BackendResponse::error(400, message), BackendResponse::data)
 }
 
 impl Command {
@@ -46,9 +46,9 @@ impl Command {
         let _turn = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
         let given: BTreeMap<PathBuf, Vec<u8>> =
             self.files.into_iter().map(|(name, text)| (name.into(), text.into_bytes())).collect();
-        files::replace_in_memory(given.clone());
+        files::replace_memory_files(given.clone());
         let PerformedCommand { exit, stdout, stderr } = embedded::perform(&words);
-        let written = files::replace_in_memory(BTreeMap::new()).into_iter();
+        let written = files::replace_memory_files(BTreeMap::new()).into_iter();
         let written = written.filter(|(path, bytes)| given.get(path) != Some(bytes));
         let text = |(path, bytes): (PathBuf, Vec<u8>)| {
             (path.to_string_lossy().into_owned(), String::from_utf8_lossy(&bytes).into_owned())

@@ -5,4 +5,4 @@ mod boundary;
 mod commands;
 mod page;
 
-pub use page::{Clock, Page, Request, Response};
+pub use page::{BackendRequest, BackendResponse, MonotonicClock, PageBackend};

@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tenure::embedded;
-use tenure::lab::{Deadline, Lab, LabError, LabResponse, Method};
+use tenure::lab::{Deadline, Lab, LabError, LabMethod, LabResponse};
 
 use crate::commands;
 
@@ -16,7 +16,7 @@ const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
 /// Request of a web page, in JSON.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Request {
+pub struct BackendRequest {
     #[serde(default)]
     method: RequestMethod,
     /// Path as in the interface of `tenure lab`, without its prefix `/api/`.
@@ -35,9 +35,9 @@ enum RequestMethod {
     Post,
 }
 
-/// Response to a [`Request`].
+/// Response to a [`BackendRequest`].
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Response {
+pub struct BackendResponse {
     /// HTTP status code.
     pub status: u16,
     /// Content type of `body` or `text`.
@@ -52,64 +52,71 @@ pub struct Response {
 }
 
 /// Function that returns the time since any fixed moment.
-pub type Clock = fn() -> Duration;
+pub type MonotonicClock = fn() -> Duration;
 
 /// Interface of a web page to the simulator, the checker, the lab and the lessons of `tenure`.
-pub struct Page {
+pub struct PageBackend {
     lab: Lab,
-    clock: Clock,
+    clock: MonotonicClock,
 }
 
-impl Page {
+impl PageBackend {
     /// Creates a page whose lab has no sessions. `clock` measures the time limit of requests to the
     /// lab.
     ///
     /// From now on, all commands in this process read and write their files in memory.
-    pub fn new(clock: Clock) -> Self {
-        tenure::trace::files::keep_in_memory();
-        Page { lab: embedded::lab(), clock }
+    pub fn new(clock: MonotonicClock) -> Self {
+        tenure::trace::files::keep_files_in_memory();
+        PageBackend { lab: embedded::create_lab(), clock }
     }
 
     /// Handles a request in JSON and returns the response in JSON.
-    pub fn call(&self, request: &str) -> String {
+    pub fn handle_json(&self, request: &str) -> String {
         let response = match serde_json::from_str(request) {
             Ok(request) => self.handle(&request),
-            Err(error) => Response::error(400, format!("invalid request: {error}")),
+            Err(error) => BackendResponse::error(400, format!("invalid request: {error}")),
         };
         serde_json::to_string(&response).expect("a response has text keys only")
     }
 
     /// Handles a request. If the response is an error, the request has not changed a session of the
     /// lab.
-    pub fn handle(&self, request: &Request) -> Response {
-        let Request { method, path, body } = request;
+    pub fn handle(&self, request: &BackendRequest) -> BackendResponse {
+        let BackendRequest { method, path, body } = request;
         if path == "commands" {
             return match method {
                 RequestMethod::Post => commands::run_command(body),
-                RequestMethod::Get => Response::error(405, "commands are sent by POST".to_owned()),
+                RequestMethod::Get => {
+                    BackendResponse::error(405, "commands are sent by POST".to_owned())
+                }
             };
         }
         let method = match method {
-            RequestMethod::Get => Method::Get,
-            RequestMethod::Post => Method::Post,
+            RequestMethod::Get => LabMethod::Get,
+            RequestMethod::Post => LabMethod::Post,
         };
         let (clock, started) = (self.clock, (self.clock)());
         let elapsed = move || clock().saturating_sub(started);
         let deadline = Deadline::with_clock(elapsed, REQUEST_TIMEOUT);
         match self.lab.handle(method, path, body, &deadline) {
-            Ok(response) => Response::of_lab(response),
-            Err(LabError { status, message }) => Response::error(status, message),
+            Ok(response) => BackendResponse::of_lab(response),
+            Err(LabError { status, message }) => BackendResponse::error(status, message),
         }
     }
 }
 
-impl Response {
+impl BackendResponse {
     pub(crate) fn data(body: Value) -> Self {
-        Response { status: 200, content_type: "application/json", body: Some(body), text: None }
+        BackendResponse {
+            status: 200,
+            content_type: "application/json",
+            body: Some(body),
+            text: None,
+        }
     }
 
     pub(crate) fn error(status: u16, message: String) -> Self {
-        Response { status, ..Response::data(serde_json::json!({ "error": message })) }
+        BackendResponse { status, ..BackendResponse::data(serde_json::json!({ "error": message })) }
     }
 
     fn of_lab(response: LabResponse) -> Self {
@@ -117,11 +124,11 @@ impl Response {
         let LabResponse { content_type, body } = response;
         let text = String::from_utf8_lossy(&body).into_owned();
         if !is_json {
-            return Response { status: 200, content_type, body: None, text: Some(text) };
+            return BackendResponse { status: 200, content_type, body: None, text: Some(text) };
         }
         match serde_json::from_str(&text) {
-            Ok(body) => Response::data(body),
-            Err(error) => Response::error(500, format!("invalid response: {error}")),
+            Ok(body) => BackendResponse::data(body),
+            Err(error) => BackendResponse::error(500, format!("invalid response: {error}")),
         }
     }
 }

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use tenure::algorithms::catalogue::{AGREEMENTS, ELECTIONS, MUTEXES, composition_names};
-use tenure_page::Page;
+use tenure_page::PageBackend;
 
 /// Returns the path of the module. Returns `None`, and prints the reason, if the tests must be
 /// skipped.
@@ -75,12 +75,13 @@ fn without_measurements(mut response: Value) -> Value {
 /// Asserts that the module responds to each request like the code on this machine. Returns the
 /// responses.
 fn assert_same(module: &Path, requests: &[Value]) -> Vec<Value> {
-    let page = Page::new(|| Duration::ZERO);
+    let page = PageBackend::new(|| Duration::ZERO);
     let (responses, _) = in_module(module, requests, None);
     assert_eq!(responses.len(), requests.len());
     let mut same = Vec::new();
     for (request, response) in requests.iter().zip(responses) {
-        let here: Value = serde_json::from_str(&page.call(&request.to_string())).expect("JSON");
+        let here: Value =
+            serde_json::from_str(&page.handle_json(&request.to_string())).expect("JSON");
         let there = without_measurements(response);
         assert_eq!(there, without_measurements(here), "{request}");
         same.push(there);

@@ -4,23 +4,24 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use tenure::embedded::perform;
-use tenure_page::Page;
+use tenure_page::PageBackend;
 
-fn page() -> Page {
-    Page::new(|| Duration::ZERO)
+fn page() -> PageBackend {
+    PageBackend::new(|| Duration::ZERO)
 }
 
-fn call(page: &Page, request: &Value) -> (u64, Value) {
-    let response: Value = serde_json::from_str(&page.call(&request.to_string())).expect("JSON");
+fn call(page: &PageBackend, request: &Value) -> (u64, Value) {
+    let response: Value =
+        serde_json::from_str(&page.handle_json(&request.to_string())).expect("JSON");
     let status = response["status"].as_u64().expect("a status");
     (status, response.get("body").or(response.get("text")).expect("a body or a text").clone())
 }
 
-fn post(page: &Page, path: &str, body: Value) -> (u64, Value) {
+fn post(page: &PageBackend, path: &str, body: Value) -> (u64, Value) {
     call(page, &json!({ "method": "POST", "path": path, "body": body }))
 }
 
-fn get(page: &Page, path: &str) -> (u64, Value) {
+fn get(page: &PageBackend, path: &str) -> (u64, Value) {
     call(page, &json!({ "path": path }))
 }
 
@@ -111,7 +112,7 @@ fn invalid_requests_are_rejected_with_the_reason() {
         assert_eq!(found, status, "{request}: {body}");
         assert!(body["error"].as_str().is_some_and(|text| text.contains(reason)), "{body}");
     }
-    let unreadable: Value = serde_json::from_str(&page.call("{")).expect("JSON");
+    let unreadable: Value = serde_json::from_str(&page.handle_json("{")).expect("JSON");
     assert_eq!(unreadable["status"], 400);
 }
 
@@ -119,7 +120,7 @@ fn invalid_requests_are_rejected_with_the_reason() {
 fn clock_of_the_host_limits_a_request() {
     use std::sync::atomic::{AtomicU64, Ordering};
     static SECONDS: AtomicU64 = AtomicU64::new(0);
-    let page = Page::new(|| Duration::from_secs(SECONDS.fetch_add(6, Ordering::Relaxed)));
+    let page = PageBackend::new(|| Duration::from_secs(SECONDS.fetch_add(6, Ordering::Relaxed)));
     let (status, body) = post(&page, "sessions", json!({ "words": "lamport -n 3 --steps 50" }));
     assert_eq!((status, &body["moment"]), (200, &json!(1)), "the first step fits: {body}");
     let session = body["session"].as_str().expect("a number");

@@ -15,20 +15,22 @@ mod solver;
 mod solver_error;
 mod structure;
 
-pub use conformance::comparison::{Abstraction, Comparer, Comparison, Mismatch};
+pub use conformance::comparison::{
+    Abstraction, ConformanceChecker, ConformanceMismatch, ConformanceReport,
+};
 pub use logic::sort::Sort;
-pub use logic::substitution::{Update, Updates};
+pub use logic::substitution::{SymbolUpdate, SymbolUpdates};
 pub use logic::symbol::Symbol;
 pub use logic::term::{
-    Arguments, Operations, Term, conjunction, disjunction, exists, for_all, if_then_else,
+    Arguments, Term, TermOperations, conjunction, disjunction, exists, for_all, if_then_else,
 };
 pub use logic::variable::Variable;
 pub use model::action::Action;
 pub use model::{Axiom, Conjunct, Model};
 pub use models::lease::LeaseParameters;
-pub use models::raft_lease::ElectionParameters;
+pub use models::raft_lease::RaftLeaseParameters;
 pub use models::{
-    CATALOGUE, ModelEntry, ModelVariant, ProvedProperty, find_entry, model_entries,
+    CATALOGUE, ModelEntry, ModelVariant, ProvedProperty, first_model_entry, model_entries,
     proved_properties,
 };
 pub use mutation::mutant::{Mutant, MutationOperator, mutants};
@@ -36,11 +38,11 @@ pub use mutation::sample::sample_mutants;
 pub use mutation::verdict::{MutantVerdict, judge_mutants};
 pub use obligations::counterexample::Counterexample;
 pub use obligations::proof::prove;
-pub use obligations::redundancy::{Necessity, assess_conjuncts};
-pub use obligations::report::{Decision, Obligation, Outcome, ProofReport};
+pub use obligations::redundancy::{ConjunctNecessity, assess_conjuncts};
+pub use obligations::report::{ObligationOutcome, ObligationResult, ProofObligation, ProofReport};
 pub use solver::{DEFAULT_QUERY_TIMEOUT, Solver, SolverKind};
 pub use solver_error::SolverError;
 pub use structure::evaluation::{Assignment, Evaluator};
-pub use structure::table::{Structure, Table};
+pub use structure::table::{InterpretationTable, Structure};
 pub use structure::transition::apply_action;
 pub use structure::value::Value;

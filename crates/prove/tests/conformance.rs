@@ -8,7 +8,9 @@ use tenure_algorithms::mutex::{
 use tenure_check::{Check, Checkable};
 use tenure_core::Algorithm;
 use tenure_core::quorum::QuorumKind;
-use tenure_prove::{Comparer, Comparison, Mismatch, Model, find_entry};
+use tenure_prove::{
+    ConformanceChecker, ConformanceMismatch, ConformanceReport, Model, first_model_entry,
+};
 
 /// Compares an algorithm with a model, for a group of `size` processes that request once each.
 fn compared<P: Algorithm + Checkable>(
@@ -16,7 +18,7 @@ fn compared<P: Algorithm + Checkable>(
     config: P::Config,
     size: u32,
     change: impl FnOnce(&mut Model),
-) -> Comparison {
+) -> ConformanceReport {
     compared_with_crashes::<P>(name, config, (size, 0), change)
 }
 
@@ -25,11 +27,12 @@ fn compared_with_crashes<P: Algorithm + Checkable>(
     config: P::Config,
     (size, crashes): (u32, u32),
     change: impl FnOnce(&mut Model),
-) -> Comparison {
-    let entry = find_entry(name).expect("it has a model");
+) -> ConformanceReport {
+    let entry = first_model_entry(name).expect("it has a model");
     let mut model = entry.model();
     change(&mut model);
-    let mut comparer = Comparer::new(&model, entry.abstraction.expect("it has one"), size);
+    let mut comparer =
+        ConformanceChecker::new(&model, entry.abstraction.expect("it has one"), size);
     let order = P::card(&config, size).order;
     let check = Check::<P>::with(size, config).configure(|config| {
         config.model.order = order;
@@ -132,7 +135,10 @@ fn missing_action_is_noticed() {
         compared::<RicartAgrawala>("ricart-agrawala", Default::default(), 2, |model| {
             model.actions.retain(|action| action.name != "exit")
         });
-    assert!(matches!(comparison.mismatch, Some(Mismatch::Step { .. })), "{comparison:#?}");
+    assert!(
+        matches!(comparison.mismatch, Some(ConformanceMismatch::Step { .. })),
+        "{comparison:#?}"
+    );
 }
 
 #[test]
@@ -142,5 +148,8 @@ fn wrong_conjunct_is_noticed() {
             let wrong = model.invariant[0].formula.clone();
             model.invariant[0].formula = !wrong;
         });
-    assert!(matches!(comparison.mismatch, Some(Mismatch::State { .. })), "{comparison:#?}");
+    assert!(
+        matches!(comparison.mismatch, Some(ConformanceMismatch::State { .. })),
+        "{comparison:#?}"
+    );
 }

@@ -9,10 +9,10 @@ use tenure_algorithms::election::raft::{Config as ElectionConfig, Raft};
 use tenure_algorithms::mutex::EntryDurations;
 use tenure_core::Algorithm;
 use tenure_prove::{
-    Assignment, ElectionParameters, Evaluator, LeaseParameters, Model, Sort, Structure, Symbol,
+    Assignment, Evaluator, LeaseParameters, Model, RaftLeaseParameters, Sort, Structure, Symbol,
     Value, apply_action, prove,
 };
-use tenure_session::SessionTimes;
+use tenure_session::SessionDurations;
 
 const SECOND: u64 = 1_000_000_000;
 const MILLION: u32 = 1_000_000;
@@ -22,7 +22,8 @@ const MILLION: u32 = 1_000_000;
 fn assert_decided(model: &Model, is_proved: bool) {
     let Some(solver) = support::z3() else { return };
     let report = prove(model, &solver).expect("the solver runs");
-    let open: Vec<String> = report.open_decisions().map(|it| it.obligation.to_string()).collect();
+    let open: Vec<String> =
+        report.unproved_obligations().map(|it| it.obligation.to_string()).collect();
     assert_eq!(report.is_proved(), is_proved, "{open:?}");
     assert_eq!(report.counterexample().is_some(), !is_proved, "{open:?}");
 }
@@ -30,7 +31,7 @@ fn assert_decided(model: &Model, is_proved: bool) {
 /// Returns the durations of a client's session, in nanoseconds: its validity at the client, and its
 /// TTL at the service.
 fn session(ttl: u64, drift_ppm: u32) -> LeaseParameters {
-    let SessionTimes { ttl, validity, .. } = SessionTimes::new(ttl, drift_ppm);
+    let SessionDurations { ttl, validity, .. } = SessionDurations::new(ttl, drift_ppm);
     LeaseParameters { lease: validity, expiry: ttl, drift_ppm }
 }
 
@@ -181,9 +182,9 @@ fn lease_tolerates_the_drift_on_its_card() {
         let (lease, expiry) = (times.lease.max, times.expiry.min);
         LeaseParameters { lease, expiry, drift_ppm }.model()
     };
-    assert_eq!(times.drift_ppm(), 52_631);
-    assert_decided(&drifting(times.drift_ppm()), true);
-    assert_decided(&drifting(times.drift_ppm() + 1), false);
+    assert_eq!(times.tolerated_drift_ppm(), 52_631);
+    assert_decided(&drifting(times.tolerated_drift_ppm()), true);
+    assert_decided(&drifting(times.tolerated_drift_ppm() + 1), false);
 }
 
 #[test]
@@ -192,7 +193,7 @@ fn raft_tolerates_the_drift_on_its_card() {
     let card = Raft::card(&config, 3);
     let drifting = |drift_ppm| {
         let (heartbeat, lease) = (config.heartbeat.max, config.lease.max);
-        ElectionParameters { heartbeat, lease, election: config.election.min, drift_ppm }.model()
+        RaftLeaseParameters { heartbeat, lease, election: config.election.min, drift_ppm }.model()
     };
     assert_eq!(card.drift_ppm, 43_478);
     assert_decided(&drifting(card.drift_ppm), true);

@@ -4,7 +4,7 @@
 mod support;
 
 use tenure_prove::{
-    CATALOGUE, MutantVerdict, Obligation, Solver, find_entry, judge_mutants, mutants,
+    CATALOGUE, MutantVerdict, ProofObligation, Solver, first_model_entry, judge_mutants, mutants,
     sample_mutants,
 };
 
@@ -27,7 +27,7 @@ fn mutants_are_refused_or_proved_to_be_safe() {
             total += 1;
             refused += usize::from(verdict.is_refused());
             if let MutantVerdict::Undecided(_) = verdict {
-                undecided.push(format!("{} {mutant}: {}", entry.name, verdict.reason()));
+                undecided.push(format!("{} {mutant}: {}", entry.name, verdict.verdict_text()));
             }
         }
     }
@@ -36,7 +36,7 @@ fn mutants_are_refused_or_proved_to_be_safe() {
 }
 
 fn verdict_of(algorithm: &str, description: &str, solver: &Solver) -> MutantVerdict {
-    let model = find_entry(algorithm).expect("it has a model").model();
+    let model = first_model_entry(algorithm).expect("it has a model").model();
     let found = mutants(&model).into_iter().find(|mutant| mutant.to_string() == description);
     let mutant = found.unwrap_or_else(|| panic!("no mutant of {algorithm} is {description}"));
     judge_mutants(&model, &[mutant], solver).expect("the solver runs").remove(0)
@@ -50,7 +50,7 @@ fn entry_without_replies_of_all_is_refused() {
     let MutantVerdict::Refused { obligation, counterexample } = verdict else {
         panic!("{verdict:?}");
     };
-    assert!(matches!(obligation, Obligation::Consecution { .. }), "{obligation:?}");
+    assert!(matches!(obligation, ProofObligation::Consecution { .. }), "{obligation:?}");
     assert!(counterexample.is_some_and(|found| !found.witness.is_empty()));
 }
 
@@ -70,7 +70,7 @@ fn missing_initial_condition_is_refused() {
     let Some(solver) = support::z3() else { return };
     let verdict =
         verdict_of("ricart-agrawala", "initial condition: without not inside(p)", &solver);
-    let is_initial = |it: &Obligation| matches!(it, Obligation::Initiation(_));
+    let is_initial = |it: &ProofObligation| matches!(it, ProofObligation::Initiation(_));
     assert!(
         matches!(&verdict, MutantVerdict::Refused { obligation, .. } if is_initial(obligation)),
         "{verdict:?}"

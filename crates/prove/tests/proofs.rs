@@ -5,15 +5,15 @@ mod support;
 use std::time::Duration;
 
 use tenure_prove::{
-    CATALOGUE, DEFAULT_QUERY_TIMEOUT, Model, ModelEntry, Obligation, Outcome, ProofReport, Solver,
-    prove,
+    CATALOGUE, DEFAULT_QUERY_TIMEOUT, Model, ModelEntry, ObligationOutcome, ProofObligation,
+    ProofReport, Solver, prove,
 };
 
 use crate::support::{solver, z3};
 
 fn open(report: &ProofReport) -> String {
     let open =
-        report.open_decisions().map(|it| format!("{}: {}", it.obligation, it.outcome.name()));
+        report.unproved_obligations().map(|it| format!("{}: {}", it.obligation, it.outcome.name()));
     let open = open.collect::<Vec<_>>().join("\n");
     let counterexample = report.counterexample().map(|it| it.to_text()).unwrap_or_default();
     format!("{} by {}\n{open}\n{counterexample}", report.algorithm, report.solver)
@@ -38,10 +38,12 @@ fn every_induction_is_confirmed_by_cvc5() {
     let solver = solver.with_query_timeout(Duration::from_secs(60));
     for entry in &CATALOGUE {
         let report = prove(&entry.model(), &solver).expect("the solver runs");
-        let is_open = report.open_decisions().any(|it| {
-            let is_about_existence =
-                matches!(it.obligation, Obligation::Possible(_) | Obligation::InitialState);
-            !is_about_existence || matches!(it.outcome, Outcome::Refuted(_))
+        let is_open = report.unproved_obligations().any(|it| {
+            let is_about_existence = matches!(
+                it.obligation,
+                ProofObligation::Possible(_) | ProofObligation::InitialState
+            );
+            !is_about_existence || matches!(it.outcome, ObligationOutcome::Refuted(_))
         });
         assert!(!is_open, "{}", open(&report));
     }
@@ -112,8 +114,8 @@ fn impossible_actions_are_refuted() {
         model.messages.clear();
         let report = prove(&model, &solver).expect("the solver runs");
         let is_found = report.decisions.iter().any(|it| {
-            it.obligation == Obligation::Possible(name.clone())
-                && matches!(it.outcome, Outcome::Refuted(_))
+            it.obligation == ProofObligation::Possible(name.clone())
+                && matches!(it.outcome, ObligationOutcome::Refuted(_))
         });
         assert!(is_found, "{}", open(&report));
     }

@@ -7,7 +7,8 @@ use std::fs;
 use std::path::Path;
 
 use tenure_prove::{
-    CATALOGUE, Model, ModelEntry, Necessity, Outcome, Solver, assess_conjuncts, find_entry, prove,
+    CATALOGUE, ConjunctNecessity, Model, ModelEntry, ObligationOutcome, Solver, assess_conjuncts,
+    first_model_entry, prove,
 };
 
 use crate::support::z3;
@@ -46,9 +47,10 @@ fn assert_documented(solver: &Solver, is_selected: impl Fn(&Model) -> bool) {
 fn redundant(model: &Model, solver: &Solver) -> String {
     let needs = assess_conjuncts(model, solver).expect("the solver runs");
     assert_eq!(needs.len() + 1, model.invariant.len(), "{}", model.name);
-    let undecided = needs.iter().find(|(_, need)| matches!(need, Necessity::Undecided));
+    let undecided = needs.iter().find(|(_, need)| matches!(need, ConjunctNecessity::Undecided));
     assert!(undecided.is_none(), "{}: {undecided:?}", model.name);
-    let is_redundant = |(_, need): &&(&str, Necessity)| matches!(need, Necessity::Redundant);
+    let is_redundant =
+        |(_, need): &&(&str, ConjunctNecessity)| matches!(need, ConjunctNecessity::Redundant);
     let names = needs.iter().filter(is_redundant).map(|(name, _)| format!("`{name}`"));
     let names: Vec<String> = names.collect();
     if names.is_empty() { "none".to_owned() } else { names.join(", ") }
@@ -74,17 +76,18 @@ fn documentation_lists_redundant_conjuncts_of_all_models() {
 #[test]
 fn needed_conjunct_leaves_a_counterexample() {
     let Some(solver) = z3() else { return };
-    let model = find_entry("ricart-agrawala").expect("it has a model").model();
-    let rest = model.without("granted-precedes").expect("it is a conjunct");
+    let model = first_model_entry("ricart-agrawala").expect("it has a model").model();
+    let rest = model.without_conjunct("granted-precedes").expect("it is a conjunct");
     let report = prove(&rest, &solver).expect("the solver runs");
     assert!(report.is_refuted() && report.counterexample().is_some(), "{report:?}");
-    let is_open = report.open_decisions().any(|it| matches!(it.outcome, Outcome::Refuted(_)));
+    let is_open =
+        report.unproved_obligations().any(|it| matches!(it.outcome, ObligationOutcome::Refuted(_)));
     assert!(is_open, "{report:?}");
 }
 
 #[test]
 fn property_itself_is_not_left_out() {
-    let model = find_entry("ricart-agrawala").expect("it has a model").model();
-    assert!(model.without("mutual-exclusion").is_none());
-    assert!(model.without("no-such-conjunct").is_none());
+    let model = first_model_entry("ricart-agrawala").expect("it has a model").model();
+    assert!(model.without_conjunct("mutual-exclusion").is_none());
+    assert!(model.without_conjunct("no-such-conjunct").is_none());
 }

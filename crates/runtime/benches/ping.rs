@@ -10,7 +10,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use tenure_core::ProcessId;
-use tenure_runtime::transport::{Inbox, Incoming, Listen, Mesh, MeshSettings};
+use tenure_runtime::transport::{Inbox, Listen, Mesh, MeshEvent, MeshSettings};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
@@ -131,16 +131,16 @@ async fn mesh_echo(settings: MeshSettings) {
     let (mesh, mut inbox) = Mesh::start(settings).expect("a mesh");
     while let Some(incoming) = inbox.receive().await {
         match incoming {
-            Incoming::Message { from, payload, .. } => mesh.send(from, payload).expect("room"),
-            Incoming::PeerDown { .. } => return,
-            Incoming::PeerUp { .. } | Incoming::PeerLeft { .. } | Incoming::Evicted(_) => {}
+            MeshEvent::Message { from, payload, .. } => mesh.send(from, payload).expect("room"),
+            MeshEvent::PeerDown { .. } => return,
+            MeshEvent::PeerUp { .. } | MeshEvent::PeerLeft { .. } | MeshEvent::Evicted(_) => {}
         }
     }
 }
 
 async fn mesh_ping(settings: MeshSettings) -> Vec<Duration> {
     let (mesh, mut inbox) = Mesh::start(settings).expect("a mesh");
-    assert!(matches!(inbox.receive().await, Some(Incoming::PeerUp { .. })), "the peer comes up");
+    assert!(matches!(inbox.receive().await, Some(MeshEvent::PeerUp { .. })), "the peer comes up");
     let mut times = Vec::with_capacity(ROUNDS);
     for _ in 0..ROUNDS {
         let started = Instant::now();
@@ -154,7 +154,7 @@ async fn mesh_ping(settings: MeshSettings) -> Vec<Duration> {
 
 async fn message(inbox: &mut Inbox) {
     match inbox.receive().await {
-        Some(Incoming::Message { .. }) => {}
+        Some(MeshEvent::Message { .. }) => {}
         other => panic!("expected a message, received {other:?}"),
     }
 }

@@ -5,7 +5,7 @@ use std::fmt::Debug;
 use tenure_core::{Protocol, Term};
 use tokio::sync::mpsc;
 
-use crate::failure::Failure;
+use crate::failure::NodeFailure;
 
 /// State machine between the local users and the protocol. It turns user requests into commands,
 /// rejects misuse, and forwards the events of the protocol.
@@ -44,7 +44,7 @@ pub trait Application<P: Protocol>: Send + 'static {
     }
 
     /// Handles the failure of the node. The driver drops the application afterwards.
-    fn on_failure(&mut self, failure: &Failure) {
+    fn on_failure(&mut self, failure: &NodeFailure) {
         let _ = failure;
     }
 

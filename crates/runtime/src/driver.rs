@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use tenure_core::{
     Group, Input, Node, PendingSave, ProcessId, ProcessSet, Protocol, TimerRole, Verdict,
 };
-use tenure_trace::{Kind, Recorded};
+use tenure_trace::{RecordKind, RecordableProtocol};
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
 use tokio::time::timeout_at;
@@ -24,14 +24,14 @@ use crate::application::Application;
 use crate::envelope::Envelope;
 use crate::environment::SystemEnvironment;
 use crate::executor::EffectExecutor;
-use crate::failure::{Failure, StartError};
+use crate::failure::{NodeFailure, NodeStartError};
 use crate::node_components::NodeComponents;
 use crate::peer_liveness::LiveSessions;
-use crate::step_record::StepRecord;
+use crate::step_record::StepTraceRecords;
 use crate::store::{SaveMetrics, Store};
-use crate::store_worker::Completion;
+use crate::store_worker::StoreCompletion;
 use crate::trace_sink::TraceWriter;
-use crate::transport::{Evicted, Inbox, Incoming, Mesh, MeshView};
+use crate::transport::{EvictionByPeer, Inbox, Mesh, MeshEvent, MeshView};
 use crate::validator::{ValidationError, Validator};
 use crate::wake_timer::WakeTimer;
 
@@ -74,7 +74,7 @@ pub struct RunningNode {
     /// Live peers, as this process sees them.
     pub live_peers: watch::Receiver<LiveSessions>,
     /// Task of the node, which ends when the node stops.
-    pub task: JoinHandle<Result<(), Failure>>,
+    pub task: JoinHandle<Result<(), NodeFailure>>,
 }
 
 /// Boots a process and drives it in a task. The process starts from its saved state if there is
@@ -85,30 +85,32 @@ pub struct RunningNode {
 ///
 /// # Errors
 ///
-/// [`StartError`]; nothing is running in that case.
-pub fn start<P, L>(components: NodeComponents<P, L>) -> Result<RunningNode, StartError>
+/// [`NodeStartError`]; nothing is running in that case.
+pub fn start<P, App>(components: NodeComponents<P, App>) -> Result<RunningNode, NodeStartError>
 where
-    P: Recorded,
-    L: Application<P>,
+    P: RecordableProtocol,
+    App: Application<P>,
 {
     let saves = components.store.save_metrics();
-    let (driver, inbox, requests, recovered) = prepare(components)?;
+    let (driver, inbox, requests, recovered) = prepare_driver(components)?;
     let (address, view) = (driver.executor.mesh.address(), driver.executor.mesh.view());
-    let live_peers = driver.executor.peer_liveness.watch();
+    let live_peers = driver.executor.peer_liveness.watch_live_sessions();
     let task = tokio::spawn(driver.run(inbox, requests, recovered));
     Ok(RunningNode { address, view, saves, live_peers, task })
 }
 
 /// A driver, its inbox, its requests, and a flag that is true if the process boots from a saved
 /// state.
-pub(crate) type Prepared<P, L> =
-    (Driver<P, L>, Inbox, mpsc::UnboundedReceiver<<L as Application<P>>::Request>, bool);
+pub(crate) type PreparedDriver<P, App> =
+    (Driver<P, App>, Inbox, mpsc::UnboundedReceiver<<App as Application<P>>::Request>, bool);
 
 /// Boots a process and returns its driver, which handles no input until the caller runs it.
-pub(crate) fn prepare<P, L>(components: NodeComponents<P, L>) -> Result<Prepared<P, L>, StartError>
+pub(crate) fn prepare_driver<P, App>(
+    components: NodeComponents<P, App>,
+) -> Result<PreparedDriver<P, App>, NodeStartError>
 where
-    P: Recorded,
-    L: Application<P>,
+    P: RecordableProtocol,
+    App: Application<P>,
 {
     let NodeComponents { config, transport, store, application, requests, .. } = components;
     let (trace_sink, injection, suspected) =
@@ -117,7 +119,7 @@ where
     let (me, session) = (transport.me, transport.session);
     let mut validator = Validator::new(size);
     let stable = saved_state::<P>(&store, &mut validator)?;
-    let (mesh, inbox) = Mesh::start_with(transport, store.registry())?;
+    let (mesh, inbox) = Mesh::start_with_registry(transport, store.peer_registry())?;
     let recovered = stable.is_some();
     let node = Node::boot(Group::new(me, size), &config, stable, SystemEnvironment::new());
     let trace = TraceWriter::new(trace_sink, me, size, session);
@@ -135,16 +137,16 @@ where
 fn saved_state<P: Protocol>(
     store: &Store,
     validator: &mut Validator,
-) -> Result<Option<P::Stable>, StartError> {
+) -> Result<Option<P::Stable>, NodeStartError> {
     let Some(bytes) = store.state() else { return Ok(None) };
     let directory = || store.directory().display().to_string();
     let mut read = |bytes: &[u8]| {
         let Ok((stable, [])) = postcard::take_from_bytes::<P::Stable>(bytes) else {
-            return Err(StartError::UnreadableState { directory: directory() });
+            return Err(NodeStartError::UnreadableState { directory: directory() });
         };
         match validator.check_state(&stable) {
             Ok(()) => Ok(stable),
-            Err(why) => Err(StartError::InvalidState { directory: directory(), why }),
+            Err(why) => Err(NodeStartError::InvalidState { directory: directory(), why }),
         }
     };
     let mut stable = read(bytes)?;
@@ -154,10 +156,10 @@ fn saved_state<P: Protocol>(
     Ok(Some(stable))
 }
 
-pub(crate) struct Driver<P: Protocol, L> {
+pub(crate) struct Driver<P: Protocol, App> {
     me: ProcessId,
     pub(crate) node: Node<P, SystemEnvironment>,
-    pub(crate) executor: EffectExecutor<P, L>,
+    pub(crate) executor: EffectExecutor<P, App>,
     saving: Option<PendingSave<P::Stable>>,
     /// Number of times that the task has yielded to other tasks since the first unsaved step.
     yields: u32,
@@ -172,23 +174,23 @@ pub(crate) struct Driver<P: Protocol, L> {
 }
 
 enum Wake<R> {
-    Incoming(Option<Incoming>),
+    Incoming(Option<MeshEvent>),
     Request(Option<R>),
-    Disk(Completion),
+    Disk(StoreCompletion),
     Timer,
 }
 
-impl<P, L> Driver<P, L>
+impl<P, App> Driver<P, App>
 where
-    P: Recorded,
-    L: Application<P>,
+    P: RecordableProtocol,
+    App: Application<P>,
 {
     async fn run(
         mut self,
         mut inbox: Inbox,
-        mut requests: mpsc::UnboundedReceiver<L::Request>,
+        mut requests: mpsc::UnboundedReceiver<App::Request>,
         recovered: bool,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), NodeFailure> {
         let served = self.serve(&mut inbox, &mut requests, recovered).await;
         if let Err(failure) = served {
             self.executor.application.on_failure(&failure);
@@ -202,12 +204,12 @@ where
     async fn serve(
         &mut self,
         inbox: &mut Inbox,
-        requests: &mut mpsc::UnboundedReceiver<L::Request>,
+        requests: &mut mpsc::UnboundedReceiver<App::Request>,
         recovered: bool,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), NodeFailure> {
         self.boot(recovered)?;
         while !self.executor.application.is_shutdown_requested() {
-            self.executor.check_application()?;
+            self.executor.check_application_error()?;
             self.run_commands()?;
             self.fire_timers(inbox, requests)?;
             match self.next_wake(inbox, requests).await? {
@@ -236,8 +238,8 @@ where
     async fn hand_over_leadership(
         &mut self,
         inbox: &mut Inbox,
-        requests: &mut mpsc::UnboundedReceiver<L::Request>,
-    ) -> Result<(), Failure> {
+        requests: &mut mpsc::UnboundedReceiver<App::Request>,
+    ) -> Result<(), NodeFailure> {
         let mut keeps_leading = self.executor.application.is_leading_until_replaced();
         // A leader that stays in office keeps handling inputs while the disk works.
         if !(keeps_leading && self.is_leader()) {
@@ -258,9 +260,9 @@ where
         let (_open, mut no_requests) = mpsc::unbounded_channel();
         let mut requests = if keeps_leading { requests } else { &mut no_requests };
         while (keeps_leading || !self.is_leader()) && self.executor.peer_liveness.has_live_peers() {
-            self.executor.check_application()?;
+            self.executor.check_application_error()?;
             keeps_leading &= self.is_leader();
-            if !is_handover_sent && !self.node.is_waiting() {
+            if !is_handover_sent && !self.node.has_pending_effects() {
                 is_handover_sent = true;
                 until = latest.min(tokio::time::Instant::now() + 4 * round_trip);
             }
@@ -295,8 +297,8 @@ where
     async fn next_wake(
         &mut self,
         inbox: &mut Inbox,
-        requests: &mut mpsc::UnboundedReceiver<L::Request>,
-    ) -> Result<Wake<L::Request>, Failure> {
+        requests: &mut mpsc::UnboundedReceiver<App::Request>,
+    ) -> Result<Wake<App::Request>, NodeFailure> {
         if let Some(done) = self.executor.store_worker.try_next_completion() {
             return Ok(Wake::Disk(done));
         }
@@ -341,8 +343,8 @@ where
     fn try_next_wake(
         &mut self,
         inbox: &mut Inbox,
-        requests: &mut mpsc::UnboundedReceiver<L::Request>,
-    ) -> Option<Wake<L::Request>> {
+        requests: &mut mpsc::UnboundedReceiver<App::Request>,
+    ) -> Option<Wake<App::Request>> {
         if !self.executor.commands.is_empty() {
             return Some(Wake::Timer);
         }
@@ -363,7 +365,7 @@ where
         self.executor.pending_steps.len() < MAX_PENDING_STEPS
     }
 
-    fn run_commands(&mut self) -> Result<(), Failure> {
+    fn run_commands(&mut self) -> Result<(), NodeFailure> {
         while let Some(command) = self.executor.commands.pop_front() {
             self.on_command(command)?;
         }
@@ -379,8 +381,8 @@ where
     fn fire_timers(
         &mut self,
         inbox: &mut Inbox,
-        requests: &mut mpsc::UnboundedReceiver<L::Request>,
-    ) -> Result<(), Failure> {
+        requests: &mut mpsc::UnboundedReceiver<App::Request>,
+    ) -> Result<(), NodeFailure> {
         if !self.executor.timers.has_due() {
             return Ok(());
         }
@@ -392,7 +394,7 @@ where
             self.on_timer(timer)?;
         }
         let measures = |timer: &P::Timer| role(timer) == TimerRole::MeasuresSilence;
-        self.executor.timers.defer_late(Instant::now(), measures);
+        self.executor.timers.defer_silence_timers(Instant::now(), measures);
         for _ in 0..MESSAGES_BEFORE_TIMERS {
             let Some(incoming) = inbox.try_receive() else { break };
             self.on_incoming(incoming)?;
@@ -411,23 +413,23 @@ where
         Ok(())
     }
 
-    fn on_incoming(&mut self, incoming: Incoming) -> Result<(), Failure> {
+    fn on_incoming(&mut self, incoming: MeshEvent) -> Result<(), NodeFailure> {
         match incoming {
-            Incoming::Message { from, session, payload } => {
+            MeshEvent::Message { from, session, payload } => {
                 self.on_message(from, session, &payload)
             }
-            Incoming::PeerUp { peer, session } => self.on_peer_up(peer, session),
+            MeshEvent::PeerUp { peer, session } => self.on_peer_up(peer, session),
             // A lost connection is not a suspicion, and the link has logged it.
-            Incoming::PeerDown { .. } => Ok(()),
-            Incoming::PeerLeft { peer, session } => self.on_peer_left(peer, session),
-            Incoming::Evicted(evicted) => self.on_evicted(evicted),
+            MeshEvent::PeerDown { .. } => Ok(()),
+            MeshEvent::PeerLeft { peer, session } => self.on_peer_left(peer, session),
+            MeshEvent::Evicted(evicted) => self.on_evicted(evicted),
         }
     }
 
     /// Records in the trace that the peers have evicted this node, and stops the node.
-    fn on_evicted(&mut self, evicted: Evicted) -> Result<(), Failure> {
-        self.executor.trace.record(Kind::Note(format!("evicted: {evicted}")))?;
-        self.executor.trace.record(Kind::End)?;
+    fn on_evicted(&mut self, evicted: EvictionByPeer) -> Result<(), NodeFailure> {
+        self.executor.trace.record(RecordKind::Note(format!("evicted: {evicted}")))?;
+        self.executor.trace.record(RecordKind::End)?;
         self.executor.trace.flush()?;
         Err(evicted.into())
     }
@@ -437,7 +439,7 @@ where
         from: ProcessId,
         session: u64,
         payload: &[u8],
-    ) -> Result<(), Failure> {
+    ) -> Result<(), NodeFailure> {
         let checked =
             Envelope::<P::Message>::decode(payload).ok_or(ValidationError::Unreadable).and_then(
                 |envelope| self.executor.validator.check_message(&envelope).map(|()| envelope),
@@ -449,9 +451,15 @@ where
                 return Ok(());
             }
         };
-        let cause =
-            self.executor.trace.message_kind(&message, from, session, number, Kind::Receive);
-        let step_record = StepRecord { sender_clock: clock, cause, ..StepRecord::default() };
+        let cause = self.executor.trace.recorded_message_kind(
+            &message,
+            from,
+            session,
+            number,
+            RecordKind::Receive,
+        );
+        let step_record =
+            StepTraceRecords { sender_clock: clock, cause, ..StepTraceRecords::default() };
         self.step(Input::Message { from, message }, step_record)
     }
 
@@ -461,13 +469,13 @@ where
             let peer = self.executor.mesh.name(from);
             warn!(%peer, session, reason = %why, "invalid message, connection closed");
         }
-        self.executor.mesh.close_invalid(from, session);
+        self.executor.mesh.close_invalid_connection(from, session);
     }
 
     /// Handles a new session of a peer, which proves that the peer's earlier session has ended.
-    fn on_peer_up(&mut self, peer: ProcessId, session: u64) -> Result<(), Failure> {
+    fn on_peer_up(&mut self, peer: ProcessId, session: u64) -> Result<(), NodeFailure> {
         let known = std::mem::replace(&mut self.sessions[peer.index()], session);
-        self.executor.peer_liveness.peer_up(peer, session);
+        self.executor.peer_liveness.on_peer_up(peer, session);
         if known == 0 || known == session {
             return Ok(());
         }
@@ -479,69 +487,75 @@ where
 
     /// Handles the goodbye of a peer, which proves that its session has ended. The protocol then
     /// suspects the peer, as after a crash.
-    fn on_peer_left(&mut self, peer: ProcessId, session: u64) -> Result<(), Failure> {
+    fn on_peer_left(&mut self, peer: ProcessId, session: u64) -> Result<(), NodeFailure> {
         if self.sessions[peer.index()] != session || !self.departed.insert(peer) {
             return Ok(());
         }
         self.on_suspicion(peer, Verdict::Suspect)
     }
 
-    pub(crate) fn boot(&mut self, recovered: bool) -> Result<(), Failure> {
-        let cause = if recovered { Kind::Recover } else { Kind::Boot };
-        self.executor.execute(self.node.boot_step(), StepRecord::with_cause(cause))
+    pub(crate) fn boot(&mut self, is_recovery: bool) -> Result<(), NodeFailure> {
+        let cause = if is_recovery { RecordKind::Recover } else { RecordKind::Boot };
+        self.executor.execute_or_hold(self.node.boot_step(), StepTraceRecords::with_cause(cause))
     }
 
-    pub(crate) fn on_command(&mut self, command: P::Command) -> Result<(), Failure> {
-        let cause = self.executor.trace.if_enabled(|| Kind::Command(command.clone().into()));
-        self.step(Input::Command(command), StepRecord { cause, ..StepRecord::default() })
+    pub(crate) fn on_command(&mut self, command: P::Command) -> Result<(), NodeFailure> {
+        let cause = self.executor.trace.if_enabled(|| RecordKind::Command(command.clone().into()));
+        self.step(
+            Input::Command(command),
+            StepTraceRecords { cause, ..StepTraceRecords::default() },
+        )
     }
 
     pub(crate) fn on_suspicion(
         &mut self,
         peer: ProcessId,
         verdict: Verdict,
-    ) -> Result<(), Failure> {
-        let cause = Kind::Suspicion { peer, verdict };
-        self.executor.set_suspected(peer, verdict);
-        self.step(Input::Suspicion { peer, verdict }, StepRecord::with_cause(cause))
+    ) -> Result<(), NodeFailure> {
+        let cause = RecordKind::Suspicion { peer, verdict };
+        self.executor.record_verdict(peer, verdict);
+        self.step(Input::Suspicion { peer, verdict }, StepTraceRecords::with_cause(cause))
     }
 
     /// Passes a fired timer to the node. The caller has already disarmed the timer.
-    pub(crate) fn on_timer(&mut self, timer: P::Timer) -> Result<(), Failure> {
+    pub(crate) fn on_timer(&mut self, timer: P::Timer) -> Result<(), NodeFailure> {
         let timer_name = self.executor.trace.if_enabled(|| format!("{timer:?}"));
-        self.step(Input::Timer(timer), StepRecord { timer_name, ..StepRecord::default() })
+        self.step(
+            Input::Timer(timer),
+            StepTraceRecords { timer_name, ..StepTraceRecords::default() },
+        )
     }
 
     /// Passes an input to the node and executes the effects. No other function steps the node.
-    fn step(&mut self, input: Input<P>, step_record: StepRecord) -> Result<(), Failure> {
-        self.executor.execute(self.node.step(input), step_record)
+    fn step(&mut self, input: Input<P>, step_record: StepTraceRecords) -> Result<(), NodeFailure> {
+        self.executor.execute_or_hold(self.node.step(input), step_record)
     }
 
     /// Starts a save of all unsaved steps. Does nothing if a save is in progress. If the saved
     /// changes have become too long, also starts a rewrite of the whole state.
-    fn save(&mut self) -> Result<(), Failure> {
+    fn save(&mut self) -> Result<(), NodeFailure> {
         if let Some(saving) = self.node.begin_save() {
-            self.executor.write_change(&saving, self.node.replacement_state())?;
+            self.executor.start_save(&saving, self.node.replacement_state())?;
             self.saving = Some(saving);
             let is_rewrite_due =
                 self.executor.store_worker.is_rewrite_due() || self.node.needs_rewrite();
             if let Some(whole) = is_rewrite_due.then(|| self.node.begin_rewrite()).flatten() {
-                self.executor.rewrite(whole)?;
+                self.executor.start_rewrite(whole)?;
             }
         }
         self.release_effects()
     }
 
-    fn on_disk_done(&mut self, done: Completion) -> Result<(), Failure> {
+    fn on_disk_done(&mut self, done: StoreCompletion) -> Result<(), NodeFailure> {
         match done {
             // The save releases the effects that it covers.
-            Completion::Saved(done) => {
+            StoreCompletion::Saved(done) => {
                 done?;
                 self.node
                     .finish_save(self.saving.take().expect("a completed save was in progress"));
                 self.release_effects()
             }
-            Completion::Rewritten(done) => {
+            StoreCompletion::Rewritten(done) => {
                 done?;
                 self.node.finish_rewrite();
                 Ok(())
@@ -549,16 +563,16 @@ where
         }
     }
 
-    fn release_effects(&mut self) -> Result<(), Failure> {
+    fn release_effects(&mut self) -> Result<(), NodeFailure> {
         while let Some(released) = self.node.release() {
-            self.executor.release_next(released)?;
+            self.executor.release_next_step(released)?;
         }
         Ok(())
     }
 
     /// Saves until no effect is waiting for the disk.
-    pub(crate) async fn flush_saves(&mut self) -> Result<(), Failure> {
-        while self.node.is_waiting() {
+    pub(crate) async fn flush_saves(&mut self) -> Result<(), NodeFailure> {
+        while self.node.has_pending_effects() {
             self.save()?;
             if self.saving.is_some() {
                 let done = self.executor.store_worker.next_completion().await;

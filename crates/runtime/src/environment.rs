@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::time::Instant;
 
 use tenure_core::{Environment, LocalTime};
-use tenure_trace::Choice;
+use tenure_trace::RandomChoice;
 
 /// Environment of a process in a real node. Random choices use entropy of the operating system, and
 /// the monotonic clock starts when the environment is created.
@@ -12,7 +12,7 @@ use tenure_trace::Choice;
 pub struct SystemEnvironment {
     started: Instant,
     forced: VecDeque<u32>,
-    choices: Vec<Choice>,
+    choices: Vec<RandomChoice>,
 }
 
 impl SystemEnvironment {
@@ -25,7 +25,7 @@ impl SystemEnvironment {
         self.forced.push_back(value);
     }
 
-    pub(crate) fn take_choices(&mut self) -> Vec<Choice> {
+    pub(crate) fn take_choices(&mut self) -> Vec<RandomChoice> {
         self.forced.clear();
         std::mem::take(&mut self.choices)
     }
@@ -37,7 +37,7 @@ impl Environment for SystemEnvironment {
         let drawn =
             || u32::try_from(random_up_to(u64::from(bound) - 1)).expect("the value is below a u32");
         let value = forced.unwrap_or_else(drawn);
-        self.choices.push(Choice { value, bound });
+        self.choices.push(RandomChoice { value, bound });
         value
     }
 

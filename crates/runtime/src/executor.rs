@@ -9,21 +9,21 @@ use tenure_core::{
     Labelled, Layer, PendingSave, ProcessId, ProcessSet, Protocol, ReleasedEffects, Step,
     TimerChange, TimerRole, Verdict,
 };
-use tenure_trace::{EventData, Kind};
+use tenure_trace::{EventData, RecordKind};
 use tracing::warn;
 
 use crate::application::Application;
 use crate::envelope::Envelope;
 use crate::environment::{SystemEnvironment, random_up_to};
-use crate::failure::Failure;
+use crate::failure::NodeFailure;
 use crate::injection::{FaultInjection, SendAction};
-use crate::log_throttle::{LogThrottle, Suppressed};
+use crate::log_throttle::{LogThrottle, SuppressedLineCount};
 use crate::node_components::SuspectedPeersFn;
 use crate::peer_liveness::PeerLiveness;
-use crate::step_record::StepRecord;
+use crate::step_record::StepTraceRecords;
 use crate::store::Store;
-use crate::store_worker::{Job, StoreWorker};
-use crate::timers::Timers;
+use crate::store_worker::{StoreJob, StoreWorker};
+use crate::timers::ProtocolTimers;
 use crate::trace_sink::TraceWriter;
 use crate::transport::Mesh;
 use crate::validator::Validator;
@@ -45,17 +45,17 @@ pub(crate) struct SentMessage {
     pub(crate) payload: Vec<u8>,
 }
 
-pub(crate) struct EffectExecutor<P: Protocol, L> {
+pub(crate) struct EffectExecutor<P: Protocol, App> {
     pub(crate) mesh: Mesh,
     pub(crate) store_worker: StoreWorker,
     pub(crate) validator: Validator,
-    pub(crate) application: L,
+    pub(crate) application: App,
     pub(crate) trace: TraceWriter,
     injection: FaultInjection,
-    pub(crate) timers: Timers<P::Timer>,
+    pub(crate) timers: ProtocolTimers<P::Timer>,
     /// Steps whose effects wait for the disk, in order. Each has the time at which it began to
     /// wait, and its trace records.
-    pub(crate) pending_steps: VecDeque<(Instant, StepRecord)>,
+    pub(crate) pending_steps: VecDeque<(Instant, StepTraceRecords)>,
     pub(crate) commands: VecDeque<P::Command>,
     loss_logs: BTreeMap<ProcessId, LogThrottle>,
     sent_count: u64,
@@ -68,19 +68,19 @@ pub(crate) struct EffectExecutor<P: Protocol, L> {
     pub(crate) peer_liveness: PeerLiveness,
 }
 
-impl<P, L> EffectExecutor<P, L>
+impl<P, App> EffectExecutor<P, App>
 where
     P: Protocol,
     P::Message: Serialize,
     P::Stable: Serialize,
     P::Event: Into<EventData>,
-    L: Application<P>,
+    App: Application<P>,
 {
     pub(crate) fn new(
         mesh: Mesh,
         store: Store,
         validator: Validator,
-        application: L,
+        application: App,
         trace: TraceWriter,
         injection: FaultInjection,
         suspected: Option<SuspectedPeersFn<P>>,
@@ -93,7 +93,7 @@ where
             application,
             trace,
             injection,
-            timers: Timers::new(),
+            timers: ProtocolTimers::new(),
             pending_steps: VecDeque::new(),
             commands: VecDeque::new(),
             loss_logs: BTreeMap::new(),
@@ -105,30 +105,30 @@ where
         }
     }
 
-    pub(crate) fn on_request(&mut self, request: L::Request) {
+    pub(crate) fn on_request(&mut self, request: App::Request) {
         let command = self.application.on_request(request);
         self.commands.extend(command);
     }
 
-    pub(crate) fn check_application(&self) -> Result<(), Failure> {
+    pub(crate) fn check_application_error(&self) -> Result<(), NodeFailure> {
         let error = self.application.fatal_error();
-        error.map_or(Ok(()), |error| Err(Failure::Application(error.into())))
+        error.map_or(Ok(()), |error| Err(NodeFailure::Application(error.into())))
     }
 
     /// Executes the effects of a step immediately if they need no save. Otherwise holds them back
     /// until the save.
-    pub(crate) fn execute(
+    pub(crate) fn execute_or_hold(
         &mut self,
         mut step: Step<'_, P, SystemEnvironment>,
-        mut step_record: StepRecord,
-    ) -> Result<(), Failure> {
+        mut step_record: StepTraceRecords,
+    ) -> Result<(), NodeFailure> {
         step_record.suspicions = self.take_changed_suspicions(step.process());
         step_record.choices = step.environment().take_choices();
         step_record.state = self.trace.state_record_if_changed(step.process());
         if step.can_release() {
             return self.release(step.mark_saved(), step_record, false);
         }
-        for change in step.timers() {
+        for change in step.timer_changes() {
             match P::timer_role(timer_of(change)) {
                 // Heartbeats continue while the disk works.
                 TimerRole::PacesHeartbeats => self.change_timer(change.clone()),
@@ -151,38 +151,41 @@ where
 
     /// Starts the save of the change in `saving`.
     ///
-    /// If the change is large and the whole state is less than twice as long, saves `whole` instead
-    /// of the change. A large change usually contains a snapshot, which a later rewrite of the
-    /// state would write a second time.
-    pub(crate) fn write_change(
+    /// If the change is large and the whole state is less than twice as long, saves `whole_state`
+    /// instead of the change. A large change usually contains a snapshot, which a later rewrite of
+    /// the state would write a second time.
+    pub(crate) fn start_save(
         &mut self,
         saving: &PendingSave<P::Stable>,
-        whole: Option<&P::Stable>,
-    ) -> Result<(), Failure> {
+        whole_state: Option<&P::Stable>,
+    ) -> Result<(), NodeFailure> {
         self.validator.check_state(saving.change())?;
         let change = encode(saving.change());
         if saving.is_complete_state() {
-            self.store_worker.submit(Job::Save(change));
+            self.store_worker.submit(StoreJob::Save(change));
             return Ok(());
         }
-        let whole = whole.filter(|_| change.len() > LARGE_CHANGE_BYTES);
+        let whole = whole_state.filter(|_| change.len() > LARGE_CHANGE_BYTES);
         self.store_worker.submit(
             match whole.and_then(|whole| encode_within(whole, 2 * change.len())) {
-                Some(whole) => Job::Save(whole),
-                None => Job::Append(change),
+                Some(whole) => StoreJob::Save(whole),
+                None => StoreJob::Append(change),
             },
         );
         Ok(())
     }
 
-    pub(crate) fn rewrite(&mut self, whole: P::Stable) -> Result<(), Failure> {
-        self.validator.check_state(&whole)?;
-        self.store_worker.submit(Job::Rewrite(Box::new(move || encode(&whole))));
+    pub(crate) fn start_rewrite(&mut self, whole_state: P::Stable) -> Result<(), NodeFailure> {
+        self.validator.check_state(&whole_state)?;
+        self.store_worker.submit(StoreJob::Rewrite(Box::new(move || encode(&whole_state))));
         Ok(())
     }
 
     /// Releases the effects of the oldest step that waits for its save.
-    pub(crate) fn release_next(&mut self, released: ReleasedEffects<'_, P>) -> Result<(), Failure> {
+    pub(crate) fn release_next_step(
+        &mut self,
+        released: ReleasedEffects<'_, P>,
+    ) -> Result<(), NodeFailure> {
         let (_, step_record) = self.pending_steps.pop_front().expect("each step has a record");
         self.release(released, step_record, true)
     }
@@ -190,16 +193,16 @@ where
     fn release(
         &mut self,
         released: ReleasedEffects<'_, P>,
-        step_record: StepRecord,
+        step_record: StepTraceRecords,
         was_held: bool,
-    ) -> Result<(), Failure> {
-        let StepRecord { sender_clock, cause, timer_name, suspicions, choices, state } =
+    ) -> Result<(), NodeFailure> {
+        let StepTraceRecords { sender_clock, cause, timer_name, suspicions, choices, state } =
             step_record;
         self.trace.merge_clock(sender_clock.as_ref());
         cause.map_or(Ok(()), |cause| self.trace.record(cause))?;
         for (peer, verdict) in suspicions {
-            self.peer_liveness.set_suspected(peer, verdict);
-            self.trace.record(Kind::Suspicion { peer, verdict })?;
+            self.peer_liveness.record_verdict(peer, verdict);
+            self.trace.record(RecordKind::Suspicion { peer, verdict })?;
         }
         let messages = released.messages.as_slice().iter();
         let is_detector_only = messages.clone().all(|(_, it)| it.label().layer == Layer::Detector)
@@ -207,10 +210,10 @@ where
         // A scripted run records every step.
         if let Some(name) = timer_name.filter(|_| !is_detector_only || self.sent_messages.is_some())
         {
-            self.trace.record(Kind::Timer(name))?;
+            self.trace.record(RecordKind::Timer(name))?;
         }
         for choice in choices {
-            self.trace.record(Kind::Choice(choice))?;
+            self.trace.record(RecordKind::Choice(choice))?;
         }
         for change in released.timers {
             let takes_effect = match P::timer_role(timer_of(&change)) {
@@ -234,12 +237,12 @@ where
     /// If the process has its own failure detector, the detector will adopt this verdict. The
     /// verdict is therefore already recorded as a suspicion of the detector, so that the trace
     /// contains it only once.
-    pub(crate) fn set_suspected(&mut self, peer: ProcessId, verdict: Verdict) {
+    pub(crate) fn record_verdict(&mut self, peer: ProcessId, verdict: Verdict) {
         match verdict {
             Verdict::Suspect => self.suspicions.insert(peer),
             Verdict::Trust => self.suspicions.remove(peer),
         };
-        self.peer_liveness.set_suspected(peer, verdict);
+        self.peer_liveness.record_verdict(peer, verdict);
     }
 
     /// Returns the suspicions that the process's own failure detector changed in the last step.
@@ -257,8 +260,8 @@ where
     }
 
     /// Closes the connections after all sent messages have arrived, or after `grace`.
-    pub(crate) async fn close(mut self, grace: Duration) -> Result<(), Failure> {
-        self.trace.record(Kind::End)?;
+    pub(crate) async fn close(mut self, grace: Duration) -> Result<(), NodeFailure> {
+        self.trace.record(RecordKind::End)?;
         self.trace.flush()?;
         // Guards are lost before the peers receive a goodbye.
         drop(self.application);
@@ -280,18 +283,18 @@ where
         self.sent_count
     }
 
-    fn send(&mut self, to: ProcessId, message: P::Message) -> Result<(), Failure> {
+    fn send(&mut self, to: ProcessId, message: P::Message) -> Result<(), NodeFailure> {
         let number = self.next_message_number();
         let kind = message.label().kind;
-        self.trace.record_message(&message, to, 0, number, Kind::Send)?;
-        let copies = match self.injection.next_action() {
+        self.trace.record_message(&message, to, 0, number, RecordKind::Send)?;
+        let copies = match self.injection.next_send_action() {
             SendAction::Send => 1,
             SendAction::Drop => {
-                self.trace.record_message(&message, to, 0, number, Kind::Drop)?;
+                self.trace.record_message(&message, to, 0, number, RecordKind::Drop)?;
                 0
             }
             SendAction::Duplicate => {
-                self.trace.record_message(&message, to, 0, number, Kind::Duplicate)?;
+                self.trace.record_message(&message, to, 0, number, RecordKind::Duplicate)?;
                 2
             }
         };
@@ -308,7 +311,9 @@ where
                 self.mesh.send(to, payload)
             };
             let Err(error) = result else { continue };
-            if let Some(Suppressed(suppressed)) = self.loss_logs.entry(to).or_default().admit() {
+            if let Some(SuppressedLineCount(suppressed)) =
+                self.loss_logs.entry(to).or_default().admit_line()
+            {
                 let peer = self.mesh.name(to);
                 warn!(%peer, %error, suppressed, "message dropped");
             }
@@ -319,12 +324,12 @@ where
     /// Records events in the trace, flushes the trace, and then delivers the events to the
     /// application. There is one flush for all events, because a recovering process may emit a
     /// whole log in one step.
-    fn deliver_events(&mut self, events: vec::Drain<'_, P::Event>) -> Result<(), Failure> {
+    fn deliver_events(&mut self, events: vec::Drain<'_, P::Event>) -> Result<(), NodeFailure> {
         if events.as_slice().is_empty() {
             return Ok(());
         }
         for event in events.as_slice() {
-            let kind = self.trace.if_enabled(|| Kind::Event(event.clone().into()));
+            let kind = self.trace.if_enabled(|| RecordKind::Event(event.clone().into()));
             kind.map_or(Ok(()), |kind| self.trace.record(kind))?;
         }
         self.trace.flush()?;

@@ -2,11 +2,11 @@
 
 use std::fmt::{Display, Write};
 
-use crate::histogram::{Histogram, HistogramCounts};
+use crate::histogram::{DurationHistogram, HistogramCounts};
 
 /// Metrics in the order in which they are written.
 #[derive(Debug, Default)]
-pub struct Exposition(String);
+pub struct MetricsExposition(String);
 
 /// Metric with labels. [`MetricFamily::add_sample`] adds a value for each combination of labels.
 #[derive(Debug)]
@@ -15,33 +15,38 @@ pub struct MetricFamily<'a> {
     out: &'a mut String,
 }
 
-impl Exposition {
+impl MetricsExposition {
     /// Writes a counter without labels.
-    pub fn counter(&mut self, name: &str, help: &str, value: impl Display) {
-        self.metric("counter", name, help, value);
+    pub fn add_counter(&mut self, name: &str, help: &str, value: impl Display) {
+        self.add_metric("counter", name, help, value);
     }
 
     /// Writes a gauge without labels.
-    pub fn gauge(&mut self, name: &str, help: &str, value: impl Display) {
-        self.metric("gauge", name, help, value);
+    pub fn add_gauge(&mut self, name: &str, help: &str, value: impl Display) {
+        self.add_metric("gauge", name, help, value);
     }
 
     /// Writes a metric without labels. `kind` is `counter` or `gauge`.
-    pub fn metric(&mut self, kind: &str, name: &str, help: &str, value: impl Display) {
-        let family = self.family(kind, name, help);
+    pub fn add_metric(&mut self, kind: &str, name: &str, help: &str, value: impl Display) {
+        let family = self.begin_family(kind, name, help);
         put(family.out, format_args!("{name} {value}\n"));
     }
 
     /// Begins a metric with labels. `kind` is `counter` or `gauge`.
-    pub fn family<'a>(&'a mut self, kind: &str, name: &'a str, help: &str) -> MetricFamily<'a> {
+    pub fn begin_family<'a>(
+        &'a mut self,
+        kind: &str,
+        name: &'a str,
+        help: &str,
+    ) -> MetricFamily<'a> {
         put(&mut self.0, format_args!("# HELP {name} {help}\n# TYPE {name} {kind}\n"));
         MetricFamily { name, out: &mut self.0 }
     }
 
     /// Writes a histogram of durations without labels. `name` should end in `_seconds`.
-    pub fn histogram(&mut self, name: &str, help: &str, histogram: &Histogram) {
+    pub fn add_histogram(&mut self, name: &str, help: &str, histogram: &DurationHistogram) {
         let HistogramCounts { buckets, count, sum } = histogram.read();
-        let out = self.family("histogram", name, help).out;
+        let out = self.begin_family("histogram", name, help).out;
         for (bound, count) in buckets {
             put(out, format_args!("{name}_bucket{{le=\"{bound}\"}} {count}\n"));
         }
@@ -78,12 +83,12 @@ mod tests {
 
     #[test]
     fn histogram_has_buckets_sum_and_count() {
-        let histogram = Histogram::new(&[0.001, 1.0]);
+        let histogram = DurationHistogram::new(&[0.001, 1.0]);
         for milliseconds in [1, 500, 2_000] {
             histogram.record(Duration::from_millis(milliseconds));
         }
-        let mut all = Exposition::default();
-        all.histogram("wait_seconds", "Time until it is held.", &histogram);
+        let mut all = MetricsExposition::default();
+        all.add_histogram("wait_seconds", "Time until it is held.", &histogram);
         let expected = "# HELP wait_seconds Time until it is held.\n# TYPE wait_seconds histogram\n\
                         wait_seconds_bucket{le=\"0.001\"} 1\nwait_seconds_bucket{le=\"1\"} 2\n\
                         wait_seconds_bucket{le=\"+Inf\"} 3\nwait_seconds_sum 2.501\n\
@@ -93,10 +98,10 @@ mod tests {
 
     #[test]
     fn labels_escape_quotes_backslashes_and_line_ends_only() {
-        let mut all = Exposition::default();
-        let mut links = all.family("gauge", "link_up", "Whether it is up.");
+        let mut all = MetricsExposition::default();
+        let mut links = all.begin_family("gauge", "link_up", "Whether it is up.");
         links.add_sample(&[("peer", "a\"b\\c\nd"), ("zone", "ü\t'")], 1);
-        all.counter("saves_total", "Number of saves.", 0.5);
+        all.add_counter("saves_total", "Number of saves.", 0.5);
         let expected = "# HELP link_up Whether it is up.\n# TYPE link_up gauge\n\
                         link_up{peer=\"a\\\"b\\\\c\\nd\",zone=\"ü\t'\"} 1\n\
                         # HELP saves_total Number of saves.\n# TYPE saves_total counter\n\

@@ -4,13 +4,13 @@ use tenure_trace::WriteError;
 use thiserror::Error;
 
 use crate::store::SaveError;
-use crate::transport::{Evicted, MeshError};
+use crate::transport::{EvictionByPeer, MeshError};
 use crate::validator::ValidationError;
 
 /// Reason why a node did not start. No task is left running, but the store may have begun a
 /// session.
 #[derive(Debug, Error)]
-pub enum StartError {
+pub enum NodeStartError {
     /// The transport did not start.
     #[error(transparent)]
     Transport(#[from] MeshError),
@@ -37,7 +37,7 @@ pub enum StartError {
 /// Reason why a running node stopped. The node has sent no message and emitted no event that
 /// depends on an unsaved state.
 #[derive(Debug, Error)]
-pub enum Failure {
+pub enum NodeFailure {
     /// The state could not be saved, so effects that depend on it were not released.
     #[error("the node stops because its state cannot be saved: {0}")]
     Save(#[from] SaveError),
@@ -49,7 +49,7 @@ pub enum Failure {
     Trace(#[from] WriteError),
     /// Peers reject this node permanently. Its users have lost their locks, and it knows no leader.
     #[error("the node stops because it was evicted from its group: {0}")]
-    Evicted(#[from] Evicted),
+    Evicted(#[from] EvictionByPeer),
     /// The application was unable to handle an event. It received no later event.
     #[error("the node stops because of an error in its application: {0}")]
     Application(String),

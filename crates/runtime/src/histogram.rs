@@ -5,7 +5,7 @@ use std::time::Duration;
 
 /// Histogram of durations with fixed buckets. Several threads may record at the same time.
 #[derive(Debug)]
-pub struct Histogram {
+pub struct DurationHistogram {
     /// Upper bounds of all buckets except the last, in seconds, ascending. The last bucket is
     /// unbounded.
     bounds: &'static [f64],
@@ -14,7 +14,7 @@ pub struct Histogram {
     nanoseconds: AtomicU64,
 }
 
-/// Content of a [`Histogram`] at one time.
+/// Content of a [`DurationHistogram`] at one time.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HistogramCounts {
     /// Upper bound of each bucket in seconds, with the number of all durations up to that bound.
@@ -25,22 +25,22 @@ pub struct HistogramCounts {
     pub sum: Duration,
 }
 
-impl Histogram {
+impl DurationHistogram {
     /// Bounds for operations of disks and networks: 0.1 ms to 10 s.
-    pub const FAST_BOUNDS: &[f64] = &[
+    pub const FAST_BOUNDS_SECONDS: &[f64] = &[
         0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5,
         5.0, 10.0,
     ];
 
     /// Bounds for durations that depend on clients, such as waiting times: 1 ms to 6 h.
-    pub const SLOW_BOUNDS: &[f64] =
+    pub const SLOW_BOUNDS_SECONDS: &[f64] =
         &[0.001, 0.005, 0.025, 0.1, 0.5, 1.0, 5.0, 10.0, 30.0, 60.0, 300.0, 900.0, 3600.0, 21600.0];
 
     /// Creates an empty histogram. `bounds` are the upper bounds of its buckets in seconds, in
     /// ascending order.
     pub fn new(bounds: &'static [f64]) -> Self {
         let counts = (0..=bounds.len()).map(|_| AtomicU64::new(0)).collect();
-        Histogram { bounds, counts, nanoseconds: AtomicU64::new(0) }
+        DurationHistogram { bounds, counts, nanoseconds: AtomicU64::new(0) }
     }
 
     /// Records a duration. A duration that equals a bound belongs to the bucket of that bound.
@@ -73,7 +73,7 @@ mod tests {
 
     #[test]
     fn buckets_are_cumulative_and_include_their_bounds() {
-        let histogram = Histogram::new(&[0.001, 0.5]);
+        let histogram = DurationHistogram::new(&[0.001, 0.5]);
         for milliseconds in [0, 1, 2, 500, 501, 90_000] {
             histogram.record(Duration::from_millis(milliseconds));
         }
@@ -84,7 +84,9 @@ mod tests {
 
     #[test]
     fn bounds_are_ascending() {
-        for bounds in [Histogram::FAST_BOUNDS, Histogram::SLOW_BOUNDS] {
+        for bounds in
+            [DurationHistogram::FAST_BOUNDS_SECONDS, DurationHistogram::SLOW_BOUNDS_SECONDS]
+        {
             assert!(bounds.is_sorted_by(|one, next| one < next), "{bounds:?}");
         }
     }

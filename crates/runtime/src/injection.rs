@@ -35,7 +35,7 @@ impl FaultInjection {
         }
     }
 
-    pub(crate) fn next_action(&mut self) -> SendAction {
+    pub(crate) fn next_send_action(&mut self) -> SendAction {
         if self.loss_probability > 0.0 && self.random.f64() < self.loss_probability {
             SendAction::Drop
         } else if self.duplicate_probability > 0.0 && self.random.f64() < self.duplicate_probability
@@ -54,7 +54,7 @@ mod tests {
     #[test]
     fn faults_occur_with_given_probability() {
         let mut injection = FaultInjection::new(0.25, 0.5, 7);
-        let actions: Vec<SendAction> = (0..10_000).map(|_| injection.next_action()).collect();
+        let actions: Vec<SendAction> = (0..10_000).map(|_| injection.next_send_action()).collect();
         let count = |action| actions.iter().filter(|it| **it == action).count();
         assert!((2_200..2_800).contains(&count(SendAction::Drop)), "{}", count(SendAction::Drop));
         assert!(
@@ -63,6 +63,6 @@ mod tests {
             count(SendAction::Duplicate)
         );
         let mut none = FaultInjection::none();
-        assert!((0..10_000).all(|_| none.next_action() == SendAction::Send));
+        assert!((0..10_000).all(|_| none.next_send_action() == SendAction::Send));
     }
 }

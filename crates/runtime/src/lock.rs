@@ -7,7 +7,7 @@ use thiserror::Error;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::timeout;
 
-use crate::transport::Evicted;
+use crate::transport::EvictionByPeer;
 
 /// Default time limit of [`Lock::try_enter`].
 const TRY_ENTER_TIMEOUT: Duration = Duration::from_millis(80);
@@ -62,7 +62,7 @@ pub enum LossReason {
     /// Peers reject this node permanently, usually because a newer boot of its process has replaced
     /// it. The node has stopped.
     #[error("this node was evicted from its group: {0}")]
-    Superseded(Evicted),
+    Superseded(EvictionByPeer),
     /// The node has stopped, on request or after a failure.
     #[error("the node has stopped")]
     NodeStopped,
@@ -81,7 +81,7 @@ pub struct LockRequest(pub(crate) LockRequestKind);
 pub(crate) enum LockRequestKind {
     Enter {
         name: Option<LockName>,
-        waiter: Waiter,
+        waiter: GuardSender,
         /// True if the request must fail immediately when another local user holds or awaits the
         /// lock.
         is_try: bool,
@@ -98,7 +98,7 @@ pub(crate) enum LockRequestKind {
 
 /// Channel that passes the guard to a waiting user. If the user does not want to wait and another
 /// local user holds or awaits the lock, the channel passes `None`.
-pub(crate) type Waiter = oneshot::Sender<Option<Guard>>;
+pub(crate) type GuardSender = oneshot::Sender<Option<Guard>>;
 
 impl Lock {
     pub(crate) fn new(requests: mpsc::UnboundedSender<LockRequest>) -> Self {
@@ -156,15 +156,15 @@ impl Lock {
         timeout(self.try_enter_timeout, self.request_entry(true)).await.unwrap_or(Ok(None))
     }
 
-    /// Waits until this task holds the lock, for at most `limit`. Returns `None` if the time has
+    /// Waits until this task holds the lock, for at most `within`. Returns `None` if the time has
     /// passed. Dropping the future, and a late grant, have the same effects as with
     /// [`Lock::enter`].
     ///
     /// # Errors
     ///
     /// [`NodeStopped`]; the lock is not held.
-    pub async fn enter_within(&self, limit: Duration) -> Result<Option<Guard>, NodeStopped> {
-        timeout(limit, self.request_entry(false)).await.unwrap_or(Ok(None))
+    pub async fn enter_within(&self, within: Duration) -> Result<Option<Guard>, NodeStopped> {
+        timeout(within, self.request_entry(false)).await.unwrap_or(Ok(None))
     }
 
     /// Shuts the node down, even if handles still exist. Before that, the node delivers the
@@ -235,7 +235,7 @@ impl ElectionHandle {
     /// # Errors
     ///
     /// [`NodeStopped`], after the node has stopped.
-    pub async fn changed(&mut self) -> Result<Option<Term>, NodeStopped> {
+    pub async fn wait_for_term_change(&mut self) -> Result<Option<Term>, NodeStopped> {
         self.leader.changed().await.map_err(|_| NodeStopped)?;
         Ok(*self.leader.borrow_and_update())
     }

@@ -8,8 +8,10 @@ use tenure_core::{EventViews, Fence, LockName, Protocol, Tagged, Term};
 use tokio::sync::{mpsc, watch};
 
 use crate::application::Application;
-use crate::failure::Failure;
-use crate::lock::{ElectionHandle, Guard, Lock, LockRequest, LockRequestKind, LossReason, Waiter};
+use crate::failure::NodeFailure;
+use crate::lock::{
+    ElectionHandle, Guard, GuardSender, Lock, LockRequest, LockRequestKind, LossReason,
+};
 
 /// Command type of a lock protocol. The protocol has one lock or many named locks, and may also
 /// have an election.
@@ -44,7 +46,7 @@ pub struct LockApplication {
 
 #[derive(Debug, Default)]
 struct WaitQueue {
-    waiters: VecDeque<Waiter>,
+    waiters: VecDeque<GuardSender>,
     /// Number of times that this process has acquired the lock.
     entries: u64,
     phase: Phase,
@@ -114,7 +116,7 @@ impl LockApplication {
 }
 
 impl WaitQueue {
-    fn enqueue(&mut self, waiter: Waiter, is_try: bool) -> Option<mutex::Command> {
+    fn enqueue(&mut self, waiter: GuardSender, is_try: bool) -> Option<mutex::Command> {
         self.waiters.retain(|waiter| !waiter.is_closed());
         let is_blocked = !matches!(self.phase, Phase::Idle) || !self.waiters.is_empty();
         if is_try && is_blocked {
@@ -249,9 +251,9 @@ where
         P::Command::for_election(election::Command::Resign)
     }
 
-    fn on_failure(&mut self, failure: &Failure) {
+    fn on_failure(&mut self, failure: &NodeFailure) {
         let reason = match failure {
-            Failure::Evicted(evicted) => LossReason::Superseded(*evicted),
+            NodeFailure::Evicted(evicted) => LossReason::Superseded(*evicted),
             _ => LossReason::NodeStopped,
         };
         for queue in self.queues.values() {

@@ -17,16 +17,16 @@ pub(crate) struct LogThrottle {
 /// Number of lines of the same kind that were suppressed since the last logged line; `None` if
 /// there were none. The next logged line contains the number as a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Suppressed(pub(crate) Option<u64>);
+pub(crate) struct SuppressedLineCount(pub(crate) Option<u64>);
 
 impl LogThrottle {
     /// Decides whether a line may be logged now. If so, returns the number of lines that were
     /// suppressed before it. Otherwise counts the line as suppressed and returns `None`.
-    pub(crate) fn admit(&mut self) -> Option<Suppressed> {
+    pub(crate) fn admit_line(&mut self) -> Option<SuppressedLineCount> {
         self.admit_at(Instant::now())
     }
 
-    fn admit_at(&mut self, now: Instant) -> Option<Suppressed> {
+    fn admit_at(&mut self, now: Instant) -> Option<SuppressedLineCount> {
         if self.since.is_none_or(|since| now.duration_since(since) >= WINDOW) {
             self.since = Some(now);
             self.logged = 0;
@@ -37,7 +37,7 @@ impl LogThrottle {
         }
         self.logged += 1;
         let suppressed = std::mem::take(&mut self.suppressed);
-        Some(Suppressed((suppressed > 0).then_some(suppressed)))
+        Some(SuppressedLineCount((suppressed > 0).then_some(suppressed)))
     }
 }
 
@@ -51,7 +51,7 @@ mod tests {
         let logged = (0..1000).filter_map(|_| throttle.admit_at(begin)).count();
         assert_eq!(logged, 5);
         assert_eq!(throttle.admit_at(begin + WINDOW / 2), None);
-        assert_eq!(throttle.admit_at(begin + WINDOW), Some(Suppressed(Some(996))));
-        assert_eq!(throttle.admit_at(begin + WINDOW), Some(Suppressed(None)));
+        assert_eq!(throttle.admit_at(begin + WINDOW), Some(SuppressedLineCount(Some(996))));
+        assert_eq!(throttle.admit_at(begin + WINDOW), Some(SuppressedLineCount(None)));
     }
 }

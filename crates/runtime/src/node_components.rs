@@ -11,7 +11,7 @@ use crate::transport::MeshSettings;
 
 /// All components from which [`start`](crate::start) builds a node.
 #[derive(Debug)]
-pub struct NodeComponents<P: Protocol, L: Application<P>> {
+pub struct NodeComponents<P: Protocol, App: Application<P>> {
     /// Configuration of the protocol.
     pub config: P::Config,
     /// Identity of the process, and addresses of its peers.
@@ -19,9 +19,9 @@ pub struct NodeComponents<P: Protocol, L: Application<P>> {
     /// Saved state. Its session must equal the session of the transport.
     pub store: Store,
     /// Application, which connects the protocol with its users.
-    pub application: L,
+    pub application: App,
     /// Requests of the users. The node shuts down when all senders are dropped.
-    pub requests: mpsc::UnboundedReceiver<L::Request>,
+    pub requests: mpsc::UnboundedReceiver<App::Request>,
     /// Destination of the trace.
     pub trace_sink: TraceSink,
     /// Faults to inject between the node and its transport.
@@ -34,14 +34,14 @@ pub struct NodeComponents<P: Protocol, L: Application<P>> {
 /// Function that returns the peers that a process with its own failure detector suspects.
 pub type SuspectedPeersFn<P> = fn(&P) -> &ProcessSet;
 
-impl<P: Protocol, L: Application<P>> NodeComponents<P, L> {
+impl<P: Protocol, App: Application<P>> NodeComponents<P, App> {
     /// Creates the components of a node that records no trace and injects no faults.
     pub fn new(
         config: P::Config,
         transport: MeshSettings,
         store: Store,
-        application: L,
-        requests: mpsc::UnboundedReceiver<L::Request>,
+        application: App,
+        requests: mpsc::UnboundedReceiver<App::Request>,
     ) -> Self {
         let (trace_sink, injection) = (TraceSink::none(), FaultInjection::none());
         let suspected = None;

@@ -23,7 +23,7 @@ impl PeerLiveness {
         PeerLiveness { newest_sessions: vec![0; size], suspected: ProcessSet::new(), live_peers }
     }
 
-    pub(crate) fn watch(&self) -> watch::Receiver<LiveSessions> {
+    pub(crate) fn watch_live_sessions(&self) -> watch::Receiver<LiveSessions> {
         self.live_peers.subscribe()
     }
 
@@ -31,12 +31,12 @@ impl PeerLiveness {
         self.live_peers.borrow().iter().any(Option::is_some)
     }
 
-    pub(crate) fn peer_up(&mut self, peer: ProcessId, session: u64) {
+    pub(crate) fn on_peer_up(&mut self, peer: ProcessId, session: u64) {
         self.newest_sessions[peer.index()] = session;
         self.publish(peer);
     }
 
-    pub(crate) fn set_suspected(&mut self, peer: ProcessId, verdict: Verdict) {
+    pub(crate) fn record_verdict(&mut self, peer: ProcessId, verdict: Verdict) {
         match verdict {
             Verdict::Suspect => self.suspected.insert(peer),
             Verdict::Trust => self.suspected.remove(peer),
@@ -61,19 +61,19 @@ mod tests {
     #[test]
     fn connected_peer_is_alive_until_suspected() {
         let mut peer_liveness = PeerLiveness::new(2);
-        let mut watch = peer_liveness.watch();
-        peer_liveness.set_suspected(P2, Verdict::Suspect);
-        peer_liveness.set_suspected(P2, Verdict::Trust);
+        let mut watch = peer_liveness.watch_live_sessions();
+        peer_liveness.record_verdict(P2, Verdict::Suspect);
+        peer_liveness.record_verdict(P2, Verdict::Trust);
         assert!(!watch.has_changed().unwrap(), "it was never connected");
-        peer_liveness.peer_up(P2, 3);
+        peer_liveness.on_peer_up(P2, 3);
         assert_eq!(*watch.borrow_and_update(), [None, Some(3)]);
-        peer_liveness.peer_up(P2, 3);
+        peer_liveness.on_peer_up(P2, 3);
         assert!(!watch.has_changed().unwrap() && peer_liveness.has_live_peers());
-        peer_liveness.set_suspected(P2, Verdict::Suspect);
+        peer_liveness.record_verdict(P2, Verdict::Suspect);
         assert_eq!(*watch.borrow_and_update(), [None, None]);
-        peer_liveness.peer_up(P2, 4);
+        peer_liveness.on_peer_up(P2, 4);
         assert!(!peer_liveness.has_live_peers(), "a connection does not end a suspicion");
-        peer_liveness.set_suspected(P2, Verdict::Trust);
+        peer_liveness.record_verdict(P2, Verdict::Trust);
         assert_eq!(*watch.borrow_and_update(), [None, Some(4)]);
     }
 }

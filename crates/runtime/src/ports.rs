@@ -15,21 +15,21 @@ const ATTEMPTS: usize = 16;
 /// on a reserved port, even after a restart. The system gives the port to no other process. This
 /// works on Linux. Elsewhere the ports are chosen, but not reserved.
 #[derive(Debug)]
-pub struct Ports {
+pub struct ReservedPorts {
     addresses: Vec<SocketAddr>,
     _held: Vec<Socket>,
 }
 
-impl Ports {
-    /// Reserves `count` ports until the value is dropped.
+impl ReservedPorts {
+    /// Reserves `port_count` ports until the value is dropped.
     ///
     /// # Errors
     ///
     /// The error of the operating system if it provides no socket or no port. No port is reserved
     /// then.
-    pub fn reserve(count: u32) -> io::Result<Ports> {
+    pub fn reserve(port_count: u32) -> io::Result<ReservedPorts> {
         let (mut addresses, mut held, mut taken) = (Vec::new(), Vec::new(), HashSet::new());
-        for _ in 0..count {
+        for _ in 0..port_count {
             let (address, socket) = reserve_except(&taken)?;
             taken.insert(address.port());
             addresses.push(address);
@@ -38,7 +38,7 @@ impl Ports {
         if !cfg!(target_os = "linux") {
             held.clear();
         }
-        Ok(Ports { addresses, _held: held })
+        Ok(ReservedPorts { addresses, _held: held })
     }
 
     /// Returns the addresses of the reserved ports.
@@ -53,8 +53,8 @@ impl Ports {
 ///
 /// If the operating system provides no port.
 pub fn reserve_address() -> SocketAddr {
-    static HELD: Mutex<Vec<Ports>> = Mutex::new(Vec::new());
-    let ports = Ports::reserve(1).expect("a port");
+    static HELD: Mutex<Vec<ReservedPorts>> = Mutex::new(Vec::new());
+    let ports = ReservedPorts::reserve(1).expect("a port");
     let address = ports.addresses[0];
     HELD.lock().expect("not poisoned").push(ports);
     address
@@ -80,7 +80,7 @@ mod tests {
 
     #[test]
     fn held_port_can_be_listened_on_repeatedly() {
-        let ports = Ports::reserve(20).unwrap();
+        let ports = ReservedPorts::reserve(20).unwrap();
         for address in ports.addresses() {
             for _ in 0..2 {
                 let listener = TcpListener::bind(address).unwrap();
@@ -105,7 +105,7 @@ mod tests {
 
     #[test]
     fn second_listener_on_a_held_port_fails() {
-        let ports = Ports::reserve(1).unwrap();
+        let ports = ReservedPorts::reserve(1).unwrap();
         let _first = TcpListener::bind(ports.addresses()[0]).unwrap();
         let error = TcpListener::bind(ports.addresses()[0]).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::AddrInUse);

@@ -10,7 +10,7 @@ const NICE_INCREMENT: i32 = 10;
 ///
 /// Does nothing if the operating system refuses the change, or if the operating system is not
 /// Linux. Only Linux has a priority for each thread.
-pub fn lower_priority() {
+pub fn lower_thread_priority() {
     #[cfg(target_os = "linux")]
     let _ = rustix::process::nice(NICE_INCREMENT);
 }
@@ -28,7 +28,7 @@ mod tests {
         let priority = || getpriority_process(None).expect("a thread has a priority");
         let before = priority();
         let lowered = thread::spawn(move || {
-            lower_priority();
+            lower_thread_priority();
             priority()
         });
         let lowered = lowered.join().expect("the thread ends");

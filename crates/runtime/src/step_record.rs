@@ -1,27 +1,27 @@
 //! Trace records of a step. They are written only when the effects of the step are released.
 
 use tenure_core::{ProcessId, VectorClock, Verdict};
-use tenure_trace::{Choice, Kind};
+use tenure_trace::{RandomChoice, RecordKind};
 
 /// Trace records of one step. A step that is never saved has no observable effect, so it is not
 /// recorded.
 #[derive(Debug, Default)]
-pub(crate) struct StepRecord {
+pub(crate) struct StepTraceRecords {
     pub(crate) sender_clock: Option<VectorClock>,
     /// Record of the cause of the step. `None` if the cause was a timer.
-    pub(crate) cause: Option<Kind>,
+    pub(crate) cause: Option<RecordKind>,
     /// Name of the timer that caused the step. `None` if no timer caused it.
     pub(crate) timer_name: Option<String>,
     /// Suspicions that the process's own failure detector changed in this step.
     pub(crate) suspicions: Vec<(ProcessId, Verdict)>,
-    pub(crate) choices: Vec<Choice>,
+    pub(crate) choices: Vec<RandomChoice>,
     /// Record of the state after the step. `None` if states are not recorded or the state has not
     /// changed.
-    pub(crate) state: Option<Kind>,
+    pub(crate) state: Option<RecordKind>,
 }
 
-impl StepRecord {
-    pub(crate) fn with_cause(cause: Kind) -> Self {
-        StepRecord { cause: Some(cause), ..StepRecord::default() }
+impl StepTraceRecords {
+    pub(crate) fn with_cause(cause: RecordKind) -> Self {
+        StepTraceRecords { cause: Some(cause), ..StepTraceRecords::default() }
     }
 }

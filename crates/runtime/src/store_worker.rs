@@ -10,7 +10,7 @@ use tokio::sync::mpsc::{
 use crate::store::{SaveError, Store};
 
 /// Operation on a store.
-pub(crate) enum Job {
+pub(crate) enum StoreJob {
     Save(Vec<u8>),
     Append(Vec<u8>),
     /// Rewrites the whole state in the background, while further changes are appended.
@@ -18,7 +18,7 @@ pub(crate) enum Job {
 }
 
 #[derive(Debug)]
-pub(crate) enum Completion {
+pub(crate) enum StoreCompletion {
     Saved(Result<(), SaveError>),
     Rewritten(Result<(), SaveError>),
 }
@@ -33,11 +33,15 @@ pub(crate) struct StoreWorker {
 #[derive(Debug)]
 enum StoreLocation {
     Inline(Box<Store>),
-    Thread { jobs: mpsc::Sender<Job>, done: UnboundedReceiver<JobResult>, thread: JoinHandle<()> },
+    Thread {
+        jobs: mpsc::Sender<StoreJob>,
+        done: UnboundedReceiver<JobResult>,
+        thread: JoinHandle<()>,
+    },
 }
 
 /// Result of an operation, and the value that [`StoreWorker::is_rewrite_due`] returns from then on.
-type JobResult = (Completion, bool);
+type JobResult = (StoreCompletion, bool);
 
 impl StoreWorker {
     pub(crate) fn new(store: Store) -> Self {
@@ -56,7 +60,7 @@ impl StoreWorker {
     /// Starts a disk operation. At most one operation of each kind may be in progress. So before a
     /// caller starts an operation, it must receive the completion of the last operation of this
     /// kind.
-    pub(crate) fn submit(&mut self, job: Job) {
+    pub(crate) fn submit(&mut self, job: StoreJob) {
         let location = self.location.take().expect("the store has a location");
         let location = match location {
             StoreLocation::Inline(store) => spawn_thread(*store),
@@ -71,7 +75,7 @@ impl StoreWorker {
 
     /// Waits for the next finished operation. Dropping the future loses no result. After an
     /// operation has failed, the thread writes nothing more.
-    pub(crate) async fn next_completion(&mut self) -> Completion {
+    pub(crate) async fn next_completion(&mut self) -> StoreCompletion {
         match &mut self.location {
             Some(StoreLocation::Thread { done, .. }) => {
                 let result = done.recv().await.expect("the disk thread outlives its jobs");
@@ -83,7 +87,7 @@ impl StoreWorker {
 
     /// Returns the next finished operation without waiting. Returns `None` if no operation has
     /// finished.
-    pub(crate) fn try_next_completion(&mut self) -> Option<Completion> {
+    pub(crate) fn try_next_completion(&mut self) -> Option<StoreCompletion> {
         let Some(StoreLocation::Thread { done, .. }) = &mut self.location else { return None };
         match done.try_recv() {
             Ok(result) => Some(self.record_result(result)),
@@ -92,7 +96,7 @@ impl StoreWorker {
         }
     }
 
-    fn record_result(&mut self, (done, is_rewrite_due): JobResult) -> Completion {
+    fn record_result(&mut self, (done, is_rewrite_due): JobResult) -> StoreCompletion {
         self.is_rewrite_due = is_rewrite_due;
         done
     }
@@ -108,22 +112,22 @@ fn spawn_thread(store: Store) -> StoreLocation {
     StoreLocation::Thread { jobs, done, thread }
 }
 
-fn run_jobs(mut store: Store, queue: &mpsc::Receiver<Job>, done: &UnboundedSender<JobResult>) {
+fn run_jobs(mut store: Store, queue: &mpsc::Receiver<StoreJob>, done: &UnboundedSender<JobResult>) {
     for job in queue {
         let result = match job {
-            Job::Save(state) => store.save(&state),
-            Job::Append(change) => store.append(&change),
-            Job::Rewrite(state) => {
+            StoreJob::Save(state) => store.save(&state),
+            StoreJob::Append(change) => store.append(&change),
+            StoreJob::Rewrite(state) => {
                 let done = done.clone();
                 // The receiver is gone if the node has stopped.
-                store.rewrite(state, move |result| {
-                    drop(done.send((Completion::Rewritten(result), false)))
+                store.rewrite_in_background(state, move |result| {
+                    drop(done.send((StoreCompletion::Rewritten(result), false)))
                 });
                 continue;
             }
         };
         let has_failed = result.is_err();
-        let _ = done.send((Completion::Saved(result), store.is_rewrite_due()));
+        let _ = done.send((StoreCompletion::Saved(result), store.is_rewrite_due()));
         if has_failed {
             return;
         }

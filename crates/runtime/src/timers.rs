@@ -8,7 +8,7 @@ use tenure_core::Delay;
 /// cancelled timer never fires. Lookups are linear, because a process has only a few timers per
 /// peer.
 #[derive(Debug)]
-pub(crate) struct Timers<T> {
+pub(crate) struct ProtocolTimers<T> {
     armed: Vec<Armed<T>>,
     set_count: u64,
     /// For each timer, the number of its changes that wait for a save. Timers without such changes
@@ -24,7 +24,7 @@ struct Armed<T> {
     set_number: u64,
     /// Time from the setting of the timer to its first deadline.
     length: Duration,
-    /// Total time by which [`Timers::defer_late`] has moved the deadline.
+    /// Total time by which [`Timers::defer_silence_timers`] has moved the deadline.
     deferred: Duration,
 }
 
@@ -40,9 +40,9 @@ const LATENESS_DIVISOR: u32 = 16;
 /// Upper bound on the total deferral of a timer: the length of the timer divided by this number.
 const MAX_DEFERRAL_DIVISOR: u32 = 2;
 
-impl<T: Clone + Ord> Timers<T> {
+impl<T: Clone + Ord> ProtocolTimers<T> {
     pub(crate) fn new() -> Self {
-        Timers { armed: Vec::new(), set_count: 0, unsaved_changes: Vec::new() }
+        ProtocolTimers { armed: Vec::new(), set_count: 0, unsaved_changes: Vec::new() }
     }
 
     /// Records that an unsaved step sets or cancels `timer`. The change takes effect only after the
@@ -69,17 +69,17 @@ impl<T: Clone + Ord> Timers<T> {
         is_last
     }
 
-    /// Arms a timer to fire after a random time in the range `after`. `draw(x)` returns a random
+    /// Arms a timer to fire after a random time in the range `delay`. `draw(x)` returns a random
     /// number from 0 to `x`.
     pub(crate) fn set(
         &mut self,
         timer: T,
-        after: Delay,
+        delay: Delay,
         now: Instant,
-        draw: impl FnOnce(u64) -> u64,
+        random_up_to: impl FnOnce(u64) -> u64,
     ) {
         self.cancel(&timer);
-        let nanoseconds = after.min + draw(after.max - after.min);
+        let nanoseconds = delay.min + random_up_to(delay.max - delay.min);
         self.set_count += 1;
         let length = Duration::from_nanos(nanoseconds);
         let (deadline, set_number) = (now + length, self.set_count);
@@ -91,7 +91,11 @@ impl<T: Clone + Ord> Timers<T> {
     /// The first deferral of a timer gives the links enough time to read data that has arrived. If
     /// a timer fires late, this process was probably suspended, so the timer is deferred by its
     /// lateness. The deferrals of a timer add up to at most half of its length.
-    pub(crate) fn defer_late(&mut self, now: Instant, measures_silence: impl Fn(&T) -> bool) {
+    pub(crate) fn defer_silence_timers(
+        &mut self,
+        now: Instant,
+        measures_silence: impl Fn(&T) -> bool,
+    ) {
         for armed in &mut self.armed {
             if armed.deadline > now || !measures_silence(&armed.timer) {
                 continue;
@@ -146,7 +150,7 @@ mod tests {
     #[test]
     fn timers_fire_once_in_deadline_order() {
         let start = Instant::now();
-        let mut timers = Timers::new();
+        let mut timers = ProtocolTimers::new();
         timers.set("late", Delay::ticks(20), start, |_| 0);
         timers.set("early", Delay::ticks(10), start, |_| 0);
         assert_eq!(timers.take_due(start + Duration::from_nanos(5)), None);
@@ -157,7 +161,7 @@ mod tests {
 
     #[test]
     fn timer_without_delay_is_due_at_once() {
-        let mut timers = Timers::new();
+        let mut timers = ProtocolTimers::new();
         assert!(!timers.has_due());
         timers.set("later", Delay::ticks(3_600_000_000_000), Instant::now(), |_| 0);
         assert!(!timers.has_due());
@@ -168,7 +172,7 @@ mod tests {
     #[test]
     fn unsaved_change_cancels_at_once_and_arms_after_save() {
         let start = Instant::now();
-        let mut timers = Timers::new();
+        let mut timers = ProtocolTimers::new();
         timers.set("beat", Delay::ticks(10), start, |_| 0);
         // One unsaved step sets the timer again, and the next one cancels it.
         timers.record_unsaved_change(&"beat");
@@ -185,7 +189,7 @@ mod tests {
     #[test]
     fn matching_timers_fire_before_earlier_ones() {
         let start = Instant::now();
-        let mut timers = Timers::new();
+        let mut timers = ProtocolTimers::new();
         for (name, after) in [("other", 10), ("lease", 20), ("later lease", 90)] {
             timers.set(name, Delay::ticks(after), start, |_| 0);
         }
@@ -201,29 +205,29 @@ mod tests {
         let start = Instant::now();
         let at = |milliseconds| start + Duration::from_millis(milliseconds);
         let silence = |name: &&str| *name == "silence";
-        let mut timers = Timers::new();
+        let mut timers = ProtocolTimers::new();
         for name in ["silence", "other"] {
             timers.set(name, Delay::units(320), start, |_| 0);
         }
-        timers.defer_late(at(300), silence);
+        timers.defer_silence_timers(at(300), silence);
         assert_eq!(timers.next_deadline(), Some(at(320)), "the timer is not due");
         // The timer is on time: it waits until pending data is read.
-        timers.defer_late(at(320), silence);
+        timers.defer_silence_timers(at(320), silence);
         assert_eq!((timers.take_due(at(320)), timers.take_due(at(329))), (Some("other"), None));
-        timers.defer_late(at(331), silence);
+        timers.defer_silence_timers(at(331), silence);
         assert_eq!(timers.take_due(at(331)), Some("silence"), "it was deferred and is hardly late");
         // The process was paused for a long time.
         timers.set("silence", Delay::units(320), start, |_| 0);
-        timers.defer_late(at(420), silence);
+        timers.defer_silence_timers(at(420), silence);
         assert_eq!((timers.take_due(at(519)), timers.next_deadline()), (None, Some(at(520))));
         // The process was paused again.
-        timers.defer_late(at(3_000), silence);
+        timers.defer_silence_timers(at(3_000), silence);
         assert_eq!(timers.next_deadline(), Some(at(3_060)), "160 ms in all");
-        timers.defer_late(at(9_000), silence);
+        timers.defer_silence_timers(at(9_000), silence);
         assert_eq!(timers.take_due(at(9_000)), Some("silence"));
         // A message arrived meanwhile and set the timer again.
         timers.set("silence", Delay::units(320), start, |_| 0);
-        timers.defer_late(at(400), silence);
+        timers.defer_silence_timers(at(400), silence);
         timers.set("silence", Delay::units(320), at(410), |_| 0);
         assert_eq!(timers.next_deadline(), Some(at(730)));
     }
@@ -231,7 +235,7 @@ mod tests {
     #[test]
     fn reset_or_cancelled_timer_ignores_old_deadline() {
         let start = Instant::now();
-        let mut timers = Timers::new();
+        let mut timers = ProtocolTimers::new();
         timers.set("again", Delay::ticks(10), start, |_| 0);
         timers.set("never", Delay::ticks(10), start, |_| 0);
         timers.set("again", Delay { min: 30, max: 50 }, start, |range| range / 2);

@@ -5,7 +5,10 @@ use std::sync::mpsc::Sender;
 
 use tenure_core::{Labelled, Layer, ProcessId, VectorClock};
 use tenure_trace::state::StateRecorder;
-use tenure_trace::{CreateError, Kind, MessageRecord, Record, Segments, WriteError, Writer, now};
+use tenure_trace::{
+    CreateError, MessageRecord, Record, RecordKind, TraceSegments, WriteError, Writer,
+    unix_time_nanos,
+};
 
 /// Destination of the trace of one process.
 ///
@@ -15,7 +18,7 @@ use tenure_trace::{CreateError, Kind, MessageRecord, Record, Segments, WriteErro
 pub struct TraceSink {
     writer: Option<Writer>,
     /// Source of the next files of the trace. `None` if the trace has a single file.
-    segments: Option<Segments>,
+    segments: Option<TraceSegments>,
     clocks: bool,
     /// Last recorded state of the process. `None` if the trace does not include states.
     states: Option<StateRecorder>,
@@ -28,16 +31,22 @@ impl TraceSink {
         TraceSink { writer: None, segments: None, clocks: false, states: None, watcher: None }
     }
 
-    /// Creates a sink that writes to `writer`. If `clocks` is true, each record has a vector
+    /// Creates a sink that writes to `writer`. If `has_clocks` is true, each record has a vector
     /// clock.
-    pub fn writing_to(writer: Writer, clocks: bool) -> Self {
-        TraceSink { writer: Some(writer), segments: None, clocks, states: None, watcher: None }
+    pub fn writing_to(writer: Writer, has_clocks: bool) -> Self {
+        TraceSink {
+            writer: Some(writer),
+            segments: None,
+            clocks: has_clocks,
+            states: None,
+            watcher: None,
+        }
     }
 
     /// Makes the sink continue the trace in the next segment whenever a file is full. `writer`
     /// must belong to the current segment.
     #[must_use]
-    pub fn with_segments(mut self, segments: Segments) -> Self {
+    pub fn with_segments(mut self, segments: TraceSegments) -> Self {
         self.segments = Some(segments);
         self
     }
@@ -92,14 +101,14 @@ impl TraceWriter {
         self.is_enabled().then(describe)
     }
 
-    pub(crate) fn record(&mut self, kind: Kind) -> Result<(), WriteError> {
+    pub(crate) fn record(&mut self, kind: RecordKind) -> Result<(), WriteError> {
         if let Some(clock) = &mut self.clock {
             clock.tick(self.me);
         }
         if !self.sink.is_enabled() {
             return Ok(());
         }
-        let mut entry = Record::new(now(), self.me, kind).in_session(self.session);
+        let mut entry = Record::new(unix_time_nanos(), self.me, kind).in_session(self.session);
         entry.clock.clone_from(&self.clock);
         if let Some(watcher) = &self.sink.watcher {
             // The watcher may have gone.
@@ -116,27 +125,27 @@ impl TraceWriter {
         peer: ProcessId,
         session: u64,
         number: u64,
-        kind: fn(MessageRecord) -> Kind,
+        kind: fn(MessageRecord) -> RecordKind,
     ) -> Result<(), WriteError> {
-        let kind = self.message_kind(message, peer, session, number, kind);
+        let kind = self.recorded_message_kind(message, peer, session, number, kind);
         kind.map_or(Ok(()), |kind| self.record(kind))
     }
 
-    pub(crate) fn message_kind(
+    pub(crate) fn recorded_message_kind(
         &self,
         message: &impl Labelled,
         peer: ProcessId,
         session: u64,
         number: u64,
-        kind: fn(MessageRecord) -> Kind,
-    ) -> Option<Kind> {
+        kind: fn(MessageRecord) -> RecordKind,
+    ) -> Option<RecordKind> {
         let is_recorded = self.sink.is_enabled() && message.label().layer != Layer::Detector;
         is_recorded.then(|| kind(MessageRecord::new(message, peer, session, number)))
     }
 
     /// Returns a record of the state. Returns `None` if states are not recorded, or if the state
     /// equals that of the last call.
-    pub(crate) fn state_record_if_changed(&mut self, state: &impl Debug) -> Option<Kind> {
+    pub(crate) fn state_record_if_changed(&mut self, state: &impl Debug) -> Option<RecordKind> {
         let (states, me) = (self.sink.states.as_mut(), self.me);
         states.and_then(|states| states.record_if_changed(me, state))
     }

@@ -22,7 +22,7 @@ use thiserror::Error;
 use crate::config::{Config, ConfigError};
 use crate::log::snapshot;
 use crate::log::state::ClientUrls;
-use crate::member::{SCHEMA, store_owner};
+use crate::member::{LOG_STATE_SCHEMA, state_owner};
 
 /// Length of a page of the file, in bytes. Clients of etcd expect this length.
 const PAGE_BYTES: usize = 512;
@@ -129,8 +129,8 @@ impl BackupError {
     }
 }
 
-pub(crate) fn encode(store: &tenure_store::Snapshot) -> Vec<u8> {
-    let mut bytes = store.encode();
+pub(crate) fn encode(snapshot: &tenure_store::Snapshot) -> Vec<u8> {
+    let mut bytes = snapshot.encode();
     let length = bytes.len() as u64;
     bytes.resize((bytes.len() + 8).next_multiple_of(PAGE_BYTES) - 8, 0);
     bytes.extend(length.to_be_bytes());
@@ -181,50 +181,50 @@ impl Backup {
     }
 
     /// Creates the data directory of a member that begins with this backup. The revision of the
-    /// store is raised by `bump`. Returns the raised revision. All members of the new cluster must
-    /// be restored from the same file.
+    /// store is raised by `revision_bump`. Returns the raised revision. All members of the new
+    /// cluster must be restored from the same file.
     ///
-    /// `bump` must exceed the number of revisions that the old cluster may have made since the
-    /// backup. Otherwise a fencing token could be granted twice.
+    /// `revision_bump` must exceed the number of revisions that the old cluster may have made since
+    /// the backup. Otherwise a fencing token could be granted twice.
     ///
     /// # Errors
     ///
     /// [`BackupError`]. Existing contents of the directory stay as they are.
-    pub fn restore(self, config: &Config, bump: u64) -> Result<u64, BackupError> {
+    pub fn restore(self, config: &Config, revision_bump: u64) -> Result<u64, BackupError> {
         let validated = config.validate()?;
         let path = validated.directory.clone();
         if fs::read_dir(&path).is_ok_and(|mut files| files.next().is_some()) {
             return Err(BackupError::NotEmpty { path });
         }
         let revision = self.store.revision();
-        if revision.checked_add(bump).is_none_or(|raised| raised > MAX_REVISION) {
-            return Err(BackupError::RevisionTooHigh { revision, bump });
+        if revision.checked_add(revision_bump).is_none_or(|raised| raised > MAX_REVISION) {
+            return Err(BackupError::RevisionTooHigh { revision, bump: revision_bump });
         }
-        let owner = store_owner(config, &validated);
-        let store = self.store.into_new_cluster(bump);
+        let owner = state_owner(config, &validated);
+        let store = self.store.into_new_cluster(revision_bump);
         let revision = store.revision();
         let state = snapshot::encode(&ClientUrls::new(), &store.snapshot());
-        restore_into(&path, &owner, state)?;
+        create_restored_directory(&path, &owner, state)?;
         Ok(revision)
     }
 }
 
-/// Creates the data directory of a member whose log begins with a snapshot. `state` is the encoded
-/// snapshot. If this fails, the directory does not exist. A member with an incomplete directory
-/// would start with an empty store.
-pub(crate) fn restore_into(
+/// Creates the data directory of a member whose log begins with a snapshot. `encoded_snapshot` is
+/// the encoded snapshot. If this fails, the directory does not exist. A member with an incomplete
+/// directory would start with an empty store.
+pub(crate) fn create_restored_directory(
     path: &Path,
     owner: &StateOwner,
-    state: Vec<u8>,
+    encoded_snapshot: Vec<u8>,
 ) -> Result<(), BackupError> {
-    let Some(name) = path.file_name() else { return write_data(path, owner, state) };
+    let Some(name) = path.file_name() else { return write_data(path, owner, encoded_snapshot) };
     let part = path.with_file_name([name, OsStr::new(".part")].join(OsStr::new("")));
     if part.exists() {
         return Err(BackupError::Unfinished { path: part });
     }
     let unusable = |source| OpenError::Io { path: path.to_owned(), source };
     let above = path.parent().filter(|it| !it.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let restored = write_data(&part, owner, state).and_then(|()| {
+    let restored = write_data(&part, owner, encoded_snapshot).and_then(|()| {
         fs::rename(&part, path).and_then(|()| sync_directory(above)).map_err(unusable)?;
         Ok(())
     });
@@ -240,6 +240,6 @@ fn write_data(path: &Path, owner: &StateOwner, state: Vec<u8>) -> Result<(), Bac
     let last = EntryId { index: 1, term: 1 };
     let stable = Stable::from_snapshot(Snapshot { last, members, state: Payload::new(state) });
     let stable = postcard::to_stdvec(&stable).expect("a state has an encoding");
-    tenure_runtime::Store::open(path, owner, SCHEMA)?.save(&stable)?;
+    tenure_runtime::Store::open(path, owner, LOG_STATE_SCHEMA)?.save(&stable)?;
     Ok(())
 }

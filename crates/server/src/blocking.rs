@@ -11,7 +11,7 @@ use crate::rpc::error::RpcError;
 
 /// Largest number of keys that an async task scans itself. Such a scan takes well below a
 /// millisecond.
-pub(crate) const MAX_INLINE_KEYS: usize = 1_000;
+pub(crate) const MAX_INLINE_SCAN_KEYS: usize = 1_000;
 
 /// Longest time for which a request waits for a permit to start a computation.
 const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(5);
@@ -36,23 +36,23 @@ impl ConcurrencyLimit {
         permit.map_err(|_| RpcError::TOO_MANY_REQUESTS)?.map_err(|_| RpcError::STOPPED)
     }
 
-    /// Waits for a permit to scan `keys` keys. Returns `None` if this number is at most
-    /// [`MAX_INLINE_KEYS`], so that no permit is needed.
+    /// Waits for a permit to scan `key_count` keys. Returns `None` if this number is at most
+    /// [`MAX_INLINE_SCAN_KEYS`], so that no permit is needed.
     pub(crate) async fn acquire_for_scan(
         &self,
-        keys: usize,
+        key_count: usize,
     ) -> Result<Option<SemaphorePermit<'_>>, RpcError> {
-        if keys <= MAX_INLINE_KEYS { Ok(None) } else { self.acquire().await.map(Some) }
+        if key_count <= MAX_INLINE_SCAN_KEYS { Ok(None) } else { self.acquire().await.map(Some) }
     }
 }
 
-/// Runs a scan of `keys` keys. If `keys` is at most [`MAX_INLINE_KEYS`], the scan runs in the
-/// calling task. Otherwise the scan runs in a blocking thread.
+/// Runs a scan of `key_count` keys. If `key_count` is at most [`MAX_INLINE_SCAN_KEYS`], the scan
+/// runs in the calling task. Otherwise the scan runs in a blocking thread.
 pub(crate) async fn run_scan<T: Send + 'static>(
-    keys: usize,
+    key_count: usize,
     scan: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T, RpcError> {
-    if keys <= MAX_INLINE_KEYS { Ok(scan()) } else { run_blocking(scan).await }
+    if key_count <= MAX_INLINE_SCAN_KEYS { Ok(scan()) } else { run_blocking(scan).await }
 }
 
 pub(crate) async fn run_blocking<T: Send + 'static>(

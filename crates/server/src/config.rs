@@ -53,7 +53,7 @@ pub struct Config {
     pub initial_cluster_token: String,
     /// State of the cluster at the first start of this member: new, or an existing cluster in which
     /// this member replaces a removed one.
-    pub initial_cluster_state: ClusterState,
+    pub initial_cluster_state: InitialClusterState,
     /// Time between two heartbeats of a leader, in milliseconds.
     pub heartbeat_interval: u64,
     /// Shortest time without a heartbeat after which a member starts an election, in milliseconds.
@@ -116,7 +116,7 @@ impl Default for Config {
             initial_cluster: None,
             dial_peers: None,
             initial_cluster_token: "tenure".into(),
-            initial_cluster_state: ClusterState::New,
+            initial_cluster_state: InitialClusterState::New,
             heartbeat_interval: 50,
             election_timeout: 250,
             snapshot_count: 10_000,
@@ -143,7 +143,7 @@ impl Default for Config {
 /// State of the cluster that a member without data joins.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum ClusterState {
+pub enum InitialClusterState {
     /// A new cluster.
     #[default]
     New,

@@ -30,11 +30,11 @@ mod test_member;
 
 pub use backup::{Backup, BackupError, BackupSummary};
 pub use config::{
-    Certificates, ClusterState, Config, ConfigError, ConfiguredLimits, ConfiguredMember,
+    Certificates, Config, ConfigError, ConfiguredLimits, ConfiguredMember, InitialClusterState,
     ListenAddress, Url, UrlError, ValidatedConfig,
 };
 pub use member::ServeError;
-pub use member::eviction::Eviction;
+pub use member::eviction::EvictionReason;
 pub use net::peers::PeerKeys;
 pub use server::{LeaderStatus, LeaderWatch, Server};
 pub use spans::SPAN_TARGET;

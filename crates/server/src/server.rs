@@ -4,8 +4,8 @@ use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use tenure_runtime::Failure;
-use tenure_runtime::transport::Evicted;
+use tenure_runtime::NodeFailure;
+use tenure_runtime::transport::EvictionByPeer;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio::task::{JoinError, JoinHandle, JoinSet, spawn_blocking};
@@ -36,7 +36,7 @@ async fn bind_all(
 #[derive(Debug)]
 pub struct Server {
     member: Arc<Member>,
-    log: JoinHandle<Result<(), Failure>>,
+    log: JoinHandle<Result<(), NodeFailure>>,
     listeners: Vec<BoundListener>,
     /// Listeners that serve only metrics and health.
     metrics: Vec<BoundListener>,
@@ -144,8 +144,8 @@ impl Server {
                 // Each call ends with a response before the process exits.
                 member.shared.stop_serving();
                 drop(serving);
-                member.connections.request_close();
-                member.connections.wait_closed(CLOSE_TIMEOUT).await;
+                member.connections.request_close_of_all();
+                member.connections.wait_all_closed(CLOSE_TIMEOUT).await;
                 ended
             }
             None => {
@@ -153,7 +153,7 @@ impl Server {
                 // New clients use other members. Meanwhile this member completes its calls, and
                 // forwards requests to the new leader.
                 drop(serving);
-                member.connections.request_close();
+                member.connections.request_close_of_all();
                 log.await
             }
         };
@@ -170,9 +170,9 @@ impl Server {
 
 /// Converts the failure of a log. If a peer rejected this member, the error contains the name of
 /// that peer in the configuration.
-fn named(failure: Failure, members: &[ConfiguredMember]) -> ServeError {
+fn named(failure: NodeFailure, members: &[ConfiguredMember]) -> ServeError {
     match failure {
-        Failure::Evicted(Evicted { by, reason }) => ServeError::Refused {
+        NodeFailure::Evicted(EvictionByPeer { by, reason }) => ServeError::Refused {
             peer: members[by.index()].name.clone(),
             reason: reason.eviction_reason(),
         },

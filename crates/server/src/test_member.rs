@@ -10,7 +10,7 @@ use hyper::body::{Bytes, Frame};
 use prost::Message;
 use tempfile::TempDir;
 use tenure_etcd::frames::{MessageStream, RawCodec, encode};
-use tenure_store::{Command, Outcome, Principal};
+use tenure_store::{ApplyOutcome, Command, Principal};
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 use tokio_stream::wrappers::ReceiverStream;
@@ -41,32 +41,32 @@ impl TestMember {
         TestMember { member, _log: log, _folder: folder }
     }
 
-    pub(crate) async fn execute(&self, command: Command) -> Outcome {
+    pub(crate) async fn execute(&self, command: Command) -> ApplyOutcome {
         let caller = Caller::new(self.member.clone(), Principal::Anonymous);
         let outcome = caller.propose(command).await.expect("an outcome");
         assert!(outcome.result.is_ok(), "{outcome:?}");
         outcome
     }
 
-    pub(crate) async fn call<R: Message + Default>(&self, path: &str) -> Call<R> {
+    pub(crate) async fn call<R: Message + Default>(&self, path: &str) -> TestCall<R> {
         let (requests, frames) = mpsc::channel(16);
         let mut request = Request::new(Body::new(StreamBody::new(ReceiverStream::new(frames))));
         *request.method_mut() = Method::POST;
         *request.uri_mut() = path.parse().expect("a path");
         let content_type = header::HeaderValue::from_static("application/grpc");
         request.headers_mut().insert(header::CONTENT_TYPE, content_type);
-        let response = tokio::spawn(router::call(self.member.clone(), request));
-        Call { requests: Some(requests), response: Some(response), messages: None }
+        let response = tokio::spawn(router::serve_grpc_call(self.member.clone(), request));
+        TestCall { requests: Some(requests), response: Some(response), messages: None }
     }
 }
 
-pub(crate) struct Call<R> {
+pub(crate) struct TestCall<R> {
     requests: Option<mpsc::Sender<Result<Frame<Bytes>, Status>>>,
     response: Option<tokio::task::JoinHandle<http::Response<Body>>>,
     messages: Option<MessageStream<R>>,
 }
 
-impl<R: Message + Default> Call<R> {
+impl<R: Message + Default> TestCall<R> {
     pub(crate) async fn send(&self, request: &impl Message) {
         let message = encode(request);
         let length = u32::try_from(message.len()).expect("a short message");
@@ -75,11 +75,11 @@ impl<R: Message + Default> Call<R> {
         requests.send(Ok(Frame::data(frame.into()))).await.expect("an open call");
     }
 
-    pub(crate) fn end(&mut self) {
+    pub(crate) fn end_requests(&mut self) {
         self.requests = None;
     }
 
-    pub(crate) async fn next(&mut self) -> Result<Option<R>, Status> {
+    pub(crate) async fn next_response(&mut self) -> Result<Option<R>, Status> {
         if let Some(response) = self.response.take() {
             let response = timeout(RESPONSE_TIMEOUT, response).await.expect("a response in time");
             let (head, body) = response.expect("a response").into_parts();

@@ -6,7 +6,7 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use allocation_counter::measure;
-use tenure_session::{CheckpointInterval, LeaseProposal, Lessor, Renewal, Timers};
+use tenure_session::{CheckpointInterval, LeaseProposal, Lessor, RenewalOutcome, Timers};
 
 const LEASES: u64 = 100_000;
 
@@ -38,7 +38,7 @@ fn main() {
     let started = Instant::now();
     for place in 0..LEASES {
         match lessor.renew(name(place)) {
-            Renewal::Accepted { part } => {
+            RenewalOutcome::Accepted { part } => {
                 timers.arm(name(place), (place + 2 * part * LEASES) as u32)
             }
             other => panic!("the full TTL is left, not {other:?}"),

@@ -5,8 +5,8 @@
 //! claims come last. So a holder stays a holder until its own key is deleted, and a writer is not
 //! overtaken by readers that arrive later.
 //!
-//! **Why no claim waits forever.** [`AccessMode::blockers`] returns keys of earlier claims. The
-//! claim can hold the lock only after at least one of these keys is deleted. The client of the
+//! **Why no claim waits forever.** [`AccessMode::blocking_claims`] returns keys of earlier claims.
+//! The claim can hold the lock only after at least one of these keys is deleted. The client of the
 //! claim watches all these keys, from the revision in which it read the queue. So the client learns
 //! of the first of these deletions. After each deletion the client reads the queue again.
 
@@ -40,13 +40,13 @@ impl AccessMode {
     ///
     /// `earlier` contains all earlier claims of the queue, from the last one to the first one. The
     /// method stops at the first claim in this order that cannot share the lock with this claim.
-    pub fn blockers<K>(self, earlier: impl IntoIterator<Item = (K, AccessMode)>) -> Vec<K> {
+    pub fn blocking_claims<K>(self, earlier: impl IntoIterator<Item = (K, AccessMode)>) -> Vec<K> {
         let (mut holders, mut keys) = (HolderSummary::NONE, Vec::new());
         for (key, other) in earlier {
             if !self.can_share_with(other) {
                 return vec![key];
             }
-            holders.add(other);
+            holders.add_holder(other);
             keys.push(key);
         }
         if holders.can_admit(self) { Vec::new() } else { keys }
@@ -68,7 +68,7 @@ impl AccessMode {
     /// If the result is false, the waiting client must read the queue again after the release. A
     /// writer may have to wait for more readers, and claims between the blocker and the waiting
     /// claim may take permits.
-    pub const fn takes_over_from(self, holder: AccessMode) -> bool {
+    pub const fn can_take_over_from(self, holder: AccessMode) -> bool {
         matches!(
             (self, holder),
             (AccessMode::Exclusive | AccessMode::Shared, AccessMode::Exclusive)
@@ -96,7 +96,7 @@ impl HolderSummary {
         HolderSummary { count: 0, first: AccessMode::Exclusive, taken: 0, capacity: u32::MAX };
 
     /// Returns the number of holders.
-    pub const fn count(&self) -> u64 {
+    pub const fn holder_count(&self) -> u64 {
         self.count
     }
 
@@ -114,7 +114,7 @@ impl HolderSummary {
 
     /// Adds a holder with this access. The caller must have checked it with
     /// [`HolderSummary::can_admit`].
-    pub fn add(&mut self, access: AccessMode) {
+    pub fn add_holder(&mut self, access: AccessMode) {
         if self.count == 0 {
             self.first = access;
         }
@@ -128,7 +128,7 @@ impl HolderSummary {
     /// Removes one holder of a lock whose holders do not take permits. All these holders have the
     /// same access, so any of them may be the one that leaves. If the holders take permits, the
     /// caller must build the summary from the remaining holders instead.
-    pub const fn remove_one(&mut self) {
+    pub const fn remove_holder(&mut self) {
         match self.count {
             0 | 1 => *self = HolderSummary::NONE,
             _ => self.count -= 1,
@@ -145,7 +145,7 @@ impl Default for HolderSummary {
 impl FromIterator<AccessMode> for HolderSummary {
     fn from_iter<I: IntoIterator<Item = AccessMode>>(accesses: I) -> Self {
         let mut holders = HolderSummary::NONE;
-        accesses.into_iter().for_each(|access| holders.add(access));
+        accesses.into_iter().for_each(|access| holders.add_holder(access));
         holders
     }
 }
@@ -166,7 +166,7 @@ mod tests {
     /// Returns the positions of the claims for which the last claim of `queue` waits.
     fn blockers(queue: &[AccessMode]) -> Vec<usize> {
         let (own, earlier) = queue.split_last().expect("a claim");
-        own.blockers(earlier.iter().copied().enumerate().rev())
+        own.blocking_claims(earlier.iter().copied().enumerate().rev())
     }
 
     const KINDS: [AccessMode; 5] = [
@@ -202,7 +202,7 @@ mod tests {
             let admitted = queue.iter().take_while(|access| {
                 let is_admitted = holders.can_admit(**access);
                 if is_admitted {
-                    holders.add(**access);
+                    holders.add_holder(**access);
                 }
                 is_admitted
             });
@@ -282,8 +282,8 @@ mod tests {
     }
 
     /// Deletes the only blocker of a waiting claim. The claim must hold the lock afterwards if
-    /// [`AccessMode::takes_over_from`] is true for the claim and this blocker. If it is false, the
-    /// claim must still wait in some of the queues.
+    /// [`AccessMode::can_take_over_from`] is true for the claim and this blocker. If it is false,
+    /// the claim must still wait in some of the queues.
     #[test]
     fn claim_takes_over_from_exclusive_holder_only() {
         let mut others = 0;
@@ -295,7 +295,7 @@ mod tests {
             }
             let rest = [&queue[..blocker], &queue[blocker + 1..]].concat();
             let own = queue[queue.len() - 1];
-            if own.takes_over_from(queue[blocker]) {
+            if own.can_take_over_from(queue[blocker]) {
                 assert!(holds(&rest), "{queue:?}");
             } else {
                 others += usize::from(!holds(&rest));

@@ -25,7 +25,7 @@ impl AccessMode {
     /// Returns the suffix of the name of a claim with this access: an empty string, `.shared` or
     /// `.slots-3`. The suffix does not state how many permits the claim takes, because a claim with
     /// such a name always takes one permit.
-    pub fn suffix(self) -> String {
+    pub fn claim_name_suffix(self) -> String {
         match self {
             AccessMode::Exclusive => String::new(),
             AccessMode::Shared => ".shared".into(),
@@ -72,7 +72,7 @@ mod tests {
         let slots = AccessMode::Permits { weight: 1, capacity: 3 };
         for access in [AccessMode::Exclusive, AccessMode::Shared, slots] {
             for number in ["", ".2"] {
-                let name = format!("1f{number}{}", access.suffix());
+                let name = format!("1f{number}{}", access.claim_name_suffix());
                 assert_eq!(parse_claim_name(&name), Some((0x1f, access)), "{name}");
             }
         }

@@ -44,7 +44,7 @@ impl CheckpointInterval {
 
 /// Outcome of a request to renew a lease: confirmed at once, later, or never.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Renewal {
+pub enum RenewalOutcome {
     /// The renewal can be confirmed. The timer of the lease restarts.
     Accepted {
         /// Time until the timer of the lease must fire, in the unit of the TTL. It is the length of
@@ -98,51 +98,53 @@ struct LeaseState {
     pending_expiry: Option<u64>,
 }
 
-/// Tracks the remaining time of leases for a leader. `L` is the type of their names.
+/// Tracks the remaining time of leases for a leader. `LeaseId` is the type of their names.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Lessor<L> {
+pub struct Lessor<LeaseId> {
     parts: CheckpointInterval,
-    leases: BTreeMap<L, LeaseState>,
+    leases: BTreeMap<LeaseId, LeaseState>,
 }
 
 impl<L: Ord + Copy> Lessor<L> {
     /// Creates a lessor without leases.
-    pub const fn new(parts: CheckpointInterval) -> Self {
-        Lessor { parts, leases: BTreeMap::new() }
+    pub const fn new(checkpoint_interval: CheckpointInterval) -> Self {
+        Lessor { parts: checkpoint_interval, leases: BTreeMap::new() }
     }
 
-    /// Adds a lease with the remaining time `left`, or sets the remaining time of a known lease.
-    /// The caller does this when the lease begins, when this leader takes over, and when an entry
-    /// has recorded a new time. Returns the time until the timer of the lease must fire: the length
-    /// of the next [part](CheckpointInterval).
+    /// Adds a lease with the remaining time `remaining`, or sets the remaining time of a known
+    /// lease. The caller does this when the lease begins, when this leader takes over, and when an
+    /// entry has recorded a new time. Returns the time until the timer of the lease must fire: the
+    /// length of the next [part](CheckpointInterval).
     ///
-    /// If `left` is less than `ttl` and the log has already recorded `left` or a shorter time,
-    /// returns `None` and changes nothing. The running timer then continues.
-    pub fn start_countdown(&mut self, lease: L, left: u64, ttl: u64) -> Option<u64> {
+    /// If `remaining` is less than `ttl` and the log has already recorded `remaining` or a shorter
+    /// time, returns `None` and changes nothing. The running timer then continues.
+    pub fn start_countdown(&mut self, lease: L, remaining: u64, ttl: u64) -> Option<u64> {
         let state = self.leases.get(&lease);
-        if left < ttl && state.is_some_and(|state| state.checkpointed <= left) {
+        if remaining < ttl && state.is_some_and(|state| state.checkpointed <= remaining) {
             return None;
         }
-        self.leases
-            .insert(lease, LeaseState { left, checkpointed: left, ttl, pending_expiry: None });
-        Some(self.parts.next(left, ttl))
+        self.leases.insert(
+            lease,
+            LeaseState { left: remaining, checkpointed: remaining, ttl, pending_expiry: None },
+        );
+        Some(self.parts.next(remaining, ttl))
     }
 
-    /// Prepares a handover of leadership. `left` is the remaining time of the lease. Returns the
-    /// remaining time that the caller must record in the log for the new leader.
+    /// Prepares a handover of leadership. `remaining` is the remaining time of the lease. Returns
+    /// the remaining time that the caller must record in the log for the new leader.
     ///
-    /// Returns `None` if the caller need not record anything: the recorded time is at most `left`,
-    /// an entry that ends the lease is pending, or the lease does not exist. The running timer of
-    /// the lease continues in any case.
-    pub fn checkpoint_for_handover(&mut self, lease: L, left: u64) -> Option<u64> {
+    /// Returns `None` if the caller need not record anything: the recorded time is at most
+    /// `remaining`, an entry that ends the lease is pending, or the lease does not exist. The
+    /// running timer of the lease continues in any case.
+    pub fn checkpoint_for_handover(&mut self, lease: L, remaining: u64) -> Option<u64> {
         let state = self.leases.get_mut(&lease)?;
-        if state.pending_expiry.is_some() || left >= state.checkpointed {
+        if state.pending_expiry.is_some() || remaining >= state.checkpointed {
             return None;
         }
         // The caller proposes an entry with this time. A new leader may count from it even before
         // this leader learns that the entry is committed.
-        state.checkpointed = left;
-        Some(left)
+        state.checkpointed = remaining;
+        Some(remaining)
     }
 
     /// Removes a lease that has ended.
@@ -169,17 +171,17 @@ impl<L: Ord + Copy> Lessor<L> {
 
     /// Decides on a request to renew a lease. The caller must know that a majority has confirmed
     /// this leader after the request arrived.
-    pub fn renew(&mut self, lease: L) -> Renewal {
-        let Some(state) = self.leases.get_mut(&lease) else { return Renewal::NotFound };
+    pub fn renew(&mut self, lease: L) -> RenewalOutcome {
+        let Some(state) = self.leases.get_mut(&lease) else { return RenewalOutcome::NotFound };
         let ttl = state.ttl;
         if state.pending_expiry.is_some() {
-            return Renewal::Pending;
+            return RenewalOutcome::Pending;
         }
         if state.checkpointed < ttl {
-            return Renewal::NeedsCheckpoint { ttl };
+            return RenewalOutcome::NeedsCheckpoint { ttl };
         }
         state.left = ttl;
-        Renewal::Accepted { part: self.parts.next(ttl, ttl) }
+        RenewalOutcome::Accepted { part: self.parts.next(ttl, ttl) }
     }
 
     /// Handles the timer of a lease, and returns the entry that the caller must propose. The timer
@@ -221,19 +223,19 @@ mod tests {
     fn lease_runs_out_in_parts_unless_renewed() {
         let mut lessor = Lessor::new(CheckpointInterval::TENTHS);
         assert_eq!(lessor.start_countdown('a', 2, 2), Some(1));
-        assert_eq!(lessor.renew('a'), Renewal::Accepted { part: 1 });
+        assert_eq!(lessor.renew('a'), RenewalOutcome::Accepted { part: 1 });
         assert_eq!(lessor.on_timer('a', 0), LeaseProposal::Checkpoint { left: 1, part: 1 });
-        let noted = Renewal::NeedsCheckpoint { ttl: 2 };
+        let noted = RenewalOutcome::NeedsCheckpoint { ttl: 2 };
         assert_eq!(lessor.renew('a'), noted, "a new leader would count from one part");
         assert_eq!(lessor.start_countdown('a', 1, 2), None, "it is counted from there already");
         assert_eq!(lessor.start_countdown('a', 2, 2), Some(1));
         assert_eq!(lessor.on_timer('a', 0), LeaseProposal::Checkpoint { left: 1, part: 1 });
         assert_eq!(lessor.on_timer('a', 0), LeaseProposal::Expire);
-        assert_eq!(lessor.renew('a'), Renewal::Pending);
+        assert_eq!(lessor.renew('a'), RenewalOutcome::Pending);
         lessor.remove('a');
         assert_eq!(
             (lessor.renew('a'), lessor.on_timer('a', 0)),
-            (Renewal::NotFound, LeaseProposal::None)
+            (RenewalOutcome::NotFound, LeaseProposal::None)
         );
     }
 
@@ -245,9 +247,9 @@ mod tests {
             (lessor.on_timer('a', 3), lessor.on_timer('a', 3)),
             (LeaseProposal::Expire, LeaseProposal::Expire)
         );
-        assert_eq!(lessor.renew('a'), Renewal::Pending);
+        assert_eq!(lessor.renew('a'), RenewalOutcome::Pending);
         assert_eq!(lessor.on_expiry_rejected('a', 3), Some(1));
-        assert_eq!(lessor.renew('a'), Renewal::Accepted { part: 1 });
+        assert_eq!(lessor.renew('a'), RenewalOutcome::Accepted { part: 1 });
         assert_eq!(lessor.on_expiry_rejected('a', 3), None, "the same end, proposed twice");
     }
 
@@ -261,9 +263,9 @@ mod tests {
         assert_eq!(lessor.start_countdown('a', 1, 1), Some(1), "an entry renews the lease");
         assert_eq!(lessor.on_timer('a', 5), LeaseProposal::Expire);
         assert_eq!(lessor.on_expiry_rejected('a', 3), None);
-        assert_eq!(lessor.renew('a'), Renewal::Pending, "the second end is pending");
+        assert_eq!(lessor.renew('a'), RenewalOutcome::Pending, "the second end is pending");
         assert_eq!(lessor.on_expiry_rejected('a', 5), Some(1));
-        assert_eq!(lessor.renew('a'), Renewal::Accepted { part: 1 });
+        assert_eq!(lessor.renew('a'), RenewalOutcome::Accepted { part: 1 });
     }
 
     #[test]
@@ -290,7 +292,7 @@ mod tests {
         assert_eq!(lessor.checkpoint_for_handover('a', 57), None, "it is recorded already");
         assert_eq!(
             lessor.renew('a'),
-            Renewal::NeedsCheckpoint { ttl: 60 },
+            RenewalOutcome::NeedsCheckpoint { ttl: 60 },
             "a new leader would count from 57"
         );
         assert_eq!(lessor.start_countdown('a', 57, 60), None, "the timer continues");

@@ -19,8 +19,8 @@ mod waiter;
 
 pub use admission::{AccessMode, HolderSummary};
 pub use claim_name::parse_claim_name;
-pub use lessor::{CheckpointInterval, LeaseProposal, Lessor, Renewal};
-pub use session::{Action, DeadlineSlot, LossReason, Session, Timer};
+pub use lessor::{CheckpointInterval, LeaseProposal, Lessor, RenewalOutcome};
+pub use session::{DeadlineSlot, LossReason, Session, SessionAction, Timer};
 pub use timers::Timers;
-pub use times::SessionTimes;
-pub use waiter::{Position, QueueView, Waiter, WaiterAction};
+pub use times::SessionDurations;
+pub use waiter::{QueueView, Waiter, WaiterAction, WaiterPosition};

@@ -9,7 +9,7 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
-use crate::times::SessionTimes;
+use crate::times::SessionDurations;
 
 /// Name of one of the two deadline timers. One timer runs for the confirmed renewal, and the other
 /// one for the pending renewal.
@@ -34,7 +34,7 @@ pub enum Timer {
 /// Action that a session requests from its caller. The caller performs the actions of a list in
 /// order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Action {
+pub enum SessionAction {
     /// Send a request that grants or renews the lease.
     Renew {
         /// Number of the request. The response contains the same number.
@@ -93,7 +93,7 @@ impl Session {
 
     /// Returns the name of the deadline timer of the last confirmed renewal. If this timer fires,
     /// the session ends. Returns `None` if the session is not alive.
-    pub const fn confirmed_deadline(&self) -> Option<DeadlineSlot> {
+    pub const fn confirmed_deadline_slot(&self) -> Option<DeadlineSlot> {
         self.confirmed
     }
 
@@ -110,7 +110,7 @@ impl Session {
     /// Returns the actions that request the lease or its renewal. The caller calls this at the
     /// start, when a renewal is due, and after a reconnection. Returns no actions if the session
     /// has ended.
-    pub fn renew(&mut self, times: &SessionTimes) -> Vec<Action> {
+    pub fn renew(&mut self, times: &SessionDurations) -> Vec<SessionAction> {
         if self.ended.is_some() {
             return Vec::new();
         }
@@ -122,34 +122,34 @@ impl Session {
         self.pending = Some(side);
         self.round = (self.round + 1) % self.round_count.max(1);
         vec![
-            Action::Arm(Timer::Deadline(side), times.validity),
-            Action::Arm(Timer::Renewal, times.renewal_interval),
-            Action::Renew { round: self.round },
+            SessionAction::Arm(Timer::Deadline(side), times.validity),
+            SessionAction::Arm(Timer::Renewal, times.renewal_interval),
+            SessionAction::Renew { round: self.round },
         ]
     }
 
     /// Handles a response that grants or renews the lease. `round` is the request number in the
     /// response. Ignores a response to an earlier request than the last one.
-    pub fn on_response(&mut self, round: u64) -> Vec<Action> {
+    pub fn on_response(&mut self, round: u64) -> Vec<SessionAction> {
         let Some(side) = self.pending.take_if(|_| round == self.round) else { return Vec::new() };
         match self.confirmed.replace(side) {
-            Some(before) => vec![Action::Disarm(Timer::Deadline(before))],
-            None => vec![Action::Alive],
+            Some(before) => vec![SessionAction::Disarm(Timer::Deadline(before))],
+            None => vec![SessionAction::Alive],
         }
     }
 
     /// Handles a response that says that the lease does not exist. The session ends.
-    pub fn on_lease_ended(&mut self) -> Vec<Action> {
+    pub fn on_lease_ended(&mut self) -> Vec<SessionAction> {
         self.end(LossReason::LeaseEnded)
     }
 
     /// Closes the session. The caller should also inform the service; that message may be lost.
-    pub fn close(&mut self) -> Vec<Action> {
+    pub fn close(&mut self) -> Vec<SessionAction> {
         self.end(LossReason::Closed)
     }
 
     /// Handles a timer that has fired.
-    pub fn on_timer(&mut self, timer: Timer, times: &SessionTimes) -> Vec<Action> {
+    pub fn on_timer(&mut self, timer: Timer, times: &SessionDurations) -> Vec<SessionAction> {
         match timer {
             Timer::Renewal => self.renew(times),
             Timer::Deadline(side) => {
@@ -163,7 +163,7 @@ impl Session {
         }
     }
 
-    fn end(&mut self, reason: LossReason) -> Vec<Action> {
+    fn end(&mut self, reason: LossReason) -> Vec<SessionAction> {
         if self.ended.is_some() {
             return Vec::new();
         }
@@ -173,7 +173,7 @@ impl Session {
             Timer::Deadline(DeadlineSlot::Right),
             Timer::Renewal,
         ];
-        all.into_iter().map(Action::Disarm).chain([Action::Lost(reason)]).collect()
+        all.into_iter().map(SessionAction::Disarm).chain([SessionAction::Lost(reason)]).collect()
     }
 }
 
@@ -181,14 +181,14 @@ impl Session {
 mod tests {
     use super::*;
 
-    const TIMES: SessionTimes = SessionTimes { ttl: 10, validity: 9, renewal_interval: 3 };
+    const TIMES: SessionDurations = SessionDurations { ttl: 10, validity: 9, renewal_interval: 3 };
 
     fn alive() -> Session {
         let mut session = Session::new(1000);
         let actions = session.renew(&TIMES);
-        assert!(actions.contains(&Action::Arm(Timer::Deadline(DeadlineSlot::Left), 9)));
-        assert!(actions.ends_with(&[Action::Renew { round: 1 }]));
-        assert_eq!(session.on_response(1), [Action::Alive]);
+        assert!(actions.contains(&SessionAction::Arm(Timer::Deadline(DeadlineSlot::Left), 9)));
+        assert!(actions.ends_with(&[SessionAction::Renew { round: 1 }]));
+        assert_eq!(session.on_response(1), [SessionAction::Alive]);
         session
     }
 
@@ -197,7 +197,7 @@ mod tests {
         let mut session = alive();
         session.on_timer(Timer::Renewal, &TIMES);
         let over = session.on_timer(Timer::Deadline(DeadlineSlot::Left), &TIMES);
-        assert!(over.ends_with(&[Action::Lost(LossReason::NotRenewed)]));
+        assert!(over.ends_with(&[SessionAction::Lost(LossReason::NotRenewed)]));
         assert!(
             session.on_response(2).is_empty() && !session.is_alive(),
             "the response is too late"
@@ -208,7 +208,10 @@ mod tests {
     fn response_moves_deadline_to_that_of_its_request() {
         let mut session = alive();
         session.on_timer(Timer::Renewal, &TIMES);
-        assert_eq!(session.on_response(2), [Action::Disarm(Timer::Deadline(DeadlineSlot::Left))]);
+        assert_eq!(
+            session.on_response(2),
+            [SessionAction::Disarm(Timer::Deadline(DeadlineSlot::Left))]
+        );
         assert!(session.on_timer(Timer::Deadline(DeadlineSlot::Left), &TIMES).is_empty());
         assert!(session.is_alive());
     }
@@ -219,7 +222,10 @@ mod tests {
         session.on_timer(Timer::Renewal, &TIMES);
         session.on_timer(Timer::Renewal, &TIMES);
         assert!(session.on_response(2).is_empty());
-        assert_eq!(session.on_response(3), [Action::Disarm(Timer::Deadline(DeadlineSlot::Left))]);
+        assert_eq!(
+            session.on_response(3),
+            [SessionAction::Disarm(Timer::Deadline(DeadlineSlot::Left))]
+        );
     }
 
     #[test]
@@ -234,7 +240,7 @@ mod tests {
     #[test]
     fn session_ends_once() {
         let mut session = alive();
-        assert!(session.on_lease_ended().ends_with(&[Action::Lost(LossReason::LeaseEnded)]));
+        assert!(session.on_lease_ended().ends_with(&[SessionAction::Lost(LossReason::LeaseEnded)]));
         assert!(session.close().is_empty() && session.renew(&TIMES).is_empty());
         assert_eq!(session.end_reason(), Some(LossReason::LeaseEnded));
     }

@@ -16,12 +16,12 @@ impl<K, T> Default for Timers<K, T> {
 }
 
 impl<K: Ord + Copy, T: Ord + Copy> Timers<K, T> {
-    /// Arms a timer that is due at `at`. It replaces a timer of the same name.
-    pub fn arm(&mut self, timer: K, at: T) {
-        if let Some(before) = self.at.insert(timer, at) {
+    /// Arms a timer that is due at `due_at`. It replaces a timer of the same name.
+    pub fn arm(&mut self, timer: K, due_at: T) {
+        if let Some(before) = self.at.insert(timer, due_at) {
             self.due.remove(&(before, timer));
         }
-        self.due.insert((at, timer));
+        self.due.insert((due_at, timer));
     }
 
     /// Disarms a timer if it runs.

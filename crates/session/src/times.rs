@@ -2,7 +2,7 @@
 
 /// Durations of a session, all in the unit of the TTL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct SessionTimes {
+pub struct SessionDurations {
     /// TTL of the lease at the service.
     pub ttl: u64,
     /// Time for which the client relies on a confirmed renewal, counted from the moment when the
@@ -12,7 +12,7 @@ pub struct SessionTimes {
     pub renewal_interval: u64,
 }
 
-impl SessionTimes {
+impl SessionDurations {
     /// Computes the durations of a session from the TTL. Each clock may run fast or slow by at most
     /// `drift_ppm` parts per million.
     ///
@@ -30,7 +30,7 @@ impl SessionTimes {
         assert!(drift < MILLION, "drift must be below one million ppm");
         let validity = u128::from(ttl) * (MILLION - drift) / (MILLION + drift);
         let validity = u64::try_from(validity).unwrap_or(ttl);
-        SessionTimes { ttl, validity, renewal_interval: ttl / 3 }
+        SessionDurations { ttl, validity, renewal_interval: ttl / 3 }
     }
 }
 
@@ -41,11 +41,12 @@ mod tests {
     #[test]
     fn validity_ends_before_lease_despite_clock_drift() {
         for (ttl, drift) in [(10_000_000_000, 10_000), (2_000, 50_000), (7, 0), (u64::MAX, 1)] {
-            let SessionTimes { validity, renewal_interval, .. } = SessionTimes::new(ttl, drift);
+            let SessionDurations { validity, renewal_interval, .. } =
+                SessionDurations::new(ttl, drift);
             let (slow, fast) = (1_000_000 - u128::from(drift), 1_000_000 + u128::from(drift));
             assert!(u128::from(validity) * fast <= u128::from(ttl) * slow, "{ttl} {drift}");
             assert!(renewal_interval < validity, "{ttl} {drift}");
         }
-        assert_eq!(SessionTimes::new(10_000, 10_000).validity, 9_801);
+        assert_eq!(SessionDurations::new(10_000, 10_000).validity, 9_801);
     }
 }

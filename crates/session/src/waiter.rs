@@ -18,14 +18,14 @@ pub struct QueueView<K> {
     /// Revision of the store at which the queue was read.
     pub revision: u64,
     /// Creation revision of the waiter's key; `None` if the key does not exist.
-    pub own: Option<u64>,
+    pub own_create_revision: Option<u64>,
     /// Key of the predecessor, if there is one.
     pub predecessor: Option<K>,
 }
 
 /// Position of a waiter in its queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Position<K> {
+pub enum WaiterPosition<K> {
     /// The waiter does not know its position. It has not read the queue yet, or the queue has
     /// changed after the waiter read it.
     Unknown {
@@ -77,50 +77,50 @@ pub enum WaiterAction<K> {
 /// State machine of a client that waits for a lock or holds it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Waiter<K> {
-    position: Position<K>,
+    position: WaiterPosition<K>,
 }
 
 impl<K: Clone + PartialEq> Waiter<K> {
     /// Creates a waiter whose key is in the queue. The waiter does not know its position until it
     /// has read the queue.
     pub const fn new() -> Self {
-        Waiter { position: Position::Unknown { since: 0 } }
+        Waiter { position: WaiterPosition::Unknown { since: 0 } }
     }
 
     /// Returns the position of the waiter.
-    pub const fn position(&self) -> &Position<K> {
+    pub const fn position(&self) -> &WaiterPosition<K> {
         &self.position
     }
 
     /// Returns the fencing token; `None` if the waiter does not hold the lock.
     pub const fn fence(&self) -> Option<u64> {
         match self.position {
-            Position::Holding { fence } => Some(fence),
-            Position::Unknown { .. } | Position::Waiting { .. } => None,
+            WaiterPosition::Holding { fence } => Some(fence),
+            WaiterPosition::Unknown { .. } | WaiterPosition::Waiting { .. } => None,
         }
     }
 
     /// Handles a view of the queue, and returns the next action. If the view is older than the
     /// change that caused the read, the waiter reads the current queue.
     pub fn on_queue_view(&mut self, view: QueueView<K>) -> Option<WaiterAction<K>> {
-        if matches!(self.position, Position::Unknown { since } if view.revision < since) {
+        if matches!(self.position, WaiterPosition::Unknown { since } if view.revision < since) {
             return Some(WaiterAction::ReadQueue { since: 0 });
         }
-        let Some(fence) = view.own else {
-            self.position = Position::Unknown { since: 0 };
+        let Some(fence) = view.own_create_revision else {
+            self.position = WaiterPosition::Unknown { since: 0 };
             return Some(WaiterAction::Removed);
         };
         match (view.predecessor, &self.position) {
-            (_, Position::Holding { .. }) => None,
+            (_, WaiterPosition::Holding { .. }) => None,
             (None, _) => {
-                self.position = Position::Holding { fence };
+                self.position = WaiterPosition::Holding { fence };
                 Some(WaiterAction::Acquired { fence })
             }
             // A running watch keeps its first revision, so that no event is missed.
-            (Some(predecessor), Position::Waiting { key, .. }) if *key == predecessor => None,
+            (Some(predecessor), WaiterPosition::Waiting { key, .. }) if *key == predecessor => None,
             (Some(key), _) => {
                 let from = view.revision.saturating_add(1);
-                self.position = Position::Waiting { key: key.clone(), from, own: fence };
+                self.position = WaiterPosition::Waiting { key: key.clone(), from, own: fence };
                 Some(WaiterAction::Watch { key, from })
             }
         }
@@ -130,7 +130,7 @@ impl<K: Clone + PartialEq> Waiter<K> {
     /// this key, returns the action to read the queue again.
     pub fn on_deleted(&mut self, key: &K, revision: u64) -> Option<WaiterAction<K>> {
         match &self.position {
-            Position::Waiting { key: watched, .. } if watched == key => {
+            WaiterPosition::Waiting { key: watched, .. } if watched == key => {
                 Some(self.read_queue(revision))
             }
             _ => None,
@@ -142,8 +142,8 @@ impl<K: Clone + PartialEq> Waiter<K> {
     /// waiter's own key existed at the time of the release.
     pub fn on_released(&mut self, key: &K) -> Option<WaiterAction<K>> {
         match self.position {
-            Position::Waiting { key: ref watched, own: fence, .. } if watched == key => {
-                self.position = Position::Holding { fence };
+            WaiterPosition::Waiting { key: ref watched, own: fence, .. } if watched == key => {
+                self.position = WaiterPosition::Holding { fence };
                 Some(WaiterAction::Acquired { fence })
             }
             _ => None,
@@ -154,25 +154,25 @@ impl<K: Clone + PartialEq> Waiter<K> {
     /// for the caller to repeat it.
     pub fn on_reconnected(&self) -> Option<WaiterAction<K>> {
         match &self.position {
-            Position::Unknown { .. } => Some(WaiterAction::ReadQueue { since: 0 }),
-            Position::Waiting { key, from, .. } => {
+            WaiterPosition::Unknown { .. } => Some(WaiterAction::ReadQueue { since: 0 }),
+            WaiterPosition::Waiting { key, from, .. } => {
                 Some(WaiterAction::Watch { key: key.clone(), from: *from })
             }
-            Position::Holding { .. } => None,
+            WaiterPosition::Holding { .. } => None,
         }
     }
 
     /// Handles the failure of a watch because its first revision was compacted: the waiter reads
     /// the current queue.
-    pub fn on_compacted(&mut self) -> Option<WaiterAction<K>> {
+    pub fn on_history_compacted(&mut self) -> Option<WaiterAction<K>> {
         match &self.position {
-            Position::Waiting { .. } => Some(self.read_queue(0)),
-            Position::Unknown { .. } | Position::Holding { .. } => None,
+            WaiterPosition::Waiting { .. } => Some(self.read_queue(0)),
+            WaiterPosition::Unknown { .. } | WaiterPosition::Holding { .. } => None,
         }
     }
 
     fn read_queue(&mut self, since: u64) -> WaiterAction<K> {
-        self.position = Position::Unknown { since };
+        self.position = WaiterPosition::Unknown { since };
         WaiterAction::ReadQueue { since }
     }
 }
@@ -190,7 +190,11 @@ mod tests {
     #[test]
     fn waiter_watches_predecessor_and_rereads_queue_after_deletion() {
         let mut waiter = Waiter::new();
-        let view = |revision, predecessor| QueueView { revision, own: Some(5), predecessor };
+        let view = |revision, predecessor| QueueView {
+            revision,
+            own_create_revision: Some(5),
+            predecessor,
+        };
         assert_eq!(
             waiter.on_queue_view(view(5, Some("a/2"))),
             Some(WaiterAction::Watch { key: "a/2", from: 6 })
@@ -208,7 +212,7 @@ mod tests {
             waiter.on_queue_view(view(9, Some("a/1"))),
             Some(WaiterAction::Watch { key: "a/1", from: 10 })
         );
-        assert_eq!(waiter.on_compacted(), Some(WaiterAction::ReadQueue { since: 0 }));
+        assert_eq!(waiter.on_history_compacted(), Some(WaiterAction::ReadQueue { since: 0 }));
         assert_eq!(waiter.on_queue_view(view(9, None)), Some(WaiterAction::Acquired { fence: 5 }));
         assert_eq!((waiter.on_queue_view(view(9, None)), waiter.fence()), (None, Some(5)));
     }
@@ -217,7 +221,11 @@ mod tests {
     fn waiter_acquires_lock_when_predecessor_releases() {
         let mut waiter = Waiter::new();
         assert_eq!(waiter.on_released(&"a/2"), None, "the queue was not read yet");
-        waiter.on_queue_view(QueueView { revision: 5, own: Some(5), predecessor: Some("a/2") });
+        waiter.on_queue_view(QueueView {
+            revision: 5,
+            own_create_revision: Some(5),
+            predecessor: Some("a/2"),
+        });
         assert_eq!(waiter.on_released(&"a/1"), None, "not the predecessor");
         assert_eq!(waiter.on_released(&"a/2"), Some(WaiterAction::Acquired { fence: 5 }));
         assert_eq!((waiter.on_released(&"a/2"), waiter.fence()), (None, Some(5)));
@@ -230,9 +238,13 @@ mod tests {
     fn view_older_than_the_deletion_is_ignored() {
         for own in [None, Some(5)] {
             let mut waiter = Waiter::new();
-            waiter.on_queue_view(QueueView { revision: 5, own: Some(5), predecessor: Some("a/2") });
+            waiter.on_queue_view(QueueView {
+                revision: 5,
+                own_create_revision: Some(5),
+                predecessor: Some("a/2"),
+            });
             assert_eq!(waiter.on_deleted(&"a/2", 9), Some(WaiterAction::ReadQueue { since: 9 }));
-            let old = QueueView { revision: 8, own, predecessor: None };
+            let old = QueueView { revision: 8, own_create_revision: own, predecessor: None };
             assert_eq!(
                 (waiter.on_queue_view(old), waiter.fence()),
                 (Some(WaiterAction::ReadQueue { since: 0 }), None)
@@ -242,7 +254,7 @@ mod tests {
                 Some(WaiterAction::ReadQueue { since: 0 }),
                 "old views are ignored repeatedly"
             );
-            let now = QueueView { revision: 9, own: Some(5), predecessor: None };
+            let now = QueueView { revision: 9, own_create_revision: Some(5), predecessor: None };
             assert_eq!(waiter.on_queue_view(now), Some(WaiterAction::Acquired { fence: 5 }));
         }
     }
@@ -250,7 +262,7 @@ mod tests {
     #[test]
     fn empty_queue_grants_nothing_without_own_key() {
         let mut waiter: Waiter<u8> = Waiter::new();
-        let view = QueueView { revision: 9, own: None, predecessor: None };
+        let view = QueueView { revision: 9, own_create_revision: None, predecessor: None };
         assert_eq!(
             (waiter.on_queue_view(view), waiter.fence()),
             (Some(WaiterAction::Removed), None)

@@ -33,40 +33,41 @@ mod sim;
 mod steer;
 pub mod theory;
 
-pub use engine::controls::{Controls, Progress};
+pub use engine::controls::{RunControls, RunProgress};
 pub use engine::random::Random;
 pub use parallel::run_parallel;
-pub use results::accumulators::{DurationStats, Gauge};
+pub use results::accumulators::{DurationStats, TimeWeightedGauge};
 pub use results::elections::ElectionCost;
 pub use results::fault_counts::FaultCount;
-pub use results::load::{Load, ProcessLoad};
-pub use results::metrics::{KindCount, Metrics};
+pub use results::load::{ProcessLoad, RunLoad};
+pub use results::metrics::{MessageKindCounts, RunMetrics};
 pub use results::moments::Moments;
 pub use results::network_load::{EdgeLoad, NetworkLoad};
-pub use results::report::{BlockKind, EndReason, Report};
-pub use results::run_statistics::{RunStatistics, Violations};
-pub use results::sample::Sample;
+pub use results::report::{EndReason, EndlessWaitKind, Report};
+pub use results::run_statistics::{PropertyViolationCount, RunStatistics};
+pub use results::sample::SampleStatistics;
 pub use settings::command_line::{
-    HotProcess, LinkLatency, ProcessList, RecoveryOption, group_options, parse_drift,
+    HotProcess, LinkLatency, ProcessList, RecoveryOption, group_options, parse_drift_ppm,
     parse_process_number, replay_command, settings_without_option,
 };
-pub use settings::configs::Configs;
-pub use settings::distribution::{Distribution, parse_units};
+pub use settings::configs::ProcessConfigs;
+pub use settings::distribution::{Distribution, parse_bounded_ticks};
 pub use settings::error::SettingsError;
-pub use settings::fault::{Chance, CrashTrigger, Fault, RecoveredState, Recovery};
+pub use settings::fault::{AutomaticRecovery, Chance, CrashTrigger, Fault, RecoveredState};
 pub use settings::latency::Latency;
 pub use settings::network_graph::NetworkGraph;
 pub use settings::workload::{
-    BackgroundTraffic, Entries, Initiators, Locking, RequestPattern, Workload,
+    BackgroundTraffic, EntriesPerProcess, Initiators, LockWorkload, RequestPattern, Workload,
 };
 pub use settings::{
-    DetectorSettings, GroupSizeCondition, Instrumentation, Limits, NetworkSettings, Settings,
+    DetectorSettings, GroupSizeCondition, Instrumentation, NetworkSettings, RunLimits, Settings,
     TimeSettings,
 };
 pub use shrink::{ShrunkRun, shrink};
 pub use sim::{RunError, Simulation};
 pub use steer::interactive_run::{
-    InFlightMessage, InteractiveRun, Intervention, InterventionError, StepError, steering_options,
+    InFlightMessage, InteractiveRun, InteractiveStepError, Intervention, InterventionError,
+    steering_options,
 };
 pub use steer::next::NextStep;
 pub use tenure_core::{Finding, FirstViolation, Judgement};

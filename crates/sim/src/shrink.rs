@@ -7,7 +7,7 @@ use crate::settings::Settings;
 use crate::settings::distribution::Distribution;
 use crate::settings::fault::{Chance, Fault};
 use crate::settings::latency::Latency;
-use crate::settings::workload::{Entries, Initiators, RequestPattern};
+use crate::settings::workload::{EntriesPerProcess, Initiators, RequestPattern};
 
 /// Result of [`shrink`]: a run that fails like the original run and is usually smaller.
 #[derive(Clone, Debug, PartialEq)]
@@ -122,7 +122,7 @@ fn resized(settings: &Settings, size: u32) -> Option<Settings> {
         listed.retain(stays);
     }
     if let Some(locking) = &mut small.workload.locking
-        && let Entries::Listed(entries) = &mut locking.entries
+        && let EntriesPerProcess::Listed(entries) = &mut locking.entries
     {
         entries.truncate(size as usize);
     }
@@ -166,7 +166,7 @@ fn fewer_faults(settings: &Settings) -> Vec<Settings> {
 fn fewer_entries(settings: &Settings) -> Vec<Settings> {
     let Some(locking) = &settings.workload.locking else { return Vec::new() };
     let mut candidates = Vec::new();
-    let mut offer = |pattern: RequestPattern, entries: Entries| {
+    let mut offer = |pattern: RequestPattern, entries: EntriesPerProcess| {
         let mut small = settings.clone();
         if let Some(locking) = &mut small.workload.locking {
             (locking.pattern, locking.entries) = (pattern, entries);
@@ -181,21 +181,21 @@ fn fewer_entries(settings: &Settings) -> Vec<Settings> {
         return candidates;
     }
     match &entries {
-        Entries::Each(each) => {
+        EntriesPerProcess::Each(each) => {
             for fewer in [each / 2, each.saturating_sub(1)].into_iter().filter(|e| e < each) {
-                offer(pattern.clone(), Entries::Each(fewer));
+                offer(pattern.clone(), EntriesPerProcess::Each(fewer));
             }
             if *each <= 3 {
-                offer(pattern, Entries::Listed(vec![*each; settings.size as usize]));
+                offer(pattern, EntriesPerProcess::Listed(vec![*each; settings.size as usize]));
             }
         }
-        Entries::Listed(listed) => {
+        EntriesPerProcess::Listed(listed) => {
             for place in 0..listed.len() {
                 for fewer in [0, listed[place].saturating_sub(1)] {
                     if fewer < listed[place] {
                         let mut listed = listed.clone();
                         listed[place] = fewer;
-                        offer(pattern.clone(), Entries::Listed(listed));
+                        offer(pattern.clone(), EntriesPerProcess::Listed(listed));
                     }
                 }
             }

@@ -5,21 +5,23 @@ use std::io::Write;
 use tenure_core::monitors::LinksOnly;
 use tenure_core::service::{election, mutex, office};
 use tenure_core::{
-    Algorithm, Card, CostBound, Monitor, ProcessId, Protocol, Requirement, Service, Timestamped,
+    Algorithm, Card, CostBound, Monitor, ProcessId, Protocol, RequiredInput, Service, Timestamped,
 };
-use tenure_trace::{Header, Kind, Recorded, ServiceCommand, Source, WriteError};
+use tenure_trace::{
+    Header, RecordKind, RecordableProtocol, ServiceCommand, TraceSource, WriteError,
+};
 
-use crate::engine::controls::Controls;
-use crate::engine::run_context::{RunContext, Services};
+use crate::engine::controls::RunControls;
+use crate::engine::run_context::{ProvidedServices, RunContext};
 use crate::engine::user_messages::ClockHooks;
 use crate::engine::world::World;
 use crate::judging::custom_monitor::CustomMonitor;
 use crate::results::report::{EndReason, Report};
-use crate::settings::configs::Configs;
+use crate::settings::configs::ProcessConfigs;
 use crate::settings::error::SettingsError;
 use crate::settings::network_graph::NetworkGraph;
 use crate::settings::{Instrumentation, Settings};
-use crate::steer::recorder::Recorder;
+use crate::steer::recorder::TraceRecorder;
 
 /// A protocol, its configuration, and everything else that determines a run.
 ///
@@ -29,7 +31,7 @@ use crate::steer::recorder::Recorder;
 pub struct Simulation<P: Protocol> {
     name: String,
     service: Service,
-    pub(crate) configs: Configs<P::Config>,
+    pub(crate) configs: ProcessConfigs<P::Config>,
     settings: Settings,
     script: Vec<(u64, ProcessId, P::Command)>,
     monitors: Vec<CustomMonitor<P>>,
@@ -52,10 +54,10 @@ pub enum RunError {
     Trace(#[from] WriteError),
 }
 
-impl<P: Recorded> Simulation<P> {
+impl<P: RecordableProtocol> Simulation<P> {
     /// Creates a simulation of a protocol, with or without a [`Card`]. Neither the assumptions of
     /// the protocol nor its cost are checked.
-    pub fn new(configs: impl Into<Configs<P::Config>>, settings: Settings) -> Self {
+    pub fn new(configs: impl Into<ProcessConfigs<P::Config>>, settings: Settings) -> Self {
         let offered = |command: office::Command| P::Command::from_office(command).is_some();
         let locks = offered(mutex::Command::Enter.into());
         let service = match (locks, offered(election::Command::Elect.into())) {
@@ -112,7 +114,7 @@ impl<P: Recorded> Simulation<P> {
 
     /// Records the state of a process in the trace after each step that changed it.
     #[must_use]
-    pub fn with_states(mut self) -> Self {
+    pub fn with_recorded_states(mut self) -> Self {
         self.states = true;
         self
     }
@@ -155,7 +157,7 @@ impl<P: Recorded> Simulation<P> {
     ///
     /// [`SettingsError`] if the settings are invalid; nothing was run.
     pub fn run(&self) -> Result<Report, SettingsError> {
-        self.run_with(Controls::new())
+        self.run_with(RunControls::new())
     }
 
     /// Runs the simulation once, with progress reports and a stop flag.
@@ -163,7 +165,7 @@ impl<P: Recorded> Simulation<P> {
     /// # Errors
     ///
     /// As [`Simulation::run`].
-    pub fn run_with(&self, controls: Controls<'_>) -> Result<Report, SettingsError> {
+    pub fn run_with(&self, controls: RunControls<'_>) -> Result<Report, SettingsError> {
         self.run_recorded(None, controls).map(|(report, ..)| report)
     }
 
@@ -173,7 +175,7 @@ impl<P: Recorded> Simulation<P> {
     ///
     /// As [`Simulation::run`].
     pub fn run_and_inspect(&self) -> Result<(Report, Vec<P>), SettingsError> {
-        let ran = self.run_recorded(None, Controls::new());
+        let ran = self.run_recorded(None, RunControls::new());
         ran.map(|(report, processes, _)| (report, processes))
     }
 
@@ -186,27 +188,34 @@ impl<P: Recorded> Simulation<P> {
     pub fn run_traced(
         &self,
         to: impl Write + Send + 'static,
-        controls: Controls<'_>,
+        controls: RunControls<'_>,
     ) -> Result<Report, RunError> {
         self.check_settings()?;
-        let (report, _, recorder) = self.run_recorded(Some(self.recorder(to)?), controls)?;
-        recorder.map_or(Ok(()), Recorder::finish)?;
+        let (report, _, recorder) = self.run_recorded(Some(self.create_recorder(to)?), controls)?;
+        recorder.map_or(Ok(()), TraceRecorder::finish)?;
         Ok(report)
     }
 
-    pub(crate) fn recorded_world(
+    pub(crate) fn build_recorded_world(
         &self,
         to: impl Write + Send + 'static,
     ) -> Result<World<'_, P>, RunError> {
         self.check_settings()?;
-        let run = RunContext::new(self.settings.clone(), self.services(), Some(self.recorder(to)?));
+        let run = RunContext::new(
+            self.settings.clone(),
+            self.provided_services(),
+            Some(self.create_recorder(to)?),
+        );
         let monitors = self.monitors.clone();
         Ok(World::new(run, &self.configs, &self.script, monitors, self.clock_hooks))
     }
 
-    pub(crate) fn recorder(&self, to: impl Write + Send + 'static) -> Result<Recorder, WriteError> {
-        let recorder = Recorder::new(Box::new(to), &self.header(), self.states)?;
-        Ok(recorder.judging(&self.settings, self.service))
+    pub(crate) fn create_recorder(
+        &self,
+        to: impl Write + Send + 'static,
+    ) -> Result<TraceRecorder, WriteError> {
+        let recorder = TraceRecorder::new(Box::new(to), &self.trace_header(), self.states)?;
+        Ok(recorder.judging_custom_properties(&self.settings, self.service))
     }
 
     /// Checks that a run with the settings and the configurations of this simulation is possible.
@@ -217,24 +226,27 @@ impl<P: Recorded> Simulation<P> {
         // failed allocation would abort the program.
         let room = Vec::<P>::new().try_reserve_exact(size as usize);
         room.map_err(|_| SettingsError::TooLarge { size })?;
-        self.configs.check(size)
+        self.configs.check_count(size)
     }
 
     fn run_recorded(
         &self,
-        recorder: Option<Recorder>,
-        mut controls: Controls<'_>,
-    ) -> Result<(Report, Vec<P>, Option<Recorder>), SettingsError> {
+        recorder: Option<TraceRecorder>,
+        mut controls: RunControls<'_>,
+    ) -> Result<(Report, Vec<P>, Option<TraceRecorder>), SettingsError> {
         self.check_settings()?;
         let recorder = recorder.or_else(|| {
             let judged = !self.settings.instrumentation.custom.is_empty();
-            judged.then(|| Recorder::without_writer(false).judging(&self.settings, self.service))
+            judged.then(|| {
+                TraceRecorder::without_writer(false)
+                    .judging_custom_properties(&self.settings, self.service)
+            })
         });
-        let run = RunContext::new(self.settings.clone(), self.services(), recorder);
+        let run = RunContext::new(self.settings.clone(), self.provided_services(), recorder);
         let monitors = self.monitors.clone();
         let mut world = World::new(run, &self.configs, &self.script, monitors, self.clock_hooks);
         let ended = world.run(&mut controls);
-        let (mut report, processes, recorder) = self.reported(world, ended);
+        let (mut report, processes, recorder) = self.finish_run(world, ended);
         self.judge_cost(&mut report);
         Ok((report, processes, recorder))
     }
@@ -251,38 +263,38 @@ impl<P: Recorded> Simulation<P> {
 
     /// Ends a run for the reason `ended`. Returns its report, the processes in their final states,
     /// and the recorder of the trace.
-    pub(crate) fn reported(
+    pub(crate) fn finish_run(
         &self,
         mut world: World<'_, P>,
         ended: EndReason,
-    ) -> (Report, Vec<P>, Option<Recorder>) {
+    ) -> (Report, Vec<P>, Option<TraceRecorder>) {
         world.finish_measurements();
         let (mut run, processes, monitors) = world.into_parts();
         // A run that was cut short has no end record in its trace.
         if !matches!(ended, EndReason::Stopped | EndReason::EventLimit | EndReason::Flooded) {
-            run.trace_group(Kind::End);
+            run.trace_group(RecordKind::End);
         }
         let mut recorder = run.tracer.recorder.take();
         let mut report = Report::from_run(self.name.clone(), run, ended);
         let judged =
-            recorder.as_mut().map(|it| it.take_custom_findings(report.ended.is_conclusive()));
+            recorder.as_mut().map(|it| it.finish_custom_judging(report.ended.is_conclusive()));
         report.findings.extend(judged.into_iter().flatten());
         for monitor in monitors {
-            let finding = monitor.finding(report.finished_at, report.ended.is_conclusive());
+            let finding = monitor.into_finding(report.finished_at, report.ended.is_conclusive());
             report.findings.push(finding);
         }
         (report, processes, recorder)
     }
 
-    pub(crate) fn services(&self) -> Services {
-        Services {
+    pub(crate) fn provided_services(&self) -> ProvidedServices {
+        ProvidedServices {
             agreement: Some(self.service).filter(|service| service.is_agreement()),
             mutex: P::Command::from_office(mutex::Command::Enter.into()).is_some(),
             election: P::Command::from_office(election::Command::Elect.into()).is_some(),
         }
     }
 
-    pub(crate) fn header(&self) -> Header {
+    pub(crate) fn trace_header(&self) -> Header {
         let (size, instrumentation) = (self.settings.size, &self.settings.instrumentation);
         let most_bypass = self.settings.bypass_bounds().into_iter().min();
         let promises = instrumentation.properties.iter().flatten();
@@ -290,7 +302,8 @@ impl<P: Recorded> Simulation<P> {
         let links = instrumentation.links.as_ref();
         let graph = carried.or_else(|| links.and_then(LinksOnly::graph));
         // Traces are judged by events. The cost of a run is judged by the simulator.
-        let promises = promises.filter(|promise| promise.requires() != Requirement::Messages);
+        let promises =
+            promises.filter(|promise| promise.required_input() != RequiredInput::Messages);
         let promises = promises.map(|promise| promise.name().to_owned());
         Header {
             fenced: instrumentation.fenced,
@@ -302,14 +315,14 @@ impl<P: Recorded> Simulation<P> {
             seed: Some(self.settings.seed),
             replay: self.replay.clone(),
             graph: graph.map(|graph| graph.as_ref().into()),
-            ..Header::new(self.name.clone(), self.service, size, Source::Simulator)
+            ..Header::new(self.name.clone(), self.service, size, TraceSource::Simulator)
         }
     }
 }
 
 impl<P: Timestamped> Simulation<P>
 where
-    P: Recorded,
+    P: RecordableProtocol,
 {
     /// Makes each message between users ([`BackgroundTraffic`](crate::BackgroundTraffic)) carry the
     /// logical clock of its sender's protocol. The receiver's next request then has a larger
@@ -323,7 +336,7 @@ where
 
 impl<P: Algorithm> Simulation<P>
 where
-    P: Recorded,
+    P: RecordableProtocol,
 {
     /// Creates a simulation of an algorithm with a [`Card`]. The card supplies the settings that
     /// are not set explicitly.
@@ -333,15 +346,15 @@ where
     /// [`SettingsError`] if the settings are invalid, or if the environment does not meet an
     /// assumption of the algorithm.
     pub fn for_algorithm(
-        configs: impl Into<Configs<P::Config>>,
+        configs: impl Into<ProcessConfigs<P::Config>>,
         settings: Settings,
     ) -> Result<Self, SettingsError> {
         let configs = configs.into();
         settings.check()?;
-        configs.check(settings.size)?;
+        configs.check_count(settings.size)?;
         let card: Card = P::card(configs.of(ProcessId(0)), settings.size);
         settings.check_against(&card)?;
-        let settings = settings.resolved(&card);
+        let settings = settings.with_card_defaults(&card);
         let cost_bound = settings.cost_exemption(&card).is_none().then(|| {
             let workload = settings.workload_kind(card.service, false);
             let predict =

@@ -12,13 +12,17 @@ use tenure_algorithms::agreement::{RaftLog, raft_log};
 use tenure_core::service::log::{self, Payload};
 use tenure_core::{ConstantEnvironment, EffectBuffer, Group, Input, ProcessId, Protocol, Rank};
 use tenure_sim::{
-    Chance, Configs, Controls, Distribution, EndReason, GroupSizeCondition, Random, Settings,
-    Simulation, Workload,
+    Chance, Distribution, EndReason, GroupSizeCondition, ProcessConfigs, Random, RunControls,
+    Settings, Simulation, Workload,
 };
-use tenure_trace::Recorded;
+use tenure_trace::RecordableProtocol;
 
 /// Returns the allocations of a run with this number of events, including those of its report.
-fn allocated<P: Recorded>(config: P::Config, settings: &Settings, events: u64) -> AllocationInfo {
+fn allocated<P: RecordableProtocol>(
+    config: P::Config,
+    settings: &Settings,
+    events: u64,
+) -> AllocationInfo {
     let mut settings = settings.clone();
     settings.limits.events = Some(events);
     let simulation = Simulation::<P>::new(config, settings);
@@ -76,7 +80,7 @@ fn million_processes_take_under_200_bytes_each() {
     let ids: Vec<u32> = Random::new(1).permutation(size);
     settings.ranks = ranks(&ids).into();
     let hops = ids.iter().position(|id| *id == size - 1).unwrap() as u32;
-    let simulation = Simulation::<Extrema>::new(Configs::Each(ids), settings);
+    let simulation = Simulation::<Extrema>::new(ProcessConfigs::Each(ids), settings);
     let mut sent = 0;
     let info = measure(|| {
         let report = simulation.run().unwrap();
@@ -93,13 +97,13 @@ fn million_processes_take_under_200_bytes_each() {
 fn large_ring_matches_theory() {
     let size = 100_000;
     let ids = Random::new(3).permutation(size);
-    let expected = tenure_algorithms::election::chang_roberts::message_count(&ids);
+    let expected = tenure_algorithms::election::chang_roberts::predicted_message_count(&ids);
     let mut settings = Settings::new(size);
     settings.ranks = ranks(&ids).into();
-    settings.workload = Workload::elect();
+    settings.workload = Workload::elect_by_all();
     settings.network.latency = Distribution::between_units(1, 2).into();
     settings.network.order = Some(tenure_core::ChannelOrder::Fifo);
-    let report = Simulation::<Extrema>::new(Configs::Each(ids), settings).run().unwrap();
+    let report = Simulation::<Extrema>::new(ProcessConfigs::Each(ids), settings).run().unwrap();
     assert_eq!(report.metrics.sent, expected);
     assert_eq!(report.failures().next(), None);
 }
@@ -111,7 +115,7 @@ fn stop_flag_interrupts_initial_requests() {
     let settings = Settings { workload: Workload::entries(1), ..Settings::new(1_000) };
     let stop = AtomicBool::new(true);
     let simulation = Simulation::<Permission>::new(Rule::Stamps, settings);
-    let report = simulation.run_with(Controls::new().stopped_by(&stop)).unwrap();
+    let report = simulation.run_with(RunControls::new().stopped_by(&stop)).unwrap();
     assert_eq!((report.ended, report.metrics.sent), (EndReason::Stopped, 0));
 }
 

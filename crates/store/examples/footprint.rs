@@ -6,7 +6,9 @@
 use std::time::Instant;
 
 use allocation_counter::{AllocationInfo, measure};
-use tenure_store::{Command, Enqueue, Limits, LockMode, LogPosition, Put, Span, Store, Watchers};
+use tenure_store::{
+    Command, Enqueue, KeySpan, LockMode, LogPosition, Put, Store, StoreLimits, WatcherIndex,
+};
 
 /// Number of objects of each kind: keys, leases, claims and watchers.
 const COUNT: u64 = 100_000;
@@ -20,7 +22,8 @@ struct Log {
 impl Log {
     fn new() -> Self {
         // The store keeps no history, because the memory of a history is temporary and bounded.
-        let store = Store::new(Limits { max_events: 0, max_revisions: 0, ..Limits::default() });
+        let store =
+            Store::new(StoreLimits { max_events: 0, max_revisions: 0, ..StoreLimits::default() });
         Log { store, at: LogPosition { index: 0, term: 1 } }
     }
 
@@ -88,17 +91,19 @@ fn main() {
     };
     let info = measure(|| (1..=COUNT).for_each(|lease| queue.apply(enqueue(lease))));
     report("a claim in one queue, beside its lease", &info);
-    let mut watchers = Watchers::new();
+    let mut watchers = WatcherIndex::new();
     let info = measure(|| {
         for watcher in 1..=COUNT {
-            watchers
-                .insert(&Span::single(format!("jobs/nightly/{watcher:06}").into_bytes()), watcher);
+            watchers.insert(
+                &KeySpan::single(format!("jobs/nightly/{watcher:06}").into_bytes()),
+                watcher,
+            );
         }
     });
     report("a watcher of a key of its own", &info);
-    let mut watchers = Watchers::new();
+    let mut watchers = WatcherIndex::new();
     let info = measure(|| {
-        (1..=COUNT).for_each(|watcher| watchers.insert(&Span::prefix("jobs/"), watcher))
+        (1..=COUNT).for_each(|watcher| watchers.insert(&KeySpan::prefix("jobs/"), watcher))
     });
     report("a watcher of a prefix that all watch", &info);
 }

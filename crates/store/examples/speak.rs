@@ -10,14 +10,14 @@ mod requests;
 use std::io::{BufRead, Write};
 
 use serde_json::{Value, json};
-use tenure_store::{Command, Error, Limits, LogPosition, Store};
+use tenure_store::{Command, Error, LogPosition, Store, StoreLimits};
 
 fn main() -> std::io::Result<()> {
-    let limits = Limits {
+    let limits = StoreLimits {
         max_events: usize::MAX,
         max_bytes: usize::MAX,
         max_revisions: u64::MAX,
-        ..Limits::default()
+        ..StoreLimits::default()
     };
     let (mut store, mut at) = (Store::new(limits), LogPosition { index: 0, term: 1 });
     let mut out = std::io::stdout().lock();

@@ -26,9 +26,9 @@ pub struct AlarmChange {
 /// Active alarms. Each has the number of the member that it concerns.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub(crate) struct Alarms(BTreeSet<(u64, Alarm)>);
+pub(crate) struct ActiveAlarms(BTreeSet<(u64, Alarm)>);
 
-impl Alarms {
+impl ActiveAlarms {
     /// Applies a change. Returns true if the state of the alarm has changed.
     pub(crate) fn apply(&mut self, change: AlarmChange) -> bool {
         let alarm = (change.member, change.alarm);
@@ -40,7 +40,7 @@ impl Alarms {
     }
 
     /// Returns true if an active alarm makes the store reject commands that add keys or leases.
-    pub(crate) fn is_full(&self) -> bool {
+    pub(crate) fn has_nospace_alarm(&self) -> bool {
         self.0.iter().any(|(_, alarm)| *alarm == Alarm::NoSpace)
     }
 }

@@ -78,11 +78,11 @@ impl From<LockMode> for AccessMode {
 
 /// Returns the key of a claim.
 pub fn claim_key(name: &[u8], lease: LeaseId, mode: LockMode) -> Bytes {
-    let segment = format!("/{lease:x}{}", AccessMode::from(mode).suffix());
+    let segment = format!("/{lease:x}{}", AccessMode::from(mode).claim_name_suffix());
     Bytes::from([name, segment.as_bytes()].concat())
 }
 
-pub(crate) struct ClaimKey<'a> {
+pub(crate) struct ParsedClaimKey<'a> {
     pub(crate) name: &'a [u8],
     pub(crate) lease: LeaseId,
     pub(crate) mode: LockMode,
@@ -90,16 +90,16 @@ pub(crate) struct ClaimKey<'a> {
 
 /// Parses the key of a claim. Returns `None` if the key has another form. The caller must check
 /// that the key is attached to the lease in its name. If it is not, the key is not a claim.
-pub(crate) fn parse_claim_key(key: &[u8]) -> Option<ClaimKey<'_>> {
+pub(crate) fn parse_claim_key(key: &[u8]) -> Option<ParsedClaimKey<'_>> {
     let slash = key.iter().rposition(|byte| *byte == b'/')?;
     let (name, last) = (&key[..slash], core::str::from_utf8(&key[slash + 1..]).ok()?);
     let (lease, access) = parse_claim_name(last)?;
-    Some(ClaimKey { name, lease, mode: access.into() })
+    Some(ParsedClaimKey { name, lease, mode: access.into() })
 }
 
 /// Returns the claim that a key represents. `None` if the key is not a claim.
 pub fn claim_of(kv: &KeyValue) -> Option<Claim> {
-    let ClaimKey { name, lease, mode } =
+    let ParsedClaimKey { name, lease, mode } =
         parse_claim_key(&kv.key).filter(|parsed| parsed.lease == kv.lease)?;
     let (name, key) = (Bytes::from(name), kv.key.clone());
     Some(Claim { name, key, lease, mode, fence: kv.create_revision })

@@ -8,7 +8,7 @@ use crate::bytes::Bytes;
 use crate::claim::LockMode;
 use crate::lease::LeaseId;
 use crate::range::Range;
-use crate::span::Span;
+use crate::span::KeySpan;
 
 /// Command in a log entry. The store changes only when a command is applied.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -112,7 +112,7 @@ pub struct Put {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Delete {
     /// Keys to delete.
-    pub span: Span,
+    pub span: KeySpan,
     /// True if the result must contain the deleted keys and values.
     pub prev_kv: bool,
 }
@@ -126,15 +126,15 @@ pub struct Txn {
     /// `failure`.
     pub compare: Vec<Compare>,
     /// Operations that run if all comparisons hold.
-    pub success: Vec<Operation>,
+    pub success: Vec<TxnOperation>,
     /// Operations that run if a comparison fails.
-    pub failure: Vec<Operation>,
+    pub failure: Vec<TxnOperation>,
 }
 
 /// An operation in a transaction. A read sees the writes that precede it in the transaction.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub enum Operation {
+pub enum TxnOperation {
     /// Reads the keys of a range.
     Range(Range),
     /// Writes a key.
@@ -151,10 +151,10 @@ pub enum Operation {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Compare {
     /// Keys to compare.
-    pub span: Span,
+    pub span: KeySpan,
     /// Relation that must hold between the current value of the attribute and the given value. For
-    /// example, [`Relation::Greater`] requires that the current value is greater.
-    pub relation: Relation,
+    /// example, [`CompareRelation::Greater`] requires that the current value is greater.
+    pub relation: CompareRelation,
     /// Attribute of the keys to compare, and the value to compare it with.
     pub target: ComparedAttribute,
 }
@@ -162,7 +162,7 @@ pub struct Compare {
 /// Relation between the current value of a key's attribute and a given value.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub enum Relation {
+pub enum CompareRelation {
     /// The current value is equal to the given value.
     #[default]
     Equal,
@@ -209,9 +209,9 @@ impl Txn {
     /// Returns true if the transaction only reads, so that it needs no log entry.
     pub fn is_read_only(&self) -> bool {
         self.success.iter().chain(&self.failure).all(|operation| match operation {
-            Operation::Range(_) => true,
-            Operation::Put(_) | Operation::Delete(_) => false,
-            Operation::Txn(txn) => txn.is_read_only(),
+            TxnOperation::Range(_) => true,
+            TxnOperation::Put(_) | TxnOperation::Delete(_) => false,
+            TxnOperation::Txn(txn) => txn.is_read_only(),
         })
     }
 }

@@ -10,7 +10,7 @@ use crate::kv::Event;
 /// decisions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub struct Limits {
+pub struct StoreLimits {
     /// Maximum number of events in the history. The last revision is kept even if it has more
     /// events.
     pub max_events: usize,
@@ -26,9 +26,9 @@ pub struct Limits {
 }
 
 /// The defaults of etcd, except that etcd keeps all history until it is compacted.
-impl Default for Limits {
+impl Default for StoreLimits {
     fn default() -> Self {
-        Limits {
+        StoreLimits {
             max_events: 100_000,
             max_bytes: 64 << 20,
             max_revisions: 100_000,
@@ -41,7 +41,7 @@ impl Default for Limits {
 /// Events of the store from the revision `first` on, in the order of their revisions.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub(crate) struct History {
+pub(crate) struct EventHistory {
     events: VecDeque<Event>,
     /// Oldest revision that can be read or watched. `events` contains all events of this and later
     /// revisions.
@@ -60,12 +60,12 @@ fn event_size(event: &Event) -> usize {
     EVENT_OVERHEAD + event.kv.size() + prev
 }
 
-impl History {
+impl EventHistory {
     pub(crate) fn starting_at(first: u64) -> Self {
-        History { events: VecDeque::new(), first, bytes: 0 }
+        EventHistory { events: VecDeque::new(), first, bytes: 0 }
     }
 
-    pub(crate) fn first(&self) -> u64 {
+    pub(crate) fn oldest_revision(&self) -> u64 {
         self.first
     }
 
@@ -86,7 +86,7 @@ impl History {
     }
 
     /// Adds the events of the next revision, and discards old events if a limit is exceeded.
-    pub(crate) fn push(&mut self, revision: u64, events: &[Event], limits: &Limits) {
+    pub(crate) fn push_revision(&mut self, revision: u64, events: &[Event], limits: &StoreLimits) {
         self.events.extend(events.iter().cloned());
         let last: usize = events.iter().map(event_size).sum();
         self.bytes += last;
@@ -114,40 +114,45 @@ impl History {
         }
     }
 
-    /// Returns an error if the state of a revision cannot be read. `now` is the current revision.
-    pub(crate) fn check_revision(&self, revision: u64, now: u64) -> Result<(), Error> {
+    /// Returns an error if the state of a revision cannot be read. `current_revision` is the
+    /// current revision.
+    pub(crate) fn check_revision_readable(
+        &self,
+        revision: u64,
+        current_revision: u64,
+    ) -> Result<(), Error> {
         match revision {
             0 => Ok(()),
-            later if later > now => Err(Error::FutureRevision),
+            later if later > current_revision => Err(Error::FutureRevision),
             older if older < self.first => Err(Error::Compacted),
             _ => Ok(()),
         }
     }
 
-    pub(crate) fn since(&self, revision: u64) -> impl DoubleEndedIterator<Item = &Event> {
+    pub(crate) fn events_since(&self, revision: u64) -> impl DoubleEndedIterator<Item = &Event> {
         let begin = self.events.partition_point(|event| event.revision() < revision);
         self.events.range(begin..)
     }
 
-    /// Returns the events of the revision `from` and later that `filter` selects, and the revision
-    /// at which the next call continues. Once the result has at least `max_events` events, no
-    /// further revision is added. `now` is the current revision.
+    /// Returns the events of the revision `from_revision` and later that `filter` selects, and the
+    /// revision at which the next call continues. Once the result has at least `max_events` events,
+    /// no further revision is added. `current_revision` is the current revision.
     pub(crate) fn past_events(
         &self,
-        from: u64,
-        now: u64,
+        from_revision: u64,
+        current_revision: u64,
         max_events: usize,
         filter: impl Fn(&Event) -> Option<Event>,
     ) -> (Vec<Event>, u64) {
         let mut shown: Vec<Event> = Vec::new();
-        for event in self.since(from) {
+        for event in self.events_since(from_revision) {
             let begins = shown.last().is_none_or(|last| last.revision() < event.revision());
             if begins && shown.len() >= max_events.max(1) {
                 return (shown, event.revision());
             }
             shown.extend(filter(event));
         }
-        (shown, now + 1)
+        (shown, current_revision + 1)
     }
 }
 
@@ -167,16 +172,16 @@ mod tests {
 
     #[test]
     fn history_is_bounded_but_keeps_whole_last_revision() {
-        let limits = Limits { max_bytes: 10_000, ..Limits::default() };
-        let mut history = History::starting_at(0);
+        let limits = StoreLimits { max_bytes: 10_000, ..StoreLimits::default() };
+        let mut history = EventHistory::starting_at(0);
         for revision in 2..50 {
-            history.push(revision, &[written(revision, 1000)], &limits);
+            history.push_revision(revision, &[written(revision, 1000)], &limits);
             assert!(history.bytes() <= 10_000, "{} bytes in revision {revision}", history.bytes());
         }
-        assert_eq!((history.len(), history.first()), (8, 42));
-        history.push(50, &[written(50, 9000), written(50, 9000)], &limits);
-        assert_eq!((history.len(), history.first()), (2, 50));
-        history.push(51, &[written(51, 1)], &limits);
+        assert_eq!((history.len(), history.oldest_revision()), (8, 42));
+        history.push_revision(50, &[written(50, 9000), written(50, 9000)], &limits);
+        assert_eq!((history.len(), history.oldest_revision()), (2, 50));
+        history.push_revision(51, &[written(51, 1)], &limits);
         assert_eq!((history.len(), history.bytes()), (1, EVENT_OVERHEAD + 2));
     }
 }

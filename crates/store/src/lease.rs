@@ -8,7 +8,7 @@ use crate::bytes::Bytes;
 pub type LeaseId = u64;
 
 /// Maximum TTL of a lease, in seconds.
-pub const MAX_TTL: u64 = 9_000_000_000;
+pub const MAX_TTL_SECONDS: u64 = 9_000_000_000;
 
 /// A lease. The store has no clock: the leader counts the time of leases, and proposes a command
 /// when one expires.

@@ -43,23 +43,24 @@ pub use alarm::{Alarm, AlarmChange};
 pub use bytes::Bytes;
 pub use claim::{Claim, LockMode, claim_key, claim_of};
 pub use command::{
-    Command, Compare, ComparedAttribute, Delete, Enqueue, LeaseCheckpoint, LeaseExpiry, Operation,
-    Put, Relation, Txn,
+    Command, Compare, CompareRelation, ComparedAttribute, Delete, Enqueue, LeaseCheckpoint,
+    LeaseExpiry, Put, Txn, TxnOperation,
 };
 #[cfg(feature = "snapshot")]
 pub use encoding::DamagedSnapshot;
 pub use error::{Code, Error};
-pub use history::Limits;
+pub use history::StoreLimits;
 pub use kv::{Event, EventKind, KeyValue};
-pub use lease::{Lease, LeaseId, MAX_TTL};
+pub use lease::{Lease, LeaseId, MAX_TTL_SECONDS};
 pub use outcome::{
-    CommandResult, DeleteResult, LeaseChange, OperationResult, Outcome, PutResult, TxnResult,
+    ApplyOutcome, CommandResult, DeleteResult, LeaseChange, PutResult, TxnOperationResult,
+    TxnResult,
 };
-pub use queue::Queue;
+pub use queue::LockQueue;
 pub use range::{Range, RangeResult, SortOrder, SortTarget};
 pub use read::PendingRead;
 #[cfg(feature = "serde")]
 pub use snapshot::Snapshot;
-pub use span::Span;
+pub use span::KeySpan;
 pub use store::{LogPosition, Store};
-pub use watch::{HistoryCompacted, PastEvents, Watch, Watchers};
+pub use watch::{HistoryCompacted, PastEvents, WatchFilter, WatcherIndex};

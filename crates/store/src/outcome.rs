@@ -13,7 +13,7 @@ use crate::read::PendingRead;
 /// Outcome of a command: the result for the client that sent it, and the notifications for other
 /// clients.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Outcome {
+pub struct ApplyOutcome {
     /// Revision of the store after the command.
     pub revision: u64,
     /// Result for the client that sent the command.
@@ -131,12 +131,12 @@ pub struct TxnResult<R = RangeResult> {
     /// True if all comparisons held, so that the operations in `success` were run.
     pub succeeded: bool,
     /// Results of the operations that were run, in order.
-    pub results: Vec<OperationResult<R>>,
+    pub results: Vec<TxnOperationResult<R>>,
 }
 
 /// Result of an operation of a transaction.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum OperationResult<R = RangeResult> {
+pub enum TxnOperationResult<R = RangeResult> {
     /// Result of a read.
     Range(R),
     /// Result of a write.
@@ -151,10 +151,10 @@ impl TxnResult<PendingRead> {
     /// Returns the number of keys and events that [`TxnResult::finish`] must process, over all
     /// reads of the transaction.
     pub fn remaining_work(&self) -> usize {
-        let work = |result: &OperationResult<PendingRead>| match result {
-            OperationResult::Range(read) => read.remaining_work(),
-            OperationResult::Txn(txn) => txn.remaining_work(),
-            OperationResult::Put(_) | OperationResult::Delete(_) => 0,
+        let work = |result: &TxnOperationResult<PendingRead>| match result {
+            TxnOperationResult::Range(read) => read.remaining_work(),
+            TxnOperationResult::Txn(txn) => txn.remaining_work(),
+            TxnOperationResult::Put(_) | TxnOperationResult::Delete(_) => 0,
         };
         self.results.iter().map(work).sum()
     }
@@ -163,10 +163,10 @@ impl TxnResult<PendingRead> {
     /// have changed since then.
     pub fn finish(self) -> TxnResult {
         let finish = |result| match result {
-            OperationResult::Range(read) => OperationResult::Range(PendingRead::finish(read)),
-            OperationResult::Put(put) => OperationResult::Put(put),
-            OperationResult::Delete(delete) => OperationResult::Delete(delete),
-            OperationResult::Txn(txn) => OperationResult::Txn(txn.finish()),
+            TxnOperationResult::Range(read) => TxnOperationResult::Range(PendingRead::finish(read)),
+            TxnOperationResult::Put(put) => TxnOperationResult::Put(put),
+            TxnOperationResult::Delete(delete) => TxnOperationResult::Delete(delete),
+            TxnOperationResult::Txn(txn) => TxnOperationResult::Txn(txn.finish()),
         };
         let TxnResult { revision, succeeded, results } = self;
         TxnResult { revision, succeeded, results: results.into_iter().map(finish).collect() }

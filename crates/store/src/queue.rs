@@ -20,14 +20,14 @@ use tenure_session::{AccessMode, HolderSummary};
 use crate::bytes::Bytes;
 use crate::claim::{Claim, LockMode, claim_of, parse_claim_key};
 use crate::kv::{Event, EventKind, KeyValue};
-use crate::span::Span;
+use crate::span::KeySpan;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub(crate) struct Queues(BTreeMap<Bytes, Queue>);
+pub(crate) struct LockQueues(BTreeMap<Bytes, LockQueue>);
 
 /// Holders and waiters of one lock or election, in the order in which their keys were created.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Queue {
+pub struct LockQueue {
     /// Entries, ordered by the creation revisions of their keys, and then by the keys.
     entries: BTreeMap<(u64, Bytes), QueueEntry>,
     /// Number of claims on the name of this queue. Entries that are not claims, and claims on
@@ -50,14 +50,14 @@ struct QueueEntry {
 
 /// Changes of the queues that a command has caused.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct QueueUpdate {
+pub(crate) struct LockQueueUpdate {
     pub(crate) granted: Vec<Claim>,
     pub(crate) ended: Vec<Claim>,
     changed_names: Vec<Bytes>,
 }
 
-impl Queues {
-    pub(crate) fn get(&self, name: &[u8]) -> Option<&Queue> {
+impl LockQueues {
+    pub(crate) fn get(&self, name: &[u8]) -> Option<&LockQueue> {
         self.0.get(name)
     }
 
@@ -65,29 +65,29 @@ impl Queues {
         self.0.len()
     }
 
-    pub(crate) fn iter(&self) -> impl Iterator<Item = (&Bytes, &Queue)> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&Bytes, &LockQueue)> {
         self.0.iter()
     }
 
-    /// Applies an event to all queues that contain the key of the event. `below` is a function that
-    /// returns the keys of a span with their values after the event. A new queue is filled with
-    /// these keys.
+    /// Applies an event to all queues that contain the key of the event. `keys_in_span` is a
+    /// function that returns the keys of a span with their values after the event. A new queue is
+    /// filled with these keys.
     pub(crate) fn apply_event<'a, I: Iterator<Item = &'a Arc<KeyValue>>>(
         &mut self,
         Event { kind, kv, prev }: &Event,
-        below: impl Fn(&Span) -> I,
-        changes: &mut QueueUpdate,
+        keys_in_span: impl Fn(&KeySpan) -> I,
+        changes: &mut LockQueueUpdate,
     ) {
         if let (EventKind::Put, Some(claim)) = (kind, claim_of(kv))
             && !self.0.contains_key(&claim.name)
         {
-            let mut queue = Queue::default();
-            let span = Span::prefix([&claim.name[..], b"/"].concat());
-            below(&span).for_each(|kv| queue.put(&claim.name, kv, changes));
+            let mut queue = LockQueue::default();
+            let span = KeySpan::prefix([&claim.name[..], b"/"].concat());
+            keys_in_span(&span).for_each(|kv| queue.put(&claim.name, kv, changes));
             changes.changed_names.push(claim.name.clone());
             self.0.insert(claim.name, queue);
         }
-        let prefixes = crate::prefixes::prefixes(&self.0, &kv.key).map(|(name, _)| name);
+        let prefixes = crate::prefixes::entries_that_prefix(&self.0, &kv.key).map(|(name, _)| name);
         let prefixes = prefixes.filter(|name| kv.key.get(name.len()) == Some(&b'/'));
         for name in prefixes.cloned().collect::<Vec<_>>() {
             let Some(queue) = self.0.get_mut(&name) else { continue };
@@ -102,7 +102,7 @@ impl Queues {
 
     /// Grants the locks of the changed queues to waiting claims, in the order of each queue.
     /// Removes the changed queues that have no claim.
-    pub(crate) fn grant_waiting(&mut self, changes: &mut QueueUpdate) {
+    pub(crate) fn grant_waiting(&mut self, changes: &mut LockQueueUpdate) {
         let mut changed_names = core::mem::take(&mut changes.changed_names);
         changed_names.sort_unstable();
         changed_names.dedup();
@@ -116,7 +116,7 @@ impl Queues {
     }
 }
 
-impl Queue {
+impl LockQueue {
     /// Returns the claims in the queue, in order. The second element of each pair is true if the
     /// claim holds the lock. `name` is the name of the queue.
     pub fn claims<'a>(&'a self, name: &'a Bytes) -> impl Iterator<Item = (Claim, bool)> + 'a {
@@ -131,7 +131,7 @@ impl Queue {
 
     /// Returns the number of keys that hold the lock, whether or not they are claims.
     pub fn holder_count(&self) -> usize {
-        usize::try_from(self.holders.count()).unwrap_or(usize::MAX)
+        usize::try_from(self.holders.holder_count()).unwrap_or(usize::MAX)
     }
 
     /// Returns true if the queue has no entry. The store keeps no such queue.
@@ -139,10 +139,10 @@ impl Queue {
         self.entries.is_empty()
     }
 
-    /// Returns the keys of the queue with a creation revision up to `max_revision`, in the order of
-    /// their creation. If `max_revision` is 0, returns all keys.
-    pub(crate) fn keys(&self, max_revision: u64) -> impl DoubleEndedIterator<Item = &Bytes> {
-        let end = match max_revision.checked_add(1).filter(|_| max_revision > 0) {
+    /// Returns the keys of the queue with a creation revision up to `max_create_revision`, in the
+    /// order of their creation. If `max_create_revision` is 0, returns all keys.
+    pub(crate) fn keys(&self, max_create_revision: u64) -> impl DoubleEndedIterator<Item = &Bytes> {
+        let end = match max_create_revision.checked_add(1).filter(|_| max_create_revision > 0) {
             Some(end) => Excluded((end, Bytes::default())),
             None => Unbounded,
         };
@@ -158,7 +158,7 @@ impl Queue {
     }
 
     /// Handles a write of a key. A new key is added, and an existing one keeps its place.
-    fn put(&mut self, name: &Bytes, kv: &KeyValue, changes: &mut QueueUpdate) {
+    fn put(&mut self, name: &Bytes, kv: &KeyValue, changes: &mut LockQueueUpdate) {
         let place = (kv.create_revision, kv.key.clone());
         let parsed = parse_claim_key(&kv.key).filter(|parsed| parsed.name == &name[..]);
         let own = parsed.as_ref().filter(|parsed| parsed.lease == kv.lease);
@@ -180,7 +180,7 @@ impl Queue {
         }
     }
 
-    fn delete(&mut self, name: &Bytes, previous: &KeyValue, changes: &mut QueueUpdate) {
+    fn delete(&mut self, name: &Bytes, previous: &KeyValue, changes: &mut LockQueueUpdate) {
         let place = (previous.create_revision, previous.key.clone());
         let Some(entry) = self.entries.remove(&place) else { return };
         if self.is_holder_at(&place) {
@@ -207,13 +207,13 @@ impl Queue {
             let rest = self.entries.values().take(count);
             self.holders = rest.map(|entry| AccessMode::from(entry.mode)).collect();
         } else {
-            self.holders.remove_one();
+            self.holders.remove_holder();
         }
     }
 
     /// Grants the lock to the waiting entries in the order of the queue. Stops at the first entry
     /// that cannot share the lock with all holders.
-    fn grant_next(&mut self, name: &Bytes, changes: &mut QueueUpdate) {
+    fn grant_next(&mut self, name: &Bytes, changes: &mut LockQueueUpdate) {
         loop {
             let after = match &self.last_holder {
                 Some(last) => Excluded(last.clone()),
@@ -229,7 +229,7 @@ impl Queue {
                 changes.granted.push(claim(name, place, *entry));
             }
             self.last_holder = Some(place.clone());
-            self.holders.add(entry.mode.into());
+            self.holders.add_holder(entry.mode.into());
         }
     }
 }

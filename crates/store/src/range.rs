@@ -4,14 +4,14 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use crate::kv::KeyValue;
-use crate::span::Span;
+use crate::span::KeySpan;
 
 /// A read of a span of keys. By default it returns all keys at the current revision, in order.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Range {
     /// Keys to read.
-    pub span: Span,
+    pub span: KeySpan,
     /// Revision to read at; 0 for the current one.
     pub revision: u64,
     /// Maximum number of keys in the result; 0 for no limit.
@@ -81,7 +81,7 @@ pub struct RangeResult {
 
 impl Range {
     /// Creates a read of these keys at the current revision.
-    pub fn of(span: Span) -> Self {
+    pub fn of(span: KeySpan) -> Self {
         Range { span, ..Range::default() }
     }
 

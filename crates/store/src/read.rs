@@ -7,9 +7,9 @@ use alloc::vec::Vec;
 use crate::bytes::Bytes;
 use crate::error::Error;
 use crate::kv::{Event, KeyValue};
-use crate::queue::Queue;
+use crate::queue::LockQueue;
 use crate::range::{Range, RangeResult, SortOrder, SortTarget};
-use crate::span::Span;
+use crate::span::KeySpan;
 use crate::store::Store;
 use crate::validation::check_has_key;
 
@@ -70,7 +70,7 @@ impl Store {
     /// The key is empty, or the requested revision was compacted or does not exist yet.
     pub fn begin_range(&self, range: &Range) -> Result<PendingRead, Error> {
         check_has_key(&range.span)?;
-        self.history.check_revision(range.revision, self.revision)?;
+        self.history.check_revision_readable(range.revision, self.revision)?;
         Ok(self.read(range, &[]))
     }
 
@@ -81,19 +81,19 @@ impl Store {
 
     pub(crate) fn keys_in_span<'a>(
         keys: &'a BTreeMap<Bytes, Arc<KeyValue>>,
-        span: &Span,
+        span: &KeySpan,
     ) -> impl Iterator<Item = &'a Arc<KeyValue>> + use<'a> {
         let bounds = span.bounds();
         bounds.map(|bounds| keys.range::<[u8], _>(bounds)).into_iter().flatten().map(|(_, kv)| kv)
     }
 
-    /// Reads keys during a command that changes the store. `own` contains the events that this
-    /// command has caused so far.
-    pub(crate) fn read(&self, range: &Range, own: &[Event]) -> PendingRead {
-        let revision = self.revision + u64::from(!own.is_empty());
+    /// Reads keys during a command that changes the store. `own_events` contains the events that
+    /// this command has caused so far.
+    pub(crate) fn read(&self, range: &Range, own_events: &[Event]) -> PendingRead {
+        let revision = self.revision + u64::from(!own_events.is_empty());
         let span = || Store::keys_in_span(&self.keys, &range.span);
         if range.revision > 0 && range.revision < revision {
-            let later = self.history.since(range.revision + 1).chain(own);
+            let later = self.history.events_since(range.revision + 1).chain(own_events);
             let later = later.filter(|event| range.span.contains(&event.kv.key)).cloned().collect();
             let (range, kvs) = (range.clone(), span().cloned().collect());
             return PendingRead { range, revision, kvs, count: 0, later: Some(later) };
@@ -129,7 +129,7 @@ impl Store {
 
     /// Returns the queue of a lock or election, if `range` reads the oldest or newest keys of this
     /// queue. Returns `None` for any other read.
-    pub(crate) fn queue_for_range(&self, range: &Range) -> Option<&Queue> {
+    pub(crate) fn queue_for_range(&self, range: &Range) -> Option<&LockQueue> {
         let Range { span, limit, order, target, .. } = range;
         let others = [range.min_mod_revision, range.max_mod_revision, range.min_create_revision];
         let is_queue_read = *target == SortTarget::Create && *limit > 0 && others == [0; 3];

@@ -1,18 +1,18 @@
 //! Cost of reads: the number of keys that must be scanned. It is computed before the scan.
 
-use crate::command::{Operation, Txn};
+use crate::command::{Txn, TxnOperation};
 use crate::range::Range;
-use crate::span::Span;
+use crate::span::KeySpan;
 use crate::store::Store;
 
 impl Txn {
     /// Returns true if every read and comparison of the transaction concerns a single key at the
     /// current revision. The cost of these reads is then known without the store.
     pub fn reads_single_keys_only(&self) -> bool {
-        let is_one = |operation: &Operation| match operation {
-            Operation::Range(range) => range.span.is_single() && range.revision == 0,
-            Operation::Txn(txn) => txn.reads_single_keys_only(),
-            Operation::Put(_) | Operation::Delete(_) => true,
+        let is_one = |operation: &TxnOperation| match operation {
+            TxnOperation::Range(range) => range.span.is_single() && range.revision == 0,
+            TxnOperation::Txn(txn) => txn.reads_single_keys_only(),
+            TxnOperation::Put(_) | TxnOperation::Delete(_) => true,
         };
         self.compare.iter().all(|compare| compare.span.is_single())
             && self.success.iter().chain(&self.failure).all(is_one)
@@ -41,14 +41,14 @@ impl Store {
             .fold(0, |sum, compare| sum + self.count_keys(&compare.span, max - sum));
         txn.success.iter().chain(&txn.failure).fold(compared, |sum, operation| {
             sum + match operation {
-                Operation::Range(range) => self.range_scan_cost(range, max - sum),
-                Operation::Txn(txn) => self.txn_scan_cost(txn, max - sum),
-                Operation::Put(_) | Operation::Delete(_) => 0,
+                TxnOperation::Range(range) => self.range_scan_cost(range, max - sum),
+                TxnOperation::Txn(txn) => self.txn_scan_cost(txn, max - sum),
+                TxnOperation::Put(_) | TxnOperation::Delete(_) => 0,
             }
         })
     }
 
-    fn count_keys(&self, span: &Span, max: usize) -> usize {
+    fn count_keys(&self, span: &KeySpan, max: usize) -> usize {
         if span.is_single() {
             max.min(1)
         } else {
@@ -65,12 +65,13 @@ mod tests {
 
     #[test]
     fn ranges_and_past_reads_are_not_single_key_reads() {
-        let read = |range: Range| Txn { success: vec![Operation::Range(range)], ..Txn::default() };
-        let one = read(Range::of(Span::single("a")));
-        let past = read(Range { revision: 1, ..Range::of(Span::single("a")) });
-        let many = read(Range::of(Span::prefix("a")));
+        let read =
+            |range: Range| Txn { success: vec![TxnOperation::Range(range)], ..Txn::default() };
+        let one = read(Range::of(KeySpan::single("a")));
+        let past = read(Range { revision: 1, ..Range::of(KeySpan::single("a")) });
+        let many = read(Range::of(KeySpan::prefix("a")));
         let nested =
-            |txn: &Txn| Txn { failure: vec![Operation::Txn(txn.clone())], ..Txn::default() };
+            |txn: &Txn| Txn { failure: vec![TxnOperation::Txn(txn.clone())], ..Txn::default() };
         assert!(one.reads_single_keys_only() && nested(&one).reads_single_keys_only());
         for wide in [past, many] {
             assert!(!wide.reads_single_keys_only() && !nested(&wide).reads_single_keys_only());

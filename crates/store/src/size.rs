@@ -1,7 +1,7 @@
 //! Size of a store as its quota counts it: an estimate of the memory of its keys, leases and
 //! queues.
 //!
-//! The history does not count. [`Limits`](crate::Limits) bound its size, so it cannot fill the
+//! The history does not count. [`StoreLimits`](crate::Limits) bound its size, so it cannot fill the
 //! memory of a member. Deleting keys therefore reduces the size immediately.
 //!
 //! The constants are upper bounds on what `examples/footprint.rs` measures, plus the overhead of an
@@ -9,7 +9,7 @@
 //! with a value of 24 bytes. The constants count 357 bytes for this key.
 
 use crate::claim::claim_key;
-use crate::command::{Command, Enqueue, Operation, Put, Txn};
+use crate::command::{Command, Enqueue, Put, Txn, TxnOperation};
 use crate::kv::KeyValue;
 use crate::store::Store;
 
@@ -28,21 +28,21 @@ const QUEUE_BYTES: usize = 640;
 
 /// Returns the number of bytes that the quota counts for a key, with its name, its value and its
 /// attachment to a lease.
-pub(crate) fn key_size(kv: &KeyValue) -> usize {
+pub(crate) fn quota_key_size(kv: &KeyValue) -> usize {
     KEY_BYTES + kv.size() + if kv.lease == 0 { 0 } else { ATTACHMENT_BYTES }
 }
 
 impl Store {
     /// Returns the number of bytes that the quota counts for all keys, leases and queues in the
     /// store.
-    pub fn size(&self) -> usize {
+    pub fn quota_size(&self) -> usize {
         self.key_bytes + self.leases.0.len() * LEASE_BYTES + self.queues.len() * QUEUE_BYTES
     }
 }
 
 impl Command {
-    /// Returns an upper bound on the growth of [`Store::size`] by the command, in bytes. Returns 0
-    /// for commands that only remove something.
+    /// Returns an upper bound on the growth of [`Store::quota_size`] by the command, in bytes.
+    /// Returns 0 for commands that only remove something.
     ///
     /// A put counts in full, although it may replace a value. Of the two branches of a transaction,
     /// the larger one counts.
@@ -78,12 +78,12 @@ impl Put {
 
 impl Txn {
     fn added_bytes(&self) -> usize {
-        let cost = |operation: &Operation| match operation {
-            Operation::Put(put) => put.added_bytes(),
-            Operation::Txn(txn) => txn.added_bytes(),
-            Operation::Range(_) | Operation::Delete(_) => 0,
+        let cost = |operation: &TxnOperation| match operation {
+            TxnOperation::Put(put) => put.added_bytes(),
+            TxnOperation::Txn(txn) => txn.added_bytes(),
+            TxnOperation::Range(_) | TxnOperation::Delete(_) => 0,
         };
-        let branch = |operations: &[Operation]| operations.iter().map(cost).sum::<usize>();
+        let branch = |operations: &[TxnOperation]| operations.iter().map(cost).sum::<usize>();
         branch(&self.success).max(branch(&self.failure))
     }
 }

@@ -7,12 +7,12 @@ use alloc::vec::Vec;
 use serde::{Deserialize, Serialize, Serializer};
 
 use crate::access::AccessControl;
-use crate::alarm::Alarms;
-use crate::history::{History, Limits};
+use crate::alarm::ActiveAlarms;
+use crate::history::{EventHistory, StoreLimits};
 use crate::kv::{Event, EventKind, KeyValue};
 use crate::lease::{Lease, LeaseId, Leases};
-use crate::queue::{QueueUpdate, Queues};
-use crate::size::key_size;
+use crate::queue::{LockQueueUpdate, LockQueues};
+use crate::size::quota_key_size;
 use crate::store::{LogPosition, Store};
 
 /// A snapshot of a store. It shares keys and events with the store, and omits all state that can be
@@ -20,17 +20,17 @@ use crate::store::{LogPosition, Store};
 /// the store takes.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Snapshot {
-    limits: Limits,
+    limits: StoreLimits,
     applied: LogPosition,
     revision: u64,
     keys: Vec<Arc<KeyValue>>,
-    history: History,
+    history: EventHistory,
     /// Leases without their attached keys. The attachments are derived when the snapshot is read,
     /// because each key names its lease.
     leases: Vec<(LeaseId, Lease)>,
     access: Arc<AccessControl>,
     /// Active alarms. This must be the last field, because snapshots of version 3 do not have it.
-    alarms: Alarms,
+    alarms: ActiveAlarms,
 }
 
 impl Snapshot {
@@ -62,10 +62,10 @@ impl From<Snapshot> for Store {
         let Snapshot { limits, applied, revision, keys: list, history, leases, access, alarms } =
             snapshot;
         let history = history.with_recomputed_size();
-        let key_bytes = list.iter().map(|kv| key_size(kv)).sum();
+        let key_bytes = list.iter().map(|kv| quota_key_size(kv)).sum();
         let keys: BTreeMap<_, _> = list.into_iter().map(|kv| (kv.key.clone(), kv)).collect();
         let mut leases = Leases(leases.into_iter().collect());
-        let (mut queues, mut changes) = (Queues::default(), QueueUpdate::default());
+        let (mut queues, mut changes) = (LockQueues::default(), LockQueueUpdate::default());
         for kv in keys.values() {
             leases.move_key(&kv.key, 0, kv.lease);
             let event = Event { kind: EventKind::Put, kv: kv.clone(), prev: None };

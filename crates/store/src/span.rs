@@ -8,7 +8,7 @@ use crate::bytes::Bytes;
 /// one zero byte, the span contains all keys from `key` on. Otherwise `end` is the exclusive end.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub struct Span {
+pub struct KeySpan {
     /// First key of the span, or its only key.
     pub key: Bytes,
     /// Exclusive end of the span. If it is empty, the span is the single key. If it is one zero
@@ -16,22 +16,22 @@ pub struct Span {
     pub end: Bytes,
 }
 
-impl Span {
+impl KeySpan {
     /// Creates a span of one key.
     pub fn single(key: impl Into<Bytes>) -> Self {
-        Span { key: key.into(), end: Bytes::default() }
+        KeySpan { key: key.into(), end: Bytes::default() }
     }
 
     /// Creates the span of all keys with a prefix, which must not be empty.
     pub fn prefix(prefix: impl Into<Bytes>) -> Self {
         let key = prefix.into();
         let end = successor(&key);
-        Span { key, end }
+        KeySpan { key, end }
     }
 
     /// Creates the span of all keys.
     pub fn all() -> Self {
-        Span { key: Bytes::from(b"\0"), end: Bytes::from(b"\0") }
+        KeySpan { key: Bytes::from(b"\0"), end: Bytes::from(b"\0") }
     }
 
     /// Returns true if the span is a single key. The key need not exist.
@@ -39,7 +39,7 @@ impl Span {
         self.end.is_empty()
     }
 
-    /// Returns true if the span contains exactly the keys with the prefix [`Span::key`].
+    /// Returns true if the span contains exactly the keys with the prefix `key`.
     pub fn is_prefix(&self) -> bool {
         !self.is_single() && successor(&self.key) == self.end
     }
@@ -87,7 +87,7 @@ mod tests {
     #[test]
     fn prefix_span_contains_all_keys_with_the_prefix() {
         for (prefix, end) in [(&b"a/"[..], &b"a0"[..]), (b"a\xff", b"b"), (b"\xff\xff", b"\0")] {
-            let span = Span::prefix(prefix);
+            let span = KeySpan::prefix(prefix);
             assert_eq!(&span.end[..], end);
             assert!(
                 span.is_prefix()
@@ -96,11 +96,11 @@ mod tests {
             );
         }
         for (key, end) in [("a/", "a1"), ("a/", "a"), ("a/", "a00"), ("a/", "b0"), ("a/", "\0")] {
-            assert!(!Span { key: key.into(), end: end.into() }.is_prefix(), "{key} {end}");
+            assert!(!KeySpan { key: key.into(), end: end.into() }.is_prefix(), "{key} {end}");
         }
-        assert!(!Span::prefix("a/").contains(b"a0") && !Span::prefix("a/").contains(b"a"));
-        assert!(Span::single("a").contains(b"a") && !Span::single("a").contains(b"aa"));
-        assert!(Span { key: "b".into(), end: "a".into() }.bounds().is_none());
-        assert!(Span::all().contains(b"\0") && Span::all().contains(b"\xff\xff"));
+        assert!(!KeySpan::prefix("a/").contains(b"a0") && !KeySpan::prefix("a/").contains(b"a"));
+        assert!(KeySpan::single("a").contains(b"a") && !KeySpan::single("a").contains(b"aa"));
+        assert!(KeySpan { key: "b".into(), end: "a".into() }.bounds().is_none());
+        assert!(KeySpan::all().contains(b"\0") && KeySpan::all().contains(b"\xff\xff"));
     }
 }

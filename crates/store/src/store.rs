@@ -4,18 +4,18 @@ use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::sync::Arc;
 
 use crate::access::{AccessControl, Principal};
-use crate::alarm::{Alarm, Alarms};
+use crate::alarm::{ActiveAlarms, Alarm};
 use crate::bytes::Bytes;
 use crate::claim::{Claim, LockMode, claim_key, claim_of};
 use crate::command::{Command, Enqueue, LeaseCheckpoint, LeaseExpiry, Put};
 use crate::error::Error;
-use crate::history::{History, Limits};
+use crate::history::{EventHistory, StoreLimits};
 use crate::kv::KeyValue;
-use crate::lease::{Lease, LeaseId, Leases, MAX_TTL};
-use crate::outcome::{CommandResult, LeaseChange, Outcome};
-use crate::queue::{Queue, Queues};
+use crate::lease::{Lease, LeaseId, Leases, MAX_TTL_SECONDS};
+use crate::outcome::{ApplyOutcome, CommandResult, LeaseChange};
+use crate::queue::{LockQueue, LockQueues};
 use crate::txn::{RevisionBuilder, check_kept_key_exists, check_lease_exists};
-use crate::watch::{HistoryCompacted, PastEvents, Watch};
+use crate::watch::{HistoryCompacted, PastEvents, WatchFilter};
 
 /// Position of an entry in the log.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -36,43 +36,43 @@ pub struct LogPosition {
     serde(from = "crate::snapshot::Snapshot")
 )]
 pub struct Store {
-    pub(crate) limits: Limits,
+    pub(crate) limits: StoreLimits,
     pub(crate) applied: LogPosition,
     pub(crate) revision: u64,
     pub(crate) keys: BTreeMap<Bytes, Arc<KeyValue>>,
     /// Number of bytes that the quota counts for `keys`, as part of [`Store::size`]. It can be
     /// derived from `keys`.
     pub(crate) key_bytes: usize,
-    pub(crate) history: History,
+    pub(crate) history: EventHistory,
     pub(crate) leases: Leases,
     /// Users and roles. Shared between copies of the store, because they rarely change and stores
     /// are often copied.
     pub(crate) access: Arc<AccessControl>,
-    pub(crate) alarms: Alarms,
+    pub(crate) alarms: ActiveAlarms,
     /// Queues of locks and elections. They can be derived from the keys.
-    pub(crate) queues: Queues,
+    pub(crate) queues: LockQueues,
 }
 
 impl Default for Store {
     fn default() -> Self {
-        Store::new(Limits::default())
+        Store::new(StoreLimits::default())
     }
 }
 
 impl Store {
     /// Creates an empty store with its first revision.
-    pub fn new(limits: Limits) -> Self {
+    pub fn new(limits: StoreLimits) -> Self {
         Store {
             limits,
             applied: LogPosition::default(),
             revision: 1,
             keys: BTreeMap::new(),
             key_bytes: 0,
-            history: History::starting_at(0),
+            history: EventHistory::starting_at(0),
             leases: Leases::default(),
             access: Arc::default(),
-            alarms: Alarms::default(),
-            queues: Queues::default(),
+            alarms: ActiveAlarms::default(),
+            queues: LockQueues::default(),
         }
     }
 
@@ -81,8 +81,8 @@ impl Store {
     /// # Panics
     ///
     /// As [`Store::apply_as`].
-    pub fn apply(&mut self, at: LogPosition, command: Command) -> Outcome {
-        self.apply_as(at, &Principal::Member, command)
+    pub fn apply(&mut self, position: LogPosition, command: Command) -> ApplyOutcome {
+        self.apply_as(position, &Principal::Member, command)
     }
 
     /// Applies the command of a log entry, if the principal has the permission for it. Permissions
@@ -95,15 +95,18 @@ impl Store {
     /// in order.
     pub fn apply_as(
         &mut self,
-        at: LogPosition,
+        position: LogPosition,
         principal: &Principal,
         command: Command,
-    ) -> Outcome {
-        assert!(at.index > self.applied.index, "entries are applied once, in the order of the log");
-        self.applied = at;
+    ) -> ApplyOutcome {
+        assert!(
+            position.index > self.applied.index,
+            "entries are applied once, in the order of the log"
+        );
+        self.applied = position;
         let checked = command.validate(self.limits.max_operations);
-        let checked = checked.and_then(|()| self.authorize(principal, &command));
-        let checked = checked.and_then(|()| self.check_quota(&command));
+        let checked = checked.and_then(|()| self.authorize_command(principal, &command));
+        let checked = checked.and_then(|()| self.check_nospace_alarm(&command));
         let mut revision = RevisionBuilder::new(self);
         let result = checked.and_then(|()| revision.apply(command));
         let mut outcome = revision.finish(result);
@@ -115,13 +118,17 @@ impl Store {
 
     /// Returns an error if the command could make the store larger and an active alarm forbids
     /// additions.
-    fn check_quota(&self, command: &Command) -> Result<(), Error> {
-        if self.is_full() && command.added_bytes() > 0 { Err(Error::NoSpace) } else { Ok(()) }
+    fn check_nospace_alarm(&self, command: &Command) -> Result<(), Error> {
+        if self.has_nospace_alarm() && command.added_bytes() > 0 {
+            Err(Error::NoSpace)
+        } else {
+            Ok(())
+        }
     }
 
     /// Returns true if an active alarm makes the store reject commands that add keys or leases.
-    pub fn is_full(&self) -> bool {
-        self.alarms.is_full()
+    pub fn has_nospace_alarm(&self) -> bool {
+        self.alarms.has_nospace_alarm()
     }
 
     /// Returns the active alarms, each with the number of the member that it concerns.
@@ -130,7 +137,7 @@ impl Store {
     }
 
     /// Sets the maximum number of operations in a transaction, which must be equal on all members.
-    pub fn set_max_operations(&mut self, operations: usize) {
+    pub fn set_max_txn_operations(&mut self, operations: usize) {
         self.limits.max_operations = operations;
     }
 
@@ -146,7 +153,7 @@ impl Store {
 
     /// Returns the oldest revision that can be read or watched.
     pub fn oldest_revision(&self) -> u64 {
-        self.history.first()
+        self.history.oldest_revision()
     }
 
     /// Returns the number of keys.
@@ -170,12 +177,12 @@ impl Store {
     }
 
     /// Returns users and roles.
-    pub fn access(&self) -> &AccessControl {
+    pub fn access_control(&self) -> &AccessControl {
         &self.access
     }
 
     /// Returns the limits of the store.
-    pub fn limits(&self) -> &Limits {
+    pub fn limits(&self) -> &StoreLimits {
         &self.limits
     }
 
@@ -190,12 +197,12 @@ impl Store {
     }
 
     /// Returns the queue of a lock or an election, if there is a claim on it.
-    pub fn queue(&self, name: &[u8]) -> Option<&Queue> {
+    pub fn queue(&self, name: &[u8]) -> Option<&LockQueue> {
         self.queues.get(name)
     }
 
     /// Returns all queues with their names, in the order of the names.
-    pub fn queues(&self) -> impl Iterator<Item = (&Bytes, &Queue)> {
+    pub fn queues(&self) -> impl Iterator<Item = (&Bytes, &LockQueue)> {
         self.queues.iter()
     }
 
@@ -206,22 +213,24 @@ impl Store {
         kv.zip(queue).is_some_and(|(kv, queue)| queue.is_holder(kv))
     }
 
-    /// Returns the events of the history from the revision `from` on that match the watch. If
-    /// `from` is 0, the result has no events, and the watch continues at the next revision. The
-    /// result has all matching events of a revision or none. Once it has at least `max_events`
-    /// events, no further revision is added.
+    /// Returns the events of the history from the revision `from_revision` on that match the watch.
+    /// If
+    /// `from_revision` is 0, the result has no events, and the watch continues at the next
+    /// revision. The result has all matching events of a revision or none. Once it has at least
+    /// `max_events` events, no further revision is added.
     ///
     /// # Errors
     ///
-    /// [`HistoryCompacted`] if the history no longer contains the events of the revision `from`.
+    /// [`HistoryCompacted`] if the history no longer contains the events of the revision
+    /// `from_revision`.
     pub fn past_events(
         &self,
-        watch: &Watch,
-        from: u64,
+        watch: &WatchFilter,
+        from_revision: u64,
         max_events: usize,
     ) -> Result<PastEvents, HistoryCompacted> {
-        let from = if from == 0 { self.revision + 1 } else { from };
-        let first = self.history.first();
+        let from = if from_revision == 0 { self.revision + 1 } else { from_revision };
+        let first = self.history.oldest_revision();
         if from < first {
             return Err(HistoryCompacted { oldest_revision: first });
         }
@@ -234,7 +243,7 @@ impl Store {
     /// [`Lease::renewal_index`](crate::Lease::renewal_index) of all leases to 0, as for a new log.
     /// Model checkers need this: with a growing index, they could never recognize a state that they
     /// have seen before. No expiry may be pending.
-    pub fn reset_index(&mut self) {
+    pub fn reset_log_indexes(&mut self) {
         self.applied.index = 0;
         self.leases.0.values_mut().for_each(|lease| lease.renewal_index = 0);
     }
@@ -246,10 +255,10 @@ impl Store {
     pub fn into_new_cluster(mut self, revision_offset: u64) -> Self {
         self.applied.term = 0;
         self.revision = self.revision.saturating_add(revision_offset);
-        self.history = History::starting_at(self.revision);
+        self.history = EventHistory::starting_at(self.revision);
         // Alarms belong to members of the old cluster. The new members check their own quotas.
-        self.alarms = Alarms::default();
-        self.reset_index();
+        self.alarms = ActiveAlarms::default();
+        self.reset_log_indexes();
         self
     }
 }
@@ -263,7 +272,7 @@ impl RevisionBuilder<'_> {
                 Ok(CommandResult::Put(self.put(&put)))
             }
             Command::Delete(delete) => Ok(CommandResult::Delete(self.delete(&delete))),
-            Command::Txn(txn) => self.txn(&txn).map(CommandResult::Txn),
+            Command::Txn(txn) => self.run_txn(&txn).map(CommandResult::Txn),
             Command::Compact { revision } => self.compact(revision),
             Command::Grant { lease, ttl } => self.grant(lease, ttl),
             Command::Revoke { lease } => match self.end_lease(lease) {
@@ -291,16 +300,16 @@ impl RevisionBuilder<'_> {
     }
 
     fn compact(&mut self, revision: u64) -> Result<CommandResult, Error> {
-        if revision <= self.store.history.first() {
+        if revision <= self.store.history.oldest_revision() {
             return Err(Error::Compacted);
         }
-        self.store.history.check_revision(revision, self.store.revision)?;
+        self.store.history.check_revision_readable(revision, self.store.revision)?;
         self.store.history.discard_before(revision);
         Ok(CommandResult::Compacted)
     }
 
     fn grant(&mut self, lease: LeaseId, ttl: u64) -> Result<CommandResult, Error> {
-        if ttl > MAX_TTL {
+        if ttl > MAX_TTL_SECONDS {
             return Err(Error::TtlTooLarge);
         }
         if lease == 0 || self.store.leases.exists(lease) {

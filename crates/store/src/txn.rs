@@ -4,16 +4,17 @@
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use crate::command::{Compare, ComparedAttribute, Delete, Operation, Put, Relation, Txn};
+use crate::command::{Compare, CompareRelation, ComparedAttribute, Delete, Put, Txn, TxnOperation};
 use crate::error::Error;
 use crate::kv::{Event, EventKind, KeyValue};
 use crate::outcome::{
-    CommandResult, DeleteResult, LeaseChange, OperationResult, Outcome, PutResult, TxnResult,
+    ApplyOutcome, CommandResult, DeleteResult, LeaseChange, PutResult, TxnOperationResult,
+    TxnResult,
 };
-use crate::queue::QueueUpdate;
+use crate::queue::LockQueueUpdate;
 use crate::range::Range;
 use crate::read::PendingRead;
-use crate::size::key_size;
+use crate::size::quota_key_size;
 use crate::store::Store;
 
 /// Builder of the next revision, to which the changes of one command are added.
@@ -22,32 +23,32 @@ pub(crate) struct RevisionBuilder<'a> {
     pub(crate) store: &'a mut Store,
     pub(crate) events: Vec<Event>,
     pub(crate) lease_changes: Vec<LeaseChange>,
-    queue_changes: QueueUpdate,
+    queue_changes: LockQueueUpdate,
 }
 
 impl<'a> RevisionBuilder<'a> {
     pub(crate) fn new(store: &'a mut Store) -> Self {
         let (events, lease_changes) = (Vec::new(), Vec::new());
-        RevisionBuilder { store, events, lease_changes, queue_changes: QueueUpdate::default() }
+        RevisionBuilder { store, events, lease_changes, queue_changes: LockQueueUpdate::default() }
     }
 
     /// Returns the revision of the store after the changes that the builder contains so far.
-    pub(crate) fn now(&self) -> u64 {
+    pub(crate) fn resulting_revision(&self) -> u64 {
         self.store.revision + u64::from(!self.events.is_empty())
     }
 
     /// Finishes the revision and returns its changes. If there were no events, the store keeps its
     /// old revision.
-    pub(crate) fn finish(mut self, result: Result<CommandResult, Error>) -> Outcome {
+    pub(crate) fn finish(mut self, result: Result<CommandResult, Error>) -> ApplyOutcome {
         self.store.queues.grant_waiting(&mut self.queue_changes);
         if !self.events.is_empty() {
             self.store.revision += 1;
             let (revision, limits) = (self.store.revision, self.store.limits);
-            self.store.history.push(revision, &self.events, &limits);
+            self.store.history.push_revision(revision, &self.events, &limits);
         }
         let RevisionBuilder { store, events, lease_changes: leases, queue_changes } = self;
-        let QueueUpdate { granted, ended, .. } = queue_changes;
-        Outcome { revision: store.revision, result, events, granted, ended, leases }
+        let LockQueueUpdate { granted, ended, .. } = queue_changes;
+        ApplyOutcome { revision: store.revision, result, events, granted, ended, leases }
     }
 
     fn record(&mut self, event: Event) {
@@ -74,11 +75,11 @@ impl<'a> RevisionBuilder<'a> {
             lease,
         });
         self.store.leases.move_key(&kv.key, was.map_or(0, |was| was.lease), lease);
-        self.store.key_bytes += key_size(&kv);
-        self.store.key_bytes -= was.map_or(0, key_size);
+        self.store.key_bytes += quota_key_size(&kv);
+        self.store.key_bytes -= was.map_or(0, quota_key_size);
         self.store.keys.insert(kv.key.clone(), kv.clone());
         self.record(Event { kind: EventKind::Put, kv, prev: prev.clone() });
-        PutResult { revision: self.now(), prev: prev.filter(|_| put.prev_kv) }
+        PutResult { revision: self.resulting_revision(), prev: prev.filter(|_| put.prev_kv) }
     }
 
     pub(crate) fn delete(&mut self, delete: &Delete) -> DeleteResult {
@@ -87,23 +88,23 @@ impl<'a> RevisionBuilder<'a> {
         gone.iter().for_each(|kv| self.delete_key(kv));
         let count = gone.len() as u64;
         let prev = if delete.prev_kv { gone } else { Vec::new() };
-        DeleteResult { revision: self.now(), count, prev }
+        DeleteResult { revision: self.resulting_revision(), count, prev }
     }
 
     /// Deletes a key, which must exist.
-    pub(crate) fn delete_key(&mut self, was: &Arc<KeyValue>) {
-        let kv = Arc::new(was.tombstone(self.store.revision + 1));
-        self.store.leases.move_key(&was.key, was.lease, 0);
-        self.store.key_bytes -= key_size(was);
-        self.store.keys.remove(&was.key);
-        self.record(Event { kind: EventKind::Delete, kv, prev: Some(was.clone()) });
+    pub(crate) fn delete_key(&mut self, previous: &Arc<KeyValue>) {
+        let kv = Arc::new(previous.tombstone(self.store.revision + 1));
+        self.store.leases.move_key(&previous.key, previous.lease, 0);
+        self.store.key_bytes -= quota_key_size(previous);
+        self.store.keys.remove(&previous.key);
+        self.record(Event { kind: EventKind::Delete, kv, prev: Some(previous.clone()) });
     }
 
-    pub(crate) fn txn(&mut self, txn: &Txn) -> Result<TxnResult<PendingRead>, Error> {
+    pub(crate) fn run_txn(&mut self, txn: &Txn) -> Result<TxnResult<PendingRead>, Error> {
         let mut outcomes = Vec::new();
         evaluate_compares(self.store, txn, &mut outcomes);
         check_puts(self.store, txn, &mut outcomes.iter().copied())?;
-        check_ranges(self.store, txn, &mut outcomes.iter().copied())?;
+        check_range_revisions(self.store, txn, &mut outcomes.iter().copied())?;
         Ok(self.run(txn, &mut outcomes.into_iter()))
     }
 
@@ -114,17 +115,17 @@ impl<'a> RevisionBuilder<'a> {
     ) -> TxnResult<PendingRead> {
         let succeeded = outcomes.next().unwrap_or(false);
         let mut results = Vec::new();
-        for operation in branch(txn, succeeded) {
+        for operation in selected_branch(txn, succeeded) {
             results.push(match operation {
-                Operation::Range(range) => {
-                    OperationResult::Range(self.store.read(range, &self.events))
+                TxnOperation::Range(range) => {
+                    TxnOperationResult::Range(self.store.read(range, &self.events))
                 }
-                Operation::Put(put) => OperationResult::Put(self.put(put)),
-                Operation::Delete(delete) => OperationResult::Delete(self.delete(delete)),
-                Operation::Txn(txn) => OperationResult::Txn(self.run(txn, outcomes)),
+                TxnOperation::Put(put) => TxnOperationResult::Put(self.put(put)),
+                TxnOperation::Delete(delete) => TxnOperationResult::Delete(self.delete(delete)),
+                TxnOperation::Txn(txn) => TxnOperationResult::Txn(self.run(txn, outcomes)),
             });
         }
-        TxnResult { revision: self.now(), succeeded, results }
+        TxnResult { revision: self.resulting_revision(), succeeded, results }
     }
 }
 
@@ -140,26 +141,26 @@ impl Store {
         txn.validate(self.limits.max_operations)?;
         let mut outcomes = Vec::new();
         evaluate_compares(self, txn, &mut outcomes);
-        check_ranges(self, txn, &mut outcomes.iter().copied())?;
+        check_range_revisions(self, txn, &mut outcomes.iter().copied())?;
         Ok(self.run(txn, &mut outcomes.into_iter()))
     }
 
     fn run(&self, txn: &Txn, outcomes: &mut impl Iterator<Item = bool>) -> TxnResult<PendingRead> {
         let succeeded = outcomes.next().unwrap_or(false);
-        let execute = |operation: &Operation| match operation {
-            Operation::Range(range) => OperationResult::Range(self.read(range, &[])),
-            Operation::Txn(txn) => OperationResult::Txn(self.run(txn, outcomes)),
-            Operation::Put(_) | Operation::Delete(_) => {
+        let execute = |operation: &TxnOperation| match operation {
+            TxnOperation::Range(range) => TxnOperationResult::Range(self.read(range, &[])),
+            TxnOperation::Txn(txn) => TxnOperationResult::Txn(self.run(txn, outcomes)),
+            TxnOperation::Put(_) | TxnOperation::Delete(_) => {
                 panic!("a transaction that writes needs a log entry")
             }
         };
-        let results = branch(txn, succeeded).iter().map(execute).collect();
+        let results = selected_branch(txn, succeeded).iter().map(execute).collect();
         TxnResult { revision: self.revision, succeeded, results }
     }
 }
 
 /// Returns the operations that a transaction runs. `succeeded` is true if its comparisons hold.
-pub(crate) fn branch(txn: &Txn, succeeded: bool) -> &[Operation] {
+pub(crate) fn selected_branch(txn: &Txn, succeeded: bool) -> &[TxnOperation] {
     if succeeded { &txn.success } else { &txn.failure }
 }
 
@@ -169,8 +170,8 @@ pub(crate) fn branch(txn: &Txn, succeeded: bool) -> &[Operation] {
 pub(crate) fn evaluate_compares(store: &Store, txn: &Txn, outcomes: &mut Vec<bool>) {
     let succeeded = txn.compare.iter().all(|compare| holds(store, compare));
     outcomes.push(succeeded);
-    for operation in branch(txn, succeeded) {
-        if let Operation::Txn(nested) = operation {
+    for operation in selected_branch(txn, succeeded) {
+        if let TxnOperation::Txn(nested) = operation {
             evaluate_compares(store, nested, outcomes);
         }
     }
@@ -183,14 +184,14 @@ fn check_puts(
     txn: &Txn,
     outcomes: &mut impl Iterator<Item = bool>,
 ) -> Result<(), Error> {
-    for operation in branch(txn, outcomes.next().unwrap_or(false)) {
+    for operation in selected_branch(txn, outcomes.next().unwrap_or(false)) {
         match operation {
-            Operation::Put(put) => {
+            TxnOperation::Put(put) => {
                 check_kept_key_exists(store, put)?;
                 check_lease_exists(store, put)?;
             }
-            Operation::Txn(txn) => check_puts(store, txn, outcomes)?,
-            Operation::Range(_) | Operation::Delete(_) => {}
+            TxnOperation::Txn(txn) => check_puts(store, txn, outcomes)?,
+            TxnOperation::Range(_) | TxnOperation::Delete(_) => {}
         }
     }
     Ok(())
@@ -198,18 +199,18 @@ fn check_puts(
 
 /// Checks the revisions at which a transaction reads. Returns an error if an operation that runs
 /// reads a revision that was compacted or does not exist yet.
-pub(crate) fn check_ranges(
+pub(crate) fn check_range_revisions(
     store: &Store,
     txn: &Txn,
     outcomes: &mut impl Iterator<Item = bool>,
 ) -> Result<(), Error> {
-    for operation in branch(txn, outcomes.next().unwrap_or(false)) {
+    for operation in selected_branch(txn, outcomes.next().unwrap_or(false)) {
         match operation {
-            Operation::Range(Range { revision, .. }) => {
-                store.history.check_revision(*revision, store.revision)?;
+            TxnOperation::Range(Range { revision, .. }) => {
+                store.history.check_revision_readable(*revision, store.revision)?;
             }
-            Operation::Txn(txn) => check_ranges(store, txn, outcomes)?,
-            Operation::Put(_) | Operation::Delete(_) => {}
+            TxnOperation::Txn(txn) => check_range_revisions(store, txn, outcomes)?,
+            TxnOperation::Put(_) | TxnOperation::Delete(_) => {}
         }
     }
     Ok(())
@@ -238,10 +239,10 @@ fn holds(store: &Store, Compare { span, relation, target }: &Compare) -> bool {
             ComparedAttribute::Value(value) => kv.value.cmp(value),
         };
         match relation {
-            Relation::Equal => order.is_eq(),
-            Relation::Greater => order.is_gt(),
-            Relation::Less => order.is_lt(),
-            Relation::NotEqual => order.is_ne(),
+            CompareRelation::Equal => order.is_eq(),
+            CompareRelation::Greater => order.is_gt(),
+            CompareRelation::Less => order.is_lt(),
+            CompareRelation::NotEqual => order.is_ne(),
         }
     };
     let mut keys = Store::keys_in_span(&store.keys, span).peekable();

@@ -4,9 +4,9 @@ use alloc::collections::BTreeSet;
 use alloc::vec;
 use alloc::vec::Vec;
 
-use crate::command::{Command, Operation, Put, Txn};
+use crate::command::{Command, Put, Txn, TxnOperation};
 use crate::error::Error;
-use crate::span::Span;
+use crate::span::KeySpan;
 
 /// Bound on the size of a transaction, as a multiple of `max_operations`. All branches of the
 /// transaction and of its nested transactions are counted together. Operations and comparisons both
@@ -54,9 +54,9 @@ impl Txn {
 
     /// Returns the number of comparisons and operations in all branches, including nested ones.
     fn size(&self) -> usize {
-        let size = |operation: &Operation| match operation {
-            Operation::Txn(txn) => 1 + txn.size(),
-            Operation::Range(_) | Operation::Put(_) | Operation::Delete(_) => 1,
+        let size = |operation: &TxnOperation| match operation {
+            TxnOperation::Txn(txn) => 1 + txn.size(),
+            TxnOperation::Range(_) | TxnOperation::Put(_) | TxnOperation::Delete(_) => 1,
         };
         self.compare.len() + self.success.iter().chain(&self.failure).map(size).sum::<usize>()
     }
@@ -69,21 +69,21 @@ impl Txn {
         self.compare.iter().try_for_each(|compare| check_has_key(&compare.span))?;
         let operations = self.success.iter().chain(&self.failure);
         operations.into_iter().try_for_each(|operation| match operation {
-            Operation::Range(range) => check_has_key(&range.span),
-            Operation::Put(put) => put.validate(),
-            Operation::Delete(delete) => check_has_key(&delete.span),
-            Operation::Txn(txn) => txn.check_sizes(left),
+            TxnOperation::Range(range) => check_has_key(&range.span),
+            TxnOperation::Put(put) => put.validate(),
+            TxnOperation::Delete(delete) => check_has_key(&delete.span),
+            TxnOperation::Txn(txn) => txn.check_sizes(left),
         })
     }
 }
 
 /// Returns an error if the first key of the span is empty.
-pub(crate) fn check_has_key(span: &Span) -> Result<(), Error> {
+pub(crate) fn check_has_key(span: &KeySpan) -> Result<(), Error> {
     if span.key.is_empty() { Err(Error::EmptyKey) } else { Ok(()) }
 }
 
 /// Writes of a transaction: the keys that are put, and the spans that are deleted.
-type Writes<'a> = (BTreeSet<&'a [u8]>, Vec<&'a Span>);
+type Writes<'a> = (BTreeSet<&'a [u8]>, Vec<&'a KeySpan>);
 
 /// Returns the writes of `operations`, including those of nested transactions.
 ///
@@ -91,15 +91,15 @@ type Writes<'a> = (BTreeSet<&'a [u8]>, Vec<&'a Span>);
 /// transaction share one revision. The order and the nesting of the operations do not matter. There
 /// is one exception: the two branches of a nested transaction may write the same key, because only
 /// one of them runs.
-fn writes(operations: &[Operation]) -> Result<Writes<'_>, Error> {
-    let contains = |spans: &[&Span], key: &[u8]| spans.iter().any(|span| span.contains(key));
+fn writes(operations: &[TxnOperation]) -> Result<Writes<'_>, Error> {
+    let contains = |spans: &[&KeySpan], key: &[u8]| spans.iter().any(|span| span.contains(key));
     let (mut written, mut deleted) = Writes::default();
     for operation in operations {
         let (puts, spans) = match operation {
-            Operation::Range(_) => continue,
-            Operation::Put(put) => (BTreeSet::from([&put.key[..]]), Vec::new()),
-            Operation::Delete(delete) => (BTreeSet::new(), vec![&delete.span]),
-            Operation::Txn(txn) => {
+            TxnOperation::Range(_) => continue,
+            TxnOperation::Put(put) => (BTreeSet::from([&put.key[..]]), Vec::new()),
+            TxnOperation::Delete(delete) => (BTreeSet::new(), vec![&delete.span]),
+            TxnOperation::Txn(txn) => {
                 let (mut puts, mut spans) = writes(&txn.success)?;
                 let (other_puts, other_spans) = writes(&txn.failure)?;
                 puts.extend(other_puts);
@@ -118,7 +118,7 @@ fn writes(operations: &[Operation]) -> Result<Writes<'_>, Error> {
     Ok((written, deleted))
 }
 
-fn contains_any(span: &Span, keys: &BTreeSet<&[u8]>) -> bool {
+fn contains_any(span: &KeySpan, keys: &BTreeSet<&[u8]>) -> bool {
     span.bounds().is_some_and(|bounds| keys.range::<[u8], _>(bounds).next().is_some())
 }
 
@@ -130,12 +130,12 @@ mod tests {
 
     #[test]
     fn rejects_duplicate_puts_and_deleted_keys() {
-        let put = |key: &str| Operation::Put(Put { key: key.into(), ..Put::default() });
-        let delete = |span| Operation::Delete(Delete { span, ..Delete::default() });
-        let nested = |success| Operation::Txn(Txn { success, ..Txn::default() });
-        let others = || vec![delete(Span::single("b")), delete(Span::prefix("c/"))];
+        let put = |key: &str| TxnOperation::Put(Put { key: key.into(), ..Put::default() });
+        let delete = |span| TxnOperation::Delete(Delete { span, ..Delete::default() });
+        let nested = |success| TxnOperation::Txn(Txn { success, ..Txn::default() });
+        let others = || vec![delete(KeySpan::single("b")), delete(KeySpan::prefix("c/"))];
         let check = |failure| Txn { failure, ..Txn::default() }.validate(128);
-        let with = |more: Vec<Operation>| check([others(), more].concat());
+        let with = |more: Vec<TxnOperation>| check([others(), more].concat());
         for fine in [vec![], vec![put("a")], vec![put("a"), put("d")], vec![nested(vec![put("a")])]]
         {
             assert_eq!(with(fine), Ok(()));
@@ -154,10 +154,10 @@ mod tests {
 
     #[test]
     fn rejects_put_and_delete_of_one_key_in_either_order() {
-        let put = || Operation::Put(Put { key: "k5".into(), ..Put::default() });
-        let span = Span { key: "k1".into(), end: "k9".into() };
-        let delete = || Operation::Delete(Delete { span: span.clone(), ..Delete::default() });
-        let txn = |success, failure| Operation::Txn(Txn { success, failure, ..Txn::default() });
+        let put = || TxnOperation::Put(Put { key: "k5".into(), ..Put::default() });
+        let span = KeySpan { key: "k1".into(), end: "k9".into() };
+        let delete = || TxnOperation::Delete(Delete { span: span.clone(), ..Delete::default() });
+        let txn = |success, failure| TxnOperation::Txn(Txn { success, failure, ..Txn::default() });
         let deep = |operation| txn(vec![txn(vec![operation], vec![])], vec![]);
         let puts = || [put(), txn(vec![put()], vec![]), txn(vec![], vec![put()]), deep(put())];
         let deletes =
@@ -173,15 +173,15 @@ mod tests {
         // Only one branch of a nested transaction runs.
         assert_eq!(check(vec![txn(vec![put()], vec![delete()])]), Ok(()));
         assert_eq!(check(vec![txn(vec![delete()], vec![put()])]), Ok(()));
-        let other = Operation::Put(Put { key: "k9".into(), ..Put::default() });
+        let other = TxnOperation::Put(Put { key: "k9".into(), ..Put::default() });
         assert_eq!(check(vec![txn(vec![other], vec![]), txn(vec![], vec![delete()])]), Ok(()));
     }
 
     #[test]
     fn nested_operations_share_one_limit() {
-        let read = || Operation::Range(Range::of(Span::single("a")));
+        let read = || TxnOperation::Range(Range::of(KeySpan::single("a")));
         let txn = |success| Txn { success, ..Txn::default() };
-        let nested = |many, each| txn(vec![Operation::Txn(txn(vec![read(); each])); many]);
+        let nested = |many, each| txn(vec![TxnOperation::Txn(txn(vec![read(); each])); many]);
         assert_eq!(nested(8, 120).validate(128), Ok(()));
         assert_eq!(nested(8, 121).validate(128), Err(Error::TooManyOperations), "of one branch");
         assert_eq!(nested(9, 119).validate(128), Err(Error::TooManyOperations), "of all branches");

@@ -6,15 +6,15 @@ use alloc::vec::Vec;
 
 use crate::bytes::Bytes;
 use crate::kv::{Event, EventKind};
-use crate::prefixes::prefixes;
-use crate::span::Span;
+use crate::prefixes::entries_that_prefix;
+use crate::span::KeySpan;
 
 /// Filter of a watcher. It selects the keys and the kinds of events that the watcher receives.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub struct Watch {
+pub struct WatchFilter {
     /// Keys to watch.
-    pub span: Span,
+    pub span: KeySpan,
     /// First revision whose events the watcher receives. 0 stands for the next revision.
     pub start_revision: u64,
     /// True if events must contain the previous key and value.
@@ -42,7 +42,7 @@ pub struct HistoryCompacted {
     pub oldest_revision: u64,
 }
 
-impl Watch {
+impl WatchFilter {
     /// Returns the event as the watcher receives it, possibly without the previous key. Returns
     /// `None` if the filter excludes the event.
     pub fn filter_event(&self, event: &Event) -> Option<Event> {
@@ -58,24 +58,24 @@ impl Watch {
 /// Index of watchers by the keys that they watch. It is not part of the store, because each server
 /// has its own watchers.
 #[derive(Clone, Debug)]
-pub struct Watchers<W> {
+pub struct WatcherIndex<W> {
     single_keys: BTreeMap<Bytes, BTreeSet<W>>,
     /// Watchers of all keys with a prefix, by the prefix.
     prefixes: BTreeMap<Bytes, BTreeSet<W>>,
     /// Watchers of spans that are neither a single key nor a prefix. There are few such watchers.
-    ranges: BTreeMap<Span, BTreeSet<W>>,
+    ranges: BTreeMap<KeySpan, BTreeSet<W>>,
 }
 
-impl<W: Ord + Clone> Default for Watchers<W> {
+impl<W: Ord + Clone> Default for WatcherIndex<W> {
     fn default() -> Self {
-        Watchers::new()
+        WatcherIndex::new()
     }
 }
 
-impl<W: Ord + Clone> Watchers<W> {
+impl<W: Ord + Clone> WatcherIndex<W> {
     /// Creates an empty index.
     pub const fn new() -> Self {
-        Watchers {
+        WatcherIndex {
             single_keys: BTreeMap::new(),
             prefixes: BTreeMap::new(),
             ranges: BTreeMap::new(),
@@ -83,7 +83,7 @@ impl<W: Ord + Clone> Watchers<W> {
     }
 
     /// Adds a watcher of a span.
-    pub fn insert(&mut self, span: &Span, watcher: W) {
+    pub fn insert(&mut self, span: &KeySpan, watcher: W) {
         match span {
             one if one.is_single() => {
                 self.single_keys.entry(one.key.clone()).or_default().insert(watcher)
@@ -96,7 +96,7 @@ impl<W: Ord + Clone> Watchers<W> {
     }
 
     /// Removes a watcher of a span.
-    pub fn remove(&mut self, span: &Span, watcher: &W) {
+    pub fn remove(&mut self, span: &KeySpan, watcher: &W) {
         fn drop_one<K: Ord, W: Ord>(map: &mut BTreeMap<K, BTreeSet<W>>, key: &K, watcher: &W) {
             if let Some(set) = map.get_mut(key) {
                 set.remove(watcher);
@@ -114,9 +114,9 @@ impl<W: Ord + Clone> Watchers<W> {
 
     /// Returns the watchers of a key. A watcher may have been added with several spans that contain
     /// the key. The result then contains this watcher once for each of these spans.
-    pub fn watching<'a>(&'a self, key: &'a [u8]) -> impl Iterator<Item = &'a W> {
+    pub fn watchers_of<'a>(&'a self, key: &'a [u8]) -> impl Iterator<Item = &'a W> {
         let single_keys = self.single_keys.get(key);
-        let prefixes = prefixes(&self.prefixes, key).map(|(_, set)| set);
+        let prefixes = entries_that_prefix(&self.prefixes, key).map(|(_, set)| set);
         let ranges = self.ranges.iter().filter(move |(span, _)| span.contains(key));
         single_keys.into_iter().chain(prefixes).chain(ranges.map(|(_, set)| set)).flatten()
     }
@@ -134,15 +134,15 @@ mod tests {
     #[test]
     fn change_finds_watchers_of_its_key() {
         let spans = [
-            Span::single("a/1"),
-            Span::prefix("a/"),
-            Span::prefix("a"),
-            Span { key: "a/1".into(), end: "a/3".into() },
-            Span::all(),
-            Span { key: "b".into(), end: b"\0".into() },
-            Span { key: "b".into(), end: "a".into() },
+            KeySpan::single("a/1"),
+            KeySpan::prefix("a/"),
+            KeySpan::prefix("a"),
+            KeySpan { key: "a/1".into(), end: "a/3".into() },
+            KeySpan::all(),
+            KeySpan { key: "b".into(), end: b"\0".into() },
+            KeySpan { key: "b".into(), end: "a".into() },
         ];
-        let mut watchers = Watchers::new();
+        let mut watchers = WatcherIndex::new();
         (0..).zip(&spans).for_each(|(watcher, span)| watchers.insert(span, watcher));
         for key in ["a", "a/", "a/1", "a/2", "a/3", "b", "c"] {
             let expected: Vec<i32> = (0..)
@@ -150,7 +150,7 @@ mod tests {
                 .filter(|(_, span)| span.contains(key.as_bytes()))
                 .map(|(watcher, _)| watcher)
                 .collect();
-            let mut found: Vec<i32> = watchers.watching(key.as_bytes()).copied().collect();
+            let mut found: Vec<i32> = watchers.watchers_of(key.as_bytes()).copied().collect();
             found.sort_unstable();
             assert_eq!(found, expected, "{key}");
         }

@@ -73,10 +73,12 @@ mod tests {
     use tenure_core::{Fence, Layer, ProcessId};
 
     use super::*;
-    use crate::diagram::{DiagramOptions, DiagramPage, Direction, RowLabel, Window, lay_out};
+    use crate::diagram::{
+        DiagramOptions, DiagramPage, RowLabel, TimeDirection, TraceWindow, lay_out,
+    };
     use crate::export;
     use crate::format::{
-        CommandData, EventData, Header, Kind, MessageRecord, Record, Source, Subject,
+        CommandData, EventData, Header, MessageRecord, Record, RecordKind, Subject, TraceSource,
     };
     use crate::live;
     use crate::show::RecordFormatter;
@@ -92,7 +94,7 @@ mod tests {
             violates: Some(HOSTILE.into()),
             replay: Some(HOSTILE.into()),
             options: vec![HOSTILE.into()],
-            ..Header::new(HOSTILE, Service::Mutex, 2, Source::Node)
+            ..Header::new(HOSTILE, Service::Mutex, 2, TraceSource::Node)
         }
     }
 
@@ -107,21 +109,21 @@ mod tests {
         };
         let hostile = || json!({"type": HOSTILE, HOSTILE: [HOSTILE]});
         let kinds = [
-            (0, Kind::Command(mutex::Command::Enter.into())),
-            (0, Kind::Send(message_record(1))),
-            (0, Kind::Drop(message_record(1))),
-            (0, Kind::Send(MessageRecord { number: 2, ..message_record(1) })),
-            (1, Kind::Receive(MessageRecord { number: 2, ..message_record(0) })),
-            (1, Kind::Event(mutex::Event::Entered { fence: Fence(1, 1) }.into())),
-            (1, Kind::Timer(HOSTILE.into())),
-            (1, Kind::Note(HOSTILE.into())),
-            (0, Kind::State(hostile())),
-            (0, Kind::Command(CommandData::Other(hostile()))),
-            (0, Kind::Event(EventData::Other(hostile()))),
-            (0, Kind::Other { kind: HOSTILE.into(), data: Some(hostile()) }),
+            (0, RecordKind::Command(mutex::Command::Enter.into())),
+            (0, RecordKind::Send(message_record(1))),
+            (0, RecordKind::Drop(message_record(1))),
+            (0, RecordKind::Send(MessageRecord { number: 2, ..message_record(1) })),
+            (1, RecordKind::Receive(MessageRecord { number: 2, ..message_record(0) })),
+            (1, RecordKind::Event(mutex::Event::Entered { fence: Fence(1, 1) }.into())),
+            (1, RecordKind::Timer(HOSTILE.into())),
+            (1, RecordKind::Note(HOSTILE.into())),
+            (0, RecordKind::State(hostile())),
+            (0, RecordKind::Command(CommandData::Other(hostile()))),
+            (0, RecordKind::Event(EventData::Other(hostile()))),
+            (0, RecordKind::Other { kind: HOSTILE.into(), data: Some(hostile()) }),
         ];
         let of = |(at, kind)| Record::new(0, ProcessId(at), kind);
-        let last = Record::new(0, Subject::Parent, Kind::Note(HOSTILE.into()));
+        let last = Record::new(0, Subject::Parent, RecordKind::Note(HOSTILE.into()));
         kinds.into_iter().map(of).chain([last]).collect()
     }
 
@@ -130,9 +132,10 @@ mod tests {
         let (header, records) = (header(), records());
         let mut show = RecordFormatter::new(&header);
         (show.contents, show.states) = (true, true);
-        let lines: Vec<String> = records.iter().filter_map(|record| show.line(record)).collect();
+        let lines: Vec<String> =
+            records.iter().filter_map(|record| show.format_line(record)).collect();
         let mut verifier = TraceVerifier::new(&header);
-        records.iter().for_each(|record| verifier.read(record));
+        records.iter().for_each(|record| verifier.verify_record(record));
         let verification = Verification {
             torn: vec![HOSTILE.into()],
             empty: vec![HOSTILE.into()],
@@ -141,25 +144,25 @@ mod tests {
         let fields = vec!["said".to_owned()];
         let layout =
             lay_out(&header, &records, DiagramOptions { fields, ..DiagramOptions::default() });
-        let mut page = DiagramPage::new(&header, Window::default());
-        records.iter().for_each(|record| page.read(record));
+        let mut page = DiagramPage::new(&header, TraceWindow::default());
+        records.iter().for_each(|record| page.add_record(record));
         let mut html = Vec::new();
-        page.write(None, &mut html).unwrap();
-        let mut view = live::View::new(2);
-        records.iter().for_each(|record| view.read(record));
+        page.write_html(None, &mut html).unwrap();
+        let mut view = live::LiveView::new(2);
+        records.iter().for_each(|record| view.apply_record(record));
         let snapshot = view.snapshot(1);
         let news = snapshot.news.iter().map(|news| news.description.clone());
         let messages = snapshot.strip.messages.iter().map(|it| it.message.clone());
         vec![
             ("show", lines.join("\n")),
             ("verify", verification.to_string()),
-            ("text down", layout.to_text(Direction::Down, RowLabel::Place)),
-            ("text right", layout.to_text(Direction::Right, RowLabel::Place)),
-            ("svg down", layout.to_svg(Direction::Down)),
-            ("svg right", layout.to_svg(Direction::Right)),
+            ("text down", layout.to_text(TimeDirection::Down, RowLabel::Place)),
+            ("text right", layout.to_text(TimeDirection::Right, RowLabel::Place)),
+            ("svg down", layout.to_svg(TimeDirection::Down)),
+            ("svg right", layout.to_svg(TimeDirection::Right)),
             ("html", String::from_utf8(html).unwrap()),
-            ("mermaid", export::mermaid(&header, &records)),
-            ("shiviz", export::shiviz(&header, &records)),
+            ("mermaid", export::to_mermaid(&header, &records)),
+            ("shiviz", export::to_shiviz(&header, &records)),
             ("live", news.chain(messages).collect::<Vec<_>>().join("\n")),
         ]
     }

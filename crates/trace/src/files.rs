@@ -1,7 +1,7 @@
 //! Files of traces: on disk, or in memory for programs without a file system.
 //!
-//! A page in a browser has no files. After [`keep_in_memory`], this module keeps the contents of
-//! all files in the memory of the program, under their paths.
+//! A page in a browser has no files. After [`keep_files_in_memory`], this module keeps the contents
+//! of all files in the memory of the program, under their paths.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -17,18 +17,18 @@ static FILES: Mutex<BTreeMap<PathBuf, Content>> = Mutex::new(BTreeMap::new());
 type Content = Arc<Mutex<Vec<u8>>>;
 
 /// Makes this module keep all files in memory from now on, for the whole program.
-pub fn keep_in_memory() {
+pub fn keep_files_in_memory() {
     IN_MEMORY.store(true, Ordering::Relaxed);
 }
 
-/// Returns true if this module keeps files in memory: after [`keep_in_memory`], and always in
+/// Returns true if this module keeps files in memory: after [`keep_files_in_memory`], and always in
 /// WebAssembly.
-pub fn are_in_memory() -> bool {
+pub fn are_files_in_memory() -> bool {
     cfg!(target_family = "wasm") || IN_MEMORY.load(Ordering::Relaxed)
 }
 
 /// Replaces all files in memory by `files`, and returns the files that were in memory before.
-pub fn replace_in_memory(files: BTreeMap<PathBuf, Vec<u8>>) -> BTreeMap<PathBuf, Vec<u8>> {
+pub fn replace_memory_files(files: BTreeMap<PathBuf, Vec<u8>>) -> BTreeMap<PathBuf, Vec<u8>> {
     let files = files.into_iter().map(|(path, bytes)| (path, Arc::new(Mutex::new(bytes))));
     let before = std::mem::replace(&mut *lock(&FILES), files.collect());
     before.into_iter().map(|(path, content)| (path, lock(&content).clone())).collect()
@@ -49,7 +49,7 @@ fn find(path: &Path) -> io::Result<Content> {
 ///
 /// An I/O error, such as [`ErrorKind::NotFound`].
 pub fn open(path: impl AsRef<Path>) -> io::Result<File> {
-    if are_in_memory() {
+    if are_files_in_memory() {
         return Ok(File(Storage::Memory { content: find(path.as_ref())?, position: 0 }));
     }
     fs::File::open(path).map(|file| File(Storage::Disk(file)))
@@ -61,7 +61,7 @@ pub fn open(path: impl AsRef<Path>) -> io::Result<File> {
 ///
 /// An I/O error. The file may have been created nevertheless.
 pub fn create(path: impl AsRef<Path>) -> io::Result<File> {
-    if are_in_memory() {
+    if are_files_in_memory() {
         let content = Content::default();
         lock(&FILES).insert(path.as_ref().to_path_buf(), Arc::clone(&content));
         return Ok(File(Storage::Memory { content, position: 0 }));
@@ -70,7 +70,7 @@ pub fn create(path: impl AsRef<Path>) -> io::Result<File> {
 }
 
 /// Removes the files in memory whose paths begin with `folder`.
-pub fn remove_folder(folder: &Path) {
+pub fn remove_memory_folder(folder: &Path) {
     lock(&FILES).retain(|path, _| !path.starts_with(folder));
 }
 
@@ -143,7 +143,7 @@ mod tests {
         let name = "held-in-memory.ndjson";
         let of = |content: Content| File(Storage::Memory { content, position: 0 });
         let mut text = String::new();
-        replace_in_memory(BTreeMap::from([(PathBuf::from(name), b"before".to_vec())]));
+        replace_memory_files(BTreeMap::from([(PathBuf::from(name), b"before".to_vec())]));
         let mut reader = of(find(name.as_ref()).expect("given"));
         reader.read_to_string(&mut text).expect("readable");
         assert_eq!(reader.seek(SeekFrom::End(-4)).expect("possible"), 2);
@@ -154,7 +154,7 @@ mod tests {
         lock(&FILES).insert(name.into(), Arc::clone(&content));
         let mut writer = of(content);
         writer.write_all(b"af").and_then(|()| writer.write_all(b"ter")).expect("writable");
-        let all = replace_in_memory(BTreeMap::new());
+        let all = replace_memory_files(BTreeMap::new());
         assert_eq!(all, BTreeMap::from([(PathBuf::from(name), b"after".to_vec())]));
         assert_eq!(find(name.as_ref()).expect_err("removed").kind(), ErrorKind::NotFound);
     }

@@ -28,23 +28,26 @@ mod trace_diff;
 mod verify;
 
 pub use escaping::{escape_invisible, escape_invisible_in_json};
-pub use fold::logs::{LogChange, LogState, Logs};
-pub use fold::process_state::{Condition, ProcessState, ProcessStates, ProcessStatus, StateChange};
+pub use fold::logs::{LogChange, LogState, LogStates};
+pub use fold::process_state::{
+    ProcessCondition, ProcessState, ProcessStates, ProcessStatus, StateChange,
+};
 pub use format::{
-    Access, AppendError, ApplicationCommand, ApplicationEvent, Choice, ClockUnit, CommandData,
-    CreateError, EdgeList, EventData, Header, Kind, MAX_LINE_BYTES, MAX_PROCESSES, MemoryAccess,
-    MemoryOperation, MessageRecord, Operation, ReadError, ReadLimits, Reader, Record, Segments,
-    Source, Subject, Trace, TraceBuffer, VERSION, WriteError, Writer, now, segment_path, units,
+    AccessOperation, AccessRecord, AppendError, ApplicationCommand, ApplicationEvent, ClockUnit,
+    CommandData, CreateError, DEFAULT_MAX_LINE_BYTES, DEFAULT_MAX_PROCESSES, EdgeList, EventData,
+    Header, MemoryAccess, MemoryOperation, MessageRecord, RandomChoice, ReadError, ReadLimits,
+    Reader, Record, RecordKind, Subject, TRACE_FORMAT_VERSION, Trace, TraceBuffer, TraceSegments,
+    TraceSource, WriteError, Writer, segment_path, units, unix_time_nanos,
 };
 pub use merge::{
     MergeError, MergeReport, MergedFiles, MergedTrace, merge, merge_files,
     merge_files_with_contents,
 };
 pub use scripts::{
-    Action, ActionError, Block, ClusterEvent, FollowError, Line, Link, MessageSelector, MuteState,
-    ParseError, PerformError, Recorded, SaveFault, SaveFaults, Schedule, ScheduleError, Script,
-    ScriptCommand, ScriptRunner, ServiceCommand, ServiceEvent, SplitMix64, TestCluster, find_timer,
-    golden, perform,
+    Action, ActionError, ClusterEvent, FollowError, Link, MessageSelector, MuteState, ParseError,
+    PerformError, RecordableProtocol, SaveFault, SaveFaults, Schedule, ScheduleError, Script,
+    ScriptBlock, ScriptCommand, ScriptLine, ScriptRunner, ServiceCommand, ServiceEvent, SplitMix64,
+    TestCluster, find_timer, golden, perform_script,
 };
 pub use show::RecordFormatter;
 pub use tenure_core::Service;

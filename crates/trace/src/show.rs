@@ -9,8 +9,9 @@ use tenure_core::{Fence, ProcessId, Term, Verdict};
 
 use crate::escaping::EscapingWriter;
 use crate::format::{
-    Access, ApplicationCommand, ApplicationEvent, Choice, ClockUnit, CommandData, EventData,
-    Header, Kind, MemoryAccess, MemoryOperation, MessageRecord, Operation, Record, Subject,
+    AccessOperation, AccessRecord, ApplicationCommand, ApplicationEvent, ClockUnit, CommandData,
+    EventData, Header, MemoryAccess, MemoryOperation, MessageRecord, RandomChoice, Record,
+    RecordKind, Subject,
 };
 use crate::state::CompactTree;
 
@@ -43,12 +44,12 @@ impl RecordFormatter {
 
     /// Formats a record as its time and a description. The time is in units of virtual time or in
     /// milliseconds of real time. Returns `None` if a filter excludes the record.
-    pub fn line(&mut self, record: &Record) -> Option<String> {
+    pub fn format_line(&mut self, record: &Record) -> Option<String> {
         let start = *self.start.get_or_insert(record.time);
         if !self.wants(record) {
             return None;
         }
-        let time = format_units(record.time.saturating_sub(start));
+        let time = format_ticks_briefly(record.time.saturating_sub(start));
         let mut line = format!("{time:>10}  {}", record.describe());
         if let Some(content) = record
             .kind
@@ -66,7 +67,7 @@ impl RecordFormatter {
             record.kind.message_record().map_or("", |message_record| &message_record.message);
         let name = record.kind.name();
         let is_named = self.kinds.iter().any(|kind| kind == name || kind == message);
-        let is_state = matches!(record.kind, Kind::State(_));
+        let is_state = matches!(record.kind, RecordKind::State(_));
         let is_usual = if is_state { self.states } else { self.kinds.is_empty() };
         (is_named || is_usual)
             && (self.processes.is_empty() || self.processes.contains(&record.process))
@@ -74,7 +75,7 @@ impl RecordFormatter {
 }
 
 /// Formats ticks as a number of units, with up to three decimals and no trailing zeros.
-pub(crate) fn format_units(ticks: u64) -> String {
+pub(crate) fn format_ticks_briefly(ticks: u64) -> String {
     let thousandths = ticks / 1_000;
     let text = format!("{}.{:03}", thousandths / 1_000, thousandths % 1_000);
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
@@ -92,51 +93,51 @@ impl Record {
 fn write_record(f: &mut impl Write, record: &Record) -> fmt::Result {
     let Record { process: at, kind, .. } = record;
     match kind {
-        Kind::Boot => write!(f, "{at} boots"),
-        Kind::Command(command) => write_command(f, *at, command),
-        Kind::Event(event) => write_event(f, *at, event),
-        Kind::Send(MessageRecord { peer, message, .. }) => {
+        RecordKind::Boot => write!(f, "{at} boots"),
+        RecordKind::Command(command) => write_command(f, *at, command),
+        RecordKind::Event(event) => write_event(f, *at, event),
+        RecordKind::Send(MessageRecord { peer, message, .. }) => {
             write!(f, "{at} sends {message} to {peer}")
         }
-        Kind::Receive(MessageRecord { peer, message, .. }) => {
+        RecordKind::Receive(MessageRecord { peer, message, .. }) => {
             write!(f, "{at} receives {message} from {peer}")
         }
-        Kind::Drop(MessageRecord { peer, message, .. }) => {
+        RecordKind::Drop(MessageRecord { peer, message, .. }) => {
             write!(f, "{message} from {at} to {peer} is lost")
         }
-        Kind::Duplicate(MessageRecord { peer, message, .. }) => {
+        RecordKind::Duplicate(MessageRecord { peer, message, .. }) => {
             write!(f, "{message} from {at} to {peer} is duplicated")
         }
-        Kind::Timer(timer) => write!(f, "{at}'s timer {timer} fires"),
-        Kind::Suspicion { peer, verdict: Verdict::Suspect } => {
+        RecordKind::Timer(timer) => write!(f, "{at}'s timer {timer} fires"),
+        RecordKind::Suspicion { peer, verdict: Verdict::Suspect } => {
             write!(f, "{at} suspects {peer}")
         }
-        Kind::Suspicion { peer, verdict: Verdict::Trust } => write!(f, "{at} trusts {peer}"),
-        Kind::Mute => {
+        RecordKind::Suspicion { peer, verdict: Verdict::Trust } => write!(f, "{at} trusts {peer}"),
+        RecordKind::Mute => {
             write!(
                 f,
                 "{at} is mute: it saves its steps without releasing their effects, and will crash"
             )
         }
-        Kind::Unsaved => write!(f, "{at} crashes before it saves what its last step changed"),
-        Kind::Crash => write!(f, "{at} crashes"),
-        Kind::Recover => write!(f, "{at} recovers"),
-        Kind::Stop => write!(f, "{at} is stopped"),
-        Kind::Continue => write!(f, "{at} continues"),
-        Kind::Partition(sides) => write!(f, "the network splits: {}", format_sides(sides)),
-        Kind::Heal => f.write_str("the network is whole again"),
-        Kind::Access(access) => write_access(f, access),
-        Kind::Memory(access) => write_memory_access(f, *at, access),
-        Kind::Choice(choice) => {
-            let Choice { value, bound } = choice;
+        RecordKind::Unsaved => write!(f, "{at} crashes before it saves what its last step changed"),
+        RecordKind::Crash => write!(f, "{at} crashes"),
+        RecordKind::Recover => write!(f, "{at} recovers"),
+        RecordKind::Stop => write!(f, "{at} is stopped"),
+        RecordKind::Continue => write!(f, "{at} continues"),
+        RecordKind::Partition(sides) => write!(f, "the network splits: {}", format_sides(sides)),
+        RecordKind::Heal => f.write_str("the network is whole again"),
+        RecordKind::Access(access) => write_access(f, access),
+        RecordKind::Memory(access) => write_memory_access(f, *at, access),
+        RecordKind::Choice(choice) => {
+            let RandomChoice { value, bound } = choice;
             write!(f, "{at} draws {value} of 0 to {}", bound.saturating_sub(1))
         }
-        Kind::Note(text) => write!(f, "{at} notes: {text}"),
-        Kind::State(state) => write!(f, "{at} holds {}", CompactTree(state)),
-        Kind::End if *at == Subject::Parent => f.write_str("the run is over"),
-        Kind::End => write!(f, "{at} ends"),
-        Kind::Other { kind, data: None } => write!(f, "{at}: {kind}"),
-        Kind::Other { kind, data: Some(data) } => write!(f, "{at}: {kind} {data}"),
+        RecordKind::Note(text) => write!(f, "{at} notes: {text}"),
+        RecordKind::State(state) => write!(f, "{at} holds {}", CompactTree(state)),
+        RecordKind::End if *at == Subject::Parent => f.write_str("the run is over"),
+        RecordKind::End => write!(f, "{at} ends"),
+        RecordKind::Other { kind, data: None } => write!(f, "{at}: {kind}"),
+        RecordKind::Other { kind, data: Some(data) } => write!(f, "{at}: {kind} {data}"),
     }
 }
 
@@ -260,13 +261,13 @@ fn write_memory_access(f: &mut impl Write, at: Subject, access: &MemoryAccess) -
     }
 }
 
-fn write_access(f: &mut impl Write, access: &Access) -> fmt::Result {
-    let Access { by, operation, fence, value, accepted, highest } = access;
+fn write_access(f: &mut impl Write, access: &AccessRecord) -> fmt::Result {
+    let AccessRecord { by, operation, fence, value, accepted, highest } = access;
     match (accepted, operation) {
-        (true, Operation::Get) => write!(f, "the resource gives {value} to {by}")?,
-        (true, Operation::Put) => write!(f, "the resource takes {value} from {by}")?,
-        (false, Operation::Get) => write!(f, "the resource refuses to give to {by}")?,
-        (false, Operation::Put) => write!(f, "the resource refuses {value} from {by}")?,
+        (true, AccessOperation::Get) => write!(f, "the resource gives {value} to {by}")?,
+        (true, AccessOperation::Put) => write!(f, "the resource takes {value} from {by}")?,
+        (false, AccessOperation::Get) => write!(f, "the resource refuses to give to {by}")?,
+        (false, AccessOperation::Put) => write!(f, "the resource refuses {value} from {by}")?,
     }
     match (fence, highest) {
         (Some(fence), Some(highest)) if !accepted => write!(f, " (fence {fence} after {highest})"),
@@ -282,19 +283,19 @@ mod tests {
     use tenure_core::service::office;
 
     use super::*;
-    use crate::format::Source;
+    use crate::format::TraceSource;
     use tenure_core::Service;
 
     const P1: ProcessId = ProcessId(0);
     const P3: ProcessId = ProcessId(2);
 
     fn show() -> RecordFormatter {
-        RecordFormatter::new(&Header::new("central", Service::Office, 3, Source::Simulator))
+        RecordFormatter::new(&Header::new("central", Service::Office, 3, TraceSource::Simulator))
     }
 
-    fn formatted(who: impl Into<Subject>, kind: Kind) -> String {
+    fn formatted(who: impl Into<Subject>, kind: RecordKind) -> String {
         let mut show = RecordFormatter { states: true, ..show() };
-        let line = show.line(&Record::new(12_500_000, who, kind)).unwrap();
+        let line = show.format_line(&Record::new(12_500_000, who, kind)).unwrap();
         line.trim_start().to_owned()
     }
 
@@ -304,72 +305,75 @@ mod tests {
         MessageRecord { peer: P3, layer: Layer::Mutex, message, number: 1, session: 0, content }
     }
 
-    fn elected(leader: ProcessId, number: u64) -> Kind {
+    fn elected(leader: ProcessId, number: u64) -> RecordKind {
         let event = election::Event::Elected { leader, term: Term { number, leader } };
-        Kind::Event(office::Event::Election(event).into())
+        RecordKind::Event(office::Event::Election(event).into())
     }
 
-    fn access(operation: Operation, accepted: bool) -> Kind {
+    fn access(operation: AccessOperation, accepted: bool) -> RecordKind {
         let (fence, highest) = (Some(Fence(1, 2)), Some(Fence(1, 3)));
-        Kind::Access(Access { by: P1, operation, fence, value: 7, accepted, highest })
+        RecordKind::Access(AccessRecord { by: P1, operation, fence, value: 7, accepted, highest })
     }
 
     #[test]
     fn describes_every_event() {
         let entered = mutex::Event::Entered { fence: Fence(1, 2) };
         let sides = vec![vec![P1], vec![ProcessId(1), P3]];
-        let suspects = Kind::Suspicion { peer: P3, verdict: Verdict::Suspect };
+        let suspects = RecordKind::Suspicion { peer: P3, verdict: Verdict::Suspect };
         for (kind, description) in [
-            (Kind::Command(mutex::Command::Enter.into()), "P1 asks to enter"),
-            (Kind::Command(election::Command::Elect.into()), "P1 asks for an election"),
-            (Kind::Event(entered.into()), "P1 enters (fence 1.2)"),
-            (Kind::Event(office::Event::Mutex(mutex::Event::Exited).into()), "P1 exits"),
+            (RecordKind::Command(mutex::Command::Enter.into()), "P1 asks to enter"),
+            (RecordKind::Command(election::Command::Elect.into()), "P1 asks for an election"),
+            (RecordKind::Event(entered.into()), "P1 enters (fence 1.2)"),
+            (RecordKind::Event(office::Event::Mutex(mutex::Event::Exited).into()), "P1 exits"),
             (elected(P1, 2), "P1 is elected (term 2)"),
             (elected(P3, 2), "P1 learns that P3 leads (term 2)"),
             (elected(P3, 0), "P1 learns that P3 leads"),
-            (Kind::Send(request()), "P1 sends request to P3"),
-            (Kind::Receive(request()), "P1 receives request from P3"),
-            (Kind::Drop(request()), "request from P1 to P3 is lost"),
-            (Kind::Timer("Answer".into()), "P1's timer Answer fires"),
+            (RecordKind::Send(request()), "P1 sends request to P3"),
+            (RecordKind::Receive(request()), "P1 receives request from P3"),
+            (RecordKind::Drop(request()), "request from P1 to P3 is lost"),
+            (RecordKind::Timer("Answer".into()), "P1's timer Answer fires"),
             (suspects, "P1 suspects P3"),
-            (Kind::Crash, "P1 crashes"),
-            (Kind::Partition(sides), "the network splits: P1 | P2 P3"),
-            (access(Operation::Get, true), "the resource gives 7 to P1 (fence 1.2)"),
-            (access(Operation::Put, true), "the resource takes 7 from P1 (fence 1.2)"),
-            (access(Operation::Put, false), "the resource refuses 7 from P1 (fence 1.2 after 1.3)"),
-            (Kind::End, "P1 ends"),
-            (Kind::State(json!({"type": "A", "b": [1, "P2"]})), "P1 holds A {b: [1, P2]}"),
-            (Kind::Other { kind: "eclipse".into(), data: Some(json!(1)) }, "P1: eclipse 1"),
+            (RecordKind::Crash, "P1 crashes"),
+            (RecordKind::Partition(sides), "the network splits: P1 | P2 P3"),
+            (access(AccessOperation::Get, true), "the resource gives 7 to P1 (fence 1.2)"),
+            (access(AccessOperation::Put, true), "the resource takes 7 from P1 (fence 1.2)"),
+            (
+                access(AccessOperation::Put, false),
+                "the resource refuses 7 from P1 (fence 1.2 after 1.3)",
+            ),
+            (RecordKind::End, "P1 ends"),
+            (RecordKind::State(json!({"type": "A", "b": [1, "P2"]})), "P1 holds A {b: [1, P2]}"),
+            (RecordKind::Other { kind: "eclipse".into(), data: Some(json!(1)) }, "P1: eclipse 1"),
         ] {
             assert_eq!(formatted(P1, kind), format!("12.5  {description}"));
         }
-        assert_eq!(formatted(Subject::Parent, Kind::End), "12.5  the run is over");
+        assert_eq!(formatted(Subject::Parent, RecordKind::End), "12.5  the run is over");
     }
 
     #[test]
     fn formats_times_with_three_decimals_without_trailing_zeros() {
-        let texts = [0, 1_000_000, 1_500_000, 20_000_000, 1_234_567].map(format_units);
+        let texts = [0, 1_000_000, 1_500_000, 20_000_000, 1_234_567].map(format_ticks_briefly);
         assert_eq!(texts, ["0", "1", "1.5", "20", "1.234"]);
     }
 
     #[test]
     fn real_time_starts_at_first_record_even_if_filtered() {
-        let mut header = Header::new("central", Service::Mutex, 3, Source::Node);
+        let mut header = Header::new("central", Service::Mutex, 3, TraceSource::Node);
         header.clock = ClockUnit::Nanosecond;
         let mut show = RecordFormatter::new(&header);
         show.kinds = vec!["crash".into()];
-        assert_eq!(show.line(&Record::new(5_000_000_000, P1, Kind::Boot)), None);
-        let line = show.line(&Record::new(5_002_000_000, P1, Kind::Crash)).unwrap();
+        assert_eq!(show.format_line(&Record::new(5_000_000_000, P1, RecordKind::Boot)), None);
+        let line = show.format_line(&Record::new(5_002_000_000, P1, RecordKind::Crash)).unwrap();
         assert_eq!(line, "         2  P1 crashes");
     }
 
     #[test]
     fn shows_states_on_request() {
-        let record = Record::new(0, P1, Kind::State(json!({"type": "A"})));
+        let record = Record::new(0, P1, RecordKind::State(json!({"type": "A"})));
         let shows_state = |with: fn(&mut RecordFormatter)| {
             let mut show = show();
             with(&mut show);
-            show.line(&record).is_some()
+            show.format_line(&record).is_some()
         };
         assert!(!shows_state(|_| {}) && !shows_state(|show| show.kinds = vec!["crash".into()]));
         assert!(
@@ -380,11 +384,11 @@ mod tests {
 
     #[test]
     fn filters_by_process_kind_and_message() {
-        let sent = Record::new(0, P1, Kind::Send(request()));
+        let sent = Record::new(0, P1, RecordKind::Send(request()));
         let passes = |change: fn(&mut RecordFormatter)| {
             let mut show = show();
             change(&mut show);
-            show.line(&sent).is_some()
+            show.format_line(&sent).is_some()
         };
         assert!(passes(|show| show.processes = vec![Subject::Process(P3), Subject::Process(P1)]));
         assert!(!passes(|show| show.processes = vec![Subject::Process(P3)]));
@@ -396,7 +400,7 @@ mod tests {
     #[test]
     fn shows_message_contents_on_request() {
         let mut show = RecordFormatter { contents: true, ..show() };
-        let line = show.line(&Record::new(0, P1, Kind::Send(request()))).unwrap();
+        let line = show.format_line(&Record::new(0, P1, RecordKind::Send(request()))).unwrap();
         assert!(line.ends_with("P1 sends request to P3: {\"stamp\":[1,0]}"), "{line}");
     }
 }

@@ -6,11 +6,11 @@ use std::fmt::{self, Debug};
 use serde_json::{Map, Number, Value};
 use tenure_core::ProcessId;
 
-use crate::format::Kind;
+use crate::format::RecordKind;
 
 /// Key under which a tree stores the name of a struct or enum variant. It is a Rust keyword, so no
 /// field can have this name.
-pub const TYPE: &str = "type";
+pub const TYPE_KEY: &str = "type";
 
 /// Wrapper types that a tree replaces by their contents.
 const TRANSPARENT: [&str; 6] =
@@ -22,7 +22,7 @@ const MAX_DEPTH: usize = 64;
 /// Returns any value as a tree, parsed from the `{:?}` output of the value.
 ///
 /// - A struct, or a variant with named fields, is an object. It contains the fields, and under the
-///   key [`TYPE`] the name of the struct or variant.
+///   key [`TYPE_KEY`] the name of the struct or variant.
 /// - A tuple struct, or a tuple variant, is an object with a single key: the name of the struct or
 ///   variant. The value of this key is the field or, if there are several, the list of the fields.
 /// - A unit variant is a string.
@@ -46,7 +46,7 @@ pub struct StateRecorder {
 impl StateRecorder {
     /// Returns the record of a process's state after a step. Returns `None` if the state equals the
     /// last recorded state of the process.
-    pub fn record_if_changed(&mut self, at: ProcessId, state: &impl Debug) -> Option<Kind> {
+    pub fn record_if_changed(&mut self, at: ProcessId, state: &impl Debug) -> Option<RecordKind> {
         let text = format!("{state:?}");
         let last = self.last.entry(at).or_default();
         if *last == text {
@@ -54,7 +54,7 @@ impl StateRecorder {
         }
         let tree = tree_of_text(&text);
         *last = text;
-        Some(Kind::State(tree))
+        Some(RecordKind::State(tree))
     }
 }
 
@@ -73,12 +73,12 @@ impl fmt::Display for CompactTree<'_> {
                 f.write_str("]")
             }
             Value::Object(fields) => {
-                if let Some(name) = fields.get(TYPE) {
+                if let Some(name) = fields.get(TYPE_KEY) {
                     write!(f, "{} ", CompactTree(name))?;
                 }
                 f.write_str("{")?;
                 for (place, (name, value)) in
-                    fields.iter().filter(|(name, _)| *name != TYPE).enumerate()
+                    fields.iter().filter(|(name, _)| *name != TYPE_KEY).enumerate()
                 {
                     let comma = if place > 0 { ", " } else { "" };
                     write!(f, "{comma}{name}: {}", CompactTree(value))?;
@@ -198,7 +198,7 @@ impl<'t> Parser<'t> {
     }
 
     fn fields(&mut self, name: &str, depth: usize) -> Option<Value> {
-        let mut fields = Map::from_iter([(TYPE.to_owned(), Value::from(name))]);
+        let mut fields = Map::from_iter([(TYPE_KEY.to_owned(), Value::from(name))]);
         self.skip(" {");
         self.skip(" ");
         while !self.skip("}") {

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use crate::alignment::{AlignedItem, align};
-use crate::format::{Kind, Record};
+use crate::format::{Record, RecordKind};
 
 /// Events of two runs, aligned. A common event appears once. An event that only one run contains
 /// appears at its place in that run.
@@ -45,7 +45,7 @@ impl TraceDiff {
     /// Aligns the records of two runs.
     pub fn between(first: &[Record], second: &[Record]) -> Self {
         let words = |records: &[Record]| -> Vec<String> {
-            let shown = records.iter().filter(|it| !matches!(it.kind, Kind::State(_)));
+            let shown = records.iter().filter(|it| !matches!(it.kind, RecordKind::State(_)));
             shown.map(Record::describe).collect()
         };
         let (first, second) = (words(first), words(second));
@@ -68,7 +68,7 @@ impl TraceDiff {
 
     /// Returns the number of events that occur only in the given run. For [`Occurrence::Both`],
     /// returns the number of common events.
-    pub fn count(&self, run: Occurrence) -> usize {
-        self.events.iter().filter(|event| event.run == run).count()
+    pub fn event_count(&self, occurrence: Occurrence) -> usize {
+        self.events.iter().filter(|event| event.run == occurrence).count()
     }
 }

@@ -7,10 +7,12 @@ use std::time::Instant;
 
 use tenure_core::service::mutex::{Command, Event};
 use tenure_core::{Fence, Layer, ProcessId};
-use tenure_trace::diagram::{Clock, DiagramOptions, Direction, Window, lay_out_files};
+use tenure_trace::diagram::{
+    DiagramClock, DiagramOptions, TimeDirection, TraceWindow, lay_out_files,
+};
 use tenure_trace::{
-    Header, Judgement, Kind, MessageRecord, Record, Service, Source, Verification, Writer,
-    verify_files,
+    Header, Judgement, MessageRecord, Record, RecordKind, Service, TraceSource, Verification,
+    Writer, verify_files,
 };
 
 const PROCESSES: u32 = 5;
@@ -36,16 +38,16 @@ fn record_all(mut write: impl FnMut(ProcessId, Record)) {
     for entry in 1..=EVENTS / per_entry {
         let me = ProcessId(u32::try_from(entry).unwrap() % PROCESSES);
         let peers = (0..PROCESSES).map(ProcessId).filter(|peer| *peer != me);
-        note(me, Kind::Command(Command::Enter.into()));
+        note(me, RecordKind::Command(Command::Enter.into()));
         for peer in peers {
-            note(me, Kind::Send(message_record(peer, "request", entry)));
-            note(peer, Kind::Receive(message_record(me, "request", entry)));
-            note(peer, Kind::Send(message_record(me, "reply", entry)));
-            note(me, Kind::Receive(message_record(peer, "reply", entry)));
+            note(me, RecordKind::Send(message_record(peer, "request", entry)));
+            note(peer, RecordKind::Receive(message_record(me, "request", entry)));
+            note(peer, RecordKind::Send(message_record(me, "reply", entry)));
+            note(me, RecordKind::Receive(message_record(peer, "reply", entry)));
         }
-        note(me, Kind::Event(Event::Entered { fence: Fence(entry, 0) }.into()));
-        note(me, Kind::Command(Command::Exit.into()));
-        note(me, Kind::Event(Event::Exited.into()));
+        note(me, RecordKind::Event(Event::Entered { fence: Fence(entry, 0) }.into()));
+        note(me, RecordKind::Command(Command::Exit.into()));
+        note(me, RecordKind::Event(Event::Exited.into()));
     }
 }
 
@@ -64,10 +66,10 @@ fn verified(what: &str, paths: &[PathBuf]) -> Verification {
 /// all earlier records.
 fn windowed(what: &str, paths: &[PathBuf]) -> String {
     let started = Instant::now();
-    let window = Window { events: Some(900_001..=900_400), ..Window::default() };
-    let view = DiagramOptions { window, clock: Clock::Vector, ..DiagramOptions::default() };
+    let window = TraceWindow { events: Some(900_001..=900_400), ..TraceWindow::default() };
+    let view = DiagramOptions { window, clock: DiagramClock::Vector, ..DiagramOptions::default() };
     let layout = lay_out_files(paths, view).unwrap();
-    let svg = layout.to_svg(Direction::Right);
+    let svg = layout.to_svg(TimeDirection::Right);
     let took = started.elapsed();
     eprintln!("{what}: 400 of {} records drawn in {took:.2?}", layout.records);
     assert_eq!((layout.records, layout.shown), (EVENTS, Some((900_001, 900_400))));
@@ -75,7 +77,7 @@ fn windowed(what: &str, paths: &[PathBuf]) -> String {
     svg
 }
 
-fn writer(path: &Path, source: Source) -> Writer {
+fn writer(path: &Path, source: TraceSource) -> Writer {
     let header = Header::new("ricart-agrawala", Service::Mutex, PROCESSES, source);
     Writer::create(path, &header).unwrap()
 }
@@ -85,7 +87,7 @@ fn writer(path: &Path, source: Source) -> Writer {
 fn verifies_million_events_and_draws_window_in_seconds() {
     let folder = tempfile::tempdir().unwrap();
     let one = folder.path().join("all.ndjson");
-    let mut all = writer(&one, Source::Simulator);
+    let mut all = writer(&one, TraceSource::Simulator);
     let started = Instant::now();
     record_all(|_, record| {
         all.write(record).unwrap();
@@ -94,7 +96,7 @@ fn verifies_million_events_and_draws_window_in_seconds() {
     eprintln!("written in {:.2?}", started.elapsed());
     let paths: Vec<_> =
         (1..=PROCESSES).map(|p| folder.path().join(format!("p{p}.ndjson"))).collect();
-    let mut each: Vec<_> = paths.iter().map(|path| writer(path, Source::Node)).collect();
+    let mut each: Vec<_> = paths.iter().map(|path| writer(path, TraceSource::Node)).collect();
     record_all(|at, record| {
         each[at.index()].write(record).unwrap();
     });

@@ -33,7 +33,7 @@ impl Asset {
         Asset { path, content_type: "image/svg+xml", body }
     }
 
-    pub(crate) fn serve(self, router: Router) -> Router {
+    pub(crate) fn add_to_router(self, router: Router) -> Router {
         let Asset { path, content_type, body } = self;
         router.route(path, get(async move || ([(CONTENT_TYPE, content_type)], body)))
     }

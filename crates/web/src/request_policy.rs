@@ -9,13 +9,13 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 
 use crate::http_error::HttpError;
-use crate::token::Token;
+use crate::token::AccessToken;
 
 #[derive(Clone, Debug)]
 pub(crate) struct RequestPolicy {
     pub(crate) bound: IpAddr,
     /// Token that requests must contain. `None` if the server listens on loopback only.
-    pub(crate) token: Option<Token>,
+    pub(crate) token: Option<AccessToken>,
 }
 
 /// Default headers of all responses.

@@ -13,7 +13,7 @@ use tokio::net::TcpListener;
 use crate::asset::Asset;
 use crate::http_error::HttpError;
 use crate::request_policy::{self, RequestPolicy};
-use crate::token::Token;
+use crate::token::AccessToken;
 use crate::{body, connections};
 
 /// Reason why a server did not start.
@@ -51,15 +51,15 @@ pub struct Server {
 }
 
 impl Server {
-    /// Binds a port at the address `to`. If `port` is 0, the operating system chooses a free port.
+    /// Binds a port at the address `ip`. If `port` is 0, the operating system chooses a free port.
     /// Draws a random token if the address is not a loopback address.
     ///
     /// # Errors
     ///
     /// [`WebError::Bind`] if the port is used or the address is not local. [`WebError::Token`] if
     /// no token can be drawn.
-    pub async fn bind(to: IpAddr, port: u16) -> Result<Self, WebError> {
-        Server::bind_with(to, port, || Token::random().map_err(WebError::Token)).await
+    pub async fn bind(ip: IpAddr, port: u16) -> Result<Self, WebError> {
+        Server::bind_with(ip, port, || AccessToken::random().map_err(WebError::Token)).await
     }
 
     /// Binds a port, with a token that survives restarts. If a token is required, reads the token
@@ -70,18 +70,18 @@ impl Server {
     ///
     /// Those of [`Server::bind`], and [`WebError::TokenFile`] if the file cannot be used.
     pub async fn bind_with_token_file(
-        to: IpAddr,
+        ip: IpAddr,
         port: u16,
         file: &Path,
     ) -> Result<Self, WebError> {
         let failed = |source| WebError::TokenFile { path: file.display().to_string(), source };
-        Server::bind_with(to, port, || Token::load_or_create(file).map_err(failed)).await
+        Server::bind_with(ip, port, || AccessToken::load_or_create(file).map_err(failed)).await
     }
 
     async fn bind_with(
         to: IpAddr,
         port: u16,
-        token: impl FnOnce() -> Result<Token, WebError>,
+        token: impl FnOnce() -> Result<AccessToken, WebError>,
     ) -> Result<Self, WebError> {
         let requested = SocketAddr::new(to, port);
         let bind_error = |source| WebError::Bind { address: requested, source };
@@ -132,7 +132,7 @@ impl Server {
             .layer(DefaultBodyLimit::disable())
             .layer(from_fn_with_state(self.body_timeout, body::buffer_body))
             .layer(from_fn_with_state(self.policy.clone(), request_policy::require_token));
-        let all = assets.iter().fold(guarded, |router, asset| asset.serve(router));
+        let all = assets.iter().fold(guarded, |router, asset| asset.add_to_router(router));
         let all = all.layer(from_fn_with_state(self.policy, request_policy::check_origin));
         connections::serve(self.listener, all, self.head_timeout, stop).await;
     }

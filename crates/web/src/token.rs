@@ -11,13 +11,13 @@ use subtle::ConstantTimeEq;
 
 /// Token that authorizes requests. It consists of 128 random bits.
 #[derive(Clone)]
-pub(crate) struct Token(String);
+pub(crate) struct AccessToken(String);
 
-impl Token {
+impl AccessToken {
     pub(crate) fn random() -> Result<Self, getrandom::Error> {
         let mut bytes = [0; 16];
         getrandom::fill(&mut bytes)?;
-        Ok(Token(hex::encode(bytes)))
+        Ok(AccessToken(hex::encode(bytes)))
     }
 
     /// Reads the token from a file, which must be readable only by its owner. If the file does not
@@ -34,7 +34,7 @@ impl Token {
                 file.read_to_string(&mut text)?;
             }
             Err(error) if error.kind() == ErrorKind::NotFound => {
-                let token = Token::random().map_err(io::Error::other)?;
+                let token = AccessToken::random().map_err(io::Error::other)?;
                 if let Some(folder) = path.parent() {
                     fs::create_dir_all(folder)?;
                 }
@@ -51,7 +51,7 @@ impl Token {
             let message = "it contains no token: remove it to create a new one";
             return Err(io::Error::new(ErrorKind::InvalidData, message));
         }
-        Ok(Token(token.to_owned()))
+        Ok(AccessToken(token.to_owned()))
     }
 
     /// Returns true if `value` equals the token. The comparison takes constant time.
@@ -61,13 +61,13 @@ impl Token {
 }
 
 /// Formats the token for the URL that is printed when the server starts.
-impl fmt::Display for Token {
+impl fmt::Display for AccessToken {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }
 }
 
-impl fmt::Debug for Token {
+impl fmt::Debug for AccessToken {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Token(…)")
     }
@@ -81,26 +81,26 @@ mod tests {
     fn token_file_is_reused_unless_others_may_read_it() {
         let folder = std::env::temp_dir().join(format!("tenure-token-{}", std::process::id()));
         let path = folder.join("page.token");
-        let first = Token::load_or_create(&path).unwrap().to_string();
-        assert_eq!(Token::load_or_create(&path).unwrap().to_string(), first);
+        let first = AccessToken::load_or_create(&path).unwrap().to_string();
+        assert_eq!(AccessToken::load_or_create(&path).unwrap().to_string(), first);
         assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
         fs::write(&path, "short").unwrap();
-        assert!(Token::load_or_create(&path).unwrap_err().to_string().contains("no token"));
+        assert!(AccessToken::load_or_create(&path).unwrap_err().to_string().contains("no token"));
         fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).unwrap();
-        assert!(Token::load_or_create(&path).unwrap_err().to_string().contains("chmod 600"));
+        assert!(AccessToken::load_or_create(&path).unwrap_err().to_string().contains("chmod 600"));
         fs::remove_dir_all(folder).unwrap();
     }
 
     #[test]
     fn token_matches_only_itself() {
-        let token = Token::random().unwrap();
+        let token = AccessToken::random().unwrap();
         let value = token.to_string();
         assert_eq!(value.len(), 32);
         assert!(token.matches(&value));
         for wrong in ["", &value[1..], &format!("{value}0"), &format!("x{}", &value[1..])] {
             assert!(!token.matches(wrong), "{wrong} for {value}");
         }
-        assert!(!token.matches(&Token::random().unwrap().to_string()));
+        assert!(!token.matches(&AccessToken::random().unwrap().to_string()));
         assert_eq!(format!("{token:?}"), "Token(…)");
     }
 }

@@ -15,15 +15,15 @@ use request_before_entry::RequestBeforeEntry;
 use tenure::algorithms::Variants;
 use tenure::algorithms::channel::Fifo;
 use tenure::core::theory::{Precision, Prediction, WorkloadKind};
-use tenure::core::{Algorithm, Card, Cost, Faults, Strategy, Topology};
+use tenure::core::{Algorithm, Card, MessageCost, Strategy, ToleratedFaults, Topology};
 
 impl Algorithm for Doorkeeper {
     fn card(_: &Self::Config, size: u32) -> Card {
         Card {
             strategy: Strategy::Centralised,
             topology: Topology::Star,
-            faults: Faults::none("stops when a process crashes or a message is lost"),
-            messages: Cost::per_entry("3 (0 at the door)", 0, Some(3)).zero_if_alone(size),
+            faults: ToleratedFaults::none("stops when a process crashes or a message is lost"),
+            messages: MessageCost::per_entry("3 (0 at the door)", 0, Some(3)).zero_if_alone(size),
             variants: Variants::<Mistake>::declared(),
             ..Card::mutex("doorkeeper", "knock, and wait for the key", "of your own")
         }

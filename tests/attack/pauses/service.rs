@@ -6,7 +6,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
-use tenure_runtime::ports::Ports;
+use tenure_runtime::ports::ReservedPorts;
 
 /// Environment variable with the path of the library `libfaketime`.
 const LIBRARY_VARIABLE: &str = "TENURE_TEST_FAKETIME";
@@ -22,7 +22,7 @@ const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(20);
 pub(super) struct Service {
     pub(super) members: Vec<Child>,
     pub(super) endpoints: Vec<String>,
-    _ports: Ports,
+    _ports: ReservedPorts,
 }
 
 pub(super) fn clock_library() -> Option<PathBuf> {
@@ -39,7 +39,7 @@ impl Service {
     /// 1.
     pub(super) fn start(folder: &Path, library: Option<&Path>, rates: &[f64]) -> Service {
         let count = u32::try_from(rates.len()).expect("few members");
-        let ports = Ports::reserve(2 * count).expect("ports");
+        let ports = ReservedPorts::reserve(2 * count).expect("ports");
         let (peers, clients) = ports.addresses().split_at(rates.len());
         let cluster = peers.iter().enumerate().map(|(at, peer)| format!("m{at}=http://{peer}"));
         let cluster = cluster.collect::<Vec<_>>().join(",");

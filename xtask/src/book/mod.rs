@@ -23,8 +23,8 @@ use std::time::Instant;
 
 use crate::parallel::map_parallel;
 use crate::program;
-use crate::tidy::{File, Tree};
-use page::{Command, Page};
+use crate::tidy::{RepositoryFile, RepositoryTree};
+use page::{BookPage, PageCommand};
 use shell::Shell;
 
 const BOOK: &str = "docs/book/src/";
@@ -85,17 +85,18 @@ pub(crate) fn main(root: &Path, arguments: &[&str]) -> ExitCode {
 }
 
 fn run(root: &Path, options: &Options) -> Result<usize, String> {
-    let tree = Tree::read(root).map_err(|error| format!("cannot read the repository: {error}"))?;
+    let tree = RepositoryTree::read(root)
+        .map_err(|error| format!("cannot read the repository: {error}"))?;
     let findings = structure::check(&tree);
     for finding in &findings {
         eprintln!("{finding}");
     }
     let tenure = match &options.tenure {
         Some(path) => path.clone(),
-        None => program::build(root)?,
+        None => program::build_tenure(root)?,
     };
     let pages = tree.files().iter().filter(|file| has_commands(&file.path));
-    let pages: Vec<&File> = pages.filter(|file| options.selects(&file.path)).collect();
+    let pages: Vec<&RepositoryFile> = pages.filter(|file| options.selects(&file.path)).collect();
     let counts = map_parallel(&pages, |file| run_page(root, file, &tenure, options));
     let found: Result<usize, String> = counts.into_iter().sum();
     Ok(findings.len() + found?)
@@ -103,8 +104,13 @@ fn run(root: &Path, options: &Options) -> Result<usize, String> {
 
 /// Runs the commands of a file, and returns the number of mismatches: unexpected exit statuses and,
 /// with `--check`, unexpected outputs.
-fn run_page(root: &Path, file: &File, tenure: &Path, options: &Options) -> Result<usize, String> {
-    let mut page = Page::new(&file.path, &file.text)?;
+fn run_page(
+    root: &Path,
+    file: &RepositoryFile,
+    tenure: &Path,
+    options: &Options,
+) -> Result<usize, String> {
+    let mut page = BookPage::new(&file.path, &file.text)?;
     if page.commands.is_empty() {
         return Ok(0);
     }
@@ -133,27 +139,35 @@ fn has_commands(path: &str) -> bool {
 
 /// Runs the commands of a page and returns a description of each mismatch. If `is_check` is false,
 /// updates the output in the page.
-fn run_commands(page: &mut Page, shell: &Shell<'_>, is_check: bool) -> Result<Vec<String>, String> {
+fn run_commands(
+    page: &mut BookPage,
+    shell: &Shell<'_>,
+    is_check: bool,
+) -> Result<Vec<String>, String> {
     let mut mismatches = Vec::new();
     let mut outputs = Vec::new();
     for command in &page.commands {
         let output = shell.run(&command.text).map_err(|error| format!("{}: {error}", page.path))?;
         if output.status != command.status {
             mismatches.push(status_mismatch(page, command, &output));
-        } else if is_check && !compare::is_match(page.output(command), &output.lines) {
+        } else if is_check && !compare::is_match(page.expected_output(command), &output.lines) {
             mismatches.push(output_mismatch(page, command, &output.lines));
         }
         outputs.push(output.lines);
     }
     if !is_check {
-        page.update(&outputs);
+        page.replace_outputs(&outputs);
     }
     Ok(mismatches)
 }
 
-fn status_mismatch(page: &Page, command: &Command, output: &shell::CommandOutput) -> String {
-    let Page { path, .. } = page;
-    let Command { line, text, status, .. } = command;
+fn status_mismatch(
+    page: &BookPage,
+    command: &PageCommand,
+    output: &shell::CommandOutput,
+) -> String {
+    let BookPage { path, .. } = page;
+    let PageCommand { line, text, status, .. } = command;
     let mut message = format!(
         "{path}:{line}: `{text}` ended with status {}, expected {status}:\n",
         output.status
@@ -164,11 +178,11 @@ fn status_mismatch(page: &Page, command: &Command, output: &shell::CommandOutput
     message + &format!("  if this is intended, add `# exit {}` to the command\n", output.status)
 }
 
-fn output_mismatch(page: &Page, command: &Command, found: &[String]) -> String {
-    let Page { path, .. } = page;
-    let Command { line, text, .. } = command;
+fn output_mismatch(page: &BookPage, command: &PageCommand, found: &[String]) -> String {
+    let BookPage { path, .. } = page;
+    let PageCommand { line, text, .. } = command;
     let mut message = format!("{path}:{line}: `{text}` printed different output:\n");
-    for difference in compare::differences(page.output(command), found) {
+    for difference in compare::differences(page.expected_output(command), found) {
         message += &match difference {
             compare::Difference::Missing(at, text) => {
                 format!("  {path}:{}: - {text}\n", command.output.start + at + 1)
@@ -184,14 +198,14 @@ fn output_mismatch(page: &Page, command: &Command, found: &[String]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::page::Page;
+    use super::page::BookPage;
     use super::shell::Shell;
     use super::{Options, has_commands, run_commands};
 
     /// Runs the commands of a page. Returns the number of mismatches, and the updated text.
     fn outcome(text: &str) -> (usize, String) {
         let path = std::path::Path::new("tenure");
-        let mut page = Page::new("docs/book/src/a.md", text).unwrap();
+        let mut page = BookPage::new("docs/book/src/a.md", text).unwrap();
         let shell = Shell::new(std::path::Path::new("."), path, None).unwrap();
         let found = run_commands(&mut page, &shell, true).unwrap().len();
         let shell = Shell::new(std::path::Path::new("."), path, None).unwrap();

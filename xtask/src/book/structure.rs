@@ -4,14 +4,15 @@
 use std::collections::BTreeSet;
 
 use super::BOOK;
-use crate::tidy::{File, Finding, Tree, link_targets, resolve};
+use crate::tidy::{Finding, RepositoryFile, RepositoryTree, link_targets, resolve_path};
 
 /// File that lists the pages of the book in order.
 const SUMMARY: &str = "docs/book/src/SUMMARY.md";
 const PICTURES: &str = "docs/book/src/pictures/";
 
-pub(super) fn check(tree: &Tree) -> Vec<Finding> {
-    let pages: Vec<&File> = tree.files().iter().filter(|file| is_page(&file.path)).collect();
+pub(super) fn check(tree: &RepositoryTree) -> Vec<Finding> {
+    let pages: Vec<&RepositoryFile> =
+        tree.files().iter().filter(|file| is_page(&file.path)).collect();
     let mut targets = BTreeSet::new();
     let mut findings = Vec::new();
     for page in &pages {
@@ -20,8 +21,11 @@ pub(super) fn check(tree: &Tree) -> Vec<Finding> {
                 continue;
             }
             let (path, anchor) = link.split_once('#').unwrap_or((&link, ""));
-            let target =
-                if path.is_empty() { Some(page.path.clone()) } else { resolve(&page.path, path) };
+            let target = if path.is_empty() {
+                Some(page.path.clone())
+            } else {
+                resolve_path(&page.path, path)
+            };
             if let Err((message, fix)) = check_target(tree, target.as_deref(), anchor) {
                 let message = format!("the link to `{link}` {message}");
                 findings.push(Finding::new(&page.path, line, message, fix));
@@ -56,7 +60,7 @@ fn is_page(path: &str) -> bool {
 }
 
 /// Returns the lines of a page outside of code blocks, with their numbers from 1.
-fn prose(page: &File) -> impl Iterator<Item = (usize, &str)> {
+fn prose(page: &RepositoryFile) -> impl Iterator<Item = (usize, &str)> {
     let mut fenced = false;
     page.lines().filter(move |(_, line)| {
         let fence = line.starts_with("```");
@@ -65,13 +69,13 @@ fn prose(page: &File) -> impl Iterator<Item = (usize, &str)> {
     })
 }
 
-fn links_of(page: &File) -> impl Iterator<Item = (usize, String)> {
+fn links_of(page: &RepositoryFile) -> impl Iterator<Item = (usize, String)> {
     prose(page)
         .flat_map(|(line, text)| link_targets(text).into_iter().map(move |link| (line, link)))
 }
 
 fn check_target(
-    tree: &Tree,
+    tree: &RepositoryTree,
     target: Option<&str>,
     anchor: &str,
 ) -> Result<(), (&'static str, &'static str)> {
@@ -100,13 +104,13 @@ fn heading(line: &str) -> Option<String> {
 }
 
 /// Returns a finding for each `{{#include path}}` of a missing file.
-fn includes(tree: &Tree, page: &File) -> Vec<Finding> {
+fn includes(tree: &RepositoryTree, page: &RepositoryFile) -> Vec<Finding> {
     let included = |line: &str| {
         let path = line.split_once("{{#include ")?.1.split_once("}}")?.0;
         Some(path.split(':').next().unwrap_or(path).to_owned())
     };
     let missing =
-        |path: &String| resolve(&page.path, path).and_then(|path| tree.file(&path)).is_none();
+        |path: &String| resolve_path(&page.path, path).and_then(|path| tree.file(&path)).is_none();
     page.lines()
         .filter_map(|(line, text)| Some((line, included(text)?)))
         .filter(|(_, path)| missing(path))
@@ -120,7 +124,7 @@ fn includes(tree: &Tree, page: &File) -> Vec<Finding> {
 #[cfg(test)]
 mod tests {
     use super::check;
-    use crate::tidy::Tree;
+    use crate::tidy::RepositoryTree;
 
     /// Returns the findings for a sample book, which consists of this summary, this page and one
     /// picture.
@@ -131,7 +135,7 @@ mod tests {
             ("docs/book/src/pictures/a.svg", ""),
             ("examples/a.rs", ""),
         ];
-        check(&Tree::from_files(&sample)).iter().map(ToString::to_string).collect()
+        check(&RepositoryTree::from_files(&sample)).iter().map(ToString::to_string).collect()
     }
 
     const SUMMARY: &str = "- [A](01_a.md)\n";

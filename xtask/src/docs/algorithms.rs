@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-use super::command::{Command, as_list, as_text};
-use super::fault_matrix::Sample;
+use super::command::{TenureCommand, as_list, as_text};
+use super::fault_matrix::RowSample;
 use super::{checker_only, fault_matrix, stabilization};
 use crate::parallel::map_parallel;
 
@@ -29,10 +29,13 @@ const MEASURED: [&str; 3] =
 
 /// Generates the page. With a sample, some rows of the tables of faults are copied from an earlier
 /// page.
-pub(super) fn page(command: &Command, sample: Option<Sample<'_>>) -> Result<String, String> {
-    let cards = command.json("list")?;
+pub(super) fn page(
+    command: &TenureCommand,
+    sample: Option<RowSample<'_>>,
+) -> Result<String, String> {
+    let cards = command.json_output("list")?;
     let mut page = HEAD.to_owned();
-    let reports = map_parallel(&MEASURED, |arguments| command.json(arguments));
+    let reports = map_parallel(&MEASURED, |arguments| command.json_output(arguments));
     let reports: Vec<Value> = reports.into_iter().collect::<Result<_, _>>()?;
     let [mutex_report, election_report, agreement_report] = &reports[..] else {
         unreachable!("there is one report per command")
@@ -78,7 +81,7 @@ process may enter during a wait. *Every N*: `tenure prove` has a [proof](proofs.
 *n ≤ 3*: every schedule without faults of groups up to this size is checked.
 
 ";
-    format!("## Mutual exclusion\n\n{about}{}\n", table(head, rows))
+    format!("## Mutual exclusion\n\n{about}{}\n", markdown_table(head, rows))
 }
 
 /// Returns the promises that hold only with accurate clocks, as text.
@@ -113,7 +116,7 @@ start at once on random rings. The time is counted in consecutive messages. An a
 `tenure list --only uniform`.
 
 ";
-    format!("## Leader election\n\n{about}{}\n", table(head, rows))
+    format!("## Leader election\n\n{about}{}\n", markdown_table(head, rows))
 }
 
 fn agreements(cards: &Value, measured: &Value) -> String {
@@ -143,7 +146,7 @@ agreement depends on the service: a decision, a broadcast item, a snapshot, a ro
 computation, a change of view, a name for each process.
 
 ";
-    format!("## Agreement\n\n{about}{}\n", table(head, rows))
+    format!("## Agreement\n\n{about}{}\n", markdown_table(head, rows))
 }
 
 fn compositions(cards: &Value) -> String {
@@ -160,10 +163,10 @@ fn compositions(cards: &Value) -> String {
     let about =
         "Any algorithm runs over a channel that loses, duplicates and reorders: `fifo:NAME`.\n\n";
     let head = "composition | service | title | messages";
-    format!("## Compositions\n\n{about}{}\n", table(head, rows))
+    format!("## Compositions\n\n{about}{}\n", markdown_table(head, rows))
 }
 
-fn variants(command: &Command, cards: &Value) -> Result<String, String> {
+fn variants(command: &TenureCommand, cards: &Value) -> Result<String, String> {
     let bare = as_list(cards).iter().filter(|card| !as_text(&card["name"]).contains(':'));
     let each = bare.flat_map(|card| as_list(&card["variants"]).iter().map(move |one| (card, one)));
     let variants: Vec<(&Value, &Value)> = each.collect();
@@ -172,10 +175,14 @@ fn variants(command: &Command, cards: &Value) -> Result<String, String> {
     });
     let rows: Vec<_> = rows.into_iter().collect::<Result<_, _>>()?;
     let head = "variant | of | changed rule |  | verdict | command | finds";
-    Ok(table(head, rows.into_iter()))
+    Ok(markdown_table(head, rows.into_iter()))
 }
 
-fn variant_row(command: &Command, algorithm: &str, variant: &Value) -> Result<Vec<String>, String> {
+fn variant_row(
+    command: &TenureCommand,
+    algorithm: &str,
+    variant: &Value,
+) -> Result<Vec<String>, String> {
     let (name, options) = (as_text(&variant["name"]), as_text(&variant["shown_by"]));
     let sound = if variant["sound"] == true { "sound" } else { "wrong" };
     let mut row = vec![
@@ -197,7 +204,7 @@ fn variant_row(command: &Command, algorithm: &str, variant: &Value) -> Result<Ve
         true => format!("{verb} {algorithm} {options}"),
         false => format!("{verb} {algorithm} --variant {name} {options}"),
     };
-    let report = command.json(&check)?;
+    let report = command.json_output(&check)?;
     if verb == "simulate" {
         let found = as_list(&report["violations"]).first().map(|it| as_text(&it["property"]));
         let property = found.ok_or_else(|| format!("tenure {check} shows no violation"))?;
@@ -272,7 +279,7 @@ fn mean(moments: &Value) -> String {
 
 /// Formats a table in Markdown, and escapes the text of its cells. `|` separates the names of the
 /// columns in `head`.
-pub(super) fn table(head: &str, rows: impl Iterator<Item = Vec<String>>) -> String {
+pub(super) fn markdown_table(head: &str, rows: impl Iterator<Item = Vec<String>>) -> String {
     let rule = vec!["---"; head.split('|').count()].join(" | ");
     let mut text = format!("| {head} |\n| {rule} |\n");
     for row in rows {
@@ -284,13 +291,13 @@ pub(super) fn table(head: &str, rows: impl Iterator<Item = Vec<String>>) -> Stri
 
 #[cfg(test)]
 mod tests {
-    use super::{mean, table};
+    use super::{markdown_table, mean};
     use serde_json::json;
 
     #[test]
     fn prints_table_and_escapes_cells() {
         let rows = [vec!["1|2".to_owned(), "3".to_owned()]];
-        let made = table("one | two", rows.into_iter());
+        let made = markdown_table("one | two", rows.into_iter());
         assert_eq!(made, "| one | two |\n| --- | --- |\n| 1\\|2 | 3 |\n");
     }
 

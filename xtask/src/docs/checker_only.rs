@@ -3,8 +3,8 @@
 
 use serde_json::Value;
 
-use super::algorithms::table;
-use super::command::{Command, as_list, as_text};
+use super::algorithms::markdown_table;
+use super::command::{TenureCommand, as_list, as_text};
 use crate::parallel::map_parallel;
 
 const ABOUT_LOCKS: &str = "\
@@ -29,7 +29,7 @@ const LOCKS: [&str; 3] = ["peterson-lock", "bakery", "test-and-set"];
 const PROPERTIES: [&str; 5] =
     ["mutual-exclusion", "deadlock-freedom", "starvation-freedom", "order", "bounded-bypass"];
 
-pub(super) fn section(command: &Command) -> Result<String, String> {
+pub(super) fn section(command: &TenureCommand) -> Result<String, String> {
     let (locks, generals) = (locks(command)?, generals(command)?);
     let mistakes = mistakes(command)?;
     Ok(format!(
@@ -38,12 +38,12 @@ pub(super) fn section(command: &Command) -> Result<String, String> {
     ))
 }
 
-fn locks(command: &Command) -> Result<String, String> {
+fn locks(command: &TenureCommand) -> Result<String, String> {
     let groups: Vec<(&str, u32)> =
         LOCKS.into_iter().flat_map(|name| [2, 3].map(|size| (name, size))).collect();
     let rows = map_parallel(&groups, |(name, size)| {
         let judged = PROPERTIES.join(",").replace("bounded-bypass", "bounded-bypass=1");
-        let report = command.json(&format!("check {name} -n {size} --property {judged}"))?;
+        let report = command.json_output(&format!("check {name} -n {size} --property {judged}"))?;
         let star = if report["bounds"].is_null() { "" } else { "*" };
         let mut cells = vec![format!("`{name}`"), size.to_string(), report["states"].to_string()];
         let verdict = |property| format!("{}{star}", as_text(&report["properties"][property]));
@@ -52,13 +52,13 @@ fn locks(command: &Command) -> Result<String, String> {
     });
     let rows: Vec<Vec<String>> = rows.into_iter().collect::<Result<_, String>>()?;
     let head = format!("lock | processes | states | {}", PROPERTIES.join(" | "));
-    Ok(table(&head, rows.into_iter()))
+    Ok(markdown_table(&head, rows.into_iter()))
 }
 
-fn generals(command: &Command) -> Result<String, String> {
+fn generals(command: &TenureCommand) -> Result<String, String> {
     let row = |size: u32| {
         let line = format!("check byzantine-generals -n {size} --beyond-assumptions");
-        let report = command.json(&line)?;
+        let report = command.json_output(&line)?;
         let messages = report["depth"].as_u64().unwrap_or(0).saturating_sub(1);
         let verdict = |property| as_text(&report["properties"][property]).to_owned();
         let (agreement, validity) = (verdict("agreement"), verdict("validity"));
@@ -66,21 +66,21 @@ fn generals(command: &Command) -> Result<String, String> {
     };
     let rows: Vec<Vec<String>> = [3, 4, 5].into_iter().map(row).collect::<Result<_, String>>()?;
     let head = "generals | messages | agreement (IC1) | validity (IC2)";
-    Ok(table(head, rows.into_iter()))
+    Ok(markdown_table(head, rows.into_iter()))
 }
 
 /// Generates the table of faulty variants for this section. For each variant, the table has the
 /// changed rule and a command that shows its effect.
-fn mistakes(command: &Command) -> Result<String, String> {
+fn mistakes(command: &TenureCommand) -> Result<String, String> {
     let mut rows = Vec::new();
     for name in LOCKS.into_iter().chain(["byzantine-generals"]) {
-        let cards = command.json(&format!("list {name}"))?;
+        let cards = command.json_output(&format!("list {name}"))?;
         for variant in as_list(&cards[0]["variants"]) {
             rows.push(mistake(name, variant));
         }
     }
     let head = "variant | of | changed rule | verdict | command";
-    Ok(table(head, rows.into_iter()))
+    Ok(markdown_table(head, rows.into_iter()))
 }
 
 fn mistake(name: &str, variant: &Value) -> Vec<String> {

@@ -8,23 +8,23 @@ use serde_json::Value;
 use crate::program;
 
 /// Path of the program `tenure`.
-pub(super) struct Command {
+pub(super) struct TenureCommand {
     program: PathBuf,
 }
 
-impl Command {
+impl TenureCommand {
     pub(super) fn new(root: &Path) -> Result<Self, String> {
-        Ok(Command { program: program::build(root)? })
+        Ok(TenureCommand { program: program::build_tenure(root)? })
     }
 
     /// Uses the existing file `program` as the command.
-    pub(super) fn of(program: PathBuf) -> Self {
-        Command { program }
+    pub(super) fn from_program(program: PathBuf) -> Self {
+        TenureCommand { program }
     }
 
     /// Runs `tenure` with these arguments, and returns its JSON output. A violation that it reports
     /// is not an error.
-    pub(super) fn json(&self, arguments: &str) -> Result<Value, String> {
+    pub(super) fn json_output(&self, arguments: &str) -> Result<Value, String> {
         let failed = |message: String| format!("tenure {arguments}: {message}");
         let output = process::Command::new(&self.program)
             .args(arguments.split_whitespace())

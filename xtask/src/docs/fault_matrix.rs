@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-use super::algorithms::{name, table};
-use super::command::{Command, as_list, as_text};
+use super::algorithms::{markdown_table, name};
+use super::command::{TenureCommand, as_list, as_text};
 use crate::parallel::map_parallel;
 
 const HEAD: &str = "\
@@ -21,7 +21,7 @@ not exist for this algorithm. `tenure compare SERVICE --faults` prints the table
 
 /// A page that was generated earlier, of which only a sample of the rows is generated again.
 #[derive(Clone, Copy)]
-pub(super) struct Sample<'a> {
+pub(super) struct RowSample<'a> {
     pub(super) page: &'a str,
     /// Every `step`-th row of a table is generated again. The others are copied from the page. At
     /// least 1.
@@ -31,9 +31,9 @@ pub(super) struct Sample<'a> {
 /// Generates the section, with a table for each service. `reports` are the outputs of `tenure
 /// compare` for these services. Without a sample, this takes a minute on two cores.
 pub(super) fn section(
-    command: &Command,
+    command: &TenureCommand,
     reports: &[Value],
-    sample: Option<Sample<'_>>,
+    sample: Option<RowSample<'_>>,
 ) -> Result<String, String> {
     let tables = map_parallel(reports, |report| {
         let algorithms = as_list(&report["algorithms"]).iter();
@@ -41,7 +41,8 @@ pub(super) fn section(
         let step = sample.map_or(1, |sample| sample.step);
         let sampled: Vec<&str> = names.iter().copied().step_by(step).collect();
         let (service, sampled) = (as_text(&report["service"]), sampled.join(","));
-        let matrix = command.json(&format!("compare {service} --faults --only {sampled}"))?;
+        let matrix =
+            command.json_output(&format!("compare {service} --faults --only {sampled}"))?;
         complete(&generated(&matrix), &names, sample.map_or("", |sample| sample.page))
     });
     let tables: Vec<String> = tables.into_iter().collect::<Result<_, String>>()?;
@@ -57,7 +58,7 @@ fn generated(matrix: &Value) -> String {
         cells.extend(as_list(&row["cells"]).iter().map(verdict));
         cells
     });
-    table(&head, rows)
+    markdown_table(&head, rows)
 }
 
 fn verdict(cell: &Value) -> String {

@@ -6,8 +6,8 @@ use std::path::Path;
 
 use serde::Deserialize;
 
-use super::algorithms::table;
-use super::command::Command;
+use super::algorithms::markdown_table;
+use super::command::TenureCommand;
 use crate::parallel::map_parallel;
 
 const ITEMS: &str = "docs/mission.toml";
@@ -48,7 +48,7 @@ struct Item {
 
 /// Returns the text of the page. If commands fail, returns an error that lists all of these
 /// commands.
-pub(super) fn page(root: &Path, command: &Command) -> Result<String, String> {
+pub(super) fn page(root: &Path, command: &TenureCommand) -> Result<String, String> {
     let text = fs::read_to_string(root.join(ITEMS)).map_err(|error| format!("{ITEMS}: {error}"))?;
     let mission: Mission = toml::from_str(&text).map_err(|error| format!("{ITEMS}: {error}"))?;
     let (mut page, mut wrong) = (HEAD.to_owned(), Vec::new());
@@ -65,7 +65,7 @@ pub(super) fn page(root: &Path, command: &Command) -> Result<String, String> {
             rows.push(vec![item.item.clone(), commands, item.shows.clone(), verdict]);
         }
         let head = "goal | commands | evidence | verdict";
-        page.push_str(&format!("## {title}\n\n{}\n", table(head, rows.into_iter())));
+        page.push_str(&format!("## {title}\n\n{}\n", markdown_table(head, rows.into_iter())));
     }
     match wrong.is_empty() {
         true => Ok(page.trim_end().to_owned() + "\n"),
@@ -75,7 +75,7 @@ pub(super) fn page(root: &Path, command: &Command) -> Result<String, String> {
 
 /// Runs all commands of a goal. Returns the text of the verdict on the goal, or an error that lists
 /// the commands that fail.
-fn verdict(item: &Item, command: &Command) -> Result<String, String> {
+fn verdict(item: &Item, command: &TenureCommand) -> Result<String, String> {
     let mut failures = Vec::new();
     for line in &item.commands {
         let (arguments, expected) = parse_command(line)?;

@@ -12,8 +12,8 @@ use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use command::Command;
-use fault_matrix::Sample;
+use command::TenureCommand;
+use fault_matrix::RowSample;
 
 /// Path of each generated page, with the function that generates it.
 const PAGES: [(&str, PageGenerator); 2] = [
@@ -21,7 +21,7 @@ const PAGES: [(&str, PageGenerator); 2] = [
     ("docs/algorithms.md", |_, command, sample| algorithms::page(command, sample)),
 ];
 
-type PageGenerator = fn(&Path, &Command, Option<Sample<'_>>) -> Result<String, String>;
+type PageGenerator = fn(&Path, &TenureCommand, Option<RowSample<'_>>) -> Result<String, String>;
 
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Options {
@@ -64,8 +64,8 @@ pub(crate) fn main(root: &Path, arguments: &[&str]) -> ExitCode {
         return ExitCode::from(2);
     };
     let command = match &options.tenure {
-        Some(program) => Ok(Command::of(program.clone())),
-        None => Command::new(root),
+        Some(program) => Ok(TenureCommand::from_program(program.clone())),
+        None => TenureCommand::new(root),
     };
     let made = command.and_then(|command| {
         let is_selected = |page: &str| options.part.as_ref().is_none_or(|part| page.contains(part));
@@ -73,7 +73,7 @@ pub(crate) fn main(root: &Path, arguments: &[&str]) -> ExitCode {
         // The check continues with the remaining pages after a stale one.
         let made = pages.map(|(page, make)| {
             let old = fs::read_to_string(root.join(page)).unwrap_or_default();
-            let sample = options.sample.map(|step| Sample { page: &old, step: step.get() });
+            let sample = options.sample.map(|step| RowSample { page: &old, step: step.get() });
             write_or_compare(root, page, &old, &make(root, &command, sample)?, &options)
         });
         made.fold(Ok(()), Result::and)

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::command::{Command, as_text};
+use super::command::{TenureCommand, as_text};
 use crate::parallel::map_parallel;
 
 const ABOUT: &str = "\
@@ -19,11 +19,11 @@ const SIZES: [u32; 4] = [3, 4, 5, 6];
 
 const NAMES: [&str; 3] = ["dijkstra-ring", "dijkstra-four-state", "dijkstra-three-state"];
 
-pub(super) fn section(command: &Command) -> Result<String, String> {
+pub(super) fn section(command: &TenureCommand) -> Result<String, String> {
     let systems: Vec<(&str, u32)> =
         NAMES.into_iter().flat_map(|name| SIZES.map(|size| (name, size))).collect();
     let rows = map_parallel(&systems, |(name, size)| {
-        let report = command.json(&format!("check {name} -n {size} --from any"))?;
+        let report = command.json_output(&format!("check {name} -n {size} --from any"))?;
         Ok(vec![
             format!("`{name}`"),
             size.to_string(),
@@ -36,7 +36,7 @@ pub(super) fn section(command: &Command) -> Result<String, String> {
     });
     let rows: Vec<Vec<String>> = rows.into_iter().collect::<Result<_, String>>()?;
     let head = "system | machines | states | legitimate | closure | convergence | moves";
-    let table = super::algorithms::table(head, rows.into_iter());
+    let table = super::algorithms::markdown_table(head, rows.into_iter());
     Ok(format!("## Self-stabilizing systems\n\n{ABOUT}{table}\n"))
 }
 

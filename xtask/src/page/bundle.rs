@@ -26,12 +26,13 @@ static LIST: LazyLock<Regex> =
 ///
 /// Returns the reason if a module cannot be read, imports itself through other modules, or contains
 /// an import or export whose form is not supported.
-pub(super) fn bundle(
-    first: &str,
-    read: &dyn Fn(&str) -> Result<String, String>,
+pub(super) fn bundle_modules(
+    entry_module: &str,
+    read_module: &dyn Fn(&str) -> Result<String, String>,
 ) -> Result<String, String> {
-    let mut joined = Joined { read, text: String::new(), done: BTreeSet::new(), open: Vec::new() };
-    joined.add(first)?;
+    let mut joined =
+        Joined { read: read_module, text: String::new(), done: BTreeSet::new(), open: Vec::new() };
+    joined.add(entry_module)?;
     Ok(joined.text)
 }
 
@@ -89,10 +90,10 @@ fn wrapped(name: &str, source: &str) -> Result<String, String> {
 
 #[cfg(test)]
 mod tests {
-    use super::bundle;
+    use super::bundle_modules;
 
     fn bundled(modules: &[(&str, &str)]) -> Result<String, String> {
-        bundle(modules[0].0, &|name| {
+        bundle_modules(modules[0].0, &|name| {
             let found = modules.iter().find(|(known, _)| *known == name);
             found.map(|(_, text)| (*text).to_owned()).ok_or_else(|| format!("no {name}.js"))
         })

@@ -11,19 +11,19 @@ use super::html::escape;
 use super::markdown::{Document, LinkTarget};
 use crate::tidy::link_targets;
 
-pub(crate) const BOOK: &str = "docs/book/src";
+pub(crate) const BOOK_DIRECTORY: &str = "docs/book/src";
 
 /// Returns the names of the book's files, without `.md`, in the order in which the summary of the
 /// book lists them.
 pub(crate) fn chapter_names(root: &Path) -> Result<Vec<String>, String> {
-    let summary = read(&root.join(BOOK).join("SUMMARY.md"))?;
+    let summary = read(&root.join(BOOK_DIRECTORY).join("SUMMARY.md"))?;
     let all = summary.lines().flat_map(link_targets);
     Ok(all.filter_map(|link| link.strip_suffix(".md").map(str::to_owned)).collect())
 }
 
 /// Returns all chapters as JSON: their names, titles and HTML.
 pub(super) fn chapters_json(root: &Path) -> Result<String, String> {
-    let folder = root.join(BOOK);
+    let folder = root.join(BOOK_DIRECTORY);
     let names = chapter_names(root)?;
     let chapter = |name: &String| {
         let document = Document::new(&read(&folder.join(format!("{name}.md")))?);

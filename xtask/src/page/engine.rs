@@ -8,7 +8,7 @@ use crate::program;
 
 const TARGET: &str = "wasm32-unknown-unknown";
 
-pub(super) fn build(root: &Path) -> Result<PathBuf, PageError> {
+pub(super) fn build_wasm_module(root: &Path) -> Result<PathBuf, PageError> {
     let Some(library) = standard_library() else {
         let advice = format!("needs the target {TARGET}: rustup target add {TARGET}");
         return Err(PageError::Missing(advice));

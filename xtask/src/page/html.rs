@@ -26,18 +26,18 @@ pub(super) struct EmbeddedParts {
 ///
 /// Returns a description of the problem if the HTML of the lab lacks a place for a part. The same
 /// holds if a script contains the text `</script`, because a browser would end the script there.
-pub(super) fn compose(lab: &str, parts: &EmbeddedParts) -> Result<String, String> {
+pub(super) fn embed_parts(lab_html: &str, parts: &EmbeddedParts) -> Result<String, String> {
     let EmbeddedParts { styles, script, worker, module, questions, book } = parts;
     for (name, text) in [("script", script), ("worker", worker)] {
         if text.to_ascii_lowercase().contains("</script") {
             return Err(format!("the {name} contains the end of a script"));
         }
     }
-    let start = lab.find("<meta http-equiv=\"Content-Security-Policy\"");
+    let start = lab_html.find("<meta http-equiv=\"Content-Security-Policy\"");
     let start = start.ok_or("the lab's HTML has no content security policy")?;
-    let end = start + lab[start..].find('>').ok_or("the policy has no end")? + 1;
+    let end = start + lab_html[start..].find('>').ok_or("the policy has no end")? + 1;
     let policy = format!("<meta http-equiv=\"Content-Security-Policy\" content=\"{POLICY}\">");
-    let mut page = [&lab[..start], &policy, &lab[end..]].concat();
+    let mut page = [&lab_html[..start], &policy, &lab_html[end..]].concat();
     let data = |id: &str, json: &str| {
         let json = json.replace('<', "\\u003c");
         format!("<script type=\"application/json\" id=\"{id}\">{json}</script>\n")
@@ -76,7 +76,7 @@ pub(crate) fn escape(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{EmbeddedParts, compose};
+    use super::{EmbeddedParts, embed_parts};
 
     const LAB: &str = include_str!("../../../crates/lab/src/page/lab.html");
 
@@ -94,7 +94,7 @@ mod tests {
 
     #[test]
     fn page_loads_nothing() {
-        let page = compose(LAB, &parts("run();\n")).unwrap();
+        let page = embed_parts(LAB, &parts("run();\n")).unwrap();
         for loaded in ["<link rel=\"stylesheet\"", " src=", "'self'", "http://", "https://"] {
             assert!(!page.contains(loaded), "{loaded}");
         }
@@ -105,7 +105,7 @@ mod tests {
 
     #[test]
     fn rejects_script_that_ends_early() {
-        assert!(compose(LAB, &parts("'</SCRIPT>'")).is_err());
-        assert!(compose("<html></html>", &parts("")).is_err());
+        assert!(embed_parts(LAB, &parts("'</SCRIPT>'")).is_err());
+        assert!(embed_parts("<html></html>", &parts("")).is_err());
     }
 }

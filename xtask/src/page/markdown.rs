@@ -34,8 +34,8 @@ impl<'a> Document<'a> {
     /// Returns the document as HTML.
     ///
     /// `target` returns the target of a link. If it returns `None`, only the text of the link
-    /// stays. `picture` returns the address of a picture. `after` receives the commands of a
-    /// console block, and returns HTML to insert after this block.
+    /// stays. `picture` returns the address of a picture. `after_commands` receives the commands of
+    /// a console block, and returns HTML to insert after this block.
     ///
     /// # Errors
     ///
@@ -44,7 +44,7 @@ impl<'a> Document<'a> {
         &self,
         target: &dyn Fn(&str) -> Option<LinkTarget>,
         picture: &dyn Fn(&str) -> Result<String, String>,
-        after: &dyn Fn(&[String]) -> String,
+        after_commands: &dyn Fn(&[String]) -> String,
     ) -> Result<String, String> {
         let mut made: Vec<Event<'_>> = Vec::new();
         // For each open link: true if it has a target.
@@ -60,7 +60,7 @@ impl<'a> Document<'a> {
                 Event::Text(text) if code.is_some() => code.iter_mut().for_each(|it| *it += text),
                 Event::End(TagEnd::CodeBlock) if code.is_some() => {
                     let text = code.take().unwrap_or_default();
-                    made.push(raw(console(&text) + &after(&commands(&text))));
+                    made.push(raw(console(&text) + &after_commands(&tenure_commands(&text))));
                 }
                 Event::Start(Tag::Link { dest_url, .. }) => {
                     let found = target(dest_url);
@@ -129,13 +129,13 @@ pub(crate) fn slug(heading: &str) -> String {
 /// Returns the HTML of a block of commands and their output. The attribute `data-lines` lists the
 /// commands that a page can run.
 fn console(text: &str) -> String {
-    let lines = serde_json::json!(commands(text)).to_string();
+    let lines = serde_json::json!(tenure_commands(text)).to_string();
     format!("<pre data-lines=\"{}\"><code>{}</code></pre>\n", escape(&lines), escape(text))
 }
 
 /// Returns the commands of `tenure` in a console block, without the word `tenure`. Omits commands
 /// that use files or other programs.
-pub(crate) fn commands(text: &str) -> Vec<String> {
+pub(crate) fn tenure_commands(text: &str) -> Vec<String> {
     let mut found = Vec::new();
     let mut lines = text.lines();
     while let Some(line) = lines.next() {
@@ -162,7 +162,7 @@ pub(crate) fn commands(text: &str) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Document, LinkTarget, commands, slug};
+    use super::{Document, LinkTarget, slug, tenure_commands};
 
     fn html(text: &str) -> String {
         let target = |link: &str| {
@@ -193,7 +193,7 @@ mod tests {
     fn console_blocks_list_their_commands() {
         let text = "$ tenure check bully -n 3 \\\n    --crash 1 # exit 1\nviolated\n$ ls\n\
                     $ tenure trace show a.ndjson\n$ tenure list | head\n";
-        assert_eq!(commands(text), ["check bully -n 3 --crash 1"]);
+        assert_eq!(tenure_commands(text), ["check bully -n 3 --crash 1"]);
         let block = html(&format!("```console\n{text}```\n"));
         let lines = "data-lines=\"[&quot;check bully -n 3 --crash 1&quot;]\"";
         assert!(block.contains(lines), "{block}");

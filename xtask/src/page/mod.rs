@@ -22,7 +22,7 @@ use base64::engine::general_purpose::STANDARD;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 
-pub(crate) use chapters::{BOOK, chapter_names};
+pub(crate) use chapters::{BOOK_DIRECTORY, chapter_names};
 pub(crate) use html::escape;
 pub(crate) use markdown::LinkTarget;
 
@@ -82,10 +82,10 @@ pub(crate) fn main(root: &Path, arguments: &[&str]) -> ExitCode {
 pub(crate) fn write(root: &Path, wasm: Option<&Path>, out: &Path) -> Result<String, PageError> {
     let built = match wasm {
         Some(file) => file.to_path_buf(),
-        None => engine::build(root)?,
+        None => engine::build_wasm_module(root)?,
     };
     let module = fs::read(&built).map_err(|error| format!("{}: {error}", built.display()))?;
-    let module = order::sort_functions(&module)?;
+    let module = order::group_similar_functions(&module)?;
     let page = compose(root, &module)?;
     let compressed = compress(page.as_bytes())?.len();
     if compressed > MAX_COMPRESSED {
@@ -105,7 +105,7 @@ fn compose(root: &Path, module: &[u8]) -> Result<String, String> {
         fs::read_to_string(&file).map_err(|error| format!("{}: {error}", file.display()))
     };
     let elements = read(shared.join("element.js"))?;
-    let script = bundle::bundle("lab", &|name| match name {
+    let script = bundle::bundle_modules("lab", &|name| match name {
         "element" => Ok(format!("{elements}export {{ byId, element, facts, updateChildren }};\n")),
         name => read(folder.join(format!("{name}.js"))),
     })?;
@@ -117,7 +117,7 @@ fn compose(root: &Path, module: &[u8]) -> Result<String, String> {
         questions: lessons::questions_json(root)?,
         book: chapters::chapters_json(root)?,
     };
-    html::compose(&read(folder.join("lab.html"))?, &parts)
+    html::embed_parts(&read(folder.join("lab.html"))?, &parts)
 }
 
 fn compress(bytes: &[u8]) -> Result<Vec<u8>, String> {

@@ -16,7 +16,7 @@ use wasmparser::{
 
 /// Returns a module with the same functions in another order, in which similar functions follow one
 /// another. Omits the custom sections, which contain only names.
-pub(super) fn sort_functions(module: &[u8]) -> Result<Vec<u8>, String> {
+pub(super) fn group_similar_functions(module: &[u8]) -> Result<Vec<u8>, String> {
     let mut order = Order::of(module).map_err(|error| format!("invalid module: {error}"))?;
     let mut sorted = Module::new();
     match order.parse_core_module(&mut sorted, Parser::new(0), module) {
@@ -185,7 +185,7 @@ mod tests {
             &[I32Const(2), Drop, Call(0)],
             &[Nop, Nop],
         ]);
-        let after = sort_functions(&before).unwrap();
+        let after = group_similar_functions(&before).unwrap();
         let (functions, order) = exported(&after);
         assert_eq!(order, ["3", "1", "0", "2"]);
         let expected = exported(&before).0;
@@ -193,11 +193,11 @@ mod tests {
             assert_eq!(functions[name], expected[name]);
         }
         assert!(functions["1"].contains("Call { function_index: 3 }"), "{functions:?}");
-        assert_eq!(sort_functions(&after).unwrap(), after);
+        assert_eq!(group_similar_functions(&after).unwrap(), after);
     }
 
     #[test]
     fn rejects_file_that_is_no_module() {
-        assert!(sort_functions(b"<html>").is_err());
+        assert!(group_similar_functions(b"<html>").is_err());
     }
 }

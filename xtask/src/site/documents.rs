@@ -4,8 +4,8 @@ use std::path::Path;
 
 use super::{fragment, template};
 use crate::page::markdown::Document;
-use crate::page::{BOOK, LinkTarget, chapter_names, escape};
-use crate::tidy::{File, Tree, resolve};
+use crate::page::{BOOK_DIRECTORY, LinkTarget, chapter_names, escape};
+use crate::tidy::{RepositoryFile, RepositoryTree, resolve_path};
 
 /// Pairs of folders. The first folder is in the repository and contains documents. The second
 /// folder is in the site and receives the pages of these documents.
@@ -22,12 +22,13 @@ pub(super) fn document_pages(
     root: &Path,
     repository: Option<&str>,
 ) -> Result<Vec<(String, String)>, String> {
-    let tree = Tree::read(root).map_err(|error| format!("cannot read the repository: {error}"))?;
+    let tree = RepositoryTree::read(root)
+        .map_err(|error| format!("cannot read the repository: {error}"))?;
     let chapters = chapter_names(root)?;
     let mut pages = Vec::new();
     let mut listed = Vec::new();
     for file in tree.files() {
-        if file.path.ends_with(".svg") && file.path.starts_with(BOOK) {
+        if file.path.ends_with(".svg") && file.path.starts_with(BOOK_DIRECTORY) {
             pages.extend(site_path(&file.path).map(|name| (name, file.text.clone())));
         }
         let Some(name) = page_of(&file.path) else { continue };
@@ -36,7 +37,7 @@ pub(super) fn document_pages(
         let page = format!("{}page.html", "../".repeat(name.matches('/').count()));
         let after = |commands: &[String]| fragment::command_links(&page, commands);
         let mut body = document.to_html(&target, &|picture| Ok(picture.to_owned()), &after)?;
-        if file.path.starts_with(BOOK) {
+        if file.path.starts_with(BOOK_DIRECTORY) {
             body += &next_chapter(&file.path, &chapters);
         } else {
             listed.push((name.clone(), document.title()));
@@ -66,7 +67,12 @@ fn page_of(path: &str) -> Option<String> {
 
 /// Returns the target that a link in the document `from` has on the site. `None` if there is no
 /// such target: the page then shows only the text of the link.
-fn target(tree: &Tree, from: &File, link: &str, repository: Option<&str>) -> Option<LinkTarget> {
+fn target(
+    tree: &RepositoryTree,
+    from: &RepositoryFile,
+    link: &str,
+    repository: Option<&str>,
+) -> Option<LinkTarget> {
     let plain = |href: String| Some(LinkTarget { href, attributes: String::new() });
     if link.contains("://") || link.starts_with('#') || link.starts_with("mailto:") {
         return plain(link.to_owned());
@@ -75,7 +81,7 @@ fn target(tree: &Tree, from: &File, link: &str, repository: Option<&str>) -> Opt
         Some((file, heading)) => (file, format!("#{heading}")),
         None => (link, String::new()),
     };
-    let path = resolve(&from.path, file)?;
+    let path = resolve_path(&from.path, file)?;
     if let Some(page) = page_of(&path)
         && tree.file(&path).is_some()
     {
@@ -110,11 +116,11 @@ fn contents(listed: &[(String, String)]) -> String {
 #[cfg(test)]
 mod tests {
     use super::{next_chapter, page_of, target};
-    use crate::tidy::Tree;
+    use crate::tidy::RepositoryTree;
 
     fn href(from: &str, link: &str, repository: Option<&str>) -> Option<String> {
         let files = ["docs/lab.md", "docs/book/src/01_a.md", "README.md", "crates/core/src/a.rs"];
-        let tree = Tree::from_files(&files.map(|path| (path, "")));
+        let tree = RepositoryTree::from_files(&files.map(|path| (path, "")));
         target(&tree, tree.file(from).unwrap(), link, repository).map(|target| target.href)
     }
 

@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use crate::tidy::resolve;
+use crate::tidy::resolve_path;
 
 /// Matches the address of a link, a picture or a frame.
 static ADDRESS: LazyLock<Regex> =
@@ -35,7 +35,8 @@ pub(super) fn dead_links(out: &Path, files: &[(String, String)]) -> Vec<String> 
                 continue;
             }
             let (file, heading) = address.split_once('#').unwrap_or((&address, ""));
-            let target = if file.is_empty() { Some(name.clone()) } else { resolve(name, file) };
+            let target =
+                if file.is_empty() { Some(name.clone()) } else { resolve_path(name, file) };
             let is_there = target.is_some_and(|target| {
                 let is_known = files.iter().any(|(known, _)| *known == target);
                 // Only files of the site have known identifiers. The fragment of a link to the page

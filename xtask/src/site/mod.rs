@@ -79,7 +79,7 @@ fn write(root: &Path, options: &Options, out: &Path) -> Result<Vec<String>, Page
     println!("{}", page::write(root, options.wasm.as_deref(), &out.join("page.html"))?);
     let tenure = match &options.tenure {
         Some(file) => file.clone(),
-        None => program::build(root)?,
+        None => program::build_tenure(root)?,
     };
     let mut files = documents::document_pages(root, options.repository.as_deref())?;
     let (algorithms, names) = algorithms::algorithm_pages(&tenure)?;

@@ -1,7 +1,7 @@
 //! Check: names of types contain no abbreviations.
 
 use super::source::words;
-use super::{Finding, Tree};
+use super::{Finding, RepositoryTree};
 
 const ABBREVIATIONS: &[(&str, &str)] = &[
     ("Req", "Request"),
@@ -11,9 +11,9 @@ const ABBREVIATIONS: &[(&str, &str)] = &[
     ("Mgr", "a name for its purpose"),
 ];
 
-pub(super) fn check(tree: &Tree) -> Vec<Finding> {
+pub(super) fn check(tree: &RepositoryTree) -> Vec<Finding> {
     let mut findings = Vec::new();
-    for (file, source) in tree.sources() {
+    for (file, source) in tree.rust_sources() {
         for found in words(&source.code) {
             if let Some((_, full)) = ABBREVIATIONS.iter().find(|(short, _)| *short == found.word) {
                 let message = format!("abbreviated name `{}`", found.word);

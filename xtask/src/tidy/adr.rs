@@ -1,7 +1,7 @@
 //! Check of decision records: they are numbered without gaps, have a status and all sections, and
 //! fit on a page. The index lists all of them.
 
-use super::{File, Finding, Tree};
+use super::{Finding, RepositoryFile, RepositoryTree};
 
 const FOLDER: &str = "docs/adr/";
 const INDEX: &str = "docs/adr/README.md";
@@ -9,9 +9,9 @@ const SECTIONS: &[&str] = &["## Context", "## Decision", "## Alternatives", "## 
 const STATUS: &str = "Status: ";
 const PAGE: usize = 80;
 
-pub(super) fn check(tree: &Tree) -> Vec<Finding> {
+pub(super) fn check(tree: &RepositoryTree) -> Vec<Finding> {
     let mut findings = Vec::new();
-    let is_record = |file: &&File| file.path.starts_with(FOLDER) && file.path != INDEX;
+    let is_record = |file: &&RepositoryFile| file.path.starts_with(FOLDER) && file.path != INDEX;
     let records = tree.files().iter().filter(is_record);
     let index = tree.file(INDEX).map_or("", |file| file.text.as_str());
     for (number, file) in (1..).zip(records) {
@@ -58,7 +58,7 @@ fn number_in_name(path: &str) -> Option<usize> {
     (number.len() == 4 && named).then(|| number.parse().ok())?
 }
 
-fn missing_sections(file: &File) -> impl Iterator<Item = &&str> {
+fn missing_sections(file: &RepositoryFile) -> impl Iterator<Item = &&str> {
     SECTIONS.iter().filter(|section| !file.text.lines().any(|line| line == **section))
 }
 

@@ -1,14 +1,14 @@
 //! Check: the tests that `docs/attacks.md` and `docs/complaints.md` name exist.
 
-use super::{Finding, Tree};
+use super::{Finding, RepositoryTree};
 
 const PAGES: [&str; 2] = ["docs/attacks.md", "docs/complaints.md"];
 
-pub(super) fn check(tree: &Tree) -> Vec<Finding> {
+pub(super) fn check(tree: &RepositoryTree) -> Vec<Finding> {
     PAGES.iter().flat_map(|page| missing_tests(tree, page)).collect()
 }
 
-fn missing_tests(tree: &Tree, path: &str) -> Vec<Finding> {
+fn missing_tests(tree: &RepositoryTree, path: &str) -> Vec<Finding> {
     let Some(page) = tree.file(path) else { return Vec::new() };
     let defined = |name: &str| {
         let of = format!("fn {name}(");

@@ -1,6 +1,6 @@
 //! Check: every algorithm is in the catalogue.
 
-use super::{Finding, Tree};
+use super::{Finding, RepositoryTree};
 
 const ALGORITHMS: &str = "crates/algorithms/src/";
 /// Folders of `crates/algorithms/src` in which every file is an algorithm. The folders of
@@ -8,9 +8,9 @@ const ALGORITHMS: &str = "crates/algorithms/src/";
 /// algorithms.
 const FOLDERS: &[&str] = &["mutex", "election"];
 
-pub(super) fn check(tree: &Tree) -> Vec<Finding> {
+pub(super) fn check(tree: &RepositoryTree) -> Vec<Finding> {
     let mut findings = Vec::new();
-    for (file, source) in tree.sources() {
+    for (file, source) in tree.rust_sources() {
         let Some((folder, name)) = algorithm(&file.path) else { continue };
         let list = format!("{ALGORITHMS}{folder}/mod.rs");
         let is_protocol = source.production.contains("Protocol for ");
@@ -29,10 +29,10 @@ pub(super) fn check(tree: &Tree) -> Vec<Finding> {
 /// Returns the modules in a list of the catalogue, with their line numbers. For example, it returns
 /// `token_ring` for `"token-ring" => token_ring::TokenRing;`.
 pub(super) fn listed_modules<'a>(
-    tree: &'a Tree,
-    list: &str,
+    tree: &'a RepositoryTree,
+    list_path: &str,
 ) -> impl Iterator<Item = (usize, &'a str)> {
-    let lines = tree.file(list).into_iter().flat_map(|file| file.lines());
+    let lines = tree.file(list_path).into_iter().flat_map(|file| file.lines());
     lines.filter_map(|(line, text)| {
         let (_, member) = text.trim().strip_prefix('"')?.split_once("\" => ")?;
         Some((line, member.split_once("::")?.0))

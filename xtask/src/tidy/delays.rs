@@ -1,6 +1,6 @@
 //! Check: the table at the beginning of a lock's file states the same delays as the lock's card.
 
-use super::{Finding, Tree};
+use super::{Finding, RepositoryTree};
 
 const LOCKS: &str = "crates/algorithms/src/mutex/";
 
@@ -11,9 +11,9 @@ const ROWS: [(&str, &str); 2] = [
     ("//! | delay from exit to the next entry | ", "],"),
 ];
 
-pub(super) fn check(tree: &Tree) -> Vec<Finding> {
+pub(super) fn check(tree: &RepositoryTree) -> Vec<Finding> {
     let mut findings = Vec::new();
-    for (file, _) in tree.sources().filter(|(file, _)| file.path.starts_with(LOCKS)) {
+    for (file, _) in tree.rust_sources().filter(|(file, _)| file.path.starts_with(LOCKS)) {
         let Some((_, theory)) = file.text.split_once("theory: Some(Theory::lock(") else {
             continue;
         };
@@ -39,10 +39,14 @@ pub(super) fn check(tree: &Tree) -> Vec<Finding> {
 }
 
 /// Returns the delay at the start of `field`, in the notation of the table in the lock's file. For
-/// example, the result for `Hops::ONE` is `1`. `field` is code of the card.
+/// example, the result for `HopRange::ONE` is `1`. `field` is code of the card.
 fn words(field: &str) -> &str {
-    let known =
-        [("Hops::ONE", "1"), ("Hops::TWO", "2"), ("Hops::ring(", "1…N"), ("Hops::tree(", "1…D")];
+    let known = [
+        ("HopRange::ONE", "1"),
+        ("HopRange::TWO", "2"),
+        ("HopRange::ring(", "1…N"),
+        ("HopRange::tree(", "1…D"),
+    ];
     match known.iter().find(|(name, _)| field.starts_with(name)) {
         Some((_, words)) => words,
         None => {
@@ -69,9 +73,9 @@ mod tests {
     fn compares_delays_of_head_and_card() {
         let path = "crates/algorithms/src/mutex/raymond.rs";
         let found = |entry, delay| findings(check, &[(path, &file(entry, delay))]).len();
-        assert_eq!(found("0…2D (0 at the root)", "Hops::tree(config.tree.diameter())"), 0);
-        assert_eq!(found("0…2D", "Hops { formula: \"1…D\", least: 1, most: 2 }"), 0);
-        assert_eq!(found("2", "Hops::tree(4)"), 1);
-        assert_eq!(found("2", "Hops::ONE"), 2);
+        assert_eq!(found("0…2D (0 at the root)", "HopRange::tree(config.tree.diameter())"), 0);
+        assert_eq!(found("0…2D", "HopRange { formula: \"1…D\", least: 1, most: 2 }"), 0);
+        assert_eq!(found("2", "HopRange::tree(4)"), 1);
+        assert_eq!(found("2", "HopRange::ONE"), 2);
     }
 }

@@ -2,7 +2,7 @@
 
 use toml::{Table, Value};
 
-use super::{File, Finding, Tree};
+use super::{Finding, RepositoryFile, RepositoryTree};
 
 const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
     ("tenure-core", &[]),
@@ -88,7 +88,7 @@ const OPTIONAL_IN_PURE: &[&str] = &["serde", "postcard"];
 /// The three engines, which must not depend on each other.
 const ENGINES: &[&str] = &["tenure-sim", "tenure-check", "tenure-runtime"];
 
-pub(super) fn check(tree: &Tree) -> Vec<Finding> {
+pub(super) fn check(tree: &RepositoryTree) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (file, manifest) in tree.manifests() {
         let Some(name) = package_name(&manifest) else { continue };
@@ -119,7 +119,7 @@ fn package_name(manifest: &Table) -> Option<&str> {
 /// exports symbols to WebAssembly by attributes that the lints of the workspace forbid.
 const EXPORTS_SYMBOLS: &str = "tenure-page";
 
-fn lints(file: &File, manifest: &Table) -> Option<Finding> {
+fn lints(file: &RepositoryFile, manifest: &Table) -> Option<Finding> {
     if package_name(manifest) == Some(EXPORTS_SYMBOLS) {
         return None;
     }
@@ -135,7 +135,7 @@ fn lints(file: &File, manifest: &Table) -> Option<Finding> {
 }
 
 fn forbidden_dependencies(
-    file: &File,
+    file: &RepositoryFile,
     name: &str,
     allowed: &[&str],
     manifest: &Table,
@@ -198,7 +198,7 @@ fn dependencies(manifest: &Table) -> impl Iterator<Item = (&str, &Value)> {
 
 /// Returns the number of the first line that begins with `key`, or whose table header contains
 /// `key`. If there is no such line, returns 1.
-fn line_of_key(file: &File, key: &str) -> usize {
+fn line_of_key(file: &RepositoryFile, key: &str) -> usize {
     let begins = |line: &str| {
         let tail = line.trim_start().strip_prefix(key)?;
         tail.starts_with([' ', '.', '=']).then_some(())

@@ -1,6 +1,6 @@
 //! Check: the repository has its standard documents.
 
-use super::{Finding, Tree};
+use super::{Finding, RepositoryTree};
 
 const DOCUMENTS: &[&str] = &[
     "README.md",
@@ -14,7 +14,7 @@ const DOCUMENTS: &[&str] = &[
     "rust-toolchain.toml",
 ];
 
-pub(super) fn check(tree: &Tree) -> Vec<Finding> {
+pub(super) fn check(tree: &RepositoryTree) -> Vec<Finding> {
     let written = |path: &str| tree.file(path).is_some_and(|file| !file.text.trim().is_empty());
     DOCUMENTS
         .iter()

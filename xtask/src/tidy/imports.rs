@@ -1,16 +1,16 @@
 //! Check: a file imports items of its own crate from the modules that define them. The re-exports
 //! of `lib.rs` are for other crates.
 
-use super::{File, Finding, Tree};
+use super::{Finding, RepositoryFile, RepositoryTree};
 
-pub(super) fn check(tree: &Tree) -> Vec<Finding> {
+pub(super) fn check(tree: &RepositoryTree) -> Vec<Finding> {
     let is_inner = |path: &str| {
         path.starts_with("crates/") && path.contains("/src/") && !path.ends_with("/lib.rs")
     };
     tree.files().iter().filter(|file| is_inner(&file.path)).flat_map(through_lib).collect()
 }
 
-fn through_lib(file: &File) -> Vec<Finding> {
+fn through_lib(file: &RepositoryFile) -> Vec<Finding> {
     let lines = file.lines().filter(|(_, text)| imports_through_root(text.trim_start()));
     let finding = |(line, _)| {
         let message = "import through `lib.rs`";

@@ -1,6 +1,6 @@
 //! Checks the lengths of lines and files. Clippy checks the length of functions.
 
-use super::{File, Finding, Tree};
+use super::{Finding, RepositoryFile, RepositoryTree};
 
 const LINE: usize = 100;
 const FILE: usize = 600;
@@ -9,16 +9,16 @@ const ALGORITHM: usize = 400;
 const GENERATED: &str = "// This file is @generated";
 const ALGORITHMS: &str = "crates/algorithms/src/";
 
-pub(super) fn check(tree: &Tree) -> Vec<Finding> {
+pub(super) fn check(tree: &RepositoryTree) -> Vec<Finding> {
     let mut findings = Vec::new();
-    for (file, _) in tree.sources() {
+    for (file, _) in tree.rust_sources() {
         findings.extend(long_lines(file));
         findings.extend(long_file(file));
     }
     findings
 }
 
-fn long_lines(file: &File) -> impl Iterator<Item = Finding> {
+fn long_lines(file: &RepositoryFile) -> impl Iterator<Item = Finding> {
     let length = |line: &str| line.chars().count();
     file.lines().filter(move |(_, text)| length(text) > LINE && !text.contains("://")).map(
         move |(line, text)| {
@@ -28,7 +28,7 @@ fn long_lines(file: &File) -> impl Iterator<Item = Finding> {
     )
 }
 
-fn long_file(file: &File) -> Option<Finding> {
+fn long_file(file: &RepositoryFile) -> Option<Finding> {
     if file.text.starts_with(GENERATED) {
         return None;
     }

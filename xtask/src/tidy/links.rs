@@ -1,10 +1,10 @@
 //! Check: relative links in documents lead to an existing file.
 
-use super::{File, Finding, Tree};
+use super::{Finding, RepositoryFile, RepositoryTree};
 
 const DOCUMENTS: &[&str] = &["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md"];
 
-pub(super) fn check(tree: &Tree) -> Vec<Finding> {
+pub(super) fn check(tree: &RepositoryTree) -> Vec<Finding> {
     let is_document = |path: &str| {
         DOCUMENTS.contains(&path) || (path.starts_with("docs/") && path.ends_with(".md"))
     };
@@ -15,7 +15,7 @@ pub(super) fn check(tree: &Tree) -> Vec<Finding> {
         .collect()
 }
 
-fn broken(tree: &Tree, file: &File) -> Vec<Finding> {
+fn broken(tree: &RepositoryTree, file: &RepositoryFile) -> Vec<Finding> {
     let mut findings = Vec::new();
     let mut fenced = false;
     for (line, text) in file.lines() {
@@ -45,18 +45,18 @@ pub(crate) fn link_targets(line: &str) -> Vec<String> {
     targets.filter_map(|target| target.split_whitespace().next()).map(str::to_owned).collect()
 }
 
-fn has_target(tree: &Tree, from: &str, link: &str) -> bool {
+fn has_target(tree: &RepositoryTree, from: &str, link: &str) -> bool {
     let link = link.trim_start_matches('<').trim_end_matches('>');
     if link.contains("://") || link.starts_with("mailto:") || link.starts_with('#') {
         return true;
     }
     let target = link.split('#').next().unwrap_or(link);
-    resolve(from, target).is_some_and(|path| tree.contains(&path))
+    resolve_path(from, target).is_some_and(|path| tree.contains(&path))
 }
 
 /// Resolves the path `target`, relative to the file `from`. Returns `None` if it is outside of the
 /// repository.
-pub(crate) fn resolve(from: &str, target: &str) -> Option<String> {
+pub(crate) fn resolve_path(from: &str, target: &str) -> Option<String> {
     if target.starts_with('/') {
         return None;
     }

@@ -1,8 +1,8 @@
 //! `cargo xtask tidy`: checks of the architecture and the house rules.
 //!
-//! A check is a function from the [`Tree`] of the repository to its [`Finding`]s. A check reads
-//! only the tree, so tests can pass a sample to it. To add a check, add a file here and a line in
-//! [`CHECKS`].
+//! A check is a function from the [`RepositoryTree`] of the repository to its [`Finding`]s. A check
+//! reads only the tree, so tests can pass a sample to it. To add a check, add a file here and a
+//! line in [`CHECKS`].
 
 mod abbreviations;
 mod adr;
@@ -25,11 +25,11 @@ use std::fmt;
 use std::path::Path;
 use std::process::ExitCode;
 
-pub(crate) use links::{link_targets, resolve};
+pub(crate) use links::{link_targets, resolve_path};
 pub(crate) use prose::lower_prose_limits;
-pub(crate) use tree::{File, Tree};
+pub(crate) use tree::{RepositoryFile, RepositoryTree};
 
-type Check = fn(&Tree) -> Vec<Finding>;
+type Check = fn(&RepositoryTree) -> Vec<Finding>;
 
 /// All checks, each with the name that its findings show.
 const CHECKS: &[(&str, Check)] = &[
@@ -78,7 +78,7 @@ impl fmt::Display for Finding {
 
 /// Checks the repository at `root`. Exits with status 1 if there are findings.
 pub(crate) fn main(root: &Path) -> ExitCode {
-    let tree = match Tree::read(root) {
+    let tree = match RepositoryTree::read(root) {
         Ok(tree) => tree,
         Err(error) => {
             eprintln!("tidy: cannot read the repository: {error}");
@@ -106,7 +106,7 @@ pub(crate) fn main(root: &Path) -> ExitCode {
 /// Returns the findings of a check in these sample files, as text.
 #[cfg(test)]
 fn findings(check: Check, sample: &[(&str, &str)]) -> Vec<String> {
-    let mut findings = check(&Tree::from_files(sample));
+    let mut findings = check(&RepositoryTree::from_files(sample));
     findings.sort();
     findings.iter().map(Finding::to_string).collect()
 }

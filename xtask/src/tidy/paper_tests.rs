@@ -1,13 +1,13 @@
 //! Check: every algorithm of the catalogue has tests of its paper, and a golden run.
 
 use super::catalogue::listed_modules;
-use super::{Finding, Tree};
+use super::{Finding, RepositoryTree};
 
 const LISTS: [&str; 2] =
     ["crates/algorithms/src/mutex/mod.rs", "crates/algorithms/src/election/mod.rs"];
 const TESTS: &str = "crates/algorithms/tests/";
 
-pub(super) fn check(tree: &Tree) -> Vec<Finding> {
+pub(super) fn check(tree: &RepositoryTree) -> Vec<Finding> {
     let mut findings = Vec::new();
     for list in LISTS {
         for (line, name) in listed_modules(tree, list) {

@@ -1,6 +1,6 @@
 //! Check: no file contains a path of a developer's machine or a private registry.
 
-use super::{File, Finding, Tree};
+use super::{Finding, RepositoryFile, RepositoryTree};
 
 /// Paths of developers' directories. Each is written in two parts, so that the check does not find
 /// it in this file.
@@ -12,7 +12,7 @@ const REGISTRY: &str = "registry+https://github.com/rust-lang/crates.io-index";
 /// Tables of cargo's configuration that would redirect downloads.
 const REDIRECTIONS: &[&str] = &["source", "registries", "registry", "http", "net"];
 
-pub(super) fn check(tree: &Tree) -> Vec<Finding> {
+pub(super) fn check(tree: &RepositoryTree) -> Vec<Finding> {
     let mut findings = Vec::new();
     for file in tree.files() {
         findings.extend(machine_paths(file));
@@ -26,7 +26,7 @@ pub(super) fn check(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
-fn machine_paths(file: &File) -> impl Iterator<Item = Finding> {
+fn machine_paths(file: &RepositoryFile) -> impl Iterator<Item = Finding> {
     file.lines().flat_map(move |(line, text)| {
         FOLDERS.iter().filter(move |folder| names(text, folder)).map(move |folder| {
             let message = format!("path `{folder}` of a particular machine");
@@ -43,7 +43,7 @@ fn names(text: &str, folder: &str) -> bool {
     })
 }
 
-fn foreign_packages(file: &File) -> impl Iterator<Item = Finding> {
+fn foreign_packages(file: &RepositoryFile) -> impl Iterator<Item = Finding> {
     let source =
         |text: &str| Some(text.strip_prefix("source = \"")?.trim_end_matches('"') != REGISTRY);
     file.lines().filter(move |(_, text)| source(text) == Some(true)).map(|(line, text)| {
@@ -52,7 +52,7 @@ fn foreign_packages(file: &File) -> impl Iterator<Item = Finding> {
     })
 }
 
-fn redirections(file: &File) -> impl Iterator<Item = Finding> {
+fn redirections(file: &RepositoryFile) -> impl Iterator<Item = Finding> {
     let table = |text: &str| {
         let header = text.trim_start().strip_prefix('[')?;
         REDIRECTIONS.iter().find(|name| {

@@ -10,7 +10,7 @@ use std::process::ExitCode;
 
 use regex::Regex;
 
-use super::{File, Finding, Tree};
+use super::{Finding, RepositoryFile, RepositoryTree};
 
 /// File with the limits: the highest allowed number of each idiom in each area.
 const LIMITS: &str = "xtask/prose.toml";
@@ -46,7 +46,7 @@ const IDIOMS: &[(&str, &str, bool)] = &[
 /// Number of occurrences of each idiom, by area of the repository.
 type Counts = BTreeMap<String, BTreeMap<String, usize>>;
 
-pub(super) fn check(tree: &Tree) -> Vec<Finding> {
+pub(super) fn check(tree: &RepositoryTree) -> Vec<Finding> {
     let Some(file) = tree.file(LIMITS) else { return Vec::new() };
     let limits: Counts = match toml::from_str(&file.text) {
         Ok(limits) => limits,
@@ -70,7 +70,7 @@ pub(super) fn check(tree: &Tree) -> Vec<Finding> {
 /// Lowers the limits for the repository at `root`: each count that is lower than its limit becomes
 /// the new limit.
 pub(crate) fn lower_prose_limits(root: &Path) -> ExitCode {
-    let result = Tree::read(root).map_err(|error| error.to_string()).and_then(|tree| {
+    let result = RepositoryTree::read(root).map_err(|error| error.to_string()).and_then(|tree| {
         let old = tree.file(LIMITS).map_or("", |file| file.text.as_str());
         let limits: Counts = toml::from_str(old).map_err(|error| error.to_string())?;
         let text = toml::to_string(&lowered(count(&tree), &limits));
@@ -103,7 +103,7 @@ fn lowered(mut counts: Counts, limits: &Counts) -> Counts {
     counts
 }
 
-fn count(tree: &Tree) -> Counts {
+fn count(tree: &RepositoryTree) -> Counts {
     let idioms: Vec<(&str, Regex, bool)> = IDIOMS
         .iter()
         .map(|&(name, pattern, in_questions)| {
@@ -163,7 +163,7 @@ struct Prose {
 impl Prose {
     /// Extracts the text that people read. It takes the comments and messages of Rust files, the
     /// strings of TOML files, and Markdown without code blocks.
-    fn of(file: &File) -> Prose {
+    fn of(file: &RepositoryFile) -> Prose {
         if file.path.ends_with(".rs") {
             Prose::of_rust(&file.text, is_test(&file.path))
         } else if file.path.ends_with(".md") {

@@ -1,7 +1,7 @@
 //! Check: pure code uses no clocks, unordered maps, random numbers or floats.
 
-use super::source::{Source, Word, line_of, words};
-use super::{Finding, Tree};
+use super::source::{RustSource, Word, line_of, words};
+use super::{Finding, RepositoryTree};
 
 const PURE: &[&str] =
     &["crates/core/src/", "crates/algorithms/src/", "crates/store/src/", "crates/session/src/"];
@@ -28,9 +28,9 @@ const CHOOSE: &str = "use `fx.choose(bound)`, or a timer with a range as its `De
 const TIMER: &str = "use a timer: a lease is an armed timer";
 const INTEGERS: &str = "use fixed-point integers, which compare and hash deterministically";
 
-pub(super) fn check(tree: &Tree) -> Vec<Finding> {
+pub(super) fn check(tree: &RepositoryTree) -> Vec<Finding> {
     let is_test = |path: &str| path.ends_with("/tests.rs") || path.contains("/tests/");
-    tree.sources()
+    tree.rust_sources()
         .filter(|(file, _)| starts(&file.path, PURE) && !is_test(&file.path))
         .flat_map(|(file, source)| impure(&file.path, source))
         .collect()
@@ -40,7 +40,7 @@ fn starts(path: &str, folders: &[&str]) -> bool {
     folders.iter().any(|folder| path.starts_with(folder))
 }
 
-fn impure(path: &str, source: &Source) -> Vec<Finding> {
+fn impure(path: &str, source: &RustSource) -> Vec<Finding> {
     let code = &source.production;
     let mut findings = Vec::new();
     let mut find = |line: usize, what: &str, fix: &str| {

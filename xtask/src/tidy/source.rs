@@ -5,18 +5,18 @@
 
 /// Text of a Rust file for the checks, in two versions: with and without the tests.
 #[derive(Debug)]
-pub(crate) struct Source {
+pub(crate) struct RustSource {
     /// Text of the file, without comments and without the contents of literals.
     pub(crate) code: String,
     /// The text in `code`, without the items under `#[cfg(test)]`.
     pub(crate) production: String,
 }
 
-impl Source {
+impl RustSource {
     pub(crate) fn new(text: &str) -> Self {
         let code = blank_literals(text);
         let production = remove_tests(&code);
-        Source { code, production }
+        RustSource { code, production }
     }
 }
 
@@ -181,7 +181,7 @@ fn remove_tests(code: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Source, blank_literals, words};
+    use super::{RustSource, blank_literals, words};
 
     fn left(text: &str) -> Vec<String> {
         words(&blank_literals(text)).map(|word| word.word.to_owned()).collect()
@@ -217,7 +217,7 @@ mod tests {
 
     #[test]
     fn removes_tests_but_not_code_after_them() {
-        let source = Source::new("#[cfg(test)]\nmod tests { fn inner() {} }\nfn outer() {}");
+        let source = RustSource::new("#[cfg(test)]\nmod tests { fn inner() {} }\nfn outer() {}");
         let found: Vec<_> = words(&source.production).map(|word| (word.word, word.line)).collect();
         assert_eq!(found, [("fn", 3), ("outer", 3)]);
         assert!(source.code.contains("inner"));
@@ -225,14 +225,14 @@ mod tests {
 
     #[test]
     fn removes_test_only_declaration() {
-        let source = Source::new("#[cfg(test)]\nextern crate std;\nmod a;");
+        let source = RustSource::new("#[cfg(test)]\nextern crate std;\nmod a;");
         assert!(source.production.contains("mod a;") && !source.production.contains("extern"));
     }
 
     #[test]
     fn accepts_unterminated_text() {
         for text in ["\"", "/*", "r#\"", "'\\", "#[cfg(test)]", "b", "fn f() {"] {
-            Source::new(text);
+            RustSource::new(text);
         }
     }
 }

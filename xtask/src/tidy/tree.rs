@@ -5,28 +5,28 @@ use std::io;
 use std::path::Path;
 use std::process::Command;
 
-use super::source::Source;
+use super::source::RustSource;
 
 /// All files of the repository that git tracks, and new files that git does not ignore.
 #[derive(Debug)]
-pub(crate) struct Tree {
-    files: Vec<File>,
+pub(crate) struct RepositoryTree {
+    files: Vec<RepositoryFile>,
 }
 
 #[derive(Debug)]
-pub(crate) struct File {
+pub(crate) struct RepositoryFile {
     /// Path relative to the root, with `/`.
     pub(crate) path: String,
     /// Content; empty if it is not text.
     pub(crate) text: String,
     /// Source of a Rust file, prepared for the checks. `None` for other files.
-    pub(crate) source: Option<Source>,
+    pub(crate) source: Option<RustSource>,
 }
 
-impl File {
+impl RepositoryFile {
     fn new(path: String, text: String) -> Self {
-        let source = path.ends_with(".rs").then(|| Source::new(&text));
-        File { path, text, source }
+        let source = path.ends_with(".rs").then(|| RustSource::new(&text));
+        RepositoryFile { path, text, source }
     }
 
     /// Returns the lines of the text, numbered from 1.
@@ -35,8 +35,8 @@ impl File {
     }
 }
 
-impl Tree {
-    pub(crate) fn read(root: &Path) -> io::Result<Tree> {
+impl RepositoryTree {
+    pub(crate) fn read(root: &Path) -> io::Result<RepositoryTree> {
         let paths = match known_to_git(root) {
             Some(paths) => paths,
             None => walk(root)?,
@@ -46,27 +46,28 @@ impl Tree {
             match std::fs::read(root.join(&path)) {
                 Ok(bytes) => {
                     let text = String::from_utf8(bytes).unwrap_or_default();
-                    files.push(File::new(path, text));
+                    files.push(RepositoryFile::new(path, text));
                 }
                 Err(error) if is_no_file(error.kind()) => {}
                 Err(error) => return Err(io::Error::new(error.kind(), format!("{path}: {error}"))),
             }
         }
-        Ok(Tree { files })
+        Ok(RepositoryTree { files })
     }
 
     #[cfg(test)]
-    pub(crate) fn from_files(files: &[(&str, &str)]) -> Tree {
-        let file = |(path, text): &(&str, &str)| File::new((*path).into(), (*text).into());
-        Tree { files: files.iter().map(file).collect() }
+    pub(crate) fn from_files(files: &[(&str, &str)]) -> RepositoryTree {
+        let file =
+            |(path, text): &(&str, &str)| RepositoryFile::new((*path).into(), (*text).into());
+        RepositoryTree { files: files.iter().map(file).collect() }
     }
 
     /// Returns all files, ordered by path.
-    pub(crate) fn files(&self) -> &[File] {
+    pub(crate) fn files(&self) -> &[RepositoryFile] {
         &self.files
     }
 
-    pub(crate) fn file(&self, path: &str) -> Option<&File> {
+    pub(crate) fn file(&self, path: &str) -> Option<&RepositoryFile> {
         self.files.iter().find(|file| file.path == path)
     }
 
@@ -78,13 +79,13 @@ impl Tree {
             || self.files.iter().any(|file| file.path == path || file.path.starts_with(&below))
     }
 
-    pub(crate) fn sources(&self) -> impl Iterator<Item = (&File, &Source)> {
+    pub(crate) fn rust_sources(&self) -> impl Iterator<Item = (&RepositoryFile, &RustSource)> {
         self.files.iter().filter_map(|file| Some((file, file.source.as_ref()?)))
     }
 
     /// Returns all Cargo manifests that can be parsed. Omits invalid manifests, because Cargo
     /// reports them.
-    pub(crate) fn manifests(&self) -> impl Iterator<Item = (&File, toml::Table)> {
+    pub(crate) fn manifests(&self) -> impl Iterator<Item = (&RepositoryFile, toml::Table)> {
         self.files
             .iter()
             .filter(|file| file.path == "Cargo.toml" || file.path.ends_with("/Cargo.toml"))
@@ -132,11 +133,11 @@ fn walk(root: &Path) -> io::Result<BTreeSet<String>> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Tree, walk};
+    use super::{RepositoryTree, walk};
 
     #[test]
     fn contains_directories_of_files() {
-        let tree = Tree::from_files(&[("docs/adr/0001-a.md", "")]);
+        let tree = RepositoryTree::from_files(&[("docs/adr/0001-a.md", "")]);
         assert!(tree.contains("docs/adr") && tree.contains("docs/adr/0001-a.md"));
         assert!(!tree.contains("docs/ad") && !tree.contains("docs/adr/0002-b.md"));
     }

@@ -11,8 +11,8 @@ use tenure_algorithms::agreement::{RaftLog, raft_log};
 use tenure_core::service::log::{Command, Payload};
 use tenure_core::{ConstantEnvironment, EffectBuffer, Group, Input, ProcessId};
 use tenure_sim::{
-    Distribution, Entries, GroupSizeCondition, Instrumentation, Locking, RequestPattern, Settings,
-    Simulation, Workload,
+    Distribution, EntriesPerProcess, GroupSizeCondition, Instrumentation, LockWorkload,
+    RequestPattern, Settings, Simulation, Workload,
 };
 
 use crate::differ::Forced;
@@ -99,9 +99,9 @@ fn bare<P: Forced>(config: &P::Config) -> f64 {
 fn simulated(instrumentation: Instrumentation) -> [f64; 2] {
     let mut settings = Settings::new(SIZE);
     settings.network.latency = Distribution::between_units(1, 2).into();
-    settings.workload = Workload::locking(Locking {
+    settings.workload = Workload::locking(LockWorkload {
         pattern: RequestPattern::Closed { think: Distribution::ZERO },
-        entries: Entries::Each(ENTRIES),
+        entries: EntriesPerProcess::Each(ENTRIES),
         hold: Distribution::ZERO,
     });
     settings.limits.events = Some(u64::from(ENTRIES) * 5);

@@ -29,8 +29,8 @@ use tenure_core::service::broadcast::{Command, Event, Item};
 use tenure_core::service::{Tagged, consensus};
 use tenure_core::theory::Theory;
 use tenure_core::{
-    Algorithm, Card, Cost, CrashModel, DetectorClass, Effects, Faults, Group, Input, Label,
-    Labelled, Never, ProcessId, Property, Protocol, Service, Verdict,
+    Algorithm, Card, CrashModel, DetectorClass, Effects, Group, Input, Label, Labelled,
+    MessageCost, Never, ProcessId, Property, Protocol, Service, ToleratedFaults, Verdict,
 };
 
 use super::omega::Omega;
@@ -237,13 +237,15 @@ impl Algorithm for AtomicBroadcast {
     fn card(_: &Variants<VariantId>, size: u32) -> Card {
         let n = u64::from(size);
         Card {
-            faults: Faults {
+            faults: ToleratedFaults {
                 crashes: CrashModel::Stop,
-                ..Faults::duplication("survives the crash of a minority; more cost progress")
-                    .with_majority()
+                ..ToleratedFaults::duplication_only(
+                    "survives the crash of a minority; more cost progress",
+                )
+                .requiring_majority()
             },
             detection: DetectorClass::EventuallyPerfect,
-            messages: Cost::per_agreement(
+            messages: MessageCost::per_agreement(
                 "(N−1)² + 5(N−1) where one leads",
                 (n - 1) * (n - 1) + 5 * (n - 1),
                 None,

@@ -30,8 +30,8 @@ use alloc::collections::BTreeMap;
 use tenure_core::service::broadcast::{Command, Event, Item};
 use tenure_core::theory::Theory;
 use tenure_core::{
-    Algorithm, Card, Cost, Effects, Faults, Group, Never, ProcessId, Property, Protocol, Service,
-    Strategy, VectorClock, labelled,
+    Algorithm, Card, Effects, Group, MessageCost, Never, ProcessId, Property, Protocol, Service,
+    Strategy, ToleratedFaults, VectorClock, labelled,
 };
 
 use crate::variants::{Variants, variant_ids};
@@ -164,10 +164,10 @@ impl Algorithm for CausalBroadcast {
         let messages = u64::from(size) - 1;
         Card {
             strategy: Strategy::Flooding,
-            faults: Faults::duplication(
+            faults: ToleratedFaults::duplication_only(
                 "a lost message stops its receiver, which delays all items that follow",
             ),
-            messages: Cost::per_agreement("N−1", messages, Some(messages)),
+            messages: MessageCost::per_agreement("N−1", messages, Some(messages)),
             theory: Some(Theory::agreement("1", 1)),
             variants: Variants::<VariantId>::declared(),
             ..Card::agreement(

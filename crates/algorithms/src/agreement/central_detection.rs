@@ -57,12 +57,12 @@ use alloc::collections::BTreeMap;
 
 use tenure_core::service::resources::{Command, Event, Resource};
 use tenure_core::{
-    Algorithm, Card, Cost, Effects, Faults, Group, Never, ProcessId, Property, Protocol, Service,
-    Strategy,
+    Algorithm, Card, Effects, Group, MessageCost, Never, ProcessId, Property, Protocol, Service,
+    Strategy, ToleratedFaults,
 };
 
-use self::coordinator::Detector;
-use self::grants::Grants;
+use self::coordinator::StatusCollection;
+use self::grants::ManagedResources;
 pub use self::message::{Claim, Message, ProcessStatus, ResourceStatus, Tables, Use};
 use crate::catalogue_error::CatalogueError;
 use crate::parameters::{FromParameters, Parameters};
@@ -81,10 +81,10 @@ pub struct CentralDetection {
     /// Number of rounds that this process has completed. A round ends when the process has released
     /// all its resources.
     completed: u64,
-    grants: Grants,
+    grants: ManagedResources,
     /// Number of reports that this process has sent. Only the variant `reports` sends reports.
     reports: u64,
-    detector: Detector,
+    detector: StatusCollection,
 }
 
 /// Configuration of one process.
@@ -151,9 +151,9 @@ impl Protocol for CentralDetection {
             held: BTreeMap::new(),
             awaited: None,
             completed: 0,
-            grants: Grants::default(),
+            grants: ManagedResources::default(),
             reports: 0,
-            detector: Detector::default(),
+            detector: StatusCollection::default(),
         }
     }
 
@@ -187,7 +187,7 @@ impl Protocol for CentralDetection {
             Message::Grant { of } => self.on_grant(of, fx),
             Message::Blocked => {
                 if self.detector.lacking.is_empty() {
-                    self.begin(fx);
+                    self.start_detection(fx);
                 } else {
                     self.detector.is_outdated = true;
                 }
@@ -243,7 +243,7 @@ impl CentralDetection {
         let held = held.map(|(resource, number)| Use { resource: *resource, number: *number });
         let (held, awaited, completed) = (held.collect(), self.awaited, self.completed);
         let process = ProcessStatus { held, awaited, completed };
-        Tables { process, resources: self.grants.status() }
+        Tables { process, resources: self.grants.resource_statuses() }
     }
 }
 
@@ -252,12 +252,12 @@ impl CentralDetection {
 impl CentralDetection {
     fn on_request(&mut self, resource: Resource, claim: Claim, fx: &mut impl Effects<Self>) {
         let had_waiting = self.has_waiting(resource);
-        let next = self.grants.request(resource, claim);
+        let next = self.grants.grant_or_queue(resource, claim);
         self.grant(resource, next, fx);
         if self.variants.has(VariantId::Reports) {
             self.report(had_waiting || self.has_waiting(resource), fx);
         } else if !self.variants.has(VariantId::NoDetection)
-            && self.grants.waiting(resource).any(|other| other == claim)
+            && self.grants.waiting_claims(resource).any(|other| other == claim)
         {
             self.send(self.coordinator, Message::Blocked, fx);
         }
@@ -265,9 +265,9 @@ impl CentralDetection {
 
     fn on_release(&mut self, resource: Resource, claim: Claim, fx: &mut impl Effects<Self>) {
         let had_waiting = self.has_waiting(resource);
-        let granted = self.grants.held_claim(resource, claim);
+        let granted = self.grants.held_claim_of_process(resource, claim);
         let ended = granted.filter(|_| self.variants.has(VariantId::UnnumberedRelease));
-        let next = self.grants.release(resource, ended.unwrap_or(claim));
+        let next = self.grants.release_and_grant_next(resource, ended.unwrap_or(claim));
         self.grant(resource, next, fx);
         if self.variants.has(VariantId::Reports) {
             self.report(had_waiting, fx);
@@ -275,7 +275,7 @@ impl CentralDetection {
     }
 
     fn has_waiting(&self, resource: Resource) -> bool {
-        self.grants.waiting(resource).next().is_some()
+        self.grants.waiting_claims(resource).next().is_some()
     }
 
     fn grant(&mut self, resource: Resource, next: Option<Claim>, fx: &mut impl Effects<Self>) {
@@ -306,8 +306,10 @@ impl Algorithm for CentralDetection {
     fn card(_: &Config, size: u32) -> Card {
         Card {
             strategy: Strategy::Centralised,
-            faults: Faults::duplication("stops when a process crashes or a message is lost"),
-            messages: Cost::per_agreement("3 (0 at the manager), 2N−1 if blocked", 0, None)
+            faults: ToleratedFaults::duplication_only(
+                "stops when a process crashes or a message is lost",
+            ),
+            messages: MessageCost::per_agreement("3 (0 at the manager), 2N−1 if blocked", 0, None)
                 .zero_if_alone(size),
             variants: Variants::<VariantId>::declared(),
             ..Card::agreement(

@@ -34,8 +34,8 @@ use alloc::collections::BTreeMap;
 use tenure_core::service::consensus::{Command, Event};
 use tenure_core::theory::Theory;
 use tenure_core::{
-    Algorithm, Card, Cost, CrashModel, DetectorClass, Effects, Faults, Group, Never, ProcessId,
-    ProcessSet, Property, Protocol, Service, Verdict, labelled,
+    Algorithm, Card, CrashModel, DetectorClass, Effects, Group, MessageCost, Never, ProcessId,
+    ProcessSet, Property, Protocol, Service, ToleratedFaults, Verdict, labelled,
 };
 
 use super::omega::Omega;
@@ -312,16 +312,16 @@ impl Algorithm for ChandraToueg {
     fn card(_: &Variants<VariantId>, size: u32) -> Card {
         let n = u64::from(size);
         Card {
-            faults: Faults {
+            faults: ToleratedFaults {
                 crashes: CrashModel::Stop,
-                ..Faults::duplication(
+                ..ToleratedFaults::duplication_only(
                     "survives the crash of a minority; a lost message or more crashes cost \
                      progress, and never agreement",
                 )
-                .with_majority()
+                .requiring_majority()
             },
             detection: DetectorClass::EventuallyPerfect,
-            messages: Cost::per_agreement("(N+3)(N−1), more for rounds", n * (n - 1), None),
+            messages: MessageCost::per_agreement("(N+3)(N−1), more for rounds", n * (n - 1), None),
             theory: Some(Theory::agreement("4", 4)),
             variants: Variants::<VariantId>::declared(),
             ..Card::agreement(

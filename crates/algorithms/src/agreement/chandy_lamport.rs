@@ -27,11 +27,11 @@
 
 use alloc::collections::BTreeMap;
 
-use tenure_core::service::snapshot::{Command, Event, Snapshot, TOKENS};
+use tenure_core::service::snapshot::{Command, Event, INITIAL_TOKENS, Snapshot};
 use tenure_core::theory::Theory;
 use tenure_core::{
-    Algorithm, Card, ChannelOrder, Cost, Effects, Faults, Group, Label, Labelled, Layer, Never,
-    ProcessId, ProcessSet, Property, Protocol, Service, Strategy,
+    Algorithm, Card, ChannelOrder, Effects, Group, Label, Labelled, Layer, MessageCost, Never,
+    ProcessId, ProcessSet, Property, Protocol, Service, Strategy, ToleratedFaults,
 };
 
 use crate::variants::{Variants, variant_ids};
@@ -140,7 +140,7 @@ impl Protocol for ChandyLamport {
         ChandyLamport {
             group,
             variants: *variants,
-            tokens: TOKENS,
+            tokens: INITIAL_TOKENS,
             begun: 0,
             recordings: BTreeMap::new(),
             collections: BTreeMap::new(),
@@ -188,7 +188,7 @@ impl Protocol for ChandyLamport {
 /// Transfer of tokens between processes. This is the computation whose state the snapshots record.
 impl ChandyLamport {
     /// Returns the number of tokens that this process holds.
-    pub fn tokens(&self) -> u64 {
+    pub fn token_count(&self) -> u64 {
         self.tokens
     }
 
@@ -286,8 +286,8 @@ impl Algorithm for ChandyLamport {
         Card {
             strategy: Strategy::Flooding,
             order: ChannelOrder::Fifo,
-            faults: Faults::none("survives nothing: a lost marker is awaited for ever"),
-            messages: Cost::per_agreement("(N+1)(N−1)", messages, Some(messages)),
+            faults: ToleratedFaults::none("survives nothing: a lost marker is awaited for ever"),
+            messages: MessageCost::per_agreement("(N+1)(N−1)", messages, Some(messages)),
             theory: Some(Theory::agreement("3", 3)),
             variants: Variants::<VariantId>::declared(),
             ..Card::agreement(

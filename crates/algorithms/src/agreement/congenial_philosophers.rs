@@ -28,8 +28,8 @@ use alloc::vec::Vec;
 use tenure_core::service::forum::{Command, Event};
 use tenure_core::theory::{Precision, Prediction, WorkloadKind};
 use tenure_core::{
-    Algorithm, Card, Cost, Effects, Faults, Group, LamportClock, Never, ProcessId, ProcessSet,
-    Property, Protocol, Service, Strategy, Timestamp, labelled,
+    Algorithm, Card, Effects, Group, LamportClock, MessageCost, Never, ProcessId, ProcessSet,
+    Property, Protocol, Service, Strategy, Timestamp, ToleratedFaults, labelled,
 };
 
 use crate::variants::{Variants, variant_ids};
@@ -216,8 +216,8 @@ impl Algorithm for CongenialPhilosophers {
         let messages = 2 * u64::from(size - 1);
         Card {
             strategy: Strategy::Permission,
-            faults: Faults::duplication("a lost message or a crash stops all others"),
-            messages: Cost::per_agreement("2(N−1)", messages, Some(messages)),
+            faults: ToleratedFaults::duplication_only("a lost message or a crash stops all others"),
+            messages: MessageCost::per_agreement("2(N−1)", messages, Some(messages)),
             variants: Variants::<VariantId>::declared(),
             ..Card::agreement(
                 Service::Forum,

@@ -31,8 +31,8 @@ use alloc::vec::Vec;
 
 use tenure_core::service::termination::{Command, Event};
 use tenure_core::{
-    Algorithm, Card, Cost, Delay, Effects, Faults, Group, Label, Labelled, Layer, ProcessId,
-    Property, Protocol, Service, Strategy,
+    Algorithm, Card, Delay, Effects, Group, Label, Labelled, Layer, MessageCost, ProcessId,
+    Property, Protocol, Service, Strategy, ToleratedFaults,
 };
 
 use crate::catalogue_error::CatalogueError;
@@ -251,8 +251,8 @@ impl Algorithm for DijkstraScholten {
     fn card(_: &Config, _: u32) -> Card {
         Card {
             strategy: Strategy::Flooding,
-            faults: Faults::none("survives nothing: a lost signal is awaited for ever"),
-            messages: Cost::per_agreement("1 a message", 0, None),
+            faults: ToleratedFaults::none("survives nothing: a lost signal is awaited for ever"),
+            messages: MessageCost::per_agreement("1 a message", 0, None),
             variants: Variants::<VariantId>::declared(),
             ..Card::agreement(
                 Service::Termination,

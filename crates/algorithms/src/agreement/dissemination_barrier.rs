@@ -25,8 +25,8 @@
 use tenure_core::service::barrier::{Command, Event};
 use tenure_core::theory::Theory;
 use tenure_core::{
-    Algorithm, Card, Cost, Effects, Faults, Group, Never, ProcessId, Property, Protocol, Service,
-    Strategy, labelled,
+    Algorithm, Card, Effects, Group, MessageCost, Never, ProcessId, Property, Protocol, Service,
+    Strategy, ToleratedFaults, labelled,
 };
 
 use crate::variants::{Variants, variant_ids};
@@ -190,8 +190,10 @@ impl Algorithm for DisseminationBarrier {
         let messages = u64::from(size) * u64::from(steps(size));
         Card {
             strategy: Strategy::Flooding,
-            faults: Faults::duplication("survives duplicates; a lost signal or a crash stops all"),
-            messages: Cost::per_agreement("N⌈log₂ N⌉", messages, Some(messages)),
+            faults: ToleratedFaults::duplication_only(
+                "survives duplicates; a lost signal or a crash stops all",
+            ),
+            messages: MessageCost::per_agreement("N⌈log₂ N⌉", messages, Some(messages)),
             theory: Some(Theory::agreement("⌈log₂ N⌉", steps(size))),
             variants: Variants::<VariantId>::declared(),
             ..Card::agreement(

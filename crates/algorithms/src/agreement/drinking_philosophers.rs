@@ -30,8 +30,8 @@ use alloc::sync::Arc;
 use tenure_core::service::drinking::{Command, Event};
 use tenure_core::service::mutex;
 use tenure_core::{
-    Algorithm, Card, Cost, Effects, Faults, Group, Input, Label, Labelled, Layer, Never, ProcessId,
-    ProcessSet, Property, Protocol, Service, SharedConfig, Strategy,
+    Algorithm, Card, Effects, Group, Input, Label, Labelled, Layer, MessageCost, Never, ProcessId,
+    ProcessSet, Property, Protocol, Service, SharedConfig, Strategy, ToleratedFaults,
 };
 
 use crate::graph_config::GraphConfig;
@@ -240,11 +240,11 @@ impl Algorithm for DrinkingPhilosophers {
     fn card(config: &Config, _: u32) -> Card {
         Card {
             strategy: Strategy::Token,
-            faults: Faults::none(
+            faults: ToleratedFaults::none(
                 "survives nothing: a lost or repeated bottle or fork, or a crash, stops the \
                  neighbours or lets them drink together",
             ),
-            messages: Cost::per_agreement("0 … no bound", 0, None),
+            messages: MessageCost::per_agreement("0 … no bound", 0, None),
             variants: Variants::<VariantId>::declared(),
             ..Card::agreement(
                 Service::Drinking,

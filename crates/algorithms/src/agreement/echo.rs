@@ -29,8 +29,8 @@ use alloc::sync::Arc;
 use tenure_core::service::wave::{Command, Event};
 use tenure_core::theory::{Precision, Prediction, WorkloadKind};
 use tenure_core::{
-    Algorithm, Card, Cost, Effects, Faults, Group, Knowledge, Never, ProcessId, ProcessSet,
-    Property, Protocol, Service, SharedConfig, Strategy, labelled,
+    Algorithm, Card, Effects, Group, MessageCost, Never, ProcessId, ProcessKnowledge, ProcessSet,
+    Property, Protocol, Service, SharedConfig, Strategy, ToleratedFaults, labelled,
 };
 
 use crate::graph_config::GraphConfig;
@@ -197,12 +197,12 @@ impl Algorithm for Echo {
         let messages = 2 * config.graph.edge_count() as u64;
         Card {
             strategy: Strategy::Flooding,
-            faults: Faults::none(
+            faults: ToleratedFaults::none(
                 "survives nothing: the initiator waits for ever for a lost answer, and a repeated \
                  explorer starts a second wave",
             ),
-            knows: Knowledge::UNIFORM,
-            messages: Cost::per_agreement("2E", messages, Some(messages)),
+            knows: ProcessKnowledge::UNIFORM,
+            messages: MessageCost::per_agreement("2E", messages, Some(messages)),
             variants: Variants::<VariantId>::declared(),
             ..Card::agreement(
                 Service::Wave,

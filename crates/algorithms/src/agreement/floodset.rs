@@ -29,8 +29,8 @@ use alloc::vec::Vec;
 use tenure_core::service::consensus::{Command, Event};
 use tenure_core::theory::Theory;
 use tenure_core::{
-    Card, Cost, CrashModel, Delay, Effects, Faults, Group, ProcessId, Property, Service, Strategy,
-    labelled,
+    Card, CrashModel, Delay, Effects, Group, MessageCost, ProcessId, Property, Service, Strategy,
+    ToleratedFaults, labelled,
 };
 
 use crate::catalogue_error::CatalogueError;
@@ -39,11 +39,11 @@ use crate::rounds::{self, InRounds, Rounds};
 use crate::variants::{Variants, variant_ids};
 
 /// One process of the algorithm, which the adapter [`InRounds`] drives round by round.
-pub type FloodSet = InRounds<Process>;
+pub type FloodSet = InRounds<FloodSetProcess>;
 
 /// State of one process.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Process {
+pub struct FloodSetProcess {
     group: Group,
     /// Number of rounds: *f* + 1.
     rounds: u32,
@@ -94,9 +94,9 @@ pub struct Config {
 }
 
 impl Config {
-    /// Returns a configuration with rounds of one unit, which tolerates `crashes` crashes.
-    pub fn tolerating(crashes: Option<u32>) -> Self {
-        Config { crashes, round: Delay::units(1), variants: Variants::none() }
+    /// Returns a configuration with rounds of one unit, which tolerates `max_crashes` crashes.
+    pub fn tolerating_crashes(max_crashes: Option<u32>) -> Self {
+        Config { crashes: max_crashes, round: Delay::units(1), variants: Variants::none() }
     }
 
     fn crashes(&self, size: u32) -> u32 {
@@ -127,7 +127,7 @@ variant_ids! {
         "a process sends its values only in the first round and after a round with new ones";
 }
 
-impl Rounds for Process {
+impl Rounds for FloodSetProcess {
     type Config = Config;
     type Command = Command;
     type Event = Event;
@@ -135,7 +135,7 @@ impl Rounds for Process {
 
     fn start(group: Group, config: &Config) -> Self {
         let rounds = config.rounds(group.size());
-        Process { group, rounds, variants: config.variants, phase: Phase::Idle }
+        FloodSetProcess { group, rounds, variants: config.variants, phase: Phase::Idle }
     }
 
     fn round_duration(config: &Config) -> Delay {
@@ -187,14 +187,14 @@ impl Rounds for Process {
         let all = most.min(if only_news { 2 * n * n.saturating_sub(1) } else { most });
         Card {
             strategy: Strategy::Flooding,
-            faults: Faults {
+            faults: ToleratedFaults {
                 crashes: CrashModel::Stop,
                 max_crashed: config.crashes,
-                ..Faults::duplication(
+                ..ToleratedFaults::duplication_only(
                     "survives f crashes in f + 1 rounds; a lost message may cost agreement",
                 )
             },
-            messages: Cost::per_agreement("(f+1)N(N−1)", all, Some(all)),
+            messages: MessageCost::per_agreement("(f+1)N(N−1)", all, Some(all)),
             theory: Some(Theory::agreement("f+1", rounds)),
             variants: Variants::<VariantId>::declared(),
             ..Card::agreement(
@@ -212,7 +212,7 @@ impl Rounds for Process {
     }
 }
 
-impl Process {
+impl FloodSetProcess {
     fn send(&self, values: &BTreeSet<u64>, fx: &mut impl Effects<FloodSet>) {
         fx.broadcast(&self.group.peers(), Message::Values { values: values.clone() });
     }

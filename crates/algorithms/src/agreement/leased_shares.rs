@@ -42,10 +42,10 @@ use alloc::format;
 use alloc::string::ToString;
 use alloc::vec::Vec;
 
-use tenure_core::service::shares::{Command, Event, Share};
-use tenure_core::{Algorithm, Card, Cost, Fence, ProcessId, Property, Service};
-use tenure_session::{AccessMode, Position, Waiter, WaiterAction};
-use tenure_store::{Enqueue, KeyValue, LockMode, Span, Store, Watch};
+use tenure_core::service::shares::{Command, Event, LockShare};
+use tenure_core::{Algorithm, Card, Fence, MessageCost, ProcessId, Property, Service};
+use tenure_session::{AccessMode, Waiter, WaiterAction, WaiterPosition};
+use tenure_store::{Enqueue, KeySpan, KeyValue, LockMode, Store, WatchFilter};
 
 use crate::catalogue_error::CatalogueError;
 use crate::mutex::Ticket;
@@ -115,11 +115,11 @@ impl Config {
 
     /// Adds a variant.
     #[must_use]
-    pub fn with(mut self, switch: VariantId) -> Self {
-        if switch == VariantId::EarlyRelease {
+    pub fn with_variant(mut self, variant: VariantId) -> Self {
+        if variant == VariantId::EarlyRelease {
             self.base.variants = self.base.variants.with(leased::VariantId::EarlyRelease);
         }
-        self.variants = self.variants.with(switch);
+        self.variants = self.variants.with(variant);
         self
     }
 
@@ -130,9 +130,9 @@ impl Config {
     /// Returns the claims that the process `at` makes for `share`, in the order in which it makes
     /// them. Each claim consists of the number of a lock, and the share of this lock that the
     /// process requests.
-    fn claims(&self, at: ProcessId, share: Share) -> Vec<(u32, Share)> {
-        if self.has(VariantId::UpgradeWhileHolding) && share == Share::Whole {
-            return [(1, Share::Part), (1, Share::Whole)].into();
+    fn claims(&self, at: ProcessId, share: LockShare) -> Vec<(u32, LockShare)> {
+        if self.has(VariantId::UpgradeWhileHolding) && share == LockShare::Whole {
+            return [(1, LockShare::Part), (1, LockShare::Whole)].into();
         }
         let is_opposite = self.has(VariantId::OppositeOrder);
         match self.has(VariantId::TwoLocks) || is_opposite {
@@ -149,17 +149,17 @@ impl Config {
         (format!("lock{lock}").into_bytes(), self.access(share))
     }
 
-    fn access(&self, share: Share) -> AccessMode {
+    fn access(&self, share: LockShare) -> AccessMode {
         let capacity = self.permits;
         match share {
-            Share::Part if self.has(VariantId::Semaphore) => {
+            LockShare::Part if self.has(VariantId::Semaphore) => {
                 AccessMode::Permits { weight: 1, capacity }
             }
-            Share::Whole if self.has(VariantId::Semaphore) => {
+            LockShare::Whole if self.has(VariantId::Semaphore) => {
                 AccessMode::Permits { weight: capacity, capacity }
             }
-            Share::Part => AccessMode::Shared,
-            Share::Whole => AccessMode::Exclusive,
+            LockShare::Part => AccessMode::Shared,
+            LockShare::Whole => AccessMode::Exclusive,
         }
     }
 
@@ -182,7 +182,7 @@ impl FromParameters for Config {
         let base = leased::Config::from_parameters(&base)?;
         let config = Config { base, permits: parameters.most_inside.get(), variants };
         let is_early = variants.has(VariantId::EarlyRelease);
-        Ok(if is_early { config.with(VariantId::EarlyRelease) } else { config })
+        Ok(if is_early { config.with_variant(VariantId::EarlyRelease) } else { config })
     }
 }
 
@@ -192,13 +192,13 @@ impl FromParameters for Config {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct ShareTicket {
     session: Ticket,
-    share: Share,
+    share: LockShare,
     step: u8,
 }
 
 impl From<Ticket> for ShareTicket {
     fn from(session: Ticket) -> Self {
-        ShareTicket { session, share: Share::Part, step: 0 }
+        ShareTicket { session, share: LockShare::Part, step: 0 }
     }
 }
 
@@ -290,16 +290,16 @@ impl LockKind for Config {
         let others = found.kvs.iter().filter(|kv| kv.lease != lease);
         let earlier = others.map(|kv| (kv.lease, self.access_of(kv)));
         let keys = if self.has(VariantId::ReadersOvertake) && access == AccessMode::Shared {
-            access.blockers(earlier.rev().take(1))
+            access.blocking_claims(earlier.rev().take(1))
         } else {
-            access.blockers(earlier)
+            access.blocking_claims(earlier)
         };
         (!keys.is_empty()).then_some(ShareBlockers(keys))
     }
 
     fn has_deleted(&self, store: &Store, blockers: &ShareBlockers, from: u64) -> bool {
-        let span = Span::prefix(b"lock");
-        let watch = Watch { span, no_put: true, prev_kv: true, ..Watch::default() };
+        let span = KeySpan::prefix(b"lock");
+        let watch = WatchFilter { span, no_put: true, prev_kv: true, ..WatchFilter::default() };
         let Ok(past) = store.past_events(&watch, from, usize::MAX) else { return true };
         let mut deleted = past.events.iter().filter_map(|event| event.prev.as_ref());
         deleted.any(|kv| blockers.contains(kv.lease))
@@ -311,7 +311,7 @@ impl LockKind for Config {
         (holder, released): (ProcessId, &ShareTicket),
     ) -> bool {
         let (waiting, released) = (self.claim(waiter, waiting).1, self.claim(holder, released).1);
-        waiting.takes_over_from(released) || self.has(VariantId::AnyHolderHandsOver)
+        waiting.can_take_over_from(released) || self.has(VariantId::AnyHolderHandsOver)
     }
 
     fn on_deleted(
@@ -323,14 +323,14 @@ impl LockKind for Config {
         revision: u64,
     ) -> Option<WaiterAction<ShareBlockers>> {
         let is_waiting =
-            matches!(waiter.position(), Position::Waiting { key, .. } if key == blockers);
+            matches!(waiter.position(), WaiterPosition::Waiting { key, .. } if key == blockers);
         if !is_waiting || !self.has(VariantId::PermitCountedTwice) {
             return waiter.on_deleted(blockers, revision);
         }
         *counted += 1;
         let needed = match ticket.share {
-            Share::Part => 1,
-            Share::Whole => blockers.0.len(),
+            LockShare::Part => 1,
+            LockShare::Whole => blockers.0.len(),
         };
         if *counted < needed { None } else { waiter.on_released(blockers) }
     }
@@ -340,7 +340,7 @@ impl Algorithm for LeasedShares {
     fn card(config: &Config, size: u32) -> Card {
         let formula = "5 (0 at the service), 4 for each wait, 2 for a renewal";
         let card = Card {
-            messages: Cost::per_agreement(formula, 0, None)
+            messages: MessageCost::per_agreement(formula, 0, None)
                 .zero_if_alone(size)
                 .excluding_some_messages(),
             timed_promises: [Property::SessionExclusion, Property::Fencing].into(),
@@ -352,6 +352,6 @@ impl Algorithm for LeasedShares {
                 "Courtois, Heymans and Parnas, CACM 14(10), 1971; Burrows, OSDI, 2006",
             )
         };
-        leased::with_sessions(card, &config.base)
+        leased::with_service_assumptions(card, &config.base)
     }
 }

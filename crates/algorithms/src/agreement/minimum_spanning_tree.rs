@@ -24,8 +24,8 @@ use tenure_core::service::election;
 use tenure_core::service::spanning_tree::{Command, Event};
 use tenure_core::theory::{Prediction, WorkloadKind};
 use tenure_core::{
-    Algorithm, Card, Cost, CostUnit, Effects, Group, Label, Labelled, Layer, Never, ProcessId,
-    Property, Protocol, Service,
+    Algorithm, Card, CostUnit, Effects, Group, Label, Labelled, Layer, MessageCost, Never,
+    ProcessId, Property, Protocol, Service,
 };
 
 use crate::Variants;
@@ -95,7 +95,7 @@ impl MinimumSpanningTree {
     /// `was_complete` is false.
     fn report(&self, was_complete: bool, fx: &mut impl Effects<Self>) {
         if self.is_complete() && !was_complete {
-            let mut neighbours: Vec<ProcessId> = self.fragment.branches().collect();
+            let mut neighbours: Vec<ProcessId> = self.fragment.branch_neighbours().collect();
             neighbours.sort_unstable();
             fx.emit(Event::Built { neighbours });
         }
@@ -126,7 +126,7 @@ impl Algorithm for MinimumSpanningTree {
             title: agreement.title,
             paper: agreement.paper,
             promises: agreement.promises,
-            messages: Cost { per: CostUnit::Agreement, ..election.messages },
+            messages: MessageCost { per: CostUnit::Agreement, ..election.messages },
             variants: Variants::<VariantId>::declared(),
             ..election
         }

@@ -35,8 +35,8 @@
 use tenure_core::service::consensus::{Command, Event};
 use tenure_core::theory::Theory;
 use tenure_core::{
-    Algorithm, Card, Cost, CrashModel, DetectorClass, Effects, Faults, Group, Never, ProcessId,
-    ProcessSet, Property, Protocol, Service, Term, Verdict, labelled,
+    Algorithm, Card, CrashModel, DetectorClass, Effects, Group, MessageCost, Never, ProcessId,
+    ProcessSet, Property, Protocol, Service, Term, ToleratedFaults, Verdict, labelled,
 };
 
 use super::omega::Omega;
@@ -362,16 +362,16 @@ impl Algorithm for Paxos {
     fn card(_: &Variants<VariantId>, size: u32) -> Card {
         let n = u64::from(size);
         Card {
-            faults: Faults {
+            faults: ToleratedFaults {
                 crashes: CrashModel::Recovery,
-                ..Faults::duplication(
+                ..ToleratedFaults::duplication_only(
                     "survives the crash of a minority, and its return; a lost message or more \
                      crashes cost progress, and never agreement",
                 )
-                .with_majority()
+                .requiring_majority()
             },
             detection: DetectorClass::EventuallyPerfect,
-            messages: Cost::per_agreement("5(N−1) where one leads", 5 * (n - 1), None),
+            messages: MessageCost::per_agreement("5(N−1) where one leads", 5 * (n - 1), None),
             theory: Some(Theory::agreement("5", 5)),
             variants: Variants::<VariantId>::declared(),
             ..Card::agreement(

@@ -57,10 +57,10 @@ use tenure_core::{Effects, Group, ProcessId, ProcessSet, Protocol, SharedConfig,
 pub use config::{Config, VariantId};
 use handover::Handover;
 pub use log::{EntryId, Log};
-use members::{Membership, PendingChange};
+use members::{MembershipEntry, PendingMembershipChange};
 pub use message::{Message, Piece};
 use reads::PendingReads;
-use replication::Progress;
+use replication::FollowerProgress;
 pub use saved::Stable;
 use snapshot::IncomingSnapshot;
 pub use snapshot::Snapshot;
@@ -81,7 +81,7 @@ pub struct RaftLog {
     /// Snapshot from a leader, of which only a part has arrived.
     incoming: Option<IncomingSnapshot>,
     /// Latest membership in the log, committed or not.
-    membership: Membership,
+    membership: MembershipEntry,
     /// Index up to which all entries are committed and were reported to the user (`commitIndex` and
     /// `lastApplied` in the paper).
     commit: u64,
@@ -115,7 +115,7 @@ enum Role {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Leadership {
     /// Replication progress, indexed by process. The leader's own slot is unused.
-    peers: Vec<Progress>,
+    peers: Vec<FollowerProgress>,
     /// Processes that responded since the last election timeout.
     responded: ProcessSet,
     /// Number of entries at the end of the log that were sent but not yet persisted.
@@ -126,7 +126,7 @@ struct Leadership {
     proposed: VecDeque<(u64, u64)>,
     reads: PendingReads,
     handover: Option<Handover>,
-    change: Option<Box<PendingChange>>,
+    change: Option<Box<PendingMembershipChange>>,
     /// Final entry of a membership change, as (index, ticket of the request). `None` if there is no
     /// such entry or if it is committed.
     final_change: Option<(u64, u64)>,
@@ -171,12 +171,12 @@ impl Protocol for RaftLog {
             log,
             snapshot,
             incoming: None,
-            membership: Membership { at: 0, members: Members::default() },
+            membership: MembershipEntry { at: 0, members: Members::default() },
             commit: 0,
             role: Role::Follower { leader: None },
         };
-        process.commit = process.compacted_index();
-        process.refresh_membership();
+        process.commit = process.snapshot_index();
+        process.reload_membership_from_log();
         process.emit_restored(fx);
         for (index, entry) in (process.log.base().index + 1..).zip(process.log.entries()) {
             fx.emit(Event::Stored { index, entry: entry.clone() });
@@ -270,8 +270,8 @@ impl Protocol for RaftLog {
         match timer {
             Timer::Election => self.on_election_timeout(fx),
             Timer::Heartbeat => self.broadcast_heartbeat(fx),
-            Timer::Send => self.on_send_timeout(fx),
-            Timer::Store => self.on_store_timeout(fx),
+            Timer::Send => self.on_send_timer(fx),
+            Timer::Store => self.on_store_timer(fx),
         }
     }
 
@@ -329,7 +329,7 @@ impl RaftLog {
                     fx.emit(Event::HandedOver { ticket });
                 }
                 if let Some(ticket) = change.as_ref().and_then(|change| change.ticket) {
-                    if change.is_some_and(|change| change.is_unlogged()) {
+                    if change.is_some_and(|change| change.is_joint_entry_pending()) {
                         self.decline(ticket, Reason::Deposed, fx);
                     } else {
                         fx.emit(Event::Unknown { ticket });
@@ -354,7 +354,7 @@ impl RaftLog {
         self.log.push(entry.clone());
         let index = self.log.last().index;
         if let Content::Members(members) = &entry.content {
-            self.membership = Membership { at: index, members: Members::clone(members) };
+            self.membership = MembershipEntry { at: index, members: Members::clone(members) };
         }
         fx.emit(Event::Stored { index, entry });
     }
@@ -364,7 +364,7 @@ impl RaftLog {
     fn truncate_log(&mut self, from: u64, fx: &mut impl Effects<Self>) {
         self.log.truncate_from(from);
         if self.membership.at >= from {
-            self.refresh_membership();
+            self.reload_membership_from_log();
         }
         fx.emit(Event::Dropped { from });
     }

@@ -43,7 +43,7 @@ use tenure_core::{
 use super::raft_log::{self, RaftLog, Stable, Timer};
 pub use config::{Config, VariantId};
 pub use message::Message;
-use message::{Kind, Outcome, Request};
+use message::{ForwardedOutcome, RequestKind, UserRequest};
 
 /// One process: its replicated log, and the requests that it forwards or executes for others.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -57,7 +57,7 @@ pub struct RelayedLog {
     forwarded: BTreeMap<u64, Forwarded>,
     /// Completed appends and reads of the local user, as (index, ticket, kind). Each is reported
     /// once the local log has committed the entries up to its index.
-    completed: BTreeSet<(u64, u64, Kind)>,
+    completed: BTreeSet<(u64, u64, RequestKind)>,
     /// Requests that this process has submitted to its log, by local ticket. Other processes
     /// forwarded them, or they are queries of the local user.
     submitted: BTreeMap<u64, Submitted>,
@@ -68,7 +68,7 @@ struct Forwarded {
     to: ProcessId,
     /// Term in which `to` leads.
     term: u64,
-    request: Request,
+    request: UserRequest,
 }
 
 /// A request that this leader has submitted to its log for the process `by`.
@@ -138,8 +138,8 @@ impl Protocol for RelayedLog {
             Command::Log(command) => {
                 let ticket = command.ticket();
                 let request = match &command {
-                    log::Command::Append { payload, .. } => Request::Append(payload.clone()),
-                    log::Command::Read { .. } => Request::Read,
+                    log::Command::Append { payload, .. } => UserRequest::Append(payload.clone()),
+                    log::Command::Read { .. } => UserRequest::Read,
                     // These commands concern the local process only.
                     log::Command::Transfer { .. }
                     | log::Command::HandOver { .. }
@@ -151,14 +151,14 @@ impl Protocol for RelayedLog {
                 }
             }
             Command::Query { ticket, query } => {
-                let request = Request::Question(query);
+                let request = UserRequest::Question(query);
                 if !self.forward(ticket, request.clone(), fx) {
                     let ticket = Ticket { incarnation: self.config.incarnation, number: ticket };
                     self.submit(self.me, ticket, request, fx);
                 }
             }
             Command::Reply { to, ticket, reply } => {
-                self.respond(to, ticket, Outcome::Reply(reply), fx);
+                self.respond(to, ticket, ForwardedOutcome::Reply(reply), fx);
             }
             Command::Notify { to, payload } => {
                 to.iter().for_each(|to| fx.send(to, Message::Notify { payload: payload.clone() }));
@@ -245,7 +245,7 @@ impl RelayedLog {
 
     /// Forwards a request to the leader. Returns false, without effect, if this process leads or
     /// knows no leader.
-    fn forward(&mut self, ticket: u64, request: Request, fx: &mut impl Effects<Self>) -> bool {
+    fn forward(&mut self, ticket: u64, request: UserRequest, fx: &mut impl Effects<Self>) -> bool {
         let Some(leader) = self.leader.filter(|leader| *leader != self.me) else { return false };
         let term = self.log.highest_term();
         self.forwarded.insert(ticket, Forwarded { to: leader, term, request: request.clone() });
@@ -258,19 +258,17 @@ impl RelayedLog {
         &mut self,
         by: ProcessId,
         ticket: Ticket,
-        request: Request,
+        request: UserRequest,
         fx: &mut impl Effects<Self>,
     ) {
-        let local_ticket =
-            self.submitted.last_key_value().map_or(FIRST_RELAYED_TICKET, |(last, _)| last + 1);
+        let last = self.submitted.last_key_value();
+        let local = last.map_or(FIRST_RELAYED_TICKET, |(last, _)| last + 1);
         let (command, query) = match request {
-            Request::Append(payload) => {
-                (log::Command::Append { ticket: local_ticket, payload }, None)
-            }
-            Request::Read => (log::Command::Read { ticket: local_ticket }, None),
-            Request::Question(query) => (log::Command::Read { ticket: local_ticket }, Some(query)),
+            UserRequest::Append(payload) => (log::Command::Append { ticket: local, payload }, None),
+            UserRequest::Read => (log::Command::Read { ticket: local }, None),
+            UserRequest::Question(query) => (log::Command::Read { ticket: local }, Some(query)),
         };
-        self.submitted.insert(local_ticket, Submitted { by, ticket, query });
+        self.submitted.insert(local, Submitted { by, ticket, query });
         self.step_command(command, fx);
     }
 
@@ -292,7 +290,7 @@ impl RelayedLog {
     fn end_overtaken_waits(&mut self, fx: &mut impl Effects<Self>) {
         let (term, leader) = self.leadership();
         let is_overtaken = |forwarded: &Forwarded| {
-            let is_repeatable = forwarded.request == Request::Read;
+            let is_repeatable = forwarded.request == UserRequest::Read;
             forwarded.term < term || is_repeatable && leader != Some(forwarded.to)
         };
         self.end_waits(is_overtaken, fx);
@@ -325,10 +323,10 @@ impl RelayedLog {
                 return fx.emit(Event::QueryReceived { by, ticket, query });
             }
             (log::Event::Acknowledged { index, .. } | log::Event::Answered { index, .. }, None) => {
-                Outcome::Done { index: *index }
+                ForwardedOutcome::Done { index: *index }
             }
-            (log::Event::Declined { reason, .. }, _) => Outcome::Declined(*reason),
-            _ => Outcome::Unknown,
+            (log::Event::Declined { reason, .. }, _) => ForwardedOutcome::Declined(*reason),
+            _ => ForwardedOutcome::Unknown,
         };
         self.respond(by, ticket, outcome, fx);
     }
@@ -337,12 +335,12 @@ impl RelayedLog {
         &mut self,
         to: ProcessId,
         ticket: Ticket,
-        outcome: Outcome,
+        outcome: ForwardedOutcome,
         fx: &mut impl Effects<Self>,
     ) {
         match to == self.me {
             // Of the local user's requests, only questions are in `submitted`.
-            true => self.report_outcome(ticket.number, Kind::Question, outcome, fx),
+            true => self.report_outcome(ticket.number, RequestKind::Question, outcome, fx),
             false => fx.send(to, Message::Answer { ticket, outcome }),
         }
     }
@@ -352,20 +350,24 @@ impl RelayedLog {
     fn report_outcome(
         &mut self,
         ticket: u64,
-        kind: Kind,
-        outcome: Outcome,
+        kind: RequestKind,
+        outcome: ForwardedOutcome,
         fx: &mut impl Effects<Self>,
     ) {
         fx.emit(match (kind, outcome) {
-            (Kind::Append | Kind::Read, Outcome::Done { index }) => {
+            (RequestKind::Append | RequestKind::Read, ForwardedOutcome::Done { index }) => {
                 self.completed.insert((index, ticket, kind));
                 return self.report_completed(fx);
             }
-            (Kind::Question, Outcome::Reply(reply)) => Event::Replied { ticket, reply },
-            (_, Outcome::Declined(reason)) => self.declined(ticket, reason),
+            (RequestKind::Question, ForwardedOutcome::Reply(reply)) => {
+                Event::Replied { ticket, reply }
+            }
+            (_, ForwardedOutcome::Declined(reason)) => self.declined(ticket, reason),
             // A read has no effect, regardless of its outcome.
-            (Kind::Read, _) => self.declined(ticket, Reason::Deposed),
-            (Kind::Append | Kind::Question, _) => Event::Log(log::Event::Unknown { ticket }),
+            (RequestKind::Read, _) => self.declined(ticket, Reason::Deposed),
+            (RequestKind::Append | RequestKind::Question, _) => {
+                Event::Log(log::Event::Unknown { ticket })
+            }
         });
     }
 
@@ -380,8 +382,8 @@ impl RelayedLog {
         {
             self.completed.remove(&done);
             fx.emit(Event::Log(match kind {
-                Kind::Append => log::Event::Acknowledged { ticket, index },
-                Kind::Read | Kind::Question => log::Event::Answered { ticket, index },
+                RequestKind::Append => log::Event::Acknowledged { ticket, index },
+                RequestKind::Read | RequestKind::Question => log::Event::Answered { ticket, index },
             }));
         }
     }
@@ -391,7 +393,7 @@ impl RelayedLog {
         let ended: Vec<u64> = ended.map(|(ticket, _)| *ticket).collect();
         for ticket in ended {
             if let Some(forwarded) = self.forwarded.remove(&ticket) {
-                self.end_wait(ticket, forwarded, fx);
+                self.abandon_forwarded_request(ticket, forwarded, fx);
             }
         }
     }

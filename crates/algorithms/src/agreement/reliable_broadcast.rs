@@ -32,8 +32,8 @@ use alloc::collections::{BTreeMap, BTreeSet};
 use tenure_core::service::broadcast::{Command, Event, Item};
 use tenure_core::theory::Theory;
 use tenure_core::{
-    Algorithm, Card, Cost, CrashModel, Delay, Effects, Faults, Group, ProcessId, ProcessSet,
-    Property, Protocol, Service, Strategy, labelled,
+    Algorithm, Card, CrashModel, Delay, Effects, Group, MessageCost, ProcessId, ProcessSet,
+    Property, Protocol, Service, Strategy, ToleratedFaults, labelled,
 };
 
 use crate::Variants;
@@ -183,13 +183,17 @@ impl Algorithm for ReliableBroadcast {
         let n = u64::from(size);
         let card = Card {
             strategy: Strategy::Flooding,
-            faults: Faults {
+            faults: ToleratedFaults {
                 crashes: CrashModel::Stop,
-                ..Faults::duplication(
+                ..ToleratedFaults::duplication_only(
                     "survives any number of crashes without return, uniformly those of a minority",
                 )
             },
-            messages: Cost::per_agreement("(N−1)²", (n - 1) * (n - 1), Some((n - 1) * (n - 1))),
+            messages: MessageCost::per_agreement(
+                "(N−1)²",
+                (n - 1) * (n - 1),
+                Some((n - 1) * (n - 1)),
+            ),
             theory: Some(Theory::agreement("1", 1)),
             variants: Variants::<VariantId>::declared(),
             ..Card::agreement(
@@ -209,7 +213,7 @@ impl Algorithm for ReliableBroadcast {
         }
         let messages = n * (n - 1);
         Card {
-            messages: Cost::per_agreement("N(N−1)", messages, Some(messages)),
+            messages: MessageCost::per_agreement("N(N−1)", messages, Some(messages)),
             theory: Some(Theory::agreement("2", 2)),
             ..card.with_promises([Property::UniformAgreement])
         }

@@ -36,8 +36,8 @@ mod message;
 
 use tenure_core::service::membership::{Command, Event, View};
 use tenure_core::{
-    Algorithm, Card, ChannelOrder, Cost, CrashModel, DetectorClass, Effects, Faults, Group, Never,
-    ProcessId, ProcessSet, Property, Protocol, Service, Verdict,
+    Algorithm, Card, ChannelOrder, CrashModel, DetectorClass, Effects, Group, MessageCost, Never,
+    ProcessId, ProcessSet, Property, Protocol, Service, ToleratedFaults, Verdict,
 };
 
 pub use self::message::{Message, Proposal};
@@ -377,12 +377,14 @@ impl Algorithm for RicciardiBirman {
         Card {
             order: ChannelOrder::Fifo,
             detection: DetectorClass::EventuallyPerfect,
-            faults: Faults {
+            faults: ToleratedFaults {
                 crashes: CrashModel::Stop,
-                ..Faults::none("survives crashes without return of a minority of each view")
-                    .with_majority()
+                ..ToleratedFaults::none(
+                    "survives crashes without return of a minority of each view",
+                )
+                .requiring_majority()
             },
-            messages: Cost::per_agreement(formula, least, None).excluding_some_messages(),
+            messages: MessageCost::per_agreement(formula, least, None).excluding_some_messages(),
             variants: Variants::<VariantId>::declared(),
             ..Card::agreement(
                 Service::Membership,

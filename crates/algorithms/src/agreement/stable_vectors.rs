@@ -34,8 +34,8 @@ use alloc::collections::BTreeMap;
 
 use tenure_core::service::renaming::{Command, Event};
 use tenure_core::{
-    Algorithm, Card, ChannelOrder, Cost, CrashModel, Effects, Faults, Group, Never, ProcessId,
-    ProcessSet, Property, Protocol, Rank, Service, labelled,
+    Algorithm, Card, ChannelOrder, CrashModel, Effects, Group, MessageCost, Never, ProcessId,
+    ProcessSet, Property, Protocol, Rank, Service, ToleratedFaults, labelled,
 };
 
 use crate::catalogue_error::CatalogueError;
@@ -235,12 +235,12 @@ impl Algorithm for StableVectors {
         let least = 3 * (u64::from(size) - 1);
         Card {
             order: ChannelOrder::Fifo,
-            faults: Faults {
+            faults: ToleratedFaults {
                 crashes: CrashModel::Stop,
-                ..Faults::duplication("survives crashes without return of a minority")
-                    .with_majority()
+                ..ToleratedFaults::duplication_only("survives crashes without return of a minority")
+                    .requiring_majority()
             },
-            messages: Cost::per_agreement("at least 3(N−1) for each", least, None),
+            messages: MessageCost::per_agreement("at least 3(N−1) for each", least, None),
             variants: Variants::<VariantId>::declared(),
             ..Card::agreement(
                 Service::Renaming,

@@ -259,7 +259,7 @@ impl Application for PrimaryBackup {
 /// Behaviour of a backup.
 impl PrimaryBackup {
     /// Returns the stored writes, oldest first.
-    pub fn writes(&self) -> &[u64] {
+    pub fn stored_writes(&self) -> &[u64] {
         &self.writes
     }
 

@@ -92,7 +92,10 @@ pub struct Config {
 impl Config {
     /// Returns a configuration for a graph of `size` processes with these edges. In this
     /// configuration processes send echoes, so that the root learns when the tree is complete.
-    pub fn with_edges(size: u32, edges: impl IntoIterator<Item = (ProcessId, ProcessId)>) -> Self {
+    pub fn with_edges_and_echoes(
+        size: u32,
+        edges: impl IntoIterator<Item = (ProcessId, ProcessId)>,
+    ) -> Self {
         let mut graph = alloc::vec![ProcessSet::new(); size as usize];
         for (one, other) in edges {
             assert!(one != other, "a process cannot be its own neighbour");

@@ -36,7 +36,7 @@ use tenure_core::{Effects, Group, Never, ProcessId, ProcessSet, Protocol, Term, 
 
 pub use self::config::{Config, VariantId};
 use self::inquiry::Inquiry;
-pub use self::inquiry::{TransactionLog, TransactionState};
+pub use self::inquiry::{TransactionState, TransactionStates};
 pub use self::message::Message;
 use super::{Application, Leadership};
 use crate::Variants;
@@ -76,7 +76,7 @@ enum Progress {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Stable {
     term: Option<Term>,
-    log: TransactionLog,
+    log: TransactionStates,
 }
 
 impl Protocol for ThreePhaseCommit {
@@ -93,7 +93,7 @@ impl Protocol for ThreePhaseCommit {
         stable: Option<Stable>,
         fx: &mut impl Effects<Self>,
     ) -> Self {
-        let none = Stable { term: None, log: TransactionLog::new() };
+        let none = Stable { term: None, log: TransactionStates::new() };
         let Stable { term, log } = stable.unwrap_or(none);
         let mut process = ThreePhaseCommit {
             group,
@@ -111,7 +111,7 @@ impl Protocol for ThreePhaseCommit {
     }
 
     fn stable(&self) -> Stable {
-        Stable { term: self.leadership.term, log: self.log() }
+        Stable { term: self.leadership.term, log: self.transaction_states() }
     }
 
     fn on_command(&mut self, command: Command, fx: &mut impl Effects<Self>) {
@@ -160,11 +160,11 @@ impl Protocol for ThreePhaseCommit {
             }
             Message::Inquire { term } => {
                 self.follow(term, fx);
-                fx.send(from, Message::Report { term, log: self.log() });
+                fx.send(from, Message::Report { term, log: self.transaction_states() });
             }
             Message::Report { term, log } => {
                 if self.leadership.leading_term() == Some(term) {
-                    self.record(from, log, fx);
+                    self.record_report(from, log, fx);
                 }
             }
             Message::Newer { term } => self.follow(term, fx),
@@ -184,7 +184,7 @@ impl Protocol for ThreePhaseCommit {
                 }
                 if let Some(inquiry) = &mut self.inquiry {
                     inquiry.awaited.remove(peer);
-                    self.finish_inquiry(fx);
+                    self.maybe_finish_inquiry(fx);
                 }
             }
             Verdict::Trust => {
@@ -197,7 +197,7 @@ impl Protocol for ThreePhaseCommit {
                         fx.send(peer, Message::Decision { transaction, commits });
                     }
                 }
-                self.inquire(fx);
+                self.start_inquiry(fx);
             }
         }
     }
@@ -207,7 +207,7 @@ impl Application for ThreePhaseCommit {
     fn on_elected(&mut self, term: Term, fx: &mut impl Effects<Self>) {
         self.follow(term, fx);
         if self.leadership.on_elected(term, self.group) {
-            self.inquire(fx);
+            self.start_inquiry(fx);
         }
     }
 

@@ -35,7 +35,7 @@ use tenure_core::{
 };
 
 use self::inquiry::Inquiry;
-pub use self::inquiry::{TransactionLog, TransactionState};
+pub use self::inquiry::{TransactionState, TransactionStates};
 use super::{Application, Leadership};
 use crate::Variants;
 use crate::variants::variant_ids;
@@ -102,7 +102,7 @@ pub enum Message {
         /// Term in the `Inquire` message to which this message responds.
         term: Term,
         /// Transactions known to the sender.
-        log: TransactionLog,
+        log: TransactionStates,
     },
     /// Informs the receiver of a newer term.
     Newer {
@@ -135,7 +135,7 @@ variant_ids! {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Stable {
     term: Option<Term>,
-    log: TransactionLog,
+    log: TransactionStates,
 }
 
 impl Protocol for TwoPhaseCommit {
@@ -152,7 +152,7 @@ impl Protocol for TwoPhaseCommit {
         stable: Option<Stable>,
         fx: &mut impl Effects<Self>,
     ) -> Self {
-        let none = Stable { term: None, log: TransactionLog::new() };
+        let none = Stable { term: None, log: TransactionStates::new() };
         let Stable { term, log } = stable.unwrap_or(none);
         let mut process = TwoPhaseCommit {
             group,
@@ -170,8 +170,8 @@ impl Protocol for TwoPhaseCommit {
     }
 
     fn stable(&self) -> Stable {
-        let log =
-            if self.variants.has(VariantId::Unlogged) { TransactionLog::new() } else { self.log() };
+        let is_unlogged = self.variants.has(VariantId::Unlogged);
+        let log = if is_unlogged { TransactionStates::new() } else { self.transaction_states() };
         Stable { term: self.leadership.term, log }
     }
 
@@ -210,11 +210,11 @@ impl Protocol for TwoPhaseCommit {
             }
             Message::Inquire { term } => {
                 self.follow(term, fx);
-                fx.send(from, Message::Report { term, log: self.log() });
+                fx.send(from, Message::Report { term, log: self.transaction_states() });
             }
             Message::Report { term, log } => {
                 if self.leadership.leading_term() == Some(term) {
-                    self.record(from, log, fx);
+                    self.record_report(from, log, fx);
                 }
             }
             Message::Newer { term } => self.follow(term, fx),
@@ -228,7 +228,7 @@ impl Protocol for TwoPhaseCommit {
                 self.abort_where(|awaited| awaited.contains(peer), fx);
                 if let Some(inquiry) = &mut self.inquiry {
                     inquiry.awaited.remove(peer);
-                    self.finish_inquiry(fx);
+                    self.maybe_finish_inquiry(fx);
                 }
             }
             Verdict::Trust => {
@@ -241,7 +241,7 @@ impl Protocol for TwoPhaseCommit {
                         fx.send(peer, Message::Decision { transaction, commits });
                     }
                 }
-                self.inquire(fx);
+                self.start_inquiry(fx);
             }
         }
     }
@@ -251,7 +251,7 @@ impl Application for TwoPhaseCommit {
     fn on_elected(&mut self, term: Term, fx: &mut impl Effects<Self>) {
         self.follow(term, fx);
         if self.leadership.on_elected(term, self.group) {
-            self.inquire(fx);
+            self.start_inquiry(fx);
         }
     }
 
@@ -267,7 +267,7 @@ impl Application for TwoPhaseCommit {
 impl TwoPhaseCommit {
     /// Returns true if this process has voted yes on some transaction and does not know the
     /// outcome.
-    pub fn is_uncertain(&self) -> bool {
+    pub fn has_uncertain_transaction(&self) -> bool {
         self.transactions.values().any(|progress| *progress == Progress::Prepared)
     }
 

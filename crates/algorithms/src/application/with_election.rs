@@ -29,18 +29,18 @@ pub struct WithElection<A: Application, E: Election> {
 /// A message, or a timer, of the application or of the election.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub enum Either<A, E> {
+pub enum ApplicationOrElection<A, E> {
     /// A message or timer of the application.
     Application(A),
     /// A message or timer of the election.
     Election(E),
 }
 
-impl<A: Labelled, E: Labelled> Labelled for Either<A, E> {
+impl<A: Labelled, E: Labelled> Labelled for ApplicationOrElection<A, E> {
     fn label(&self) -> Label {
         match self {
-            Either::Application(message) => message.label(),
-            Either::Election(message) => message.label(),
+            ApplicationOrElection::Application(message) => message.label(),
+            ApplicationOrElection::Election(message) => message.label(),
         }
     }
 }
@@ -65,8 +65,8 @@ impl<A: Application, E: Election> Protocol for WithElection<A, E> {
     type Config = Config<A::Config, E::Config>;
     type Command = Command<A::Command>;
     type Event = Event<A::Event>;
-    type Message = Either<A::Message, E::Message>;
-    type Timer = Either<A::Timer, E::Timer>;
+    type Message = ApplicationOrElection<A::Message, E::Message>;
+    type Timer = ApplicationOrElection<A::Timer, E::Timer>;
     type Stable = (A::Stable, E::Stable);
 
     fn boot(
@@ -77,9 +77,10 @@ impl<A: Application, E: Election> Protocol for WithElection<A, E> {
     ) -> Self {
         let (of_application, of_election) = stable.unzip();
         let application = A::boot(group, &config.application, of_application, &mut application(fx));
-        let (election, events) = fx.lift(Either::Election, Either::Election, |fx| {
-            E::boot(group, &config.election, of_election, fx)
-        });
+        let (election, events) =
+            fx.lift(ApplicationOrElection::Election, ApplicationOrElection::Election, |fx| {
+                E::boot(group, &config.election, of_election, fx)
+            });
         let mut process = WithElection { application, election };
         process.on_election_events(events, fx);
         process
@@ -100,26 +101,28 @@ impl<A: Application, E: Election> Protocol for WithElection<A, E> {
 
     fn on_message(&mut self, from: ProcessId, message: Self::Message, fx: &mut impl Effects<Self>) {
         match message {
-            Either::Application(message) => {
+            ApplicationOrElection::Application(message) => {
                 self.application.on_message(from, message, &mut application(fx));
             }
-            Either::Election(message) => self.step_election(Input::Message { from, message }, fx),
+            ApplicationOrElection::Election(message) => {
+                self.step_election(Input::Message { from, message }, fx)
+            }
         }
     }
 
     fn on_timer(&mut self, timer: Self::Timer, fx: &mut impl Effects<Self>) {
         match timer {
-            Either::Application(timer) => {
+            ApplicationOrElection::Application(timer) => {
                 self.application.on_timer(timer, &mut application(fx));
             }
-            Either::Election(timer) => self.step_election(Input::Timer(timer), fx),
+            ApplicationOrElection::Election(timer) => self.step_election(Input::Timer(timer), fx),
         }
     }
 
     fn timer_role(timer: &Self::Timer) -> TimerRole {
         match timer {
-            Either::Application(timer) => A::timer_role(timer),
-            Either::Election(timer) => E::timer_role(timer),
+            ApplicationOrElection::Application(timer) => A::timer_role(timer),
+            ApplicationOrElection::Election(timer) => E::timer_role(timer),
         }
     }
 
@@ -135,7 +138,9 @@ impl<A: Application, E: Election> Protocol for WithElection<A, E> {
 impl<A: Application, E: Election> WithElection<A, E> {
     fn step_election(&mut self, input: Input<E>, fx: &mut impl Effects<Self>) {
         let (_, events) =
-            fx.lift(Either::Election, Either::Election, |fx| self.election.step(input, fx));
+            fx.lift(ApplicationOrElection::Election, ApplicationOrElection::Election, |fx| {
+                self.election.step(input, fx)
+            });
         self.on_election_events(events, fx);
     }
 
@@ -154,5 +159,7 @@ impl<A: Application, E: Election> WithElection<A, E> {
 fn application<A: Application, E: Election>(
     fx: &mut impl Effects<WithElection<A, E>>,
 ) -> impl Effects<A> {
-    fx.wrap(Either::Application, Either::Application, |event| Some(Event::Application(event)))
+    fx.wrap(ApplicationOrElection::Application, ApplicationOrElection::Application, |event| {
+        Some(Event::Application(event))
+    })
 }

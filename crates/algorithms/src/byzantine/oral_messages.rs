@@ -34,7 +34,9 @@ use alloc::collections::BTreeMap;
 use alloc::vec;
 use alloc::vec::Vec;
 
-use tenure_core::byzantine::{COMMANDER, General, GeneralsCard, OralMessage, Outgoing, Plan};
+use tenure_core::byzantine::{
+    COMMANDER, General, GeneralsCard, OralMessage, OutgoingMessages, Plan,
+};
 use tenure_core::{Group, ProcessId};
 
 use crate::Variants;
@@ -151,14 +153,14 @@ impl General for OralMessages {
         OralMessages { group, config: *config, commanded: None, received: BTreeMap::new() }
     }
 
-    fn command(&mut self, plan: Plan) -> Outgoing {
+    fn command(&mut self, plan: Plan) -> OutgoingMessages {
         assert!(self.me() == COMMANDER, "only the commander issues an order");
         self.commanded = Some(plan);
         let message = OralMessage { path: vec![COMMANDER], plan };
         self.others(&[]).map(|peer| (peer, message.clone())).collect()
     }
 
-    fn receive(&mut self, message: OralMessage) -> Outgoing {
+    fn receive(&mut self, message: OralMessage) -> OutgoingMessages {
         let OralMessage { path, plan } = message;
         let is_last_round = path.len() as u32 > self.config.liars;
         let sent = match is_last_round {

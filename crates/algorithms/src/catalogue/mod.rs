@@ -2,7 +2,8 @@
 //!
 //! An engine is generic over the type of a protocol, but a command line only contains a name.
 //! [`visit`] finds the type that has this name, and creates its configuration from the parameters.
-//! Then it calls a [`Visitor`] with both. A new algorithm needs one line in the list of `mutex`,
+//! Then it calls a [`AlgorithmVisitor`] with both. A new algorithm needs one line in the list of
+//! `mutex`,
 //! `election` or `agreement`.
 
 pub(crate) mod member;
@@ -32,8 +33,8 @@ use members::{bare_elections, bare_locks};
 pub(crate) use members::members;
 
 pub use shapes::{
-    QUORUM_KINDS, TREE_SHAPES, parse_graph, parse_quorum_kind, parse_quorums, parse_tree,
-    parse_tree_shape,
+    QUORUM_KINDS, TREE_SHAPES, parse_graph, parse_quorum_kind, parse_quorums_or_kind,
+    parse_tree_or_shape, parse_tree_shape,
 };
 
 pub use crate::catalogue_error::CatalogueError;
@@ -41,7 +42,7 @@ pub use crate::parameters::{FromParameters, Parameters};
 pub use member::{SumConfig, SumMember};
 pub use offices::{
     NamedLocksVisitor, OfficeVisitor, office_card, visit_named_locks, visit_office,
-    visit_with_election, visit_with_mutex,
+    visit_office_with_election, visit_office_with_mutex,
 };
 
 /// Names of the mutual exclusion algorithms.
@@ -55,7 +56,7 @@ pub const AGREEMENTS: &[&str] = agreements::NAMES;
 
 /// Generic code that runs with the type of a protocol. [`visit`] finds the type by the name of the
 /// protocol and runs the code.
-pub trait Visitor: Sized {
+pub trait AlgorithmVisitor: Sized {
     /// Result of the visit.
     type Output;
 
@@ -80,7 +81,7 @@ pub trait Visitor: Sized {
 /// # Errors
 ///
 /// Returns an error, without calling the visitor, if the name or a variant is unknown.
-pub fn visit<V: Visitor>(
+pub fn visit<V: AlgorithmVisitor>(
     name: &str,
     parameters: &Parameters,
     visitor: V,
@@ -143,7 +144,7 @@ fn over_fifo<C>(inner: C, resend: Delay) -> fifo::Config<C> {
 /// # Errors
 ///
 /// As for [`visit`].
-pub fn visit_own_type<V: Visitor>(
+pub fn visit_concrete_type<V: AlgorithmVisitor>(
     name: &str,
     parameters: &Parameters,
     visitor: V,

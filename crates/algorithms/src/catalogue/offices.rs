@@ -110,7 +110,7 @@ pub fn visit_office<V: OfficeVisitor>(
 /// Calls `visitor` with an office: one protocol that runs a mutex and an election side by side, as
 /// in [`visit_office`]. The election is found by its name in the catalogue. The mutex is given by
 /// its type, and need not be in the catalogue.
-pub fn visit_with_mutex<M: Mutex + Algorithm, V: OfficeVisitor>(
+pub fn visit_office_with_mutex<M: Mutex + Algorithm, V: OfficeVisitor>(
     mutex: M::Config,
     election: &str,
     parameters: &Parameters,
@@ -124,7 +124,7 @@ pub fn visit_with_mutex<M: Mutex + Algorithm, V: OfficeVisitor>(
 /// found by its name in the catalogue. The election is given by its type, and need not be in the
 /// catalogue. The two run side by side, as in [`visit_office`]. But if `mutex` is `coordinated:`
 /// and the name of the election, the elected leader grants the lock.
-pub fn visit_with_election<E: Election + Algorithm, V: OfficeVisitor>(
+pub fn visit_office_with_election<E: Election + Algorithm, V: OfficeVisitor>(
     mutex: &str,
     election: E::Config,
     parameters: &Parameters,

@@ -5,7 +5,7 @@ use alloc::sync::Arc;
 
 use tenure_core::Graph;
 use tenure_core::quorum::{QuorumKind, QuorumSystem};
-use tenure_core::tree::{Tree, TreeShape};
+use tenure_core::tree::{RootedTree, TreeShape};
 
 use crate::catalogue_error::CatalogueError;
 
@@ -37,7 +37,7 @@ pub fn parse_quorum_kind(name: &str) -> Result<QuorumKind, CatalogueError> {
 /// # Errors
 ///
 /// Returns an error for an unknown name, and for a list that is no quorum system.
-pub fn parse_quorums(
+pub fn parse_quorums_or_kind(
     text: &str,
 ) -> Result<(QuorumKind, Option<Arc<QuorumSystem>>), CatalogueError> {
     if !text.starts_with(|first: char| first.is_ascii_digit()) {
@@ -70,7 +70,9 @@ pub fn parse_tree_shape(name: &str) -> Result<TreeShape, CatalogueError> {
 /// # Errors
 ///
 /// Returns an error for an unknown name, and for edges that form no tree.
-pub fn parse_tree(text: &str) -> Result<(TreeShape, Option<Arc<Tree>>), CatalogueError> {
+pub fn parse_tree_or_shape(
+    text: &str,
+) -> Result<(TreeShape, Option<Arc<RootedTree>>), CatalogueError> {
     if !text.starts_with(|first: char| first.is_ascii_digit()) {
         return Ok((parse_tree_shape(text)?, None));
     }

@@ -2,15 +2,15 @@
 
 pub mod fifo;
 
-use tenure_core::{Delay, Timeout};
+use tenure_core::{ConfigurableTimeout, Delay};
 
-use crate::parameters::RESEND;
+use crate::parameters::RESEND_TIMEOUT_NAME;
 
 pub use fifo::Fifo;
 
-fn resend_timeout(resend: Delay) -> Timeout {
-    Timeout::new(
-        RESEND,
+fn resend_timeout(resend: Delay) -> ConfigurableTimeout {
+    ConfigurableTimeout::new(
+        RESEND_TIMEOUT_NAME,
         "time without an acknowledgement after which a message is sent again",
         resend,
     )

@@ -52,7 +52,7 @@ use tenure_core::{
 pub(crate) use self::config::config_for_election;
 pub use self::config::{Config, VariantId};
 pub use self::message::Message;
-use super::coordinator::{ClientStatus, Coordinator};
+use super::coordinator::{Coordinator, RequestStatus};
 use crate::mutex::{Claim, DeadlineSlot, EntryDurations, RenewalRequests, Ticket};
 
 /// One process. It is a client of the lock and, while it leads, also the coordinator.
@@ -182,19 +182,18 @@ impl<E: Election> Protocol for Coordinated<E> {
             Message::Election(message) => self.step_election(Input::Message { from, message }, fx),
             Message::Request { term, ticket, round } if self.accepts_request(from, term) => {
                 self.answer_renewal(claim(ticket), round, fx);
-                self.update_coordinator(
+                self.update_coordinator_and_grant(
                     |coordinator| coordinator.on_request(claim(ticket), round),
                     fx,
                 );
             }
             Message::Release { term, ticket } if self.accepts_request(from, term) => {
-                self.update_coordinator(
-                    |coordinator| coordinator.grants.release(claim(ticket)),
-                    fx,
-                );
+                let withdraw = |state: &mut Coordinator| state.grants.withdraw(claim(ticket));
+                self.update_coordinator_and_grant(withdraw, fx);
             }
             Message::Report { term, status, round } if self.accepts_request(from, term) => {
-                self.update_coordinator(|coordinator| coordinator.record(from, status, round), fx);
+                let record = |state: &mut Coordinator| state.record_status(from, status, round);
+                self.update_coordinator_and_grant(record, fx);
             }
             Message::Grant { term, ticket, round, fence } if self.term == Some(term) => {
                 self.on_grant(from, (ticket, round), fence, fx);
@@ -226,7 +225,9 @@ impl<E: Election> Protocol for Coordinated<E> {
                 Some(term) if self.is_leader_trusted => self.send_request(term, fx),
                 _ => self.set_renewal(fx),
             },
-            Timer::Expiry => self.update_coordinator(Coordinator::release_doubted, fx),
+            Timer::Expiry => {
+                self.update_coordinator_and_grant(Coordinator::drop_doubted_claims, fx)
+            }
         }
     }
 
@@ -241,7 +242,7 @@ impl<E: Election> Protocol for Coordinated<E> {
     fn on_suspicion(&mut self, peer: ProcessId, verdict: Verdict, fx: &mut impl Effects<Self>) {
         self.record_verdict(peer, verdict);
         self.step_election(Input::Suspicion { peer, verdict }, fx);
-        self.on_leader_verdict(peer, verdict, fx);
+        self.on_verdict_as_leader(peer, verdict, fx);
     }
 }
 
@@ -290,7 +291,7 @@ impl<E: Election> Coordinated<E> {
     /// do not expire.
     fn start_request(&mut self, fx: &mut impl Effects<Self>) -> u64 {
         let Some(times) = self.times.filter(|_| self.phase != Phase::Idle) else { return 0 };
-        let (side, round) = self.renewals.start(times.request_modulus);
+        let (side, round) = self.renewals.start_request(times.request_modulus);
         fx.set_timer(Timer::Deadline(side), times.lease);
         self.set_renewal(fx);
         round
@@ -333,11 +334,11 @@ impl<E: Election> Coordinated<E> {
         }
     }
 
-    fn status(&self) -> ClientStatus {
+    fn status(&self) -> RequestStatus {
         match self.phase {
-            Phase::Idle => ClientStatus::Idle,
-            Phase::Waiting => ClientStatus::Waiting { ticket: self.ticket },
-            Phase::Inside { fence } => ClientStatus::Inside { ticket: self.ticket, fence },
+            Phase::Idle => RequestStatus::Idle,
+            Phase::Waiting => RequestStatus::Waiting { ticket: self.ticket },
+            Phase::Inside { fence } => RequestStatus::Inside { ticket: self.ticket, fence },
         }
     }
 

@@ -27,7 +27,7 @@ pub(super) struct Coordinator {
 /// State of a process's request, which the process reports to a new leader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub enum ClientStatus {
+pub enum RequestStatus {
     /// The process neither waits for the critical section nor is inside it.
     Idle,
     /// The process waits for the critical section with this request.
@@ -59,14 +59,14 @@ impl Coordinator {
 
     /// Records the status that `from` reports to a new coordinator. The status is current: channels
     /// are FIFO, so `from` received all earlier grants before it received the inquiry.
-    pub(super) fn record(&mut self, from: ProcessId, status: ClientStatus, round: u64) {
+    pub(super) fn record_status(&mut self, from: ProcessId, status: RequestStatus, round: u64) {
         self.awaited.remove(from);
         self.record_round(from, round);
         let claim = |ticket| Claim { process: from, ticket };
         match status {
-            ClientStatus::Idle => self.grants.forget(from),
-            ClientStatus::Waiting { ticket } => self.grants.enqueue(claim(ticket)),
-            ClientStatus::Inside { ticket, fence } => {
+            RequestStatus::Idle => self.grants.withdraw_claims_of(from),
+            RequestStatus::Waiting { ticket } => self.grants.enqueue(claim(ticket)),
+            RequestStatus::Inside { ticket, fence } => {
                 // An entry that was superseded while its process was suspected remains superseded.
                 if self.latest.is_none_or(|latest| fence >= latest) {
                     self.latest = Some(fence);
@@ -90,7 +90,7 @@ impl Coordinator {
     }
 
     /// Returns the number of the latest request of a process, or 0 if there is none.
-    pub(super) fn round_of(&self, process: ProcessId) -> u64 {
+    pub(super) fn latest_round_of(&self, process: ProcessId) -> u64 {
         self.rounds.get(&process).copied().unwrap_or(0)
     }
 
@@ -108,7 +108,7 @@ impl Coordinator {
 
     /// Drops the claims of the suspected processes in `doubted`. Enough time has passed for each of
     /// these processes to leave the critical section.
-    pub(super) fn release_doubted(&mut self) {
+    pub(super) fn drop_doubted_claims(&mut self) {
         for peer in &core::mem::take(&mut self.doubted) {
             self.forget_peer(peer);
         }
@@ -117,17 +117,17 @@ impl Coordinator {
     /// Drops the claim of a peer, and stops waiting for its report.
     pub(super) fn forget_peer(&mut self, peer: ProcessId) {
         self.awaited.remove(peer);
-        self.grants.forget(peer);
+        self.grants.withdraw_claims_of(peer);
     }
 
     /// Grants the lock to the next claim, and returns the claim with its fencing token. Returns
     /// `None` if no claim waits, if a process is inside the critical section, or if a process has
     /// not reported its status yet.
-    pub(super) fn grant(&mut self, term: Term) -> Option<(Claim, Fence)> {
+    pub(super) fn grant_next(&mut self, term: Term) -> Option<(Claim, Fence)> {
         if !self.awaited.is_empty() {
             return None;
         }
-        let (claim, count) = self.grants.grant()?;
+        let (claim, count) = self.grants.grant_next()?;
         let fence = Fence(term.packed(), count);
         self.latest = Some(fence);
         Some((claim, fence))

@@ -15,8 +15,8 @@ use tenure_core::{
 pub use tenure_core::{LockName, LockNameError};
 
 /// Type of keys, each of which identifies one instance of a protocol.
-pub trait Key: Clone + Debug + Eq + Hash + Ord + Wire + Send + Sync + 'static {}
-impl<K: Clone + Debug + Eq + Hash + Ord + Wire + Send + Sync + 'static> Key for K {}
+pub trait InstanceKey: Clone + Debug + Eq + Hash + Ord + Wire + Send + Sync + 'static {}
+impl<K: Clone + Debug + Eq + Hash + Ord + Wire + Send + Sync + 'static> InstanceKey for K {}
 
 /// Configuration of `P`. If the fields of [`Keyed`] named `P::Config` directly, a derived trait
 /// implementation for [`Keyed`] would require the same trait for the configuration. This alias
@@ -25,7 +25,7 @@ type ConfigOf<P> = <P as Protocol>::Config;
 
 /// One process: its part in every instance.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Keyed<K: Key, P: Protocol> {
+pub struct Keyed<K: InstanceKey, P: Protocol> {
     group: Group,
     config: SharedConfig<ConfigOf<P>>,
     instances: BTreeMap<K, P>,
@@ -33,7 +33,7 @@ pub struct Keyed<K: Key, P: Protocol> {
     suspected: ProcessSet,
 }
 
-impl<K: Key, P: Protocol> Protocol for Keyed<K, P> {
+impl<K: InstanceKey, P: Protocol> Protocol for Keyed<K, P> {
     type Config = P::Config;
     type Command = Tagged<K, P::Command>;
     type Event = Tagged<K, P::Event>;
@@ -93,7 +93,7 @@ impl<K: Key, P: Protocol> Protocol for Keyed<K, P> {
     }
 }
 
-impl<K: Key, P: Protocol> Keyed<K, P> {
+impl<K: InstanceKey, P: Protocol> Keyed<K, P> {
     /// Returns the instance with this key, and boots it first if it does not exist.
     fn instance(&mut self, key: &K, fx: &mut impl Effects<Self>) -> &mut P {
         if !self.instances.contains_key(key) {
@@ -113,7 +113,7 @@ impl<K: Key, P: Protocol> Keyed<K, P> {
 
 /// Returns the effects that the instance with this key uses. They add the key to the messages,
 /// timers and events of the instance.
-fn keyed_effects<'a, K: Key, P: Protocol>(
+fn keyed_effects<'a, K: InstanceKey, P: Protocol>(
     key: &'a K,
     fx: &'a mut impl Effects<Keyed<K, P>>,
 ) -> impl Effects<P> + 'a {
@@ -124,7 +124,7 @@ fn keyed_effects<'a, K: Key, P: Protocol>(
     )
 }
 
-impl<K: Key, P: Algorithm> Algorithm for Keyed<K, P> {
+impl<K: InstanceKey, P: Algorithm> Algorithm for Keyed<K, P> {
     fn card(config: &P::Config, size: u32) -> Card {
         let mut card = P::card(config, size);
         card.name = format!("keyed:{}", card.name);

@@ -10,7 +10,7 @@ pub mod with_detector;
 
 pub use coordinated::Coordinated;
 pub use coordinated::named_locks::NamedLocks;
-pub use coordinator::ClientStatus;
+pub use coordinator::RequestStatus;
 pub use keyed::Keyed;
 pub use mutex_only::MutexOnly;
 pub use ordered_locks::OrderedLocks;

@@ -15,8 +15,8 @@ use alloc::vec::Vec;
 
 use tenure_core::service::mutex::{Command, Event};
 use tenure_core::{
-    Algorithm, Card, Cost, Effects, Fence, Group, Input, Mutex, ProcessId, Protocol, SharedConfig,
-    Tagged, TimerRole, Verdict,
+    Algorithm, Card, Effects, Fence, Group, Input, MessageCost, Mutex, ProcessId, Protocol,
+    SharedConfig, Tagged, TimerRole, Verdict,
 };
 
 use super::Keyed;
@@ -140,7 +140,7 @@ impl<P: Mutex + Algorithm> Algorithm for OrderedLocks<P> {
         let (min_locks, max_locks) = (counts.clone().min().unwrap_or(0), counts.max().unwrap_or(0));
         card.name = format!("in-turn:{}", card.name);
         card.title = format!("several locks by name, one after the other, each: {}", card.title);
-        card.messages = Cost {
+        card.messages = MessageCost {
             formula: "the cost of each lock",
             least: card.messages.least * min_locks,
             most: card.messages.most.map(|each| each * max_locks),

@@ -7,8 +7,8 @@ use alloc::format;
 
 use tenure_core::service::office::{Command, Event};
 use tenure_core::{
-    Algorithm, Card, ChannelOrder, CrashModel, Effects, Election, Faults, Group, Label, Labelled,
-    Mutex, ProcessId, Protocol, Service, Strategy, TimerRole, Verdict,
+    Algorithm, Card, ChannelOrder, CrashModel, Effects, Election, Group, Label, Labelled, Mutex,
+    ProcessId, Protocol, Service, Strategy, TimerRole, ToleratedFaults, Verdict,
 };
 
 /// One process: its part of the mutex and its part of the election.
@@ -21,18 +21,18 @@ pub struct SideBySide<M: Mutex, E: Election> {
 /// A message, or a timer, of the mutex or of the election.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub enum Either<M, E> {
+pub enum MutexOrElection<M, E> {
     /// A message or timer of the mutex.
     Mutex(M),
     /// A message or timer of the election.
     Election(E),
 }
 
-impl<M: Labelled, E: Labelled> Labelled for Either<M, E> {
+impl<M: Labelled, E: Labelled> Labelled for MutexOrElection<M, E> {
     fn label(&self) -> Label {
         match self {
-            Either::Mutex(message) => message.label(),
-            Either::Election(message) => message.label(),
+            MutexOrElection::Mutex(message) => message.label(),
+            MutexOrElection::Election(message) => message.label(),
         }
     }
 }
@@ -50,8 +50,8 @@ impl<M: Mutex, E: Election> Protocol for SideBySide<M, E> {
     type Config = Config<M::Config, E::Config>;
     type Command = Command;
     type Event = Event;
-    type Message = Either<M::Message, E::Message>;
-    type Timer = Either<M::Timer, E::Timer>;
+    type Message = MutexOrElection<M::Message, E::Message>;
+    type Timer = MutexOrElection<M::Timer, E::Timer>;
     type Stable = (M::Stable, E::Stable);
 
     fn boot(
@@ -79,22 +79,24 @@ impl<M: Mutex, E: Election> Protocol for SideBySide<M, E> {
 
     fn on_message(&mut self, from: ProcessId, message: Self::Message, fx: &mut impl Effects<Self>) {
         match message {
-            Either::Mutex(message) => self.mutex.on_message(from, message, &mut lock(fx)),
-            Either::Election(message) => self.election.on_message(from, message, &mut leader(fx)),
+            MutexOrElection::Mutex(message) => self.mutex.on_message(from, message, &mut lock(fx)),
+            MutexOrElection::Election(message) => {
+                self.election.on_message(from, message, &mut leader(fx))
+            }
         }
     }
 
     fn on_timer(&mut self, timer: Self::Timer, fx: &mut impl Effects<Self>) {
         match timer {
-            Either::Mutex(timer) => self.mutex.on_timer(timer, &mut lock(fx)),
-            Either::Election(timer) => self.election.on_timer(timer, &mut leader(fx)),
+            MutexOrElection::Mutex(timer) => self.mutex.on_timer(timer, &mut lock(fx)),
+            MutexOrElection::Election(timer) => self.election.on_timer(timer, &mut leader(fx)),
         }
     }
 
     fn timer_role(timer: &Self::Timer) -> TimerRole {
         match timer {
-            Either::Mutex(timer) => M::timer_role(timer),
-            Either::Election(timer) => E::timer_role(timer),
+            MutexOrElection::Mutex(timer) => M::timer_role(timer),
+            MutexOrElection::Election(timer) => E::timer_role(timer),
         }
     }
 
@@ -106,16 +108,18 @@ impl<M: Mutex, E: Election> Protocol for SideBySide<M, E> {
 
 /// Returns the number of lost messages that an algorithm tolerates; `u32::MAX` if it tolerates any
 /// number.
-fn tolerated_losses(faults: &Faults) -> u32 {
+fn tolerated_losses(faults: &ToleratedFaults) -> u32 {
     if faults.loss { u32::MAX } else { faults.max_lost }
 }
 
 fn lock<M: Mutex, E: Election>(fx: &mut impl Effects<SideBySide<M, E>>) -> impl Effects<M> {
-    fx.wrap(Either::Mutex, Either::Mutex, |event| Some(Event::Mutex(event)))
+    fx.wrap(MutexOrElection::Mutex, MutexOrElection::Mutex, |event| Some(Event::Mutex(event)))
 }
 
 fn leader<M: Mutex, E: Election>(fx: &mut impl Effects<SideBySide<M, E>>) -> impl Effects<E> {
-    fx.wrap(Either::Election, Either::Election, |event| Some(Event::Election(event)))
+    fx.wrap(MutexOrElection::Election, MutexOrElection::Election, |event| {
+        Some(Event::Election(event))
+    })
 }
 
 impl<M: Mutex + Algorithm, E: Election + Algorithm> Algorithm for SideBySide<M, E> {

@@ -12,9 +12,9 @@ use alloc::vec::Vec;
 
 use tenure_core::service::detector::{Command, Event};
 use tenure_core::{
-    Algorithm, Card, ChannelOrder, Cost, CostUnit, CrashModel, Delay, DetectorClass, Effects,
-    Faults, Group, Knowledge, LocalTime, ProcessId, ProcessSet, Protocol, Service, SharedConfig,
-    Strategy, TimerRole, Timing, Topology, Verdict, labelled,
+    Algorithm, Card, ChannelOrder, CostUnit, CrashModel, Delay, DetectorClass, Effects, Group,
+    LocalTime, MessageCost, ProcessId, ProcessKnowledge, ProcessSet, Protocol, Service,
+    SharedConfig, Strategy, TimerRole, Timing, ToleratedFaults, Topology, Verdict, labelled,
 };
 
 /// Policy of a failure detector. It is the configuration of the detector, and decides how long a
@@ -208,19 +208,20 @@ impl<C: TimeoutPolicy> Algorithm for HeartbeatDetector<C> {
             strategy: Strategy::Comparison,
             timing: Timing::Partial,
             order: ChannelOrder::Reordered,
-            faults: Faults {
+            faults: ToleratedFaults {
                 loss: true,
                 duplication: true,
                 absence: true,
                 crashes: CrashModel::Recovery,
-                ..Faults::none("survives crashes, recovery and lost messages")
+                ..ToleratedFaults::none("survives crashes, recovery and lost messages")
             },
             topology: Topology::Complete,
             graph: None,
             detection: DetectorClass::None,
-            knows: Knowledge::NON_UNIFORM,
-            messages: Cost {
-                per: CostUnit::Period, ..Cost::per_entry("N(N−1)", cost, Some(cost))
+            knows: ProcessKnowledge::NON_UNIFORM,
+            messages: MessageCost {
+                per: CostUnit::Period,
+                ..MessageCost::per_entry("N(N−1)", cost, Some(cost))
             },
             theory: None,
             promises: vec![],

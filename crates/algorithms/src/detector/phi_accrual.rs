@@ -23,9 +23,9 @@
 //! interval that ended a suspicion is not counted, as the peer may have crashed in it.
 //!
 //! **Integer arithmetic.** `LEVELS` contains φ at quarters of a deviation, in thousandths; values
-//! in between are interpolated linearly. So [`phi_for_lateness`] is within 0.004 of φ, and
-//! [`lateness_for_phi`] within 0.02 of z for thresholds from 0.1. The standard deviation is rounded
-//! down to a tick.
+//! in between are interpolated linearly. So [`phi_thousandths_for_lateness`] is within 0.004 of φ,
+//! and [`lateness_for_phi`] within 0.02 of z for thresholds from 0.1. The standard deviation is
+//! rounded down to a tick.
 
 use alloc::collections::VecDeque;
 
@@ -154,14 +154,14 @@ impl TimeoutPolicy for Config {
 
 impl PhiAccrual {
     /// Returns φ of a peer at a local time, in thousandths; 0 while no heartbeat is known.
-    pub fn phi_of(&self, peer: ProcessId, now: LocalTime) -> u64 {
+    pub fn phi_thousandths_of(&self, peer: ProcessId, now: LocalTime) -> u64 {
         let record = &self.records[peer.index()];
         let Some(last_heartbeat) = record.last_heartbeat else { return 0 };
         let mean = record.mean();
         let deviation = record.deviation(mean).max(self.config.min_deviation).max(1);
         let late = i128::from(now - last_heartbeat) - i128::from(mean + record.allowance);
         let deviations = late * 1000 / i128::from(deviation);
-        phi_for_lateness(i64::try_from(deviations).unwrap_or(i64::MAX))
+        phi_thousandths_for_lateness(i64::try_from(deviations).unwrap_or(i64::MAX))
     }
 }
 
@@ -182,8 +182,10 @@ const LATENESS_STEP: i64 = 250;
 /// Returns φ, in thousandths, for the lateness of a heartbeat: the time since the mean interval has
 /// passed, in thousandths of a standard deviation. The result is between 0 and 32 750. It is 0 if
 /// the lateness is below minus two deviations.
-pub fn phi_for_lateness(deviations: i64) -> u64 {
-    let Ok(offset) = u64::try_from(deviations.saturating_sub(FIRST_LATENESS)) else { return 0 };
+pub fn phi_thousandths_for_lateness(deviation_thousandths: i64) -> u64 {
+    let Ok(offset) = u64::try_from(deviation_thousandths.saturating_sub(FIRST_LATENESS)) else {
+        return 0;
+    };
     let (place, rest) = (offset / LATENESS_STEP as u64, offset % LATENESS_STEP as u64);
     match LEVELS.get(place as usize..) {
         Some([low, high, ..]) => low + (high - low) * rest / LATENESS_STEP as u64,
@@ -191,15 +193,15 @@ pub fn phi_for_lateness(deviations: i64) -> u64 {
     }
 }
 
-/// Returns the lateness at which φ reaches `level`: the time after the mean interval, in
-/// thousandths of a standard deviation. `level` is φ in thousandths. The result is between −2000
-/// and 12 000. This is the inverse function of [`phi_for_lateness`].
-pub fn lateness_for_phi(level: u64) -> i64 {
-    let place = LEVELS.partition_point(|it| *it <= level);
+/// Returns the lateness at which φ reaches `phi_thousandths`: the time after the mean interval, in
+/// thousandths of a standard deviation. `phi_thousandths` is φ in thousandths. The result is
+/// between −2000 and 12 000. This is the inverse function of [`phi_thousandths_for_lateness`].
+pub fn lateness_for_phi(phi_thousandths: u64) -> i64 {
+    let place = LEVELS.partition_point(|it| *it <= phi_thousandths);
     match (place.checked_sub(1), LEVELS.get(place)) {
         (Some(before), Some(high)) => {
             let low = LEVELS[before];
-            let rest = LATENESS_STEP as u64 * (level - low) / (high - low);
+            let rest = LATENESS_STEP as u64 * (phi_thousandths - low) / (high - low);
             FIRST_LATENESS + LATENESS_STEP * before as i64 + rest as i64
         }
         (None, _) => FIRST_LATENESS,

@@ -128,7 +128,7 @@ impl Protocol for Bully {
     }
 
     fn stable(&self) -> Stable {
-        Stable { number: self.rules().saved_number(self.number) }
+        Stable { number: self.rules().term_number_to_save(self.number) }
     }
 
     fn on_command(&mut self, command: Command, fx: &mut impl Effects<Self>) {
@@ -153,7 +153,7 @@ impl Protocol for Bully {
             Timer::Answer => self.announce(fx),
             Timer::Coordinator => {
                 // The last number may have been used in an election without this process.
-                self.number = self.rules().next_number(self.number);
+                self.number = self.rules().next_term_number(self.number);
                 self.start(fx);
             }
         }
@@ -189,7 +189,7 @@ impl Protocol for Bully {
 impl Bully {
     fn start(&mut self, fx: &mut impl Effects<Self>) {
         self.number = self.number.max(self.announced.number + 1);
-        self.send_election(self.rules().sent_number(self.number), fx);
+        self.send_election(self.rules().term_number_to_send(self.number), fx);
     }
 
     fn send_election(&mut self, number: u64, fx: &mut impl Effects<Self>) {
@@ -218,7 +218,7 @@ impl Bully {
         if self.is_retired() {
             return;
         }
-        fx.send(from, Message::Answer { number: self.rules().sent_number(self.number) });
+        fx.send(from, Message::Answer { number: self.rules().term_number_to_send(self.number) });
         if self.rules().starts_election(is_free) {
             self.start(fx);
         }
@@ -249,7 +249,7 @@ impl Bully {
         let outranks_me = self.outranks_me(from) || self.is_retired();
         if self.rules().accepts_leader(outranks_me) {
             self.accept(term, fx);
-        } else if self.rules().challenges_lower() {
+        } else if self.rules().challenges_lower_leader() {
             self.announced = term;
             if self.is_settled() {
                 self.start(fx);
@@ -288,7 +288,7 @@ impl Bully {
     /// Wins the election: announces this process as the leader to its peers.
     fn announce(&mut self, fx: &mut impl Effects<Self>) {
         self.number = self.number.max(self.announced.number + 1);
-        let number = self.rules().sent_number(self.number);
+        let number = self.rules().term_number_to_send(self.number);
         let informed =
             self.rules().announcement_recipients(self.group, |peer| self.outranks_me(peer));
         fx.broadcast(&informed, Message::Coordinator { number });

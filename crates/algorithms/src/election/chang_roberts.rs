@@ -28,8 +28,8 @@ use core::cmp::Ordering;
 use tenure_core::service::election::{Command, Event};
 use tenure_core::theory::{Precision, Prediction, Theory, WorkloadKind};
 use tenure_core::{
-    Algorithm, Card, ChannelOrder, Cost, Effects, Faults, Group, Knowledge, Never, ProcessId,
-    Protocol, Rank, Term, Topology, Variant, labelled,
+    Algorithm, Card, ChannelOrder, Effects, Group, MessageCost, Never, ProcessId, ProcessKnowledge,
+    Protocol, Rank, Term, ToleratedFaults, Topology, Variant, labelled,
 };
 
 use super::ring::{self, Ring};
@@ -98,7 +98,7 @@ impl Protocol for ChangRoberts {
 
     fn boot(group: Group, config: &Config, _: Option<()>, _: &mut impl Effects<Self>) -> Self {
         ChangRoberts {
-            ring: Ring::without(&config.absent, group),
+            ring: Ring::without_absent(&config.absent, group),
             variants: config.variants,
             rank: ring::own_rank(&config.ranks, group),
             phase: Phase::NonParticipant,
@@ -174,11 +174,11 @@ impl ChangRoberts {
     }
 }
 
-/// Returns the number of messages if all processes of this ring start at the same time. `ring`
-/// contains the ranks in the direction of messages. Each rank travels to the next process with a
-/// larger rank. The largest rank and the announcement travel all the way around.
-pub fn message_count<R: Ord>(ring: &[R]) -> u64 {
-    let n = ring.len();
+/// Returns the number of messages if all processes of this ring start at the same time.
+/// `ring_ranks` contains the ranks in the direction of messages. Each rank travels to the next
+/// process with a larger rank. The largest rank and the announcement travel all the way around.
+pub fn predicted_message_count<R: Ord>(ring_ranks: &[R]) -> u64 {
+    let n = ring_ranks.len();
     // A process that is alone sends only to itself, and such messages are not counted.
     if n == 1 {
         return 0;
@@ -188,7 +188,7 @@ pub fn message_count<R: Ord>(ring: &[R]) -> u64 {
     let mut larger: Vec<usize> = Vec::new();
     let mut messages = 0;
     for place in (0..2 * n).rev() {
-        while larger.last().is_some_and(|next| ring[*next % n] < ring[place % n]) {
+        while larger.last().is_some_and(|next| ring_ranks[*next % n] < ring_ranks[place % n]) {
             larger.pop();
         }
         if place < n {
@@ -215,15 +215,19 @@ impl Algorithm for ChangRoberts {
         let n = u64::from(size);
         Card {
             order: ChannelOrder::Fifo,
-            faults: Faults::duplication(
+            faults: ToleratedFaults::duplication_only(
                 "a crash breaks the ring, and a lost message ends the election undecided; \
                  repaired-chang-roberts survives crashes",
             )
             .with_initial_crashes(),
-            knows: Knowledge::UNIFORM,
+            knows: ProcessKnowledge::UNIFORM,
             topology: Topology::UnidirectionalRing,
-            messages: Cost::per_election("2N … N(N+1)/2 + N", 2 * n, Some(n * (n + 1) / 2 + n))
-                .zero_if_alone(size),
+            messages: MessageCost::per_election(
+                "2N … N(N+1)/2 + N",
+                2 * n,
+                Some(n * (n + 1) / 2 + n),
+            )
+            .zero_if_alone(size),
             theory: Some(Theory::election(2 * size - 1)),
             variants: Variants::<VariantId>::declared()
                 .into_iter()
@@ -249,7 +253,7 @@ impl Algorithm for ChangRoberts {
             _ if size == 1 => Some(Prediction::new(Precision::Exact, 0)),
             WorkloadKind::AllStart => {
                 let ring = ring::live_ranks(ranks, absent, ProcessId(0));
-                Some(Prediction::new(Precision::Exact, message_count(&ring)))
+                Some(Prediction::new(Precision::Exact, predicted_message_count(&ring)))
             }
             WorkloadKind::AllStartRandomRanks => Some(Prediction::harmonic(n, size, n)),
             WorkloadKind::OneStarts(start) if absent.contains(start) => None,
@@ -282,20 +286,20 @@ mod tests {
 
     #[test]
     fn counts_worst_and_best_ring_of_five() {
-        assert_eq!(message_count(&[5, 4, 3, 2, 1]), 20);
-        assert_eq!(message_count(&[1, 2, 3, 4, 5]), 9 + 5);
-        assert_eq!(message_count(&[7]), 0);
+        assert_eq!(predicted_message_count(&[5, 4, 3, 2, 1]), 20);
+        assert_eq!(predicted_message_count(&[1, 2, 3, 4, 5]), 9 + 5);
+        assert_eq!(predicted_message_count(&[7]), 0);
     }
 
     /// Counts the messages on each ring of six processes, with the ranks in every order. Checks
-    /// that `message_count` agrees with a simulation of each ring. Then checks that the mean is
-    /// N·H(N) + N, where H(N) is the harmonic number.
+    /// that `predicted_message_count` agrees with a simulation of each ring. Then checks that the
+    /// mean is N·H(N) + N, where H(N) is the harmonic number.
     #[test]
     fn stack_count_equals_walk_on_all_rings_of_six() {
         fn all(ring: &mut [u32; 6], from: usize, total: &mut u64) {
             if from == ring.len() {
-                assert_eq!(message_count(ring), by_walking(ring), "{ring:?}");
-                *total += message_count(ring);
+                assert_eq!(predicted_message_count(ring), by_walking(ring), "{ring:?}");
+                *total += predicted_message_count(ring);
             }
             for place in from..ring.len() {
                 ring.swap(from, place);

@@ -27,8 +27,8 @@ use alloc::sync::Arc;
 use tenure_core::service::election::{Command, Event};
 use tenure_core::theory::{Precision, Prediction, WorkloadKind};
 use tenure_core::{
-    Algorithm, Card, ChannelOrder, Cost, Effects, Faults, Group, Knowledge, Never, ProcessId,
-    Protocol, Rank, Term, Topology, labelled,
+    Algorithm, Card, ChannelOrder, Effects, Group, MessageCost, Never, ProcessId, ProcessKnowledge,
+    Protocol, Rank, Term, ToleratedFaults, Topology, labelled,
 };
 
 pub use super::ring::Config;
@@ -110,7 +110,7 @@ impl Protocol for DolevKlaweRodeh {
 
     fn boot(group: Group, config: &Config, _: Option<()>, _: &mut impl Effects<Self>) -> Self {
         let rank = ring::own_rank(&config.ranks, group);
-        let ring = Ring::without(&config.absent, group);
+        let ring = Ring::without_absent(&config.absent, group);
         DolevKlaweRodeh { ring, rank, election: 0, phase: Phase::Settled }
     }
 
@@ -239,14 +239,14 @@ impl Algorithm for DolevKlaweRodeh {
         let n = u64::from(size);
         Card {
             order: ChannelOrder::Fifo,
-            faults: Faults::duplication(
+            faults: ToleratedFaults::duplication_only(
                 "a crash breaks the ring, and a lost message ends the election undecided; \
                  repaired-chang-roberts survives crashes",
             )
             .with_initial_crashes(),
-            knows: Knowledge::UNIFORM,
+            knows: ProcessKnowledge::UNIFORM,
             topology: Topology::UnidirectionalRing,
-            messages: Cost::per_election(
+            messages: MessageCost::per_election(
                 "4N … 2N⌊log₂N⌋ + 2N",
                 4 * n,
                 Some(2 * n * u64::from(size.ilog2()) + 2 * n),

@@ -32,8 +32,8 @@ use alloc::sync::Arc;
 use tenure_core::service::election::{Command, Event};
 use tenure_core::theory::{Precision, Prediction, WorkloadKind};
 use tenure_core::{
-    Algorithm, Card, Cost, Effects, Faults, Graph, Group, Knowledge, Never, ProcessId, ProcessSet,
-    Property, Protocol, Rank, SharedConfig, Strategy, Term, labelled,
+    Algorithm, Card, Effects, Graph, Group, MessageCost, Never, ProcessId, ProcessKnowledge,
+    ProcessSet, Property, Protocol, Rank, SharedConfig, Strategy, Term, ToleratedFaults, labelled,
 };
 
 use super::ring::{self, Candidate};
@@ -294,14 +294,14 @@ impl Algorithm for EchoElection {
         let (wave, announcement) = costs(config, size);
         Card {
             strategy: Strategy::Comparison,
-            faults: Faults::duplication(
+            faults: ToleratedFaults::duplication_only(
                 "a crash or a lost message stops the largest wave, and the election with it",
             ),
-            knows: Knowledge::UNIFORM,
+            knows: ProcessKnowledge::UNIFORM,
             // At most N − 1 waves are smaller, and the winner sends nothing in them. So each takes
             // at least one message less than 2E. This makes up for the N − 1 messages of the
             // announcement.
-            messages: Cost::per_election(
+            messages: MessageCost::per_election(
                 "2E + N − 1 … 2NE",
                 wave + announcement,
                 Some(u64::from(size) * wave),

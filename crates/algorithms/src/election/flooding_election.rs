@@ -26,8 +26,8 @@ use alloc::sync::Arc;
 use tenure_core::service::election::{Command, Event};
 use tenure_core::theory::{Precision, Prediction, Theory, WorkloadKind};
 use tenure_core::{
-    Algorithm, Card, Cost, Effects, Faults, Graph, Group, Never, ProcessId, ProcessSet, Protocol,
-    Rank, SharedConfig, Strategy, Term, labelled,
+    Algorithm, Card, Effects, Graph, Group, MessageCost, Never, ProcessId, ProcessSet, Protocol,
+    Rank, SharedConfig, Strategy, Term, ToleratedFaults, labelled,
 };
 
 use super::ring::{self, Candidate};
@@ -247,10 +247,10 @@ impl Algorithm for FloodingElection {
         let messages = config.messages();
         Card {
             strategy: Strategy::Flooding,
-            faults: Faults::duplication(
+            faults: ToleratedFaults::duplication_only(
                 "a crash or a lost message stops the rounds of the neighbours, and then of all",
             ),
-            messages: Cost::per_election("2E·D", messages, Some(messages)),
+            messages: MessageCost::per_election("2E·D", messages, Some(messages)),
             theory: Some(Theory::election(config.diameter)),
             variants: Variants::<VariantId>::declared(),
             ..Card::election(

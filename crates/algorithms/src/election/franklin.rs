@@ -25,8 +25,8 @@ use alloc::sync::Arc;
 use tenure_core::service::election::{Command, Event};
 use tenure_core::theory::{Precision, Prediction, WorkloadKind};
 use tenure_core::{
-    Algorithm, Card, Cost, Effects, Faults, Group, Knowledge, Never, ProcessId, Protocol, Rank,
-    Term, Topology, labelled,
+    Algorithm, Card, Effects, Group, MessageCost, Never, ProcessId, ProcessKnowledge, Protocol,
+    Rank, Term, ToleratedFaults, Topology, labelled,
 };
 
 pub use super::ring::Config;
@@ -113,7 +113,7 @@ impl Protocol for Franklin {
 
     fn boot(group: Group, config: &Config, _: Option<()>, _: &mut impl Effects<Self>) -> Self {
         let rank = ring::own_rank(&config.ranks, group);
-        let ring = Ring::without(&config.absent, group);
+        let ring = Ring::without_absent(&config.absent, group);
         Franklin { ring, rank, election: 0, phase: Phase::Settled }
     }
 
@@ -243,14 +243,14 @@ impl Algorithm for Franklin {
         let n = u64::from(size);
         let phases = u64::from(size.ilog2()) + 1;
         Card {
-            faults: Faults::duplication(
+            faults: ToleratedFaults::duplication_only(
                 "a crash breaks the ring, and a lost message ends the election undecided; \
                  repaired-chang-roberts survives crashes",
             )
             .with_initial_crashes(),
-            knows: Knowledge::UNIFORM,
+            knows: ProcessKnowledge::UNIFORM,
             topology: Topology::BidirectionalRing,
-            messages: Cost::per_election(
+            messages: MessageCost::per_election(
                 "5N … 2N(⌊log₂N⌋ + 1) + N",
                 5 * n,
                 Some(2 * n * phases + n),

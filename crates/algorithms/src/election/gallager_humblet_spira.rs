@@ -155,8 +155,8 @@ impl Protocol for GallagerHumbletSpira {
 impl GallagerHumbletSpira {
     /// Returns the neighbours to which this process has an edge of the minimum spanning tree, as
     /// far as it knows these edges.
-    pub fn branches(&self) -> impl Iterator<Item = ProcessId> + '_ {
-        self.edges.branches()
+    pub fn branch_neighbours(&self) -> impl Iterator<Item = ProcessId> + '_ {
+        self.edges.branch_neighbours()
     }
 
     /// Returns the leader, which a process knows as soon as it knows that the tree is complete.
@@ -165,19 +165,19 @@ impl GallagerHumbletSpira {
     }
 
     /// Returns the level of the fragment, from 0.
-    pub fn level(&self) -> u32 {
+    pub fn fragment_level(&self) -> u32 {
         self.level
     }
 
     /// Returns true if this process has postponed a message.
-    pub fn has_postponed(&self) -> bool {
+    pub fn has_postponed_messages(&self) -> bool {
         !self.postponed.is_empty()
     }
 
     /// Makes this process a fragment of its own, and connects it over its lightest edge.
     fn wake_up(&mut self, fx: &mut impl Effects<Self>) {
         self.phase = Phase::Found;
-        let Some(lightest) = self.edges.lightest_basic() else {
+        let Some(lightest) = self.edges.lightest_basic_neighbour() else {
             return self.settle(self.me, None, fx);
         };
         self.edges.add_branch(lightest);
@@ -211,7 +211,7 @@ impl GallagerHumbletSpira {
                 self.report(fx);
             }
             Message::Reject => {
-                self.edges.reject(from);
+                self.edges.reject_if_basic(from);
                 self.test(fx);
             }
             Message::Report { best } => self.on_report(from, best, fx),
@@ -255,7 +255,7 @@ impl GallagerHumbletSpira {
         (self.level, self.fragment) = (level, Some(fragment));
         (self.in_branch, self.best) = (Some(from), None);
         let mut awaited = 0;
-        for peer in self.branches().filter(|peer| *peer != from) {
+        for peer in self.branch_neighbours().filter(|peer| *peer != from) {
             fx.send(peer, Message::Initiate { level, fragment, search });
             awaited += 1;
         }
@@ -268,7 +268,7 @@ impl GallagerHumbletSpira {
 
     /// Tests the lightest undecided edge of this process, if the process searches.
     fn test(&mut self, fx: &mut impl Effects<Self>) {
-        let lightest = self.edges.lightest_basic();
+        let lightest = self.edges.lightest_basic_neighbour();
         let (Phase::Find { test_edge, .. }, Some(fragment)) = (&mut self.phase, self.fragment)
         else {
             return;
@@ -287,7 +287,7 @@ impl GallagerHumbletSpira {
         if self.fragment != Some(fragment) {
             return fx.send(from, Message::Accept);
         }
-        self.edges.reject(from);
+        self.edges.reject_if_basic(from);
         match self.phase {
             Phase::Find { test_edge: Some(peer), .. } if peer == from => self.test(fx),
             _ => fx.send(from, Message::Reject),
@@ -298,7 +298,7 @@ impl GallagerHumbletSpira {
     /// expected answers have arrived.
     fn report(&mut self, fx: &mut impl Effects<Self>) {
         let Phase::Find { awaited, test_edge: None } = self.phase else { return };
-        if self.rules().reports(awaited)
+        if self.rules().can_report(awaited)
             && let Some(core) = self.in_branch
         {
             self.phase = Phase::Found;
@@ -331,7 +331,7 @@ impl GallagerHumbletSpira {
     /// direction of that edge.
     fn change_root(&mut self, fx: &mut impl Effects<Self>) {
         let Some((peer, _)) = self.best else { return };
-        if self.edges.is(EdgeState::Branch, peer) {
+        if self.edges.has_edge_in_state(EdgeState::Branch, peer) {
             return fx.send(peer, Message::ChangeRoot);
         }
         fx.send(peer, Message::Connect { level: self.level });
@@ -341,7 +341,7 @@ impl GallagerHumbletSpira {
     /// Accepts the leader. Announces it over all edges of the tree except the edge to `from`.
     fn settle(&mut self, leader: ProcessId, from: Option<ProcessId>, fx: &mut impl Effects<Self>) {
         self.leader = Some(leader);
-        for peer in self.branches().filter(|peer| Some(*peer) != from) {
+        for peer in self.branch_neighbours().filter(|peer| Some(*peer) != from) {
             fx.send(peer, Message::Elected { leader });
         }
         report_leader(leader, fx);
@@ -368,7 +368,7 @@ impl GallagerHumbletSpira {
     }
 
     fn is_basic(&self, peer: ProcessId) -> bool {
-        self.edges.is(EdgeState::Basic, peer)
+        self.edges.has_edge_in_state(EdgeState::Basic, peer)
     }
 
     fn is_searching(&self) -> bool {

@@ -27,8 +27,8 @@ use alloc::sync::Arc;
 use tenure_core::service::election::{Command, Event};
 use tenure_core::theory::{Precision, Prediction, WorkloadKind};
 use tenure_core::{
-    Algorithm, Card, Cost, Effects, Faults, Group, Knowledge, Never, ProcessId, Protocol, Rank,
-    Term, Topology, labelled,
+    Algorithm, Card, Effects, Group, MessageCost, Never, ProcessId, ProcessKnowledge, Protocol,
+    Rank, Term, ToleratedFaults, Topology, labelled,
 };
 
 pub use super::ring::Config;
@@ -109,7 +109,7 @@ impl Protocol for HirschbergSinclair {
 
     fn boot(group: Group, config: &Config, _: Option<()>, _: &mut impl Effects<Self>) -> Self {
         let rank = ring::own_rank(&config.ranks, group);
-        let ring = Ring::without(&config.absent, group);
+        let ring = Ring::without_absent(&config.absent, group);
         HirschbergSinclair { ring, rank, election: 0, settled: 0, phase: Phase::Asleep }
     }
 
@@ -258,13 +258,13 @@ fn probes(size: u64, end: u32) -> u64 {
 /// phase a candidate sends a probe to both sides. A probe ends at the next larger rank. If that is
 /// farther away than 2^phase hops, the probe ends after 2^phase hops, and a reply travels back. In
 /// the last phase the probes of the winner travel all the way around, and so does the announcement.
-pub fn message_count<R: Ord>(ring: &[R]) -> u64 {
-    let n = ring.len();
+pub fn predicted_message_count<R: Ord>(ring_ranks: &[R]) -> u64 {
+    let n = ring_ranks.len();
     if n == 1 {
         return 0;
     }
     let side = |place: usize, step: usize| {
-        let larger = (1..n).find(|hops| ring[(place + hops * step) % n] > ring[place]);
+        let larger = (1..n).find(|hops| ring_ranks[(place + hops * step) % n] > ring_ranks[place]);
         larger.unwrap_or(n) as u64
     };
     let mut messages = n as u64;
@@ -288,14 +288,14 @@ impl Algorithm for HirschbergSinclair {
         let n = u64::from(size);
         let least = 4 * ((1 << last_phase(n)) - 1) + 3 * n;
         Card {
-            faults: Faults::duplication(
+            faults: ToleratedFaults::duplication_only(
                 "a crash breaks the ring, and a lost message may leave it undecided; \
                  repaired-chang-roberts survives crashes",
             )
             .with_initial_crashes(),
-            knows: Knowledge::UNIFORM,
+            knows: ProcessKnowledge::UNIFORM,
             topology: Topology::BidirectionalRing,
-            messages: Cost::per_election(
+            messages: MessageCost::per_election(
                 "4·2^⌈log₂N⌉ + 3N − 4 … O(N log N)",
                 least,
                 Some(max_messages(n)),
@@ -319,7 +319,9 @@ impl Algorithm for HirschbergSinclair {
         let n = u64::from(size);
         match workload {
             _ if size == 1 => Some(Prediction::new(Precision::Exact, 0)),
-            WorkloadKind::AllStart => Some(Prediction::new(Precision::Exact, message_count(&ring))),
+            WorkloadKind::AllStart => {
+                Some(Prediction::new(Precision::Exact, predicted_message_count(&ring)))
+            }
             WorkloadKind::AllStartRandomRanks => {
                 Some(Prediction::new(Precision::Most, 5 * n + probes(n, last_phase(n) + 1)))
             }

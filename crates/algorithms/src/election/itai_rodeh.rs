@@ -26,8 +26,8 @@ use core::cmp::Ordering;
 
 use tenure_core::service::election::{Command, Event};
 use tenure_core::{
-    Algorithm, Card, Cost, Effects, Faults, Group, Knowledge, Never, ProcessId, Property, Protocol,
-    Term, Topology, labelled,
+    Algorithm, Card, Effects, Group, MessageCost, Never, ProcessId, ProcessKnowledge, Property,
+    Protocol, Term, ToleratedFaults, Topology, labelled,
 };
 
 /// One process on the ring, identical to all others.
@@ -195,14 +195,18 @@ impl Algorithm for ItaiRodeh {
     fn card((): &(), size: u32) -> Card {
         let n = u64::from(size);
         Card {
-            faults: Faults::duplication(
+            faults: ToleratedFaults::duplication_only(
                 "a crash breaks the ring, and a lost message ends the election undecided; \
                  processes with ids elect by repaired-chang-roberts",
             ),
             topology: Topology::UnidirectionalRing,
-            knows: Knowledge::ANONYMOUS,
-            messages: Cost::per_election("2N … no bound; O(N log N) on average", 2 * n, None)
-                .zero_if_alone(size),
+            knows: ProcessKnowledge::ANONYMOUS,
+            messages: MessageCost::per_election(
+                "2N … no bound; O(N log N) on average",
+                2 * n,
+                None,
+            )
+            .zero_if_alone(size),
             promises: [Property::Agreement, Property::Progress].into(),
             ..Card::election(
                 "itai-rodeh",

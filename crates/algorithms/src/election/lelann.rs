@@ -29,8 +29,8 @@ use alloc::sync::Arc;
 use tenure_core::service::election::{Command, Event};
 use tenure_core::theory::{Precision, Prediction, Theory, WorkloadKind};
 use tenure_core::{
-    Algorithm, Card, ChannelOrder, Cost, Effects, Faults, Group, Knowledge, Never, ProcessId,
-    Property, Protocol, Rank, Term, Topology, labelled,
+    Algorithm, Card, ChannelOrder, Effects, Group, MessageCost, Never, ProcessId, ProcessKnowledge,
+    Property, Protocol, Rank, Term, ToleratedFaults, Topology, labelled,
 };
 
 use super::ring::{self, Candidate, Ring};
@@ -127,7 +127,7 @@ impl Protocol for LeLann {
         fx: &mut impl Effects<Self>,
     ) -> Self {
         let (variants, rank) = (config.variants, ring::own_rank(&config.ranks, group));
-        let ring = Ring::without(&config.absent, group);
+        let ring = Ring::without_absent(&config.absent, group);
         let election = stable.unwrap_or(0);
         let mut lelann = LeLann { ring, variants, rank, election, phase: Phase::Unaware };
         if stable.is_some() {
@@ -277,14 +277,14 @@ impl Algorithm for LeLann {
         let choice = if smallest { Property::SmallestLeads } else { Property::Validity };
         Card {
             order: ChannelOrder::Fifo,
-            faults: Faults::duplication(
+            faults: ToleratedFaults::duplication_only(
                 "a crash breaks the ring, and a lost message hides a candidate from some; \
                  repaired-chang-roberts survives crashes",
             )
             .with_initial_crashes(),
-            knows: Knowledge::UNIFORM,
+            knows: ProcessKnowledge::UNIFORM,
             topology: Topology::UnidirectionalRing,
-            messages: Cost::per_election("N²", n * n, Some(n * n)).zero_if_alone(size),
+            messages: MessageCost::per_election("N²", n * n, Some(n * n)).zero_if_alone(size),
             theory: Some(Theory::election(size)),
             promises: [Property::Agreement, Property::Progress, choice].into(),
             variants: Variants::<VariantId>::declared(),

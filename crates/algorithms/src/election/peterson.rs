@@ -32,8 +32,8 @@ use alloc::sync::Arc;
 use tenure_core::service::election::{Command, Event};
 use tenure_core::theory::{Precision, Prediction, WorkloadKind};
 use tenure_core::{
-    Algorithm, Card, ChannelOrder, Cost, Effects, Faults, Group, Knowledge, Never, ProcessId,
-    Protocol, Rank, Term, Topology, labelled,
+    Algorithm, Card, ChannelOrder, Effects, Group, MessageCost, Never, ProcessId, ProcessKnowledge,
+    Protocol, Rank, Term, ToleratedFaults, Topology, labelled,
 };
 
 use super::ring::{self, Candidate, Ring};
@@ -134,7 +134,7 @@ impl Protocol for Peterson {
 
     fn boot(group: Group, config: &Config, _: Option<()>, _: &mut impl Effects<Self>) -> Self {
         let (variants, rank) = (config.variants, ring::own_rank(&config.ranks, group));
-        let ring = Ring::without(&config.absent, group);
+        let ring = Ring::without_absent(&config.absent, group);
         Peterson { ring, variants, rank, election: 0, phase: Phase::Settled }
     }
 
@@ -277,14 +277,14 @@ impl Algorithm for Peterson {
         let size = ring::live_process_count(&config.absent, size);
         Card {
             order: ChannelOrder::Fifo,
-            faults: Faults::duplication(
+            faults: ToleratedFaults::duplication_only(
                 "a crash breaks the ring, and a lost message ends the election undecided; \
                  repaired-chang-roberts survives crashes",
             )
             .with_initial_crashes(),
-            knows: Knowledge::UNIFORM,
+            knows: ProcessKnowledge::UNIFORM,
             topology: Topology::UnidirectionalRing,
-            messages: Cost::per_election(
+            messages: MessageCost::per_election(
                 "4N − 1 … 2N⌊log₂N⌋ + 2N − 1",
                 4 * u64::from(size) - 1,
                 Some(most_messages(size)),

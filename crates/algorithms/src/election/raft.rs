@@ -16,8 +16,7 @@
 //! process, which voted once in that term, because it saves its term and vote before it responds,
 //! and reads them after a restart. So a term has at most one leader, despite delays, losses,
 //! duplicates and crashes. A process that learns of a later term follows it, and a leader of an
-//! earlier one steps down. Once delays are bounded some candidate wins, since timeouts are random:
-//! one candidate is early enough.
+//! earlier one steps down. Once delays are bounded some candidate wins, since timeouts are random.
 //!
 //! **Why one leads at a time.** A process that votes for another or hears from a leader votes for
 //! no other process before its election timeout. The same holds after a restart, because the
@@ -30,22 +29,23 @@
 //! **Handing over.** A leader that resigns steps down and asks another process to stand
 //! immediately, as in the thesis. Then voters disregard promises to resigned or replaced leaders.
 //!
-//! The first candidate leads, not the highest rank. With the variant `pre-vote`, a partitioned
-//! process does not depose a leader by its high term. This variant is always on in an office, which
-//! combines a lock and an election. The thesis measures a lease from the heartbeat; here it runs
-//! from the responses, and is shorter by one heartbeat interval.
+//! The first candidate leads, not the highest rank. With `pre-vote`, a partitioned process does not
+//! depose a leader by its high term. An office, which combines a lock and an election, always has
+//! it. The thesis measures a lease from the heartbeat; here it runs from the responses, and is
+//! shorter by one heartbeat interval.
 
 mod card;
 mod config;
 mod message;
 
 use tenure_core::service::election::{Command, Event};
-use tenure_core::{
-    Delay, Effects, Group, ProcessId, ProcessSet, Protocol, SharedConfig, Term, TimerRole,
-};
+use tenure_core::{Delay, Effects, Group, ProcessId, ProcessSet};
+use tenure_core::{Protocol, SharedConfig, Term, TimerRole};
 
 pub use config::{Config, VariantId};
-pub(crate) use config::{ELECTION, ELECTION_DESCRIPTION, HEARTBEAT, HEARTBEAT_DESCRIPTION};
+pub(crate) use config::{
+    ELECTION_DESCRIPTION, ELECTION_TIMEOUT_NAME, HEARTBEAT_DESCRIPTION, HEARTBEAT_TIMEOUT_NAME,
+};
 pub use message::Message;
 
 /// One process of the election.

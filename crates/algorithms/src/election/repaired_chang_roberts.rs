@@ -36,8 +36,8 @@ use alloc::sync::Arc;
 
 use tenure_core::service::election::{Command, Event};
 use tenure_core::{
-    Algorithm, Card, Cost, CrashModel, DetectorClass, Effects, Faults, Group, Never, ProcessId,
-    ProcessSet, Protocol, Rank, Term, Verdict, labelled,
+    Algorithm, Card, CrashModel, DetectorClass, Effects, Group, MessageCost, Never, ProcessId,
+    ProcessSet, Protocol, Rank, Term, ToleratedFaults, Verdict, labelled,
 };
 
 pub use super::ring::Config;
@@ -339,15 +339,19 @@ impl Algorithm for RepairedChangRoberts {
     fn card(_: &Config, size: u32) -> Card {
         let n = u64::from(size);
         Card {
-            faults: Faults {
+            faults: ToleratedFaults {
                 crashes: CrashModel::Recovery,
-                ..Faults::duplication(
+                ..ToleratedFaults::duplication_only(
                     "survives any number of crashes and recoveries, but no lost message",
                 )
             },
             detection: DetectorClass::EventuallyPerfect,
-            messages: Cost::per_election("2N … N(N+1)/2 + N", 2 * n, Some(n * (n + 1) / 2 + n))
-                .zero_if_alone(size),
+            messages: MessageCost::per_election(
+                "2N … N(N+1)/2 + N",
+                2 * n,
+                Some(n * (n + 1) / 2 + n),
+            )
+            .zero_if_alone(size),
             ..Card::election(
                 "repaired-chang-roberts",
                 "on a ring that skips suspected processes, only the largest live rank travels \

@@ -31,8 +31,8 @@ use core::cmp::Ordering;
 use tenure_core::service::election::{Command, Event};
 use tenure_core::theory::{Prediction, WorkloadKind};
 use tenure_core::{
-    Algorithm, Card, Cost, Delay, Effects, Faults, Group, ProcessId, ProcessSet, Protocol, Rank,
-    Term, Timeout, Timing, Topology, labelled,
+    Algorithm, Card, ConfigurableTimeout, Delay, Effects, Group, MessageCost, ProcessId,
+    ProcessSet, Protocol, Rank, Term, Timing, ToleratedFaults, Topology, labelled,
 };
 
 use super::chang_roberts;
@@ -131,7 +131,7 @@ impl Config {
     }
 }
 
-const RESTART: &str = "restart";
+const RESTART_TIMEOUT_NAME: &str = "restart";
 
 impl FromParameters for Config {
     fn from_parameters(parameters: &Parameters) -> Result<Self, CatalogueError> {
@@ -139,7 +139,7 @@ impl FromParameters for Config {
         Ok(Config {
             absent: parameters.absent.clone(),
             variants: parameters.variants()?,
-            restart_timeout: parameters.timeout(RESTART, config.restart_timeout),
+            restart_timeout: parameters.timeout_or(RESTART_TIMEOUT_NAME, config.restart_timeout),
             ..config
         })
     }
@@ -168,7 +168,7 @@ impl Protocol for RestartingChangRoberts {
         fx: &mut impl Effects<Self>,
     ) -> Self {
         let mut process = RestartingChangRoberts {
-            ring: Ring::without(&config.absent, group),
+            ring: Ring::without_absent(&config.absent, group),
             variants: config.variants,
             rank: ring::own_rank(&config.ranks, group),
             restart_timeout: config.restart_timeout,
@@ -315,18 +315,22 @@ impl Algorithm for RestartingChangRoberts {
         let n = u64::from(size);
         Card {
             timing: Timing::Partial,
-            faults: Faults {
+            faults: ToleratedFaults {
                 loss: true,
-                ..Faults::duplication(
+                ..ToleratedFaults::duplication_only(
                     "a crash breaks the ring; repaired-chang-roberts survives crashes",
                 )
             }
             .with_initial_crashes(),
             topology: Topology::UnidirectionalRing,
-            messages: Cost::per_election("2N … N(N+1)/2 + N, more when restarted", 2 * n, None)
-                .zero_if_alone(size),
-            timeouts: vec![Timeout::new(
-                RESTART,
+            messages: MessageCost::per_election(
+                "2N … N(N+1)/2 + N, more when restarted",
+                2 * n,
+                None,
+            )
+            .zero_if_alone(size),
+            timeouts: vec![ConfigurableTimeout::new(
+                RESTART_TIMEOUT_NAME,
                 "time without a leader after which a waiting process starts again",
                 config.restart_timeout,
             )],

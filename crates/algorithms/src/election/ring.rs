@@ -109,7 +109,7 @@ pub(super) struct Ring {
 impl Ring {
     /// Returns the ring as seen by this process, without the processes that had failed before the
     /// ring was formed.
-    pub(super) fn without(absent: &ProcessSet, group: Group) -> Self {
+    pub(super) fn without_absent(absent: &ProcessSet, group: Group) -> Self {
         let (me, size) = (group.me(), group.size());
         let is_on_it = |place: &ProcessId| *place == me || !absent.contains(*place);
         let mut clockwise = (1..=size).map(|step| ProcessId((me.0 + step) % size));

@@ -26,8 +26,8 @@ use alloc::vec::Vec;
 use tenure_core::service::election::{Command, Event};
 use tenure_core::theory::{Precision, Prediction, WorkloadKind};
 use tenure_core::{
-    Card, Cost, Delay, Effects, Faults, Group, Knowledge, ProcessId, Property, Rank, Term,
-    Topology, labelled,
+    Card, Delay, Effects, Group, MessageCost, ProcessId, ProcessKnowledge, Property, Rank, Term,
+    ToleratedFaults, Topology, labelled,
 };
 
 use super::ring::{self, Candidate, Ring};
@@ -35,11 +35,11 @@ use crate::rounds::{InRounds, Rounds};
 use crate::variants::{Variants, variant_ids};
 
 /// One process of the algorithm, which the adapter [`InRounds`] drives round by round.
-pub type TimeSlice = InRounds<Process>;
+pub type TimeSlice = InRounds<TimeSliceProcess>;
 
 /// State of one process.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Process {
+pub struct TimeSliceProcess {
     ring: Ring,
     /// Rank of this process. The id in the rank is the identifier *v*; the load in the rank is
     /// ignored.
@@ -87,7 +87,7 @@ variant_ids! {
         => "", "-n 3 --ids 1,3,2 --property agreement,cost";
 }
 
-impl Rounds for Process {
+impl Rounds for TimeSliceProcess {
     type Config = Config;
     type Command = Command;
     type Event = Event;
@@ -99,8 +99,8 @@ impl Rounds for Process {
         let phase = size.saturating_sub(less).max(1);
         let rank = ring::own_rank(&config.ranks, group);
         let own_round = u64::from(rank.id).saturating_sub(1) * phase + 1;
-        let ring = Ring::without(&config.absent, group);
-        Process { ring, rank, own_round, phase: Phase::Passive }
+        let ring = Ring::without_absent(&config.absent, group);
+        TimeSliceProcess { ring, rank, own_round, phase: Phase::Passive }
     }
 
     fn round_duration(config: &Config) -> Delay {
@@ -137,11 +137,13 @@ impl Rounds for Process {
         let size = ring::live_process_count(&config.absent, size);
         let n = u64::from(size);
         Card {
-            faults: Faults::duplication("a crash or a lost message ends the election undecided")
-                .with_initial_crashes(),
-            knows: Knowledge::NON_UNIFORM,
+            faults: ToleratedFaults::duplication_only(
+                "a crash or a lost message ends the election undecided",
+            )
+            .with_initial_crashes(),
+            knows: ProcessKnowledge::NON_UNIFORM,
             topology: Topology::UnidirectionalRing,
-            messages: Cost::per_election("N", n, Some(n)).zero_if_alone(size),
+            messages: MessageCost::per_election("N", n, Some(n)).zero_if_alone(size),
             promises: [Property::Agreement, Property::Progress].into(),
             variants: Variants::<VariantId>::declared(),
             ..Card::election(
@@ -166,7 +168,7 @@ impl Rounds for Process {
     }
 }
 
-impl Process {
+impl TimeSliceProcess {
     /// Begins the round `round` at a candidate. Sends the token if the candidate's phase begins
     /// with this round.
     fn begin_round(&mut self, round: u64, fx: &mut impl Effects<TimeSlice>) {

@@ -28,10 +28,10 @@ use alloc::sync::Arc;
 
 use tenure_core::service::election::{Command, Event};
 use tenure_core::theory::{Precision, Prediction, WorkloadKind};
-use tenure_core::tree::{Tree, TreeShape};
+use tenure_core::tree::{RootedTree, TreeShape};
 use tenure_core::{
-    Algorithm, Card, Cost, Effects, Faults, Group, Knowledge, Never, ProcessId, ProcessSet,
-    Protocol, Rank, SharedConfig, Term, Topology, labelled,
+    Algorithm, Card, Effects, Group, MessageCost, Never, ProcessId, ProcessKnowledge, ProcessSet,
+    Protocol, Rank, SharedConfig, Term, ToleratedFaults, Topology, labelled,
 };
 
 use super::ring::{self, Candidate};
@@ -107,7 +107,7 @@ labelled!(
 #[derive(Clone, Debug)]
 pub struct Config {
     /// The tree of the group.
-    pub tree: Arc<Tree>,
+    pub tree: Arc<RootedTree>,
     /// Ranks of the processes, by index. All are distinct.
     pub ranks: Arc<[Rank]>,
     /// Variants that are switched on.
@@ -116,14 +116,14 @@ pub struct Config {
 
 impl Config {
     /// Returns a configuration for this tree with plain ids as ranks.
-    pub fn with_tree(tree: Tree) -> Self {
+    pub fn with_tree(tree: RootedTree) -> Self {
         let ranks = ring::id_ranks(tree.size());
         Config { tree: Arc::new(tree), ranks, variants: Variants::none() }
     }
 
     /// Returns a configuration for a tree of the given shape over `size` processes.
     pub fn with_tree_shape(shape: TreeShape, size: u32) -> Self {
-        Config::with_tree(Tree::from_shape(shape, size))
+        Config::with_tree(RootedTree::from_shape(shape, size))
     }
 }
 
@@ -272,15 +272,15 @@ impl TreeElection {
 impl Algorithm for TreeElection {
     fn card(_: &Config, size: u32) -> Card {
         Card {
-            faults: Faults::duplication(
+            faults: ToleratedFaults::duplication_only(
                 "a crash parts the tree, and a lost message ends the election undecided",
             ),
-            knows: Knowledge::UNIFORM,
+            knows: ProcessKnowledge::UNIFORM,
             topology: Topology::Tree,
-            messages: Cost::per_election(
+            messages: MessageCost::per_election(
                 "3N − 3 … 4N − 4",
-                message_count(size, 1),
-                Some(message_count(size, size)),
+                predicted_message_count(size, 1),
+                Some(predicted_message_count(size, size)),
             ),
             variants: Variants::<VariantId>::declared(),
             ..Card::election(
@@ -295,9 +295,11 @@ impl Algorithm for TreeElection {
         let starting = match workload {
             WorkloadKind::AllStart | WorkloadKind::AllStartRandomRanks => size,
             WorkloadKind::OneStarts(_) => 1,
-            _ => return Some(Prediction::new(Precision::Most, message_count(size, size))),
+            _ => {
+                return Some(Prediction::new(Precision::Most, predicted_message_count(size, size)));
+            }
         };
-        Some(Prediction::new(Precision::Exact, message_count(size, starting)))
+        Some(Prediction::new(Precision::Exact, predicted_message_count(size, starting)))
     }
 
     fn with_ranks(config: &Config, ranks: Arc<[Rank]>) -> Config {
@@ -305,8 +307,8 @@ impl Algorithm for TreeElection {
     }
 }
 
-/// Returns the number of messages in a tree of `size` processes, if `starting` of these processes
-/// start before a message wakes them up.
-pub fn message_count(size: u32, starting: u32) -> u64 {
-    if size == 1 { 0 } else { 3 * u64::from(size) + u64::from(starting) - 4 }
+/// Returns the number of messages in a tree of `size` processes, if `initiator_count` of these
+/// processes start before a message wakes them up.
+pub fn predicted_message_count(size: u32, initiator_count: u32) -> u64 {
+    if size == 1 { 0 } else { 3 * u64::from(size) + u64::from(initiator_count) - 4 }
 }

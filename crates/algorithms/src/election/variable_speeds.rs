@@ -29,8 +29,8 @@ use alloc::vec::Vec;
 use tenure_core::service::election::{Command, Event};
 use tenure_core::theory::{Precision, Prediction, WorkloadKind};
 use tenure_core::{
-    Card, Cost, Delay, Effects, Faults, Group, Knowledge, ProcessId, Property, Term, Topology,
-    labelled,
+    Card, Delay, Effects, Group, MessageCost, ProcessId, ProcessKnowledge, Property, Term,
+    ToleratedFaults, Topology, labelled,
 };
 
 use super::ring::{self, Candidate, Ring};
@@ -38,11 +38,11 @@ use crate::rounds::{InRounds, Rounds};
 use crate::variants::{Variants, variant_ids};
 
 /// One process of the algorithm, which the adapter [`InRounds`] drives round by round.
-pub type VariableSpeeds = InRounds<Process>;
+pub type VariableSpeeds = InRounds<VariableSpeedsProcess>;
 
 /// State of one process.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Process {
+pub struct VariableSpeedsProcess {
     ring: Ring,
     variants: Variants<VariantId>,
     /// This process, with its rank. The id in the rank is the identifier *v*; the load in the rank
@@ -93,15 +93,15 @@ variant_ids! {
         => "", "-n 7 --ids 1,5,6,3,2,7,4 --property cost";
 }
 
-impl Rounds for Process {
+impl Rounds for VariableSpeedsProcess {
     type Config = Config;
     type Command = Command;
     type Event = Event;
     type Message = Message;
 
     fn start(group: Group, config: &Config) -> Self {
-        Process {
-            ring: Ring::without(&config.absent, group),
+        VariableSpeedsProcess {
+            ring: Ring::without_absent(&config.absent, group),
             variants: config.variants,
             own: Candidate { rank: ring::own_rank(&config.ranks, group), process: group.me() },
             smallest: None,
@@ -149,11 +149,13 @@ impl Rounds for Process {
     fn card(config: &Config, size: u32) -> Card {
         let size = ring::live_process_count(&config.absent, size);
         Card {
-            faults: Faults::duplication("a crash or a lost message ends the election undecided")
-                .with_initial_crashes(),
-            knows: Knowledge::UNIFORM,
+            faults: ToleratedFaults::duplication_only(
+                "a crash or a lost message ends the election undecided",
+            )
+            .with_initial_crashes(),
+            knows: ProcessKnowledge::UNIFORM,
             topology: Topology::UnidirectionalRing,
-            messages: Cost::per_election(
+            messages: MessageCost::per_election(
                 "2N … 3N − 1 − s₂(N−1)",
                 2 * u64::from(size),
                 Some(most_messages(size)),
@@ -186,7 +188,7 @@ impl Rounds for Process {
     }
 }
 
-impl Process {
+impl VariableSpeedsProcess {
     fn receive(&mut self, message: Message, fx: &mut impl Effects<VariableSpeeds>) {
         match message {
             Message::Token { candidate } if candidate.process == self.ring.me() => {

@@ -27,10 +27,10 @@
 //! other. The clock also counts entries, and replies carry it; it is the fence.
 
 use tenure_core::service::mutex::{Command, Event};
-use tenure_core::theory::{Hops, Precision, Prediction, Theory, WorkloadKind};
+use tenure_core::theory::{HopRange, Precision, Prediction, Theory, WorkloadKind};
 use tenure_core::{
-    Algorithm, Card, Cost, Effects, Faults, Fence, Group, LamportClock, Never, ProcessId,
-    ProcessSet, Protocol, Timestamp, labelled,
+    Algorithm, Card, Effects, Fence, Group, LamportClock, MessageCost, Never, ProcessId,
+    ProcessSet, Protocol, Timestamp, ToleratedFaults, labelled,
 };
 
 use crate::Variants;
@@ -200,11 +200,11 @@ impl CarvalhoRoucairol {
 impl Algorithm for CarvalhoRoucairol {
     fn card(_: &Config, size: u32) -> Card {
         Card {
-            faults: Faults::none(
+            faults: ToleratedFaults::none(
                 "a lost permission blocks its pair, and a duplicated one lets two in",
             ),
-            messages: Cost::per_entry("0 … 2(N−1)", 0, Some(2 * u64::from(size - 1))),
-            theory: Some(Theory::lock(["0 or 2", "no bound", "no"], Hops::ONE)),
+            messages: MessageCost::per_entry("0 … 2(N−1)", 0, Some(2 * u64::from(size - 1))),
+            theory: Some(Theory::lock(["0 or 2", "no bound", "no"], HopRange::ONE)),
             variants: Variants::<VariantId>::declared(),
             ..Card::mutex(
                 "carvalho-roucairol",

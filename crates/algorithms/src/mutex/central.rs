@@ -20,10 +20,10 @@
 //! releases the grant immediately. Otherwise all other processes would wait for this grant.
 
 use tenure_core::service::mutex::{Command, Event};
-use tenure_core::theory::{Hops, Precision, Prediction, Theory, WorkloadKind};
+use tenure_core::theory::{HopRange, Precision, Prediction, Theory, WorkloadKind};
 use tenure_core::{
-    Algorithm, Card, Cost, Effects, Faults, Fence, Group, Knowledge, Never, ProcessId, Property,
-    Protocol, Strategy, Topology, labelled,
+    Algorithm, Card, Effects, Fence, Group, MessageCost, Never, ProcessId, ProcessKnowledge,
+    Property, Protocol, Strategy, ToleratedFaults, Topology, labelled,
 };
 
 use super::{Claim, GrantQueue, Ticket};
@@ -149,7 +149,7 @@ impl Protocol for Central {
                 self.grant_next(fx);
             }
             Message::Release { number } => {
-                self.grants.release(claim(from, number));
+                self.grants.withdraw(claim(from, number));
                 self.grant_next(fx);
             }
             Message::Grant { number, fence } => {
@@ -176,7 +176,7 @@ impl Central {
     }
 
     fn grant_next(&mut self, fx: &mut impl Effects<Self>) {
-        let Some((claim, count)) = self.grants.grant() else { return };
+        let Some((claim, count)) = self.grants.grant_next() else { return };
         let grant = Message::Grant { number: claim.ticket.number, fence: Fence(0, count) };
         if claim.process == self.me {
             self.on_message(self.me, grant, fx);
@@ -199,15 +199,16 @@ impl Algorithm for Central {
     fn card(_: &Config, size: u32) -> Card {
         Card {
             strategy: Strategy::Centralised,
-            faults: Faults::duplication(
+            faults: ToleratedFaults::duplication_only(
                 "stops when the coordinator or a process that waits or is inside crashes",
             ),
             topology: Topology::Star,
-            knows: Knowledge::UNIFORM,
-            messages: Cost::per_entry("3 (0 at the coordinator)", 0, Some(3)).zero_if_alone(size),
+            knows: ProcessKnowledge::UNIFORM,
+            messages: MessageCost::per_entry("3 (0 at the coordinator)", 0, Some(3))
+                .zero_if_alone(size),
             theory: Some(Theory::lock(
                 ["2 (0 at the coordinator)", "no bound", "except for communication between users"],
-                Hops::TWO,
+                HopRange::TWO,
             )),
             variants: Variants::<VariantId>::declared(),
             ..Card::mutex(

@@ -34,10 +34,10 @@
 use alloc::sync::Arc;
 
 use tenure_core::service::mutex::{Command, Event};
-use tenure_core::theory::{Hops, Theory};
+use tenure_core::theory::{HopRange, Theory};
 use tenure_core::{
-    Algorithm, Card, ChannelOrder, Cost, Delay, Effects, Faults, Fence, Group, ProcessId, Property,
-    Protocol, Strategy, Topology, labelled,
+    Algorithm, Card, ChannelOrder, Delay, Effects, Fence, Group, MessageCost, ProcessId, Property,
+    Protocol, Strategy, ToleratedFaults, Topology, labelled,
 };
 
 use crate::catalogue_error::CatalogueError;
@@ -262,16 +262,16 @@ impl Algorithm for DijkstraRing {
         Card {
             strategy: Strategy::Token,
             order: ChannelOrder::Fifo,
-            faults: Faults {
+            faults: ToleratedFaults {
                 loss: true,
-                ..Faults::duplication(
+                ..ToleratedFaults::duplication_only(
                     "converges from any states; until then several may be inside, so the promises \
                      hold for a converged start",
                 )
             },
             topology: Topology::UnidirectionalRing,
-            messages: Cost::per_entry("1 … ∞", 1, None).zero_if_alone(size),
-            theory: Some(Theory::lock(["0…N", "1", "no"], Hops::ring(size))),
+            messages: MessageCost::per_entry("1 … ∞", 1, None).zero_if_alone(size),
+            theory: Some(Theory::lock(["0…N", "1", "no"], HopRange::ring(size))),
             promises: [
                 Property::MutualExclusion,
                 Property::StarvationFreedom,

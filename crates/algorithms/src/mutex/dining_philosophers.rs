@@ -32,10 +32,10 @@
 use alloc::sync::Arc;
 
 use tenure_core::service::mutex::{Command, Event};
-use tenure_core::theory::{Hops, Theory};
+use tenure_core::theory::{HopRange, Theory};
 use tenure_core::{
-    Algorithm, Card, Cost, Effects, Faults, Fence, Group, Never, ProcessId, ProcessSet, Property,
-    Protocol, SharedConfig, Strategy, labelled,
+    Algorithm, Card, Effects, Fence, Group, MessageCost, Never, ProcessId, ProcessSet, Property,
+    Protocol, SharedConfig, Strategy, ToleratedFaults, labelled,
 };
 
 use crate::graph_config::GraphConfig;
@@ -251,15 +251,15 @@ impl Algorithm for DiningPhilosophers {
         let most = 2 * degrees.max().unwrap_or(0) as u64;
         Card {
             strategy: Strategy::Token,
-            faults: Faults::none(
+            faults: ToleratedFaults::none(
                 "survives nothing: a lost or repeated fork, or a crash, stops the neighbours or \
                  lets them enter together",
             ),
-            messages: Cost::per_entry("0 … 2δ", 0, Some(most)),
+            messages: MessageCost::per_entry("0 … 2δ", 0, Some(most)),
             theory: Some(Theory::lock(
                 ["0…2", "no bound", "no"],
                 // The next process to enter may be far from the one that left.
-                Hops { formula: "1", least: 1, most: 1, is_unconditional: false },
+                HopRange { formula: "1", least: 1, most: 1, is_unconditional: false },
             )),
             promises: [Property::LocalMutualExclusion, Property::StarvationFreedom].into(),
             variants: Variants::<VariantId>::declared(),

@@ -41,12 +41,13 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use tenure_core::service::mutex::{Command, Event};
-use tenure_core::theory::{Hops, Theory};
+use tenure_core::theory::{HopRange, Theory};
 use tenure_core::{
-    Algorithm, Card, Cost, Effects, Faults, Fence, Group, Never, ProcessId, Protocol,
+    Algorithm, Card, Effects, Fence, Group, MessageCost, Never, ProcessId, Protocol,
+    ToleratedFaults,
 };
 
-pub use self::message::{Attempt, Initiator, Message, VictimCandidate};
+pub use self::message::{Attempt, Message, ProbeInitiator, VictimCandidate};
 use super::{Claim, GrantQueue, Ticket};
 use crate::Variants;
 use crate::variants::variant_ids;
@@ -88,7 +89,7 @@ struct Edge {
     count: u64,
     /// Initiators whose probes this process has forwarded along this edge (`dependent` in the
     /// paper).
-    dependents: BTreeSet<Initiator>,
+    dependents: BTreeSet<ProbeInitiator>,
 }
 
 /// Configuration of one process: the variants that are switched on.
@@ -163,7 +164,7 @@ impl Protocol for EdgeChasing {
             }
             Message::Release { number, fence } => {
                 self.raise_grant_count(fence);
-                self.grants.release(claim(from, number));
+                self.grants.withdraw(claim(from, number));
                 self.grant_next(fx);
             }
             Message::Grant { number, count } => self.on_grant(from, number, count, fx),
@@ -197,7 +198,7 @@ impl EdgeChasing {
     }
 
     /// Returns the number of attempts of this process to enter the critical section.
-    pub fn attempts(&self) -> u64 {
+    pub fn attempt_count(&self) -> u64 {
         self.attempts
     }
 
@@ -253,7 +254,7 @@ impl EdgeChasing {
 
     fn on_probe(
         &mut self,
-        initiator: Initiator,
+        initiator: ProbeInitiator,
         victim: VictimCandidate,
         fx: &mut impl Effects<Self>,
     ) {
@@ -294,8 +295,8 @@ impl EdgeChasing {
 
     /// Grants the lock to the first waiting claim. Returns true if a claim was waiting.
     fn grant_next(&mut self, fx: &mut impl Effects<Self>) -> bool {
-        let Some((claim, count)) = self.grants.grant() else { return false };
-        for waiting in self.grants.waiting().clone() {
+        let Some((claim, count)) = self.grants.grant_next() else { return false };
+        for waiting in self.grants.waiting_claims().clone() {
             self.report_holder(waiting, fx);
         }
         self.send(claim.process, Message::Grant { number: claim.ticket.number, count }, fx);
@@ -339,19 +340,19 @@ fn claim(process: ProcessId, number: u64) -> Claim {
 
 impl Algorithm for EdgeChasing {
     fn card(config: &Config, size: u32) -> Card {
-        let messages = Cost::per_entry("6 (3 at a manager), more with retries", 3, None);
+        let messages = MessageCost::per_entry("6 (3 at a manager), more with retries", 3, None);
         // Without cycles, three messages with each of two managers suffice.
-        let ordered = Cost { most: Some(6), ..messages.clone() };
+        let ordered = MessageCost { most: Some(6), ..messages.clone() };
         let is_ordered = config.has(VariantId::Ordered);
         let messages = if is_ordered { ordered } else { messages.excluding_some_messages() };
         Card {
-            faults: Faults::duplication(
+            faults: ToleratedFaults::duplication_only(
                 "stops when a manager or a process that waits or is inside crashes",
             ),
             messages: messages.zero_if_alone(size),
             theory: Some(Theory::lock(
                 ["4 (2 at a manager)", "not known", "no"],
-                Hops { formula: "2…4 (alone)", least: 2, most: 4, is_unconditional: false },
+                HopRange { formula: "2…4 (alone)", least: 2, most: 4, is_unconditional: false },
             )),
             variants: Variants::<VariantId>::declared(),
             ..Card::mutex(

@@ -11,19 +11,19 @@
 use tenure_core::{Group, ProcessId, ProcessSet, Term};
 
 /// The newest generation of the token that one process knows, and its part in making that token.
-/// `A` is the type that collects the responses to an inquiry.
+/// `Responses` is the type that collects the responses to an inquiry.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Generations<A> {
+pub(crate) struct TokenGenerations<Responses> {
     group: Group,
     /// Newest known generation; tokens of older ones are invalid.
     newest: Term,
     suspected: ProcessSet,
-    role: Role<A>,
+    role: Role<Responses>,
 }
 
 /// Role of this process while the token of the newest generation is being made.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-enum Role<A> {
+enum Role<Responses> {
     /// The process does not make the token of the newest generation, and need not respond to the
     /// process that makes it.
     None,
@@ -34,19 +34,19 @@ enum Role<A> {
         /// Processes that have not responded. This process is one of them while it is inside the
         /// critical section.
         awaited: ProcessSet,
-        responses: A,
+        responses: Responses,
     },
 }
 
-impl<A> Generations<A> {
+impl<Responses> TokenGenerations<Responses> {
     /// Returns the state at the start of the group, when the first process has the token of the
     /// first generation.
     pub(crate) fn new(group: Group) -> Self {
         let newest = Term { number: 0, leader: ProcessId(0) };
-        Generations { group, newest, suspected: ProcessSet::new(), role: Role::None }
+        TokenGenerations { group, newest, suspected: ProcessSet::new(), role: Role::None }
     }
 
-    pub(crate) fn newest(&self) -> Term {
+    pub(crate) fn newest_generation(&self) -> Term {
         self.newest
     }
 
@@ -76,7 +76,11 @@ impl<A> Generations<A> {
     /// Starts a new generation, because the token of the generation `doubted` may be lost. Returns
     /// the processes that this process must ask to give up older tokens. Returns `None` if a newer
     /// generation exists, or if this process is still making the token of `doubted`.
-    pub(crate) fn start_regeneration(&mut self, doubted: Term, responses: A) -> Option<ProcessSet> {
+    pub(crate) fn start_regeneration(
+        &mut self,
+        doubted: Term,
+        responses: Responses,
+    ) -> Option<ProcessSet> {
         if doubted < self.newest || doubted == self.newest && self.is_regenerating() {
             return None;
         }
@@ -122,7 +126,7 @@ impl<A> Generations<A> {
 
     /// Returns the maker to which this process must respond now, and marks its inquiry as answered.
     /// `None` if no response is pending.
-    pub(crate) fn take_pending_inquiry(&mut self) -> Option<ProcessId> {
+    pub(crate) fn finish_pending_inquiry(&mut self) -> Option<ProcessId> {
         if !matches!(self.role, Role::MustRespond) {
             return None;
         }
@@ -131,7 +135,7 @@ impl<A> Generations<A> {
     }
 
     /// Returns the responses so far. `None` unless this process makes a token.
-    pub(crate) fn responses(&mut self) -> Option<&mut A> {
+    pub(crate) fn responses(&mut self) -> Option<&mut Responses> {
         match &mut self.role {
             Role::Making { responses, .. } => Some(responses),
             Role::None | Role::MustRespond => None,
@@ -140,7 +144,7 @@ impl<A> Generations<A> {
 
     /// Records the response of a process. If no other response is awaited, returns all responses.
     /// The token of the new generation can then be made. Otherwise returns `None`.
-    pub(crate) fn record_response(&mut self, from: ProcessId) -> Option<A> {
+    pub(crate) fn record_response(&mut self, from: ProcessId) -> Option<Responses> {
         let Role::Making { awaited, .. } = &mut self.role else { return None };
         if !awaited.remove(from) || !awaited.is_empty() {
             return None;

@@ -38,13 +38,13 @@ impl GrantQueue {
         if known.any(|other| other.process == claim.process && other.ticket >= claim.ticket) {
             return;
         }
-        self.forget(claim.process);
+        self.withdraw_claims_of(claim.process);
         self.queue.push_back(claim);
     }
 
     /// Grants the lock to the first waiting claim, if the lock is free. Returns the claim with the
     /// number of the grant, or `None` if nothing was granted.
-    pub(crate) fn grant(&mut self) -> Option<(Claim, u64)> {
+    pub(crate) fn grant_next(&mut self) -> Option<(Claim, u64)> {
         if self.holder.is_some() {
             return None;
         }
@@ -70,17 +70,17 @@ impl GrantQueue {
     }
 
     /// Returns the waiting claims, in the order of arrival.
-    pub(crate) fn waiting(&self) -> &VecDeque<Claim> {
+    pub(crate) fn waiting_claims(&self) -> &VecDeque<Claim> {
         &self.queue
     }
 
-    /// Ensures that later grants have numbers above `granted`.
-    pub(crate) fn raise_grant_count(&mut self, granted: u64) {
-        self.granted = self.granted.max(granted);
+    /// Ensures that later grants have numbers above `min_count`.
+    pub(crate) fn raise_grant_count(&mut self, min_count: u64) {
+        self.granted = self.granted.max(min_count);
     }
 
     /// Withdraws a claim, granted or waiting. Unknown claims are ignored.
-    pub(crate) fn release(&mut self, claim: Claim) {
+    pub(crate) fn withdraw(&mut self, claim: Claim) {
         if self.holder == Some(claim) {
             self.holder = None;
         }
@@ -88,7 +88,7 @@ impl GrantQueue {
     }
 
     /// Withdraws all claims of a process that is suspected of having crashed.
-    pub(crate) fn forget(&mut self, process: ProcessId) {
+    pub(crate) fn withdraw_claims_of(&mut self, process: ProcessId) {
         self.holder = self.holder.filter(|claim| claim.process != process);
         self.queue.retain(|claim| claim.process != process);
     }

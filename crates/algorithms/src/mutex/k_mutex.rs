@@ -29,10 +29,10 @@ use alloc::format;
 use alloc::vec::Vec;
 
 use tenure_core::service::mutex::{Command, Event};
-use tenure_core::theory::{Hops, Theory};
+use tenure_core::theory::{HopRange, Theory};
 use tenure_core::{
-    Algorithm, Card, Cost, Effects, Faults, Fence, Group, LamportClock, Never, ProcessId,
-    ProcessSet, Property, Protocol, Timestamp, labelled,
+    Algorithm, Card, Effects, Fence, Group, LamportClock, MessageCost, Never, ProcessId,
+    ProcessSet, Property, Protocol, Timestamp, ToleratedFaults, labelled,
 };
 
 use crate::Variants;
@@ -95,7 +95,7 @@ pub struct Config {
 impl Config {
     /// Returns a configuration for at most `most_inside` processes inside the critical section,
     /// without variants.
-    pub fn at_most(most_inside: NonZeroU32) -> Self {
+    pub fn with_most_inside(most_inside: NonZeroU32) -> Self {
         Config { most_inside, variants: Variants::none() }
     }
 }
@@ -225,12 +225,12 @@ impl Algorithm for KMutex {
             most => Property::AtMost(most),
         };
         Card {
-            faults: Faults::duplication(
+            faults: ToleratedFaults::duplication_only(
                 "each crash takes one of the k places, so k crashes stop it; no loss",
             )
             .with_crashes(most_inside - 1),
-            messages: Cost::per_entry("2N−k−1 … 2(N−1)", others + needed, Some(2 * others)),
-            theory: Some(Theory::lock(["2", "not known", "not known"], Hops::ONE)),
+            messages: MessageCost::per_entry("2N−k−1 … 2(N−1)", others + needed, Some(2 * others)),
+            theory: Some(Theory::lock(["2", "not known", "not known"], HopRange::ONE)),
             promises: [safe, Property::StarvationFreedom].into(),
             variants: Variants::<VariantId>::declared(),
             ..Card::mutex(

@@ -36,10 +36,10 @@ mod rules;
 use alloc::vec::Vec;
 
 use tenure_core::service::mutex::{Command, Event};
-use tenure_core::theory::{Hops, Precision, Prediction, Theory, WorkloadKind};
+use tenure_core::theory::{HopRange, Precision, Prediction, Theory, WorkloadKind};
 use tenure_core::{
-    Algorithm, Card, ChannelOrder, Cost, Effects, Faults, Fence, Group, LamportClock, Never,
-    ProcessId, ProcessSet, Property, Protocol, Timestamp, Timestamped, labelled,
+    Algorithm, Card, ChannelOrder, Effects, Fence, Group, LamportClock, MessageCost, Never,
+    ProcessId, ProcessSet, Property, Protocol, Timestamp, Timestamped, ToleratedFaults, labelled,
 };
 
 use rules::Rules;
@@ -135,13 +135,13 @@ impl Protocol for Lamport {
         let later = Timestamp { clock: message.clock(), process: from };
         self.clock.observe(later.clock);
         self.clock.tick();
-        if self.rules().is_reply(&message) {
+        if self.rules().counts_as_reply(&message) {
             self.on_later_clock(later);
         }
         match message {
             Message::Request { stamp } => {
                 self.enqueue(stamp);
-                if self.rules().replies(stamp, self.waiting()) {
+                if self.rules().must_reply(stamp, self.waiting()) {
                     fx.send(from, Message::Reply { clock: self.clock.tick() });
                 }
             }
@@ -155,7 +155,7 @@ impl Protocol for Lamport {
 impl Lamport {
     fn request(&mut self, fx: &mut impl Effects<Self>) {
         assert!(self.phase == Phase::Idle, "a process may request only when idle");
-        let request = self.rules().stamp(self.clock.tick(), self.group.me());
+        let request = self.rules().request_timestamp(self.clock.tick(), self.group.me());
         let awaited = self.group.peers();
         fx.broadcast(&awaited, Message::Request { stamp: request });
         self.phase = Phase::Waiting { request, awaited };
@@ -240,15 +240,15 @@ impl Algorithm for Lamport {
         let saves = config.has(VariantId::SuppressedReplies);
         Card {
             order: ChannelOrder::Fifo,
-            faults: Faults::duplication(
+            faults: ToleratedFaults::duplication_only(
                 "needs a reply and a release from every process: no crash, no loss",
             ),
-            messages: Cost::per_entry(
+            messages: MessageCost::per_entry(
                 if saves { "2(N−1) … 3(N−1)" } else { "3(N−1)" },
                 if saves { 2 * peers } else { 3 * peers },
                 Some(3 * peers),
             ),
-            theory: Some(Theory::lock(["2", "2", "if users forward its clock"], Hops::ONE)),
+            theory: Some(Theory::lock(["2", "2", "if users forward its clock"], HopRange::ONE)),
             variants: Variants::<VariantId>::declared(),
             ..Card::mutex(
                 "lamport",

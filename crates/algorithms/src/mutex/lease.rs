@@ -32,8 +32,9 @@ mod config;
 
 use tenure_core::service::mutex::{Command, Event};
 use tenure_core::{
-    Algorithm, Card, Cost, CrashModel, Effects, Faults, Fence, Group, Knowledge, ProcessId,
-    Property, Protocol, SharedConfig, Strategy, TimerRole, Timing, Topology, labelled,
+    Algorithm, Card, CrashModel, Effects, Fence, Group, MessageCost, ProcessId, ProcessKnowledge,
+    Property, Protocol, SharedConfig, Strategy, TimerRole, Timing, ToleratedFaults, Topology,
+    labelled,
 };
 
 pub use self::config::{Config, VariantId};
@@ -180,7 +181,7 @@ impl Protocol for Lease {
                 self.on_request(Claim { process: from, ticket }, round, fx);
             }
             Message::Release { ticket } => {
-                self.grants.release(Claim { process: from, ticket });
+                self.grants.withdraw(Claim { process: from, ticket });
                 self.notify_next(fx);
             }
             Message::Turn { ticket } if self.wants(ticket) => {
@@ -209,7 +210,7 @@ impl Protocol for Lease {
             Timer::Expiry => {
                 self.is_closed = false;
                 if let Some(holder) = self.grants.holder() {
-                    self.grants.release(holder);
+                    self.grants.withdraw(holder);
                 }
                 self.notify_next(fx);
             }
@@ -229,7 +230,7 @@ impl Lease {
     /// Sends a request or a renewal. If it is granted, the lease is measured from this moment.
     fn send_request(&mut self, fx: &mut impl Effects<Self>) {
         let times = self.config.times;
-        let (side, round) = self.renewals.start(times.request_modulus);
+        let (side, round) = self.renewals.start_request(times.request_modulus);
         fx.set_timer(Timer::Deadline(side), self.config.lease_duration());
         fx.set_timer(Timer::Renewal, times.renewal);
         let request = Message::Request { ticket: self.ticket, round };
@@ -292,7 +293,7 @@ impl Lease {
         if self.is_closed {
             return;
         }
-        if let Some((next, _)) = self.grants.grant()
+        if let Some((next, _)) = self.grants.grant_next()
             && next != claim
         {
             self.notify_turn(next, fx);
@@ -311,7 +312,7 @@ impl Lease {
         if self.is_closed || self.grants.holder().is_some() {
             return;
         }
-        match self.grants.grant() {
+        match self.grants.grant_next() {
             Some((next, _)) => self.notify_turn(next, fx),
             None => fx.cancel_timer(Timer::Expiry),
         }
@@ -335,22 +336,22 @@ impl Algorithm for Lease {
         Card {
             strategy: Strategy::Centralised,
             timing: Timing::Synchronous,
-            faults: Faults {
+            faults: ToleratedFaults {
                 loss: true,
                 crashes: CrashModel::Recovery,
-                ..Faults::duplication(
+                ..ToleratedFaults::duplication_only(
                     "continues when a process that waits or is inside crashes or is partitioned; \
                      stops while the grantor is down",
                 )
             },
             topology: Topology::Star,
-            knows: Knowledge::UNIFORM,
-            messages: Cost::per_entry(formula, 0, None)
+            knows: ProcessKnowledge::UNIFORM,
+            messages: MessageCost::per_entry(formula, 0, None)
                 .zero_if_alone(size)
                 .excluding_some_messages(),
             promises: [].into(),
             timed_promises: [Property::MutualExclusion, Property::Fencing].into(),
-            drift_ppm: config.times.drift_ppm(),
+            drift_ppm: config.times.tolerated_drift_ppm(),
             timeouts: config.times.timeouts().into(),
             variants: Variants::<VariantId>::declared(),
             ..Card::mutex(

@@ -57,8 +57,8 @@ mod rules;
 mod service;
 
 use tenure_core::{
-    Algorithm, Card, Cost, CrashModel, Effects, Faults, Group, Knowledge, ProcessId, Property,
-    Protocol, SharedConfig, Strategy, TimerRole, Timing, Topology,
+    Algorithm, Card, CrashModel, Effects, Group, MessageCost, ProcessId, ProcessKnowledge,
+    Property, Protocol, SharedConfig, Strategy, TimerRole, Timing, ToleratedFaults, Topology,
 };
 use tenure_session::{QueueView, Session, Waiter};
 use tenure_store::Store;
@@ -67,7 +67,7 @@ pub use config::{Config, VariantId};
 pub(crate) use kind::older_keys_query;
 pub use kind::{Blockers, ClaimTicket, LockKind};
 pub use message::Message;
-use service::Service;
+use service::LockService;
 pub use tenure_session::DeadlineSlot;
 
 use super::Ticket;
@@ -87,7 +87,7 @@ pub struct LeasedLock<L: LockKind> {
     /// Session of the client, with its place in the queue of the lock. `None` while this process
     /// does not want to enter the critical section.
     claim: Option<Claim<L>>,
-    service: Option<Service<L>>,
+    service: Option<LockService<L>>,
 }
 
 /// A claim to the lock: the session of the client, and its waiter. The waiter is the state machine
@@ -147,9 +147,9 @@ impl<L: LockKind> Protocol for LeasedLock<L> {
             config: SharedConfig::new(config.clone()),
             ticket: Ticket { boot: boots + 1, number: 0 }.into(),
             claim: None,
-            service: store.map(|store| Service::new(store, 0)),
+            service: store.map(|store| LockService::new(store, 0)),
         };
-        client.start_term(fx);
+        client.start_lease_countdowns(fx);
         client
     }
 
@@ -159,7 +159,7 @@ impl<L: LockKind> Protocol for LeasedLock<L> {
     }
 
     fn on_command(&mut self, command: L::Command, fx: &mut impl Effects<Self>) {
-        let session = self.next_session();
+        let session = self.next_session_ticket();
         match (self.config.first_claim(&command, session), &mut self.claim) {
             (Some(ticket), None) => self.start_session(ticket, fx),
             (Some(_), Some(_)) => panic!("a process may request only when idle"),
@@ -184,25 +184,28 @@ impl<L: LockKind> Protocol for LeasedLock<L> {
                 self.on_release(from, ticket, was_inside, fx);
             }
             Message::Released { ticket, key } => {
-                if let Some(claim) = self.claim_of(ticket) {
+                if let Some(claim) = self.claim_with_ticket(ticket) {
                     let action = claim.waiter.on_released(&key);
                     self.execute_waiter_action(action, fx);
                 }
             }
             Message::Alive { ticket, round } => {
-                if let Some(claim) = self.claim_in(ticket.session()) {
+                if let Some(claim) = self.claim_in_session(ticket.session()) {
                     let actions = claim.session.on_response(round);
                     self.execute_session_actions(actions, fx);
-                    self.restart_deadline(fx);
+                    self.restart_deadline_from_answer(fx);
                 }
             }
             Message::Gone { ticket } => self.on_gone(ticket, fx),
             Message::Place { ticket, revision, own, ahead } => {
-                if let Some(claim) = self.claim_of(ticket)
+                if let Some(claim) = self.claim_with_ticket(ticket)
                     && claim.session.is_alive()
                 {
-                    let action =
-                        claim.waiter.on_queue_view(QueueView { revision, own, predecessor: ahead });
+                    let action = claim.waiter.on_queue_view(QueueView {
+                        revision,
+                        own_create_revision: own,
+                        predecessor: ahead,
+                    });
                     self.execute_waiter_action(action, fx);
                 }
             }
@@ -214,8 +217,8 @@ impl<L: LockKind> Protocol for LeasedLock<L> {
 
     fn on_timer(&mut self, timer: Timer, fx: &mut impl Effects<Self>) {
         match timer {
-            Timer::Part(lease) => self.on_part_elapsed(lease, fx),
-            Timer::Commit(lease) => self.on_end_committed(lease, fx),
+            Timer::Part(lease) => self.on_lease_part_elapsed(lease, fx),
+            Timer::Commit(lease) => self.on_lease_end_committed(lease, fx),
             Timer::Change => self.change_leader(fx),
             Timer::Deadline(side) => {
                 self.on_session_timer(tenure_session::Timer::Deadline(side), fx)
@@ -253,7 +256,7 @@ impl Algorithm for Leased {
     fn card(config: &Config, size: u32) -> Card {
         let formula = "5 (0 at the service), 4 more for a waiter, and 2 for a renewal";
         let card = Card {
-            messages: Cost::per_entry(formula, 0, None)
+            messages: MessageCost::per_entry(formula, 0, None)
                 .zero_if_alone(size)
                 .excluding_some_messages(),
             timed_promises: [Property::MutualExclusion, Property::Fencing].into(),
@@ -264,26 +267,26 @@ impl Algorithm for Leased {
                 "Burrows, OSDI, 2006",
             )
         };
-        with_sessions(card, config)
+        with_service_assumptions(card, config)
     }
 }
 
 /// Returns the description `card` of a lock that clients build on a lock service, completed with
 /// the assumptions, faults and timeouts of that service.
-pub(crate) fn with_sessions(card: Card, config: &Config) -> Card {
+pub(crate) fn with_service_assumptions(card: Card, config: &Config) -> Card {
     Card {
         strategy: Strategy::Centralised,
         timing: Timing::Synchronous,
-        faults: Faults {
+        faults: ToleratedFaults {
             loss: true,
             crashes: CrashModel::Recovery,
-            ..Faults::duplication(
+            ..ToleratedFaults::duplication_only(
                 "continues when a process that waits or is inside crashes or is partitioned, \
                  and when the leader of the service changes; stops while the service is down",
             )
         },
         topology: Topology::Star,
-        knows: Knowledge::UNIFORM,
+        knows: ProcessKnowledge::UNIFORM,
         promises: [].into(),
         drift_ppm: drift::tolerated_drift_ppm(config.times.validity, config.times.ttl),
         timeouts: config.timeouts().into(),

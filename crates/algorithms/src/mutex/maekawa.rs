@@ -32,13 +32,13 @@ use alloc::vec::Vec;
 
 use tenure_core::quorum::{QuorumError, QuorumKind, QuorumSystem};
 use tenure_core::service::mutex::{Command, Event};
-use tenure_core::theory::{Hops, Precision, Prediction, Theory, WorkloadKind};
+use tenure_core::theory::{HopRange, Precision, Prediction, Theory, WorkloadKind};
 use tenure_core::{
-    Algorithm, Card, ChannelOrder, Cost, Effects, Faults, Fence, Group, LamportClock, Never,
-    ProcessId, ProcessSet, Protocol, Strategy, Timestamp, labelled,
+    Algorithm, Card, ChannelOrder, Effects, Fence, Group, LamportClock, MessageCost, Never,
+    ProcessId, ProcessSet, Protocol, Strategy, Timestamp, ToleratedFaults, labelled,
 };
 
-use super::candidate::Candidate;
+use super::quorum_request::QuorumRequest;
 use super::voter::{Ballot, RequestOutcome, Voter};
 use crate::catalogue_error::CatalogueError;
 use crate::parameters::{FromParameters, Parameters};
@@ -62,7 +62,7 @@ pub struct Maekawa {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Phase {
     Idle,
-    Waiting(Candidate),
+    Waiting(QuorumRequest),
     Inside { request: Timestamp, votes: Vec<(ProcessId, Ballot)> },
 }
 
@@ -185,7 +185,7 @@ impl Protocol for Maekawa {
             Message::Request { stamp } => self.on_request(stamp, fx),
             Message::Relinquish { ballot } => {
                 if self.voter.has_voted_for(ballot) {
-                    self.voter.return_vote(ballot);
+                    self.voter.take_back_vote(ballot);
                     self.vote(fx);
                 }
             }
@@ -220,7 +220,7 @@ impl Maekawa {
     fn request(&mut self, fx: &mut impl Effects<Self>) {
         assert!(self.phase == Phase::Idle, "a process may request only when idle");
         let request = Timestamp { clock: self.clock.tick(), process: self.group.me() };
-        self.phase = Phase::Waiting(Candidate::new(request, &self.quorum));
+        self.phase = Phase::Waiting(QuorumRequest::new(request, &self.quorum));
         for voter in &self.quorum.clone() {
             self.send(voter, Message::Request { stamp: request }, fx);
         }
@@ -248,7 +248,7 @@ impl Maekawa {
 
     fn relinquish(&mut self, fx: &mut impl Effects<Self>) {
         let Phase::Waiting(candidate) = &mut self.phase else { return };
-        for (voter, ballot) in candidate.relinquish() {
+        for (voter, ballot) in candidate.relinquish_inquired_votes() {
             self.send(voter, Message::Relinquish { ballot }, fx);
         }
     }
@@ -263,7 +263,7 @@ impl Maekawa {
         }
     }
 
-    fn candidate(&mut self, request: Timestamp) -> Option<&mut Candidate> {
+    fn candidate(&mut self, request: Timestamp) -> Option<&mut QuorumRequest> {
         match &mut self.phase {
             Phase::Waiting(candidate) if candidate.request == request => Some(candidate),
             _ => None,
@@ -288,7 +288,7 @@ impl Maekawa {
 impl Maekawa {
     fn on_request(&mut self, request: Timestamp, fx: &mut impl Effects<Self>) {
         self.clock.observe(request.clock);
-        let arrival = self.voter.receive(request);
+        let arrival = self.voter.on_request(request);
         match arrival {
             RequestOutcome::Voted(ballot) => self.lock(ballot, fx),
             _ if self.variants.has(VariantId::Basic) => {}
@@ -304,7 +304,7 @@ impl Maekawa {
 
     /// Gives the returned vote to the smallest waiting request. Does nothing if no request waits.
     fn vote(&mut self, fx: &mut impl Effects<Self>) {
-        if let Some(ballot) = self.voter.vote() {
+        if let Some(ballot) = self.voter.vote_for_next() {
             self.lock(ballot, fx);
         }
     }
@@ -331,7 +331,7 @@ impl Maekawa {
 
     /// Abandons the waiting request without informing the voters. Returns true if a request was
     /// waiting.
-    pub(super) fn abandon(&mut self) -> bool {
+    pub(super) fn abandon_waiting_request(&mut self) -> bool {
         let waiting = matches!(self.phase, Phase::Waiting(_));
         if waiting {
             self.phase = Phase::Idle;
@@ -339,21 +339,21 @@ impl Maekawa {
         waiting
     }
 
-    pub(super) fn votes_for(&self, process: ProcessId) -> bool {
+    pub(super) fn has_voted_for(&self, process: ProcessId) -> bool {
         self.voter.holder() == Some(process)
     }
 
     /// Removes the waiting request of a process. If this voter has already voted for the process,
     /// the process keeps the vote.
-    pub(super) fn remove_waiting(&mut self, process: ProcessId) {
-        self.voter.remove(process);
+    pub(super) fn remove_waiting_request(&mut self, process: ProcessId) {
+        self.voter.remove_waiting_request(process);
     }
 
     /// Withdraws all requests of a process. If this voter has voted for one of these requests, its
     /// vote goes to the next waiting request.
-    pub(super) fn forget(&mut self, process: ProcessId, fx: &mut impl Effects<Self>) {
-        self.remove_waiting(process);
-        if self.votes_for(process) {
+    pub(super) fn withdraw_requests_of(&mut self, process: ProcessId, fx: &mut impl Effects<Self>) {
+        self.remove_waiting_request(process);
+        if self.has_voted_for(process) {
             self.vote(fx);
         }
     }
@@ -366,15 +366,15 @@ impl Algorithm for Maekawa {
         Card {
             strategy: Strategy::Quorum,
             order: ChannelOrder::Fifo,
-            faults: Faults::duplication(
+            faults: ToleratedFaults::duplication_only(
                 "needs every vote of a fixed quorum: no crash in one that is used, no loss",
             ),
-            messages: Cost::per_entry(
+            messages: MessageCost::per_entry(
                 "3(K−1) … 6(K−1)",
                 3 * min_voters.unwrap_or(0),
                 max_voters.map(|max_voters| 6 * max_voters),
             ),
-            theory: Some(Theory::lock(["2", "not known", "no"], Hops::TWO)),
+            theory: Some(Theory::lock(["2", "not known", "no"], HopRange::TWO)),
             variants: Variants::<VariantId>::declared(),
             ..Card::mutex(
                 "maekawa",

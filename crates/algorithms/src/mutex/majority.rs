@@ -40,8 +40,8 @@ use alloc::sync::Arc;
 use tenure_core::quorum::{QuorumError, QuorumKind, QuorumSystem};
 use tenure_core::service::mutex::{Command, Event};
 use tenure_core::{
-    Algorithm, Card, CrashModel, DetectorClass, Effects, Faults, Fence, Group, Label, Labelled,
-    Layer, Never, ProcessId, ProcessSet, Protocol, SharedConfig, Verdict,
+    Algorithm, Card, CrashModel, DetectorClass, Effects, Fence, Group, Label, Labelled, Layer,
+    Never, ProcessId, ProcessSet, Protocol, SharedConfig, ToleratedFaults, Verdict,
 };
 
 use super::maekawa::{self, Maekawa};
@@ -184,7 +184,9 @@ impl Protocol for Majority {
                     self.votes.on_message(from, message, &mut vote_effects(self.generation, fx));
                 }
             }
-            Message::Withdraw => self.votes.forget(from, &mut vote_effects(self.generation, fx)),
+            Message::Withdraw => {
+                self.votes.withdraw_requests_of(from, &mut vote_effects(self.generation, fx))
+            }
             Message::Forgotten => {
                 if self.votes.quorum().contains(from) {
                     self.restart_request(fx);
@@ -199,8 +201,8 @@ impl Protocol for Majority {
                 self.suspected.insert(peer);
                 // Remove the requests of the suspected process before this process withdraws its
                 // own. Otherwise the suspected process could get the vote that is returned.
-                self.votes.remove_waiting(peer);
-                let withdraws_vote = self.votes.votes_for(peer);
+                self.votes.remove_waiting_request(peer);
+                let withdraws_vote = self.votes.has_voted_for(peer);
                 if withdraws_vote && !self.variants.has(VariantId::OneGeneration) {
                     self.generation += 1;
                 }
@@ -209,7 +211,7 @@ impl Protocol for Majority {
                 }
                 // Take the vote back only after this process has restarted its own request.
                 // Otherwise the vote could complete a request of an older generation.
-                self.votes.forget(peer, &mut vote_effects(self.generation, fx));
+                self.votes.withdraw_requests_of(peer, &mut vote_effects(self.generation, fx));
             }
             Verdict::Trust => {
                 self.suspected.remove(peer);
@@ -240,7 +242,7 @@ impl Majority {
     /// one exists.
     fn restart_request(&mut self, fx: &mut impl Effects<Self>) {
         let (me, voters) = (self.group.me(), self.votes.quorum().clone());
-        let waiting = self.votes.abandon();
+        let waiting = self.votes.abandon_waiting_request();
         if let Some(quorum) = self.unsuspected_quorum() {
             self.votes.set_quorum(quorum);
         }
@@ -251,7 +253,7 @@ impl Majority {
             fx.send(voter, Message::Withdraw);
         }
         let fx = &mut vote_effects(self.generation, fx);
-        self.votes.forget(me, fx);
+        self.votes.withdraw_requests_of(me, fx);
         self.votes.on_command(Command::Enter, fx);
     }
 }
@@ -267,17 +269,17 @@ fn vote_effects(generation: u64, fx: &mut impl Effects<Majority>) -> impl Effect
     )
 }
 
-fn faults(quorums: &QuorumSystem) -> Faults {
+fn faults(quorums: &QuorumSystem) -> ToleratedFaults {
     match quorums.tolerated_crashes() {
-        None => Faults {
+        None => ToleratedFaults {
             crashes: CrashModel::Stop,
-            ..Faults::none(
+            ..ToleratedFaults::none(
                 "survives as long as a quorum is up: ⌊(N−1)/2⌋ crashes with majorities; after \
                  a wrong suspicion two may be inside, with different fences",
             )
-            .with_majority()
+            .requiring_majority()
         },
-        Some(crashes) => Faults::none(
+        Some(crashes) => ToleratedFaults::none(
             "survives crashes as long as one of the listed quorums is up; after a wrong \
              suspicion two may be inside, with different fences",
         )

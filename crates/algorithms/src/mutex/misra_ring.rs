@@ -27,10 +27,10 @@
 //! counting where the lost one stopped; the count is the fence.
 
 use tenure_core::service::mutex::{Command, Event};
-use tenure_core::theory::{Hops, Theory};
+use tenure_core::theory::{HopRange, Theory};
 use tenure_core::{
-    Algorithm, Card, ChannelOrder, Cost, Delay, Effects, Faults, Fence, Group, ProcessId, Property,
-    Protocol, Strategy, Topology, labelled,
+    Algorithm, Card, ChannelOrder, Delay, Effects, Fence, Group, MessageCost, ProcessId, Property,
+    Protocol, Strategy, ToleratedFaults, Topology, labelled,
 };
 
 use crate::Variants;
@@ -256,14 +256,14 @@ impl Algorithm for MisraRing {
         Card {
             strategy: Strategy::Token,
             order: ChannelOrder::Fifo,
-            faults: Faults::none(
+            faults: ToleratedFaults::none(
                 "survives repeated losses of one of its two tokens; the loss of both, or a crash, \
                  stops it",
             )
             .with_losses(1),
             topology: Topology::UnidirectionalRing,
-            messages: Cost::per_entry("1 … ∞", 1, None).zero_if_alone(size),
-            theory: Some(Theory::lock(["0…N", "1", "no"], Hops::ring(size))),
+            messages: MessageCost::per_entry("1 … ∞", 1, None).zero_if_alone(size),
+            theory: Some(Theory::lock(["0…N", "1", "no"], HopRange::ring(size))),
             variants: Variants::<VariantId>::declared(),
             ..Card::mutex(
                 "misra-ring",

@@ -1,6 +1,5 @@
 //! Mutual exclusion algorithms, one module each, and the list that maps names to types.
 
-mod candidate;
 pub mod carvalho_roucairol;
 pub mod central;
 pub mod dijkstra_ring;
@@ -17,6 +16,7 @@ pub mod majority;
 pub mod misra_ring;
 pub mod naimi_trehel;
 pub mod nishio_li_manning;
+mod quorum_request;
 pub mod raymond;
 mod renewal_requests;
 pub mod repaired_ring;
@@ -26,7 +26,7 @@ pub mod token_ring;
 pub mod tolerant_ricart_agrawala;
 mod voter;
 
-pub(crate) use generations::Generations;
+pub(crate) use generations::TokenGenerations;
 pub(crate) use grant_queue::{Claim, GrantQueue, Ticket};
 pub(crate) use renewal_requests::RenewalRequests;
 pub use renewal_requests::{DeadlineSlot, EntryDurations};

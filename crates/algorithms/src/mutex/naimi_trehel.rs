@@ -25,10 +25,10 @@
 //! process waits, it is accepted.
 
 use tenure_core::service::mutex::{Command, Event};
-use tenure_core::theory::{Hops, Prediction, Theory, WorkloadKind};
+use tenure_core::theory::{HopRange, Prediction, Theory, WorkloadKind};
 use tenure_core::{
-    Algorithm, Card, Cost, Effects, Faults, Fence, Group, Knowledge, Never, ProcessId, Protocol,
-    Strategy, labelled,
+    Algorithm, Card, Effects, Fence, Group, MessageCost, Never, ProcessId, ProcessKnowledge,
+    Protocol, Strategy, ToleratedFaults, labelled,
 };
 
 /// One process of the algorithm of Naimi and Trehel.
@@ -158,12 +158,12 @@ impl Algorithm for NaimiTrehel {
     fn card((): &(), size: u32) -> Card {
         Card {
             strategy: Strategy::Token,
-            faults: Faults::none(
+            faults: ToleratedFaults::none(
                 "a lost request or token stops it, and a duplicated token lets two in",
             ),
-            knows: Knowledge::UNIFORM,
-            messages: Cost::per_entry("0 … N", 0, Some(size.into())).zero_if_alone(size),
-            theory: Some(Theory::lock(["0…N", "no bound", "no"], Hops::ONE)),
+            knows: ProcessKnowledge::UNIFORM,
+            messages: MessageCost::per_entry("0 … N", 0, Some(size.into())).zero_if_alone(size),
+            theory: Some(Theory::lock(["0…N", "no bound", "no"], HopRange::ONE)),
             ..Card::mutex(
                 "naimi-trehel",
                 "the token's queue, and a tree that points to its end",

@@ -41,13 +41,13 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use tenure_core::service::mutex::{Command, Event};
-use tenure_core::theory::{Hops, Theory};
+use tenure_core::theory::{HopRange, Theory};
 use tenure_core::{
-    Algorithm, Card, Cost, CrashModel, DetectorClass, Effects, Faults, Fence, Group, Never,
-    ProcessId, Protocol, Strategy, Term, Verdict,
+    Algorithm, Card, CrashModel, DetectorClass, Effects, Fence, Group, MessageCost, Never,
+    ProcessId, Protocol, Strategy, Term, ToleratedFaults, Verdict,
 };
 
-use super::Generations;
+use super::TokenGenerations;
 pub use message::{Message, Token};
 
 /// One process of the algorithm of Nishio, Li and Manning.
@@ -59,7 +59,7 @@ pub struct NishioLiManning {
     phase: Phase,
     /// Generations of the token. When this process makes a new token, it collects the numbers of
     /// served requests (`LN` in the paper) from the responses.
-    generations: Generations<Vec<u64>>,
+    generations: TokenGenerations<Vec<u64>>,
 }
 
 /// State of this process's own request for the critical section. The process has a token in the
@@ -92,9 +92,11 @@ impl Protocol for NishioLiManning {
     /// second token.
     fn boot(group: Group, (): &(), stable: Option<()>, _: &mut impl Effects<Self>) -> Self {
         let none = vec![0; group.size() as usize];
-        let generations = Generations::new(group);
+        let generations = TokenGenerations::new(group);
         let phase = if group.me() == ProcessId(0) && stable.is_none() {
-            Phase::Holding { token: Token::new_boxed(generations.newest(), none.clone()) }
+            Phase::Holding {
+                token: Token::new_boxed(generations.newest_generation(), none.clone()),
+            }
         } else {
             Phase::Idle
         };
@@ -108,7 +110,7 @@ impl Protocol for NishioLiManning {
             (Command::Enter, Phase::Idle) => self.request(fx),
             (Command::Enter, Phase::Holding { token }) => self.enter(token, fx),
             (Command::Exit, Phase::Inside { token }) => {
-                if token.generation == self.generations.newest() {
+                if token.generation == self.generations.newest_generation() {
                     self.pass_token(token, fx);
                 }
                 self.respond(fx);
@@ -129,7 +131,9 @@ impl Protocol for NishioLiManning {
                     phase => self.phase = phase,
                 }
             }
-            Message::Token { token } if token.generation >= self.generations.newest() => {
+            Message::Token { token }
+                if token.generation >= self.generations.newest_generation() =>
+            {
                 self.generations.observe(token.generation);
                 self.receive(token, fx);
             }
@@ -148,7 +152,7 @@ impl Protocol for NishioLiManning {
                 }
             }
             Message::Answer { generation, requests, served } => {
-                if generation == self.generations.newest() {
+                if generation == self.generations.newest_generation() {
                     self.requests[from.index()] = requests.max(self.requests[from.index()]);
                     self.record_served(from, served);
                     self.stop_waiting_for(from, fx);
@@ -164,7 +168,7 @@ impl Protocol for NishioLiManning {
     }
 
     fn on_suspicion(&mut self, peer: ProcessId, verdict: Verdict, fx: &mut impl Effects<Self>) {
-        let generation = self.generations.newest();
+        let generation = self.generations.newest_generation();
         match verdict {
             Verdict::Suspect => {
                 self.generations.suspect(peer);
@@ -247,7 +251,7 @@ impl NishioLiManning {
         // Requests of a process that does not answer are treated as served.
         let served = self.requests.clone();
         let Some(recipients) = self.generations.start_regeneration(doubted, served) else { return };
-        let generation = self.generations.newest();
+        let generation = self.generations.newest_generation();
         fx.broadcast(&recipients, Message::Inquire { generation });
         self.discard_token();
         self.respond(fx);
@@ -286,7 +290,7 @@ impl NishioLiManning {
         if matches!(self.phase, Phase::Inside { .. }) {
             return;
         }
-        if let Some(maker) = self.generations.take_pending_inquiry() {
+        if let Some(maker) = self.generations.finish_pending_inquiry() {
             self.send_response(maker, fx);
         }
         self.record_served(self.group.me(), self.served());
@@ -295,7 +299,7 @@ impl NishioLiManning {
 
     fn send_response(&self, to: ProcessId, fx: &mut impl Effects<Self>) {
         let requests = self.requests[self.group.me().index()];
-        let (generation, served) = (self.generations.newest(), self.served());
+        let (generation, served) = (self.generations.newest_generation(), self.served());
         fx.send(to, Message::Answer { generation, requests, served });
     }
 
@@ -317,7 +321,7 @@ impl NishioLiManning {
     /// awaited.
     fn stop_waiting_for(&mut self, from: ProcessId, fx: &mut impl Effects<Self>) {
         if let Some(served) = self.generations.record_response(from) {
-            self.receive(Token::new_boxed(self.generations.newest(), served), fx);
+            self.receive(Token::new_boxed(self.generations.newest_generation(), served), fx);
         }
     }
 }
@@ -326,16 +330,16 @@ impl Algorithm for NishioLiManning {
     fn card((): &(), size: u32) -> Card {
         Card {
             strategy: Strategy::Token,
-            faults: Faults {
+            faults: ToleratedFaults {
                 crashes: CrashModel::Stop,
-                ..Faults::none(
+                ..ToleratedFaults::none(
                     "survives the crash of all but one; after a wrong suspicion two may be \
                      inside, with different fences",
                 )
             },
             detection: DetectorClass::Perfect,
-            messages: Cost::per_entry("0 or N", 0, Some(size.into())).zero_if_alone(size),
-            theory: Some(Theory::lock(["0 or 2", "no bound", "no"], Hops::ONE)),
+            messages: MessageCost::per_entry("0 or N", 0, Some(size.into())).zero_if_alone(size),
+            theory: Some(Theory::lock(["0 or 2", "no bound", "no"], HopRange::ONE)),
             ..Card::mutex(
                 "nishio-li-manning",
                 "ask every process for the token, and replace it when it is lost",
@@ -347,6 +351,6 @@ impl Algorithm for NishioLiManning {
     /// Returns the number of the newest generation known to this process. Generations are the terms
     /// of this algorithm.
     fn highest_term(&self) -> u64 {
-        self.generations.newest().number
+        self.generations.newest_generation().number
     }
 }

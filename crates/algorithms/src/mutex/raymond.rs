@@ -24,11 +24,11 @@ use alloc::collections::VecDeque;
 use alloc::sync::Arc;
 
 use tenure_core::service::mutex::{Command, Event};
-use tenure_core::theory::{Hops, Precision, Prediction, Theory, WorkloadKind};
-use tenure_core::tree::{Tree, TreeShape};
+use tenure_core::theory::{HopRange, Precision, Prediction, Theory, WorkloadKind};
+use tenure_core::tree::{RootedTree, TreeShape};
 use tenure_core::{
-    Algorithm, Card, Cost, Effects, Faults, Fence, Group, Knowledge, Never, ProcessId, Protocol,
-    Strategy, Topology, labelled,
+    Algorithm, Card, Effects, Fence, Group, MessageCost, Never, ProcessId, ProcessKnowledge,
+    Protocol, Strategy, ToleratedFaults, Topology, labelled,
 };
 
 use crate::catalogue_error::CatalogueError;
@@ -87,13 +87,13 @@ labelled!(Message, Mutex, Request => "request", Privilege => "privilege");
 #[derive(Clone, Debug)]
 pub struct Config {
     /// Tree along whose edges the token moves.
-    pub tree: Arc<Tree>,
+    pub tree: Arc<RootedTree>,
 }
 
 impl Config {
     /// Returns a configuration for a tree of the given shape over `size` processes.
     pub fn with_tree_shape(shape: TreeShape, size: u32) -> Self {
-        Config { tree: Arc::new(Tree::from_shape(shape, size)) }
+        Config { tree: Arc::new(RootedTree::from_shape(shape, size)) }
     }
 }
 
@@ -197,15 +197,19 @@ impl Algorithm for Raymond {
     fn card(config: &Config, _: u32) -> Card {
         Card {
             strategy: Strategy::Token,
-            faults: Faults::none(
+            faults: ToleratedFaults::none(
                 "a crash parts the tree, a lost token stops it, two tokens let two in",
             ),
             topology: Topology::Tree,
-            knows: Knowledge::UNIFORM,
-            messages: Cost::per_entry("0 … 2D", 0, Some(2 * u64::from(config.tree.diameter()))),
+            knows: ProcessKnowledge::UNIFORM,
+            messages: MessageCost::per_entry(
+                "0 … 2D",
+                0,
+                Some(2 * u64::from(config.tree.diameter())),
+            ),
             theory: Some(Theory::lock(
                 ["0…2D", "no bound", "no"],
-                Hops::tree(config.tree.diameter()),
+                HopRange::tree(config.tree.diameter()),
             )),
             ..Card::mutex(
                 "raymond",

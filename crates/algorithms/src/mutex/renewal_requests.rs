@@ -2,14 +2,14 @@
 //! by further requests. Each response permits the process to be inside for a limited time, measured
 //! from the request that the response answers.
 
-use tenure_core::{Delay, Term, Timeout};
+use tenure_core::{ConfigurableTimeout, Delay, Term};
 
 use crate::drift;
 use crate::parameters::Parameters;
 
-const LEASE: &str = "entry-lease";
-const EXPIRY: &str = "entry-expiry";
-const RENEWAL: &str = "entry-renewal";
+const LEASE_TIMEOUT_NAME: &str = "entry-lease";
+const EXPIRY_TIMEOUT_NAME: &str = "entry-expiry";
+const RENEWAL_TIMEOUT_NAME: &str = "entry-renewal";
 
 /// Durations of an entry to the critical section that expires by itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,28 +47,40 @@ impl EntryDurations {
     /// that even on the fastest clock it exceeds a lease on the slowest clock.
     pub(crate) fn from_parameters(parameters: &Parameters) -> Self {
         let plain = EntryDurations::plain(parameters.delay);
-        let lease = parameters.timeout(LEASE, plain.lease);
+        let lease = parameters.timeout_or(LEASE_TIMEOUT_NAME, plain.lease);
         let least = parameters.ticks_on_fastest_clock(lease.max).saturating_add(1);
         let expiry = Delay::ticks(plain.expiry.max.max(least));
         EntryDurations {
             lease,
-            expiry: parameters.timeout(EXPIRY, expiry),
-            renewal: parameters.timeout(RENEWAL, plain.renewal),
+            expiry: parameters.timeout_or(EXPIRY_TIMEOUT_NAME, expiry),
+            renewal: parameters.timeout_or(RENEWAL_TIMEOUT_NAME, plain.renewal),
             request_modulus: parameters.number_modulus,
         }
     }
 
     /// Returns the largest clock drift that the durations tolerate, in parts per million. Up to
     /// this drift, a lease ends before the reservation of the lock ends.
-    pub fn drift_ppm(&self) -> u32 {
+    pub fn tolerated_drift_ppm(&self) -> u32 {
         drift::tolerated_drift_ppm(self.lease.max, self.expiry.min)
     }
 
-    pub(crate) fn timeouts(&self) -> [Timeout; 3] {
+    pub(crate) fn timeouts(&self) -> [ConfigurableTimeout; 3] {
         [
-            Timeout::new(LEASE, "duration of an entry, from its request", self.lease),
-            Timeout::new(EXPIRY, "time for which a granted lock stays reserved", self.expiry),
-            Timeout::new(RENEWAL, "interval between requests of a process", self.renewal),
+            ConfigurableTimeout::new(
+                LEASE_TIMEOUT_NAME,
+                "duration of an entry, from its request",
+                self.lease,
+            ),
+            ConfigurableTimeout::new(
+                EXPIRY_TIMEOUT_NAME,
+                "time for which a granted lock stays reserved",
+                self.expiry,
+            ),
+            ConfigurableTimeout::new(
+                RENEWAL_TIMEOUT_NAME,
+                "interval between requests of a process",
+                self.renewal,
+            ),
         ]
     }
 }
@@ -98,7 +110,7 @@ pub(crate) struct RenewalRequests {
 
 impl RenewalRequests {
     /// Starts a new request. Returns its timer and its number; numbers wrap to 0 at `modulus`.
-    pub(crate) fn start(&mut self, modulus: u64) -> (DeadlineSlot, u64) {
+    pub(crate) fn start_request(&mut self, modulus: u64) -> (DeadlineSlot, u64) {
         let slot = if self.current == Some(DeadlineSlot::Left) {
             DeadlineSlot::Right
         } else {

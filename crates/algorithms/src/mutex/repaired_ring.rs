@@ -26,13 +26,13 @@
 //! fence can: it is (generation, count), so all later entries have higher ones.
 
 use tenure_core::service::mutex::{Command, Event};
-use tenure_core::theory::{Hops, Theory};
+use tenure_core::theory::{HopRange, Theory};
 use tenure_core::{
-    Algorithm, Card, Cost, CrashModel, Delay, DetectorClass, Effects, Faults, Fence, Group,
-    ProcessId, Protocol, Strategy, Term, Verdict, labelled,
+    Algorithm, Card, CrashModel, Delay, DetectorClass, Effects, Fence, Group, MessageCost,
+    ProcessId, Protocol, Strategy, Term, ToleratedFaults, Verdict, labelled,
 };
 
-use super::Generations;
+use super::TokenGenerations;
 use crate::catalogue_error::CatalogueError;
 use crate::parameters::{FromParameters, Parameters};
 
@@ -64,7 +64,7 @@ impl FromParameters for Config {
 pub struct RepairedRing {
     group: Group,
     pass_after: u64,
-    generations: Generations<()>,
+    generations: TokenGenerations<()>,
     phase: Phase,
 }
 
@@ -141,7 +141,7 @@ impl Protocol for RepairedRing {
         let mut ring = RepairedRing {
             group,
             pass_after: config.pass_after,
-            generations: Generations::new(group),
+            generations: TokenGenerations::new(group),
             phase: Phase::Idle,
         };
         if group.me() == ProcessId(0) && stable.is_none() {
@@ -162,7 +162,7 @@ impl Protocol for RepairedRing {
             (Command::Exit, Phase::Inside { generation, entries }) => {
                 self.phase = Phase::Idle;
                 fx.emit(Event::Exited);
-                if generation == self.generations.newest() {
+                if generation == self.generations.newest_generation() {
                     self.pass(entries, fx);
                 } else {
                     self.respond(fx);
@@ -175,7 +175,9 @@ impl Protocol for RepairedRing {
 
     fn on_message(&mut self, from: ProcessId, message: Message, fx: &mut impl Effects<Self>) {
         match message {
-            Message::Token { generation, entries } if generation >= self.generations.newest() => {
+            Message::Token { generation, entries }
+                if generation >= self.generations.newest_generation() =>
+            {
                 if self.generations.observe(generation) {
                     self.discard_token(fx);
                 }
@@ -185,13 +187,16 @@ impl Protocol for RepairedRing {
             Message::Doubt { generation } => self.doubt(generation, fx),
             Message::Inquire { generation } => {
                 if self.generations.must_report_newer(generation) {
-                    fx.send(from, Message::Answer { generation: self.generations.newest() });
+                    fx.send(
+                        from,
+                        Message::Answer { generation: self.generations.newest_generation() },
+                    );
                 } else {
                     self.on_inquiry(generation, fx);
                 }
             }
             Message::Answer { generation } => {
-                if generation == self.generations.newest() {
+                if generation == self.generations.newest_generation() {
                     self.stop_waiting_for(from, fx);
                 } else if self.generations.trusts(generation.leader) {
                     self.on_inquiry(generation, fx);
@@ -215,7 +220,7 @@ impl Protocol for RepairedRing {
             Verdict::Suspect => {
                 self.generations.suspect(peer);
                 let (maker, generation) =
-                    (self.generations.regenerator(), self.generations.newest());
+                    (self.generations.regenerator(), self.generations.newest_generation());
                 if self.generations.is_regenerating() {
                     self.stop_waiting_for(peer, fx);
                 } else if maker == self.group.me() {
@@ -247,13 +252,14 @@ impl RepairedRing {
             }
             // A copy of the token with which this process entered is ignored. A newer token, made
             // by a process that wrongly suspects this one, is passed on.
-            Phase::Inside { generation, .. } if generation == self.generations.newest() => {}
+            Phase::Inside { generation, .. }
+                if generation == self.generations.newest_generation() => {}
             Phase::Inside { .. } => self.forward_token(entries, fx),
         }
     }
 
     fn enter(&mut self, entries: u64, fx: &mut impl Effects<Self>) {
-        let (generation, entries) = (self.generations.newest(), entries + 1);
+        let (generation, entries) = (self.generations.newest_generation(), entries + 1);
         self.phase = Phase::Inside { generation, entries };
         fx.emit(Event::Entered { fence: Fence(generation.packed(), entries) });
     }
@@ -269,7 +275,7 @@ impl RepairedRing {
 
     fn forward_token(&mut self, entries: u64, fx: &mut impl Effects<Self>) {
         if let Some(next) = self.successor() {
-            let generation = self.generations.newest();
+            let generation = self.generations.newest_generation();
             fx.send(next, Message::Token { generation, entries });
         }
     }
@@ -288,7 +294,7 @@ impl RepairedRing {
     /// token of `doubted`.
     fn doubt(&mut self, doubted: Term, fx: &mut impl Effects<Self>) {
         let Some(recipients) = self.generations.start_regeneration(doubted, ()) else { return };
-        let generation = self.generations.newest();
+        let generation = self.generations.newest_generation();
         fx.broadcast(&recipients, Message::Inquire { generation });
         self.discard_token(fx);
         self.respond(fx);
@@ -318,8 +324,8 @@ impl RepairedRing {
         if matches!(self.phase, Phase::Inside { .. }) {
             return;
         }
-        if let Some(maker) = self.generations.take_pending_inquiry() {
-            fx.send(maker, Message::Answer { generation: self.generations.newest() });
+        if let Some(maker) = self.generations.finish_pending_inquiry() {
+            fx.send(maker, Message::Answer { generation: self.generations.newest_generation() });
         }
         self.stop_waiting_for(self.group.me(), fx);
     }
@@ -337,16 +343,16 @@ impl Algorithm for RepairedRing {
     fn card(_: &Config, size: u32) -> Card {
         Card {
             strategy: Strategy::Token,
-            faults: Faults {
+            faults: ToleratedFaults {
                 crashes: CrashModel::Stop,
-                ..Faults::none(
+                ..ToleratedFaults::none(
                     "survives the crash of all but one; after a wrong suspicion two may be \
                      inside, with different fences",
                 )
             },
             detection: DetectorClass::Perfect,
-            messages: Cost::per_entry("1 … ∞", 1, None).zero_if_alone(size),
-            theory: Some(Theory::lock(["0…N", "1", "no"], Hops::ring(size))),
+            messages: MessageCost::per_entry("1 … ∞", 1, None).zero_if_alone(size),
+            theory: Some(Theory::lock(["0…N", "1", "no"], HopRange::ring(size))),
             ..Card::mutex(
                 "repaired-ring",
                 "a token ring that skips suspected processes and replaces a lost token",
@@ -358,6 +364,6 @@ impl Algorithm for RepairedRing {
     /// Returns the number of the newest generation known to this process. Generations are the terms
     /// of this algorithm.
     fn highest_term(&self) -> u64 {
-        self.generations.newest().number
+        self.generations.newest_generation().number
     }
 }

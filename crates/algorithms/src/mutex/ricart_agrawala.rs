@@ -30,17 +30,17 @@ mod rules;
 use alloc::vec::Vec;
 
 use tenure_core::service::mutex::{Command, Event};
-use tenure_core::theory::{Hops, Precision, Prediction, Theory, WorkloadKind};
+use tenure_core::theory::{HopRange, Precision, Prediction, Theory, WorkloadKind};
 use tenure_core::{
-    Algorithm, Card, Cost, Effects, Faults, Fence, Group, LamportClock, Never, ProcessId,
-    ProcessSet, Property, Protocol, Timestamp, Timestamped, labelled,
+    Algorithm, Card, Effects, Fence, Group, LamportClock, MessageCost, Never, ProcessId,
+    ProcessSet, Property, Protocol, Timestamp, Timestamped, ToleratedFaults, labelled,
 };
 
 use rules::Rules;
 pub use rules::VariantId;
 
 use crate::Variants;
-use crate::variants::fault_tolerant;
+use crate::variants::fault_tolerant_variant;
 
 /// One process of the algorithm of Ricart and Agrawala.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -145,7 +145,7 @@ impl Protocol for RicartAgrawala {
 impl RicartAgrawala {
     fn request(&mut self, fx: &mut impl Effects<Self>) {
         assert!(self.phase == Phase::Idle, "a process may request only when idle");
-        let request = self.rules().stamp(self.clock.tick(), self.group.me());
+        let request = self.rules().request_timestamp(self.clock.tick(), self.group.me());
         let awaited = self.group.peers();
         fx.broadcast(&awaited, Message::Request { stamp: request });
         let alone = awaited.is_empty();
@@ -170,7 +170,7 @@ impl RicartAgrawala {
         for request in &deferred {
             fx.send(request.process, self.reply_to(*request));
         }
-        if self.rules().forgets_answered() {
+        if self.rules().forgets_answered_requests() {
             deferred.clear();
         }
         // Emptied but not deallocated, so that entering again allocates nothing.
@@ -180,21 +180,23 @@ impl RicartAgrawala {
 
     /// Defers a request; a duplicate changes nothing.
     fn defer(&mut self, request: Timestamp) {
-        let kept = self.rules().stored_timestamp(request);
+        let kept = self.rules().deferred_timestamp(request);
         if let Err(place) = self.deferred.binary_search(&kept) {
             self.deferred.insert(place, kept);
         }
     }
 
     fn reply_to(&self, request: Timestamp) -> Message {
-        self.rules().reply(request, self.clock.now())
+        self.rules().create_reply(request, self.clock.now())
     }
 
     /// Records a reply. Returns true if it was the last one that this process awaited.
     fn receive_reply(&mut self, from: ProcessId, to: u64) -> bool {
         let rules = self.rules();
         let Phase::Waiting { request, awaited } = &mut self.phase else { return false };
-        rules.answers(to, *request) && rules.record_reply(from, awaited) && awaited.is_empty()
+        rules.answers_own_request(to, *request)
+            && rules.record_reply(from, awaited)
+            && awaited.is_empty()
     }
 
     /// Returns true if this process is inside the critical section, or waits for it with a request
@@ -227,18 +229,18 @@ impl Algorithm for RicartAgrawala {
     fn card(config: &Config, size: u32) -> Card {
         let cost = 2 * u64::from(size - 1);
         let mut variants = Variants::<VariantId>::declared();
-        variants.push(fault_tolerant(
+        variants.push(fault_tolerant_variant(
             "the tolerant-ricart-agrawala: suspected processes are not awaited",
         ));
         Card {
-            faults: Faults {
+            faults: ToleratedFaults {
                 duplication: !config.has(VariantId::Reference),
-                ..Faults::none(
+                ..ToleratedFaults::none(
                     "needs a reply from every process, so it tolerates no crash and no loss",
                 )
             },
-            messages: Cost::per_entry("2(N−1)", cost, Some(cost)),
-            theory: Some(Theory::lock(["2", "2", "if users forward its clock"], Hops::ONE)),
+            messages: MessageCost::per_entry("2(N−1)", cost, Some(cost)),
+            theory: Some(Theory::lock(["2", "2", "if users forward its clock"], HopRange::ONE)),
             variants,
             ..Card::mutex(
                 "ricart-agrawala",
@@ -272,7 +274,7 @@ impl Algorithm for RicartAgrawala {
         };
         let owed = self.deferred.iter().map(|request| request.clock);
         let request = request.filter(|_| self.rules().orders_by_clock());
-        let owed = owed.filter(|_| self.rules().keeps_clocks());
+        let owed = owed.filter(|_| self.rules().keeps_request_clocks());
         request.into_iter().chain(owed).chain([self.clock.now()]).min()
     }
 
@@ -287,7 +289,7 @@ impl Algorithm for RicartAgrawala {
             }
             Phase::Waiting { .. } | Phase::Idle | Phase::Inside { .. } => {}
         }
-        if rules.keeps_clocks() {
+        if rules.keeps_request_clocks() {
             self.deferred.iter_mut().for_each(|request| request.clock -= by);
         }
     }

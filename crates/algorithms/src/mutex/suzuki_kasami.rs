@@ -30,13 +30,13 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use tenure_core::service::mutex::{Command, Event};
-use tenure_core::theory::{Hops, Precision, Prediction, Theory, WorkloadKind};
+use tenure_core::theory::{HopRange, Precision, Prediction, Theory, WorkloadKind};
 use tenure_core::{
-    Algorithm, Card, Cost, Effects, Faults, Fence, Group, Never, ProcessId, Protocol, Strategy,
-    labelled,
+    Algorithm, Card, Effects, Fence, Group, MessageCost, Never, ProcessId, Protocol, Strategy,
+    ToleratedFaults, labelled,
 };
 
-use crate::variants::fault_tolerant;
+use crate::variants::fault_tolerant_variant;
 
 /// One process of the algorithm of Suzuki and Kasami.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -187,12 +187,14 @@ impl Algorithm for SuzukiKasami {
     fn card((): &(), size: u32) -> Card {
         Card {
             strategy: Strategy::Token,
-            faults: Faults::none(
+            faults: ToleratedFaults::none(
                 "a lost request or token stops it, and a duplicated token lets two in",
             ),
-            messages: Cost::per_entry("0 or N", 0, Some(size.into())).zero_if_alone(size),
-            theory: Some(Theory::lock(["0 or 2", "no bound", "no"], Hops::ONE)),
-            variants: vec![fault_tolerant("the nishio-li-manning: a lost token is made anew")],
+            messages: MessageCost::per_entry("0 or N", 0, Some(size.into())).zero_if_alone(size),
+            theory: Some(Theory::lock(["0 or 2", "no bound", "no"], HopRange::ONE)),
+            variants: vec![fault_tolerant_variant(
+                "the nishio-li-manning: a lost token is made anew",
+            )],
             ..Card::mutex(
                 "suzuki-kasami",
                 "ask every process for the token, which records the requests it has served",

@@ -20,16 +20,16 @@
 //! entries; the count is the fence. Two tokens that meet (after a duplication) become one again.
 
 use tenure_core::service::mutex::{Command, Event};
-use tenure_core::theory::{Hops, Theory};
+use tenure_core::theory::{HopRange, Theory};
 use tenure_core::{
-    Algorithm, Card, Cost, Delay, Effects, Faults, Fence, Group, Knowledge, ProcessId, Property,
-    Protocol, Strategy, Topology, labelled,
+    Algorithm, Card, Delay, Effects, Fence, Group, MessageCost, ProcessId, ProcessKnowledge,
+    Property, Protocol, Strategy, ToleratedFaults, Topology, labelled,
 };
 
 use crate::Variants;
 use crate::catalogue_error::CatalogueError;
 use crate::parameters::{FromParameters, Parameters};
-use crate::variants::{fault_tolerant, variant_ids};
+use crate::variants::{fault_tolerant_variant, variant_ids};
 
 /// One process on the ring.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -216,16 +216,16 @@ impl Algorithm for TokenRing {
     fn card(_: &Config, size: u32) -> Card {
         Card {
             strategy: Strategy::Token,
-            faults: Faults::none(
+            faults: ToleratedFaults::none(
                 "a crash or a lost token stops it, and a duplicated token lets two in",
             ),
             topology: Topology::UnidirectionalRing,
-            knows: Knowledge::UNIFORM,
-            messages: Cost::per_entry("1 … ∞", 1, None).zero_if_alone(size),
-            theory: Some(Theory::lock(["0…N", "1", "no"], Hops::ring(size))),
+            knows: ProcessKnowledge::UNIFORM,
+            messages: MessageCost::per_entry("1 … ∞", 1, None).zero_if_alone(size),
+            theory: Some(Theory::lock(["0…N", "1", "no"], HopRange::ring(size))),
             variants: Variants::<VariantId>::declared()
                 .into_iter()
-                .chain([fault_tolerant(
+                .chain([fault_tolerant_variant(
                     "suspected processes are skipped, and a lost token is replaced, as in \
                      repaired-ring",
                 )])

@@ -37,10 +37,11 @@
 use alloc::vec::Vec;
 
 use tenure_core::service::mutex::{Command, Event};
-use tenure_core::theory::{Hops, Theory};
+use tenure_core::theory::{HopRange, Theory};
 use tenure_core::{
-    Algorithm, Card, Cost, CrashModel, DetectorClass, Effects, Faults, Fence, Group, LamportClock,
-    Never, ProcessId, ProcessSet, Property, Protocol, Timestamp, Verdict, labelled,
+    Algorithm, Card, CrashModel, DetectorClass, Effects, Fence, Group, LamportClock, MessageCost,
+    Never, ProcessId, ProcessSet, Property, Protocol, Timestamp, ToleratedFaults, Verdict,
+    labelled,
 };
 
 /// One process of the algorithm of Ricart and Agrawala with a failure detector.
@@ -266,17 +267,17 @@ impl Algorithm for TolerantRicartAgrawala {
     fn card((): &(), size: u32) -> Card {
         let cost = 2 * u64::from(size - 1);
         Card {
-            faults: Faults {
+            faults: ToleratedFaults {
                 crashes: CrashModel::Stop,
-                ..Faults::duplication(
+                ..ToleratedFaults::duplication_only(
                     "survives the crash of all but one; a restarted process may enter again, with \
                      a higher fence if those that entered meanwhile are up; after a wrong \
                      suspicion two may be inside, with different fences",
                 )
             },
             detection: DetectorClass::Perfect,
-            messages: Cost::per_entry("2(N−1)", cost, Some(cost)),
-            theory: Some(Theory::lock(["2", "2", "not known"], Hops::ONE)),
+            messages: MessageCost::per_entry("2(N−1)", cost, Some(cost)),
+            theory: Some(Theory::lock(["2", "2", "not known"], HopRange::ONE)),
             ..Card::mutex(
                 "tolerant-ricart-agrawala",
                 "ask every process, defer later requests, and do not await suspected processes",

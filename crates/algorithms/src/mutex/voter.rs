@@ -53,7 +53,7 @@ pub(super) enum RequestOutcome {
 }
 
 impl Voter {
-    pub(super) fn receive(&mut self, request: Timestamp) -> RequestOutcome {
+    pub(super) fn on_request(&mut self, request: Timestamp) -> RequestOutcome {
         let ballot = Ballot { request, number: 1 };
         let current = match self.lock {
             Lock::Free => {
@@ -78,13 +78,13 @@ impl Voter {
 
     /// Takes back a vote that its holder has returned. The holder's request waits again, until the
     /// voter votes for it once more.
-    pub(super) fn return_vote(&mut self, ballot: Ballot) {
+    pub(super) fn take_back_vote(&mut self, ballot: Ballot) {
         self.enqueue(Ballot { number: ballot.number + 1, ..ballot });
     }
 
     /// Gives the vote to the smallest waiting request. Returns the vote, or `None` if no request
     /// waits.
-    pub(super) fn vote(&mut self) -> Option<Ballot> {
+    pub(super) fn vote_for_next(&mut self) -> Option<Ballot> {
         if self.waiting.is_empty() {
             self.lock = Lock::Free;
             return None;
@@ -107,7 +107,7 @@ impl Voter {
     }
 
     /// Removes the waiting request of a process. If the process has the vote, it keeps the vote.
-    pub(super) fn remove(&mut self, process: ProcessId) {
+    pub(super) fn remove_waiting_request(&mut self, process: ProcessId) {
         self.waiting.retain(|ballot| ballot.request.process != process);
     }
 

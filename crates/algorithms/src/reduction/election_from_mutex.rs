@@ -25,8 +25,9 @@ use alloc::vec::Vec;
 
 use tenure_core::service::{election, mutex};
 use tenure_core::{
-    Algorithm, Card, Cost, Effects, Faults, Fence, Group, Input, Knowledge, Label, Labelled, Layer,
-    Mutex, ProcessId, Property, Protocol, Service, Strategy, Term, TimerRole, Topology, Verdict,
+    Algorithm, Card, Effects, Fence, Group, Input, Label, Labelled, Layer, MessageCost, Mutex,
+    ProcessId, ProcessKnowledge, Property, Protocol, Service, Strategy, Term, TimerRole,
+    ToleratedFaults, Topology, Verdict,
 };
 
 /// One process. It enters the critical section of a lock in order to lead.
@@ -205,18 +206,18 @@ impl<M: Mutex + Algorithm> Algorithm for ElectionFromMutex<M> {
             // The announcement goes to all, regardless of the lock's topology.
             topology: Topology::Complete,
             graph: None,
-            messages: Cost::per_election(
+            messages: MessageCost::per_election(
                 "N−1, and the lock's for each candidate",
                 others,
                 mutex.messages.most.map(|most| others + u64::from(size) * most),
             )
             .excluding_some_messages(),
-            knows: Knowledge::NON_UNIFORM,
+            knows: ProcessKnowledge::NON_UNIFORM,
             theory: None,
             promises,
             timed_promises,
             // The announcement is not repeated.
-            faults: Faults { loss: false, max_lost: 0, ..mutex.faults },
+            faults: ToleratedFaults { loss: false, max_lost: 0, ..mutex.faults },
             ..mutex
         }
     }

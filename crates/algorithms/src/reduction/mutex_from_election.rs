@@ -28,9 +28,9 @@ use alloc::vec::Vec;
 
 use tenure_core::service::{election, mutex};
 use tenure_core::{
-    Algorithm, Card, Cost, CrashModel, Effects, Election, Faults, Fence, Group, Input, Knowledge,
-    Label, Labelled, LamportClock, Layer, ProcessId, Property, Protocol, Rank, Service,
-    SharedConfig, Strategy, TimerRole, Topology, Verdict,
+    Algorithm, Card, CrashModel, Effects, Election, Fence, Group, Input, Label, Labelled,
+    LamportClock, Layer, MessageCost, ProcessId, ProcessKnowledge, Property, Protocol, Rank,
+    Service, SharedConfig, Strategy, TimerRole, ToleratedFaults, Topology, Verdict,
 };
 
 use crate::Variants;
@@ -318,7 +318,7 @@ impl<E: Election + Algorithm> Algorithm for MutexFromElection<E> {
             // The next election involves all processes, regardless of its topology.
             topology: Topology::Complete,
             graph: None,
-            faults: Faults {
+            faults: ToleratedFaults {
                 loss: false,
                 max_lost: 0,
                 max_crashed: None,
@@ -329,13 +329,13 @@ impl<E: Election + Algorithm> Algorithm for MutexFromElection<E> {
                 description: "stops when the process that calls the next election crashes",
             },
             // Once the next election is called, the rest of the previous one is not sent.
-            messages: Cost::per_entry(
+            messages: MessageCost::per_entry(
                 "N−1, and those of an election",
                 others,
                 election.messages.most.map(|most| others + most),
             )
             .excluding_some_messages(),
-            knows: Knowledge::NON_UNIFORM,
+            knows: ProcessKnowledge::NON_UNIFORM,
             theory: None,
             promises: [Property::MutualExclusion, Property::StarvationFreedom, Property::Fencing]
                 .into(),

@@ -35,7 +35,7 @@
 use alloc::vec;
 
 use tenure_core::shared_memory::{
-    Register, Section, SharedMemory, SharedMemoryCard, SharedMemoryLock,
+    LockSection, Register, SharedMemory, SharedMemoryCard, SharedMemoryLock,
 };
 use tenure_core::{Group, ProcessId, Property};
 
@@ -185,16 +185,16 @@ impl SharedMemoryLock for Bakery {
         Bakery { group, variants: *variants, line: Line::Remainder }
     }
 
-    fn section(&self) -> Section {
+    fn section(&self) -> LockSection {
         match self.line {
-            Line::Remainder => Section::Remainder,
+            Line::Remainder => LockSection::Remainder,
             Line::StartChoosing
             | Line::ReadMaximum { .. }
             | Line::TakeNumber { .. }
-            | Line::StopChoosing { .. } => Section::Doorway,
-            Line::ReadChoosing { .. } | Line::ReadNumber { .. } => Section::Waiting,
-            Line::Inside => Section::Inside,
-            Line::ReturnNumber => Section::Exit,
+            | Line::StopChoosing { .. } => LockSection::Doorway,
+            Line::ReadChoosing { .. } | Line::ReadNumber { .. } => LockSection::Waiting,
+            Line::Inside => LockSection::Inside,
+            Line::ReturnNumber => LockSection::Exit,
         }
     }
 

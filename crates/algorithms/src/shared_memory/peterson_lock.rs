@@ -40,7 +40,7 @@
 use alloc::vec;
 
 use tenure_core::shared_memory::{
-    Register, Section, SharedMemory, SharedMemoryCard, SharedMemoryLock,
+    LockSection, Register, SharedMemory, SharedMemoryCard, SharedMemoryLock,
 };
 use tenure_core::{Group, ProcessId, Property};
 
@@ -175,16 +175,16 @@ impl SharedMemoryLock for PetersonLock {
         PetersonLock { group, variants: *variants, line: Line::Remainder }
     }
 
-    fn section(&self) -> Section {
+    fn section(&self) -> LockSection {
         match self.line {
-            Line::Remainder => Section::Remainder,
-            Line::WriteQ { level: 1 } | Line::WriteTurn { level: 1 } => Section::Doorway,
+            Line::Remainder => LockSection::Remainder,
+            Line::WriteQ { level: 1 } | Line::WriteTurn { level: 1 } => LockSection::Doorway,
             Line::WriteQ { .. }
             | Line::WriteTurn { .. }
             | Line::ReadQ { .. }
-            | Line::ReadTurn { .. } => Section::Waiting,
-            Line::Inside => Section::Inside,
-            Line::ClearQ => Section::Exit,
+            | Line::ReadTurn { .. } => LockSection::Waiting,
+            Line::Inside => LockSection::Inside,
+            Line::ClearQ => LockSection::Exit,
         }
     }
 

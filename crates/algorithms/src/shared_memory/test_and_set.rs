@@ -23,7 +23,7 @@
 use alloc::vec;
 
 use tenure_core::shared_memory::{
-    Register, Section, SharedMemory, SharedMemoryCard, SharedMemoryLock,
+    LockSection, Register, SharedMemory, SharedMemoryCard, SharedMemoryLock,
 };
 use tenure_core::{Group, Property};
 
@@ -88,12 +88,12 @@ impl SharedMemoryLock for TestAndSet {
         TestAndSet { variants: *variants, line: Line::Remainder }
     }
 
-    fn section(&self) -> Section {
+    fn section(&self) -> LockSection {
         match self.line {
-            Line::Remainder => Section::Remainder,
-            Line::TestAndSet | Line::Test | Line::Set => Section::Waiting,
-            Line::Inside => Section::Inside,
-            Line::Clear => Section::Exit,
+            Line::Remainder => LockSection::Remainder,
+            Line::TestAndSet | Line::Test | Line::Set => LockSection::Waiting,
+            Line::Inside => LockSection::Inside,
+            Line::Clear => LockSection::Exit,
         }
     }
 

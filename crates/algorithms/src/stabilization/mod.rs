@@ -27,11 +27,11 @@ pub use three_state::ThreeState;
 pub const NAMES: [&str; 3] = [KState::NAME, FourState::NAME, ThreeState::NAME];
 
 /// Largest number of states that a machine may have.
-pub const MAX_STATES: u8 = 254;
+pub const MAX_MACHINE_STATES: u8 = 254;
 
 /// Configuration of a system.
 #[derive(Clone, Debug)]
-pub struct SystemConfig {
+pub struct StabilizingSystemConfig {
     /// Number of machines.
     pub size: u32,
     /// Number of states of a machine. Only [`KState`] uses it. If it is `None`, the default
@@ -61,24 +61,27 @@ pub fn card(name: &str) -> Option<StabilizingCard> {
 /// not support.
 pub fn create_system(
     name: &str,
-    config: &SystemConfig,
-) -> Result<Box<dyn StabilizingSystem>, SystemError> {
-    let SystemConfig { size, states, has_messages, .. } = *config;
-    let name = NAMES.into_iter().find(|known| *known == name).ok_or(SystemError::Name)?;
+    config: &StabilizingSystemConfig,
+) -> Result<Box<dyn StabilizingSystem>, StabilizingSystemError> {
+    let StabilizingSystemConfig { size, states, has_messages, .. } = *config;
+    let name =
+        NAMES.into_iter().find(|known| *known == name).ok_or(StabilizingSystemError::Name)?;
     if size < 2 {
-        return Err(SystemError::Size { size });
+        return Err(StabilizingSystemError::Size { size });
     }
     if states.is_some() && name != KState::NAME {
-        return Err(SystemError::FixedStates { name });
+        return Err(StabilizingSystemError::FixedStates { name });
     }
     if has_messages && name != KState::NAME {
-        return Err(SystemError::NoMessages { name });
+        return Err(StabilizingSystemError::NoMessages { name });
     }
     let default = if has_messages { size.saturating_mul(2) } else { size };
     let states = states.map_or(default, u32::from);
-    let in_range = |states: &u8| (2..=MAX_STATES).contains(states);
-    let states =
-        u8::try_from(states).ok().filter(in_range).ok_or(SystemError::States { states })?;
+    let in_range = |states: &u8| (2..=MAX_MACHINE_STATES).contains(states);
+    let states = u8::try_from(states)
+        .ok()
+        .filter(in_range)
+        .ok_or(StabilizingSystemError::States { states })?;
     Ok(match name {
         KState::NAME if has_messages => {
             expect_none(config)?;
@@ -90,23 +93,26 @@ pub fn create_system(
     })
 }
 
-fn variants<S: VariantId>(config: &SystemConfig) -> Result<Variants<S>, SystemError> {
+fn variants<S: VariantId>(
+    config: &StabilizingSystemConfig,
+) -> Result<Variants<S>, StabilizingSystemError> {
     let names = config.variants.iter().map(String::as_str);
-    Variants::from_names(names).map_err(SystemError::Variant)
+    Variants::from_names(names).map_err(StabilizingSystemError::Variant)
 }
 
-fn expect_none(config: &SystemConfig) -> Result<(), SystemError> {
+fn expect_none(config: &StabilizingSystemConfig) -> Result<(), StabilizingSystemError> {
     match config.variants.first() {
-        Some(name) => {
-            Err(SystemError::Variant(UnknownVariant { name: name.clone(), known: Vec::new() }))
-        }
+        Some(name) => Err(StabilizingSystemError::Variant(UnknownVariant {
+            name: name.clone(),
+            known: Vec::new(),
+        })),
         None => Ok(()),
     }
 }
 
 /// Reason for which a self-stabilizing system cannot be created.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum SystemError {
+pub enum StabilizingSystemError {
     /// No system has this name.
     Name,
     /// There are fewer than two machines.
@@ -133,27 +139,27 @@ pub enum SystemError {
     Variant(UnknownVariant),
 }
 
-impl fmt::Display for SystemError {
+impl fmt::Display for StabilizingSystemError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            SystemError::Name => write!(f, "expected {}", NAMES.join(", ")),
-            SystemError::Size { size } => {
+            StabilizingSystemError::Name => write!(f, "expected {}", NAMES.join(", ")),
+            StabilizingSystemError::Size { size } => {
                 write!(f, "invalid number of machines {size}: expected at least 2")
             }
-            SystemError::States { states } => {
-                write!(f, "invalid number of states {states}: expected 2 to {MAX_STATES}")
+            StabilizingSystemError::States { states } => {
+                write!(f, "invalid number of states {states}: expected 2 to {MAX_MACHINE_STATES}")
             }
-            SystemError::FixedStates { name } => {
+            StabilizingSystemError::FixedStates { name } => {
                 let variable = KState::NAME;
                 write!(f, "--states does not apply to {name}: only {variable} has K states")
             }
-            SystemError::NoMessages { name } => {
+            StabilizingSystemError::NoMessages { name } => {
                 let variable = KState::NAME;
                 write!(f, "{name} has no version with messages: only {variable} has one")
             }
-            SystemError::Variant(unknown) => unknown.fmt(f),
+            StabilizingSystemError::Variant(unknown) => unknown.fmt(f),
         }
     }
 }
 
-impl core::error::Error for SystemError {}
+impl core::error::Error for StabilizingSystemError {}

@@ -71,7 +71,7 @@ fn adjusts_clocks_of_textbook_example() {
     let mut cluster =
         TestCluster::<WithElection<Berkeley, Bully>>::uniform(3, ChannelOrder::Fifo, config);
     for (place, to) in [(1, 180), (2, 205), (3, 170)] {
-        cluster.command(p(place), Command::Application(clock::Command::Set { to }));
+        cluster.issue_command(p(place), Command::Application(clock::Command::Set { to }));
     }
     elect_at(&mut cluster, 1);
     let adjusted = |by| clock::Event::Adjusted { by, term: term(1, 1) };
@@ -87,11 +87,11 @@ fn averages_largest_set_of_agreeing_clocks() {
     let mut cluster =
         TestCluster::<WithElection<Berkeley, Bully>>::uniform(4, ChannelOrder::Fifo, config);
     for (place, to) in [(1, 180), (2, 200), (3, 190), (4, 900)] {
-        cluster.command(p(place), Command::Application(clock::Command::Set { to }));
+        cluster.issue_command(p(place), Command::Application(clock::Command::Set { to }));
     }
     elect_at(&mut cluster, 1);
     for at in cluster.process_ids() {
-        cluster.command(at, Command::Application(clock::Command::Read));
+        cluster.issue_command(at, Command::Application(clock::Command::Read));
     }
     let shown = events(&mut cluster).into_iter().filter_map(|(at, event)| match event {
         clock::Event::Shows { time } => Some((at, time)),
@@ -106,10 +106,13 @@ fn rejects_adjustment_of_older_term() {
     crash_leader(&mut cluster);
     events(&mut cluster);
     let late = berkeley::Message::Adjust { term: term(1, 1), round: 9, by: 1000 };
-    cluster.inject(p(1), p(3), with_election::Either::Application(late));
+    cluster.deliver_injected(p(1), p(3), with_election::ApplicationOrElection::Application(late));
     assert_eq!(events(&mut cluster), []);
     let newer = berkeley::Message::Newer { term: term(2, 2) };
-    assert_eq!(cluster.queue((p(3), p(1)))[0], &with_election::Either::Application(newer));
+    assert_eq!(
+        cluster.messages_on_link((p(3), p(1)))[0],
+        &with_election::ApplicationOrElection::Application(newer)
+    );
 }
 
 fn write(value: u64) -> Command<replication::Command> {
@@ -120,7 +123,7 @@ fn write(value: u64) -> Command<replication::Command> {
 fn acknowledges_write_stored_by_majority() {
     let mut cluster = led_by_first::<PrimaryBackup>(5, primary_backup::Config::default());
     let before = cluster.total_sent();
-    cluster.command(p(1), write(7));
+    cluster.issue_command(p(1), write(7));
     for backup in [2, 3] {
         assert_eq!(events(&mut cluster), []);
         pass_all(&mut cluster, &[(1, backup), (backup, 1)]);
@@ -135,7 +138,7 @@ fn acknowledges_write_stored_by_majority() {
 #[test]
 fn non_primary_refuses_and_names_primary() {
     let mut cluster = led_by_first::<PrimaryBackup>(3, primary_backup::Config::default());
-    cluster.command(p(2), write(7));
+    cluster.issue_command(p(2), write(7));
     let refused = replication::Event::Refused { leader: Some(p(1)) };
     assert_eq!(events(&mut cluster), [(2, refused)]);
 }
@@ -143,10 +146,10 @@ fn non_primary_refuses_and_names_primary() {
 #[test]
 fn new_primary_serves_acknowledged_writes_it_missed() {
     let mut cluster = led_by_first::<PrimaryBackup>(3, primary_backup::Config::default());
-    cluster.command(p(1), write(7));
+    cluster.issue_command(p(1), write(7));
     pass_all(&mut cluster, &[(1, 3), (3, 1)]);
     assert_eq!(events(&mut cluster).len(), 1, "P1 and P3 are a majority");
-    cluster.lose((p(1), p(2)));
+    cluster.lose_oldest((p(1), p(2)));
     crash_leader(&mut cluster);
     let serving = replication::Event::Serving { term: term(2, 2), writes: vec![7] };
     assert_eq!(events(&mut cluster), [(2, serving)]);
@@ -158,15 +161,15 @@ fn stops_without_majority() {
     cluster.crash(p(3));
     cluster.crash(p(1));
     for dead in [1, 3] {
-        cluster.suspicion(p(2), p(dead), Verdict::Suspect);
+        cluster.report_verdict(p(2), p(dead), Verdict::Suspect);
     }
     cluster.settle();
-    cluster.command(p(2), write(7));
+    cluster.issue_command(p(2), write(7));
     let refused = replication::Event::Refused { leader: Some(p(2)) };
     assert_eq!(events(&mut cluster), [(2, refused)]);
     cluster.recover(p(3));
     cluster.settle();
-    cluster.suspicion(p(2), p(3), Verdict::Trust);
+    cluster.report_verdict(p(2), p(3), Verdict::Trust);
     cluster.settle();
     command_and_settle(&mut cluster, 2, write(8));
     let events = events(&mut cluster);
@@ -201,19 +204,19 @@ fn transaction_costs_three_messages_and_an_acknowledgement() {
     command_and_settle(&mut cluster, 1, BEGIN);
     assert_eq!(decisions(&mut cluster), [1, 2, 3, 4, 5].map(|at| (at, true)));
     let kinds = ["prepare", "vote", "decision", "acknowledgement"];
-    assert_eq!(kinds.map(|kind| cluster.sent_of(kind)), [4; 4]);
+    assert_eq!(kinds.map(|kind| cluster.sent_count(kind)), [4; 4]);
 }
 
 #[test]
 fn one_no_or_suspicion_aborts_for_all() {
     let mut cluster = led_by_first::<TwoPhaseCommit>(4, two_phase_commit::Config::default());
-    cluster.command(p(3), VETO);
+    cluster.issue_command(p(3), VETO);
     command_and_settle(&mut cluster, 1, BEGIN);
     assert_eq!(decisions(&mut cluster), [1, 2, 3, 4].map(|at| (at, false)));
     let mut cluster = led_by_first::<TwoPhaseCommit>(4, two_phase_commit::Config::default());
-    cluster.command(p(1), BEGIN);
+    cluster.issue_command(p(1), BEGIN);
     cluster.deliver_at((p(1), p(2)), 0);
-    cluster.suspicion(p(1), p(3), Verdict::Suspect);
+    cluster.report_verdict(p(1), p(3), Verdict::Suspect);
     cluster.settle();
     assert_eq!(decisions(&mut cluster), [1, 2, 3, 4].map(|at| (at, false)));
 }
@@ -231,7 +234,7 @@ fn new_leader_asks_for_decision_or_missing_vote() {
     ];
     for (voted, decided, expected) in cases {
         let mut cluster = led_by_first::<TwoPhaseCommit>(3, two_phase_commit::Config::default());
-        cluster.command(p(1), BEGIN);
+        cluster.issue_command(p(1), BEGIN);
         for at in voted {
             cluster.deliver_at((p(1), p(*at)), 0);
         }
@@ -251,7 +254,7 @@ fn new_leader_asks_for_decision_or_missing_vote() {
 fn restarted_coordinator_decides_by_its_log() {
     for has_votes in [false, true] {
         let mut cluster = led_by_first::<TwoPhaseCommit>(3, two_phase_commit::Config::default());
-        cluster.command(p(1), BEGIN);
+        cluster.issue_command(p(1), BEGIN);
         for at in [2, 3] {
             cluster.deliver_at((p(1), p(at)), 0);
             if has_votes {
@@ -274,7 +277,7 @@ fn third_phase_costs_two_more_messages_per_participant() {
     command_and_settle(&mut cluster, 1, BEGIN);
     assert_eq!(decisions(&mut cluster), [1, 2, 3, 4, 5].map(|at| (at, true)));
     let kinds = ["prepare", "vote", "ready", "told", "decision", "acknowledgement"];
-    assert_eq!(kinds.map(|kind| cluster.sent_of(kind)), [4; 6]);
+    assert_eq!(kinds.map(|kind| cluster.sent_count(kind)), [4; 6]);
 }
 
 /// After the coordinator has crashed, the new leader decides by the states of the live participants
@@ -286,7 +289,7 @@ fn new_leader_decides_by_live_participants() {
     {
         let config = three_phase_commit::Config::default();
         let mut cluster = led_by_first::<ThreePhaseCommit>(3, config);
-        cluster.command(p(1), BEGIN);
+        cluster.issue_command(p(1), BEGIN);
         for at in [2, 3] {
             pass_all(&mut cluster, &[(1, at), (at, 1)]);
         }
@@ -294,7 +297,7 @@ fn new_leader_decides_by_live_participants() {
             if ready.contains(&at) {
                 cluster.deliver_at((p(1), p(at)), 0);
             } else {
-                cluster.lose((p(1), p(at)));
+                cluster.lose_oldest((p(1), p(at)));
             }
         }
         crash_leader(&mut cluster);
@@ -312,20 +315,20 @@ fn restarted_process_does_not_decide_alone() {
         [(Variants::none(), vec![]), (Variants::none().with(ReturnedCount), vec![(2, true)])]
     {
         let mut cluster = led_by_first::<ThreePhaseCommit>(3, variants);
-        cluster.command(p(1), BEGIN);
+        cluster.issue_command(p(1), BEGIN);
         for at in [2, 3] {
             pass_all(&mut cluster, &[(1, at), (at, 1)]);
         }
         cluster.deliver_at((p(1), p(2)), 0);
-        cluster.lose((p(1), p(3)));
+        cluster.lose_oldest((p(1), p(3)));
         cluster.crash(p(1));
         cluster.crash(p(2));
-        [1, 2].into_iter().for_each(|gone| cluster.suspicion(p(3), p(gone), Verdict::Suspect));
+        [1, 2].into_iter().for_each(|gone| cluster.report_verdict(p(3), p(gone), Verdict::Suspect));
         cluster.settle();
         assert_eq!(decisions(&mut cluster), [(3, false)]);
         cluster.crash(p(3));
         cluster.recover(p(2));
-        [1, 3].into_iter().for_each(|gone| cluster.suspicion(p(2), p(gone), Verdict::Suspect));
+        [1, 3].into_iter().for_each(|gone| cluster.report_verdict(p(2), p(gone), Verdict::Suspect));
         elect_at(&mut cluster, 2);
         assert_eq!(decisions(&mut cluster), decided);
     }
@@ -333,7 +336,7 @@ fn restarted_process_does_not_decide_alone() {
 
 fn square_with_diagonal() -> spanning_tree::Config {
     let edges = [(1, 2), (2, 3), (3, 4), (4, 1), (1, 3)].map(|(one, other)| (p(one), p(other)));
-    spanning_tree::Config::with_edges(4, edges)
+    spanning_tree::Config::with_edges_and_echoes(4, edges)
 }
 
 #[test]
@@ -342,7 +345,7 @@ fn first_explorer_becomes_parent_and_root_completes() {
     let mut cluster =
         TestCluster::<WithElection<SpanningTree, Bully>>::uniform(4, ChannelOrder::Fifo, config);
     elect_at(&mut cluster, 1);
-    assert_eq!((cluster.sent_of("explore"), cluster.sent_of("echo")), (2 * 5 - 3, 3));
+    assert_eq!((cluster.sent_count("explore"), cluster.sent_count("echo")), (2 * 5 - 3, 3));
     let wave = tree::Wave { term: term(1, 1), number: 1 };
     let events = events(&mut cluster);
     assert!(events.contains(&(1, tree::Event::Completed { wave, size: 4 })), "{events:?}");

@@ -42,12 +42,12 @@ fn is_ordered(variants: Variants<VariantId>, seed: u64) -> bool {
     let mut cluster = cluster(3, variants);
     let mut rng = SplitMix64(seed);
     for number in 1..=2 {
-        (1..=3).for_each(|at| cluster.command(p(at), Command::Broadcast { number }));
+        (1..=3).for_each(|at| cluster.issue_command(p(at), Command::Broadcast { number }));
     }
     if seed.is_multiple_of(3) {
-        cluster.suspicion(p(2), p(1), Verdict::Suspect);
+        cluster.report_verdict(p(2), p(1), Verdict::Suspect);
     }
-    cluster.drain(&mut rng);
+    cluster.deliver_all(&mut rng);
     let delivered = delivered(&mut cluster);
     let first = &delivered[&1];
     first.len() == 6 && delivered.len() == 3 && delivered.values().all(|items| items == first)
@@ -71,11 +71,11 @@ fn each_mistake_breaks_total_order() {
 #[test]
 fn order_survives_leader_crash() {
     let mut cluster = cluster(3, Variants::none());
-    cluster.command(p(1), Command::Broadcast { number: 1 });
-    cluster.drain(&mut SplitMix64(1));
+    cluster.issue_command(p(1), Command::Broadcast { number: 1 });
+    cluster.deliver_all(&mut SplitMix64(1));
     cluster.crash(p(1));
-    cluster.command(p(2), Command::Broadcast { number: 1 });
-    cluster.command(p(3), Command::Broadcast { number: 1 });
+    cluster.issue_command(p(2), Command::Broadcast { number: 1 });
+    cluster.issue_command(p(3), Command::Broadcast { number: 1 });
     report(&mut cluster, 1, Verdict::Suspect);
     cluster.settle();
     let delivered = delivered(&mut cluster);

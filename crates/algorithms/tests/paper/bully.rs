@@ -31,7 +31,11 @@ fn lowest_starts(size: u32, switches: &[VariantId]) -> TestCluster<Bully> {
 }
 
 fn counts(cluster: &TestCluster<Bully>) -> (u64, u64, u64) {
-    (cluster.sent_of("election"), cluster.sent_of("answer"), cluster.sent_of("coordinator"))
+    (
+        cluster.sent_count("election"),
+        cluster.sent_count("answer"),
+        cluster.sent_count("coordinator"),
+    )
 }
 
 /// All processes start an election at the same time. The highest process announces itself
@@ -42,7 +46,7 @@ fn concurrent_starts_cost_n_squared_minus_one() {
     for size in 2..=8_u32 {
         let mut cluster = cluster(size, &[]);
         for process in 1..=size {
-            cluster.command(p(process), Command::Elect);
+            cluster.issue_command(p(process), Command::Elect);
         }
         cluster.settle();
         let n = u64::from(size);
@@ -69,7 +73,7 @@ fn lowest_initiator_costs_n_times_n_minus_one() {
 fn concurrent_suspicions_cost_no_more_than_lowest_alone() {
     let mut cluster = cluster(6, &[]);
     cluster.crash(p(6));
-    (1..=5).for_each(|at| cluster.command(p(at), Command::Elect));
+    (1..=5).for_each(|at| cluster.issue_command(p(at), Command::Elect));
     cluster.settle();
     assert_eq!(counts(&cluster), (15, 10, 5));
 }
@@ -121,13 +125,13 @@ fn recovery_counts() -> Vec<(u64, u64, u64)> {
     };
     cluster.crash(p(1));
     cluster.crash(p(4));
-    cluster.suspicion(p(2), p(4), Verdict::Suspect);
+    cluster.report_verdict(p(2), p(4), Verdict::Suspect);
     step(&cluster);
     cluster.deliver_at((p(2), p(3)), 0);
     step(&cluster);
-    cluster.drain(&mut SplitMix64(0));
+    cluster.deliver_all(&mut SplitMix64(0));
     step(&cluster);
-    cluster.fire(p(3), Timer::Answer);
+    cluster.fire_timer(p(3), Timer::Answer);
     step(&cluster);
     cluster.settle();
     let led = unchecked_beliefs(&mut cluster);
@@ -139,7 +143,7 @@ fn recovery_counts() -> Vec<(u64, u64, u64)> {
     assert_eq!(unchecked_beliefs(&mut cluster)[0], Some(p(3)), "step 7");
     cluster.recover(p(4));
     step(&cluster);
-    cluster.suspicion(p(2), p(4), Verdict::Trust);
+    cluster.report_verdict(p(2), p(4), Verdict::Trust);
     cluster.settle();
     assert_eq!(unchecked_beliefs(&mut cluster), [Some(p(4)); 4], "step 8");
     assert_eq!(counts(&cluster), before, "no further message is sent");
@@ -179,37 +183,37 @@ fn once_rule_saves_exponentially_many_messages() {
 fn next_process_leads_if_answerer_crashes() {
     let mut cluster = cluster(3, &[]);
     cluster.crash(p(3));
-    cluster.command(p(1), Command::Elect);
+    cluster.issue_command(p(1), Command::Elect);
     pass_all(&mut cluster, &[(1, 2), (2, 1)]);
     cluster.crash(p(2));
     cluster.settle();
     assert_eq!(beliefs(&mut cluster)[0], Some(p(1)));
-    assert_eq!(cluster.sent_of("election"), 2 + 1 + 2, "P1 has started twice");
+    assert_eq!(cluster.sent_count("election"), 2 + 1 + 2, "P1 has started twice");
 }
 
 #[test]
 fn follows_the_four_rules_of_non_leaders() {
     // The announcement of a higher process is accepted.
     let mut one = cluster(3, &[]);
-    one.inject(p(3), p(2), Message::Coordinator { number: 1 });
+    one.deliver_injected(p(3), p(2), Message::Coordinator { number: 1 });
     assert_eq!(beliefs(&mut one)[1], Some(p(3)));
     // An announcement of a lower process means that this one was down during the election, and
     // starts another.
     let mut two = cluster(3, &[]);
-    two.inject(p(1), p(2), Message::Coordinator { number: 1 });
-    assert_eq!((beliefs(&mut two)[1], two.sent_of("election")), (None, 1));
+    two.deliver_injected(p(1), p(2), Message::Coordinator { number: 1 });
+    assert_eq!((beliefs(&mut two)[1], two.sent_count("election")), (None, 1));
     // An election message of a lower process is answered, and starts one election only.
     let mut three = cluster(3, &[]);
-    three.inject(p(1), p(2), Message::Election { number: 1 });
-    three.inject(p(1), p(2), Message::Election { number: 1 });
-    assert_eq!((three.sent_of("answer"), three.sent_of("election")), (2, 1));
+    three.deliver_injected(p(1), p(2), Message::Election { number: 1 });
+    three.deliver_injected(p(1), p(2), Message::Election { number: 1 });
+    assert_eq!((three.sent_count("answer"), three.sent_count("election")), (2, 1));
     // After an election message of a higher process, which sends it to all, P2 waits for the
     // result. When the timer fires, P2 starts an election itself.
     let mut four = cluster(3, &[]);
-    four.inject(p(3), p(2), Message::Election { number: 1 });
+    four.deliver_injected(p(3), p(2), Message::Election { number: 1 });
     assert_eq!((four.total_sent(), four.armed_timers()), (0, vec![(p(2), Timer::Coordinator)]));
-    four.fire(p(2), Timer::Coordinator);
-    assert_eq!(four.sent_of("election"), 1);
+    four.fire_timer(p(2), Timer::Coordinator);
+    assert_eq!(four.sent_count("election"), 1);
 }
 
 #[test]
@@ -234,8 +238,8 @@ fn largest_rank_wins_regardless_of_ids() {
 fn terms_resolve_mutual_announcements() {
     let views = |switches: &[VariantId]| {
         let mut cluster = cluster(2, switches);
-        cluster.command(p(1), Command::Elect);
-        cluster.fire(p(1), Timer::Answer);
+        cluster.issue_command(p(1), Command::Elect);
+        cluster.fire_timer(p(1), Timer::Answer);
         cluster.deliver_at((p(1), p(2)), 0);
         cluster.settle();
         unchecked_beliefs(&mut cluster)
@@ -251,9 +255,9 @@ fn terms_reject_late_announcement() {
     let views = |switches: &[VariantId]| {
         let mut cluster = cluster(2, switches);
         cluster.crash(p(2));
-        cluster.command(p(1), Command::Elect);
+        cluster.issue_command(p(1), Command::Elect);
         cluster.deliver_at((p(1), p(2)), 0);
-        cluster.fire(p(1), Timer::Answer);
+        cluster.fire_timer(p(1), Timer::Answer);
         cluster.recover(p(2));
         cluster.settle();
         unchecked_beliefs(&mut cluster)
@@ -269,11 +273,11 @@ fn terms_reject_late_announcement() {
 fn terms_order_reordered_announcements() {
     let views = |switches: &[VariantId]| {
         let mut cluster = cluster(3, switches);
-        cluster.command(p(1), Command::Elect);
+        cluster.issue_command(p(1), Command::Elect);
         pass_all(&mut cluster, &[(1, 2), (2, 1)]);
         cluster.crash(p(3));
         pass_all(&mut cluster, &[(1, 3), (2, 3)]);
-        cluster.fire(p(2), Timer::Answer);
+        cluster.fire_timer(p(2), Timer::Answer);
         cluster.recover(p(3));
         cluster.deliver_at((p(3), p(1)), 0);
         cluster.settle();
@@ -294,10 +298,10 @@ fn refused_announcer_retries_with_higher_number() {
     let ranks = [2, 1].map(Rank::from_id).into();
     let mut cluster =
         TestCluster::<Bully>::uniform(2, ChannelOrder::Fifo, Config { ranks, ..config(2, &[]) });
-    cluster.command(p(2), Command::Elect);
-    cluster.lose((p(2), p(1)));
-    cluster.fire(p(2), Timer::Answer);
-    cluster.lose((p(2), p(1)));
+    cluster.issue_command(p(2), Command::Elect);
+    cluster.lose_oldest((p(2), p(1)));
+    cluster.fire_timer(p(2), Timer::Answer);
+    cluster.lose_oldest((p(2), p(1)));
     command_and_settle(&mut cluster, 1, Command::Elect);
     assert_eq!(beliefs(&mut cluster), [Some(p(1)); 2]);
 }
@@ -305,18 +309,18 @@ fn refused_announcer_retries_with_higher_number() {
 #[test]
 fn follower_waits_for_announcement_of_later_number() {
     let mut cluster = cluster(3, &[]);
-    cluster.inject(p(3), p(1), Message::Coordinator { number: 1 });
-    cluster.inject(p(2), p(1), Message::Answer { number: 9 });
+    cluster.deliver_injected(p(3), p(1), Message::Coordinator { number: 1 });
+    cluster.deliver_injected(p(2), p(1), Message::Answer { number: 9 });
     assert_eq!((cluster.total_sent(), cluster.armed_timers()), (0, vec![]));
 }
 
 #[test]
 fn overtaken_leader_is_deposed_at_once() {
     let mut cluster = cluster(3, &[]);
-    cluster.command(p(1), Command::Elect);
-    cluster.fire(p(1), Timer::Answer);
+    cluster.issue_command(p(1), Command::Elect);
+    cluster.fire_timer(p(1), Timer::Answer);
     assert_eq!(beliefs(&mut cluster)[0], Some(p(1)));
-    cluster.inject(p(3), p(1), Message::Answer { number: 5 });
+    cluster.deliver_injected(p(3), p(1), Message::Answer { number: 5 });
     let events = format!("{:?}", cluster.take_events());
     assert!(events.contains("Deposed"), "{events}");
 }
@@ -330,9 +334,9 @@ fn all_agree_on_highest_after_false_suspicions() {
         for _ in 0..6 {
             let (at, peer) = (rng.below(4) as u32 + 1, rng.below(4) as u32 + 1);
             if at != peer {
-                cluster.suspicion(p(at), p(peer), Verdict::Suspect);
-                cluster.drain(&mut rng);
-                cluster.suspicion(p(at), p(peer), Verdict::Trust);
+                cluster.report_verdict(p(at), p(peer), Verdict::Suspect);
+                cluster.deliver_all(&mut rng);
+                cluster.report_verdict(p(at), p(peer), Verdict::Trust);
             }
         }
         cluster.settle();
@@ -355,14 +359,14 @@ fn timeouts_cover_message_delays() {
 fn starts_one_election_at_a_time() {
     let config = Config::plain(3, 4);
     let mut cluster = TestCluster::<Bully>::uniform(3, ChannelOrder::Fifo, config);
-    cluster.command(p(1), Command::Elect);
+    cluster.issue_command(p(1), Command::Elect);
     let sent = cluster.total_sent();
     assert_eq!(sent, 2, "to P2 and P3");
-    cluster.command(p(1), Command::Elect);
+    cluster.issue_command(p(1), Command::Elect);
     assert_eq!(cluster.total_sent(), sent);
     cluster.settle();
     let settled = cluster.total_sent();
-    cluster.command(p(1), Command::Elect);
+    cluster.issue_command(p(1), Command::Elect);
     assert!(cluster.total_sent() > settled, "the first is over, and another may start");
 }
 
@@ -370,11 +374,11 @@ fn starts_one_election_at_a_time() {
 fn restarts_with_higher_number_without_announcement() {
     for (rule, number) in [(&[][..], 2), (&[VariantId::NoTerms], 0)] {
         let mut cluster = cluster(2, rule);
-        cluster.command(p(1), Command::Elect);
+        cluster.issue_command(p(1), Command::Elect);
         pass_all(&mut cluster, &[(1, 2), (2, 1)]);
-        cluster.lose((p(2), p(1)));
-        cluster.fire(p(1), Timer::Coordinator);
-        assert_eq!(*cluster.queue((p(1), p(2)))[0], Message::Election { number });
+        cluster.lose_oldest((p(2), p(1)));
+        cluster.fire_timer(p(1), Timer::Coordinator);
+        assert_eq!(*cluster.messages_on_link((p(1), p(2)))[0], Message::Election { number });
     }
 }
 
@@ -384,20 +388,20 @@ fn restarts_with_higher_number_without_announcement() {
 fn doubts_announcement_of_suspect_until_trusted() {
     let doubting = || {
         let mut cluster = cluster(3, &[]);
-        cluster.suspicion(p(2), p(3), Verdict::Suspect);
-        cluster.inject(p(3), p(2), Message::Coordinator { number: 1 });
+        cluster.report_verdict(p(2), p(3), Verdict::Suspect);
+        cluster.deliver_injected(p(3), p(2), Message::Coordinator { number: 1 });
         assert_eq!(cluster.armed_timers(), [(p(2), Timer::Coordinator)]);
         cluster
     };
     let mut trusted = doubting();
-    trusted.suspicion(p(2), p(3), Verdict::Trust);
+    trusted.report_verdict(p(2), p(3), Verdict::Trust);
     assert_eq!((trusted.total_sent(), trusted.armed_timers()), (0, vec![]));
     // P2 begins to trust P1, which is not the sender of the announcement. So P2 still waits, and
     // then starts an election.
     let mut doubted = doubting();
-    doubted.suspicion(p(2), p(1), Verdict::Trust);
-    doubted.fire(p(2), Timer::Coordinator);
-    assert_eq!(doubted.sent_of("election"), 1);
+    doubted.report_verdict(p(2), p(1), Verdict::Trust);
+    doubted.fire_timer(p(2), Timer::Coordinator);
+    assert_eq!(doubted.sent_count("election"), 1);
 }
 
 #[test]
@@ -410,8 +414,8 @@ fn only_a_leader_greets_with_variant() {
             command_and_settle(&mut cluster, 2, Command::Elect);
         }
         let before = cluster.total_sent();
-        cluster.suspicion(p(2), p(1), Verdict::Suspect);
-        cluster.suspicion(p(2), p(1), Verdict::Trust);
+        cluster.report_verdict(p(2), p(1), Verdict::Suspect);
+        cluster.report_verdict(p(2), p(1), Verdict::Trust);
         assert_eq!(cluster.total_sent() - before, greetings, "{leads} {switches:?}");
     }
 }
@@ -419,20 +423,20 @@ fn only_a_leader_greets_with_variant() {
 #[test]
 fn ignores_election_of_higher_while_asking() {
     let mut candidate = cluster(3, &[]);
-    candidate.command(p(2), Command::Elect);
-    candidate.inject(p(3), p(2), Message::Election { number: 1 });
+    candidate.issue_command(p(2), Command::Elect);
+    candidate.deliver_injected(p(3), p(2), Message::Election { number: 1 });
     assert_eq!(candidate.armed_timers(), [(p(2), Timer::Answer)]);
     let mut over = cluster(3, &[]);
-    over.inject(p(3), p(2), Message::Coordinator { number: 1 });
-    over.inject(p(3), p(2), Message::Election { number: 1 });
+    over.deliver_injected(p(3), p(2), Message::Coordinator { number: 1 });
+    over.deliver_injected(p(3), p(2), Message::Election { number: 1 });
     assert_eq!(over.armed_timers(), []);
 }
 
 #[test]
 fn accepts_duplicate_announcement() {
     let mut cluster = cluster(2, &[]);
-    cluster.command(p(2), Command::Elect);
-    cluster.duplicate((p(2), p(1)));
+    cluster.issue_command(p(2), Command::Elect);
+    cluster.duplicate_oldest((p(2), p(1)));
     cluster.settle();
     assert_eq!(cluster.total_sent(), 1, "no answer is sent");
 }
@@ -443,11 +447,11 @@ fn resigning_leader_nominates_highest_trusted_below() {
     command_and_settle(&mut cluster, 5, Command::Elect);
     beliefs(&mut cluster);
     cluster.crash(p(4));
-    cluster.suspicion(p(5), p(4), Verdict::Suspect);
-    cluster.command(p(5), Command::Resign);
+    cluster.report_verdict(p(5), p(4), Verdict::Suspect);
+    cluster.issue_command(p(5), Command::Resign);
     assert_eq!(beliefs(&mut cluster)[4], None, "it is deposed before another leads");
     // A process that asks P5 now gets no answer, as if P5 were down.
-    cluster.inject(p(1), p(5), Message::Election { number: 9 });
+    cluster.deliver_injected(p(1), p(5), Message::Election { number: 9 });
     assert_eq!(counts(&cluster), (0, 0, 4));
     cluster.settle();
     assert_eq!(counts(&cluster), (0, 0, 8), "without a timeout");
@@ -462,21 +466,21 @@ fn resigning_leader_nominates_highest_trusted_below() {
 fn resigned_leader_returns_if_heir_is_suspected() {
     let mut cluster = cluster(2, &[]);
     command_and_settle(&mut cluster, 2, Command::Elect);
-    cluster.command(p(2), Command::Resign);
+    cluster.issue_command(p(2), Command::Resign);
     cluster.crash(p(1));
-    cluster.suspicion(p(2), p(1), Verdict::Suspect);
+    cluster.report_verdict(p(2), p(1), Verdict::Suspect);
     cluster.settle();
     assert_eq!(beliefs(&mut cluster)[1], Some(p(2)));
     command_and_settle(&mut cluster, 2, Command::Resign);
-    assert_eq!(cluster.sent_of("nominate"), 1, "without an heir it stays the leader");
+    assert_eq!(cluster.sent_count("nominate"), 1, "without an heir it stays the leader");
 }
 
 #[test]
 fn nomination_may_precede_announcement() {
     let mut cluster = cluster(2, &[]);
-    cluster.command(p(2), Command::Elect);
-    cluster.command(p(2), Command::Resign);
-    assert_eq!(cluster.queue((p(2), p(1))).len(), 2);
+    cluster.issue_command(p(2), Command::Elect);
+    cluster.issue_command(p(2), Command::Resign);
+    assert_eq!(cluster.messages_on_link((p(2), p(1))).len(), 2);
     cluster.deliver_at((p(2), p(1)), 1);
     cluster.settle();
     assert_eq!(beliefs(&mut cluster), [Some(p(1)); 2]);

@@ -59,11 +59,15 @@ fn entry_costs_twice_the_missing_permissions() {
 #[test]
 fn smaller_timestamp_enters_first() {
     let mut cluster = cluster(3, plain());
-    cluster.command(p(3), Command::Enter);
+    cluster.issue_command(p(3), Command::Enter);
     command_and_drain(&mut cluster, 2, Command::Enter);
     assert_eq!(entered(&mut cluster), [2]);
-    cluster.command(p(2), Command::Exit);
-    assert_eq!(cluster.queue((p(2), p(3))).len(), 1, "one message from exit to the next entry");
+    cluster.issue_command(p(2), Command::Exit);
+    assert_eq!(
+        cluster.messages_on_link((p(2), p(3))).len(),
+        1,
+        "one message from exit to the next entry"
+    );
     cluster.deliver_at((p(2), p(3)), 0);
     assert_eq!(entered(&mut cluster), [3]);
 }
@@ -75,14 +79,14 @@ fn yield_while_waiting(config: Config) -> TestCluster<CarvalhoRoucairol> {
     let mut cluster = cluster(3, config);
     enter_and_exit(&mut cluster, 2);
     enter_and_exit(&mut cluster, 1);
-    cluster.command(p(3), Command::Enter);
-    cluster.command(p(2), Command::Enter);
-    let before = (cluster.sent_of("request"), cluster.sent_of("reply"));
+    cluster.issue_command(p(3), Command::Enter);
+    cluster.issue_command(p(2), Command::Enter);
+    let before = (cluster.sent_count("request"), cluster.sent_count("reply"));
     cluster.deliver_at((p(3), p(2)), 0);
-    let asked_again = cluster.sent_of("request") - before.0;
-    assert_eq!(cluster.sent_of("reply") - before.1, 1);
-    assert_eq!(cluster.queue((p(2), p(3))).len(), 1 + asked_again as usize);
-    cluster.drain(&mut SplitMix64(0));
+    let asked_again = cluster.sent_count("request") - before.0;
+    assert_eq!(cluster.sent_count("reply") - before.1, 1);
+    assert_eq!(cluster.messages_on_link((p(2), p(3))).len(), 1 + asked_again as usize);
+    cluster.deliver_all(&mut SplitMix64(0));
     assert_eq!(entered(&mut cluster), [3]);
     command_and_drain(&mut cluster, 3, Command::Exit);
     cluster
@@ -122,7 +126,7 @@ fn entry_costs_at_most_two_messages_per_peer() {
 fn holder_of_permissions_can_overtake_waiter() {
     check_reentry(&mut cluster(2, plain()));
     let card = CarvalhoRoucairol::card(&plain(), 2);
-    assert!(!card.promises.contains(&Property::Order) && card.most_bypass().is_none());
+    assert!(!card.promises.contains(&Property::Order) && card.promised_bypass_bound().is_none());
 }
 
 #[test]

@@ -17,7 +17,7 @@ fn cluster(size: u32, switches: &[VariantId]) -> TestCluster<CausalBroadcast> {
 }
 
 fn broadcast(cluster: &mut TestCluster<CausalBroadcast>, at: u32, number: u64) {
-    cluster.command(p(at), Command::Broadcast { number });
+    cluster.issue_command(p(at), Command::Broadcast { number });
 }
 
 /// Returns the items that `at` has delivered since the last call, in order. Each item is a pair:
@@ -100,10 +100,10 @@ fn run(size: u32, items: u64, switches: &[VariantId], seed: u64) -> Result<(), V
     let mut remaining = vec![items; size as usize];
     loop {
         for (at, seen) in cluster.take_events() {
-            order.observe(at, seen.observed())?;
-            once.observe(at, seen.observed())?;
-            known.observe(at, seen.observed())?;
-            all.observe(at, seen.observed())?;
+            order.observe(at, seen.to_observation())?;
+            once.observe(at, seen.to_observation())?;
+            known.observe(at, seen.to_observation())?;
+            all.observe(at, seen.to_observation())?;
         }
         let links = cluster.links_in_use();
         let ready: Vec<usize> = (0..remaining.len()).filter(|at| remaining[*at] > 0).collect();
@@ -114,11 +114,11 @@ fn run(size: u32, items: u64, switches: &[VariantId], seed: u64) -> Result<(), V
         if let Some(at) = ready.get(choice) {
             remaining[*at] -= 1;
             let number = items - remaining[*at];
-            cluster.command(ProcessId::from_index(*at), Command::Broadcast { number });
+            cluster.issue_command(ProcessId::from_index(*at), Command::Broadcast { number });
         } else {
             let link = links[choice - ready.len()];
             if rng.one_in(16) {
-                cluster.duplicate(link);
+                cluster.duplicate_oldest(link);
             }
             cluster.deliver(link, &mut rng);
         }

@@ -19,14 +19,14 @@ fn cluster(size: u32) -> TestCluster<Central> {
 #[test]
 fn entry_takes_request_grant_and_release() {
     let mut cluster = cluster(5);
-    cluster.command(p(2), Command::Enter);
+    cluster.issue_command(p(2), Command::Enter);
     cluster.deliver_at((p(2), p(5)), 0);
     assert_eq!(entered(&mut cluster), NONE);
     cluster.deliver_at((p(5), p(2)), 0);
     assert_eq!(entered(&mut cluster), [2]);
     command_and_drain(&mut cluster, 2, Command::Exit);
     for kind in ["request", "grant", "release"] {
-        assert_eq!(cluster.sent_of(kind), 1, "{kind}");
+        assert_eq!(cluster.sent_count(kind), 1, "{kind}");
     }
     assert_eq!(cluster.total_sent(), 3);
 }
@@ -35,9 +35,9 @@ fn entry_takes_request_grant_and_release() {
 fn grants_in_order_of_arrival() {
     let mut cluster = cluster(6);
     for (at, before) in [(2, 1), (6, 0), (1, 0)] {
-        cluster.command(p(at), Command::Enter);
+        cluster.issue_command(p(at), Command::Enter);
         cluster.deliver_at((p(at), p(5)), 0);
-        assert_eq!(cluster.queue((p(5), p(at))).len(), before);
+        assert_eq!(cluster.messages_on_link((p(5), p(at))).len(), before);
     }
     cluster.deliver_at((p(5), p(2)), 0);
     let mut order = entered(&mut cluster);
@@ -54,16 +54,16 @@ fn grants_in_order_of_arrival() {
         }
     }
     assert_eq!(order, [2, 6, 1]);
-    cluster.command(p(1), Command::Exit);
+    cluster.issue_command(p(1), Command::Exit);
     assert_eq!(cluster.total_sent(), 9);
 }
 
 #[test]
 fn coordinator_enters_without_messages() {
     let mut cluster = cluster(5);
-    cluster.command(p(5), Command::Enter);
+    cluster.issue_command(p(5), Command::Enter);
     assert_eq!(entered(&mut cluster), [5]);
-    cluster.command(p(5), Command::Exit);
+    cluster.issue_command(p(5), Command::Exit);
     assert_eq!(cluster.total_sent(), 0);
 }
 
@@ -81,7 +81,7 @@ fn next_entry_takes_a_release_and_a_grant() {
     let mut cluster = cluster(5);
     command_and_drain(&mut cluster, 1, Command::Enter);
     command_and_drain(&mut cluster, 2, Command::Enter);
-    cluster.command(p(1), Command::Exit);
+    cluster.issue_command(p(1), Command::Exit);
     pass_all(&mut cluster, &[(1, 5), (5, 2)]);
     assert_eq!(entered(&mut cluster), [1, 2]);
 }
@@ -91,11 +91,11 @@ fn next_entry_takes_a_release_and_a_grant() {
 #[test]
 fn later_request_on_faster_link_is_granted_first() {
     let mut cluster = cluster(5);
-    cluster.command(p(1), Command::Enter);
+    cluster.issue_command(p(1), Command::Enter);
     // P1 informs P2 on another connection that it has requested; then P2 requests.
-    cluster.command(p(2), Command::Enter);
+    cluster.issue_command(p(2), Command::Enter);
     pass_all(&mut cluster, &[(2, 5), (1, 5)]);
-    cluster.drain(&mut SplitMix64(0));
+    cluster.deliver_all(&mut SplitMix64(0));
     assert_eq!(entered(&mut cluster), [2]);
 }
 
@@ -106,17 +106,17 @@ fn later_request_on_faster_link_is_granted_first() {
 fn clock_misses_causality_of_applications() {
     let config = ricart_agrawala::Config::default();
     let mut cluster = TestCluster::<RicartAgrawala>::uniform(3, ChannelOrder::Fifo, config);
-    cluster.command(p(3), Command::Enter);
+    cluster.issue_command(p(3), Command::Enter);
     cluster.deliver_at((p(3), p(1)), 0);
-    cluster.command(p(1), Command::Enter);
+    cluster.issue_command(p(1), Command::Enter);
     // P1 informs P2 that it has requested; then P2, whose clock is still 0, requests.
-    cluster.command(p(2), Command::Enter);
+    cluster.issue_command(p(2), Command::Enter);
     let mut order: Vec<u32> = Vec::new();
     for _ in 0..3 {
-        cluster.drain(&mut SplitMix64(0));
+        cluster.deliver_all(&mut SplitMix64(0));
         let inside = entered(&mut cluster);
         order.extend(&inside);
-        cluster.command(p(inside[0]), Command::Exit);
+        cluster.issue_command(p(inside[0]), Command::Exit);
     }
     assert_eq!(order, [2, 3, 1], "P2 entered before P1, which had requested earlier");
 }

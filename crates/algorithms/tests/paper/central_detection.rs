@@ -18,11 +18,11 @@ fn cluster(size: u32, switches: &[VariantId]) -> TestCluster<CentralDetection> {
 }
 
 fn acquire(cluster: &mut TestCluster<CentralDetection>, at: u32, resource: u64) {
-    cluster.command(p(at), Command::Acquire { resource: Resource(resource) });
+    cluster.issue_command(p(at), Command::Acquire { resource: Resource(resource) });
 }
 
 fn release(cluster: &mut TestCluster<CentralDetection>, at: u32, resource: u64) {
-    cluster.command(p(at), Command::Release { resource: Resource(resource) });
+    cluster.issue_command(p(at), Command::Release { resource: Resource(resource) });
 }
 
 fn acquired(at: u32, resource: u64) -> (u32, Event) {
@@ -67,8 +67,8 @@ fn run(
     let mut aborted = 0;
     loop {
         for (at, seen) in cluster.take_events() {
-            one_holder.observe(at, seen.observed())?;
-            no_phantom.observe(at, seen.observed())?;
+            one_holder.observe(at, seen.to_observation())?;
+            no_phantom.observe(at, seen.to_observation())?;
             if let ClusterEvent::Event(event) = seen {
                 users[at.index()].on_event(&event);
                 aborted += u32::from(event == Event::Aborted);
@@ -84,12 +84,12 @@ fn run(
         if let Some(at) = ready.get(choice) {
             let command = users[*at].next_command().expect("it is ready");
             users[*at].on_command(&command);
-            cluster.command(ProcessId::from_index(*at), command);
+            cluster.issue_command(ProcessId::from_index(*at), command);
         } else {
             let link = links[choice - ready.len()];
             if duplicates > 0 && rng.one_in(8) {
                 duplicates -= 1;
-                cluster.duplicate(link);
+                cluster.duplicate_oldest(link);
             }
             cluster.deliver(link, &mut rng);
         }
@@ -127,8 +127,8 @@ fn collection_costs_two_messages_per_peer() {
         acquire(&mut cluster, 2, 2);
         cluster.settle();
         let peers = u64::from(size) - 1;
-        assert_eq!((cluster.sent_of("collect"), cluster.sent_of("status")), (peers, peers));
-        assert_eq!((cluster.sent_of("blocked"), cluster.sent_of("abort")), (1, 0));
+        assert_eq!((cluster.sent_count("collect"), cluster.sent_count("status")), (peers, peers));
+        assert_eq!((cluster.sent_count("blocked"), cluster.sent_count("abort")), (1, 0));
     }
 }
 
@@ -138,7 +138,7 @@ fn victim_of_a_cycle_is_aborted_once() {
         for switches in [&[][..], &[VariantId::DoubleCollection], &[VariantId::TwoPhase]] {
             for seed in 0..50 {
                 let mut cluster = deadlocked(size, switches);
-                cluster.drain(&mut SplitMix64(seed));
+                cluster.deliver_all(&mut SplitMix64(seed));
                 let seen = events(&mut cluster);
                 let before = size - 1;
                 assert_eq!(seen, [(size, Event::Aborted), acquired(before, size.into())]);
@@ -175,7 +175,7 @@ fn late_abort_is_ignored() {
     cluster.settle();
     acquire(&mut cluster, 2, 2);
     cluster.take_events();
-    cluster.inject(p(1), p(2), Message::Abort { number: 2 });
+    cluster.deliver_injected(p(1), p(2), Message::Abort { number: 2 });
     cluster.settle();
     assert_eq!(events(&mut cluster), []);
 }
@@ -186,7 +186,7 @@ fn late_abort_is_ignored() {
 fn unwanted_grant_is_released() {
     let mut cluster = cluster(2, &[]);
     let of = Use { resource: Resource(2), number: 7 };
-    cluster.inject(p(1), p(2), Message::Request { of });
+    cluster.deliver_injected(p(1), p(2), Message::Request { of });
     cluster.settle();
     acquire(&mut cluster, 2, 2);
     cluster.settle();

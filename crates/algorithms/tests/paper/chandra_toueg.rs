@@ -51,8 +51,8 @@ fn blocks_without_majority() {
     cluster.crash(p(2));
     cluster.crash(p(3));
     propose(&mut cluster, 1);
-    cluster.suspicion(p(1), p(2), Verdict::Suspect);
-    cluster.suspicion(p(1), p(3), Verdict::Suspect);
+    cluster.report_verdict(p(1), p(2), Verdict::Suspect);
+    cluster.report_verdict(p(1), p(3), Verdict::Suspect);
     cluster.settle();
     assert_eq!(decided(&mut cluster), []);
 }
@@ -63,14 +63,14 @@ fn blocks_without_majority() {
 fn early_answer_counts_in_its_round() {
     let mut cluster = cluster(3, Variants::none());
     propose(&mut cluster, 2);
-    cluster.suspicion(p(2), p(1), Verdict::Suspect);
+    cluster.report_verdict(p(2), p(1), Verdict::Suspect);
     propose(&mut cluster, 3);
     cluster.crash(p(3));
     // P1 first receives P2's refusal of round 1, and starts only then.
     cluster.deliver_at((p(2), p(1)), 1);
     propose(&mut cluster, 1);
     cluster.settle();
-    cluster.suspicion(p(2), p(1), Verdict::Trust);
+    cluster.report_verdict(p(2), p(1), Verdict::Trust);
     report(&mut cluster, 3, Verdict::Suspect);
     cluster.settle();
     assert_eq!(decided(&mut cluster).len(), 2, "P1 and P2 are a majority");
@@ -87,9 +87,9 @@ fn run_with_faults(variants: Variants<VariantId>, seed: u64) -> Vec<(u32, u64)> 
         let links = cluster.links_in_use();
         let [at, peer] = [1, 2].map(|_| p(rng.below(3) as u32 + 1));
         match rng.below(10) {
-            0 if at != peer => cluster.suspicion(at, peer, Verdict::Suspect),
-            1 if at != peer => cluster.suspicion(at, peer, Verdict::Trust),
-            2 if !links.is_empty() => cluster.duplicate(links[rng.below(links.len())]),
+            0 if at != peer => cluster.report_verdict(at, peer, Verdict::Suspect),
+            1 if at != peer => cluster.report_verdict(at, peer, Verdict::Trust),
+            2 if !links.is_empty() => cluster.duplicate_oldest(links[rng.below(links.len())]),
             _ if !links.is_empty() => {
                 let link = links[rng.below(links.len())];
                 cluster.deliver(link, &mut rng);

@@ -5,7 +5,7 @@ use tenure_algorithms::Variants;
 use tenure_algorithms::agreement::ChandyLamport;
 use tenure_algorithms::agreement::chandy_lamport::{Message, VariantId};
 use tenure_core::monitors::ConsistentCut;
-use tenure_core::service::snapshot::{Command, Event, Snapshot, TOKENS};
+use tenure_core::service::snapshot::{Command, Event, INITIAL_TOKENS, Snapshot};
 use tenure_core::{ChannelOrder, Monitor, ProcessId};
 use tenure_trace::{ClusterEvent, SplitMix64, TestCluster};
 
@@ -35,21 +35,23 @@ fn run(
     for moment in 0..60 {
         let due = |(when, _): &(usize, u32)| *when == moment;
         moments.iter().filter(|it| due(it)).for_each(|(_, at)| {
-            cluster.command(p(*at), Command::Record);
+            cluster.issue_command(p(*at), Command::Record);
         });
         moments.retain(|it| !due(it));
         match rng.pick(&cluster.links_in_use()) {
             Some(link) if rng.one_in(2) => cluster.deliver(*link, &mut rng),
             _ => {
                 let (at, to) = (rng.below(size as usize), rng.below(size as usize));
-                cluster
-                    .command(ProcessId::from_index(at), give(ProcessId::from_index(to).number()));
+                cluster.issue_command(
+                    ProcessId::from_index(at),
+                    give(ProcessId::from_index(to).number()),
+                );
             }
         }
     }
-    cluster.drain(&mut rng);
+    cluster.deliver_all(&mut rng);
     for (at, seen) in cluster.take_events() {
-        monitor.observe(at, seen.observed()).map_err(|violation| violation.message)?;
+        monitor.observe(at, seen.to_observation()).map_err(|violation| violation.message)?;
         if let ClusterEvent::Event(Event::Collected { held, under_way, .. }) = seen {
             shown.push((held, under_way));
         }
@@ -63,17 +65,17 @@ fn run(
 #[test]
 fn records_messages_in_flight_as_channel_state() {
     let mut cluster = cluster(2);
-    cluster.command(p(1), give(2));
-    cluster.command(p(2), Command::Record);
+    cluster.issue_command(p(1), give(2));
+    cluster.issue_command(p(2), Command::Record);
     cluster.deliver_at((p(2), p(1)), 0);
-    cluster.drain(&mut SplitMix64(0));
+    cluster.deliver_all(&mut SplitMix64(0));
     let snapshot = Snapshot { by: p(2), number: 1 };
     let events = events(&mut cluster);
     for event in [
-        (2, Event::Recorded { snapshot, tokens: TOKENS }),
-        (1, Event::Recorded { snapshot, tokens: TOKENS - 1 }),
+        (2, Event::Recorded { snapshot, tokens: INITIAL_TOKENS }),
+        (1, Event::Recorded { snapshot, tokens: INITIAL_TOKENS - 1 }),
         (2, Event::Closed { snapshot, channels: vec![(p(1), 1)] }),
-        (2, Event::Collected { snapshot, held: 2 * TOKENS - 1, under_way: 1 }),
+        (2, Event::Collected { snapshot, held: 2 * INITIAL_TOKENS - 1, under_way: 1 }),
     ] {
         assert!(events.contains(&event), "{event:?} in {events:?}");
     }
@@ -82,15 +84,15 @@ fn records_messages_in_flight_as_channel_state() {
 #[test]
 fn snapshot_need_not_be_an_actual_state() {
     let mut cluster = cluster(2);
-    cluster.command(p(1), Command::Record);
-    cluster.command(p(1), give(2));
+    cluster.issue_command(p(1), Command::Record);
+    cluster.issue_command(p(1), give(2));
     command_and_drain(&mut cluster, 2, give(1));
     let snapshot = Snapshot { by: p(1), number: 1 };
     let events = events(&mut cluster);
     // P1 had all its tokens only before it gave one, and P2 gave one only after that.
-    assert!(events.contains(&(1, Event::Recorded { snapshot, tokens: TOKENS })));
-    assert!(events.contains(&(2, Event::Recorded { snapshot, tokens: TOKENS - 1 })));
-    let all = Event::Collected { snapshot, held: 2 * TOKENS - 1, under_way: 1 };
+    assert!(events.contains(&(1, Event::Recorded { snapshot, tokens: INITIAL_TOKENS })));
+    assert!(events.contains(&(2, Event::Recorded { snapshot, tokens: INITIAL_TOKENS - 1 })));
+    let all = Event::Collected { snapshot, held: 2 * INITIAL_TOKENS - 1, under_way: 1 };
     assert!(events.contains(&(1, all)), "{events:?}");
 }
 
@@ -100,7 +102,7 @@ fn snapshot_costs_a_marker_per_channel_and_reports() {
         let mut cluster = cluster(size);
         command_and_drain(&mut cluster, size, Command::Record);
         let size = u64::from(size);
-        let sent = [cluster.sent_of("marker"), cluster.sent_of("report")];
+        let sent = [cluster.sent_count("marker"), cluster.sent_count("report")];
         assert_eq!(sent, [size * (size - 1), size - 1]);
     }
 }
@@ -108,15 +110,15 @@ fn snapshot_costs_a_marker_per_channel_and_reports() {
 #[test]
 fn markers_precede_later_messages() {
     let mut cluster = cluster(3);
-    cluster.command(p(1), Command::Record);
-    cluster.command(p(1), give(2));
-    let queue = cluster.queue((p(1), p(2)));
+    cluster.issue_command(p(1), Command::Record);
+    cluster.issue_command(p(1), give(2));
+    let queue = cluster.messages_on_link((p(1), p(2)));
     assert!(matches!(queue[..], [Message::Marker { .. }, Message::Tokens { tokens: 1 }]));
     // P3 first receives the marker of P1. When the marker of P2 arrives, P3 has recorded its state.
     cluster.deliver_at((p(1), p(3)), 0);
-    assert_eq!(cluster.queue((p(3), p(2))).len(), 1);
+    assert_eq!(cluster.messages_on_link((p(3), p(2))).len(), 1);
     pass_all(&mut cluster, &[(1, 2), (2, 3)]);
-    assert_eq!(cluster.sent_of("marker"), 6);
+    assert_eq!(cluster.sent_count("marker"), 6);
 }
 
 #[test]
@@ -127,7 +129,7 @@ fn snapshots_preserve_the_number_of_tokens() {
         let shown = run(size, ChannelOrder::Fifo, Variants::none(), size, seed);
         let shown = shown.unwrap_or_else(|error| panic!("seed {seed}: {error}"));
         assert_eq!(shown.len(), size as usize, "seed {seed}: every snapshot is complete");
-        let all = u64::from(size) * TOKENS;
+        let all = u64::from(size) * INITIAL_TOKENS;
         assert!(
             shown.iter().all(|(held, passing)| held + passing == all),
             "seed {seed}: {shown:?}"

@@ -3,7 +3,9 @@
 
 use tenure_algorithms::Variants;
 use tenure_algorithms::election::ChangRoberts;
-use tenure_algorithms::election::chang_roberts::{Config, Message, VariantId, message_count};
+use tenure_algorithms::election::chang_roberts::{
+    Config, Message, VariantId, predicted_message_count,
+};
 use tenure_core::service::election::Command;
 use tenure_core::{ChannelOrder, ProcessId, Rank};
 
@@ -55,17 +57,17 @@ fn single_initiator_costs_distance_and_two_laps() {
 #[test]
 fn decreasing_ring_of_five_costs_15_and_5() {
     let mut cluster = cluster(&[5, 4, 3, 2, 1]);
-    all_processes(5).into_iter().for_each(|at| cluster.command(at, Command::Elect));
-    let mut rounds = vec![cluster.sent_of("election")];
-    while cluster.sent_of("elected") == 0 {
+    all_processes(5).into_iter().for_each(|at| cluster.issue_command(at, Command::Elect));
+    let mut rounds = vec![cluster.sent_count("election")];
+    while cluster.sent_count("elected") == 0 {
         for (from, to) in cluster.links_in_use() {
             cluster.deliver_at((from, to), 0);
         }
-        rounds.push(cluster.sent_of("election"));
+        rounds.push(cluster.sent_count("election"));
     }
     assert_eq!(rounds, [5, 9, 12, 14, 15, 15]);
-    cluster.drain(&mut SplitMix64(0));
-    assert_eq!((cluster.total_sent(), cluster.sent_of("elected")), (20, 5));
+    cluster.deliver_all(&mut SplitMix64(0));
+    assert_eq!((cluster.total_sent(), cluster.sent_count("elected")), (20, 5));
 }
 
 #[test]
@@ -85,7 +87,7 @@ fn leads_when_own_rank_returns() {
         assert_eq!(count(&ids, &[p(at)]).1, 28);
     }
     let mut cluster = cluster(&ids);
-    cluster.command(p(3), Command::Elect);
+    cluster.issue_command(p(3), Command::Elect);
     (3..=6).chain(1..=1).for_each(|at| cluster.deliver_at((p(at), p(at % 6 + 1)), 0));
     assert_eq!(beliefs(&mut cluster), [None; 6], "28 has not travelled around yet");
     cluster.deliver_at((p(2), p(3)), 0);
@@ -97,13 +99,13 @@ fn leads_when_own_rank_returns() {
 fn deliver_rank(rank: u32, participant: bool) -> (bool, Vec<Message>, bool) {
     let mut cluster = cluster(&[1, 5, 3]);
     if participant {
-        cluster.command(p(2), Command::Elect);
-        cluster.lose((p(2), p(3)));
+        cluster.issue_command(p(2), Command::Elect);
+        cluster.lose_oldest((p(2), p(3)));
     }
-    cluster.inject(p(1), p(2), Message::Election { rank: Rank::from_id(rank) });
+    cluster.deliver_injected(p(1), p(2), Message::Election { rank: Rank::from_id(rank) });
     let participates =
         format!("{:?}", cluster.process(p(2)).unwrap()).contains("phase: Participant");
-    let sent = cluster.queue((p(2), p(3))).into_iter().cloned().collect();
+    let sent = cluster.messages_on_link((p(2), p(3))).into_iter().cloned().collect();
     (participates, sent, unchecked_beliefs(&mut cluster)[1] == Some(p(2)))
 }
 
@@ -122,13 +124,13 @@ fn handles_every_case_of_an_arriving_rank() {
         assert_eq!(deliver_rank(5, is_participant), wins, "its own rank, {is_participant}");
     }
     let mut cluster = cluster(&[1, 5, 7]);
-    cluster.command(p(2), Command::Elect);
-    cluster.lose((p(2), p(3)));
+    cluster.issue_command(p(2), Command::Elect);
+    cluster.lose_oldest((p(2), p(3)));
     let elected = Message::Elected { rank: Rank::from_id(7), leader: p(3) };
-    cluster.inject(p(1), p(2), elected.clone());
+    cluster.deliver_injected(p(1), p(2), elected.clone());
     assert!(format!("{:?}", cluster.process(p(2)).unwrap()).contains("phase: NonParticipant"));
     assert_eq!(unchecked_beliefs(&mut cluster)[1], Some(p(3)));
-    assert_eq!(cluster.queue((p(2), p(3)))[0], &elected);
+    assert_eq!(cluster.messages_on_link((p(2), p(3)))[0], &elected);
 }
 
 #[test]
@@ -157,7 +159,7 @@ fn least_loaded_process_wins_with_load_ranks() {
 #[test]
 fn equal_ranks_all_lead() {
     let mut cluster = cluster(&[7, 7, 7, 7]);
-    all_processes(4).into_iter().for_each(|at| cluster.command(at, Command::Elect));
+    all_processes(4).into_iter().for_each(|at| cluster.issue_command(at, Command::Elect));
     for at in 1..=4 {
         cluster.deliver_at((p(at), p(at % 4 + 1)), 0);
     }
@@ -170,8 +172,8 @@ fn equal_ranks_all_lead() {
 fn two_equal_largest_ranks_both_lead() {
     for seed in 0..200 {
         let mut cluster = cluster(&[7, 2, 7, 3, 1]);
-        all_processes(5).into_iter().for_each(|at| cluster.command(at, Command::Elect));
-        cluster.drain(&mut SplitMix64(seed));
+        all_processes(5).into_iter().for_each(|at| cluster.issue_command(at, Command::Elect));
+        cluster.deliver_all(&mut SplitMix64(seed));
         let beliefs = unchecked_beliefs(&mut cluster);
         assert_eq!((beliefs[0], beliefs[2]), (Some(p(1)), Some(p(3))), "seed {seed}");
     }
@@ -180,8 +182,8 @@ fn two_equal_largest_ranks_both_lead() {
 #[test]
 fn participant_starts_no_second_election() {
     let mut cluster = cluster(&[1, 2, 3]);
-    cluster.command(p(1), Command::Elect);
-    cluster.command(p(1), Command::Elect);
+    cluster.issue_command(p(1), Command::Elect);
+    cluster.issue_command(p(1), Command::Elect);
     cluster.deliver_at((p(1), p(2)), 0);
     command_and_drain(&mut cluster, 2, Command::Elect);
     assert_eq!(cluster.total_sent(), 2 + 2 * 3);
@@ -217,15 +219,15 @@ fn agrees_without_mark_on_forwarding() {
 #[test]
 fn reordering_leaves_a_participant_for_ever() {
     let mut cluster = cluster(&[3, 1, 2]);
-    cluster.command(p(1), Command::Elect);
+    cluster.issue_command(p(1), Command::Elect);
     pass_all(&mut cluster, &[(1, 2), (2, 3), (3, 1), (1, 2)]);
     assert_eq!(beliefs(&mut cluster)[..2], [Some(p(1)); 2]);
-    cluster.command(p(2), Command::Elect);
+    cluster.issue_command(p(2), Command::Elect);
     cluster.deliver_at((p(2), p(3)), 1);
-    cluster.drain(&mut SplitMix64(0));
+    cluster.deliver_all(&mut SplitMix64(0));
     let stuck = format!("{:?}", cluster.process(p(2)).unwrap());
     assert!(stuck.contains("phase: Participant"), "{stuck}");
-    cluster.command(p(2), Command::Elect);
+    cluster.issue_command(p(2), Command::Elect);
     assert_eq!(cluster.links_in_use(), [], "P2 will never start an election again");
 }
 
@@ -249,11 +251,11 @@ fn ring_of_live_processes_costs_by_its_size() {
             if is_down(at.index()) {
                 cluster.crash(at);
             } else {
-                cluster.command(at, Command::Elect);
+                cluster.issue_command(at, Command::Elect);
             }
         }
-        cluster.drain(&mut SplitMix64(down.into()));
-        let expected = if living.len() == 1 { 0 } else { message_count(&living) };
+        cluster.deliver_all(&mut SplitMix64(down.into()));
+        let expected = if living.len() == 1 { 0 } else { predicted_message_count(&living) };
         assert_eq!(cluster.total_sent(), expected, "{down:b} down");
         let leader = process_with_id(*living.iter().max().unwrap(), &ids);
         for (at, belief) in unchecked_beliefs(&mut cluster).into_iter().enumerate() {

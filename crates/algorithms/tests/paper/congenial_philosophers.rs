@@ -42,7 +42,7 @@ fn all_of_one_forum_are_inside_together() {
     let enter_all = |variants| {
         let mut cluster = cluster(5, variants);
         for at in 1..=5 {
-            cluster.command(p(at), Command::Attend { forum: 7 });
+            cluster.issue_command(p(at), Command::Attend { forum: 7 });
         }
         cluster.settle();
         attending(&mut cluster).len()

@@ -51,7 +51,7 @@ fn crash_leader(cluster: &mut TestCluster<Coordinated<Bully>>) {
 }
 
 fn mutex_messages<E: Election>(cluster: &TestCluster<Coordinated<E>>) -> u64 {
-    let of_mutex = cluster.sent().iter().filter(|((layer, _), _)| *layer == Layer::Mutex);
+    let of_mutex = cluster.sent_counts().iter().filter(|((layer, _), _)| *layer == Layer::Mutex);
     of_mutex.map(|(_, count)| count).sum()
 }
 
@@ -59,8 +59,8 @@ fn mutex_messages<E: Election>(cluster: &TestCluster<Coordinated<E>>) -> u64 {
 fn entry_costs_three_messages_or_none_at_leader() {
     let mut cluster = cluster();
     let before = mutex_messages(&cluster);
-    cluster.command(p(4), ENTER);
-    cluster.command(p(4), EXIT);
+    cluster.issue_command(p(4), ENTER);
+    cluster.issue_command(p(4), EXIT);
     assert_eq!((entered_processes(&mut cluster), mutex_messages(&cluster)), (vec![4], before));
     command_and_settle(&mut cluster, 1, ENTER);
     command_and_settle(&mut cluster, 1, EXIT);
@@ -95,7 +95,7 @@ fn holder_survives_leader_change() {
 #[test]
 fn waiter_survives_leader_change() {
     let mut cluster = cluster();
-    cluster.command(p(1), ENTER);
+    cluster.issue_command(p(1), ENTER);
     crash_leader(&mut cluster);
     assert_eq!(entered_processes(&mut cluster), [1]);
 }
@@ -103,14 +103,14 @@ fn waiter_survives_leader_change() {
 #[test]
 fn old_grant_is_void_after_inquiry() {
     let mut cluster = cluster();
-    cluster.command(p(1), ENTER);
+    cluster.issue_command(p(1), ENTER);
     cluster.deliver_at((p(1), p(4)), 0);
-    assert_eq!(cluster.queue((p(4), p(1))).len(), 1, "the grant");
-    cluster.command(p(2), ENTER);
+    assert_eq!(cluster.messages_on_link((p(4), p(1))).len(), 1, "the grant");
+    cluster.issue_command(p(2), ENTER);
     crash_and_suspect(&mut cluster, 4);
     let (grant, report) = ((p(4), p(1)), (p(1), p(3)));
     deliver_all_but(&[grant], &mut cluster);
-    cluster.fire(p(3), Timer::Election(bully::Timer::Answer));
+    cluster.fire_timer(p(3), Timer::Election(bully::Timer::Answer));
     deliver_all_but(&[grant, report], &mut cluster);
     deliver_all_but(&[grant], &mut cluster);
     assert_eq!(entered_processes(&mut cluster), [2], "P2's report arrived first");
@@ -129,9 +129,9 @@ fn deliver_all_but(slow: &[Link], cluster: &mut TestCluster<Coordinated<Bully>>)
 #[test]
 fn messages_of_suspect_are_ignored() {
     let mut cluster = cluster();
-    cluster.command(p(1), ENTER);
+    cluster.issue_command(p(1), ENTER);
     cluster.crash(p(1));
-    cluster.suspicion(p(4), p(1), Verdict::Suspect);
+    cluster.report_verdict(p(4), p(1), Verdict::Suspect);
     cluster.settle();
     command_and_settle(&mut cluster, 2, ENTER);
     assert_eq!(entered_processes(&mut cluster), [2]);
@@ -140,11 +140,11 @@ fn messages_of_suspect_are_ignored() {
 #[test]
 fn falsely_suspected_process_is_asked_again() {
     let mut cluster = cluster();
-    cluster.command(p(1), ENTER);
-    cluster.suspicion(p(4), p(1), Verdict::Suspect);
+    cluster.issue_command(p(1), ENTER);
+    cluster.report_verdict(p(4), p(1), Verdict::Suspect);
     cluster.settle();
     assert_eq!(entered_processes(&mut cluster), NONE);
-    cluster.suspicion(p(4), p(1), Verdict::Trust);
+    cluster.report_verdict(p(4), p(1), Verdict::Trust);
     cluster.settle();
     assert_eq!(entered_processes(&mut cluster), [1]);
 }
@@ -155,7 +155,7 @@ fn falsely_suspected_process_is_asked_again() {
 fn later_entry_has_higher_fence_after_false_suspicion() {
     let mut cluster = cluster();
     command_and_settle(&mut cluster, 1, ENTER);
-    cluster.suspicion(p(4), p(1), Verdict::Suspect);
+    cluster.report_verdict(p(4), p(1), Verdict::Suspect);
     command_and_settle(&mut cluster, 2, ENTER);
     let inside = entered(&mut cluster);
     assert_eq!(inside.iter().map(|(at, _)| *at).collect::<Vec<_>>(), [1, 2]);
@@ -166,11 +166,11 @@ fn later_entry_has_higher_fence_after_false_suspicion() {
 fn superseded_entry_stays_superseded() {
     let mut cluster = cluster();
     command_and_settle(&mut cluster, 1, ENTER);
-    cluster.suspicion(p(4), p(1), Verdict::Suspect);
+    cluster.report_verdict(p(4), p(1), Verdict::Suspect);
     for at in [2, 3] {
         command_and_settle(&mut cluster, at, ENTER);
     }
-    cluster.suspicion(p(4), p(1), Verdict::Trust);
+    cluster.report_verdict(p(4), p(1), Verdict::Trust);
     cluster.settle();
     assert_eq!(entered_processes(&mut cluster), [1, 2], "P1 and P2 are inside, and P2 rightly so");
     command_and_settle(&mut cluster, 1, EXIT);
@@ -188,12 +188,12 @@ fn overtaken_leader_grants_nothing() {
     let first = entered(&mut cluster);
     cluster.crash(p(4));
     restart(&mut cluster, 1);
-    cluster.suspicion(p(1), p(4), Verdict::Suspect);
+    cluster.report_verdict(p(1), p(4), Verdict::Suspect);
     cluster.crash(p(2));
-    cluster.suspicion(p(1), p(2), Verdict::Suspect);
+    cluster.report_verdict(p(1), p(2), Verdict::Suspect);
     cluster.settle();
     cluster.crash(p(3));
-    cluster.suspicion(p(1), p(3), Verdict::Suspect);
+    cluster.report_verdict(p(1), p(3), Verdict::Suspect);
     command_and_settle(&mut cluster, 1, ENTER);
     let second = entered(&mut cluster);
     assert_eq!((first[0].0, second[0].0), (3, 1));
@@ -211,16 +211,16 @@ fn works_with_any_election_without_crashes() {
                 config.clone().into(),
             );
             let mut order = Vec::new();
-            (1..=4).for_each(|at| cluster.command(p(at), ENTER));
+            (1..=4).for_each(|at| cluster.issue_command(p(at), ENTER));
             while order.len() < 4 {
-                cluster.drain(&mut rng);
+                cluster.deliver_all(&mut rng);
                 if let Some((at, timer)) = cluster.next_timer() {
-                    cluster.fire(at, timer);
+                    cluster.fire_timer(at, timer);
                     continue;
                 }
                 let inside = entered_processes(&mut cluster);
                 assert_eq!(inside.len(), 1, "seed {seed}: after {order:?}");
-                cluster.command(p(inside[0]), EXIT);
+                cluster.issue_command(p(inside[0]), EXIT);
                 order.extend(inside);
             }
         }
@@ -244,7 +244,7 @@ fn exited(cluster: &mut TestCluster<Coordinated<Bully>>) -> Vec<u32> {
 /// wait until the cluster is quiet: processes send renewals forever, so the wait would not end.
 fn crash_leader_at_once(cluster: &mut TestCluster<Coordinated<Bully>>) {
     crash_and_suspect(cluster, 4);
-    cluster.drain(&mut SplitMix64(0));
+    cluster.deliver_all(&mut SplitMix64(0));
     // P4 is asked as well, and does not respond.
     fire_and_drain(cluster, 3, Timer::Election(bully::Timer::Answer));
 }
@@ -269,18 +269,18 @@ fn isolated_holder_exits_before_next_entry() {
     command_and_drain(&mut cluster, 2, ENTER);
     command_and_drain(&mut cluster, 3, ENTER);
     assert_eq!(entered_processes(&mut cluster), [2]);
-    cluster.suspicion(p(4), p(2), Verdict::Suspect);
+    cluster.report_verdict(p(4), p(2), Verdict::Suspect);
     fire_and_drain(&mut cluster, 2, Timer::Renewal);
     assert_eq!(
         entered_processes(&mut cluster),
         NONE,
         "the lock is not reassigned, and no renewal is answered"
     );
-    cluster.fire(p(2), Timer::Deadline(DeadlineSlot::Right));
+    cluster.fire_timer(p(2), Timer::Deadline(DeadlineSlot::Right));
     assert_eq!(exited(&mut cluster), NONE, "a late response no longer counts");
     fire_and_drain(&mut cluster, 2, Timer::Deadline(DeadlineSlot::Left));
     assert_eq!(exited(&mut cluster), [2]);
-    cluster.command(p(2), EXIT);
+    cluster.issue_command(p(2), EXIT);
     fire_and_drain(&mut cluster, 4, Timer::Expiry);
     assert_eq!(entered_processes(&mut cluster), [3]);
 }
@@ -300,7 +300,7 @@ fn new_leader_waits_for_entries_of_suspects() {
     assert_eq!(entered_processes(&mut cluster), [1]);
     // A process that reported that it is outside is not waited for.
     cluster.crash(p(2));
-    cluster.suspicion(p(3), p(2), Verdict::Suspect);
+    cluster.report_verdict(p(3), p(2), Verdict::Suspect);
     assert!(!cluster.armed_timers().contains(&(p(3), Timer::Expiry)));
 }
 
@@ -310,10 +310,10 @@ fn entry_survives_leader_change_by_renewal() {
     command_and_drain(&mut cluster, 1, ENTER);
     assert_eq!(entered_processes(&mut cluster), [1]);
     crash_leader_at_once(&mut cluster);
-    cluster.fire(p(3), Timer::Expiry);
+    cluster.fire_timer(p(3), Timer::Expiry);
     fire_and_drain(&mut cluster, 1, Timer::Renewal);
     fire_and_drain(&mut cluster, 1, Timer::Renewal);
-    assert_eq!((exited(&mut cluster), cluster.sent_of("release")), (NONE.to_vec(), 0));
+    assert_eq!((exited(&mut cluster), cluster.sent_count("release")), (NONE.to_vec(), 0));
     command_and_drain(&mut cluster, 2, ENTER);
     assert_eq!(entered_processes(&mut cluster), NONE);
     command_and_drain(&mut cluster, 1, EXIT);

@@ -249,12 +249,12 @@ fn converges_from_any_start() {
                 None => {
                     let (at, timer) = *rng.pick(&timers).expect("repeats never end");
                     if !repeats(&timer) || links.len() < 2 * size as usize {
-                        cluster.fire(at, timer);
+                        cluster.fire_timer(at, timer);
                     }
                 }
             }
         }
-        cluster.drain(&mut rng);
+        cluster.deliver_all(&mut rng);
         let privileged = cluster
             .process_ids()
             .into_iter()
@@ -268,7 +268,7 @@ fn several_may_be_inside_before_convergence() {
     let start = [State { own: 0, left: 1 }, State { own: 2, left: 0 }, State { own: 1, left: 2 }];
     let config = Config { start: start.into(), ..Config::default() };
     let mut cluster = TestCluster::<DijkstraRing>::uniform(3, ChannelOrder::Fifo, config);
-    (2..=3).for_each(|at| cluster.command(p(at), Command::Enter));
+    (2..=3).for_each(|at| cluster.issue_command(p(at), Command::Enter));
     assert_eq!(entered(&mut cluster), [2, 3]);
 }
 
@@ -291,11 +291,11 @@ fn converged_ring_tolerates_loss_and_duplication() {
 fn lost_state_is_repeated() {
     let mut cluster =
         TestCluster::<DijkstraRing>::uniform(2, ChannelOrder::Fifo, Config::default());
-    cluster.command(p(2), Command::Enter);
-    cluster.fire(p(1), Timer::Pass);
-    cluster.lose((p(1), p(2)));
+    cluster.issue_command(p(2), Command::Enter);
+    cluster.fire_timer(p(1), Timer::Pass);
+    cluster.lose_oldest((p(1), p(2)));
     assert_eq!(entered(&mut cluster), NONE);
-    cluster.fire(p(1), Timer::Repeat);
+    cluster.fire_timer(p(1), Timer::Repeat);
     cluster.deliver_at((p(1), p(2)), 0);
     assert_eq!(entered(&mut cluster), [2]);
 }

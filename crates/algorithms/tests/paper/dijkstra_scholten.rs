@@ -20,7 +20,7 @@ fn cluster(size: u32, shares: impl Into<Vec<u32>>) -> TestCluster<DijkstraScholt
 }
 
 fn finish_work(cluster: &mut TestCluster<DijkstraScholten>, at: u32, of: u32) {
-    cluster.fire(p(at), Timer::Done { of: p(of) });
+    cluster.fire_timer(p(at), Timer::Done { of: p(of) });
 }
 
 fn ended(cluster: &mut TestCluster<DijkstraScholten>) -> Vec<u32> {
@@ -33,12 +33,12 @@ fn run(size: u32, config: Config, roots: u32, seed: u64) -> Result<u32, String> 
     let mut cluster =
         TestCluster::<DijkstraScholten>::uniform(size, ChannelOrder::Reordered, config);
     for root in 1..=roots {
-        cluster.command(p(root), Command::Compute { generations: 4 });
+        cluster.issue_command(p(root), Command::Compute { generations: 4 });
     }
     let (mut monitor, mut rng, mut ended) = (Quiescence::default(), SplitMix64(seed), 0);
     loop {
         for (at, seen) in cluster.take_events() {
-            monitor.observe(at, seen.observed()).map_err(|violation| violation.message)?;
+            monitor.observe(at, seen.to_observation()).map_err(|violation| violation.message)?;
             ended += u32::from(matches!(seen, ClusterEvent::Event(Event::Terminated)));
         }
         let (links, timers) = (cluster.links_in_use(), cluster.armed_timers());
@@ -49,7 +49,7 @@ fn run(size: u32, config: Config, roots: u32, seed: u64) -> Result<u32, String> 
             };
             let engaged = cluster.process_ids().into_iter().find(|at| is_engaged(*at));
             assert_eq!(engaged, None, "seed {seed}: it is still engaged");
-            let sent = ["work", "signal"].map(|kind| cluster.sent_of(kind));
+            let sent = ["work", "signal"].map(|kind| cluster.sent_count(kind));
             assert_eq!(sent[0], sent[1], "seed {seed}: every message is answered once");
             return Ok(ended);
         }
@@ -58,7 +58,7 @@ fn run(size: u32, config: Config, roots: u32, seed: u64) -> Result<u32, String> 
             Some(link) => cluster.deliver(*link, &mut rng),
             None => {
                 let (at, timer) = timers[choice - links.len()];
-                cluster.fire(at, timer);
+                cluster.fire_timer(at, timer);
             }
         }
     }
@@ -67,7 +67,7 @@ fn run(size: u32, config: Config, roots: u32, seed: u64) -> Result<u32, String> 
 #[test]
 fn computation_without_new_work_ends_at_once() {
     let mut cluster = cluster(3, [0, 0, 0]);
-    cluster.command(p(2), Command::Compute { generations: 2 });
+    cluster.issue_command(p(2), Command::Compute { generations: 2 });
     assert_eq!(ended(&mut cluster), NONE);
     finish_work(&mut cluster, 2, 2);
     assert_eq!(ended(&mut cluster), [2]);
@@ -78,20 +78,20 @@ fn computation_without_new_work_ends_at_once() {
 fn answers_parent_last_and_others_at_once() {
     // P1 gives work to P2 and P3; P2 gives work to P3, which already works.
     let mut cluster = cluster(3, [2, 1, 0]);
-    cluster.command(p(1), Command::Compute { generations: 2 });
+    cluster.issue_command(p(1), Command::Compute { generations: 2 });
     finish_work(&mut cluster, 1, 1);
     pass_all(&mut cluster, &[(1, 3), (1, 2)]);
     finish_work(&mut cluster, 2, 1);
     let signal = Message::Signal { of: p(1) };
-    assert_eq!(cluster.queue((p(2), p(1))).len(), 0, "P3 has not answered P2");
+    assert_eq!(cluster.messages_on_link((p(2), p(1))).len(), 0, "P3 has not answered P2");
     cluster.deliver_at((p(2), p(3)), 0);
-    assert_eq!(cluster.queue((p(3), p(2))), [&signal]);
+    assert_eq!(cluster.messages_on_link((p(3), p(2))), [&signal]);
     cluster.deliver_at((p(3), p(2)), 0);
-    assert_eq!(cluster.queue((p(2), p(1))), [&signal]);
+    assert_eq!(cluster.messages_on_link((p(2), p(1))), [&signal]);
     cluster.deliver_at((p(2), p(1)), 0);
     assert_eq!(ended(&mut cluster), NONE, "P3 works");
     finish_work(&mut cluster, 3, 1);
-    assert!(cluster.queue((p(3), p(1))).is_empty(), "it has another piece of work");
+    assert!(cluster.messages_on_link((p(3), p(1))).is_empty(), "it has another piece of work");
     finish_work(&mut cluster, 3, 1);
     cluster.deliver_at((p(3), p(1)), 0);
     assert_eq!(ended(&mut cluster), [1]);
@@ -101,7 +101,7 @@ fn answers_parent_last_and_others_at_once() {
 fn process_may_rejoin_the_tree_elsewhere() {
     // P2 is done. Then P3, which P1 engaged as well, gives work to P1, and P1 to P2.
     let mut cluster = cluster(3, [2, 0, 1]);
-    cluster.command(p(1), Command::Compute { generations: 3 });
+    cluster.issue_command(p(1), Command::Compute { generations: 3 });
     finish_work(&mut cluster, 1, 1);
     cluster.deliver_at((p(1), p(2)), 0);
     finish_work(&mut cluster, 2, 1);

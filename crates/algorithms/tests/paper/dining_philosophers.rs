@@ -60,7 +60,7 @@ fn processes_without_common_edge_are_inside_together() {
         command_and_settle(&mut cluster, at, Command::Enter);
     }
     assert_eq!(entered(&mut cluster), [1, 3, 5]);
-    (1..=3).for_each(|half| cluster.command(p(2 * half), Command::Enter));
+    (1..=3).for_each(|half| cluster.issue_command(p(2 * half), Command::Enter));
     cluster.settle();
     assert_eq!(entered(&mut cluster), NONE);
     for at in [1, 3, 5] {
@@ -90,10 +90,10 @@ fn clean_fork_is_kept_and_dirty_fork_is_yielded() {
 #[test]
 fn bypass_ends_when_the_request_arrives() {
     let mut cluster = cluster(Graph::line(2));
-    cluster.command(p(2), Command::Enter);
+    cluster.issue_command(p(2), Command::Enter);
     for _ in 0..5 {
-        cluster.command(p(1), Command::Enter);
-        cluster.command(p(1), Command::Exit);
+        cluster.issue_command(p(1), Command::Enter);
+        cluster.issue_command(p(1), Command::Exit);
     }
     assert_eq!(entered(&mut cluster), [1; 5]);
     cluster.settle();
@@ -107,7 +107,7 @@ fn card_names_the_graph_and_its_largest_degree() {
     let card = DiningPhilosophers::card(&star, 5);
     assert_eq!(card.promises, [Property::LocalMutualExclusion, Property::StarvationFreedom]);
     assert_eq!((card.messages.least, card.messages.most), (0, Some(8)));
-    assert_eq!(card.conflicts().map(|graph| graph.degree(ProcessId(0))), Some(4));
+    assert_eq!(card.conflict_graph().map(|graph| graph.degree(ProcessId(0))), Some(4));
     assert_eq!((card.most_inside(), card.is_fenced()), (5, false));
 }
 

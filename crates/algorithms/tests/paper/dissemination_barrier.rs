@@ -38,7 +38,7 @@ fn run(
     loop {
         for (at, seen) in cluster.take_events() {
             waits[at.index()] = matches!(seen, ClusterEvent::Command(_));
-            monitor.observe(at, seen.observed()).map_err(|violation| violation.message)?;
+            monitor.observe(at, seen.to_observation()).map_err(|violation| violation.message)?;
         }
         let able = |at: &usize| open[*at] > 0 && !waits[*at];
         let able: Vec<usize> = (0..size as usize).filter(able).collect();
@@ -50,12 +50,12 @@ fn run(
         match able.get(choice) {
             Some(at) => {
                 open[*at] -= 1;
-                cluster.command(tenure_core::ProcessId::from_index(*at), Command::Arrive);
+                cluster.issue_command(tenure_core::ProcessId::from_index(*at), Command::Arrive);
             }
             None => {
                 let link = links[choice - able.len()];
                 if one_in > 0 && rng.one_in(one_in) {
-                    cluster.duplicate(link);
+                    cluster.duplicate_oldest(link);
                 }
                 cluster.deliver(link, &mut rng);
             }
@@ -69,8 +69,8 @@ fn round_costs_n_log_n_messages() {
         let mut cluster = cluster(size);
         for at in 1..=size {
             assert_eq!(left(&mut cluster), [], "P{at} has not arrived");
-            cluster.command(p(at), Command::Arrive);
-            cluster.drain(&mut SplitMix64(u64::from(at)));
+            cluster.issue_command(p(at), Command::Arrive);
+            cluster.deliver_all(&mut SplitMix64(u64::from(at)));
         }
         assert_eq!(left(&mut cluster).len(), size as usize);
         assert_eq!(cluster.total_sent(), u64::from(size * steps), "{size} processes");
@@ -81,11 +81,11 @@ fn round_costs_n_log_n_messages() {
 fn last_arrival_takes_one_delay_per_step() {
     let mut cluster = cluster(8);
     for at in 1..=7 {
-        cluster.command(p(at), Command::Arrive);
+        cluster.issue_command(p(at), Command::Arrive);
     }
-    cluster.drain(&mut SplitMix64(0));
+    cluster.deliver_all(&mut SplitMix64(0));
     assert_eq!(left(&mut cluster), []);
-    cluster.command(p(8), Command::Arrive);
+    cluster.issue_command(p(8), Command::Arrive);
     assert_eq!(left(&mut cluster), [(8, 1)], "all others have signalled it already");
     let mut gone = 1;
     for delay in 1..=3 {
@@ -102,13 +102,13 @@ fn last_arrival_takes_one_delay_per_step() {
 #[test]
 fn signals_follow_the_steps_in_order() {
     let mut cluster = cluster(4);
-    cluster.command(p(1), Command::Arrive);
+    cluster.issue_command(p(1), Command::Arrive);
     let signal = |step| Message::Signal { round: 1, step };
-    assert_eq!(cluster.queue((p(1), p(2))), [&signal(0)]);
+    assert_eq!(cluster.messages_on_link((p(1), p(2))), [&signal(0)]);
     assert_eq!(cluster.total_sent(), 1);
-    cluster.command(p(4), Command::Arrive);
+    cluster.issue_command(p(4), Command::Arrive);
     cluster.deliver_at((p(4), p(1)), 0);
-    assert_eq!(cluster.queue((p(1), p(3))), [&signal(1)]);
+    assert_eq!(cluster.messages_on_link((p(1), p(3))), [&signal(1)]);
 }
 
 /// P1 has left and arrived again while P2 still waits for a signal of the first round. P1's new
@@ -116,19 +116,19 @@ fn signals_follow_the_steps_in_order() {
 #[test]
 fn early_signal_counts_in_next_round() {
     let mut cluster = cluster(2);
-    cluster.command(p(1), Command::Arrive);
-    cluster.command(p(2), Command::Arrive);
+    cluster.issue_command(p(1), Command::Arrive);
+    cluster.issue_command(p(2), Command::Arrive);
     cluster.deliver_at((p(2), p(1)), 0);
     assert_eq!(left(&mut cluster), [(1, 1)]);
-    cluster.command(p(1), Command::Arrive);
+    cluster.issue_command(p(1), Command::Arrive);
     // The second signal overtakes the first.
     cluster.deliver_at((p(1), p(2)), 1);
     assert_eq!(left(&mut cluster), []);
     cluster.deliver_at((p(1), p(2)), 0);
     assert_eq!(left(&mut cluster), [(2, 1)]);
-    cluster.command(p(2), Command::Arrive);
+    cluster.issue_command(p(2), Command::Arrive);
     assert_eq!(left(&mut cluster), [(2, 2)], "it was signalled before it arrived");
-    cluster.drain(&mut SplitMix64(0));
+    cluster.deliver_all(&mut SplitMix64(0));
     assert_eq!(left(&mut cluster), [(1, 2)]);
 }
 

@@ -22,11 +22,11 @@ fn ring(ids: &[u32]) -> Config {
 fn run(ids: &[u32], seed: u64) -> (u32, u64, ProcessId) {
     let size = ids.len() as u32;
     let mut cluster = TestCluster::<DolevKlaweRodeh>::uniform(size, ChannelOrder::Fifo, ring(ids));
-    all_processes(size).into_iter().for_each(|at| cluster.command(at, Command::Elect));
+    all_processes(size).into_iter().for_each(|at| cluster.issue_command(at, Command::Elect));
     let (mut phases, mut detector) = (0, None);
     let mut rng = SplitMix64(seed);
     while let Some(link) = rng.pick(&cluster.links_in_use()).copied() {
-        match cluster.queue(link)[0] {
+        match cluster.messages_on_link(link)[0] {
             Message::First { phase, .. } | Message::Second { phase, .. } => {
                 phases = phases.max(*phase);
             }
@@ -39,7 +39,7 @@ fn run(ids: &[u32], seed: u64) -> (u32, u64, ProcessId) {
         vec![process_with_id(size, ids); ids.len()],
         "{ids:?} seed {seed}"
     );
-    assert_eq!(cluster.sent_of("elected"), u64::from(size), "the announcement");
+    assert_eq!(cluster.sent_count("elected"), u64::from(size), "the announcement");
     (phases, cluster.total_sent() - u64::from(size), detector.expect("an announcement was sent"))
 }
 
@@ -87,10 +87,10 @@ fn local_maxima_survive_a_phase() {
         let maxima = (0..9).filter(|at| highest(*at)).count();
         let mut cluster =
             TestCluster::<DolevKlaweRodeh>::uniform(9, ChannelOrder::Fifo, ring(&ids));
-        all_processes(9).into_iter().for_each(|at| cluster.command(at, Command::Elect));
+        all_processes(9).into_iter().for_each(|at| cluster.issue_command(at, Command::Elect));
         let mut survivors = std::collections::BTreeSet::new();
         while let Some(link) = cluster.links_in_use().first().copied() {
-            if let Message::First { phase: 2, candidate, .. } = cluster.queue(link)[0] {
+            if let Message::First { phase: 2, candidate, .. } = cluster.messages_on_link(link)[0] {
                 survivors.insert(candidate.process);
             }
             cluster.deliver(link, &mut SplitMix64(0));

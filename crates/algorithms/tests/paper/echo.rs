@@ -25,13 +25,15 @@ fn explore(
 ) -> Result<(TestCluster<Echo>, Vec<ProcessId>), String> {
     let mut cluster = cluster(config.clone());
     for at in initiators {
-        cluster.command(*at, Command::Explore);
+        cluster.issue_command(*at, Command::Explore);
     }
-    cluster.drain(&mut SplitMix64(seed));
+    cluster.deliver_all(&mut SplitMix64(seed));
     let (mut tree, mut all) = (WaveTree::default(), AllReached::new(config.graph.vertex_count()));
     let mut returned = Vec::new();
     for (at, seen) in cluster.take_events() {
-        for verdict in [tree.observe(at, seen.observed()), all.observe(at, seen.observed())] {
+        for verdict in
+            [tree.observe(at, seen.to_observation()), all.observe(at, seen.to_observation())]
+        {
             verdict.map_err(|violation| violation.message)?;
         }
         if matches!(seen, ClusterEvent::Event(Event::Returned { .. })) {
@@ -50,8 +52,8 @@ fn wave_takes_two_messages_per_edge_on_every_small_graph() {
             let initiator = ProcessId(seed as u32 % size);
             let (cluster, returned) = explore(&config, &[initiator], seed).unwrap();
             assert_eq!(returned, [initiator], "{config:?}");
-            assert_eq!(cluster.sent_of("explorer"), 2 * edges - others, "{config:?}");
-            assert_eq!(cluster.sent_of("echo"), others, "{config:?}");
+            assert_eq!(cluster.sent_count("explorer"), 2 * edges - others, "{config:?}");
+            assert_eq!(cluster.sent_count("echo"), others, "{config:?}");
         }
     }
 }
@@ -79,8 +81,8 @@ fn concurrent_waves_do_not_mix() {
 fn second_wave_of_one_initiator_explores_again() {
     let mut cluster = cluster(Config::with_graph(Graph::complete(4)));
     for wave in 1..=3 {
-        cluster.command(p(2), Command::Explore);
-        cluster.drain(&mut SplitMix64(wave));
+        cluster.issue_command(p(2), Command::Explore);
+        cluster.deliver_all(&mut SplitMix64(wave));
         assert_eq!(cluster.total_sent(), wave * 12);
     }
 }
@@ -90,15 +92,19 @@ fn second_wave_of_one_initiator_explores_again() {
 fn first_sender_of_explorer_becomes_parent() {
     for (first, second) in [(2, 4), (4, 2)] {
         let mut cluster = cluster(Config::with_graph(Graph::ring(4)));
-        cluster.command(p(1), Command::Explore);
+        cluster.issue_command(p(1), Command::Explore);
         pass_all(&mut cluster, &[(1, 2), (1, 4), (first, 3)]);
         let reached = Event::Reached { initiator: p(1), parent: Some(p(first)) };
         let mut at_third = events(&mut cluster);
         at_third.retain(|(at, _)| *at == 3);
         assert_eq!(at_third, [(3, reached)]);
         cluster.deliver_at((p(second), p(3)), 0);
-        assert_eq!(cluster.queue((p(3), p(first))).len(), 1, "it echoes to its parent");
-        assert_eq!(cluster.queue((p(3), p(second))).len(), 1, "and has explored the other");
+        assert_eq!(cluster.messages_on_link((p(3), p(first))).len(), 1, "it echoes to its parent");
+        assert_eq!(
+            cluster.messages_on_link((p(3), p(second))).len(),
+            1,
+            "and has explored the other"
+        );
     }
 }
 
@@ -107,7 +113,7 @@ fn first_sender_of_explorer_becomes_parent() {
 #[test]
 fn initiator_decides_after_the_farthest_process() {
     let mut cluster = cluster(Config::with_graph(Graph::line(4)));
-    cluster.command(p(1), Command::Explore);
+    cluster.issue_command(p(1), Command::Explore);
     for link in [(1, 2), (2, 3), (3, 4), (4, 3), (3, 2)] {
         assert_eq!(cluster.links_in_use().len(), 1);
         cluster.deliver_at((p(link.0), p(link.1)), 0);

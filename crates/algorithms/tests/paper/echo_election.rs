@@ -33,7 +33,7 @@ fn largest_initiator_leads_on_every_small_graph() {
                     "{config:?} {initiators:?}"
                 );
                 assert!(sent >= wave + others, "{config:?} {initiators:?}");
-                assert_eq!(cluster.sent_of("elected"), others, "along the tree");
+                assert_eq!(cluster.sent_count("elected"), others, "along the tree");
                 if starting == 1 {
                     assert_eq!(sent, wave + others, "{config:?} {initiators:?}");
                 }
@@ -70,7 +70,7 @@ fn reached_process_does_not_start() {
         ChannelOrder::Fifo,
         Config::with_graph(Graph::ring(3)),
     );
-    cluster.command(p(1), Command::Elect);
+    cluster.issue_command(p(1), Command::Elect);
     cluster.deliver_at((p(1), p(3)), 0);
     command_and_drain(&mut cluster, 3, Command::Elect);
     assert_eq!(beliefs(&mut cluster), [Some(p(1)); 3]);
@@ -89,12 +89,14 @@ fn later_election_has_a_later_term_and_one_leader_at_a_time() {
         let mut monitor = OneLeader::new(LeaderScope::Overall);
         let term = Term { number: 1, leader: p(4) };
         let elected = Event::Elected { leader: p(4), term };
-        monitor.observe(p(4), ClusterEvent::<EchoElection>::Event(elected).observed()).unwrap();
-        cluster.command(p(1), Command::Elect);
-        cluster.drain(&mut SplitMix64(seed));
+        monitor
+            .observe(p(4), ClusterEvent::<EchoElection>::Event(elected).to_observation())
+            .unwrap();
+        cluster.issue_command(p(1), Command::Elect);
+        cluster.deliver_all(&mut SplitMix64(seed));
         let (mut deposed, mut leaders) = (0, vec![None; 4]);
         for (at, seen) in cluster.take_events() {
-            monitor.observe(at, seen.observed()).unwrap();
+            monitor.observe(at, seen.to_observation()).unwrap();
             match seen {
                 ClusterEvent::Event(Event::Deposed { term: old }) => {
                     assert_eq!(old, term);
@@ -117,8 +119,8 @@ fn each_mistake_is_caught() {
         let variants = Variants::none().with(switch);
         let config = Config { variants, ..Config::with_graph(Graph::ring(4)) };
         let mut cluster = TestCluster::<EchoElection>::uniform(4, ChannelOrder::Reordered, config);
-        initiators.iter().for_each(|at| cluster.command(*at, Command::Elect));
-        cluster.drain(&mut SplitMix64(seed));
+        initiators.iter().for_each(|at| cluster.issue_command(*at, Command::Elect));
+        cluster.deliver_all(&mut SplitMix64(seed));
         let leads = |(at, event): &(u32, Event)| match event {
             Event::Elected { leader, .. } => *leader == p(*at),
             Event::Deposed { .. } => false,

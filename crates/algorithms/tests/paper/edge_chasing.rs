@@ -23,7 +23,7 @@ fn with(switch: VariantId) -> Config {
 fn all_hold_one(size: u32, config: Config) -> TestCluster<EdgeChasing> {
     let mut cluster = TestCluster::uniform(size, ChannelOrder::Fifo, config);
     for number in 1..=size {
-        cluster.command(p(number), Command::Enter);
+        cluster.issue_command(p(number), Command::Enter);
     }
     cluster
 }
@@ -33,11 +33,11 @@ fn all_hold_one(size: u32, config: Config) -> TestCluster<EdgeChasing> {
 fn served(cluster: &mut TestCluster<EdgeChasing>, seed: u64) -> Vec<u32> {
     let mut order = Vec::new();
     loop {
-        cluster.drain(&mut SplitMix64(seed));
+        cluster.deliver_all(&mut SplitMix64(seed));
         let inside = entered(cluster);
         let Some(number) = inside.first() else { return order };
         order.extend(&inside);
-        cluster.command(p(*number), Command::Exit);
+        cluster.issue_command(p(*number), Command::Exit);
     }
 }
 
@@ -46,7 +46,10 @@ fn detects_cycle_of_two() {
     for seed in 0..100 {
         let mut cluster = all_hold_one(2, plain());
         assert_eq!(served(&mut cluster, seed), [1, 2], "seed {seed}");
-        assert_eq!([1, 2].map(|number| cluster.process(p(number)).unwrap().attempts()), [1, 2]);
+        assert_eq!(
+            [1, 2].map(|number| cluster.process(p(number)).unwrap().attempt_count()),
+            [1, 2]
+        );
     }
 }
 
@@ -56,7 +59,7 @@ fn detects_cycle_of_three() {
         let mut cluster = all_hold_one(3, plain());
         // P3 releases the lock that P2 waits for, and so on around the cycle.
         assert_eq!(served(&mut cluster, seed), [2, 1, 3], "seed {seed}");
-        let attempts = [1, 2, 3].map(|number| cluster.process(p(number)).unwrap().attempts());
+        let attempts = [1, 2, 3].map(|number| cluster.process(p(number)).unwrap().attempt_count());
         assert_eq!(attempts, [1, 1, 2], "seed {seed}");
     }
 }
@@ -66,7 +69,7 @@ fn cycle_persists_without_detection() {
     for size in [2, 3] {
         let mut cluster = all_hold_one(size, with(VariantId::NoDetection));
         assert_eq!(served(&mut cluster, 0), NONE);
-        assert_eq!(cluster.sent_of("wait") + cluster.sent_of("probe"), 0);
+        assert_eq!(cluster.sent_count("wait") + cluster.sent_count("probe"), 0);
     }
     let plan = Plan::of(ChannelOrder::Reordered, &[2, 2, 2]);
     assert!(is_caught::<EdgeChasing>(&with(VariantId::NoDetection), &plan, "blocked"));
@@ -80,25 +83,25 @@ fn cycle_persists_without_detection() {
 fn no_probe_returns_without_a_cycle() {
     let mut cluster = TestCluster::<EdgeChasing>::uniform(4, ChannelOrder::Fifo, plain());
     command_and_drain(&mut cluster, 4, Command::Enter);
-    cluster.command(p(4), Command::Exit);
+    cluster.issue_command(p(4), Command::Exit);
     cluster.deliver_at((p(4), p(1)), 0);
-    cluster.command(p(1), Command::Enter);
+    cluster.issue_command(p(1), Command::Enter);
     pass_all(&mut cluster, &[(1, 2), (2, 1), (1, 4)]);
     assert_eq!(entered(&mut cluster), [4]);
-    cluster.drain(&mut SplitMix64(0));
+    cluster.deliver_all(&mut SplitMix64(0));
     assert_eq!(entered(&mut cluster), [1]);
-    assert_eq!((cluster.sent_of("probe"), cluster.sent_of("abort")), (1, 0));
-    assert_eq!(cluster.process(p(1)).unwrap().attempts(), 1, "no process tried again");
+    assert_eq!((cluster.sent_count("probe"), cluster.sent_count("abort")), (1, 0));
+    assert_eq!(cluster.process(p(1)).unwrap().attempt_count(), 1, "no process tried again");
 }
 
 #[test]
 fn duplicate_edge_is_probed_once() {
     let mut cluster = all_hold_one(2, plain());
     pass_all(&mut cluster, &[(1, 2), (2, 1)]);
-    let message = cluster.queue((p(2), p(1)))[0].clone();
+    let message = cluster.messages_on_link((p(2), p(1)))[0].clone();
     cluster.deliver_at((p(2), p(1)), 0);
-    cluster.inject(p(2), p(1), message);
-    assert_eq!(cluster.sent_of("probe"), 1);
+    cluster.deliver_injected(p(2), p(1), message);
+    assert_eq!(cluster.sent_count("probe"), 1);
 }
 
 #[test]
@@ -106,7 +109,7 @@ fn uncontended_entry_costs_six_messages() {
     for (number, messages) in [(1, 3), (2, 3), (3, 3), (4, 6), (5, 6)] {
         let mut cluster = TestCluster::<EdgeChasing>::uniform(5, ChannelOrder::Fifo, plain());
         assert_eq!(enter_and_exit(&mut cluster, number), messages, "P{number}");
-        assert_eq!(cluster.sent_of("wait") + cluster.sent_of("probe"), 0);
+        assert_eq!(cluster.sent_count("wait") + cluster.sent_count("probe"), 0);
     }
     assert_eq!(
         enter_and_exit(&mut TestCluster::<EdgeChasing>::uniform(1, ChannelOrder::Fifo, plain()), 1),
@@ -142,12 +145,12 @@ fn repeated_collisions_starve_no_process() {
 /// first attempt. P2 holds its own lock and waits for P1's lock, which no other process wants.
 fn aborted_late(config: Config) -> TestCluster<EdgeChasing> {
     let mut cluster = all_hold_one(2, config);
-    cluster.drain(&mut SplitMix64(0));
+    cluster.deliver_all(&mut SplitMix64(0));
     assert_eq!(entered(&mut cluster), [1]);
-    cluster.command(p(1), Command::Exit);
+    cluster.issue_command(p(1), Command::Exit);
     pass_all(&mut cluster, &[(1, 2), (2, 1)]);
-    assert_eq!(cluster.process(p(2)).unwrap().attempts(), 2);
-    cluster.inject(p(1), p(2), Message::Abort { number: 1 });
+    assert_eq!(cluster.process(p(2)).unwrap().attempt_count(), 2);
+    cluster.deliver_injected(p(1), p(2), Message::Abort { number: 1 });
     cluster
 }
 
@@ -156,17 +159,17 @@ fn unnumbered_late_abort_is_a_phantom_deadlock() {
     let mut numbered = aborted_late(plain());
     let mut unnumbered = aborted_late(with(VariantId::UnnumberedAbort));
     assert_eq!(served(&mut numbered, 0), [2]);
-    assert_eq!(numbered.process(p(2)).unwrap().attempts(), 2);
+    assert_eq!(numbered.process(p(2)).unwrap().attempt_count(), 2);
     assert_eq!(served(&mut unnumbered, 0), [2], "it only costs a retry");
-    assert_eq!(unnumbered.process(p(2)).unwrap().attempts(), 3);
+    assert_eq!(unnumbered.process(p(2)).unwrap().attempt_count(), 3);
 }
 
 #[test]
 fn process_with_fewer_entries_is_spared() {
     let mut cluster = TestCluster::<EdgeChasing>::uniform(2, ChannelOrder::Fifo, plain());
     enter_and_exit(&mut cluster, 1);
-    cluster.command(p(1), Command::Enter);
-    cluster.command(p(2), Command::Enter);
+    cluster.issue_command(p(1), Command::Enter);
+    cluster.issue_command(p(2), Command::Enter);
     assert_eq!(served(&mut cluster, 0), [2, 1], "P1 has entered before, so it is the victim");
 }
 
@@ -182,7 +185,7 @@ fn ordered_locks_need_no_probes() {
     let mut order = served(&mut cluster, 0);
     order.sort_unstable();
     assert_eq!(order, [1, 2, 3]);
-    assert_eq!(cluster.sent_of("wait") + cluster.sent_of("probe"), 0);
+    assert_eq!(cluster.sent_count("wait") + cluster.sent_count("probe"), 0);
     let plan = Plan::of(ChannelOrder::Reordered, &[3, 3, 3]);
     check_seeds::<EdgeChasing>(&with(VariantId::Ordered), &plan, 500);
 }

@@ -71,8 +71,8 @@ fn next_candidate_follows_in_higher_term() {
     let config = ricart_agrawala::Config::default();
     let mut cluster =
         TestCluster::<ElectionFromMutex<RicartAgrawala>>::uniform(3, ChannelOrder::Fifo, config);
-    all_processes(3).into_iter().for_each(|at| cluster.command(at, Command::Elect));
-    cluster.drain(&mut SplitMix64(1));
+    all_processes(3).into_iter().for_each(|at| cluster.issue_command(at, Command::Elect));
+    cluster.deliver_all(&mut SplitMix64(1));
     let (mut terms, mut leaders) = (Vec::new(), Vec::new());
     for _ in 0..3 {
         let elected = events(&mut cluster).into_iter().rev().find_map(|(_, event)| match event {
@@ -82,8 +82,8 @@ fn next_candidate_follows_in_higher_term() {
         let (leader, term) = elected.expect("a leader is elected");
         terms.push(term);
         leaders.push(leader);
-        cluster.command(leader, Command::Resign);
-        cluster.drain(&mut SplitMix64(1));
+        cluster.issue_command(leader, Command::Resign);
+        cluster.deliver_all(&mut SplitMix64(1));
     }
     assert!(terms.is_sorted_by(|earlier, later| earlier < later), "{terms:?}");
     leaders.sort_unstable();
@@ -95,16 +95,16 @@ fn overtaken_announcement_is_ignored() {
     let config = central::Config::default();
     let mut cluster =
         TestCluster::<ElectionFromMutex<Central>>::uniform(3, ChannelOrder::Reordered, config);
-    cluster.command(p(1), Command::Elect);
-    cluster.command(p(2), Command::Elect);
+    cluster.issue_command(p(1), Command::Elect);
+    cluster.issue_command(p(2), Command::Elect);
     let link = (p(1), p(3));
-    let late = cluster.queue(link)[0].clone();
+    let late = cluster.messages_on_link(link)[0].clone();
     assert!(matches!(late, Message::Elected { .. }), "P1 enters at once and announces itself");
-    cluster.lose(link);
-    cluster.drain(&mut SplitMix64(1));
-    cluster.command(p(1), Command::Resign);
-    cluster.drain(&mut SplitMix64(1));
-    cluster.inject(p(1), p(3), late);
+    cluster.lose_oldest(link);
+    cluster.deliver_all(&mut SplitMix64(1));
+    cluster.issue_command(p(1), Command::Resign);
+    cluster.deliver_all(&mut SplitMix64(1));
+    cluster.deliver_injected(p(1), p(3), late);
     assert_eq!(beliefs(&mut cluster)[2], Some(p(2)));
 }
 

@@ -50,20 +50,20 @@ fn counts_messages_of_the_inner_protocol() {
             TestCluster::<Fifo<Lamport>>::uniform(3, ChannelOrder::Reordered, config(64));
         let mut rng = SplitMix64(seed);
         for at in 1..=3 {
-            cluster.command(p(at), Command::Enter);
+            cluster.issue_command(p(at), Command::Enter);
             for link in cluster.links_in_use() {
-                cluster.duplicate(link);
+                cluster.duplicate_oldest(link);
             }
-            cluster.lose(cluster.links_in_use()[0]);
+            cluster.lose_oldest(cluster.links_in_use()[0]);
             while entered(&mut cluster).is_empty() {
-                cluster.drain(&mut rng);
+                cluster.deliver_all(&mut rng);
                 if let Some((at, timer)) = cluster.next_timer() {
-                    cluster.fire(at, timer);
+                    cluster.fire_timer(at, timer);
                 }
             }
-            cluster.command(p(at), Command::Exit);
+            cluster.issue_command(p(at), Command::Exit);
         }
-        let of_lock = cluster.sent().iter().filter(|((layer, _), _)| *layer == Layer::Mutex);
+        let of_lock = cluster.sent_counts().iter().filter(|((layer, _), _)| *layer == Layer::Mutex);
         assert_eq!(of_lock.map(|(_, count)| count).sum::<u64>(), 3 * 3 * 2, "seed {seed}");
     }
 }
@@ -71,22 +71,22 @@ fn counts_messages_of_the_inner_protocol() {
 #[test]
 fn lost_messages_are_repeated_until_acknowledged() {
     let mut cluster = central(2);
-    cluster.command(p(2), Command::Enter);
+    cluster.issue_command(p(2), Command::Enter);
     for _ in 0..3 {
-        cluster.lose((p(2), p(1)));
+        cluster.lose_oldest((p(2), p(1)));
         let (at, timer) = cluster.next_timer().expect("a message is not acknowledged");
-        cluster.fire(at, timer);
+        cluster.fire_timer(at, timer);
     }
     cluster.settle();
-    assert_eq!((entered(&mut cluster), cluster.sent_of("repeat")), (vec![2], 3));
+    assert_eq!((entered(&mut cluster), cluster.sent_count("repeat")), (vec![2], 3));
     assert_eq!(cluster.armed_timers(), []);
 }
 
 #[test]
 fn a_gap_is_never_skipped() {
     let mut cluster = central(2);
-    cluster.command(p(2), Command::Enter);
-    cluster.lose((p(2), p(1)));
+    cluster.issue_command(p(2), Command::Enter);
+    cluster.lose_oldest((p(2), p(1)));
     restart(&mut cluster, 1);
     assert_eq!(entered(&mut cluster), NONE);
     cluster.settle();
@@ -109,11 +109,11 @@ fn unacknowledged_messages_reach_the_new_session() {
 #[test]
 fn messages_of_old_session_are_ignored() {
     let mut cluster = central(2);
-    cluster.command(p(2), Command::Enter);
+    cluster.issue_command(p(2), Command::Enter);
     restart(&mut cluster, 2);
     // The request of P2's first session arrives first; then P2 requests again.
     cluster.deliver_at((p(2), p(1)), 0);
-    cluster.drain(&mut SplitMix64(0));
+    cluster.deliver_all(&mut SplitMix64(0));
     assert_eq!(entered(&mut cluster), NONE, "P2's second session has not requested");
 }
 
@@ -123,14 +123,14 @@ fn window_limits_messages_in_flight() {
     let mut cluster = TestCluster::<Fifo<Central>>::uniform(2, ChannelOrder::Reordered, config);
     // P2 enters and exits twice. Only its last release is still in flight.
     for _ in 0..2 {
-        cluster.command(p(2), Command::Enter);
+        cluster.issue_command(p(2), Command::Enter);
         while entered(&mut cluster).is_empty() {
             cluster.deliver_at((p(2), p(1)), 0);
-            cluster.drain(&mut SplitMix64(0));
+            cluster.deliver_all(&mut SplitMix64(0));
         }
-        cluster.command(p(2), Command::Exit);
+        cluster.issue_command(p(2), Command::Exit);
     }
-    assert!(cluster.queue((p(2), p(1))).len() <= 2);
+    assert!(cluster.messages_on_link((p(2), p(1))).len() <= 2);
 }
 
 #[test]

@@ -56,20 +56,20 @@ fn second_election_may_overlap_the_first() {
         let config = Config::with_graph(Graph::line(4));
         let mut cluster =
             TestCluster::<FloodingElection>::uniform(4, ChannelOrder::Reordered, config);
-        cluster.command(p(1), Command::Elect);
+        cluster.issue_command(p(1), Command::Elect);
         let mut rng = SplitMix64(seed);
         let mut again = false;
         while let Some(link) = rng.pick(&cluster.links_in_use()).copied() {
             cluster.deliver(link, &mut rng);
             if !again && unchecked_beliefs(&mut cluster)[3].is_some() {
                 again = true;
-                cluster.command(p(4), Command::Elect);
+                cluster.issue_command(p(4), Command::Elect);
             }
         }
         assert!(again);
         assert!(beliefs(&mut cluster).iter().flatten().all(|leader| *leader == p(4)));
-        cluster.command(p(2), Command::Elect);
-        cluster.drain(&mut rng);
+        cluster.issue_command(p(2), Command::Elect);
+        cluster.deliver_all(&mut rng);
         assert_eq!(beliefs(&mut cluster), [Some(p(4)); 4], "seed {seed}");
     }
 }
@@ -84,7 +84,7 @@ fn rank_travels_one_hop_per_round() {
         let all = all_processes(size);
         let mut cluster =
             TestCluster::<FloodingElection>::uniform(size, ChannelOrder::Fifo, config);
-        all.iter().for_each(|at| cluster.command(*at, Command::Elect));
+        all.iter().for_each(|at| cluster.issue_command(*at, Command::Elect));
         cluster.settle();
         let mut expected = vec![Some(p(size)); size as usize];
         expected[0] = Some(p(size - 1));
@@ -101,8 +101,8 @@ fn each_mistake_is_caught() {
         };
         let mut cluster =
             TestCluster::<FloodingElection>::uniform(4, ChannelOrder::Reordered, config);
-        cluster.command(p(1), Command::Elect);
-        cluster.drain(&mut SplitMix64(seed));
+        cluster.issue_command(p(1), Command::Elect);
+        cluster.deliver_all(&mut SplitMix64(seed));
         unchecked_beliefs(&mut cluster)
     };
     let wrong = |leader: &Option<ProcessId>| leader.is_some_and(|leader| leader != p(4));

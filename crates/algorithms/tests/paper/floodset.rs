@@ -14,7 +14,10 @@ use crate::support::rounds::{Crash, crashes, end_round};
 
 fn config(crashes: Option<u32>, switch: Option<VariantId>) -> Config {
     let none = Variants::none();
-    Config { variants: switch.map_or(none, |it| none.with(it)), ..Config::tolerating(crashes) }
+    Config {
+        variants: switch.map_or(none, |it| none.with(it)),
+        ..Config::tolerating_crashes(crashes)
+    }
 }
 
 /// Lets each process propose its own number, and runs the algorithm for `size` rounds with the

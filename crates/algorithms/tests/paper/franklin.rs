@@ -21,11 +21,11 @@ fn ring(ids: &[u32]) -> Config {
 fn by_phase(ids: &[u32], order: ChannelOrder, seed: u64) -> Vec<u64> {
     let size = ids.len() as u32;
     let mut cluster = TestCluster::<Franklin>::uniform(size, order, ring(ids));
-    all_processes(size).into_iter().for_each(|at| cluster.command(at, Command::Elect));
+    all_processes(size).into_iter().for_each(|at| cluster.issue_command(at, Command::Elect));
     let mut bids = vec![0; 8];
     let mut rng = SplitMix64(seed);
     while let Some(link) = rng.pick(&cluster.links_in_use()).copied() {
-        if let Message::Bid { phase, .. } = cluster.queue(link)[0] {
+        if let Message::Bid { phase, .. } = cluster.messages_on_link(link)[0] {
             bids[*phase as usize - 1] += 1;
             cluster.deliver_at(link, 0);
         } else {
@@ -37,8 +37,8 @@ fn by_phase(ids: &[u32], order: ChannelOrder, seed: u64) -> Vec<u64> {
         vec![process_with_id(size, ids); ids.len()],
         "{ids:?} seed {seed}"
     );
-    assert_eq!(cluster.sent_of("elected"), u64::from(size), "the announcement");
-    assert_eq!(cluster.sent_of("bid"), bids.iter().sum::<u64>());
+    assert_eq!(cluster.sent_count("elected"), u64::from(size), "the announcement");
+    assert_eq!(cluster.sent_count("bid"), bids.iter().sum::<u64>());
     bids.retain(|count| *count > 0);
     bids
 }
@@ -81,8 +81,8 @@ fn single_process_leads_without_messages() {
         let (mut cluster, _) =
             elect::<Franklin>(3, ChannelOrder::Reordered, ring(&[2, 3, 1]), &[p(1)], 0, seed);
         let first = cluster.total_sent();
-        cluster.command(p(3), Command::Elect);
-        cluster.drain(&mut SplitMix64(seed));
+        cluster.issue_command(p(3), Command::Elect);
+        cluster.deliver_all(&mut SplitMix64(seed));
         assert_eq!(cluster.total_sent(), 2 * first, "seed {seed}");
         assert_eq!(super::support::election::beliefs(&mut cluster), [Some(p(2)); 3]);
     }

@@ -55,7 +55,7 @@ fn kruskal(graph: &Graph) -> BTreeSet<(ProcessId, ProcessId)> {
 fn tree(cluster: &Cluster) -> BTreeSet<(ProcessId, ProcessId)> {
     let branches = |at: ProcessId| {
         let process = cluster.process(at).expect("no process crashes");
-        process.branches().map(move |peer| (at, peer)).collect::<Vec<_>>()
+        process.branch_neighbours().map(move |peer| (at, peer)).collect::<Vec<_>>()
     };
     let arcs: BTreeSet<_> = cluster.process_ids().into_iter().flat_map(branches).collect();
     assert!(arcs.iter().all(|(one, other)| arcs.contains(&(*other, *one))), "{arcs:?}");
@@ -64,7 +64,7 @@ fn tree(cluster: &Cluster) -> BTreeSet<(ProcessId, ProcessId)> {
 
 /// Returns the number of messages that built the tree, without the announcement of the leader.
 fn tree_messages(cluster: &Cluster) -> u64 {
-    cluster.total_sent() - cluster.sent_of("elected")
+    cluster.total_sent() - cluster.sent_count("elected")
 }
 
 /// Asserts everything that the algorithm promises at the end of a run.
@@ -80,11 +80,11 @@ fn assert_complete(graph: &Graph, cluster: &Cluster, beliefs: &Beliefs, context:
     let card = GallagerHumbletSpira::card(&on(graph), graph.vertex_count()).messages;
     let total = cluster.total_sent();
     assert!((card.least..=card.most.unwrap()).contains(&total), "{context}: {total}, {card:?}");
-    assert_eq!(cluster.sent_of("elected"), n.saturating_sub(2), "{context}");
+    assert_eq!(cluster.sent_count("elected"), n.saturating_sub(2), "{context}");
     for at in cluster.process_ids() {
         let process = cluster.process(at).expect("no process crashes");
-        assert!(!process.has_postponed(), "{context}: {process:?}");
-        assert!(process.level() <= graph.vertex_count().ilog2(), "{context}: {process:?}");
+        assert!(!process.has_postponed_messages(), "{context}: {process:?}");
+        assert!(process.fragment_level() <= graph.vertex_count().ilog2(), "{context}: {process:?}");
     }
 }
 
@@ -113,7 +113,7 @@ fn all_small_graphs_get_their_minimum_tree() {
 fn larger_random_graphs_get_their_minimum_tree() {
     for seed in 0..60 {
         let size = 6 + seed as u32 % 20;
-        let graph = Graph::random(size, 200_000, seed).with_distinct_weights(seed);
+        let graph = Graph::random_connected(size, 200_000, seed).with_distinct_weights(seed);
         let initiators = [p(1 + seed as u32 % size), p(size)];
         let (cluster, beliefs) = elect::<GallagerHumbletSpira>(
             size,
@@ -130,7 +130,7 @@ fn larger_random_graphs_get_their_minimum_tree() {
 #[test]
 fn equal_weights_are_told_apart_by_identities() {
     for seed in 0..60 {
-        let graph = Graph::random(7, 500_000, seed);
+        let graph = Graph::random_connected(7, 500_000, seed);
         assert!(graph.has_unit_weights());
         let (cluster, beliefs) = elect::<GallagerHumbletSpira>(
             7,
@@ -159,7 +159,7 @@ fn larger_end_of_the_last_core_leads() {
             seed,
         );
         assert_eq!(beliefs, [Some(p(3)); 4], "seed {seed}");
-        assert_eq!(cluster.process(p(1)).map(GallagerHumbletSpira::level), Some(2));
+        assert_eq!(cluster.process(p(1)).map(GallagerHumbletSpira::fragment_level), Some(2));
     }
 }
 
@@ -169,16 +169,16 @@ fn larger_end_of_the_last_core_leads() {
 fn fragment_of_lower_level_is_absorbed() {
     let line = graph(3, &[(1, 2, 1), (2, 3, 2)]);
     let mut cluster = Cluster::uniform(3, ChannelOrder::Fifo, on(&line));
-    cluster.command(p(1), Command::Elect);
+    cluster.issue_command(p(1), Command::Elect);
     pass_all(&mut cluster, &[(1, 2), (2, 1), (1, 2)]);
-    assert_eq!(cluster.process(p(2)).map(GallagerHumbletSpira::level), Some(1));
+    assert_eq!(cluster.process(p(2)).map(GallagerHumbletSpira::fragment_level), Some(1));
     // P2 tests the edge to P3, which wakes up, connects, and postpones the test.
     cluster.deliver_at((p(2), p(3)), 0);
-    assert!(cluster.process(p(3)).is_some_and(GallagerHumbletSpira::has_postponed));
+    assert!(cluster.process(p(3)).is_some_and(GallagerHumbletSpira::has_postponed_messages));
     pass_all(&mut cluster, &[(3, 2), (2, 3)]);
-    assert_eq!(cluster.process(p(3)).map(GallagerHumbletSpira::level), Some(1));
-    assert!(!cluster.process(p(3)).is_some_and(GallagerHumbletSpira::has_postponed));
-    cluster.drain(&mut SplitMix64(0));
+    assert_eq!(cluster.process(p(3)).map(GallagerHumbletSpira::fragment_level), Some(1));
+    assert!(!cluster.process(p(3)).is_some_and(GallagerHumbletSpira::has_postponed_messages));
+    cluster.deliver_all(&mut SplitMix64(0));
     assert_eq!(beliefs(&mut cluster), [Some(p(2)); 3]);
     assert_eq!(tree(&cluster), kruskal(&line));
 }
@@ -189,12 +189,12 @@ fn fragment_of_lower_level_is_absorbed() {
 fn fragment_of_same_level_waits_for_the_same_edge() {
     let line = graph(3, &[(1, 2, 1), (2, 3, 2)]);
     let mut cluster = Cluster::uniform(3, ChannelOrder::Fifo, on(&line));
-    cluster.command(p(3), Command::Elect);
+    cluster.issue_command(p(3), Command::Elect);
     cluster.deliver_at((p(3), p(2)), 0);
     let second = cluster.process(p(2)).expect("no process crashes");
-    assert!(second.has_postponed() && second.level() == 0);
-    assert_eq!(second.branches().collect::<Vec<_>>(), [p(1)]);
-    cluster.drain(&mut SplitMix64(0));
+    assert!(second.has_postponed_messages() && second.fragment_level() == 0);
+    assert_eq!(second.branch_neighbours().collect::<Vec<_>>(), [p(1)]);
+    cluster.deliver_all(&mut SplitMix64(0));
     assert_eq!(beliefs(&mut cluster), [Some(p(2)); 3]);
 }
 
@@ -207,7 +207,7 @@ fn single_process_leads_and_repeated_request_is_free() {
     let (mut cluster, beliefs_of_three) =
         elect::<GallagerHumbletSpira>(3, ChannelOrder::Fifo, on(&triangle), &[p(1)], 0, 0);
     let (sent, leader) = (cluster.total_sent(), beliefs_of_three[0]);
-    cluster.command(p(1), Command::Elect);
+    cluster.issue_command(p(1), Command::Elect);
     assert_eq!(cluster.total_sent(), sent);
     assert_eq!(beliefs(&mut cluster), [leader, None, None]);
 }
@@ -221,7 +221,7 @@ fn is_caught(config: &Config, order: ChannelOrder) -> bool {
         let starts = |_: &ProcessId| rng.one_in(2);
         let initiators: Vec<ProcessId> = all_processes(size).into_iter().filter(starts).collect();
         for at in initiators {
-            cluster.command(at, Command::Elect);
+            cluster.issue_command(at, Command::Elect);
         }
         // A mistaken process may send without end.
         for _ in 0..400 {
@@ -258,5 +258,5 @@ fn card_states_assumptions_and_costs() {
     assert!(!card.promises.contains(&Property::Validity), "the largest rank need not lead");
     assert_eq!((card.messages.least, card.messages.most), (20, Some(44)));
     let of_two = GallagerHumbletSpira::card(&on(&Graph::line(2)), 2).messages;
-    assert_eq!(of_two.exactly(), Some(6));
+    assert_eq!(of_two.exact_messages(), Some(6));
 }

@@ -6,7 +6,7 @@ use std::any::Any;
 use std::fs;
 use std::sync::Arc;
 
-use tenure_algorithms::catalogue::{self, Parameters, Visitor};
+use tenure_algorithms::catalogue::{self, AlgorithmVisitor, Parameters};
 use tenure_algorithms::channel::{Fifo, fifo};
 use tenure_algorithms::compose::{Coordinated, NamedLocks};
 use tenure_algorithms::election::{Bully, bully};
@@ -127,7 +127,7 @@ impl Story<'_> {
     }
 }
 
-impl Visitor for Story<'_> {
+impl AlgorithmVisitor for Story<'_> {
     type Output = ();
 
     fn mutex<P: Mutex + Algorithm>(self, _: P::Config) {
@@ -146,7 +146,7 @@ impl Visitor for Story<'_> {
 /// Visitor of the catalogue that returns the configuration of an algorithm.
 struct Configure;
 
-impl Visitor for Configure {
+impl AlgorithmVisitor for Configure {
     type Output = Box<dyn Any>;
 
     fn mutex<P: Mutex + Algorithm>(self, config: P::Config) -> Box<dyn Any> {

@@ -24,10 +24,12 @@ fn cluster(ids: &[u32]) -> TestCluster<HirschbergSinclair> {
 /// phase.
 fn by_phase(ids: &[u32]) -> (Vec<u64>, Vec<u64>) {
     let mut cluster = cluster(ids);
-    all_processes(cluster.size()).into_iter().for_each(|at| cluster.command(at, Command::Elect));
+    all_processes(cluster.size())
+        .into_iter()
+        .for_each(|at| cluster.issue_command(at, Command::Elect));
     let (mut messages, mut candidates) = (vec![0; 16], vec![0; 16]);
     while let Some(link) = cluster.links_in_use().first().copied() {
-        match cluster.queue(link)[0] {
+        match cluster.messages_on_link(link)[0] {
             Message::Probe { phase, hops, .. } => {
                 messages[usize::from(*phase)] += 1;
                 candidates[usize::from(*phase)] += u64::from(*hops == 1);
@@ -106,7 +108,7 @@ fn probes_carry_direction_on_ring_of_two() {
         1,
     );
     assert_eq!(beliefs, [Some(p(2)); 2]);
-    assert_eq!((cluster.sent_of("probe"), cluster.sent_of("reply")), (4 + 4, 2));
+    assert_eq!((cluster.sent_count("probe"), cluster.sent_count("reply")), (4 + 4, 2));
 }
 
 #[test]
@@ -136,15 +138,17 @@ fn duplicates_and_reordering_do_not_change_the_leader() {
 #[test]
 fn leftover_probes_do_not_start_another_election() {
     let mut cluster = cluster(&[3, 2, 1]);
-    cluster.command(p(1), Command::Elect);
-    cluster.command(p(3), Command::Elect);
+    cluster.issue_command(p(1), Command::Elect);
+    cluster.issue_command(p(3), Command::Elect);
     // P3's probe to P2 is overtaken by all later messages; P2 is larger, and has not started.
     let slow = (p(3), p(2));
     loop {
         let others = cluster.links_in_use().into_iter().find(|link| *link != slow);
         match others {
             Some(link) => cluster.deliver_at(link, 0),
-            None if cluster.queue((p(3), p(2))).len() > 1 => cluster.deliver_at((p(3), p(2)), 1),
+            None if cluster.messages_on_link((p(3), p(2))).len() > 1 => {
+                cluster.deliver_at((p(3), p(2)), 1)
+            }
             None => break,
         }
     }
@@ -153,48 +157,48 @@ fn leftover_probes_do_not_start_another_election() {
     cluster.deliver_at((p(3), p(2)), 0);
     assert_eq!(cluster.total_sent(), sent, "the election is over: P2 does not start");
     command_and_drain(&mut cluster, 3, Command::Elect);
-    assert_eq!(cluster.sent_of("elected"), 6, "it takes part in the next one");
+    assert_eq!(cluster.sent_count("elected"), 6, "it takes part in the next one");
 }
 
 #[test]
 fn joins_known_election_and_starts_once() {
     let mut cluster = cluster(&[3, 2, 1]);
-    cluster.command(p(1), Command::Elect);
+    cluster.issue_command(p(1), Command::Elect);
     cluster.deliver_at((p(1), p(2)), 0);
-    let probes = cluster.sent_of("probe");
-    cluster.command(p(2), Command::Elect);
-    assert_eq!(cluster.sent_of("probe"), probes + 2, "both ways");
-    cluster.command(p(2), Command::Elect);
-    cluster.command(p(1), Command::Elect);
-    assert_eq!(cluster.sent_of("probe"), probes + 2);
+    let probes = cluster.sent_count("probe");
+    cluster.issue_command(p(2), Command::Elect);
+    assert_eq!(cluster.sent_count("probe"), probes + 2, "both ways");
+    cluster.issue_command(p(2), Command::Elect);
+    cluster.issue_command(p(1), Command::Elect);
+    assert_eq!(cluster.sent_count("probe"), probes + 2);
 }
 
 #[test]
 fn reply_of_earlier_phase_is_ignored() {
     let mut cluster = cluster(&[5, 1, 2, 3, 4]);
-    cluster.command(p(1), Command::Elect);
+    cluster.issue_command(p(1), Command::Elect);
     for neighbour in [2, 5] {
         cluster.deliver_at((p(1), p(neighbour)), 0);
-        cluster.duplicate((p(neighbour), p(1)));
+        cluster.duplicate_oldest((p(neighbour), p(1)));
         cluster.deliver_at((p(neighbour), p(1)), 0);
     }
-    let probes = cluster.sent_of("probe");
+    let probes = cluster.sent_count("probe");
     for neighbour in [2, 5] {
         cluster.deliver_at((p(neighbour), p(1)), 0);
     }
-    assert_eq!(cluster.sent_of("probe"), probes);
+    assert_eq!(cluster.sent_count("probe"), probes);
 }
 
 #[test]
 fn duplicate_announcement_is_reported_once() {
     let mut cluster = cluster(&[3, 2, 1]);
-    cluster.command(p(1), Command::Elect);
-    while cluster.sent_of("elected") == 0 {
+    cluster.issue_command(p(1), Command::Elect);
+    while cluster.sent_count("elected") == 0 {
         let (from, to) = cluster.links_in_use()[0];
         cluster.deliver_at((from, to), 0);
     }
-    cluster.duplicate((p(1), p(2)));
-    cluster.drain(&mut SplitMix64(0));
+    cluster.duplicate_oldest((p(1), p(2)));
+    cluster.deliver_all(&mut SplitMix64(0));
     assert_eq!(events(&mut cluster).len(), 3);
 }
 

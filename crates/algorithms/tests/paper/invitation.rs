@@ -29,7 +29,7 @@ fn cluster(size: u32) -> TestCluster<Invitation> {
 fn elected(config: Config, initiators: &[ProcessId]) -> (TestCluster<Invitation>, Beliefs) {
     let size = config.ranks.len() as u32;
     let mut cluster = TestCluster::uniform(size, ChannelOrder::Reordered, config);
-    initiators.iter().for_each(|at| cluster.command(*at, Command::Elect));
+    initiators.iter().for_each(|at| cluster.issue_command(*at, Command::Elect));
     cluster.settle();
     let beliefs = unchecked_beliefs(&mut cluster);
     (cluster, beliefs)
@@ -39,8 +39,8 @@ fn elected(config: Config, initiators: &[ProcessId]) -> (TestCluster<Invitation>
 /// side of the network.
 fn report(cluster: &mut TestCluster<Invitation>, sides: [&[u32]; 2], verdict: Verdict) {
     for (one, other) in sides[0].iter().flat_map(|one| sides[1].iter().map(move |it| (one, it))) {
-        cluster.suspicion(p(*one), p(*other), verdict);
-        cluster.suspicion(p(*other), p(*one), verdict);
+        cluster.report_verdict(p(*one), p(*other), verdict);
+        cluster.report_verdict(p(*other), p(*one), verdict);
     }
 }
 
@@ -124,13 +124,13 @@ fn late_acceptance_joins_the_group() {
     let fire = |cluster: &mut TestCluster<Invitation>| {
         let (at, timer) = cluster.next_timer().expect("a timer is armed");
         assert_eq!(at, p(1), "{timer:?}");
-        cluster.fire(at, timer);
+        cluster.fire_timer(at, timer);
     };
     fire(&mut cluster);
     // The invitation is not delivered in time.
     fire(&mut cluster);
     assert_eq!(cluster.links_in_use(), [(p(1), p(2))]);
-    cluster.drain(&mut SplitMix64(0));
+    cluster.deliver_all(&mut SplitMix64(0));
     assert_eq!(unchecked_beliefs(&mut cluster), [Some(p(1)); 2]);
     assert_eq!(cluster.armed_timers(), []);
 }
@@ -154,8 +154,8 @@ impl Judge {
 
     fn observe(&mut self, cluster: &mut TestCluster<Invitation>) {
         for (at, seen) in cluster.take_events() {
-            let found = self.groups.observe(at, seen.observed());
-            let found = found.and_then(|()| self.fresh.observe(at, seen.observed()));
+            let found = self.groups.observe(at, seen.to_observation());
+            let found = found.and_then(|()| self.fresh.observe(at, seen.to_observation()));
             let mut found = found.err().map(|violation| violation.message);
             if let ClusterEvent::Event(Event::Elected { term, .. }) = seen {
                 let before = self.terms[at.index()].replace(term);
@@ -177,26 +177,26 @@ fn random_step(cluster: &mut TestCluster<Invitation>, rng: &mut SplitMix64) {
         0..=5 => {
             let Some(link) = rng.pick(&cluster.links_in_use()).copied() else { return };
             match rng.below(10) {
-                0 => cluster.lose(link),
-                1 => cluster.duplicate(link),
+                0 => cluster.lose_oldest(link),
+                1 => cluster.duplicate_oldest(link),
                 _ => cluster.deliver(link, rng),
             }
         }
         6..=8 => {
             if let Some((at, timer)) = rng.pick(&cluster.armed_timers()).cloned() {
-                cluster.fire(at, timer);
+                cluster.fire_timer(at, timer);
             }
         }
         9 if cluster.is_up(at) => match rng.below(4) {
             0 => cluster.crash(at),
-            _ => cluster.command(at, Command::Elect),
+            _ => cluster.issue_command(at, Command::Elect),
         },
         9 => cluster.recover(at),
         _ => {
             let peer = ProcessId::from_index(rng.below(size));
             if cluster.is_up(at) && peer != at {
                 let verdict = if rng.one_in(3) { Verdict::Suspect } else { Verdict::Trust };
-                cluster.suspicion(at, peer, verdict);
+                cluster.report_verdict(at, peer, verdict);
             }
         }
     }
@@ -209,7 +209,7 @@ fn random_run(config: Config, seed: u64) -> (Option<String>, bool) {
     let mut cluster = TestCluster::<Invitation>::uniform(size, ChannelOrder::Reordered, config);
     let mut rng = SplitMix64(seed);
     let mut judge = Judge::new(size);
-    cluster.command(p(1), Command::Elect);
+    cluster.issue_command(p(1), Command::Elect);
     for _ in 0..200 {
         random_step(&mut cluster, &mut rng);
         judge.observe(&mut cluster);
@@ -223,13 +223,13 @@ fn random_run(config: Config, seed: u64) -> (Option<String>, bool) {
         let peers = all_processes(size).into_iter().filter(move |peer| *peer != at);
         peers.map(move |peer| (at, peer))
     }) {
-        cluster.suspicion(at, peer, Verdict::Trust);
+        cluster.report_verdict(at, peer, Verdict::Trust);
     }
     // A mistake may keep the group from coming to rest.
     for _ in 0..2000 {
-        cluster.drain(&mut rng);
+        cluster.deliver_all(&mut rng);
         let Some((at, timer)) = cluster.next_timer() else { break };
-        cluster.fire(at, timer);
+        cluster.fire_timer(at, timer);
     }
     judge.observe(&mut cluster);
     let leaders: BTreeSet<_> = judge.terms.iter().collect();

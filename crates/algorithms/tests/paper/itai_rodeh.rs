@@ -29,8 +29,8 @@ fn elect(
     seed: u64,
 ) -> TestCluster<ItaiRodeh> {
     let mut cluster = cluster(size, order, lots, seed);
-    initiators.iter().for_each(|at| cluster.command(*at, Command::Elect));
-    cluster.drain(&mut SplitMix64(seed));
+    initiators.iter().for_each(|at| cluster.issue_command(*at, Command::Elect));
+    cluster.deliver_all(&mut SplitMix64(seed));
     cluster
 }
 
@@ -39,7 +39,7 @@ fn unique_highest_lot_leads() {
     let mut cluster = elect(4, ChannelOrder::Fifo, &all_processes(4), &[2, 4, 1, 3], 0);
     assert_eq!(beliefs(&mut cluster), [Some(p(2)); 4]);
     // P1's token travels 1 hop, P2's 4, P3's 1 and P4's 2; then the announcement.
-    assert_eq!((cluster.sent_of("token"), cluster.sent_of("elected")), (1 + 4 + 1 + 2, 4));
+    assert_eq!((cluster.sent_count("token"), cluster.sent_count("elected")), (1 + 4 + 1 + 2, 4));
 }
 
 #[test]
@@ -54,14 +54,16 @@ fn equal_highest_lots_draw_again() {
 #[test]
 fn equal_draws_never_elect() {
     let mut cluster = cluster(3, ChannelOrder::Fifo, &[2; 300], 0);
-    all_processes(3).into_iter().for_each(|at| cluster.command(at, Command::Elect));
+    all_processes(3).into_iter().for_each(|at| cluster.issue_command(at, Command::Elect));
     for _ in 0..99 {
         for _ in 0..3 {
             (1..=3).for_each(|at| cluster.deliver_at((p(at), p(at % 3 + 1)), 0));
         }
     }
     assert_eq!(unchecked_beliefs(&mut cluster), [None; 3]);
-    let Message::Token { lot, .. } = cluster.queue((p(1), p(2)))[0] else { panic!("a token") };
+    let Message::Token { lot, .. } = cluster.messages_on_link((p(1), p(2)))[0] else {
+        panic!("a token")
+    };
     assert_eq!(lot.round, 100);
 }
 
@@ -98,11 +100,16 @@ fn single_initiator_needs_two_laps() {
 fn ring_size_matters_only_without_ids() {
     let unnamed = |size| {
         let mut cluster = cluster(size, ChannelOrder::Fifo, &[1], 0);
-        cluster.command(p(1), Command::Elect);
-        let Message::Token { election, lot, .. } = *cluster.queue((p(1), p(2)))[0] else {
+        cluster.issue_command(p(1), Command::Elect);
+        let Message::Token { election, lot, .. } = *cluster.messages_on_link((p(1), p(2)))[0]
+        else {
             panic!("a token")
         };
-        cluster.inject(p(size), p(1), Message::Token { election, lot, hops: 3, unique: true });
+        cluster.deliver_injected(
+            p(size),
+            p(1),
+            Message::Token { election, lot, hops: 3, unique: true },
+        );
         unchecked_beliefs(&mut cluster)[0]
     };
     assert_eq!([3, 5].map(unnamed), [Some(p(1)), None]);
@@ -110,9 +117,9 @@ fn ring_size_matters_only_without_ids() {
         let ranks = (0..size).map(|place| Rank::from_id(9 - place)).collect();
         let config = chang_roberts::Config::with_ranks(ranks, Variants::none());
         let mut cluster = TestCluster::<ChangRoberts>::uniform(size, ChannelOrder::Fifo, config);
-        cluster.command(p(1), Command::Elect);
-        let own = cluster.queue((p(1), p(2)))[0].clone();
-        cluster.inject(p(size), p(1), own);
+        cluster.issue_command(p(1), Command::Elect);
+        let own = cluster.messages_on_link((p(1), p(2)))[0].clone();
+        cluster.deliver_injected(p(size), p(1), own);
         unchecked_beliefs(&mut cluster)[0]
     };
     assert_eq!([3, 5].map(named), [Some(p(1)); 2]);
@@ -124,13 +131,13 @@ fn leader_is_announced_by_distance() {
         let lots = [1, 3, 2];
         let order: Vec<ProcessId> = (0..3).map(|at| ProcessId((first + at) % 3)).collect();
         let mut cluster = cluster(3, ChannelOrder::Fifo, &lots, 0);
-        order.iter().for_each(|at| cluster.command(*at, Command::Elect));
+        order.iter().for_each(|at| cluster.issue_command(*at, Command::Elect));
         let mut sent = Vec::new();
         while !cluster.links_in_use().is_empty() {
             for at in &order {
                 let link = (*at, ProcessId((at.0 + 1) % 3));
-                if !cluster.queue(link).is_empty() {
-                    sent.push(cluster.queue(link)[0].clone());
+                if !cluster.messages_on_link(link).is_empty() {
+                    sent.push(cluster.messages_on_link(link)[0].clone());
                     cluster.deliver(link, &mut SplitMix64(0));
                 }
             }
@@ -149,8 +156,8 @@ fn leader_is_announced_by_distance() {
 fn a_second_election_has_a_higher_term() {
     for seed in 0..200 {
         let mut cluster = elect(3, ChannelOrder::Reordered, &all_processes(3), &[], 1000 * seed);
-        cluster.command(p(2), Command::Elect);
-        cluster.drain(&mut SplitMix64(seed));
+        cluster.issue_command(p(2), Command::Elect);
+        cluster.deliver_all(&mut SplitMix64(seed));
         assert_eq!(beliefs(&mut cluster), [Some(p(2)); 3], "seed {seed}");
     }
 }
@@ -159,7 +166,7 @@ fn a_second_election_has_a_higher_term() {
 fn duplicates_are_harmless() {
     for seed in 0..1000 {
         let mut cluster = cluster(4, ChannelOrder::Reordered, &[], 1000 * seed);
-        all_processes(4).into_iter().for_each(|at| cluster.command(at, Command::Elect));
+        all_processes(4).into_iter().for_each(|at| cluster.issue_command(at, Command::Elect));
         drain_with_duplicates(&mut cluster, 4, seed);
         let beliefs = beliefs(&mut cluster);
         assert!(beliefs[0].is_some(), "seed {seed}");

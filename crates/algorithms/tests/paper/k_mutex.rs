@@ -13,7 +13,7 @@ use crate::support::{command_and_settle, p};
 use tenure_trace::TestCluster;
 
 fn at_most(most: u32) -> Config {
-    Config::at_most(NonZeroU32::new(most).unwrap())
+    Config::with_most_inside(NonZeroU32::new(most).unwrap())
 }
 
 fn cluster(size: u32, most: u32) -> TestCluster<KMutex> {
@@ -27,7 +27,7 @@ fn plan(entries: Vec<u32>, duplicates: u32, seed: u64) -> Plan {
 #[test]
 fn enters_after_n_minus_k_replies() {
     let mut cluster = cluster(5, 2);
-    cluster.command(p(1), Command::Enter);
+    cluster.issue_command(p(1), Command::Enter);
     for peer in 2..=5 {
         cluster.deliver_at((p(1), p(peer)), 0);
     }
@@ -42,7 +42,7 @@ fn enters_after_n_minus_k_replies() {
 #[test]
 fn two_of_three_enter_and_the_third_waits() {
     let mut cluster = cluster(3, 2);
-    (1..=3).for_each(|at| cluster.command(p(at), Command::Enter));
+    (1..=3).for_each(|at| cluster.issue_command(p(at), Command::Enter));
     cluster.settle();
     assert_eq!(entered(&mut cluster), [1, 2]);
     command_and_settle(&mut cluster, 1, Command::Exit);
@@ -91,10 +91,10 @@ fn crash_occupies_one_place() {
     cluster.crash(p(3));
     for at in [1, 2, 1] {
         command_and_settle(&mut cluster, at, Command::Enter);
-        cluster.command(p(at), Command::Exit);
+        cluster.issue_command(p(at), Command::Exit);
     }
     assert_eq!(entered(&mut cluster), [3, 1, 2, 1]);
-    cluster.command(p(1), Command::Enter);
+    cluster.issue_command(p(1), Command::Enter);
     command_and_settle(&mut cluster, 2, Command::Enter);
     assert_eq!(entered(&mut cluster), [1], "only the place of P3 is lost");
 }

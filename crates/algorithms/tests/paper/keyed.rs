@@ -88,7 +88,7 @@ fn persisted_state_survives_crash_by_name() {
         TestCluster::<Keyed<u8, Coordinated<Bully>>>::uniform(2, ChannelOrder::Fifo, config);
     for key in [7, 9] {
         let inner = office::Command::Election(election::Command::Elect);
-        cluster.command(p(2), Tagged { key, inner });
+        cluster.issue_command(p(2), Tagged { key, inner });
     }
     cluster.settle();
     restart(&mut cluster, 2);
@@ -109,7 +109,7 @@ fn new_lock_is_informed_of_suspicions() {
     let mut cluster =
         TestCluster::<Keyed<u8, Coordinated<Bully>>>::uniform(3, ChannelOrder::Fifo, config);
     cluster.crash(p(1));
-    cluster.suspicion(p(3), p(1), Verdict::Suspect);
+    cluster.report_verdict(p(3), p(1), Verdict::Suspect);
     let inner = office::Command::Mutex(Command::Enter);
     command_and_settle(&mut cluster, 3, Tagged { key: 7, inner });
     let events = format!("{:?}", cluster.take_events());

@@ -23,7 +23,7 @@ fn cluster(size: u32, switches: &[VariantId]) -> TestCluster<Lamport> {
 /// inside the critical section.
 fn both_request(switches: &[VariantId]) -> Vec<u32> {
     let mut cluster = cluster(2, switches);
-    cluster.command(p(1), Command::Enter);
+    cluster.issue_command(p(1), Command::Enter);
     command_and_drain(&mut cluster, 2, Command::Enter);
     entered(&mut cluster)
 }
@@ -33,20 +33,20 @@ fn both_request(switches: &[VariantId]) -> Vec<u32> {
 #[test]
 fn enters_after_later_replies_as_first_in_queue() {
     let mut cluster = cluster(3, &[]);
-    cluster.command(p(1), Command::Enter);
-    cluster.inject(p(2), p(1), Message::Reply { clock: 3 });
+    cluster.issue_command(p(1), Command::Enter);
+    cluster.deliver_injected(p(2), p(1), Message::Reply { clock: 3 });
     assert_eq!(entered(&mut cluster), NONE, "P3 has not replied yet");
-    cluster.inject(p(3), p(1), Message::Reply { clock: 4 });
+    cluster.deliver_injected(p(3), p(1), Message::Reply { clock: 4 });
     assert_eq!(entered(&mut cluster), [1]);
 }
 
 #[test]
 fn earlier_reply_does_not_count() {
     let mut cluster = cluster(2, &[]);
-    cluster.command(p(1), Command::Enter);
-    cluster.inject(p(2), p(1), Message::Reply { clock: 0 });
+    cluster.issue_command(p(1), Command::Enter);
+    cluster.deliver_injected(p(2), p(1), Message::Reply { clock: 0 });
     assert_eq!(entered(&mut cluster), NONE);
-    cluster.inject(p(2), p(1), Message::Reply { clock: 1 });
+    cluster.deliver_injected(p(2), p(1), Message::Reply { clock: 1 });
     assert_eq!(entered(&mut cluster), [1], "(1, P2) comes after (1, P1)");
 }
 
@@ -79,18 +79,18 @@ fn suppressed_replies_save_up_to_a_third() {
     assert!(saved > 0);
     // Both request at the same time: P2's request serves as its reply to P1.
     let mut cluster = cluster(2, &[VariantId::SuppressedReplies]);
-    cluster.command(p(1), Command::Enter);
+    cluster.issue_command(p(1), Command::Enter);
     command_and_drain(&mut cluster, 2, Command::Enter);
-    assert_eq!((entered(&mut cluster), cluster.sent_of("reply")), (vec![1], 1));
+    assert_eq!((entered(&mut cluster), cluster.sent_count("reply")), (vec![1], 1));
 }
 
 #[test]
 fn next_entry_takes_one_release() {
     let mut cluster = cluster(3, &[]);
-    cluster.command(p(1), Command::Enter);
+    cluster.issue_command(p(1), Command::Enter);
     command_and_drain(&mut cluster, 2, Command::Enter);
     assert_eq!(entered(&mut cluster), [1]);
-    cluster.command(p(1), Command::Exit);
+    cluster.issue_command(p(1), Command::Exit);
     cluster.deliver_at((p(1), p(2)), 0);
     assert_eq!(entered(&mut cluster), [2]);
 }
@@ -122,8 +122,8 @@ fn clocks_alone_are_no_total_order() {
 fn smaller_clock_enters_first_without_tie_break() {
     for switch in [VariantId::ClockOnlyOwnFirst, VariantId::ClockOnlyOtherFirst] {
         let mut cluster = cluster(2, &[switch]);
-        cluster.inject(p(2), p(1), Message::Reply { clock: 6 });
-        cluster.command(p(1), Command::Enter);
+        cluster.deliver_injected(p(2), p(1), Message::Reply { clock: 6 });
+        cluster.issue_command(p(1), Command::Enter);
         command_and_drain(&mut cluster, 2, Command::Enter);
         assert_eq!(entered(&mut cluster), [2], "{switch:?}");
     }
@@ -133,8 +133,8 @@ fn smaller_clock_enters_first_without_tie_break() {
 fn later_request_counts_as_reply_with_any_message() {
     let enters = |switches: &[VariantId]| {
         let mut cluster = cluster(2, switches);
-        cluster.command(p(1), Command::Enter);
-        cluster.command(p(2), Command::Enter);
+        cluster.issue_command(p(1), Command::Enter);
+        cluster.issue_command(p(2), Command::Enter);
         cluster.deliver_at((p(2), p(1)), 0);
         entered(&mut cluster)
     };
@@ -147,8 +147,8 @@ fn later_request_counts_as_reply_with_any_message() {
 #[test]
 fn reordered_reply_breaks_exclusion() {
     let mut cluster = cluster(2, &[VariantId::AnyMessage]);
-    cluster.command(p(1), Command::Enter);
-    cluster.command(p(2), Command::Enter);
+    cluster.issue_command(p(1), Command::Enter);
+    cluster.issue_command(p(2), Command::Enter);
     cluster.deliver_at((p(2), p(1)), 0);
     assert_eq!(entered(&mut cluster), [1], "P2's request counts as a reply");
     cluster.deliver_at((p(1), p(2)), 1);

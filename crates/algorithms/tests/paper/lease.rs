@@ -30,11 +30,11 @@ fn entry_takes_three_messages_or_none_at_grantor() {
     let mut cluster = cluster(3);
     held_by_p2(&mut cluster);
     command_and_drain(&mut cluster, 2, Command::Exit);
-    assert_eq!(["request", "grant", "release"].map(|kind| cluster.sent_of(kind)), [1; 3]);
+    assert_eq!(["request", "grant", "release"].map(|kind| cluster.sent_count(kind)), [1; 3]);
     assert_eq!(cluster.total_sent(), 3);
-    cluster.command(p(1), Command::Enter);
+    cluster.issue_command(p(1), Command::Enter);
     assert_eq!(entered(&mut cluster), [1]);
-    cluster.command(p(1), Command::Exit);
+    cluster.issue_command(p(1), Command::Exit);
     assert_eq!(cluster.total_sent(), 3);
     assert!(cluster.armed_timers().is_empty(), "no timer is set");
 }
@@ -44,13 +44,13 @@ fn next_entry_takes_four_messages() {
     let mut cluster = cluster(3);
     held_by_p2(&mut cluster);
     command_and_drain(&mut cluster, 3, Command::Enter);
-    cluster.command(p(2), Command::Exit);
+    cluster.issue_command(p(2), Command::Exit);
     for link in [(2, 1), (1, 3), (3, 1), (1, 3)] {
         assert_eq!(entered(&mut cluster), NONE);
         cluster.deliver_at((p(link.0), p(link.1)), 0);
     }
     assert_eq!(entered(&mut cluster), [3]);
-    assert_eq!(cluster.sent_of("turn"), 1);
+    assert_eq!(cluster.sent_count("turn"), 1);
 }
 
 #[test]
@@ -58,14 +58,14 @@ fn holder_without_renewals_exits_before_next_entry() {
     let mut cluster = cluster(3);
     command_and_drain(&mut cluster, 2, Command::Enter);
     let first = fences(&mut cluster);
-    cluster.command(p(3), Command::Enter);
+    cluster.issue_command(p(3), Command::Enter);
     cluster.deliver_at((p(3), p(1)), 0);
     let mut seen = Vec::new();
     while seen.len() < 2 {
         let (at, timer) = cluster.next_timer().expect("a timer is set");
-        cluster.fire(at, timer);
+        cluster.fire_timer(at, timer);
         lose_all(&mut cluster, 2, 1);
-        cluster.drain(&mut SplitMix64(0));
+        cluster.deliver_all(&mut SplitMix64(0));
         seen.extend(events(&mut cluster));
     }
     assert_eq!(seen[0], (2, Event::Exited), "{seen:?}");
@@ -80,11 +80,11 @@ fn renewals_keep_the_lease() {
     for _ in 0..20 {
         let (at, timer) = cluster.next_timer().expect("a renewal is due");
         assert_eq!((at, timer), (p(2), Timer::Renewal));
-        cluster.fire(at, timer);
-        cluster.drain(&mut SplitMix64(0));
+        cluster.fire_timer(at, timer);
+        cluster.deliver_all(&mut SplitMix64(0));
     }
     assert_eq!(exited(&mut cluster), NONE);
-    assert_eq!((cluster.sent_of("request"), cluster.sent_of("grant")), (21, 21));
+    assert_eq!((cluster.sent_count("request"), cluster.sent_count("grant")), (21, 21));
 }
 
 /// A process that was paused inside the critical section exits when its timer fires, and the later
@@ -93,10 +93,10 @@ fn renewals_keep_the_lease() {
 fn late_exit_is_ignored() {
     let mut cluster = cluster(2);
     held_by_p2(&mut cluster);
-    cluster.fire(p(2), Timer::Deadline(DeadlineSlot::Left));
+    cluster.fire_timer(p(2), Timer::Deadline(DeadlineSlot::Left));
     assert_eq!(exited(&mut cluster), [2]);
     let before = cluster.total_sent();
-    cluster.command(p(2), Command::Exit);
+    cluster.issue_command(p(2), Command::Exit);
     assert_eq!((cluster.total_sent(), exited(&mut cluster)), (before, NONE.to_vec()));
     held_by_p2(&mut cluster);
 }
@@ -104,9 +104,9 @@ fn late_exit_is_ignored() {
 #[test]
 fn late_grant_is_ignored() {
     let mut cluster = cluster(2);
-    cluster.command(p(2), Command::Enter);
+    cluster.issue_command(p(2), Command::Enter);
     cluster.deliver_at((p(2), p(1)), 0);
-    cluster.fire(p(2), Timer::Deadline(DeadlineSlot::Left));
+    cluster.fire_timer(p(2), Timer::Deadline(DeadlineSlot::Left));
     cluster.deliver_at((p(1), p(2)), 0);
     assert_eq!(entered(&mut cluster), NONE);
     fire_and_drain(&mut cluster, 2, Timer::Renewal);
@@ -148,14 +148,14 @@ fn restarted_grantor_waits_for_old_grants() {
 #[test]
 fn unwanted_grant_is_released() {
     let mut cluster = cluster(3);
-    cluster.command(p(2), Command::Enter);
-    cluster.duplicate((p(2), p(1)));
+    cluster.issue_command(p(2), Command::Enter);
+    cluster.duplicate_oldest((p(2), p(1)));
     pass_all(&mut cluster, &[(2, 1), (1, 2)]);
-    cluster.command(p(2), Command::Exit);
+    cluster.issue_command(p(2), Command::Exit);
     // The release overtakes the other copy of the request.
     cluster.deliver_at((p(2), p(1)), 1);
-    cluster.drain(&mut SplitMix64(0));
-    assert_eq!((cluster.sent_of("grant"), cluster.sent_of("release")), (2, 2));
+    cluster.deliver_all(&mut SplitMix64(0));
+    assert_eq!((cluster.sent_count("grant"), cluster.sent_count("release")), (2, 2));
     assert_eq!(entered(&mut cluster), [2]);
     command_and_drain(&mut cluster, 3, Command::Enter);
     assert_eq!(entered(&mut cluster), [3]);

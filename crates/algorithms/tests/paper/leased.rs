@@ -36,8 +36,8 @@ fn request(cluster: &mut TestCluster<Leased>, number: u32) {
 /// Lets the lease of P2 expire: fires the service's timers for this lease, and delivers all
 /// messages.
 fn expire_lease(cluster: &mut TestCluster<Leased>) {
-    cluster.fire(p(1), Timer::Part(LEASE));
-    cluster.fire(p(1), Timer::Part(LEASE));
+    cluster.fire_timer(p(1), Timer::Part(LEASE));
+    cluster.fire_timer(p(1), Timer::Part(LEASE));
     fire_and_drain(cluster, 1, Timer::Commit(LEASE));
 }
 
@@ -48,11 +48,11 @@ fn entry_takes_five_messages_or_none_at_service() {
     assert_eq!(entered(&mut cluster), [2]);
     command_and_drain(&mut cluster, 2, Command::Exit);
     let kinds = ["open", "alive", "look", "place", "release"];
-    assert_eq!(kinds.map(|kind| cluster.sent_of(kind)), [1; 5]);
+    assert_eq!(kinds.map(|kind| cluster.sent_count(kind)), [1; 5]);
     assert_eq!(cluster.total_sent(), 5);
     request(&mut cluster, 1);
     assert_eq!(entered(&mut cluster), [1]);
-    cluster.command(p(1), Command::Exit);
+    cluster.issue_command(p(1), Command::Exit);
     assert_eq!(cluster.total_sent(), 5);
 }
 
@@ -68,7 +68,7 @@ fn entries_follow_the_queue_with_its_fences() {
         seen.extend(fences(&mut cluster));
     }
     assert_eq!(seen, [Fence(0, 2), Fence(0, 3), Fence(0, 4)]);
-    assert_eq!(["watch", "deleted"].map(|kind| cluster.sent_of(kind)), [2, 2]);
+    assert_eq!(["watch", "deleted"].map(|kind| cluster.sent_count(kind)), [2, 2]);
 }
 
 #[test]
@@ -77,7 +77,7 @@ fn next_entry_takes_four_messages() {
     request(&mut cluster, 2);
     request(&mut cluster, 3);
     assert_eq!(entered(&mut cluster), [2]);
-    cluster.command(p(2), Command::Exit);
+    cluster.issue_command(p(2), Command::Exit);
     for link in [(2, 1), (1, 3), (3, 1), (1, 3)] {
         assert_eq!(entered(&mut cluster), NONE);
         cluster.deliver_at((p(link.0), p(link.1)), 0);
@@ -93,7 +93,7 @@ fn early_next_entry_takes_two_messages() {
     request(&mut cluster, 2);
     request(&mut cluster, 3);
     assert_eq!(entered(&mut cluster), [2]);
-    cluster.command(p(2), Command::Exit);
+    cluster.issue_command(p(2), Command::Exit);
     cluster.deliver_at((p(2), p(1)), 0);
     assert_eq!(entered(&mut cluster), NONE);
     cluster.deliver_at((p(1), p(3)), 0);
@@ -118,9 +118,9 @@ fn unanswered_renewals_end_the_session() {
     let mut cluster = cluster(3);
     request(&mut cluster, 2);
     assert_eq!(entered(&mut cluster), [2]);
-    cluster.fire(p(2), Timer::Renewal);
-    cluster.lose((p(2), p(1)));
-    cluster.fire(p(2), Timer::Deadline(DeadlineSlot::Left));
+    cluster.fire_timer(p(2), Timer::Renewal);
+    cluster.lose_oldest((p(2), p(1)));
+    cluster.fire_timer(p(2), Timer::Deadline(DeadlineSlot::Left));
     assert_eq!(exited(&mut cluster), [2]);
 }
 
@@ -163,11 +163,11 @@ fn leader_change_does_not_refill_a_lease() {
         request(&mut cluster, 3);
         assert_eq!(entered(&mut cluster), [2]);
         cluster.crash(p(2));
-        cluster.fire(p(1), Timer::Part(LEASE));
-        cluster.fire(p(1), Timer::Change);
-        cluster.fire(p(1), Timer::Part(LEASE));
+        cluster.fire_timer(p(1), Timer::Part(LEASE));
+        cluster.fire_timer(p(1), Timer::Change);
+        cluster.fire_timer(p(1), Timer::Part(LEASE));
         if !at_once.is_empty() {
-            cluster.fire(p(1), Timer::Commit(LEASE));
+            cluster.fire_timer(p(1), Timer::Commit(LEASE));
         }
         // A waiter watches again, now at the new leader.
         fire_and_drain(&mut cluster, 3, Timer::Renewal);
@@ -181,13 +181,13 @@ fn leader_change_does_not_refill_a_lease() {
 fn unconfirmed_leader_answers_no_renewal() {
     for (mut cluster, answers) in [(cluster(2), 0), (with(2, VariantId::DeposedRenews), 1)] {
         request(&mut cluster, 2);
-        let before = cluster.sent_of("alive");
-        cluster.fire(p(1), Timer::Change);
-        cluster.fire(p(2), Timer::Renewal);
+        let before = cluster.sent_count("alive");
+        cluster.fire_timer(p(1), Timer::Change);
+        cluster.fire_timer(p(2), Timer::Renewal);
         // The previous leader receives the request.
         cluster.set_random_values([0], 0);
         cluster.deliver_at((p(2), p(1)), 0);
-        assert_eq!(cluster.sent_of("alive") - before, answers);
+        assert_eq!(cluster.sent_count("alive") - before, answers);
     }
 }
 
@@ -195,11 +195,11 @@ fn unconfirmed_leader_answers_no_renewal() {
 fn renewal_waits_for_pending_expiry() {
     let mut cluster = cluster(2);
     request(&mut cluster, 2);
-    let before = cluster.sent_of("alive");
-    cluster.fire(p(1), Timer::Part(LEASE));
-    cluster.fire(p(1), Timer::Part(LEASE));
+    let before = cluster.sent_count("alive");
+    cluster.fire_timer(p(1), Timer::Part(LEASE));
+    cluster.fire_timer(p(1), Timer::Part(LEASE));
     fire_and_drain(&mut cluster, 2, Timer::Renewal);
-    assert_eq!(cluster.sent_of("alive"), before);
+    assert_eq!(cluster.sent_count("alive"), before);
 }
 
 #[test]
@@ -208,9 +208,9 @@ fn renewed_lease_lasts_from_its_renewal() {
         [(cluster(2), false), (with(2, VariantId::ExpiryDisregardsRenewal), true)]
     {
         request(&mut cluster, 2);
-        cluster.fire(p(1), Timer::Part(LEASE));
+        cluster.fire_timer(p(1), Timer::Part(LEASE));
         fire_and_drain(&mut cluster, 2, Timer::Renewal);
-        cluster.fire(p(1), Timer::Part(LEASE));
+        cluster.fire_timer(p(1), Timer::Part(LEASE));
         let armed = cluster.armed_timers();
         assert_eq!(armed.contains(&(p(1), Timer::Commit(LEASE))), ends);
     }
@@ -223,13 +223,13 @@ fn watch_reports_earlier_deletion() {
     let mistake = with(3, VariantId::WatchFromWrongRevision);
     for (mut cluster, next) in [(cluster(3), vec![3]), (mistake, NONE.to_vec())] {
         request(&mut cluster, 2);
-        cluster.command(p(3), Command::Enter);
+        cluster.issue_command(p(3), Command::Enter);
         pass_all(&mut cluster, &[(3, 1), (1, 3), (3, 1), (1, 3)]);
-        assert_eq!(cluster.sent_of("watch"), 1);
-        cluster.command(p(2), Command::Exit);
+        assert_eq!(cluster.sent_count("watch"), 1);
+        cluster.issue_command(p(2), Command::Exit);
         cluster.deliver_at((p(2), p(1)), 0);
         entered(&mut cluster);
-        cluster.drain(&mut SplitMix64(0));
+        cluster.deliver_all(&mut SplitMix64(0));
         assert_eq!(entered(&mut cluster), next);
     }
 }

@@ -4,7 +4,7 @@ use tenure_algorithms::agreement::LeasedShares;
 use tenure_algorithms::agreement::leased_shares::{Config, VariantId};
 use tenure_algorithms::mutex::leased::Timer;
 use tenure_core::monitors::{ShareExclusion, ShareFencing};
-use tenure_core::service::shares::{Command, Event, Share, User};
+use tenure_core::service::shares::{Command, Event, LockShare, User};
 use tenure_core::{ChannelOrder, Fence, TICKS_PER_UNIT};
 use tenure_trace::{SplitMix64, TestCluster};
 
@@ -17,7 +17,9 @@ use crate::support::{
 const LEASE: u64 = 200_100_001;
 
 fn config(switches: &[VariantId]) -> Config {
-    switches.iter().fold(Config::plain(TICKS_PER_UNIT), |config, switch| config.with(*switch))
+    switches
+        .iter()
+        .fold(Config::plain(TICKS_PER_UNIT), |config, switch| config.with_variant(*switch))
 }
 
 /// Returns a cluster in which P1 is the service.
@@ -26,7 +28,7 @@ fn cluster(size: u32, switches: &[VariantId]) -> TestCluster<LeasedShares> {
 }
 
 /// Requests a share at a process and delivers everything.
-fn lock(cluster: &mut TestCluster<LeasedShares>, number: u32, share: Share) {
+fn lock(cluster: &mut TestCluster<LeasedShares>, number: u32, share: LockShare) {
     command_and_drain(cluster, number, Command::Lock { share });
 }
 
@@ -41,9 +43,9 @@ fn locked(cluster: &mut TestCluster<LeasedShares>) -> Vec<u32> {
 #[test]
 fn writer_waits_until_all_earlier_readers_have_left() {
     let mut cluster = cluster(4, &[]);
-    lock(&mut cluster, 2, Share::Part);
-    lock(&mut cluster, 3, Share::Part);
-    lock(&mut cluster, 4, Share::Whole);
+    lock(&mut cluster, 2, LockShare::Part);
+    lock(&mut cluster, 3, LockShare::Part);
+    lock(&mut cluster, 4, LockShare::Whole);
     assert_eq!(locked(&mut cluster), [2, 3]);
     unlock(&mut cluster, 3);
     assert_eq!(locked(&mut cluster), NONE, "P2 still reads");
@@ -56,9 +58,9 @@ fn writer_waits_until_all_earlier_readers_have_left() {
 fn later_reader_does_not_overtake_waiting_writer() {
     for (switches, overtakes) in [(&[][..], false), (&[VariantId::ReadersOvertake][..], true)] {
         let mut cluster = cluster(4, switches);
-        lock(&mut cluster, 2, Share::Part);
-        lock(&mut cluster, 3, Share::Whole);
-        lock(&mut cluster, 4, Share::Part);
+        lock(&mut cluster, 2, LockShare::Part);
+        lock(&mut cluster, 3, LockShare::Whole);
+        lock(&mut cluster, 4, LockShare::Part);
         assert_eq!(locked(&mut cluster), if overtakes { vec![2, 4] } else { vec![2] });
         unlock(&mut cluster, 2);
         assert_eq!(locked(&mut cluster), [3], "beside P4 only by mistake");
@@ -73,9 +75,9 @@ fn later_reader_does_not_overtake_waiting_writer() {
 #[test]
 fn fences_follow_the_queue() {
     let mut cluster = cluster(4, &[]);
-    lock(&mut cluster, 2, Share::Whole);
-    lock(&mut cluster, 3, Share::Part);
-    lock(&mut cluster, 4, Share::Part);
+    lock(&mut cluster, 2, LockShare::Whole);
+    lock(&mut cluster, 3, LockShare::Part);
+    lock(&mut cluster, 4, LockShare::Part);
     unlock(&mut cluster, 2);
     let fence = |(at, event)| match event {
         Event::Locked { fence, .. } => Some((at, fence)),
@@ -90,9 +92,9 @@ fn fences_follow_the_queue() {
 fn permit_is_free_when_any_holder_leaves() {
     let mut cluster = cluster(4, &[VariantId::Semaphore]);
     for number in 2..=4 {
-        lock(&mut cluster, number, Share::Part);
+        lock(&mut cluster, number, LockShare::Part);
     }
-    lock(&mut cluster, 1, Share::Whole);
+    lock(&mut cluster, 1, LockShare::Whole);
     assert_eq!(locked(&mut cluster), [2, 3], "of two permits");
     unlock(&mut cluster, 2);
     assert_eq!(locked(&mut cluster), [4]);
@@ -109,9 +111,9 @@ fn repeated_notification_frees_no_second_permit() {
     for (more, mistaken) in [(&[][..], NONE.to_vec()), (&[VariantId::PermitCountedTwice], vec![4])]
     {
         let mut cluster = cluster(4, &[&[VariantId::Semaphore], more].concat());
-        lock(&mut cluster, 2, Share::Part);
-        lock(&mut cluster, 3, Share::Part);
-        lock(&mut cluster, 4, Share::Whole);
+        lock(&mut cluster, 2, LockShare::Part);
+        lock(&mut cluster, 3, LockShare::Part);
+        lock(&mut cluster, 4, LockShare::Whole);
         unlock(&mut cluster, 2);
         assert_eq!(locked(&mut cluster), [2, 3]);
         fire_and_drain(&mut cluster, 4, Timer::Renewal);
@@ -122,11 +124,11 @@ fn repeated_notification_frees_no_second_permit() {
 #[test]
 fn readers_enter_two_messages_after_early_release() {
     let mut cluster = cluster(4, &[VariantId::EarlyRelease]);
-    lock(&mut cluster, 2, Share::Whole);
-    lock(&mut cluster, 3, Share::Part);
-    lock(&mut cluster, 4, Share::Part);
+    lock(&mut cluster, 2, LockShare::Whole);
+    lock(&mut cluster, 3, LockShare::Part);
+    lock(&mut cluster, 4, LockShare::Part);
     assert_eq!(locked(&mut cluster), [2]);
-    cluster.command(p(2), Command::Unlock);
+    cluster.issue_command(p(2), Command::Unlock);
     pass_all(&mut cluster, &[(2, 1), (1, 3), (1, 4)]);
     assert_eq!(locked(&mut cluster), [3, 4], "before the end of the lease is committed");
 }
@@ -139,9 +141,9 @@ fn early_release_of_reader_admits_no_writer() {
         [(&[EarlyRelease][..], NONE.to_vec()), (&[EarlyRelease, AnyHolderHandsOver], vec![4])]
     {
         let mut cluster = cluster(4, switches);
-        lock(&mut cluster, 2, Share::Part);
-        lock(&mut cluster, 3, Share::Part);
-        lock(&mut cluster, 4, Share::Whole);
+        lock(&mut cluster, 2, LockShare::Part);
+        lock(&mut cluster, 3, LockShare::Part);
+        lock(&mut cluster, 4, LockShare::Whole);
         assert_eq!(locked(&mut cluster), [2, 3]);
         unlock(&mut cluster, 3);
         assert_eq!(locked(&mut cluster), mistaken);
@@ -151,15 +153,15 @@ fn early_release_of_reader_admits_no_writer() {
 #[test]
 fn crashed_reader_ends_with_its_lease() {
     let mut cluster = cluster(3, &[]);
-    lock(&mut cluster, 2, Share::Part);
-    lock(&mut cluster, 3, Share::Whole);
+    lock(&mut cluster, 2, LockShare::Part);
+    lock(&mut cluster, 3, LockShare::Whole);
     assert_eq!(locked(&mut cluster), [2]);
     cluster.crash(p(2));
     for timer in [Timer::Part(LEASE), Timer::Part(LEASE), Timer::Commit(LEASE)] {
         assert_eq!(locked(&mut cluster), NONE);
-        cluster.fire(p(1), timer);
+        cluster.fire_timer(p(1), timer);
     }
-    cluster.drain(&mut SplitMix64(0));
+    cluster.deliver_all(&mut SplitMix64(0));
     assert_eq!(locked(&mut cluster), [3]);
 }
 
@@ -172,10 +174,10 @@ const FIRST_CLAIMS: [(u32, u32); 8] =
 fn both_request(switches: &[VariantId]) -> Vec<u32> {
     let mut cluster = cluster(3, switches);
     for number in [2, 3] {
-        cluster.command(p(number), Command::Lock { share: Share::Whole });
+        cluster.issue_command(p(number), Command::Lock { share: LockShare::Whole });
     }
     pass_all(&mut cluster, &FIRST_CLAIMS);
-    cluster.drain(&mut SplitMix64(0));
+    cluster.deliver_all(&mut SplitMix64(0));
     locked(&mut cluster)
 }
 
@@ -190,7 +192,7 @@ fn two_readers_that_upgrade_wait_for_each_other() {
     assert_eq!(both_request(&[]), [2]);
     assert_eq!(both_request(&[VariantId::UpgradeWhileHolding]), NONE);
     let mut cluster = cluster(2, &[VariantId::UpgradeWhileHolding]);
-    lock(&mut cluster, 2, Share::Whole);
+    lock(&mut cluster, 2, LockShare::Whole);
     assert_eq!(locked(&mut cluster), [2], "one alone is served");
 }
 
@@ -198,7 +200,7 @@ fn two_readers_that_upgrade_wait_for_each_other() {
 fn second_lock_takes_two_more_messages() {
     let messages = |switches: &[VariantId]| {
         let mut cluster = cluster(2, switches);
-        lock(&mut cluster, 2, Share::Whole);
+        lock(&mut cluster, 2, LockShare::Whole);
         unlock(&mut cluster, 2);
         cluster.total_sent()
     };

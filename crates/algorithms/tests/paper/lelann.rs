@@ -133,7 +133,7 @@ fn forwarding_first_lets_initiator_elect_itself() {
 #[test]
 fn reordering_hides_a_candidate() {
     let mut cluster = cluster(&[1, 2, 3]);
-    cluster.command(p(1), Command::Elect);
+    cluster.issue_command(p(1), Command::Elect);
     cluster.deliver_at((p(1), p(2)), 0);
     cluster.deliver_at((p(2), p(3)), 1);
     cluster.deliver_at((p(3), p(1)), 1);
@@ -145,9 +145,9 @@ fn reordering_hides_a_candidate() {
 fn later_election_has_the_same_leader() {
     let mut cluster = elected();
     let first = cluster.total_sent();
-    cluster.command(p(2), Command::Elect);
-    cluster.command(p(2), Command::Elect);
-    cluster.drain(&mut SplitMix64(1));
+    cluster.issue_command(p(2), Command::Elect);
+    cluster.issue_command(p(2), Command::Elect);
+    cluster.deliver_all(&mut SplitMix64(1));
     assert_eq!((first, cluster.total_sent()), (9, 18));
     assert_eq!(beliefs(&mut cluster), [Some(p(3)); 3]);
 }
@@ -162,8 +162,8 @@ fn restarted_process_queries_the_ring() {
             let before = cluster.total_sent();
             cluster.take_events();
             restart(&mut cluster, at);
-            cluster.drain(&mut SplitMix64(0));
-            assert_eq!(cluster.sent_of("query"), u64::from(size), "P{at} of {size}");
+            cluster.deliver_all(&mut SplitMix64(0));
+            assert_eq!(cluster.sent_count("query"), u64::from(size), "P{at} of {size}");
             assert_eq!(cluster.total_sent(), before + u64::from(size), "P{at} of {size}");
             let events = events(&mut cluster);
             let [(to, Event::Elected { leader, .. })] = events[..] else { panic!("{events:?}") };
@@ -176,7 +176,7 @@ fn restarted_process_queries_the_ring() {
 fn unanswered_query_allows_an_election() {
     let mut cluster = cluster(&[1, 2, 3]);
     restart(&mut cluster, 2);
-    cluster.drain(&mut SplitMix64(0));
+    cluster.deliver_all(&mut SplitMix64(0));
     assert_eq!((cluster.total_sent(), unchecked_beliefs(&mut cluster)), (3, vec![None; 3]));
     command_and_drain(&mut cluster, 2, Command::Elect);
     assert_eq!(beliefs(&mut cluster), [Some(p(3)); 3]);
@@ -191,7 +191,7 @@ fn restarted_initiator_decides_with_all_others() {
     restart(&mut cluster, 1);
     command_and_drain(&mut cluster, 1, Command::Elect);
     assert_eq!(beliefs(&mut cluster), [Some(p(3)); 3]);
-    assert_eq!(cluster.sent_of("elect"), 2 * 9);
+    assert_eq!(cluster.sent_count("elect"), 2 * 9);
 }
 
 /// P3 is down during an election, and messages to P3 are lost. The election then stays undecided at
@@ -199,14 +199,14 @@ fn restarted_initiator_decides_with_all_others() {
 #[test]
 fn crash_during_election_leaves_it_undecided() {
     let mut cluster = cluster(&[1, 2, 3]);
-    cluster.command(p(1), Command::Elect);
+    cluster.issue_command(p(1), Command::Elect);
     cluster.deliver_at((p(1), p(2)), 0);
     cluster.crash(p(3));
-    cluster.drain(&mut SplitMix64(0));
+    cluster.deliver_all(&mut SplitMix64(0));
     cluster.recover(p(3));
     command_and_drain(&mut cluster, 3, Command::Elect);
     assert_eq!(unchecked_beliefs(&mut cluster), [None, None, Some(p(3))]);
-    cluster.command(p(1), Command::Elect);
+    cluster.issue_command(p(1), Command::Elect);
     assert_eq!(cluster.links_in_use(), [], "P1 still waits for its own rank");
 }
 

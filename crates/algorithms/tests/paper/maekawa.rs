@@ -95,8 +95,8 @@ fn basic_algorithm_deadlocks() {
         ChannelOrder::Fifo,
         with(VariantId::Basic, config(QuorumKind::Pairs, 3)),
     );
-    (1..=3).for_each(|at| cluster.command(p(at), Command::Enter));
-    cluster.drain(&mut SplitMix64(0));
+    (1..=3).for_each(|at| cluster.issue_command(p(at), Command::Enter));
+    cluster.deliver_all(&mut SplitMix64(0));
     assert_eq!(entered::<Maekawa>(&mut cluster), NONE);
     assert_eq!(cluster.total_sent(), 3);
 }
@@ -129,7 +129,7 @@ fn next_entry_takes_a_release_and_a_vote() {
     // P2 needs P3, which is free, and itself, whose vote P1 has.
     command_and_drain(&mut cluster, 2, Command::Enter);
     assert_eq!(entered(&mut cluster), [1]);
-    cluster.command(p(1), Command::Exit);
+    cluster.issue_command(p(1), Command::Exit);
     cluster.deliver_at((p(1), p(2)), 0);
     assert_eq!(entered(&mut cluster), [2], "P2's vote for itself is no message");
 }
@@ -139,23 +139,26 @@ fn vote_for_ended_request_is_returned() {
     let mut cluster =
         TestCluster::<Maekawa>::uniform(3, ChannelOrder::Fifo, config(QuorumKind::Pairs, 3));
     let ballot = Ballot { request: Timestamp { clock: 9, process: p(1) }, number: 1 };
-    cluster.inject(p(2), p(1), Message::Locked { ballot, fence: 0 });
-    assert_eq!((cluster.queue((p(1), p(2))).len(), cluster.sent_of("release")), (1, 1));
+    cluster.deliver_injected(p(2), p(1), Message::Locked { ballot, fence: 0 });
+    assert_eq!(
+        (cluster.messages_on_link((p(1), p(2))).len(), cluster.sent_count("release")),
+        (1, 1)
+    );
 }
 
 #[test]
 fn old_vote_does_not_serve_next_request() {
     let mut cluster =
         TestCluster::<Maekawa>::uniform(3, ChannelOrder::Fifo, config(QuorumKind::Pairs, 3));
-    cluster.command(p(3), Command::Enter);
+    cluster.issue_command(p(3), Command::Enter);
     let request = Timestamp { clock: 1, process: p(3) };
     let ballot = |number| Ballot { request, number };
-    cluster.inject(p(1), p(3), Message::Locked { ballot: ballot(1), fence: 0 });
+    cluster.deliver_injected(p(1), p(3), Message::Locked { ballot: ballot(1), fence: 0 });
     assert_eq!(entered(&mut cluster), [3]);
-    cluster.command(p(3), Command::Exit);
+    cluster.issue_command(p(3), Command::Exit);
     command_and_drain(&mut cluster, 2, Command::Enter);
-    cluster.command(p(3), Command::Enter);
-    cluster.inject(p(1), p(3), Message::Locked { ballot: ballot(1), fence: 0 });
+    cluster.issue_command(p(3), Command::Enter);
+    cluster.deliver_injected(p(1), p(3), Message::Locked { ballot: ballot(1), fence: 0 });
     assert_eq!(entered(&mut cluster), [2]);
 }
 
@@ -163,16 +166,16 @@ fn old_vote_does_not_serve_next_request() {
 fn duplicate_vote_has_no_effect() {
     let mut cluster =
         TestCluster::<Maekawa>::uniform(4, ChannelOrder::Fifo, config(QuorumKind::Grid, 4));
-    cluster.command(p(1), Command::Enter);
+    cluster.issue_command(p(1), Command::Enter);
     let request = Timestamp { clock: 1, process: p(1) };
     let ballot = Ballot { request, number: 1 };
     let vote = || Message::Locked { ballot, fence: 0 };
-    cluster.inject(p(2), p(1), vote());
-    cluster.inject(p(2), p(1), Message::Inquire { ballot });
-    cluster.inject(p(2), p(1), vote());
-    cluster.inject(p(3), p(1), Message::Failed { request });
-    assert_eq!(cluster.sent_of("relinquish"), 1, "the voter inquired, and P1 has failed");
-    cluster.inject(p(2), p(1), vote());
-    cluster.inject(p(3), p(1), vote());
+    cluster.deliver_injected(p(2), p(1), vote());
+    cluster.deliver_injected(p(2), p(1), Message::Inquire { ballot });
+    cluster.deliver_injected(p(2), p(1), vote());
+    cluster.deliver_injected(p(3), p(1), Message::Failed { request });
+    assert_eq!(cluster.sent_count("relinquish"), 1, "the voter inquired, and P1 has failed");
+    cluster.deliver_injected(p(2), p(1), vote());
+    cluster.deliver_injected(p(3), p(1), vote());
     assert_eq!(entered(&mut cluster), NONE, "P2 has its vote back");
 }

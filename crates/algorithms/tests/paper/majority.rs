@@ -88,9 +88,9 @@ fn tree_quorums_replace_crashed_nodes() {
 #[test]
 fn crashed_voter_is_replaced() {
     let mut cluster = cluster(QuorumKind::Majority, 3);
-    cluster.command(p(1), Command::Enter);
+    cluster.issue_command(p(1), Command::Enter);
     cluster.crash(p(2));
-    cluster.drain(&mut SplitMix64(0));
+    cluster.deliver_all(&mut SplitMix64(0));
     assert_eq!(entered(&mut cluster), NONE);
     suspicion_and_drain(&mut cluster, 1, 2, Verdict::Suspect);
     assert_eq!(entered(&mut cluster), [1], "with the vote of P3");
@@ -100,8 +100,8 @@ fn crashed_voter_is_replaced() {
 fn votes_of_crashed_holder_yield_higher_fence() {
     let mut cluster = cluster(QuorumKind::Majority, 5);
     command_and_drain(&mut cluster, 1, Command::Enter);
-    (2..=5).for_each(|at| cluster.command(p(at), Command::Enter));
-    cluster.drain(&mut SplitMix64(0));
+    (2..=5).for_each(|at| cluster.issue_command(p(at), Command::Enter));
+    cluster.deliver_all(&mut SplitMix64(0));
     let mut all = fences(&mut cluster);
     crash_and_drain(&mut cluster, 1);
     all.extend(fences(&mut cluster));
@@ -111,10 +111,10 @@ fn votes_of_crashed_holder_yield_higher_fence() {
 #[test]
 fn late_request_of_crashed_process_gets_no_vote() {
     let mut cluster = cluster(QuorumKind::Majority, 3);
-    cluster.command(p(1), Command::Enter);
+    cluster.issue_command(p(1), Command::Enter);
     cluster.crash(p(1));
     suspicion_and_drain(&mut cluster, 2, 1, Verdict::Suspect);
-    assert_eq!(cluster.sent_of("locked"), 0);
+    assert_eq!(cluster.sent_count("locked"), 0);
     enter_and_exit(&mut cluster, 2);
 }
 
@@ -134,7 +134,7 @@ fn later_entry_has_higher_fence_after_false_suspicion() {
 #[test]
 fn falsely_suspected_process_requests_again() {
     let mut cluster = cluster(QuorumKind::Majority, 2);
-    cluster.suspicion(p(2), p(1), Verdict::Suspect);
+    cluster.report_verdict(p(2), p(1), Verdict::Suspect);
     command_and_drain(&mut cluster, 1, Command::Enter);
     assert_eq!(entered(&mut cluster), NONE, "P2 does not vote for P1");
     suspicion_and_drain(&mut cluster, 2, 1, Verdict::Trust);

@@ -25,12 +25,12 @@ fn build(config: &Config, from: &[u32], seed: u64) -> Result<(u32, u64), String>
     let mut cluster =
         TestCluster::<MinimumSpanningTree>::uniform(size, ChannelOrder::Fifo, config.clone());
     for at in from {
-        cluster.command(ProcessId(*at), Command::Build);
+        cluster.issue_command(ProcessId(*at), Command::Build);
     }
-    cluster.drain(&mut SplitMix64(seed));
+    cluster.deliver_all(&mut SplitMix64(seed));
     let (mut monitor, mut informed) = (MinimumTree::for_graph(&config.graph), 0);
     for (at, seen) in cluster.take_events() {
-        monitor.observe(at, seen.observed()).map_err(|violation| violation.message)?;
+        monitor.observe(at, seen.to_observation()).map_err(|violation| violation.message)?;
         informed += u32::from(matches!(seen, ClusterEvent::Event(_)));
     }
     Ok((informed, cluster.total_sent()))
@@ -62,9 +62,9 @@ fn monitor_rejects_tree_of_other_weights() {
     let other: Graph = "1-2:3,2-3:2,3-1:1".parse().expect("a graph");
     let config = config(&graph, Variants::none());
     let mut cluster = TestCluster::<MinimumSpanningTree>::uniform(3, ChannelOrder::Fifo, config);
-    cluster.command(ProcessId(0), Command::Build);
-    cluster.drain(&mut SplitMix64(1));
+    cluster.issue_command(ProcessId(0), Command::Build);
+    cluster.deliver_all(&mut SplitMix64(1));
     let mut monitor = MinimumTree::for_graph(&other);
     let events = cluster.take_events();
-    assert!(events.iter().any(|(at, seen)| monitor.observe(*at, seen.observed()).is_err()));
+    assert!(events.iter().any(|(at, seen)| monitor.observe(*at, seen.to_observation()).is_err()));
 }

@@ -15,7 +15,7 @@ fn cluster(size: u32) -> TestCluster<MisraRing> {
 }
 
 fn hop(cluster: &mut TestCluster<MisraRing>, token: Token, from: u32, to: u32) {
-    cluster.fire(p(from), token);
+    cluster.fire_timer(p(from), token);
     cluster.deliver_at((p(from), p(to)), 0);
 }
 
@@ -23,7 +23,7 @@ fn hop(cluster: &mut TestCluster<MisraRing>, token: Token, from: u32, to: u32) {
 fn tokens(cluster: &TestCluster<MisraRing>) -> (usize, usize) {
     let mut counts = (0, 0);
     for link in cluster.links_in_use() {
-        for message in cluster.queue(link) {
+        for message in cluster.messages_on_link(link) {
             match message {
                 Message::Ping { .. } => counts.0 += 1,
                 Message::Pong { .. } => counts.1 += 1,
@@ -47,7 +47,7 @@ fn random_walk(cluster: &mut TestCluster<MisraRing>, rng: &mut SplitMix64, steps
             Some(link) => cluster.deliver(*link, rng),
             None => {
                 let (at, timer) = timers[choice - links.len()];
-                cluster.fire(at, timer);
+                cluster.fire_timer(at, timer);
             }
         }
     }
@@ -56,7 +56,7 @@ fn random_walk(cluster: &mut TestCluster<MisraRing>, rng: &mut SplitMix64, steps
 #[test]
 fn only_the_ping_is_a_permission() {
     let mut cluster = cluster(3);
-    cluster.command(p(2), Command::Enter);
+    cluster.issue_command(p(2), Command::Enter);
     hop(&mut cluster, Token::Pong, 1, 2);
     assert_eq!(entered(&mut cluster), NONE);
     hop(&mut cluster, Token::Ping, 1, 2);
@@ -66,8 +66,8 @@ fn only_the_ping_is_a_permission() {
 #[test]
 fn pong_recreates_lost_ping() {
     let mut cluster = cluster(3);
-    cluster.fire(p(1), Token::Ping);
-    cluster.lose((p(1), p(2)));
+    cluster.fire_timer(p(1), Token::Ping);
+    cluster.lose_oldest((p(1), p(2)));
     hop(&mut cluster, Token::Pong, 1, 2);
     hop(&mut cluster, Token::Pong, 2, 3);
     hop(&mut cluster, Token::Pong, 3, 1);
@@ -79,8 +79,8 @@ fn pong_recreates_lost_ping() {
 #[test]
 fn ping_recreates_lost_pong() {
     let mut cluster = cluster(2);
-    cluster.fire(p(1), Token::Pong);
-    cluster.lose((p(1), p(2)));
+    cluster.fire_timer(p(1), Token::Pong);
+    cluster.lose_oldest((p(1), p(2)));
     for (from, to) in [(1, 2), (2, 1)] {
         hop(&mut cluster, Token::Ping, from, to);
     }
@@ -93,7 +93,7 @@ fn ping_recreates_lost_pong() {
 fn slow_token_is_not_considered_lost() {
     let mut cluster = cluster(3);
     hop(&mut cluster, Token::Ping, 1, 2);
-    cluster.command(p(2), Command::Enter);
+    cluster.issue_command(p(2), Command::Enter);
     assert_eq!(entered(&mut cluster), [2]);
     for lap in 0..20 {
         hop(&mut cluster, Token::Pong, 1, 2);
@@ -101,7 +101,7 @@ fn slow_token_is_not_considered_lost() {
         hop(&mut cluster, Token::Pong, 3, 1);
         assert_eq!(tokens(&cluster), (0, 1), "lap {lap}: the ping is inside with P2");
     }
-    cluster.command(p(2), Command::Exit);
+    cluster.issue_command(p(2), Command::Exit);
     assert_eq!(tokens(&cluster), (1, 1));
 }
 
@@ -115,15 +115,15 @@ fn recovers_one_of_two_tokens() {
         for loss in 0..10 {
             random_walk(&mut cluster, &mut rng, 7 + u32::try_from(seed % 5).unwrap());
             let Some(link) = rng.pick(&cluster.links_in_use()).copied() else { continue };
-            cluster.lose(link);
+            cluster.lose_oldest(link);
             random_walk(&mut cluster, &mut rng, 100);
             assert_eq!(tokens(&cluster), (1, 1), "seed {seed}, loss {loss}");
         }
     }
     let mut cluster = cluster(3);
     for token in [Token::Ping, Token::Pong] {
-        cluster.fire(p(1), token);
-        cluster.lose((p(1), p(2)));
+        cluster.fire_timer(p(1), token);
+        cluster.lose_oldest((p(1), p(2)));
     }
     command_and_settle(&mut cluster, 1, Command::Enter);
     assert_eq!((entered(&mut cluster), tokens(&cluster)), (vec![], (0, 0)));

@@ -56,13 +56,13 @@ fn works_with_the_bully() {
     let config = elections(bully::Config::plain(3, TICKS_PER_UNIT));
     let mut cluster =
         TestCluster::<MutexFromElection<Bully>>::uniform(3, ChannelOrder::Fifo, config);
-    (1..=3).for_each(|at| cluster.command(p(at), Command::Enter));
+    (1..=3).for_each(|at| cluster.issue_command(p(at), Command::Enter));
     let mut order = Vec::new();
     for _ in 0..3 {
         cluster.settle();
         let inside = entered(&mut cluster);
         assert_eq!(inside.len(), 1, "{inside:?}");
-        cluster.command(p(inside[0]), Command::Exit);
+        cluster.issue_command(p(inside[0]), Command::Exit);
         order.extend(inside);
     }
     assert_eq!(order, [1, 2, 3], "in the order of the requests");
@@ -71,28 +71,28 @@ fn works_with_the_bully() {
 #[test]
 fn uncontested_entry_costs_a_request_and_an_election() {
     let mut cluster = cluster(5, Variants::none());
-    cluster.command(p(3), Command::Enter);
-    cluster.drain(&mut SplitMix64(1));
+    cluster.issue_command(p(3), Command::Enter);
+    cluster.deliver_all(&mut SplitMix64(1));
     assert_eq!(entered(&mut cluster), [3]);
     // P1 calls the election: 2 hops to P3, 5 hops of P3's rank, and 5 hops of the announcement.
-    assert_eq!((cluster.sent_of("request"), cluster.sent_of("election")), (4, 2 + 5));
-    assert_eq!(cluster.sent_of("elected"), 5);
+    assert_eq!((cluster.sent_count("request"), cluster.sent_count("election")), (4, 2 + 5));
+    assert_eq!(cluster.sent_count("elected"), 5);
 }
 
 #[test]
 fn calls_election_only_for_a_waiter() {
     let mut cluster = cluster(3, Variants::none());
-    cluster.command(p(2), Command::Enter);
-    cluster.drain(&mut SplitMix64(1));
-    cluster.command(p(2), Command::Exit);
-    cluster.drain(&mut SplitMix64(1));
+    cluster.issue_command(p(2), Command::Enter);
+    cluster.deliver_all(&mut SplitMix64(1));
+    cluster.issue_command(p(2), Command::Exit);
+    cluster.deliver_all(&mut SplitMix64(1));
     let before = cluster.total_sent();
     assert_eq!(entered(&mut cluster), [2]);
-    cluster.command(p(3), Command::Enter);
+    cluster.issue_command(p(3), Command::Enter);
     assert_eq!(entered(&mut cluster), NONE);
     cluster.deliver_at((p(3), p(2)), 0);
     assert_eq!(cluster.total_sent(), before + 2 + 1, "two requests, and P2 starts an election");
-    cluster.drain(&mut SplitMix64(1));
+    cluster.deliver_all(&mut SplitMix64(1));
     assert_eq!(entered(&mut cluster), [3]);
 }
 
@@ -102,17 +102,17 @@ fn calls_election_only_for_a_waiter() {
 fn static_ranks_starve_the_smallest() {
     let greedy = |variants| {
         let mut cluster = cluster(3, variants);
-        cluster.command(p(3), Command::Enter);
-        cluster.drain(&mut SplitMix64(7));
+        cluster.issue_command(p(3), Command::Enter);
+        cluster.deliver_all(&mut SplitMix64(7));
         let mut order = entered(&mut cluster);
-        cluster.command(p(2), Command::Enter);
-        cluster.command(p(1), Command::Enter);
+        cluster.issue_command(p(2), Command::Enter);
+        cluster.issue_command(p(1), Command::Enter);
         while !order.contains(&1) && order.len() < 20 {
-            cluster.drain(&mut SplitMix64(7));
+            cluster.deliver_all(&mut SplitMix64(7));
             let left = p(order[order.len() - 1]);
-            cluster.command(left, Command::Exit);
-            cluster.command(left, Command::Enter);
-            cluster.drain(&mut SplitMix64(7));
+            cluster.issue_command(left, Command::Exit);
+            cluster.issue_command(left, Command::Enter);
+            cluster.deliver_all(&mut SplitMix64(7));
             order.extend(entered(&mut cluster));
         }
         order

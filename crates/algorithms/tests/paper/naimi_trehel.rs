@@ -81,7 +81,7 @@ fn entries_cost_at_most_n_messages_on_average() {
 #[test]
 fn waiters_form_a_queue() {
     let mut cluster = cluster(4);
-    cluster.command(p(1), Command::Enter);
+    cluster.issue_command(p(1), Command::Enter);
     for at in [3, 2, 4] {
         command_and_drain(&mut cluster, at, Command::Enter);
     }
@@ -98,7 +98,7 @@ fn channels_need_no_order() {
 #[test]
 fn holder_reenters_until_a_request_arrives() {
     check_reentry(&mut cluster(2));
-    assert!(NaimiTrehel::card(&(), 2).most_bypass().is_none());
+    assert!(NaimiTrehel::card(&(), 2).promised_bypass_bound().is_none());
 }
 
 #[test]
@@ -112,8 +112,8 @@ fn returned_request_and_unexpected_token_are_ignored() {
     let mut cluster = cluster(3);
     enter_and_exit(&mut cluster, 2);
     let before = cluster.total_sent();
-    cluster.inject(p(1), p(2), Message::Request { requester: p(2) });
-    cluster.inject(p(1), p(3), Message::Token { entries: 7 });
+    cluster.deliver_injected(p(1), p(2), Message::Request { requester: p(2) });
+    cluster.deliver_injected(p(1), p(3), Message::Token { entries: 7 });
     assert_eq!(cluster.total_sent(), before);
     assert_eq!(enter_and_exit(&mut cluster, 2), 0);
     assert_eq!(enter_and_exit(&mut cluster, 3), 3);

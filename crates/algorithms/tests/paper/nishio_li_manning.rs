@@ -25,7 +25,7 @@ fn fence(number: u64, maker: u32, entries: u64) -> Fence {
 
 /// Returns the numbers of sent messages of three kinds: doubts, inquiries and answers.
 fn generation_messages(cluster: &TestCluster<NishioLiManning>) -> [u64; 3] {
-    ["doubt", "inquire", "answer"].map(|kind| cluster.sent_of(kind))
+    ["doubt", "inquire", "answer"].map(|kind| cluster.sent_count(kind))
 }
 
 fn ask(cluster: &mut TestCluster<NishioLiManning>, processes: &[u32]) {
@@ -74,7 +74,7 @@ fn token_of_crashed_holder_is_replaced() {
     leave(&mut cluster, 2);
     leave(&mut cluster, 3);
     assert_eq!(fences(&mut cluster), [fence(0, 1, 1), fence(1, 2, 1), fence(1, 2, 2)]);
-    assert_eq!(cluster.sent_of("request"), 4, "waiters need not request again");
+    assert_eq!(cluster.sent_count("request"), 4, "waiters need not request again");
     assert_eq!(generation_messages(&cluster), [1, 1, 1], "of P3, P2 and P3");
     assert_eq!(enter_and_exit(&mut cluster, 3), 0, "P3 has the token");
     assert_eq!(enter_and_exit(&mut cluster, 2), 3, "P1 is asked, without an answer");
@@ -105,9 +105,15 @@ fn crashed_process_in_token_queue_is_skipped() {
     ask(&mut cluster, &[1, 2, 3, 4]);
     leave(&mut cluster, 1);
     cluster.crash(p(3));
-    cluster.suspicion(p(2), p(3), Verdict::Suspect);
-    cluster.command(p(2), Command::Exit);
-    assert_eq!((cluster.queue((p(2), p(3))).len(), cluster.queue((p(2), p(4))).len()), (0, 1));
+    cluster.report_verdict(p(2), p(3), Verdict::Suspect);
+    cluster.issue_command(p(2), Command::Exit);
+    assert_eq!(
+        (
+            cluster.messages_on_link((p(2), p(3))).len(),
+            cluster.messages_on_link((p(2), p(4))).len()
+        ),
+        (0, 1)
+    );
 }
 
 #[test]
@@ -146,8 +152,8 @@ fn maker_inside_with_older_token_waits_for_itself() {
     suspicion_and_drain(&mut cluster, 2, 1, Verdict::Suspect);
     assert_eq!(generation_messages(&cluster), [0; 3], "P2 has the token itself");
     let doubted = Term { number: 4, leader: p(3) };
-    cluster.inject(p(3), p(2), Message::Doubt { generation: doubted });
-    cluster.drain(&mut SplitMix64(0));
+    cluster.deliver_injected(p(3), p(2), Message::Doubt { generation: doubted });
+    cluster.deliver_all(&mut SplitMix64(0));
     assert_eq!(entered(&mut cluster), [2]);
     leave(&mut cluster, 2);
     assert_eq!(fences(&mut cluster), [fence(5, 2, 1)], "P3 with the next token");
@@ -170,10 +176,10 @@ fn overtaken_generation_restarts_with_higher_number() {
     let mut cluster = cluster(3);
     enter_and_exit(&mut cluster, 3);
     // P1 and P2 suspect each other, and both ask P3, which has the token.
-    cluster.suspicion(p(1), p(2), Verdict::Suspect);
-    cluster.suspicion(p(2), p(1), Verdict::Suspect);
+    cluster.report_verdict(p(1), p(2), Verdict::Suspect);
+    cluster.report_verdict(p(2), p(1), Verdict::Suspect);
     pass_all(&mut cluster, &[(2, 3), (1, 3), (3, 1)]);
-    cluster.drain(&mut SplitMix64(0));
+    cluster.deliver_all(&mut SplitMix64(0));
     ask(&mut cluster, &[3]);
     assert_eq!(fences(&mut cluster).last(), Some(&fence(2, 1, 1)), "higher than 1 of P2");
 }
@@ -183,9 +189,9 @@ fn overtaken_generation_is_left_to_live_maker() {
     let mut cluster = cluster(3);
     enter_and_exit(&mut cluster, 3);
     let doubt = || Message::Doubt { generation: Term { number: 0, leader: p(1) } };
-    cluster.inject(p(3), p(1), doubt());
-    cluster.inject(p(3), p(2), doubt());
-    cluster.drain(&mut SplitMix64(0));
+    cluster.deliver_injected(p(3), p(1), doubt());
+    cluster.deliver_injected(p(3), p(2), doubt());
+    cluster.deliver_all(&mut SplitMix64(0));
     ask(&mut cluster, &[3]);
     assert_eq!(fences(&mut cluster).last(), Some(&fence(1, 2, 1)), "higher than 1 of P1");
 }
@@ -201,22 +207,26 @@ fn older_inquiry_of_same_maker_is_ignored() {
         let generation = Term { number, leader: p(maker) };
         Message::Inquire { generation }
     };
-    cluster.inject(p(1), p(2), inquire(2, 1));
-    cluster.inject(p(1), p(2), inquire(1, 1));
-    assert_eq!(cluster.sent_of("answer"), 0, "P2 is inside");
-    cluster.inject(p(3), p(2), inquire(1, 3));
-    assert_eq!(cluster.queue((p(2), p(3))).len(), 1, "P3 is informed of the newer generation");
-    cluster.command(p(2), Command::Exit);
-    assert_eq!(cluster.queue((p(2), p(1))).len(), 1);
+    cluster.deliver_injected(p(1), p(2), inquire(2, 1));
+    cluster.deliver_injected(p(1), p(2), inquire(1, 1));
+    assert_eq!(cluster.sent_count("answer"), 0, "P2 is inside");
+    cluster.deliver_injected(p(3), p(2), inquire(1, 3));
+    assert_eq!(
+        cluster.messages_on_link((p(2), p(3))).len(),
+        1,
+        "P3 is informed of the newer generation"
+    );
+    cluster.issue_command(p(2), Command::Exit);
+    assert_eq!(cluster.messages_on_link((p(2), p(1))).len(), 1);
 }
 
 #[test]
 fn older_token_is_discarded() {
     let mut cluster = cluster(3);
-    cluster.command(p(3), Command::Enter);
+    cluster.issue_command(p(3), Command::Enter);
     cluster.deliver_at((p(3), p(1)), 0);
     // The token is in flight to P3 when P2 is suspected wrongly, and a new one is made.
-    cluster.suspicion(p(1), p(2), Verdict::Suspect);
+    cluster.report_verdict(p(1), p(2), Verdict::Suspect);
     cluster.deliver_at((p(1), p(3)), 1);
     pass_all(&mut cluster, &[(3, 1), (1, 3)]);
     assert_eq!(entered(&mut cluster), NONE, "the old token is rejected");
@@ -233,8 +243,8 @@ fn new_token_does_not_repeat_served_requests() {
     ask(&mut cluster, &[3]);
     crash_and_drain(&mut cluster, 3);
     let sent = cluster.total_sent();
-    cluster.inject(p(3), p(1), Message::Request { number: 2 });
-    cluster.inject(p(2), p(1), Message::Request { number: 2 });
+    cluster.deliver_injected(p(3), p(1), Message::Request { number: 2 });
+    cluster.deliver_injected(p(2), p(1), Message::Request { number: 2 });
     assert_eq!(cluster.total_sent(), sent, "P1 keeps its new token");
     assert_eq!(enter_and_exit(&mut cluster, 1), 0);
     assert_eq!(enter_and_exit(&mut cluster, 2), 3);
@@ -258,14 +268,14 @@ fn tolerates_all_but_one_crash() {
 fn false_suspicion_yields_different_fences() {
     let mut cluster = cluster(2);
     ask(&mut cluster, &[1, 2]);
-    cluster.suspicion(p(2), p(1), Verdict::Suspect);
+    cluster.report_verdict(p(2), p(1), Verdict::Suspect);
     assert_eq!(fences(&mut cluster), [fence(0, 1, 1), fence(1, 2, 1)], "the resource rejects P1");
 }
 
 #[test]
 fn trusted_process_discards_its_older_token() {
     let mut cluster = cluster(2);
-    cluster.suspicion(p(2), p(1), Verdict::Suspect);
+    cluster.report_verdict(p(2), p(1), Verdict::Suspect);
     enter_and_exit(&mut cluster, 2);
     assert_eq!(enter_and_exit(&mut cluster, 1), 0, "P1 knows no other token");
     suspicion_and_drain(&mut cluster, 2, 1, Verdict::Trust);
@@ -279,7 +289,11 @@ fn trusted_process_discards_its_older_token() {
 #[test]
 fn known_generation_starts_no_other() {
     let mut cluster = cluster(2);
-    cluster.inject(p(2), p(1), Message::Doubt { generation: Term { number: 0, leader: p(1) } });
+    cluster.deliver_injected(
+        p(2),
+        p(1),
+        Message::Doubt { generation: Term { number: 0, leader: p(1) } },
+    );
     assert_eq!(generation_messages(&cluster), [0; 3]);
 }
 

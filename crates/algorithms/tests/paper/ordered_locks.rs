@@ -91,7 +91,7 @@ fn locks_keep_state_timers_and_suspicions() {
     crash_and_suspect(&mut cluster, 3);
     command_and_settle(&mut cluster, 2, Command::Enter);
     assert_eq!(entered(&mut cluster), [2], "P2 leads, because P3 is suspected");
-    cluster.command(p(2), Command::Exit);
+    cluster.issue_command(p(2), Command::Exit);
     recover_and_trust(&mut cluster, 3);
     command_and_settle(&mut cluster, 3, Command::Enter);
     assert_eq!(entered(&mut cluster), [3], "P3 leads again, in a later term");

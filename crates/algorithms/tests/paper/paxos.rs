@@ -35,8 +35,8 @@ fn later_ballots_keep_the_chosen_value() {
     // P2 accepts, and P1 never learns of it.
     cluster.deliver_at((p(1), p(2)), 0);
     cluster.crash(p(1));
-    cluster.suspicion(p(3), p(1), Verdict::Suspect);
-    cluster.suspicion(p(2), p(1), Verdict::Suspect);
+    cluster.report_verdict(p(3), p(1), Verdict::Suspect);
+    cluster.report_verdict(p(2), p(1), Verdict::Suspect);
     cluster.settle();
     assert_eq!(decided(&mut cluster), [(2, 1), (3, 1)]);
 }
@@ -46,11 +46,13 @@ fn old_ballot_is_refused_after_newer_promise() {
     let mut cluster = cluster(3);
     propose(&mut cluster, 1);
     propose(&mut cluster, 2);
-    cluster.suspicion(p(2), p(1), Verdict::Suspect);
+    cluster.report_verdict(p(2), p(1), Verdict::Suspect);
     // P2's ballot reaches P3 first.
     pass_all(&mut cluster, &[(2, 3), (1, 3)]);
-    let refused =
-        cluster.queue((p(3), p(1))).iter().any(|it| format!("{it:?}").contains("Refused"));
+    let refused = cluster
+        .messages_on_link((p(3), p(1)))
+        .iter()
+        .any(|it| format!("{it:?}").contains("Refused"));
     assert!(refused);
     cluster.settle();
     let decided = decided(&mut cluster);
@@ -99,10 +101,10 @@ fn run_with_faults(size: u32, variants: Variants<VariantId>, seed: u64) -> Vec<(
         let links = cluster.links_in_use();
         let [at, peer] = [1, 2].map(|_| p(rng.below(size as usize) as u32 + 1));
         match rng.below(12) {
-            0 if at != peer => cluster.suspicion(at, peer, Verdict::Suspect),
-            1 if at != peer => cluster.suspicion(at, peer, Verdict::Trust),
-            2 if !links.is_empty() => cluster.lose(links[rng.below(links.len())]),
-            3 if !links.is_empty() => cluster.duplicate(links[rng.below(links.len())]),
+            0 if at != peer => cluster.report_verdict(at, peer, Verdict::Suspect),
+            1 if at != peer => cluster.report_verdict(at, peer, Verdict::Trust),
+            2 if !links.is_empty() => cluster.lose_oldest(links[rng.below(links.len())]),
+            3 if !links.is_empty() => cluster.duplicate_oldest(links[rng.below(links.len())]),
             4 => {
                 cluster.crash(at);
                 cluster.recover(at);

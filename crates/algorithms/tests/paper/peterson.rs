@@ -23,11 +23,11 @@ fn ring(ids: &[u32]) -> Config {
 fn run(ids: &[u32], seed: u64) -> (u32, u64, ProcessId) {
     let size = ids.len() as u32;
     let mut cluster = TestCluster::<Peterson>::uniform(size, ChannelOrder::Fifo, ring(ids));
-    all_processes(size).into_iter().for_each(|at| cluster.command(at, Command::Elect));
+    all_processes(size).into_iter().for_each(|at| cluster.issue_command(at, Command::Elect));
     let (mut phases, mut announcer) = (0, None);
     let mut rng = SplitMix64(seed);
     while let Some(link) = rng.pick(&cluster.links_in_use()).copied() {
-        match cluster.queue(link)[0] {
+        match cluster.messages_on_link(link)[0] {
             Message::First { phase, .. } | Message::Second { phase, .. } => {
                 phases = phases.max(*phase);
             }
@@ -37,7 +37,7 @@ fn run(ids: &[u32], seed: u64) -> (u32, u64, ProcessId) {
     }
     let leader = process_with_id(size, ids);
     assert_eq!(beliefs(&mut cluster), vec![leader; ids.len()], "{ids:?} seed {seed}");
-    assert_eq!(cluster.sent_of("elected"), u64::from(size), "the announcement");
+    assert_eq!(cluster.sent_count("elected"), u64::from(size), "the announcement");
     (phases, cluster.total_sent() - u64::from(size), announcer.expect("an announcement was sent"))
 }
 
@@ -124,7 +124,9 @@ fn duplicates_do_not_change_the_leader() {
 fn mistaken(ids: &[u32], mistake: VariantId, most: u64) -> TestCluster<Peterson> {
     let config = Config { variants: Variants::none().with(mistake), ..ring(ids) };
     let mut cluster = TestCluster::uniform(ids.len() as u32, ChannelOrder::Fifo, config);
-    all_processes(ids.len() as u32).into_iter().for_each(|at| cluster.command(at, Command::Elect));
+    all_processes(ids.len() as u32)
+        .into_iter()
+        .for_each(|at| cluster.issue_command(at, Command::Elect));
     while let Some(link) = cluster.links_in_use().first().copied()
         && cluster.total_sent() < most
     {

@@ -1,7 +1,9 @@
 //! N. Hayashibara, X. Défago, R. Yared, T. Katayama, *The φ accrual failure detector*, SRDS 2004.
 
 use tenure_algorithms::detector::PhiAccrual;
-use tenure_algorithms::detector::phi_accrual::{Config, Timer, lateness_for_phi, phi_for_lateness};
+use tenure_algorithms::detector::phi_accrual::{
+    Config, Timer, lateness_for_phi, phi_thousandths_for_lateness,
+};
 use tenure_core::{Delay, Input, LocalTime, Verdict};
 
 use crate::support::detector::DetectorHarness;
@@ -42,15 +44,20 @@ fn phi(z: f64) -> f64 {
 fn level_approximates_phi() {
     for step in -190..=1200 {
         let z = f64::from(step) / 100.0;
-        let found = phi_for_lateness(i64::from(step) * 10) as f64 / 1000.0;
+        let found = phi_thousandths_for_lateness(i64::from(step) * 10) as f64 / 1000.0;
         assert!((found - phi(z)).abs() < 0.0045, "z = {z}: {found} and {}", phi(z));
     }
     assert_eq!(
-        (phi_for_lateness(-2001), phi_for_lateness(i64::MIN), phi_for_lateness(i64::MAX)),
+        (
+            phi_thousandths_for_lateness(-2001),
+            phi_thousandths_for_lateness(i64::MIN),
+            phi_thousandths_for_lateness(i64::MAX)
+        ),
         (0, 0, 32_750)
     );
     assert!(
-        (-3000..13_000).all(|z| phi_for_lateness(z) <= phi_for_lateness(z + 1)),
+        (-3000..13_000)
+            .all(|z| phi_thousandths_for_lateness(z) <= phi_thousandths_for_lateness(z + 1)),
         "suspicion only grows"
     );
 }
@@ -64,7 +71,7 @@ fn threshold_matches_tail_probability() {
         assert!((found - known).abs() < 0.02, "{threshold}: {found}");
     }
     for threshold in 100..32_700 {
-        let back = phi_for_lateness(lateness_for_phi(threshold));
+        let back = phi_thousandths_for_lateness(lateness_for_phi(threshold));
         assert!(back.abs_diff(threshold) <= 6, "{threshold}: {back}");
     }
     assert_eq!(
@@ -96,7 +103,7 @@ fn timeout_is_where_phi_reaches_the_threshold() {
         let reached = phi((timeout as f64 - mean) / deviation);
         assert!((reached - 8.0).abs() < 0.01, "seed {seed}: {reached}");
         let now = one.batch.environment.0 + timeout;
-        assert!(one.process.phi_of(p(2), now).abs_diff(8_000) <= 8, "seed {seed}");
+        assert!(one.process.phi_thousandths_of(p(2), now).abs_diff(8_000) <= 8, "seed {seed}");
     }
 }
 
@@ -105,7 +112,7 @@ fn timeout_is_where_phi_reaches_the_threshold() {
 #[test]
 fn level_of_silent_peer_grows() {
     let mut one = one();
-    assert_eq!(one.process.phi_of(p(2), LocalTime(u64::MAX)), 0, "no heartbeat known");
+    assert_eq!(one.process.phi_thousandths_of(p(2), LocalTime(u64::MAX)), 0, "no heartbeat known");
     one.heartbeat_from(p(2));
     for _ in 0..200 {
         one.advance(50 * UNIT);
@@ -113,7 +120,7 @@ fn level_of_silent_peer_grows() {
     }
     let now = one.batch.environment.0;
     let levels: Vec<u64> =
-        (0..400).map(|unit| one.process.phi_of(p(2), now + unit * UNIT)).collect();
+        (0..400).map(|unit| one.process.phi_thousandths_of(p(2), now + unit * UNIT)).collect();
     assert!(levels.is_sorted());
     assert_eq!((levels[0], levels[399]), (0, 32_750));
     assert_eq!(levels[50], 301, "half of the heartbeats come later than the mean");

@@ -55,7 +55,7 @@ fn uncontested_election_costs_four_messages_per_peer() {
         let others = u64::from(size) - 1;
         for (switches, first) in [(&[][..], 0), (&[VariantId::PreVote], others)] {
             let mut cluster = led_by_p1(size, switches);
-            let counts = KINDS.map(|kind| cluster.sent_of(kind));
+            let counts = KINDS.map(|kind| cluster.sent_count(kind));
             assert_eq!(counts, [first, first, others, others, others, others], "{size}");
             assert_eq!(cluster.total_sent(), counts.iter().sum::<u64>());
             assert_eq!(beliefs(&mut cluster), vec![Some(p(1)); size as usize]);
@@ -68,7 +68,7 @@ fn uncontested_election_costs_four_messages_per_peer() {
 fn needs_exactly_a_majority() {
     for (size, needed) in [(2, 2), (3, 2), (4, 3), (5, 3), (6, 4)] {
         let mut cluster = cluster(size, &[]);
-        cluster.fire(p(1), Timer::Election);
+        cluster.fire_timer(p(1), Timer::Election);
         for voter in 2..needed {
             pass_all(&mut cluster, &[(1, voter), (voter, 1)]);
         }
@@ -82,13 +82,13 @@ fn needs_exactly_a_majority() {
 #[test]
 fn split_vote_is_resolved_in_next_term() {
     let mut cluster = cluster(4, &[VariantId::PreVote]);
-    cluster.fire(p(1), Timer::Election);
-    cluster.fire(p(2), Timer::Election);
+    cluster.fire_timer(p(1), Timer::Election);
+    cluster.fire_timer(p(2), Timer::Election);
     for (candidate, voter) in [(1, 3), (1, 4), (2, 3), (2, 4)] {
         pass_all(&mut cluster, &[(candidate, voter), (voter, candidate)]);
     }
     pass_all(&mut cluster, &[(1, 3), (2, 4)]);
-    cluster.drain(&mut SplitMix64(0));
+    cluster.deliver_all(&mut SplitMix64(0));
     assert_eq!(unchecked_beliefs(&mut cluster), [None; 4], "two votes each");
     fire_and_drain(&mut cluster, 1, Timer::Election);
     assert_eq!(new_leaders(&mut cluster), [], "voters wait for their own timeout");
@@ -101,7 +101,7 @@ fn split_vote_is_resolved_in_next_term() {
 fn steps_down_for_later_term() {
     let mut cluster = led_by_p1(3, &[]);
     cluster.take_events();
-    cluster.inject(p(3), p(1), Message::Overtaken { term: 5 });
+    cluster.deliver_injected(p(3), p(1), Message::Overtaken { term: 5 });
     let seen = events(&mut cluster);
     assert!(matches!(seen[..], [(1, Event::Deposed { .. })]), "{seen:?}");
     assert_eq!(cluster.armed_timers().iter().filter(|(at, _)| *at == p(1)).count(), 1);
@@ -110,17 +110,17 @@ fn steps_down_for_later_term() {
 #[test]
 fn leader_of_earlier_term_is_informed() {
     let mut cluster = led_by_p1(3, &[]);
-    cluster.fire(p(1), Timer::Heartbeat);
-    cluster.fire(p(3), Timer::Election);
-    cluster.lose((p(3), p(1)));
-    cluster.lose((p(3), p(2)));
-    cluster.fire(p(2), Timer::Election);
-    cluster.lose((p(2), p(1)));
+    cluster.fire_timer(p(1), Timer::Heartbeat);
+    cluster.fire_timer(p(3), Timer::Election);
+    cluster.lose_oldest((p(3), p(1)));
+    cluster.lose_oldest((p(3), p(2)));
+    cluster.fire_timer(p(2), Timer::Election);
+    cluster.lose_oldest((p(2), p(1)));
     cluster.deliver_at((p(2), p(3)), 0);
     assert_eq!(new_leaders(&mut cluster).last(), Some(&(1, p(1))), "P3 stands in term 2 itself");
     cluster.deliver_at((p(1), p(2)), 0);
-    assert_eq!(cluster.sent_of("overtaken"), 1);
-    cluster.drain(&mut SplitMix64(1));
+    assert_eq!(cluster.sent_count("overtaken"), 1);
+    cluster.deliver_all(&mut SplitMix64(1));
     assert!(state_of(&cluster, 1).contains("role: Free"), "{}", state_of(&cluster, 1));
 }
 
@@ -128,10 +128,10 @@ fn leader_of_earlier_term_is_informed() {
 fn votes_once_per_term() {
     let mut cluster = cluster(3, &[]);
     for candidate in [1, 1, 3] {
-        cluster.inject(p(candidate), p(2), Message::RequestVote { term: 4 });
+        cluster.deliver_injected(p(candidate), p(2), Message::RequestVote { term: 4 });
     }
     let vote = |to: u32, granted| {
-        let found = cluster.queue((p(2), p(to)));
+        let found = cluster.messages_on_link((p(2), p(to)));
         assert!(found.iter().all(|message| **message == Message::Vote { term: 4, granted }));
         found.len()
     };
@@ -142,8 +142,8 @@ fn votes_once_per_term() {
 /// with their terms.
 fn votes_twice(switches: &[VariantId]) -> Vec<(u64, ProcessId)> {
     let mut cluster = cluster(3, switches);
-    cluster.fire(p(1), Timer::Election);
-    cluster.fire(p(3), Timer::Election);
+    cluster.fire_timer(p(1), Timer::Election);
+    cluster.fire_timer(p(3), Timer::Election);
     pass_all(&mut cluster, &[(1, 2), (2, 1)]);
     restart(&mut cluster, 2);
     pass_all(&mut cluster, &[(3, 2), (2, 3)]);
@@ -166,10 +166,10 @@ fn pre_vote_protects_the_leader() {
         let mut cluster = led_by_p1(3, switches);
         cluster.take_events();
         for _ in 0..5 {
-            cluster.fire(p(3), Timer::Election);
+            cluster.fire_timer(p(3), Timer::Election);
             for to in [1, 2] {
-                for _ in 0..cluster.queue((p(3), p(to))).len() {
-                    cluster.lose((p(3), p(to)));
+                for _ in 0..cluster.messages_on_link((p(3), p(to))).len() {
+                    cluster.lose_oldest((p(3), p(to)));
                 }
             }
         }
@@ -201,15 +201,21 @@ fn pre_vote_replaces_a_crashed_leader() {
 #[test]
 fn follower_of_a_leader_grants_nothing() {
     let mut cluster = led_by_p1(3, &[VariantId::PreVote]);
-    cluster.inject(p(3), p(2), Message::RequestVote { term: 7 });
-    assert_eq!(*cluster.queue((p(2), p(3)))[0], Message::Vote { term: 1, granted: false });
-    cluster.inject(p(3), p(1), Message::RequestVote { term: 7 });
-    assert_eq!(*cluster.queue((p(1), p(3)))[0], Message::Vote { term: 1, granted: false });
-    cluster.take_events();
-    cluster.fire(p(2), Timer::Election);
-    cluster.inject(p(3), p(2), Message::RequestVote { term: 7 });
+    cluster.deliver_injected(p(3), p(2), Message::RequestVote { term: 7 });
     assert_eq!(
-        cluster.queue((p(2), p(3))).last(),
+        *cluster.messages_on_link((p(2), p(3)))[0],
+        Message::Vote { term: 1, granted: false }
+    );
+    cluster.deliver_injected(p(3), p(1), Message::RequestVote { term: 7 });
+    assert_eq!(
+        *cluster.messages_on_link((p(1), p(3)))[0],
+        Message::Vote { term: 1, granted: false }
+    );
+    cluster.take_events();
+    cluster.fire_timer(p(2), Timer::Election);
+    cluster.deliver_injected(p(3), p(2), Message::RequestVote { term: 7 });
+    assert_eq!(
+        cluster.messages_on_link((p(2), p(3))).last(),
         Some(&&Message::Vote { term: 7, granted: true }),
         "its own timeout has fired",
     );
@@ -221,12 +227,12 @@ fn follower_of_a_leader_grants_nothing() {
 fn leader_without_majority_steps_down() {
     let mut cluster = led_by_p1(5, &[]);
     cluster.take_events();
-    cluster.fire(p(1), Timer::Heartbeat);
+    cluster.fire_timer(p(1), Timer::Heartbeat);
     for to in [2, 3] {
         cluster.deliver_at((p(1), p(to)), 0);
     }
     cluster.deliver_at((p(2), p(1)), 0);
-    cluster.fire(p(1), Timer::Lease);
+    cluster.fire_timer(p(1), Timer::Lease);
     assert!(was_deposed(&mut cluster, 1));
     cluster.deliver_at((p(3), p(1)), 0);
     assert!(state_of(&cluster, 1).contains("role: Free"), "the last response was too late");
@@ -236,7 +242,7 @@ fn leader_without_majority_steps_down() {
 fn leader_without_check_quorum_stays_for_ever() {
     let mut cluster = led_by_p1(5, &[VariantId::NoCheckQuorum]);
     cluster.take_events();
-    cluster.fire(p(1), Timer::Lease);
+    cluster.fire_timer(p(1), Timer::Lease);
     assert!(!was_deposed(&mut cluster, 1));
     assert!(cluster.armed_timers().contains(&(p(1), Timer::Heartbeat)));
 }
@@ -246,7 +252,7 @@ fn leader_without_check_quorum_stays_for_ever() {
 #[test]
 fn candidacy_ends_with_the_lease() {
     let mut cluster = cluster(3, &[]);
-    cluster.fire(p(1), Timer::Election);
+    cluster.fire_timer(p(1), Timer::Election);
     fire_and_drain(&mut cluster, 1, Timer::Lease);
     assert_eq!(new_leaders(&mut cluster), []);
     fire_and_drain(&mut cluster, 2, Timer::Election);
@@ -257,10 +263,10 @@ fn candidacy_ends_with_the_lease() {
 fn responses_count_for_last_heartbeat_only() {
     let mut cluster = led_by_p1(3, &[]);
     let confirmed = |cluster: &mut TestCluster<Raft>, round| {
-        cluster.inject(p(2), p(1), Message::Heard { term: 1, round });
+        cluster.deliver_injected(p(2), p(1), Message::Heard { term: 1, round });
         state_of(cluster, 1).contains("answered: {P1, P2}")
     };
-    cluster.fire(p(1), Timer::Heartbeat);
+    cluster.fire_timer(p(1), Timer::Heartbeat);
     assert!(state_of(&cluster, 1).contains("round: 2"), "{}", state_of(&cluster, 1));
     assert!(!confirmed(&mut cluster, 1));
     assert!(confirmed(&mut cluster, 2));
@@ -273,8 +279,8 @@ fn restarted_process_grants_no_vote_before_timeout() {
     let votes = |switches: &[VariantId]| {
         let mut cluster = led_by_p1(3, switches);
         restart(&mut cluster, 2);
-        cluster.inject(p(3), p(2), Message::RequestVote { term: 2 });
-        let queue = cluster.queue((p(2), p(3)));
+        cluster.deliver_injected(p(3), p(2), Message::RequestVote { term: 2 });
+        let queue = cluster.messages_on_link((p(2), p(3)));
         matches!(queue.last(), Some(Message::Vote { granted: true, .. }))
     };
     assert!(!votes(&[]));
@@ -287,11 +293,11 @@ fn restarted_process_grants_no_vote_before_timeout() {
 fn resigned_leader_is_replaced_without_timeout() {
     for switches in [&[][..], &[VariantId::PreVote]] {
         let mut cluster = led_by_p1(5, switches);
-        cluster.command(p(1), Command::Resign);
+        cluster.issue_command(p(1), Command::Resign);
         assert_eq!(beliefs(&mut cluster)[0], None, "it is deposed before another leads");
-        cluster.drain(&mut SplitMix64(0));
+        cluster.deliver_all(&mut SplitMix64(0));
         assert_eq!(beliefs(&mut cluster), [Some(p(2)); 5]);
-        assert_eq!((cluster.sent_of("hand-over"), cluster.sent_of("succeed")), (1, 4));
+        assert_eq!((cluster.sent_count("hand-over"), cluster.sent_count("succeed")), (1, 4));
     }
 }
 
@@ -301,12 +307,16 @@ fn old_hand_over_is_ignored() {
     let mut cluster = led_by_p1(3, &[]);
     cluster.take_events();
     for term in [0, 2] {
-        cluster.inject(p(1), p(2), Message::HandOver { term });
-        assert_eq!(cluster.sent_of("succeed"), 0, "{term}");
+        cluster.deliver_injected(p(1), p(2), Message::HandOver { term });
+        assert_eq!(cluster.sent_count("succeed"), 0, "{term}");
     }
-    cluster.inject(p(3), p(2), Message::Succeed { term: 1 });
+    cluster.deliver_injected(p(3), p(2), Message::Succeed { term: 1 });
     let refused = Message::Vote { term: 1, granted: false };
-    assert_eq!(cluster.queue((p(2), p(3))).last(), Some(&&refused), "it voted in that term");
+    assert_eq!(
+        cluster.messages_on_link((p(2), p(3))).last(),
+        Some(&&refused),
+        "it voted in that term"
+    );
 }
 
 /// Takes random steps with four processes. Returns the leaders by term.
@@ -317,14 +327,14 @@ fn random_walk(seed: u64, switches: &[VariantId]) -> BTreeMap<u64, BTreeSet<Proc
     for _ in 0..200 {
         let at = ProcessId::from_index(rng.below(4));
         match (rng.below(40), rng.pick(&cluster.links_in_use()).copied()) {
-            (0, Some(link)) => cluster.lose(link),
-            (1, Some(link)) => cluster.duplicate(link),
+            (0, Some(link)) => cluster.lose_oldest(link),
+            (1, Some(link)) => cluster.duplicate_oldest(link),
             (2, _) if cluster.is_up(at) => cluster.crash(at),
             (2..=5, _) if !cluster.is_up(at) => cluster.recover(at),
-            (6, _) if cluster.is_up(at) => cluster.command(at, Command::Elect),
+            (6, _) if cluster.is_up(at) => cluster.issue_command(at, Command::Elect),
             (7, _) => {
                 if let Some((at, timer)) = rng.pick(&cluster.armed_timers()).cloned() {
-                    cluster.fire(at, timer);
+                    cluster.fire_timer(at, timer);
                 }
             }
             (_, Some(link)) => cluster.deliver(link, &mut rng),
@@ -361,10 +371,10 @@ fn no_term_has_two_leaders() {
 #[test]
 fn command_starts_one_campaign() {
     let mut cluster = cluster(3, &[]);
-    cluster.command(p(1), Command::Elect);
-    assert_eq!(cluster.sent_of("request-vote"), 2);
-    cluster.command(p(1), Command::Elect);
-    assert_eq!(cluster.sent_of("request-vote"), 2);
+    cluster.issue_command(p(1), Command::Elect);
+    assert_eq!(cluster.sent_count("request-vote"), 2);
+    cluster.issue_command(p(1), Command::Elect);
+    assert_eq!(cluster.sent_count("request-vote"), 2);
 }
 
 /// If a process follows a leader, a command to elect starts no election. The process reports the
@@ -375,7 +385,7 @@ fn command_reports_a_known_leader() {
     let sent = cluster.total_sent();
     cluster.take_events();
     for at in [1, 2] {
-        cluster.command(p(at), Command::Elect);
+        cluster.issue_command(p(at), Command::Elect);
         let names_p1 =
             |event: &Event| matches!(event, Event::Elected { leader, .. } if *leader == p(1));
         assert!(processes_with(&mut cluster, names_p1).contains(&at));
@@ -417,7 +427,7 @@ fn election_timeout_follows_from_clock_drift() {
 fn only_a_leader_resigns() {
     let mut cluster = led_by_p1(3, &[]);
     cluster.take_events();
-    cluster.command(p(2), Command::Resign);
+    cluster.issue_command(p(2), Command::Resign);
     assert!(state_of(&cluster, 2).contains("leader: Some(P1)"), "{}", state_of(&cluster, 2));
 }
 
@@ -425,7 +435,7 @@ fn only_a_leader_resigns() {
 fn pre_vote_needs_a_later_term() {
     for (term, granted) in [(0, false), (1, true)] {
         let mut cluster = cluster(3, &[VariantId::PreVote]);
-        cluster.inject(p(1), p(2), Message::RequestPreVote { term });
-        assert_eq!(*cluster.queue((p(2), p(1)))[0], Message::PreVote { term, granted });
+        cluster.deliver_injected(p(1), p(2), Message::RequestPreVote { term });
+        assert_eq!(*cluster.messages_on_link((p(2), p(1)))[0], Message::PreVote { term, granted });
     }
 }

@@ -29,10 +29,10 @@ fn led_by_p1(size: u32, switches: &[VariantId]) -> TestCluster<RaftLog> {
     let mut cluster = cluster(size, switches);
     fire_and_drain(&mut cluster, 1, Timer::Election);
     if switches.contains(&VariantId::Together) {
-        cluster.fire(p(1), Timer::Send);
+        cluster.fire_timer(p(1), Timer::Send);
     }
     if switches.contains(&VariantId::Ahead) {
-        cluster.fire(p(1), Timer::Store);
+        cluster.fire_timer(p(1), Timer::Store);
     }
     heartbeat(&mut cluster, 1);
     cluster.take_events();
@@ -44,12 +44,12 @@ fn heartbeat(cluster: &mut TestCluster<RaftLog>, at: u32) {
 }
 
 fn append(cluster: &mut TestCluster<RaftLog>, at: u32, ticket: u64) {
-    cluster.command(p(at), Command::Append { ticket, payload: Payload::from(ticket) });
+    cluster.issue_command(p(at), Command::Append { ticket, payload: Payload::from(ticket) });
 }
 
 fn append_and_drain(cluster: &mut TestCluster<RaftLog>, at: u32, ticket: u64) {
     append(cluster, at, ticket);
-    cluster.drain(&mut SplitMix64(0));
+    cluster.deliver_all(&mut SplitMix64(0));
 }
 
 /// Returns the events since the last call, except for stored entries.
@@ -100,7 +100,7 @@ fn give_log(cluster: &mut TestCluster<RaftLog>, to: u32, terms: &[u64]) {
         let prev = EntryId { index: place as u64, term: before };
         let entries = of_terms(&[*term]);
         let append = Message::Append { term: *term, prev, entries, commit: 0, round: 0, acked: 0 };
-        cluster.inject(from, p(to), append);
+        cluster.deliver_injected(from, p(to), append);
     }
     cluster.take_events();
     for (from, to) in cluster.links_in_use() {
@@ -147,8 +147,8 @@ fn next_message_carries_the_commit_index() {
 fn pipelines_new_entries() {
     let mut cluster = led_by_p1(2, &[]);
     (1..=3).for_each(|ticket| append(&mut cluster, 1, ticket));
-    assert_eq!(cluster.queue((p(1), p(2))).len(), 3);
-    cluster.drain(&mut SplitMix64(0));
+    assert_eq!(cluster.messages_on_link((p(1), p(2))).len(), 3);
+    cluster.deliver_all(&mut SplitMix64(0));
     assert_eq!(commit_index(&cluster, 1), 4);
     lose_all(&mut cluster, 1, 2);
     (4..=6).for_each(|ticket| append(&mut cluster, 1, ticket));
@@ -192,13 +192,17 @@ fn repairs_every_log_of_figure_3_6() {
     for (place, log) in followers.iter().enumerate() {
         give_log(&mut cluster, place as u32 + 2, log);
     }
-    cluster.inject(p(2), p(1), Message::Overtaken { term: 7 });
+    cluster.deliver_injected(p(2), p(1), Message::Overtaken { term: 7 });
     fire_and_drain(&mut cluster, 1, Timer::Election);
     let wanted: Vec<u64> = leader.into_iter().chain([8]).collect();
     for at in 1..=7 {
         assert_eq!(terms(&cluster, at), wanted, "P{at}");
     }
-    assert_eq!(cluster.sent_of("rejected"), rejections.iter().sum::<u64>(), "one probe per term");
+    assert_eq!(
+        cluster.sent_count("rejected"),
+        rejections.iter().sum::<u64>(),
+        "one probe per term"
+    );
 }
 
 /// A voter rejects a candidate whose log is less up to date than the voter's log (Ongaro's thesis,
@@ -236,9 +240,9 @@ fn does_not_commit_by_copies_of_older_term() {
         give_log(&mut cluster, 4, &[1]);
         give_log(&mut cluster, 5, &[1, 3]);
         // P1 knows term 2 and stands in terms 3 and 4: P2, P3 and P4 vote for it.
-        cluster.fire(p(1), Timer::Election);
+        cluster.fire_timer(p(1), Timer::Election);
         isolate(&mut cluster, 1);
-        cluster.fire(p(1), Timer::Election);
+        cluster.fire_timer(p(1), Timer::Election);
         for voter in [2, 3] {
             pass_all(&mut cluster, &[(1, voter), (voter, 1)]);
         }
@@ -257,7 +261,7 @@ fn does_not_commit_by_copies_of_older_term() {
 /// Delivers one heartbeat of `at` to process `to`, and the response. Messages to all other
 /// processes are lost.
 fn heartbeat_to(cluster: &mut TestCluster<RaftLog>, at: u32, to: u32) {
-    cluster.fire(p(at), Timer::Heartbeat);
+    cluster.fire_timer(p(at), Timer::Heartbeat);
     pass_all(cluster, &[(at, to), (to, at)]);
     isolate(cluster, at);
 }
@@ -271,7 +275,7 @@ fn late_append_truncates_only_conflicts() {
         append_and_drain(&mut cluster, 1, 2);
         let entries = vec![Entry { term: 1, content: Content::Payload(Payload::from(1)) }];
         let late = Message::Append { term: 1, prev, entries, commit: 1, round: 0, acked: 0 };
-        cluster.inject(p(1), p(2), late);
+        cluster.deliver_injected(p(1), p(2), late);
         assert_eq!(terms(&cluster, 2).len(), kept);
     }
 }
@@ -280,7 +284,7 @@ fn late_append_truncates_only_conflicts() {
 fn follower_declines_and_names_the_leader() {
     let mut cluster = led_by_p1(3, &[]);
     append(&mut cluster, 2, 7);
-    cluster.command(p(3), Command::Read { ticket: 8 });
+    cluster.issue_command(p(3), Command::Read { ticket: 8 });
     let expected = [declined(2, 7, Reason::NotLeading), declined(3, 8, Reason::NotLeading)];
     assert_eq!(events(&mut cluster), expected);
     assert_eq!(cluster.total_sent(), led_by_p1(3, &[]).total_sent(), "nothing is forwarded");
@@ -290,8 +294,8 @@ fn follower_declines_and_names_the_leader() {
 fn deposed_leader_reports_unknown_outcome() {
     let mut cluster = led_by_p1(3, &[]);
     append(&mut cluster, 1, 1);
-    cluster.command(p(1), Command::Read { ticket: 2 });
-    cluster.inject(p(2), p(1), Message::Overtaken { term: 5 });
+    cluster.issue_command(p(1), Command::Read { ticket: 2 });
+    cluster.deliver_injected(p(2), p(1), Message::Overtaken { term: 5 });
     let expected = [
         Event::Following { term: 1, leader: None },
         Event::Unknown { ticket: 1 },
@@ -308,7 +312,7 @@ fn declines_proposals_above_the_limit() {
     events(&mut cluster);
     (1..=3).for_each(|ticket| append(&mut cluster, 1, ticket));
     assert_eq!(events(&mut cluster), [declined(1, 3, Reason::Full)]);
-    cluster.drain(&mut SplitMix64(0));
+    cluster.deliver_all(&mut SplitMix64(0));
     append(&mut cluster, 1, 4);
     assert!(!events(&mut cluster).iter().any(|(_, it)| matches!(it, Event::Declined { .. })));
 }
@@ -320,19 +324,19 @@ fn declines_proposals_above_the_limit() {
 fn reads_share_confirmation_rounds() {
     let mut cluster = led_by_p1(5, &[]);
     let read = |cluster: &mut TestCluster<RaftLog>, ticket| {
-        cluster.command(p(1), Command::Read { ticket })
+        cluster.issue_command(p(1), Command::Read { ticket })
     };
     let answer = |ticket| (1, Event::Answered { ticket, index: 1 });
     read(&mut cluster, 1);
     read(&mut cluster, 2);
     read(&mut cluster, 3);
-    let before = cluster.sent_of("append");
+    let before = cluster.sent_count("append");
     pass_all(&mut cluster, &[(1, 2), (2, 1)]);
     assert_eq!(events(&mut cluster), []);
     pass_all(&mut cluster, &[(1, 3), (3, 1)]);
     assert_eq!(events(&mut cluster), [answer(1)]);
-    assert_eq!(cluster.sent_of("append") - before, 4, "one round for both reads");
-    cluster.drain(&mut SplitMix64(0));
+    assert_eq!(cluster.sent_count("append") - before, 4, "one round for both reads");
+    cluster.deliver_all(&mut SplitMix64(0));
     assert_eq!(events(&mut cluster), [answer(2), answer(3)]);
 }
 
@@ -347,9 +351,9 @@ fn new_leader_answers_no_read_before_first_commit() {
         };
         let mut cluster = TestCluster::<RaftLog>::uniform(2, ChannelOrder::Reordered, config);
         give_log(&mut cluster, 1, &[1, 1]);
-        cluster.fire(p(1), Timer::Election);
+        cluster.fire_timer(p(1), Timer::Election);
         pass_all(&mut cluster, &[(1, 2), (2, 1)]);
-        cluster.command(p(1), Command::Read { ticket: 1 });
+        cluster.issue_command(p(1), Command::Read { ticket: 1 });
         // Both processes respond, one of them with an empty log.
         cluster.deliver_at((p(1), p(2)), 1);
         cluster.deliver_at((p(2), p(1)), 0);
@@ -357,7 +361,7 @@ fn new_leader_answers_no_read_before_first_commit() {
             events.into_iter().any(|(_, event)| matches!(event, Event::Answered { .. }))
         };
         assert_eq!(answered(events(&mut cluster)), early);
-        cluster.drain(&mut SplitMix64(0));
+        cluster.deliver_all(&mut SplitMix64(0));
         assert_eq!(answered(events(&mut cluster)), !early);
     }
 }
@@ -371,8 +375,8 @@ fn persisted_state_survives_crash() {
     assert_eq!(commit_index(&cluster, 2), 0, "the commit index is not saved");
     // P2 has voted for P1 in term 1, and does not vote for P3 in the same term.
     let last = EntryId { index: 9, term: 1 };
-    cluster.inject(p(3), p(2), Message::RequestVote { term: 1, last });
-    let answer = cluster.queue((p(2), p(3)));
+    cluster.deliver_injected(p(3), p(2), Message::RequestVote { term: 1, last });
+    let answer = cluster.messages_on_link((p(2), p(3)));
     assert_eq!(answer, [&Message::Vote { term: 1, granted: false }]);
     events(&mut cluster);
     heartbeat(&mut cluster, 1);
@@ -388,18 +392,18 @@ fn logs_converge_despite_faults() {
             append(&mut cluster, 1, ticket);
             for link in cluster.links_in_use() {
                 match rng.below(4) {
-                    0 => cluster.lose(link),
-                    1 => cluster.duplicate(link),
+                    0 => cluster.lose_oldest(link),
+                    1 => cluster.duplicate_oldest(link),
                     2 => cluster.deliver(link, &mut rng),
                     _ => {}
                 }
             }
         }
         for _ in 0..4 {
-            cluster.drain(&mut rng);
-            cluster.fire(p(1), Timer::Heartbeat);
+            cluster.deliver_all(&mut rng);
+            cluster.fire_timer(p(1), Timer::Heartbeat);
         }
-        cluster.drain(&mut rng);
+        cluster.deliver_all(&mut rng);
         for at in 1..=5 {
             assert_eq!(terms(&cluster, at), [1; 21], "P{at}, seed {seed}");
             assert_eq!(commit_index(&cluster, at), 21);
@@ -414,16 +418,16 @@ fn logs_converge_despite_faults() {
 fn transfers_leadership_to_up_to_date_target() {
     let mut cluster = led_by_p1(3, &[]);
     append(&mut cluster, 1, 1);
-    cluster.command(p(1), Command::Transfer { ticket: 2, to: p(3) });
+    cluster.issue_command(p(1), Command::Transfer { ticket: 2, to: p(3) });
     append(&mut cluster, 1, 3);
     assert_eq!(events(&mut cluster), [declined(1, 3, Reason::HandingOver)]);
-    assert_eq!(cluster.sent_of("timeout-now"), 0, "P3 lacks an entry");
-    cluster.drain(&mut SplitMix64(0));
+    assert_eq!(cluster.sent_count("timeout-now"), 0, "P3 lacks an entry");
+    cluster.deliver_all(&mut SplitMix64(0));
     let events = events(&mut cluster);
     assert!(events.contains(&(1, Event::Acknowledged { ticket: 1, index: 2 })));
     assert!(events.contains(&(1, Event::HandedOver { ticket: 2 })));
     assert!(events.contains(&(3, Event::Leading { term: 2 })));
-    assert_eq!(cluster.sent_of("request-pre-vote"), 2, "only those of the first election");
+    assert_eq!(cluster.sent_count("request-pre-vote"), 2, "only those of the first election");
 }
 
 /// If a transfer names no target, the leader picks the first process whose log is up to date. A
@@ -433,13 +437,13 @@ fn transfer_without_target_picks_first_up_to_date() {
     let mut cluster = led_by_p1(5, &[]);
     cluster.crash(p(2));
     append(&mut cluster, 1, 1);
-    cluster.lose((p(1), p(3)));
-    cluster.drain(&mut SplitMix64(0));
+    cluster.lose_oldest((p(1), p(3)));
+    cluster.deliver_all(&mut SplitMix64(0));
     cluster.take_events();
-    cluster.command(p(1), Command::HandOver { ticket: 2 });
-    assert_eq!(cluster.sent_of("timeout-now"), 0, "responses are needed first");
-    cluster.drain(&mut SplitMix64(0));
-    assert_eq!(cluster.sent_of("timeout-now"), 1);
+    cluster.issue_command(p(1), Command::HandOver { ticket: 2 });
+    assert_eq!(cluster.sent_count("timeout-now"), 0, "responses are needed first");
+    cluster.deliver_all(&mut SplitMix64(0));
+    assert_eq!(cluster.sent_count("timeout-now"), 1);
     let events = events(&mut cluster);
     assert!(events.contains(&(1, Event::HandedOver { ticket: 2 })), "{events:?}");
     let leads = |at| events.contains(&(at, Event::Leading { term: 2 }));
@@ -451,7 +455,7 @@ fn transfer_without_target_picks_first_up_to_date() {
 #[test]
 fn transfer_without_candidates_is_declined() {
     let mut cluster = led_by_p1(1, &[]);
-    cluster.command(p(1), Command::HandOver { ticket: 1 });
+    cluster.issue_command(p(1), Command::HandOver { ticket: 1 });
     assert_eq!(events(&mut cluster), [declined(1, 1, Reason::NotTaken)]);
     append(&mut cluster, 1, 2);
     assert!(events(&mut cluster).contains(&(1, Event::Acknowledged { ticket: 2, index: 2 })));
@@ -462,9 +466,9 @@ fn transfer_without_candidates_is_declined() {
 #[test]
 fn failed_transfer_is_aborted() {
     let mut cluster = led_by_p1(3, &[]);
-    cluster.command(p(1), Command::Transfer { ticket: 1, to: p(3) });
+    cluster.issue_command(p(1), Command::Transfer { ticket: 1, to: p(3) });
     cluster.crash(p(3));
-    cluster.fire(p(1), Timer::Election);
+    cluster.fire_timer(p(1), Timer::Election);
     assert_eq!(events(&mut cluster), [declined(1, 1, Reason::NotTaken)]);
     append_and_drain(&mut cluster, 1, 2);
     assert!(events(&mut cluster).contains(&(1, Event::Acknowledged { ticket: 2, index: 2 })));
@@ -477,8 +481,8 @@ fn saved_changes_rebuild_the_state() {
     let mut saved = cluster.process(p(2)).expect("the process is up").stable();
     for round in 0..60_u64 {
         let candidate = 1 + u32::try_from(rng.below(3)).expect("a small number");
-        cluster.fire(p(candidate), Timer::Election);
-        cluster.drain(&mut rng);
+        cluster.fire_timer(p(candidate), Timer::Election);
+        cluster.deliver_all(&mut rng);
         random_step(&mut cluster, &mut rng, round);
         let process = cluster.process(p(2)).expect("the process is up");
         if let Some(change) = process.unsaved(&saved) {
@@ -502,8 +506,8 @@ fn snapshots_are_not_urgent() {
     for round in 0..400_u64 {
         let candidate = 1 + u32::try_from(rng.below(3)).expect("a small number");
         if rng.one_in(2) {
-            cluster.fire(p(candidate), Timer::Election);
-            cluster.drain(&mut rng);
+            cluster.fire_timer(p(candidate), Timer::Election);
+            cluster.deliver_all(&mut rng);
         }
         random_step(&mut cluster, &mut rng, round);
         let process = cluster.process(p(2)).expect("the process is up");
@@ -539,7 +543,7 @@ fn random_step(cluster: &mut TestCluster<RaftLog>, rng: &mut SplitMix64, round: 
         (1..=3).for_each(|at| compact(cluster, at));
     }
     for link in cluster.links_in_use() {
-        if rng.one_in(2) { cluster.lose(link) } else { cluster.deliver(link, rng) }
+        if rng.one_in(2) { cluster.lose_oldest(link) } else { cluster.deliver(link, rng) }
     }
 }
 
@@ -547,5 +551,5 @@ fn random_step(cluster: &mut TestCluster<RaftLog>, rng: &mut SplitMix64, round: 
 fn compact(cluster: &mut TestCluster<RaftLog>, at: u32) {
     let index = commit_index(cluster, at);
     let state = Payload::from(index);
-    cluster.command(p(at), Command::Compact { ticket: 1000 + index, index, state });
+    cluster.issue_command(p(at), Command::Compact { ticket: 1000 + index, index, state });
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tenure_algorithms::mutex::Raymond;
 use tenure_algorithms::mutex::raymond::Config;
 use tenure_core::service::mutex::Command;
-use tenure_core::tree::{Tree, TreeShape};
+use tenure_core::tree::{RootedTree, TreeShape};
 use tenure_core::{Algorithm, ChannelOrder, ProcessId, Property};
 
 use crate::support::mutex::{
@@ -25,7 +25,7 @@ fn any_tree(size: u32, rng: &mut SplitMix64) -> Config {
     rng.shuffle(&mut order);
     let edges: Vec<_> =
         (1..order.len()).map(|place| (order[place], order[rng.below(place)])).collect();
-    Config { tree: Arc::new(Tree::from_edges(size, edges).expect("edges form a tree")) }
+    Config { tree: Arc::new(RootedTree::from_edges(size, edges).expect("edges form a tree")) }
 }
 
 #[test]
@@ -74,7 +74,7 @@ fn messages_stay_between_neighbours() {
         let mut rng = SplitMix64(seed);
         let config = any_tree(6, &mut rng);
         let mut cluster = TestCluster::<Raymond>::uniform(6, ChannelOrder::Fifo, config.clone());
-        (1..=6).for_each(|at| cluster.command(p(at), Command::Enter));
+        (1..=6).for_each(|at| cluster.issue_command(p(at), Command::Enter));
         while let Some((from, to)) = cluster.links_in_use().first().copied() {
             assert_eq!(config.tree.distance(from, to), 1, "seed {seed}");
             cluster.deliver_at((from, to), 0);
@@ -87,23 +87,23 @@ fn requests_are_combined() {
     let mut cluster = cluster(TreeShape::Star, 5);
     command_and_drain(&mut cluster, 5, Command::Enter);
     for at in [2, 3, 4] {
-        cluster.command(p(at), Command::Enter);
+        cluster.issue_command(p(at), Command::Enter);
         cluster.deliver_at((p(at), p(1)), 0);
     }
-    assert_eq!(cluster.queue((p(1), p(5))).len(), 1, "P1 requests once for all of them");
+    assert_eq!(cluster.messages_on_link((p(1), p(5))).len(), 1, "P1 requests once for all of them");
 }
 
 #[test]
 fn passing_the_token_on_requests_it_back() {
     let mut cluster = cluster(TreeShape::Star, 3);
-    cluster.command(p(1), Command::Enter);
-    cluster.command(p(2), Command::Enter);
+    cluster.issue_command(p(1), Command::Enter);
+    cluster.issue_command(p(2), Command::Enter);
     command_and_drain(&mut cluster, 3, Command::Enter);
     let order = entered(&mut cluster);
-    cluster.command(p(1), Command::Exit);
-    let first = if cluster.queue((p(1), p(2))).is_empty() { 3 } else { 2 };
+    cluster.issue_command(p(1), Command::Exit);
+    let first = if cluster.messages_on_link((p(1), p(2))).is_empty() { 3 } else { 2 };
     assert_eq!(
-        (order, cluster.queue((p(1), p(first))).len()),
+        (order, cluster.messages_on_link((p(1), p(first))).len()),
         (vec![1], 2),
         "the token and a request"
     );
@@ -114,13 +114,13 @@ fn passing_the_token_on_requests_it_back() {
 #[test]
 fn entry_costs_four_messages_under_load() {
     let mut cluster = cluster(TreeShape::Star, 9);
-    (1..=9).for_each(|at| cluster.command(p(at), Command::Enter));
-    cluster.drain(&mut SplitMix64(0));
+    (1..=9).for_each(|at| cluster.issue_command(p(at), Command::Enter));
+    cluster.deliver_all(&mut SplitMix64(0));
     let (mut last, rounds) = (p(1), 10);
     for _ in 0..rounds * 9 {
-        cluster.command(last, Command::Exit);
-        cluster.command(last, Command::Enter);
-        cluster.drain(&mut SplitMix64(0));
+        cluster.issue_command(last, Command::Exit);
+        cluster.issue_command(last, Command::Enter);
+        cluster.deliver_all(&mut SplitMix64(0));
         last = p(*entered(&mut cluster).last().expect("a process enters"));
     }
     let per_entry = cluster.total_sent() as f64 / f64::from(rounds * 9);
@@ -130,9 +130,9 @@ fn entry_costs_four_messages_under_load() {
 #[test]
 fn serves_requests_in_order_of_arrival() {
     let mut cluster = cluster(TreeShape::Star, 4);
-    cluster.command(p(1), Command::Enter);
+    cluster.issue_command(p(1), Command::Enter);
     for at in [3, 2, 4] {
-        cluster.command(p(at), Command::Enter);
+        cluster.issue_command(p(at), Command::Enter);
         cluster.deliver_at((p(at), p(1)), 0);
     }
     let mut order = entered(&mut cluster);
@@ -155,7 +155,7 @@ fn channels_need_no_order() {
 fn holder_reenters_until_a_request_arrives() {
     check_reentry(&mut cluster(TreeShape::Path, 2));
     let card = Raymond::card(&Config::with_tree_shape(TreeShape::Path, 2), 2);
-    assert!(!card.promises.contains(&Property::Order) && card.most_bypass().is_none());
+    assert!(!card.promises.contains(&Property::Order) && card.promised_bypass_bound().is_none());
 }
 
 #[test]
@@ -178,6 +178,6 @@ fn crashed_holder_loses_the_token() {
 #[should_panic(expected = "a process may request only when idle")]
 fn waiter_cannot_request_again() {
     let mut cluster = cluster(TreeShape::Path, 2);
-    cluster.command(p(2), Command::Enter);
-    cluster.command(p(2), Command::Enter);
+    cluster.issue_command(p(2), Command::Enter);
+    cluster.issue_command(p(2), Command::Enter);
 }

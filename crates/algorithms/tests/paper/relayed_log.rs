@@ -82,14 +82,14 @@ fn concurrent_requests_are_answered_by_ticket() {
     let mut cluster = led_by_p1(3, 0);
     for at in [1, 2, 3] {
         for command in [append(1), read(2), append(3), read(4)] {
-            cluster.command(p(at), command);
+            cluster.issue_command(p(at), command);
         }
     }
-    cluster.drain(&mut SplitMix64(7));
+    cluster.deliver_all(&mut SplitMix64(7));
     // The others learn the commit index with the next messages.
     for _ in 0..2 {
-        cluster.fire(p(1), Timer::Heartbeat);
-        cluster.drain(&mut SplitMix64(7));
+        cluster.fire_timer(p(1), Timer::Heartbeat);
+        cluster.deliver_all(&mut SplitMix64(7));
     }
     let seen = support::events(&mut cluster);
     for at in [1, 2, 3] {
@@ -130,16 +130,16 @@ fn question_is_asked_at_the_leader() {
 #[test]
 fn question_waits_for_leadership_confirmation() {
     let mut cluster = led_by_p1(3, 0);
-    cluster.command(p(1), ask(9));
+    cluster.issue_command(p(1), ask(9));
     assert_eq!(events(&mut cluster, 1), []);
     for link in [(p(1), p(2)), (p(1), p(3))] {
-        cluster.lose(link);
+        cluster.lose_oldest(link);
     }
     // P2 and P3 ask for pre-votes first. No process grants one while P1 leads.
     for at in [2, 3] {
-        cluster.fire(p(at), Timer::Election);
+        cluster.fire_timer(p(at), Timer::Election);
     }
-    cluster.drain(&mut SplitMix64(0));
+    cluster.deliver_all(&mut SplitMix64(0));
     fire_and_drain(&mut cluster, 3, Timer::Election);
     assert_eq!(events(&mut cluster, 1), [declined(9, Reason::Deposed, None)]);
 }
@@ -148,15 +148,15 @@ fn question_waits_for_leadership_confirmation() {
 fn request_to_crashed_leader_is_unknown() {
     let mut cluster = led_by_p1(3, 0);
     for command in [append(1), read(2), ask(3)] {
-        cluster.command(p(2), command);
+        cluster.issue_command(p(2), command);
     }
     cluster.take_events();
-    cluster.suspicion(p(2), p(3), Verdict::Suspect);
+    cluster.report_verdict(p(2), p(3), Verdict::Suspect);
     assert_eq!(events(&mut cluster, 2), [], "another process crashed");
-    cluster.suspicion(p(2), p(1), Verdict::Suspect);
+    cluster.report_verdict(p(2), p(1), Verdict::Suspect);
     let read = declined(2, Reason::Deposed, Some(1));
     assert_eq!(events(&mut cluster, 2), [unknown(1), read, unknown(3)]);
-    cluster.drain(&mut SplitMix64(0));
+    cluster.deliver_all(&mut SplitMix64(0));
     heartbeat(&mut cluster);
     assert_eq!(events(&mut cluster, 2), [], "a late answer is ignored");
 }
@@ -165,13 +165,13 @@ fn request_to_crashed_leader_is_unknown() {
 fn request_survives_suspicion_within_a_term() {
     let mut cluster = led_by_p1(3, 0);
     for command in [append(1), read(2)] {
-        cluster.command(p(2), command);
+        cluster.issue_command(p(2), command);
     }
     cluster.take_events();
     // P2 was paused, and its election timeout fires before it reads a heartbeat.
-    cluster.fire(p(2), Timer::Election);
+    cluster.fire_timer(p(2), Timer::Election);
     assert_eq!(events(&mut cluster, 2), [declined(2, Reason::Deposed, None)], "a read is repeated");
-    cluster.drain(&mut SplitMix64(0));
+    cluster.deliver_all(&mut SplitMix64(0));
     fire_and_drain(&mut cluster, 1, Timer::Heartbeat);
     let done =
         |event: &Event| matches!(event, Event::Log(log::Event::Acknowledged { ticket: 1, .. }));
@@ -182,20 +182,20 @@ fn request_survives_suspicion_within_a_term() {
 #[test]
 fn request_ends_with_the_term_or_a_pre_vote_without_majority() {
     let mut cluster = led_by_p1(3, 0);
-    cluster.command(p(2), append(1));
+    cluster.issue_command(p(2), append(1));
     for fires in [0, 0, 1] {
-        cluster.fire(p(2), Timer::Election);
+        cluster.fire_timer(p(2), Timer::Election);
         let lost = events(&mut cluster, 2);
         assert_eq!(lost.len(), fires, "{lost:?}");
     }
     let mut cluster = led_by_p1(3, 0);
-    cluster.command(p(2), append(1));
-    cluster.lose((p(2), p(1)));
+    cluster.issue_command(p(2), append(1));
+    cluster.lose_oldest((p(2), p(1)));
     // P3 suspects the leader as P2 does, and P2 votes for P3.
     for at in [2, 3, 3] {
-        cluster.fire(p(at), Timer::Election);
+        cluster.fire_timer(p(at), Timer::Election);
     }
-    cluster.drain(&mut SplitMix64(0));
+    cluster.deliver_all(&mut SplitMix64(0));
     assert_eq!(events(&mut cluster, 2), [unknown(1)]);
 }
 
@@ -204,7 +204,7 @@ fn declines_requests_without_a_leader() {
     let mut cluster: TestCluster<RelayedLog> =
         TestCluster::uniform(3, ChannelOrder::Reordered, config(3, 0));
     for command in [append(1), read(2), ask(3)] {
-        cluster.command(p(2), command);
+        cluster.issue_command(p(2), command);
     }
     let all = [1, 2, 3].map(|ticket| declined(ticket, Reason::NotLeading, None));
     assert_eq!(events(&mut cluster, 2), all);
@@ -220,13 +220,13 @@ fn answer_needs_matching_incarnation_and_sender() {
         Command::Reply { to: p(2), ticket, reply: word("for ever") }
     };
     let mut cluster = led_by_p1(3, 5);
-    cluster.command(p(2), ask(9));
+    cluster.issue_command(p(2), ask(9));
     for (from, incarnation, is_accepted) in
         [(1, 4, false), (3, 5, false), (1, 5, true), (1, 5, false)]
     {
-        cluster.command(p(from), reply(incarnation));
+        cluster.issue_command(p(from), reply(incarnation));
         let link = (p(from), p(2));
-        cluster.deliver_at(link, cluster.queue(link).len() - 1);
+        cluster.deliver_at(link, cluster.messages_on_link(link).len() - 1);
         let accepted = !events(&mut cluster, 2).is_empty();
         assert_eq!(accepted, is_accepted, "from P{from} in incarnation {incarnation}");
     }
@@ -253,9 +253,9 @@ fn only_answers_wait_for_the_disk() {
     let ticket = Ticket { incarnation: 0, number: 1 };
     let answer = Command::Reply { to: p(1), ticket, reply: word("for ever") };
     let sends = [ask(1), Command::Notify { to, payload }, answer].map(|command| {
-        cluster.command(p(2), command);
+        cluster.issue_command(p(2), command);
         let link = (p(2), p(1));
-        RelayedLog::requires_save(cluster.queue(link).last().expect("it is sent"))
+        RelayedLog::requires_save(cluster.messages_on_link(link).last().expect("it is sent"))
     });
     assert_eq!(sends, [false, false, true]);
 }

@@ -49,9 +49,9 @@ fn all_deliver_after_a_partial_broadcast() {
         let variants = Variants::none();
         let variants = if no_relay { variants.with(VariantId::NoRelay) } else { variants };
         let mut cluster = cluster(4, variants);
-        cluster.command(p(1), Command::Broadcast { number: 1 });
-        cluster.lose((p(1), p(3)));
-        cluster.lose((p(1), p(4)));
+        cluster.issue_command(p(1), Command::Broadcast { number: 1 });
+        cluster.lose_oldest((p(1), p(3)));
+        cluster.lose_oldest((p(1), p(4)));
         cluster.crash(p(1));
         cluster.settle();
         let by: Vec<u32> = delivered(&mut cluster).into_iter().map(|(at, _)| at).collect();
@@ -63,11 +63,11 @@ fn all_deliver_after_a_partial_broadcast() {
 fn uniform_broadcast_survives_crashes() {
     for variants in [Variants::none(), uniform()] {
         let mut cluster = cluster(3, variants);
-        cluster.command(p(1), Command::Broadcast { number: 1 });
+        cluster.issue_command(p(1), Command::Broadcast { number: 1 });
         let at_once = delivered(&mut cluster) == [(1, item(1, 1))];
         assert_eq!(at_once, variants != uniform(), "{variants:?}");
-        cluster.lose((p(1), p(2)));
-        cluster.lose((p(1), p(3)));
+        cluster.lose_oldest((p(1), p(2)));
+        cluster.lose_oldest((p(1), p(3)));
         cluster.crash(p(1));
         cluster.settle();
         assert_eq!(delivered(&mut cluster), []);
@@ -82,7 +82,7 @@ fn deliver_first_loses_items_in_a_crash() {
     for variants in [Variants::none(), uniform()] {
         for (variants, by) in [(variants, 3), (variants.with(VariantId::DeliverFirst), 1)] {
             let mut cluster = cluster(3, variants);
-            cluster.command(p(1), Command::Broadcast { number: 1 });
+            cluster.issue_command(p(1), Command::Broadcast { number: 1 });
             let before = delivered(&mut cluster).len();
             cluster.crash(p(1));
             cluster.settle();
@@ -102,8 +102,8 @@ fn forwarded_item_keeps_its_broadcaster() {
         [(Variants::none(), [1, 1, 1]), (Variants::none().with(VariantId::NamesSender), [1, 1, 2])]
     {
         let mut cluster = cluster(3, variants);
-        cluster.command(p(1), Command::Broadcast { number: 1 });
-        cluster.lose((p(1), p(3)));
+        cluster.issue_command(p(1), Command::Broadcast { number: 1 });
+        cluster.lose_oldest((p(1), p(3)));
         pass_all(&mut cluster, &[(1, 2), (2, 3)]);
         let delivered_from =
             delivered(&mut cluster).into_iter().map(|(_, item)| item.from.number());
@@ -114,8 +114,8 @@ fn forwarded_item_keeps_its_broadcaster() {
 #[test]
 fn duplicate_is_delivered_once() {
     let mut cluster = cluster(3, Variants::none());
-    cluster.command(p(1), Command::Broadcast { number: 1 });
-    cluster.duplicate((p(1), p(2)));
+    cluster.issue_command(p(1), Command::Broadcast { number: 1 });
+    cluster.duplicate_oldest((p(1), p(2)));
     cluster.settle();
     assert_eq!(delivered(&mut cluster).len(), 3);
 }
@@ -123,8 +123,8 @@ fn duplicate_is_delivered_once() {
 #[test]
 fn delivery_order_may_differ() {
     let mut cluster = cluster(2, Variants::none());
-    cluster.command(p(1), Command::Broadcast { number: 1 });
-    cluster.command(p(2), Command::Broadcast { number: 1 });
+    cluster.issue_command(p(1), Command::Broadcast { number: 1 });
+    cluster.issue_command(p(2), Command::Broadcast { number: 1 });
     let first = cluster.take_events();
     assert_eq!(first.len(), 4, "each process delivers its own item first");
     cluster.settle();

@@ -27,7 +27,7 @@ fn cluster(ids: &[u32]) -> TestCluster<RepairedChangRoberts> {
 }
 
 fn drain(cluster: &mut TestCluster<RepairedChangRoberts>) {
-    cluster.drain(&mut SplitMix64(0));
+    cluster.deliver_all(&mut SplitMix64(0));
 }
 
 fn terms(cluster: &mut TestCluster<RepairedChangRoberts>) -> Vec<Term> {
@@ -56,7 +56,7 @@ fn equals_chang_roberts_without_crashes() {
                     elect::<ChangRoberts>(size, order, plain.clone(), &initiators, 0, 1);
                 let (second, beliefs) =
                     elect::<RepairedChangRoberts>(size, order, ring(ids), &initiators, 0, 1);
-                assert_eq!(first.sent(), second.sent(), "{ids:?} {initiators:?}");
+                assert_eq!(first.sent_counts(), second.sent_counts(), "{ids:?} {initiators:?}");
                 assert_eq!(beliefs, vec![process_with_id(size, ids); size as usize]);
             }
         });
@@ -86,7 +86,7 @@ fn next_largest_leads_after_leader_crash() {
 #[test]
 fn orphaned_rank_is_removed() {
     let mut cluster = cluster(&[1, 2, 3, 4]);
-    cluster.command(p(4), Command::Elect);
+    cluster.issue_command(p(4), Command::Elect);
     crash_and_drain(&mut cluster, 4);
     assert_eq!(beliefs(&mut cluster), [Some(p(3)), Some(p(3)), Some(p(3)), None]);
 }
@@ -97,12 +97,12 @@ fn orphaned_rank_is_removed() {
 #[test]
 fn suspected_orphan_is_removed_on_second_lap() {
     let mut cluster = cluster(&[1, 2, 3, 4]);
-    cluster.command(p(4), Command::Elect);
+    cluster.issue_command(p(4), Command::Elect);
     crash_and_suspect(&mut cluster, 4);
     pass_all(&mut cluster, &[(4, 1), (1, 2), (2, 3)]);
-    assert_eq!(cluster.sent_of("election"), 4, "one lap");
+    assert_eq!(cluster.sent_count("election"), 4, "one lap");
     cluster.deliver_at((p(3), p(1)), 0);
-    assert_eq!(cluster.sent_of("election"), 5, "P1 starts a new term");
+    assert_eq!(cluster.sent_count("election"), 5, "P1 starts a new term");
     drain(&mut cluster);
     assert_eq!(terms(&mut cluster), [term_of(2, 3)]);
 }
@@ -110,21 +110,21 @@ fn suspected_orphan_is_removed_on_second_lap() {
 #[test]
 fn rank_lost_in_a_crash_is_sent_again() {
     let mut cluster = cluster(&[4, 1, 2, 3]);
-    cluster.command(p(1), Command::Elect);
+    cluster.issue_command(p(1), Command::Elect);
     cluster.crash(p(2));
     drain(&mut cluster);
-    assert_eq!(cluster.sent_of("election"), 1);
-    cluster.suspicion(p(1), p(2), Verdict::Suspect);
-    assert_eq!(cluster.queue((p(1), p(3))).len(), 1);
+    assert_eq!(cluster.sent_count("election"), 1);
+    cluster.report_verdict(p(1), p(2), Verdict::Suspect);
+    assert_eq!(cluster.messages_on_link((p(1), p(3))).len(), 1);
     drain(&mut cluster);
     assert_eq!(terms(&mut cluster), [term_of(1, 1)], "of the same term");
-    assert_eq!((cluster.sent_of("election"), cluster.sent_of("elected")), (4, 3));
+    assert_eq!((cluster.sent_count("election"), cluster.sent_count("elected")), (4, 3));
 }
 
 #[test]
 fn announcement_lost_in_a_crash_is_sent_again() {
     let mut cluster = cluster(&[4, 1, 2, 3]);
-    cluster.command(p(1), Command::Elect);
+    cluster.issue_command(p(1), Command::Elect);
     (1..=4).for_each(|at| cluster.deliver_at((p(at), p(at % 4 + 1)), 0));
     cluster.crash(p(2));
     drain(&mut cluster);
@@ -169,7 +169,7 @@ fn restart_starts_the_newest_term() {
     assert_eq!(terms(&mut cluster).last(), Some(&term_of(4, 4)));
     recover_and_trust(&mut cluster, 2);
     drain(&mut cluster);
-    assert_eq!((cluster.sent_of("query"), cluster.sent_of("answer")), (3, 3));
+    assert_eq!((cluster.sent_count("query"), cluster.sent_count("answer")), (3, 3));
     assert_eq!(beliefs(&mut cluster), [Some(p(4)); 4]);
     assert!(cluster.process(p(2)).unwrap().highest_term() > 4);
 }
@@ -197,7 +197,7 @@ fn unnoticed_restart_leads_in_new_term() {
     drain(&mut cluster);
     assert_eq!(terms(&mut cluster), [term_of(2, 3)]);
     // A rank that its earlier incarnation sent, and that returns only now, does not count either.
-    cluster.command(p(3), Command::Elect);
+    cluster.issue_command(p(3), Command::Elect);
     restart(&mut cluster, 3);
     drain(&mut cluster);
     assert_eq!(terms(&mut cluster), [term_of(4, 3)]);
@@ -213,7 +213,7 @@ fn false_suspicion_costs_one_election() {
     suspicion_and_drain(&mut cluster, 2, 4, Verdict::Suspect);
     let four = Some(p(4));
     assert_eq!(beliefs(&mut cluster), [four, None, four, four]);
-    cluster.suspicion(p(2), p(4), Verdict::Trust);
+    cluster.report_verdict(p(2), p(4), Verdict::Trust);
     assert_eq!(beliefs(&mut cluster)[1], four);
     assert_eq!(cluster.process(p(2)).unwrap().highest_term(), 2, "one more term");
 }
@@ -221,7 +221,7 @@ fn false_suspicion_costs_one_election() {
 #[test]
 fn falsely_skipped_process_wins_when_trusted() {
     let mut cluster = cluster(&[1, 2, 3, 4]);
-    cluster.suspicion(p(3), p(4), Verdict::Suspect);
+    cluster.report_verdict(p(3), p(4), Verdict::Suspect);
     command_and_drain(&mut cluster, 1, Command::Elect);
     let three = Some(p(3));
     assert_eq!(beliefs(&mut cluster), [three, three, three, None]);
@@ -287,7 +287,7 @@ impl FaultyCluster {
         if verdict == Verdict::Suspect {
             self.suspected.insert((observer, peer));
         }
-        self.cluster.suspicion(observer, peer, verdict);
+        self.cluster.report_verdict(observer, peer, verdict);
     }
 
     fn deliver(&mut self) {
@@ -306,7 +306,7 @@ impl FaultyCluster {
                 self.suspected.retain(|(observer, _)| *observer != at);
             }
             1 if !self.cluster.is_up(at) => self.cluster.recover(at),
-            2 if self.cluster.is_up(at) => self.cluster.command(at, Command::Elect),
+            2 if self.cluster.is_up(at) => self.cluster.issue_command(at, Command::Elect),
             3 if self.cluster.is_up(at) && at != other => self.flip_verdict((at, other)),
             _ => {}
         }
@@ -355,7 +355,7 @@ fn agrees_on_largest_after_random_faults() {
         let believed = unchecked_beliefs(&mut faulty.cluster);
         let some = believed[live[0].index()].and(largest);
         assert!(live.iter().all(|at| believed[at.index()] == some), "seed {seed}: {believed:?}");
-        faulty.cluster.command(live[0], Command::Elect);
+        faulty.cluster.issue_command(live[0], Command::Elect);
         faulty.settle();
         let believed = beliefs(&mut faulty.cluster);
         assert!(live.iter().all(|at| believed[at.index()] == largest), "seed {seed}: {believed:?}");

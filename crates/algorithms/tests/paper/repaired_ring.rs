@@ -17,19 +17,19 @@ fn cluster(size: u32) -> TestCluster<RepairedRing> {
 /// Delivers messages and fires timers for `hops` hops of the token, or until nothing is left to do.
 fn advance(cluster: &mut TestCluster<RepairedRing>, hops: u32) {
     for _ in 0..hops {
-        cluster.drain(&mut tenure_trace::SplitMix64(0));
+        cluster.deliver_all(&mut tenure_trace::SplitMix64(0));
         if let Some((at, timer)) = cluster.next_timer() {
-            cluster.fire(at, timer);
+            cluster.fire_timer(at, timer);
         }
     }
-    cluster.drain(&mut tenure_trace::SplitMix64(0));
+    cluster.deliver_all(&mut tenure_trace::SplitMix64(0));
 }
 
 #[test]
 fn token_of_crashed_holder_is_replaced() {
     let mut cluster = cluster(4);
-    cluster.command(p(1), Command::Enter);
-    cluster.command(p(3), Command::Enter);
+    cluster.issue_command(p(1), Command::Enter);
+    cluster.issue_command(p(3), Command::Enter);
     crash_and_suspect(&mut cluster, 1);
     advance(&mut cluster, 4);
     let fences = fences(&mut cluster);
@@ -43,14 +43,14 @@ fn token_of_crashed_holder_is_replaced() {
 #[test]
 fn adjacent_crashes_are_skipped() {
     let mut cluster = cluster(5);
-    cluster.command(p(5), Command::Enter);
+    cluster.issue_command(p(5), Command::Enter);
     for process in 1..=4 {
         crash_and_suspect(&mut cluster, process);
     }
     advance(&mut cluster, 5);
     assert_eq!(entered(&mut cluster), [5]);
-    cluster.command(p(5), Command::Exit);
-    cluster.command(p(5), Command::Enter);
+    cluster.issue_command(p(5), Command::Exit);
+    cluster.issue_command(p(5), Command::Enter);
     assert_eq!(entered(&mut cluster), [5], "alone with the token");
 }
 
@@ -60,10 +60,10 @@ fn sender_misses_token_sent_to_crashed_process() {
     cluster.crash(p(2));
     suspicion_and_drain(&mut cluster, 3, 2, Verdict::Suspect);
     // P1 has not received the request yet, and passes the token on.
-    cluster.command(p(3), Command::Enter);
+    cluster.issue_command(p(3), Command::Enter);
     advance(&mut cluster, 2);
     assert_eq!(entered(&mut cluster), NONE);
-    cluster.suspicion(p(1), p(2), Verdict::Suspect);
+    cluster.report_verdict(p(1), p(2), Verdict::Suspect);
     advance(&mut cluster, 3);
     assert_eq!(entered(&mut cluster), [3]);
 }
@@ -71,14 +71,14 @@ fn sender_misses_token_sent_to_crashed_process() {
 #[test]
 fn process_inside_delays_the_new_token() {
     let mut cluster = cluster(3);
-    cluster.command(p(3), Command::Enter);
+    cluster.issue_command(p(3), Command::Enter);
     advance(&mut cluster, 2);
     assert_eq!(entered(&mut cluster), [3]);
-    cluster.command(p(2), Command::Enter);
+    cluster.issue_command(p(2), Command::Enter);
     crash_and_suspect(&mut cluster, 1);
     advance(&mut cluster, 5);
     assert_eq!(entered(&mut cluster), NONE);
-    cluster.command(p(3), Command::Exit);
+    cluster.issue_command(p(3), Command::Exit);
     advance(&mut cluster, 2);
     assert_eq!(entered(&mut cluster), [2]);
 }
@@ -86,9 +86,9 @@ fn process_inside_delays_the_new_token() {
 #[test]
 fn older_token_is_discarded() {
     let mut cluster = cluster(3);
-    cluster.fire(p(1), Timer::Pass);
+    cluster.fire_timer(p(1), Timer::Pass);
     // The token is in flight to P2 when P3 is suspected wrongly, and a new one is made.
-    cluster.suspicion(p(1), p(3), Verdict::Suspect);
+    cluster.report_verdict(p(1), p(3), Verdict::Suspect);
     cluster.deliver_at((p(1), p(2)), 1);
     cluster.deliver_at((p(2), p(1)), 0);
     assert_eq!(cluster.armed_timers(), [(p(1), Timer::Pass)], "P1 has the new one");
@@ -102,28 +102,32 @@ fn older_token_is_discarded() {
 #[test]
 fn older_inquiry_of_same_maker_is_ignored() {
     let mut cluster = cluster(3);
-    cluster.command(p(2), Command::Enter);
+    cluster.issue_command(p(2), Command::Enter);
     advance(&mut cluster, 2);
     let inquire = |number, maker| {
         let generation = Term { number, leader: p(maker) };
         Message::Inquire { generation }
     };
-    cluster.inject(p(1), p(2), inquire(2, 1));
-    cluster.inject(p(1), p(2), inquire(1, 1));
-    assert_eq!(cluster.sent_of("answer"), 0, "P2 is inside");
-    cluster.inject(p(3), p(2), inquire(1, 3));
-    assert_eq!(cluster.queue((p(2), p(3))).len(), 1, "P3 is informed of the newer generation");
-    cluster.command(p(2), Command::Exit);
-    assert_eq!(cluster.queue((p(2), p(1))).len(), 1);
+    cluster.deliver_injected(p(1), p(2), inquire(2, 1));
+    cluster.deliver_injected(p(1), p(2), inquire(1, 1));
+    assert_eq!(cluster.sent_count("answer"), 0, "P2 is inside");
+    cluster.deliver_injected(p(3), p(2), inquire(1, 3));
+    assert_eq!(
+        cluster.messages_on_link((p(2), p(3))).len(),
+        1,
+        "P3 is informed of the newer generation"
+    );
+    cluster.issue_command(p(2), Command::Exit);
+    assert_eq!(cluster.messages_on_link((p(2), p(1))).len(), 1);
 }
 
 #[test]
 fn overtaken_generation_is_left_to_its_maker() {
     let mut cluster = cluster(3);
     let doubt = || Message::Doubt { generation: Term { number: 0, leader: p(1) } };
-    cluster.inject(p(3), p(1), doubt());
-    cluster.inject(p(3), p(2), doubt());
-    cluster.drain(&mut tenure_trace::SplitMix64(0));
+    cluster.deliver_injected(p(3), p(1), doubt());
+    cluster.deliver_injected(p(3), p(2), doubt());
+    cluster.deliver_all(&mut tenure_trace::SplitMix64(0));
     assert_eq!(cluster.armed_timers(), [(p(2), Timer::Pass)], "1 of P2 is higher than 1 of P1");
 }
 
@@ -132,9 +136,9 @@ fn overtaken_generation_is_left_to_its_maker() {
 #[test]
 fn false_suspicion_yields_different_fences() {
     let mut cluster = cluster(2);
-    cluster.command(p(1), Command::Enter);
-    cluster.command(p(2), Command::Enter);
-    cluster.suspicion(p(2), p(1), Verdict::Suspect);
+    cluster.issue_command(p(1), Command::Enter);
+    cluster.issue_command(p(2), Command::Enter);
+    cluster.report_verdict(p(2), p(1), Verdict::Suspect);
     let fences = fences(&mut cluster);
     assert_eq!(fences.len(), 2);
     assert!(fences[0] < fences[1], "the resource rejects P1 from now on");

@@ -42,7 +42,7 @@ fn equals_chang_roberts_without_losses() {
                     0,
                     1,
                 );
-                assert_eq!(first.sent(), second.sent(), "{ids:?} {initiators:?}");
+                assert_eq!(first.sent_counts(), second.sent_counts(), "{ids:?} {initiators:?}");
                 assert_eq!(beliefs, vec![process_with_id(size, ids); size as usize]);
             }
         });
@@ -59,11 +59,11 @@ fn deliver_with_losses(
         match rng.pick(&cluster.links_in_use()).copied() {
             Some(link) if losses > 0 && rng.one_in(3) => {
                 losses -= 1;
-                cluster.lose(link);
+                cluster.lose_oldest(link);
             }
             Some(link) => cluster.deliver(link, rng),
             None => match cluster.next_timer() {
-                Some((at, timer)) => cluster.fire(at, timer),
+                Some((at, timer)) => cluster.fire_timer(at, timer),
                 None => return,
             },
         }
@@ -79,7 +79,7 @@ fn agrees_on_largest_despite_losses() {
         let mut cluster = cluster(&ids);
         let starters: Vec<_> = subsets(5).collect();
         for at in &starters[seed as usize % starters.len()] {
-            cluster.command(*at, Command::Elect);
+            cluster.issue_command(*at, Command::Elect);
         }
         deliver_with_losses(&mut cluster, 1 + (seed % 9) as u32, &mut rng);
         assert_eq!(beliefs(&mut cluster), [process_with_id(5, &ids); 5], "seed {seed}");
@@ -91,9 +91,9 @@ fn agrees_on_largest_despite_losses() {
 #[test]
 fn a_lost_rank_costs_one_attempt() {
     let mut cluster = cluster(&[1, 2, 3, 4, 5]);
-    cluster.command(p(1), Command::Elect);
+    cluster.issue_command(p(1), Command::Elect);
     cluster.deliver((p(1), p(2)), &mut SplitMix64(0));
-    cluster.lose((p(2), p(3)));
+    cluster.lose_oldest((p(2), p(3)));
     fire_and_drain(&mut cluster, 1, Timer::Restart);
     assert_eq!(beliefs(&mut cluster), [Some(p(5)); 5]);
     assert_eq!(cluster.total_sent(), 2 + 14, "two of the first attempt, 3N − 1 of the second");
@@ -102,12 +102,12 @@ fn a_lost_rank_costs_one_attempt() {
 #[test]
 fn participant_waits_on_command() {
     let mut cluster = cluster(&[1, 2, 3]);
-    cluster.command(p(1), Command::Elect);
+    cluster.issue_command(p(1), Command::Elect);
     cluster.deliver((p(1), p(2)), &mut SplitMix64(0));
     assert_eq!(cluster.armed_timers(), [(p(1), Timer::Restart)]);
-    cluster.command(p(2), Command::Elect);
+    cluster.issue_command(p(2), Command::Elect);
     assert_eq!(cluster.armed_timers().len(), 2);
-    cluster.drain(&mut SplitMix64(0));
+    cluster.deliver_all(&mut SplitMix64(0));
     assert_eq!(cluster.armed_timers(), [], "no process waits when all know the leader");
 }
 
@@ -116,9 +116,9 @@ fn unnumbered_restart_is_swallowed() {
     let config =
         Config { variants: Variants::none().with(VariantId::Unnumbered), ..ring(&[1, 2, 3]) };
     let mut cluster = TestCluster::<RestartingChangRoberts>::uniform(3, ChannelOrder::Fifo, config);
-    cluster.command(p(1), Command::Elect);
+    cluster.issue_command(p(1), Command::Elect);
     cluster.deliver((p(1), p(2)), &mut SplitMix64(0));
-    cluster.lose((p(2), p(3)));
+    cluster.lose_oldest((p(2), p(3)));
     for _ in 0..10 {
         fire_and_drain(&mut cluster, 1, Timer::Restart);
     }
@@ -133,8 +133,8 @@ fn ring_excludes_failed_processes() {
     for down in [2, 5] {
         cluster.crash(p(down));
     }
-    all_processes(1).into_iter().for_each(|at| cluster.command(at, Command::Elect));
-    cluster.drain(&mut SplitMix64(0));
+    all_processes(1).into_iter().for_each(|at| cluster.issue_command(at, Command::Elect));
+    cluster.deliver_all(&mut SplitMix64(0));
     assert_eq!(cluster.total_sent(), 3 * 3 - 1);
     let leader = Some(p(4));
     assert_eq!(beliefs(&mut cluster), [leader, None, leader, leader, None]);

@@ -32,7 +32,7 @@ fn idle_processes_reply_at_once() {
     let mut cluster = cluster(3, &[]);
     command_and_drain(&mut cluster, 1, Command::Enter);
     assert_eq!(entered(&mut cluster), [1]);
-    assert_eq!((cluster.sent_of("request"), cluster.sent_of("reply")), (2, 2));
+    assert_eq!((cluster.sent_count("request"), cluster.sent_count("reply")), (2, 2));
 }
 
 #[test]
@@ -41,8 +41,12 @@ fn process_inside_replies_on_exit() {
     command_and_drain(&mut cluster, 1, Command::Enter);
     command_and_drain(&mut cluster, 2, Command::Enter);
     assert_eq!(entered(&mut cluster), [1]);
-    cluster.command(p(1), Command::Exit);
-    assert_eq!(cluster.queue((p(1), p(2))).len(), 1, "one message from exit to the next entry");
+    cluster.issue_command(p(1), Command::Exit);
+    assert_eq!(
+        cluster.messages_on_link((p(1), p(2))).len(),
+        1,
+        "one message from exit to the next entry"
+    );
     cluster.deliver_at((p(1), p(2)), 0);
     assert_eq!(entered(&mut cluster), [2]);
 }
@@ -51,24 +55,30 @@ fn process_inside_replies_on_exit() {
 #[test]
 fn smaller_timestamp_enters_first() {
     let mut cluster = cluster(3, &[]);
-    cluster.inject(p(1), p(2), Message::Reply { to: 0, clock: 14 });
-    cluster.inject(p(1), p(3), Message::Reply { to: 0, clock: 6 });
-    cluster.command(p(2), Command::Enter);
+    cluster.deliver_injected(p(1), p(2), Message::Reply { to: 0, clock: 14 });
+    cluster.deliver_injected(p(1), p(3), Message::Reply { to: 0, clock: 6 });
+    cluster.issue_command(p(2), Command::Enter);
     command_and_drain(&mut cluster, 3, Command::Enter);
     assert_eq!(entered(&mut cluster), [3]);
-    assert_eq!(cluster.sent_of("reply"), 3, "P1 to both, P2 to P3; P3 defers P2");
-    cluster.command(p(3), Command::Exit);
-    assert_eq!((cluster.queue((p(3), p(2))).len(), cluster.queue((p(3), p(1))).len()), (1, 0));
-    cluster.drain(&mut SplitMix64(0));
+    assert_eq!(cluster.sent_count("reply"), 3, "P1 to both, P2 to P3; P3 defers P2");
+    cluster.issue_command(p(3), Command::Exit);
+    assert_eq!(
+        (
+            cluster.messages_on_link((p(3), p(2))).len(),
+            cluster.messages_on_link((p(3), p(1))).len()
+        ),
+        (1, 0)
+    );
+    cluster.deliver_all(&mut SplitMix64(0));
     assert_eq!(entered(&mut cluster), [2]);
-    cluster.command(p(2), Command::Exit);
-    assert_eq!((cluster.sent_of("request"), cluster.sent_of("reply")), (4, 4));
+    cluster.issue_command(p(2), Command::Exit);
+    assert_eq!((cluster.sent_count("request"), cluster.sent_count("reply")), (4, 4));
 }
 
 #[test]
 fn smaller_process_wins_equal_clocks() {
     let mut cluster = cluster(2, &[]);
-    cluster.command(p(2), Command::Enter);
+    cluster.issue_command(p(2), Command::Enter);
     command_and_drain(&mut cluster, 1, Command::Enter);
     assert_eq!(entered(&mut cluster), [1]);
 }
@@ -110,7 +120,7 @@ fn ids_do_not_replace_timestamps() {
     let ids = [VariantId::IdsAsStamps];
     assert!(is_caught(&ids, &plan(ChannelOrder::Fifo, &[2, 2, 2], 0), "fencing"));
     let mut cluster = cluster(3, &ids);
-    cluster.command(p(2), Command::Enter);
+    cluster.issue_command(p(2), Command::Enter);
     pass_all(&mut cluster, &[(2, 1), (1, 2)]);
     command_and_drain(&mut cluster, 1, Command::Enter);
     assert_eq!(entered(&mut cluster), [2, 1], "both are inside");
@@ -119,7 +129,7 @@ fn ids_do_not_replace_timestamps() {
 #[test]
 fn missing_tie_break_lets_both_enter() {
     let mut cluster = cluster(2, &[VariantId::ClockOnlyStrict]);
-    cluster.command(p(1), Command::Enter);
+    cluster.issue_command(p(1), Command::Enter);
     command_and_drain(&mut cluster, 2, Command::Enter);
     assert_eq!(entered(&mut cluster).len(), 2);
 }
@@ -127,7 +137,7 @@ fn missing_tie_break_lets_both_enter() {
 #[test]
 fn missing_tie_break_deadlocks() {
     let mut cluster = cluster(2, &[VariantId::ClockOnlyDefer]);
-    cluster.command(p(1), Command::Enter);
+    cluster.issue_command(p(1), Command::Enter);
     command_and_drain(&mut cluster, 2, Command::Enter);
     assert_eq!(entered(&mut cluster), NONE);
 }
@@ -136,8 +146,8 @@ fn missing_tie_break_deadlocks() {
 fn smaller_clock_enters_first_without_tie_break() {
     for switch in [VariantId::ClockOnlyStrict, VariantId::ClockOnlyDefer] {
         let mut cluster = cluster(2, &[switch]);
-        cluster.inject(p(2), p(1), Message::Reply { to: 0, clock: 6 });
-        cluster.command(p(1), Command::Enter);
+        cluster.deliver_injected(p(2), p(1), Message::Reply { to: 0, clock: 6 });
+        cluster.issue_command(p(1), Command::Enter);
         command_and_drain(&mut cluster, 2, Command::Enter);
         assert_eq!(entered(&mut cluster), [2], "{switch:?}");
     }
@@ -158,12 +168,12 @@ fn request_must_advance_the_clock() {
 fn replies_carry_the_clock() {
     let enters_next = |switches: &[VariantId]| {
         let mut cluster = cluster(3, switches);
-        cluster.command(p(1), Command::Enter);
+        cluster.issue_command(p(1), Command::Enter);
         cluster.deliver_at((p(1), p(2)), 0);
-        cluster.command(p(2), Command::Enter);
+        cluster.issue_command(p(2), Command::Enter);
         pass_all(&mut cluster, &[(2, 3), (1, 3), (2, 1), (3, 1)]);
         assert_eq!(entered(&mut cluster), [1]);
-        cluster.command(p(1), Command::Exit);
+        cluster.issue_command(p(1), Command::Exit);
         command_and_drain(&mut cluster, 1, Command::Enter);
         entered(&mut cluster)
     };
@@ -193,14 +203,14 @@ fn untagged_replies_are_sent_once() {
         let mut cluster = cluster(2, switches);
         command_and_drain(&mut cluster, 1, Command::Enter);
         for clock in [2, 3] {
-            cluster.inject(
+            cluster.deliver_injected(
                 p(2),
                 p(1),
                 Message::Request { stamp: Timestamp { clock, process: p(2) } },
             );
         }
-        cluster.command(p(1), Command::Exit);
-        cluster.queue((p(1), p(2))).len()
+        cluster.issue_command(p(1), Command::Exit);
+        cluster.messages_on_link((p(1), p(2))).len()
     };
     assert_eq!(owed(&[]), 2, "one for each, which P2 can distinguish");
     assert_eq!(owed(&[VariantId::UntaggedReply]), 1, "P2 could not distinguish a second one");

@@ -43,20 +43,20 @@ fn run(size: u32, variants: Variants<VariantId>, crashes: u32, seed: u64) -> Res
         match rng.below(24) {
             0 if cluster.is_up(p(at)) => {
                 let command = if rng.one_in(2) { Command::Leave } else { Command::Join };
-                cluster.command(p(at), command);
+                cluster.issue_command(p(at), command);
             }
             1 if crashes > 0 && cluster.is_up(p(at)) => {
                 crashes -= 1;
                 crash_and_suspect(&mut cluster, at);
             }
             2 if at != peer && cluster.is_up(p(at)) && cluster.is_up(p(peer)) => {
-                cluster.suspicion(p(at), p(peer), Verdict::Suspect);
+                cluster.report_verdict(p(at), p(peer), Verdict::Suspect);
                 wrong.push((at, peer));
             }
             3 => {
                 for (at, peer) in wrong.drain(..) {
                     if cluster.is_up(p(at)) && cluster.is_up(p(peer)) {
-                        cluster.suspicion(p(at), p(peer), Verdict::Trust);
+                        cluster.report_verdict(p(at), p(peer), Verdict::Trust);
                     }
                 }
             }
@@ -69,15 +69,15 @@ fn run(size: u32, variants: Variants<VariantId>, crashes: u32, seed: u64) -> Res
     }
     for (at, peer) in wrong {
         if cluster.is_up(p(at)) && cluster.is_up(p(peer)) {
-            cluster.suspicion(p(at), p(peer), Verdict::Trust);
+            cluster.report_verdict(p(at), p(peer), Verdict::Trust);
         }
     }
     for at in cluster.live_processes() {
-        cluster.command(at, Command::Join);
+        cluster.issue_command(at, Command::Join);
     }
-    cluster.drain(&mut rng);
+    cluster.deliver_all(&mut rng);
     for (at, seen) in cluster.take_events() {
-        monitor.observe(at, seen.observed()).map_err(|violation| violation.message)?;
+        monitor.observe(at, seen.to_observation()).map_err(|violation| violation.message)?;
     }
     let live: ProcessSet = cluster.live_processes().into_iter().collect();
     let views = views(&cluster);
@@ -91,7 +91,7 @@ fn senior_changes_the_view_in_three_steps() {
         command_and_drain(&mut cluster, size, Command::Leave);
         let others = u64::from(size) - 1;
         let kinds = ["wish", "propose", "accept", "install", "interrogate", "refuse"];
-        let sent = kinds.map(|kind| cluster.sent_of(kind));
+        let sent = kinds.map(|kind| cluster.sent_count(kind));
         assert_eq!(sent, [others, others, others, others, 0, 0]);
         let members: Vec<u32> = (1..size).collect();
         assert_eq!(views(&cluster), vec![view(2, &members); size as usize]);
@@ -101,7 +101,7 @@ fn senior_changes_the_view_in_three_steps() {
 #[test]
 fn new_proposer_interrogates_first() {
     let mut cluster = cluster(3);
-    cluster.command(p(3), Command::Leave);
+    cluster.issue_command(p(3), Command::Leave);
     cluster.deliver_at((p(3), p(1)), 0);
     // P2 accepts that P3 leaves. P1 learns of it, installs the view, and crashes before it informs
     // any process.
@@ -113,7 +113,7 @@ fn new_proposer_interrogates_first() {
     crash_and_drain(&mut cluster, 1);
     // P2 alone is no majority of the second view: it asks P1 without an answer, and there is no
     // third member.
-    assert_eq!(cluster.sent_of("interrogate"), 2 + 1);
+    assert_eq!(cluster.sent_count("interrogate"), 2 + 1);
     assert_eq!(views(&cluster), [view(2, &[1, 2]), view(2, &[1, 2])]);
 }
 
@@ -122,8 +122,8 @@ fn crash_of_senior_costs_two_more_steps() {
     let mut cluster = cluster(5);
     crash_and_drain(&mut cluster, 1);
     assert_eq!(views(&cluster), vec![view(2, &[2, 3, 4, 5]); 4]);
-    assert_eq!(cluster.sent_of("interrogate"), 4);
-    assert_eq!(cluster.sent_of("promise"), 3);
+    assert_eq!(cluster.sent_count("interrogate"), 4);
+    assert_eq!(cluster.sent_count("promise"), 3);
 }
 
 /// The primary partition: a partition with fewer than half of the processes decides no view.
@@ -134,7 +134,7 @@ fn minority_waits_and_rejoins() {
     for (here, there) in [(&few[..], &many[..]), (&many, &few)] {
         for at in here {
             for peer in there {
-                cluster.suspicion(p(*at), p(*peer), Verdict::Suspect);
+                cluster.report_verdict(p(*at), p(*peer), Verdict::Suspect);
             }
         }
     }
@@ -143,17 +143,17 @@ fn minority_waits_and_rejoins() {
     let mut rng = SplitMix64(1);
     while let Some(link) = rng.pick(&cluster.links_in_use()).copied() {
         match is_cut(link.0.number(), link.1.number()) {
-            true => cluster.lose(link),
+            true => cluster.lose_oldest(link),
             false => cluster.deliver(link, &mut rng),
         }
     }
     let (first, second) = (view(1, &[1, 2, 3, 4, 5]), view(2, &[3, 4, 5]));
     assert_eq!(views(&cluster), [&first, &first, &second, &second, &second].map(View::clone));
     for (at, peer) in few.into_iter().flat_map(|few| many.map(|many| (few, many))) {
-        cluster.suspicion(p(at), p(peer), Verdict::Trust);
-        cluster.suspicion(p(peer), p(at), Verdict::Trust);
+        cluster.report_verdict(p(at), p(peer), Verdict::Trust);
+        cluster.report_verdict(p(peer), p(at), Verdict::Trust);
     }
-    cluster.drain(&mut SplitMix64(0));
+    cluster.deliver_all(&mut SplitMix64(0));
     let views = views(&cluster);
     assert_eq!(views[0].members, ProcessSet::first_n(5));
     assert!(views.iter().all(|view| *view == views[0]), "{views:?}");
@@ -165,9 +165,9 @@ fn minority_waits_and_rejoins() {
 #[test]
 fn refused_proposer_tries_again() {
     let mut cluster = cluster(3);
-    cluster.suspicion(p(2), p(1), Verdict::Suspect);
+    cluster.report_verdict(p(2), p(1), Verdict::Suspect);
     pass_all(&mut cluster, &[(2, 1), (2, 3), (2, 3)]);
-    cluster.command(p(3), Command::Leave);
+    cluster.issue_command(p(3), Command::Leave);
     pass_all(&mut cluster, &[(3, 1), (2, 1)]);
     suspicion_and_drain(&mut cluster, 2, 1, Verdict::Trust);
     assert_eq!(views(&cluster), vec![view(2, &[1, 2]); 3]);

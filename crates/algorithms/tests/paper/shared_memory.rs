@@ -7,7 +7,7 @@ use tenure_algorithms::shared_memory::{
     Bakery, PetersonLock, TestAndSet, bakery, peterson_lock, test_and_set,
 };
 use tenure_algorithms::{VariantId, Variants};
-use tenure_core::shared_memory::{Register, Section, SharedMemory, SharedMemoryLock};
+use tenure_core::shared_memory::{LockSection, Register, SharedMemory, SharedMemoryLock};
 use tenure_core::{Group, ProcessId};
 
 /// A shared memory that logs each access to a register in the notation of pseudo-code.
@@ -58,11 +58,11 @@ impl<L: SharedMemoryLock> Story<L> {
     fn step(&mut self, number: usize) -> String {
         let process = &mut self.processes[number - 1];
         let action = match process.section() {
-            Section::Remainder => {
+            LockSection::Remainder => {
                 process.enter();
                 "requests".to_owned()
             }
-            Section::Inside => {
+            LockSection::Inside => {
                 process.exit();
                 "exits".to_owned()
             }
@@ -71,12 +71,12 @@ impl<L: SharedMemoryLock> Story<L> {
                 self.memory.log.last().expect("an instruction accesses a register").clone()
             }
         };
-        let is_inside = process.section() == Section::Inside;
+        let is_inside = process.section() == LockSection::Inside;
         format!("P{number} {action}{}", if is_inside { ", inside" } else { "" })
     }
 
     fn inside(&self) -> usize {
-        self.processes.iter().filter(|process| process.section() == Section::Inside).count()
+        self.processes.iter().filter(|process| process.section() == LockSection::Inside).count()
     }
 }
 
@@ -85,7 +85,7 @@ impl<L: SharedMemoryLock> Story<L> {
 fn uncontended<L: SharedMemoryLock>(size: u32, config: &L::Config) -> u32 {
     let mut story = Story::<L>::new(size, config);
     story.step(1);
-    while story.processes[0].section() != Section::Remainder {
+    while story.processes[0].section() != LockSection::Remainder {
         story.step(1);
     }
     story.memory.log.len() as u32
@@ -204,8 +204,9 @@ fn split_test_and_set_admits_both() {
 
 #[test]
 fn doorways_end_where_the_papers_say() {
-    let doorway =
-        |sections: Vec<Section>| sections.iter().filter(|it| **it == Section::Doorway).count();
+    let doorway = |sections: Vec<LockSection>| {
+        sections.iter().filter(|it| **it == LockSection::Doorway).count()
+    };
     assert_eq!(doorway(sections::<PetersonLock>(3, &Variants::none())), 2, "Q and TURN");
     assert_eq!(doorway(sections::<Bakery>(3, &Variants::none())), 5, "choosing, 2 reads, number");
     assert_eq!(doorway(sections::<TestAndSet>(3, &Variants::none())), 0);
@@ -213,11 +214,11 @@ fn doorways_end_where_the_papers_say() {
 
 /// Lets P1 enter alone. Returns the section of the program that P1 has reached after each step,
 /// until it is inside the critical section.
-fn sections<L: SharedMemoryLock>(size: u32, config: &L::Config) -> Vec<Section> {
+fn sections<L: SharedMemoryLock>(size: u32, config: &L::Config) -> Vec<LockSection> {
     let mut story = Story::<L>::new(size, config);
     story.step(1);
     let mut sections = Vec::new();
-    while story.processes[0].section() != Section::Inside {
+    while story.processes[0].section() != LockSection::Inside {
         sections.push(story.processes[0].section());
         story.step(1);
     }

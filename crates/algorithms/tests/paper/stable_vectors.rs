@@ -21,8 +21,8 @@ fn run(config: Config, crashes: u32, seed: u64) -> Result<Vec<Option<u32>>, Stri
     let mut names = vec![None; size as usize];
     loop {
         for (at, seen) in cluster.take_events() {
-            unique.observe(at, seen.observed()).map_err(|violation| violation.message)?;
-            small.observe(at, seen.observed()).map_err(|violation| violation.message)?;
+            unique.observe(at, seen.to_observation()).map_err(|violation| violation.message)?;
+            small.observe(at, seen.to_observation()).map_err(|violation| violation.message)?;
             if let ClusterEvent::Event(Event::Named { name }) = seen {
                 names[at.index()] = Some(name);
             }
@@ -38,7 +38,7 @@ fn run(config: Config, crashes: u32, seed: u64) -> Result<Vec<Option<u32>>, Stri
             crashes -= 1;
         } else if !silent.is_empty() && (links.is_empty() || rng.one_in(5)) {
             let at = silent.remove(rng.below(silent.len()));
-            cluster.command(at, Command::Rename);
+            cluster.issue_command(at, Command::Rename);
         } else if let Some(link) = rng.pick(&links) {
             cluster.deliver(*link, &mut rng);
         }
@@ -58,9 +58,10 @@ fn single_process_gets_the_first_name() {
 fn decides_only_on_a_vector_shared_by_a_majority() {
     let mut cluster =
         TestCluster::<StableVectors>::uniform(5, ChannelOrder::Reordered, Config::plain(5));
-    cluster.command(p(1), Command::Rename);
-    let version =
-        |cluster: &TestCluster<StableVectors>| format!("{:?}", cluster.queue((p(1), p(5))).last());
+    cluster.issue_command(p(1), Command::Rename);
+    let version = |cluster: &TestCluster<StableVectors>| {
+        format!("{:?}", cluster.messages_on_link((p(1), p(5))).last())
+    };
     let first = version(&cluster);
     pass_all(&mut cluster, &[(1, 2), (2, 1)]);
     assert_eq!(version(&cluster), first, "two of five are no majority");

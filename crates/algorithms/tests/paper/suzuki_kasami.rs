@@ -26,7 +26,10 @@ fn entry_costs_zero_or_n_messages() {
             assert_eq!(enter_and_exit(&mut cluster, 2), 0, "the token stays");
             assert_eq!(enter_and_exit(&mut cluster, 1), u64::from(size));
         }
-        assert_eq!(cluster.sent_of("request"), cluster.sent_of("token") * u64::from(size - 1));
+        assert_eq!(
+            cluster.sent_count("request"),
+            cluster.sent_count("token") * u64::from(size - 1)
+        );
     }
 }
 
@@ -48,7 +51,7 @@ fn entry_costs_zero_or_n_messages_in_any_schedule() {
 #[test]
 fn token_visits_waiters_in_ring_order() {
     let mut cluster = cluster(4);
-    cluster.command(p(1), Command::Enter);
+    cluster.issue_command(p(1), Command::Enter);
     others_request(&mut cluster);
     assert_eq!(entered(&mut cluster), [1]);
     check_handovers(&mut cluster, &[(1, 2), (2, 3), (3, 4)]);
@@ -67,9 +70,9 @@ fn served_request_is_ignored() {
     enter_and_exit(&mut cluster, 2);
     enter_and_exit(&mut cluster, 1);
     let before = cluster.total_sent();
-    cluster.inject(p(2), p(1), Message::Request { number: 1 });
+    cluster.deliver_injected(p(2), p(1), Message::Request { number: 1 });
     assert_eq!(cluster.total_sent(), before, "P1 keeps the token");
-    cluster.inject(p(2), p(1), Message::Request { number: 2 });
+    cluster.deliver_injected(p(2), p(1), Message::Request { number: 2 });
     assert_eq!(cluster.total_sent(), before + 1, "P1 sends it for a new request");
 }
 
@@ -81,15 +84,15 @@ fn request_reaches_a_moving_token() {
 #[test]
 fn duplicate_token_breaks_exclusion() {
     let mut cluster = cluster(2);
-    cluster.command(p(2), Command::Enter);
+    cluster.issue_command(p(2), Command::Enter);
     cluster.deliver_at((p(2), p(1)), 0);
-    cluster.duplicate((p(1), p(2)));
+    cluster.duplicate_oldest((p(1), p(2)));
     cluster.deliver_at((p(1), p(2)), 0);
-    cluster.command(p(2), Command::Exit);
-    cluster.command(p(1), Command::Enter);
+    cluster.issue_command(p(2), Command::Exit);
+    cluster.issue_command(p(1), Command::Enter);
     cluster.deliver_at((p(1), p(2)), 1);
     cluster.deliver_at((p(2), p(1)), 0);
-    cluster.command(p(2), Command::Enter);
+    cluster.issue_command(p(2), Command::Enter);
     assert_eq!(entered(&mut cluster), [2, 1], "P1 is inside, and P2 waits");
     cluster.deliver_at((p(1), p(2)), 0);
     assert_eq!(entered(&mut cluster), [2], "with an outdated token");
@@ -100,11 +103,11 @@ fn duplicate_token_breaks_exclusion() {
 #[test]
 fn unexpected_token_is_ignored() {
     let mut cluster = cluster(2);
-    cluster.command(p(2), Command::Enter);
+    cluster.issue_command(p(2), Command::Enter);
     cluster.deliver_at((p(2), p(1)), 0);
-    cluster.duplicate((p(1), p(2)));
+    cluster.duplicate_oldest((p(1), p(2)));
     cluster.deliver_at((p(1), p(2)), 0);
-    cluster.command(p(2), Command::Exit);
+    cluster.issue_command(p(2), Command::Exit);
     cluster.deliver_at((p(1), p(2)), 0);
     assert_eq!(enter_and_exit(&mut cluster, 1), 2);
     assert_eq!(enter_and_exit(&mut cluster, 2), 2, "P2 has no token of its own");
@@ -115,9 +118,9 @@ fn unexpected_token_is_ignored() {
 #[test]
 fn later_request_may_enter_first() {
     let mut cluster = cluster(3);
-    cluster.command(p(2), Command::Enter);
+    cluster.issue_command(p(2), Command::Enter);
     cluster.deliver_at((p(2), p(3)), 0);
-    cluster.command(p(3), Command::Enter);
+    cluster.issue_command(p(3), Command::Enter);
     pass_all(&mut cluster, &[(3, 1), (1, 3)]);
     assert_eq!(entered(&mut cluster), [3]);
     assert!(!SuzukiKasami::card(&(), 3).promises.contains(&Property::Order));

@@ -17,7 +17,7 @@ use crate::support::rounds::end_round;
 fn started(ids: &[u32], initiators: &[ProcessId], config: Config) -> TestCluster<TimeSlice> {
     let size = u32::try_from(ids.len()).expect("few processes");
     let mut cluster = TestCluster::uniform(size, ChannelOrder::Reordered, config);
-    initiators.iter().for_each(|at| cluster.command(*at, Command::Elect));
+    initiators.iter().for_each(|at| cluster.issue_command(*at, Command::Elect));
     cluster
 }
 
@@ -87,7 +87,7 @@ fn later_request_is_answered_with_the_leader() {
     let mut cluster = started(&[2, 1, 3], &[p(2)], config(&[2, 1, 3]));
     finish(&mut cluster);
     beliefs(&mut cluster);
-    cluster.command(p(3), Command::Elect);
+    cluster.issue_command(p(3), Command::Elect);
     assert_eq!(beliefs(&mut cluster)[2], Some(p(2)));
     assert_eq!(cluster.total_sent(), 3);
 }

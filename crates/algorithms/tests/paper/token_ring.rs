@@ -17,7 +17,7 @@ fn cluster(size: u32) -> TestCluster<TokenRing> {
 #[test]
 fn first_process_enters_without_messages() {
     let mut cluster = cluster(3);
-    cluster.command(p(1), Command::Enter);
+    cluster.issue_command(p(1), Command::Enter);
     assert_eq!(entered(&mut cluster), [1]);
     assert_eq!((cluster.total_sent(), cluster.armed_timers()), (0, vec![]));
 }
@@ -25,14 +25,14 @@ fn first_process_enters_without_messages() {
 #[test]
 fn exit_passes_the_token_on() {
     let mut cluster = cluster(3);
-    cluster.command(p(1), Command::Enter);
-    cluster.command(p(1), Command::Exit);
-    cluster.command(p(1), Command::Enter);
+    cluster.issue_command(p(1), Command::Enter);
+    cluster.issue_command(p(1), Command::Exit);
+    cluster.issue_command(p(1), Command::Enter);
     assert_eq!(entered(&mut cluster), [1]);
     cluster.deliver_at((p(1), p(2)), 0);
-    cluster.fire(p(2), Timer::Pass);
+    cluster.fire_timer(p(2), Timer::Pass);
     cluster.deliver_at((p(2), p(3)), 0);
-    cluster.fire(p(3), Timer::Pass);
+    cluster.fire_timer(p(3), Timer::Pass);
     cluster.deliver_at((p(3), p(1)), 0);
     assert_eq!(entered(&mut cluster), [1], "after a full lap");
 }
@@ -42,12 +42,12 @@ fn idle_ring_keeps_passing_the_token() {
     let mut cluster = cluster(3);
     for hop in 1..=100 {
         let (at, timer) = cluster.armed_timers()[0];
-        cluster.fire(at, timer);
+        cluster.fire_timer(at, timer);
         let link = cluster.links_in_use()[0];
         cluster.deliver_at(link, 0);
         assert_eq!(cluster.total_sent(), hop);
     }
-    cluster.command(p(2), Command::Enter);
+    cluster.issue_command(p(2), Command::Enter);
     assert_eq!(entered(&mut cluster), [2], "the token was at P2");
     assert_eq!(cluster.armed_timers(), [], "the token stays while P2 is inside");
 }
@@ -55,10 +55,10 @@ fn idle_ring_keeps_passing_the_token() {
 #[test]
 fn entry_costs_one_message_under_load() {
     let mut cluster = cluster(4);
-    (1..=4).for_each(|at| cluster.command(p(at), Command::Enter));
+    (1..=4).for_each(|at| cluster.issue_command(p(at), Command::Enter));
     for at in 1..=4 {
         assert_eq!(entered(&mut cluster), [at]);
-        cluster.command(p(at), Command::Exit);
+        cluster.issue_command(p(at), Command::Exit);
         cluster.deliver_at((p(at), p(at % 4 + 1)), 0);
     }
     assert_eq!(cluster.total_sent(), 4);
@@ -91,9 +91,9 @@ fn kept_token_overtakes_a_neighbour() {
 fn single_process_enters_without_messages() {
     let mut cluster = cluster(1);
     for _ in 0..3 {
-        cluster.command(p(1), Command::Enter);
+        cluster.issue_command(p(1), Command::Enter);
         assert_eq!(entered(&mut cluster), [1]);
-        cluster.command(p(1), Command::Exit);
+        cluster.issue_command(p(1), Command::Exit);
     }
     assert_eq!((cluster.total_sent(), cluster.armed_timers()), (0, vec![]));
 }
@@ -108,18 +108,18 @@ fn duplicate_token_breaks_exclusion() {
 #[test]
 fn meeting_tokens_merge() {
     let mut cluster = cluster(2);
-    cluster.fire(p(1), Timer::Pass);
-    cluster.duplicate((p(1), p(2)));
+    cluster.fire_timer(p(1), Timer::Pass);
+    cluster.duplicate_oldest((p(1), p(2)));
     pass_all(&mut cluster, &[(1, 2), (1, 2)]);
-    cluster.fire(p(2), Timer::Pass);
-    assert_eq!((cluster.queue((p(2), p(1))).len(), cluster.armed_timers()), (1, vec![]));
+    cluster.fire_timer(p(2), Timer::Pass);
+    assert_eq!((cluster.messages_on_link((p(2), p(1))).len(), cluster.armed_timers()), (1, vec![]));
 }
 
 #[test]
 fn restarted_process_makes_no_token() {
     let mut cluster = cluster(2);
     restart(&mut cluster, 1);
-    cluster.command(p(1), Command::Enter);
+    cluster.issue_command(p(1), Command::Enter);
     assert_eq!((entered(&mut cluster), cluster.armed_timers()), (vec![], vec![]));
 }
 
@@ -128,8 +128,8 @@ fn restarted_process_makes_no_token() {
 #[test]
 fn entries_follow_the_ring_not_causality() {
     let mut cluster = cluster(3);
-    cluster.command(p(2), Command::Enter);
+    cluster.issue_command(p(2), Command::Enter);
     // P2 informs P1 that it waits; then P1, which has the token, wants to enter.
-    cluster.command(p(1), Command::Enter);
+    cluster.issue_command(p(1), Command::Enter);
     assert_eq!(entered(&mut cluster), [1]);
 }

@@ -37,7 +37,7 @@ fn reply_is_awaited_until_suspicion() {
     cluster.crash(p(3));
     command_and_drain(&mut cluster, 1, Command::Enter);
     assert_eq!(entered(&mut cluster), NONE);
-    cluster.suspicion(p(1), p(3), Verdict::Suspect);
+    cluster.report_verdict(p(1), p(3), Verdict::Suspect);
     assert_eq!(entered(&mut cluster), [1]);
 }
 
@@ -54,7 +54,7 @@ fn suspected_process_is_not_awaited() {
 fn crash_inside_yields_a_higher_fence() {
     let mut cluster = cluster(3);
     command_and_drain(&mut cluster, 1, Command::Enter);
-    cluster.command(p(2), Command::Enter);
+    cluster.issue_command(p(2), Command::Enter);
     command_and_drain(&mut cluster, 3, Command::Enter);
     crash_and_suspect(&mut cluster, 1);
     command_and_drain(&mut cluster, 2, Command::Exit);
@@ -79,8 +79,8 @@ fn trusted_process_is_awaited_again() {
     let mut cluster = cluster(3);
     command_and_drain(&mut cluster, 2, Command::Enter);
     assert_eq!(entered(&mut cluster), [2]);
-    cluster.command(p(1), Command::Enter);
-    cluster.suspicion(p(1), p(2), Verdict::Suspect);
+    cluster.issue_command(p(1), Command::Enter);
+    cluster.report_verdict(p(1), p(2), Verdict::Suspect);
     suspicion_and_drain(&mut cluster, 1, 2, Verdict::Trust);
     assert_eq!(entered(&mut cluster), NONE, "P3 has replied, and P2 is inside");
     command_and_drain(&mut cluster, 2, Command::Exit);
@@ -90,12 +90,12 @@ fn trusted_process_is_awaited_again() {
 #[test]
 fn earlier_reply_survives_suspicion() {
     let mut cluster = cluster(3);
-    cluster.command(p(1), Command::Enter);
+    cluster.issue_command(p(1), Command::Enter);
     pass_all(&mut cluster, &[(1, 2), (2, 1)]);
-    cluster.suspicion(p(1), p(2), Verdict::Suspect);
+    cluster.report_verdict(p(1), p(2), Verdict::Suspect);
     suspicion_and_drain(&mut cluster, 1, 2, Verdict::Trust);
     assert_eq!(entered(&mut cluster), [1]);
-    assert_eq!(cluster.sent_of("request"), 2, "no peer was asked twice");
+    assert_eq!(cluster.sent_count("request"), 2, "no peer was asked twice");
 }
 
 #[test]
@@ -105,20 +105,20 @@ fn restarted_process_is_asked_again() {
     command_and_drain(&mut cluster, 1, Command::Enter);
     cluster.recover(p(2));
     assert_eq!(entered(&mut cluster), NONE, "no process has suspected P2 meanwhile");
-    cluster.drain(&mut SplitMix64(0));
+    cluster.deliver_all(&mut SplitMix64(0));
     assert_eq!(entered(&mut cluster), [1]);
-    assert_eq!(cluster.sent_of("recovered"), 1);
+    assert_eq!(cluster.sent_count("recovered"), 1);
 }
 
 #[test]
 fn restarted_process_that_replied_is_not_asked() {
     let mut cluster = cluster(3);
-    cluster.command(p(1), Command::Enter);
+    cluster.issue_command(p(1), Command::Enter);
     pass_all(&mut cluster, &[(1, 2), (2, 1)]);
     restart(&mut cluster, 2);
-    cluster.drain(&mut SplitMix64(0));
+    cluster.deliver_all(&mut SplitMix64(0));
     assert_eq!(entered(&mut cluster), [1]);
-    assert_eq!(cluster.sent_of("request"), 2);
+    assert_eq!(cluster.sent_count("request"), 2);
 }
 
 /// P2 replies to P1's request and then restarts. Its next request must not have a smaller timestamp
@@ -127,19 +127,19 @@ fn restarted_process_that_replied_is_not_asked() {
 fn restart_uses_larger_timestamps() {
     let mut cluster = cluster(3);
     enter_and_exit(&mut cluster, 2);
-    cluster.command(p(1), Command::Enter);
+    cluster.issue_command(p(1), Command::Enter);
     pass_all(&mut cluster, &[(1, 2), (2, 1)]);
     cluster.crash(p(2));
     recover_and_trust(&mut cluster, 2);
-    cluster.command(p(2), Command::Enter);
-    let asks = cluster.queue((p(2), p(1)));
+    cluster.issue_command(p(2), Command::Enter);
+    let asks = cluster.messages_on_link((p(2), p(1)));
     let stamp = Timestamp { clock: 3, process: p(2) };
     assert_eq!(
         asks.last(),
         Some(&&Message::Request { stamp }),
         "(1, P2) was used, (2, P1) was answered"
     );
-    cluster.drain(&mut SplitMix64(0));
+    cluster.deliver_all(&mut SplitMix64(0));
     assert_eq!(entered(&mut cluster), [1]);
 }
 
@@ -149,13 +149,13 @@ fn request_of_suspect_is_answered_when_trusted() {
     crash_and_suspect(&mut cluster, 2);
     cluster.recover(p(2));
     command_and_drain(&mut cluster, 2, Command::Enter);
-    cluster.command(p(1), Command::Enter);
+    cluster.issue_command(p(1), Command::Enter);
     assert_eq!(entered(&mut cluster), [1], "P1 does not await P2, so P2 has to await P1");
-    cluster.command(p(1), Command::Exit);
-    assert_eq!(cluster.queue((p(1), p(2))).len(), 1, "only the request");
-    cluster.suspicion(p(1), p(2), Verdict::Trust);
-    assert_eq!(cluster.queue((p(1), p(2))).len(), 2, "the request and the reply");
-    cluster.drain(&mut SplitMix64(0));
+    cluster.issue_command(p(1), Command::Exit);
+    assert_eq!(cluster.messages_on_link((p(1), p(2))).len(), 1, "only the request");
+    cluster.report_verdict(p(1), p(2), Verdict::Trust);
+    assert_eq!(cluster.messages_on_link((p(1), p(2))).len(), 2, "the request and the reply");
+    cluster.deliver_all(&mut SplitMix64(0));
     assert_eq!(entered(&mut cluster), [2]);
 }
 
@@ -171,7 +171,7 @@ fn outdated_request_is_repeated_with_higher_fence() {
         enter_and_exit(&mut cluster, 1);
     }
     cluster.take_events();
-    cluster.command(p(1), Command::Enter);
+    cluster.issue_command(p(1), Command::Enter);
     recover_and_trust(&mut cluster, 2);
     command_and_drain(&mut cluster, 2, Command::Enter);
     command_and_drain(&mut cluster, 1, Command::Exit);
@@ -185,8 +185,8 @@ fn outdated_request_is_repeated_with_higher_fence() {
 fn false_suspicion_yields_different_fences() {
     let mut cluster = cluster(2);
     command_and_drain(&mut cluster, 1, Command::Enter);
-    cluster.suspicion(p(2), p(1), Verdict::Suspect);
-    cluster.command(p(2), Command::Enter);
+    cluster.report_verdict(p(2), p(1), Verdict::Suspect);
+    cluster.issue_command(p(2), Command::Enter);
     assert_eq!(fences(&mut cluster), [Fence(1, 1), Fence(2, 2)], "the resource rejects P1");
 }
 
@@ -195,11 +195,11 @@ fn false_suspicion_yields_different_fences() {
 #[test]
 fn overtaken_process_gets_a_higher_fence() {
     let mut cluster = cluster(2);
-    cluster.command(p(1), Command::Enter);
-    cluster.command(p(2), Command::Enter);
+    cluster.issue_command(p(1), Command::Enter);
+    cluster.issue_command(p(2), Command::Enter);
     suspicion_and_drain(&mut cluster, 2, 1, Verdict::Suspect);
     assert_eq!(fences(&mut cluster), [Fence(1, 2)], "P2's, and P1 waits for P2");
-    cluster.command(p(2), Command::Exit);
+    cluster.issue_command(p(2), Command::Exit);
     suspicion_and_drain(&mut cluster, 2, 1, Verdict::Trust);
     assert_eq!(fences(&mut cluster), [Fence(2, 1)], "(1, P1) would have been rejected");
 }
@@ -208,12 +208,16 @@ fn overtaken_process_gets_a_higher_fence() {
 fn repeated_request_yields_to_earlier_ones() {
     let mut cluster = cluster(3);
     let ask = |clock, process| Message::Request { stamp: Timestamp { clock, process } };
-    cluster.command(p(1), Command::Enter);
-    cluster.inject(p(3), p(1), ask(1, p(3)));
-    assert_eq!(cluster.queue((p(1), p(3))).len(), 1, "the request, which precedes that of P3");
-    cluster.inject(p(2), p(1), Message::Reply { to: 1, clock: 4, entered: 4 });
-    assert_eq!(cluster.sent_of("reply"), 1, "the new one does not");
-    assert_eq!(cluster.queue((p(1), p(3)))[1], &ask(5, p(1)));
+    cluster.issue_command(p(1), Command::Enter);
+    cluster.deliver_injected(p(3), p(1), ask(1, p(3)));
+    assert_eq!(
+        cluster.messages_on_link((p(1), p(3))).len(),
+        1,
+        "the request, which precedes that of P3"
+    );
+    cluster.deliver_injected(p(2), p(1), Message::Reply { to: 1, clock: 4, entered: 4 });
+    assert_eq!(cluster.sent_count("reply"), 1, "the new one does not");
+    assert_eq!(cluster.messages_on_link((p(1), p(3)))[1], &ask(5, p(1)));
 }
 
 #[test]
@@ -228,24 +232,27 @@ fn one_reply_per_peer_to_last_request() {
     command_and_drain(&mut cluster, 1, Command::Enter);
     for clock in [3, 2, 3] {
         let stamp = Timestamp { clock, process: p(2) };
-        cluster.inject(p(2), p(1), Message::Request { stamp });
+        cluster.deliver_injected(p(2), p(1), Message::Request { stamp });
     }
     cluster.take_events();
-    cluster.command(p(1), Command::Exit);
-    assert_eq!(cluster.queue((p(1), p(2))).len(), 1);
-    assert_eq!(cluster.queue((p(1), p(2)))[0], &Message::Reply { to: 3, clock: 3, entered: 1 });
+    cluster.issue_command(p(1), Command::Exit);
+    assert_eq!(cluster.messages_on_link((p(1), p(2))).len(), 1);
+    assert_eq!(
+        cluster.messages_on_link((p(1), p(2)))[0],
+        &Message::Reply { to: 3, clock: 3, entered: 1 }
+    );
     assert_eq!(exited(&mut cluster), [1]);
 }
 
 #[test]
 fn unexpected_replies_are_ignored() {
     let mut cluster = cluster(2);
-    cluster.inject(p(2), p(1), Message::Reply { to: 1, clock: 0, entered: 0 });
-    cluster.command(p(1), Command::Enter);
-    cluster.inject(p(2), p(1), Message::Reply { to: 0, clock: 0, entered: 9 });
+    cluster.deliver_injected(p(2), p(1), Message::Reply { to: 1, clock: 0, entered: 0 });
+    cluster.issue_command(p(1), Command::Enter);
+    cluster.deliver_injected(p(2), p(1), Message::Reply { to: 0, clock: 0, entered: 9 });
     assert_eq!(entered(&mut cluster), NONE);
-    assert_eq!(cluster.queue((p(1), p(2))).len(), 1);
-    cluster.inject(p(2), p(1), Message::Reply { to: 1, clock: 0, entered: 0 });
+    assert_eq!(cluster.messages_on_link((p(1), p(2))).len(), 1);
+    cluster.deliver_injected(p(2), p(1), Message::Reply { to: 1, clock: 0, entered: 0 });
     assert_eq!(entered(&mut cluster), [1]);
 }
 

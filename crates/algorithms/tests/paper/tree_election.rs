@@ -2,9 +2,11 @@
 
 use tenure_algorithms::Variants;
 use tenure_algorithms::election::TreeElection;
-use tenure_algorithms::election::tree_election::{Config, Message, VariantId, message_count};
+use tenure_algorithms::election::tree_election::{
+    Config, Message, VariantId, predicted_message_count,
+};
 use tenure_core::service::election::{Command, Event};
-use tenure_core::tree::Tree;
+use tenure_core::tree::RootedTree;
 use tenure_core::{ChannelOrder, Graph, ProcessId};
 use tenure_trace::{SplitMix64, TestCluster};
 
@@ -12,7 +14,7 @@ use crate::support::election::{all_processes, beliefs, elect, subsets, unchecked
 use crate::support::graphs::connected_graphs;
 use crate::support::{p, processes_with};
 
-fn trees(size: u32) -> impl Iterator<Item = Tree> {
+fn trees(size: u32) -> impl Iterator<Item = RootedTree> {
     let trees = connected_graphs(size).filter(Graph::is_tree);
     trees.map(|graph| graph.to_tree().expect("it is a tree"))
 }
@@ -29,9 +31,14 @@ fn stages_cost_as_computed_on_every_small_tree() {
                 let context = format!("{config:?} {initiators:?}");
                 assert_eq!(beliefs, vec![Some(p(size)); size as usize], "{context}");
                 let (n, k) = (u64::from(size), initiators.len() as u64);
-                let sent = ["wake-up", "saturation", "elected"].map(|kind| cluster.sent_of(kind));
+                let sent =
+                    ["wake-up", "saturation", "elected"].map(|kind| cluster.sent_count(kind));
                 assert_eq!(sent, [n + k - 2, n, n - 2], "{context}");
-                assert_eq!(cluster.total_sent(), message_count(size, k as u32), "{context}");
+                assert_eq!(
+                    cluster.total_sent(),
+                    predicted_message_count(size, k as u32),
+                    "{context}"
+                );
             }
         }
     }
@@ -47,12 +54,13 @@ fn ranks_meet_on_one_edge() {
             ChannelOrder::Reordered,
             Config::with_tree(tree.clone()),
         );
-        cluster.command(ProcessId(seed as u32 % 5), Command::Elect);
+        cluster.issue_command(ProcessId(seed as u32 % 5), Command::Elect);
         let (mut rng, mut saturated) = (SplitMix64(seed), Vec::new());
         cluster.take_events();
         while let Some(link) = rng.pick(&cluster.links_in_use()).copied() {
-            let place = rng.below(cluster.queue(link).len());
-            let is_saturation = matches!(cluster.queue(link)[place], Message::Saturation { .. });
+            let place = rng.below(cluster.messages_on_link(link).len());
+            let is_saturation =
+                matches!(cluster.messages_on_link(link)[place], Message::Saturation { .. });
             cluster.deliver_at(link, place);
             let elected = processes_with(&mut cluster, |it| matches!(it, Event::Elected { .. }));
             if !elected.is_empty() && is_saturation {
@@ -80,10 +88,13 @@ fn second_election_costs_the_same() {
         let config = Config::with_tree(tree);
         let (mut cluster, _) =
             elect::<TreeElection>(4, ChannelOrder::Reordered, config, &all_processes(4), 0, seed);
-        cluster.command(p(2), Command::Elect);
-        cluster.drain(&mut SplitMix64(seed));
+        cluster.issue_command(p(2), Command::Elect);
+        cluster.deliver_all(&mut SplitMix64(seed));
         assert_eq!(beliefs(&mut cluster), [Some(p(4)); 4]);
-        assert_eq!(cluster.total_sent(), message_count(4, 4) + message_count(4, 1));
+        assert_eq!(
+            cluster.total_sent(),
+            predicted_message_count(4, 4) + predicted_message_count(4, 1)
+        );
     }
 }
 
@@ -91,7 +102,7 @@ fn second_election_costs_the_same() {
 fn single_process_leads_without_messages() {
     let config = Config::with_tree(trees(1).next().unwrap());
     let (cluster, beliefs) = elect::<TreeElection>(1, ChannelOrder::Fifo, config, &[p(1)], 0, 0);
-    assert_eq!((cluster.total_sent(), beliefs), (message_count(1, 1), vec![Some(p(1))]));
+    assert_eq!((cluster.total_sent(), beliefs), (predicted_message_count(1, 1), vec![Some(p(1))]));
 }
 
 #[test]
@@ -101,8 +112,8 @@ fn each_mistake_is_caught() {
         let line = Graph::line(4).to_tree().unwrap();
         let config = Config { variants, ..Config::with_tree(line) };
         let mut cluster = TestCluster::<TreeElection>::uniform(4, ChannelOrder::Reordered, config);
-        initiators.iter().for_each(|at| cluster.command(*at, Command::Elect));
-        cluster.drain(&mut SplitMix64(seed));
+        initiators.iter().for_each(|at| cluster.issue_command(*at, Command::Elect));
+        cluster.deliver_all(&mut SplitMix64(seed));
         unchecked_beliefs(&mut cluster)
     };
     let all = all_processes(4);

@@ -26,7 +26,7 @@ fn elect(ids: &[u32], initiators: &[ProcessId], switch: Option<VariantId>) -> Ou
     let size = u32::try_from(ids.len()).expect("few processes");
     let config = Config::with_ranks(ranks(ids), variants);
     let mut cluster = TestCluster::<VariableSpeeds>::uniform(size, ChannelOrder::Reordered, config);
-    initiators.iter().for_each(|at| cluster.command(*at, Command::Elect));
+    initiators.iter().for_each(|at| cluster.issue_command(*at, Command::Elect));
     let mut rounds = 0;
     while !cluster.armed_timers().is_empty() {
         rounds += 1;
@@ -35,8 +35,8 @@ fn elect(ids: &[u32], initiators: &[ProcessId], switch: Option<VariantId>) -> Ou
     }
     Outcome {
         leaders: beliefs(&mut cluster),
-        tokens: cluster.sent_of("token"),
-        announcements: cluster.sent_of("elected"),
+        tokens: cluster.sent_count("token"),
+        announcements: cluster.sent_count("elected"),
         rounds,
     }
 }

@@ -57,7 +57,7 @@ fn check_deferred_snapshot<P: Protocol>(config: &P::Config, wrap: fn(Command) ->
     assert_eq!(harness.node.begin_rewrite(), Some(harness.node.process().stable()));
     assert!(harness.saves(append(3)));
     harness.node.finish_rewrite();
-    assert_eq!(harness.node.last_written(), Some(&harness.node.process().stable()));
+    assert_eq!(harness.node.last_written_state(), Some(&harness.node.process().stable()));
     assert!(!harness.node.needs_rewrite());
 }
 

@@ -8,7 +8,7 @@ use super::{events, p};
 
 /// Lets process `at` propose its own number as its value.
 pub(crate) fn propose<P: Protocol<Command = Command>>(cluster: &mut TestCluster<P>, at: u32) {
-    cluster.command(p(at), Command::Propose { value: at.into() });
+    cluster.issue_command(p(at), Command::Propose { value: at.into() });
 }
 
 /// Returns true if two of these processes decided on different values.

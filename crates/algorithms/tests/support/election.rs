@@ -27,7 +27,7 @@ pub(crate) fn elect<P: Election>(
 ) -> (TestCluster<P>, Beliefs) {
     let mut cluster = TestCluster::<P>::uniform(size, order, config);
     for at in initiators {
-        cluster.command(*at, Command::Elect);
+        cluster.issue_command(*at, Command::Elect);
     }
     drain_with_duplicates(&mut cluster, duplicates, seed);
     let beliefs = beliefs(&mut cluster);
@@ -44,7 +44,7 @@ pub(crate) fn drain_with_duplicates<P: Protocol>(
     while let Some(link) = rng.pick(&cluster.links_in_use()) {
         if duplicates > 0 && rng.one_in(3) {
             duplicates -= 1;
-            cluster.duplicate(*link);
+            cluster.duplicate_oldest(*link);
         }
         cluster.deliver(*link, &mut rng);
     }
@@ -56,7 +56,7 @@ pub(crate) fn beliefs<P: Election>(cluster: &mut TestCluster<P>) -> Beliefs {
     let seen = cluster.take_events();
     let mut agreement = LeaderAgreement::new();
     for (at, seen) in &seen {
-        agreement.observe(*at, seen.observed()).expect("agreement holds");
+        agreement.observe(*at, seen.to_observation()).expect("agreement holds");
     }
     agreement.at_end().expect("agreement holds in the end");
     last_leaders(cluster.size(), seen)

@@ -26,8 +26,8 @@ pub(crate) fn command_and_drain<P: Protocol>(
     at: u32,
     command: P::Command,
 ) {
-    cluster.command(p(at), command);
-    cluster.drain(&mut SplitMix64(0));
+    cluster.issue_command(p(at), command);
+    cluster.deliver_all(&mut SplitMix64(0));
 }
 
 /// Gives a command to a process, and delivers messages and fires timers until nothing is left to
@@ -38,15 +38,15 @@ pub(crate) fn command_and_settle<P: Protocol>(
     at: u32,
     command: P::Command,
 ) {
-    cluster.command(p(at), command);
+    cluster.issue_command(p(at), command);
     cluster.settle();
 }
 
 /// Fires one timer of a process, and delivers all messages. No other timer fires.
 #[track_caller]
 pub(crate) fn fire_and_drain<P: Protocol>(cluster: &mut TestCluster<P>, at: u32, timer: P::Timer) {
-    cluster.fire(p(at), timer);
-    cluster.drain(&mut SplitMix64(0));
+    cluster.fire_timer(p(at), timer);
+    cluster.deliver_all(&mut SplitMix64(0));
 }
 
 #[track_caller]
@@ -56,8 +56,8 @@ pub(crate) fn suspicion_and_drain<P: Protocol>(
     peer: u32,
     verdict: Verdict,
 ) {
-    cluster.suspicion(p(at), p(peer), verdict);
-    cluster.drain(&mut SplitMix64(0));
+    cluster.report_verdict(p(at), p(peer), verdict);
+    cluster.deliver_all(&mut SplitMix64(0));
 }
 
 /// Delivers the oldest message of each link, in this order. A link is a sender and a receiver.
@@ -69,15 +69,15 @@ pub(crate) fn pass_all<P: Protocol>(cluster: &mut TestCluster<P>, links: &[(u32,
 }
 
 pub(crate) fn lose_all<P: Protocol>(cluster: &mut TestCluster<P>, from: u32, to: u32) {
-    while !cluster.queue((p(from), p(to))).is_empty() {
-        cluster.lose((p(from), p(to)));
+    while !cluster.messages_on_link((p(from), p(to))).is_empty() {
+        cluster.lose_oldest((p(from), p(to)));
     }
 }
 
 /// Informs all live processes of a verdict about another process.
 pub(crate) fn report<P: Protocol>(cluster: &mut TestCluster<P>, of: u32, verdict: Verdict) {
     for peer in cluster.live_processes().into_iter().filter(|peer| *peer != p(of)) {
-        cluster.suspicion(peer, p(of), verdict);
+        cluster.report_verdict(peer, p(of), verdict);
     }
 }
 
@@ -91,7 +91,7 @@ pub(crate) fn crash_and_suspect<P: Protocol>(cluster: &mut TestCluster<P>, proce
 #[track_caller]
 pub(crate) fn crash_and_drain<P: Protocol>(cluster: &mut TestCluster<P>, process: u32) {
     crash_and_suspect(cluster, process);
-    cluster.drain(&mut SplitMix64(0));
+    cluster.deliver_all(&mut SplitMix64(0));
 }
 
 /// Crashes a process, and boots it again with its saved state.

@@ -144,13 +144,13 @@ impl Watcher {
 /// arrives. The cluster has two processes.
 #[track_caller]
 pub(crate) fn check_reentry<P: Mutex>(cluster: &mut TestCluster<P>) {
-    cluster.command(p(2), Command::Enter);
+    cluster.issue_command(p(2), Command::Enter);
     for _ in 0..20 {
-        cluster.command(p(1), Command::Enter);
-        cluster.command(p(1), Command::Exit);
+        cluster.issue_command(p(1), Command::Enter);
+        cluster.issue_command(p(1), Command::Exit);
     }
     assert_eq!(entered(cluster), [1; 20]);
-    cluster.drain(&mut SplitMix64(0));
+    cluster.deliver_all(&mut SplitMix64(0));
     assert_eq!(entered(cluster), [2]);
 }
 
@@ -159,9 +159,13 @@ pub(crate) fn check_reentry<P: Mutex>(cluster: &mut TestCluster<P>) {
 #[track_caller]
 pub(crate) fn check_handovers<P: Mutex>(cluster: &mut TestCluster<P>, handovers: &[(u32, u32)]) {
     for (leaves, enters) in handovers {
-        cluster.command(p(*leaves), Command::Exit);
-        assert_eq!(cluster.queue((p(*leaves), p(*enters))).len(), 1, "from exit to entry");
-        cluster.drain(&mut SplitMix64(0));
+        cluster.issue_command(p(*leaves), Command::Exit);
+        assert_eq!(
+            cluster.messages_on_link((p(*leaves), p(*enters))).len(),
+            1,
+            "from exit to entry"
+        );
+        cluster.deliver_all(&mut SplitMix64(0));
         assert_eq!(entered(cluster), [*enters]);
     }
 }
@@ -170,8 +174,8 @@ pub(crate) fn check_handovers<P: Mutex>(cluster: &mut TestCluster<P>, handovers:
 #[track_caller]
 pub(crate) fn check_token_loss<P: Mutex>(cluster: &mut TestCluster<P>) {
     restart(cluster, 1);
-    cluster.process_ids().into_iter().for_each(|at| cluster.command(at, Command::Enter));
-    cluster.drain(&mut SplitMix64(0));
+    cluster.process_ids().into_iter().for_each(|at| cluster.issue_command(at, Command::Enter));
+    cluster.deliver_all(&mut SplitMix64(0));
     assert_eq!(entered(cluster), NONE);
 }
 
@@ -180,7 +184,7 @@ fn feed<P: Mutex>(
     at: ProcessId,
     seen: &ClusterEvent<P>,
 ) -> Result<(), String> {
-    let result = monitor.observe(at, seen.observed());
+    let result = monitor.observe(at, seen.to_observation());
     result.map_err(|violation| format!("{}: {violation}", monitor.property()))
 }
 
@@ -201,7 +205,7 @@ pub(crate) fn run_as<P: Mutex>(
         1 => MutualExclusion::new(),
         most => MutualExclusion::at_most(most),
     };
-    let local = card.conflicts().cloned().map(LocalMutualExclusion::with_conflicts);
+    let local = card.conflict_graph().cloned().map(LocalMutualExclusion::with_conflicts);
     run_watched::<P>(config, plan, exclusion, (local, card.is_fenced().then(Fencing::new)))
 }
 
@@ -230,7 +234,7 @@ fn run_watched<P: Mutex>(
         }
         let done = left.iter().all(|left| *left == 0);
         if done && watch.users.iter().all(|user| *user == User::Idle) {
-            cluster.drain(&mut rng);
+            cluster.deliver_all(&mut rng);
             let (messages, entries) = (cluster.total_sent(), watch.entries);
             return Ok(Outcome { messages, entries, bypass: watch.bypass.max_bypass() });
         }
@@ -268,23 +272,23 @@ fn random_step<P: Mutex>(
     if let Some(link) = links.get(choice) {
         if faults.losses > 0 && rng.one_in(4) {
             faults.losses -= 1;
-            cluster.lose(*link);
+            cluster.lose_oldest(*link);
             return true;
         }
         if faults.duplicates > 0 && rng.one_in(4) {
             faults.duplicates -= 1;
-            cluster.duplicate(*link);
+            cluster.duplicate_oldest(*link);
         }
         cluster.deliver(*link, rng);
     } else if let Some((at, timer)) = timers.get(choice - links.len()) {
-        cluster.fire(*at, timer.clone());
+        cluster.fire_timer(*at, timer.clone());
     } else {
         let at = actors[choice - links.len() - timers.len()];
         if watch.users[at.index()] == User::Inside {
-            cluster.command(at, Command::Exit);
+            cluster.issue_command(at, Command::Exit);
         } else {
             left[at.index()] -= 1;
-            cluster.command(at, Command::Enter);
+            cluster.issue_command(at, Command::Enter);
         }
     }
     true

@@ -29,14 +29,14 @@ pub(crate) fn end_round<A: Rounds>(
         }
         for (from, to) in cluster.links_in_use() {
             if from == crash.process && !crash.reached.contains(&to) {
-                cluster.lose((from, to));
+                cluster.lose_oldest((from, to));
             }
         }
     }
-    cluster.drain(&mut rng);
+    cluster.deliver_all(&mut rng);
     for (at, timer) in cluster.armed_timers() {
         assert_eq!(timer, Timer::Round);
-        cluster.fire(at, timer);
+        cluster.fire_timer(at, timer);
     }
 }
 

@@ -29,7 +29,7 @@ where
     let mut most = 0;
     for step in 0..1_000_000_u32 {
         for (at, seen) in cluster.take_events() {
-            let verdict = monitor.observe(at, seen.observed());
+            let verdict = monitor.observe(at, seen.to_observation());
             verdict.map_err(|violation| format!("step {step}: {violation}"))?;
             if let ClusterEvent::Event(event) = &seen {
                 users[at.index()].on_event(event);
@@ -49,7 +49,7 @@ where
                     let at = ready[other - links.len()];
                     let command = users[at].next_command().expect("it is ready");
                     users[at].on_command(&command);
-                    cluster.command(ProcessId::from_index(at), command);
+                    cluster.issue_command(ProcessId::from_index(at), command);
                 }
             },
         }

@@ -11,11 +11,11 @@ use tenure_core::Property;
 use tenure_core::byzantine::General;
 
 use crate::clock::Instant;
-use crate::limits::Limits;
+use crate::limits::CheckLimits;
 use crate::report::{Report, judgement};
 
 use self::record::counterexample;
-use self::search::Search;
+use self::search::LieSearch;
 
 /// Configuration of [`check_generals`].
 #[derive(Clone, Debug)]
@@ -31,7 +31,7 @@ pub struct GeneralsConfig {
     pub properties: Vec<Property>,
     /// Limits on states and time. A limit on memory has no effect, because the search keeps only
     /// one run in memory.
-    pub limits: Limits,
+    pub limits: CheckLimits,
     /// Flag that stops the search.
     pub stop_flag: Option<Arc<AtomicBool>>,
 }
@@ -40,7 +40,7 @@ impl GeneralsConfig {
     /// Creates a configuration that checks agreement and validity, without limits.
     pub fn new(name: impl Into<String>, size: u32, liars: u32) -> Self {
         let properties = vec![Property::Agreement, Property::Validity];
-        let (limits, stop_flag) = (Limits::default(), None);
+        let (limits, stop_flag) = (CheckLimits::default(), None);
         GeneralsConfig { name: name.into(), size, liars, properties, limits, stop_flag }
     }
 }
@@ -57,7 +57,7 @@ impl GeneralsConfig {
 /// If a property is neither agreement nor validity.
 pub fn check_generals<G: General>(config: &GeneralsConfig, generals: &G::Config) -> Report {
     let started = Instant::now();
-    let mut search = Search::new(config);
+    let mut search = LieSearch::new(config);
     search.explore::<G>(generals);
     let judge = |property| judgement(search.violation(property).is_some(), search.limit);
     let properties = config.properties.iter().map(|it| (*it, judge(*it))).collect();

@@ -7,18 +7,18 @@ use tenure_core::byzantine::{COMMANDER, Plan};
 use tenure_core::service::consensus::{Command, Event};
 use tenure_core::{Layer, ProcessId, Property, Service, TICKS_PER_UNIT};
 use tenure_trace::{
-    CommandData, EventData, Header, Kind, MessageRecord, Record, Source, Subject, Trace,
+    CommandData, EventData, Header, MessageRecord, Record, RecordKind, Subject, Trace, TraceSource,
 };
 
 use super::GeneralsConfig;
-use super::search::{Sent, Violation};
+use super::search::{SentOralMessage, ViolatingRun};
 use crate::explain::description::StepwiseDescription;
 use crate::report::{Counterexample, ViolationKind};
 
 /// For each link from a sender to a receiver, the number of messages recorded so far.
 type Numbers = BTreeMap<(ProcessId, ProcessId), u64>;
 
-pub(crate) fn counterexample(config: &GeneralsConfig, violation: &Violation) -> Counterexample {
+pub(crate) fn counterexample(config: &GeneralsConfig, violation: &ViolatingRun) -> Counterexample {
     let mut trace = trace(config, violation);
     trace.header.violates = Some(violation.property.name().to_owned());
     let run = StepwiseDescription::from_checker_trace(&trace);
@@ -27,8 +27,8 @@ pub(crate) fn counterexample(config: &GeneralsConfig, violation: &Violation) -> 
     Counterexample { property, kind, explanation, run, trace }
 }
 
-fn explanation(violation: &Violation) -> String {
-    let Violation { property, liars, plan, steps, lies } = violation;
+fn explanation(violation: &ViolatingRun) -> String {
+    let ViolatingRun { property, liars, plan, steps, lies } = violation;
     let obeyed: Vec<String> = steps
         .iter()
         .filter_map(|step| step.obeys)
@@ -51,16 +51,16 @@ const fn value(plan: Plan) -> u64 {
     }
 }
 
-fn order(plan: Plan) -> Kind {
+fn order(plan: Plan) -> RecordKind {
     let command = Command::Propose { value: value(plan) };
-    Kind::Command(CommandData::Agreement(command.into()))
+    RecordKind::Command(CommandData::Agreement(command.into()))
 }
 
-fn trace(config: &GeneralsConfig, violation: &Violation) -> Trace {
-    let header = Header::new(&*config.name, Service::Consensus, config.size, Source::Checker);
+fn trace(config: &GeneralsConfig, violation: &ViolatingRun) -> Trace {
+    let header = Header::new(&*config.name, Service::Consensus, config.size, TraceSource::Checker);
     let mut records: Vec<Record> =
-        (0..config.size).map(|at| Record::new(0, ProcessId(at), Kind::Boot)).collect();
-    let liar = |at: &ProcessId| Record::new(0, *at, Kind::Note("is a liar".to_owned()));
+        (0..config.size).map(|at| Record::new(0, ProcessId(at), RecordKind::Boot)).collect();
+    let liar = |at: &ProcessId| Record::new(0, *at, RecordKind::Note("is a liar".to_owned()));
     records.extend(violation.liars.iter().map(liar));
     let (mut sent, mut received) = (Numbers::new(), Numbers::new());
     let mut now = 0;
@@ -76,27 +76,27 @@ fn trace(config: &GeneralsConfig, violation: &Violation) -> Trace {
         let mut record = |kind| records.push(Record::new(now, at, kind));
         match &step.received {
             Some(message) => {
-                record(Kind::Receive(message_record(message, message.from, &mut received)));
+                record(RecordKind::Receive(message_record(message, message.from, &mut received)));
             }
             None => {
                 record(order(violation.plan));
             }
         }
         for message in &step.sent {
-            record(Kind::Send(message_record(message, message.to, &mut sent)));
+            record(RecordKind::Send(message_record(message, message.to, &mut sent)));
         }
         if let Some((_, plan)) = step.obeys {
             let event = Event::Decided { value: value(plan) };
-            record(Kind::Event(EventData::Agreement(event.into())));
+            record(RecordKind::Event(EventData::Agreement(event.into())));
         }
     }
-    records.push(Record::new(now + TICKS_PER_UNIT, Subject::Parent, Kind::End));
+    records.push(Record::new(now + TICKS_PER_UNIT, Subject::Parent, RecordKind::End));
     Trace { header, records, torn: None }
 }
 
 /// Returns the trace record of a message, as the process at one end of its link sees the message.
 /// `peer` is the process at the opposite end.
-fn message_record(sent: &Sent, peer: ProcessId, numbers: &mut Numbers) -> MessageRecord {
+fn message_record(sent: &SentOralMessage, peer: ProcessId, numbers: &mut Numbers) -> MessageRecord {
     let number = numbers.entry((sent.from, sent.to)).or_default();
     *number += 1;
     let name = match (sent.is_lie, sent.message.plan) {

@@ -7,10 +7,10 @@ use tenure_core::{Group, ProcessId, Property};
 
 use super::GeneralsConfig;
 use crate::clock::Instant;
-use crate::limits::{Limit, Limits};
+use crate::limits::{CheckLimits, ReachedLimit};
 
 #[derive(Clone, Debug)]
-pub(crate) struct Sent {
+pub(crate) struct SentOralMessage {
     pub(crate) from: ProcessId,
     pub(crate) to: ProcessId,
     pub(crate) message: OralMessage,
@@ -21,15 +21,15 @@ pub(crate) struct Sent {
 #[derive(Clone, Debug)]
 pub(crate) struct RunStep {
     /// Message that the general receives in this step; `None` if the commander gives its order.
-    pub(crate) received: Option<Sent>,
-    pub(crate) sent: Vec<Sent>,
+    pub(crate) received: Option<SentOralMessage>,
+    pub(crate) sent: Vec<SentOralMessage>,
     /// Loyal lieutenant that decides in this step, and the order that it obeys.
     pub(crate) obeys: Option<(ProcessId, Plan)>,
 }
 
 /// Run that violates a property, with the fewest lies among the runs found.
 #[derive(Clone, Debug)]
-pub(crate) struct Violation {
+pub(crate) struct ViolatingRun {
     pub(crate) property: Property,
     pub(crate) liars: Vec<ProcessId>,
     /// Order of the commander. [`Plan::Attack`] if the commander lies, because a commander that
@@ -42,26 +42,26 @@ pub(crate) struct Violation {
 #[derive(Clone)]
 struct Run<G> {
     generals: Vec<G>,
-    under_way: VecDeque<Sent>,
+    under_way: VecDeque<SentOralMessage>,
 }
 
-pub(crate) struct Search<'c> {
+pub(crate) struct LieSearch<'c> {
     config: &'c GeneralsConfig,
     started: Instant,
     liars: Vec<ProcessId>,
     plan: Plan,
     steps: Vec<RunStep>,
-    violations: Vec<Violation>,
+    violations: Vec<ViolatingRun>,
     /// Number of states so far, including one initial state for each set of liars and each order.
     pub(crate) states: u64,
     /// Greatest number of steps of a run so far.
     pub(crate) depth: u32,
-    pub(crate) limit: Option<Limit>,
+    pub(crate) limit: Option<ReachedLimit>,
 }
 
-impl<'c> Search<'c> {
+impl<'c> LieSearch<'c> {
     pub(crate) fn new(config: &'c GeneralsConfig) -> Self {
-        Search {
+        LieSearch {
             config,
             started: Instant::now(),
             liars: Vec::new(),
@@ -74,7 +74,7 @@ impl<'c> Search<'c> {
         }
     }
 
-    pub(crate) fn violation(&self, property: Property) -> Option<&Violation> {
+    pub(crate) fn violation(&self, property: Property) -> Option<&ViolatingRun> {
         self.violations.iter().find(|found| found.property == property)
     }
 
@@ -105,7 +105,7 @@ impl<'c> Search<'c> {
     fn branch<G: General>(
         &mut self,
         run: &Run<G>,
-        received: Option<&Sent>,
+        received: Option<&SentOralMessage>,
         from: ProcessId,
         outgoing: Vec<(ProcessId, OralMessage)>,
     ) {
@@ -121,9 +121,9 @@ impl<'c> Search<'c> {
                 if is_lie {
                     message.plan = other(message.plan);
                 }
-                Sent { from, to: *to, message, is_lie }
+                SentOralMessage { from, to: *to, message, is_lie }
             };
-            let sent: Vec<Sent> = outgoing.iter().enumerate().map(content).collect();
+            let sent: Vec<SentOralMessage> = outgoing.iter().enumerate().map(content).collect();
             let mut next = run.clone();
             next.under_way.extend(sent.iter().cloned());
             let obeyed =
@@ -176,13 +176,14 @@ impl<'c> Search<'c> {
         }
         self.violations.retain(|known| known.property != property);
         let (liars, steps) = (self.liars.clone(), self.steps.clone());
-        self.violations.push(Violation { property, liars, plan: self.plan, steps, lies });
+        self.violations.push(ViolatingRun { property, liars, plan: self.plan, steps, lies });
     }
 
     fn is_stopped(&mut self) -> bool {
         let GeneralsConfig { limits, stop_flag, .. } = self.config;
-        let limits = Limits { bytes: None, ..*limits };
-        let reached = limits.reached_since(self.started, (self.states, 0), stop_flag.as_ref());
+        let limits = CheckLimits { bytes: None, ..*limits };
+        let reached =
+            limits.limit_reached_since(self.started, (self.states, 0), stop_flag.as_ref());
         self.limit = self.limit.or(reached);
         self.limit.is_some()
     }

@@ -12,17 +12,17 @@ use crate::model::intern::{Interned, Interner};
 use crate::model::monitors::{ErasedMonitor, OwnedObservation, StepObservation};
 
 /// A monitor that is never violated. Its states are the facts that expressions read.
-pub(crate) struct FactCollector {
+pub(crate) struct FactCollectingMonitor {
     states: Interner<ServiceFacts>,
     first: ServiceFacts,
     index: usize,
 }
 
-impl FactCollector {
+impl FactCollectingMonitor {
     /// Creates this monitor. `index` is its number among the monitors of the check, and `first` is
     /// its initial state.
     pub(crate) fn new(first: ServiceFacts, index: usize) -> Self {
-        FactCollector { states: Interner::new(), first, index }
+        FactCollectingMonitor { states: Interner::new(), first, index }
     }
 
     fn intern(&self, facts: ServiceFacts) -> Interned {
@@ -30,7 +30,7 @@ impl FactCollector {
     }
 }
 
-impl<C: ServiceCommand, E: ServiceEvent> ErasedMonitor<C, E> for FactCollector {
+impl<C: ServiceCommand, E: ServiceEvent> ErasedMonitor<C, E> for FactCollectingMonitor {
     fn first(&self) -> Interned {
         self.intern(self.first.clone())
     }

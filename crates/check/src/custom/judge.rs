@@ -6,11 +6,11 @@ use tenure_core::ProcessId;
 use tenure_trace::property::StepFacts;
 
 use super::PreparedProperty;
-use super::view::{CustomCache, EvaluationResult, ReachedStateView, message_name};
-use crate::explore::successors::{StepResult, Worker};
-use crate::model::cache::{ModelCache, OutcomeRow};
+use super::view::{CustomPropertyCache, EvaluationResult, ReachedStateView, message_name};
+use crate::explore::successors::{StepResult, SuccessorWorker};
+use crate::model::cache::{CachedOutcome, ModelCache};
 use crate::model::fingerprint::{HashDomain, fingerprint};
-use crate::world::rules::Rules;
+use crate::world::rules::SearchRules;
 
 impl PreparedProperty {
     /// Writes into `key` the key under which the result of the property is cached, and returns
@@ -35,7 +35,10 @@ impl PreparedProperty {
 
     fn evaluate(&self, before: u32, view: &mut ReachedStateView<'_>) -> EvaluationResult {
         if !self.property.form().is_liveness() {
-            return EvaluationResult { pending: 0, violated: self.property.violation(view) };
+            return EvaluationResult {
+                pending: 0,
+                violated: self.property.violating_binding(view),
+            };
         }
         let mut pending = 0;
         for (place, binding) in self.bindings.iter().enumerate() {
@@ -48,14 +51,14 @@ impl PreparedProperty {
 }
 
 /// A step: the number of the process that takes it, and the outcome.
-type ProcessStep = (usize, OutcomeRow);
+type ProcessStep = (usize, CachedOutcome);
 
-impl Worker {
+impl SuccessorWorker {
     /// Evaluates all properties written as expressions in a global state, after a step of a process
     /// or of the environment. Adds the violations to `result`, and updates the events that are
     /// still due in `world`.
     #[inline]
-    pub(crate) fn judge_custom(
+    pub(crate) fn judge_custom_after_step(
         &mut self,
         world: &mut [u32],
         step: Option<ProcessStep>,
@@ -73,8 +76,8 @@ impl Worker {
         step: Option<ProcessStep>,
         result: &mut StepResult,
     ) {
-        let Worker { rules, cache, custom: custom_cache, changed, .. } = self;
-        let rules: &Rules = rules;
+        let SuccessorWorker { rules, cache, custom: custom_cache, changed, .. } = self;
+        let rules: &SearchRules = rules;
         let Some(custom) = rules.custom.as_deref() else { return };
         let layout = rules.layout;
         let facts = custom.fact_collector.map_or(0, |index| world[layout.monitor_slot(index)]);
@@ -98,7 +101,7 @@ impl Worker {
                 )
             });
             if has_key && !is_known {
-                custom_cache.keep(&key, &evaluated);
+                custom_cache.cache_result(&key, &evaluated);
             }
             custom_cache.key = key;
             if let Some(binding) = evaluated.violated {
@@ -145,15 +148,15 @@ impl Worker {
     pub(crate) fn custom_violations(&mut self, world: &[u32]) -> u32 {
         let mut copy = world.to_vec();
         let mut result = StepResult::new(0);
-        self.judge_custom(&mut copy, None, &mut result);
+        self.judge_custom_after_step(&mut copy, None, &mut result);
         self.forget_changes();
         result.violated
     }
 }
 
 fn evaluate_custom(
-    rules: &Rules,
-    (model, cache): (&mut ModelCache, &mut CustomCache),
+    rules: &SearchRules,
+    (model, cache): (&mut ModelCache, &mut CustomPropertyCache),
     world: &[u32],
     step: Option<ProcessStep>,
     watched: &PreparedProperty,
@@ -164,11 +167,11 @@ fn evaluate_custom(
     if let Some((process, row)) = step {
         facts.at = Some(ProcessId(process as u32));
         if row.observation != 0 {
-            facts = cache.step(rules, row.observation);
+            facts = cache.step_facts(rules, row.observation);
         }
         if watched.property.inputs().sent {
-            sent.extend(model.sent(row).map(|index| {
-                let item = model.sent_item(index);
+            sent.extend(model.sent_indices(row).map(|index| {
+                let item = model.sent_message(index);
                 let message = rules.network.packet_by_id(item.packet).message;
                 (message_name(rules, message), item.to)
             }));

@@ -7,12 +7,12 @@ pub(crate) mod view;
 use std::sync::Arc;
 
 use tenure_trace::property::{
-    Binding, CustomProperty, FactSelection, PropertyInputs, ServiceFacts,
+    ExpressionProperty, FactSelection, PropertyInputs, ServiceFacts, VariableBinding,
 };
 
 use crate::error::CheckError;
-use crate::plan::{CheckKind, SelectedProperty};
-use crate::world::Layout;
+use crate::plan::{PropertyCheckKind, SelectedProperty};
+use crate::world::StateLayout;
 
 /// Maximum number of marks of a global state. A mark is one bit of a `u32`, and states one fact
 /// about the global state.
@@ -34,10 +34,10 @@ pub(crate) struct CustomProperties {
 /// event that the property demands for these values has not occurred.
 #[derive(Clone, Debug)]
 pub(crate) struct PreparedProperty {
-    pub(crate) property: Arc<CustomProperty>,
+    pub(crate) property: Arc<ExpressionProperty>,
     /// Combinations of values of the free variables of a liveness property. Empty for a safety
     /// property.
-    pub(crate) bindings: Vec<Binding>,
+    pub(crate) bindings: Vec<VariableBinding>,
     /// Position of the bit of the first binding in the marks of a global state. The bits of the
     /// other bindings follow in order.
     first_mark: usize,
@@ -66,8 +66,8 @@ impl CustomProperties {
     /// Returns an error if the properties need more bits than the marks of a global state have
     /// left. A liveness property needs one bit for each combination of values of its variables.
     pub(crate) fn new(
-        properties: &[Arc<CustomProperty>],
-        layout: Layout,
+        properties: &[Arc<ExpressionProperty>],
+        layout: StateLayout,
         fact_collector: Option<usize>,
     ) -> Result<Option<Self>, CheckError> {
         if properties.is_empty() {
@@ -82,7 +82,7 @@ impl CustomProperties {
             next += bindings.len();
             if next > MARKS {
                 return Err(CheckError::Bindings {
-                    property: property.property().name().to_owned(),
+                    property: property.reported_property().name().to_owned(),
                     bindings: bindings.len(),
                     max: MARKS.saturating_sub(first_mark),
                 });
@@ -98,32 +98,34 @@ impl CustomProperties {
     }
 }
 
-pub(crate) fn selected(properties: &[Arc<CustomProperty>]) -> Vec<SelectedProperty> {
-    let select = |(index, property): (usize, &Arc<CustomProperty>)| {
+pub(crate) fn select_custom_properties(
+    properties: &[Arc<ExpressionProperty>],
+) -> Vec<SelectedProperty> {
+    let select = |(index, property): (usize, &Arc<ExpressionProperty>)| {
         let kind = match property.form().is_liveness() {
-            true => CheckKind::CustomLiveness(index),
-            false => CheckKind::CustomSafety(index),
+            true => PropertyCheckKind::CustomLiveness(index),
+            false => PropertyCheckKind::CustomSafety(index),
         };
-        SelectedProperty { property: property.property(), kind }
+        SelectedProperty { property: property.reported_property(), kind }
     };
     properties.iter().enumerate().map(select).collect()
 }
 
 /// Returns true if a property that reads these facts depends on commands or events of services.
-pub(crate) fn reads_services(uses: PropertyInputs) -> bool {
+pub(crate) fn reads_service_facts(uses: PropertyInputs) -> bool {
     uses.phases || uses.leaders || uses.fences || uses.events
 }
 
 /// Returns true if the property can have different values in global states that differ only by a
 /// shift of timestamps.
-pub(crate) fn depends_on_timestamps(property: &CustomProperty) -> bool {
+pub(crate) fn depends_on_timestamps(property: &ExpressionProperty) -> bool {
     let uses = property.inputs();
     uses.fences || uses.state_numbers
 }
 
 /// Returns true if the property can have different values in global states that differ only by a
 /// renaming of processes.
-pub(crate) fn depends_on_names(property: &CustomProperty) -> bool {
+pub(crate) fn depends_on_names(property: &ExpressionProperty) -> bool {
     let uses = property.inputs();
     // The search merges global states without regard to the monitors, so their facts may be lost.
     // The state of a user only shows whether its process waits or is inside.

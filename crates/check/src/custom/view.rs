@@ -4,19 +4,19 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use serde_json::Value;
-use tenure_trace::property::{Binding, ServiceFacts, StateView, StepFacts};
+use tenure_trace::property::{ServiceFacts, StateView, StepFacts, VariableBinding};
 use tenure_trace::state::debug_tree;
 
-use crate::model::cache::{ModelCache, entry};
+use crate::model::cache::{ModelCache, entry_for_id};
 use crate::model::fingerprint::BuildFoldHasher;
-use crate::world::rules::Rules;
+use crate::world::rules::SearchRules;
 
 /// For each message name, the number of messages with this name in a queue.
 type QueueCounts = Arc<[(&'static str, u64)]>;
 
 /// Cache of one thread: facts about the parts of global states.
 #[derive(Debug, Default)]
-pub(crate) struct CustomCache {
+pub(crate) struct CustomPropertyCache {
     facts: Vec<Option<Arc<ServiceFacts>>>,
     steps: Vec<Option<StepFacts>>,
     /// For each local state, by id: the state of the process as a tree of values. `None` if the
@@ -32,7 +32,7 @@ pub(crate) struct CustomCache {
     pub(super) key: Vec<u32>,
     /// For each violated property, by index: the last combination of values of its variables that
     /// violated it. The explanation of the counterexample needs it.
-    pub(crate) violated: Vec<(usize, Binding)>,
+    pub(crate) violated: Vec<(usize, VariableBinding)>,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -40,14 +40,14 @@ pub(super) struct EvaluationResult {
     /// Combinations of values of the property's variables for which an event is still due after the
     /// step, as bits.
     pub(super) pending: u32,
-    pub(super) violated: Option<Binding>,
+    pub(super) violated: Option<VariableBinding>,
 }
 
 /// A global state and the step that led to it.
 pub(crate) struct ReachedStateView<'a> {
-    pub(crate) rules: &'a Rules,
+    pub(crate) rules: &'a SearchRules,
     pub(crate) model: &'a mut ModelCache,
-    pub(crate) cache: &'a mut CustomCache,
+    pub(crate) cache: &'a mut CustomPropertyCache,
     pub(crate) world: &'a [u32],
     pub(crate) services: Arc<ServiceFacts>,
     pub(crate) step: StepFacts,
@@ -57,9 +57,9 @@ pub(crate) struct ReachedStateView<'a> {
 
 const MAX_RESULTS: usize = 1 << 16;
 
-impl CustomCache {
+impl CustomPropertyCache {
     /// Caches a result. If the cache is full, empties it first.
-    pub(super) fn keep(&mut self, key: &[u32], result: &EvaluationResult) {
+    pub(super) fn cache_result(&mut self, key: &[u32], result: &EvaluationResult) {
         if self.results.len() >= MAX_RESULTS {
             self.results.clear();
         }
@@ -71,20 +71,20 @@ impl CustomCache {
     /// facts are cached by `state` alone.
     pub(crate) fn service_facts(
         &mut self,
-        rules: &Rules,
+        rules: &SearchRules,
         monitor: usize,
         state: u32,
     ) -> Arc<ServiceFacts> {
         let compute = || rules.model.service_facts(monitor, state);
-        Arc::clone(entry(&mut self.facts, state).get_or_insert_with(compute))
+        Arc::clone(entry_for_id(&mut self.facts, state).get_or_insert_with(compute))
     }
 
-    pub(crate) fn step(&mut self, rules: &Rules, observation: u32) -> StepFacts {
+    pub(crate) fn step_facts(&mut self, rules: &SearchRules, observation: u32) -> StepFacts {
         let compute = || rules.model.step_facts(observation);
-        *entry(&mut self.steps, observation).get_or_insert_with(compute)
+        *entry_for_id(&mut self.steps, observation).get_or_insert_with(compute)
     }
 
-    fn queue(&mut self, rules: &Rules, id: u32) -> QueueCounts {
+    fn queue(&mut self, rules: &SearchRules, id: u32) -> QueueCounts {
         let compute = || {
             let mut counts: Vec<(&'static str, u64)> = Vec::new();
             for packet in rules.network.packets_in(id) {
@@ -97,12 +97,12 @@ impl CustomCache {
             }
             counts.into()
         };
-        Arc::clone(entry(&mut self.queues, id).get_or_insert_with(compute))
+        Arc::clone(entry_for_id(&mut self.queues, id).get_or_insert_with(compute))
     }
 }
 
 /// Returns the name of a message. The id 0 stands for a message between applications.
-pub(crate) fn message_name(rules: &Rules, message: u32) -> &'static str {
+pub(crate) fn message_name(rules: &SearchRules, message: u32) -> &'static str {
     if message == 0 { "application" } else { rules.model.message_name(message) }
 }
 
@@ -116,11 +116,11 @@ impl StateView for ReachedStateView<'_> {
     }
 
     fn is_crashed(&mut self, at: u32) -> bool {
-        self.model.local(self.world[at as usize]).down
+        self.model.local_facts(self.world[at as usize]).down
     }
 
     fn suspects(&mut self, at: u32, peer: u32) -> bool {
-        self.model.local(self.world[at as usize]).suspected & 1 << peer != 0
+        self.model.local_facts(self.world[at as usize]).suspected & 1 << peer != 0
     }
 
     fn in_flight(&mut self, message: &str, from: Option<u32>, to: Option<u32>) -> u64 {
@@ -148,6 +148,6 @@ impl StateView for ReachedStateView<'_> {
     fn state(&mut self, at: u32) -> Option<Arc<Value>> {
         let id = self.world[at as usize];
         let compute = || self.rules.model.state_text(id).map(|text| Arc::new(debug_tree(&text)));
-        entry(&mut self.cache.states, id).get_or_insert_with(compute).clone()
+        entry_for_id(&mut self.cache.states, id).get_or_insert_with(compute).clone()
     }
 }

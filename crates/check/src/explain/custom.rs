@@ -5,8 +5,8 @@ use tenure_core::Property;
 use super::findings::FinishedSearch;
 use super::replay::{RunPath, path_to};
 use crate::custom::PreparedProperty;
-use crate::liveness::fairness::{Condition, ProgressViolation, find_progress_violation};
-use crate::liveness::graph::Graph;
+use crate::liveness::fairness::{ProgressViolation, TransientCondition, find_progress_violation};
+use crate::liveness::graph::StateGraph;
 use crate::report::{Counterexample, ViolationKind};
 
 impl FinishedSearch {
@@ -36,13 +36,13 @@ impl FinishedSearch {
         let found = &replay.reduced_worker.custom.violated;
         let binding = found.iter().find(|(known, _)| *known == index);
         let binding = binding.map_or_else(Vec::new, |(_, binding)| binding.clone());
-        let explanation = self.watched(index).property.explain(&binding);
+        let explanation = self.watched(index).property.explain_violation(&binding);
         self.counterexample(property, ViolationKind::Step, explanation, path, None)
     }
 
     /// Explains why a run that ends violates the property at `index`: an event that the property
     /// demands has not happened. `marks` are the marks of the last global state of the run.
-    pub(crate) fn missing_at_end(&self, index: usize, marks: u32) -> String {
+    pub(crate) fn explain_missing_event(&self, index: usize, marks: u32) -> String {
         let watched = self.watched(index);
         let is_due = |binding: &usize| marks & watched.binding_mask(*binding) != 0;
         let due = (0..watched.bindings.len()).find(is_due).expect("a binding is pending");
@@ -52,16 +52,16 @@ impl FinishedSearch {
 
     /// Looks for a run after which an event may never happen although the property demands the
     /// event. Returns `None` if there is no such run.
-    pub(super) fn custom_liveness(
+    pub(super) fn custom_liveness_violation(
         &self,
         property: Property,
         index: usize,
-        graph: &Graph,
+        graph: &StateGraph,
     ) -> Option<Counterexample> {
         let watched = self.watched(index);
         let bindings = 0..watched.bindings.len();
-        let conditions: Vec<Condition> = bindings
-            .map(|binding| Condition::until_all_cleared(watched.binding_mask(binding)))
+        let conditions: Vec<TransientCondition> = bindings
+            .map(|binding| TransientCondition::until_all_cleared(watched.binding_mask(binding)))
             .collect();
         let fairness = self.config.fairness;
         let missing =
@@ -69,15 +69,33 @@ impl FinishedSearch {
         Some(match find_progress_violation(graph, &conditions, fairness)? {
             ProgressViolation::Doomed { processes: bindings, world } => {
                 let explanation = format!("{}, in any run from here", missing(bindings[0]));
-                self.ending_at(graph, world, property, ViolationKind::Blocked, explanation)
+                self.counterexample_ending_at(
+                    graph,
+                    world,
+                    property,
+                    ViolationKind::Blocked,
+                    explanation,
+                )
             }
             ProgressViolation::Stopped { process: binding, world } => {
                 let explanation = format!("{} if the run stops here", missing(binding));
-                self.ending_at(graph, world, property, ViolationKind::End, explanation)
+                self.counterexample_ending_at(
+                    graph,
+                    world,
+                    property,
+                    ViolationKind::End,
+                    explanation,
+                )
             }
             ProgressViolation::Starving { process: binding, cycle } => {
                 let explanation = format!("{}: the end of the run repeats", missing(binding));
-                self.repeating(graph, &cycle, property, ViolationKind::Starvation, explanation)
+                self.counterexample_with_cycle(
+                    graph,
+                    &cycle,
+                    property,
+                    ViolationKind::Starvation,
+                    explanation,
+                )
             }
         })
     }

@@ -3,9 +3,9 @@
 use std::fmt;
 
 use tenure_core::service::mutex;
-use tenure_trace::{Kind, Record, Trace};
+use tenure_trace::{Record, RecordKind, Trace};
 
-use crate::explain::replay::{STEP_ENDS, TIME_PASSES};
+use crate::explain::replay::{STEP_ENDS_TEXT, TIME_PASSES_TEXT};
 
 /// Description of a run, step by step.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -66,21 +66,21 @@ impl StepDescription {
     /// for the boot of a process, and for the end of the run.
     fn of(records: &[Record]) -> Option<Self> {
         let is_command = |command| match &records[0].kind {
-            Kind::Command(issued) => issued.mutex() == Some(&command),
+            RecordKind::Command(issued) => issued.mutex() == Some(&command),
             _ => false,
         };
         let events = records.iter().filter(|record| match &record.kind {
             // An exit after the request to exit is not listed, because the request implies it.
-            Kind::Event(event) => {
+            RecordKind::Event(event) => {
                 event.mutex() != Some(&mutex::Event::Exited) || !is_command(mutex::Command::Exit)
             }
             _ => false,
         });
         let events = events.map(Record::describe).collect();
         let (step, is_time) = match &records[0].kind {
-            Kind::Boot | Kind::End => return None,
-            Kind::Note(note) if note == TIME_PASSES => (note.clone(), true),
-            Kind::Note(note) if note == STEP_ENDS => {
+            RecordKind::Boot | RecordKind::End => return None,
+            RecordKind::Note(note) if note == TIME_PASSES_TEXT => (note.clone(), true),
+            RecordKind::Note(note) if note == STEP_ENDS_TEXT => {
                 (format!("{note} of {}", records[0].process), true)
             }
             _ => (records[0].describe(), false),

@@ -3,36 +3,37 @@
 use std::sync::Arc;
 
 use tenure_core::{ProcessId, Property};
-use tenure_trace::{Header, Source, Trace};
+use tenure_trace::{Header, Trace, TraceSource};
 
 use crate::config::CheckConfig;
 use crate::error::CheckError;
 use crate::explain::description::StepwiseDescription;
-use crate::explain::recorder::Recorder;
+use crate::explain::recorder::ReplayRecorder;
 use crate::explain::replay::{Replay, RunPath, path_to};
-use crate::explore::Explored;
+use crate::explore::SearchResult;
 use crate::liveness::Fairness;
 use crate::liveness::cycle::fair_cycle;
 use crate::liveness::fairness::{
-    Condition, ProgressViolation, find_lasting_states, find_progress_violation, wait_conditions,
+    ProgressViolation, TransientCondition, find_lasting_states, find_progress_violation,
+    wait_conditions,
 };
-use crate::liveness::graph::{Graph, OutEdge};
-use crate::plan::{CheckKind, SelectedProperty};
+use crate::liveness::graph::{OutEdge, StateGraph};
+use crate::plan::{PropertyCheckKind, SelectedProperty};
 use crate::report::{Counterexample, ViolationKind};
 use crate::world::action::Cause;
-use crate::world::rules::Rules;
+use crate::world::rules::SearchRules;
 
 /// A finished search, with the configuration and the rules that are needed to explain its findings.
 pub(crate) struct FinishedSearch {
     pub(crate) config: CheckConfig,
-    pub(crate) rules: Arc<Rules>,
-    pub(crate) explored: Explored,
+    pub(crate) rules: Arc<SearchRules>,
+    pub(crate) explored: SearchResult,
 }
 
 impl FinishedSearch {
     /// Returns true if the ample-set reduction was used and its assumption held: every process sent
     /// to its successor only.
-    pub(crate) fn is_ample(&self) -> bool {
+    pub(crate) fn is_ample_reduction_valid(&self) -> bool {
         let has_sent_off_ring =
             self.explored.workers.iter().any(|worker| worker.cache.has_sent_off_ring);
         let layout = self.rules.layout;
@@ -41,32 +42,36 @@ impl FinishedSearch {
             let mut used = layout.link_slots().filter(|slot| world[*slot] != 0);
             used.all(|slot| layout.is_ring_link(slot))
         });
-        self.rules.ample && !has_sent_off_ring && begins_on_the_ring
+        self.rules.uses_ample_sets && !has_sent_off_ring && begins_on_the_ring
     }
 
     pub(crate) fn judge(
         &self,
-        selected: &SelectedProperty,
-        graph: Option<&Graph>,
+        selected_property: &SelectedProperty,
+        graph: Option<&StateGraph>,
     ) -> Option<Counterexample> {
-        let property = selected.property;
-        match (selected.kind, graph) {
-            (CheckKind::Always(index), _) => self.shortest_step_violation(property, index),
-            (CheckKind::AlwaysAndAtEnd(index), Some(graph)) => self
+        let property = selected_property.property;
+        match (selected_property.kind, graph) {
+            (PropertyCheckKind::Always(index), _) => self.shortest_step_violation(property, index),
+            (PropertyCheckKind::AlwaysAndAtEnd(index), Some(graph)) => self
                 .shortest_step_violation(property, index)
                 .or_else(|| self.some_end_violation(property, index, graph)),
-            (CheckKind::Progress, Some(graph)) => self.progress_violation(property, graph, true),
-            (CheckKind::StarvationFreedom, Some(graph)) => {
+            (PropertyCheckKind::Progress, Some(graph)) => {
+                self.progress_violation(property, graph, true)
+            }
+            (PropertyCheckKind::StarvationFreedom, Some(graph)) => {
                 self.progress_violation(property, graph, false)
             }
-            (CheckKind::DeadlockFreedom, Some(graph)) => self.deadlock(property, graph),
-            (CheckKind::CustomSafety(index), _) => self.shortest_custom_violation(property, index),
-            (CheckKind::CustomLiveness(index), Some(graph)) => {
-                self.custom_liveness(property, index, graph)
+            (PropertyCheckKind::DeadlockFreedom, Some(graph)) => self.deadlock(property, graph),
+            (PropertyCheckKind::CustomSafety(index), _) => {
+                self.shortest_custom_violation(property, index)
+            }
+            (PropertyCheckKind::CustomLiveness(index), Some(graph)) => {
+                self.custom_liveness_violation(property, index, graph)
             }
             // No graph was built, because its analysis takes about half as long as the search. So
             // only single steps are judged.
-            (CheckKind::AlwaysAndAtEnd(index), None) => {
+            (PropertyCheckKind::AlwaysAndAtEnd(index), None) => {
                 self.shortest_step_violation(property, index)
             }
             (_, None) => None,
@@ -99,12 +104,13 @@ impl FinishedSearch {
         &self,
         property: Property,
         index: usize,
-        graph: &Graph,
+        graph: &StateGraph,
     ) -> Option<Counterexample> {
-        let refused = Condition::until_all_cleared(self.rules.layout.end_mask(index));
+        let refused =
+            TransientCondition::until_all_cleared(self.rules.layout.end_violation_mask(index));
         // A run that ends is fair under every assumption, so weak fairness suffices.
         let world = find_lasting_states(graph, refused, Fairness::Weak).first()?;
-        let path = path_to(&self.explored, graph.id(world));
+        let path = path_to(&self.explored, graph.state_id(world));
         Some(self.end_violation(property, index, &path))
     }
 
@@ -126,15 +132,15 @@ impl FinishedSearch {
     /// Returns the counterexample for a run that violates a property because it ends too early.
     /// `marks` are the marks of the last global state of the run. They show which users still wait,
     /// or which events are still due.
-    pub(crate) fn end_of_run(
+    pub(crate) fn early_end_violation(
         &self,
         selected: &SelectedProperty,
         marks: u32,
         path: &RunPath,
     ) -> Counterexample {
         let layout = self.rules.layout;
-        let explanation = if let CheckKind::CustomLiveness(index) = selected.kind {
-            self.missing_at_end(index, marks)
+        let explanation = if let PropertyCheckKind::CustomLiveness(index) = selected.kind {
+            self.explain_missing_event(index, marks)
         } else {
             let waits =
                 |at: &usize| marks & (layout.waiting_mask(*at) | layout.uninformed_mask(*at)) != 0;
@@ -152,7 +158,7 @@ impl FinishedSearch {
     fn progress_violation(
         &self,
         property: Property,
-        graph: &Graph,
+        graph: &StateGraph,
         all: bool,
     ) -> Option<Counterexample> {
         let waits = wait_conditions(self.rules.layout, all);
@@ -163,29 +169,42 @@ impl FinishedSearch {
                 let is_alone = waiting.len() == 1;
                 let kind = if is_alone { ViolationKind::Blocked } else { ViolationKind::Deadlock };
                 let explanation = format!("{} can never be served from here", join_names(&waiting));
-                self.ending_at(graph, world, property, kind, explanation)
+                self.counterexample_ending_at(graph, world, property, kind, explanation)
             }
             ProgressViolation::Stopped { process, world } => {
                 let explanation = format!("{} waits if the run stops here", ProcessId(process));
-                self.ending_at(graph, world, property, ViolationKind::End, explanation)
+                self.counterexample_ending_at(
+                    graph,
+                    world,
+                    property,
+                    ViolationKind::End,
+                    explanation,
+                )
             }
             ProgressViolation::Starving { process, cycle } => {
                 let explanation = format!(
                     "{} can wait for ever although it could be served: the end of the run repeats",
                     ProcessId(process)
                 );
-                self.repeating(graph, &cycle, property, ViolationKind::Starvation, explanation)
+                self.counterexample_with_cycle(
+                    graph,
+                    &cycle,
+                    property,
+                    ViolationKind::Starvation,
+                    explanation,
+                )
             }
         })
     }
 
     /// Looks for a run that leads to a state from which processes may wait forever while no process
     /// enters. Returns `None` if there is no such run.
-    fn deadlock(&self, property: Property, graph: &Graph) -> Option<Counterexample> {
+    fn deadlock(&self, property: Property, graph: &StateGraph) -> Option<Counterexample> {
         let layout = self.rules.layout;
         let marks = (0..layout.size).fold(0, |marks, process| marks | layout.waiting_mask(process));
         let fairness = self.config.fairness;
-        let lasting = find_lasting_states(graph, Condition::until_any_cleared(marks), fairness);
+        let lasting =
+            find_lasting_states(graph, TransientCondition::until_any_cleared(marks), fairness);
         let waiting = |world: u32| {
             let waits = |process: &usize| graph.marks(world) & layout.waiting_mask(*process) != 0;
             let waiting = (0..layout.size).filter(waits).map(ProcessId::from_index);
@@ -193,46 +212,58 @@ impl FinishedSearch {
         };
         if let Some(world) = lasting.stopped {
             let explanation = format!("{} waits if the run stops here", waiting(world));
-            return Some(self.ending_at(graph, world, property, ViolationKind::End, explanation));
+            return Some(self.counterexample_ending_at(
+                graph,
+                world,
+                property,
+                ViolationKind::End,
+                explanation,
+            ));
         }
         if let Some(world) = lasting.first_doomed {
             let wait = if graph.marks(world).count_ones() == 1 { "waits" } else { "wait" };
             let explanation =
                 format!("{} {wait}, and no process can ever enter again", waiting(world));
             let kind = ViolationKind::Deadlock;
-            return Some(self.ending_at(graph, world, property, kind, explanation));
+            return Some(self.counterexample_ending_at(graph, world, property, kind, explanation));
         }
         let cycle = lasting.cycle?;
         let explanation = format!(
             "no process need ever enter again while {} waits: the end of the run repeats",
             waiting(cycle[0])
         );
-        Some(self.repeating(graph, &cycle, property, ViolationKind::Livelock, explanation))
+        Some(self.counterexample_with_cycle(
+            graph,
+            &cycle,
+            property,
+            ViolationKind::Livelock,
+            explanation,
+        ))
     }
 
-    pub(super) fn ending_at(
+    pub(super) fn counterexample_ending_at(
         &self,
-        graph: &Graph,
+        graph: &StateGraph,
         world: u32,
         property: Property,
         kind: ViolationKind,
         explanation: String,
     ) -> Counterexample {
-        let path = path_to(&self.explored, graph.id(world));
+        let path = path_to(&self.explored, graph.state_id(world));
         self.counterexample(property, kind, explanation, &path, None)
     }
 
     /// Returns a counterexample that ends in a cycle. Its run leads to the first state in `cycle`.
     /// From there it goes once around a fair cycle through states in `cycle`.
-    pub(super) fn repeating(
+    pub(super) fn counterexample_with_cycle(
         &self,
-        graph: &Graph,
+        graph: &StateGraph,
         cycle: &[u32],
         property: Property,
         kind: ViolationKind,
         explanation: String,
     ) -> Counterexample {
-        let mut path = path_to(&self.explored, graph.id(cycle[0]));
+        let mut path = path_to(&self.explored, graph.state_id(cycle[0]));
         let repeats_from = Some(path.actions.len());
         let steps = fair_cycle(graph, cycle, cycle[0], self.config.fairness);
         self.extend_path(graph, &mut path, steps);
@@ -242,13 +273,13 @@ impl FinishedSearch {
     /// Appends the actions of `steps` to a path that leads to the start of the first step.
     pub(crate) fn extend_path(
         &self,
-        graph: &Graph,
+        graph: &StateGraph,
         path: &mut RunPath,
         steps: impl IntoIterator<Item = (u32, OutEdge)>,
     ) {
         let mut replay = self.replay_path(path);
         for (from, step) in steps {
-            let to = graph.id(step.to);
+            let to = graph.state_id(step.to);
             let action = replay.find_action_to(&self.explored, to, step.label);
             let action = action.unwrap_or_else(|| panic!("world {from} leads to {to:?}"));
             path.actions.push(action);
@@ -273,20 +304,21 @@ impl FinishedSearch {
     pub(crate) fn ensure_no_panic(&self) -> Result<(), CheckError> {
         let Some(panicked) = &self.explored.panicked else { return Ok(()) };
         let path = path_to(&self.explored, panicked.from);
-        let run = self.run_to_panic_after(&path, panicked.handler);
+        let run = self.describe_run_to_panic(&path, panicked.handler);
         Err(CheckError::Panicked { message: panicked.message.clone(), run })
     }
 
     /// Describes a run whose last step caused a panic. `handler` contains the local state and the
     /// input of the handler that panicked, if they are known.
-    pub(crate) fn run_to_panic_after(
+    pub(crate) fn describe_run_to_panic(
         &self,
         path: &RunPath,
         handler: Option<(u32, Cause)>,
     ) -> StepwiseDescription {
         let (header, mut recorder) = self.recorded(path);
         if let Some((local, cause)) = handler {
-            recorder.record_step(self.start_replay(path).describe_unfinished(local, cause), false);
+            recorder
+                .record_step(self.start_replay(path).describe_panicked_step(local, cause), false);
         }
         StepwiseDescription::from_checker_trace(&Trace {
             header,
@@ -304,7 +336,7 @@ impl FinishedSearch {
             replay.apply(*action);
         }
         let state = replay.monitor_state_id(self.rules.layout.monitor_slot(index));
-        let observation = replay.observation(*last);
+        let observation = replay.observation_id(*last);
         let verdict = self.rules.model.judge(index, state, observation);
         verdict.err().map_or_else(String::new, |violation| violation.message)
     }
@@ -317,7 +349,7 @@ impl FinishedSearch {
         path: &RunPath,
         repeats_from: Option<usize>,
     ) -> Counterexample {
-        let mut trace = self.trace(path, kind != ViolationKind::Step);
+        let mut trace = self.trace_of_path(path, kind != ViolationKind::Step);
         trace.header.violates = Some(property.name().to_owned());
         let run =
             StepwiseDescription { repeats_from, ..StepwiseDescription::from_checker_trace(&trace) };
@@ -325,26 +357,26 @@ impl FinishedSearch {
         Counterexample { property, kind, explanation, run, trace }
     }
 
-    /// Replays a path and returns it as a trace. If `ended`, a last record states that the run
+    /// Replays a path and returns it as a trace. If `has_ended`, a last record states that the run
     /// ends.
-    pub(crate) fn trace(&self, path: &RunPath, ended: bool) -> Trace {
+    pub(crate) fn trace_of_path(&self, path: &RunPath, has_ended: bool) -> Trace {
         let (header, recorder) = self.recorded(path);
-        Trace { header, records: recorder.finish(ended), torn: None }
+        Trace { header, records: recorder.finish(has_ended), torn: None }
     }
 
-    fn recorded(&self, path: &RunPath) -> (Header, Recorder) {
+    fn recorded(&self, path: &RunPath) -> (Header, ReplayRecorder) {
         let mut replay = self.start_replay(path);
-        let mut recorder = Recorder::new(&self.rules);
+        let mut recorder = ReplayRecorder::new(&self.rules);
         recorder.record_boots(&replay);
         for action in &path.actions {
             recorder.record_action(&mut replay, *action);
         }
-        (header(&self.config), recorder)
+        (trace_header(&self.config), recorder)
     }
 }
 
-pub(crate) fn header(config: &CheckConfig) -> Header {
-    Header::new(&config.name, config.service, config.size, Source::Checker)
+pub(crate) fn trace_header(config: &CheckConfig) -> Header {
+    Header::new(&config.name, config.service, config.size, TraceSource::Checker)
 }
 
 /// Formats processes as `P1, P2 and P3`.

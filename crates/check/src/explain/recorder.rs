@@ -5,13 +5,13 @@ use std::sync::Arc;
 
 use tenure_core::{ProcessId, TICKS_PER_UNIT, VectorClock};
 use tenure_trace::state::StateRecorder;
-use tenure_trace::{Kind, MessageRecord, MessageSelector, Record, Subject};
+use tenure_trace::{MessageRecord, MessageSelector, Record, RecordKind, Subject};
 
-use crate::explain::replay::{Replay, ReplayedStep, STEP_ENDS, TIME_PASSES};
+use crate::explain::replay::{Replay, ReplayedStep, STEP_ENDS_TEXT, TIME_PASSES_TEXT};
 use crate::model::Model;
-use crate::model::step_content::{StepContent, StepEffects};
+use crate::model::step_content::{StepEffects, StepInput};
 use crate::world::action::{Action, ActionKind};
-use crate::world::rules::Rules;
+use crate::world::rules::SearchRules;
 
 /// A message in flight, with the number by which the trace identifies it.
 #[derive(Clone, Debug)]
@@ -24,7 +24,7 @@ struct UndeliveredMessage {
 }
 
 /// Records a run step by step. A step takes one unit of the trace's time.
-pub(crate) struct Recorder {
+pub(crate) struct ReplayRecorder {
     pub(super) model: Arc<dyn Model>,
     records: Vec<Record>,
     now: u64,
@@ -39,10 +39,10 @@ pub(crate) struct Recorder {
     selected: Option<usize>,
 }
 
-impl Recorder {
-    pub(crate) fn new(rules: &Rules) -> Self {
+impl ReplayRecorder {
+    pub(crate) fn new(rules: &SearchRules) -> Self {
         let size = rules.layout.size;
-        Recorder {
+        ReplayRecorder {
             model: Arc::clone(&rules.model),
             records: Vec::new(),
             now: 0,
@@ -58,12 +58,12 @@ impl Recorder {
     /// Records the boot of each process, or that it is down from the start.
     pub(crate) fn record_boots(&mut self, replay: &Replay) {
         for at in (0..self.sessions.len()).map(ProcessId::from_index) {
-            self.note(at, Kind::Boot);
+            self.note(at, RecordKind::Boot);
             if replay.is_down(at) {
-                self.note(at, Kind::Crash);
+                self.note(at, RecordKind::Crash);
                 continue;
             }
-            let effects = self.model.boot_effects(at, replay.local_id(at));
+            let effects = self.model.boot_effects(at, replay.local_state_id(at));
             self.effects(at, effects);
             self.record_state(at, replay);
         }
@@ -81,48 +81,48 @@ impl Recorder {
         let at = taken.at;
         self.now += TICKS_PER_UNIT;
         match (taken.content, taken.kind) {
-            (StepContent::Command(command), _) => {
+            (StepInput::Command(command), _) => {
                 self.clocks[at.index()].tick(at);
-                self.note(at, Kind::Command(command));
+                self.note(at, RecordKind::Command(command));
             }
-            (StepContent::Timer(timer), _) => {
-                self.note(at, Kind::Timer(format!("{timer:?}")));
+            (StepInput::Timer(timer), _) => {
+                self.note(at, RecordKind::Timer(format!("{timer:?}")));
             }
-            (StepContent::Suspicion(peer, verdict), _) => {
-                self.note(at, Kind::Suspicion { peer, verdict });
+            (StepInput::Suspicion(peer, verdict), _) => {
+                self.note(at, RecordKind::Suspicion { peer, verdict });
             }
-            (StepContent::Message(from, to, message), step) => {
+            (StepInput::Message(from, to, message), step) => {
                 self.record_message((from, to), message, step, receiver_was_down);
             }
-            (StepContent::Split(side), _) => {
+            (StepInput::Split(side), _) => {
                 let all_processes = (0..self.sessions.len()).map(ProcessId::from_index);
                 let (one, other) = all_processes.partition(|at| side & 1 << at.0 != 0);
-                self.record_about_run(Kind::Partition(vec![one, other]));
+                self.record_run_event(RecordKind::Partition(vec![one, other]));
             }
-            (StepContent::StepEnd, _) => self.note(at, Kind::Note(STEP_ENDS.to_owned())),
-            (StepContent::Nothing, ActionKind::Crash) => self.note(at, Kind::Crash),
-            (StepContent::Unsaved, _) => {
-                self.note(at, Kind::Unsaved);
-                self.note(at, Kind::Crash);
+            (StepInput::StepEnd, _) => self.note(at, RecordKind::Note(STEP_ENDS_TEXT.to_owned())),
+            (StepInput::Nothing, ActionKind::Crash) => self.note(at, RecordKind::Crash),
+            (StepInput::Unsaved, _) => {
+                self.note(at, RecordKind::Unsaved);
+                self.note(at, RecordKind::Crash);
             }
-            (StepContent::Nothing, ActionKind::Mute) => self.note(at, Kind::Mute),
-            (StepContent::Nothing, ActionKind::Recover) => {
+            (StepInput::Nothing, ActionKind::Mute) => self.note(at, RecordKind::Mute),
+            (StepInput::Nothing, ActionKind::Recover) => {
                 self.sessions[at.index()] += 1;
                 self.numbers.retain(|(from, _), _| *from != at);
-                self.note(at, Kind::Recover);
+                self.note(at, RecordKind::Recover);
             }
-            (StepContent::Nothing, _) => {
-                self.record_about_run(Kind::Note(TIME_PASSES.to_owned()));
+            (StepInput::Nothing, _) => {
+                self.record_run_event(RecordKind::Note(TIME_PASSES_TEXT.to_owned()));
             }
         }
         for choice in &taken.effects.choices {
-            self.note(at, Kind::Choice(*choice));
+            self.note(at, RecordKind::Choice(*choice));
         }
         self.effects(at, taken.effects);
     }
 
     /// Records an event that concerns the whole run, such as a partition.
-    pub(crate) fn record_about_run(&mut self, kind: Kind) {
+    pub(crate) fn record_run_event(&mut self, kind: RecordKind) {
         self.records.push(Record::new(self.now, Subject::Parent, kind));
     }
 
@@ -137,7 +137,7 @@ impl Recorder {
 
     /// Returns the id of the message in flight that `pick` selects, which is 0 for a message
     /// between applications. Returns `None` if there is no such message.
-    pub(crate) fn selected_message(
+    pub(crate) fn find_message_id(
         &self,
         pick: &MessageSelector,
         applications: bool,
@@ -149,7 +149,7 @@ impl Recorder {
     /// Makes the next step take the message that `pick` selects. If `applications` is true, `pick`
     /// selects among the messages between applications, and otherwise among the messages of the
     /// protocol. Without this call, the step takes the first message with the expected content.
-    pub(crate) fn select_message(&mut self, pick: &MessageSelector, applications: bool) {
+    pub(crate) fn set_next_message(&mut self, pick: &MessageSelector, applications: bool) {
         self.selected = self.index(pick, applications);
     }
 
@@ -162,10 +162,15 @@ impl Recorder {
         indices.nth(index)
     }
 
-    /// Returns the records. If `ended`, a last record states that the run ends in its last state.
-    pub(crate) fn finish(mut self, ended: bool) -> Vec<Record> {
-        if ended {
-            self.records.push(Record::new(self.now + TICKS_PER_UNIT, Subject::Parent, Kind::End));
+    /// Returns the records. If `has_ended`, a last record states that the run ends in its last
+    /// state.
+    pub(crate) fn finish(mut self, has_ended: bool) -> Vec<Record> {
+        if has_ended {
+            self.records.push(Record::new(
+                self.now + TICKS_PER_UNIT,
+                Subject::Parent,
+                RecordKind::End,
+            ));
         }
         self.records
     }
@@ -195,12 +200,12 @@ impl Recorder {
         let model = Arc::clone(&self.model);
         let message_record = |peer| record_of(&*model, message, peer, sent.session, sent.number);
         match step {
-            ActionKind::Lose => self.note(from, Kind::Drop(message_record(to))),
-            ActionKind::Duplicate => self.note(from, Kind::Duplicate(message_record(to))),
-            _ if receiver_was_down => self.note(from, Kind::Drop(message_record(to))),
+            ActionKind::Lose => self.note(from, RecordKind::Drop(message_record(to))),
+            ActionKind::Duplicate => self.note(from, RecordKind::Duplicate(message_record(to))),
+            _ if receiver_was_down => self.note(from, RecordKind::Drop(message_record(to))),
             _ => {
                 self.clocks[to.index()].merge(&sent.clock);
-                self.note(to, Kind::Receive(message_record(from)));
+                self.note(to, RecordKind::Receive(message_record(from)));
             }
         }
     }
@@ -211,7 +216,7 @@ impl Recorder {
 
     fn effects(&mut self, at: ProcessId, effects: StepEffects) {
         for event in effects.events {
-            self.note(at, Kind::Event(event));
+            self.note(at, RecordKind::Event(event));
         }
         for (to, message) in effects.messages {
             self.send(at, to, message);
@@ -223,15 +228,15 @@ impl Recorder {
         *number += 1;
         let (number, session) = (*number, self.sessions[from.index()]);
         let message_record = record_of(&*self.model, message, to, session, number);
-        self.note(from, Kind::Send(message_record));
+        self.note(from, RecordKind::Send(message_record));
         let clock = self.clocks[from.index()].clone();
         let sent = UndeliveredMessage { message, number, session, clock };
         let link = self.link(from, to);
         self.in_flight[link].push(sent);
     }
 
-    fn note(&mut self, at: ProcessId, kind: Kind) {
-        let is_command = matches!(kind, Kind::Command(_));
+    fn note(&mut self, at: ProcessId, kind: RecordKind) {
+        let is_command = matches!(kind, RecordKind::Command(_));
         let mut record = Record::new(self.now, at, kind).in_session(self.sessions[at.index()]);
         if is_command {
             record = record.with_clock(self.clocks[at.index()].clone());
@@ -249,7 +254,7 @@ fn record_of(
     number: u64,
 ) -> MessageRecord {
     match message {
-        0 => MessageRecord::of_applications(peer, session, number),
+        0 => MessageRecord::between_applications(peer, session, number),
         message => model.message_record(message, peer, session, number),
     }
 }

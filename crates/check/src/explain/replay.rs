@@ -4,15 +4,15 @@ use std::sync::Arc;
 
 use tenure_core::{ChannelOrder, ProcessId};
 
-use crate::explore::Explored;
-use crate::explore::successors::{TIME, Worker, WorldRef};
+use crate::explore::SearchResult;
+use crate::explore::successors::{SuccessorWorker, TIME_LABEL, WorldRef};
 use crate::explore::visited::StateId;
 use crate::model::Model;
 use crate::model::cache::SlotKind;
-use crate::model::step_content::{DebugText, StepContent, StepEffects};
+use crate::model::step_content::{DebugText, StepEffects, StepInput};
 use crate::reduce::canonical::smallest_timestamp;
 use crate::world::action::{Action, ActionKind, Cause};
-use crate::world::rules::Rules;
+use crate::world::rules::SearchRules;
 
 /// Path to a global state: the initial state, and the actions from there.
 #[derive(Clone, Debug)]
@@ -21,7 +21,7 @@ pub(crate) struct RunPath {
     pub(crate) actions: Vec<Action>,
 }
 
-pub(crate) fn path_to(explored: &Explored, id: StateId) -> RunPath {
+pub(crate) fn path_to(explored: &SearchResult, id: StateId) -> RunPath {
     let mut actions = Vec::new();
     let mut first = id;
     loop {
@@ -40,15 +40,15 @@ pub(crate) struct ReplayedStep {
     pub(crate) kind: ActionKind,
     /// Process that receives the input. For the loss or duplication of a message, its sender.
     pub(crate) at: ProcessId,
-    pub(crate) content: StepContent,
+    pub(crate) content: StepInput,
     pub(crate) effects: StepEffects,
 }
 
 /// A run under replay. The replay keeps the current global state twice: as the search represents
 /// it, and without reductions.
 pub(crate) struct Replay {
-    pub(crate) reduced_worker: Worker,
-    plain_worker: Worker,
+    pub(crate) reduced_worker: SuccessorWorker,
+    plain_worker: SuccessorWorker,
     pub(crate) world: Vec<u32>,
     pub(crate) fingerprint: u64,
     unreduced: Vec<u32>,
@@ -58,17 +58,17 @@ pub(crate) struct Replay {
 }
 
 impl Replay {
-    pub(crate) fn new(rules: &Arc<Rules>, explored: &Explored, first: StateId) -> Self {
+    pub(crate) fn new(rules: &Arc<SearchRules>, explored: &SearchResult, first: StateId) -> Self {
         let begin = explored.first.iter().find(|(id, ..)| *id == first);
         let (_, world, fingerprint) = begin.expect("a path begins in an initial world");
         Replay::starting_at(rules, world, *fingerprint)
     }
 
-    pub(crate) fn starting_at(rules: &Arc<Rules>, world: &[u32], fingerprint: u64) -> Self {
-        let plain_worker = Rules { is_rebasing: false, ..Rules::clone(rules) };
+    pub(crate) fn starting_at(rules: &Arc<SearchRules>, world: &[u32], fingerprint: u64) -> Self {
+        let plain_worker = SearchRules { is_rebasing: false, ..SearchRules::clone(rules) };
         Replay {
-            reduced_worker: Worker::new(Arc::clone(rules)),
-            plain_worker: Worker::new(Arc::new(plain_worker)),
+            reduced_worker: SuccessorWorker::new(Arc::clone(rules)),
+            plain_worker: SuccessorWorker::new(Arc::new(plain_worker)),
             world: world.to_vec(),
             fingerprint,
             unreduced: world.to_vec(),
@@ -78,10 +78,12 @@ impl Replay {
 
     pub(crate) fn apply(&mut self, action: Action) -> ReplayedStep {
         let unreduced_action = self.translate(action);
-        let taken = self.describe(unreduced_action);
-        let result = self.reduced_worker.advance(&mut self.world, self.fingerprint, action);
+        let taken = self.describe_step(unreduced_action);
+        let result =
+            self.reduced_worker.perform_without_undo(&mut self.world, self.fingerprint, action);
         self.fingerprint = result.expect("the search took this step").fingerprint;
-        let result = self.plain_worker.advance(&mut self.unreduced, 0, unreduced_action);
+        let result =
+            self.plain_worker.perform_without_undo(&mut self.unreduced, 0, unreduced_action);
         assert!(result.is_some(), "a step is possible without reductions too");
         if self.reduced_worker.rules.is_rebasing {
             let layout = self.plain_worker.rules.layout;
@@ -95,14 +97,14 @@ impl Replay {
     /// state `to` of the search.
     pub(crate) fn find_action_to(
         &mut self,
-        search: &Explored,
+        search: &SearchResult,
         to: StateId,
         label: u32,
     ) -> Option<Action> {
         let world = self.world.clone();
         let from = WorldRef { world: &world, fingerprint: self.fingerprint };
         let found = self.reduced_worker.find_action_to(from, search, to, label);
-        if found.is_some() || label != TIME {
+        if found.is_some() || label != TIME_LABEL {
             return found;
         }
         Some(Action::new(ActionKind::Tick, 0, 0, 0))
@@ -114,10 +116,10 @@ impl Replay {
     }
 
     /// Returns the id of what the monitors would observe if `action` were the next step.
-    pub(crate) fn observation(&mut self, action: Action) -> u32 {
+    pub(crate) fn observation_id(&mut self, action: Action) -> u32 {
         let action = self.translate(action);
         let Some(cause) = self.plain_worker.cause(&self.unreduced, action) else { return 0 };
-        let process = self.plain_worker.process_at(action);
+        let process = self.plain_worker.process_of(action);
         let memory = &mut self.plain_worker.cache;
         memory.outcome_at(self.unreduced[process], cause, action.outcome()).observation
     }
@@ -134,11 +136,11 @@ impl Replay {
         }
         let slot = action.slot();
         let wanted = {
-            let queue = self.reduced_worker.cache.queue(self.world[slot]);
+            let queue = self.reduced_worker.cache.cached_queue(self.world[slot]);
             self.reduced_worker.cache.item_of(queue, action.item()).packet
         };
-        let queue = self.plain_worker.cache.queue(self.unreduced[slot]);
-        let indices = 0..self.plain_worker.cache.items(queue).len();
+        let queue = self.plain_worker.cache.cached_queue(self.unreduced[slot]);
+        let indices = 0..self.plain_worker.cache.item_indices(queue).len();
         let item = indices
             .into_iter()
             .find(|item| {
@@ -152,17 +154,17 @@ impl Replay {
     }
 
     /// Returns the content of the step `action` without taking it.
-    pub(crate) fn describe(&mut self, action: Action) -> ReplayedStep {
+    pub(crate) fn describe_step(&mut self, action: Action) -> ReplayedStep {
         let kind = action.kind();
         let Some(cause) = self.plain_worker.cause(&self.unreduced, action) else {
             let content = self.describe_environment(action);
             let at = match &content {
-                StepContent::Message(from, ..) => *from,
+                StepInput::Message(from, ..) => *from,
                 _ => ProcessId(0),
             };
             return ReplayedStep { kind, at, content, effects: StepEffects::default() };
         };
-        let process = self.plain_worker.process_at(action);
+        let process = self.plain_worker.process_of(action);
         let (local, outcome) = (self.unreduced[process], action.outcome());
         let (at, content) = self.model().content(local, cause, Some(outcome));
         ReplayedStep { kind, at, content, effects: self.model().effects(local, cause, outcome) }
@@ -172,33 +174,33 @@ impl Replay {
         &*self.plain_worker.rules.model
     }
 
-    fn describe_environment(&mut self, action: Action) -> StepContent {
+    fn describe_environment(&mut self, action: Action) -> StepInput {
         if action.kind() == ActionKind::Tick {
-            return StepContent::Nothing;
+            return StepInput::Nothing;
         }
         if action.kind() == ActionKind::Partition {
-            return StepContent::Split(self.plain_worker.rules.partition_side);
+            return StepInput::Split(self.plain_worker.rules.partition_side);
         }
-        let queue = self.plain_worker.cache.queue(self.unreduced[action.slot()]);
+        let queue = self.plain_worker.cache.cached_queue(self.unreduced[action.slot()]);
         let packet = self.plain_worker.cache.item_of(queue, action.item()).packet;
         let packet = self.plain_worker.rules.network.packet_by_id(packet);
-        StepContent::Message(ProcessId(packet.from), ProcessId(packet.to), packet.message)
+        StepInput::Message(ProcessId(packet.from), ProcessId(packet.to), packet.message)
     }
 
     /// Returns the id of the local state of a process in the current global state without
     /// reductions.
-    pub(crate) fn local_id(&self, at: ProcessId) -> u32 {
+    pub(crate) fn local_state_id(&self, at: ProcessId) -> u32 {
         self.unreduced[at.index()]
     }
 
     /// Returns the state of a process, or `None` if the process is down.
     pub(crate) fn state(&self, at: ProcessId) -> Option<DebugText> {
-        self.model().state_text(self.local_id(at))
+        self.model().state_text(self.local_state_id(at))
     }
 
     /// Returns the names of the armed timers of a process.
     pub(crate) fn armed_timers(&self, at: ProcessId) -> Vec<DebugText> {
-        self.model().armed_timers(self.local_id(at))
+        self.model().armed_timers(self.local_state_id(at))
     }
 
     pub(crate) fn possible_actions(&mut self) -> Vec<Action> {
@@ -209,7 +211,7 @@ impl Replay {
 
     /// Returns the content of a step whose handler panicked. The handler ran in the local state
     /// `local` with the input `cause`. The content lists no effects.
-    pub(crate) fn describe_unfinished(&self, local: u32, cause: Cause) -> ReplayedStep {
+    pub(crate) fn describe_panicked_step(&self, local: u32, cause: Cause) -> ReplayedStep {
         let (at, content) = self.model().content(local, cause, None);
         let kind = match cause {
             Cause::Command(_) | Cause::Timer(_) | Cause::Notify => ActionKind::Internal,
@@ -228,10 +230,10 @@ impl Replay {
     }
 
     pub(crate) fn is_down(&self, at: ProcessId) -> bool {
-        self.model().local(self.local_id(at)).0.down
+        self.model().local(self.local_state_id(at)).0.down
     }
 }
 
-pub(crate) const TIME_PASSES: &str = "a unit of time passes";
+pub(crate) const TIME_PASSES_TEXT: &str = "a unit of time passes";
 
-pub(crate) const STEP_ENDS: &str = "end of a step";
+pub(crate) const STEP_ENDS_TEXT: &str = "end of a step";

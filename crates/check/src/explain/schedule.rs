@@ -12,18 +12,18 @@ use tenure_trace::{
 use crate::check::Check;
 use crate::config::{CheckConfig, FaultConfig};
 use crate::error::CheckError;
-use crate::explain::findings::header;
-use crate::explain::recorder::Recorder;
+use crate::explain::findings::trace_header;
+use crate::explain::recorder::ReplayRecorder;
 use crate::explain::replay::{Replay, ReplayedStep};
-use crate::model::step_content::StepContent;
-use crate::plan::Plan;
+use crate::model::step_content::StepInput;
+use crate::plan::CheckPlan;
 use crate::users::crashes::SaveTiming;
 use crate::users::entries::{Entries, EntryLimits};
 use crate::users::user::Checkable;
 use crate::world::MAX_FAULTS;
 use crate::world::action::{Action as Step, ActionKind};
 use crate::world::initial::initial_worlds;
-use crate::world::rules::Rules;
+use crate::world::rules::SearchRules;
 
 /// Bound on the messages in flight per link. It is so high that no schedule reaches it.
 const IN_FLIGHT: usize = 200;
@@ -38,31 +38,31 @@ impl<P: Checkable> Check<P> {
     ///
     /// Returns a [`FollowError`] at the first action that is not possible.
     pub fn follow(mut self, schedule: &Schedule) -> Result<Trace, FollowError<CheckError>> {
-        schedule.check_group_size(self.plan.config.size)?;
+        schedule.ensure_same_group_size(self.plan.config.size)?;
         self.plan.size_for_schedule(schedule);
         let commands = schedule.actions.iter().filter_map(agreement_command::<P>).collect();
         self.plan.schedule = Some(commands);
         self.hooks.shifts = None;
         self.hooks.symmetry = None;
         self.monitors.clear();
-        let rules = self.assemble()?;
+        let rules = self.build_rules()?;
         self.plan.follow(schedule, &rules)
     }
 }
 
-impl Plan {
+impl CheckPlan {
     /// Executes a schedule in the model of these rules, and returns its trace.
     fn follow(
         &self,
         schedule: &Schedule,
-        rules: &Arc<Rules>,
+        rules: &Arc<SearchRules>,
     ) -> Result<Trace, FollowError<CheckError>> {
         let first = initial_worlds(rules, &self.config.faults.down);
         let (world, fingerprint) = first.first().expect("there is an initial world");
         let mut follower = ScheduleRunner::starting_at(rules, (world, *fingerprint));
         ScriptRunner::follow(&mut follower, schedule)?;
         let records = follower.recorder.finish(true);
-        Ok(Trace { header: header(&self.config), records, torn: None })
+        Ok(Trace { header: trace_header(&self.config), records, torn: None })
     }
 
     /// Replaces the settings that could forbid an action of the schedule.
@@ -114,7 +114,7 @@ fn agreement_command<P: Checkable>(action: &Action) -> Option<(ProcessId, agreem
 
 pub(crate) struct ScheduleRunner {
     replay: Replay,
-    recorder: Recorder,
+    recorder: ReplayRecorder,
     /// Steps taken so far. Each has the fingerprint of the global state in which the step was
     /// taken.
     pub(crate) steps: Vec<(u64, Step)>,
@@ -128,7 +128,7 @@ pub(crate) struct ScheduleRunner {
 impl ScriptRunner for ScheduleRunner {
     fn perform(&mut self, action: &Action) -> Result<(), ActionError> {
         if let Some(kind) = action.network_record() {
-            self.recorder.record_about_run(kind);
+            self.recorder.record_run_event(kind);
             return Ok(());
         }
         match action {
@@ -149,9 +149,9 @@ impl ScriptRunner for ScheduleRunner {
         match action {
             Action::Crash(at) => self.unsaved.retain(|unsaved| unsaved != at),
             Action::Deliver(pick) | Action::Lose(pick) | Action::Duplicate(pick) => {
-                self.recorder.select_message(pick, false);
+                self.recorder.set_next_message(pick, false);
             }
-            Action::Hear(pick) => self.recorder.select_message(pick, true),
+            Action::Hear(pick) => self.recorder.set_next_message(pick, true),
             _ => {}
         }
         self.steps.push((self.replay.fingerprint, step));
@@ -161,26 +161,29 @@ impl ScriptRunner for ScheduleRunner {
 }
 
 impl ScheduleRunner {
-    pub(crate) fn starting_at(rules: &Arc<Rules>, (world, fingerprint): (&[u32], u64)) -> Self {
+    pub(crate) fn starting_at(
+        rules: &Arc<SearchRules>,
+        (world, fingerprint): (&[u32], u64),
+    ) -> Self {
         let replay = Replay::starting_at(rules, world, fingerprint);
-        let mut recorder = Recorder::new(rules);
+        let mut recorder = ReplayRecorder::new(rules);
         recorder.record_boots(&replay);
         let (steps, choices, unsaved) = (Vec::new(), Vec::new(), Vec::new());
         ScheduleRunner { replay, recorder, steps, choices, unsaved }
     }
 
     fn matches(&mut self, action: &Action, step: Step) -> bool {
-        use StepContent::{Message, Suspicion};
-        let ReplayedStep { kind, at, content, effects } = self.replay.describe(step);
+        use StepInput::{Message, Suspicion};
+        let ReplayedStep { kind, at, content, effects } = self.replay.describe_step(step);
         let made = effects.choices.iter().map(|choice| choice.value);
         if self.choices.iter().zip(made).any(|(expected, made)| *expected != made) {
             return false;
         }
         match (action, content, kind) {
-            (Action::Command(asking), StepContent::Command(command), _) => {
+            (Action::Command(asking), StepInput::Command(command), _) => {
                 asking.at == at && self.recorder.model.command(asking).as_ref() == Some(&command)
             }
-            (Action::Fire { at: whose, timer: name }, StepContent::Timer(timer), _) => {
+            (Action::Fire { at: whose, timer: name }, StepInput::Timer(timer), _) => {
                 let armed = self.replay.armed_timers(at);
                 *whose == at && find_timer(armed.iter(), name) == Some(&timer)
             }
@@ -196,7 +199,7 @@ impl ScheduleRunner {
                 (*from, *to) == (sender, receiver)
             }
             (Action::Crash(whose), content, ActionKind::Crash) => {
-                let is_unsaved = matches!(content, StepContent::Unsaved);
+                let is_unsaved = matches!(content, StepInput::Unsaved);
                 *whose == at && is_unsaved == self.unsaved.contains(whose)
             }
             (Action::Mute(whose), _, ActionKind::Mute)
@@ -216,6 +219,6 @@ impl ScheduleRunner {
         applications: bool,
     ) -> bool {
         (pick.from, pick.to) == link
-            && self.recorder.selected_message(pick, applications) == Some(message)
+            && self.recorder.find_message_id(pick, applications) == Some(message)
     }
 }

@@ -1,14 +1,14 @@
 //! Annotations of global states, for the analysis of liveness and for measurements.
 
-use crate::explore::successors::Worker;
-use crate::measure::extremes::marks_of;
+use crate::explore::successors::SuccessorWorker;
+use crate::measure::extremes::pack_measured_marks;
 use crate::model::MonitorFacts;
 use crate::users::user::UserState;
-use crate::world::VIOLATED;
+use crate::world::VIOLATED_MONITOR;
 
 /// Data that the search stores about a global state in addition to its content.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Annotations {
+pub(crate) struct StateAnnotations {
     /// Facts about this global state, one per bit:
     ///
     /// - For each process, bits tell whether it waits to be served or to be informed of a result.
@@ -17,24 +17,28 @@ pub(crate) struct Annotations {
     /// - For each property written as an expression and each combination of values of its
     ///   variables, a bit is set if an event is still due.
     ///
-    /// [`Layout`](crate::world::Layout) assigns the first two kinds of bits. In a measurement, this
-    /// field contains the measured value and the bit [`SERVED`](crate::measure::extremes::SERVED)
-    /// instead.
+    /// [`StateLayout`](crate::world::Layout) assigns the first two kinds of bits. In a measurement,
+    /// this field contains the measured value and the bit
+    /// [`SERVED`](crate::measure::extremes::SERVED) instead.
     pub(crate) marks: u32,
     /// Value of the measuring monitor in this global state; 0 without a measurement.
     pub(crate) measure: u64,
 }
 
-/// Computes the annotations of a global state. `measured` is the index of the measuring monitor, if
-/// any.
-pub(crate) fn annotate(worker: &mut Worker, world: &[u32], measured: Option<usize>) -> Annotations {
-    if worker.rules.weighs {
-        return Annotations { marks: measured_marks(worker, world), measure: 0 };
+/// Computes the annotations of a global state. `measured_monitor` is the index of the measuring
+/// monitor, if any.
+pub(crate) fn annotate_state(
+    worker: &mut SuccessorWorker,
+    world: &[u32],
+    measured_monitor: Option<usize>,
+) -> StateAnnotations {
+    if worker.rules.stores_weights {
+        return StateAnnotations { marks: measured_marks(worker, world), measure: 0 };
     }
     let layout = worker.rules.layout;
     let (mut waiting, mut uninformed, mut informed) = (0, 0, false);
     for (process, local) in world[..layout.size].iter().enumerate() {
-        match worker.cache.local(*local).user {
+        match worker.cache.local_facts(*local).user {
             UserState::Idle => {}
             UserState::Waiting => waiting |= layout.waiting_mask(process),
             UserState::Uninformed => uninformed |= layout.uninformed_mask(process),
@@ -42,12 +46,12 @@ pub(crate) fn annotate(worker: &mut Worker, world: &[u32], measured: Option<usiz
         }
     }
     let uninformed = if informed { uninformed } else { 0 };
-    let mut annotations = Annotations { marks: waiting | uninformed, measure: 0 };
+    let mut annotations = StateAnnotations { marks: waiting | uninformed, measure: 0 };
     for index in 0..layout.monitors {
         let facts = facts(worker, world, index);
         // The limit on monitors keeps these bits apart from those of processes.
-        annotations.marks |= u32::from(facts.fails_at_end) * layout.end_mask(index);
-        if measured == Some(index) {
+        annotations.marks |= u32::from(facts.fails_at_end) * layout.end_violation_mask(index);
+        if measured_monitor == Some(index) {
             annotations.measure = facts.measure;
         }
     }
@@ -61,11 +65,11 @@ pub(crate) fn annotate(worker: &mut Worker, world: &[u32], measured: Option<usiz
 
 /// Returns the marks of a global state for a measurement. They consist of the measured value, and
 /// of one bit that is set if all users are served.
-fn measured_marks(worker: &mut Worker, world: &[u32]) -> u32 {
+fn measured_marks(worker: &mut SuccessorWorker, world: &[u32]) -> u32 {
     let layout = worker.rules.layout;
     let (mut value, mut is_served, mut is_uninformed, mut is_informed) = (0, true, false, false);
     for local in &world[..layout.size] {
-        let row = worker.cache.local(*local);
+        let row = worker.cache.local_facts(*local);
         value = value.max(row.chain);
         is_served &= !row.has_command && row.user != UserState::Waiting;
         is_uninformed |= row.user == UserState::Uninformed;
@@ -75,13 +79,13 @@ fn measured_marks(worker: &mut Worker, world: &[u32]) -> u32 {
         let measured = facts(worker, world, index).measure;
         value = value.max(u32::try_from(measured).unwrap_or(u32::MAX >> 1));
     }
-    marks_of(value, is_served && !(is_informed && is_uninformed))
+    pack_measured_marks(value, is_served && !(is_informed && is_uninformed))
 }
 
-fn facts(worker: &mut Worker, world: &[u32], index: usize) -> MonitorFacts {
+fn facts(worker: &mut SuccessorWorker, world: &[u32], index: usize) -> MonitorFacts {
     let state = world[worker.rules.layout.monitor_slot(index)];
-    if state == VIOLATED {
+    if state == VIOLATED_MONITOR {
         return MonitorFacts::default();
     }
-    worker.cache.monitor(index, state)
+    worker.cache.monitor_facts(index, state)
 }

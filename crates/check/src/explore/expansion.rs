@@ -4,14 +4,14 @@
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use super::frontier::Batch;
-use crate::explore::successors::{ExceededBound, Successor, Worker, WorldRef};
-use crate::explore::visited::{SHARDS, StateId, shard_of};
+use super::frontier::UnpackedStates;
+use crate::explore::successors::{ExceededBound, Successor, SuccessorWorker, WorldRef};
+use crate::explore::visited::{SHARD_COUNT, StateId, shard_of};
 use crate::world::action::{Action, Cause};
 
 /// Successor of a global state under expansion. The visited set may contain it already.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Candidate {
+pub(super) struct CandidateSuccessor {
     pub(super) key: u64,
     /// Index, in the block under expansion, of the global state from which a step leads to this
     /// candidate.
@@ -40,8 +40,8 @@ pub(crate) struct HandlerPanic {
 /// Successors of all global states in a chunk, and what else the thread found in their steps.
 #[derive(Default)]
 pub(super) struct ChunkExpansion {
-    pub(super) parents: Batch,
-    pub(super) candidates: Vec<Vec<Candidate>>,
+    pub(super) parents: UnpackedStates,
+    pub(super) candidates: Vec<Vec<CandidateSuccessor>>,
     /// Content of the global states in `candidates`, by shard. Empty unless the search stores whole
     /// states.
     pub(super) worlds: Vec<Vec<u32>>,
@@ -57,8 +57,8 @@ pub(super) struct ChunkExpansion {
 impl ChunkExpansion {
     pub(super) fn new() -> Self {
         ChunkExpansion {
-            candidates: vec![Vec::new(); SHARDS],
-            worlds: vec![Vec::new(); SHARDS],
+            candidates: vec![Vec::new(); SHARD_COUNT],
+            worlds: vec![Vec::new(); SHARD_COUNT],
             ..ChunkExpansion::default()
         }
     }
@@ -76,14 +76,14 @@ impl ChunkExpansion {
     pub(super) fn bytes(&self) -> usize {
         let candidates: usize = self.candidates.iter().map(Vec::capacity).sum();
         let worlds: usize = self.worlds.iter().map(Vec::capacity).sum();
-        self.parents.bytes() + candidates * size_of::<Candidate>() + worlds * 4
+        self.parents.bytes() + candidates * size_of::<CandidateSuccessor>() + worlds * 4
     }
 
     /// Adds successors of one global state, as `expand` does. If a handler panics, records the
     /// panic and stops.
     pub(super) fn expand_catching_panics(
         &mut self,
-        worker: &mut Worker,
+        worker: &mut SuccessorWorker,
         world: WorldRef<'_>,
         from: StateId,
         parent: u32,
@@ -106,13 +106,13 @@ impl ChunkExpansion {
     /// the states that all other steps reach.
     fn expand(
         &mut self,
-        worker: &mut Worker,
+        worker: &mut SuccessorWorker,
         world: WorldRef<'_>,
         from: StateId,
         parent: u32,
         (exact, time): (bool, bool),
     ) {
-        let weighs = worker.rules.weighs;
+        let weighs = worker.rules.stores_weights;
         let mut visit = |successor: Successor<'_>| {
             self.transitions += 1;
             let (result, action) = (successor.result, successor.action);
@@ -129,15 +129,15 @@ impl ChunkExpansion {
             }
             self.exceeded[0] |= result.dropped;
             let (key, shard) = (result.key, shard_of(result.key));
-            self.candidates[shard].push(Candidate { key, parent, action, label });
+            self.candidates[shard].push(CandidateSuccessor { key, parent, action, label });
             if exact {
                 self.worlds[shard].extend_from_slice(successor.world);
             }
         };
         if time {
-            worker.time_steps(world, &mut visit);
+            worker.visit_time_steps(world, &mut visit);
         } else {
-            worker.successors(world, &mut visit);
+            worker.visit_successors(world, &mut visit);
         }
         self.exceeded[0] |= std::mem::take(&mut worker.has_blocked_duplicate);
     }

@@ -2,53 +2,60 @@
 
 use std::sync::Arc;
 
-use crate::explore::successors::{FAULT, ScratchWorld, Successor, Visit, Worker};
-use crate::model::processes::NOT_FAIR;
-use crate::world::Fault;
+use crate::explore::successors::{
+    FAULT_LABEL, ScratchWorld, Successor, SuccessorVisitor, SuccessorWorker,
+};
+use crate::model::processes::NOT_FAIR_LABEL;
+use crate::world::LimitedFault;
 use crate::world::action::{Action, ActionKind};
 
-impl Worker {
-    pub(super) fn fault_steps(&mut self, scratch: &mut ScratchWorld<'_>, visit: &mut impl Visit) {
+impl SuccessorWorker {
+    pub(super) fn visit_fault_steps(
+        &mut self,
+        scratch: &mut ScratchWorld<'_>,
+        visit: &mut impl SuccessorVisitor,
+    ) {
         let rules = Arc::clone(&self.rules);
-        let left = |world: &[u32], fault| rules.remaining(world, fault) > 0;
-        for (kind, fault) in
-            [(ActionKind::Lose, Fault::Loss), (ActionKind::Duplicate, Fault::Duplication)]
-        {
+        let left = |world: &[u32], fault| rules.remaining_faults(world, fault) > 0;
+        for (kind, fault) in [
+            (ActionKind::Lose, LimitedFault::Loss),
+            (ActionKind::Duplicate, LimitedFault::Duplication),
+        ] {
             if left(scratch.world, fault) {
                 self.link_faults(scratch, kind, visit);
             }
         }
-        if left(scratch.world, Fault::Partition) {
+        if left(scratch.world, LimitedFault::Partition) {
             let action = Action::new(ActionKind::Partition, 0, 0, 0);
             if let Some(result) = self.perform(scratch.world, scratch.fingerprint, action) {
-                visit(Successor { action, label: FAULT, world: scratch.world, result });
+                visit(Successor { action, label: FAULT_LABEL, world: scratch.world, result });
             }
-            self.undo(scratch.world);
+            self.undo_changes(scratch.world);
         }
         for process in 0..rules.layout.size {
-            let row = self.cache.local(scratch.world[process]);
+            let row = self.cache.local_facts(scratch.world[process]);
             let at = |kind| Action::new(kind, process, 0, 0);
             if row.is_mute {
                 // The crash was decided, and its budget spent, when the process became mute.
                 let fair = self.mute_crash_labels[process];
                 self.visit_input(scratch, at(ActionKind::Crash), fair, visit);
             }
-            if row.can_crash && left(scratch.world, Fault::Crash) {
-                self.visit_input(scratch, at(ActionKind::Crash), FAULT, visit);
+            if row.can_crash && left(scratch.world, LimitedFault::Crash) {
+                self.visit_input(scratch, at(ActionKind::Crash), FAULT_LABEL, visit);
                 if rules.has_mute_crashes {
-                    self.visit_input(scratch, at(ActionKind::Mute), FAULT, visit);
+                    self.visit_input(scratch, at(ActionKind::Mute), FAULT_LABEL, visit);
                 }
             }
-            if row.down && left(scratch.world, Fault::Recovery) {
-                self.visit_input(scratch, at(ActionKind::Recover), NOT_FAIR, visit);
+            if row.down && left(scratch.world, LimitedFault::Recovery) {
+                self.visit_input(scratch, at(ActionKind::Recover), NOT_FAIR_LABEL, visit);
             }
             let busy = row.down || rules.has_pending_trust(scratch.world, process);
-            if busy || !left(scratch.world, Fault::ApplicationMessage) {
+            if busy || !left(scratch.world, LimitedFault::ApplicationMessage) {
                 continue;
             }
             for peer in (0..rules.layout.size).filter(|peer| *peer != process) {
                 let at = Action::new(ActionKind::Send, process, peer, 0);
-                self.visit_input(scratch, at, NOT_FAIR, visit);
+                self.visit_input(scratch, at, NOT_FAIR_LABEL, visit);
             }
         }
     }
@@ -57,23 +64,28 @@ impl Worker {
         &mut self,
         scratch: &mut ScratchWorld<'_>,
         kind: ActionKind,
-        visit: &mut impl Visit,
+        visit: &mut impl SuccessorVisitor,
     ) {
         for slot in self.rules.layout.link_slots() {
-            let row = self.cache.queue(scratch.world[slot]);
-            for item in 0..self.cache.items(row).len() {
+            let row = self.cache.cached_queue(scratch.world[slot]);
+            for item in 0..self.cache.item_indices(row).len() {
                 if self.cache.item_of(row, item).application {
                     continue;
                 }
                 let action = Action::new(kind, slot, item, 0);
                 match self.perform(scratch.world, scratch.fingerprint, action) {
                     Some(result) => {
-                        visit(Successor { action, label: FAULT, world: scratch.world, result });
+                        visit(Successor {
+                            action,
+                            label: FAULT_LABEL,
+                            world: scratch.world,
+                            result,
+                        });
                     }
                     // `perform` fails only if a message is duplicated on a full link.
                     None => self.has_blocked_duplicate = true,
                 }
-                self.undo(scratch.world);
+                self.undo_changes(scratch.world);
             }
         }
     }

@@ -1,15 +1,15 @@
 //! Steps taken before the search begins.
 
-use crate::explore::successors::{Successor, Visit, Worker};
+use crate::explore::successors::{Successor, SuccessorVisitor, SuccessorWorker};
 
-impl Worker {
+impl SuccessorWorker {
     /// Visits only the successor by the step that the configuration prescribes in this global
     /// state, and returns true. If no step is prescribed here, visits nothing and returns false.
     pub(super) fn visit_forced_step(
         &mut self,
         world: &mut [u32],
         fingerprint: u64,
-        visit: &mut impl Visit,
+        visit: &mut impl SuccessorVisitor,
     ) -> bool {
         let Some(action) = self.rules.forced_steps.get(&fingerprint).copied() else { return false };
         if let Some(result) = self.perform(world, fingerprint, action) {
@@ -17,7 +17,7 @@ impl Worker {
             let label = self.rules.forced_label();
             visit(Successor { action, label, world, result });
         }
-        self.undo(world);
+        self.undo_changes(world);
         true
     }
 }

@@ -8,20 +8,20 @@ use crate::explore::successors::WorldRef;
 use crate::explore::visited::StateId;
 
 /// Number of global states that one thread expands at a time. These states are packed together.
-pub(super) const CHUNK: usize = 1 << 10;
+pub(super) const CHUNK_STATES: usize = 1 << 10;
 /// Number of global states that the search expands between two checks of the limits: a multiple of
-/// [`CHUNK`]. A frontier with fewer states stays unpacked.
-pub(super) const BLOCK: usize = CHUNK * 64;
+/// [`CHUNK_STATES`]. A frontier with fewer states stays unpacked.
+pub(super) const BLOCK_STATES: usize = CHUNK_STATES * 64;
 
 /// Global states in unpacked form, one after the other.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Batch {
+pub(super) struct UnpackedStates {
     pub(super) ids: Vec<StateId>,
     pub(super) fingerprints: Vec<u64>,
     pub(super) worlds: Vec<u32>,
 }
 
-impl Batch {
+impl UnpackedStates {
     pub(super) fn world(&self, index: usize, stride: usize) -> WorldRef<'_> {
         let world = &self.worlds[index * stride..][..stride];
         WorldRef { world, fingerprint: self.fingerprints[index] }
@@ -40,13 +40,13 @@ impl Batch {
 
 /// Global states of one chunk in packed form, which takes less memory.
 #[derive(Debug)]
-pub(super) struct Chunk {
+pub(super) struct PackedChunk {
     ids: Box<[StateId]>,
     fingerprints: Box<[u64]>,
     worlds: PackedRows,
 }
 
-impl Chunk {
+impl PackedChunk {
     fn bytes(&self) -> usize {
         self.ids.len() * 12 + size_of::<Self>() - size_of::<PackedRows>() + self.worlds.bytes()
     }
@@ -60,14 +60,14 @@ pub(super) struct Frontier {
     /// global states.
     dropped_chunks: usize,
     /// Chunks of global states in packed form, without the dropped ones.
-    packed: VecDeque<Chunk>,
+    packed: VecDeque<PackedChunk>,
     packed_bytes: usize,
-    unpacked: Batch,
+    unpacked: UnpackedStates,
 }
 
 impl Frontier {
     pub(super) fn new(stride: usize) -> Self {
-        let (packed, unpacked) = (VecDeque::new(), Batch::default());
+        let (packed, unpacked) = (VecDeque::new(), UnpackedStates::default());
         Frontier { stride, dropped_chunks: 0, packed, packed_bytes: 0, unpacked }
     }
 
@@ -77,16 +77,17 @@ impl Frontier {
     }
 
     fn first_unpacked(&self) -> usize {
-        (self.dropped_chunks + self.packed.len()) * CHUNK
+        (self.dropped_chunks + self.packed.len()) * CHUNK_STATES
     }
 
     /// Copies the global states at `indices` into a batch. None of them may have been dropped.
-    pub(super) fn read(&self, indices: Range<usize>, into: &mut Batch) {
+    pub(super) fn read(&self, indices: Range<usize>, into: &mut UnpackedStates) {
         let unpacked = self.first_unpacked();
         let mut begin = indices.start;
         while begin < indices.end.min(unpacked) {
-            let count = (CHUNK - begin % CHUNK).min(indices.end - begin);
-            let (chunk, first) = (&self.packed[begin / CHUNK - self.dropped_chunks], begin % CHUNK);
+            let count = (CHUNK_STATES - begin % CHUNK_STATES).min(indices.end - begin);
+            let (chunk, first) =
+                (&self.packed[begin / CHUNK_STATES - self.dropped_chunks], begin % CHUNK_STATES);
             into.ids.extend_from_slice(&chunk.ids[first..][..count]);
             into.fingerprints.extend_from_slice(&chunk.fingerprints[first..][..count]);
             chunk.worlds.unpack(first, count, &mut into.worlds);
@@ -103,13 +104,13 @@ impl Frontier {
 
     pub(super) fn ids_from(&self, begin: usize) -> impl Iterator<Item = StateId> {
         let packed = self.packed.iter().flat_map(|chunk| &chunk.ids).chain(&self.unpacked.ids);
-        packed.copied().skip(begin - self.dropped_chunks * CHUNK)
+        packed.copied().skip(begin - self.dropped_chunks * CHUNK_STATES)
     }
 
     /// Drops each packed chunk whose global states all have an index below `before`. The search has
     /// expanded these states.
     pub(super) fn drop_expanded(&mut self, before: usize) {
-        while (self.dropped_chunks + 1) * CHUNK <= before {
+        while (self.dropped_chunks + 1) * CHUNK_STATES <= before {
             let Some(packed) = self.packed.pop_front() else { return };
             self.packed_bytes -= packed.bytes();
             self.dropped_chunks += 1;
@@ -129,33 +130,37 @@ impl Frontier {
     }
 
     pub(super) fn chunks_to_pack(&self) -> usize {
-        if self.unpacked.ids.len() < BLOCK { 0 } else { self.unpacked.ids.len() / CHUNK }
+        if self.unpacked.ids.len() < BLOCK_STATES {
+            0
+        } else {
+            self.unpacked.ids.len() / CHUNK_STATES
+        }
     }
 
     /// Packs one chunk of the unpacked global states, and returns the packed chunk. `chunk` is its
     /// number; chunk 0 begins with the first unpacked state.
-    pub(super) fn pack(&self, chunk: usize) -> Chunk {
-        let (unpacked, begin) = (&self.unpacked, chunk * CHUNK);
-        let worlds = &unpacked.worlds[begin * self.stride..][..CHUNK * self.stride];
-        Chunk {
-            ids: unpacked.ids[begin..][..CHUNK].into(),
-            fingerprints: unpacked.fingerprints[begin..][..CHUNK].into(),
+    pub(super) fn pack(&self, chunk: usize) -> PackedChunk {
+        let (unpacked, begin) = (&self.unpacked, chunk * CHUNK_STATES);
+        let worlds = &unpacked.worlds[begin * self.stride..][..CHUNK_STATES * self.stride];
+        PackedChunk {
+            ids: unpacked.ids[begin..][..CHUNK_STATES].into(),
+            fingerprints: unpacked.fingerprints[begin..][..CHUNK_STATES].into(),
             worlds: PackedRows::pack(worlds, self.stride),
         }
     }
 
-    pub(super) fn replace_by_packed(&mut self, packed: Vec<Chunk>) {
-        let worlds = packed.len() * CHUNK;
+    pub(super) fn replace_by_packed(&mut self, packed: Vec<PackedChunk>) {
+        let worlds = packed.len() * CHUNK_STATES;
         self.unpacked.ids.drain(..worlds);
         self.unpacked.fingerprints.drain(..worlds);
         self.unpacked.worlds.drain(..worlds * self.stride);
-        self.packed_bytes += packed.iter().map(Chunk::bytes).sum::<usize>();
+        self.packed_bytes += packed.iter().map(PackedChunk::bytes).sum::<usize>();
         self.packed.extend(packed);
     }
 
     pub(super) fn bytes(&self) -> usize {
         let list = self.packed.capacity() - self.packed.len();
-        self.packed_bytes + list * size_of::<Chunk>() + self.unpacked.bytes()
+        self.packed_bytes + list * size_of::<PackedChunk>() + self.unpacked.bytes()
     }
 }
 
@@ -180,7 +185,7 @@ mod tests {
     }
 
     fn assert_holds(frontier: &Frontier, indices: Range<usize>) {
-        let mut batch = Batch::default();
+        let mut batch = UnpackedStates::default();
         frontier.read(indices.clone(), &mut batch);
         assert!(batch.ids.iter().map(|id| id.0 as usize).eq(indices.clone()));
         assert!(batch.fingerprints.iter().map(|one| *one as usize).eq(indices.clone()));
@@ -190,37 +195,44 @@ mod tests {
     #[test]
     fn small_frontier_stays_unpacked() {
         let mut frontier = Frontier::new(STRIDE);
-        add(&mut frontier, 0..BLOCK - 1);
+        add(&mut frontier, 0..BLOCK_STATES - 1);
         assert!(frontier.packed.is_empty());
-        assert_holds(&frontier, 0..BLOCK - 1);
+        assert_holds(&frontier, 0..BLOCK_STATES - 1);
     }
 
     #[test]
     fn returns_worlds_in_order() {
         let mut frontier = Frontier::new(STRIDE);
-        for end in [3, BLOCK - 1, BLOCK + 5, 3 * BLOCK + 100] {
+        for end in [3, BLOCK_STATES - 1, BLOCK_STATES + 5, 3 * BLOCK_STATES + 100] {
             let begin = frontier.len();
             add(&mut frontier, begin..end);
         }
-        assert_eq!(frontier.len(), 3 * BLOCK + 100);
+        assert_eq!(frontier.len(), 3 * BLOCK_STATES + 100);
         assert_holds(&frontier, 0..frontier.len());
-        assert_holds(&frontier, CHUNK - 1..2 * CHUNK + 1);
-        assert_holds(&frontier, 3 * BLOCK - 1..3 * BLOCK + 100);
+        assert_holds(&frontier, CHUNK_STATES - 1..2 * CHUNK_STATES + 1);
+        assert_holds(&frontier, 3 * BLOCK_STATES - 1..3 * BLOCK_STATES + 100);
     }
 
     #[test]
     fn drops_expanded_worlds() {
         let mut frontier = Frontier::new(STRIDE);
-        add(&mut frontier, 0..2 * BLOCK + 10);
+        add(&mut frontier, 0..2 * BLOCK_STATES + 10);
         let before = frontier.bytes();
-        frontier.drop_expanded(BLOCK);
-        assert!(frontier.bytes() + BLOCK * 12 <= before, "{before}, then {}", frontier.bytes());
-        assert_eq!(frontier.len(), 2 * BLOCK + 10);
-        assert_holds(&frontier, BLOCK..frontier.len());
-        assert_eq!(frontier.ids_from(BLOCK + 3).next(), Some(StateId(BLOCK as u32 + 3)));
-        assert_eq!(frontier.ids_from(BLOCK + 3).count(), BLOCK + 7);
+        frontier.drop_expanded(BLOCK_STATES);
+        assert!(
+            frontier.bytes() + BLOCK_STATES * 12 <= before,
+            "{before}, then {}",
+            frontier.bytes()
+        );
+        assert_eq!(frontier.len(), 2 * BLOCK_STATES + 10);
+        assert_holds(&frontier, BLOCK_STATES..frontier.len());
+        assert_eq!(
+            frontier.ids_from(BLOCK_STATES + 3).next(),
+            Some(StateId(BLOCK_STATES as u32 + 3))
+        );
+        assert_eq!(frontier.ids_from(BLOCK_STATES + 3).count(), BLOCK_STATES + 7);
         frontier.drop_expanded(frontier.len());
-        assert_holds(&frontier, 2 * BLOCK..frontier.len());
+        assert_holds(&frontier, 2 * BLOCK_STATES..frontier.len());
         assert_eq!(frontier.ids_from(frontier.len()).count(), 0);
     }
 }

@@ -1,6 +1,7 @@
 //! Breadth-first search on all cores. The result does not depend on the number of threads.
 
 mod forced_steps;
+mod step_setup;
 mod steps;
 pub(crate) mod successors;
 mod time;
@@ -17,6 +18,6 @@ mod restart_detection;
 mod rounds;
 mod search;
 
-pub(crate) use annotations::annotate;
+pub(crate) use annotations::annotate_state;
 pub(crate) use expansion::panic_message;
-pub(crate) use search::{Explored, Search, SearchEnd};
+pub(crate) use search::{BreadthFirstSearch, SearchEnd, SearchResult};

@@ -67,14 +67,14 @@ fn join(parts: [u32; PARTS]) -> Origin {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::explore::visited::SHARDS;
+    use crate::explore::visited::SHARD_COUNT;
 
     #[test]
     fn returns_every_origin() {
         let origin = |number: usize| match number {
             0 => Origin { parent: StateId::OUT_OF_BOUNDS, action: Action(0) },
             _ => Origin {
-                parent: StateId::new(number * 7 % SHARDS, number / 3),
+                parent: StateId::new(number * 7 % SHARD_COUNT, number / 3),
                 action: Action::new(
                     ACTION_KINDS[number % ACTION_KINDS.len()],
                     number % (1 << 11),
@@ -95,7 +95,7 @@ mod tests {
     fn similar_origins_take_half_the_space() {
         let mut origins = Origins::default();
         for number in 0..100 * PACK_SIZE {
-            let parent = StateId::new(number % SHARDS, (1 << 25) + number * 31 % 4_096);
+            let parent = StateId::new(number % SHARD_COUNT, (1 << 25) + number * 31 % 4_096);
             let action = Action::new(ACTION_KINDS[number % 2], number % 20, number % 4, 0);
             origins.push(Origin { parent, action });
         }

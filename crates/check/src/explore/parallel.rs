@@ -53,7 +53,7 @@ pub(super) fn run_jobs<W: Send, R: Send>(
 
 /// Applies `job` to the index and the content of each part, on this number of threads. Returns the
 /// results in the order of the parts.
-pub(crate) fn map_parts<T: Send, R: Send>(
+pub(crate) fn map_in_parallel<T: Send, R: Send>(
     threads: usize,
     parts: impl IntoIterator<Item = T>,
     job: impl Fn(usize, T) -> R + Sync,
@@ -67,7 +67,7 @@ pub(crate) fn map_parts<T: Send, R: Send>(
 
 #[cfg(test)]
 mod tests {
-    use super::{map_parts, run_jobs};
+    use super::{map_in_parallel, run_jobs};
 
     #[test]
     fn returns_results_in_order_of_jobs() {
@@ -84,10 +84,11 @@ mod tests {
     fn maps_parts_in_order_and_with_their_content() {
         for threads in [1, 3] {
             let mut counts = [0; 10];
-            let ends = map_parts(threads, counts.chunks_mut(3), |number, part: &mut [usize]| {
-                part.fill(number);
-                number * 3 + part.len()
-            });
+            let ends =
+                map_in_parallel(threads, counts.chunks_mut(3), |number, part: &mut [usize]| {
+                    part.fill(number);
+                    number * 3 + part.len()
+                });
             assert_eq!((ends, counts), (vec![3, 6, 9, 10], [0, 0, 0, 1, 1, 1, 2, 2, 2, 3]));
         }
     }

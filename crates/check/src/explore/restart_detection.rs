@@ -5,17 +5,17 @@
 //! step. This does not depend on its failure detector. The detection may happen at every moment
 //! after the restart, and the search explores all of them.
 
-use crate::explore::successors::{ScratchWorld, StepResult, Visit, Worker};
+use crate::explore::successors::{ScratchWorld, StepResult, SuccessorVisitor, SuccessorWorker};
 use crate::model::fingerprint::{HashDomain, fingerprint};
 use crate::world::action::{Action, ActionKind};
 
-impl Worker {
+impl SuccessorWorker {
     /// Visits the steps by which processes detect restarts. A process first suspects a restarted
     /// peer. It trusts the peer again before it receives any other input.
-    pub(super) fn restart_detection_steps(
+    pub(super) fn visit_restart_detection_steps(
         &mut self,
         scratch: &mut ScratchWorld<'_>,
-        visit: &mut impl Visit,
+        visit: &mut impl SuccessorVisitor,
     ) {
         let layout = self.rules.layout;
         let pairs = (0..layout.size).flat_map(|p| (0..layout.size).map(move |peer| (p, peer)));
@@ -52,7 +52,7 @@ impl Worker {
             }
             ActionKind::Recover => {
                 for other in (0..layout.size).filter(|other| *other != process) {
-                    if !self.cache.local(world[other]).down {
+                    if !self.cache.local_facts(world[other]).down {
                         let slot = layout.undetected_restarts_slot(other);
                         self.set_bits(world, slot, world[slot] | 1 << process, result);
                     }
@@ -75,6 +75,6 @@ impl Worker {
             |bits| if bits == 0 { 0 } else { fingerprint(HashDomain::Session, &(slot, bits)) };
         result.fingerprint =
             result.fingerprint.wrapping_sub(print(world[slot])).wrapping_add(print(bits));
-        self.set(world, slot, bits);
+        self.set_slot(world, slot, bits);
     }
 }

@@ -8,7 +8,10 @@
 //! The processes end a round in a fixed order, because no process can notice this order: a message
 //! that is sent at the end of a round arrives only at the end of the next round.
 
-use crate::explore::successors::{FAULT, ScratchWorld, StepSetup, Successor, Visit, Worker};
+use crate::explore::step_setup::StepSetup;
+use crate::explore::successors::{
+    FAULT_LABEL, ScratchWorld, Successor, SuccessorVisitor, SuccessorWorker,
+};
 use crate::world::action::{Action, ActionKind, Cause};
 
 /// A part of the steps that one process takes in a round.
@@ -20,13 +23,13 @@ enum Part {
     Timers,
 }
 
-impl Worker {
+impl SuccessorWorker {
     /// Visits the steps of the process that must step next in the round. Returns false if no
     /// process must take a step: then processes may crash, or time passes.
-    pub(super) fn round_steps(
+    pub(super) fn visit_round_steps(
         &mut self,
         scratch: &mut ScratchWorld<'_>,
-        visit: &mut impl Visit,
+        visit: &mut impl SuccessorVisitor,
     ) -> bool {
         let Some((process, part)) = self.next_in_round(scratch.world) else { return false };
         if part == Part::Messages {
@@ -56,7 +59,7 @@ impl Worker {
     }
 
     /// Returns true if some process must still take a step of the current round before time passes.
-    pub(super) fn is_in_round(&mut self, world: &[u32]) -> bool {
+    pub(super) fn has_round_step_left(&mut self, world: &[u32]) -> bool {
         self.rules.rounds && self.next_in_round(world).is_some()
     }
 
@@ -64,16 +67,16 @@ impl Worker {
         let layout = self.rules.layout;
         let processes = 0..layout.size;
         if let Some(process) =
-            processes.clone().find(|process| self.cache.local(world[*process]).has_command)
+            processes.clone().find(|process| self.cache.local_facts(world[*process]).has_command)
         {
             return Some((process, Part::Command));
         }
         processes.into_iter().find_map(|process| {
             let mut links = layout.link_slots().filter(|slot| layout.receiver(*slot) == process);
-            if links.any(|slot| self.cache.queue(world[slot]).is_urgent) {
+            if links.any(|slot| self.cache.cached_queue(world[slot]).is_urgent) {
                 return Some((process, Part::Messages));
             }
-            let is_due = self.cache.local(world[process]).is_urgent;
+            let is_due = self.cache.local_facts(world[process]).is_urgent;
             is_due.then_some((process, Part::Timers))
         })
     }
@@ -84,25 +87,25 @@ impl Worker {
         &mut self,
         scratch: &mut ScratchWorld<'_>,
         slot: usize,
-        visit: &mut impl Visit,
+        visit: &mut impl SuccessorVisitor,
     ) {
-        self.delivery_steps(scratch, slot, visit);
-        if !self.is_cut_short(scratch.world, slot) {
+        self.visit_delivery_steps(scratch, slot, visit);
+        if !self.is_sender_cut_short(scratch.world, slot) {
             return;
         }
-        let row = self.cache.queue(scratch.world[slot]);
-        for item in 0..self.cache.items(row).len() {
+        let row = self.cache.cached_queue(scratch.world[slot]);
+        for item in 0..self.cache.item_indices(row).len() {
             let action = Action::new(ActionKind::Lose, slot, item, 0);
             if let Some(result) = self.perform(scratch.world, scratch.fingerprint, action) {
-                visit(Successor { action, label: FAULT, world: scratch.world, result });
+                visit(Successor { action, label: FAULT_LABEL, world: scratch.world, result });
             }
-            self.undo(scratch.world);
+            self.undo_changes(scratch.world);
         }
     }
 
     /// Returns true if the sender of a link has crashed in the middle of its round, so that any of
     /// the messages on the link may be lost.
-    pub(super) fn is_cut_short(&mut self, world: &[u32], slot: usize) -> bool {
-        self.rules.rounds && self.cache.local(world[self.rules.layout.sender(slot)]).down
+    pub(super) fn is_sender_cut_short(&mut self, world: &[u32], slot: usize) -> bool {
+        self.rules.rounds && self.cache.local_facts(world[self.rules.layout.sender(slot)]).down
     }
 }

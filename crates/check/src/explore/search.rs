@@ -3,19 +3,21 @@
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::annotations::{Annotations, annotate};
-use super::expansion::{Candidate, ChunkExpansion, HandlerPanic, ViolatingStep};
-use super::frontier::{BLOCK, CHUNK, Frontier};
+use super::annotations::{StateAnnotations, annotate_state};
+use super::expansion::{CandidateSuccessor, ChunkExpansion, HandlerPanic, ViolatingStep};
+use super::frontier::{BLOCK_STATES, CHUNK_STATES, Frontier};
 use super::parallel::{run_jobs, thread_count};
 use crate::clock::Instant;
 use crate::config::SearchConfig;
-use crate::explore::successors::Worker;
-use crate::explore::visited::{Edge, Insertion, Origin, SHARDS, Shard, StateId, shard_of};
-use crate::limits::{Limit, Progress, StopSignal, StopStage};
-use crate::liveness::graph::{Graph, analysis_threads};
+use crate::explore::successors::SuccessorWorker;
+use crate::explore::visited::{
+    InsertionResult, LivenessEdge, Origin, SHARD_COUNT, Shard, StateId, shard_of,
+};
+use crate::limits::{RaisedLimit, ReachedLimit, SearchProgress, StopSignal};
+use crate::liveness::graph::{StateGraph, analysis_thread_count};
 use crate::world::action::Action;
 use crate::world::initial::InitialWorlds;
-use crate::world::rules::Rules;
+use crate::world::rules::SearchRules;
 
 /// Number of candidates whose slots in the visited set are prefetched together.
 const PREFETCH: usize = 64;
@@ -37,11 +39,11 @@ pub(crate) enum SearchEnd {
     Complete,
     /// Every property was decided before all states were explored.
     Decided,
-    Limited(Limit),
+    Limited(ReachedLimit),
 }
 
 impl SearchEnd {
-    pub(crate) fn limit(self) -> Option<Limit> {
+    pub(crate) fn limit(self) -> Option<ReachedLimit> {
         match self {
             SearchEnd::Limited(limit) => Some(limit),
             SearchEnd::Complete | SearchEnd::Decided => None,
@@ -49,9 +51,9 @@ impl SearchEnd {
     }
 }
 
-pub(crate) struct Search<'a> {
+pub(crate) struct BreadthFirstSearch<'a> {
     pub(crate) config: &'a SearchConfig,
-    pub(crate) rules: Arc<Rules>,
+    pub(crate) rules: Arc<SearchRules>,
     pub(crate) stop: StopSignal,
     /// True if edges and marks are stored for the analysis of liveness.
     pub(crate) keeps_edges: bool,
@@ -63,9 +65,9 @@ pub(crate) struct Search<'a> {
 }
 
 #[derive(Default)]
-pub(crate) struct Explored {
+pub(crate) struct SearchResult {
     pub(crate) shards: Vec<Shard>,
-    pub(crate) workers: Vec<Worker>,
+    pub(crate) workers: Vec<SuccessorWorker>,
     /// Initial global states: id, content and fingerprint of each.
     pub(crate) first: Vec<(StateId, Vec<u32>, u64)>,
     pub(crate) transitions: u64,
@@ -87,14 +89,14 @@ pub(crate) struct Explored {
     pub(crate) panicked: Option<HandlerPanic>,
 }
 
-impl Explored {
-    pub(crate) fn states(&self) -> u64 {
+impl SearchResult {
+    pub(crate) fn state_count(&self) -> u64 {
         self.shards.iter().map(|shard| shard.len() as u64).sum()
     }
 
     /// Returns the id of a visited global state. The search must store edges: otherwise ids cannot
     /// be looked up.
-    pub(crate) fn find(&self, key: u64, world: &[u32]) -> Option<StateId> {
+    pub(crate) fn find_state(&self, key: u64, world: &[u32]) -> Option<StateId> {
         self.shards[shard_of(key)].find(key, world)
     }
 }
@@ -102,12 +104,12 @@ impl Explored {
 /// A search in progress, in its state between two blocks. A block is a list of global states that
 /// the search expands together.
 struct SearchRun<'a> {
-    search: Search<'a>,
+    search: BreadthFirstSearch<'a>,
     shards: Vec<Mutex<Shard>>,
-    workers: Vec<Worker>,
+    workers: Vec<SuccessorWorker>,
     frontier: Frontier,
     next: Frontier,
-    found: Explored,
+    found: SearchResult,
     /// Empty expansions for reuse, because fresh allocations cost page faults.
     spare_expansions: Mutex<Vec<ChunkExpansion>>,
     /// Growth of memory during the expansion of the last block, in bytes.
@@ -115,20 +117,20 @@ struct SearchRun<'a> {
     started: Instant,
 }
 
-impl Search<'_> {
-    pub(crate) fn run(self, first: InitialWorlds) -> Explored {
+impl BreadthFirstSearch<'_> {
+    pub(crate) fn run(self, first: InitialWorlds) -> SearchResult {
         let threads = thread_count(self.config.threads);
-        let workers: Vec<Worker> =
-            (0..threads).map(|_| Worker::new(Arc::clone(&self.rules))).collect();
+        let workers: Vec<SuccessorWorker> =
+            (0..threads).map(|_| SuccessorWorker::new(Arc::clone(&self.rules))).collect();
         let shard = |number| {
             Mutex::new(Shard::new(number, self.config.stores_whole_states, self.keeps_edges))
         };
-        let shards = (0..SHARDS).map(shard).collect();
+        let shards = (0..SHARD_COUNT).map(shard).collect();
         let (layout, stride) = (self.rules.layout, self.rules.layout.stride());
-        let found = Explored {
+        let found = SearchResult {
             violations: vec![None; layout.monitors + layout.custom],
-            levels: vec![vec![0]; SHARDS],
-            ..Explored::default()
+            levels: vec![vec![0]; SHARD_COUNT],
+            ..SearchResult::default()
         };
         let mut run = SearchRun {
             search: self,
@@ -150,10 +152,10 @@ impl Search<'_> {
 impl SearchRun<'_> {
     fn begin(&mut self, first: InitialWorlds) {
         for (world, fingerprint) in first {
-            let key = self.workers[0].key(&world, fingerprint);
+            let key = self.workers[0].canonical_key(&world, fingerprint);
             let mut shard = lock(&self.shards[shard_of(key)]);
             let origin = Origin { parent: StateId::OUT_OF_BOUNDS, action: Action(0) };
-            let Insertion::New(id) = shard.insert(key, origin, &world) else { continue };
+            let InsertionResult::New(id) = shard.insert(key, origin, &world) else { continue };
             drop(shard);
             self.found.transitions += 1;
             self.found.first.push((id, world.clone(), fingerprint));
@@ -167,7 +169,7 @@ impl SearchRun<'_> {
                     found.get_or_insert(ViolatingStep { from: id, action, length: 0 });
                 }
             }
-            let annotations = annotate(&mut self.workers[0], &world, self.search.measuring);
+            let annotations = annotate_state(&mut self.workers[0], &world, self.search.measuring);
             self.keep_annotations(id, annotations);
         }
     }
@@ -208,7 +210,7 @@ impl SearchRun<'_> {
                 self.end(ended, unexpanded);
                 return false;
             }
-            let end = (begin + BLOCK).min(self.frontier.len());
+            let end = (begin + BLOCK_STATES).min(self.frontier.len());
             self.expand(begin..end, length, time);
             if self.found.panicked.is_some() {
                 return false;
@@ -230,7 +232,7 @@ impl SearchRun<'_> {
         // Chunks are in order, so the same panic is reported for any number of threads.
         self.found.panicked = expansions.iter().find_map(|expansion| expansion.panicked.clone());
         // A partially expanded block is not counted.
-        if self.found.panicked.is_some() || self.search.stop.ends_search() {
+        if self.found.panicked.is_some() || self.search.stop.must_stop_search() {
             return;
         }
         let before = self.bytes();
@@ -259,17 +261,17 @@ impl SearchRun<'_> {
         let (stride, exact) = (self.stride(), self.search.config.stores_whole_states);
         let (frontier, spare_expansions, stop) =
             (&self.frontier, &self.spare_expansions, &self.search.stop);
-        let chunks = block.len().div_ceil(CHUNK);
+        let chunks = block.len().div_ceil(CHUNK_STATES);
         run_jobs(&mut self.workers, chunks, |worker, chunk| {
             let spare = lock(spare_expansions).pop();
             let mut expansion = spare.unwrap_or_else(ChunkExpansion::new);
             let mut parents = std::mem::take(&mut expansion.parents);
-            let begin = block.start + chunk * CHUNK;
-            frontier.read(begin..(begin + CHUNK).min(block.end), &mut parents);
+            let begin = block.start + chunk * CHUNK_STATES;
+            frontier.read(begin..(begin + CHUNK_STATES).min(block.end), &mut parents);
             for (index, id) in parents.ids.iter().enumerate() {
-                let (world, parent) = (parents.world(index, stride), chunk * CHUNK + index);
+                let (world, parent) = (parents.world(index, stride), chunk * CHUNK_STATES + index);
                 expansion.expand_catching_panics(worker, world, *id, parent as u32, (exact, time));
-                if expansion.panicked.is_some() || stop.ends_search() {
+                if expansion.panicked.is_some() || stop.must_stop_search() {
                     break;
                 }
             }
@@ -283,7 +285,7 @@ impl SearchRun<'_> {
         let (stride, exact) = (self.stride(), self.search.config.stores_whole_states);
         let keeps_edges = self.search.keeps_edges;
         let shards = &self.shards;
-        let new_by_shard = run_jobs(&mut self.workers, SHARDS, |_, number| {
+        let new_by_shard = run_jobs(&mut self.workers, SHARD_COUNT, |_, number| {
             let mut shard = lock(&shards[number]);
             let mut new_by_shard = Vec::new();
             for expansion in expansions {
@@ -293,7 +295,7 @@ impl SearchRun<'_> {
                         let next = candidates[index..].iter().take(PREFETCH);
                         shard.prefetch(next.map(|candidate| candidate.key));
                     }
-                    let from = expansion.parents.ids[candidate.parent as usize % CHUNK];
+                    let from = expansion.parents.ids[candidate.parent as usize % CHUNK_STATES];
                     let origin = Origin { parent: from, action: candidate.action };
                     let world: &[u32] = if exact {
                         &expansion.worlds[number][index * stride..][..stride]
@@ -301,15 +303,15 @@ impl SearchRun<'_> {
                         &[]
                     };
                     let insertion = shard.insert(candidate.key, origin, world);
-                    if let Insertion::New(id) = insertion {
+                    if let InsertionResult::New(id) = insertion {
                         new_by_shard.push(NewWorld::of(id, candidate));
                     }
                     if keeps_edges {
                         let to = match insertion {
-                            Insertion::New(id) => id,
-                            Insertion::Known(slot) => shard.id_at(slot),
+                            InsertionResult::New(id) => id,
+                            InsertionResult::Known(slot) => shard.id_at(slot),
                         };
-                        shard.edges.push(Edge { from, to, label: candidate.label });
+                        shard.edges.push(LivenessEdge { from, to, label: candidate.label });
                     }
                 }
             }
@@ -319,8 +321,12 @@ impl SearchRun<'_> {
             let mut shard = lock(&shards[0]);
             for expansion in expansions {
                 for (parent, label) in &expansion.out_of_bounds {
-                    let from = expansion.parents.ids[*parent as usize % CHUNK];
-                    shard.edges.push(Edge { from, to: StateId::OUT_OF_BOUNDS, label: *label });
+                    let from = expansion.parents.ids[*parent as usize % CHUNK_STATES];
+                    shard.edges.push(LivenessEdge {
+                        from,
+                        to: StateId::OUT_OF_BOUNDS,
+                        label: *label,
+                    });
                 }
             }
         }
@@ -341,29 +347,29 @@ impl SearchRun<'_> {
         let (measuring, stop) = (self.search.measuring, &self.search.stop);
         let annotates = self.search.keeps_edges || measuring.is_some();
         let new_worlds = run_jobs(&mut self.workers, expansions.len(), |worker, chunk| {
-            let begin = chunk * CHUNK;
-            let mut new_worlds = NewWorlds::of_parents(new, begin..begin + CHUNK);
+            let begin = chunk * CHUNK_STATES;
+            let mut new_worlds = NewWorlds::of_parents(new, begin..begin + CHUNK_STATES);
             new_worlds.worlds.reserve(new_worlds.new_by_shard.len() * stride);
             for new in &new_worlds.new_by_shard {
-                if stop.is_raised() {
+                if stop.must_stop_check() {
                     break;
                 }
                 let first = new_worlds.worlds.len();
                 let parent = expansions[chunk].parents.world(new.parent as usize - begin, stride);
                 new_worlds.worlds.extend_from_slice(parent.world);
                 let world = &mut new_worlds.worlds[first..];
-                let result = worker.advance(world, parent.fingerprint, new.action);
+                let result = worker.perform_without_undo(world, parent.fingerprint, new.action);
                 let result = result.expect("a possible step stays possible");
                 assert_eq!(result.key, new.key, "a repeated step has the same result");
                 new_worlds.fingerprints.push(result.fingerprint);
                 if annotates {
-                    new_worlds.annotations.push(annotate(worker, world, measuring));
+                    new_worlds.annotations.push(annotate_state(worker, world, measuring));
                 }
             }
             new_worlds
         });
         // A stopped search never expands the new worlds.
-        if stop.is_raised() {
+        if stop.must_stop_check() {
             return;
         }
         for new_worlds in new_worlds {
@@ -380,7 +386,7 @@ impl SearchRun<'_> {
         level.replace_by_packed(packed);
     }
 
-    fn keep_annotations(&mut self, id: StateId, annotations: Annotations) {
+    fn keep_annotations(&mut self, id: StateId, annotations: StateAnnotations) {
         if self.search.keeps_edges {
             let mut shard = lock(&self.shards[id.shard()]);
             let worlds = shard.len();
@@ -415,24 +421,24 @@ impl SearchRun<'_> {
         let elapsed = self.started.elapsed();
         if let Some(report) = &self.search.config.on_progress {
             let (states, waiting) = (worlds as u64, self.frontier.len() as u64);
-            report(&Progress { states, depth: self.found.depth, waiting, bytes, elapsed });
+            report(&SearchProgress { states, depth: self.found.depth, waiting, bytes, elapsed });
         }
         let limits = self.search.config.limits;
-        if limits.search_time(self.search.keeps_edges).is_some_and(|most| elapsed >= most) {
-            self.search.stop.raise(StopStage::SearchTime);
+        if limits.search_time_limit(self.search.keeps_edges).is_some_and(|most| elapsed >= most) {
+            self.search.stop.raise(RaisedLimit::SearchTime);
         }
-        if self.search.stop.ends_search() {
+        if self.search.stop.must_stop_search() {
             return self.search.stop.limit().map(SearchEnd::Limited);
         }
         // The next block needs memory, and so does the analysis of the graph.
         let kept = self.search.keeps_edges;
-        let threads = analysis_threads(&self.workers);
-        let later = if kept { Graph::bytes_needed(worlds, edges, threads) } else { 0 };
-        limits.reached(worlds as u64, bytes, self.growth + later).map(SearchEnd::Limited)
+        let threads = analysis_thread_count(&self.workers);
+        let later = if kept { StateGraph::bytes_needed(worlds, edges, threads) } else { 0 };
+        limits.limit_reached(worlds as u64, bytes, self.growth + later).map(SearchEnd::Limited)
     }
 
-    fn limit_within_block(&self) -> Option<Limit> {
-        self.search.stop.ends_search().then(|| self.search.stop.limit()).flatten()
+    fn limit_within_block(&self) -> Option<ReachedLimit> {
+        self.search.stop.must_stop_search().then(|| self.search.stop.limit()).flatten()
     }
 
     /// Returns the number of visited global states and the number of stored edges.
@@ -468,7 +474,7 @@ impl SearchRun<'_> {
         self.search.rules.layout.stride()
     }
 
-    fn finish(mut self) -> Explored {
+    fn finish(mut self) -> SearchResult {
         self.mark_level();
         let unlock =
             |shard: Mutex<Shard>| shard.into_inner().unwrap_or_else(PoisonError::into_inner);
@@ -484,7 +490,7 @@ struct NewWorlds {
     new_by_shard: Vec<NewWorld>,
     fingerprints: Vec<u64>,
     worlds: Vec<u32>,
-    annotations: Vec<Annotations>,
+    annotations: Vec<StateAnnotations>,
 }
 
 impl NewWorlds {
@@ -504,8 +510,8 @@ impl NewWorlds {
 }
 
 impl NewWorld {
-    fn of(id: StateId, candidate: &Candidate) -> Self {
-        let Candidate { key, parent, action, .. } = *candidate;
+    fn of(id: StateId, candidate: &CandidateSuccessor) -> Self {
+        let CandidateSuccessor { key, parent, action, .. } = *candidate;
         NewWorld { id, key, parent, action }
     }
 }

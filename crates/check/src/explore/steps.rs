@@ -1,15 +1,15 @@
 //! Steps of a global state, for replays. This code is not generic, so it is compiled once instead
 //! of once per protocol.
 
-use crate::explore::Explored;
-use crate::explore::successors::{Successor, Worker, WorldRef};
+use crate::explore::SearchResult;
+use crate::explore::successors::{Successor, SuccessorWorker, WorldRef};
 use crate::explore::visited::StateId;
 use crate::world::action::Action;
 
-impl Worker {
+impl SuccessorWorker {
     pub(crate) fn possible_actions(&mut self, from: WorldRef<'_>) -> Vec<Action> {
         let mut steps = Vec::new();
-        self.successors(from, &mut |successor| steps.push(successor.action));
+        self.visit_successors(from, &mut |successor| steps.push(successor.action));
         steps
     }
 
@@ -18,21 +18,21 @@ impl Worker {
     pub(crate) fn find_action_to(
         &mut self,
         from: WorldRef<'_>,
-        explored: &Explored,
+        explored: &SearchResult,
         to: StateId,
         label: u32,
     ) -> Option<Action> {
-        let (mut found, weighs) = (None, self.rules.weighs);
+        let (mut found, weighs) = (None, self.rules.stores_weights);
         let mut visit = |successor: Successor<'_>| {
             if found.is_none()
                 && successor.stored_label(weighs) == label
-                && explored.find(successor.result.key, successor.world) == Some(to)
+                && explored.find_state(successor.result.key, successor.world) == Some(to)
             {
                 found = Some(successor.action);
             }
         };
-        self.successors(from, &mut visit);
-        self.time_steps(from, &mut visit);
+        self.visit_successors(from, &mut visit);
+        self.visit_time_steps(from, &mut visit);
         found
     }
 }

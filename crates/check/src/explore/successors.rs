@@ -4,25 +4,26 @@ use std::sync::Arc;
 
 use tenure_core::ChannelOrder;
 
-use crate::custom::view::CustomCache;
+use crate::custom::view::CustomPropertyCache;
+use crate::explore::step_setup::StepSetup;
 use crate::measure::weights::weighted_label;
-use crate::model::cache::{ModelCache, OutcomeRow};
-use crate::model::intern::{NONE, Replacement};
-use crate::reduce::canonical::{canonical_fingerprint, rebase};
+use crate::model::cache::{CachedOutcome, ModelCache};
+use crate::model::intern::NO_ID;
+use crate::reduce::canonical::{canonical_fingerprint, rebase_timestamps};
 use crate::reduce::deliveries::DeliveryRecord;
 use crate::world::action::{Action, ActionKind, Cause};
-use crate::world::rules::Rules;
-use crate::world::{Fault, FaultCounts, VIOLATED};
+use crate::world::rules::SearchRules;
+use crate::world::{FaultCounts, LimitedFault, VIOLATED_MONITOR};
 
 /// Value that a fault has in place of a fairness label. The analysis of liveness ignores steps with
 /// this value.
-pub(crate) const FAULT: u32 = u32::MAX;
+pub(crate) const FAULT_LABEL: u32 = u32::MAX;
 
 /// Bit of a fairness label, set if the step dropped a message because a link was full.
-pub(crate) const DROPPED: u32 = 1 << 31;
+pub(crate) const DROPPED_BIT: u32 = 1 << 31;
 
 /// Fairness label of the step in which one unit of synchronous time passes.
-pub(crate) const TIME: u32 = DROPPED - 1;
+pub(crate) const TIME_LABEL: u32 = DROPPED_BIT - 1;
 
 /// A global state, which the code calls a *world*, and its fingerprint.
 #[derive(Clone, Copy, Debug)]
@@ -38,27 +39,9 @@ pub(crate) struct ScratchWorld<'w> {
     pub(super) fingerprint: u64,
 }
 
-/// Changes that a step makes before its process receives the input: to the queue of a link, and to
-/// the count of a fault.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct StepSetup {
-    link: Option<(usize, Replacement)>,
-    fault: Option<Fault>,
-}
+pub(crate) trait SuccessorVisitor: FnMut(Successor<'_>) {}
 
-impl StepSetup {
-    fn of_link(slot: usize, change: Replacement) -> Self {
-        StepSetup { link: Some((slot, change)), fault: None }
-    }
-
-    fn of_fault(fault: Fault) -> Self {
-        StepSetup { link: None, fault: Some(fault) }
-    }
-}
-
-pub(crate) trait Visit: FnMut(Successor<'_>) {}
-
-impl<F: FnMut(Successor<'_>)> Visit for F {}
+impl<F: FnMut(Successor<'_>)> SuccessorVisitor for F {}
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Successor<'a> {
@@ -69,11 +52,11 @@ pub(crate) struct Successor<'a> {
 }
 
 impl Successor<'_> {
-    /// Returns the label that the graph stores for the step. If `weighs` is true, the label
+    /// Returns the label that the graph stores for the step. If `is_weighted` is true, the label
     /// contains the weight of the step. Otherwise it is the fairness label.
     #[inline]
-    pub(crate) fn stored_label(&self, weighs: bool) -> u32 {
-        if weighs && self.label != TIME {
+    pub(crate) fn stored_label(&self, is_weighted: bool) -> u32 {
+        if is_weighted && self.label != TIME_LABEL {
             weighted_label(self.label, self.result.weight)
         } else {
             self.label
@@ -110,8 +93,8 @@ pub(crate) enum ExceededBound {
 }
 
 /// Computes the successors of global states on one thread, with a cache for this thread.
-pub(crate) struct Worker {
-    pub(crate) rules: Arc<Rules>,
+pub(crate) struct SuccessorWorker {
+    pub(crate) rules: Arc<SearchRules>,
     pub(crate) cache: ModelCache,
     pub(super) scratch: Vec<u32>,
     /// Slots of the current global state that changed since the last undo, with their previous
@@ -127,14 +110,14 @@ pub(crate) struct Worker {
     /// True if a full link has prevented the duplication of a message since this flag was last
     /// reset.
     pub(crate) has_blocked_duplicate: bool,
-    pub(crate) custom: CustomCache,
+    pub(crate) custom: CustomPropertyCache,
     /// Deliveries that this thread chose to explore alone, and all inputs that processes received.
     /// Used only by the reduction by commuting deliveries.
     pub(crate) deliveries: DeliveryRecord,
 }
 
-impl Worker {
-    pub(crate) fn new(rules: Arc<Rules>) -> Self {
+impl SuccessorWorker {
+    pub(crate) fn new(rules: Arc<SearchRules>) -> Self {
         let cache = ModelCache::new(Arc::clone(&rules));
         let scratch = vec![0; rules.layout.stride()];
         let pairs = (rules.layout.size * rules.layout.size) as u64;
@@ -142,7 +125,7 @@ impl Worker {
             |kind: u64| (0..pairs).map(|pair| rules.network.intern_label(kind, pair)).collect();
         let (suspicion_labels, restart_labels) = (labels(3 << 40), labels(4 << 40));
         let mute_crash_labels = if rules.has_mute_crashes { labels(5 << 40) } else { Vec::new() };
-        Worker {
+        SuccessorWorker {
             rules,
             cache,
             scratch,
@@ -151,29 +134,37 @@ impl Worker {
             restart_labels,
             mute_crash_labels,
             has_blocked_duplicate: false,
-            custom: CustomCache::default(),
+            custom: CustomPropertyCache::default(),
             deliveries: DeliveryRecord::default(),
         }
     }
 
     /// Visits all successors of a global state in a fixed order, except those of
-    /// [`Worker::time_steps`].
-    pub(crate) fn successors(&mut self, from: WorldRef<'_>, visit: &mut impl Visit) {
+    /// [`SuccessorWorker::visit_time_steps`].
+    pub(crate) fn visit_successors(
+        &mut self,
+        from: WorldRef<'_>,
+        visit: &mut impl SuccessorVisitor,
+    ) {
         let mut world = std::mem::take(&mut self.scratch);
         world.copy_from_slice(from.world);
         self.changed.clear();
         if self.visit_forced_step(&mut world, from.fingerprint, visit) {
             return self.scratch = world;
         }
-        let ample = if self.rules.ample { self.ample(&mut world, from.fingerprint) } else { None };
+        let ample = if self.rules.uses_ample_sets {
+            self.find_ample_delivery(&mut world, from.fingerprint)
+        } else {
+            None
+        };
         if let Some(slot) = ample {
             let mut scratch = ScratchWorld { world: &mut world, fingerprint: from.fingerprint };
-            self.delivery_steps(&mut scratch, slot, visit);
+            self.visit_delivery_steps(&mut scratch, slot, visit);
             self.scratch = world;
             return;
         }
         let mut scratch = ScratchWorld { world: &mut world, fingerprint: from.fingerprint };
-        if self.rules.rounds && self.round_steps(&mut scratch, visit) {
+        if self.rules.rounds && self.visit_round_steps(&mut scratch, visit) {
             return self.scratch = world;
         }
         if self.rules.excluded_deliveries.is_some()
@@ -193,30 +184,30 @@ impl Worker {
         }
         for slot in self.rules.layout.link_slots() {
             if scratch.world[slot] != 0 && !self.rules.is_link_blocked(scratch.world, slot) {
-                self.delivery_steps(&mut scratch, slot, visit);
+                self.visit_delivery_steps(&mut scratch, slot, visit);
             }
         }
-        if self.rules.has_detectors || self.rules.budget.count(Fault::FalseSuspicion) > 0 {
-            self.suspicion_steps(&mut scratch, visit);
+        if self.rules.has_detectors || self.rules.budget.count(LimitedFault::FalseSuspicion) > 0 {
+            self.visit_suspicion_steps(&mut scratch, visit);
         }
         if self.rules.layout.detects_restarts {
-            self.restart_detection_steps(&mut scratch, visit);
+            self.visit_restart_detection_steps(&mut scratch, visit);
         }
         if self.rules.budget != FaultCounts::default() {
-            self.fault_steps(&mut scratch, visit);
+            self.visit_fault_steps(&mut scratch, visit);
         }
         self.scratch = world;
     }
 
-    pub(super) fn delivery_steps(
+    pub(super) fn visit_delivery_steps(
         &mut self,
         scratch: &mut ScratchWorld<'_>,
         slot: usize,
-        visit: &mut impl Visit,
+        visit: &mut impl SuccessorVisitor,
     ) {
-        let row = self.cache.queue(scratch.world[slot]);
-        for (item, entry) in self.cache.items(row).enumerate() {
-            let entry = self.cache.item(entry);
+        let row = self.cache.cached_queue(scratch.world[slot]);
+        for (item, entry) in self.cache.item_indices(row).enumerate() {
+            let entry = self.cache.item_at(entry);
             if entry.is_ready {
                 let cause = Cause::Deliver(entry.packet);
                 let at = Action::new(ActionKind::Deliver, slot, item, 0);
@@ -228,11 +219,16 @@ impl Worker {
         }
     }
 
-    fn suspicion_steps(&mut self, scratch: &mut ScratchWorld<'_>, visit: &mut impl Visit) {
-        let may_be_false = self.rules.remaining(scratch.world, Fault::FalseSuspicion) > 0;
+    fn visit_suspicion_steps(
+        &mut self,
+        scratch: &mut ScratchWorld<'_>,
+        visit: &mut impl SuccessorVisitor,
+    ) {
+        let fault = LimitedFault::FalseSuspicion;
+        let may_be_false = self.rules.remaining_faults(scratch.world, fault) > 0;
         let size = self.rules.layout.size;
         for (process, peer) in (0..size).flat_map(|p| (0..size).map(move |peer| (p, peer))) {
-            let mine = self.cache.local(scratch.world[process]);
+            let mine = self.cache.local_facts(scratch.world[process]);
             if mine.down || process == peer || self.rules.has_pending_trust(scratch.world, process)
             {
                 continue;
@@ -245,7 +241,7 @@ impl Worker {
                 self.visit_input(scratch, at, fair, visit);
             } else if !suspected && (gone && self.rules.has_detectors || !gone && may_be_false) {
                 let at = Action::new(ActionKind::Suspect, process, peer, 0);
-                self.visit_input(scratch, at, if gone { fair } else { FAULT }, visit);
+                self.visit_input(scratch, at, if gone { fair } else { FAULT_LABEL }, visit);
             }
         }
     }
@@ -253,7 +249,8 @@ impl Worker {
     /// Returns true if the peer is down or beyond a partition. A suspicion of this peer is then
     /// correct.
     fn is_unreachable(&mut self, world: &[u32], process: usize, peer: usize) -> bool {
-        self.cache.local(world[peer]).down || self.rules.is_cut(world, process, peer)
+        self.cache.local_facts(world[peer]).down
+            || self.rules.is_cut_by_partition(world, process, peer)
     }
 
     /// Visits all outcomes of a step that gives an input to a process. The caller ensures that the
@@ -263,7 +260,7 @@ impl Worker {
         scratch: &mut ScratchWorld<'_>,
         at: Action,
         label: u32,
-        visit: &mut impl Visit,
+        visit: &mut impl SuccessorVisitor,
     ) {
         let cause = self.cause(scratch.world, at).expect("a process receives an input");
         let setup = self.setup(scratch.world, at).expect("the step is possible");
@@ -279,20 +276,20 @@ impl Worker {
         at: Action,
         setup: StepSetup,
         (label, cause): (u32, Cause),
-        visit: &mut impl Visit,
+        visit: &mut impl SuccessorVisitor,
     ) {
-        let process = self.process_at(at);
+        let process = self.process_of(at);
         if self.rules.excluded_deliveries.is_some() {
             self.deliveries.taken.insert((process, scratch.world[process], cause));
         }
-        let mut row = self.cache.outcome(scratch.world[process], cause);
+        let mut row = self.cache.first_outcome(scratch.world[process], cause);
         for choice in 0.. {
             let fingerprint = self.apply_setup(scratch.world, scratch.fingerprint, setup);
             let result = self.apply_outcome(scratch.world, fingerprint, at, process, row);
-            let dropped = if result.dropped && label != FAULT { DROPPED } else { 0 };
+            let dropped = if result.dropped && label != FAULT_LABEL { DROPPED_BIT } else { 0 };
             let action = at.with_outcome(choice);
             visit(Successor { action, label: label | dropped, world: scratch.world, result });
-            self.undo(scratch.world);
+            self.undo_changes(scratch.world);
             match self.cache.next_outcome(row) {
                 Some(next) => row = next,
                 None => return,
@@ -300,28 +297,29 @@ impl Worker {
         }
     }
 
-    /// Sets a slot of a global state, and records the old value for [`Worker::undo`].
+    /// Sets a slot of a global state, and records the old value for
+    /// [`SuccessorWorker::undo_changes`].
     #[inline]
-    pub(crate) fn set(&mut self, world: &mut [u32], slot: usize, id: u32) {
+    pub(crate) fn set_slot(&mut self, world: &mut [u32], slot: usize, id: u32) {
         self.changed.push((slot as u32, world[slot]));
         world[slot] = id;
     }
 
-    /// Undoes all changes since the last call of `undo` or `forget_changes`.
+    /// Undoes all changes since the last call of `undo_changes` or `forget_changes`.
     #[inline]
-    pub(crate) fn undo(&mut self, world: &mut [u32]) {
+    pub(crate) fn undo_changes(&mut self, world: &mut [u32]) {
         while let Some((slot, id)) = self.changed.pop() {
             world[slot as usize] = id;
         }
     }
 
-    /// Forgets the recorded old values. [`Worker::undo`] can then no longer undo the changes so
-    /// far.
+    /// Forgets the recorded old values. [`SuccessorWorker::undo_changes`] can then no longer undo
+    /// the changes so far.
     pub(crate) fn forget_changes(&mut self) {
         self.changed.clear();
     }
 
-    pub(crate) fn process_at(&self, action: Action) -> usize {
+    pub(crate) fn process_of(&self, action: Action) -> usize {
         if action.kind() == ActionKind::Deliver {
             self.rules.layout.receiver(action.slot())
         } else {
@@ -330,8 +328,9 @@ impl Worker {
     }
 
     /// Performs an action. Returns `None` if the action is not possible. In contrast to
-    /// [`Worker::perform`], the action cannot be reverted by [`Worker::undo`].
-    pub(crate) fn advance(
+    /// [`SuccessorWorker::perform`], the action cannot be reverted by
+    /// [`SuccessorWorker::undo_changes`].
+    pub(crate) fn perform_without_undo(
         &mut self,
         world: &mut [u32],
         fingerprint: u64,
@@ -342,8 +341,8 @@ impl Worker {
         result
     }
 
-    /// Performs an action such that [`Worker::undo`] can revert it. Returns `None` if the action is
-    /// not possible.
+    /// Performs an action such that [`SuccessorWorker::undo_changes`] can revert it. Returns `None`
+    /// if the action is not possible.
     pub(crate) fn perform(
         &mut self,
         world: &mut [u32],
@@ -361,11 +360,11 @@ impl Worker {
             if action.kind() == ActionKind::Partition {
                 self.clear_cut_links(world, &mut result);
             }
-            self.judge_custom(world, None, &mut result);
+            self.judge_custom_after_step(world, None, &mut result);
             self.canonicalize(world, &mut result);
             return Some(result);
         };
-        let process = self.process_at(action);
+        let process = self.process_of(action);
         let row = self.cache.outcome_at(world[process], cause, action.outcome());
         Some(self.apply_outcome(world, fingerprint, action, process, row))
     }
@@ -375,7 +374,7 @@ impl Worker {
         Some(match action.kind() {
             ActionKind::Internal => self.cache.cause(world[action.slot()], action.item()),
             ActionKind::Deliver => {
-                let row = self.cache.queue(world[action.slot()]);
+                let row = self.cache.cached_queue(world[action.slot()]);
                 Cause::Deliver(self.cache.item_of(row, action.item()).packet)
             }
             ActionKind::Suspect => Cause::Suspect(action.item() as u32),
@@ -396,7 +395,7 @@ impl Worker {
     fn setup(&mut self, world: &[u32], action: Action) -> Option<StepSetup> {
         let slot = action.slot();
         let item = |cache: &mut ModelCache| {
-            let row = cache.queue(world[slot]);
+            let row = cache.cached_queue(world[slot]);
             cache.item_of(row, action.item())
         };
         Some(match action.kind() {
@@ -409,28 +408,30 @@ impl Worker {
             ActionKind::Deliver => StepSetup::of_link(slot, item(&mut self.cache).rest),
             ActionKind::Lose => {
                 let setup = StepSetup::of_link(slot, item(&mut self.cache).rest);
-                let is_free = self.is_cut_short(world, slot);
-                StepSetup { fault: (!is_free).then_some(Fault::Loss), ..setup }
+                let is_free = self.is_sender_cut_short(world, slot);
+                StepSetup { fault: (!is_free).then_some(LimitedFault::Loss), ..setup }
             }
             ActionKind::Duplicate => {
                 let packet = item(&mut self.cache).packet;
                 let duplicated = self.cache.duplicate(world[slot], packet);
-                if duplicated.id == NONE {
+                if duplicated.id == NO_ID {
                     return None;
                 }
                 let setup = StepSetup::of_link(slot, duplicated);
-                StepSetup { fault: Some(Fault::Duplication), ..setup }
+                StepSetup { fault: Some(LimitedFault::Duplication), ..setup }
             }
             // A correct suspicion does not count as a fault.
             ActionKind::Suspect if self.is_unreachable(world, slot, action.item()) => {
                 StepSetup::default()
             }
-            ActionKind::Suspect => StepSetup::of_fault(Fault::FalseSuspicion),
-            ActionKind::Partition => StepSetup::of_fault(Fault::Partition),
-            ActionKind::Crash if self.cache.local(world[slot]).is_mute => StepSetup::default(),
-            ActionKind::Crash | ActionKind::Mute => StepSetup::of_fault(Fault::Crash),
-            ActionKind::Recover => StepSetup::of_fault(Fault::Recovery),
-            ActionKind::Send => StepSetup::of_fault(Fault::ApplicationMessage),
+            ActionKind::Suspect => StepSetup::of_fault(LimitedFault::FalseSuspicion),
+            ActionKind::Partition => StepSetup::of_fault(LimitedFault::Partition),
+            ActionKind::Crash if self.cache.local_facts(world[slot]).is_mute => {
+                StepSetup::default()
+            }
+            ActionKind::Crash | ActionKind::Mute => StepSetup::of_fault(LimitedFault::Crash),
+            ActionKind::Recover => StepSetup::of_fault(LimitedFault::Recovery),
+            ActionKind::Send => StepSetup::of_fault(LimitedFault::ApplicationMessage),
         })
     }
 
@@ -438,7 +439,7 @@ impl Worker {
     fn apply_setup(&mut self, world: &mut [u32], fingerprint: u64, setup: StepSetup) -> u64 {
         let mut fingerprint = fingerprint;
         if let Some((slot, link)) = setup.link {
-            self.set(world, slot, link.id);
+            self.set_slot(world, slot, link.id);
             fingerprint = fingerprint.wrapping_add(link.change);
         }
         match setup.fault {
@@ -447,11 +448,11 @@ impl Worker {
         }
     }
 
-    fn spend(&mut self, world: &mut [u32], fingerprint: u64, fault: Fault) -> u64 {
+    fn spend(&mut self, world: &mut [u32], fingerprint: u64, fault: LimitedFault) -> u64 {
         let slot = self.rules.layout.fault_counts_slot();
         let before = FaultCounts(world[slot]);
         let after = before.incremented(fault);
-        self.set(world, slot, after.0);
+        self.set_slot(world, slot, after.0);
         fingerprint.wrapping_sub(before.fingerprint()).wrapping_add(after.fingerprint())
     }
 
@@ -464,25 +465,26 @@ impl Worker {
         fingerprint: u64,
         action: Action,
         process: usize,
-        row: OutcomeRow,
+        row: CachedOutcome,
     ) -> StepResult {
-        self.set(world, process, row.local);
+        self.set_slot(world, process, row.local);
         let fingerprint = fingerprint.wrapping_add(row.change);
         let mut result = StepResult { weight: row.weight, ..StepResult::new(fingerprint) };
-        for index in self.cache.sent(row) {
-            let sent = self.cache.sent_item(index);
-            if self.rules.can_be_down && self.is_dead_forever(world, sent.to as usize) {
+        for index in self.cache.sent_indices(row) {
+            let sent = self.cache.sent_message(index);
+            if self.rules.can_processes_be_down && self.is_dead_forever(world, sent.to as usize) {
                 continue;
             }
-            if self.rules.partition_side != 0 && self.rules.is_cut(world, process, sent.to as usize)
+            if self.rules.partition_side != 0
+                && self.rules.is_cut_by_partition(world, process, sent.to as usize)
             {
                 continue;
             }
             let pushed = self.cache.push(world[sent.slot as usize], sent.packet);
-            if pushed.id != NONE {
-                self.set(world, sent.slot as usize, pushed.id);
+            if pushed.id != NO_ID {
+                self.set_slot(world, sent.slot as usize, pushed.id);
                 result.fingerprint = result.fingerprint.wrapping_add(pushed.change);
-            } else if self.rules.drops_when_full {
+            } else if self.rules.drops_when_link_full {
                 result.dropped = true;
             } else {
                 result.exceeded = Some(ExceededBound::InFlight);
@@ -494,7 +496,7 @@ impl Worker {
         if self.rules.has_consequences {
             self.consequences(world, action, row.local, &mut result);
         }
-        self.judge_custom(world, Some((process, row)), &mut result);
+        self.judge_custom_after_step(world, Some((process, row)), &mut result);
         self.canonicalize(world, &mut result);
         result
     }
@@ -516,7 +518,7 @@ impl Worker {
         if self.rules.layout.detects_restarts {
             self.update_restart_detection(world, action, result);
         }
-        if self.rules.has_term_bound && self.cache.local(local).exceeds_term_bound {
+        if self.rules.has_term_bound && self.cache.local_facts(local).exceeds_term_bound {
             result.exceeded = Some(ExceededBound::Term);
         }
     }
@@ -524,13 +526,13 @@ impl Worker {
     fn judge(&mut self, world: &mut [u32], observation: u32, result: &mut StepResult) {
         for index in 0..self.rules.layout.monitors {
             let slot = self.rules.layout.monitor_slot(index);
-            if world[slot] == VIOLATED {
+            if world[slot] == VIOLATED_MONITOR {
                 continue;
             }
             let judged = self.cache.judge(index, world[slot], observation);
-            self.set(world, slot, judged.id);
+            self.set_slot(world, slot, judged.id);
             result.fingerprint = result.fingerprint.wrapping_add(judged.change);
-            if judged.id == VIOLATED {
+            if judged.id == VIOLATED_MONITOR {
                 result.violated |= 1 << index;
             }
         }
@@ -538,7 +540,8 @@ impl Worker {
 
     /// Returns true if the process is down and the check allows no further recovery.
     fn is_dead_forever(&mut self, world: &[u32], process: usize) -> bool {
-        self.cache.local(world[process]).down && self.rules.remaining(world, Fault::Recovery) == 0
+        self.cache.local_facts(world[process]).down
+            && self.rules.remaining_faults(world, LimitedFault::Recovery) == 0
     }
 
     /// Empties the links to processes that are down and can no longer recover. No process will
@@ -546,9 +549,9 @@ impl Worker {
     fn clear_links_to_dead(&mut self, world: &mut [u32], result: &mut StepResult) {
         for slot in self.rules.layout.link_slots() {
             if world[slot] != 0 && self.is_dead_forever(world, self.rules.layout.receiver(slot)) {
-                let queue = self.cache.queue(world[slot]);
+                let queue = self.cache.cached_queue(world[slot]);
                 result.fingerprint = result.fingerprint.wrapping_sub(queue.fingerprint);
-                self.set(world, slot, 0);
+                self.set_slot(world, slot, 0);
             }
         }
     }
@@ -558,10 +561,10 @@ impl Worker {
         let layout = self.rules.layout;
         for slot in layout.link_slots() {
             let (from, to) = (layout.sender(slot), layout.receiver(slot));
-            if world[slot] != 0 && self.rules.is_cut(world, from, to) {
-                let queue = self.cache.queue(world[slot]);
+            if world[slot] != 0 && self.rules.is_cut_by_partition(world, from, to) {
+                let queue = self.cache.cached_queue(world[slot]);
                 result.fingerprint = result.fingerprint.wrapping_sub(queue.fingerprint);
-                self.set(world, slot, 0);
+                self.set_slot(world, slot, 0);
             }
         }
     }
@@ -571,13 +574,13 @@ impl Worker {
         if self.rules.is_rebasing {
             let (cache, changed) = (&mut self.cache, &mut self.changed);
             result.fingerprint =
-                rebase(cache, self.rules.layout, world, changed, result.fingerprint);
+                rebase_timestamps(cache, self.rules.layout, world, changed, result.fingerprint);
         }
-        result.key = self.key(world, result.fingerprint);
+        result.key = self.canonical_key(world, result.fingerprint);
     }
 
     #[inline]
-    pub(crate) fn key(&mut self, world: &[u32], fingerprint: u64) -> u64 {
+    pub(crate) fn canonical_key(&mut self, world: &[u32], fingerprint: u64) -> u64 {
         if self.rules.renamings == 1 {
             return fingerprint;
         }

@@ -1,14 +1,18 @@
 //! The passing of time, and the ends of steps that take time. Neither counts as a step of a run.
 
 use crate::explore::successors::{
-    ScratchWorld, StepResult, Successor, TIME, Visit, Worker, WorldRef,
+    ScratchWorld, StepResult, Successor, SuccessorVisitor, SuccessorWorker, TIME_LABEL, WorldRef,
 };
 use crate::world::action::{Action, ActionKind};
 
-impl Worker {
+impl SuccessorWorker {
     /// Visits the global states that are reached when a step that takes time ends, and when one
     /// unit of time passes. In asynchronous time, there are no such states.
-    pub(crate) fn time_steps(&mut self, from: WorldRef<'_>, visit: &mut impl Visit) {
+    pub(crate) fn visit_time_steps(
+        &mut self,
+        from: WorldRef<'_>,
+        visit: &mut impl SuccessorVisitor,
+    ) {
         if !self.rules.timed || self.rules.forced_steps.contains_key(&from.fingerprint) {
             return;
         }
@@ -17,14 +21,14 @@ impl Worker {
         self.forget_changes();
         let mut scratch = ScratchWorld { world: &mut world, fingerprint: from.fingerprint };
         for process in 0..self.rules.layout.size {
-            if let Some(label) = self.cache.local(scratch.world[process]).step_end {
+            if let Some(label) = self.cache.local_facts(scratch.world[process]).step_end {
                 let at = Action::new(ActionKind::StepEnd, process, 0, 0);
                 self.visit_input(&mut scratch, at, label, visit);
             }
         }
         if let Some(result) = self.tick(&mut world, from.fingerprint) {
             let action = Action::new(ActionKind::Tick, 0, 0, 0);
-            visit(Successor { action, label: TIME, world: &world, result });
+            visit(Successor { action, label: TIME_LABEL, world: &world, result });
         }
         self.scratch = world;
     }
@@ -34,10 +38,10 @@ impl Worker {
     pub(super) fn tick(&mut self, world: &mut [u32], fingerprint: u64) -> Option<StepResult> {
         let layout = self.rules.layout;
         let due = self.rules.forced_steps.contains_key(&fingerprint)
-            || (0..layout.size).any(|p| self.cache.local(world[p]).is_urgent)
+            || (0..layout.size).any(|p| self.cache.local_facts(world[p]).is_urgent)
             || (0..layout.size).any(|p| self.rules.has_pending_trust(world, p))
-            || layout.link_slots().any(|slot| self.cache.queue(world[slot]).is_urgent)
-            || self.is_in_round(world);
+            || layout.link_slots().any(|slot| self.cache.cached_queue(world[slot]).is_urgent)
+            || self.has_round_step_left(world);
         if due {
             return None;
         }
@@ -51,7 +55,7 @@ impl Worker {
             *part = aged.id;
             later = later.wrapping_add(aged.change);
         }
-        let key = self.key(world, later);
+        let key = self.canonical_key(world, later);
         moved.then_some(StepResult { key, ..StepResult::new(later) })
     }
 }

@@ -8,8 +8,8 @@ use crate::world::action::Action;
 
 /// Number of tables. The fingerprint of a global state selects its table, so threads fill different
 /// tables.
-pub(crate) const SHARDS: usize = 32;
-const SHARD_BITS: u32 = SHARDS.trailing_zeros();
+pub(crate) const SHARD_COUNT: usize = 32;
+const SHARD_BITS: u32 = SHARD_COUNT.trailing_zeros();
 
 /// Id of a visited global state: its shard and its index in the shard.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -25,7 +25,7 @@ impl StateId {
     }
 
     pub(crate) fn shard(self) -> usize {
-        self.0 as usize % SHARDS
+        self.0 as usize % SHARD_COUNT
     }
 
     pub(crate) fn index(self) -> usize {
@@ -47,7 +47,7 @@ pub(crate) struct Origin {
 
 /// A step between visited global states, stored for the analysis of liveness.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Edge {
+pub(crate) struct LivenessEdge {
     pub(crate) from: StateId,
     pub(crate) to: StateId,
     pub(crate) label: u32,
@@ -80,14 +80,14 @@ pub(crate) struct Shard {
     worlds: Option<Vec<u32>>,
     /// Marks of each global state for the analysis of liveness, as bits. Indexed like `origins`.
     pub(crate) marks: Vec<u32>,
-    pub(crate) edges: Vec<Edge>,
+    pub(crate) edges: Vec<LivenessEdge>,
     /// Number of distinct global states with equal fingerprints. They are detected only if the
     /// search stores whole states.
     pub(crate) collisions: u64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Insertion {
+pub(crate) enum InsertionResult {
     New(StateId),
     /// The set contained the global state before, at this slot of the table. [`Shard::id_at`]
     /// returns its id, if indices are stored.
@@ -100,15 +100,15 @@ const FIRST_SLOTS: usize = 64;
 const LARGE: usize = 1 << 20;
 
 impl Shard {
-    /// Creates an empty table. If `exact`, it stores whole global states. If `has_ids`, ids can be
-    /// looked up.
-    pub(crate) fn new(number: usize, exact: bool, has_ids: bool) -> Self {
+    /// Creates an empty table. If `stores_states`, it stores whole global states. If `has_ids`, ids
+    /// can be looked up.
+    pub(crate) fn new(number: usize, stores_states: bool, has_ids: bool) -> Self {
         Shard {
             number,
             keys: vec![0; FIRST_SLOTS],
-            indices: (has_ids || exact).then(|| vec![0; FIRST_SLOTS]),
+            indices: (has_ids || stores_states).then(|| vec![0; FIRST_SLOTS]),
             origins: Origins::default(),
-            worlds: exact.then(Vec::new),
+            worlds: stores_states.then(Vec::new),
             marks: Vec::new(),
             edges: Vec::new(),
             collisions: 0,
@@ -135,7 +135,12 @@ impl Shard {
     /// Inserts a global state, unless it was visited before. `origin` is the step that found it.
     /// `world` is read only if the search stores whole states.
     #[inline(always)]
-    pub(crate) fn insert(&mut self, fingerprint: u64, origin: Origin, world: &[u32]) -> Insertion {
+    pub(crate) fn insert(
+        &mut self,
+        fingerprint: u64,
+        origin: Origin,
+        world: &[u32],
+    ) -> InsertionResult {
         let key = fingerprint.max(1);
         let slots = self.keys.len();
         let mut slot = slot_of(key, slots);
@@ -146,7 +151,7 @@ impl Shard {
             }
             if found == key {
                 if self.worlds.is_none() || self.is_same(self.place_at(slot), world) {
-                    return Insertion::Known(slot);
+                    return InsertionResult::Known(slot);
                 }
                 self.collisions += 1;
             }
@@ -164,7 +169,7 @@ impl Shard {
         if self.origins.len() * 8 > self.keys.len() * 7 {
             self.grow();
         }
-        Insertion::New(StateId::new(self.number, index))
+        InsertionResult::New(StateId::new(self.number, index))
     }
 
     pub(crate) fn id_at(&self, slot: usize) -> StateId {
@@ -217,7 +222,7 @@ impl Shard {
             + self.origins.bytes()
             + self.worlds.as_ref().map_or(0, |worlds| worlds.capacity() * size_of::<u32>())
             + self.marks.capacity() * size_of::<u32>()
-            + self.edges.capacity() * size_of::<Edge>()
+            + self.edges.capacity() * size_of::<LivenessEdge>()
     }
 }
 
@@ -232,8 +237,10 @@ mod tests {
         let mut shard = Shard::new(5, false, true);
         for key in 0..1_000u64 {
             let key = key.wrapping_mul(0x9E37_79B9_7F4A_7C15);
-            let Insertion::New(id) = shard.insert(key, ORIGIN, &[]) else { panic!("{key} is new") };
-            let Insertion::Known(slot) = shard.insert(key, ORIGIN, &[]) else {
+            let InsertionResult::New(id) = shard.insert(key, ORIGIN, &[]) else {
+                panic!("{key} is new")
+            };
+            let InsertionResult::Known(slot) = shard.insert(key, ORIGIN, &[]) else {
                 panic!("{key} is known")
             };
             assert_eq!(shard.id_at(slot), id);
@@ -252,7 +259,7 @@ mod tests {
         for (index, key) in (1..=5_000u64).enumerate() {
             let key = u64::from(u32::MAX) - key * 1_000;
             assert_eq!(named.find(key, &[]), Some(StateId::new(1, index)));
-            assert!(matches!(nameless.insert(key, ORIGIN, &[]), Insertion::Known(_)));
+            assert!(matches!(nameless.insert(key, ORIGIN, &[]), InsertionResult::Known(_)));
         }
         assert_eq!(named.find(77, &[]), None);
         assert_eq!(named.bytes() - nameless.bytes(), named.keys.len() * size_of::<u32>());
@@ -263,8 +270,8 @@ mod tests {
         let mut shard = Shard::new(0, true, false);
         let first = shard.insert(9, ORIGIN, &[1, 2]);
         let second = shard.insert(9, ORIGIN, &[2, 1]);
-        assert!(matches!((first, second), (Insertion::New(_), Insertion::New(_))));
-        assert!(matches!(shard.insert(9, ORIGIN, &[2, 1]), Insertion::Known(_)));
+        assert!(matches!((first, second), (InsertionResult::New(_), InsertionResult::New(_))));
+        assert!(matches!(shard.insert(9, ORIGIN, &[2, 1]), InsertionResult::Known(_)));
         assert_eq!(shard.len(), 2);
         assert_eq!(shard.collisions, 2);
     }

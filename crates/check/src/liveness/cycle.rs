@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use crate::liveness::Fairness;
-use crate::liveness::graph::{Graph, OUT_OF_BOUNDS, OutEdge};
-use crate::model::processes::NOT_FAIR;
+use crate::liveness::graph::{OUT_OF_BOUNDS, OutEdge, StateGraph};
+use crate::model::processes::NOT_FAIR_LABEL;
 use crate::shortest_walk::shortest_walk;
 
 /// Returns a cycle that a fair run can repeat forever. The cycle begins and ends in `entry`, and
@@ -15,7 +15,7 @@ use crate::shortest_walk::shortest_walk;
 /// or a state in which no step with this label is possible. Under strong fairness, it contains a
 /// step with each fairness label that is possible in a member.
 pub(crate) fn fair_cycle(
-    graph: &Graph,
+    graph: &StateGraph,
     members: &[u32],
     entry: u32,
     fairness: Fairness,
@@ -44,12 +44,14 @@ pub(crate) fn fair_cycle(
 
 /// Returns the fairness labels of the steps from the members, in the order of their first
 /// occurrence. Labels of steps that need not be taken are omitted.
-fn labels(graph: &Graph, members: &[u32]) -> Vec<u32> {
+fn labels(graph: &StateGraph, members: &[u32]) -> Vec<u32> {
     let mut seen: BTreeMap<u32, usize> = BTreeMap::new();
     for world in members {
-        for step in graph.steps(*world).iter().filter(|step| step.fair_label() != NOT_FAIR) {
+        for step in
+            graph.steps(*world).iter().filter(|step| step.fairness_label() != NOT_FAIR_LABEL)
+        {
             let next = seen.len();
-            seen.entry(step.fair_label()).or_insert(next);
+            seen.entry(step.fairness_label()).or_insert(next);
         }
     }
     let mut labels: Vec<(usize, u32)> = seen.into_iter().map(|(label, at)| (at, label)).collect();
@@ -57,14 +59,14 @@ fn labels(graph: &Graph, members: &[u32]) -> Vec<u32> {
     labels.into_iter().map(|(_, label)| label).collect()
 }
 
-fn has(graph: &Graph, world: u32, label: u32) -> bool {
-    graph.steps(world).iter().any(|step| step.fair_label() == label)
+fn has(graph: &StateGraph, world: u32, label: u32) -> bool {
+    graph.steps(world).iter().any(|step| step.fairness_label() == label)
 }
 
 /// Returns the steps of a shortest walk within the component whose last step satisfies `wanted`.
 /// The result is empty if there is no such walk, or if the analysis was stopped.
 fn walk(
-    graph: &Graph,
+    graph: &StateGraph,
     from: u32,
     inside: &impl Fn(u32) -> bool,
     wanted: impl Fn(u32, OutEdge) -> bool,

@@ -4,9 +4,9 @@
 //! fair steps are deliveries, timers, exits, reports of the failure detector, and the passing of
 //! time. Requests, faults and recoveries need not happen.
 //!
-//! A [`Condition`] must not last forever. To find out whether it can, the global states in which
-//! the condition is met are split into strongly connected components. A fair run can stay in a
-//! component forever if each fair step is taken inside the component, or is impossible in some
+//! A [`TransientCondition`] must not last forever. To find out whether it can, the global states in
+//! which the condition is met are split into strongly connected components. A fair run can stay in
+//! a component forever if each fair step is taken inside the component, or is impossible in some
 //! state of the component. A state without any step is such a component, because a run ends there.
 //!
 //! Under strong fairness, each fair step that is possible anywhere in a component must be taken
@@ -16,16 +16,16 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use crate::components::{Component, Components};
-use crate::explore::parallel::map_parts;
+use crate::components::{StrongComponent, StrongComponentSearch};
+use crate::explore::parallel::map_in_parallel;
 use crate::liveness::Fairness;
-use crate::liveness::graph::{Graph, OUT_OF_BOUNDS, OutEdge};
-use crate::model::processes::NOT_FAIR;
-use crate::world::Layout;
+use crate::liveness::graph::{OUT_OF_BOUNDS, OutEdge, StateGraph};
+use crate::model::processes::NOT_FAIR_LABEL;
+use crate::world::StateLayout;
 
 /// A condition that must not last forever in a fair run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Condition {
+pub(crate) struct TransientCondition {
     /// Marks of global states, as bits. The condition is met in each state that has any of these
     /// marks.
     pub(crate) marks: u32,
@@ -34,41 +34,44 @@ pub(crate) struct Condition {
     pub(crate) ends_with_any: bool,
 }
 
-impl Condition {
+impl TransientCondition {
     /// Creates a condition that is met in each state with any of these marks. A step interrupts the
     /// condition only if it leaves none of the marks set.
     pub(crate) const fn until_all_cleared(marks: u32) -> Self {
-        Condition { marks, ends_with_any: false }
+        TransientCondition { marks, ends_with_any: false }
     }
 
     /// Creates a condition that is met in each state with any of these marks. A step that clears
     /// one of the marks interrupts the condition, even if other marks stay set.
     pub(crate) const fn until_any_cleared(marks: u32) -> Self {
-        Condition { marks, ends_with_any: true }
+        TransientCondition { marks, ends_with_any: true }
     }
 
-    fn is_met(self, graph: &Graph, world: u32) -> bool {
+    fn is_met(self, graph: &StateGraph, world: u32) -> bool {
         graph.marks(world) & self.marks != 0 && !graph.is_unexpanded(world)
     }
 
     /// Returns true if the condition stays met, without interruption, when this step is taken.
-    fn continues(self, graph: &Graph, from: u32, step: OutEdge) -> bool {
+    fn continues(self, graph: &StateGraph, from: u32, step: OutEdge) -> bool {
         step.to != OUT_OF_BOUNDS
             && self.is_met(graph, step.to)
             && !self.is_interrupted(graph, from, step.to)
     }
 
-    fn is_interrupted(self, graph: &Graph, from: u32, to: u32) -> bool {
+    fn is_interrupted(self, graph: &StateGraph, from: u32, to: u32) -> bool {
         self.ends_with_any && graph.marks(from) & self.marks & !graph.marks(to) != 0
     }
 }
 
-/// Returns one condition for each process: the process waits to be served. If `informed`, waiting
-/// to be informed of a result also meets the condition.
-pub(crate) fn wait_conditions(layout: Layout, informed: bool) -> Vec<Condition> {
+/// Returns one condition for each process: the process waits to be served. If
+/// `waits_for_information`, waiting to be informed of a result also meets the condition.
+pub(crate) fn wait_conditions(
+    layout: StateLayout,
+    waits_for_information: bool,
+) -> Vec<TransientCondition> {
     let wait = |process| {
-        let uninformed = if informed { layout.uninformed_mask(process) } else { 0 };
-        Condition::until_all_cleared(layout.waiting_mask(process) | uninformed)
+        let uninformed = if waits_for_information { layout.uninformed_mask(process) } else { 0 };
+        TransientCondition::until_all_cleared(layout.waiting_mask(process) | uninformed)
     };
     (0..layout.size).map(wait).collect()
 }
@@ -105,7 +108,7 @@ impl LastingStates {
     /// Adds `members` to `doomed`, and updates `first_doomed`. A state whose next step is
     /// prescribed by the check never becomes `first_doomed`, because the search has not explored
     /// its other steps.
-    fn doom(&mut self, members: &[u32], graph: &Graph) {
+    fn doom(&mut self, members: &[u32], graph: &StateGraph) {
         self.doomed.resize(graph.len().div_ceil(64), 0);
         for world in members {
             self.doomed[*world as usize / 64] |= 1 << (world % 64);
@@ -132,12 +135,13 @@ pub(crate) enum ProgressViolation {
 /// [`ProgressViolation::Doomed`] to [`ProgressViolation::Starving`]. Of several findings of one
 /// kind, returns the one closest to an initial state.
 pub(crate) fn find_progress_violation(
-    graph: &Graph,
-    waits: &[Condition],
+    graph: &StateGraph,
+    waits: &[TransientCondition],
     fairness: Fairness,
 ) -> Option<ProgressViolation> {
-    let waits =
-        map_parts(graph.threads, waits, |_, wait| find_lasting_states(graph, *wait, fairness));
+    let waits = map_in_parallel(graph.threads, waits, |_, wait| {
+        find_lasting_states(graph, *wait, fairness)
+    });
     let stopped = (0..).zip(&waits).filter_map(|(process, wait)| Some((wait.stopped?, process)));
     if let Some((world, process)) = stopped.min() {
         return Some(ProgressViolation::Stopped { process, world });
@@ -161,8 +165,8 @@ pub(crate) fn find_progress_violation(
 /// message, so no fair run drops messages forever. The result omits components in which a run can
 /// stay only by dropping messages.
 pub(crate) fn find_lasting_states(
-    graph: &Graph,
-    condition: Condition,
+    graph: &StateGraph,
+    condition: TransientCondition,
     fairness: Fairness,
 ) -> LastingStates {
     let mut lasting = LastingStates::default();
@@ -178,7 +182,7 @@ pub(crate) fn find_lasting_states(
     let is_met = |world: u32| condition.is_met(graph, world);
     let continues = |from: u32, step: OutEdge| condition.continues(graph, from, step);
     let mut escapes: Vec<bool> = Vec::new();
-    Components::new(graph, is_met, continues).for_each(|part| {
+    StrongComponentSearch::new(graph, is_met, continues).visit_components(|part| {
         let escapes_here = part.members.iter().any(|world| {
             graph.steps(*world).iter().any(|step| {
                 if !condition.continues(graph, *world, *step) {
@@ -200,7 +204,7 @@ pub(crate) fn find_lasting_states(
             && condition.continues(graph, from, step)
             && !lasting.is_doomed(step.to)
     };
-    Components::new(graph, is_open, &stays).for_each(|part| {
+    StrongComponentSearch::new(graph, is_open, &stays).visit_components(|part| {
         let first = part.members.iter().min();
         let is_earlier = cycle.as_ref().is_none_or(|cycle| first < cycle.first());
         if !is_earlier || !is_fair(graph, &part) {
@@ -229,7 +233,7 @@ fn sorted(members: &[u32]) -> Vec<u32> {
 /// sorted list. If there are several such sets, returns the one with the smallest first state.
 /// `None` if there is no such set.
 fn strongly_fair(
-    graph: &Graph,
+    graph: &StateGraph,
     members: &[u32],
     stays: &impl Fn(u32, OutEdge) -> bool,
 ) -> Option<Vec<u32>> {
@@ -239,9 +243,11 @@ fn strongly_fair(
         let is_inside = |world: u32| part.binary_search(&world).is_ok();
         let mut taken: BTreeMap<u32, bool> = BTreeMap::new();
         for world in &part {
-            for step in graph.steps(*world).iter().filter(|step| step.fair_label() != NOT_FAIR) {
+            for step in
+                graph.steps(*world).iter().filter(|step| step.fairness_label() != NOT_FAIR_LABEL)
+            {
                 let stays = step.to != OUT_OF_BOUNDS && stays(*world, *step) && is_inside(step.to);
-                *taken.entry(step.fair_label()).or_default() |= stays;
+                *taken.entry(step.fairness_label()).or_default() |= stays;
             }
         }
         if taken.values().all(|taken| *taken) {
@@ -255,14 +261,16 @@ fn strongly_fair(
             continue;
         }
         let leaves = |step: &OutEdge| {
-            step.fair_label() != NOT_FAIR && taken.get(&step.fair_label()) == Some(&false)
+            step.fairness_label() != NOT_FAIR_LABEL
+                && taken.get(&step.fairness_label()) == Some(&false)
         };
         let is_kept = |world: u32| is_inside(world) && !graph.steps(world).iter().any(leaves);
         let stays = |from: u32, step: OutEdge| {
             step.to != OUT_OF_BOUNDS && stays(from, step) && is_kept(step.to)
         };
         let mut rest = Vec::new();
-        Components::new(graph, is_kept, stays).for_each(|inner| rest.push(sorted(inner.members)));
+        StrongComponentSearch::new(graph, is_kept, stays)
+            .visit_components(|inner| rest.push(sorted(inner.members)));
         parts.extend(rest);
     }
     found
@@ -271,7 +279,7 @@ fn strongly_fair(
 /// Returns true if it is obvious that every fair run ends the condition. This is so if the global
 /// states in which the condition is met form no cycle, and each of them has a step that must be
 /// taken. The case is common, and this test is cheaper than the analysis of components.
-fn always_ends(graph: &Graph, condition: Condition) -> bool {
+fn always_ends(graph: &StateGraph, condition: TransientCondition) -> bool {
     const NOT_MET: u32 = u32::MAX;
     let worlds = 0..graph.len() as u32;
     let is_met = |world: u32| condition.is_met(graph, world);
@@ -304,7 +312,7 @@ fn always_ends(graph: &Graph, condition: Condition) -> bool {
             return true;
         }
         let steps = graph.steps(world);
-        if steps.iter().all(|step| step.label == NOT_FAIR) {
+        if steps.iter().all(|step| step.label == NOT_FAIR_LABEL) {
             return false;
         }
         for step in steps {
@@ -320,11 +328,13 @@ fn always_ends(graph: &Graph, condition: Condition) -> bool {
     left == 0
 }
 
-fn is_fair(graph: &Graph, part: &Component<'_>) -> bool {
+fn is_fair(graph: &StateGraph, part: &StrongComponent<'_>) -> bool {
     if let [world] = part.members {
         let steps = graph.steps(*world);
         let taken = |label| steps.iter().any(|step| step.label == label && step.to == *world);
-        return steps.iter().all(|step| step.fair_label() == NOT_FAIR || taken(step.fair_label()));
+        return steps
+            .iter()
+            .all(|step| step.fairness_label() == NOT_FAIR_LABEL || taken(step.fairness_label()));
     }
     let requirements = requirements(graph, part);
     requirements.values().all(|it| it.taken_inside || it.possible_at < part.members.len())
@@ -343,11 +353,13 @@ struct Requirement {
 
 /// Returns a [`Requirement`] for each fairness label of a step from the component. Labels of steps
 /// that a fair run need not take are omitted.
-fn requirements(graph: &Graph, part: &Component<'_>) -> BTreeMap<u32, Requirement> {
+fn requirements(graph: &StateGraph, part: &StrongComponent<'_>) -> BTreeMap<u32, Requirement> {
     let mut requirements: BTreeMap<u32, Requirement> = BTreeMap::new();
     for (turn, world) in (1..).zip(part.members).take_while(|_| !graph.is_stopped()) {
-        for step in graph.steps(*world).iter().filter(|step| step.fair_label() != NOT_FAIR) {
-            let requirement = requirements.entry(step.fair_label()).or_default();
+        for step in
+            graph.steps(*world).iter().filter(|step| step.fairness_label() != NOT_FAIR_LABEL)
+        {
+            let requirement = requirements.entry(step.fairness_label()).or_default();
             if requirement.last != turn {
                 requirement.last = turn;
                 requirement.possible_at += 1;

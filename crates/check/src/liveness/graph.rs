@@ -1,19 +1,19 @@
 //! State graph of a finished search, for the analysis of liveness.
 
 use crate::components::StepGraph;
-use crate::explore::Explored;
-use crate::explore::parallel::map_parts;
-use crate::explore::successors::{DROPPED, FAULT, Worker};
-use crate::explore::visited::{Edge, SHARDS, StateId};
+use crate::explore::SearchResult;
+use crate::explore::parallel::map_in_parallel;
+use crate::explore::successors::{DROPPED_BIT, FAULT_LABEL, SuccessorWorker};
+use crate::explore::visited::{LivenessEdge, SHARD_COUNT, StateId};
 use crate::limits::StopSignal;
 
 /// State graph: global states with consecutive numbers, and the steps between them that are not
 /// faults.
 #[derive(Debug, Default)]
-pub(crate) struct Graph {
+pub(crate) struct StateGraph {
     /// Number of the first global state, by level and shard. States are numbered by level because
     /// most steps lead to the next level.
-    bases: Vec<[u32; SHARDS]>,
+    bases: Vec<[u32; SHARD_COUNT]>,
     /// For each shard, by level: the index of the first global state of the level.
     levels: Vec<Vec<u32>>,
     /// Index, in `steps`, of the first step of each global state.
@@ -38,13 +38,13 @@ pub(crate) struct OutEdge {
 
 impl OutEdge {
     /// Returns the fairness label of the step, whether or not it dropped a message.
-    pub(crate) fn fair_label(self) -> u32 {
-        self.label & !DROPPED
+    pub(crate) fn fairness_label(self) -> u32 {
+        self.label & !DROPPED_BIT
     }
 
     /// Returns true if the step dropped a message because a link was full.
     pub(crate) fn drops_message(self) -> bool {
-        self.label & DROPPED != 0
+        self.label & DROPPED_BIT != 0
     }
 }
 
@@ -58,15 +58,15 @@ struct NumberedEdge {
 /// Number that represents all global states beyond a declared bound.
 pub(crate) const OUT_OF_BOUNDS: u32 = u32::MAX;
 
-impl Graph {
+impl StateGraph {
     /// Builds the graph of a finished search. Takes the edges and the marks out of `explored`. If
     /// `stop` is raised meanwhile, the graph is incomplete and proves nothing.
     ///
     /// `forced_label` is the fairness label of the steps that the configuration prescribes before
-    /// the search. The analysis runs on as many threads as [`analysis_threads`] returns.
-    pub(crate) fn build(explored: &mut Explored, forced_label: u32, stop: StopSignal) -> Self {
-        let (levels, threads) = (explored.levels.clone(), analysis_threads(&explored.workers));
-        let mut graph = Graph { levels, forced_label, threads, stop, ..Graph::default() };
+    /// the search. The analysis runs on as many threads as [`analysis_thread_count`] returns.
+    pub(crate) fn build(explored: &mut SearchResult, forced_label: u32, stop: StopSignal) -> Self {
+        let (levels, threads) = (explored.levels.clone(), analysis_thread_count(&explored.workers));
+        let mut graph = StateGraph { levels, forced_label, threads, stop, ..StateGraph::default() };
         // A search that was stopped has no marks of the states that it reached last.
         for shard in &mut explored.shards {
             let states = shard.len();
@@ -74,7 +74,7 @@ impl Graph {
         }
         let deepest = graph.levels.iter().map(Vec::len).max().unwrap_or(0);
         for level in 0..deepest {
-            let mut bases = [0; SHARDS];
+            let mut bases = [0; SHARD_COUNT];
             for (number, shard) in explored.shards.iter().enumerate() {
                 bases[number] = graph.marks.len() as u32;
                 let indices = graph.indices(number, level, shard.len());
@@ -86,10 +86,10 @@ impl Graph {
             shard.marks = Vec::new();
             std::mem::take(&mut shard.edges)
         });
-        let edges: Vec<Vec<Edge>> = edges.collect();
+        let edges: Vec<Vec<LivenessEdge>> = edges.collect();
         graph.open = vec![false; graph.marks.len()];
-        for id in explored.open.iter().take_while(|_| !graph.stop.is_raised()) {
-            let number = graph.number(*id) as usize;
+        for id in explored.open.iter().take_while(|_| !graph.stop.must_stop_check()) {
+            let number = graph.state_number(*id) as usize;
             graph.open[number] = true;
         }
         graph.sort_in(edges);
@@ -117,16 +117,16 @@ impl Graph {
 
     /// Sorts the edges by the global state in which they start, by counting sort. Each thread sorts
     /// the edges of its own range of states.
-    fn sort_in(&mut self, edges: Vec<Vec<Edge>>) {
+    fn sort_in(&mut self, edges: Vec<Vec<LivenessEdge>>) {
         let edges = self.numbered(edges);
-        let edges = || edges.iter().flatten().take_while(|_| !self.stop.is_raised());
+        let edges = || edges.iter().flatten().take_while(|_| !self.stop.must_stop_check());
         let worlds = self.marks.len();
         let range = worlds.div_ceil(self.threads).max(1);
         // A state number below the range wraps around to a number above the range.
         let within = |from: u32, part: usize| (from as usize).wrapping_sub(part * range);
 
         let mut counts = vec![0; worlds];
-        map_parts(self.threads, counts.chunks_mut(range), |part, counts| {
+        map_in_parallel(self.threads, counts.chunks_mut(range), |part, counts| {
             for edge in edges() {
                 if let Some(count) = counts.get_mut(within(edge.from, part)) {
                     *count += 1;
@@ -152,7 +152,7 @@ impl Graph {
             let steps = rest.split_off_mut(..len).expect("the steps of all worlds are in order");
             (starts[begin], next, steps)
         });
-        map_parts(self.threads, parts, |part, (begin, next, steps)| {
+        map_in_parallel(self.threads, parts, |part, (begin, next, steps)| {
             for edge in edges() {
                 if let Some(place) = next.get_mut(within(edge.from, part)) {
                     steps[(*place - begin) as usize] = edge.step;
@@ -164,21 +164,21 @@ impl Graph {
     }
 
     /// Replaces the ids of global states in the edges by numbers. Omits the edges of faults.
-    fn numbered(&self, edges: Vec<Vec<Edge>>) -> Vec<Vec<NumberedEdge>> {
-        map_parts(self.threads, edges, |_, edges| {
-            let edges = edges.into_iter().take_while(|_| !self.stop.is_raised());
-            let kept = edges.filter(|edge| edge.label != FAULT);
+    fn numbered(&self, edges: Vec<Vec<LivenessEdge>>) -> Vec<Vec<NumberedEdge>> {
+        map_in_parallel(self.threads, edges, |_, edges| {
+            let edges = edges.into_iter().take_while(|_| !self.stop.must_stop_check());
+            let kept = edges.filter(|edge| edge.label != FAULT_LABEL);
             // The edges of a shard become its numbered edges in place.
-            kept.map(|Edge { from, to, label }| {
+            kept.map(|LivenessEdge { from, to, label }| {
                 let is_outside = to == StateId::OUT_OF_BOUNDS;
-                let to = if is_outside { OUT_OF_BOUNDS } else { self.number(to) };
-                NumberedEdge { from: self.number(from), step: OutEdge { to, label } }
+                let to = if is_outside { OUT_OF_BOUNDS } else { self.state_number(to) };
+                NumberedEdge { from: self.state_number(from), step: OutEdge { to, label } }
             })
             .collect()
         })
     }
 
-    pub(crate) fn number(&self, id: StateId) -> u32 {
+    pub(crate) fn state_number(&self, id: StateId) -> u32 {
         let level = self.level_of(id);
         let begin = self.levels[id.shard()][level];
         self.bases[level][id.shard()] + (id.index() as u32 - begin)
@@ -189,7 +189,7 @@ impl Graph {
         self.levels[id.shard()].partition_point(|begin| *begin as usize <= id.index()) - 1
     }
 
-    pub(crate) fn id(&self, number: u32) -> StateId {
+    pub(crate) fn state_id(&self, number: u32) -> StateId {
         let level = self.bases.partition_point(|bases| bases[0] <= number) - 1;
         // A shard without worlds on a level shares its base with the next shard.
         let shard = self.bases[level].partition_point(|base| *base <= number) - 1;
@@ -199,7 +199,7 @@ impl Graph {
 
     #[inline]
     pub(crate) fn is_stopped(&self) -> bool {
-        self.stop.is_raised()
+        self.stop.must_stop_check()
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -217,7 +217,7 @@ impl Graph {
     /// Returns true if the check prescribes the step from this global state. The graph then lacks
     /// other steps that are possible.
     pub(crate) fn has_forced_step(&self, number: u32) -> bool {
-        self.steps(number).iter().any(|step| step.fair_label() == self.forced_label)
+        self.steps(number).iter().any(|step| step.fairness_label() == self.forced_label)
     }
 
     #[inline]
@@ -230,12 +230,12 @@ impl Graph {
 /// Returns the number of threads that analyse a graph: one for each worker of the search, but at
 /// most one for each process. The analysis has one job per process, and each thread needs memory
 /// for its job.
-pub(crate) fn analysis_threads(workers: &[Worker]) -> usize {
+pub(crate) fn analysis_thread_count(workers: &[SuccessorWorker]) -> usize {
     let size = workers.first().map_or(1, |worker| worker.rules.layout.size);
     workers.len().clamp(1, size.max(1))
 }
 
-impl StepGraph for Graph {
+impl StepGraph for StateGraph {
     type Step = OutEdge;
     type Steps<'g> = std::iter::Copied<std::slice::Iter<'g, OutEdge>>;
 
@@ -252,6 +252,6 @@ impl StepGraph for Graph {
     }
 
     fn is_stopped(&self) -> bool {
-        Graph::is_stopped(self)
+        StateGraph::is_stopped(self)
     }
 }

@@ -3,17 +3,18 @@
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
-use crate::components::{Component, Components};
-use crate::liveness::graph::{Graph, OUT_OF_BOUNDS, OutEdge};
-use crate::measure::weights::{is_fault, weight_of};
+use crate::components::{StrongComponent, StrongComponentSearch};
+use crate::liveness::graph::{OUT_OF_BOUNDS, OutEdge, StateGraph};
+use crate::measure::weights::{is_fault_label, weight_of_label};
 
 /// Bit in the marks that the search stores with a global state. It is set if every user has issued
 /// all its commands, and no user waits.
-pub(crate) const SERVED: u32 = 1;
+pub(crate) const SERVED_BIT: u32 = 1;
 
-/// Packs the measured value of a global state and the [`SERVED`] bit into the marks of the state.
-pub(crate) fn marks_of(value: u32, is_served: bool) -> u32 {
-    value << 1 | if is_served { SERVED } else { 0 }
+/// Packs the measured value of a global state and the [`SERVED_BIT`] bit into the marks of the
+/// state.
+pub(crate) fn pack_measured_marks(value: u32, is_served: bool) -> u32 {
+    value << 1 | if is_served { SERVED_BIT } else { 0 }
 }
 
 /// Value in place of the predecessor of a global state, if the state has none: no path has reached
@@ -21,28 +22,28 @@ pub(crate) fn marks_of(value: u32, is_served: bool) -> u32 {
 const NONE: u32 = u32::MAX;
 
 /// A step of a path: the global state in which the step starts, and the step.
-pub(super) type Step = (u32, OutEdge);
+pub(super) type MeasuredStep = (u32, OutEdge);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Path {
+pub(super) struct MeasuredPath {
     pub(super) first: u32,
-    pub(super) steps: Vec<Step>,
+    pub(super) steps: Vec<MeasuredStep>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum MaximumTotal {
     /// Greatest total of the measure over all runs, and a run with this total.
-    Total(u32, Path),
+    Total(u32, MeasuredPath),
     /// The totals have no bound. These steps form a cycle that a run can repeat forever, and the
     /// first of them increases the total.
-    Unbounded(Vec<Step>),
+    Unbounded(Vec<MeasuredStep>),
 }
 
 /// A run that serves all users, and has the least value among such runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct MinimumRun {
     pub(super) value: u32,
-    pub(super) path: Path,
+    pub(super) path: MeasuredPath,
     /// True if no step is possible at the end of the run.
     pub(super) is_quiescent: bool,
 }
@@ -50,7 +51,7 @@ pub(super) struct MinimumRun {
 /// Analysis of the state graph of a measurement. `first` contains each initial global state with
 /// its weight: the amount that the boots of the processes add to the measure.
 pub(super) struct MeasureAnalysis<'g> {
-    pub(super) graph: &'g Graph,
+    pub(super) graph: &'g StateGraph,
     pub(super) first: &'g [(u32, u32)],
 }
 
@@ -69,26 +70,28 @@ impl MeasureAnalysis<'_> {
 
     /// Returns, for each global state, the greatest total of a path from it. If a counted step can
     /// be repeated without end, also returns the first such step, and the totals are meaningless.
-    fn totals(&self) -> (Vec<u32>, Option<Step>) {
+    fn totals(&self) -> (Vec<u32>, Option<MeasuredStep>) {
         let mut values = vec![0u32; self.graph.len()];
-        let mut repeated: Option<Step> = None;
+        let mut repeated: Option<MeasuredStep> = None;
         let stays = |_, step: OutEdge| step.to != OUT_OF_BOUNDS;
-        Components::new(self.graph, |_| true, stays).for_each(|component: Component<'_>| {
-            let mut most = 0;
-            for from in component.members {
-                for step in self.steps(*from) {
-                    let weight = weight_of(step.label);
-                    if !component.contains(step.to) {
-                        most = most.max(weight + values[step.to as usize]);
-                    } else if weight > 0 && repeated.is_none_or(|(first, _)| *from < first) {
-                        repeated = Some((*from, *step));
+        StrongComponentSearch::new(self.graph, |_| true, stays).visit_components(
+            |component: StrongComponent<'_>| {
+                let mut most = 0;
+                for from in component.members {
+                    for step in self.steps(*from) {
+                        let weight = weight_of_label(step.label);
+                        if !component.contains(step.to) {
+                            most = most.max(weight + values[step.to as usize]);
+                        } else if weight > 0 && repeated.is_none_or(|(first, _)| *from < first) {
+                            repeated = Some((*from, *step));
+                        }
                     }
                 }
-            }
-            for member in component.members {
-                values[*member as usize] = most;
-            }
-        });
+                for member in component.members {
+                    values[*member as usize] = most;
+                }
+            },
+        );
         (values, repeated)
     }
 
@@ -98,7 +101,7 @@ impl MeasureAnalysis<'_> {
 
     /// Returns the steps of a shortest cycle that begins with the step `step` from the global state
     /// `from`.
-    fn cycle(&self, from: u32, step: OutEdge) -> Vec<Step> {
+    fn cycle(&self, from: u32, step: OutEdge) -> Vec<MeasuredStep> {
         let mut steps = vec![(from, step)];
         if step.to != from {
             let found = self.shortest(std::iter::once(step.to), |_, _| true, |world| world == from);
@@ -111,11 +114,11 @@ impl MeasureAnalysis<'_> {
     /// `first`. Among several such paths, prefers one that ends in a state in which a run ends, and
     /// then a shortest one. `values` contains, for each state, the greatest total weight of a path
     /// from this state.
-    fn tight_path(&self, values: &[u32], first: impl Iterator<Item = u32> + Clone) -> Path {
+    fn tight_path(&self, values: &[u32], first: impl Iterator<Item = u32> + Clone) -> MeasuredPath {
         let value = |world: u32| values[world as usize];
         let is_tight = |from: u32, step: &OutEdge| {
-            let rest = weight_of(step.label) + value(step.to);
-            value(from) == rest && (value(from) > 0 || !is_fault(step.label))
+            let rest = weight_of_label(step.label) + value(step.to);
+            value(from) == rest && (value(from) > 0 || !is_fault_label(step.label))
         };
         let is_served = |world| value(world) == 0 && self.is_served(world);
         self.shortest(first.clone(), is_tight, |world| is_served(world) && self.is_end(world))
@@ -125,7 +128,10 @@ impl MeasureAnalysis<'_> {
             })
             .or_else(|| self.shortest(first.clone(), is_tight, is_served))
             .or_else(|| self.shortest(first.clone(), is_tight, |world| value(world) == 0))
-            .unwrap_or_else(|| Path { first: first.clone().next().unwrap_or(0), steps: Vec::new() })
+            .unwrap_or_else(|| MeasuredPath {
+                first: first.clone().next().unwrap_or(0),
+                steps: Vec::new(),
+            })
     }
 
     /// Returns a shortest path from a global state in `first` to a state that `is_wanted` accepts.
@@ -135,7 +141,7 @@ impl MeasureAnalysis<'_> {
         first: impl Iterator<Item = u32>,
         follows: impl Fn(u32, &OutEdge) -> bool,
         is_wanted: impl Fn(u32) -> bool,
-    ) -> Option<Path> {
+    ) -> Option<MeasuredPath> {
         let mut before = vec![NONE; self.graph.len()];
         let mut queue: VecDeque<u32> = first.collect();
         let begins: Vec<u32> = queue.iter().copied().collect();
@@ -156,7 +162,12 @@ impl MeasureAnalysis<'_> {
 
     /// Returns the path that leads to the global state `end`. `before` contains the predecessor of
     /// each state, and `follows` accepts the steps of the path.
-    fn path(&self, before: &[u32], end: u32, follows: impl Fn(u32, &OutEdge) -> bool) -> Path {
+    fn path(
+        &self,
+        before: &[u32],
+        end: u32,
+        follows: impl Fn(u32, &OutEdge) -> bool,
+    ) -> MeasuredPath {
         let (mut steps, mut here) = (Vec::new(), end);
         while before[here as usize] != NONE {
             let from = before[here as usize];
@@ -165,7 +176,7 @@ impl MeasureAnalysis<'_> {
             here = from;
         }
         steps.reverse();
-        Path { first: here, steps }
+        MeasuredPath { first: here, steps }
     }
 
     /// Returns the greatest measured value, and the first global state that has it.
@@ -179,11 +190,11 @@ impl MeasureAnalysis<'_> {
     /// Returns the run with the least value among the runs that serve all users. `None` if there is
     /// no such run.
     ///
-    /// If `is_total`, the value of a run is the sum over its steps. Otherwise it is the greatest
-    /// value of its global states. If some of these runs end because no step is possible, only such
-    /// runs are compared. Among runs of equal value, returns a shortest one.
-    pub(super) fn least(&self, is_total: bool) -> Option<MinimumRun> {
-        let (keys, before) = self.lightest(is_total);
+    /// If `is_sum_over_steps`, the value of a run is the sum over its steps. Otherwise it is the
+    /// greatest value of its global states. If some of these runs end because no step is possible,
+    /// only such runs are compared. Among runs of equal value, returns a shortest one.
+    pub(super) fn least_run(&self, is_sum_over_steps: bool) -> Option<MinimumRun> {
+        let (keys, before) = self.lightest(is_sum_over_steps);
         let worlds = || 0..self.graph.len() as u32;
         let served = || worlds().filter(|world| self.is_served(*world));
         let is_quiescent = served().any(|world| self.is_end(world));
@@ -193,7 +204,7 @@ impl MeasureAnalysis<'_> {
             return None;
         }
         let path = self.path(&before, end, |from, step| {
-            self.key_after(keys[from as usize], *step, is_total) == keys[step.to as usize]
+            self.key_after(keys[from as usize], *step, is_sum_over_steps) == keys[step.to as usize]
         });
         Some(MinimumRun { value: (keys[end as usize] >> 32) as u32, path, is_quiescent })
     }
@@ -232,7 +243,7 @@ impl MeasureAnalysis<'_> {
 
     fn key_after(&self, key: u64, step: OutEdge, is_total: bool) -> u64 {
         let value = if is_total {
-            (key >> 32) + u64::from(weight_of(step.label))
+            (key >> 32) + u64::from(weight_of_label(step.label))
         } else {
             (key >> 32).max(self.value(step.to).into())
         };
@@ -244,12 +255,12 @@ impl MeasureAnalysis<'_> {
     }
 
     fn is_served(&self, world: u32) -> bool {
-        self.graph.marks(world) & SERVED != 0
+        self.graph.marks(world) & SERVED_BIT != 0
     }
 
     /// Returns true if no step but a fault is possible in this global state.
     fn is_end(&self, world: u32) -> bool {
         !self.graph.is_unexpanded(world)
-            && self.graph.steps(world).iter().all(|step| is_fault(step.label))
+            && self.graph.steps(world).iter().all(|step| is_fault_label(step.label))
     }
 }

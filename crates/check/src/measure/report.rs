@@ -7,11 +7,11 @@ use serde::ser::SerializeStruct;
 use serde::{Serialize, Serializer};
 use tenure_trace::Trace;
 
-use crate::display::{bounds_in_words, diagram};
+use crate::display::{bounds_in_words, render_diagram};
 use crate::explain::description::StepwiseDescription;
-use crate::limits::Limit;
+use crate::limits::ReachedLimit;
 use crate::measure::Measure;
-use crate::report::{Bounds, SaveError, save_trace};
+use crate::report::{PruningBounds, SaveError, save_trace};
 
 /// Extremes of a measure over all schedules.
 #[derive(Clone, Debug)]
@@ -26,10 +26,10 @@ pub struct MeasureReport {
     pub kind: Option<String>,
     /// Greatest value of a run, whether or not the run serves all users. `None` if a limit stopped
     /// the analysis.
-    pub maximum: Option<Extreme>,
+    pub maximum: Option<ExtremeRun>,
     /// Least value among the runs that serve all users. `None` if there is no such run, or if a
     /// limit stopped the analysis.
-    pub minimum: Option<Extreme>,
+    pub minimum: Option<ExtremeRun>,
     /// Kind of state in which the run with the least value ends. `None` if there is no minimum.
     pub ends: Option<RunEnd>,
     /// True if all states were explored and no declared bound pruned any. Otherwise, the true
@@ -42,9 +42,9 @@ pub struct MeasureReport {
     /// Duration of the measurement, in seconds.
     pub seconds: f64,
     /// Declared bounds because of which the search pruned states.
-    pub bounds: Bounds,
+    pub bounds: PruningBounds,
     /// Limit that stopped the search, if any.
-    pub limit: Option<Limit>,
+    pub limit: Option<ReachedLimit>,
     /// Probability that the search missed a state because its fingerprint equals that of another
     /// state. 0 if the search stores whole states.
     pub missed_state_probability: f64,
@@ -54,7 +54,7 @@ pub struct MeasureReport {
 
 /// An extreme and a schedule that attains it.
 #[derive(Clone, Debug)]
-pub struct Extreme {
+pub struct ExtremeRun {
     /// Value of the measure in this run.
     pub value: MeasureValue,
     /// The run in words.
@@ -97,7 +97,7 @@ impl MeasureReport {
         self.exact(self.minimum.as_ref())
     }
 
-    fn exact(&self, extreme: Option<&Extreme>) -> Option<u32> {
+    fn exact(&self, extreme: Option<&ExtremeRun>) -> Option<u32> {
         match extreme?.value {
             MeasureValue::Exactly(value) if self.is_whole => Some(value),
             _ => None,
@@ -153,7 +153,7 @@ impl MeasureReport {
     }
 
     /// Returns the size of the search as text.
-    pub fn search_size(&self) -> String {
+    pub fn search_size_in_words(&self) -> String {
         let (states, transitions, seconds) = (self.states, self.transitions, self.seconds);
         let bytes = self.bytes as f64 / states.max(1) as f64;
         let missed = match self.missed_state_probability > 0.0 {
@@ -174,7 +174,7 @@ impl MeasureReport {
     /// Returns the schedules that attain the maximum and the minimum, in words and as diagrams of
     /// at most this many columns. If the two are equal, returns only the schedule that attains the
     /// maximum.
-    pub fn schedules(&self, columns: usize) -> String {
+    pub fn schedules_in_words(&self, columns: usize) -> String {
         let mut text = String::new();
         let same = self.maximum.as_ref().zip(self.minimum.as_ref());
         let is_constant = same.is_some_and(|(one, other)| one.value == other.value);
@@ -190,14 +190,14 @@ impl MeasureReport {
                 0 => format!("in {length} steps"),
                 repeated => format!("the last {repeated} of {length} steps repeat"),
             };
-            let drawn = diagram(&extreme.trace, columns);
+            let drawn = render_diagram(&extreme.trace, columns);
             text.push_str(&format!("\n{name} {value}, {steps}\n{run}\n{drawn}"));
         }
         text
     }
 }
 
-impl Extreme {
+impl ExtremeRun {
     /// Writes the run as a trace.
     ///
     /// # Errors
@@ -213,8 +213,8 @@ impl Extreme {
 impl fmt::Display for MeasureReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.summary())?;
-        f.write_str(&self.search_size())?;
-        f.write_str(&self.schedules(f.precision().unwrap_or(usize::MAX)))
+        f.write_str(&self.search_size_in_words())?;
+        f.write_str(&self.schedules_in_words(f.precision().unwrap_or(usize::MAX)))
     }
 }
 
@@ -227,7 +227,7 @@ impl Serialize for MeasureValue {
     }
 }
 
-impl Serialize for Extreme {
+impl Serialize for ExtremeRun {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         let mut fields = to.serialize_struct("Extreme", 4)?;
         fields.serialize_field("value", &self.value)?;
@@ -247,7 +247,8 @@ impl Serialize for MeasureReport {
         if let Some(kind) = &self.kind {
             fields.serialize_field("kind", kind)?;
         }
-        let capped = matches!(&self.maximum, Some(Extreme { value: MeasureValue::AtLeast(_), .. }));
+        let capped =
+            matches!(&self.maximum, Some(ExtremeRun { value: MeasureValue::AtLeast(_), .. }));
         fields.serialize_field("exact", &(self.is_whole && !capped))?;
         fields.serialize_field("maximum", &self.maximum)?;
         fields.serialize_field("minimum", &self.minimum)?;

@@ -12,15 +12,15 @@ use crate::explain::description::StepwiseDescription;
 use crate::explain::findings::FinishedSearch;
 use crate::explain::replay::{RunPath, path_to};
 use crate::explore::visited::StateId;
-use crate::liveness::graph::Graph;
-use crate::measure::extremes::{MaximumTotal, MeasureAnalysis, MinimumRun, Path};
-use crate::measure::report::{Extreme, MeasureReport, MeasureValue, RunEnd};
+use crate::liveness::graph::StateGraph;
+use crate::measure::extremes::{MaximumTotal, MeasureAnalysis, MeasuredPath, MinimumRun};
+use crate::measure::report::{ExtremeRun, MeasureReport, MeasureValue, RunEnd};
 use crate::measure::{Measure, MeasureConfig};
 use crate::model::causality::CausalityTracking;
 use crate::model::fingerprint::missed_state_probability;
-use crate::plan::Plan;
+use crate::plan::CheckPlan;
 use crate::users::user::Checkable;
-use crate::world::rules::Rules;
+use crate::world::rules::SearchRules;
 
 impl<P: Checkable> Check<P> {
     /// Measures all schedules and returns the extremes of the measure, with schedules that attain
@@ -39,12 +39,12 @@ impl<P: Checkable> Check<P> {
         let started = Instant::now();
         self.hooks.symmetry = None;
         self.plan.set_measure(of.into());
-        let rules = self.assemble()?;
+        let rules = self.build_rules()?;
         self.plan.run_measurement(&rules, started)
     }
 }
 
-impl Plan {
+impl CheckPlan {
     fn set_measure(&mut self, config: MeasureConfig) {
         self.config.model.single_election = true;
         if config.measure == Measure::Time {
@@ -55,10 +55,10 @@ impl Plan {
 
     fn run_measurement(
         &mut self,
-        rules: &Rules,
+        rules: &SearchRules,
         started: Instant,
     ) -> Result<MeasureReport, CheckError> {
-        let rules = Arc::new(Rules { weighs: true, ..Rules::clone(rules) });
+        let rules = Arc::new(SearchRules { stores_weights: true, ..SearchRules::clone(rules) });
         let (mut finished, _watchdog) = self.run_search(rules, started, true)?;
         finished.ensure_no_panic()?;
         let report = self.analyse(&mut finished);
@@ -67,7 +67,7 @@ impl Plan {
 
     fn analyse(&self, finished: &mut FinishedSearch) -> MeasureReport {
         let config = self.measure.clone().expect("a measurement has a measure");
-        let states = finished.explored.states();
+        let states = finished.explored.state_count();
         let limit = finished.explored.ended.limit();
         let mut report = MeasureReport {
             algorithm: self.config.name.clone(),
@@ -81,7 +81,7 @@ impl Plan {
             states,
             transitions: finished.explored.transitions,
             seconds: 0.0,
-            bounds: self.bounds(&finished.explored),
+            bounds: self.pruning_bounds(&finished.explored),
             limit,
             missed_state_probability: if self.config.search.stores_whole_states {
                 0.0
@@ -91,11 +91,11 @@ impl Plan {
             bytes: finished.explored.bytes_peak,
         };
         let forced_label = finished.rules.forced_label();
-        let graph = Graph::build(&mut finished.explored, forced_label, self.stop.clone());
+        let graph = StateGraph::build(&mut finished.explored, forced_label, self.stop.clone());
         let first = finished.weighted_first(&graph, config.measure);
         let extremes = MeasureAnalysis { graph: &graph, first: &first };
         let maximum = finished.maximum(&extremes, config.measure);
-        let least = extremes.least(config.measure.is_total());
+        let least = extremes.least_run(config.measure.is_sum_over_steps());
         if graph.is_stopped() {
             // A partial analysis proves nothing.
             report.is_whole = false;
@@ -115,7 +115,7 @@ impl Plan {
 impl FinishedSearch {
     /// Returns the initial global states, each with its weight. The weight is the number of
     /// messages that the processes send as they boot and that the measure counts.
-    fn weighted_first(&self, graph: &Graph, measure: Measure) -> Vec<(u32, u32)> {
+    fn weighted_first(&self, graph: &StateGraph, measure: Measure) -> Vec<(u32, u32)> {
         let weight = |id: StateId| {
             let path = RunPath { first: id, actions: Vec::new() };
             let replay = self.start_replay(&path);
@@ -123,23 +123,23 @@ impl FinishedSearch {
             let up = all_processes.filter(|at| !replay.is_down(*at));
             let sent = up.map(|at| {
                 let boots = self.rules.model.boots(at);
-                let boot = boots.iter().find(|boot| boot.local.id == replay.local_id(at));
+                let boot = boots.iter().find(|boot| boot.local.id == replay.local_state_id(at));
                 u32::from(boot.expect("a boot leads to one of its outcomes").weight)
             });
             if measure == Measure::Messages { sent.sum() } else { 0 }
         };
         let first = self.explored.first.iter();
-        first.map(|(id, ..)| (graph.number(*id), weight(*id))).collect()
+        first.map(|(id, ..)| (graph.state_number(*id), weight(*id))).collect()
     }
 
-    fn maximum(&self, extremes: &MeasureAnalysis<'_>, measure: Measure) -> Extreme {
+    fn maximum(&self, extremes: &MeasureAnalysis<'_>, measure: Measure) -> ExtremeRun {
         let graph = extremes.graph;
-        if !measure.is_total() {
+        if !measure.is_sum_over_steps() {
             let (value, world) = extremes.greatest_peak();
-            let capped = measure.cap().is_some_and(|cap| value >= cap);
+            let capped = measure.counting_cap().is_some_and(|cap| value >= cap);
             let value =
                 if capped { MeasureValue::AtLeast(value) } else { MeasureValue::Exactly(value) };
-            return self.extreme(value, &path_to(&self.explored, graph.id(world)), None);
+            return self.extreme(value, &path_to(&self.explored, graph.state_id(world)), None);
         }
         match extremes.greatest_total() {
             MaximumTotal::Total(value, path) => {
@@ -147,7 +147,7 @@ impl FinishedSearch {
             }
             MaximumTotal::Unbounded(cycle) => {
                 let entry = cycle.first().map_or(0, |(from, _)| *from);
-                let mut run = path_to(&self.explored, graph.id(entry));
+                let mut run = path_to(&self.explored, graph.state_id(entry));
                 let repeats_from = run.actions.len();
                 self.extend_path(graph, &mut run, cycle);
                 self.extreme(MeasureValue::Unbounded, &run, Some(repeats_from))
@@ -155,17 +155,22 @@ impl FinishedSearch {
         }
     }
 
-    fn actions(&self, graph: &Graph, path: &Path) -> RunPath {
-        let mut run = RunPath { first: graph.id(path.first), actions: Vec::new() };
+    fn actions(&self, graph: &StateGraph, path: &MeasuredPath) -> RunPath {
+        let mut run = RunPath { first: graph.state_id(path.first), actions: Vec::new() };
         self.extend_path(graph, &mut run, path.steps.iter().copied());
         run
     }
 
-    fn extreme(&self, value: MeasureValue, path: &RunPath, repeats_from: Option<usize>) -> Extreme {
-        let mut trace: Trace = self.trace(path, true);
+    fn extreme(
+        &self,
+        value: MeasureValue,
+        path: &RunPath,
+        repeats_from: Option<usize>,
+    ) -> ExtremeRun {
+        let mut trace: Trace = self.trace_of_path(path, true);
         let run =
             StepwiseDescription { repeats_from, ..StepwiseDescription::from_checker_trace(&trace) };
         trace.header.repeats = run.repeated_step_count();
-        Extreme { value, run, trace }
+        ExtremeRun { value, run, trace }
     }
 }

@@ -2,10 +2,10 @@
 
 use tenure_core::{Labelled, ProcessId};
 
-use crate::explore::successors::{FAULT, TIME};
+use crate::explore::successors::{FAULT_LABEL, TIME_LABEL};
 use crate::measure::Measure;
 use crate::model::handler_run::HandlerRun;
-use crate::model::processes::Processes;
+use crate::model::processes::ProtocolModel;
 use crate::users::user::Checkable;
 use crate::world::action::Cause;
 use crate::world::local::{Lifecycle, LocalState};
@@ -16,40 +16,49 @@ const IS_FAULT: u32 = 1 << 30;
 
 /// Returns the label of a step in the graph of a measure: its weight, and whether it is a fault.
 pub(crate) fn weighted_label(label: u32, weight: u16) -> u32 {
-    let fault = if label == FAULT { IS_FAULT } else { 0 };
+    let fault = if label == FAULT_LABEL { IS_FAULT } else { 0 };
     u32::from(weight) | fault
 }
 
-pub(super) fn weight_of(label: u32) -> u32 {
-    if label == TIME { 0 } else { label & !IS_FAULT }
+pub(super) fn weight_of_label(label: u32) -> u32 {
+    if label == TIME_LABEL { 0 } else { label & !IS_FAULT }
 }
 
-pub(super) fn is_fault(label: u32) -> bool {
-    label != TIME && label & IS_FAULT != 0
+pub(super) fn is_fault_label(label: u32) -> bool {
+    label != TIME_LABEL && label & IS_FAULT != 0
 }
 
-impl<P: Checkable> Processes<P> {
+impl<P: Checkable> ProtocolModel<P> {
     pub(crate) fn is_counted(&self, from: u32, to: u32, message: &P::Message) -> bool {
         let Some(config) = self.measure.as_ref().filter(|_| from != to) else { return false };
         let label = message.label();
         match &config.kind {
             Some(kind) => kind == label.kind,
-            None => self.config.service.layer().is_none_or(|layer| layer == label.layer),
+            None => self.config.service.cost_layer().is_none_or(|layer| layer == label.layer),
         }
     }
 
     /// Returns how many of these messages the measure counts. The process `from` sends them.
-    pub(crate) fn count_sent(&self, from: ProcessId, messages: &[(ProcessId, P::Message)]) -> u16 {
+    pub(crate) fn count_measured_sends(
+        &self,
+        from: ProcessId,
+        messages: &[(ProcessId, P::Message)],
+    ) -> u16 {
         let counted = messages.iter().filter(|(to, sent)| self.is_counted(from.0, to.0, sent));
         u16::try_from(counted.count()).unwrap_or(u16::MAX)
     }
 
     /// Returns the weight of the step in which a handler ran: how much the step adds to the
     /// measure.
-    pub(crate) fn weight(&self, local: &LocalState<P>, cause: Cause, run: &HandlerRun<P>) -> u16 {
+    pub(crate) fn step_weight(
+        &self,
+        local: &LocalState<P>,
+        cause: Cause,
+        run: &HandlerRun<P>,
+    ) -> u16 {
         let Some(config) = &self.measure else { return 0 };
         match config.measure {
-            Measure::Messages => self.count_sent(local.at, &run.messages),
+            Measure::Messages => self.count_measured_sends(local.at, &run.messages),
             Measure::Received => u16::from(self.is_counted_delivery(local, cause)),
             Measure::Moves => u16::from(self.is_move(local, cause)),
             Measure::Time | Measure::Bypass => 0,
@@ -79,12 +88,12 @@ impl<P: Checkable> Processes<P> {
 
     /// Returns the length of the longest causal chain that ends at a process after the process has
     /// received the message `packet`. `mine` is the length before it received the message.
-    pub(crate) fn chain_after(&self, mine: u32, packet: u32) -> u32 {
+    pub(crate) fn causal_chain_after(&self, mine: u32, packet: u32) -> u32 {
         let packet = self.network.packet_by_id(packet);
         let counts = packet.message != 0
             && self.is_counted(packet.from, packet.to, &self.messages.get(packet.message));
         let before = self.network.past_by_id(packet.past)[0];
-        let cap = Measure::Time.cap().unwrap_or(u32::MAX);
+        let cap = Measure::Time.counting_cap().unwrap_or(u32::MAX);
         mine.max((before + u32::from(counts)).min(cap))
     }
 }

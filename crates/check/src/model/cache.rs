@@ -4,20 +4,20 @@
 use std::sync::Arc;
 
 #[cfg(doc)]
-use crate::model::intern::NONE;
+use crate::model::intern::NO_ID;
 use crate::model::intern::{Interned, Replacement};
 use crate::model::memo::Memo;
 use crate::model::{LocalFacts, MonitorFacts};
-use crate::world::VIOLATED;
+use crate::world::VIOLATED_MONITOR;
 use crate::world::action::{Cause, MAX_OUTCOMES};
-use crate::world::network::Item;
-use crate::world::rules::Rules;
+use crate::world::network::QueueItem;
+use crate::world::rules::SearchRules;
 
 /// A range of rows in a list: the index of its first row, and the number of rows.
 type Span = (u32, u32);
 
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct QueueRow {
+pub(crate) struct CachedQueue {
     pub(crate) fingerprint: u64,
     pub(crate) is_urgent: bool,
     pub(crate) smallest_timestamp: Option<u64>,
@@ -25,7 +25,7 @@ pub(crate) struct QueueRow {
 }
 
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct OutcomeRow {
+pub(crate) struct CachedOutcome {
     pub(crate) local: u32,
     /// Change of the fingerprint of the global state: the fingerprint after the step minus the
     /// fingerprint before the step.
@@ -46,18 +46,18 @@ pub(crate) struct SentMessage {
 }
 
 pub(crate) struct ModelCache {
-    rules: Arc<Rules>,
+    rules: Arc<SearchRules>,
     /// For each local state, by id: facts about the state, and a range of indices. The entries of
     /// `inputs` in this range are the commands and timers that may occur in the state.
     locals: Vec<Option<(LocalFacts, Span)>>,
     inputs: Vec<(Cause, u32)>,
-    queues: Vec<Option<QueueRow>>,
-    items: Vec<Item>,
+    queues: Vec<Option<CachedQueue>>,
+    items: Vec<QueueItem>,
     /// First outcome for each local state and each input that occurred in it.
-    outcomes: Memo<OutcomeRow>,
+    outcomes: Memo<CachedOutcome>,
     /// All outcomes of an input except the first one. The outcomes of one input form a linked list,
     /// in which `next` leads to the following outcome.
-    more_outcomes: Vec<OutcomeRow>,
+    more_outcomes: Vec<CachedOutcome>,
     sent: Vec<SentMessage>,
     pushes: Memo<Replacement>,
     duplications: Memo<Replacement>,
@@ -73,7 +73,7 @@ pub(crate) struct ModelCache {
 }
 
 impl ModelCache {
-    pub(crate) fn new(rules: Arc<Rules>) -> Self {
+    pub(crate) fn new(rules: Arc<SearchRules>) -> Self {
         let monitors = rules.layout.monitors;
         ModelCache {
             rules,
@@ -102,15 +102,15 @@ impl ModelCache {
         memos
             + self.outcomes.bytes()
             + self.locals.capacity() * size_of::<Option<(LocalFacts, Span)>>()
-            + self.queues.capacity() * size_of::<Option<QueueRow>>()
-            + self.items.capacity() * size_of::<Item>()
-            + self.more_outcomes.capacity() * size_of::<OutcomeRow>()
+            + self.queues.capacity() * size_of::<Option<CachedQueue>>()
+            + self.items.capacity() * size_of::<QueueItem>()
+            + self.more_outcomes.capacity() * size_of::<CachedOutcome>()
             + self.sent.capacity() * size_of::<SentMessage>()
             + self.inputs.capacity() * size_of::<(Cause, u32)>()
     }
 
     #[inline]
-    pub(crate) fn local(&mut self, id: u32) -> LocalFacts {
+    pub(crate) fn local_facts(&mut self, id: u32) -> LocalFacts {
         self.local_row(id).0
     }
 
@@ -128,7 +128,7 @@ impl ModelCache {
         let (facts, inputs) = self.rules.model.local(id);
         let row = (facts, append_span(&self.inputs, inputs.len()));
         self.inputs.extend(inputs);
-        *entry(&mut self.locals, id) = Some(row);
+        *entry_for_id(&mut self.locals, id) = Some(row);
         row
     }
 
@@ -142,21 +142,21 @@ impl ModelCache {
     }
 
     #[inline]
-    pub(crate) fn queue(&mut self, id: u32) -> QueueRow {
+    pub(crate) fn cached_queue(&mut self, id: u32) -> CachedQueue {
         if let Some(Some(row)) = self.queues.get(id as usize) {
             return *row;
         }
-        let facts = self.rules.network.facts(id);
+        let facts = self.rules.network.queue_facts(id);
         let smallest_timestamp =
             if self.rules.has_shift_functions { self.smallest_in(id) } else { None };
-        let row = QueueRow {
+        let row = CachedQueue {
             fingerprint: facts.fingerprint,
             is_urgent: facts.is_urgent,
             smallest_timestamp,
             items: append_span(&self.items, facts.items.len()),
         };
         self.items.extend(facts.items);
-        *entry(&mut self.queues, id) = Some(row);
+        *entry_for_id(&mut self.queues, id) = Some(row);
         row
     }
 
@@ -171,23 +171,26 @@ impl ModelCache {
     }
 
     #[inline]
-    pub(crate) fn items(&self, row: QueueRow) -> impl ExactSizeIterator<Item = usize> + use<> {
+    pub(crate) fn item_indices(
+        &self,
+        row: CachedQueue,
+    ) -> impl ExactSizeIterator<Item = usize> + use<> {
         range(row.items)
     }
 
     #[inline]
-    pub(crate) fn item(&self, index: usize) -> Item {
+    pub(crate) fn item_at(&self, index: usize) -> QueueItem {
         self.items[index]
     }
 
-    pub(crate) fn item_of(&self, row: QueueRow, index: usize) -> Item {
+    pub(crate) fn item_of(&self, row: CachedQueue, index: usize) -> QueueItem {
         self.items[row.items.0 as usize + index]
     }
 
     /// Returns the first outcome of the input `cause` in a local state. Runs the handler if the
     /// outcome is not cached.
     #[inline]
-    pub(crate) fn outcome(&mut self, local: u32, cause: Cause) -> OutcomeRow {
+    pub(crate) fn first_outcome(&mut self, local: u32, cause: Cause) -> CachedOutcome {
         let key = u64::from(local) << 32 | u64::from(cause.code());
         match self.outcomes.get(key) {
             Some(first) => first,
@@ -198,25 +201,25 @@ impl ModelCache {
     /// Returns the next outcome of the same input in the same local state. `None` if `row` is the
     /// last one.
     #[inline]
-    pub(crate) fn next_outcome(&self, row: OutcomeRow) -> Option<OutcomeRow> {
+    pub(crate) fn next_outcome(&self, row: CachedOutcome) -> Option<CachedOutcome> {
         let index = row.next.checked_sub(1)?;
         Some(self.more_outcomes[index as usize])
     }
 
-    pub(crate) fn outcome_at(&mut self, local: u32, cause: Cause, index: usize) -> OutcomeRow {
-        let mut row = self.outcome(local, cause);
+    pub(crate) fn outcome_at(&mut self, local: u32, cause: Cause, index: usize) -> CachedOutcome {
+        let mut row = self.first_outcome(local, cause);
         for _ in 0..index {
             row = self.next_outcome(row).expect("a cause keeps its outcomes");
         }
         row
     }
 
-    fn compute_outcomes(&mut self, key: u64, local: u32, cause: Cause) -> OutcomeRow {
-        let before = self.local(local).fingerprint;
+    fn compute_outcomes(&mut self, key: u64, local: u32, cause: Cause) -> CachedOutcome {
+        let before = self.local_facts(local).fingerprint;
         self.last_handler = Some((local, cause));
         let outcomes = self.rules.model.outcomes(local, cause);
         assert!(!outcomes.is_empty() && outcomes.len() <= MAX_OUTCOMES);
-        let mut row = OutcomeRow::default();
+        let mut row = CachedOutcome::default();
         for (index, outcome) in outcomes.into_iter().enumerate().rev() {
             let sent = append_span(&self.sent, outcome.packets.len());
             for id in outcome.packets {
@@ -226,7 +229,7 @@ impl ModelCache {
                 self.has_sent_off_ring |= !layout.is_ring_link(slot as usize);
                 self.sent.push(SentMessage { packet: id, slot, to: packet.to });
             }
-            row = OutcomeRow {
+            row = CachedOutcome {
                 local: outcome.local.id,
                 change: outcome.local.fingerprint.wrapping_sub(before),
                 observation: outcome.observation,
@@ -245,12 +248,12 @@ impl ModelCache {
     }
 
     #[inline]
-    pub(crate) fn sent(&self, row: OutcomeRow) -> impl Iterator<Item = usize> + use<> {
+    pub(crate) fn sent_indices(&self, row: CachedOutcome) -> impl Iterator<Item = usize> + use<> {
         range(row.sent)
     }
 
     #[inline]
-    pub(crate) fn sent_item(&self, index: usize) -> SentMessage {
+    pub(crate) fn sent_message(&self, index: usize) -> SentMessage {
         self.sent[index]
     }
 
@@ -262,7 +265,7 @@ impl ModelCache {
             return change;
         }
         let pushed = self.rules.network.push(queue, packet);
-        let change = Replacement::new(pushed, self.queue(queue).fingerprint);
+        let change = Replacement::new(pushed, self.cached_queue(queue).fingerprint);
         self.pushes.insert(key, change);
         change
     }
@@ -274,7 +277,7 @@ impl ModelCache {
             return change;
         }
         let duplicated = self.rules.network.with_duplicate(queue, packet);
-        let change = Replacement::new(duplicated, self.queue(queue).fingerprint);
+        let change = Replacement::new(duplicated, self.cached_queue(queue).fingerprint);
         self.duplications.insert(key, change);
         change
     }
@@ -288,8 +291,8 @@ impl ModelCache {
             return change;
         }
         let judged = self.rules.model.judge(index, monitor, observation);
-        let violated = Interned { id: VIOLATED, fingerprint: 0 };
-        let before = self.monitor(index, monitor).fingerprint;
+        let violated = Interned { id: VIOLATED_MONITOR, fingerprint: 0 };
+        let before = self.monitor_facts(index, monitor).fingerprint;
         let change = Replacement::new(Some(judged.unwrap_or(violated)), before);
         self.judged[index].insert(key, change);
         change
@@ -297,12 +300,12 @@ impl ModelCache {
 
     /// Returns the fingerprint of a monitor's state, its measured value, and whether a run may end
     /// in it. `index` is the number of the monitor, `monitor` the id of its state.
-    pub(crate) fn monitor(&mut self, index: usize, monitor: u32) -> MonitorFacts {
+    pub(crate) fn monitor_facts(&mut self, index: usize, monitor: u32) -> MonitorFacts {
         if let Some(Some(facts)) = self.monitors[index].get(monitor as usize) {
             return *facts;
         }
         let facts = self.rules.model.monitor(index, monitor);
-        *entry(&mut self.monitors[index], monitor) = Some(facts);
+        *entry_for_id(&mut self.monitors[index], monitor) = Some(facts);
         facts
     }
 
@@ -313,9 +316,9 @@ impl ModelCache {
             return change;
         }
         let (aged, before) = if is_queue {
-            (self.rules.network.after_one_unit(id), self.queue(id).fingerprint)
+            (self.rules.network.after_time_unit(id), self.cached_queue(id).fingerprint)
         } else {
-            (self.rules.model.aged(id), self.local(id).fingerprint)
+            (self.rules.model.aged(id), self.local_facts(id).fingerprint)
         };
         let change = Replacement::new(Some(aged), before);
         self.aged.insert(key, change);
@@ -330,10 +333,10 @@ impl ModelCache {
             return change;
         }
         let (shifted, before) = match part {
-            SlotKind::Local => (self.rules.model.shifted(id, by), self.local(id).fingerprint),
-            SlotKind::Queue => (self.shifted_queue(id, by), self.queue(id).fingerprint),
+            SlotKind::Local => (self.rules.model.shifted(id, by), self.local_facts(id).fingerprint),
+            SlotKind::Queue => (self.shifted_queue(id, by), self.cached_queue(id).fingerprint),
             SlotKind::Monitor(index) => {
-                let before = self.monitor(index, id).fingerprint;
+                let before = self.monitor_facts(index, id).fingerprint;
                 (self.rules.model.shifted_monitor(index, id, by), before)
             }
         };
@@ -402,7 +405,7 @@ fn range((first, count): Span) -> std::ops::Range<usize> {
 
 /// Returns the element for `id` in a cache that is indexed by ids. Enlarges the cache if it has no
 /// such element.
-pub(crate) fn entry<T: Clone>(rows: &mut Vec<Option<T>>, id: u32) -> &mut Option<T> {
+pub(crate) fn entry_for_id<T: Clone>(rows: &mut Vec<Option<T>>, id: u32) -> &mut Option<T> {
     let index = id as usize;
     if rows.len() <= index {
         rows.resize(index + 1, None);

@@ -5,12 +5,12 @@ use tenure_trace::MuteState;
 
 use crate::model::handler_run::HandlerRun;
 use crate::model::monitors::OwnedObservation;
-use crate::model::processes::Processes;
+use crate::model::processes::ProtocolModel;
 use crate::users::user::{Checkable, User};
 use crate::world::local::{Lifecycle, LocalState};
 
-impl<P: Checkable> Processes<P> {
-    pub(super) fn crash(&self, local: &LocalState<P>) -> Vec<HandlerRun<P>> {
+impl<P: Checkable> ProtocolModel<P> {
+    pub(super) fn crash_runs(&self, local: &LocalState<P>) -> Vec<HandlerRun<P>> {
         let saved = match &local.lifecycle {
             Lifecycle::Up(process)
             | Lifecycle::Mute { process, .. }
@@ -31,7 +31,7 @@ impl<P: Checkable> Processes<P> {
         saved.into_iter().map(crashed).collect()
     }
 
-    pub(super) fn mute(&self, local: &LocalState<P>) -> HandlerRun<P> {
+    pub(super) fn mute_run(&self, local: &LocalState<P>) -> HandlerRun<P> {
         let process = local.lifecycle.process().cloned();
         let process = process.unwrap_or_else(|| panic!("{} is down", local.at));
         let mut mute = local.clone();
@@ -40,13 +40,13 @@ impl<P: Checkable> Processes<P> {
         HandlerRun::without_effects(mute)
     }
 
-    pub(super) fn recover(&self, local: &LocalState<P>) -> Vec<HandlerRun<P>> {
+    pub(super) fn recovery_runs(&self, local: &LocalState<P>) -> Vec<HandlerRun<P>> {
         let Lifecycle::Down(stable) = &local.lifecycle else {
             panic!("{} is up already", local.at)
         };
         let mut back = local.clone();
         back.user.on_recovery();
-        self.for_each_choice(|batch| {
+        self.run_for_each_choice(|batch| {
             let group = Group::new(local.at, self.config.size);
             let process =
                 P::boot(group, &self.protocol, Some(stable.clone()), &mut batch.effects());

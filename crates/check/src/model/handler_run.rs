@@ -1,7 +1,7 @@
 //! Result of running a handler once.
 
 use tenure_core::ProcessId;
-use tenure_trace::Choice;
+use tenure_trace::RandomChoice;
 
 use crate::model::monitors::OwnedObservation;
 use crate::users::user::Checkable;
@@ -16,7 +16,7 @@ pub(crate) struct HandlerRun<P: Checkable> {
     pub(super) seen: Vec<OwnedObservation<P::Command, P::Event>>,
     /// Receiver of a message between applications, if the step sends one.
     pub(super) application: Option<u32>,
-    pub(crate) choices: Vec<Choice>,
+    pub(crate) choices: Vec<RandomChoice>,
     /// Causal past that the messages of the run carry. `None` if it is the causal past in `local`.
     pub(super) past: Option<Vec<u32>>,
 }

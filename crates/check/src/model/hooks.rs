@@ -3,17 +3,17 @@
 use tenure_core::Protocol;
 
 use crate::reduce::shifts::ShiftFunctions;
-use crate::reduce::symmetry::Symmetry;
-use crate::users::stamping::Stamping;
+use crate::reduce::symmetry::SymmetryFunctions;
+use crate::users::stamping::StampingFunctions;
 
 /// Functions that only some protocols provide, and that the check uses.
 pub(crate) struct ProtocolHooks<P: Protocol> {
     pub(crate) term: Option<fn(&P) -> u64>,
     pub(crate) shifts: Option<ShiftFunctions<P>>,
-    pub(crate) symmetry: Option<Symmetry<P>>,
+    pub(crate) symmetry: Option<SymmetryFunctions<P>>,
     /// Functions that read and update the logical clock of a process for application messages.
     /// `None` if application messages carry no clock.
-    pub(crate) stamping: Option<Stamping<P>>,
+    pub(crate) stamping: Option<StampingFunctions<P>>,
     /// Function that erases the logical clock of a process. It may be called only if no later
     /// request reads the clock.
     pub(crate) forget_clock: Option<fn(&mut P)>,
@@ -30,7 +30,7 @@ pub(crate) struct ProvidedHooks {
 }
 
 impl<P: Protocol> ProtocolHooks<P> {
-    pub(crate) fn provided(&self) -> ProvidedHooks {
+    pub(crate) fn provided_hooks(&self) -> ProvidedHooks {
         ProvidedHooks {
             has_term: self.term.is_some(),
             has_shifts: self.shifts.is_some(),

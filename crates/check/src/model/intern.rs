@@ -14,8 +14,8 @@ pub(crate) struct Interned {
 }
 
 /// Id in place of content that does not exist. For instance, if a link is full, no message can be
-/// appended to its queue, and the id of the new queue is `NONE`.
-pub(crate) const NONE: u32 = u32::MAX;
+/// appended to its queue, and the id of the new queue is `NO_ID`.
+pub(crate) const NO_ID: u32 = u32::MAX;
 
 /// Replacement of a part of a global state: the new id of the part, and the resulting change of the
 /// state's fingerprint.
@@ -27,9 +27,9 @@ pub(crate) struct Replacement {
 
 impl Replacement {
     /// Creates the change that replaces a part by `after`. `before` is the fingerprint of the
-    /// replaced part. If `after` is `None`, the new id is [`NONE`].
+    /// replaced part. If `after` is `None`, the new id is [`NO_ID`].
     pub(crate) fn new(after: Option<Interned>, before: u64) -> Self {
-        let after = after.unwrap_or(Interned { id: NONE, fingerprint: before });
+        let after = after.unwrap_or(Interned { id: NO_ID, fingerprint: before });
         Replacement { id: after.id, change: after.fingerprint.wrapping_sub(before) }
     }
 }

@@ -25,7 +25,7 @@ use tenure_trace::property::{ServiceFacts, StepFacts};
 use tenure_trace::{CommandData, MessageRecord, ScriptCommand};
 
 use crate::model::intern::Interned;
-use crate::model::step_content::{DebugText, StepContent, StepEffects};
+use crate::model::step_content::{DebugText, StepEffects, StepInput};
 use crate::reduce::symmetry::Renaming;
 use crate::users::user::UserState;
 use crate::world::action::Cause;
@@ -34,7 +34,7 @@ use crate::world::action::Cause;
 pub(crate) trait Model: Send + Sync {
     /// Returns all outcomes of the first boot of a process, one for each combination of choices.
     /// The weight of an outcome is the number of counted messages that the process sends.
-    fn boots(&self, at: ProcessId) -> Vec<Outcome>;
+    fn boots(&self, at: ProcessId) -> Vec<StepOutcome>;
 
     /// Returns the local state of a process that is down from the start.
     fn down(&self, at: ProcessId) -> Interned;
@@ -48,7 +48,7 @@ pub(crate) trait Model: Send + Sync {
 
     /// Returns the outcomes of the input `cause` in a local state. There is one for each
     /// combination of the handler's choices.
-    fn outcomes(&self, local: u32, cause: Cause) -> Vec<Outcome>;
+    fn outcomes(&self, local: u32, cause: Cause) -> Vec<StepOutcome>;
 
     /// Returns the local state after one unit of time.
     fn aged(&self, local: u32) -> Interned;
@@ -111,8 +111,7 @@ pub(crate) trait Model: Send + Sync {
     /// Returns the process to which a local state belongs, and the content of a step that it takes
     /// with the input `cause`. `outcome` is the index of the outcome of the step; `None` if its
     /// handler panicked.
-    fn content(&self, local: u32, cause: Cause, outcome: Option<usize>)
-    -> (ProcessId, StepContent);
+    fn content(&self, local: u32, cause: Cause, outcome: Option<usize>) -> (ProcessId, StepInput);
 
     /// Returns the effects of the outcome with the index `outcome` of an input in a local state.
     fn effects(&self, local: u32, cause: Cause, outcome: usize) -> StepEffects;
@@ -139,7 +138,7 @@ pub(crate) trait Model: Send + Sync {
 
 /// A possible result of an input of a process.
 #[derive(Clone, Debug)]
-pub(crate) struct Outcome {
+pub(crate) struct StepOutcome {
     pub(crate) local: Interned,
     /// Ids of the messages that the process sends, in order.
     pub(crate) packets: Vec<u32>,

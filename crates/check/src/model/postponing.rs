@@ -11,7 +11,7 @@ use std::sync::atomic::Ordering;
 
 use crate::model::handler_run::HandlerRun;
 use crate::model::monitors::OwnedObservation;
-use crate::model::processes::Processes;
+use crate::model::processes::ProtocolModel;
 use crate::users::entries::Entries;
 use crate::users::user::{Checkable, Service, User, Workload};
 use crate::world::local::{Lifecycle, LocalState};
@@ -24,11 +24,11 @@ impl Workload {
     }
 }
 
-impl<P: Checkable> Processes<P> {
+impl<P: Checkable> ProtocolModel<P> {
     /// Postpones an event of a process, and returns true. Returns false if the search does not
     /// postpone events, or if this event must not be postponed. The user must then receive the
     /// event now.
-    pub(super) fn postpone(&self, local: &mut LocalState<P>, event: &P::Event) -> bool {
+    pub(super) fn postpone_event(&self, local: &mut LocalState<P>, event: &P::Event) -> bool {
         if !self.is_reducing.load(Ordering::Relaxed) {
             return false;
         }
@@ -47,7 +47,7 @@ impl<P: Checkable> Processes<P> {
     }
 
     /// Returns the step in which the user of a process receives the postponed events.
-    pub(super) fn notify(&self, local: &LocalState<P>) -> HandlerRun<P> {
+    pub(super) fn notification_run(&self, local: &LocalState<P>) -> HandlerRun<P> {
         let mut local = local.clone();
         let Lifecycle::Postponed { process, events } = local.lifecycle else {
             panic!("{} has postponed no event", local.at)

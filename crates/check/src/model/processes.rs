@@ -19,9 +19,9 @@ use crate::model::handler_run::HandlerRun;
 use crate::model::hooks::ProtocolHooks;
 use crate::model::intern::{Interned, Interner};
 use crate::model::monitors::{ErasedMonitor, OwnedObservation, StepObservation};
-use crate::model::step_content::{DebugText, StepContent, StepEffects};
-use crate::model::{LocalFacts, Model, MonitorFacts, Outcome};
-use crate::reduce::symmetry::{Renaming, Symmetry};
+use crate::model::step_content::{DebugText, StepEffects, StepInput};
+use crate::model::{LocalFacts, Model, MonitorFacts, StepOutcome};
+use crate::reduce::symmetry::{Renaming, SymmetryFunctions};
 use crate::users::crashes::SaveTiming;
 use crate::users::user::{Checkable, Service, User, UserState, Workload};
 use crate::world::action::{Cause, MAX_OUTCOMES};
@@ -52,7 +52,7 @@ pub(crate) type ErasedMonitors<P> =
     Vec<Box<dyn ErasedMonitor<<P as Protocol>::Command, <P as Protocol>::Event>>>;
 
 /// A protocol with its interned states, messages and observations.
-pub(crate) struct Processes<P: Checkable> {
+pub(crate) struct ProtocolModel<P: Checkable> {
     pub(crate) config: CheckConfig,
     pub(crate) protocol: P::Config,
     pub(crate) hooks: ProtocolHooks<P>,
@@ -72,10 +72,10 @@ pub(crate) struct Processes<P: Checkable> {
     pub(crate) is_reducing: AtomicBool,
 }
 
-impl<P: Checkable> Processes<P> {
+impl<P: Checkable> ProtocolModel<P> {
     fn all_boot_runs(&self, at: ProcessId) -> Vec<HandlerRun<P>> {
         let blank = self.blank(at);
-        self.for_each_choice(|batch| {
+        self.run_for_each_choice(|batch| {
             let group = Group::new(at, self.config.size);
             let process = P::boot(group, &self.protocol, None, &mut batch.effects());
             let mut local = blank.clone();
@@ -102,13 +102,13 @@ impl<P: Checkable> Processes<P> {
 
     /// Runs the handler of the input `cause` in a local state, once for each combination of the
     /// handler's choices. Returns one run per combination.
-    pub(crate) fn runs(&self, local: &LocalState<P>, cause: Cause) -> Vec<HandlerRun<P>> {
+    pub(crate) fn handler_runs(&self, local: &LocalState<P>, cause: Cause) -> Vec<HandlerRun<P>> {
         match cause {
-            Cause::Crash => self.crash(local),
-            Cause::Mute => vec![self.mute(local)],
-            Cause::Recover => self.recover(local),
-            Cause::StepEnd => vec![self.end_step(local)],
-            Cause::Notify => vec![self.notify(local)],
+            Cause::Crash => self.crash_runs(local),
+            Cause::Mute => vec![self.mute_run(local)],
+            Cause::Recover => self.recovery_runs(local),
+            Cause::StepEnd => vec![self.step_end_run(local)],
+            Cause::Notify => vec![self.notification_run(local)],
             Cause::Send(to) => {
                 let run = HandlerRun::without_effects(local.clone());
                 vec![HandlerRun { application: Some(to), ..run }]
@@ -145,7 +145,7 @@ impl<P: Checkable> Processes<P> {
             return vec![HandlerRun::without_effects(local)]; // the message is lost
         }
         if self.needs.causality == CausalityTracking::Chain {
-            local.past[0] = self.chain_after(local.past[0], id);
+            local.past[0] = self.causal_chain_after(local.past[0], id);
         } else if packet.past != 0 {
             for (mine, theirs) in
                 local.past.iter_mut().zip(self.network.past_by_id(packet.past).iter())
@@ -192,13 +192,13 @@ impl<P: Checkable> Processes<P> {
         if matches!(local.lifecycle, Lifecycle::Mute { since: MuteState::Spent, .. }) {
             return vec![HandlerRun::without_effects(local.clone())];
         }
-        self.for_each_choice(|batch| {
+        self.run_for_each_choice(|batch| {
             let mut process = before.clone();
             process.step(input.clone(), &mut batch.effects());
             let mut local = local.clone();
             if let Lifecycle::Mute { since, .. } = local.lifecycle {
                 let saves = since == MuteState::Saved || process.stable() != before.stable();
-                return Processes::mute_step(local, process, saves, seen.clone(), batch);
+                return ProtocolModel::mute_step(local, process, saves, seen.clone(), batch);
             }
             local.lifecycle = match self.config.faults.saving {
                 SaveTiming::AfterRelease if process.stable() != before.stable() => {
@@ -236,12 +236,12 @@ impl<P: Checkable> Processes<P> {
         local.lifecycle = Lifecycle::Mute { process, since: MuteState::Saved };
         for change in std::mem::take(&mut batch.timers) {
             let (TimerChange::Set(timer, _) | TimerChange::Cancel(timer)) = change;
-            local.disarm(&timer);
+            local.disarm_timer(&timer);
         }
         HandlerRun { seen, ..HandlerRun::without_effects(local) }
     }
 
-    pub(super) fn for_each_choice(
+    pub(super) fn run_for_each_choice(
         &self,
         mut handler: impl FnMut(&mut EffectBuffer<P, ChoiceEnumerator>) -> HandlerRun<P>,
     ) -> Vec<HandlerRun<P>> {
@@ -267,7 +267,7 @@ impl<P: Checkable> Processes<P> {
     ) -> HandlerRun<P> {
         let timers = self.change_timers(&mut local, std::mem::take(&mut batch.timers));
         for event in &batch.events {
-            if self.postpone(&mut local, event) {
+            if self.postpone_event(&mut local, event) {
                 continue;
             }
             local.user.on_event(event);
@@ -290,7 +290,7 @@ impl<P: Checkable> Processes<P> {
         needs.layer == Some(message.label().layer) && to != from && observed()
     }
 
-    fn outcome(&self, mut run: HandlerRun<P>) -> Outcome {
+    fn outcome(&self, mut run: HandlerRun<P>) -> StepOutcome {
         self.forget_clock(&mut run.local);
         let from = run.local.at.0;
         let past = self.network.intern_past(run.past.as_ref().unwrap_or(&run.local.past));
@@ -313,7 +313,7 @@ impl<P: Checkable> Processes<P> {
         } else {
             self.observation(StepObservation { at: run.local.at, seen: run.seen })
         };
-        Outcome { local: self.intern(run.local), packets, observation, weight: 0 }
+        StepOutcome { local: self.intern(run.local), packets, observation, weight: 0 }
     }
 
     /// Returns the id of the causal past that an application message carries: for each process, the
@@ -344,7 +344,7 @@ impl<P: Checkable> Processes<P> {
         self.locals.intern(local, |local| fingerprint(HashDomain::Local, local))
     }
 
-    fn symmetry(&self) -> &Symmetry<P> {
+    fn symmetry(&self) -> &SymmetryFunctions<P> {
         self.hooks.symmetry.as_ref().expect("only symmetric searches rename processes")
     }
 
@@ -361,7 +361,7 @@ impl<P: Checkable> Processes<P> {
         let label = |kind: u64, content: u64| self.network.intern_label(kind << 40, content);
         for (index, enabled) in local.user.enabled_commands().iter().enumerate() {
             let content = fingerprint(HashDomain::Label, &(local.at, &enabled.command));
-            let label = if enabled.is_obligatory { label(1, content) } else { NOT_FAIR };
+            let label = if enabled.is_obligatory { label(1, content) } else { NOT_FAIR_LABEL };
             inputs.push((Cause::Command(index as u32), label));
         }
         for (index, armed) in local.timers.iter().enumerate() {
@@ -379,17 +379,17 @@ impl<P: Checkable> Processes<P> {
 }
 
 /// Fairness label of a step that a fair run need not take.
-pub(crate) const NOT_FAIR: u32 = 0;
+pub(crate) const NOT_FAIR_LABEL: u32 = 0;
 
 fn suspicion<P: Protocol>(peer: u32, verdict: Verdict) -> Input<P> {
     Input::Suspicion { peer: ProcessId(peer), verdict }
 }
 
-impl<P: Checkable> Model for Processes<P> {
-    fn boots(&self, at: ProcessId) -> Vec<Outcome> {
+impl<P: Checkable> Model for ProtocolModel<P> {
+    fn boots(&self, at: ProcessId) -> Vec<StepOutcome> {
         let weighted = |run: HandlerRun<P>| {
-            let weight = self.count_sent(at, &run.messages);
-            Outcome { weight, ..self.outcome(run) }
+            let weight = self.count_measured_sends(at, &run.messages);
+            StepOutcome { weight, ..self.outcome(run) }
         };
         self.all_boot_runs(at).into_iter().map(weighted).collect()
     }
@@ -439,13 +439,13 @@ impl<P: Checkable> Model for Processes<P> {
         (facts, inputs)
     }
 
-    fn outcomes(&self, local: u32, cause: Cause) -> Vec<Outcome> {
+    fn outcomes(&self, local: u32, cause: Cause) -> Vec<StepOutcome> {
         let local = self.locals.get(local);
         let weighted = |run: HandlerRun<P>| {
-            let weight = self.weight(&local, cause, &run);
-            Outcome { weight, ..self.outcome(run) }
+            let weight = self.step_weight(&local, cause, &run);
+            StepOutcome { weight, ..self.outcome(run) }
         };
-        self.runs(&local, cause).into_iter().map(weighted).collect()
+        self.handler_runs(&local, cause).into_iter().map(weighted).collect()
     }
 
     fn aged(&self, local: u32) -> Interned {
@@ -455,14 +455,14 @@ impl<P: Checkable> Model for Processes<P> {
             armed.max_delay =
                 armed.max_delay.checked_sub(1).expect("time does not pass while a timer is due");
         }
-        local.steps.age();
+        local.steps.advance_time();
         self.intern(local)
     }
 
     fn shifted(&self, local: u32, by: u64) -> Interned {
         let mut local = LocalState::clone(&self.locals.get(local));
         if let Some(shifts) = &self.hooks.shifts {
-            local.shift(shifts, &self.protocol, by);
+            local.shift_timestamps(shifts, &self.protocol, by);
         }
         self.intern(local)
     }
@@ -554,18 +554,13 @@ impl<P: Checkable> Model for Processes<P> {
         MessageRecord::new(message, peer, session, number).with_content(message)
     }
 
-    fn content(
-        &self,
-        local: u32,
-        cause: Cause,
-        outcome: Option<usize>,
-    ) -> (ProcessId, StepContent) {
+    fn content(&self, local: u32, cause: Cause, outcome: Option<usize>) -> (ProcessId, StepInput) {
         let local = self.locals.get(local);
         (local.at, self.content_of(&local, cause, outcome))
     }
 
     fn effects(&self, local: u32, cause: Cause, outcome: usize) -> StepEffects {
-        self.effects_of(self.runs(&self.locals.get(local), cause).swap_remove(outcome))
+        self.effects_of(self.handler_runs(&self.locals.get(local), cause).swap_remove(outcome))
     }
 
     fn boot_effects(&self, at: ProcessId, local: u32) -> StepEffects {

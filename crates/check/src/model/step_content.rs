@@ -4,17 +4,17 @@
 use std::fmt;
 
 use tenure_core::{ProcessId, Verdict};
-use tenure_trace::{Choice, CommandData, EventData, ServiceCommand, ServiceEvent};
+use tenure_trace::{CommandData, EventData, RandomChoice, ServiceCommand, ServiceEvent};
 
 use crate::model::handler_run::HandlerRun;
-use crate::model::processes::Processes;
+use crate::model::processes::ProtocolModel;
 use crate::users::user::{Checkable, User};
 use crate::world::action::Cause;
 use crate::world::local::{Lifecycle, LocalState};
 
 /// Input of a step.
 #[derive(Clone, Debug)]
-pub(crate) enum StepContent {
+pub(crate) enum StepInput {
     Command(CommandData),
     /// Name of the timer.
     Timer(DebugText),
@@ -36,7 +36,7 @@ pub(crate) struct StepEffects {
     /// Receiver and id of each message that the process sent.
     pub(crate) messages: Vec<(ProcessId, u32)>,
     pub(crate) events: Vec<EventData>,
-    pub(crate) choices: Vec<Choice>,
+    pub(crate) choices: Vec<RandomChoice>,
 }
 
 /// The `Debug` form of a value. Its own `Debug` form is the same text, without quotes.
@@ -55,40 +55,40 @@ impl fmt::Debug for DebugText {
     }
 }
 
-impl<P: Checkable> Processes<P> {
+impl<P: Checkable> ProtocolModel<P> {
     /// Returns the content of a step with the input `cause` in a local state.
     pub(super) fn content_of(
         &self,
         local: &LocalState<P>,
         cause: Cause,
         outcome: Option<usize>,
-    ) -> StepContent {
+    ) -> StepInput {
         match cause {
             Cause::Command(index) => {
                 let enabled = local.user.enabled_commands().swap_remove(index as usize);
-                StepContent::Command(enabled.command.to_record())
+                StepInput::Command(enabled.command.to_record())
             }
             Cause::Timer(index) => {
-                StepContent::Timer(DebugText::new(&local.timers[index as usize].timer))
+                StepInput::Timer(DebugText::new(&local.timers[index as usize].timer))
             }
             Cause::Deliver(id) => {
                 let packet = self.network.packet_by_id(id);
                 let (from, to) = (ProcessId(packet.from), ProcessId(packet.to));
-                StepContent::Message(from, to, packet.message)
+                StepInput::Message(from, to, packet.message)
             }
             Cause::Suspect(peer) | Cause::RestartSuspect(peer) => {
-                StepContent::Suspicion(ProcessId(peer), Verdict::Suspect)
+                StepInput::Suspicion(ProcessId(peer), Verdict::Suspect)
             }
             Cause::Trust(peer) | Cause::RestartTrust(peer) => {
-                StepContent::Suspicion(ProcessId(peer), Verdict::Trust)
+                StepInput::Suspicion(ProcessId(peer), Verdict::Trust)
             }
-            Cause::Send(to) => StepContent::Message(local.at, ProcessId(to), 0),
-            Cause::StepEnd => StepContent::StepEnd,
+            Cause::Send(to) => StepInput::Message(local.at, ProcessId(to), 0),
+            Cause::StepEnd => StepInput::StepEnd,
             // The first outcome of a crash loses the state that is not saved yet.
             Cause::Crash if matches!(local.lifecycle, Lifecycle::SaveBehind { .. }) => {
-                if outcome == Some(0) { StepContent::Unsaved } else { StepContent::Nothing }
+                if outcome == Some(0) { StepInput::Unsaved } else { StepInput::Nothing }
             }
-            Cause::Crash | Cause::Recover | Cause::Mute | Cause::Notify => StepContent::Nothing,
+            Cause::Crash | Cause::Recover | Cause::Mute | Cause::Notify => StepInput::Nothing,
         }
     }
 

@@ -4,13 +4,13 @@ use tenure_core::{Delay, ProcessId, TimerChange};
 
 use crate::config::ModelConfig;
 use crate::model::handler_run::HandlerRun;
-use crate::model::processes::Processes;
+use crate::model::processes::ProtocolModel;
 use crate::model::timer_units::timer_units;
 use crate::users::user::Checkable;
-use crate::world::local::{ArmedTimer, LocalState, arm, disarm};
+use crate::world::local::{ArmedTimer, LocalState, arm_timer, disarm_timer};
 use crate::world::step_queue::UnfinishedStep;
 
-impl<P: Checkable> Processes<P> {
+impl<P: Checkable> ProtocolModel<P> {
     /// Converts the delay of a timer to whole units of synchronous time: the first and the last
     /// unit at which the timer may fire. In asynchronous time it may fire at any moment.
     fn units(&self, after: Delay) -> (u32, u32) {
@@ -34,15 +34,15 @@ impl<P: Checkable> Processes<P> {
                     let (min_delay, max_delay) = self.units(after);
                     let armed = ArmedTimer { timer, min_delay, max_delay };
                     if is_timed {
-                        local.disarm(&armed.timer);
-                        arm(&mut starting, armed);
+                        local.disarm_timer(&armed.timer);
+                        arm_timer(&mut starting, armed);
                     } else {
-                        local.arm(armed);
+                        local.arm_timer(armed);
                     }
                 }
                 TimerChange::Cancel(timer) => {
-                    disarm(&mut starting, &timer);
-                    local.disarm(&timer);
+                    disarm_timer(&mut starting, &timer);
+                    local.disarm_timer(&timer);
                 }
             }
         }
@@ -68,12 +68,12 @@ impl<P: Checkable> Processes<P> {
     }
 
     /// Ends the step in progress: its messages leave, and its timers start.
-    pub(super) fn end_step(&self, local: &LocalState<P>) -> HandlerRun<P> {
+    pub(super) fn step_end_run(&self, local: &LocalState<P>) -> HandlerRun<P> {
         let mut local = local.clone();
         let ended = local.steps.pop();
         let ended = ended.unwrap_or_else(|| panic!("{} has no step in progress", local.at));
         for armed in ended.timers {
-            local.arm(armed);
+            local.arm_timer(armed);
         }
         HandlerRun {
             messages: ended.messages,

@@ -13,15 +13,15 @@
 
 use tenure_core::ChannelOrder;
 
-use crate::explore::successors::Worker;
+use crate::explore::successors::SuccessorWorker;
 use crate::world::FaultCounts;
 use crate::world::action::{Action, ActionKind, Cause};
-use crate::world::rules::Rules;
+use crate::world::rules::SearchRules;
 
-impl Rules {
+impl SearchRules {
     /// Returns true if the environment permits the reduction by ample sets.
-    pub(crate) fn allow_ample(&self) -> bool {
-        let hostile = self.budget != FaultCounts::default() || self.can_be_down;
+    pub(crate) fn permits_ample_sets(&self) -> bool {
+        let hostile = self.budget != FaultCounts::default() || self.can_processes_be_down;
         let merging = self.is_rebasing || self.renamings > 1;
         self.order == ChannelOrder::Fifo
             && !self.timed
@@ -31,11 +31,15 @@ impl Rules {
     }
 }
 
-impl Worker {
+impl SuccessorWorker {
     /// Returns the slot of a link whose first message the search may deliver alone, because this
     /// delivery is an ample set: all other steps of the global state may be omitted. `None` if
     /// there is no such link.
-    pub(crate) fn ample(&mut self, world: &mut [u32], fingerprint: u64) -> Option<usize> {
+    pub(crate) fn find_ample_delivery(
+        &mut self,
+        world: &mut [u32],
+        fingerprint: u64,
+    ) -> Option<usize> {
         let layout = self.rules.layout;
         (0..layout.size).find_map(|process| {
             let before = (process + layout.size - 1) % layout.size;
@@ -54,19 +58,19 @@ impl Worker {
         if self.cache.enabled_inputs(local).next().is_some() {
             return false;
         }
-        let queue = self.cache.queue(queue);
+        let queue = self.cache.cached_queue(queue);
         let packet = self.cache.item_of(queue, 0).packet;
-        let outcome = self.cache.outcome(local, Cause::Deliver(packet));
+        let outcome = self.cache.first_outcome(local, Cause::Deliver(packet));
         outcome.observation == 0
             && self.cache.next_outcome(outcome).is_none()
-            && self.cache.local(outcome.local).user == self.cache.local(local).user
+            && self.cache.local_facts(outcome.local).user == self.cache.local_facts(local).user
     }
 
     /// Returns true if the delivery of the first message on a link leads to a global state within
     /// the declared bounds. If it does not, the search must not explore this delivery alone.
     fn stays_within_bounds(&mut self, world: &mut [u32], fingerprint: u64, slot: usize) -> bool {
         let result = self.perform(world, fingerprint, Action::new(ActionKind::Deliver, slot, 0, 0));
-        self.undo(world);
+        self.undo_changes(world);
         result.is_some_and(|result| result.exceeded.is_none())
     }
 }

@@ -4,25 +4,25 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-use tenure_core::{Property, Requirement};
+use tenure_core::{Property, RequiredInput};
 
 use crate::clock::Instant;
-use crate::components::Components;
+use crate::components::StrongComponentSearch;
 use crate::explain::findings::FinishedSearch;
 use crate::explore::SearchEnd;
-use crate::explore::successors::Worker;
+use crate::explore::successors::SuccessorWorker;
 use crate::liveness::fairness::{
-    Condition, find_lasting_states, find_progress_violation, wait_conditions,
+    TransientCondition, find_lasting_states, find_progress_violation, wait_conditions,
 };
-use crate::liveness::graph::{Graph, OUT_OF_BOUNDS, OutEdge};
-use crate::plan::{CheckKind, Plan};
-use crate::reduce::certificate::{CertificationResult, certify};
+use crate::liveness::graph::{OUT_OF_BOUNDS, OutEdge, StateGraph};
+use crate::plan::{CheckPlan, PropertyCheckKind};
+use crate::reduce::certificate::{CertificationResult, certify_deliveries};
 use crate::reduce::deliveries::LocalDelivery;
 use crate::reduce::id_hash::IdSet;
 use crate::report::Report;
 use crate::users::entries::Entries;
-use crate::world::Layout;
-use crate::world::rules::Rules;
+use crate::world::StateLayout;
+use crate::world::rules::SearchRules;
 
 const MAX_ATTEMPTS: usize = 100;
 
@@ -36,14 +36,17 @@ enum Attempt {
     Failed,
 }
 
-impl Plan {
+impl CheckPlan {
     /// Runs the check with the reduction by commuting deliveries. Returns the report if the search
     /// proves that no property is violated. Returns `None` if the reduction does not apply, or if
     /// the search proves nothing, for instance because it finds a violation. The caller must then
     /// search without the reduction, which also finds a shortest run to the violation.
-    pub(crate) fn run_with_commuting_deliveries(&mut self, rules: &Arc<Rules>) -> Option<Report> {
+    pub(crate) fn run_with_commuting_deliveries(
+        &mut self,
+        rules: &Arc<SearchRules>,
+    ) -> Option<Report> {
         if !self.config.search.uses_commuting_deliveries
-            || !rules.allow_commuting()
+            || !rules.permits_commuting_deliveries()
             || !self.can_commute()
         {
             return None;
@@ -68,7 +71,7 @@ impl Plan {
             crate::EntryLimits::PerProcess(list) => !list.contains(&Entries::Unbounded),
         };
         let observes_order = |property: Property| {
-            property.requires() == Requirement::Messages
+            property.required_input() == RequiredInput::Messages
                 && !matches!(property, Property::Cost | Property::Topology)
         };
         is_bounded
@@ -79,13 +82,13 @@ impl Plan {
             && !self.selected.iter().any(|selected| observes_order(selected.property))
     }
 
-    fn attempts(&mut self, rules: &Arc<Rules>, started: Instant) -> Option<Report> {
+    fn attempts(&mut self, rules: &Arc<SearchRules>, started: Instant) -> Option<Report> {
         let mut excluded: IdSet<LocalDelivery> = IdSet::default();
         for _ in 0..MAX_ATTEMPTS {
-            let rules = Rules {
+            let rules = SearchRules {
                 is_rebasing: false,
                 excluded_deliveries: Some(Arc::new(excluded.clone())),
-                ..Rules::clone(rules)
+                ..SearchRules::clone(rules)
             };
             match self.attempt(Arc::new(rules), started) {
                 Attempt::Report(report) => return Some(*report),
@@ -102,7 +105,7 @@ impl Plan {
         None
     }
 
-    fn attempt(&mut self, rules: Arc<Rules>, begun: Instant) -> Attempt {
+    fn attempt(&mut self, rules: Arc<SearchRules>, begun: Instant) -> Attempt {
         // The analysis needs the edges to find out whether the graph has cycles.
         let Ok((mut finished, _watchdog)) = self.run_search(rules, begun, true) else {
             return Attempt::Failed;
@@ -133,7 +136,7 @@ impl Plan {
     /// analysis was stopped, returns [`Attempt::Failed`].
     fn decide(&self, finished: &mut FinishedSearch) -> Attempt {
         let (label, layout) = (finished.rules.forced_label(), finished.rules.layout);
-        let graph = Graph::build(&mut finished.explored, label, self.stop.clone());
+        let graph = StateGraph::build(&mut finished.explored, label, self.stop.clone());
         let is_decided = !graph.is_stopped() && is_acyclic(&graph);
         let has_failed = self.selected.iter().any(|it| self.fails(it.kind, layout, &graph));
         if !is_decided || has_failed || graph.is_stopped() {
@@ -144,20 +147,21 @@ impl Plan {
 
     /// Returns true if the graph violates the property of this kind. A property that is not judged
     /// after the search counts as not violated.
-    fn fails(&self, kind: CheckKind, layout: Layout, graph: &Graph) -> bool {
+    fn fails(&self, kind: PropertyCheckKind, layout: StateLayout, graph: &StateGraph) -> bool {
         let fairness = self.config.fairness;
         match kind {
-            CheckKind::Always(_) | CheckKind::CustomSafety(_) | CheckKind::CustomLiveness(_) => {
-                false
-            }
-            CheckKind::AlwaysAndAtEnd(index) => {
-                let refused = Condition::until_all_cleared(layout.end_mask(index));
+            PropertyCheckKind::Always(_)
+            | PropertyCheckKind::CustomSafety(_)
+            | PropertyCheckKind::CustomLiveness(_) => false,
+            PropertyCheckKind::AlwaysAndAtEnd(index) => {
+                let refused =
+                    TransientCondition::until_all_cleared(layout.end_violation_mask(index));
                 find_lasting_states(graph, refused, crate::Fairness::Weak).first().is_some()
             }
-            CheckKind::Progress => {
+            PropertyCheckKind::Progress => {
                 find_progress_violation(graph, &wait_conditions(layout, true), fairness).is_some()
             }
-            CheckKind::StarvationFreedom | CheckKind::DeadlockFreedom => {
+            PropertyCheckKind::StarvationFreedom | PropertyCheckKind::DeadlockFreedom => {
                 // Without cycles, a deadlock is a process that waits at the end of a run.
                 find_progress_violation(graph, &wait_conditions(layout, false), fairness).is_some()
             }
@@ -167,15 +171,18 @@ impl Plan {
 
 /// Examines whether the deliveries that a search has chosen commute with all later steps. Returns
 /// `None` if a handler panics in a state that the search has not reached.
-fn certified(workers: &mut [Worker], initial: Vec<Vec<u32>>) -> Option<CertificationResult> {
+fn certified(
+    workers: &mut [SuccessorWorker],
+    initial: Vec<Vec<u32>>,
+) -> Option<CertificationResult> {
     // The workers are not used again after a panic.
-    catch_unwind(AssertUnwindSafe(|| certify(workers, initial))).ok()
+    catch_unwind(AssertUnwindSafe(|| certify_deliveries(workers, initial))).ok()
 }
 
-fn is_acyclic(graph: &Graph) -> bool {
+fn is_acyclic(graph: &StateGraph) -> bool {
     let mut is_acyclic = true;
     let stays = |_, step: OutEdge| step.to != OUT_OF_BOUNDS;
-    Components::new(graph, |_| true, stays).for_each(|part| {
+    StrongComponentSearch::new(graph, |_| true, stays).visit_components(|part| {
         let returns = |world: &u32| graph.steps(*world).iter().any(|step| part.contains(step.to));
         is_acyclic &= !part.members.iter().any(returns);
     });

@@ -2,14 +2,14 @@
 //! renaming, have the same form.
 
 use crate::model::cache::{ModelCache, SlotKind};
-use crate::world::rules::Rules;
-use crate::world::{FaultCounts, Layout, VIOLATED};
+use crate::world::rules::SearchRules;
+use crate::world::{FaultCounts, StateLayout, VIOLATED_MONITOR};
 
 /// Shifts all timestamps of a global state, so that the smallest one becomes 0. Returns the new
 /// fingerprint. Appends each slot that changes to `changed`, with its old value.
-pub(crate) fn rebase(
+pub(crate) fn rebase_timestamps(
     cache: &mut ModelCache,
-    layout: Layout,
+    layout: StateLayout,
     world: &mut [u32],
     changed: &mut Vec<(u32, u32)>,
     fingerprint: u64,
@@ -20,7 +20,7 @@ pub(crate) fn rebase(
     }
     let mut fingerprint = fingerprint;
     for (slot, part) in parts(layout) {
-        if world[slot] == 0 || world[slot] == VIOLATED {
+        if world[slot] == 0 || world[slot] == VIOLATED_MONITOR {
             continue;
         }
         let shifted = cache.shift(part, world[slot], smallest);
@@ -34,19 +34,19 @@ pub(crate) fn rebase(
 /// Returns the smallest timestamp in a global state. `None` if the state contains no timestamp.
 pub(crate) fn smallest_timestamp(
     cache: &mut ModelCache,
-    layout: Layout,
+    layout: StateLayout,
     world: &[u32],
 ) -> Option<u64> {
     let mut smallest = None;
     for (slot, part) in parts(layout) {
         let id = world[slot];
-        if id == 0 || id == VIOLATED {
+        if id == 0 || id == VIOLATED_MONITOR {
             continue;
         }
         let here = match part {
-            SlotKind::Local => cache.local(id).smallest_timestamp,
-            SlotKind::Queue => cache.queue(id).smallest_timestamp,
-            SlotKind::Monitor(index) => cache.monitor(index, id).smallest_timestamp,
+            SlotKind::Local => cache.local_facts(id).smallest_timestamp,
+            SlotKind::Queue => cache.cached_queue(id).smallest_timestamp,
+            SlotKind::Monitor(index) => cache.monitor_facts(index, id).smallest_timestamp,
         };
         smallest = match (smallest, here) {
             (Some(least), Some(here)) => Some(u64::min(least, here)),
@@ -62,7 +62,11 @@ pub(crate) fn smallest_timestamp(
 /// Returns the smallest fingerprint that a global state has under any renaming of its processes.
 /// The fingerprint omits the monitors, because in a search with symmetry reduction the states of
 /// the monitors follow from the states of the processes.
-pub(crate) fn canonical_fingerprint(cache: &mut ModelCache, rules: &Rules, world: &[u32]) -> u64 {
+pub(crate) fn canonical_fingerprint(
+    cache: &mut ModelCache,
+    rules: &SearchRules,
+    world: &[u32],
+) -> u64 {
     let layout = rules.layout;
     let spent = FaultCounts(world[layout.fault_counts_slot()]).fingerprint();
     let print = |renaming| {
@@ -76,7 +80,7 @@ pub(crate) fn canonical_fingerprint(cache: &mut ModelCache, rules: &Rules, world
 }
 
 /// Returns the slots of a global state that may contain timestamps or names.
-fn parts(layout: Layout) -> impl Iterator<Item = (usize, SlotKind)> {
+fn parts(layout: StateLayout) -> impl Iterator<Item = (usize, SlotKind)> {
     let locals = (0..layout.size).map(|slot| (slot, SlotKind::Local));
     let links = layout.link_slots().map(|slot| (slot, SlotKind::Queue));
     let monitors = (0..layout.monitors)

@@ -11,7 +11,7 @@
 
 use tenure_core::ChannelOrder;
 
-use crate::explore::successors::Worker;
+use crate::explore::successors::SuccessorWorker;
 use crate::reduce::coexistence::LocalSteps;
 use crate::reduce::deliveries::LocalDelivery;
 use crate::reduce::id_hash::{IdMap, IdSet};
@@ -31,7 +31,7 @@ pub(crate) enum CertificationResult {
 }
 
 struct Certificate<'w> {
-    worker: &'w mut Worker,
+    worker: &'w mut SuccessorWorker,
     chosen: IdSet<LocalDelivery>,
     /// For each local state, the inputs that are taken in it.
     taken: IdMap<u32, Vec<Cause>>,
@@ -54,7 +54,10 @@ struct Certificate<'w> {
 
 /// Examines whether the deliveries that a search has chosen commute with all later steps. `workers`
 /// are the workers of this search. `initial` contains, for each process, its initial local states.
-pub(crate) fn certify(workers: &mut [Worker], initial: Vec<Vec<u32>>) -> CertificationResult {
+pub(crate) fn certify_deliveries(
+    workers: &mut [SuccessorWorker],
+    initial: Vec<Vec<u32>>,
+) -> CertificationResult {
     let mut chosen = IdSet::default();
     let mut taken = Vec::new();
     for worker in &mut *workers {
@@ -129,7 +132,7 @@ impl Certificate<'_> {
             return;
         }
         let (local, packet) = delivery;
-        let after = self.worker.cache.outcome(local, Cause::Deliver(packet)).local;
+        let after = self.worker.cache.first_outcome(local, Cause::Deliver(packet)).local;
         self.leading_to.entry(after).or_default().push(delivery);
         let inputs = self.taken.get(&after).into_iter().flatten();
         self.open.extend(inputs.map(|cause| (delivery, *cause)));
@@ -149,7 +152,7 @@ impl Certificate<'_> {
             self.wrong.insert(delivery);
             return;
         }
-        let mut outcome = Some(self.worker.cache.outcome(local, cause));
+        let mut outcome = Some(self.worker.cache.first_outcome(local, cause));
         while let Some(row) = outcome {
             self.add_delivery((row.local, packet), Some(delivery));
             outcome = self.worker.cache.next_outcome(row);
@@ -172,7 +175,7 @@ impl Certificate<'_> {
                 }
                 let link = (mine.from as usize, mine.to as usize);
                 let is_together = self.worker.rules.order == ChannelOrder::Reordered
-                    && self.steps.may_be_together(packet, other, link);
+                    && self.steps.can_coexist(packet, other, link);
                 if !is_together {
                     self.apart.push(((local, packet), cause));
                 }

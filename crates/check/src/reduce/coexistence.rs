@@ -4,7 +4,7 @@
 //! of its steps. Some of these paths do not count. Suppose that a message *a* is sent only after
 //! the message *m* was delivered. Once the process has received *a*, *m* is no longer in flight.
 
-use crate::explore::successors::Worker;
+use crate::explore::successors::SuccessorWorker;
 use crate::reduce::id_hash::{IdMap, IdSet};
 use crate::world::action::Cause;
 
@@ -100,17 +100,24 @@ impl LocalSteps {
         LocalSteps { processes: initial.into_iter().map(of).collect(), together: IdMap::default() }
     }
 
-    pub(crate) fn add(&mut self, worker: &mut Worker, process: usize, local: u32, cause: Cause) {
-        let mut outcome = Some(worker.cache.outcome(local, cause));
+    pub(crate) fn add(
+        &mut self,
+        worker: &mut SuccessorWorker,
+        process: usize,
+        local: u32,
+        cause: Cause,
+    ) {
+        let mut outcome = Some(worker.cache.first_outcome(local, cause));
         while let Some(row) = outcome {
-            let sent = worker.cache.sent(row).map(|index| worker.cache.sent_item(index).packet);
+            let sent =
+                worker.cache.sent_indices(row).map(|index| worker.cache.sent_message(index).packet);
             let sent = sent.collect();
             self.processes[process].add(LocalStep { from: local, to: row.local, cause, sent });
             outcome = worker.cache.next_outcome(row);
         }
     }
 
-    /// Forgets the results of [`LocalSteps::may_be_together`]. Must be called after steps were
+    /// Forgets the results of [`LocalSteps::can_coexist`]. Must be called after steps were
     /// added.
     pub(crate) fn forget_results(&mut self) {
         self.together.clear();
@@ -118,7 +125,7 @@ impl LocalSteps {
 
     /// Returns true if the message `other` may be delivered while `message` is in flight. Both
     /// messages go from the process `from` to the process `to`.
-    pub(crate) fn may_be_together(
+    pub(crate) fn can_coexist(
         &mut self,
         message: u32,
         other: u32,

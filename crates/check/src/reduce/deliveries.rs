@@ -12,12 +12,12 @@
 
 use tenure_core::ChannelOrder;
 
-use crate::explore::successors::{ScratchWorld, Visit, Worker};
-use crate::model::cache::OutcomeRow;
+use crate::explore::successors::{ScratchWorld, SuccessorVisitor, SuccessorWorker};
+use crate::model::cache::CachedOutcome;
 use crate::reduce::id_hash::{IdMap, IdSet};
 use crate::world::FaultCounts;
 use crate::world::action::{Action, ActionKind, Cause};
-use crate::world::rules::Rules;
+use crate::world::rules::SearchRules;
 
 /// Delivery in a local state: the id of the state, and the id of the message in flight.
 pub(crate) type LocalDelivery = (u32, u32);
@@ -35,22 +35,22 @@ pub(crate) struct DeliveryRecord {
     commuting: IdMap<(LocalDelivery, u32), bool>,
 }
 
-impl Rules {
+impl SearchRules {
     /// Returns true if the environment permits the reduction by commuting deliveries.
-    pub(crate) fn allow_commuting(&self) -> bool {
-        let hostile = self.budget != FaultCounts::default() || self.can_be_down;
+    pub(crate) fn permits_commuting_deliveries(&self) -> bool {
+        let hostile = self.budget != FaultCounts::default() || self.can_processes_be_down;
         let is_merging = self.renamings > 1 || self.layout.detects_restarts;
         !self.timed && !self.has_detectors && !hostile && !is_merging
     }
 }
 
-impl Worker {
+impl SuccessorWorker {
     /// Looks for a delivery that the search may take alone in a global state. If there is one,
     /// visits this delivery only, and returns true. Otherwise returns false.
     pub(crate) fn visit_commuting_delivery(
         &mut self,
         scratch: &mut ScratchWorld<'_>,
-        visit: &mut impl Visit,
+        visit: &mut impl SuccessorVisitor,
     ) -> bool {
         let layout = self.rules.layout;
         for process in 0..layout.size {
@@ -59,7 +59,7 @@ impl Worker {
                 let local = scratch.world[process];
                 if self.commutes_with_possible_steps(local, (*slot, *packet), &deliveries) {
                     self.deliveries.chosen.insert((local, *packet));
-                    let queue = self.cache.queue(scratch.world[*slot]);
+                    let queue = self.cache.cached_queue(scratch.world[*slot]);
                     let label = self.cache.item_of(queue, *item).label;
                     let at = Action::new(ActionKind::Deliver, *slot, *item, 0);
                     self.visit_input(scratch, at, label, visit);
@@ -79,9 +79,9 @@ impl Worker {
             if world[slot] == 0 || layout.receiver(slot) != process {
                 continue;
             }
-            let queue = self.cache.queue(world[slot]);
-            for (item, entry) in self.cache.items(queue).enumerate() {
-                let entry = self.cache.item(entry);
+            let queue = self.cache.cached_queue(world[slot]);
+            for (item, entry) in self.cache.item_indices(queue).enumerate() {
+                let entry = self.cache.item_at(entry);
                 if entry.is_ready {
                     found.push((slot, item, entry.packet));
                 } else if self.rules.order == ChannelOrder::Fifo {
@@ -128,8 +128,9 @@ impl Worker {
             return *known;
         }
         let (local, packet) = delivery;
-        let outcome = self.cache.outcome(local, Cause::Deliver(packet));
-        let (before, after) = (self.cache.local(local), self.cache.local(outcome.local));
+        let outcome = self.cache.first_outcome(local, Cause::Deliver(packet));
+        let (before, after) =
+            (self.cache.local_facts(local), self.cache.local_facts(outcome.local));
         let mut items = |local| -> Vec<(Cause, u32)> {
             self.cache.enabled_inputs(local).map(|entry| self.cache.enabled_input(entry)).collect()
         };
@@ -156,11 +157,11 @@ impl Worker {
 
     fn compare_orders(&mut self, (local, packet): LocalDelivery, other: Cause) -> bool {
         let cause = Cause::Deliver(packet);
-        let first = self.cache.outcome(local, cause);
-        let mut alone = self.cache.outcome(local, other);
-        let mut later = self.cache.outcome(first.local, other);
+        let first = self.cache.first_outcome(local, cause);
+        let mut alone = self.cache.first_outcome(local, other);
+        let mut later = self.cache.first_outcome(first.local, other);
         loop {
-            let last = self.cache.outcome(alone.local, cause);
+            let last = self.cache.first_outcome(alone.local, cause);
             let is_equal = self.cache.next_outcome(last).is_none()
                 && last.local == later.local
                 && self.without_sending(last.observation) == 0
@@ -180,8 +181,8 @@ impl Worker {
 
     /// Returns the messages that two steps send. They are sorted by link, and by message if links
     /// reorder messages.
-    fn sends(&self, steps: [OutcomeRow; 2]) -> Vec<(u32, u32)> {
-        let sent = |row| self.cache.sent(row).map(|index| self.cache.sent_item(index));
+    fn sends(&self, steps: [CachedOutcome; 2]) -> Vec<(u32, u32)> {
+        let sent = |row| self.cache.sent_indices(row).map(|index| self.cache.sent_message(index));
         let sent = steps.into_iter().flat_map(sent);
         let mut sent: Vec<(u32, u32)> = sent.map(|sent| (sent.slot, sent.packet)).collect();
         match self.rules.order {

@@ -2,7 +2,7 @@
 
 use tenure_core::{ProcessId, Protocol};
 
-use crate::world::local::{ArmedTimer, arm};
+use crate::world::local::{ArmedTimer, arm_timer};
 
 /// A protocol whose rules never compare process names.
 ///
@@ -85,7 +85,7 @@ fn permute(order: &mut [ProcessId], fixed: usize, show: &mut impl FnMut(&[Proces
 }
 
 /// Functions of a [`Symmetric`] protocol, and the renamings under which the check merges states.
-pub(crate) struct Symmetry<P: Protocol> {
+pub(crate) struct SymmetryFunctions<P: Protocol> {
     pub(crate) renamed: fn(&P, &Renaming) -> P,
     pub(crate) renamed_message: fn(&P::Message, &Renaming) -> P::Message,
     pub(crate) renamed_timer: fn(&P::Timer, &Renaming) -> P::Timer,
@@ -93,9 +93,9 @@ pub(crate) struct Symmetry<P: Protocol> {
     pub(crate) renamings: Vec<Renaming>,
 }
 
-impl<P: Symmetric> Symmetry<P> {
+impl<P: Symmetric> SymmetryFunctions<P> {
     pub(crate) fn new(size: u32, exchanged: &[ProcessId]) -> Self {
-        Symmetry {
+        SymmetryFunctions {
             renamed: P::renamed,
             renamed_message: P::renamed_message,
             renamed_timer: P::renamed_timer,
@@ -105,7 +105,7 @@ impl<P: Symmetric> Symmetry<P> {
     }
 }
 
-impl<P: Protocol> Symmetry<P> {
+impl<P: Protocol> SymmetryFunctions<P> {
     pub(crate) fn renamed_timers(
         &self,
         timers: &[ArmedTimer<P::Timer>],
@@ -114,7 +114,7 @@ impl<P: Protocol> Symmetry<P> {
         let mut renamed = Vec::new();
         for armed in timers {
             let timer = (self.renamed_timer)(&armed.timer, names);
-            arm(&mut renamed, ArmedTimer { timer, ..*armed });
+            arm_timer(&mut renamed, ArmedTimer { timer, ..*armed });
         }
         renamed
     }
@@ -142,7 +142,7 @@ mod tests {
     }
     #[test]
     fn renamed_timers_are_in_the_order_of_their_new_names() {
-        let symmetry = Symmetry::<Heartbeat> {
+        let symmetry = SymmetryFunctions::<Heartbeat> {
             renamed: |process, _| process.clone(),
             renamed_message: |message, _| message.clone(),
             renamed_timer: |timer, names| match timer {

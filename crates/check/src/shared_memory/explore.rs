@@ -2,39 +2,39 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use tenure_core::shared_memory::{Register, Section, SharedMemory, SharedMemoryLock};
+use tenure_core::shared_memory::{LockSection, Register, SharedMemory, SharedMemoryLock};
 use tenure_core::{Group, ProcessId};
 use tenure_trace::{MemoryAccess, MemoryOperation};
 
 use super::SharedMemoryConfig;
-use super::graph::{Action, Edge, Graph, OUT_OF_BOUNDS, StateId};
+use super::graph::{LockAction, OUT_OF_BOUNDS, SharedMemoryGraph, SharedMemoryStep, StateId};
 use crate::clock::Instant;
-use crate::limits::Limit;
+use crate::limits::ReachedLimit;
 use crate::users::entries::Entries;
 
 /// Number of states between two readings of the clock and the stop flag.
 const STATES_PER_READING: usize = 1024;
 
-pub(crate) struct Explored {
-    pub(crate) graph: Graph,
-    pub(crate) limit: Option<Limit>,
+pub(crate) struct ExploredGraph {
+    pub(crate) graph: SharedMemoryGraph,
+    pub(crate) limit: Option<ReachedLimit>,
     /// Estimated memory of all states and steps, in bytes.
     pub(crate) bytes: usize,
 }
 
 /// Global state: the registers, the processes, and the requests that their users may still issue.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct State<L> {
+pub(crate) struct SharedMemoryState<L> {
     /// Registers with a value other than 0. A missing register has the value 0.
     registers: BTreeMap<Register, u32>,
     pub(crate) processes: Vec<L>,
     requests: Vec<Entries>,
 }
 
-impl<L: SharedMemoryLock> State<L> {
-    pub(crate) fn first(config: &SharedMemoryConfig, lock: &L::Config) -> Self {
+impl<L: SharedMemoryLock> SharedMemoryState<L> {
+    pub(crate) fn initial(config: &SharedMemoryConfig, lock: &L::Config) -> Self {
         let group = |me| Group::new(ProcessId(me), config.size);
-        State {
+        SharedMemoryState {
             registers: BTreeMap::new(),
             processes: (0..config.size).map(|me| L::boot(group(me), lock)).collect(),
             requests: config.entries.clone(),
@@ -43,24 +43,24 @@ impl<L: SharedMemoryLock> State<L> {
 
     /// Executes the next step of a process. Returns `None`, and changes nothing, if the process has
     /// no step.
-    pub(crate) fn step(&mut self, process: ProcessId) -> Option<Action> {
+    pub(crate) fn step(&mut self, process: ProcessId) -> Option<LockAction> {
         let at = process.index();
         match self.processes[at].section() {
-            Section::Remainder if !self.requests[at].has_next() => None,
-            Section::Remainder => {
+            LockSection::Remainder if !self.requests[at].has_next() => None,
+            LockSection::Remainder => {
                 self.requests[at] = self.requests[at].decrement();
                 self.processes[at].enter();
-                Some(Action::Enter)
+                Some(LockAction::Enter)
             }
-            Section::Inside => {
+            LockSection::Inside => {
                 self.processes[at].exit();
-                Some(Action::Exit)
+                Some(LockAction::Exit)
             }
-            Section::Doorway | Section::Waiting | Section::Exit => {
+            LockSection::Doorway | LockSection::Waiting | LockSection::Exit => {
                 let mut memory = OneAccess { registers: &mut self.registers, access: None };
                 self.processes[at].step(&mut memory);
                 let access = memory.access.expect("an instruction accesses one register");
-                Some(Action::Access(access))
+                Some(LockAction::Access(access))
             }
         }
     }
@@ -120,15 +120,20 @@ impl SharedMemory for OneAccess<'_> {
 
 /// States that the search has numbered, and the graph of the states that it has explored.
 struct Frontier<L> {
-    graph: Graph,
-    numbers: HashMap<State<L>, StateId>,
-    states: Vec<State<L>>,
+    graph: SharedMemoryGraph,
+    numbers: HashMap<SharedMemoryState<L>, StateId>,
+    states: Vec<SharedMemoryState<L>>,
     bytes: usize,
 }
 
 impl<L: SharedMemoryLock> Frontier<L> {
     /// Returns the number of a state. A new state gets the next number.
-    fn number(&mut self, state: State<L>, origin: (StateId, u32), depth: u32) -> StateId {
+    fn number(
+        &mut self,
+        state: SharedMemoryState<L>,
+        origin: (StateId, u32),
+        depth: u32,
+    ) -> StateId {
         if let Some(number) = self.numbers.get(&state) {
             return *number;
         }
@@ -137,7 +142,8 @@ impl<L: SharedMemoryLock> Frontier<L> {
         self.graph.origins.push(origin);
         self.graph.depths.push(depth);
         // The search stores each state twice.
-        self.bytes += 2 * (size_of::<State<L>>() + state.processes.len() * size_of::<L>());
+        self.bytes +=
+            2 * (size_of::<SharedMemoryState<L>>() + state.processes.len() * size_of::<L>());
         self.numbers.insert(state.clone(), number);
         self.states.push(state);
         number
@@ -145,40 +151,40 @@ impl<L: SharedMemoryLock> Frontier<L> {
 
     /// Returns the steps that are possible in the state with this number, and numbers the states
     /// that they reach.
-    fn steps(&mut self, from: StateId, config: &SharedMemoryConfig) -> Vec<Edge> {
+    fn steps(&mut self, from: StateId, config: &SharedMemoryConfig) -> Vec<SharedMemoryStep> {
         let mut edges = Vec::new();
         let depth = self.graph.depths[from as usize] + 1;
         for process in self.graph.processes() {
             let mut next = self.states[from as usize].clone();
-            let was_inside = next.processes[process.index()].section() == Section::Inside;
+            let was_inside = next.processes[process.index()].section() == LockSection::Inside;
             let Some(action) = next.step(process) else { continue };
-            let is_inside = next.processes[process.index()].section() == Section::Inside;
+            let is_inside = next.processes[process.index()].section() == LockSection::Inside;
             let to = match next.exceeds(config.bound) {
                 true => OUT_OF_BOUNDS,
                 false => self.number(next, (from, edges.len() as u32), depth),
             };
             self.graph.is_cut |= to == OUT_OF_BOUNDS;
-            edges.push(Edge { process, to, action, enters: is_inside && !was_inside });
+            edges.push(SharedMemoryStep { process, to, action, enters: is_inside && !was_inside });
         }
-        self.bytes += edges.len() * size_of::<Edge>();
+        self.bytes += edges.len() * size_of::<SharedMemoryStep>();
         edges
     }
 }
 
-pub(crate) fn explore<L: SharedMemoryLock>(
+pub(crate) fn build_state_graph<L: SharedMemoryLock>(
     config: &SharedMemoryConfig,
     lock: &L::Config,
-) -> Explored {
+) -> ExploredGraph {
     let started = Instant::now();
-    let graph = Graph { size: config.size as usize, ..Graph::default() };
+    let graph = SharedMemoryGraph { size: config.size as usize, ..SharedMemoryGraph::default() };
     let mut frontier = Frontier { graph, numbers: HashMap::new(), states: Vec::new(), bytes: 0 };
-    frontier.number(State::<L>::first(config, lock), (0, 0), 0);
+    frontier.number(SharedMemoryState::<L>::initial(config, lock), (0, 0), 0);
     let mut limit = None;
     let mut next = 0;
     while next < frontier.states.len() {
         if next % STATES_PER_READING == 0 || config.limits.states.is_some() {
             let size = (frontier.states.len() as u64, frontier.bytes);
-            limit = config.limits.reached_since(started, size, config.stop_flag.as_ref());
+            limit = config.limits.limit_reached_since(started, size, config.stop_flag.as_ref());
             if limit.is_some() {
                 break;
             }
@@ -189,5 +195,5 @@ pub(crate) fn explore<L: SharedMemoryLock>(
     }
     // States that were not expanded have no steps.
     frontier.graph.edges.resize_with(frontier.states.len(), Vec::new);
-    Explored { graph: frontier.graph, limit, bytes: frontier.bytes }
+    ExploredGraph { graph: frontier.graph, limit, bytes: frontier.bytes }
 }

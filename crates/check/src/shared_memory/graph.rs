@@ -1,7 +1,7 @@
 //! The graph of all states that a search has reached.
 
 use tenure_core::ProcessId;
-use tenure_core::shared_memory::Section;
+use tenure_core::shared_memory::LockSection;
 use tenure_trace::MemoryAccess;
 
 use crate::components::StepGraph;
@@ -14,15 +14,15 @@ pub(crate) type StateId = u32;
 pub(crate) const OUT_OF_BOUNDS: StateId = StateId::MAX;
 
 #[derive(Clone, Debug)]
-pub(crate) struct Edge {
+pub(crate) struct SharedMemoryStep {
     pub(crate) process: ProcessId,
     pub(crate) to: StateId,
-    pub(crate) action: Action,
+    pub(crate) action: LockAction,
     pub(crate) enters: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Action {
+pub(crate) enum LockAction {
     Enter,
     Exit,
     Access(MemoryAccess),
@@ -30,12 +30,12 @@ pub(crate) enum Action {
 
 /// States, steps, and a shortest path to each state.
 #[derive(Debug, Default)]
-pub(crate) struct Graph {
+pub(crate) struct SharedMemoryGraph {
     /// Section of the code in which each process is. The list contains all processes of the first
     /// state, then all processes of the second state, and so on.
-    pub(crate) sections: Vec<Section>,
+    pub(crate) sections: Vec<LockSection>,
     pub(crate) size: usize,
-    pub(crate) edges: Vec<Vec<Edge>>,
+    pub(crate) edges: Vec<Vec<SharedMemoryStep>>,
     /// For each state: its predecessor on a shortest path from the initial state, and the index of
     /// the step from there.
     pub(crate) origins: Vec<(StateId, u32)>,
@@ -45,7 +45,7 @@ pub(crate) struct Graph {
     pub(crate) is_cut: bool,
 }
 
-impl Graph {
+impl SharedMemoryGraph {
     pub(crate) fn len(&self) -> usize {
         self.origins.len()
     }
@@ -68,29 +68,29 @@ impl Graph {
         (0..self.size).map(ProcessId::from_index)
     }
 
-    pub(crate) fn sections_in(&self, state: StateId) -> &[Section] {
+    pub(crate) fn sections_in(&self, state: StateId) -> &[LockSection] {
         &self.sections[state as usize * self.size..][..self.size]
     }
 
-    pub(crate) fn section(&self, state: StateId, process: ProcessId) -> Section {
+    pub(crate) fn section(&self, state: StateId, process: ProcessId) -> LockSection {
         self.sections_in(state)[process.index()]
     }
 
-    pub(crate) fn processes_in(
+    pub(crate) fn processes_in_section(
         &self,
         state: StateId,
-        is_in: impl Fn(Section) -> bool,
+        is_in: impl Fn(LockSection) -> bool,
     ) -> Vec<ProcessId> {
         self.processes().filter(|process| is_in(self.section(state, *process))).collect()
     }
 
     /// Returns the steps from a state to states within the bounds on values.
-    pub(crate) fn steps(&self, state: StateId) -> impl Iterator<Item = &Edge> {
+    pub(crate) fn steps(&self, state: StateId) -> impl Iterator<Item = &SharedMemoryStep> {
         self.edges[state as usize].iter().filter(|edge| edge.to != OUT_OF_BOUNDS)
     }
 
     /// Returns a shortest path from the initial state to a state.
-    pub(crate) fn path_to(&self, mut state: StateId) -> Vec<Edge> {
+    pub(crate) fn path_to(&self, mut state: StateId) -> Vec<SharedMemoryStep> {
         let mut path = Vec::new();
         while state != 0 {
             let (from, index) = self.origins[state as usize];
@@ -102,9 +102,10 @@ impl Graph {
     }
 }
 
-impl StepGraph for Graph {
+impl StepGraph for SharedMemoryGraph {
     type Step = StateId;
-    type Steps<'g> = std::iter::Map<std::slice::Iter<'g, Edge>, fn(&Edge) -> StateId>;
+    type Steps<'g> =
+        std::iter::Map<std::slice::Iter<'g, SharedMemoryStep>, fn(&SharedMemoryStep) -> StateId>;
 
     fn state_count(&self) -> usize {
         self.len()

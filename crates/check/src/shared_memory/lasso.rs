@@ -5,26 +5,29 @@
 //! any other section, the step stays possible until the process takes it. So weak and strong
 //! fairness demand the same: a process that never returns to its remainder takes steps for ever.
 
-use tenure_core::shared_memory::Section;
+use tenure_core::shared_memory::LockSection;
 
-use super::graph::{Edge, Graph, OUT_OF_BOUNDS, StateId};
-use crate::components::Components;
+use super::graph::{OUT_OF_BOUNDS, SharedMemoryGraph, SharedMemoryStep, StateId};
+use crate::components::StrongComponentSearch;
 use crate::shortest_walk::shortest_walk;
 
 /// Infinite run that ends in a cycle.
 #[derive(Clone, Debug)]
 pub(crate) struct Lasso {
     pub(crate) entry: StateId,
-    pub(crate) cycle: Vec<Edge>,
+    pub(crate) cycle: Vec<SharedMemoryStep>,
 }
 
 /// Returns a fair cycle through states that `belongs` accepts. `None` if there is no such cycle.
 /// The state in which the cycle begins is as close to the initial state as possible. The cycle is a
 /// shortest fair one from this state.
-pub(crate) fn fair_lasso(graph: &Graph, belongs: impl Fn(StateId) -> bool) -> Option<Lasso> {
+pub(crate) fn fair_lasso(
+    graph: &SharedMemoryGraph,
+    belongs: impl Fn(StateId) -> bool,
+) -> Option<Lasso> {
     let mut all: Vec<Vec<StateId>> = Vec::new();
     let stays = |_, to: StateId| to != OUT_OF_BOUNDS && belongs(to);
-    Components::new(graph, &belongs, stays).for_each(|component| {
+    StrongComponentSearch::new(graph, &belongs, stays).visit_components(|component| {
         let mut members = component.members.to_vec();
         members.sort_unstable();
         all.push(members);
@@ -37,15 +40,15 @@ pub(crate) fn fair_lasso(graph: &Graph, belongs: impl Fn(StateId) -> bool) -> Op
 
 /// Returns the steps from `state` that stay within the component of `members`.
 fn inner_steps<'g>(
-    graph: &'g Graph,
+    graph: &'g SharedMemoryGraph,
     members: &'g [StateId],
     state: StateId,
-) -> impl Iterator<Item = &'g Edge> {
+) -> impl Iterator<Item = &'g SharedMemoryStep> {
     graph.steps(state).filter(|edge| members.binary_search(&edge.to).is_ok())
 }
 
 /// Returns true if a fair run can stay in the component of `members` for ever.
-fn is_fair(graph: &Graph, members: &[StateId]) -> bool {
+fn is_fair(graph: &SharedMemoryGraph, members: &[StateId]) -> bool {
     let settled = members.iter().fold(0, |settled, state| {
         let steps = inner_steps(graph, members, *state);
         steps.fold(settled | idle(graph, *state), |settled, edge| settled | bit(edge))
@@ -57,9 +60,14 @@ fn is_fair(graph: &Graph, members: &[StateId]) -> bool {
 /// Returns a shortest cycle that is fair, begins in `entry`, and stays within the component of
 /// `members`. A cycle is fair if each process takes a step in it, or is in its remainder in some
 /// state of the cycle.
-fn fair_cycle(graph: &Graph, members: &[StateId], entry: StateId) -> Option<Vec<Edge>> {
+fn fair_cycle(
+    graph: &SharedMemoryGraph,
+    members: &[StateId],
+    entry: StateId,
+) -> Option<Vec<SharedMemoryStep>> {
     let steps = |(state, settled): (StateId, u64)| {
-        let next = move |edge: &Edge| (edge.to, settled | bit(edge) | idle(graph, edge.to));
+        let next =
+            move |edge: &SharedMemoryStep| (edge.to, settled | bit(edge) | idle(graph, edge.to));
         Some(inner_steps(graph, members, state).map(move |edge| (edge, Some(next(edge)))))
     };
     let goal = Some((entry, all_processes(graph)));
@@ -68,15 +76,15 @@ fn fair_cycle(graph: &Graph, members: &[StateId], entry: StateId) -> Option<Vec<
 }
 
 /// Returns the set of the processes that are in their remainder, as bits.
-fn idle(graph: &Graph, state: StateId) -> u64 {
-    let idle = graph.processes_in(state, |section| section == Section::Remainder);
+fn idle(graph: &SharedMemoryGraph, state: StateId) -> u64 {
+    let idle = graph.processes_in_section(state, |section| section == LockSection::Remainder);
     idle.iter().fold(0, |set, process| set | 1 << process.0)
 }
 
-fn bit(edge: &Edge) -> u64 {
+fn bit(edge: &SharedMemoryStep) -> u64 {
     1 << edge.process.0
 }
 
-fn all_processes(graph: &Graph) -> u64 {
+fn all_processes(graph: &SharedMemoryGraph) -> u64 {
     (1 << graph.size) - 1
 }

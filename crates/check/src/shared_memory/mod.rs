@@ -17,12 +17,12 @@ use tenure_core::Property;
 use tenure_core::shared_memory::SharedMemoryLock;
 
 use crate::clock::Instant;
-use crate::limits::Limits;
+use crate::limits::CheckLimits;
 use crate::liveness::Fairness;
-use crate::report::{Bounds, BypassBound, Report, judgement};
-use crate::shared_memory::explore::explore;
-use crate::shared_memory::record::Recorder;
-use crate::shared_memory::verdicts::Analysis;
+use crate::report::{BypassBound, PruningBounds, Report, judgement};
+use crate::shared_memory::explore::build_state_graph;
+use crate::shared_memory::record::SharedMemoryRecorder;
+use crate::shared_memory::verdicts::SharedMemoryAnalysis;
 use crate::users::entries::Entries;
 
 /// Greatest bypass that is measured exactly. A greater one is reported as a lower bound.
@@ -46,7 +46,7 @@ pub struct SharedMemoryConfig {
     /// search prunes states with a greater value.
     pub bound: Option<(&'static str, u32)>,
     /// Limits of the search. The limit on memory is compared with an estimate.
-    pub limits: Limits,
+    pub limits: CheckLimits,
     /// Flag that stops the search.
     pub stop_flag: Option<Arc<AtomicBool>>,
 }
@@ -61,7 +61,7 @@ impl SharedMemoryConfig {
             properties,
             fairness: Fairness::default(),
             bound: None,
-            limits: Limits::default(),
+            limits: CheckLimits::default(),
             stop_flag: None,
         }
     }
@@ -80,19 +80,19 @@ pub fn check_shared_memory<L: SharedMemoryLock>(
     lock: &L::Config,
 ) -> Report {
     let started = Instant::now();
-    let explored = explore::<L>(config, lock);
+    let explored = build_state_graph::<L>(config, lock);
     let graph = &explored.graph;
-    let analysis = Analysis { graph, fairness: config.fairness };
-    let recorder = Recorder::<L>::new(config, lock);
+    let analysis = SharedMemoryAnalysis { graph, fairness: config.fairness };
+    let recorder = SharedMemoryRecorder::<L>::new(config, lock);
     let mut report = Report {
         algorithm: config.name.clone(),
         size: config.size,
         states: graph.len() as u64,
         transitions: graph.transitions() as u64 + 1,
         depth: graph.depth(),
-        bounds: Bounds {
+        bounds: PruningBounds {
             ticket_max: config.bound.filter(|_| graph.is_cut).map(|(_, most)| most.into()),
-            ..Bounds::default()
+            ..PruningBounds::default()
         },
         limit: explored.limit,
         bytes: explored.bytes,
@@ -121,10 +121,11 @@ const fn is_liveness(property: Property) -> bool {
 /// Measures the bypass bound: the greatest number of entries of one process while another waits
 /// after its doorway. Stops counting at [`MAX_COUNTED_BYPASS`].
 fn measure_bypass<L: SharedMemoryLock>(
-    analysis: &Analysis<'_>,
-    recorder: &Recorder<'_, L>,
+    analysis: &SharedMemoryAnalysis<'_>,
+    recorder: &SharedMemoryRecorder<'_, L>,
 ) -> BypassBound {
-    let exceeds = |most: u32| analysis.find_bypass(most).map(|violation| (most + 1, violation.run));
+    let exceeds =
+        |most: u32| analysis.find_excessive_bypass(most).map(|violation| (most + 1, violation.run));
     // An unbounded bypass takes one search, and a small bypass takes a few.
     let beyond = exceeds(MAX_COUNTED_BYPASS - 1);
     let at_least = beyond.is_some();

@@ -2,22 +2,22 @@
 //! the graph.
 
 use tenure_core::ProcessId;
-use tenure_core::shared_memory::Section;
+use tenure_core::shared_memory::LockSection;
 
-use super::graph::{Edge, Graph, StateId};
+use super::graph::{SharedMemoryGraph, SharedMemoryStep, StateId};
 use crate::shortest_walk::shortest_walk;
 
 /// Two processes: one that waits, and a rival that may enter before it.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Pair {
+pub(crate) struct RivalPair {
     pub(crate) waiter: ProcessId,
     pub(crate) rival: ProcessId,
 }
 
-pub(crate) fn pairs(graph: &Graph) -> impl Iterator<Item = Pair> {
+pub(crate) fn rival_pairs(graph: &SharedMemoryGraph) -> impl Iterator<Item = RivalPair> {
     let of = |waiter| {
         let rivals = graph.processes().filter(move |rival| *rival != waiter);
-        rivals.map(move |rival| Pair { waiter, rival })
+        rivals.map(move |rival| RivalPair { waiter, rival })
     };
     graph.processes().flat_map(of)
 }
@@ -26,13 +26,14 @@ pub(crate) fn pairs(graph: &Graph) -> impl Iterator<Item = Pair> {
 /// automaton is the function `next`, and begins in its state 0. The arguments of `next` are the
 /// state of the automaton, the state of the graph before a step, and the step. The function returns
 /// the next state of the automaton, or `None` if the step is a violation.
-pub(crate) fn shortest_violation(
-    graph: &Graph,
-    next: impl Fn(u32, StateId, &Edge) -> Option<u32>,
-) -> Option<Vec<Edge>> {
+pub(crate) fn shortest_rejected_run(
+    graph: &SharedMemoryGraph,
+    next: impl Fn(u32, StateId, &SharedMemoryStep) -> Option<u32>,
+) -> Option<Vec<SharedMemoryStep>> {
     let next = &next;
     let steps = |(state, value): (StateId, u32)| {
-        let after = move |edge: &Edge| next(value, state, edge).map(|after| (edge.to, after));
+        let after =
+            move |edge: &SharedMemoryStep| next(value, state, edge).map(|after| (edge.to, after));
         Some(graph.steps(state).map(move |edge| (edge, after(edge))))
     };
     let run = shortest_walk((0, 0), steps, |_, after| after.is_none())?;
@@ -41,9 +42,13 @@ pub(crate) fn shortest_violation(
 
 /// Returns a shortest run in which the rival enters more than `most` times while the waiter waits.
 /// The wait begins when the waiter has left its doorway, the first part of its entry code.
-pub(crate) fn find_overtaking(graph: &Graph, pair: Pair, most: u32) -> Option<Vec<Edge>> {
-    let waits = |state| graph.section(state, pair.waiter) == Section::Waiting;
-    shortest_violation(graph, |count, before, edge| {
+pub(crate) fn find_overtaking(
+    graph: &SharedMemoryGraph,
+    pair: RivalPair,
+    most: u32,
+) -> Option<Vec<SharedMemoryStep>> {
+    let waits = |state| graph.section(state, pair.waiter) == LockSection::Waiting;
+    shortest_rejected_run(graph, |count, before, edge| {
         let count = if edge.enters && edge.process == pair.rival && waits(before) {
             count + 1
         } else {
@@ -58,12 +63,15 @@ pub(crate) fn find_overtaking(graph: &Graph, pair: Pair, most: u32) -> Option<Ve
 
 /// Returns a shortest run in which the waiter leaves its doorway, then the rival requests, and then
 /// the rival enters before the waiter.
-pub(crate) fn find_order_violation(graph: &Graph, pair: Pair) -> Option<Vec<Edge>> {
+pub(crate) fn find_order_violation(
+    graph: &SharedMemoryGraph,
+    pair: RivalPair,
+) -> Option<Vec<SharedMemoryStep>> {
     const IS_LATER: u32 = 1;
-    let waits = |state| graph.section(state, pair.waiter) == Section::Waiting;
-    shortest_violation(graph, |was_later, before, edge| {
+    let waits = |state| graph.section(state, pair.waiter) == LockSection::Waiting;
+    shortest_rejected_run(graph, |was_later, before, edge| {
         let requests = edge.process == pair.rival
-            && graph.section(before, pair.rival) == Section::Remainder
+            && graph.section(before, pair.rival) == LockSection::Remainder
             && waits(before);
         let later = if requests { IS_LATER } else { was_later };
         if later == IS_LATER && edge.process == pair.rival && edge.enters {

@@ -4,29 +4,33 @@ use tenure_core::service::mutex::{Command, Event};
 use tenure_core::shared_memory::SharedMemoryLock;
 use tenure_core::{Fence, ProcessId, Property, Service, TICKS_PER_UNIT};
 use tenure_trace::state::StateRecorder;
-use tenure_trace::{Header, Kind, Record, Source, Subject, Trace};
+use tenure_trace::{Header, Record, RecordKind, Subject, Trace, TraceSource};
 
 use super::SharedMemoryConfig;
-use super::explore::State;
-use super::graph::{Action, Edge};
-use super::verdicts::Violation;
+use super::explore::SharedMemoryState;
+use super::graph::{LockAction, SharedMemoryStep};
+use super::verdicts::ExplainedViolation;
 use crate::explain::description::StepwiseDescription;
 use crate::report::{Counterexample, ViolationKind};
 
 /// Converts runs to traces. To record the states of the processes, it executes the steps of a run
 /// again.
-pub(crate) struct Recorder<'a, L: SharedMemoryLock> {
+pub(crate) struct SharedMemoryRecorder<'a, L: SharedMemoryLock> {
     config: &'a SharedMemoryConfig,
     lock: &'a L::Config,
 }
 
-impl<'a, L: SharedMemoryLock> Recorder<'a, L> {
+impl<'a, L: SharedMemoryLock> SharedMemoryRecorder<'a, L> {
     pub(crate) const fn new(config: &'a SharedMemoryConfig, lock: &'a L::Config) -> Self {
-        Recorder { config, lock }
+        SharedMemoryRecorder { config, lock }
     }
 
-    pub(crate) fn counterexample(&self, property: Property, found: Violation) -> Counterexample {
-        let Violation { kind, explanation, run, repeats_from } = found;
+    pub(crate) fn counterexample(
+        &self,
+        property: Property,
+        found: ExplainedViolation,
+    ) -> Counterexample {
+        let ExplainedViolation { kind, explanation, run, repeats_from } = found;
         let mut trace = self.trace(&run, kind != ViolationKind::Step);
         trace.header.violates = Some(property.name().to_owned());
         let run =
@@ -35,20 +39,20 @@ impl<'a, L: SharedMemoryLock> Recorder<'a, L> {
         Counterexample { property, kind, explanation, run, trace }
     }
 
-    pub(crate) fn describe(&self, run: &[Edge]) -> StepwiseDescription {
+    pub(crate) fn describe(&self, run: &[SharedMemoryStep]) -> StepwiseDescription {
         StepwiseDescription::from_checker_trace(&self.trace(run, true))
     }
 
     /// Returns a run as a trace. Each step takes one unit of the trace's time.
-    fn trace(&self, run: &[Edge], has_ended: bool) -> Trace {
+    fn trace(&self, run: &[SharedMemoryStep], has_ended: bool) -> Trace {
         let mut header =
-            Header::new(&*self.config.name, Service::Mutex, self.config.size, Source::Checker);
+            Header::new(&*self.config.name, Service::Mutex, self.config.size, TraceSource::Checker);
         header.fenced = false;
-        let mut state = State::<L>::first(self.config, self.lock);
+        let mut state = SharedMemoryState::<L>::initial(self.config, self.lock);
         let mut states = StateRecorder::default();
         let mut records = Vec::new();
         for process in (0..self.config.size).map(ProcessId) {
-            records.push(Record::new(0, process, Kind::Boot));
+            records.push(Record::new(0, process, RecordKind::Boot));
             let kept = states.record_if_changed(process, &state.processes[process.index()]);
             records.extend(kept.map(|kind| Record::new(0, process, kind)));
         }
@@ -58,15 +62,15 @@ impl<'a, L: SharedMemoryLock> Recorder<'a, L> {
             let process = edge.process;
             let mut record = |kind| records.push(Record::new(now, process, kind));
             match &edge.action {
-                Action::Enter => record(Kind::Command(Command::Enter.into())),
-                Action::Exit => {
-                    record(Kind::Command(Command::Exit.into()));
-                    record(Kind::Event(Event::Exited.into()));
+                LockAction::Enter => record(RecordKind::Command(Command::Enter.into())),
+                LockAction::Exit => {
+                    record(RecordKind::Command(Command::Exit.into()));
+                    record(RecordKind::Event(Event::Exited.into()));
                 }
-                Action::Access(access) => record(Kind::Memory(access.clone())),
+                LockAction::Access(access) => record(RecordKind::Memory(access.clone())),
             }
             if edge.enters {
-                record(Kind::Event(Event::Entered { fence: Fence::NONE }.into()));
+                record(RecordKind::Event(Event::Entered { fence: Fence::NONE }.into()));
             }
             state.step(process);
             if let Some(kind) = states.record_if_changed(process, &state.processes[process.index()])
@@ -76,7 +80,7 @@ impl<'a, L: SharedMemoryLock> Recorder<'a, L> {
         }
         if has_ended {
             let end = now + TICKS_PER_UNIT;
-            records.push(Record::new(end, Subject::Parent, Kind::End));
+            records.push(Record::new(end, Subject::Parent, RecordKind::End));
         }
         Trace { header, records, torn: None }
     }

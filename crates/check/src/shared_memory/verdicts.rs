@@ -1,20 +1,20 @@
 //! Judgements of the properties of locks, on the graph of all states.
 
-use tenure_core::shared_memory::Section;
+use tenure_core::shared_memory::LockSection;
 use tenure_core::{ProcessId, Property};
 
-use super::graph::{Edge, Graph, StateId};
+use super::graph::{SharedMemoryGraph, SharedMemoryStep, StateId};
 use super::lasso::{Lasso, fair_lasso};
-use super::pairs::{find_order_violation, find_overtaking, pairs};
+use super::pairs::{find_order_violation, find_overtaking, rival_pairs};
 use crate::explain::findings::join_names;
 use crate::liveness::Fairness;
 use crate::report::ViolationKind;
 
 #[derive(Clone, Debug)]
-pub(crate) struct Violation {
+pub(crate) struct ExplainedViolation {
     pub(crate) kind: ViolationKind,
     pub(crate) explanation: String,
-    pub(crate) run: Vec<Edge>,
+    pub(crate) run: Vec<SharedMemoryStep>,
     /// Index of the first step of the cycle with which the run ends. The steps from there on repeat
     /// for ever. `None` if the run ends without a cycle.
     pub(crate) repeats_from: Option<usize>,
@@ -22,43 +22,45 @@ pub(crate) struct Violation {
 
 /// The graph of all states and the assumed fairness, from which properties are judged.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Analysis<'g> {
-    pub(crate) graph: &'g Graph,
+pub(crate) struct SharedMemoryAnalysis<'g> {
+    pub(crate) graph: &'g SharedMemoryGraph,
     pub(crate) fairness: Fairness,
 }
 
-impl Analysis<'_> {
+impl SharedMemoryAnalysis<'_> {
     /// Returns a violation of the property, if one exists.
     ///
     /// # Panics
     ///
     /// If the property does not apply to a lock in shared memory.
-    pub(crate) fn judge(&self, property: Property) -> Option<Violation> {
+    pub(crate) fn judge(&self, property: Property) -> Option<ExplainedViolation> {
         match property {
             Property::MutualExclusion => self.mutual_exclusion(),
             Property::DeadlockFreedom => self.deadlock(),
             Property::StarvationFreedom => self.starvation(),
             Property::Order => self.order(),
-            Property::Bypass(Some(most)) => self.find_bypass(most),
+            Property::Bypass(Some(most)) => self.find_excessive_bypass(most),
             other => panic!("{other} cannot be checked for a lock in shared memory"),
         }
     }
 
-    fn mutual_exclusion(&self) -> Option<Violation> {
-        let inside = |state| self.graph.processes_in(state, |section| section == Section::Inside);
+    fn mutual_exclusion(&self) -> Option<ExplainedViolation> {
+        let inside = |state| {
+            self.graph.processes_in_section(state, |section| section == LockSection::Inside)
+        };
         let state = self.graph.states().find(|state| inside(*state).len() > 1)?;
         let run = self.graph.path_to(state);
         let at = run.last().map_or(ProcessId(0), |edge| edge.process);
         let explanation =
             format!("{at} entered, and now {} are inside", join_names(&inside(state)));
-        Some(Violation::step(explanation, run))
+        Some(ExplainedViolation::step(explanation, run))
     }
 
     /// Returns a shortest run in which a process enters more than `most` times while another
     /// process waits. The wait begins when the waiting process has left its doorway, the first part
     /// of its entry code.
-    pub(crate) fn find_bypass(&self, most: u32) -> Option<Violation> {
-        let found = pairs(self.graph)
+    pub(crate) fn find_excessive_bypass(&self, most: u32) -> Option<ExplainedViolation> {
+        let found = rival_pairs(self.graph)
             .filter_map(|pair| Some((pair, find_overtaking(self.graph, pair, most)?)))
             .min_by_key(|(_, run)| run.len());
         let (pair, run) = found?;
@@ -66,11 +68,11 @@ impl Analysis<'_> {
         let times = if times == 1 { "once".to_owned() } else { format!("{times} times") };
         let explanation =
             format!("{} entered {times} while {} waited {after}", pair.rival, pair.waiter);
-        Some(Violation::step(explanation, run))
+        Some(ExplainedViolation::step(explanation, run))
     }
 
-    fn order(&self) -> Option<Violation> {
-        let found = pairs(self.graph)
+    fn order(&self) -> Option<ExplainedViolation> {
+        let found = rival_pairs(self.graph)
             .filter_map(|pair| Some((pair, find_order_violation(self.graph, pair)?)))
             .min_by_key(|(_, run)| run.len());
         let (pair, run) = found?;
@@ -78,15 +80,15 @@ impl Analysis<'_> {
             "{} entered before {}, which had left its doorway before the request",
             pair.rival, pair.waiter
         );
-        Some(Violation::step(explanation, run))
+        Some(ExplainedViolation::step(explanation, run))
     }
 
     /// Returns a run in which processes try to enter for ever and none enters. Without fairness,
     /// returns a run that may stop while a process tries to enter.
-    fn deadlock(&self) -> Option<Violation> {
-        let tries = |state| self.graph.processes_in(state, Section::is_trying);
+    fn deadlock(&self) -> Option<ExplainedViolation> {
+        let tries = |state| self.graph.processes_in_section(state, LockSection::is_trying);
         let is_stuck = |state| {
-            let is_inside = |section: &Section| *section == Section::Inside;
+            let is_inside = |section: &LockSection| *section == LockSection::Inside;
             !tries(state).is_empty() && !self.graph.sections_in(state).iter().any(is_inside)
         };
         if self.fairness == Fairness::None {
@@ -111,7 +113,7 @@ impl Analysis<'_> {
 
     /// Returns a run in which a process tries to enter for ever. Without fairness, returns a run
     /// that may stop while a process tries to enter.
-    fn starvation(&self) -> Option<Violation> {
+    fn starvation(&self) -> Option<ExplainedViolation> {
         let tries = |state, process| self.graph.section(state, process).is_trying();
         if self.fairness == Fairness::None {
             return self.stop(&|state| self.graph.processes().any(|it| tries(state, it)));
@@ -125,7 +127,7 @@ impl Analysis<'_> {
             .min_by_key(|(_, lasso)| (lasso.entry, lasso.cycle.len()));
         let (process, lasso) = found?;
         let can_enter = self.can_reach(lasso.entry, |edge| edge.enters && edge.process == process);
-        let waiting = self.graph.processes_in(lasso.entry, Section::is_trying);
+        let waiting = self.graph.processes_in_section(lasso.entry, LockSection::is_trying);
         let (kind, explanation) = match (can_enter, waiting.len()) {
             (true, _) => (
                 ViolationKind::Starvation,
@@ -144,10 +146,10 @@ impl Analysis<'_> {
 
     /// Returns a violation whose run is a shortest run to a state that `belongs` accepts. Only for
     /// checks without fairness, in which a run may stop in this state.
-    fn stop(&self, belongs: &dyn Fn(StateId) -> bool) -> Option<Violation> {
+    fn stop(&self, belongs: &dyn Fn(StateId) -> bool) -> Option<ExplainedViolation> {
         let state = self.graph.states().find(|state| belongs(*state))?;
-        let waiting = self.graph.processes_in(state, Section::is_trying);
-        Some(Violation {
+        let waiting = self.graph.processes_in_section(state, LockSection::is_trying);
+        Some(ExplainedViolation {
             kind: ViolationKind::End,
             explanation: format!("{} waits if the run stops here", join_names(&waiting)),
             run: self.graph.path_to(state),
@@ -155,16 +157,16 @@ impl Analysis<'_> {
         })
     }
 
-    fn endless(&self, kind: ViolationKind, explanation: &str, lasso: &Lasso) -> Violation {
+    fn endless(&self, kind: ViolationKind, explanation: &str, lasso: &Lasso) -> ExplainedViolation {
         let mut run = self.graph.path_to(lasso.entry);
         let repeats_from = Some(run.len());
         run.extend(lasso.cycle.iter().cloned());
         let explanation = format!("{explanation}: the end of the run repeats");
-        Violation { kind, explanation, run, repeats_from }
+        ExplainedViolation { kind, explanation, run, repeats_from }
     }
 
     /// Returns true if a run from this state can take a step that `is_wanted` accepts.
-    fn can_reach(&self, from: StateId, is_wanted: impl Fn(&Edge) -> bool) -> bool {
+    fn can_reach(&self, from: StateId, is_wanted: impl Fn(&SharedMemoryStep) -> bool) -> bool {
         let mut seen = vec![false; self.graph.len()];
         seen[from as usize] = true;
         let mut open = vec![from];
@@ -182,8 +184,8 @@ impl Analysis<'_> {
     }
 }
 
-impl Violation {
-    fn step(explanation: String, run: Vec<Edge>) -> Self {
-        Violation { kind: ViolationKind::Step, explanation, run, repeats_from: None }
+impl ExplainedViolation {
+    fn step(explanation: String, run: Vec<SharedMemoryStep>) -> Self {
+        ExplainedViolation { kind: ViolationKind::Step, explanation, run, repeats_from: None }
     }
 }

@@ -4,14 +4,14 @@ use std::collections::BTreeSet;
 
 use tenure_core::stabilization::SystemStep;
 
-use crate::components::{Component, Components, UNASSIGNED};
+use crate::components::{NO_COMPONENT, StrongComponent, StrongComponentSearch};
 use crate::shortest_walk::shortest_walk;
 use crate::stabilization::space::{StateSpace, Successor};
 
 /// Approximate number of states that the search for a shortest cycle may visit.
 const CYCLE_BUDGET: usize = 1_000_000;
 
-pub(super) struct Analysis<'s> {
+pub(super) struct StabilizationAnalysis<'s> {
     pub(super) space: StateSpace<'s>,
     pub(super) is_legitimate: Vec<bool>,
     /// Total number of steps that are possible in all states.
@@ -20,7 +20,7 @@ pub(super) struct Analysis<'s> {
     /// violates closure. `None` if there is no such step.
     pub(super) leaving: Option<(u32, Successor)>,
     /// For each state that is not legitimate, its strongly connected component in the graph of such
-    /// states. For a legitimate state, [`UNASSIGNED`].
+    /// states. For a legitimate state, [`NO_COMPONENT`].
     component: Vec<u32>,
     /// For each component: the greatest number of moves from one of its states to a legitimate
     /// state.
@@ -34,17 +34,17 @@ pub(super) struct Analysis<'s> {
 }
 
 /// A path through the states: the first state, and the steps.
-pub(super) struct Path {
+pub(super) struct SystemPath {
     pub(super) first: u32,
     pub(super) steps: Vec<Successor>,
 }
 
-impl<'s> Analysis<'s> {
+impl<'s> StabilizationAnalysis<'s> {
     pub(super) fn new(space: StateSpace<'s>) -> Self {
         let is_legitimate: Vec<bool> = (0..space.states)
-            .map(|state| space.system.is_legitimate(&space.decode(state)))
+            .map(|state| space.system.is_legitimate(&space.decode_state(state)))
             .collect();
-        let mut analysis = Analysis {
+        let mut analysis = StabilizationAnalysis {
             space,
             is_legitimate,
             transitions: 0,
@@ -81,8 +81,8 @@ impl<'s> Analysis<'s> {
         let (mut moves, mut trap, mut is_unbounded) = (Vec::new(), None, false);
         let belongs = |state: u32| !self.is_legitimate[state as usize];
         let components =
-            Components::new(&self.space, belongs, |_, step: Successor| belongs(step.to));
-        let component = components.for_each(|component| {
+            StrongComponentSearch::new(&self.space, belongs, |_, step: Successor| belongs(step.to));
+        let component = components.visit_components(|component| {
             let verdict = ComponentVerdict::of(&self.space, &component, &moves);
             moves.push(verdict.moves);
             is_unbounded |= verdict.has_inner_move;
@@ -103,17 +103,17 @@ impl<'s> Analysis<'s> {
     /// Returns the greatest number of moves from this state until a legitimate state is reached.
     fn moves_from(&self, state: u32) -> u32 {
         match self.component[state as usize] {
-            UNASSIGNED => 0,
+            NO_COMPONENT => 0,
             component => self.moves[component as usize],
         }
     }
 
     /// Returns the greatest number of moves over all states, and a schedule with so many moves.
     /// Both are meaningful only if the number of moves has a bound.
-    pub(super) fn worst_schedule(&self) -> (u32, Path) {
+    pub(super) fn worst_schedule(&self) -> (u32, SystemPath) {
         let all = (0..self.space.states).rev();
         let first = all.max_by_key(|state| self.moves_from(*state)).unwrap_or(0);
-        let mut path = Path { first, steps: Vec::new() };
+        let mut path = SystemPath { first, steps: Vec::new() };
         let mut at = first;
         while !self.is_legitimate[at as usize] {
             let wanted = self.moves_from(at);
@@ -132,7 +132,7 @@ impl<'s> Analysis<'s> {
 
     /// Returns a cycle that a schedule can repeat for ever, and that contains no legitimate state.
     /// `None` if there is no such cycle. The last step leads back to the first state.
-    pub(super) fn cycle(&self) -> Option<Path> {
+    pub(super) fn illegitimate_cycle(&self) -> Option<SystemPath> {
         let trap = self.trap.as_ref()?;
         if self.space.system.is_fair() {
             return Some(self.fair_cycle(trap));
@@ -140,16 +140,16 @@ impl<'s> Analysis<'s> {
         let starts = trap.iter().take(1 + CYCLE_BUDGET / trap.len());
         let cycles = starts.filter_map(|first| {
             let steps = self.search(*first, &|it: &Successor| it.to == *first)?;
-            Some(Path { first: *first, steps })
+            Some(SystemPath { first: *first, steps })
         });
         cycles.min_by_key(|cycle| cycle.steps.len())
     }
 
     /// Returns a cycle in the component `trap` that a fair schedule can repeat. Every rule of every
     /// machine is applied somewhere in the cycle, or is not applicable in some state of the cycle.
-    fn fair_cycle(&self, trap: &[u32]) -> Path {
+    fn fair_cycle(&self, trap: &[u32]) -> SystemPath {
         let first = *trap.iter().min().expect("a component has a state");
-        let mut path = Path { first, steps: Vec::new() };
+        let mut path = SystemPath { first, steps: Vec::new() };
         let (mut at, mut pending) = (first, steps_of(&self.space.successors(first)));
         while let Some(step) = pending.first().copied() {
             let settles = |it: &Successor| {
@@ -178,7 +178,7 @@ impl<'s> Analysis<'s> {
     /// Returns true if both states are in the same component of states that are not legitimate.
     fn is_inner(&self, from: u32, to: u32) -> bool {
         let component = self.component[to as usize];
-        component != UNASSIGNED && component == self.component[from as usize]
+        component != NO_COMPONENT && component == self.component[from as usize]
     }
 
     /// Returns the steps of a shortest walk from `from` whose last step `is_goal` accepts. `None`
@@ -212,7 +212,7 @@ impl ComponentVerdict {
     /// Judges a component. `moves` contains, for each component that was judged before, the
     /// greatest number of moves from it to a legitimate state. All components that can be reached
     /// from this component must have been judged.
-    fn of(space: &StateSpace<'_>, component: &Component<'_>, moves: &[u32]) -> Self {
+    fn of(space: &StateSpace<'_>, component: &StrongComponent<'_>, moves: &[u32]) -> Self {
         let mut verdict = ComponentVerdict { moves: 0, is_trap: false, has_inner_move: false };
         let (mut taken, mut has_inner_step) = (BTreeSet::new(), false);
         // Steps that are possible in all states of the component.

@@ -14,7 +14,7 @@ use tenure_core::{Judgement, Property};
 
 use crate::clock::Instant;
 use crate::measure::report::MeasureValue;
-use crate::stabilization::analysis::{Analysis, Path};
+use crate::stabilization::analysis::{StabilizationAnalysis, SystemPath};
 use crate::stabilization::space::StateSpace;
 
 pub use report::{StabilizationReport, StabilizationViolation};
@@ -53,7 +53,7 @@ pub fn check_stabilization(
     config: &StabilizationConfig,
 ) -> Result<StabilizationReport, StabilizationError> {
     let started = Instant::now();
-    let analysis = Analysis::new(StateSpace::new(system, config.max_states)?);
+    let analysis = StabilizationAnalysis::new(StateSpace::new(system, config.max_states)?);
     let legitimate = analysis.is_legitimate.iter().filter(|it| **it).count();
     let violations: Vec<_> =
         closure_violation(&analysis).into_iter().chain(convergence_violation(&analysis)).collect();
@@ -82,9 +82,9 @@ pub fn check_stabilization(
     })
 }
 
-fn closure_violation(analysis: &Analysis<'_>) -> Option<StabilizationViolation> {
+fn closure_violation(analysis: &StabilizationAnalysis<'_>) -> Option<StabilizationViolation> {
     let (first, step) = analysis.leaving?;
-    let path = Path { first, steps: vec![step] };
+    let path = SystemPath { first, steps: vec![step] };
     Some(StabilizationViolation {
         property: Property::Closure,
         explanation: "a move leads from a legitimate state to another state".to_owned(),
@@ -92,10 +92,10 @@ fn closure_violation(analysis: &Analysis<'_>) -> Option<StabilizationViolation> 
     })
 }
 
-fn convergence_violation(analysis: &Analysis<'_>) -> Option<StabilizationViolation> {
-    let (explanation, run) = match (analysis.dead_end, analysis.cycle()) {
+fn convergence_violation(analysis: &StabilizationAnalysis<'_>) -> Option<StabilizationViolation> {
+    let (explanation, run) = match (analysis.dead_end, analysis.illegitimate_cycle()) {
         (Some(first), _) => {
-            let path = Path { first, steps: Vec::new() };
+            let path = SystemPath { first, steps: Vec::new() };
             ("no machine can move", run(analysis, &path, false))
         }
         (None, Some(cycle)) => {
@@ -108,10 +108,10 @@ fn convergence_violation(analysis: &Analysis<'_>) -> Option<StabilizationViolati
 }
 
 /// Describes a path of the analysis as a table. If `repeats`, the path is a cycle.
-fn run(analysis: &Analysis<'_>, path: &Path, repeats: bool) -> SystemRun {
-    let mut run = SystemRun::from(analysis.space.system, &analysis.space.decode(path.first));
+fn run(analysis: &StabilizationAnalysis<'_>, path: &SystemPath, repeats: bool) -> SystemRun {
+    let mut run = SystemRun::from(analysis.space.system, &analysis.space.decode_state(path.first));
     for taken in &path.steps {
-        run.step(analysis.space.system, taken.step, &analysis.space.decode(taken.to));
+        run.record_step(analysis.space.system, taken.step, &analysis.space.decode_state(taken.to));
     }
     run.repeats = repeats;
     run

@@ -8,7 +8,7 @@ use tenure_core::{Judgement, Property};
 
 use crate::measure::Measure;
 use crate::measure::report::MeasureValue;
-use crate::report::Properties;
+use crate::report::SerializedJudgements;
 use crate::stabilization::SystemRun;
 
 /// Result of a check of self-stabilization, which covers every state of a system.
@@ -54,7 +54,7 @@ impl StabilizationReport {
     /// Keeps only the judgements and violations of these properties. The judgements get the order
     /// of `properties`.
     #[must_use]
-    pub fn only(mut self, properties: &[Property]) -> Self {
+    pub fn keep_only(mut self, properties: &[Property]) -> Self {
         let judged = |property: &Property| {
             self.properties.iter().copied().find(|(known, _)| known == property)
         };
@@ -126,7 +126,7 @@ impl StabilizationReport {
     }
 
     /// Returns a value that serializes as the least and the greatest number of moves.
-    pub fn extremes(&self) -> impl Serialize + '_ {
+    pub fn move_extremes(&self) -> impl Serialize + '_ {
         Extremes(self)
     }
 }
@@ -170,7 +170,7 @@ impl Serialize for StabilizationViolation {
         let mut fields = to.serialize_struct("StabilizationViolation", 4)?;
         fields.serialize_field("property", &self.property)?;
         fields.serialize_field("length", &self.run.length())?;
-        fields.serialize_field("start", &self.run.start())?;
+        fields.serialize_field("start", &self.run.initial_states())?;
         fields.serialize_field("steps", &self.run.steps())?;
         fields.end()
     }
@@ -182,7 +182,7 @@ impl Serialize for StabilizationReport {
         fields.serialize_field("algorithm", &self.algorithm)?;
         fields.serialize_field("n", &self.size)?;
         fields.serialize_field("verdict", &self.judgement())?;
-        fields.serialize_field("properties", &Properties(&self.properties))?;
+        fields.serialize_field("properties", &SerializedJudgements(&self.properties))?;
         fields.serialize_field("states", &self.states)?;
         fields.serialize_field("legitimate", &self.legitimate)?;
         fields.serialize_field("transitions", &self.transitions)?;
@@ -225,7 +225,7 @@ impl Serialize for Extreme<'_> {
         let mut fields = to.serialize_struct("Extreme", 4)?;
         fields.serialize_field("value", &self.value)?;
         fields.serialize_field("length", &self.run.map_or(0, SystemRun::length))?;
-        fields.serialize_field("start", &self.run.map(SystemRun::start))?;
+        fields.serialize_field("start", &self.run.map(SystemRun::initial_states))?;
         fields.serialize_field("steps", &self.run.map(SystemRun::steps))?;
         fields.end()
     }

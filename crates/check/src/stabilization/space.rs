@@ -33,7 +33,7 @@ impl<'s> StateSpace<'s> {
         Ok(StateSpace { system, domains, states })
     }
 
-    pub(super) fn decode(&self, mut state: u32) -> Vec<u8> {
+    pub(super) fn decode_state(&self, mut state: u32) -> Vec<u8> {
         let mut digit = |values: &u8| {
             let base = u32::from(*values);
             let value = state % base;
@@ -50,7 +50,7 @@ impl<'s> StateSpace<'s> {
 
     pub(super) fn successors(&self, state: u32) -> Vec<Successor> {
         let mut successors = Vec::new();
-        self.system.for_each_step(&self.decode(state), &mut |step, after| {
+        self.system.for_each_step(&self.decode_state(state), &mut |step, after| {
             successors.push(Successor { step, to: self.encode(after) });
         });
         successors

@@ -36,7 +36,12 @@ impl SystemRun {
         SystemRun { rows: vec![row], repeats: false, legend: system.legend() }
     }
 
-    pub(super) fn step(&mut self, system: &dyn StabilizingSystem, step: SystemStep, state: &[u8]) {
+    pub(super) fn record_step(
+        &mut self,
+        system: &dyn StabilizingSystem,
+        step: SystemStep,
+        state: &[u8],
+    ) {
         let step = Some((step.machine, system.rules()[step.rule]));
         self.rows.push(Row { step, cells: cells(system, state) });
     }
@@ -58,7 +63,7 @@ impl SystemRun {
     }
 
     /// Returns the text of each machine's state in the first row.
-    pub fn start(&self) -> Vec<&str> {
+    pub fn initial_states(&self) -> Vec<&str> {
         self.rows[0].cells.iter().map(|cell| cell.text.trim_end()).collect()
     }
 }

@@ -6,20 +6,20 @@ use tenure_core::Judgement;
 
 use super::report::SwarmCoverage;
 use super::search::{SwarmPanic, SwarmResult, SwarmSearch, SwarmViolation, ViolatedBits};
-use super::table::mix;
+use super::table::mix_bits;
 use super::{HASHES, SwarmConfig};
 use crate::clock::Instant;
 use crate::error::CheckError;
 use crate::explain::findings::FinishedSearch;
 use crate::explain::replay::RunPath;
-use crate::explore::Explored;
-use crate::explore::successors::Worker;
+use crate::explore::SearchResult;
+use crate::explore::successors::SuccessorWorker;
 use crate::explore::visited::StateId;
 use crate::limits::Watchdog;
 use crate::model::fingerprint::missed_state_probability;
-use crate::plan::{CheckKind, Plan, SelectedProperty};
+use crate::plan::{CheckPlan, PropertyCheckKind, SelectedProperty};
 use crate::report::{Counterexample, Report};
-use crate::world::rules::Rules;
+use crate::world::rules::SearchRules;
 
 /// Maximum number of searches for a shorter run that violates the same property.
 const SHORTENINGS: u64 = 40;
@@ -30,7 +30,7 @@ const BYTES_PER_STATE: u64 = 8;
 /// Least limit on the number of states in a search for a shorter run.
 const LEAST_STATES: u64 = 20_000;
 
-impl Plan {
+impl CheckPlan {
     /// Performs the search of one member of a swarm.
     ///
     /// Judges safety in every state. Judges liveness only in states in which a run can end: no step
@@ -39,23 +39,24 @@ impl Plan {
     pub(crate) fn run_swarm_member(
         &mut self,
         swarm: SwarmConfig,
-        rules: Arc<Rules>,
+        rules: Arc<SearchRules>,
     ) -> Result<Report, CheckError> {
-        let (first, rules) = self.initial_worlds_and_rules(rules)?;
+        let (first, rules) = self.prepare_initial_worlds(rules)?;
         let flag = self.config.search.stop_flag.clone();
-        self.stop = self.stop.reset(flag);
+        self.stop = self.stop.for_new_search(flag);
         let limits = self.config.search.limits;
         let _watchdog = Watchdog::start(limits, &self.stop, Instant::now(), false);
-        let mut worker = Worker::new(Arc::clone(&rules));
+        let mut worker = SuccessorWorker::new(Arc::clone(&rules));
         let mut result = self.swarm_search(swarm, &rules, None).run(&mut worker, &first);
         let ids = (0..first.len()).map(first_id);
         let worlds = ids.zip(&first).map(|(id, (world, key))| (id, world.clone(), *key)).collect();
-        let explored = Explored { first: worlds, exceeded: result.exceeded, ..Explored::default() };
+        let explored =
+            SearchResult { first: worlds, exceeded: result.exceeded, ..SearchResult::default() };
         let finished =
             FinishedSearch { config: self.config.clone(), rules: Arc::clone(&rules), explored };
         if let Some(SwarmPanic { first, actions, handler, message }) = result.panicked.take() {
             let path = RunPath { first: first_id(first), actions };
-            let run = finished.run_to_panic_after(&path, handler);
+            let run = finished.describe_run_to_panic(&path, handler);
             return Err(CheckError::Panicked { message, run });
         }
         let violated = result.violation.clone().map(|found| {
@@ -79,7 +80,7 @@ impl Plan {
     fn swarm_search(
         &self,
         swarm: SwarmConfig,
-        rules: &Rules,
+        rules: &SearchRules,
         only: Option<&SelectedProperty>,
     ) -> SwarmSearch<'_> {
         let (mut wanted, mut wanted_at_end) = (0, 0);
@@ -91,7 +92,7 @@ impl Plan {
             config: &self.config.search,
             stop: self.stop.clone(),
             bytes: swarm.bytes,
-            seed: mix(swarm.member),
+            seed: mix_bits(swarm.member),
             depth_max: swarm.depth_max,
             states_max: u64::MAX,
             wanted,
@@ -108,8 +109,8 @@ impl Plan {
         mut found: SwarmViolation,
         states: u64,
         swarm: SwarmConfig,
-        rules: &Rules,
-        worker: &mut Worker,
+        rules: &SearchRules,
+        worker: &mut SuccessorWorker,
         first: &[(Vec<u32>, u64)],
     ) -> SwarmViolation {
         let selected = self.selected.iter().find(|it| self.violates(it, &found, rules));
@@ -123,7 +124,7 @@ impl Plan {
             }
             let search = self.swarm_search(swarm, rules, selected);
             let search = SwarmSearch {
-                seed: mix(search.seed ^ number),
+                seed: mix_bits(search.seed ^ number),
                 bytes: search.bytes.min(states_max.saturating_mul(BYTES_PER_STATE)),
                 depth_max: length - 1 - if has_failed { 0 } else { length / 8 },
                 states_max,
@@ -141,7 +142,12 @@ impl Plan {
         found
     }
 
-    fn violates(&self, selected: &SelectedProperty, found: &SwarmViolation, rules: &Rules) -> bool {
+    fn violates(
+        &self,
+        selected: &SelectedProperty,
+        found: &SwarmViolation,
+        rules: &SearchRules,
+    ) -> bool {
         match found.kind {
             ViolatedBits::Step(bits) => bits & selected.kind.step_violation_mask(rules.layout) != 0,
             ViolatedBits::End(marks) => marks & end_violation_mask(selected.kind, rules) != 0,
@@ -162,7 +168,7 @@ impl Plan {
             member: swarm.member,
             members: swarm.members,
             bits: result.table.bit_count(),
-            bits_set: result.table.bits_set(),
+            bits_set: result.table.set_bit_count(),
             hashes: HASHES,
             expected_omissions: omitted,
             omission_probability: omitted / (omitted + result.states.max(1) as f64),
@@ -177,7 +183,7 @@ impl Plan {
             transitions: result.transitions,
             depth: result.depth,
             reduced: rules.has_shift_functions || rules.is_symmetric,
-            bounds: self.bounds(&finished.explored),
+            bounds: self.pruning_bounds(&finished.explored),
             has_terms: rules.model.has_terms(),
             limit: result.limit,
             missed_state_probability: missed_state_probability(result.states),
@@ -194,16 +200,16 @@ fn first_id(index: usize) -> StateId {
 
 /// Returns the marks that the last global state of a run must not have, according to a property of
 /// this kind.
-fn end_violation_mask(kind: CheckKind, rules: &Rules) -> u32 {
+fn end_violation_mask(kind: PropertyCheckKind, rules: &SearchRules) -> u32 {
     let layout = rules.layout;
     let waiting = || (0..layout.size).fold(0, |marks, at| marks | layout.waiting_mask(at));
     let uninformed = || (0..layout.size).fold(0, |marks, at| marks | layout.uninformed_mask(at));
     match kind {
-        CheckKind::Always(_) | CheckKind::CustomSafety(_) => 0,
-        CheckKind::AlwaysAndAtEnd(index) => layout.end_mask(index),
-        CheckKind::Progress => waiting() | uninformed(),
-        CheckKind::DeadlockFreedom | CheckKind::StarvationFreedom => waiting(),
-        CheckKind::CustomLiveness(index) => rules.custom.as_ref().map_or(0, |custom| {
+        PropertyCheckKind::Always(_) | PropertyCheckKind::CustomSafety(_) => 0,
+        PropertyCheckKind::AlwaysAndAtEnd(index) => layout.end_violation_mask(index),
+        PropertyCheckKind::Progress => waiting() | uninformed(),
+        PropertyCheckKind::DeadlockFreedom | PropertyCheckKind::StarvationFreedom => waiting(),
+        PropertyCheckKind::CustomLiveness(index) => rules.custom.as_ref().map_or(0, |custom| {
             let watched = &custom.properties[index];
             (0..watched.bindings.len())
                 .fold(0, |marks, binding| marks | watched.binding_mask(binding))
@@ -218,18 +224,19 @@ fn counterexample(
 ) -> Counterexample {
     let path = RunPath { first: first_id(found.first), actions: found.actions.clone() };
     match (found.kind, selected.kind) {
-        (ViolatedBits::Step(_), CheckKind::CustomSafety(index)) => {
+        (ViolatedBits::Step(_), PropertyCheckKind::CustomSafety(index)) => {
             finished.custom_step_violation(selected.property, index, &path)
         }
-        (ViolatedBits::Step(_), CheckKind::Always(index) | CheckKind::AlwaysAndAtEnd(index)) => {
-            finished.step_violation(selected.property, index, &path)
-        }
-        (ViolatedBits::End(_), CheckKind::AlwaysAndAtEnd(index)) => {
+        (
+            ViolatedBits::Step(_),
+            PropertyCheckKind::Always(index) | PropertyCheckKind::AlwaysAndAtEnd(index),
+        ) => finished.step_violation(selected.property, index, &path),
+        (ViolatedBits::End(_), PropertyCheckKind::AlwaysAndAtEnd(index)) => {
             finished.end_violation(selected.property, index, &path)
         }
         (ViolatedBits::End(marks), kind) => {
             let marks = marks & end_violation_mask(kind, &finished.rules);
-            finished.end_of_run(selected, marks, &path)
+            finished.early_end_violation(selected, marks, &path)
         }
         (ViolatedBits::Step(_), kind) => unreachable!("no step violates {kind:?}"),
     }

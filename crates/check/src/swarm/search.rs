@@ -3,15 +3,15 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use super::HASHES;
-use super::table::{BitTable, mix};
+use super::table::{BitstateTable, mix_bits};
 use crate::clock::Instant;
 use crate::config::SearchConfig;
 use crate::explore::successors::{
-    DROPPED, ExceededBound, FAULT, StepResult, Successor, Worker, WorldRef,
+    DROPPED_BIT, ExceededBound, FAULT_LABEL, StepResult, Successor, SuccessorWorker, WorldRef,
 };
-use crate::explore::{annotate, panic_message};
-use crate::limits::{Limit, Progress, StopSignal};
-use crate::model::processes::NOT_FAIR;
+use crate::explore::{annotate_state, panic_message};
+use crate::limits::{ReachedLimit, SearchProgress, StopSignal};
+use crate::model::processes::NOT_FAIR_LABEL;
 use crate::world::action::{Action, Cause};
 
 /// Number of expanded global states between two checks of the limits on time and memory.
@@ -69,12 +69,12 @@ pub(super) struct SwarmResult {
     pub(super) cut_states: u64,
     /// Two flags: the first is true if a link was full, the second if a term exceeded its bound.
     pub(super) exceeded: [bool; 2],
-    pub(super) limit: Option<Limit>,
+    pub(super) limit: Option<ReachedLimit>,
     /// True if the search ended because it reached [`SwarmSearch::states_max`].
     pub(super) is_short: bool,
     pub(super) violation: Option<SwarmViolation>,
     pub(super) panicked: Option<SwarmPanic>,
-    pub(super) table: BitTable,
+    pub(super) table: BitstateTable,
     pub(super) bytes_peak: usize,
 }
 
@@ -89,7 +89,7 @@ struct Frame {
 
 struct SwarmRun<'a> {
     search: SwarmSearch<'a>,
-    worker: &'a mut Worker,
+    worker: &'a mut SuccessorWorker,
     random: u64,
     frames: Vec<Frame>,
     /// Encoded global states of all frames, concatenated in the order of [`Self::frames`].
@@ -106,12 +106,16 @@ struct SwarmRun<'a> {
 impl<'a> SwarmSearch<'a> {
     /// Searches from the initial global states until it finds a violation, reaches a limit, or has
     /// explored all states.
-    pub(super) fn run(self, worker: &'a mut Worker, first: &[(Vec<u32>, u64)]) -> SwarmResult {
+    pub(super) fn run(
+        self,
+        worker: &'a mut SuccessorWorker,
+        first: &[(Vec<u32>, u64)],
+    ) -> SwarmResult {
         let result = SwarmResult {
-            table: BitTable::new(self.bytes, HASHES, self.seed),
+            table: BitstateTable::new(self.bytes, HASHES, self.seed),
             ..SwarmResult::default()
         };
-        let random = mix(self.seed);
+        let random = mix_bits(self.seed);
         let mut run = SwarmRun {
             search: self,
             worker,
@@ -161,7 +165,7 @@ impl SwarmRun<'_> {
 
     /// Inserts an initial global state into the table. Returns true if it was new.
     fn insert_first(&mut self, world: &[u32], fingerprint: u64) -> bool {
-        let key = self.worker.key(world, fingerprint);
+        let key = self.worker.canonical_key(world, fingerprint);
         let is_new = self.result.table.insert(key);
         self.result.states += u64::from(is_new);
         is_new
@@ -184,7 +188,7 @@ impl SwarmRun<'_> {
             let begin = self.worlds.len();
             self.worlds.extend_from_within(begin - stride..);
             let world = &mut self.worlds[begin..];
-            let stepped = self.worker.advance(world, frame.fingerprint, action);
+            let stepped = self.worker.perform_without_undo(world, frame.fingerprint, action);
             let StepResult { key, fingerprint, .. } = stepped.expect("the step was possible");
             if !self.result.table.insert(key) {
                 self.worlds.truncate(begin);
@@ -214,7 +218,7 @@ impl SwarmRun<'_> {
         let mut visit = |successor: Successor<'_>| {
             result.transitions += 1;
             let (outcome, label) = (successor.result, successor.label);
-            must_continue |= label != FAULT && label & !DROPPED != NOT_FAIR;
+            must_continue |= label != FAULT_LABEL && label & !DROPPED_BIT != NOT_FAIR_LABEL;
             if outcome.violated & wanted != 0 && violation.is_none() {
                 violation = Some((successor.action, outcome.violated & wanted));
             }
@@ -229,15 +233,15 @@ impl SwarmRun<'_> {
         };
         let seed = WorldRef { world, fingerprint };
         self.worker.cache.last_handler = None;
-        self.worker.successors(seed, &mut visit);
-        self.worker.time_steps(seed, &mut visit);
+        self.worker.visit_successors(seed, &mut visit);
+        self.worker.visit_time_steps(seed, &mut visit);
         result.exceeded[0] |= std::mem::take(&mut self.worker.has_blocked_duplicate);
         if let Some((action, violated)) = violation {
             return self.found(Some(action), ViolatedBits::Step(violated));
         }
         if !must_continue && self.search.wanted_at_end != 0 {
             let world = &self.worlds[self.worlds.len() - stride..];
-            let marks = annotate(self.worker, world, None).marks & self.search.wanted_at_end;
+            let marks = annotate_state(self.worker, world, None).marks & self.search.wanted_at_end;
             if marks != 0 {
                 return self.found(None, ViolatedBits::End(marks));
             }
@@ -248,7 +252,7 @@ impl SwarmRun<'_> {
     fn shuffle(&mut self, first_step: usize) {
         let steps = &mut self.steps[first_step..];
         for place in (1..steps.len()).rev() {
-            self.random = mix(self.random);
+            self.random = mix_bits(self.random);
             let other = (u128::from(self.random) * (place as u128 + 1)) >> u64::BITS;
             steps.swap(place, other as usize);
         }
@@ -276,8 +280,8 @@ impl SwarmRun<'_> {
         let (states, limits) = (self.result.states, self.search.config.limits);
         self.result.is_short = states >= self.search.states_max;
         if limits.states.is_some_and(|most| states >= most) {
-            self.result.limit = Some(Limit::States);
-        } else if self.search.stop.ends_search() {
+            self.result.limit = Some(ReachedLimit::States);
+        } else if self.search.stop.must_stop_search() {
             self.result.limit = self.search.stop.limit();
         }
         if !self.expanded.is_multiple_of(CHECK_INTERVAL) {
@@ -286,10 +290,16 @@ impl SwarmRun<'_> {
         let bytes = self.bytes();
         self.result.bytes_peak = self.result.bytes_peak.max(bytes);
         let memory = limits.bytes.is_some_and(|most| bytes as u64 >= most);
-        self.result.limit = self.result.limit.or(memory.then_some(Limit::Memory));
+        self.result.limit = self.result.limit.or(memory.then_some(ReachedLimit::Memory));
         if let Some(report) = &self.search.config.on_progress {
             let (depth, waiting) = (self.frames.len() as u32, self.steps.len() as u64);
-            report(&Progress { states, depth, waiting, bytes, elapsed: self.started.elapsed() });
+            report(&SearchProgress {
+                states,
+                depth,
+                waiting,
+                bytes,
+                elapsed: self.started.elapsed(),
+            });
         }
     }
 

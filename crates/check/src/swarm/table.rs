@@ -4,7 +4,7 @@
 /// set. So the table can mistake a new state for a visited one, and the search then omits that
 /// state.
 #[derive(Clone, Debug, Default)]
-pub(super) struct BitTable {
+pub(super) struct BitstateTable {
     words: Vec<u64>,
     hashes: u32,
     /// Seed of the hash functions, so that different members of a swarm omit different global
@@ -15,19 +15,19 @@ pub(super) struct BitTable {
     omissions: f64,
 }
 
-impl BitTable {
+impl BitstateTable {
     /// Creates an empty table. Its size is a whole number of 64-bit words, at most `bytes` bytes,
     /// but at least one word.
     pub(super) fn new(bytes: u64, hashes: u32, seed: u64) -> Self {
         let words = usize::try_from(bytes / u64::from(u64::BITS / u8::BITS)).unwrap_or(usize::MAX);
-        BitTable { words: vec![0; words.max(1)], hashes, seed, bits_set: 0, omissions: 0.0 }
+        BitstateTable { words: vec![0; words.max(1)], hashes, seed, bits_set: 0, omissions: 0.0 }
     }
 
     pub(super) fn bit_count(&self) -> u64 {
         self.words.len() as u64 * u64::from(u64::BITS)
     }
 
-    pub(super) fn bits_set(&self) -> u64 {
+    pub(super) fn set_bit_count(&self) -> u64 {
         self.bits_set
     }
 
@@ -74,8 +74,8 @@ impl BitTable {
 /// Returns the bits that represent a key, one for each hash function. A bit is the index of a word
 /// and the mask of the bit in this word. All hash functions are computed from two (double hashing).
 fn places(key: u64, seed: u64, hashes: u32, bits: u64) -> impl Iterator<Item = (usize, u64)> {
-    let first = mix(key ^ mix(seed));
-    let step = mix(first ^ key) | 1;
+    let first = mix_bits(key ^ mix_bits(seed));
+    let step = mix_bits(first ^ key) | 1;
     (0..u64::from(hashes)).map(move |number| {
         let hash = first.wrapping_add(number.wrapping_mul(step));
         let bit = ((u128::from(hash) * u128::from(bits)) >> u64::BITS) as u64;
@@ -84,7 +84,7 @@ fn places(key: u64, seed: u64, hashes: u32, bits: u64) -> impl Iterator<Item = (
 }
 
 /// Mixes the bits of a number: the finalizer of SplitMix64.
-pub(super) fn mix(number: u64) -> u64 {
+pub(super) fn mix_bits(number: u64) -> u64 {
     let number = number.wrapping_add(0x9E37_79B9_7F4A_7C15);
     let number = (number ^ (number >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
     let number = (number ^ (number >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
@@ -97,12 +97,18 @@ mod tests {
 
     #[test]
     fn large_table_omits_nothing() {
-        let mut table = BitTable::new(1 << 20, 3, 7);
-        let new = (0..10_000).filter(|key| table.insert(mix(*key))).count();
+        let mut table = BitstateTable::new(1 << 20, 3, 7);
+        let new = (0..10_000).filter(|key| table.insert(mix_bits(*key))).count();
         assert_eq!(new, 10_000);
-        assert!((0..10_000).all(|key| table.contains(mix(key)) && !table.insert(mix(key))));
+        assert!(
+            (0..10_000).all(|key| table.contains(mix_bits(key)) && !table.insert(mix_bits(key)))
+        );
         assert!(table.expected_omissions() < 1.0, "{}", table.expected_omissions());
-        assert!(table.bits_set() > 29_000 && table.bits_set() <= 30_000, "{}", table.bits_set());
+        assert!(
+            table.set_bit_count() > 29_000 && table.set_bit_count() <= 30_000,
+            "{}",
+            table.set_bit_count()
+        );
     }
 
     /// Compares the estimated number of omissions with the true number, in tables that are too
@@ -110,8 +116,8 @@ mod tests {
     #[test]
     fn estimate_agrees_with_true_omissions() {
         for (bytes, seed) in [(8 << 10, 1), (8 << 10, 2), (16 << 10, 3), (4 << 10, 4)] {
-            let mut table = BitTable::new(bytes, 3, seed);
-            let omitted = (0..20_000).filter(|key| !table.insert(mix(*key))).count() as f64;
+            let mut table = BitstateTable::new(bytes, 3, seed);
+            let omitted = (0..20_000).filter(|key| !table.insert(mix_bits(*key))).count() as f64;
             let ratio = table.expected_omissions() / omitted;
             assert!((0.9..1.1).contains(&ratio), "{bytes} bytes: {ratio} of {omitted}");
         }
@@ -120,8 +126,8 @@ mod tests {
     #[test]
     fn seeds_omit_different_worlds() {
         let omitted = |seed| {
-            let mut table = BitTable::new(8 << 10, 3, seed);
-            (0..20_000).filter(|key| !table.insert(mix(*key))).collect::<Vec<u64>>()
+            let mut table = BitstateTable::new(8 << 10, 3, seed);
+            (0..20_000).filter(|key| !table.insert(mix_bits(*key))).collect::<Vec<u64>>()
         };
         let (one, other) = (omitted(1), omitted(2));
         let both = one.iter().filter(|key| other.binary_search(key).is_ok()).count();

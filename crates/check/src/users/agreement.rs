@@ -27,7 +27,7 @@ pub struct AgreementUser<U> {
 /// issues no commands.
 fn user_config(at: ProcessId, workload: &Workload) -> UserModelConfig {
     let times = match workload.entries(at) {
-        _ if !workload.initiates(at) => 0,
+        _ if !workload.can_start_election(at) => 0,
         Entries::AtMost(times) => times,
         Entries::Unbounded => u32::MAX,
     };

@@ -29,7 +29,7 @@ impl Service for Command {
 
     fn user(at: ProcessId, workload: &Workload) -> ElectionUser {
         ElectionUser {
-            is_initiator: workload.initiates(at),
+            is_initiator: workload.can_start_election(at),
             single_election: workload.has_single_election(),
             knowledge: Knowledge::None,
         }

@@ -4,13 +4,13 @@ use tenure_core::{Protocol, Timestamped};
 
 /// Functions that read and update the logical clock of a [`Timestamped`] protocol. A check contains
 /// them only if application messages carry this clock.
-pub(crate) struct Stamping<P: Protocol> {
+pub(crate) struct StampingFunctions<P: Protocol> {
     pub(crate) clock: fn(&P) -> u64,
     pub(crate) observe: fn(&mut P, u64),
 }
 
-impl<P: Timestamped> Stamping<P> {
+impl<P: Timestamped> StampingFunctions<P> {
     pub(crate) fn new() -> Self {
-        Stamping { clock: P::clock, observe: P::observe }
+        StampingFunctions { clock: P::clock, observe: P::observe }
     }
 }

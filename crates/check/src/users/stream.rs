@@ -11,26 +11,26 @@ use crate::users::user::{EnabledCommand, Service, User, UserState, Workload};
 /// The user never waits. At the end of a run, the monitor `NoLoss` checks that the items have
 /// arrived.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct StreamUser {
+pub struct ChannelUser {
     /// For each peer: the number of the next item to send, and the number of the last item to send.
     next: Vec<(ProcessId, u64, u64)>,
 }
 
 impl Service for Command {
     type Event = Event;
-    type User = StreamUser;
+    type User = ChannelUser;
 
-    fn user(at: ProcessId, workload: &Workload) -> StreamUser {
+    fn user(at: ProcessId, workload: &Workload) -> ChannelUser {
         let most = match workload.entries(at) {
             Entries::AtMost(most) => u64::from(most),
             Entries::Unbounded => u64::MAX,
         };
         let peers = (0..workload.size()).map(ProcessId).filter(|peer| *peer != at);
-        StreamUser { next: peers.map(|peer| (peer, 1, most)).collect() }
+        ChannelUser { next: peers.map(|peer| (peer, 1, most)).collect() }
     }
 }
 
-impl User<Command> for StreamUser {
+impl User<Command> for ChannelUser {
     fn enabled_commands(&self) -> Vec<EnabledCommand<Command>> {
         let open = self.next.iter().filter(|(_, item, most)| item <= most);
         let send = |(to, item, _): &(ProcessId, u64, u64)| {

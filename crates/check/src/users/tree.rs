@@ -9,21 +9,21 @@ use crate::users::user::{EnabledCommand, Service, User, UserState, Workload};
 /// User of a spanning tree. [`Workload::entries`] is the number of trees that it requests. Once any
 /// process has joined a tree, every user waits until its own process joins it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct TreeUser {
+pub struct SpanningTreeUser {
     left: Entries,
     has_joined: bool,
 }
 
 impl Service for Command {
     type Event = Event;
-    type User = TreeUser;
+    type User = SpanningTreeUser;
 
-    fn user(at: ProcessId, workload: &Workload) -> TreeUser {
-        TreeUser { left: workload.entries(at), has_joined: false }
+    fn user(at: ProcessId, workload: &Workload) -> SpanningTreeUser {
+        SpanningTreeUser { left: workload.entries(at), has_joined: false }
     }
 }
 
-impl User<Command> for TreeUser {
+impl User<Command> for SpanningTreeUser {
     fn enabled_commands(&self) -> Vec<EnabledCommand<Command>> {
         let grow = EnabledCommand::optional(Command::Grow);
         self.left.has_next().then_some(grow).into_iter().collect()

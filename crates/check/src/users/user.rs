@@ -6,7 +6,7 @@ use std::hash::Hash;
 use tenure_core::service::agreement;
 pub use tenure_core::service::user::UserState;
 use tenure_core::{ProcessId, Protocol};
-use tenure_trace::{Recorded, ServiceCommand, ServiceEvent};
+use tenure_trace::{RecordableProtocol, ServiceCommand, ServiceEvent};
 
 use crate::users::entries::Entries;
 
@@ -34,11 +34,14 @@ pub trait Service: ServiceCommand + Eq + Hash + Send + Sync {
 
 /// A protocol that the checker can run, because it knows how users issue the protocol's commands.
 pub trait Checkable:
-    Recorded + Protocol<Command: Service<Event = <Self as Protocol>::Event>>
+    RecordableProtocol + Protocol<Command: Service<Event = <Self as Protocol>::Event>>
 {
 }
 
-impl<P: Recorded + Protocol<Command: Service<Event = <P as Protocol>::Event>>> Checkable for P {}
+impl<P: RecordableProtocol + Protocol<Command: Service<Event = <P as Protocol>::Event>>> Checkable
+    for P
+{
+}
 
 /// Commands that the users issue: how many commands, and which users start elections.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -68,7 +71,7 @@ impl Workload {
     }
 
     /// Returns true if the user of `at` may start an election.
-    pub fn initiates(&self, at: ProcessId) -> bool {
+    pub fn can_start_election(&self, at: ProcessId) -> bool {
         self.initiators.contains(&at)
     }
 

@@ -1,7 +1,7 @@
 //! Enumeration of all choices that a handler can make.
 
 use tenure_core::{Environment, LocalTime};
-use tenure_trace::Choice;
+use tenure_trace::RandomChoice;
 
 /// An environment for a handler that makes choices. It enumerates all combinations of these
 /// choices, and the handler runs once for each combination.
@@ -30,9 +30,9 @@ impl ChoiceEnumerator {
     }
 
     /// Returns the choices of the current run, without the readings of the clock.
-    pub(crate) fn choices_made(&self) -> Vec<Choice> {
+    pub(crate) fn choices_made(&self) -> Vec<RandomChoice> {
         let choices = self.points[..self.index].iter().filter(|point| !point.is_clock);
-        choices.map(|point| Choice { value: point.value, bound: point.bound }).collect()
+        choices.map(|point| RandomChoice { value: point.value, bound: point.bound }).collect()
     }
 
     fn next_choice(&mut self, bound: u32, is_clock: bool) -> u32 {

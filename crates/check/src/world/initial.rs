@@ -3,25 +3,25 @@
 
 use tenure_core::ProcessId;
 
-use crate::model::Outcome;
+use crate::model::StepOutcome;
 use crate::model::intern::Interned;
-use crate::world::Fault;
-use crate::world::network::EMPTY;
-use crate::world::rules::Rules;
+use crate::world::LimitedFault;
+use crate::world::network::EMPTY_QUEUE;
+use crate::world::rules::SearchRules;
 
 /// The initial global states, each with its fingerprint.
 pub(crate) type InitialWorlds = Vec<(Vec<u32>, u64)>;
 
 /// Returns one global state for each combination of boot outcomes. The processes in `down` are down
 /// from the start.
-pub(crate) fn initial_worlds(rules: &Rules, down: &[ProcessId]) -> InitialWorlds {
+pub(crate) fn initial_worlds(rules: &SearchRules, down: &[ProcessId]) -> InitialWorlds {
     let (model, layout) = (&rules.model, rules.layout);
     let all_processes = (0..layout.size).map(ProcessId::from_index);
-    let boots: Vec<Vec<Outcome>> = all_processes
+    let boots: Vec<Vec<StepOutcome>> = all_processes
         .map(|at| {
             if down.contains(&at) {
                 let local = model.down(at);
-                return vec![Outcome { local, packets: Vec::new(), observation: 0, weight: 0 }];
+                return vec![StepOutcome { local, packets: Vec::new(), observation: 0, weight: 0 }];
             }
             model.boots(at)
         })
@@ -31,7 +31,7 @@ pub(crate) fn initial_worlds(rules: &Rules, down: &[ProcessId]) -> InitialWorlds
     let mut indices = vec![0; boots.len()];
     let mut worlds = Vec::new();
     loop {
-        let chosen: Vec<&Outcome> =
+        let chosen: Vec<&StepOutcome> =
             boots.iter().zip(&indices).map(|(outcomes, index)| &outcomes[*index]).collect();
         worlds.push(assemble(&monitors, rules, &chosen, down));
         let Some(advanced) =
@@ -46,8 +46,8 @@ pub(crate) fn initial_worlds(rules: &Rules, down: &[ProcessId]) -> InitialWorlds
 
 fn assemble(
     monitors: &[Interned],
-    rules: &Rules,
-    chosen: &[&Outcome],
+    rules: &SearchRules,
+    chosen: &[&StepOutcome],
     down: &[ProcessId],
 ) -> (Vec<u32>, u64) {
     let layout = rules.layout;
@@ -62,13 +62,13 @@ fn assemble(
         prints[process] = outcome.local.fingerprint;
         for id in &outcome.packets {
             let packet = rules.network.packet_by_id(*id);
-            let never_comes = rules.budget.count(Fault::Recovery) == 0;
+            let never_comes = rules.budget.count(LimitedFault::Recovery) == 0;
             if down.contains(&ProcessId(packet.to)) && never_comes {
                 continue;
             }
             let slot = layout.link_slot(packet.from, packet.to, false);
-            let pushed = rules.network.push(world[slot], *id).unwrap_or(EMPTY);
-            assert_ne!(pushed, EMPTY, "messages sent at boot fit the links");
+            let pushed = rules.network.push(world[slot], *id).unwrap_or(EMPTY_QUEUE);
+            assert_ne!(pushed, EMPTY_QUEUE, "messages sent at boot fit the links");
             (world[slot], prints[slot]) = (pushed.id, pushed.fingerprint);
         }
         if outcome.observation == 0 {

@@ -4,7 +4,7 @@ use tenure_core::{ProcessId, Protocol};
 use tenure_trace::MuteState;
 
 use crate::reduce::shifts::ShiftFunctions;
-use crate::reduce::symmetry::{Renaming, Symmetry};
+use crate::reduce::symmetry::{Renaming, SymmetryFunctions};
 use crate::users::user::{Checkable, Service};
 use crate::world::step_queue::StepQueue;
 
@@ -64,7 +64,7 @@ pub(crate) struct ArmedTimer<T> {
 
 /// Adds a timer to a list in the order of [`Ord`] for timers. If the list contains a timer of the
 /// same name, replaces it.
-pub(crate) fn arm<T: Ord>(timers: &mut Vec<ArmedTimer<T>>, armed: ArmedTimer<T>) {
+pub(crate) fn arm_timer<T: Ord>(timers: &mut Vec<ArmedTimer<T>>, armed: ArmedTimer<T>) {
     match timers.binary_search_by(|other| other.timer.cmp(&armed.timer)) {
         Ok(index) => timers[index] = armed,
         Err(index) => timers.insert(index, armed),
@@ -72,7 +72,7 @@ pub(crate) fn arm<T: Ord>(timers: &mut Vec<ArmedTimer<T>>, armed: ArmedTimer<T>)
 }
 
 /// Removes a timer from a list in the order of [`Ord`] for timers.
-pub(crate) fn disarm<T: Ord>(timers: &mut Vec<ArmedTimer<T>>, timer: &T) {
+pub(crate) fn disarm_timer<T: Ord>(timers: &mut Vec<ArmedTimer<T>>, timer: &T) {
     if let Ok(index) = timers.binary_search_by(|other| other.timer.cmp(timer)) {
         timers.remove(index);
     }
@@ -112,15 +112,15 @@ impl<P: Protocol> Lifecycle<P> {
 
 impl<P: Checkable> LocalState<P> {
     /// Arms a timer. If a timer of the same name is armed, replaces it.
-    pub(crate) fn arm(&mut self, armed: ArmedTimer<P::Timer>) {
-        arm(&mut self.timers, armed);
+    pub(crate) fn arm_timer(&mut self, armed: ArmedTimer<P::Timer>) {
+        arm_timer(&mut self.timers, armed);
     }
 
     /// Disarms a timer. Also removes the timer from unfinished steps that would start it when they
     /// end.
-    pub(crate) fn disarm(&mut self, timer: &P::Timer) {
-        disarm(&mut self.timers, timer);
-        self.steps.disarm(timer);
+    pub(crate) fn disarm_timer(&mut self, timer: &P::Timer) {
+        disarm_timer(&mut self.timers, timer);
+        self.steps.disarm_timer(timer);
     }
 
     pub(crate) fn smallest_timestamp(
@@ -139,17 +139,22 @@ impl<P: Checkable> LocalState<P> {
         [in_process, in_stable, in_steps].into_iter().flatten().min()
     }
 
-    pub(crate) fn shift(&mut self, shifts: &ShiftFunctions<P>, config: &P::Config, by: u64) {
+    pub(crate) fn shift_timestamps(
+        &mut self,
+        shifts: &ShiftFunctions<P>,
+        config: &P::Config,
+        by: u64,
+    ) {
         if let Some(process) = self.lifecycle.process_mut() {
             (shifts.shift)(process, by);
         }
         if let Some(saved) = self.lifecycle.saved_mut() {
             (shifts.shift_stable)(config, saved, by);
         }
-        self.steps.shift(shifts, config, by);
+        self.steps.shift_timestamps(shifts, config, by);
     }
 
-    pub(crate) fn renamed(&self, symmetry: &Symmetry<P>, names: &Renaming) -> Self {
+    pub(crate) fn renamed(&self, symmetry: &SymmetryFunctions<P>, names: &Renaming) -> Self {
         let mut lifecycle = self.lifecycle.clone();
         if let Some(process) = lifecycle.process_mut() {
             *process = (symmetry.renamed)(process, names);

@@ -16,7 +16,7 @@ pub(crate) const MAX_PROCESSES: u32 = 31;
 
 /// Value in the slot of a monitor whose property the run has already violated. The search does not
 /// check this monitor any more.
-pub(crate) const VIOLATED: u32 = u32::MAX;
+pub(crate) const VIOLATED_MONITOR: u32 = u32::MAX;
 
 /// Layout of the global states of a search. A global state is a row of ids. The layout assigns one
 /// position of this row, a slot, to each process, link and monitor.
@@ -25,7 +25,7 @@ pub(crate) const VIOLATED: u32 = u32::MAX;
 /// fact about the global state, for example that a process waits. The layout assigns the bits, and
 /// the analysis of liveness reads them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Layout {
+pub(crate) struct StateLayout {
     pub(crate) size: usize,
     /// True if the applications of the processes have links of their own, in addition to the links
     /// of the protocol.
@@ -39,7 +39,7 @@ pub(crate) struct Layout {
     pub(crate) has_election: bool,
 }
 
-impl Layout {
+impl StateLayout {
     /// Returns the bit that is set in the marks of a global state if this process waits to be
     /// served.
     pub(crate) fn waiting_mask(self, process: usize) -> u32 {
@@ -54,7 +54,7 @@ impl Layout {
 
     /// Returns the bit that is set in the marks of a global state if a run that ends there violates
     /// the property of the monitor at `index`.
-    pub(crate) fn end_mask(self, index: usize) -> u32 {
+    pub(crate) fn end_violation_mask(self, index: usize) -> u32 {
         1 << (self.process_mark_count() + index)
     }
 
@@ -127,7 +127,7 @@ impl Layout {
 
 /// A fault, or another kind of step whose number per run is limited.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Fault {
+pub(crate) enum LimitedFault {
     Loss,
     Duplication,
     Crash,
@@ -144,24 +144,24 @@ const BITS: u32 = 5;
 /// Greatest number of faults of one kind that a check may allow per run.
 pub(crate) const MAX_FAULTS: u32 = (1 << BITS) - 1;
 
-/// How often each [`Fault`] has occurred, or may occur: a number of `BITS` bits per fault.
+/// How often each [`LimitedFault`] has occurred, or may occur: a number of `BITS` bits per fault.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct FaultCounts(pub(crate) u32);
 
 impl FaultCounts {
-    pub(crate) fn count(self, fault: Fault) -> u32 {
+    pub(crate) fn count(self, fault: LimitedFault) -> u32 {
         (self.0 >> (fault as u32 * BITS)) & MAX_FAULTS
     }
 
     #[must_use]
-    pub(crate) fn with_count(self, fault: Fault, times: u32) -> Self {
+    pub(crate) fn with_count(self, fault: LimitedFault, times: u32) -> Self {
         assert!(times <= MAX_FAULTS, "a budget is at most {MAX_FAULTS}");
         let shift = fault as u32 * BITS;
         FaultCounts(self.0 & !(MAX_FAULTS << shift) | times << shift)
     }
 
     #[must_use]
-    pub(crate) fn incremented(self, fault: Fault) -> Self {
+    pub(crate) fn incremented(self, fault: LimitedFault) -> Self {
         self.with_count(fault, self.count(fault) + 1)
     }
 
@@ -178,8 +178,14 @@ mod tests {
     #[test]
     fn slots_do_not_overlap() {
         let (application, detects_restarts, has_election) = (true, true, false);
-        let layout =
-            Layout { size: 3, application, monitors: 2, custom: 1, detects_restarts, has_election };
+        let layout = StateLayout {
+            size: 3,
+            application,
+            monitors: 2,
+            custom: 1,
+            detects_restarts,
+            has_election,
+        };
         let mut slots: Vec<usize> = (0..3).collect();
         for application in [false, true] {
             for (from, to) in (0..3).flat_map(|from| (0..3).map(move |to| (from, to))) {
@@ -201,15 +207,18 @@ mod tests {
 
     #[test]
     fn budgets_are_counted_apart() {
-        let spent = FaultCounts::default().incremented(Fault::Crash).incremented(Fault::Crash);
-        let spent = spent.with_count(Fault::ApplicationMessage, 31).incremented(Fault::Loss);
-        assert_eq!(spent.count(Fault::Crash), 2);
-        assert_eq!(spent.count(Fault::Recovery), 0);
-        assert_eq!(spent.count(Fault::ApplicationMessage), 31);
-        assert_eq!(spent.count(Fault::Loss), 1);
-        let spent = spent.incremented(Fault::Partition);
+        let spent = FaultCounts::default()
+            .incremented(LimitedFault::Crash)
+            .incremented(LimitedFault::Crash);
+        let spent =
+            spent.with_count(LimitedFault::ApplicationMessage, 31).incremented(LimitedFault::Loss);
+        assert_eq!(spent.count(LimitedFault::Crash), 2);
+        assert_eq!(spent.count(LimitedFault::Recovery), 0);
+        assert_eq!(spent.count(LimitedFault::ApplicationMessage), 31);
+        assert_eq!(spent.count(LimitedFault::Loss), 1);
+        let spent = spent.incremented(LimitedFault::Partition);
         assert_eq!(
-            (spent.count(Fault::Partition), spent.count(Fault::ApplicationMessage)),
+            (spent.count(LimitedFault::Partition), spent.count(LimitedFault::ApplicationMessage)),
             (1, 31)
         );
     }

@@ -38,11 +38,11 @@ pub(crate) struct NetworkInterner {
 }
 
 /// The empty queue, which is never interned.
-pub(crate) const EMPTY: Interned = Interned { id: 0, fingerprint: 0 };
+pub(crate) const EMPTY_QUEUE: Interned = Interned { id: 0, fingerprint: 0 };
 
 /// A message in a queue, with the change that removes the message from the queue.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Item {
+pub(crate) struct QueueItem {
     pub(crate) packet: u32,
     pub(crate) application: bool,
     pub(crate) is_ready: bool,
@@ -55,7 +55,7 @@ pub(crate) struct Item {
 pub(crate) struct QueueFacts {
     pub(crate) fingerprint: u64,
     /// One item for each distinct message that may be delivered, lost or duplicated.
-    pub(crate) items: Vec<Item>,
+    pub(crate) items: Vec<QueueItem>,
     /// True if a message of this queue must be delivered before time passes.
     pub(crate) is_urgent: bool,
 }
@@ -147,7 +147,7 @@ impl NetworkInterner {
         Some(self.queue(content))
     }
 
-    pub(crate) fn after_one_unit(&self, queue: u32) -> Interned {
+    pub(crate) fn after_time_unit(&self, queue: u32) -> Interned {
         self.mapped(queue, |(mut packet, message)| {
             packet.min_delay = packet.min_delay.saturating_sub(1);
             packet.max_delay =
@@ -208,7 +208,7 @@ impl NetworkInterner {
     /// Returns the queue with these messages. Sorts them if the link does not keep their order.
     fn queue(&self, mut content: Vec<u32>) -> Interned {
         if content.is_empty() {
-            return EMPTY;
+            return EMPTY_QUEUE;
         }
         if self.order == ChannelOrder::Reordered {
             content.sort_by_key(|packet| (self.packets.fingerprint(*packet), *packet));
@@ -220,7 +220,7 @@ impl NetworkInterner {
         })
     }
 
-    pub(crate) fn facts(&self, queue: u32) -> QueueFacts {
+    pub(crate) fn queue_facts(&self, queue: u32) -> QueueFacts {
         let content = self.packets_in(queue);
         if content.is_empty() {
             return QueueFacts::default();
@@ -236,7 +236,7 @@ impl NetworkInterner {
             let mut rest = content.clone();
             rest.remove(index);
             let rest = self.queue(rest);
-            facts.items.push(Item {
+            facts.items.push(QueueItem {
                 packet: *id,
                 application: packet.message == 0,
                 is_ready: packet.min_delay == 0
@@ -282,7 +282,7 @@ mod tests {
         let queue = network.push(network.push(0, one).unwrap().id, two).unwrap();
         let other = network.push(network.push(0, two).unwrap().id, one).unwrap();
         assert_ne!(queue, other);
-        let facts = network.facts(queue.id);
+        let facts = network.queue_facts(queue.id);
         assert_eq!((facts.items.len(), ready(&facts)), (2, 1));
         assert_eq!(network.packets_in(facts.items[0].rest.id), [two]);
     }
@@ -294,9 +294,13 @@ mod tests {
         let queue = network.push(network.push(0, one).unwrap().id, two).unwrap();
         let other = network.push(network.push(0, two).unwrap().id, one).unwrap();
         assert_eq!(queue, other);
-        assert_eq!(ready(&network.facts(queue.id)), 2);
+        assert_eq!(ready(&network.queue_facts(queue.id)), 2);
         let duplicated = network.with_duplicate(queue.id, one).unwrap();
-        assert_eq!(network.facts(duplicated.id).items.len(), 2, "equal messages are one item");
+        assert_eq!(
+            network.queue_facts(duplicated.id).items.len(),
+            2,
+            "equal messages are one item"
+        );
     }
 
     #[test]
@@ -318,9 +322,9 @@ mod tests {
         let both = network.push(first.id, network.intern_packet(fast, 2)).unwrap();
         let last = network.packet_by_id(network.packets_in(both.id)[1]);
         assert_eq!((last.min_delay, last.max_delay), (2, 3));
-        assert!(!network.facts(both.id).is_urgent);
-        let later =
-            network.after_one_unit(network.after_one_unit(network.after_one_unit(both.id).id).id);
-        assert!(network.facts(later.id).is_urgent);
+        assert!(!network.queue_facts(both.id).is_urgent);
+        let later = network
+            .after_time_unit(network.after_time_unit(network.after_time_unit(both.id).id).id);
+        assert!(network.queue_facts(later.id).is_urgent);
     }
 }

@@ -12,11 +12,11 @@ use crate::reduce::deliveries::LocalDelivery;
 use crate::reduce::id_hash::IdSet;
 use crate::world::action::Action;
 use crate::world::network::NetworkInterner;
-use crate::world::{Fault, FaultCounts, Layout};
+use crate::world::{FaultCounts, LimitedFault, StateLayout};
 
 #[derive(Clone)]
-pub(crate) struct Rules {
-    pub(crate) layout: Layout,
+pub(crate) struct SearchRules {
+    pub(crate) layout: StateLayout,
     pub(crate) order: ChannelOrder,
     pub(crate) timed: bool,
     pub(crate) rounds: bool,
@@ -27,11 +27,11 @@ pub(crate) struct Rules {
     pub(crate) has_detectors: bool,
     /// Bits of the processes on one side of the partition. 0 if no partition can occur.
     pub(crate) partition_side: u32,
-    pub(crate) can_be_down: bool,
+    pub(crate) can_processes_be_down: bool,
     /// True if the worker rebases each global state that it reaches: it shifts all timestamps, so
     /// that the smallest one becomes 0. States that differ only by a shift are thereby merged.
     pub(crate) is_rebasing: bool,
-    pub(crate) ample: bool,
+    pub(crate) uses_ample_sets: bool,
     /// Deliveries that the reduction by commuting deliveries must not choose, because they do not
     /// commute with all later steps. `None` if the search does not use the reduction.
     pub(crate) excluded_deliveries: Option<Arc<IdSet<LocalDelivery>>>,
@@ -50,20 +50,20 @@ pub(crate) struct Rules {
     /// timestamps, because a replay compares its states with shifted ones.
     pub(crate) has_shift_functions: bool,
     /// True if a full link drops messages. Otherwise global states with a full link are pruned.
-    pub(crate) drops_when_full: bool,
+    pub(crate) drops_when_link_full: bool,
     /// Steps to take before the search. The key is the fingerprint of the global state in which the
     /// step is taken.
     pub(crate) forced_steps: HashMap<u64, Action>,
     /// True if the graph stores weights of a measure instead of fairness labels.
-    pub(crate) weighs: bool,
+    pub(crate) stores_weights: bool,
     pub(crate) custom: Option<Arc<CustomProperties>>,
     pub(crate) model: Arc<dyn Model>,
     pub(crate) network: Arc<NetworkInterner>,
 }
 
-impl Rules {
+impl SearchRules {
     /// Returns how often this fault may still occur in a run from this global state.
-    pub(crate) fn remaining(&self, world: &[u32], fault: Fault) -> u32 {
+    pub(crate) fn remaining_faults(&self, world: &[u32], fault: LimitedFault) -> u32 {
         let spent = FaultCounts(world[self.layout.fault_counts_slot()]);
         self.budget.count(fault).saturating_sub(spent.count(fault))
     }
@@ -75,10 +75,11 @@ impl Rules {
 
     /// Returns true if a partition has occurred, and these two processes are on different sides of
     /// it.
-    pub(crate) fn is_cut(&self, world: &[u32], from: usize, to: usize) -> bool {
+    pub(crate) fn is_cut_by_partition(&self, world: &[u32], from: usize, to: usize) -> bool {
         let sides = (self.partition_side >> from ^ self.partition_side >> to) & 1;
         sides != 0
-            && FaultCounts(world[self.layout.fault_counts_slot()]).count(Fault::Partition) > 0
+            && FaultCounts(world[self.layout.fault_counts_slot()]).count(LimitedFault::Partition)
+                > 0
     }
 
     /// Returns true if this process has suspected a peer because of a new session and must trust it

@@ -5,8 +5,8 @@ use std::hash::{Hash, Hasher};
 use tenure_core::{ProcessId, Protocol};
 
 use crate::reduce::shifts::ShiftFunctions;
-use crate::reduce::symmetry::{Renaming, Symmetry};
-use crate::world::local::{ArmedTimer, disarm};
+use crate::reduce::symmetry::{Renaming, SymmetryFunctions};
+use crate::world::local::{ArmedTimer, disarm_timer};
 
 /// A step that has not ended. The process has handled the input, but the messages have not left.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -63,14 +63,14 @@ impl<P: Protocol> StepQueue<P> {
     }
 
     /// Prevents this timer from starting at the end of any unfinished step.
-    pub(crate) fn disarm(&mut self, timer: &P::Timer) {
+    pub(crate) fn disarm_timer(&mut self, timer: &P::Timer) {
         for step in &mut self.0 {
-            disarm(&mut step.timers, timer);
+            disarm_timer(&mut step.timers, timer);
         }
     }
 
     /// Lets one unit of synchronous time pass for the step in progress.
-    pub(crate) fn age(&mut self) {
+    pub(crate) fn advance_time(&mut self) {
         let Some(first) = self.0.first_mut() else { return };
         first.min_duration = first.min_duration.saturating_sub(1);
         first.max_duration =
@@ -86,12 +86,17 @@ impl<P: Protocol> StepQueue<P> {
         messages.filter_map(|(_, sent)| (shifts.smallest_message_timestamp)(config, sent)).min()
     }
 
-    pub(crate) fn shift(&mut self, shifts: &ShiftFunctions<P>, config: &P::Config, by: u64) {
+    pub(crate) fn shift_timestamps(
+        &mut self,
+        shifts: &ShiftFunctions<P>,
+        config: &P::Config,
+        by: u64,
+    ) {
         let messages = self.0.iter_mut().flat_map(|step| &mut step.messages);
         messages.for_each(|(_, sent)| (shifts.shift_message)(config, sent, by));
     }
 
-    pub(crate) fn renamed(&self, symmetry: &Symmetry<P>, names: &Renaming) -> Self {
+    pub(crate) fn renamed(&self, symmetry: &SymmetryFunctions<P>, names: &Renaming) -> Self {
         let renamed = self.0.iter().map(|step| {
             let message = |(to, sent): &(ProcessId, P::Message)| {
                 (names.new_name(*to), (symmetry.renamed_message)(sent, names))

@@ -1,7 +1,7 @@
 //! Explorations of an agreement algorithm by its name in the catalogue, so that the checker is
 //! compiled once for all of them.
 
-use tenure_algorithms::catalogue::{self, Parameters, Visitor};
+use tenure_algorithms::catalogue::{self, AlgorithmVisitor, Parameters};
 use tenure_check::{Check, Report};
 use tenure_core::monitors::AgreementMonitor;
 use tenure_core::{Agreement, Algorithm, ChannelOrder, Election, Monitor, Mutex, Property};
@@ -70,7 +70,7 @@ struct Explore<'a> {
     purpose: Purpose,
 }
 
-impl Visitor for Explore<'_> {
+impl AlgorithmVisitor for Explore<'_> {
     type Output = Explored;
 
     fn mutex<P: Mutex + Algorithm>(self, _: P::Config) -> Explored {
@@ -87,7 +87,7 @@ impl Visitor for Explore<'_> {
         let mut check = Check::<P>::with(size, config)
             .configure(|config| config.service = card.service)
             .channel_order(self.case.order)
-            .in_flight(MAX_IN_FLIGHT)
+            .in_flight_per_link(MAX_IN_FLIGHT)
             .entries(self.case.times)
             .duplicating(self.case.duplicates);
         let judges = |property: Property| match self.purpose {
@@ -104,7 +104,9 @@ impl Visitor for Explore<'_> {
         }
         match self.purpose {
             Purpose::Property(one) if one != Property::Progress => {}
-            Purpose::States | Purpose::Promises | Purpose::Property(_) => check = check.progress(),
+            Purpose::States | Purpose::Promises | Purpose::Property(_) => {
+                check = check.checking_progress()
+            }
             Purpose::Messages => return Explored::measured(check),
         }
         Explored::checked(check)

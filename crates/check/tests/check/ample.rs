@@ -47,7 +47,7 @@ impl Tally {
             let check = with::<P>(ids.len() as u32, config.clone()).fifo().threads(1);
             with_properties(check.initiators(initiators.clone().map(ProcessId)), ids)
         };
-        let (plain, reduced) = (check().run(), check().ample().run());
+        let (plain, reduced) = (check().run(), check().reducing_by_ample_sets().run());
         let case = || format!("ranks {ids:?}, initiators {starting:b}: {plain}{reduced}");
         assert_eq!(verdicts(&plain), verdicts(&reduced), "{}", case());
         let stories = |report: &Report| -> Vec<String> {
@@ -220,7 +220,7 @@ fn reduction_keeps_judgements_with_endless_circulation() {
     for token_use in [Enters, LastNeverEnters, LastDrawsLots, Doubles, TurnsBack] {
         for (entries, size) in [(1, 2), (1, 3), (2, 3), (1, 4)] {
             let check = || circulating_token(token_use, entries, size);
-            let (plain, reduced) = (check().run(), check().ample().run());
+            let (plain, reduced) = (check().run(), check().reducing_by_ample_sets().run());
             let case = format!("{token_use:?}, {entries} entries of {size}: {plain}{reduced}");
             assert_eq!(verdicts(&plain), verdicts(&reduced), "{case}");
             // Two processes always form a unidirectional ring.
@@ -246,7 +246,7 @@ fn reduction_keeps_judgements_with_endless_circulation() {
 fn protocol_that_leaves_the_ring_is_not_reduced() {
     let config = || franklin::Config::with_ranks(ranks(&[1, 2, 3]));
     let check = || with_properties(with::<Franklin>(3, config()).fifo(), &[1, 2, 3]);
-    let (plain, reduced) = (check().run(), check().ample().run());
+    let (plain, reduced) = (check().run(), check().reducing_by_ample_sets().run());
     assert!(!reduced.reduced);
     assert_eq!((plain.states, plain.transitions), (reduced.states, reduced.transitions));
 }
@@ -256,19 +256,19 @@ fn faults_and_reordering_disable_the_reduction() {
     let config = || lelann::Config::plain(3);
     let check = || with::<LeLann>(3, config()).always_and_at_end(LeaderAgreement::new());
     let calm = check().fifo();
-    assert!(calm.ample().run().reduced);
+    assert!(calm.reducing_by_ample_sets().run().reduced);
     let hostile = [
         check(),
         check().fifo().losing(1),
         check().fifo().duplicating(1),
         check().fifo().crashing(1),
-        check().fifo().down([ProcessId(1)]),
-        check().fifo().detecting(),
+        check().fifo().down_from_start([ProcessId(1)]),
+        check().fifo().detecting_failures(),
         check().fifo().suspecting_falsely(1),
         check().fifo().synchronous(0..=1),
     ];
     for check in hostile {
-        assert!(!check.ample().run().reduced);
+        assert!(!check.reducing_by_ample_sets().run().reduced);
     }
 }
 
@@ -283,7 +283,7 @@ fn reduction_saves_factor_of_seventeen_for_six() {
             let check = with::<LeLann>(6, lelann::Config::plain(6)).fifo();
             with_properties(check.initiators((0..max).map(ProcessId)), &ids)
         };
-        (check().run().states, check().ample().run().states)
+        (check().run().states, check().reducing_by_ample_sets().run().states)
     };
     assert_eq!(started_by(1), (1672, 95));
     assert_eq!(started_by(2), (8786, 831));
@@ -299,9 +299,12 @@ fn reduction_keeps_judgements_within_link_bound() {
         for ids in all_ranks(3) {
             let config = || lelann::Config::with_ranks(ranks(&ids), variants);
             let check = || {
-                with_properties(with::<LeLann>(3, config()).fifo().in_flight(max).threads(1), &ids)
+                with_properties(
+                    with::<LeLann>(3, config()).fifo().in_flight_per_link(max).threads(1),
+                    &ids,
+                )
             };
-            let (plain, reduced) = (check().run(), check().ample().run());
+            let (plain, reduced) = (check().run(), check().reducing_by_ample_sets().run());
             assert_eq!(verdicts(&plain), verdicts(&reduced), "{max}: {plain}{reduced}");
             assert!(plain.bounds.in_flight.is_some() || reduced.bounds.in_flight.is_none());
             let within = plain.bounds.in_flight.is_some() && !plain.counterexamples.is_empty();
@@ -349,7 +352,7 @@ fn reduction_finds_every_order_of_observations() {
                 let monitor = EventOrder { ascending, last: None };
                 check.initiators(initiators.map(ProcessId)).always(monitor)
             };
-            let (plain, reduced) = (check().run(), check().ample().run());
+            let (plain, reduced) = (check().run(), check().reducing_by_ample_sets().run());
             assert_eq!(verdicts(&plain), verdicts(&reduced), "{ids:?}: {plain}{reduced}");
             judgements.push(plain.judgement());
         }
@@ -362,7 +365,7 @@ fn reduction_finds_every_order_of_observations() {
 #[test]
 fn reduction_keeps_judgements_of_ring_locks() {
     fn same<P: Mutex>(check: impl Fn() -> Check<P>) -> Judgement {
-        let (plain, reduced) = (check().run(), check().ample().run());
+        let (plain, reduced) = (check().run(), check().reducing_by_ample_sets().run());
         assert_eq!(verdicts(&plain), verdicts(&reduced), "{plain}{reduced}");
         assert!(reduced.states <= plain.states);
         plain.judgement()

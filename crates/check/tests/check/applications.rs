@@ -12,7 +12,7 @@ use tenure_algorithms::application::{
 use tenure_algorithms::channel::{Fifo, fifo};
 use tenure_algorithms::election::{Bully, bully};
 use tenure_check::{Check, Checkable, Report, ViolationKind};
-use tenure_core::monitors::{Atomicity, OnApplication, OneTree, WriteDurability};
+use tenure_core::monitors::{OnApplication, OneTreePerWave, TransactionAtomicity, WriteDurability};
 use tenure_core::service::clock;
 use tenure_core::service::election::{Command, Event};
 use tenure_core::{
@@ -118,7 +118,7 @@ fn states(report: Report) -> u64 {
 fn steps(report: Report, property: &str) -> (usize, ViolationKind) {
     let found = report.counterexample(property).unwrap_or_else(|| panic!("{report}"));
     let mut judge = TraceVerifier::new(&found.trace.header);
-    found.trace.records.iter().for_each(|record| judge.read(record));
+    found.trace.records.iter().for_each(|record| judge.verify_record(record));
     let violations = judge.finish().violations;
     let is_seen = violations.iter().any(|violated| violated.property.name() == property);
     assert_eq!(is_seen, found.kind == ViolationKind::Step, "{violations:?}");
@@ -127,7 +127,7 @@ fn steps(report: Report, property: &str) -> (usize, ViolationKind) {
 
 fn replicated(size: u32, switches: &[primary_backup::VariantId]) -> Check<Any<PrimaryBackup>> {
     let check = over_plain_links(size, variants(switches));
-    let check = check.fifo().detecting().initiators([]).in_flight(8);
+    let check = check.fifo().detecting_failures().initiators([]).in_flight_per_link(8);
     check.always(OnApplication(WriteDurability::new()))
 }
 
@@ -136,7 +136,7 @@ fn acknowledged_writes_survive_crashes_and_false_suspicions() {
     let two = || replicated(2, &[]).entries([2, 1]);
     let three = || replicated(3, &[]).entries([1, 1, 0]);
     let found = [
-        two().progress().run(),
+        two().checking_progress().run(),
         two().crashing(1).recovering(1).run(),
         two().suspecting_falsely(1).run(),
         three().crashing(1).run(),
@@ -164,18 +164,18 @@ fn committing(size: u32, switches: &[two_phase_commit::VariantId]) -> Check<Any<
 
 fn transaction(size: u32, config: <AnyCommit as Protocol>::Config) -> Check<Any<AnyCommit>> {
     let check = over_plain_links(size, config);
-    let check = check.fifo().detecting().initiators([]).in_flight(8);
-    check.entries(&[1, 0, 0][..size as usize]).always(OnApplication(Atomicity::new()))
+    let check = check.fifo().detecting_failures().initiators([]).in_flight_per_link(8);
+    check.entries(&[1, 0, 0][..size as usize]).always(OnApplication(TransactionAtomicity::new()))
 }
 
 #[test]
 fn two_phase_commit_is_atomic_under_one_crash() {
     let found = [
-        committing(2, &[]).progress().run(),
-        committing(3, &[]).progress().run(),
+        committing(2, &[]).checking_progress().run(),
+        committing(3, &[]).checking_progress().run(),
         committing(2, &[]).crashing(2).recovering(1).run(),
         committing(3, &[]).crashing(1).run(),
-        committing(2, &[]).suspecting_falsely(1).progress().run(),
+        committing(2, &[]).suspecting_falsely(1).checking_progress().run(),
         committing(3, &[]).suspecting_falsely(1).run(),
     ];
     assert_eq!(found.map(states), [60, 920, 3500, 8080, 978, 170_418]);
@@ -190,11 +190,11 @@ fn two_phase_commit_is_atomic_with_two_crashes_and_recovery() {
 #[test]
 fn crashed_coordinator_blocks_others_until_recovery() {
     let crashing = |size| committing(size, &[]).crashing(1).crashing_at([ProcessId(0)]);
-    let for_good = [2, 3].map(|size| steps(crashing(size).progress().run(), "progress"));
+    let for_good = [2, 3].map(|size| steps(crashing(size).checking_progress().run(), "progress"));
     assert_eq!(for_good, [(4, ViolationKind::Blocked), (6, ViolationKind::Deadlock)]);
     // No run must recover, but a recovery would let the waiting processes decide.
     let and_back = [2, 3].map(|size| {
-        let report = crashing(size).recovering(1).progress().run();
+        let report = crashing(size).recovering(1).checking_progress().run();
         holds(&report, "atomicity");
         steps(report, "progress").1
     });
@@ -225,8 +225,8 @@ fn three_phase(size: u32, switches: &[three_phase_commit::VariantId]) -> Check<A
 #[test]
 fn three_phase_commit_survives_coordinator_crash() {
     let found = [
-        three_phase(2, &[]).crashing(1).progress().run(),
-        three_phase(3, &[]).crashing(1).progress().run(),
+        three_phase(2, &[]).crashing(1).checking_progress().run(),
+        three_phase(3, &[]).crashing(1).checking_progress().run(),
         three_phase(2, &[]).crashing(2).recovering(1).run(),
     ];
     assert_eq!(found.map(states), [201, 9098, 4990]);
@@ -236,7 +236,7 @@ fn three_phase_commit_survives_coordinator_crash() {
 #[ignore = "takes half a minute on two cores"]
 fn three_phase_commit_survives_two_crashes_of_three() {
     let found = [
-        three_phase(3, &[]).crashing(2).progress().run(),
+        three_phase(3, &[]).crashing(2).checking_progress().run(),
         three_phase(3, &[]).crashing(2).recovering(1).run(),
     ];
     assert_eq!(found.map(states), [13_580, 6_164_856]);
@@ -265,9 +265,9 @@ fn unsound_three_phase_commit_violates_atomicity() {
 
 fn growing(size: u32, edges: &[(u32, u32)]) -> Check<Any<SpanningTree>> {
     let edges = edges.iter().map(|(one, other)| (ProcessId(*one), ProcessId(*other)));
-    let check = over_plain_links(size, spanning_tree::Config::with_edges(size, edges));
-    let check = check.detecting().initiators([]).entries(0);
-    check.always(OnApplication(OneTree::new()))
+    let check = over_plain_links(size, spanning_tree::Config::with_edges_and_echoes(size, edges));
+    let check = check.detecting_failures().initiators([]).entries(0);
+    check.always(OnApplication(OneTreePerWave::new()))
 }
 
 #[test]
@@ -276,18 +276,18 @@ fn every_schedule_builds_a_spanning_tree() {
     let triangle = [(0, 1), (1, 2), (0, 2)];
     let square = [(0, 1), (1, 2), (2, 3), (3, 0)];
     let found = [
-        growing(2, &path[..1]).progress().run(),
-        growing(3, &path).progress().run(),
-        growing(3, &triangle).progress().run(),
-        growing(4, &square).progress().run(),
-        growing(3, &triangle).fifo().crashing(1).progress().run(),
+        growing(2, &path[..1]).checking_progress().run(),
+        growing(3, &path).checking_progress().run(),
+        growing(3, &triangle).checking_progress().run(),
+        growing(4, &square).checking_progress().run(),
+        growing(3, &triangle).fifo().crashing(1).checking_progress().run(),
     ];
     assert_eq!(found.map(states), [3, 5, 28, 50, 491]);
 }
 
 fn synchronising(size: u32, clock_readings: u32) -> Check<Plain<Berkeley>> {
     let config = under_detector_election(berkeley::Config::default());
-    let check = Check::with(size, config).detecting().initiators([]).entries(0);
+    let check = Check::with(size, config).detecting_failures().initiators([]).entries(0);
     check.configure(|config| config.model.clock_readings = clock_readings)
 }
 
@@ -325,10 +325,10 @@ fn clock_adjustments_sum_to_zero_and_survive_crashes() {
     let balanced =
         |check: Check<Plain<Berkeley>>| check.always_and_at_end(OnApplication(ZeroSum(0)));
     let found = [
-        balanced(synchronising(2, 3)).progress().run(),
-        balanced(synchronising(3, 2)).progress().run(),
-        synchronising(2, 2).crashing(1).progress().run(),
-        synchronising(3, 1).crashing(1).progress().run(),
+        balanced(synchronising(2, 3)).checking_progress().run(),
+        balanced(synchronising(3, 2)).checking_progress().run(),
+        synchronising(2, 2).crashing(1).checking_progress().run(),
+        synchronising(3, 1).crashing(1).checking_progress().run(),
     ];
     assert_eq!(found.map(states), [30, 158, 57, 188]);
     // The events of a member do not show the adjustment that the leader applied to itself.
@@ -343,15 +343,21 @@ fn reliable_channel_hides_loss_and_duplication() {
     fn over<A: Application + Checkable>(inner: A::Config) -> Check<Any<A>> {
         let around = fifo::Config::around(under_detector_election(inner));
         let check = Check::with(2, Second(fifo::Config { window: 1, ..around }));
-        check.entries([1, 0]).initiators([]).in_flight(1).losing(1).duplicating(1).progress()
+        check
+            .entries([1, 0])
+            .initiators([])
+            .in_flight_per_link(1)
+            .losing(1)
+            .duplicating(1)
+            .checking_progress()
     }
     let primary = over::<PrimaryBackup>(primary_backup::Config::default());
     let primary = primary.always(OnApplication(WriteDurability::new())).run();
     let commit = over::<AnyCommit>(First(two_phase_commit::Config::default()));
-    let commit = commit.always(OnApplication(Atomicity::new())).run();
+    let commit = commit.always(OnApplication(TransactionAtomicity::new())).run();
     let edge = [(ProcessId(0), ProcessId(1))];
-    let tree = over::<SpanningTree>(spanning_tree::Config::with_edges(2, edge));
-    let tree = tree.always(OnApplication(OneTree::new())).run();
+    let tree = over::<SpanningTree>(spanning_tree::Config::with_edges_and_echoes(2, edge));
+    let tree = tree.always(OnApplication(OneTreePerWave::new())).run();
     for report in [&primary, &commit, &tree] {
         report.assert_holds();
     }
@@ -366,13 +372,18 @@ fn applications_are_sound_under_bully_election() {
         let election = Second(bully::Config::plain(size, TICKS_PER_UNIT));
         let check =
             Check::with(size, First(with_election::Config { application: inner, election }));
-        check.fifo().detecting().initiators([ProcessId(size - 1)]).in_flight(8).entries(1)
+        check
+            .fifo()
+            .detecting_failures()
+            .initiators([ProcessId(size - 1)])
+            .in_flight_per_link(8)
+            .entries(1)
     }
     let written = under::<PrimaryBackup>(2, primary_backup::Config::default()).crashing(1);
     let done = under::<AnyCommit>(2, First(two_phase_commit::Config::default())).crashing(1);
     let found = [
         written.always(OnApplication(WriteDurability::new())).run(),
-        done.always(OnApplication(Atomicity::new())).run(),
+        done.always(OnApplication(TransactionAtomicity::new())).run(),
     ];
     assert_eq!(found.map(states), [218, 693]);
 }

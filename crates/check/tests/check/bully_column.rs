@@ -74,7 +74,7 @@ fn tolerates_duplication() {
 /// count.
 #[test]
 fn tolerates_crash_before_start() {
-    assert_eq!(cells(&[1, 2, 0], |check| check.down([ProcessId(2)])), ALL_FINE);
+    assert_eq!(cells(&[1, 2, 0], |check| check.down_from_start([ProcessId(2)])), ALL_FINE);
 }
 
 #[test]

@@ -33,7 +33,7 @@ where
     Fifo<P>: SumMember<Sum: Checkable, Config = fifo::Config<P::Config>>,
 {
     let config = fifo::Config { window: 2, ..fifo::Config::around(config) };
-    with::<Fifo<P>>(2, config).in_flight(2)
+    with::<Fifo<P>>(2, config).in_flight_per_link(2)
 }
 
 /// Makes a check begin after the steps in `steps`, which are separated by `; `.

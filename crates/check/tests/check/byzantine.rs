@@ -4,7 +4,7 @@
 use tenure_algorithms::Variants;
 use tenure_algorithms::byzantine::OralMessages;
 use tenure_algorithms::byzantine::oral_messages::{Config, VariantId};
-use tenure_check::{GeneralsConfig, Judgement, Limits, Report, check_generals};
+use tenure_check::{CheckLimits, GeneralsConfig, Judgement, Report, check_generals};
 
 use crate::independent::searches::generals::{Rule, Verdicts, messages, verdicts};
 
@@ -90,7 +90,7 @@ fn runs_have_as_many_messages_as_the_card_states() {
 #[test]
 fn searches_stop_at_their_limits() {
     let mut config = GeneralsConfig::new("byzantine-generals", 4, 1);
-    config.limits = Limits { states: Some(20), ..config.limits };
+    config.limits = CheckLimits { states: Some(20), ..config.limits };
     let right = Config { liars: 1, variants: Variants::none() };
     let report = check_generals::<OralMessages>(&config, &right);
     assert_eq!(report.judgement_of("agreement"), Judgement::Incomplete);

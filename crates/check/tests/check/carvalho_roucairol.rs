@@ -70,8 +70,8 @@ fn matches_fault_matrix() {
 #[test]
 fn crashed_process_blocks_only_those_lacking_its_permission() {
     let down = |process| [ProcessId(process)];
-    assert_eq!(cell(check(3).entries([2, 2, 0]).down(down(2))), Fine);
-    assert_eq!(cell(check(3).entries([0, 1, 0]).down(down(0))), Blocked);
+    assert_eq!(cell(check(3).entries([2, 2, 0]).down_from_start(down(2))), Fine);
+    assert_eq!(cell(check(3).entries([0, 1, 0]).down_from_start(down(0))), Blocked);
 }
 
 #[test]

@@ -2,7 +2,7 @@
 //! the reduction visits fewer states than a search without it, and leads to the same judgements.
 
 use tenure_algorithms::Variants;
-use tenure_algorithms::catalogue::{self, MUTEXES, Parameters, SumMember, Visitor};
+use tenure_algorithms::catalogue::{self, AlgorithmVisitor, MUTEXES, Parameters, SumMember};
 use tenure_algorithms::mutex::RicartAgrawala;
 use tenure_algorithms::mutex::ricart_agrawala::VariantId;
 use tenure_check::{Check, CheckConfig, CheckError, Report};
@@ -46,7 +46,7 @@ impl Case {
             .entries(self.entries)
             .threads(1)
             .max_states(self.max_states);
-        check = match card.conflicts() {
+        check = match card.conflict_graph() {
             Some(graph) => check.always(LocalMutualExclusion::with_conflicts(graph.clone())),
             None => check.always(MutualExclusion::at_most(card.most_inside())),
         };
@@ -54,7 +54,11 @@ impl Case {
             check = check.always_and_at_end(budget);
         }
         check = check.always(Fencing::new()).starvation_free().deadlock_free();
-        if is_commuting { check.commuting().try_run() } else { check.try_run() }
+        if is_commuting {
+            check.reducing_by_commuting_deliveries().try_run()
+        } else {
+            check.try_run()
+        }
     }
 
     /// Returns the reports of all variants of a lock, without and with the reduction.
@@ -74,7 +78,7 @@ impl Case {
     }
 }
 
-impl Visitor for Case {
+impl AlgorithmVisitor for Case {
     type Output = Option<Pair>;
 
     fn mutex<P: Mutex + Algorithm>(self, config: P::Config) -> Self::Output {

@@ -34,7 +34,8 @@ fn partitioned(times: Option<EntryDurations>, entries: [u32; 3]) -> Report {
     };
     let config = coordinated::Config { election, times };
     let check = with::<Lock>(3, config).entries(entries).initiators([]);
-    let check = check.fifo().detecting().term_max(2).in_flight(2).synchronous(0..=0);
+    let check =
+        check.fifo().detecting_failures().term_max(2).in_flight_per_link(2).synchronous(0..=0);
     check.partitioning([ProcessId(0)]).always(MutualExclusion::new()).run()
 }
 

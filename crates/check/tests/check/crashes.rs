@@ -46,7 +46,7 @@ fn any_crash_blocks_broadcast_and_ring_locks() {
     assert_eq!(outcomes(|entries| of::<Lamport>(3).entries(entries).fifo()), ALL_BLOCKED);
     assert_eq!(outcomes(|entries| of::<RicartAgrawala>(3).entries(entries)), ALL_BLOCKED);
     assert_eq!(outcomes(|entries| of::<TokenRing>(3).entries(entries)), ALL_BLOCKED);
-    let ring = || of::<DijkstraRing>(3).fifo().in_flight(1);
+    let ring = || of::<DijkstraRing>(3).fifo().in_flight_per_link(1);
     assert_eq!(outcomes(|entries| ring().entries(entries)), ALL_BLOCKED);
 }
 
@@ -95,7 +95,7 @@ fn two_tokens_are_lost_with_their_holder() {
 #[test]
 fn crash_takes_one_of_two_places() {
     let places = |max| {
-        let config = k_mutex::Config::at_most(std::num::NonZeroU32::new(max).unwrap());
+        let config = k_mutex::Config::with_most_inside(std::num::NonZeroU32::new(max).unwrap());
         move |entries: [u32; 3]| with::<KMutex>(3, config.clone()).entries(entries).fifo()
     };
     assert_eq!(outcomes(places(1)), ALL_BLOCKED);

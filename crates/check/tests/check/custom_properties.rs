@@ -13,23 +13,23 @@ use tenure_core::service::mutex::{Command, Event};
 use tenure_core::{
     Delay, Effects, Fence, Group, Never, ProcessId, Property, Protocol, Service, TICKS_PER_UNIT,
 };
-use tenure_trace::property::{CustomProperty, PropertyForm, Vocabulary};
+use tenure_trace::property::{ExpressionProperty, PropertyForm, Vocabulary};
 
 use crate::by_service::{of, with};
 use crate::elections::ranks;
 use crate::symmetry::{Manner, QueueCoordinator};
 use crate::textbook::{Mistake, Textbook};
 
-fn own(form: PropertyForm, text: &str, size: u32, service: Service) -> CustomProperty {
+fn own(form: PropertyForm, text: &str, size: u32, service: Service) -> ExpressionProperty {
     let vocabulary = Vocabulary { messages: None, ..Vocabulary::new(size, service) };
-    CustomProperty::parse(form, text, &vocabulary).unwrap_or_else(|error| panic!("{error}"))
+    ExpressionProperty::parse(form, text, &vocabulary).unwrap_or_else(|error| panic!("{error}"))
 }
 
-fn lock(form: PropertyForm, text: &str, size: u32) -> CustomProperty {
+fn lock(form: PropertyForm, text: &str, size: u32) -> ExpressionProperty {
     own(form, text, size, Service::Mutex)
 }
 
-fn election(form: PropertyForm, text: &str, size: u32) -> CustomProperty {
+fn election(form: PropertyForm, text: &str, size: u32) -> ExpressionProperty {
     own(form, text, size, Service::Election)
 }
 
@@ -37,7 +37,7 @@ fn election(form: PropertyForm, text: &str, size: u32) -> CustomProperty {
 /// any.
 fn result(report: &Report) -> (Judgement, Option<usize>) {
     assert_eq!(report.properties.len(), 1, "{report}");
-    (report.properties[0].1, report.shortest().map(|found| found.length()))
+    (report.properties[0].1, report.shortest_counterexample().map(|found| found.length()))
 }
 
 /// Asserts that a built-in monitor and an expression lead to the same result, and that both
@@ -45,7 +45,7 @@ fn result(report: &Report) -> (Judgement, Option<usize>) {
 fn agree<P: Checkable>(
     check: impl Fn() -> Check<P>,
     built_in: impl Fn(Check<P>) -> Check<P>,
-    own: CustomProperty,
+    own: ExpressionProperty,
     expected: Judgement,
 ) {
     let (theirs, ours) = (built_in(check()).run(), check().custom(own.clone()).run());
@@ -74,7 +74,7 @@ fn mutual_exclusion_agrees_with_monitor() {
 #[test]
 fn bounded_admission_agrees_with_monitor() {
     for (most, expected) in [(2, Holds), (1, Violated)] {
-        let config = || k_mutex::Config::at_most(NonZeroU32::new(2).unwrap());
+        let config = || k_mutex::Config::with_most_inside(NonZeroU32::new(2).unwrap());
         let text = format!("count(p: inside(p)) <= {most}");
         let monitor = |check: Check<_>| check.always(MutualExclusion::at_most(most));
         agree(
@@ -134,7 +134,7 @@ fn elections_agree_with_monitors() {
     }
     // Each side of a partition elects its own leader.
     let bully = || {
-        let check = with::<Bully>(2, bully::Config::plain(2, TICKS_PER_UNIT)).detecting();
+        let check = with::<Bully>(2, bully::Config::plain(2, TICKS_PER_UNIT)).detecting_failures();
         check.partitioning([ProcessId(0)])
     };
     let property = election(PropertyForm::Never, leaders, 2);
@@ -143,7 +143,7 @@ fn elections_agree_with_monitors() {
     assert_eq!(fifo().custom(election(PropertyForm::LeadsTo, told, 3)).run().judgement(), Holds);
     let lossy = || fifo().losing(1);
     let report = lossy().custom(election(PropertyForm::LeadsTo, told, 3)).run();
-    assert_eq!(report.judgement(), lossy().progress().run().judgement());
+    assert_eq!(report.judgement(), lossy().checking_progress().run().judgement());
     assert_eq!(report.judgement(), Violated);
 }
 
@@ -178,7 +178,7 @@ fn states_and_messages_are_read() {
 fn initial_state_is_judged() {
     let report =
         Check::<Textbook>::of(2).custom(lock(PropertyForm::Always, "waiting(P2)", 2)).run();
-    let found = report.shortest().expect("no process waits first");
+    let found = report.shortest_counterexample().expect("no process waits first");
     assert_eq!((found.length(), found.kind), (0, ViolationKind::Step));
     assert_eq!(found.explanation, "waiting(P2) is false here");
 }
@@ -188,7 +188,7 @@ fn counterexample_names_property_and_values() {
     let check = Check::<Textbook>::with(2, Mistake::NoTieBreakReply).fifo();
     let property = lock(PropertyForm::Never, "inside(p) & inside(q) & p != q", 2);
     let report = check.custom(property).run();
-    let found = report.shortest().expect("both enter");
+    let found = report.shortest_counterexample().expect("both enter");
     let name = "never inside(p) & inside(q) & p != q";
     assert_eq!(found.property, Property::Custom(name));
     let expected = "inside(p) & inside(q) & p != q is true here for p = P1, q = P2";
@@ -202,7 +202,7 @@ fn fairness_decides_liveness() {
     let judged = |fairness| Check::<Textbook>::of(2).custom(property()).fairness(fairness).run();
     let none = judged(Fairness::None);
     assert_eq!(none.judgement(), Violated);
-    let found = none.shortest().expect("the run stops");
+    let found = none.shortest_counterexample().expect("the run stops");
     assert_eq!((found.length(), found.kind), (1, ViolationKind::End));
     judged(Fairness::Weak).assert_holds();
     judged(Fairness::Strong).assert_holds();
@@ -273,7 +273,7 @@ fn strong_fairness_takes_steps_that_weak_fairness_may_skip() {
         Check::<Toggling>::of(1).custom(property).fairness(fairness).run()
     };
     let weak = judged(Fairness::Weak);
-    let found = weak.shortest().expect("the timer is always cancelled");
+    let found = weak.shortest_counterexample().expect("the timer is always cancelled");
     assert_eq!(found.kind, ViolationKind::Starvation);
     assert!(found.run.repeats_from.is_some());
     judged(Fairness::Strong).assert_holds();
@@ -315,7 +315,7 @@ fn ample_sets_are_off_for_own_properties() {
     // never in flight together.
     let property =
         election(PropertyForm::Never, "in_flight(election, P1) & in_flight(election, P2)", 3);
-    let reduced = check().ample().custom(property.clone()).run();
+    let reduced = check().reducing_by_ample_sets().custom(property.clone()).run();
     let plain = check().custom(property).run();
     assert_eq!((reduced.judgement(), reduced.states), (plain.judgement(), plain.states));
     assert_eq!(reduced.judgement(), Violated);
@@ -325,7 +325,7 @@ fn ample_sets_are_off_for_own_properties() {
 #[test]
 fn timestamps_are_not_shifted_for_numbers_of_states() {
     let property = lock(PropertyForm::Never, "state(p).clock > 4", 2);
-    let check = || Check::<Textbook>::of(2).entries(3).fifo().rebasing();
+    let check = || Check::<Textbook>::of(2).entries(3).fifo().rebasing_timestamps();
     let report = check().custom(property).run();
     assert_eq!(report.judgement(), Violated);
     assert!(!report.reduced);

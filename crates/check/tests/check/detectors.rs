@@ -13,8 +13,8 @@ use tenure_algorithms::election::{Bully, bully};
 use tenure_algorithms::mutex::RepairedRing;
 use tenure_check::{Check, Checkable, Report, ViolationKind};
 use tenure_core::monitors::{
-    LeaderAgreement, LeaderScope, MutualExclusion, OneLeader, StrongAccuracy, StrongCompleteness,
-    Validity,
+    HighestRankLeads, LeaderAgreement, LeaderScope, MutualExclusion, OneLeader, StrongAccuracy,
+    StrongCompleteness,
 };
 use tenure_core::service::detector::{Command, Event};
 use tenure_core::{
@@ -86,7 +86,8 @@ fn constantly_paused_process_suspects_none() {
 /// If delays have no bound, the detector makes mistakes, but it stays complete.
 #[test]
 fn unbounded_timers_keep_completeness() {
-    let anytime = || Check::<Heartbeat>::with(2, config(SUFFICIENT_TIMEOUT)).losing(1).in_flight(1);
+    let anytime =
+        || Check::<Heartbeat>::with(2, config(SUFFICIENT_TIMEOUT)).losing(1).in_flight_per_link(1);
     complete(anytime().crashing(1), 2).assert_holds();
     violated(&accurate(anytime()), "accuracy", 1);
 }
@@ -107,7 +108,7 @@ fn bully_agrees_with_heartbeat_detector() {
     let check =
         bully(SUFFICIENT_TIMEOUT, &[]).crashing(1).always_and_at_end(LeaderAgreement::new());
     let ranks: Vec<Rank> = (1..=2).map(Rank::from_id).collect();
-    let check = check.always_and_at_end(Validity::new(ranks)).progress();
+    let check = check.always_and_at_end(HighestRankLeads::new(ranks)).checking_progress();
     check.always(OneLeader::new(LeaderScope::Overall)).run().assert_holds();
 }
 

@@ -18,7 +18,7 @@ fn with_properties(check: ServiceCheck<DijkstraRing>) -> Report {
 }
 
 fn check(size: u32) -> ServiceCheck<DijkstraRing> {
-    of::<DijkstraRing>(size).fifo().in_flight(1)
+    of::<DijkstraRing>(size).fifo().in_flight_per_link(1)
 }
 
 #[test]
@@ -32,7 +32,8 @@ fn converged_ring_is_safe_live_and_bypassed_once() {
 #[test]
 fn tolerates_loss_and_duplication() {
     with_properties(check(2).losing(1)).assert_holds();
-    with_properties(of::<DijkstraRing>(2).fifo().in_flight(2).duplicating(1)).assert_holds();
+    with_properties(of::<DijkstraRing>(2).fifo().in_flight_per_link(2).duplicating(1))
+        .assert_holds();
 }
 
 #[test]
@@ -47,7 +48,7 @@ fn crash_breaks_ring_and_recovery_restores_it() {
 fn unconverged_start_is_unsafe_but_live() {
     let start = [State { own: 0, left: 0 }, State { own: 1, left: 0 }];
     let config = Config { start: start.into(), ..Config::default() };
-    let report = with_properties(with::<DijkstraRing>(2, config).fifo().in_flight(1));
+    let report = with_properties(with::<DijkstraRing>(2, config).fifo().in_flight_per_link(1));
     violates(&report, "mutual-exclusion");
     holds(&report, "starvation-freedom");
 }

@@ -71,7 +71,7 @@ fn separate_fence_counters_can_decrease() {
 /// attempt that is in no deadlock. The process then makes a third attempt.
 #[test]
 fn unnumbered_aborts_need_fifo_links() {
-    let within = |check: Check<EdgeChasing>| check.term_max_by(EdgeChasing::attempts, 2);
+    let within = |check: Check<EdgeChasing>| check.term_max_by(EdgeChasing::attempt_count, 2);
     for make in [|| check(2), || check(2).fifo(), || check(3).fifo(), || check(3)] {
         assert_eq!(explored(make()), explored(within(make())));
     }

@@ -8,7 +8,7 @@ use tenure_algorithms::election::{
     Bully, ChangRoberts, HirschbergSinclair, bully, chang_roberts, hirschberg_sinclair,
 };
 use tenure_check::Check;
-use tenure_core::monitors::{LeaderAgreement, LeaderScope, OneLeader, Validity};
+use tenure_core::monitors::{HighestRankLeads, LeaderAgreement, LeaderScope, OneLeader};
 use tenure_core::{Algorithm, Election, ProcessId, Rank, TICKS_PER_UNIT};
 
 use crate::by_service::{ServiceCheck, variants, with};
@@ -19,8 +19,8 @@ pub(crate) fn ranks(ids: &[u32]) -> Arc<[Rank]> {
 }
 
 pub(crate) fn with_properties<P: Election>(check: Check<P>, ids: &[u32]) -> Check<P> {
-    let validity = Validity::new(ranks(ids).to_vec());
-    check.always_and_at_end(LeaderAgreement::new()).always_and_at_end(validity).progress()
+    let validity = HighestRankLeads::new(ranks(ids).to_vec());
+    check.always_and_at_end(LeaderAgreement::new()).always_and_at_end(validity).checking_progress()
 }
 
 pub(crate) fn chang_roberts(
@@ -58,7 +58,8 @@ fn hirschberg_sinclair_elects_the_largest() {
 /// Returns a check with ranks equal to the process numbers, and with failure detectors.
 pub(crate) fn bully(size: u32, switches: &[bully::VariantId]) -> ServiceCheck<Bully> {
     let plain = bully::Config::plain(size, TICKS_PER_UNIT);
-    with::<Bully>(size, bully::Config { variants: variants(switches), ..plain }).detecting()
+    with::<Bully>(size, bully::Config { variants: variants(switches), ..plain })
+        .detecting_failures()
 }
 
 #[test]
@@ -124,7 +125,7 @@ fn chang_roberts_matches_fault_matrix() {
     // The ring is not repaired, so any crashed process breaks it, before the start and later.
     for (check, steps) in [
         (ring().losing(1), 2),
-        (ring().down([ProcessId(1)]), 1),
+        (ring().down_from_start([ProcessId(1)]), 1),
         (ring().crashing(1), 2),
         (ring().crashing(1).recovering(1), 3),
     ] {
@@ -150,7 +151,11 @@ fn hirschberg_sinclair_matches_fault_matrix() {
     with_properties(ring().fifo().duplicating(1), &ids).run().assert_holds();
     violated(&with_properties(ring().fifo().losing(1), &ids).run(), "progress", 2);
     violated(&with_properties(ring().fifo().crashing(1), &ids).run(), "progress", 2);
-    violated(&with_properties(ring().fifo().down([ProcessId(1)]), &ids).run(), "progress", 1);
+    violated(
+        &with_properties(ring().fifo().down_from_start([ProcessId(1)]), &ids).run(),
+        "progress",
+        1,
+    );
 }
 
 #[test]

@@ -12,11 +12,13 @@
 use std::fmt::Write;
 use std::{env, fs};
 
-use tenure_algorithms::catalogue::{self, AGREEMENTS, ELECTIONS, MUTEXES, Parameters, Visitor};
+use tenure_algorithms::catalogue::{
+    self, AGREEMENTS, AlgorithmVisitor, ELECTIONS, MUTEXES, Parameters,
+};
 use tenure_check::{Check, Checkable, Judgement, Report};
 use tenure_core::monitors::{
-    AgreementMonitor, Fencing, LeaderAgreement, LocalMutualExclusion, MutualExclusion,
-    OneLeaderPerGroup, Validity,
+    AgreementMonitor, Fencing, HighestRankLeads, LeaderAgreement, LocalMutualExclusion,
+    MutualExclusion, OneLeaderPerGroup,
 };
 use tenure_core::{
     Algorithm, Card, ChannelOrder, DetectorClass, Election, Mutex, ProcessId, Property, Service,
@@ -115,7 +117,7 @@ impl Case {
         let mut check =
             check.channel_order(if self.needs_fifo() { ChannelOrder::Fifo } else { card.order });
         if card.detection != DetectorClass::None {
-            check = check.detecting();
+            check = check.detecting_failures();
         }
         if card.timing == Timing::Synchronous {
             check = check.synchronous(0..=1);
@@ -134,33 +136,35 @@ impl Case {
                 OverTheChannel,
                 "token-ring" | "misra-ring" | "repaired-ring" | "raft" | "chandra-toueg" | "lease"
                 | "leased" | "raft-log" | "relayed-log" | "leased-shares",
-            ) => check.in_flight(2).max_states(MAX_STATES),
+            ) => check.in_flight_per_link(2).max_states(MAX_STATES),
             // These algorithms retransmit by themselves, faster than the channel does.
             (OverTheChannel, "dijkstra-ring" | "restarting-chang-roberts" | "invitation") => {
-                check.in_flight(2).max_states(MAX_STATES)
+                check.in_flight_per_link(2).max_states(MAX_STATES)
             }
-            (OverTheChannel, _) => check.in_flight(2),
+            (OverTheChannel, _) => check.in_flight_per_link(2),
             // The tests in `leased.rs` and `leased_shares.rs` explore these algorithms
             // exhaustively.
-            (Two | Three, "leased" | "leased-shares") => check.in_flight(2).max_states(MAX_STATES),
-            (_, "dijkstra-ring") | (Three, "raft") | (Two | Three, "raft-log" | "relayed-log") => {
-                check.in_flight(1)
+            (Two | Three, "leased" | "leased-shares") => {
+                check.in_flight_per_link(2).max_states(MAX_STATES)
             }
-            (Two, "invitation") => check.in_flight(2),
-            (Three, "invitation") => check.in_flight(1),
+            (_, "dijkstra-ring") | (Three, "raft") | (Two | Three, "raft-log" | "relayed-log") => {
+                check.in_flight_per_link(1)
+            }
+            (Two, "invitation") => check.in_flight_per_link(2),
+            (Three, "invitation") => check.in_flight_per_link(1),
             _ => check,
         }
     }
 }
 
-impl Visitor for Case {
+impl AlgorithmVisitor for Case {
     type Output = Report;
 
     fn mutex<P: Mutex + Algorithm>(self, config: P::Config) -> Report {
         let card = P::card(&config, self.size());
         let check = self.under(Check::<P>::with(self.size(), config), &card);
         let check = check.entries(if self.scope == Two { 2 } else { 1 });
-        let check = match card.conflicts() {
+        let check = match card.conflict_graph() {
             Some(graph) => check.always(LocalMutualExclusion::with_conflicts(graph.clone())),
             None => check.always(MutualExclusion::at_most(card.most_inside())),
         };
@@ -174,10 +178,10 @@ impl Visitor for Case {
         if self.scope == OverTheChannel {
             check = check.initiators([ProcessId(0)]);
         }
-        check = check.always_and_at_end(LeaderAgreement::new()).progress();
+        check = check.always_and_at_end(LeaderAgreement::new()).checking_progress();
         if card.promises.contains(&Property::Validity) {
             let ranks = Parameters::plain(self.size()).ranks;
-            check = check.always_and_at_end(Validity::new(ranks.to_vec()));
+            check = check.always_and_at_end(HighestRankLeads::new(ranks.to_vec()));
         }
         if card.promises.contains(&Property::OneLeaderPerGroup) {
             check = check.always_and_at_end(OneLeaderPerGroup::new());
@@ -197,7 +201,7 @@ impl Visitor for Case {
             // More than one initiator makes millions of states: `docs/raft-log.md`.
             check = check.initiators([ProcessId(2)]);
         }
-        let mut check = check.configure(|config| config.service = card.service).progress();
+        let mut check = check.configure(|config| config.service = card.service).checking_progress();
         let is_synchronous = card.timing == Timing::Synchronous;
         let clocked = card.timed_promises.into_iter().filter(|_| is_synchronous);
         for property in card.promises.into_iter().chain(clocked) {

@@ -2,7 +2,7 @@
 //! A composition keeps its promises if its card permits wrong suspicions. A lock at a leader
 //! without a lease needs a detector that makes no mistakes, and violates its promises otherwise.
 
-use tenure_algorithms::catalogue::{self, Parameters, Visitor};
+use tenure_algorithms::catalogue::{self, AlgorithmVisitor, Parameters};
 use tenure_check::{Check, Checkable, Judgement};
 use tenure_core::monitors::{LeaderScope, MutualExclusion, OneLeader};
 use tenure_core::{
@@ -21,13 +21,14 @@ struct Suspect;
 
 impl Suspect {
     fn check<P: Algorithm + Checkable>(config: P::Config, card: &Card) -> Check<P> {
-        let check = Check::<P>::with(2, config).suspecting_falsely(1).term_max(2).in_flight(4);
+        let check =
+            Check::<P>::with(2, config).suspecting_falsely(1).term_max(2).in_flight_per_link(4);
         let check = if card.order == ChannelOrder::Fifo { check.fifo() } else { check };
         check.max_states(MAX_STATES)
     }
 }
 
-impl Visitor for Suspect {
+impl AlgorithmVisitor for Suspect {
     type Output = Option<Judgement>;
 
     fn mutex<P: Mutex + Algorithm>(self, config: P::Config) -> Option<Judgement> {

@@ -97,11 +97,12 @@ fn duplicates_are_unsafe_without_request_numbers() {
 /// search is incomplete, so the report must list the bound on messages per link.
 #[test]
 fn blocked_duplicate_is_reported_as_bound() {
-    let within = |max| ring().duplicating(1).in_flight(max).always(MutualExclusion::new()).run();
+    let within =
+        |max| ring().duplicating(1).in_flight_per_link(max).always(MutualExclusion::new()).run();
     let one = within(1);
     assert_eq!(one.bounds.in_flight, Some(1), "{one}");
     assert_eq!(within(2).judgement_of("mutual-exclusion"), Judgement::Violated);
-    let none = ring().in_flight(1).always(MutualExclusion::new()).run();
+    let none = ring().in_flight_per_link(1).always(MutualExclusion::new()).run();
     assert_eq!(none.bounds.in_flight, None, "the link is never full without duplicates: {none}");
 }
 
@@ -147,10 +148,10 @@ fn crash_blocks_dependent_processes() {
 #[test]
 fn only_central_tolerates_crashed_idle_client() {
     let down = [tenure_core::ProcessId(1)];
-    assert_eq!(cell(central([1, 0, 1]).down(down)), Fine);
-    assert_eq!(cell(ring().down(down)), Blocked);
-    assert_eq!(cell(lamport([1, 0]).fifo().down(down)), Blocked);
-    assert_eq!(cell(ricart_agrawala([1, 0]).down(down)), Blocked);
+    assert_eq!(cell(central([1, 0, 1]).down_from_start(down)), Fine);
+    assert_eq!(cell(ring().down_from_start(down)), Blocked);
+    assert_eq!(cell(lamport([1, 0]).fifo().down_from_start(down)), Blocked);
+    assert_eq!(cell(ricart_agrawala([1, 0]).down_from_start(down)), Blocked);
 }
 
 #[test]
@@ -166,11 +167,11 @@ fn crash_of_holder_or_waiter_blocks_all_waiters() {
 #[test]
 fn live_quorum_serves_and_crashed_coordinator_does_not() {
     let down = |place| [tenure_core::ProcessId(place)];
-    assert_eq!(cell(central([0, 1, 1]).down(down(0))), Blocked);
+    assert_eq!(cell(central([0, 1, 1]).down_from_start(down(0))), Blocked);
     // The quorums are {P1, P2} for P1, {P2, P3} for P2, and {P3, P1} for P3.
-    assert_eq!(cell(maekawa(3, [1, 0, 0]).down(down(2))), Fine);
-    assert_eq!(cell(maekawa(3, [1, 0, 0]).down(down(1))), Blocked);
-    assert_eq!(cell(maekawa(3, [0, 1, 0]).down(down(0))), Fine);
+    assert_eq!(cell(maekawa(3, [1, 0, 0]).down_from_start(down(2))), Fine);
+    assert_eq!(cell(maekawa(3, [1, 0, 0]).down_from_start(down(1))), Blocked);
+    assert_eq!(cell(maekawa(3, [0, 1, 0]).down_from_start(down(0))), Fine);
 }
 
 #[test]
@@ -244,7 +245,7 @@ fn reliable_channel_fixes_order_loss_and_duplication_rows() {
     {
         [([0, 1], 2), ([1, 1], 1)].map(|(entries, room)| {
             let config = fifo::Config { window: 1, ..fifo::Config::around(inner.clone()) };
-            let check = with::<Fifo<P>>(2, config).entries(entries).in_flight(room);
+            let check = with::<Fifo<P>>(2, config).entries(entries).in_flight_per_link(room);
             cell(check.losing(1).duplicating(1))
         })
     }

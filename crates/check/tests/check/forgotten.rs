@@ -1,6 +1,6 @@
 //! A process that loses entries that it has acknowledged, while the leader stays the same.
 
-use tenure_algorithms::catalogue::{self, Parameters, Visitor};
+use tenure_algorithms::catalogue::{self, AlgorithmVisitor, Parameters};
 use tenure_check::{Check, Report, ViolationKind};
 use tenure_core::{Agreement, Algorithm, Election, Mutex};
 
@@ -22,7 +22,7 @@ fn report(variants: &[&str]) -> Report {
 /// Checks a log after the steps in [`BEFORE`], in which P2 crashes and recovers while P1 leads.
 struct AfterLoss;
 
-impl Visitor for AfterLoss {
+impl AlgorithmVisitor for AfterLoss {
     type Output = Report;
 
     fn mutex<P: Mutex + Algorithm>(self, _: P::Config) -> Report {
@@ -37,7 +37,7 @@ impl Visitor for AfterLoss {
         let service = P::card(&config, 2).service;
         let check = Check::<P>::with(2, config).configure(|config| config.service = service);
         let check = check.entries([1, 0]).crashing(1).recovering(1);
-        after(check, BEFORE).in_flight(1).term_max(1).progress().run()
+        after(check, BEFORE).in_flight_per_link(1).term_max(1).checking_progress().run()
     }
 }
 

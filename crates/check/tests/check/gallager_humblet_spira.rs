@@ -41,7 +41,7 @@ fn check(
     variants: Variants<VariantId>,
 ) -> ServiceCheck<GallagerHumbletSpira> {
     let check = with::<GallagerHumbletSpira>(size as u32, config(size, edges, variants));
-    check.always_and_at_end(LeaderAgreement::new()).progress()
+    check.always_and_at_end(LeaderAgreement::new()).checking_progress()
 }
 
 /// Every schedule ends with the unique minimum spanning tree. The checker and the independent
@@ -127,7 +127,7 @@ fn connected_graphs(size: usize, rng: &mut SplitMix64) -> Vec<Vec<(usize, usize,
 fn run(config: Config, mut pick: impl FnMut(usize) -> usize) -> TestCluster<GallagerHumbletSpira> {
     let size = config.graph.vertex_count();
     let mut cluster = TestCluster::uniform(size, ChannelOrder::Fifo, config);
-    (0..size).for_each(|at| cluster.command(ProcessId(at), Command::Elect));
+    (0..size).for_each(|at| cluster.issue_command(ProcessId(at), Command::Elect));
     loop {
         let mut links = cluster.links_in_use();
         if links.is_empty() {
@@ -140,7 +140,7 @@ fn run(config: Config, mut pick: impl FnMut(usize) -> usize) -> TestCluster<Gall
 
 fn tree(cluster: &TestCluster<GallagerHumbletSpira>) -> Vec<(usize, usize)> {
     let branches = |at: ProcessId| {
-        let peers = cluster.process(at).expect("no process crashes").branches();
+        let peers = cluster.process(at).expect("no process crashes").branch_neighbours();
         peers.map(move |peer| (at.index(), peer.index()))
     };
     let all = cluster.process_ids().into_iter().flat_map(branches);
@@ -172,7 +172,7 @@ fn all_small_graphs_match_independent_implementation() {
                 assert_eq!(theirs::tree(&sites), expected, "{context}");
                 assert_eq!(tree(&cluster), expected, "{context}");
                 assert_eq!(cluster.total_sent(), sent as u64, "{context}");
-                let for_tree = sent as u64 - cluster.sent_of("elected");
+                let for_tree = sent as u64 - cluster.sent_count("elected");
                 let (n, links) = (size as f64, edges.len() as f64);
                 assert!(for_tree as f64 <= 2.0 * links + 5.0 * n * n.log2(), "{context}");
             }

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use tenure_algorithms::catalogue::{self, Parameters, Visitor};
+use tenure_algorithms::catalogue::{self, AlgorithmVisitor, Parameters};
 use tenure_check::{Check, Checkable, Judgement, Report};
 use tenure_core::monitors::{AgreementMonitor, LeaderAgreement, LeaderScope, OneLeader};
 use tenure_core::{Algorithm, Election, Mutex, ProcessId, Property};
@@ -86,11 +86,11 @@ impl Explore<'_> {
             config.service = service;
             config.model.single_election = is_single;
         });
-        check.progress()
+        check.checking_progress()
     }
 }
 
-impl Visitor for Explore<'_> {
+impl AlgorithmVisitor for Explore<'_> {
     type Output = Explored;
 
     fn mutex<P: Mutex + Algorithm>(self, _: P::Config) -> Explored {
@@ -110,7 +110,7 @@ impl Visitor for Explore<'_> {
             check = match promise {
                 Property::Validity => {
                     let ranks = Parameters::plain(self.case.size()).ranks;
-                    let validity = tenure_core::monitors::Validity::new(ranks.to_vec());
+                    let validity = tenure_core::monitors::HighestRankLeads::new(ranks.to_vec());
                     check.always_and_at_end(validity)
                 }
                 Property::OneLeaderPerTerm => check.always(OneLeader::new(LeaderScope::PerTerm)),

@@ -133,7 +133,7 @@ fn timed(fakes_resignation: bool) -> Check<Resigning> {
         heartbeat_modulus: 1,
         variants: Variants::none(),
     };
-    let check = resigning::<Raft>(config, fakes_resignation).term_max(2).in_flight(2);
+    let check = resigning::<Raft>(config, fakes_resignation).term_max(2).in_flight_per_link(2);
     check.synchronous(0..=0).initiators([P1, P2])
 }
 
@@ -163,7 +163,8 @@ fn leadership_transfer_tolerates_faults_and_any_timers() {
         violates(&one_leader_at_a_time(faulty(true)), "one-leader-at-a-time");
     }
     let config = raft::Config { heartbeat_modulus: 1, ..raft::Config::plain(3, TICKS_PER_UNIT) };
-    let anytime = resigning::<Raft>(config, false).term_max(2).in_flight(1).initiators([P1]);
+    let anytime =
+        resigning::<Raft>(config, false).term_max(2).in_flight_per_link(1).initiators([P1]);
     anytime.always(OneLeader::new(LeaderScope::PerTerm)).run().assert_holds();
 }
 
@@ -179,11 +180,11 @@ fn leadership_transfer_tolerates_faults_with_two_requests() {
 fn bullies(fakes_resignation: bool) -> Check<Resigning> {
     let config = bully::Config::plain(3, TICKS_PER_UNIT);
     let check = resigning::<Bully>(config, fakes_resignation).initiators([P1, P3]);
-    check.detecting().synchronous(0..=1).term_max(3)
+    check.detecting_failures().synchronous(0..=1).term_max(3)
 }
 
 fn eventually_agrees(check: Check<Resigning>) -> Report {
-    check.always_and_at_end(LeaderAgreement::new()).progress().run()
+    check.always_and_at_end(LeaderAgreement::new()).checking_progress().run()
 }
 
 #[test]

@@ -16,17 +16,17 @@ use crate::independent::searches::search::{Delivery, count_within};
 
 fn invitation(size: u32, mistakes: &[VariantId]) -> ServiceCheck<Invitation> {
     let plain = Config::plain(size, TICKS_PER_UNIT);
-    with::<Invitation>(size, Config { variants: variants(mistakes), ..plain }).detecting()
+    with::<Invitation>(size, Config { variants: variants(mistakes), ..plain }).detecting_failures()
 }
 
 fn promised(check: ServiceCheck<Invitation>) -> ServiceCheck<Invitation> {
-    let check = check.always_and_at_end(LeaderAgreement::new()).progress();
+    let check = check.always_and_at_end(LeaderAgreement::new()).checking_progress();
     check.always_and_at_end(OneLeaderPerGroup::new()).always(IncreasingOwnTerms::new())
 }
 
 /// Returns a check of two processes, of which only the first starts an election.
 fn two(mistakes: &[VariantId]) -> ServiceCheck<Invitation> {
-    promised(invitation(2, mistakes).initiators([ProcessId(0)]).in_flight(1))
+    promised(invitation(2, mistakes).initiators([ProcessId(0)]).in_flight_per_link(1))
 }
 
 /// A scope. It consists of the size of the group, the number of processes that start an election,
@@ -36,7 +36,8 @@ type Case = (u32, usize, u64, usize, Delivery);
 
 fn compare((size, starters, most, in_flight, order): Case) {
     let starters: Vec<usize> = (0..starters).collect();
-    let check = invitation(size, &[]).in_flight(in_flight).term_max(most).progress();
+    let check =
+        invitation(size, &[]).in_flight_per_link(in_flight).term_max(most).checking_progress();
     let check = check.initiators(starters.iter().copied().map(ProcessId::from_index));
     let check = check.configure(|config| config.model.single_election = true);
     let report = if order == Fifo { check.fifo() } else { check }.run();
@@ -62,9 +63,9 @@ fn larger_scopes_match_independent_state_counts() {
 
 #[test]
 fn groups_merge_in_every_schedule() {
-    two(&[]).in_flight(2).term_max(3).run().assert_holds();
-    two(&[]).in_flight(2).term_max(2).losing(1).run().assert_holds();
-    two(&[]).in_flight(2).term_max(2).duplicating(1).run().assert_holds();
+    two(&[]).in_flight_per_link(2).term_max(3).run().assert_holds();
+    two(&[]).in_flight_per_link(2).term_max(2).losing(1).run().assert_holds();
+    two(&[]).in_flight_per_link(2).term_max(2).duplicating(1).run().assert_holds();
 }
 
 #[test]
@@ -82,7 +83,7 @@ fn wrong_suspicion_does_no_harm() {
 /// group has one leader.
 #[test]
 fn sides_of_a_partition_have_one_leader_each() {
-    let check = || invitation(2, &[]).initiators([ProcessId(0)]).in_flight(2).term_max(2);
+    let check = || invitation(2, &[]).initiators([ProcessId(0)]).in_flight_per_link(2).term_max(2);
     let cut = || check().partitioning([ProcessId(0)]);
     cut().always_and_at_end(OneLeaderPerGroup::new()).run().assert_holds();
     violates(&cut().always_and_at_end(LeaderAgreement::new()).run(), "agreement");

@@ -15,7 +15,7 @@ use crate::by_service::{ServiceCheck, over_channel, with};
 use crate::catalogue::{assert_sound, holds, violated, violates};
 
 fn config(max: u32) -> k_mutex::Config {
-    k_mutex::Config::at_most(NonZeroU32::new(max).unwrap())
+    k_mutex::Config::with_most_inside(NonZeroU32::new(max).unwrap())
 }
 
 fn check(size: u32, max: u32) -> ServiceCheck<KMutex> {

@@ -79,7 +79,7 @@ fn every_rule_is_needed_for_safety() {
 #[test]
 fn paused_holder_wakes_up_beside_another_holder() {
     let check = with::<Lease>(2, config(&[])).always(MutualExclusion::new());
-    violates(&check.in_flight(2).run(), "mutual-exclusion");
+    violates(&check.in_flight_per_link(2).run(), "mutual-exclusion");
 }
 
 #[test]

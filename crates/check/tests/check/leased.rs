@@ -9,8 +9,10 @@ use tenure_algorithms::mutex::Leased;
 use tenure_algorithms::mutex::leased::{Config, VariantId};
 use tenure_core::monitors::{Fencing, MutualExclusion};
 use tenure_core::{ProcessId, TICKS_PER_UNIT};
-use tenure_sim::{Configs, Settings, Simulation};
-use tenure_trace::{Action, Header, Kind, Record, Schedule, Service, Source, merge_files};
+use tenure_sim::{ProcessConfigs, Settings, Simulation};
+use tenure_trace::{
+    Action, Header, Record, RecordKind, Schedule, Service, TraceSource, merge_files,
+};
 
 use crate::by_service::{ServiceCheck, after, variants, with};
 use crate::catalogue::violates;
@@ -70,7 +72,10 @@ fn early_grant_before_logged_expiry_is_safe() {
 #[test]
 #[ignore = "20 s: cargo test -p tenure-check-tests --release -- --ignored leased::"]
 fn early_grant_before_logged_expiry_tolerates_duplication() {
-    assert_eq!(states(two(&[VariantId::EarlyRelease]).duplicating(1).in_flight(2)), 776_843);
+    assert_eq!(
+        states(two(&[VariantId::EarlyRelease]).duplicating(1).in_flight_per_link(2)),
+        776_843
+    );
 }
 
 /// Each of these variants omits a rule of the service or of a client. Every one of them violates
@@ -102,21 +107,22 @@ fn counterexample_with_choices_replays_in_every_engine() {
     let report = exclusive(&mistake).partitioning(P2).run();
     let found = report.counterexample("mutual-exclusion").expect("violated property");
     let schedule = Schedule::from_trace(&found.trace).expect("a schedule");
-    assert_eq!(schedule.steps(), found.length());
+    assert_eq!(schedule.step_count(), found.length());
     let leased = config(&mistake);
     let folder = tempfile::tempdir().expect("a folder");
-    let header = Header::new("leased", Service::Mutex, 2, Source::Node);
+    let header = Header::new("leased", Service::Mutex, 2, TraceSource::Node);
     let nodes =
         tenure_runtime::follow::<Leased>(&schedule, |_| leased.clone(), folder.path(), &header);
     let nodes = merge_files(nodes.expect("each step is possible")).expect("traces of one run");
     let checker = with::<Leased>(2, leased.clone()).follow(&schedule);
     let file = folder.path().join("simulated.ndjson");
     let to = std::fs::File::create(&file).expect("a file");
-    let simulation = Simulation::<Leased>::new(Configs::Shared(leased.clone()), Settings::new(2));
+    let simulation =
+        Simulation::<Leased>::new(ProcessConfigs::Shared(leased.clone()), Settings::new(2));
     simulation.follow(&schedule, to).expect("each step is possible");
     let simulated = merge_files(vec![file]).expect("a trace");
     let visible_records = |records: &[Record]| {
-        let of_users = |record: &&Record| matches!(record.kind, Kind::Event(_));
+        let of_users = |record: &&Record| matches!(record.kind, RecordKind::Event(_));
         records.iter().filter(of_users).map(|it| (it.process, it.kind.clone())).collect::<Vec<_>>()
     };
     let wanted = visible_records(&found.trace.records);
@@ -138,13 +144,14 @@ fn counterexample_with_choices_replays_in_every_engine() {
 #[test]
 #[ignore = "takes half a minute"]
 fn grant_to_expired_session_is_unsafe() {
-    let check = exclusive(&[VariantId::GrantToDeadSession]).entries([2, 1]).losing(3).in_flight(2);
+    let check =
+        exclusive(&[VariantId::GrantToDeadSession]).entries([2, 1]).losing(3).in_flight_per_link(2);
     violates(&check.run(), "mutual-exclusion");
 }
 
 #[test]
 fn tolerates_duplication() {
-    assert_eq!(states(two(&[]).duplicating(1).in_flight(2)), 144_129);
+    assert_eq!(states(two(&[]).duplicating(1).in_flight_per_link(2)), 144_129);
 }
 
 /// Two processes enter twice each, and no message is lost. If one message may be lost, the search
@@ -153,5 +160,5 @@ fn tolerates_duplication() {
 #[test]
 #[ignore = "takes ten seconds on one core when optimised"]
 fn safe_with_two_entries_each() {
-    two(&[]).entries(2).in_flight(2).starvation_free().run().assert_holds();
+    two(&[]).entries(2).in_flight_per_link(2).starvation_free().run().assert_holds();
 }

@@ -2,7 +2,7 @@
 //! once. If clocks are accurate, no two clients hold conflicting parts of a lock at the same time.
 //! Fences grow, and every client is served. In each negative control, the service omits a rule.
 
-use tenure_algorithms::catalogue::{self, Parameters, Visitor};
+use tenure_algorithms::catalogue::{self, AlgorithmVisitor, Parameters};
 use tenure_check::{Check, Judgement, Report};
 use tenure_core::monitors::AgreementMonitor;
 use tenure_core::{Agreement, Algorithm, Election, Mutex, ProcessId, Property};
@@ -54,7 +54,7 @@ impl Case<'_> {
     }
 }
 
-impl Visitor for Case<'_> {
+impl AlgorithmVisitor for Case<'_> {
     type Output = Report;
 
     fn mutex<P: Mutex + Algorithm>(self, _: P::Config) -> Report {
@@ -83,7 +83,7 @@ impl Visitor for Case<'_> {
         for property in self.properties {
             check = match AgreementMonitor::for_property(service, *property, size, &[]) {
                 Some(monitor) => check.always(monitor),
-                None => check.progress(),
+                None => check.checking_progress(),
             };
         }
         check.run()

@@ -19,7 +19,7 @@ use crate::survival::{DifferentFences, survives, with_properties};
 const KINDS: [QuorumKind; 2] = [QuorumKind::Majority, QuorumKind::Tree];
 
 fn reordered(kind: QuorumKind, size: u32) -> ServiceCheck<Majority> {
-    with::<Majority>(size, Config::with_quorum_kind(kind, size).unwrap()).detecting()
+    with::<Majority>(size, Config::with_quorum_kind(kind, size).unwrap()).detecting_failures()
 }
 
 fn check(kind: QuorumKind, size: u32) -> ServiceCheck<Majority> {
@@ -67,7 +67,7 @@ fn listed_quorums_survive_while_one_is_left() {
     let listed = |text: &str| {
         let quorums = Arc::new(text.parse::<QuorumSystem>().unwrap());
         let config = Config { quorums, variants: Variants::none() };
-        with::<Majority>(3, config).fifo().detecting().entries([1, 1, 0]).crashing(1)
+        with::<Majority>(3, config).fifo().detecting_failures().entries([1, 1, 0]).crashing(1)
     };
     survives(listed("1,2/2,3/1,3"));
     let report = with_properties(listed("1,2/2,3"));
@@ -114,7 +114,7 @@ fn false_suspicion_admits_two_with_different_fences() {
 fn switched(kind: QuorumKind, switch: VariantId) -> Report {
     let variants = Variants::none().with(switch);
     let config = Config { variants, ..Config::with_quorum_kind(kind, 3).unwrap() };
-    with_properties(with::<Majority>(3, config).fifo().detecting().crashing(1))
+    with_properties(with::<Majority>(3, config).fifo().detecting_failures().crashing(1))
 }
 
 #[test]

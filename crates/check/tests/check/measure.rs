@@ -8,7 +8,7 @@ use tenure_algorithms::election::{Bully, ChangRoberts, bully, chang_roberts};
 use tenure_algorithms::mutex::{Central, RicartAgrawala, TokenRing, ricart_agrawala};
 use tenure_check::{Check, Checkable, Measure, MeasureConfig, MeasureReport, MeasureValue, RunEnd};
 use tenure_core::{ProcessId, TICKS_PER_UNIT};
-use tenure_trace::{Kind, Trace};
+use tenure_trace::{RecordKind, Trace};
 
 use crate::by_service::{ServiceCheck, of, with};
 use crate::elections;
@@ -136,10 +136,10 @@ fn chain(trace: &Trace) -> u32 {
         let Some(process) = record.process.process() else { continue };
         let mine = at.entry(process).or_insert(0);
         match &record.kind {
-            Kind::Send(message) => {
+            RecordKind::Send(message) => {
                 sent.insert((process, message.peer, message.number), *mine);
             }
-            Kind::Receive(message) => {
+            RecordKind::Receive(message) => {
                 *mine = (*mine).max(1 + sent[&(message.peer, process, message.number)]);
             }
             _ => {}
@@ -151,7 +151,7 @@ fn chain(trace: &Trace) -> u32 {
 #[test]
 fn schedules_attain_the_extremes() {
     let sent = |trace: &Trace| {
-        let is_sent = |kind: &Kind| matches!(kind, Kind::Send(_));
+        let is_sent = |kind: &RecordKind| matches!(kind, RecordKind::Send(_));
         trace.records.iter().filter(|record| is_sent(&record.kind)).count() as u32
     };
     for ids in [&[3, 2, 1][..], &[1, 2, 3], &[2, 1]] {

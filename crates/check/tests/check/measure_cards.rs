@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use tenure_algorithms::catalogue::{self, ELECTIONS, MUTEXES, Parameters, Visitor};
+use tenure_algorithms::catalogue::{self, AlgorithmVisitor, ELECTIONS, MUTEXES, Parameters};
 use tenure_check::{Check, Checkable, Entries, Measure, MeasureReport, RunEnd};
 use tenure_core::{
     Agreement, Algorithm, Card, CostUnit, DetectorClass, Election, Mutex, ProcessId, Rank, Timing,
@@ -28,7 +28,8 @@ impl Case {
         let entries: Vec<Entries> = (0..self.size).map(ProcessId).map(enters).collect();
         let check = Check::<P>::with(self.size, config).entries(entries).channel_order(card.order);
         let check = check.initiators(self.active).max_states(2_000_000);
-        let check = if card.detection == DetectorClass::None { check } else { check.detecting() };
+        let check =
+            if card.detection == DetectorClass::None { check } else { check.detecting_failures() };
         let is_synchronous = card.timing == Timing::Synchronous;
         let check = if is_synchronous { check.synchronous(0..=1) } else { check };
         let check = if card.timing == Timing::Rounds { check.in_rounds() } else { check };
@@ -40,7 +41,7 @@ impl Case {
     }
 }
 
-impl Visitor for Case {
+impl AlgorithmVisitor for Case {
     type Output = Option<(Card, MeasureReport)>;
 
     fn mutex<P: Mutex + Algorithm>(self, config: P::Config) -> Self::Output {

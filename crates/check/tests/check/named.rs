@@ -107,7 +107,7 @@ fn named(names: [&str; 2]) -> Check<SingleNameUser<AtLeader>> {
 }
 
 fn with_properties<P: Mutex + Checkable>(check: Check<P>) -> Check<P> {
-    let check = check.fifo().detecting().in_flight(8);
+    let check = check.fifo().detecting_failures().in_flight_per_link(8);
     check.always(MutualExclusion::new()).always(Fencing::new())
 }
 

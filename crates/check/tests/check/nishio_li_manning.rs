@@ -16,7 +16,7 @@ use crate::faults::cell;
 use crate::survival::{DifferentFences, survives, with_properties};
 
 fn check(size: u32) -> ServiceCheck<NishioLiManning> {
-    of::<NishioLiManning>(size).detecting()
+    of::<NishioLiManning>(size).detecting_failures()
 }
 
 #[test]
@@ -53,7 +53,7 @@ fn survives_crashes_that_block_plain_algorithm() {
     for phase in [UserPhase::Idle, UserPhase::Waiting, UserPhase::Inside] {
         let tolerant = check(3).entries([1, 1, 0]).crashing(1).crashing_while(phase);
         assert_eq!(cell(tolerant), Fine, "{phase:?}");
-        let plain = of::<SuzukiKasami>(3).entries([1, 1, 0]).detecting();
+        let plain = of::<SuzukiKasami>(3).entries([1, 1, 0]).detecting_failures();
         assert_eq!(cell(plain.crashing(1).crashing_while(phase)), Blocked, "{phase:?}");
     }
 }
@@ -61,9 +61,9 @@ fn survives_crashes_that_block_plain_algorithm() {
 #[test]
 fn replaces_token_of_initially_crashed_holder() {
     let down = [ProcessId(0)];
-    assert_eq!(cell(check(3).entries([0, 1, 1]).down(down)), Fine);
-    let plain = of::<SuzukiKasami>(3).entries([0, 1, 1]).detecting();
-    assert_eq!(cell(plain.down(down)), Blocked);
+    assert_eq!(cell(check(3).entries([0, 1, 1]).down_from_start(down)), Fine);
+    let plain = of::<SuzukiKasami>(3).entries([0, 1, 1]).detecting_failures();
+    assert_eq!(cell(plain.down_from_start(down)), Blocked);
 }
 
 #[test]
@@ -96,7 +96,7 @@ fn recovered_process_accepts_old_token() {
 
 #[test]
 fn reliable_channel_hides_loss_and_duplication() {
-    let over = || over_channel::<NishioLiManning>(()).detecting();
+    let over = || over_channel::<NishioLiManning>(()).detecting_failures();
     assert_eq!(survives(over().entries([0, 1]).losing(1).duplicating(1)), 3_131);
     assert_eq!(survives(over().entries([0, 1]).losing(1).crashing(1)), 1_660);
 }

@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use tenure_algorithms::catalogue::{self, Parameters, Visitor};
+use tenure_algorithms::catalogue::{self, AlgorithmVisitor, Parameters};
 use tenure_check::{Check, Judgement, Report};
 use tenure_core::monitors::AgreementMonitor;
 use tenure_core::{Agreement, Algorithm, Election, Graph, Mutex, Property};
@@ -72,7 +72,7 @@ struct Explore<'a> {
     measures: bool,
 }
 
-impl Visitor for Explore<'_> {
+impl AlgorithmVisitor for Explore<'_> {
     type Output = Explored;
 
     fn mutex<P: Mutex + Algorithm>(self, _: P::Config) -> Explored {
@@ -95,7 +95,7 @@ impl Visitor for Explore<'_> {
         }
         let monitor =
             AgreementMonitor::for_property(service, Property::SessionExclusion, size, &[]);
-        Explored::checked(check.always(monitor.expect("the service has it")).progress())
+        Explored::checked(check.always(monitor.expect("the service has it")).checking_progress())
     }
 }
 

@@ -26,7 +26,7 @@ fn config(size: u32, switches: &[VariantId]) -> raft::Config {
 /// states with a term above `terms`, or with more than two messages on a link.
 fn raft(size: u32, terms: u64, switches: &[VariantId]) -> ServiceCheck<Raft> {
     let check = with::<Raft>(size, config(size, switches));
-    check.term_max(terms).in_flight(2).initiators([])
+    check.term_max(terms).in_flight_per_link(2).initiators([])
 }
 
 fn one_leader_per_term(check: ServiceCheck<Raft>) -> Report {
@@ -49,7 +49,7 @@ fn timed(switches: &[VariantId], latency: RangeInclusive<u32>) -> ServiceCheck<R
         lease: Delay::units(1),
         ..config(3, switches)
     };
-    let check = with::<Raft>(3, config).term_max(2).in_flight(2).initiators([]);
+    let check = with::<Raft>(3, config).term_max(2).in_flight_per_link(2).initiators([]);
     check.synchronous(latency).partitioning([ProcessId(0)])
 }
 
@@ -62,7 +62,7 @@ fn two_elect_one_leader_per_term_under_faults() {
 
 #[test]
 fn three_elect_one_leader_per_term_under_faults() {
-    let raft = |terms| raft(3, terms, &[]).in_flight(1);
+    let raft = |terms| raft(3, terms, &[]).in_flight_per_link(1);
     one_leader_per_term(raft(1)).assert_holds();
     // Losses are allowed, so a link that holds one message drops every further one.
     one_leader_per_term(raft(1).losing(1).crashing(1).recovering(1)).assert_holds();
@@ -73,7 +73,7 @@ fn three_elect_one_leader_per_term_under_faults() {
 #[test]
 fn bounds_suffice_to_find_forgotten_vote() {
     let forgetful =
-        || raft(3, 1, &[VariantId::ForgottenVote]).in_flight(1).crashing(1).recovering(1);
+        || raft(3, 1, &[VariantId::ForgottenVote]).in_flight_per_link(1).crashing(1).recovering(1);
     violated(&one_leader_per_term(forgetful().losing(1)), "one-leader-per-term", 8);
     one_leader_per_term(forgetful()).assert_holds();
 }
@@ -83,7 +83,7 @@ fn bounds_suffice_to_find_forgotten_vote() {
 #[test]
 #[ignore = "takes half a minute on one core when optimised"]
 fn three_elect_one_leader_in_each_of_two_terms() {
-    let raft = || raft(3, 2, &[]).in_flight(1);
+    let raft = || raft(3, 2, &[]).in_flight_per_link(1);
     one_leader_per_term(raft().losing(1)).assert_holds();
     one_leader_per_term(raft().duplicating(1)).assert_holds();
     one_leader_per_term(raft().crashing(1).recovering(1)).assert_holds();
@@ -116,8 +116,11 @@ fn three_agree_in_synchronous_time_with_recovery() {
         check.initiators([ProcessId(0)]).synchronous(1..=1).crashing(1).recovering(1)
     };
     let overall = OneLeader::new(LeaderScope::Overall);
-    let report =
-        check(&[]).always_and_at_end(LeaderAgreement::new()).progress().always(overall).run();
+    let report = check(&[])
+        .always_and_at_end(LeaderAgreement::new())
+        .checking_progress()
+        .always(overall)
+        .run();
     report.assert_holds();
     assert_eq!((report.states, report.bounds.in_flight), (1_168_460, None));
     // Negative control: without its saved vote, a recovered process votes twice in synchronous
@@ -164,11 +167,11 @@ fn missing_check_quorum_or_long_lease_makes_two_leaders() {
 #[test]
 fn all_agree_within_explored_terms() {
     let agreed = |check: ServiceCheck<Raft>| {
-        check.always_and_at_end(LeaderAgreement::new()).progress().run().assert_holds();
+        check.always_and_at_end(LeaderAgreement::new()).checking_progress().run().assert_holds();
     };
     agreed(raft(2, 2, &[]).initiators([ProcessId(0)]));
     agreed(raft(2, 2, &[]).losing(1).duplicating(1));
     agreed(raft(2, 2, &[]).crashing(1).recovering(1));
-    agreed(raft(3, 1, &[]).in_flight(1));
-    agreed(raft(2, 1, &[VariantId::PreVote]).initiators([ProcessId(0)]).in_flight(1));
+    agreed(raft(3, 1, &[]).in_flight_per_link(1));
+    agreed(raft(2, 1, &[VariantId::PreVote]).initiators([ProcessId(0)]).in_flight_per_link(1));
 }

@@ -2,11 +2,11 @@
 //! all schedules.
 
 use tenure_algorithms::Variants;
-use tenure_algorithms::catalogue::{self, Parameters, Visitor};
+use tenure_algorithms::catalogue::{self, AlgorithmVisitor, Parameters};
 use tenure_algorithms::mutex::{Central, RicartAgrawala, ricart_agrawala};
 use tenure_algorithms::reduction::ElectionFromMutex;
 use tenure_check::{Check, Judgement, Report};
-use tenure_core::monitors::{self, LeaderScope, OneLeader, Validity};
+use tenure_core::monitors::{self, HighestRankLeads, LeaderScope, OneLeader};
 use tenure_core::{Agreement, Algorithm, Election, Mutex, Rank};
 
 use crate::by_service::{of, with};
@@ -18,8 +18,8 @@ fn elects<P: Election>(check: Check<P>, size: u32) -> Report {
     check
         .always_and_at_end(monitors::LeaderAgreement::new())
         .always(OneLeader::new(LeaderScope::Overall))
-        .always_and_at_end(Validity::new(ranks))
-        .progress()
+        .always_and_at_end(HighestRankLeads::new(ranks))
+        .checking_progress()
         .run()
 }
 
@@ -51,7 +51,7 @@ fn election_by_wrong_lock_is_wrong() {
 /// process.
 struct Contests(&'static [u32]);
 
-impl Visitor for Contests {
+impl AlgorithmVisitor for Contests {
     type Output = ();
 
     fn mutex<P: Mutex + Algorithm>(self, config: P::Config) {

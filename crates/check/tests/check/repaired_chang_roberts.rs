@@ -25,7 +25,9 @@ fn config(ids: &[u32]) -> repaired_chang_roberts::Config {
 /// Returns a check of a ring with these ids. Links hold more messages than by default, because one
 /// election follows another.
 fn ring(ids: &[u32]) -> ServiceCheck<RepairedChangRoberts> {
-    with::<RepairedChangRoberts>(ids.len() as u32, config(ids)).detecting().in_flight(6)
+    with::<RepairedChangRoberts>(ids.len() as u32, config(ids))
+        .detecting_failures()
+        .in_flight_per_link(6)
 }
 
 /// Returns the number of states. Asserts one leader per term, and that all processes eventually
@@ -62,7 +64,7 @@ fn largest_survivor_leads_after_any_crash() {
     assert_eq!(during, [[121, 6_959, 7_489], [152, 30_442, 35_043]]);
     let ids = [1, 2, 3];
     let before = [ChannelOrder::Fifo, ChannelOrder::Reordered]
-        .map(|order| states(ring(&ids).channel_order(order).down([ProcessId(1)]), &ids));
+        .map(|order| states(ring(&ids).channel_order(order).down_from_start([ProcessId(1)]), &ids));
     assert_eq!(before, [76, 106]);
 }
 
@@ -114,7 +116,7 @@ fn false_suspicion_costs_only_elections() {
 fn crash_breaks_election_without_repair() {
     let ids = [3, 2, 1];
     let config = chang_roberts::Config::with_ranks(ranks(&ids), Variants::none());
-    let check = with::<ChangRoberts>(3, config).fifo().detecting().crashing(1);
+    let check = with::<ChangRoberts>(3, config).fifo().detecting_failures().crashing(1);
     let report = with_properties(check, &ids).run();
     violated(&report, "progress", 2);
     violated(&report, "validity", 6);
@@ -134,7 +136,8 @@ fn crash_blocks_without_detector() {
 fn lost_message_blocks_unless_channel_is_reliable() {
     let ids = [2, 1];
     violated(&with_properties(ring(&ids).losing(1), &ids).run(), "progress", 2);
-    let over = || over_channel::<RepairedChangRoberts>(config(&ids)).initiators(P1).detecting();
+    let over =
+        || over_channel::<RepairedChangRoberts>(config(&ids)).initiators(P1).detecting_failures();
     let faulty = || over().losing(1).duplicating(1);
     assert_eq!(states(faulty(), &ids), 19_460);
     assert_eq!(states(faulty().crashing(1), &ids), 21_612);
@@ -147,7 +150,7 @@ fn lost_message_blocks_unless_channel_is_reliable() {
 fn lock_at_leader_survives_recovery() {
     let lock = || {
         let check = with::<MutexOnly<Coordinated<RepairedChangRoberts>>>(2, config(&[1, 2]).into());
-        let check = check.fifo().detecting().in_flight(8).progress();
+        let check = check.fifo().detecting_failures().in_flight_per_link(8).checking_progress();
         check.always(MutualExclusion::new()).always(Fencing::new())
     };
     let recovering = lock().crashing(1).recovering(1).term_max(4);

@@ -11,7 +11,7 @@ use crate::catalogue::{holds, violated, violates};
 use crate::survival::{DifferentFences, survives, with_properties};
 
 fn check(size: u32) -> ServiceCheck<RepairedRing> {
-    of::<RepairedRing>(size).detecting()
+    of::<RepairedRing>(size).detecting_failures()
 }
 
 #[test]

@@ -7,7 +7,7 @@ use tenure_algorithms::mutex::Central;
 use tenure_check::Check;
 use tenure_core::Property;
 use tenure_core::monitors::{MutualExclusion, RequestOrder};
-use tenure_trace::{Judgement, Kind, Trace, merge, verify, verify_files};
+use tenure_trace::{Judgement, RecordKind, Trace, merge, verify, verify_files};
 
 use crate::by_service::with;
 use crate::catalogue::safe_and_live;
@@ -52,7 +52,7 @@ fn serializes_report_as_json() {
 
 #[test]
 fn reports_declared_bounds_that_pruned_states() {
-    let check = Check::<Textbook>::of(2).in_flight(1).always(MutualExclusion::new());
+    let check = Check::<Textbook>::of(2).in_flight_per_link(1).always(MutualExclusion::new());
     let report = check.entries(2).run();
     let json = serde_json::to_value(&report).expect("serializable report");
     assert_eq!(json["bounds"], json!({"in_flight": 1}));
@@ -117,7 +117,7 @@ fn trace_records_lost_message_as_drop() {
     let context = ["boot", "state", "boot", "state", "command", "send", "state", "drop", "end"];
     assert_eq!(kinds, context);
     let dropped = found.trace.records.iter().find_map(|record| match &record.kind {
-        Kind::Drop(message_record) => Some(message_record.number),
+        RecordKind::Drop(message_record) => Some(message_record.number),
         _ => None,
     });
     assert_eq!(dropped, Some(1));

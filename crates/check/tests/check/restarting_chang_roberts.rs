@@ -7,7 +7,7 @@
 use tenure_algorithms::Variants;
 use tenure_algorithms::election::restarting_chang_roberts::{Config, VariantId};
 use tenure_algorithms::election::{ChangRoberts, RestartingChangRoberts, chang_roberts};
-use tenure_core::monitors::{LeaderScope, OneLeader, Validity};
+use tenure_core::monitors::{HighestRankLeads, LeaderScope, OneLeader};
 use tenure_core::{ProcessId, TICKS_PER_UNIT};
 
 use crate::by_service::{ServiceCheck, with};
@@ -64,10 +64,10 @@ fn ring_of_survivors_needs_known_crashes() {
     let down = [ProcessId(2)];
     let config = chang_roberts::Config::with_ranks(ranks(&ids), Variants::none());
     let formed = chang_roberts::Config { absent: down.into_iter().collect(), ..config.clone() };
-    let validity = || Validity::new(ranks(&ids).to_vec()).without(&down);
+    let validity = || HighestRankLeads::new(ranks(&ids).to_vec()).with_initially_down(&down);
     let check = |config| {
-        let check = with::<ChangRoberts>(4, config).fifo().down(down);
-        check.always_and_at_end(validity()).progress().run()
+        let check = with::<ChangRoberts>(4, config).fifo().down_from_start(down);
+        check.always_and_at_end(validity()).checking_progress().run()
     };
     check(formed).assert_holds();
     violated(&check(config), "progress", 1);

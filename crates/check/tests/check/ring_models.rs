@@ -8,7 +8,7 @@ use tenure_algorithms::election::{
 };
 use tenure_check::{Checkable, Judgement};
 use tenure_core::ProcessId;
-use tenure_core::monitors::{LeaderAgreement, Validity};
+use tenure_core::monitors::{HighestRankLeads, LeaderAgreement};
 
 use crate::by_service::{ServiceCheck, with};
 use crate::catalogue::violates;
@@ -33,8 +33,8 @@ fn started<P: SumMember<Sum: Checkable>>(
 ) -> ServiceCheck<P> {
     let initiators = initiators.iter().copied().map(ProcessId::from_index);
     let size = u32::try_from(ids.len()).expect("a small ring");
-    let check = with::<P>(size, config).fifo().in_flight(16).initiators(initiators);
-    check.configure(|config| config.model.single_election = true).progress()
+    let check = with::<P>(size, config).fifo().in_flight_per_link(16).initiators(initiators);
+    check.configure(|config| config.model.single_election = true).checking_progress()
 }
 
 /// Compares the checker with the independent model on one ring. Compares the numbers of messages,
@@ -120,9 +120,12 @@ fn peterson_needs_fewer_messages_than_its_twin() {
 fn choices(ids: &[u32], variants: Variants<lelann::VariantId>) -> [Judgement; 2] {
     let check = || {
         let config = lelann::Config::with_ranks(ranks(ids), variants);
-        with::<LeLann>(3, config).fifo().always_and_at_end(LeaderAgreement::new()).progress()
+        with::<LeLann>(3, config)
+            .fifo()
+            .always_and_at_end(LeaderAgreement::new())
+            .checking_progress()
     };
-    let validity = || Validity::new(ranks(ids).to_vec());
+    let validity = || HighestRankLeads::new(ranks(ids).to_vec());
     let largest = check().always_and_at_end(validity()).run();
     let smallest = check().always_and_at_end(validity().of_smallest(true)).run();
     [largest.judgement_of("validity"), smallest.judgement_of("smallest-leads")]
@@ -143,8 +146,8 @@ fn peterson_elects_largest_with_a_duplicate() {
     for ids in rings(3) {
         let config = peterson::Config::with_ranks(ranks(&ids), Variants::none());
         let check = with::<Peterson>(3, config).fifo().duplicating(1).initiators([ProcessId(0)]);
-        let check = check.always_and_at_end(LeaderAgreement::new()).progress();
-        check.always_and_at_end(Validity::new(ranks(&ids).to_vec())).run().assert_holds();
+        let check = check.always_and_at_end(LeaderAgreement::new()).checking_progress();
+        check.always_and_at_end(HighestRankLeads::new(ranks(&ids).to_vec())).run().assert_holds();
     }
 }
 

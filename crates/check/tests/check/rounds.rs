@@ -1,7 +1,7 @@
 //! Synchronous rounds: every crash pattern of FloodSet, and elections on synchronous rings. The
 //! results are compared with those of the independent models of `tests/independent`.
 
-use tenure_algorithms::catalogue::{self, Parameters, Visitor};
+use tenure_algorithms::catalogue::{self, AlgorithmVisitor, Parameters};
 use tenure_check::{Check, CheckConfig, Checkable, Judgement, Report};
 use tenure_core::monitors::{AgreementMonitor, LeaderAgreement};
 use tenure_core::{Algorithm, Delay, Election, Mutex, ProcessId, Property, Rank, Timing};
@@ -82,7 +82,7 @@ struct Explore<'a> {
     measures: bool,
 }
 
-impl Visitor for Explore<'_> {
+impl AlgorithmVisitor for Explore<'_> {
     type Output = Explored;
 
     fn mutex<P: Mutex + Algorithm>(self, _: P::Config) -> Explored {
@@ -94,7 +94,7 @@ impl Visitor for Explore<'_> {
         if self.measures {
             return Explored::measured(check);
         }
-        Explored::checked(check.always_and_at_end(LeaderAgreement::new()).progress())
+        Explored::checked(check.always_and_at_end(LeaderAgreement::new()).checking_progress())
     }
 
     fn agreement<P: tenure_core::Agreement + Algorithm>(self, config: P::Config) -> Explored {
@@ -110,7 +110,7 @@ impl Visitor for Explore<'_> {
             let ends = monitor.is_judged_at_end();
             check = if ends { check.always_and_at_end(monitor) } else { check.always(monitor) };
         }
-        Explored::checked(check.progress())
+        Explored::checked(check.checking_progress())
     }
 }
 

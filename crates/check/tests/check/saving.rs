@@ -13,8 +13,8 @@ use tenure_core::{
     Algorithm, Card, Delay, Effects, ElectionObservation, Group, Monitor, Observation, ProcessId,
     Property, Protocol, TICKS_PER_UNIT, Term, Violation,
 };
-use tenure_sim::{Configs, Settings, Simulation};
-use tenure_trace::{Action, Kind, Record, Schedule, merge_files};
+use tenure_sim::{ProcessConfigs, Settings, Simulation};
+use tenure_trace::{Action, Record, RecordKind, Schedule, merge_files};
 
 use crate::by_service::with;
 use crate::catalogue::violated;
@@ -113,7 +113,7 @@ fn three() -> raft::Config {
 }
 
 fn raft(saving: SaveTiming, in_flight: usize) -> Report {
-    let check = with::<Raft>(3, three()).term_max(1).in_flight(in_flight).initiators([]);
+    let check = with::<Raft>(3, three()).term_max(1).in_flight_per_link(in_flight).initiators([]);
     let check = check.crashing(1).recovering(1);
     let check = check.configure(|config| config.faults.saving = saving);
     check.always(OneLeader::new(LeaderScope::PerTerm)).run()
@@ -137,7 +137,14 @@ fn finds_runner_that_releases_before_saving() {
 /// Returns the events that users see, and the records about saves, crashes and recoveries.
 fn visible_records(records: &[Record]) -> Vec<Record> {
     let of_note = |it: &&Record| {
-        matches!(it.kind, Kind::Event(_) | Kind::Mute | Kind::Unsaved | Kind::Crash | Kind::Recover)
+        matches!(
+            it.kind,
+            RecordKind::Event(_)
+                | RecordKind::Mute
+                | RecordKind::Unsaved
+                | RecordKind::Crash
+                | RecordKind::Recover
+        )
     };
     let records = records.iter().filter(of_note);
     records.map(|it| Record::new(0, it.process, it.kind.clone())).collect()
@@ -150,9 +157,9 @@ fn assert_replays<P: Checkable>(
     check: Check<impl Checkable>,
     report: &Report,
 ) {
-    let found = report.shortest().expect("violated property");
+    let found = report.shortest_counterexample().expect("violated property");
     let schedule = Schedule::from_trace(&found.trace).expect("a schedule");
-    assert_eq!(schedule.steps(), found.length(), "{found}");
+    assert_eq!(schedule.step_count(), found.length(), "{found}");
     let wanted = visible_records(&found.trace.records);
     let again = check.follow(&schedule).expect("each step is possible");
     assert_eq!(visible_records(&again.records), wanted, "in the checker");
@@ -160,7 +167,8 @@ fn assert_replays<P: Checkable>(
     let simulated = |schedule: &Schedule| {
         let file = folder.path().join("simulated.ndjson");
         let to = std::fs::File::create(&file).expect("a file");
-        let simulation = Simulation::<P>::new(Configs::Shared(config.clone()), Settings::new(size));
+        let simulation =
+            Simulation::<P>::new(ProcessConfigs::Shared(config.clone()), Settings::new(size));
         simulation.follow(schedule, to).map(|_| merge_files(vec![file]).expect("a trace").records)
     };
     let records = simulated(&schedule).expect("each step is possible");
@@ -171,7 +179,7 @@ fn assert_replays<P: Checkable>(
     assert_ne!(other, schedule, "the schedule contains a lost save");
     let other = simulated(&other).map(|records| visible_records(&records));
     let mut without = wanted;
-    without.retain(|it| !matches!(it.kind, Kind::Mute | Kind::Unsaved));
+    without.retain(|it| !matches!(it.kind, RecordKind::Mute | RecordKind::Unsaved));
     assert_ne!(other.ok(), Some(without), "the lost save changes the run");
 }
 

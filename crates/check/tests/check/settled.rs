@@ -93,7 +93,7 @@ impl BullyWithLeader {
 fn bully_with_leader(size: u32, switches: &[VariantId]) -> Check<BullyWithLeader> {
     let plain = bully::Config::plain(size, TICKS_PER_UNIT);
     let check = Check::with(size, bully::Config { variants: variants(switches), ..plain });
-    check.detecting().initiators([]).term_max_by(|process| process.0.highest_term(), 3)
+    check.detecting_failures().initiators([]).term_max_by(|process| process.0.highest_term(), 3)
 }
 
 /// A wrong suspicion of the leader and a timeout suffice to make two processes lead, with every

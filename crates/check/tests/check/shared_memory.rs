@@ -6,7 +6,7 @@ use tenure_algorithms::shared_memory::{
 };
 use tenure_algorithms::{VariantId, Variants};
 use tenure_check::{
-    Entries, Fairness, Judgement, Limits, Report, SharedMemoryConfig, ViolationKind,
+    CheckLimits, Entries, Fairness, Judgement, Report, SharedMemoryConfig, ViolationKind,
     check_shared_memory,
 };
 use tenure_core::Property;
@@ -209,7 +209,7 @@ fn bounds_and_limits_are_reported() {
     alone.entries = vec![Entries::AtMost(2), Entries::AtMost(0)];
     assert_eq!(check_shared_memory::<Bakery>(&alone, &Variants::none()).bounds.ticket_max, None);
     let mut short = config(2, &[Property::MutualExclusion]);
-    short.limits = Limits { states: Some(50), ..short.limits };
+    short.limits = CheckLimits { states: Some(50), ..short.limits };
     let report = check_shared_memory::<PetersonLock>(&short, &Variants::none());
     assert_eq!(report.judgement_of("mutual-exclusion"), Judgement::Incomplete);
 }

@@ -1,7 +1,9 @@
 //! Self-stabilization of Dijkstra's three solutions: closure, convergence and the greatest number
 //! of moves, compared with an independent search of all states.
 
-use tenure_algorithms::stabilization::{SystemConfig, SystemError, create_system};
+use tenure_algorithms::stabilization::{
+    StabilizingSystemConfig, StabilizingSystemError, create_system,
+};
 use tenure_check::{
     Judgement, MeasureValue, StabilizationConfig, StabilizationError, StabilizationReport,
     SystemRun, check_stabilization,
@@ -16,16 +18,16 @@ const RING: &str = "dijkstra-ring";
 const FOUR: &str = "dijkstra-four-state";
 const THREE: &str = "dijkstra-three-state";
 
-fn plain(size: usize) -> SystemConfig {
+fn plain(size: usize) -> StabilizingSystemConfig {
     let size = size.try_into().expect("a small number");
-    SystemConfig { size, states: None, has_messages: false, variants: Vec::new() }
+    StabilizingSystemConfig { size, states: None, has_messages: false, variants: Vec::new() }
 }
 
-fn of_states(size: usize, states: u8) -> SystemConfig {
-    SystemConfig { states: Some(states), ..plain(size) }
+fn of_states(size: usize, states: u8) -> StabilizingSystemConfig {
+    StabilizingSystemConfig { states: Some(states), ..plain(size) }
 }
 
-fn checked(name: &str, config: &SystemConfig) -> StabilizationReport {
+fn checked(name: &str, config: &StabilizingSystemConfig) -> StabilizationReport {
     let system = create_system(name, config).expect("a valid configuration");
     let config = StabilizationConfig { name: name.to_owned(), max_states: 20_000_000 };
     check_stabilization(&*system, &config).expect("a small system")
@@ -48,7 +50,7 @@ fn figures(report: &StabilizationReport) -> Figures {
     }
 }
 
-fn moves(name: &str, config: &SystemConfig) -> Option<u32> {
+fn moves(name: &str, config: &StabilizingSystemConfig) -> Option<u32> {
     figures(&checked(name, config)).moves
 }
 
@@ -99,7 +101,7 @@ fn executed(model: &System, run: &SystemRun) -> Vec<Vec<Machine>> {
         let number = letters.next().and_then(|digit| digit.to_digit(10)).expect("a digit");
         (u8::try_from(number).expect("a digit"), letters.next() == Some('↑'))
     };
-    let mut states = vec![run.start().into_iter().map(value).collect::<Vec<_>>()];
+    let mut states = vec![run.initial_states().into_iter().map(value).collect::<Vec<_>>()];
     for step in run.steps() {
         let (machine, _) = step.split_once(' ').expect("a machine");
         let (_, change) = step.split_once(": ").expect("a change");
@@ -152,7 +154,7 @@ fn mistakes_are_found() {
         (THREE, "one-way", 3, [true, true], 1),
     ];
     for (name, variant, size, violated, length) in cases {
-        let config = SystemConfig { variants: vec![variant.to_owned()], ..plain(size) };
+        let config = StabilizingSystemConfig { variants: vec![variant.to_owned()], ..plain(size) };
         let report = checked(name, &config);
         let found = [Property::Closure, Property::Convergence]
             .map(|property| report.judgement_of(property) == Judgement::Violated);
@@ -166,7 +168,7 @@ fn mistakes_are_found() {
 #[test]
 fn ring_with_messages_needs_more_states() {
     let with_messages =
-        |size, states| SystemConfig { has_messages: true, ..of_states(size, states) };
+        |size, states| StabilizingSystemConfig { has_messages: true, ..of_states(size, states) };
     for (states, all, legitimate, moves) in [(3, 1296, 108, 8), (4, 6400, 208, 8)] {
         let report = checked(RING, &with_messages(2, states));
         assert_eq!((report.states, report.legitimate), (all, legitimate));
@@ -187,23 +189,32 @@ fn ring_with_messages_needs_more_states() {
 #[test]
 #[ignore = "takes minutes"]
 fn ring_of_three_processes_with_messages_needs_five_states() {
-    let config = SystemConfig { has_messages: true, ..of_states(3, 5) };
+    let config = StabilizingSystemConfig { has_messages: true, ..of_states(3, 5) };
     let report = checked(RING, &config);
     assert_eq!((report.states, report.legitimate), (3_375_000, 1080));
     assert_eq!(figures(&report).moves, Some(22));
-    let four = SystemConfig { has_messages: true, ..of_states(3, 4) };
+    let four = StabilizingSystemConfig { has_messages: true, ..of_states(3, 4) };
     assert!(!converges(&checked(RING, &four)));
 }
 
 #[test]
 fn rejects_impossible_systems() {
-    let rejected = |name: &str, config: &SystemConfig| create_system(name, config).err();
-    assert_eq!(rejected("lamport", &plain(3)), Some(SystemError::Name));
-    assert_eq!(rejected(RING, &plain(1)), Some(SystemError::Size { size: 1 }));
-    assert_eq!(rejected(RING, &of_states(3, 1)), Some(SystemError::States { states: 1 }));
-    assert_eq!(rejected(FOUR, &of_states(3, 4)), Some(SystemError::FixedStates { name: FOUR }));
-    let with_messages = SystemConfig { has_messages: true, ..plain(3) };
-    assert_eq!(rejected(THREE, &with_messages), Some(SystemError::NoMessages { name: THREE }));
+    let rejected = |name: &str, config: &StabilizingSystemConfig| create_system(name, config).err();
+    assert_eq!(rejected("lamport", &plain(3)), Some(StabilizingSystemError::Name));
+    assert_eq!(rejected(RING, &plain(1)), Some(StabilizingSystemError::Size { size: 1 }));
+    assert_eq!(
+        rejected(RING, &of_states(3, 1)),
+        Some(StabilizingSystemError::States { states: 1 })
+    );
+    assert_eq!(
+        rejected(FOUR, &of_states(3, 4)),
+        Some(StabilizingSystemError::FixedStates { name: FOUR })
+    );
+    let with_messages = StabilizingSystemConfig { has_messages: true, ..plain(3) };
+    assert_eq!(
+        rejected(THREE, &with_messages),
+        Some(StabilizingSystemError::NoMessages { name: THREE })
+    );
     let large = create_system(RING, &plain(10)).expect("a valid configuration");
     let config = StabilizationConfig { name: RING.to_owned(), max_states: 1000 };
     let error = StabilizationError::TooManyStates { states: 10_000_000_000, max: 1000 };

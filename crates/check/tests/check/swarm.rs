@@ -4,7 +4,7 @@
 
 use tenure_algorithms::election::{Bully, bully};
 use tenure_algorithms::mutex::{Maekawa, RicartAgrawala, maekawa, ricart_agrawala};
-use tenure_check::{Check, Judgement, Limit, Report, SwarmConfig, ViolationKind};
+use tenure_check::{Check, Judgement, ReachedLimit, Report, SwarmConfig, ViolationKind};
 use tenure_core::TICKS_PER_UNIT;
 use tenure_core::monitors::{LeaderAgreement, MutualExclusion};
 use tenure_core::quorum::QuorumKind;
@@ -45,7 +45,7 @@ fn member_with_enough_memory_visits_every_state_and_proves_nothing() {
 fn crashes_timers_and_synchronous_time_lead_to_the_same_states() {
     let check = || {
         let config = bully::Config::plain(2, TICKS_PER_UNIT);
-        with::<Bully>(2, config).synchronous(0..=1).crashing(1).detecting().term_max(2)
+        with::<Bully>(2, config).synchronous(0..=1).crashing(1).detecting_failures().term_max(2)
     };
     let exhaustive = check().always(LeaderAgreement::new()).run();
     let report = check().always(LeaderAgreement::new()).swarm(member(3, 1 << 20)).run();
@@ -83,7 +83,8 @@ fn every_member_finds_mistakes_of_locks() {
         let shortest = shortest.counterexample("mutual-exclusion").expect("a mistake").length();
         for number in 1..=8 {
             let report = textbook(mistake).swarm(member(number, 1 << 18)).run();
-            let found = report.shortest().unwrap_or_else(|| panic!("{mistake:?} {report}"));
+            let found =
+                report.shortest_counterexample().unwrap_or_else(|| panic!("{mistake:?} {report}"));
             if found.property.name() == "mutual-exclusion" {
                 assert!(found.length() >= shortest, "{mistake:?} by {number}: {report}");
                 assert!(found.length() <= shortest + 4, "{mistake:?} by {number}: {report}");
@@ -123,7 +124,7 @@ fn deadlock_is_found_where_a_run_ends() {
 #[test]
 fn limits_and_depth_leave_the_coverage_unknown() {
     let report = locks(3).swarm(member(1, 1 << 20)).max_states(1_000).run();
-    assert_eq!((report.limit, report.states), (Some(Limit::States), 1_000), "{report}");
+    assert_eq!((report.limit, report.states), (Some(ReachedLimit::States), 1_000), "{report}");
     let shallow = SwarmConfig { depth_max: 5, ..member(1, 1 << 20) };
     let cut: Report = locks(3).swarm(shallow).run();
     assert_eq!(cut.depth, 5, "{cut}");

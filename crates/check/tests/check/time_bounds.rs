@@ -31,7 +31,7 @@ fn all_bounds() -> impl Iterator<Item = Bounds> {
 
 fn within<P: Checkable>(check: Check<P>, bounds: Bounds) -> Check<P> {
     let Bounds { latency, step, drift } = bounds;
-    let check = check.synchronous(latency.0..=latency.1).stepping(step.0..=step.1);
+    let check = check.synchronous(latency.0..=latency.1).steps_lasting(step.0..=step.1);
     check.drifting(drift * 10_000)
 }
 
@@ -103,7 +103,7 @@ fn derived<C: FromParameters>(size: u32, bounds: Bounds) -> C {
     let Bounds { latency, step, drift } = bounds;
     let [latency, step] = [latency.1, step.1].map(|units| u64::from(units) * TICKS_PER_UNIT);
     let parameters = Parameters { number_modulus: 1, ..Parameters::plain(size) };
-    C::from_parameters(&parameters.with_bounds(latency, step, drift * 10_000))
+    C::from_parameters(&parameters.with_timing_bounds(latency, step, drift * 10_000))
         .expect("a configuration")
 }
 
@@ -114,8 +114,9 @@ fn derived_timeouts_of_bully_are_safe() {
     }
     let bounds = Bounds { latency: (0, 1), step: (0, 1), drift: 20 };
     assert_eq!(length(&within(bully_with(3, derived(3, bounds), 1), bounds).run()), None);
-    let crashing = with::<Bully>(2, derived(2, bounds)).detecting().crashing(1).term_max(1);
-    let crashing = crashing.always_and_at_end(LeaderAgreement::new()).progress();
+    let crashing =
+        with::<Bully>(2, derived(2, bounds)).detecting_failures().crashing(1).term_max(1);
+    let crashing = crashing.always_and_at_end(LeaderAgreement::new()).checking_progress();
     within(crashing, bounds).run().assert_holds();
 }
 
@@ -164,7 +165,7 @@ fn least_accurate_timeout_matches_independent_search() {
 #[test]
 fn no_timeout_is_safe_in_asynchronous_time() {
     for timeout in [4, 4_000] {
-        assert_eq!(length(&accurate(heartbeats(3, timeout).in_flight(1))), Some(1));
+        assert_eq!(length(&accurate(heartbeats(3, timeout).in_flight_per_link(1))), Some(1));
         let check = bully_with(2, bully_timeouts(2, [timeout, 40 * timeout]), 2);
         assert_eq!(length(&check.run()), Some(3));
     }

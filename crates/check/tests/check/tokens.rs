@@ -172,7 +172,7 @@ fn crashes_match_fault_matrix() {
 /// Checks a lock with three processes, of which the process `down` is down from the start. The
 /// outcome tells whether the other processes are served.
 fn without<P: Mutex>(check: Check<P>, down: u32, entries: [u32; 3]) -> Outcome {
-    cell(check.entries(entries).down([ProcessId(down)]))
+    cell(check.entries(entries).down_from_start([ProcessId(down)]))
 }
 
 #[test]

@@ -16,7 +16,7 @@ use crate::faults::cell;
 use crate::survival::{DifferentFences, survives, with_properties};
 
 fn check(size: u32) -> ServiceCheck<TolerantRicartAgrawala> {
-    of::<TolerantRicartAgrawala>(size).detecting()
+    of::<TolerantRicartAgrawala>(size).detecting_failures()
 }
 
 /// The lock is safe and live, and its fences increase. In contrast to the plain algorithm, each
@@ -53,7 +53,7 @@ fn survives_crashes_that_block_plain_algorithm() {
     for phase in [UserPhase::Idle, UserPhase::Waiting, UserPhase::Inside] {
         let tolerant = check(3).entries([1, 1, 0]).crashing(1).crashing_while(phase);
         assert_eq!(cell(tolerant), Fine, "{phase:?}");
-        let plain = of::<RicartAgrawala>(3).entries([1, 1, 0]).detecting();
+        let plain = of::<RicartAgrawala>(3).entries([1, 1, 0]).detecting_failures();
         assert_eq!(cell(plain.crashing(1).crashing_while(phase)), Blocked, "{phase:?}");
     }
 }
@@ -68,7 +68,7 @@ fn crash_blocks_without_detector() {
 /// safety (sections 3.15 and 5.6 of the checklist).
 #[test]
 fn recovered_process_enters_with_higher_fence() {
-    let plain = of::<RicartAgrawala>(2).detecting().crashing(1).recovering(1);
+    let plain = of::<RicartAgrawala>(2).detecting_failures().crashing(1).recovering(1);
     assert_eq!(cell(plain), Unsafe);
     assert_eq!(survives(check(2).entries(2).crashing(1).recovering(1)), 61_537);
     for (process, states) in [(0, 13_105), (1, 14_047), (2, 26_047)] {
@@ -103,7 +103,7 @@ fn false_suspicion_admits_two_with_different_fences() {
 
 #[test]
 fn reliable_channel_hides_loss_and_duplication() {
-    let over = || over_channel::<TolerantRicartAgrawala>(()).detecting();
+    let over = || over_channel::<TolerantRicartAgrawala>(()).detecting_failures();
     assert_eq!(survives(over().entries([1, 0]).losing(1).duplicating(1)), 3_131);
     assert_eq!(survives(over().entries([1, 0]).losing(1).crashing(1)), 1_632);
 }

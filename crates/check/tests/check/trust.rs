@@ -7,7 +7,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use tenure_algorithms::mutex::{Lamport, RicartAgrawala};
-use tenure_check::{Check, CheckError, Checkable, Entries, Judgement, Limit, Progress, Report};
+use tenure_check::{
+    Check, CheckError, Checkable, Entries, Judgement, ReachedLimit, Report, SearchProgress,
+};
 use tenure_core::monitors::{Fencing, MutualExclusion, RequestOrder};
 use tenure_core::{Algorithm, Card, ChannelOrder as Channel, ProcessId};
 
@@ -79,7 +81,7 @@ fn rebasing_keeps_judgements_in_two_hundred_cases() {
                         let check = check.channel_order(order).losing(lost).duplicating(doubled);
                         safe_and_live(check.threads(1)).always(Fencing::new())
                     };
-                    let (plain, rebased) = (check().run(), check().rebasing().run());
+                    let (plain, rebased) = (check().run(), check().rebasing_timestamps().run());
                     let case = (mistake, order, entries, lost, doubled);
                     assert!(rebased.states <= plain.states, "{case:?}: {plain}{rebased}");
                     assert_eq!(verdicts(&plain), verdicts(&rebased), "{case:?}");
@@ -96,14 +98,20 @@ fn limit_makes_judgement_incomplete() {
     let check = || safe_and_live(Check::<Textbook>::of(3).entries(2));
     let states = check().max_states(1_000).run();
     assert_eq!(states.judgement(), Judgement::Incomplete);
-    assert_eq!(states.limit, Some(Limit::States));
+    assert_eq!(states.limit, Some(ReachedLimit::States));
     let memory = check().configure(|it| it.search.limits.bytes = Some(1 << 16)).run();
-    assert_eq!((memory.judgement(), memory.limit), (Judgement::Incomplete, Some(Limit::Memory)));
+    assert_eq!(
+        (memory.judgement(), memory.limit),
+        (Judgement::Incomplete, Some(ReachedLimit::Memory))
+    );
     let time = check().configure(|it| it.search.limits.time = Some(Duration::ZERO)).run();
-    assert_eq!((time.judgement(), time.limit), (Judgement::Incomplete, Some(Limit::Time)));
+    assert_eq!((time.judgement(), time.limit), (Judgement::Incomplete, Some(ReachedLimit::Time)));
     let raised = Arc::new(AtomicBool::new(true));
     let stopped = check().configure(|it| it.search.stop_flag = Some(raised)).run();
-    assert_eq!((stopped.judgement(), stopped.limit), (Judgement::Incomplete, Some(Limit::Stopped)));
+    assert_eq!(
+        (stopped.judgement(), stopped.limit),
+        (Judgement::Incomplete, Some(ReachedLimit::Stopped))
+    );
 }
 
 /// If the caller stops the check between the search and the analysis of liveness, the check skips
@@ -115,12 +123,15 @@ fn stopped_search_skips_liveness_analysis() {
     let raise = raised.clone();
     let late = check.max_states(1_000).configure(|config| {
         config.search.stop_flag = Some(raised);
-        config.search.on_progress = Some(Arc::new(move |progress: &Progress| {
+        config.search.on_progress = Some(Arc::new(move |progress: &SearchProgress| {
             raise.fetch_or(progress.states >= 1_000, Ordering::Relaxed);
         }));
     });
     let report = late.run();
-    assert_eq!((report.judgement(), report.limit), (Judgement::Incomplete, Some(Limit::Stopped)));
+    assert_eq!(
+        (report.judgement(), report.limit),
+        (Judgement::Incomplete, Some(ReachedLimit::Stopped))
+    );
     assert!(report.states >= 1_000, "the states seen are reported");
 }
 
@@ -147,7 +158,7 @@ fn rejects_check_beyond_card() {
         (check().fifo().losing(1), "messages are lost, and its card says"),
         (check().fifo().crashing(1), "a process crashes, and its card says"),
         (check().fifo().partitioning(P1), "a partition loses messages, and its card says"),
-        (check().fifo().down(P1), "a process is down from the start, and its card says"),
+        (check().fifo().down_from_start(P1), "a process is down from the start, and its card says"),
     ] {
         let refused = assuming(beyond, &card).try_run();
         let refused = refused.expect_err("the check exceeds the card").to_string();
@@ -166,15 +177,17 @@ fn rejects_invalid_checks_with_message() {
     assert_eq!(none.to_string(), "invalid number of processes 0: expected 1 to 31");
     let entries = refused(Check::of(3).entries([1, 1]));
     assert_eq!(entries.to_string(), "invalid number of entries 2: expected one per process, of 3");
-    let down = refused(Check::of(2).down([ProcessId(2)]));
+    let down = refused(Check::of(2).down_from_start([ProcessId(2)]));
     assert_eq!(down.to_string(), "unknown process P3: the group has 2 processes");
     let faults = refused(Check::of(2).losing(32));
     assert!(faults.to_string().ends_with("messages 32: expected at most 31"), "{faults}");
     let endless = refused(Check::of(2).entries(Entries::Unbounded));
     assert!(endless.to_string().contains("shifting of timestamps"));
-    let back = Check::of(2).entries(Entries::Unbounded).rebasing().crashing(1).recovering(1);
+    let back =
+        Check::of(2).entries(Entries::Unbounded).rebasing_timestamps().crashing(1).recovering(1);
     assert_eq!(refused(back), CheckError::UnshiftedTimestamps);
-    let order = Check::of(2).entries(Entries::Unbounded).rebasing().always(RequestOrder::new());
+    let order =
+        Check::of(2).entries(Entries::Unbounded).rebasing_timestamps().always(RequestOrder::new());
     assert_eq!(refused(order), CheckError::UnboundedOrder);
 }
 

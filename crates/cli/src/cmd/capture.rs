@@ -22,19 +22,19 @@ pub(super) fn capture_output<T>(act: impl FnOnce() -> T) -> (T, CapturedOutput) 
     (result, output.unwrap_or_default())
 }
 
-pub(super) fn is_active() -> bool {
+pub(super) fn is_capturing() -> bool {
     CAPTURED.with_borrow(Option::is_some)
 }
 
 /// Appends `text` to the captured standard output. Returns false, and does nothing, if the output
 /// of this thread is not captured.
-pub(super) fn append_stdout(text: &str) -> bool {
+pub(super) fn append_captured_stdout(text: &str) -> bool {
     append(|output| output.stdout.push_str(text))
 }
 
 /// Prints a line with a warning or an error to standard error. If the output of this thread is
 /// captured, appends the line to the captured text instead.
-pub(crate) fn print_error(line: &str) {
+pub(crate) fn print_stderr_line(line: &str) {
     if !append(|output| output.stderr.extend([line, "\n"])) {
         eprintln!("{line}");
     }
@@ -51,13 +51,13 @@ mod tests {
     #[test]
     fn nested_captures_are_separate() {
         let (inner, outer) = capture_output(|| {
-            assert!(append_stdout("a"));
-            let ((), inner) = capture_output(|| assert!(append_stdout("b")));
-            print_error("warned");
+            assert!(append_captured_stdout("a"));
+            let ((), inner) = capture_output(|| assert!(append_captured_stdout("b")));
+            print_stderr_line("warned");
             inner
         });
         assert_eq!((&*inner.stdout, &*inner.stderr), ("b", ""));
         assert_eq!((&*outer.stdout, &*outer.stderr), ("a", "warned\n"));
-        assert!(!append_stdout("not captured"));
+        assert!(!append_captured_stdout("not captured"));
     }
 }

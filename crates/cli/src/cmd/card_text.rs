@@ -2,16 +2,16 @@
 
 use tenure_core::Variant;
 
-use super::output::{width, wrap};
-use super::rows::Rows;
+use super::output::{line_width, wrap};
+use super::rows::LabelledRows;
 
 /// Column at which the text of a row begins in the printed card, in characters.
 const COLUMN: usize = 13;
 
-impl Rows {
-    pub(crate) fn of_card(name: &str, title: &str) -> Self {
-        let heading = wrap(&format!("{name}: {title}"), width() - 2);
-        Rows { text: heading.join("\n  ") + "\n", column: COLUMN }
+impl LabelledRows {
+    pub(crate) fn with_card_heading(name: &str, title: &str) -> Self {
+        let heading = wrap(&format!("{name}: {title}"), line_width() - 2);
+        LabelledRows { text: heading.join("\n  ") + "\n", column: COLUMN }
     }
 
     /// Adds the rows of a variant. `command` is the command that demonstrates the variant, if any.
@@ -20,10 +20,10 @@ impl Rows {
         let warning = if *sound { "" } else { " (deliberate mistake)" };
         let result =
             if known_result.is_empty() { String::new() } else { format!(", {known_result}") };
-        self.row("variant", &format!("{name}{warning}{result}"));
-        self.row("", &format!("  {description}"));
+        self.add_row("variant", &format!("{name}{warning}{result}"));
+        self.add_row("", &format!("  {description}"));
         if let Some(command) = command {
-            self.row("", &format!("  tenure {command}"));
+            self.add_row("", &format!("  tenure {command}"));
         }
     }
 }

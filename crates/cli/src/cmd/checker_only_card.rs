@@ -9,8 +9,8 @@ use tenure_core::byzantine::GeneralsCard;
 use tenure_core::shared_memory::SharedMemoryCard;
 use tenure_instances::{byzantine, shared_memory};
 
-use super::output::{width, wrap};
-use super::rows::Rows;
+use super::output::{line_width, wrap};
+use super::rows::LabelledRows;
 
 /// Group size for which the [`SharedMemoryCard`]s of locks are made. Most papers use two processes.
 const LOCK_SIZE: u32 = 2;
@@ -100,10 +100,10 @@ impl CheckerOnlyCard {
     }
 
     pub(crate) fn full_card(&self) -> String {
-        let mut text = Rows::of_card(self.name(), self.title());
-        self.rows().iter().for_each(|(name, message)| text.row(name, message));
+        let mut text = LabelledRows::with_card_heading(self.name(), self.title());
+        self.rows().iter().for_each(|(name, message)| text.add_row(name, message));
         for variant in self.variants() {
-            text.add_variant(variant, variant.command(self.name()));
+            text.add_variant(variant, variant.demonstration_command(self.name()));
         }
         text.into_text()
     }
@@ -112,7 +112,7 @@ impl CheckerOnlyCard {
 pub(crate) fn table() -> String {
     let mut text = "For `tenure check` only, in shared memory or among liars:\n".to_owned();
     for card in names().filter_map(CheckerOnlyCard::find) {
-        let lines = wrap(card.title(), width() - 33);
+        let lines = wrap(card.title(), line_width() - 33);
         for (place, line) in lines.iter().enumerate() {
             let name = if place == 0 { card.name() } else { "" };
             writeln!(text, "  {name:<29}{line}").expect("writing to a string succeeds");

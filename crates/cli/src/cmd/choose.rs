@@ -137,7 +137,7 @@ fn configuration(lock: &str, size: u32) -> String {
         _ if line == PAGE => format!("listen = {}\naddresses = [{}]\n", pages[0], pages.join(", ")),
         _ => format!("{line}\n"),
     };
-    let text: String = node::EXAMPLE.lines().map(line).collect();
+    let text: String = node::EXAMPLE_CONFIG.lines().map(line).collect();
     text.replacen(
         "a cluster of three. The other two have",
         &format!("a cluster of {size}. The others have"),

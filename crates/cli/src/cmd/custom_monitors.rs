@@ -4,14 +4,18 @@
 use tenure_core::service::office;
 use tenure_core::{Finding, MonitorRun, Observation, ProcessId};
 use tenure_instances::{CustomMonitor, custom_monitors};
-use tenure_trace::{Kind, MergedTrace, ProcessStates, StateChange, Verification};
+use tenure_trace::{MergedTrace, ProcessStates, RecordKind, StateChange, Verification};
 
 /// Judges a run by the additional monitors of this program, and adds the findings of these monitors
 /// to `verification`. `ended` is true if the run is complete.
-pub(crate) fn judge(merged: &MergedTrace, ended: bool, verification: &mut Verification) {
+pub(crate) fn add_custom_findings(
+    merged: &MergedTrace,
+    ended: bool,
+    verification: &mut Verification,
+) {
     let start = merged.records.first().map_or(0, |record| record.time);
     for monitor in custom_monitors(merged.header.service) {
-        verification.add(finding(monitor, merged, ended), start);
+        verification.add_finding(finding(monitor, merged, ended), start);
     }
 }
 
@@ -24,7 +28,7 @@ fn finding(monitor: &CustomMonitor, merged: &MergedTrace, ended: bool) -> Findin
         let mut observe = |seen: Observation<'_, office::Command, office::Event>| {
             run.observe(record.time, at, seen);
         };
-        for change in states.read(record) {
+        for change in states.apply_record(record) {
             match change {
                 StateChange::Crashes | StateChange::Leaves => observe(Observation::Crashed),
                 StateChange::Recovers => observe(Observation::Recovered),
@@ -35,7 +39,7 @@ fn finding(monitor: &CustomMonitor, merged: &MergedTrace, ended: bool) -> Findin
             continue;
         }
         match &record.kind {
-            Kind::Command(command) => {
+            RecordKind::Command(command) => {
                 let office = command.mutex().copied().map(office::Command::Mutex);
                 let election = || command.election().copied().map(office::Command::Election);
                 if let Some(command) = &office.or_else(election) {
@@ -43,7 +47,7 @@ fn finding(monitor: &CustomMonitor, merged: &MergedTrace, ended: bool) -> Findin
                     observe(Observation::Command { command, clock });
                 }
             }
-            Kind::Event(event) => {
+            RecordKind::Event(event) => {
                 let office = event.mutex().copied().map(office::Event::Mutex);
                 let election = || event.election().copied().map(office::Event::Election);
                 if let Some(event) = &office.or_else(election) {
@@ -55,7 +59,7 @@ fn finding(monitor: &CustomMonitor, merged: &MergedTrace, ended: bool) -> Findin
     }
     if ended {
         let time = merged.records.last().map_or(0, |record| record.time);
-        run.end::<office::Command, office::Event>(time, true);
+        run.judge_end::<office::Command, office::Event>(time, true);
     }
     run.finding_so_far::<office::Command, office::Event>()
 }

@@ -5,12 +5,14 @@ use std::sync::Arc;
 
 use clap::Args;
 use tenure_core::{Card, Service, TICKS_PER_UNIT};
-use tenure_instances::{AnyAlgorithm, InterventionPlan, RunParameters, TraceHeader, TraceOutput};
-use tenure_sim::{
-    Controls, Distribution, Entries, Initiators, Latency, Locking, RequestPattern, Settings,
-    Workload,
+use tenure_instances::{
+    AnyAlgorithm, InterventionPlan, RunParameters, TraceHeaderFields, TraceOutput,
 };
-use tenure_trace::property::{CustomProperty, PropertyForm, Vocabulary};
+use tenure_sim::{
+    Distribution, EntriesPerProcess, Initiators, Latency, LockWorkload, RequestPattern,
+    RunControls, Settings, Workload,
+};
+use tenure_trace::property::{ExpressionProperty, PropertyForm, Vocabulary};
 use tenure_trace::{Record, Trace, TraceBuffer};
 
 use super::failure::Failure;
@@ -56,23 +58,23 @@ impl CustomPropertyOptions {
     pub(crate) fn parse(
         &self,
         vocabulary: &Vocabulary,
-    ) -> Result<Vec<Arc<CustomProperty>>, Failure> {
+    ) -> Result<Vec<Arc<ExpressionProperty>>, Failure> {
         let parse = |(form, text): (PropertyForm, &String)| {
-            CustomProperty::parse(form, text, vocabulary)
+            ExpressionProperty::parse(form, text, vocabulary)
                 .map(Arc::new)
-                .map_err(|error| Failure::expression(form.name(), &error))
+                .map_err(|error| Failure::invalid_expression(form.name(), &error))
         };
         self.all().map(parse).collect()
     }
 
     /// Parses the properties. Returns an error if a property names a message or a field that the
     /// algorithm does not have. To learn these names, performs sample runs of the algorithm.
-    pub(crate) fn parse_for(
+    pub(crate) fn parse_with_sample_runs(
         &self,
         card: &Card,
         algorithm: &dyn AnyAlgorithm,
         size: u32,
-    ) -> Result<Vec<Arc<CustomProperty>>, Failure> {
+    ) -> Result<Vec<Arc<ExpressionProperty>>, Failure> {
         if self.is_empty() {
             return Ok(Vec::new());
         }
@@ -115,9 +117,9 @@ fn samples(card: &Card, size: u32, seed: u64) -> Vec<Settings> {
         Service::Election => Workload { initiators: Some(Initiators::All), ..Workload::default() },
         service if service.is_agreement() => {
             let hold = Distribution::ZERO;
-            Workload::locking(Locking { pattern, entries: Entries::Each(2), hold })
+            Workload::locking(LockWorkload { pattern, entries: EntriesPerProcess::Each(2), hold })
         }
-        _ => Workload::locking(Locking { pattern, entries: Entries::Each(3), hold }),
+        _ => Workload::locking(LockWorkload { pattern, entries: EntriesPerProcess::Each(3), hold }),
     };
     let mut all = vec![settings];
     if let (true, Ok(loss)) = (card.faults.loss, "0.1".parse()) {
@@ -133,15 +135,15 @@ fn samples(card: &Card, size: u32, seed: u64) -> Vec<Settings> {
 fn sample(algorithm: &dyn AnyAlgorithm, settings: Settings) -> Option<Vec<Record>> {
     let written = TraceBuffer::default();
     let writer = Box::new(written.clone());
-    let header = TraceHeader::default();
+    let header = TraceHeaderFields::default();
     let trace = Some(TraceOutput { writer, has_states: true, header });
     let intervention_plan = InterventionPlan::default();
     let run = RunParameters {
         settings,
         intervention_plan: &intervention_plan,
         trace,
-        controls: Controls::new(),
+        controls: RunControls::new(),
     };
     algorithm.simulate(run).ok()?;
-    Some(Trace::parse(&written.take(), "sample").ok()?.records)
+    Some(Trace::parse(&written.take_bytes(), "sample").ok()?.records)
 }

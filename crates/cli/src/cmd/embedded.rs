@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, OnceLock};
 
-use tenure_check::{OnProgress, Progress};
+use tenure_check::{OnProgress, SearchProgress};
 use tenure_lab::Lab;
 
 use super::capture::capture_output;
@@ -24,7 +24,7 @@ pub struct PerformedCommand {
 
 /// Function that a search calls after each part of its work. If the function returns false, the
 /// search stops, and the verdict of the search is incomplete.
-pub type ProgressCallback = fn(&Progress) -> bool;
+pub type ProgressCallback = fn(&SearchProgress) -> bool;
 
 static PROGRESS_CALLBACK: OnceLock<ProgressCallback> = OnceLock::new();
 
@@ -36,9 +36,9 @@ pub fn set_progress_callback(callback: ProgressCallback) -> bool {
 
 /// Returns an observer that passes the progress of a search to the function that
 /// [`set_progress_callback`] has set. If no function is set, returns `None`.
-pub(super) fn progress_observer() -> Option<OnProgress> {
+pub(super) fn callback_progress_observer() -> Option<OnProgress> {
     let callback = *PROGRESS_CALLBACK.get()?;
-    Some(Arc::new(move |progress: &Progress| {
+    Some(Arc::new(move |progress: &SearchProgress| {
         if !callback(progress) {
             interrupt::flag().store(true, Ordering::Relaxed);
         }
@@ -55,12 +55,12 @@ pub fn perform(arguments: &[String]) -> PerformedCommand {
     let words = std::iter::once(OsString::from(program::name()));
     let words = words.chain(arguments.iter().map(OsString::from)).collect();
     let (status, output) =
-        capture_output(|| program::with_arguments(arguments, || run_line(words)));
+        capture_output(|| program::run_with_arguments(arguments, || run_line(words)));
     PerformedCommand { exit: status as u8, stdout: output.stdout, stderr: output.stderr }
 }
 
 /// Creates a [`Lab`] without open sessions. Its runs simulate algorithms of the catalogue.
-pub fn lab() -> Lab {
+pub fn create_lab() -> Lab {
     Lab::new(RunFactory)
 }
 

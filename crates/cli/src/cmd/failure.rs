@@ -58,7 +58,7 @@ impl Failure {
 
     /// Creates a failure for an invalid expression. The message has several lines, because a caret
     /// marks the position of the error in the expression.
-    pub(crate) fn expression(option: &str, error: &PropertyError) -> Self {
+    pub(crate) fn invalid_expression(option: &str, error: &PropertyError) -> Self {
         let text = format!("--{option}: {error}");
         let lines: Vec<_> = text.lines().map(|line| escape_invisible(line).into_owned()).collect();
         Failure { status: Status::Usage, message: lines.join("\n") }
@@ -97,7 +97,7 @@ impl Failure {
         Failure { status: Status::Evicted, message: one_line(&message.to_string()) }
     }
 
-    pub(crate) fn with_path(mut self, path: &Path) -> Self {
+    pub(crate) fn with_details_path(mut self, path: &Path) -> Self {
         self.message = format!("{} (see {})", self.message, one_line(&path.display().to_string()));
         self
     }
@@ -123,7 +123,8 @@ mod tests {
     #[test]
     fn escapes_control_characters_of_file_names() {
         let path = Path::new("a\u{1b}[2K\ntenure: \u{202e}fine");
-        let failure = Failure::usage(format!("{} is not a trace", path.display())).with_path(path);
+        let failure =
+            Failure::usage(format!("{} is not a trace", path.display())).with_details_path(path);
         let name = "a\\u{1b}[2K; tenure: \\u{202e}fine";
         assert_eq!(failure.to_string(), format!("{name} is not a trace (see {name})"));
     }

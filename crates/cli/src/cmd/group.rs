@@ -11,14 +11,14 @@ use tenure_core::quorum::{QuorumKind, QuorumSystem};
 use tenure_core::tree::TreeShape;
 use tenure_core::{Card, ChannelOrder, Delay, ProcessId, Rank, Service, Timing};
 use tenure_sim::{
-    Distribution, Entries, Initiators, ProcessList, SettingsError, parse_process_number,
+    Distribution, EntriesPerProcess, Initiators, ProcessList, SettingsError, parse_process_number,
 };
 
 use super::failure::Failure;
 use super::graph::{QuorumsOption, TOPOLOGIES, TopologyOption, TreeOption};
 use super::name_parser::NameParser;
 
-pub(crate) const DEFAULT_SIZE: u32 = 5;
+pub(crate) const DEFAULT_GROUP_SIZE: u32 = 5;
 
 /// Upper bound on the number of processes. Larger groups do not fit into the memory of ordinary
 /// machines.
@@ -99,7 +99,7 @@ impl GroupOptions {
         let size = match (self.n, first) {
             (Some(n), _) => n,
             (None, Some((_, _, listed))) => u32::try_from(listed).unwrap_or(u32::MAX),
-            (None, None) => DEFAULT_SIZE,
+            (None, None) => DEFAULT_GROUP_SIZE,
         };
         let other = given.into_iter().find(|(_, _, listed)| *listed != size as usize);
         if let Some((option, items, listed)) = other {
@@ -129,9 +129,9 @@ impl GroupOptions {
         };
         let loads = self.loads.as_ref().map(|loads| loads.0.len());
         let length = |size: u32| size as usize;
-        let topology = self.topology.as_ref().and_then(TopologyOption::size).map(length);
-        let tree = self.tree.as_ref().and_then(TreeOption::size).map(length);
-        let quorums = self.quorums.as_ref().and_then(QuorumsOption::size).map(length);
+        let topology = self.topology.as_ref().and_then(TopologyOption::fixed_size).map(length);
+        let tree = self.tree.as_ref().and_then(TreeOption::fixed_size).map(length);
+        let quorums = self.quorums.as_ref().and_then(QuorumsOption::fixed_size).map(length);
         let sizes = [
             ("--ids", "ranks", ids),
             ("--loads", "loads", loads),
@@ -146,7 +146,7 @@ impl GroupOptions {
     /// Returns the names of the vertices in the file of `--topology`. The slice is empty if the
     /// vertices have only numbers.
     pub(crate) fn vertex_names(&self) -> &[String] {
-        self.topology.as_ref().map_or(&[], TopologyOption::names)
+        self.topology.as_ref().map_or(&[], TopologyOption::vertex_names)
     }
 
     /// Sets the number of processes to `size`, unless an option determines it.
@@ -172,27 +172,27 @@ impl GroupOptions {
             _ => plain.ranks,
         };
         if !self.beyond_assumptions {
-            check_distinct(&ranks)?;
+            check_distinct_ranks(&ranks)?;
         }
         let (quorums, tree) = (self.quorums.as_ref(), self.tree.as_ref());
         let graph = self.topology.as_ref().map(|topology| topology.graph(plain.size));
         Ok(Parameters {
             graph: graph.transpose().map_err(Failure::usage)?,
             ranks,
-            absent: self.down().iter().copied().collect(),
+            absent: self.down_processes().iter().copied().collect(),
             coordinator: self.coordinator.unwrap_or(plain.coordinator),
             quorums: quorums.and_then(QuorumsOption::kind).unwrap_or(plain.quorums),
-            own_quorums: quorums.and_then(QuorumsOption::custom).cloned(),
+            own_quorums: quorums.and_then(QuorumsOption::custom_quorums).cloned(),
             most_inside: self.k.unwrap_or(plain.most_inside),
             tree: tree.and_then(TreeOption::shape).unwrap_or(plain.tree),
-            own_tree: tree.and_then(TreeOption::custom).cloned(),
+            own_tree: tree.and_then(TreeOption::custom_tree).cloned(),
             variants: self.variant.clone(),
             timeouts: self.timeout.iter().map(|it| (it.name.clone(), it.delay)).collect(),
             ..plain
         })
     }
 
-    pub(crate) fn check_timeouts(&self, card: &Card) -> Result<(), Failure> {
+    pub(crate) fn check_timeout_names(&self, card: &Card) -> Result<(), Failure> {
         let known = || card.timeouts.iter().map(|timeout| timeout.name);
         let unknown = self.timeout.iter().find(|option| known().all(|name| name != option.name));
         let Some(TimeoutOption { name, .. }) = unknown else { return Ok(()) };
@@ -204,7 +204,7 @@ impl GroupOptions {
         )))
     }
 
-    pub(crate) fn draws_ids(&self) -> bool {
+    pub(crate) fn has_random_ids(&self) -> bool {
         matches!(self.ids, Some(IdsOption::Random))
     }
 
@@ -220,7 +220,7 @@ impl GroupOptions {
         let plain = Parameters { variants: self.variant.clone(), ..Parameters::plain(7) };
         let ignored = |other: Parameters| is_same_config(algorithm, &plain, &other);
         let (tree, other) = (TreeShape::Path, ProcessId(1));
-        let quorums = match self.quorums.as_ref().and_then(QuorumsOption::custom) {
+        let quorums = match self.quorums.as_ref().and_then(QuorumsOption::custom_quorums) {
             // Gives the algorithm a list of quorums. Its configuration changes only if the
             // algorithm accepts such a list.
             Some(_) => {
@@ -251,13 +251,13 @@ impl GroupOptions {
     }
 
     /// Returns the processes that have crashed before the start of the run.
-    pub(crate) fn down(&self) -> &[ProcessId] {
+    pub(crate) fn down_processes(&self) -> &[ProcessId] {
         self.down.as_ref().map_or(&[], |down| &down.0)
     }
 
     /// Returns the delivery order of links that the user selects; `None` means the order on the
     /// [`Card`].
-    pub(crate) fn order(&self) -> Option<ChannelOrder> {
+    pub(crate) fn channel_order(&self) -> Option<ChannelOrder> {
         self.channel.map(|channel| match channel {
             ChannelOrderOption::Fifo => ChannelOrder::Fifo,
             ChannelOrderOption::Reordered => ChannelOrder::Reordered,
@@ -284,7 +284,7 @@ impl GroupOptions {
 
     /// Formats the options that configure the algorithm, for the header of a trace. If an option
     /// names a file, the text has the contents of the file in place of the name.
-    pub(crate) fn header_options(&self) -> String {
+    pub(crate) fn trace_header_options(&self) -> String {
         self.options_with(TopologyOption::inlined, TreeOption::inlined, QuorumsOption::inlined)
     }
 
@@ -319,13 +319,16 @@ impl GroupOptions {
         if let Some(loads) = &self.loads {
             list("--loads", loads.0.iter().map(NonZeroU32::to_string).collect());
         }
-        if !self.down().is_empty() {
-            list("--down", self.down().iter().map(|down| down.number().to_string()).collect());
+        if !self.down_processes().is_empty() {
+            list(
+                "--down",
+                self.down_processes().iter().map(|down| down.number().to_string()).collect(),
+            );
         }
-        if check_distinct(&self.parameters()?.ranks).is_err() {
+        if check_distinct_ranks(&self.parameters()?.ranks).is_err() {
             words.push("--beyond-assumptions".to_owned());
         }
-        words.extend(self.header_options().split_whitespace().map(str::to_owned));
+        words.extend(self.trace_header_options().split_whitespace().map(str::to_owned));
         Ok(words)
     }
 
@@ -333,7 +336,7 @@ impl GroupOptions {
         let initiators = self.initiators().unwrap_or(&[]);
         let named = [
             ("--initiators", initiators),
-            ("--down", self.down()),
+            ("--down", self.down_processes()),
             ("--coordinator", self.coordinator.as_slice()),
         ];
         for (option, processes) in named {
@@ -344,7 +347,9 @@ impl GroupOptions {
             }
         }
         match &self.entries {
-            Some(EntriesOption::Of(Entries::Listed(listed))) if listed.len() > size as usize => {
+            Some(EntriesOption::Of(EntriesPerProcess::Listed(listed)))
+                if listed.len() > size as usize =>
+            {
                 let listed = listed.len();
                 Err(Failure::usage(format!(
                     "--entries lists {listed} numbers for {size} processes: expected at most one \
@@ -384,12 +389,12 @@ impl FromStr for TimeoutOption {
 
 impl fmt::Display for TimeoutOption {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}={}", self.name, delay_in_units(self.delay))
+        write!(f, "{}={}", self.name, delay_as_distribution(self.delay))
     }
 }
 
 /// Formats a delay in virtual units of time, such as `5` or `10..20`.
-pub(crate) fn delay_in_units(delay: Delay) -> Distribution {
+pub(crate) fn delay_as_distribution(delay: Delay) -> Distribution {
     let Delay { min, max } = delay;
     if min == max { Distribution::Constant(max) } else { Distribution::Uniform { min, max } }
 }
@@ -409,7 +414,7 @@ pub(crate) enum IdsOption {
 pub(crate) enum EntriesOption {
     /// Number of requests per process. Either all processes have the same number, or the user lists
     /// a number for each process.
-    Of(Entries),
+    Of(EntriesPerProcess),
     /// No bound on the number of requests. Only the checker accepts this value.
     Unbounded,
 }
@@ -510,7 +515,7 @@ fn kinds() -> NameParser<QuorumsOption> {
 }
 
 /// Returns an error if two ranks are equal, because ranks decide elections.
-pub(crate) fn check_distinct(ranks: &[Rank]) -> Result<(), Failure> {
+pub(crate) fn check_distinct_ranks(ranks: &[Rank]) -> Result<(), Failure> {
     let mut sorted = ranks.to_vec();
     sorted.sort_unstable();
     match sorted.windows(2).find(|pair| pair[0] == pair[1]) {
@@ -573,8 +578,9 @@ mod tests {
             assert!(text.parse::<TimeoutOption>().is_err(), "{text}");
         }
         let card = tenure_instances::card("bully", &Parameters::plain(3)).unwrap();
-        let message = group("--timeout answr=5").check_timeouts(&card).unwrap_err().to_string();
+        let message =
+            group("--timeout answr=5").check_timeout_names(&card).unwrap_err().to_string();
         assert_eq!(message, "invalid timeout 'answr' for bully: expected answer, coordinator");
-        assert!(group("--timeout answer=5").check_timeouts(&card).is_ok());
+        assert!(group("--timeout answer=5").check_timeout_names(&card).is_ok());
     }
 }

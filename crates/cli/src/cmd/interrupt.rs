@@ -10,7 +10,7 @@ use std::thread;
 #[cfg(not(target_family = "wasm"))]
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-use super::capture::print_error;
+use super::capture::print_stderr_line;
 use super::failure::{Failure, Status};
 use super::program;
 
@@ -33,7 +33,7 @@ pub(crate) fn fail_if_interrupted(when: &str) -> Result<(), Failure> {
 
 /// Applies `act` to each item. After an interrupt, returns an error that names the last completed
 /// item.
-pub(crate) fn run_each<'a, T>(
+pub(crate) fn run_each_until_interrupted<'a, T>(
     items: impl IntoIterator<Item = (&'a str, T)>,
     mut act: impl FnMut(T) -> Result<Status, Failure>,
 ) -> Result<Status, Failure> {
@@ -43,7 +43,7 @@ pub(crate) fn run_each<'a, T>(
             Err(failure) if failure.status == Status::Incomplete => {
                 let after = |name| Failure::incomplete(format!("interrupted after {name}"));
                 let failure = last.map_or(failure, after);
-                print_error(&format!("{}: {failure}", program::name()));
+                print_stderr_line(&format!("{}: {failure}", program::name()));
                 return Ok(worst.worse(Status::Incomplete));
             }
             outcome => worst = worst.worse(outcome?),

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
 use tenure_core::ProcessId;
-use tenure_daemon::{make_keys, private_key_file, public_keys_file};
+use tenure_daemon::{create_key_files, private_key_file, public_keys_file};
 
 use super::failure::{Failure, Status};
 use super::output::print;
@@ -48,7 +48,7 @@ struct New {
 
 pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
     let Task::New(New { nodes, to }) = &options.task;
-    make_keys(to, *nodes).map_err(Failure::environment)?;
+    create_key_files(to, *nodes).map_err(Failure::environment)?;
     print(&next_steps(to, *nodes))?;
     Ok(Status::Success)
 }

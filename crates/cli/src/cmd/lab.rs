@@ -13,8 +13,8 @@ use serde_json::{Value, json};
 use tenure_algorithms::catalogue::Parameters;
 use tenure_core::Card;
 use tenure_core::quorum::{QuorumKind, QuorumSystem};
-use tenure_core::tree::Tree;
-use tenure_instances::TraceHeader;
+use tenure_core::tree::RootedTree;
+use tenure_instances::TraceHeaderFields;
 use tenure_lab::{NodeLayout, RunSource, RunSpec};
 use tenure_sim::{Intervention, Settings};
 use tenure_trace::{Schedule, Trace};
@@ -22,7 +22,7 @@ use tenure_trace::{Schedule, Trace};
 use super::failure::Failure;
 use super::graph;
 use super::parse_options;
-use super::program::shell_word;
+use super::program::quote_shell_word;
 use super::simulate;
 use super::trace::replay;
 use super::usage_error;
@@ -95,17 +95,18 @@ fn run_from_words(words: &[String], from: WordsFrom) -> Result<RunSpec, String> 
     }
     let options: simulate::Options = parse_options(words).map_err(|error| parse_error(&error))?;
     let words_given = graph::inline_files(words, &options.run.group);
-    let words_given = words_given.iter().map(|word| shell_word(word)).collect::<Vec<_>>().join(" ");
-    if let Some(message) = simulate::terminal_only_option(&options) {
+    let words_given =
+        words_given.iter().map(|word| quote_shell_word(word)).collect::<Vec<_>>().join(" ");
+    if let Some(message) = simulate::terminal_only_option_error(&options) {
         return Err(message);
     }
     let describe = |failure: Failure| failure.to_string();
-    let plan = simulate::plan(&options).map_err(describe)?;
-    let settings = plan.settings(plan.common_settings().seed);
+    let plan = simulate::build_plan(&options).map_err(describe)?;
+    let settings = plan.settings_for_seed(plan.common_settings().seed);
     let intervention_plan = plan.intervention_plan.clone();
     let replay = plan.unsteered_replay_command(&settings);
-    let head = TraceHeader { replay: Some(replay.clone()), ..plan.trace_header(&settings) };
-    let algorithm = plan.algorithm(&settings).map_err(describe)?;
+    let head = TraceHeaderFields { replay: Some(replay.clone()), ..plan.trace_header(&settings) };
+    let algorithm = plan.build_algorithm(&settings).map_err(describe)?;
     let engine = algorithm.engine(settings.clone(), head, None);
     Ok(RunSpec {
         words: words_given,
@@ -121,7 +122,8 @@ fn run_from_words(words: &[String], from: WordsFrom) -> Result<RunSpec, String> 
 
 fn run_along_trace(trace: &Trace) -> Result<RunSpec, String> {
     let header = &trace.header;
-    let parameters = replay::parameters(header).map_err(|failure| failure.to_string())?;
+    let parameters =
+        replay::parameters_from_header(header).map_err(|failure| failure.to_string())?;
     let schedule = Schedule::from_trace(trace).map_err(|error| error.to_string())?;
     let card = tenure_instances::card(&header.algorithm, &parameters);
     let card = card.map_err(|unknown| unknown.to_string())?;
@@ -131,7 +133,7 @@ fn run_along_trace(trace: &Trace) -> Result<RunSpec, String> {
     let settings = Settings { ranks, beyond_assumptions: true, ..plain };
     let algorithm = tenure_instances::algorithm(&header.algorithm, &parameters);
     let algorithm = algorithm.map_err(|unknown| unknown.to_string())?;
-    let engine = algorithm.engine(settings, TraceHeader::default(), Some(schedule));
+    let engine = algorithm.engine(settings, TraceHeaderFields::default(), Some(schedule));
     let violated = header.violates.as_ref().map_or("run", |_| "counterexample");
     Ok(RunSpec {
         words: format!("a recorded {violated} of {}", header.algorithm),
@@ -160,8 +162,9 @@ fn node_layout(card: &Card, parameters: &Parameters) -> NodeLayout {
     };
     let own = parameters.own_quorums.as_deref().filter(|_| kind.is_some()).cloned();
     let quorums = own.or_else(|| QuorumSystem::from_kind(kind?, size).ok());
-    let tree =
-        parameters.tree().unwrap_or_else(|_| Arc::new(Tree::from_shape(parameters.tree, size)));
+    let tree = parameters
+        .tree()
+        .unwrap_or_else(|_| Arc::new(RootedTree::from_shape(parameters.tree, size)));
     NodeLayout::for_algorithm(card, size, coordinator, &tree, quorums.as_ref())
 }
 

@@ -7,15 +7,16 @@ use serde::Serialize;
 use serde_json::Value;
 use tenure_algorithms::catalogue::Parameters;
 use tenure_core::{
-    Card, ChannelOrder, Cost, CostUnit, CrashModel, Faults, Property, Service, Timeout, Variant,
+    Card, ChannelOrder, ConfigurableTimeout, CostUnit, CrashModel, MessageCost, Property, Service,
+    ToleratedFaults, Variant,
 };
 
 use super::checker_only_card::{self, CheckerOnlyCard};
 use super::failure::{Failure, Status};
-use super::group::delay_in_units;
+use super::group::delay_as_distribution;
 use super::name_parser::checkable_algorithm;
-use super::output::{Format, json_name, width, wrap};
-use super::rows::Rows;
+use super::output::{Format, json_name, line_width, wrap};
+use super::rows::LabelledRows;
 use super::stabilizing_card;
 use super::verification_extent::{VerificationExtent, refuting_method};
 
@@ -104,7 +105,7 @@ pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
     options.format.print(&entries, || match &options.algorithm {
         Some(name) => {
             let text: String = cards.iter().map(full_card).collect();
-            text + &stabilizing_card::appendix(name)
+            text + &stabilizing_card::card_appendix(name)
         }
         None => table(&cards),
     })?;
@@ -124,7 +125,7 @@ fn cards(options: &Options) -> Result<Vec<Card>, Failure> {
     }
 }
 
-pub(crate) fn json_output(options: &Options) -> Result<Value, Failure> {
+pub(crate) fn run_to_json(options: &Options) -> Result<Value, Failure> {
     if let Some(card) = options.algorithm.as_deref().and_then(CheckerOnlyCard::find) {
         return Ok(card.to_json_list());
     }
@@ -163,12 +164,12 @@ fn variant_command(card: &Card, variant: &Variant) -> Option<String> {
     {
         full_card = part;
     }
-    variant.command(full_card)
+    variant.demonstration_command(full_card)
 }
 
 fn table(cards: &[Card]) -> String {
     let mut text = String::new();
-    let is_wide = width() >= FULL_TABLE_WIDTH;
+    let is_wide = line_width() >= FULL_TABLE_WIDTH;
     let mut row = |name: &str, service: &str, messages: &str, survives: &str, verified: &str| {
         let line = match is_wide {
             true => format!("{name:<24} {service:<11} {messages:<45} {survives:<8} {verified}"),
@@ -193,7 +194,9 @@ fn table(cards: &[Card]) -> String {
     let composed: Vec<&str> = composed.iter().map(|card| &*card.name).collect();
     let composed = match composed.as_slice() {
         [] => String::new(),
-        some => wrap(&format!("Compositions: {}.", some.join(", ")), width()).join("\n") + "\n\n",
+        some => {
+            wrap(&format!("Compositions: {}.", some.join(", ")), line_width()).join("\n") + "\n\n"
+        }
     };
     let (checker_only, systems) = (checker_only_card::table(), stabilizing_card::table());
     format!(
@@ -206,8 +209,8 @@ fn table(cards: &[Card]) -> String {
 }
 
 fn full_card(card: &Card) -> String {
-    let mut text = Rows::of_card(&card.name, &card.title);
-    let mut row = |name: &str, message: &str| text.row(name, message);
+    let mut text = LabelledRows::with_card_heading(&card.name, &card.title);
+    let mut row = |name: &str, message: &str| text.add_row(name, message);
     row("service", card.service.name());
     row("paper", card.paper);
     row("timing", &json_name(&card.timing));
@@ -222,7 +225,7 @@ fn full_card(card: &Card) -> String {
             "processes that are down from the start (--down) are left out, and the others know it",
         );
     }
-    let Cost { per: unit, formula, least, most, .. } = &card.messages;
+    let MessageCost { per: unit, formula, least, most, .. } = &card.messages;
     let most = most.map_or("any number".to_string(), |most| most.to_string());
     row("messages", &format!("{formula} {}", per(*unit)));
     row("", &format!("with {SIZE} processes: {least} to {most}"));
@@ -234,9 +237,11 @@ fn full_card(card: &Card) -> String {
     for (place, promise) in always.into_iter().chain(clocked).enumerate() {
         row(if place == 0 { "promises" } else { "" }, &promise);
     }
-    for (place, Timeout { name, description, delay }) in card.timeouts.iter().enumerate() {
+    for (place, ConfigurableTimeout { name, description, delay }) in
+        card.timeouts.iter().enumerate()
+    {
         let label = if place == 0 { "timeouts" } else { "" };
-        row(label, &format!("{name} {}: {description}", delay_in_units(*delay)));
+        row(label, &format!("{name} {}: {description}", delay_as_distribution(*delay)));
     }
     if let Some(verified) = VerificationExtent::for_algorithm(&card.name).sentence() {
         row("verified", &verified);
@@ -249,7 +254,7 @@ fn full_card(card: &Card) -> String {
     for variant in &card.variants {
         text.add_variant(variant, variant_command(card, variant));
         if let Some(part) = refuting_method(&card.name, variant.name) {
-            text.row("", &format!("  refused by the {part} of tenure prove"));
+            text.add_row("", &format!("  refused by the {part} of tenure prove"));
         }
     }
     text.into_text()
@@ -279,7 +284,7 @@ fn per(unit: CostUnit) -> &'static str {
     }
 }
 
-fn survives(faults: &Faults) -> String {
+fn survives(faults: &ToleratedFaults) -> String {
     let crashes = match (faults.crashes, faults.max_crashed) {
         (CrashModel::None, _) => "no crash".to_owned(),
         (_, Some(1)) => "1 crash".to_owned(),

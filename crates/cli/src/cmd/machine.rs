@@ -14,7 +14,7 @@ use super::{interrupt, program};
 
 const MEMORY_POLL_INTERVAL: Duration = Duration::from_millis(100);
 
-/// Maximum number of measurements of the memory use after [`enforce_memory_limit`] has interrupted
+/// Maximum number of measurements of the memory use after [`watch_memory_use`] has interrupted
 /// the command. If the process still runs after these measurements, the function ends the process.
 const MAX_POLLS_AFTER_INTERRUPT: u32 = 20;
 
@@ -51,7 +51,7 @@ pub(crate) fn current_thread_runtime() -> Result<tokio::runtime::Runtime, Failur
 /// thread interrupts the command, so that the command can report a partial result. If the process
 /// still runs after [`MAX_POLLS_AFTER_INTERRUPT`] further measurements, or uses three quarters of
 /// the memory, the thread ends the process.
-pub(crate) fn enforce_memory_limit() {
+pub(crate) fn watch_memory_use() {
     static STARTED: Once = Once::new();
     STARTED.call_once(|| {
         if let Some(all) = memory_limit() {

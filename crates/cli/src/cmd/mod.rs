@@ -109,11 +109,11 @@ enum Subcommands {
 }
 
 /// Runs the command line of this process, like `tenure`. The catalogue contains the built-in
-/// algorithms and those of `own`. The built-in monitors and those of `monitors` judge the runs.
-/// Prints an error to standard error.
-pub fn main(own: Catalogue, monitors: Monitors) -> ExitCode {
-    program::init_name(!own.is_empty() || !monitors.is_empty());
-    own.install();
+/// algorithms and those of `own_algorithms`. The built-in monitors and those of `monitors` judge
+/// the runs. Prints an error to standard error.
+pub fn main(own_algorithms: Catalogue, monitors: Monitors) -> ExitCode {
+    program::init_name(!own_algorithms.is_empty() || !monitors.is_empty());
+    own_algorithms.install();
     monitors.install();
     run_line(std::env::args_os().collect()).into()
 }
@@ -130,8 +130,8 @@ fn run_line(words: Vec<OsString>) -> Status {
     };
     outcome.unwrap_or_else(|failure| {
         let message = failure.to_string();
-        let message = program::with_program_name(&message);
-        capture::print_error(&format!("{}: {message}", program::name()));
+        let message = program::replace_program_name(&message);
+        capture::print_stderr_line(&format!("{}: {message}", program::name()));
         failure.status
     })
 }

@@ -20,13 +20,13 @@ pub(crate) struct NameParser<T> {
 }
 
 impl<T> NameParser<T> {
-    /// Creates a parser that converts a name to a value by `read`. Shells complete the names that
+    /// Creates a parser that converts a name to a value by `parse`. Shells complete the names that
     /// `names` returns.
     pub(crate) const fn new(
         names: fn() -> Vec<&'static str>,
-        read: fn(&str) -> Result<T, String>,
+        parse: fn(&str) -> Result<T, String>,
     ) -> Self {
-        NameParser { names, read }
+        NameParser { names, read: parse }
     }
 }
 
@@ -119,23 +119,23 @@ fn parse_with_variants(text: &str) -> Result<String, String> {
 }
 
 /// Describes why a lock and an election cannot be combined. The description suggests settings to
-/// the user. `write` receives the name and the value of a setting, and returns the setting in the
-/// form in which the user writes it.
+/// the user. `format_setting` receives the name and the value of a setting, and returns the setting
+/// in the form in which the user writes it.
 pub(crate) fn describe_mismatch(
     mutex: &str,
     election: &str,
-    write: impl Fn(&str, &str) -> String,
+    format_setting: impl Fn(&str, &str) -> String,
 ) -> String {
-    let (lock, elects) = (write("mutex", mutex), write("election", election));
+    let (lock, elects) = (format_setting("mutex", mutex), format_setting("election", election));
     if tenure_instances::election_names().any(|name| name == mutex) {
-        let election = write("election", mutex);
-        let follows = write("mutex", &format!("coordinated:{mutex}"));
+        let election = format_setting("election", mutex);
+        let follows = format_setting("mutex", &format!("coordinated:{mutex}"));
         return format!(
             "{mutex} is an election, not a lock: use {election}, or the lock {follows}"
         );
     }
     if tenure_instances::lock_names().any(|name| name == election) {
-        let mutex = write("mutex", election);
+        let mutex = format_setting("mutex", election);
         return format!("{election} is a lock, not an election: use {mutex}");
     }
     format!(
@@ -147,19 +147,19 @@ pub(crate) fn describe_mismatch(
 /// Describes why the names of a lock and an election are invalid. Unlike on a command line, no
 /// parser has checked these names, for example because they come from a configuration file.
 ///
-/// The description may suggest settings to the user. `write` receives the name and the value of a
-/// setting, and returns the setting in the form in which the user writes it.
-pub(crate) fn describe_unknown_names(
+/// The description may suggest settings to the user. `format_setting` receives the name and the
+/// value of a setting, and returns the setting in the form in which the user writes it.
+pub(crate) fn describe_invalid_names(
     mutex: &str,
     election: &str,
-    write: impl Fn(&str, &str) -> String,
+    format_setting: impl Fn(&str, &str) -> String,
 ) -> String {
     let unknown = [mutex, election].into_iter().find_map(|name| match parse_algorithm(name) {
         Ok(spelling) if spelling == name => None,
         Ok(spelling) => Some(format!("unknown algorithm '{name}': did you mean {spelling}?")),
         Err(message) => Some(format!("unknown algorithm '{name}': {message}")),
     });
-    unknown.unwrap_or_else(|| describe_mismatch(mutex, election, write))
+    unknown.unwrap_or_else(|| describe_mismatch(mutex, election, format_setting))
 }
 
 #[cfg(test)]
@@ -198,7 +198,7 @@ mod tests {
             ("lamport", "bulli", "nearest are bully,"),
             ("Lamport", "raft", "did you mean lamport?"),
         ] {
-            let message = describe_unknown_names(mutex, election, write);
+            let message = describe_invalid_names(mutex, election, write);
             assert!(
                 message.contains(part) && message.len() < 200,
                 "{mutex}, {election}: {message}"

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use rustix::process::{Pid, getppid};
 use tenure_algorithms::catalogue::CatalogueError;
-use tenure_daemon::{Config, NodeError, Report, ReportLine, ReportOptions, Service};
+use tenure_daemon::{Config, NodeError, NodeEvent, NodeEventLine, NodeEventOptions, ServiceConfig};
 use tenure_instances::service_protocol;
 use tokio::signal::unix::SignalKind;
 use tokio::sync::oneshot;
@@ -20,11 +20,11 @@ use tracing_subscriber::{Layer, Registry};
 
 use super::failure::{Failure, Status};
 use super::interrupt::TerminationSignals;
-use super::name_parser::describe_unknown_names;
-use super::notify::{ServiceManager, notify, watchdog_interval};
-use super::output::{print_line, print_unwrapped};
+use super::name_parser::describe_invalid_names;
+use super::notify::{ServiceManager, notify_service_manager, watchdog_interval};
+use super::output::{print_flushed_line, print_unwrapped};
 
-pub(super) const EXAMPLE: &str = include_str!("node.example.toml");
+pub(super) const EXAMPLE_CONFIG: &str = include_str!("node.example.toml");
 
 /// Run a node from a configuration file
 ///
@@ -62,7 +62,7 @@ pub(crate) struct Options {
 
 pub(crate) fn run(options: Options) -> Result<Status, Failure> {
     let Some(path) = options.config else {
-        print_unwrapped(EXAMPLE)?;
+        print_unwrapped(EXAMPLE_CONFIG)?;
         return Ok(Status::Success);
     };
     if let Some(parent) = options.parent {
@@ -73,20 +73,21 @@ pub(crate) fn run(options: Options) -> Result<Status, Failure> {
     init_logging(LevelFilter::INFO, options.log_format);
     let runtime = super::machine::current_thread_runtime()?;
     let (manager, telling) =
-        (ServiceManager::from_environment(), ReportOptions { report_grants: options.grants });
+        (ServiceManager::from_environment(), NodeEventOptions { report_grants: options.grants });
     let stop = async {
         stop(options.parent.is_some()).await;
-        notify(manager.as_ref(), "STOPPING=1");
+        notify_service_manager(manager.as_ref(), "STOPPING=1");
     };
     let service = config.service.clone();
-    let report_and_notify = |event: Report| {
+    let report_and_notify = |event: NodeEvent| {
         notify_report(manager.as_ref(), &event);
         report(event);
     };
     let ran = runtime.block_on(async {
+        let node =
+            tenure_daemon::run_node(config, service_protocol, telling, stop, report_and_notify);
         tokio::select! {
-            ran = tenure_daemon::run(config, service_protocol, telling, stop, report_and_notify)
-                => ran,
+            ran = node => ran,
             never = run_watchdog(manager.as_ref()) => match never {},
         }
     });
@@ -97,7 +98,7 @@ pub(crate) fn run(options: Options) -> Result<Status, Failure> {
             true => format!("{}: {message}", path.display()),
             false => message,
         };
-        report(Report::Failed { reason: message.clone() });
+        report(NodeEvent::Failed { reason: message.clone() });
         match () {
             () if misconfigured => Failure::usage(message),
             () if error.is_eviction() => Failure::evicted(message),
@@ -108,24 +109,27 @@ pub(crate) fn run(options: Options) -> Result<Status, Failure> {
 
 /// Describes an error of a node. For an unknown algorithm, the description is the message that the
 /// command-line parser gives for an unknown algorithm.
-fn describe(error: &NodeError, service: &Service) -> String {
+fn describe(error: &NodeError, service: &ServiceConfig) -> String {
     match error {
         NodeError::Unknown(CatalogueError::Algorithm { .. }) => {
             let key = |what: &str, name: &str| format!("{what} = \"{name}\"");
-            describe_unknown_names(&service.mutex, &service.election, key)
+            describe_invalid_names(&service.mutex, &service.election, key)
         }
         error => error.to_string(),
     }
 }
 
 /// Notifies the service manager if a report implies that the state of the node has changed.
-fn notify_report(manager: Option<&ServiceManager>, event: &Report) {
+fn notify_report(manager: Option<&ServiceManager>, event: &NodeEvent) {
     match event {
-        Report::Ready { .. } => notify(manager, "READY=1\nSTATUS=no leader yet"),
-        Report::Elected { leader, term } => {
-            notify(manager, &format!("STATUS=P{leader} is the leader in term {term}"));
+        NodeEvent::Ready { .. } => notify_service_manager(manager, "READY=1\nSTATUS=no leader yet"),
+        NodeEvent::Elected { leader, term } => {
+            notify_service_manager(
+                manager,
+                &format!("STATUS=P{leader} is the leader in term {term}"),
+            );
         }
-        Report::Deposed { .. } => notify(manager, "STATUS=no leader"),
+        NodeEvent::Deposed { .. } => notify_service_manager(manager, "STATUS=no leader"),
         _ => {}
     }
 }
@@ -246,9 +250,9 @@ pub(super) async fn wait_for_interrupt() {
 
 /// Prints a report of the node as a line on standard output. Ignores errors, because the reader of
 /// the reports may have ended.
-fn report(report: Report) {
-    if let Ok(line) = serde_json::to_string(&ReportLine::now(report)) {
-        let _ = print_line(&line);
+fn report(report: NodeEvent) {
+    if let Ok(line) = serde_json::to_string(&NodeEventLine::now(report)) {
+        let _ = print_flushed_line(&line);
     }
 }
 
@@ -260,7 +264,7 @@ mod tests {
     fn example_configuration_is_valid() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("example.toml");
-        std::fs::write(&path, EXAMPLE).unwrap();
+        std::fs::write(&path, EXAMPLE_CONFIG).unwrap();
         let config = Config::read(&path).unwrap();
         assert_eq!(config.cluster.addresses.len(), 3);
     }
@@ -274,9 +278,9 @@ mod tests {
                 rest.contains(" = ") && key.chars().all(|c| c.is_alphanumeric() || c == '_');
             (is_key || rest.starts_with('[')).then(|| rest.to_string())
         };
-        let lines = EXAMPLE.lines().map(|line| mentioned(line).unwrap_or(line.to_string()));
+        let lines = EXAMPLE_CONFIG.lines().map(|line| mentioned(line).unwrap_or(line.to_string()));
         let text = lines.collect::<Vec<_>>().join("\n");
-        assert!(text.matches("\n[").count() > EXAMPLE.matches("\n[").count(), "{text}");
+        assert!(text.matches("\n[").count() > EXAMPLE_CONFIG.matches("\n[").count(), "{text}");
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("all.toml");
         std::fs::write(&path, text).unwrap();

@@ -46,7 +46,7 @@ impl ServiceManager {
     }
 }
 
-pub(crate) fn notify(manager: Option<&ServiceManager>, state: &str) {
+pub(crate) fn notify_service_manager(manager: Option<&ServiceManager>, state: &str) {
     if let Some(manager) = manager {
         manager.notify(state);
     }

@@ -7,7 +7,7 @@ use serde::Serialize;
 use tenure_trace::escape_invisible_in_json;
 
 use super::failure::Failure;
-use super::program::{self, with_program_name};
+use super::program::{self, replace_program_name};
 use super::{capture, machine};
 
 /// Upper bound on the length of printed lines, in characters. Longer lines are hard to read.
@@ -18,8 +18,8 @@ const MIN_WIDTH: usize = 40;
 
 /// Returns the length to which lines of results are wrapped, in characters. It is the value of the
 /// variable `COLUMNS`, or else the width of the terminal.
-pub(crate) fn width() -> usize {
-    if capture::is_active() {
+pub(crate) fn line_width() -> usize {
+    if capture::is_capturing() {
         return MAX_WIDTH;
     }
     let from_environment = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
@@ -59,13 +59,13 @@ impl Format {
 /// Prints text for people, wrapped to the width of the terminal. At a terminal, lines that report a
 /// failure are red, unless `NO_COLOR` is set.
 pub(crate) fn print(text: &str) -> Result<(), Failure> {
-    let text = if width() < MAX_WIDTH { wrap_lines(text) } else { text.to_owned() };
+    let text = if line_width() < MAX_WIDTH { wrap_lines(text) } else { text.to_owned() };
     if is_coloured() { write_stdout(&colour_failures(&text)) } else { write_stdout(&text) }
 }
 
 pub(crate) fn is_coloured() -> bool {
     let wanted = std::env::var_os("NO_COLOR").is_none_or(|it| it.is_empty());
-    wanted && !capture::is_active() && io::stdout().is_terminal()
+    wanted && !capture::is_capturing() && io::stdout().is_terminal()
 }
 
 /// Prints text without changes, because it is the content of a file or the input of another
@@ -85,8 +85,8 @@ fn colour_failures(text: &str) -> String {
 
 /// Writes text to standard output. Ignores a closed pipe, as with `| head`.
 fn write_stdout(text: &str) -> Result<(), Failure> {
-    let text = with_program_name(text);
-    if capture::append_stdout(&text) {
+    let text = replace_program_name(text);
+    if capture::append_captured_stdout(&text) {
         return Ok(());
     }
     let mut out = io::stdout().lock();
@@ -99,7 +99,7 @@ fn write_stdout(text: &str) -> Result<(), Failure> {
 
 /// Prints a line to standard output without buffering, for a program that reads the lines.
 #[cfg(not(target_family = "wasm"))]
-pub(crate) fn print_line(line: &str) -> io::Result<()> {
+pub(crate) fn print_flushed_line(line: &str) -> io::Result<()> {
     let mut out = io::stdout().lock();
     writeln!(out, "{line}").and_then(|()| out.flush())
 }
@@ -119,7 +119,10 @@ pub(crate) fn json_name(value: &impl Serialize) -> String {
 }
 
 pub(crate) fn warn_no_effect(option: &str, subject: &str) {
-    capture::print_error(&format!("{}: {option} has no effect on {subject}", program::name()));
+    capture::print_stderr_line(&format!(
+        "{}: {option} has no effect on {subject}",
+        program::name()
+    ));
 }
 
 /// Splits text into lines of at most `width` characters, between words if possible.
@@ -143,7 +146,7 @@ pub(crate) fn wrap(text: &str, width: usize) -> Vec<String> {
 /// wrapped to the width of the terminal.
 pub(crate) fn format_row(label: &str, text: &str, column: usize) -> String {
     let mut row = String::new();
-    for (place, line) in wrap(text, width() - column).iter().enumerate() {
+    for (place, line) in wrap(text, line_width() - column).iter().enumerate() {
         let label = if place == 0 { label } else { "" };
         row += format!("{label:<column$}{line}").trim_end();
         row.push('\n');
@@ -151,11 +154,11 @@ pub(crate) fn format_row(label: &str, text: &str, column: usize) -> String {
     row
 }
 
-/// Formats rows of cells in columns. Each column is as wide as its longest cell. `is_figure`
+/// Formats rows of cells in columns. Each column is as wide as its longest cell. `is_right_aligned`
 /// returns true for the columns that are aligned to the right.
 pub(crate) fn format_columns<R: AsRef<[String]>>(
     rows: &[R],
-    is_figure: impl Fn(usize) -> bool,
+    is_right_aligned: impl Fn(usize) -> bool,
 ) -> String {
     let count = rows.first().map_or(0, |row| row.as_ref().len());
     let longest = |column: usize| rows.iter().map(|it| it.as_ref()[column].chars().count()).max();
@@ -166,7 +169,7 @@ pub(crate) fn format_columns<R: AsRef<[String]>>(
             // A cell may be a name of 64 KiB. That is too wide for `{cell:width$}`, whose width is
             // limited.
             let gap = " ".repeat(width - cell.chars().count());
-            if is_figure(column) { gap + cell } else { cell.clone() + &gap }
+            if is_right_aligned(column) { gap + cell } else { cell.clone() + &gap }
         });
         text.push_str(cells.collect::<Vec<_>>().join("  ").trim_end());
         text.push('\n');
@@ -180,10 +183,10 @@ pub(crate) fn format_columns<R: AsRef<[String]>>(
 pub(crate) fn wrap_lines(text: &str) -> String {
     let mut wrapped = String::with_capacity(text.len());
     for line in text.lines() {
-        if line.chars().count() <= width() {
+        if line.chars().count() <= line_width() {
             wrapped.push_str(line);
         } else {
-            wrapped.push_str(&wrap_line(line, width()));
+            wrapped.push_str(&wrap_line(line, line_width()));
         }
         wrapped.push('\n');
     }

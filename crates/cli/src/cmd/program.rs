@@ -28,15 +28,15 @@ thread_local! {
     static ARGUMENTS: RefCell<Option<Vec<String>>> = const { RefCell::new(None) };
 }
 
-/// Returns the arguments of the command: those that [`with_arguments`] sets, or else those of this
-/// process.
+/// Returns the arguments of the command: those that [`run_with_arguments`] sets, or else those of
+/// this process.
 pub(crate) fn arguments() -> Vec<String> {
     let own = || std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned());
     ARGUMENTS.with_borrow(Clone::clone).unwrap_or_else(|| own().collect())
 }
 
 /// Runs `act` while [`arguments`] returns these arguments.
-pub(crate) fn with_arguments<T>(arguments: &[String], act: impl FnOnce() -> T) -> T {
+pub(crate) fn run_with_arguments<T>(arguments: &[String], act: impl FnOnce() -> T) -> T {
     let before = ARGUMENTS.replace(Some(arguments.to_vec()));
     let result = act();
     ARGUMENTS.set(before);
@@ -48,7 +48,7 @@ pub(crate) fn name() -> &'static str {
 }
 
 /// Replaces `tenure` by the name of this program in all commands that a text contains.
-pub(crate) fn with_program_name(text: &str) -> Cow<'_, str> {
+pub(crate) fn replace_program_name(text: &str) -> Cow<'_, str> {
     replace_name(text, name())
 }
 
@@ -66,7 +66,7 @@ fn replace_name<'t>(text: &'t str, name: &str) -> Cow<'t, str> {
 }
 
 /// Quotes a text for a POSIX shell. If the text needs no quotes, returns it unchanged.
-pub(crate) fn shell_word(text: &str) -> String {
+pub(crate) fn quote_shell_word(text: &str) -> String {
     let is_plain = |letter: char| letter.is_alphanumeric() || "-_./:,+=@%→".contains(letter);
     if !text.is_empty() && text.chars().all(is_plain) {
         return text.to_owned();
@@ -74,17 +74,17 @@ pub(crate) fn shell_word(text: &str) -> String {
     format!("'{}'", text.replace('\'', "'\\''"))
 }
 
-pub(crate) fn command_without(
-    options: &[&str],
+pub(crate) fn command_line_without(
+    removed_options: &[&str],
     arguments: impl IntoIterator<Item = String>,
 ) -> String {
     let mut line = name().to_owned();
     let mut arguments = arguments.into_iter();
     while let Some(word) = arguments.next() {
         let option = word.split_once('=').map_or(word.as_str(), |(option, _)| option);
-        if !options.contains(&option) {
+        if !removed_options.contains(&option) {
             line.push(' ');
-            line.push_str(&shell_word(&word));
+            line.push_str(&quote_shell_word(&word));
         } else if option == word {
             // The next word is its value.
             arguments.next();
@@ -99,16 +99,16 @@ mod tests {
 
     #[test]
     fn words_are_quoted_where_needed() {
-        assert_eq!(shell_word("graphs/my.dot"), "graphs/my.dot");
-        assert_eq!(shell_word("my graph.dot"), "'my graph.dot'");
-        assert_eq!(shell_word("it's"), r"'it'\''s'");
-        assert_eq!(shell_word("inside(P1) & inside(P2)"), "'inside(P1) & inside(P2)'");
+        assert_eq!(quote_shell_word("graphs/my.dot"), "graphs/my.dot");
+        assert_eq!(quote_shell_word("my graph.dot"), "'my graph.dot'");
+        assert_eq!(quote_shell_word("it's"), r"'it'\''s'");
+        assert_eq!(quote_shell_word("inside(P1) & inside(P2)"), "'inside(P1) & inside(P2)'");
     }
 
     #[test]
     fn options_are_left_out_with_their_values() {
         let without = |options: &[&str], line: &str| {
-            command_without(options, line.split(' ').map(str::to_owned))
+            command_line_without(options, line.split(' ').map(str::to_owned))
         };
         let line = "simulate lamport --shard 3/64 --sweep n=3..5 --threads=2 --raw a.csv --runs 9";
         let rest = "tenure simulate lamport --sweep n=3..5 --runs 9";

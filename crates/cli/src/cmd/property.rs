@@ -83,15 +83,15 @@ fn renamed(text: &str) -> Option<&'static str> {
 /// Returns an error if a requested property does not apply to the algorithm, or cannot be decided
 /// in these runs.
 ///
-/// `expected` returns a text that describes the properties that apply. `cost` and `topology` are
-/// the reasons why these runs cannot decide the properties with these names; `None` if the runs can
-/// decide the property.
-pub(crate) fn check_requested(
+/// `expected` returns a text that describes the properties that apply. `cost_obstacle` and
+/// `topology_obstacle` are the reasons why these runs cannot decide the properties with these
+/// names; `None` if the runs can decide the property.
+pub(crate) fn check_requested_properties(
     requested: &[Property],
     card: &Card,
     expected: impl FnOnce() -> String,
-    cost: Option<&str>,
-    topology: Option<&str>,
+    cost_obstacle: Option<&str>,
+    topology_obstacle: Option<&str>,
 ) -> Result<(), Failure> {
     let Card { name, service, .. } = card;
     match requested.iter().find(|it| !it.applies_to(*service)) {
@@ -108,7 +108,9 @@ pub(crate) fn check_requested(
         }
         None => {}
     }
-    for (property, obstacle) in [(Property::Cost, cost), (Property::Topology, topology)] {
+    for (property, obstacle) in
+        [(Property::Cost, cost_obstacle), (Property::Topology, topology_obstacle)]
+    {
         if let Some(why) = obstacle.filter(|_| requested.contains(&property)) {
             let message = format!("--property {property} cannot be checked for {name} here: {why}");
             return Err(Failure::usage(message));

@@ -1,36 +1,36 @@
 //! A table whose rows have a label and a text.
 
-use super::output::{format_row, width, wrap};
+use super::output::{format_row, line_width, wrap};
 
 /// Default column at which the text of a row begins, in characters.
 const INDENT: usize = 22;
 
 const MAX_LISTED: usize = 24;
 
-pub(crate) struct Rows {
+pub(crate) struct LabelledRows {
     pub(super) text: String,
     /// Column at which the text of a row begins, in characters.
     pub(super) column: usize,
 }
 
-impl Rows {
+impl LabelledRows {
     pub(crate) fn new(headline: &str) -> Self {
-        Rows::with_column(headline, INDENT)
+        LabelledRows::with_text_column(headline, INDENT)
     }
 
     /// Starts a table with a headline. The text of each row begins at this column.
-    pub(crate) fn with_column(headline: &str, column: usize) -> Self {
-        Rows { text: wrap(headline, width()).join("\n") + "\n\n", column }
+    pub(crate) fn with_text_column(headline: &str, column: usize) -> Self {
+        LabelledRows { text: wrap(headline, line_width()).join("\n") + "\n\n", column }
     }
 
     /// Adds a row with the label `name`, wrapped to the width of the terminal. A row without a
     /// label continues the previous row.
-    pub(crate) fn row(&mut self, name: &str, text: &str) {
+    pub(crate) fn add_row(&mut self, name: &str, text: &str) {
         self.text += &format_row(&format!("  {name}"), text, self.column);
     }
 
     /// Adds a line that is never wrapped, such as a command to copy.
-    pub(crate) fn line(&mut self, line: &str) {
+    pub(crate) fn add_line(&mut self, line: &str) {
         self.text.push_str(line.trim_end());
         self.text.push('\n');
     }
@@ -56,7 +56,7 @@ pub(crate) fn format_figure(value: f64) -> String {
 }
 
 /// Joins the first items of a list with `joint`. If items are omitted, adds their number.
-pub(crate) fn join_first(items: impl ExactSizeIterator<Item = String>, joint: &str) -> String {
+pub(crate) fn join_with_limit(items: impl ExactSizeIterator<Item = String>, joint: &str) -> String {
     let count = items.len();
     let shown: Vec<String> = items.take(MAX_LISTED).collect();
     let more = match count.saturating_sub(MAX_LISTED) {
@@ -81,7 +81,7 @@ mod tests {
 
     #[test]
     fn long_lists_are_truncated_with_a_count() {
-        assert_eq!(join_first((0..3).map(|i| i.to_string()), ","), "0,1,2");
-        assert!(join_first((0..30).map(|i| i.to_string()), ",").ends_with("23 … and 6 more"));
+        assert_eq!(join_with_limit((0..3).map(|i| i.to_string()), ","), "0,1,2");
+        assert!(join_with_limit((0..30).map(|i| i.to_string()), ",").ends_with("23 … and 6 more"));
     }
 }

@@ -6,31 +6,31 @@ const LOGARITHMIC_FROM: f64 = 40.0;
 
 /// An axis of a plot. It maps values to positions between 0 and 1.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Scale {
+pub(crate) struct AxisScale {
     low: f64,
     high: f64,
     pub(crate) is_logarithmic: bool,
 }
 
-impl Scale {
+impl AxisScale {
     pub(crate) fn horizontal(values: impl Iterator<Item = f64>) -> Self {
-        let (low, high) = range(values).unwrap_or((0.0, 1.0));
+        let (low, high) = min_and_max(values).unwrap_or((0.0, 1.0));
         let margin = if high > low { (high - low) * 0.02 } else { 0.5 };
-        Scale { low: low - margin, high: high + margin, is_logarithmic: false }
+        AxisScale { low: low - margin, high: high + margin, is_logarithmic: false }
     }
 
     /// Creates a vertical axis that covers these figures. It begins at 0, or is logarithmic if the
     /// figures differ much.
     pub(crate) fn vertical(values: impl Iterator<Item = f64> + Clone) -> Self {
-        let positive = range(values.clone().filter(|value| *value > 0.0));
-        let all = range(values).unwrap_or((0.0, 1.0));
+        let positive = min_and_max(values.clone().filter(|value| *value > 0.0));
+        let all = min_and_max(values).unwrap_or((0.0, 1.0));
         match positive {
             Some((low, high)) if all.0 > 0.0 && high / low >= LOGARITHMIC_FROM => {
-                Scale { low: low / 1.2, high: high * 1.2, is_logarithmic: true }
+                AxisScale { low: low / 1.2, high: high * 1.2, is_logarithmic: true }
             }
             _ => {
                 let high = if all.1 > 0.0 { all.1 * 1.06 } else { 1.0 };
-                Scale { low: all.0.min(0.0), high, is_logarithmic: false }
+                AxisScale { low: all.0.min(0.0), high, is_logarithmic: false }
             }
         }
     }
@@ -70,7 +70,7 @@ pub(crate) fn logarithmic_ticks(low: f64, high: f64) -> impl Iterator<Item = f64
     ticks.filter(move |tick| (low..=high).contains(tick))
 }
 
-pub(crate) fn range(values: impl Iterator<Item = f64>) -> Option<(f64, f64)> {
+pub(crate) fn min_and_max(values: impl Iterator<Item = f64>) -> Option<(f64, f64)> {
     values.fold(None, |ends: Option<(f64, f64)>, value| {
         let (low, high) = ends.unwrap_or((value, value));
         Some((low.min(value), high.max(value)))
@@ -96,26 +96,29 @@ mod tests {
 
     #[test]
     fn ticks_are_round_numbers_in_range() {
-        let scale = Scale::horizontal([3.0, 50.0].into_iter());
+        let scale = AxisScale::horizontal([3.0, 50.0].into_iter());
         assert_eq!(scale.ticks(6), [10.0, 20.0, 30.0, 40.0, 50.0]);
-        let scale = Scale::vertical([4.0, 98.0].into_iter());
+        let scale = AxisScale::vertical([4.0, 98.0].into_iter());
         assert_eq!(scale.ticks(5), [0.0, 50.0, 100.0]);
         assert!(!scale.is_logarithmic && scale.position(0.0) == 0.0);
     }
 
     #[test]
     fn wide_ranges_are_logarithmic() {
-        let scale = Scale::vertical([3.0, 30.0, 3000.0].into_iter());
+        let scale = AxisScale::vertical([3.0, 30.0, 3000.0].into_iter());
         assert!(scale.is_logarithmic);
         let [low, middle, high] = [3.0, 30.0, 300.0].map(|value| scale.position(value));
         assert!((middle - low - (high - middle)).abs() < 1e-9);
-        assert!(!Scale::vertical([0.0, 3000.0].into_iter()).is_logarithmic, "0 has no logarithm");
+        assert!(
+            !AxisScale::vertical([0.0, 3000.0].into_iter()).is_logarithmic,
+            "0 has no logarithm"
+        );
     }
 
     #[test]
     fn single_values_have_an_axis() {
-        let scale = Scale::horizontal([5.0].into_iter());
+        let scale = AxisScale::horizontal([5.0].into_iter());
         assert!((scale.position(5.0) - 0.5).abs() < 1e-9 && !scale.ticks(6).is_empty());
-        assert!(Scale::vertical([0.0].into_iter()).position(0.0) == 0.0);
+        assert!(AxisScale::vertical([0.0].into_iter()).position(0.0) == 0.0);
     }
 }

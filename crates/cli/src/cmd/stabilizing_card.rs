@@ -7,10 +7,10 @@ use tenure_algorithms::stabilization::{self, NAMES};
 use tenure_core::Variant;
 use tenure_core::stabilization::StabilizingCard;
 
-use super::rows::Rows;
+use super::rows::LabelledRows;
 
 #[derive(Debug, Serialize)]
-pub(crate) struct SystemEntry<'a> {
+pub(crate) struct StabilizingSystemEntry<'a> {
     name: &'a str,
     service: &'static str,
     title: &'a str,
@@ -29,15 +29,15 @@ pub(crate) fn card(name: &str) -> Option<StabilizingCard> {
 
 /// Formats the [`StabilizingCard`] of the self-stabilizing system with the name of this algorithm.
 /// The text is empty if there is no such system.
-pub(crate) fn appendix(algorithm: &str) -> String {
+pub(crate) fn card_appendix(algorithm: &str) -> String {
     stabilization::card(algorithm)
         .map_or_else(String::new, |card| format!("\n{}", full_card(&card)))
 }
 
 /// Returns the entry of a stabilizing system in the JSON output.
-pub(crate) fn json_entry(card: &StabilizingCard) -> SystemEntry<'_> {
+pub(crate) fn json_entry(card: &StabilizingCard) -> StabilizingSystemEntry<'_> {
     let StabilizingCard { name, title, paper, states, variants } = card;
-    SystemEntry { name, service: "stabilization", title, paper, states, variants }
+    StabilizingSystemEntry { name, service: "stabilization", title, paper, states, variants }
 }
 
 pub(crate) fn table() -> String {
@@ -49,8 +49,8 @@ pub(crate) fn table() -> String {
 }
 
 pub(crate) fn full_card(card: &StabilizingCard) -> String {
-    let mut text = Rows::of_card(card.name, card.title);
-    let mut row = |name: &str, message: &str| text.row(name, message);
+    let mut text = LabelledRows::with_card_heading(card.name, card.title);
+    let mut row = |name: &str, message: &str| text.add_row(name, message);
     row("paper", card.paper);
     row("from any", "with `tenure check --from any` it starts in every state");
     row("machines", "read the states of their neighbours and write their own in one atomic step");
@@ -58,7 +58,7 @@ pub(crate) fn full_card(card: &StabilizingCard) -> String {
     row("schedules", "all of a central daemon: one machine moves at a time");
     row("promises", "closure, convergence");
     for variant in &card.variants {
-        text.add_variant(variant, variant.command(card.name));
+        text.add_variant(variant, variant.demonstration_command(card.name));
     }
     text.into_text()
 }

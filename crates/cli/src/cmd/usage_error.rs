@@ -12,8 +12,8 @@ pub(crate) fn print_help_or_error(error: &Error) -> Result<Status, Failure> {
         super::output::print(&error.render().to_string())?;
         return Ok(Status::Success);
     }
-    if capture::is_active() {
-        capture::print_error(error.render().to_string().trim_end());
+    if capture::is_capturing() {
+        capture::print_stderr_line(error.render().to_string().trim_end());
         return Ok(Status::Usage);
     }
     // The exit status matters more than a closed standard error.

@@ -10,7 +10,7 @@ pub(crate) fn memory_limit() -> Option<u64> {
 }
 
 /// Does nothing. A module cannot end itself, and each search has a limit of its own.
-pub(crate) fn enforce_memory_limit() {}
+pub(crate) fn watch_memory_use() {}
 
 /// Returns by how many bytes the module's linear memory has grown since the first call. The memory
 /// never shrinks.

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::action_executor::{ActionExecutor, ActionResult};
 use super::expectation::{Expectation, ExpectationResult};
-use super::file::{self, Parameters, one_line, prose};
+use super::file::{self, FormulaParameters, collapse_whitespace, prose};
 
 /// Actions of an experiment, with the results that they must have.
 #[derive(Clone, Debug, Deserialize)]
@@ -55,8 +55,11 @@ struct Broken {
 }
 
 impl Experiment {
-    pub(crate) fn parse_all(experiments: &[Value], with: &Parameters) -> Result<Vec<Self>, String> {
-        let filled = file::substitute(&Value::Array(experiments.to_vec()), with)?;
+    pub(crate) fn parse_all(
+        experiments: &[Value],
+        with: &FormulaParameters,
+    ) -> Result<Vec<Self>, String> {
+        let filled = file::substitute_in_value(&Value::Array(experiments.to_vec()), with)?;
         let Value::Array(filled) = filled else { unreachable!("a list stays a list") };
         let read = |(place, experiment)| {
             Experiment::read(experiment).map_err(|error| format!("experiment {place}: {error}"))
@@ -104,7 +107,7 @@ impl Experiment {
     /// experiment is a list with one element per command line.
     fn lines(&self) -> (Vec<String>, bool) {
         match (&self.line, &self.lines) {
-            (Some(line), _) => (vec![one_line(line)], false),
+            (Some(line), _) => (vec![collapse_whitespace(line)], false),
             (None, Some(lines)) => (split(lines), true),
             (None, None) => {
                 let mut lines: Vec<String> = Vec::new();
@@ -123,7 +126,7 @@ impl Experiment {
         match (&self.broken.lines, &self.broken.line, self.changed()) {
             (Some(broken), ..) => split(broken),
             (None, Some(line), Some(place)) => {
-                lines[place] = one_line(line);
+                lines[place] = collapse_whitespace(line);
                 lines
             }
             _ => unreachable!("validated by the parser"),
@@ -166,7 +169,7 @@ impl Experiment {
         };
         let does = self.broken.does.as_ref().filter(|_| broken).or(self.does.as_ref());
         if let Some(does) = does {
-            acts = vec![one_line(does)];
+            acts = vec![collapse_whitespace(does)];
         }
         Ok(CompletedExperiment {
             description: self.description.clone(),
@@ -200,7 +203,7 @@ impl Experiment {
 }
 
 fn split(lines: &str) -> Vec<String> {
-    lines.lines().map(one_line).filter(|line| !line.is_empty()).collect()
+    lines.lines().map(collapse_whitespace).filter(|line| !line.is_empty()).collect()
 }
 
 /// Performs the call `name` with the arguments `with`. If `with` is a list, performs the call once
@@ -222,7 +225,7 @@ pub(crate) struct CompletedExperiment {
 }
 
 #[derive(Debug)]
-pub(crate) struct Results(pub(crate) Vec<CompletedExperiment>);
+pub(crate) struct ExperimentResults(pub(crate) Vec<CompletedExperiment>);
 
 /// Performs experiments, or their negative controls if `negative_control` is true.
 ///
@@ -233,10 +236,10 @@ pub(crate) fn run_experiments<P: ActionExecutor>(
     experiments: &[Experiment],
     executor: &P,
     negative_control: bool,
-) -> Result<Results, P::Failure> {
+) -> Result<ExperimentResults, P::Failure> {
     let conducted =
         experiments.iter().map(|experiment| experiment.conduct(executor, negative_control));
-    conducted.collect::<Result<_, _>>().map(Results)
+    conducted.collect::<Result<_, _>>().map(ExperimentResults)
 }
 
 impl CompletedExperiment {
@@ -245,16 +248,16 @@ impl CompletedExperiment {
     }
 }
 
-impl Results {
+impl ExperimentResults {
     pub(crate) fn all_hold(&self) -> bool {
         self.0.iter().all(CompletedExperiment::holds)
     }
 
-    pub(crate) fn expected(&self) -> Value {
+    pub(crate) fn expected_by_name(&self) -> Value {
         self.by_name(|finding| &finding.expected)
     }
 
-    pub(crate) fn observed(&self) -> Value {
+    pub(crate) fn observed_by_name(&self) -> Value {
         self.by_name(|finding| &finding.observed)
     }
 
@@ -306,7 +309,7 @@ mod tests {
     fn seen(text: &str, broken: bool) -> (Vec<String>, Value, bool) {
         let results = run_experiments(&[read(text).unwrap()], &Echo, broken).unwrap();
         let acts = results.actions().into_iter().map(str::to_owned).collect();
-        (acts, results.observed(), results.all_hold())
+        (acts, results.observed_by_name(), results.all_hold())
     }
 
     #[test]

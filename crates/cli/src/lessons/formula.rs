@@ -8,11 +8,11 @@ use minijinja::value::Serde;
 use minijinja::{Environment, Error, UndefinedBehavior, context};
 use serde_json::Value;
 
-use super::file::Parameters;
+use super::file::FormulaParameters;
 
 /// Substitutes parameters in a text. If the text consists of a single formula, returns the value of
 /// the formula, which may have any type.
-pub(crate) fn substitute(text: &str, with: &Parameters) -> Result<Value, String> {
+pub(crate) fn substitute_in_text(text: &str, with: &FormulaParameters) -> Result<Value, String> {
     if !text.contains("{{") && !text.contains("{%") {
         return Ok(text.into());
     }

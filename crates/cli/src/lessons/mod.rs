@@ -19,6 +19,6 @@ mod scenario;
 
 pub(crate) use action_executor::{ActionExecutor, ActionResult};
 pub(crate) use expectation::ExpectationResult;
-pub(crate) use experiment::{CompletedExperiment, Results, run_experiments};
-pub(crate) use question::{Chapter, Question};
+pub(crate) use experiment::{CompletedExperiment, ExperimentResults, run_experiments};
+pub(crate) use question::{Question, QuestionChapter};
 pub(crate) use scenario::{Scenario, option_flag};

@@ -6,13 +6,13 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::experiment::Experiment;
-use super::file::{Parameters, lesson_files, parse_lesson_file, prose};
+use super::file::{FormulaParameters, lesson_files, parse_lesson_file, prose};
 use super::scenario::Scenario;
 use crate::nearest;
 
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Chapter {
+pub(crate) struct QuestionChapter {
     pub(crate) title: String,
     /// Summary of the topic, as a reminder for the reader.
     #[serde(deserialize_with = "prose")]
@@ -45,7 +45,7 @@ fn optional_prose<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Option<St
     prose(from).map(Some)
 }
 
-static CHAPTERS: LazyLock<Vec<Chapter>> = LazyLock::new(|| {
+static CHAPTERS: LazyLock<Vec<QuestionChapter>> = LazyLock::new(|| {
     let files = lesson_files! {
         "questions":
         "models" "memory" "problem" "central" "ring" "lamport" "ricart-agrawala" "election"
@@ -54,15 +54,15 @@ static CHAPTERS: LazyLock<Vec<Chapter>> = LazyLock::new(|| {
     files.into_iter().map(|(name, text)| parse_lesson_file(name, text)).collect()
 });
 
-impl Chapter {
-    pub(crate) fn all() -> &'static [Chapter] {
+impl QuestionChapter {
+    pub(crate) fn all() -> &'static [QuestionChapter] {
         &CHAPTERS
     }
 }
 
 impl Question {
-    pub(crate) fn all() -> impl Iterator<Item = (&'static Chapter, &'static Question)> {
-        let chapters = Chapter::all().iter();
+    pub(crate) fn all() -> impl Iterator<Item = (&'static QuestionChapter, &'static Question)> {
+        let chapters = QuestionChapter::all().iter();
         chapters.flat_map(|it| it.questions.iter().map(move |question| (it, question)))
     }
 
@@ -71,7 +71,7 @@ impl Question {
     /// # Errors
     ///
     /// A sentence that names the nearest numbers, if there is no such question.
-    pub(crate) fn find(id: &str) -> Result<(&'static Chapter, &'static Question), String> {
+    pub(crate) fn find(id: &str) -> Result<(&'static QuestionChapter, &'static Question), String> {
         let mut all = Question::all();
         let ids = || Question::all().map(|(_, question)| question.id.as_str());
         let number = number(id);
@@ -81,7 +81,7 @@ impl Question {
 
     /// Returns the questions that contain all of these words in their title or in the title of
     /// their chapter.
-    pub(crate) fn search(words: &str) -> Vec<(&'static Chapter, &'static Question)> {
+    pub(crate) fn search(words: &str) -> Vec<(&'static QuestionChapter, &'static Question)> {
         let words: Vec<String> = words.split_whitespace().map(str::to_lowercase).collect();
         let contains = |text: &str, word: &String| text.to_lowercase().contains(word);
         let all = Question::all().filter(|(chapter, question)| {
@@ -98,8 +98,10 @@ impl Question {
     /// Panics if the data is malformed; a test parses all of it.
     pub(crate) fn experiments(&self) -> Vec<Experiment> {
         let read = match &self.scenario {
-            Some(name) => Scenario::find(name).and_then(|it| it.experiments(&Parameters::new())),
-            None => Experiment::parse_all(&self.experiments, &Parameters::new()),
+            Some(name) => {
+                Scenario::find(name).and_then(|it| it.experiments(&FormulaParameters::new()))
+            }
+            None => Experiment::parse_all(&self.experiments, &FormulaParameters::new()),
         };
         read.unwrap_or_else(|error| panic!("{}: {error}", self.id))
     }

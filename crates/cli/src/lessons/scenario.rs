@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::experiment::Experiment;
-use super::file::{Parameters, lesson_files, parse_lesson_file, prose, substitute};
+use super::file::{FormulaParameters, lesson_files, parse_lesson_file, prose, substitute_in_value};
 use crate::nearest;
 
 #[derive(Clone, Debug, Deserialize, Serialize)]
@@ -97,16 +97,17 @@ impl Scenario {
     /// # Panics
     ///
     /// Panics if the data is malformed; a test parses all of it.
-    pub(crate) fn experiments(&self, given: &Parameters) -> Result<Vec<Experiment>, String> {
+    pub(crate) fn experiments(&self, given: &FormulaParameters) -> Result<Vec<Experiment>, String> {
         let broken = |error: String| -> ! { panic!("{}: {error}", self.name) };
         self.check(given)?;
         let mut with = given.clone();
         for knob in self.takes.iter().filter(|knob| !given.contains_key(knob.name())) {
-            let usual = substitute(&knob.usual, &with).unwrap_or_else(|error| broken(error));
+            let usual =
+                substitute_in_value(&knob.usual, &with).unwrap_or_else(|error| broken(error));
             with.insert(knob.name().to_owned(), usual);
         }
         for refused in &self.refuses {
-            let refused = substitute(refused, &with).unwrap_or_else(|error| broken(error));
+            let refused = substitute_in_value(refused, &with).unwrap_or_else(|error| broken(error));
             let refused: Refused =
                 serde_json::from_value(refused).unwrap_or_else(|error| broken(error.to_string()));
             if refused.when {
@@ -116,7 +117,7 @@ impl Scenario {
         Ok(Experiment::parse_all(&self.experiments, &with).unwrap_or_else(|error| broken(error)))
     }
 
-    fn check(&self, given: &Parameters) -> Result<(), String> {
+    fn check(&self, given: &FormulaParameters) -> Result<(), String> {
         let name = &self.name;
         if let Some(unknown) =
             given.keys().find(|it| !self.takes.iter().any(|knob| knob.name() == *it))
@@ -165,7 +166,7 @@ mod tests {
     #[test]
     fn expectation_names_are_unique_in_their_scenario() {
         for scenario in Scenario::all() {
-            let experiments = scenario.experiments(&Parameters::new()).unwrap();
+            let experiments = scenario.experiments(&FormulaParameters::new()).unwrap();
             let names: Vec<_> =
                 experiments.iter().flat_map(Experiment::expectation_names).collect();
             let different: BTreeSet<_> = names.iter().collect();
@@ -176,8 +177,9 @@ mod tests {
 
     #[test]
     fn rejects_unknown_options_and_values_out_of_range() {
-        let given =
-            |name: &str, value: i64| Parameters::from_iter([(name.to_owned(), value.into())]);
+        let given = |name: &str, value: i64| {
+            FormulaParameters::from_iter([(name.to_owned(), value.into())])
+        };
         let description =
             |name: &str, given| Scenario::find(name).unwrap().experiments(&given).unwrap_err();
         assert_eq!(description("race", given("n", 3)), "race accepts --start, not -n");

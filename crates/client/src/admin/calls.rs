@@ -241,13 +241,13 @@ impl Admin {
     /// # Errors
     ///
     /// [`ClientError`]
-    pub async fn lease_time_left(&self, id: i64) -> Result<Option<(i64, i64)>, ClientError> {
-        Ok(self.lease(id, false).await?.map(|lease| (lease.ttl, lease.granted_ttl)))
+    pub async fn lease_times(&self, id: i64) -> Result<Option<(i64, i64)>, ClientError> {
+        Ok(self.read_lease(id, false).await?.map(|lease| (lease.ttl, lease.granted_ttl)))
     }
 
     /// Reads the state of a lease, with its keys if `with_keys` is true; `None` if the lease does
     /// not exist.
-    pub(super) async fn lease(
+    pub(super) async fn read_lease(
         &self,
         id: i64,
         with_keys: bool,

@@ -36,7 +36,7 @@ impl Admin {
     ///
     /// [`ClientError`]
     pub async fn lease_keys(&self, id: i64) -> Result<Option<Vec<Vec<u8>>>, ClientError> {
-        Ok(self.lease(id, true).await?.map(|lease| lease.keys))
+        Ok(self.read_lease(id, true).await?.map(|lease| lease.keys))
     }
 
     /// Deletes `key` if it is the key of a claim with the fencing token `fence`. Returns false if

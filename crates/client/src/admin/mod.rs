@@ -19,9 +19,11 @@ use tonic::{Code, Status};
 use crate::error::ClientError;
 use crate::options::ConnectOptions;
 use crate::transport::NEXT_ENDPOINT_DELAY;
-use crate::transport::connection::{Connection, ResponseStream, connect};
+use crate::transport::connection::{Connection, ResponseStream, connect_without_authentication};
 use crate::transport::endpoint::Endpoint;
-use crate::transport::retry::{Backoff, RetryAction, no_response, rejected, retry_action};
+use crate::transport::retry::{
+    Backoff, RetryAction, no_response_status, rejected_error, retry_action,
+};
 
 /// Time within which a call must succeed, over all attempts.
 const CALL_TIMEOUT: Duration = Duration::from_secs(15);
@@ -108,7 +110,7 @@ impl Admin {
         policy: RetryPolicy,
     ) -> Result<Response, ClientError> {
         let response = self.exchange(path, frames::encode(&request), policy).await?;
-        frames::decode(response).map_err(|status| rejected(&status))
+        frames::decode(response).map_err(|status| rejected_error(&status))
     }
 
     async fn exchange(
@@ -142,10 +144,10 @@ impl Admin {
                 Ok(Some(Err(_))) => continue,
                 Ok(None) => return Err(self.error(&failures)),
                 Err(_) if can_hedge => continue,
-                Err(_) => return Err(self.error(&failures.with(usize::MAX, &no_response()))),
+                Err(_) => return Err(self.error(&failures.with(usize::MAX, &no_response_status()))),
             };
             match action_after(&status) {
-                RetryAction::Fail if is_final(&status) => return Err(rejected(&status)),
+                RetryAction::Fail if is_final(&status) => return Err(rejected_error(&status)),
                 RetryAction::Fail => {
                     failures.reject(status);
                     untried.clear();
@@ -176,7 +178,7 @@ impl Admin {
     /// # Errors
     ///
     /// [`ClientError`], if no member sends the first message.
-    pub async fn snapshot(&self) -> Result<Snapshot, ClientError> {
+    pub async fn snapshot(&self) -> Result<SnapshotStream, ClientError> {
         let (mut untried, mut failures) = (self.endpoint_order(), Failures::default());
         while let Some((place, connection)) = self.connect(&mut untried, &mut failures).await {
             let request = frames::encode(&SnapshotRequest {});
@@ -186,15 +188,15 @@ impl Admin {
                     connection.server_streaming::<SnapshotResponse>(path, request).await?;
                 Ok((pieces.next().await?, pieces))
             });
-            let status = match start.await.unwrap_or_else(|_| Err(no_response())) {
+            let status = match start.await.unwrap_or_else(|_| Err(no_response_status())) {
                 Ok((first, pieces)) => {
                     let endpoint = self.endpoints[place].origin().to_string();
-                    return Ok(Snapshot { endpoint, first, pieces, _connection: connection });
+                    return Ok(SnapshotStream { endpoint, first, pieces, _connection: connection });
                 }
                 Err(status) => status,
             };
             if action_after(&status) == RetryAction::Fail {
-                return Err(rejected(&status));
+                return Err(rejected_error(&status));
             }
             failures = failures.with(place, &status);
         }
@@ -222,7 +224,7 @@ impl Admin {
                 started.push(place);
                 let (endpoint, options) = (self.endpoints[place].clone(), self.options.clone());
                 connecting.spawn(async move {
-                    let start = connect(&endpoint, &options).await;
+                    let start = connect_without_authentication(&endpoint, &options).await;
                     match start {
                         Ok(connection) => (place, connection.authenticated(&options).await),
                         Err(status) => (place, Err(status)),
@@ -273,7 +275,7 @@ impl Admin {
     /// over other failures.
     fn error(&self, Failures { reasons, rejection }: &Failures) -> ClientError {
         if let Some(status) = rejection {
-            return rejected(status);
+            return rejected_error(status);
         }
         let describe = |(place, reason): &(usize, String)| match self.endpoints.get(*place) {
             Some(endpoint) if self.endpoints.len() > 1 => {
@@ -300,7 +302,7 @@ async fn call(
 ) -> FinishedCall {
     let within = deadline - Instant::now();
     let response = timeout(within, connection.unary(path, request, within)).await;
-    (place, connection, response.unwrap_or_else(|_| Err(no_response())))
+    (place, connection, response.unwrap_or_else(|_| Err(no_response_status())))
 }
 
 /// Opens a connection while calls are pending, and adds each call that ends in this time to
@@ -386,14 +388,14 @@ fn action_after(status: &Status) -> RetryAction {
 
 /// A snapshot of a store, received in parts.
 #[derive(Debug)]
-pub struct Snapshot {
+pub struct SnapshotStream {
     endpoint: String,
     first: Option<SnapshotResponse>,
     pieces: ResponseStream<SnapshotResponse>,
     _connection: Arc<Connection>,
 }
 
-impl Snapshot {
+impl SnapshotStream {
     /// Returns the next part of the snapshot; `None` at its end. Dropping the future loses no part.
     ///
     /// # Errors
@@ -404,7 +406,7 @@ impl Snapshot {
             return Ok(Some(first.blob));
         }
         let next = timeout(SNAPSHOT_TIMEOUT, self.pieces.next()).await;
-        let next = next.unwrap_or_else(|_| Err(no_response())).map_err(|status| {
+        let next = next.unwrap_or_else(|_| Err(no_response_status())).map_err(|status| {
             ClientError::Unavailable {
                 endpoints: self.endpoint.clone(),
                 reason: status.message().to_owned(),

@@ -10,13 +10,13 @@ use tenure_etcd::mvccpb::KeyValue;
 use crate::barrier::{wait_for_state, wait_until_deleted};
 use crate::error::{ClientError, LossReason};
 use crate::lock::claim::Claim;
-use crate::lock::queue_entry::{QueueEntry, send_while_alive};
+use crate::lock::queue_entry::{QueueEntry, transact_while_alive};
 use crate::lock::transactions::NewKey;
 use crate::requests::{self, create_revision_equals, if_created_at, op, put, queue_keys, unsigned};
 use crate::session::Session;
 
 /// Second-to-last segment of a participant's key, which has the form `NAME/waiters/LEASE`.
-pub(crate) const WAITERS_SEGMENT: &str = "waiters";
+pub(crate) const WAITERS_KEY_SEGMENT: &str = "waiters";
 
 /// A double barrier for a fixed number of participants.
 ///
@@ -45,10 +45,11 @@ pub struct DoubleBarrierGuard {
 type Participant = (Vec<u8>, u64);
 
 impl Session {
-    /// Returns the double barrier with this name. `count` is the number of participants, at least
+    /// Returns the double barrier with this name. `participant_count` is the number of
+    /// participants, at least
     /// 1. Sends no request.
-    pub fn double_barrier(&self, name: &str, count: u32) -> DoubleBarrier {
-        DoubleBarrier { session: self.clone(), name: name.to_owned(), count }
+    pub fn double_barrier(&self, name: &str, participant_count: u32) -> DoubleBarrier {
+        DoubleBarrier { session: self.clone(), name: name.to_owned(), count: participant_count }
     }
 }
 
@@ -74,10 +75,10 @@ impl DoubleBarrier {
             return Err(full());
         }
         let queue = self.queue();
-        let key = self.session.new_key(&queue);
+        let key = self.session.new_claim_key(&queue);
         let request = NewKey { key: &key, value: &[], lease: self.session.id() }.create();
-        let mut entry = QueueEntry::enqueue(&self.session, &queue, key, request);
-        let own = entry.create_revision().await?.ok_or(LossReason::KeyDeleted)?;
+        let mut entry = QueueEntry::prepare(&self.session, &queue, key, request);
+        let own = entry.wait_for_create_revision().await?.ok_or(LossReason::KeyDeleted)?;
         let claim = entry.into_claim(own).into_shared();
         let (participants, _) = self.participants().await?;
         match participants.get(count - 1) {
@@ -97,7 +98,7 @@ impl DoubleBarrier {
     }
 
     fn queue(&self) -> String {
-        format!("{}/{WAITERS_SEGMENT}", self.name)
+        format!("{}/{WAITERS_KEY_SEGMENT}", self.name)
     }
 
     fn ready_key(&self) -> Vec<u8> {
@@ -110,7 +111,7 @@ impl DoubleBarrier {
         let queue = self.queue();
         let range = Request::RequestRange(queue_keys(&queue, SortOrder::Ascend));
         let request = rpc::TxnRequest { success: vec![op(range)], ..Default::default() };
-        let response = send_while_alive(&self.session, request, &mut 0).await?;
+        let response = transact_while_alive(&self.session, request, &mut 0).await?;
         let in_queue =
             requests::key_values(&response).filter(|kv| requests::is_in_queue(&queue, &kv.key));
         let participants = in_queue.map(|kv| (kv.key.clone(), unsigned(kv.create_revision)));
@@ -122,7 +123,7 @@ impl DoubleBarrier {
     async fn set_ready(&self, claim: &Claim) -> Result<(), ClientError> {
         let put = put(&self.ready_key(), Vec::new(), 0);
         let request = if_created_at(claim.key(), claim.fence(), put);
-        match send_while_alive(&self.session, request, &mut 0).await? {
+        match transact_while_alive(&self.session, request, &mut 0).await? {
             rpc::TxnResponse { succeeded: true, .. } => Ok(()),
             rpc::TxnResponse { .. } => Err(LossReason::KeyDeleted.into()),
         }
@@ -204,7 +205,7 @@ impl DoubleBarrier {
     async fn remove_ready(&self, claim: &Claim) -> Result<(), ClientError> {
         let mut request = requests::delete(&self.ready_key(), 0);
         request.compare.push(create_revision_equals(claim.key(), Vec::new(), claim.fence()));
-        send_while_alive(&self.session, request, &mut 0).await?;
+        transact_while_alive(&self.session, request, &mut 0).await?;
         Ok(())
     }
 }

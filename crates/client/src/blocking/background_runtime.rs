@@ -75,7 +75,7 @@ impl BackgroundRuntime {
     }
 
     /// Starts a task that closes the session, and returns at once.
-    pub(super) fn close(&self, session: Session) {
+    pub(super) fn close_session_in_background(&self, session: Session) {
         let mut closing = self.closing.lock().unwrap_or_else(PoisonError::into_inner);
         closing.retain(|task| !task.is_finished());
         closing.push(self.handle.spawn(async move {

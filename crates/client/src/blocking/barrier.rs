@@ -74,10 +74,11 @@ pub struct DoubleBarrierGuard {
 }
 
 impl Session {
-    /// Returns the double barrier with this name. `count` is the number of participants, at least
+    /// Returns the double barrier with this name. `participant_count` is the number of
+    /// participants, at least
     /// 1. Sends no request.
-    pub fn double_barrier(&self, name: &str, count: u32) -> DoubleBarrier {
-        let barrier = self.inner().double_barrier(name, count);
+    pub fn double_barrier(&self, name: &str, participant_count: u32) -> DoubleBarrier {
+        let barrier = self.async_session().double_barrier(name, participant_count);
         DoubleBarrier { barrier, session: self.clone() }
     }
 }
@@ -89,7 +90,7 @@ impl DoubleBarrier {
     ///
     /// As [`DoubleBarrier::enter`](crate::DoubleBarrier::enter).
     pub fn enter(&self) -> Result<DoubleBarrierGuard, ClientError> {
-        let entered = self.session.background().block_on(self.barrier.enter())?;
+        let entered = self.session.background_runtime().block_on(self.barrier.enter())?;
         Ok(DoubleBarrierGuard { entered, session: self.session.clone() })
     }
 
@@ -103,7 +104,7 @@ impl DoubleBarrier {
         &self,
         within: Duration,
     ) -> Result<Option<DoubleBarrierGuard>, ClientError> {
-        let background = self.session.background();
+        let background = self.session.background_runtime();
         let entered = background.block_within(within, self.barrier.enter()).transpose()?;
         Ok(entered.map(|entered| DoubleBarrierGuard { entered, session: self.session.clone() }))
     }
@@ -119,7 +120,7 @@ impl DoubleBarrierGuard {
     /// Waits until the session ends or another client deletes the participant's key, but at most
     /// for `within`. Returns the reason; `None` if the session is still in the barrier.
     pub fn lost_within(&self, within: Duration) -> Option<LossReason> {
-        self.session.background().block_within(within, self.entered.lost())
+        self.session.background_runtime().block_within(within, self.entered.lost())
     }
 
     /// Leaves the barrier, and waits until all participants have left.
@@ -128,6 +129,6 @@ impl DoubleBarrierGuard {
     ///
     /// As [`DoubleBarrierGuard::leave`](crate::DoubleBarrierGuard::leave).
     pub fn leave(self) -> Result<(), ClientError> {
-        self.session.background().block_on(self.entered.leave())
+        self.session.background_runtime().block_on(self.entered.leave())
     }
 }

@@ -39,14 +39,14 @@ impl Guard {
     ///
     /// As [`Guard::set_value`](crate::Guard::set_value).
     pub fn set_value(&self, value: impl Into<Vec<u8>>) -> Result<(), ClientError> {
-        self.session.background().block_on(self.guard.set_value(value))
+        self.session.background_runtime().block_on(self.guard.set_value(value))
     }
 
     /// Waits until the lock is lost, but at most for `within`. Returns the reason for the loss;
     /// `None` if the lock is still held. [`Guard::lost`](crate::Guard::lost) describes which losses
     /// are detected.
     pub fn lost_within(&self, within: Duration) -> Option<LossReason> {
-        self.session.background().block_within(within, self.guard.lost())
+        self.session.background_runtime().block_within(within, self.guard.lost())
     }
 
     /// Releases the lock and waits until the release is committed.
@@ -56,6 +56,6 @@ impl Guard {
     /// [`ClientError::Unavailable`] if no member confirms the release within ten seconds. The
     /// session then repeats the request until it succeeds or the session ends.
     pub fn release(self) -> Result<(), ClientError> {
-        self.session.background().block_on(self.guard.release())
+        self.session.background_runtime().block_on(self.guard.release())
     }
 }

@@ -44,13 +44,13 @@ impl Leadership {
     ///
     /// As [`Leadership::proclaim`](crate::Leadership::proclaim).
     pub fn proclaim(&self, value: impl Into<Vec<u8>>) -> Result<(), ClientError> {
-        self.session.background().block_on(self.leadership.proclaim(value))
+        self.session.background_runtime().block_on(self.leadership.proclaim(value))
     }
 
     /// Waits until the leadership ends, but at most for `within`. Returns the reason for the end;
     /// `None` if the leadership continues.
     pub fn lost_within(&self, within: Duration) -> Option<LossReason> {
-        self.session.background().block_within(within, self.leadership.lost())
+        self.session.background_runtime().block_within(within, self.leadership.lost())
     }
 
     /// Waits until another candidate should lead, but at most for `within`. Returns that candidate;
@@ -65,7 +65,7 @@ impl Leadership {
         within: Duration,
     ) -> Result<Option<Candidate>, ClientError> {
         let requested = self.leadership.transfer_requested();
-        self.session.background().block_within(within, requested).transpose()
+        self.session.background_runtime().block_within(within, requested).transpose()
     }
 
     /// Makes a waiting candidate the next leader, as
@@ -82,7 +82,7 @@ impl Leadership {
         within: Duration,
     ) -> Result<Option<Candidate>, ClientError> {
         let nominated = self.leadership.nominate(identity);
-        self.session.background().block_within(within, nominated).transpose()
+        self.session.background_runtime().block_within(within, nominated).transpose()
     }
 
     /// Ends the leadership, so that the next candidate leads. Stop the work of the leader before
@@ -93,6 +93,6 @@ impl Leadership {
     /// [`ClientError::Unavailable`] if no member confirms the end within ten seconds. The session
     /// then repeats the request until it succeeds or the session ends.
     pub fn resign(self) -> Result<(), ClientError> {
-        self.session.background().block_on(self.leadership.resign())
+        self.session.background_runtime().block_on(self.leadership.resign())
     }
 }

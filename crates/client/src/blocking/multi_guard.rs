@@ -26,7 +26,7 @@ impl Session {
         &self,
         names: impl IntoIterator<Item: AsRef<str>>,
     ) -> Result<MultiGuard, ClientError> {
-        let guard = self.background().block_on(self.inner().lock_all(names))?;
+        let guard = self.background_runtime().block_on(self.async_session().lock_all(names))?;
         Ok(MultiGuard { guard, session: self.clone() })
     }
 
@@ -40,7 +40,7 @@ impl Session {
         &self,
         names: impl IntoIterator<Item: AsRef<str>>,
     ) -> Result<Option<MultiGuard>, ClientError> {
-        let guard = self.background().block_on(self.inner().try_lock_all(names))?;
+        let guard = self.background_runtime().block_on(self.async_session().try_lock_all(names))?;
         Ok(guard.map(|guard| MultiGuard { guard, session: self.clone() }))
     }
 
@@ -55,7 +55,9 @@ impl Session {
         names: impl IntoIterator<Item: AsRef<str>>,
         within: Duration,
     ) -> Result<Option<MultiGuard>, ClientError> {
-        let guard = self.background().block_on(self.inner().lock_all_within(names, within))?;
+        let guard = self
+            .background_runtime()
+            .block_on(self.async_session().lock_all_within(names, within))?;
         Ok(guard.map(|guard| MultiGuard { guard, session: self.clone() }))
     }
 
@@ -68,8 +70,10 @@ impl Session {
     /// guards.
     pub fn lock_while_holding(&self, name: &str, held: &[&Guard]) -> Result<Guard, ClientError> {
         let held: Vec<_> = held.iter().map(|held| &held.guard).collect();
-        let guard = self.background().block_on(self.inner().lock_while_holding(name, &held))?;
-        Ok(self.guard(guard))
+        let guard = self
+            .background_runtime()
+            .block_on(self.async_session().lock_while_holding(name, &held))?;
+        Ok(self.wrap_guard(guard))
     }
 }
 
@@ -94,7 +98,7 @@ impl MultiGuard {
     /// Waits until one of the locks is lost, but at most for `within`. Returns the reason for the
     /// loss; `None` if all locks are still held.
     pub fn lost_within(&self, within: Duration) -> Option<LossReason> {
-        self.session.background().block_within(within, self.guard.lost())
+        self.session.background_runtime().block_within(within, self.guard.lost())
     }
 
     /// Releases all locks and waits until the releases are committed.
@@ -103,6 +107,6 @@ impl MultiGuard {
     ///
     /// As [`MultiGuard::release`](crate::MultiGuard::release).
     pub fn release(self) -> Result<(), ClientError> {
-        self.session.background().block_on(self.guard.release())
+        self.session.background_runtime().block_on(self.guard.release())
     }
 }

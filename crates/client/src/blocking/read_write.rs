@@ -14,7 +14,9 @@ impl Session {
     ///
     /// As [`Session::read_lock`](crate::Session::read_lock).
     pub fn read_lock(&self, name: &str) -> Result<Guard, ClientError> {
-        self.background().block_on(self.inner().read_lock(name)).map(|it| self.guard(it))
+        self.background_runtime()
+            .block_on(self.async_session().read_lock(name))
+            .map(|it| self.wrap_guard(it))
     }
 
     /// Acquires a read/write lock as a reader, if no writer holds it or waits for it. Returns
@@ -24,8 +26,8 @@ impl Session {
     ///
     /// As [`Session::read_lock`](crate::Session::read_lock).
     pub fn try_read_lock(&self, name: &str) -> Result<Option<Guard>, ClientError> {
-        let guard = self.background().block_on(self.inner().try_read_lock(name))?;
-        Ok(guard.map(|it| self.guard(it)))
+        let guard = self.background_runtime().block_on(self.async_session().try_read_lock(name))?;
+        Ok(guard.map(|it| self.wrap_guard(it)))
     }
 
     /// Acquires a read/write lock as a reader within this time. Otherwise leaves the queue and
@@ -39,8 +41,10 @@ impl Session {
         name: &str,
         within: Duration,
     ) -> Result<Option<Guard>, ClientError> {
-        let guard = self.background().block_on(self.inner().read_lock_within(name, within))?;
-        Ok(guard.map(|it| self.guard(it)))
+        let guard = self
+            .background_runtime()
+            .block_on(self.async_session().read_lock_within(name, within))?;
+        Ok(guard.map(|it| self.wrap_guard(it)))
     }
 
     /// Waits until this session holds a read/write lock as the writer, as
@@ -50,7 +54,9 @@ impl Session {
     ///
     /// As [`Session::write_lock`](crate::Session::write_lock).
     pub fn write_lock(&self, name: &str) -> Result<Guard, ClientError> {
-        self.background().block_on(self.inner().write_lock(name)).map(|it| self.guard(it))
+        self.background_runtime()
+            .block_on(self.async_session().write_lock(name))
+            .map(|it| self.wrap_guard(it))
     }
 
     /// Acquires a read/write lock as the writer, if no other client holds it or waits for it.
@@ -60,8 +66,9 @@ impl Session {
     ///
     /// As [`Session::write_lock`](crate::Session::write_lock).
     pub fn try_write_lock(&self, name: &str) -> Result<Option<Guard>, ClientError> {
-        let guard = self.background().block_on(self.inner().try_write_lock(name))?;
-        Ok(guard.map(|it| self.guard(it)))
+        let guard =
+            self.background_runtime().block_on(self.async_session().try_write_lock(name))?;
+        Ok(guard.map(|it| self.wrap_guard(it)))
     }
 
     /// Acquires a read/write lock as the writer within this time. Otherwise leaves the queue and
@@ -75,7 +82,9 @@ impl Session {
         name: &str,
         within: Duration,
     ) -> Result<Option<Guard>, ClientError> {
-        let guard = self.background().block_on(self.inner().write_lock_within(name, within))?;
-        Ok(guard.map(|it| self.guard(it)))
+        let guard = self
+            .background_runtime()
+            .block_on(self.async_session().write_lock_within(name, within))?;
+        Ok(guard.map(|it| self.wrap_guard(it)))
     }
 }

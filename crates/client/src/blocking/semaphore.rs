@@ -21,7 +21,8 @@ impl Session {
     ///
     /// As [`Session::semaphore`](crate::Session::semaphore).
     pub fn semaphore(&self, name: &str, permits: u32) -> Result<Semaphore, ClientError> {
-        let semaphore = self.background().block_on(self.inner().semaphore(name, permits))?;
+        let semaphore =
+            self.background_runtime().block_on(self.async_session().semaphore(name, permits))?;
         Ok(Semaphore { semaphore, session: self.clone() })
     }
 }
@@ -52,8 +53,9 @@ impl Semaphore {
     ///
     /// As [`Semaphore::acquire_many`](crate::Semaphore::acquire_many).
     pub fn acquire_many(&self, permits: u32) -> Result<Guard, ClientError> {
-        let guard = self.session.background().block_on(self.semaphore.acquire_many(permits))?;
-        Ok(self.session.guard(guard))
+        let guard =
+            self.session.background_runtime().block_on(self.semaphore.acquire_many(permits))?;
+        Ok(self.session.wrap_guard(guard))
     }
 
     /// Takes one permit, if one is free and no other client waits. Returns `None` otherwise.
@@ -72,8 +74,9 @@ impl Semaphore {
     ///
     /// As [`Semaphore::acquire_many`](crate::Semaphore::acquire_many).
     pub fn try_acquire_many(&self, permits: u32) -> Result<Option<Guard>, ClientError> {
-        let guard = self.session.background().block_on(self.semaphore.try_acquire_many(permits))?;
-        Ok(guard.map(|it| self.session.guard(it)))
+        let guard =
+            self.session.background_runtime().block_on(self.semaphore.try_acquire_many(permits))?;
+        Ok(guard.map(|it| self.session.wrap_guard(it)))
     }
 
     /// Takes one permit within this time. Otherwise leaves the queue and returns `None`.
@@ -96,7 +99,7 @@ impl Semaphore {
         within: Duration,
     ) -> Result<Option<Guard>, ClientError> {
         let acquired = self.semaphore.acquire_many_within(permits, within);
-        let guard = self.session.background().block_on(acquired)?;
-        Ok(guard.map(|it| self.session.guard(it)))
+        let guard = self.session.background_runtime().block_on(acquired)?;
+        Ok(guard.map(|it| self.session.wrap_guard(it)))
     }
 }

@@ -25,7 +25,7 @@ struct Shared {
 
 impl Drop for Shared {
     fn drop(&mut self) {
-        self.background.close(self.session.clone());
+        self.background.close_session_in_background(self.session.clone());
     }
 }
 
@@ -37,43 +37,43 @@ impl Session {
         Session { shared: Arc::new(Shared { session, background }) }
     }
 
-    pub(super) fn background(&self) -> &BackgroundRuntime {
+    pub(super) fn background_runtime(&self) -> &BackgroundRuntime {
         &self.shared.background
     }
 
-    pub(super) fn inner(&self) -> &crate::session::Session {
+    pub(super) fn async_session(&self) -> &crate::session::Session {
         &self.shared.session
     }
 
-    pub(super) fn guard(&self, guard: crate::lock::guard::Guard) -> Guard {
+    pub(super) fn wrap_guard(&self, guard: crate::lock::guard::Guard) -> Guard {
         Guard { guard, session: self.clone() }
     }
 
     /// Returns the ID of the lease at the service.
     pub fn id(&self) -> i64 {
-        self.inner().id()
+        self.async_session().id()
     }
 
     /// Returns the time to live of the lease, as the service granted it.
     pub fn ttl(&self) -> Duration {
-        self.inner().ttl()
+        self.async_session().ttl()
     }
 
     /// Returns the time at which the session ends if it is not renewed. `None` if it has already
     /// ended.
     pub fn deadline(&self) -> Option<Instant> {
-        self.inner().deadline()
+        self.async_session().deadline()
     }
 
     /// Returns the reason why the session has ended; `None` while it is alive.
     pub fn end_reason(&self) -> Option<LossReason> {
-        self.inner().end_reason()
+        self.async_session().end_reason()
     }
 
     /// Waits until the session ends, but at most for `within`. Returns the reason for the end;
     /// `None` if the session is alive.
     pub fn lost_within(&self, within: Duration) -> Option<LossReason> {
-        self.background().block_within(within, self.inner().lost())
+        self.background_runtime().block_within(within, self.async_session().lost())
     }
 
     /// Ends the session, and all locks and leaderships in it, and waits until this is confirmed.
@@ -82,7 +82,7 @@ impl Session {
     ///
     /// As [`Session::close`](crate::Session::close).
     pub fn close(&self) -> Result<(), ClientError> {
-        self.background().block_on(self.inner().close())
+        self.background_runtime().block_on(self.async_session().close())
     }
 
     /// Waits in the queue of a lock until this session acquires the lock, as
@@ -92,7 +92,9 @@ impl Session {
     ///
     /// As [`Session::lock`](crate::Session::lock).
     pub fn lock(&self, name: &str) -> Result<Guard, ClientError> {
-        self.background().block_on(self.inner().lock(name)).map(|it| self.guard(it))
+        self.background_runtime()
+            .block_on(self.async_session().lock(name))
+            .map(|it| self.wrap_guard(it))
     }
 
     /// Acquires the lock if no other client holds it or waits for it. Returns `None` otherwise.
@@ -101,8 +103,8 @@ impl Session {
     ///
     /// As [`Session::lock`](crate::Session::lock).
     pub fn try_lock(&self, name: &str) -> Result<Option<Guard>, ClientError> {
-        let guard = self.background().block_on(self.inner().try_lock(name))?;
-        Ok(guard.map(|it| self.guard(it)))
+        let guard = self.background_runtime().block_on(self.async_session().try_lock(name))?;
+        Ok(guard.map(|it| self.wrap_guard(it)))
     }
 
     /// Acquires the lock within the time `within`. If that fails, leaves the queue and returns
@@ -112,8 +114,9 @@ impl Session {
     ///
     /// As [`Session::lock`](crate::Session::lock).
     pub fn lock_within(&self, name: &str, within: Duration) -> Result<Option<Guard>, ClientError> {
-        let guard = self.background().block_on(self.inner().lock_within(name, within))?;
-        Ok(guard.map(|it| self.guard(it)))
+        let guard =
+            self.background_runtime().block_on(self.async_session().lock_within(name, within))?;
+        Ok(guard.map(|it| self.wrap_guard(it)))
     }
 
     /// Waits until this session holds a lock with the requested access, as
@@ -123,7 +126,9 @@ impl Session {
     ///
     /// As [`Session::lock_with`](crate::Session::lock_with).
     pub fn lock_with(&self, name: &str, request: &LockRequest) -> Result<Guard, ClientError> {
-        self.background().block_on(self.inner().lock_with(name, request)).map(|it| self.guard(it))
+        self.background_runtime()
+            .block_on(self.async_session().lock_with(name, request))
+            .map(|it| self.wrap_guard(it))
     }
 
     /// Acquires a lock with the requested access without waiting. Returns `None` if earlier claims
@@ -137,8 +142,10 @@ impl Session {
         name: &str,
         request: &LockRequest,
     ) -> Result<Option<Guard>, ClientError> {
-        let guard = self.background().block_on(self.inner().try_lock_with(name, request))?;
-        Ok(guard.map(|it| self.guard(it)))
+        let guard = self
+            .background_runtime()
+            .block_on(self.async_session().try_lock_with(name, request))?;
+        Ok(guard.map(|it| self.wrap_guard(it)))
     }
 
     /// Acquires a lock with the requested access within this time. Otherwise leaves the queue and
@@ -153,9 +160,9 @@ impl Session {
         request: &LockRequest,
         within: Duration,
     ) -> Result<Option<Guard>, ClientError> {
-        let locked = self.inner().lock_with(name, request);
-        let guard = self.background().block_within(within, locked).transpose()?;
-        Ok(guard.map(|it| self.guard(it)))
+        let locked = self.async_session().lock_with(name, request);
+        let guard = self.background_runtime().block_within(within, locked).transpose()?;
+        Ok(guard.map(|it| self.wrap_guard(it)))
     }
 
     /// Takes part in an election, and waits until this session is the leader, as
@@ -169,7 +176,8 @@ impl Session {
         name: &str,
         value: impl Into<Vec<u8>>,
     ) -> Result<Leadership, ClientError> {
-        let leadership = self.background().block_on(self.inner().campaign(name, value))?;
+        let leadership =
+            self.background_runtime().block_on(self.async_session().campaign(name, value))?;
         Ok(Leadership { leadership, session: self.clone() })
     }
 
@@ -184,7 +192,9 @@ impl Session {
         name: &str,
         options: CampaignOptions,
     ) -> Result<Leadership, ClientError> {
-        let leadership = self.background().block_on(self.inner().campaign_with(name, options))?;
+        let leadership = self
+            .background_runtime()
+            .block_on(self.async_session().campaign_with(name, options))?;
         Ok(Leadership { leadership, session: self.clone() })
     }
 
@@ -200,8 +210,8 @@ impl Session {
         options: CampaignOptions,
         within: Duration,
     ) -> Result<Option<Leadership>, ClientError> {
-        let campaign = self.inner().campaign_with(name, options);
-        let leadership = self.background().block_within(within, campaign).transpose()?;
+        let campaign = self.async_session().campaign_with(name, options);
+        let leadership = self.background_runtime().block_within(within, campaign).transpose()?;
         Ok(leadership.map(|leadership| Leadership { leadership, session: self.clone() }))
     }
 }

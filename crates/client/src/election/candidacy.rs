@@ -13,8 +13,8 @@
 use tenure_session::WaiterAction;
 
 use crate::election::options::CampaignOptions;
-use crate::election::record_watcher::RecordWatcher;
-use crate::election::records::{Candidate, ElectionView, NewCandidate, record_key};
+use crate::election::record_watcher::CandidateRecordWatcher;
+use crate::election::records::{Candidate, ElectionView, NewCandidate, candidate_record_key};
 use crate::error::ClientError;
 use crate::lock::claim::Claim;
 use crate::lock::queue_entry::QueueEntry;
@@ -29,7 +29,7 @@ struct Place {
     is_first: bool,
 }
 
-pub(crate) async fn campaign(
+pub(crate) async fn campaign_with_options(
     session: &Session,
     name: &str,
     options: &CampaignOptions,
@@ -42,15 +42,15 @@ async fn wait_to_lead(
     name: &str,
     options: &CampaignOptions,
 ) -> Result<Claim, ClientError> {
-    let mut records = RecordWatcher::new(session.channel().clone(), name);
+    let mut records = CandidateRecordWatcher::new(session.channel().clone(), name);
     let mut place = enqueue(session, name, options).await?;
     loop {
         // After the claim became first, this read shows whether a preferred candidate waits.
         let is_alive = || session.end_reason().is_none();
-        let view = records.read(Some(place.entry.key()), is_alive).await?;
-        if view.own != Some(place.fence) {
+        let view = records.read_election(Some(place.entry.key()), is_alive).await?;
+        if view.own_create_revision != Some(place.fence) {
             place.entry.set_key_absent();
-            return Err(session.key_deletion_reason().await.into());
+            return Err(session.query_key_deletion_reason().await.into());
         }
         let better = records.preferred_over(&view, place.entry.key(), place.fence);
         if let Some(better) = better {
@@ -70,11 +70,11 @@ async fn wait_to_lead(
             return Ok(place.entry.into_claim(place.fence));
         }
         tokio::select! {
-            first = place.entry.resume(place.fence) => {
+            first = place.entry.resume_waiting(place.fence) => {
                 first?;
                 place.is_first = true;
             }
-            () = records.changed() => {}
+            () = records.wait_for_record_change() => {}
         }
     }
 }
@@ -84,14 +84,14 @@ async fn enqueue(
     name: &str,
     options: &CampaignOptions,
 ) -> Result<Place, ClientError> {
-    let key = session.new_key(name);
+    let key = session.new_claim_key(name);
     let request = candidate_keys(session, name, options, &key).enqueue();
-    let record = record_key(name, &key);
-    let mut entry = QueueEntry::enqueue(session, name, key, request).with_record_key(record);
-    match entry.first_action().await? {
+    let record = candidate_record_key(name, &key);
+    let mut entry = QueueEntry::prepare(session, name, key, request).with_record_key(record);
+    match entry.start_waiting().await? {
         (_, Some(WaiterAction::Removed)) => {
             entry.set_key_absent();
-            Err(session.key_deletion_reason().await.into())
+            Err(session.query_key_deletion_reason().await.into())
         }
         (fence, _) => Ok(Place { entry, fence, is_first: false }),
     }
@@ -99,7 +99,7 @@ async fn enqueue(
 
 /// Returns true if a member confirms that the claim of a candidate does not exist.
 async fn is_absent(
-    records: &mut RecordWatcher,
+    records: &mut CandidateRecordWatcher,
     candidate: &Candidate,
 ) -> Result<bool, ClientError> {
     match records.has_claim(candidate).await {
@@ -121,22 +121,22 @@ async fn yield_to(
     better: &Candidate,
     view: &ElectionView,
 ) -> Result<Option<Place>, ClientError> {
-    let key = session.new_key(name);
+    let key = session.new_claim_key(name);
     let own = (place.entry.key(), place.fence);
     let request = candidate_keys(session, name, options, &key).yield_to(own, better, view);
-    let record = record_key(name, &key);
-    let next = QueueEntry::enqueue_without_releases(session, name, key, request);
+    let record = candidate_record_key(name, &key);
+    let next = QueueEntry::prepare_without_releases(session, name, key, request);
     // If this future is dropped, both entries delete their keys, although only one of the keys
     // exists.
     let mut next = next.with_record_key(record).with_start_time_of(&place.entry);
-    match next.first_action().await? {
+    match next.start_waiting().await? {
         (_, Some(WaiterAction::Removed)) => {
             next.set_key_and_record_absent();
             Ok(None)
         }
         (fence, _) => {
             place.entry.set_key_and_record_absent();
-            metrics::yielded();
+            metrics::candidate_yielded();
             tracing::debug!(name, preferred = better.identity, "candidate yields");
             Ok(Some(Place { entry: next, fence, is_first: false }))
         }

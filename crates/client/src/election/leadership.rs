@@ -60,7 +60,7 @@ impl Leadership {
     /// responds within ten seconds: the value may be changed then. [`ClientError::Rejected`] if the
     /// service rejects the request.
     pub async fn proclaim(&self, value: impl Into<Vec<u8>>) -> Result<(), ClientError> {
-        self.claim.put(value.into()).await
+        self.claim.set_value(value.into()).await
     }
 
     /// Waits until the leadership ends and returns the reason. Dropping the future has no effect.

@@ -82,7 +82,8 @@ impl Session {
         options: CampaignOptions,
     ) -> Result<Leadership, ClientError> {
         let span = spans::campaign(self, name);
-        let claim = candidacy::campaign(self, name, &options).instrument(span.clone()).await?;
+        let claim =
+            candidacy::campaign_with_options(self, name, &options).instrument(span.clone()).await?;
         span.record("fence", claim.fence());
         Ok(Leadership::new(claim, name.to_owned()))
     }
@@ -98,7 +99,7 @@ impl Client {
     ///
     /// [`ClientError::Unavailable`] and [`ClientError::Rejected`]
     pub async fn candidates(&self, name: &str) -> Result<Vec<Candidate>, ClientError> {
-        transfer::candidates(&self.channel, name).await
+        transfer::read_candidates(&self.channel, name).await
     }
 
     /// Requests that a waiting candidate becomes the next leader, and returns this candidate. The
@@ -118,6 +119,6 @@ impl Client {
         name: &str,
         identity: &str,
     ) -> Result<Candidate, ClientError> {
-        transfer::request(&self.channel, name, identity, 0).await
+        transfer::request_transfer(&self.channel, name, identity, 0).await
     }
 }

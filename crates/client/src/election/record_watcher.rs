@@ -5,14 +5,16 @@ use std::sync::Arc;
 
 use tokio::time::sleep;
 
-use crate::election::records::{Candidate, ElectionView, read_records, record_range};
+use crate::election::records::{
+    Candidate, ElectionView, candidate_record_range, read_candidate_records,
+};
 use crate::error::ClientError;
 use crate::requests;
 use crate::transport::channel::Channel;
 use crate::transport::retry::Backoff;
 use crate::watch::watcher::{WatchEvent, Watcher};
 
-pub(crate) struct RecordWatcher {
+pub(crate) struct CandidateRecordWatcher {
     channel: Arc<Channel>,
     name: String,
     /// Watch of the records, which starts at the revision after the first read. `None` before that
@@ -24,9 +26,9 @@ pub(crate) struct RecordWatcher {
     backoff: Backoff,
 }
 
-impl RecordWatcher {
-    pub(crate) fn new(channel: Arc<Channel>, name: &str) -> RecordWatcher {
-        RecordWatcher {
+impl CandidateRecordWatcher {
+    pub(crate) fn new(channel: Arc<Channel>, name: &str) -> CandidateRecordWatcher {
+        CandidateRecordWatcher {
             channel,
             name: name.to_owned(),
             watcher: None,
@@ -37,25 +39,26 @@ impl RecordWatcher {
     }
 
     /// Reads the current records and, if `key` is given, the claim with this key. If no member
-    /// responds, the request is repeated as long as `is_alive` returns true.
+    /// responds, the request is repeated as long as `must_retry` returns true.
     ///
     /// # Errors
     ///
     /// [`ClientError::Rejected`], and [`ClientError::Unavailable`] if no member responds and
-    /// `is_alive` returns false.
-    pub(crate) async fn read(
+    /// `must_retry` returns false.
+    pub(crate) async fn read_election(
         &mut self,
         key: Option<&[u8]>,
-        is_alive: impl Fn() -> bool,
+        must_retry: impl Fn() -> bool,
     ) -> Result<ElectionView, ClientError> {
         loop {
-            let response = match self.channel.transact(read_records(&self.name, key)).await {
-                Err(ClientError::Unavailable { .. }) if is_alive() => continue,
-                response => response?,
-            };
+            let response =
+                match self.channel.transact(read_candidate_records(&self.name, key)).await {
+                    Err(ClientError::Unavailable { .. }) if must_retry() => continue,
+                    response => response?,
+                };
             let view = ElectionView::new(&response, &self.name, key);
             self.revision = view.revision;
-            let (channel, range) = (self.channel.clone(), record_range(&self.name));
+            let (channel, range) = (self.channel.clone(), candidate_record_range(&self.name));
             self.watcher.get_or_insert_with(|| {
                 Watcher::of_range(channel, range, view.revision.saturating_add(1))
             });
@@ -65,7 +68,7 @@ impl RecordWatcher {
 
     /// Waits until a record changes after the last read. May also resolve without a change.
     /// Dropping the future loses no change.
-    pub(crate) async fn changed(&mut self) {
+    pub(crate) async fn wait_for_record_change(&mut self) {
         while let Some(watcher) = &mut self.watcher {
             match watcher.next().await {
                 WatchEvent::Put(kv) | WatchEvent::Deleted(kv) => {
@@ -109,7 +112,7 @@ impl RecordWatcher {
     pub(crate) async fn has_claim(&mut self, candidate: &Candidate) -> Result<bool, ClientError> {
         let request = requests::read_queue(&candidate.key, None);
         let response = self.channel.transact(request).await?;
-        Ok(requests::view_without_predecessor(&response, &candidate.key).own
+        Ok(requests::view_without_predecessor(&response, &candidate.key).own_create_revision
             == Some(candidate.fence))
     }
 }

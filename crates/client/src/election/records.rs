@@ -65,7 +65,7 @@ impl NewCandidate<'_> {
         let record = format!("{} {}", self.priority, self.identity).into_bytes();
         [
             op(put(self.key, self.value.to_vec(), self.lease)),
-            op(put(&record_key(self.name, self.key), record, self.lease)),
+            op(put(&candidate_record_key(self.name, self.key), record, self.lease)),
         ]
     }
 
@@ -92,7 +92,7 @@ impl NewCandidate<'_> {
         better: &Candidate,
         view: &ElectionView,
     ) -> rpc::TxnRequest {
-        let record = record_key(self.name, old);
+        let record = candidate_record_key(self.name, old);
         let deletions = delete_all(&[(old, 0), (&record, 0)]).success;
         let written = view.candidates.iter().find(|it| it.key == old).map_or(0, |it| it.written);
         rpc::TxnRequest {
@@ -118,7 +118,7 @@ impl NewCandidate<'_> {
 /// Returns a request for the transfer of the leadership to `candidate`. If the claim or the record
 /// of the candidate does not exist, the request has no effect when it is executed.
 pub(crate) fn nominate(name: &str, candidate: &Candidate) -> rpc::TxnRequest {
-    let record = record_key(name, &candidate.key);
+    let record = candidate_record_key(name, &candidate.key);
     let exists = |key: &[u8]| create_revision_equals(key, Vec::new(), candidate.fence);
     let compare = vec![exists(&candidate.key), exists(&record)];
     let unchanged = rpc::PutRequest {
@@ -133,20 +133,20 @@ pub(crate) fn nominate(name: &str, candidate: &Candidate) -> rpc::TxnRequest {
 
 /// Returns a request that reads all records of an election and, if `key` is given, the claim with
 /// this key.
-pub(crate) fn read_records(name: &str, key: Option<&[u8]>) -> rpc::TxnRequest {
-    let (first, range_end) = record_range(name);
+pub(crate) fn read_candidate_records(name: &str, key: Option<&[u8]>) -> rpc::TxnRequest {
+    let (first, range_end) = candidate_record_range(name);
     let records = rpc::RangeRequest { key: first, range_end, ..Default::default() };
     let mut success = vec![op(Request::RequestRange(records))];
     success.extend(key.map(|key| op(read_key(key))));
     rpc::TxnRequest { success, ..Default::default() }
 }
 
-pub(crate) fn record_range(name: &str) -> (Vec<u8>, Vec<u8>) {
+pub(crate) fn candidate_record_range(name: &str) -> (Vec<u8>, Vec<u8>) {
     queue_range(&format!("{name}{RECORDS}"))
 }
 
-pub(crate) fn record_key(name: &str, claim: &[u8]) -> Vec<u8> {
-    let segment = claim.get(name.len() + 1..).unwrap_or_default();
+pub(crate) fn candidate_record_key(name: &str, claim_key: &[u8]) -> Vec<u8> {
+    let segment = claim_key.get(name.len() + 1..).unwrap_or_default();
     [format!("{name}{RECORDS}/{CANDIDATE}").as_bytes(), segment].concat()
 }
 
@@ -155,20 +155,20 @@ pub(crate) fn record_key(name: &str, claim: &[u8]) -> Vec<u8> {
 pub(crate) struct ElectionView {
     pub(crate) revision: u64,
     /// Creation revision of the caller's claim; `None` if it does not exist.
-    pub(crate) own: Option<u64>,
+    pub(crate) own_create_revision: Option<u64>,
     /// Candidates, in the order of the queue. The list may contain candidates without a claim,
     /// because a record remains if another program deletes the claim.
     pub(crate) candidates: Vec<Candidate>,
 }
 
 impl ElectionView {
-    /// Parses the response to the request of [`read_records`]. `key` is the key of the caller's
-    /// claim.
+    /// Parses the response to the request of [`read_candidate_records`]. `key` is the key of the
+    /// caller's claim.
     pub(crate) fn new(response: &rpc::TxnResponse, name: &str, key: Option<&[u8]>) -> ElectionView {
         let mut view = ElectionView { revision: revision(response), ..ElectionView::default() };
         for kv in key_values(response) {
             if key == Some(&kv.key[..]) {
-                view.own = Some(unsigned(kv.create_revision));
+                view.own_create_revision = Some(unsigned(kv.create_revision));
             } else {
                 view.candidates.extend(candidate(kv, name));
             }
@@ -222,7 +222,7 @@ mod tests {
     use crate::requests::is_in_queue;
 
     fn record(segment: &str, value: &str, create_revision: i64) -> KeyValue {
-        let key = record_key("boss", format!("boss/{segment}").as_bytes());
+        let key = candidate_record_key("boss", format!("boss/{segment}").as_bytes());
         let mod_revision = create_revision;
         KeyValue { key, value: value.into(), create_revision, mod_revision, ..Default::default() }
     }
@@ -244,14 +244,14 @@ mod tests {
 
     #[test]
     fn records_are_outside_of_queues() {
-        let key = record_key("a/b", b"a/b/1f.2");
+        let key = candidate_record_key("a/b", b"a/b/1f.2");
         assert_eq!(key, b"a/b#election/candidate-1f.2");
         for name in ["a", "a/b", "a/b#elections", ""] {
             assert!(!is_in_queue(name, &key), "{name}");
         }
         let (first, end) = queue_range("a/b");
         assert!(key < first || key >= end, "libraries of etcd do not read it");
-        let (first, end) = record_range("a/b");
+        let (first, end) = candidate_record_range("a/b");
         assert!(first <= key && key < end);
     }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use thiserror::Error;
 
 use crate::election::leadership::Leadership;
-use crate::election::record_watcher::RecordWatcher;
+use crate::election::record_watcher::CandidateRecordWatcher;
 use crate::election::records::{Candidate, nominate};
 use crate::error::{ClientError, LossReason};
 use crate::lock::queue_entry::find_predecessor;
@@ -48,10 +48,11 @@ impl Leadership {
     }
 
     async fn preferred(&self) -> Result<Candidate, ClientError> {
-        let mut records = RecordWatcher::new(self.session().channel().clone(), self.name());
+        let mut records =
+            CandidateRecordWatcher::new(self.session().channel().clone(), self.name());
         loop {
-            let view = records.read(Some(self.key()), || self.is_alive()).await?;
-            if view.own != Some(self.fence()) {
+            let view = records.read_election(Some(self.key()), || self.is_alive()).await?;
+            if view.own_create_revision != Some(self.fence()) {
                 return Err(LossReason::KeyDeleted.into());
             }
             match records.preferred_over(&view, self.key(), self.fence()) {
@@ -61,7 +62,7 @@ impl Leadership {
                     Err(ClientError::Unavailable { .. }) => {}
                     Err(error) => return Err(error),
                 },
-                None => records.changed().await,
+                None => records.wait_for_record_change().await,
             }
         }
     }
@@ -96,9 +97,9 @@ impl Leadership {
 
     async fn nominate_and_wait(&self, identity: &str) -> Result<Candidate, ClientError> {
         let channel = self.session().channel();
-        let mut records = RecordWatcher::new(channel.clone(), self.name());
+        let mut records = CandidateRecordWatcher::new(channel.clone(), self.name());
         loop {
-            let candidate = request(channel, self.name(), identity, self.fence()).await?;
+            let candidate = request_transfer(channel, self.name(), identity, self.fence()).await?;
             // The candidate may leave, or may have moved just before the request.
             if self.wait_until_next(&mut records, &candidate).await? {
                 return Ok(candidate);
@@ -112,24 +113,26 @@ impl Leadership {
     /// more.
     async fn wait_until_next(
         &self,
-        records: &mut RecordWatcher,
+        records: &mut CandidateRecordWatcher,
         candidate: &Candidate,
     ) -> Result<bool, ClientError> {
         loop {
-            let view = records.read(Some(self.key()), || self.is_alive()).await?;
-            if view.own != Some(self.fence()) {
+            let view = records.read_election(Some(self.key()), || self.is_alive()).await?;
+            if view.own_create_revision != Some(self.fence()) {
                 return Err(LossReason::KeyDeleted.into());
             }
             let before = candidate.fence.saturating_sub(1);
             let (session, key) = (self.session(), &candidate.key[..]);
             let queue = find_predecessor(session, self.name(), key, before, 0).await?;
-            if queue.own != Some(candidate.fence) {
+            if queue.own_create_revision != Some(candidate.fence) {
                 return Ok(false);
             }
             // A candidate with a record moves away soon. Others never do.
             let moves = |key: &Vec<u8>| view.candidates.iter().any(|it| it.key == *key);
             match queue.predecessor {
-                Some(ahead) if ahead != self.key() && moves(&ahead) => records.changed().await,
+                Some(ahead) if ahead != self.key() && moves(&ahead) => {
+                    records.wait_for_record_change().await
+                }
                 _ => return Ok(true),
             }
         }
@@ -158,20 +161,20 @@ impl Leadership {
 }
 
 /// Requests that a candidate with this identity becomes the next leader. Considers only claims that
-/// were queued after the revision `after`.
-pub(crate) async fn request(
+/// were queued after the revision `after_revision`.
+pub(crate) async fn request_transfer(
     channel: &Arc<Channel>,
     name: &str,
     identity: &str,
-    after: u64,
+    after_revision: u64,
 ) -> Result<Candidate, ClientError> {
-    let mut records = RecordWatcher::new(channel.clone(), name);
+    let mut records = CandidateRecordWatcher::new(channel.clone(), name);
     let mut tried = Vec::new();
     loop {
-        let view = records.read(None, || false).await?;
+        let view = records.read_election(None, || false).await?;
         let named = view.candidates.into_iter().rev();
         let named: Vec<Candidate> =
-            named.filter(|it| it.identity == identity && it.fence > after).collect();
+            named.filter(|it| it.identity == identity && it.fence > after_revision).collect();
         // A candidate may move between the read and the transaction. It then has a new key.
         if named == tried {
             return Err(ClientError::UnknownCandidate { identity: identity.to_owned() });
@@ -186,12 +189,12 @@ pub(crate) async fn request(
 }
 
 /// Reads the candidates of an election whose claims exist, in the order of the queue.
-pub(crate) async fn candidates(
+pub(crate) async fn read_candidates(
     channel: &Arc<Channel>,
     name: &str,
 ) -> Result<Vec<Candidate>, ClientError> {
-    let mut records = RecordWatcher::new(channel.clone(), name);
-    let view = records.read(None, || false).await?;
+    let mut records = CandidateRecordWatcher::new(channel.clone(), name);
+    let view = records.read_election(None, || false).await?;
     let mut candidates = Vec::new();
     for candidate in view.candidates {
         if records.has_claim(&candidate).await? {

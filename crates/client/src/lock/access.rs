@@ -13,7 +13,7 @@ use crate::error::{ClientError, LossReason};
 use crate::lock::acquire::{acquire, try_acquire};
 use crate::lock::claim::Claim;
 use crate::lock::guard::Guard;
-use crate::lock::queue_entry::{HandOverEvent, QueueEntry, send_while_alive};
+use crate::lock::queue_entry::{HandOverEvent, QueueEntry, transact_while_alive};
 use crate::requests;
 use crate::session::Session;
 use crate::transport::retry::Backoff;
@@ -138,11 +138,11 @@ impl<'a> Waiting<'a> {
             }
             LockAccess::Slots(slots) => AccessMode::Permits { weight: 1, capacity: slots },
         };
-        let mut key = session.new_key(name);
-        key.extend(access.suffix().bytes());
+        let mut key = session.new_claim_key(name);
+        key.extend(access.claim_name_suffix().bytes());
         let request = requests::enqueue(name, &key, value, session.id());
-        let mut entry = QueueEntry::enqueue(session, name, key, request);
-        let own = entry.create_revision().await?.ok_or(LossReason::KeyDeleted)?;
+        let mut entry = QueueEntry::prepare(session, name, key, request);
+        let own = entry.wait_for_create_revision().await?.ok_or(LossReason::KeyDeleted)?;
         Ok(Waiting { session, name, access, entry, own })
     }
 
@@ -176,21 +176,22 @@ impl<'a> Waiting<'a> {
     async fn blockers(&mut self) -> Result<Blockers, ClientError> {
         let key = self.entry.key();
         let max_revision = self.own.saturating_sub(1);
-        let range = requests::QueueRange { name: self.name, max_revision, limit: 0 };
+        let range =
+            requests::QueueRange { name: self.name, max_create_revision: max_revision, limit: 0 };
         let read = requests::read_queue(key, Some(range));
-        let response = send_while_alive(self.session, read, &mut 0).await?;
+        let response = transact_while_alive(self.session, read, &mut 0).await?;
         let created = |kv: &tenure_etcd::mvccpb::KeyValue| requests::unsigned(kv.create_revision);
         let mut keys = requests::key_values(&response);
         if !keys.any(|kv| kv.key == key && created(kv) == self.own) {
-            return Err(self.session.key_deletion_reason().await.into());
+            return Err(self.session.query_key_deletion_reason().await.into());
         }
         let earlier: Vec<(Vec<u8>, AccessMode)> = requests::key_values(&response)
             .filter(|kv| kv.key != key && requests::is_in_queue(self.name, &kv.key))
-            .map(|kv| (kv.key.clone(), access_of(&kv.key)))
+            .map(|kv| (kv.key.clone(), access_of_claim_key(&kv.key)))
             .collect();
         self.check_slots(&earlier)?;
         let revision = requests::revision(&response);
-        Ok(Blockers { keys: self.access.blockers(earlier), revision })
+        Ok(Blockers { keys: self.access.blocking_claims(earlier), revision })
     }
 
     /// Returns [`ClientError::PermitsMismatch`] if this claim and an earlier claim disagree about
@@ -211,7 +212,7 @@ impl<'a> Waiting<'a> {
 
 /// Returns the access mode that the end of a claim's key states, such as `.shared`. A key with
 /// another end is exclusive, because clients of etcd may use any key.
-pub(crate) fn access_of(key: &[u8]) -> AccessMode {
+pub(crate) fn access_of_claim_key(key: &[u8]) -> AccessMode {
     let slash = key.iter().rposition(|byte| *byte == b'/');
     let name = slash.and_then(|slash| from_utf8(&key[slash + 1..]).ok());
     name.and_then(parse_claim_name).map_or(AccessMode::Exclusive, |(_, access)| access)
@@ -232,13 +233,13 @@ mod tests {
             ("a/b/1f.slots-3", slots(3)),
             ("a/1f.2.slots-30", slots(30)),
         ] {
-            assert_eq!(access_of(key.as_bytes()), access, "{key}");
+            assert_eq!(access_of_claim_key(key.as_bytes()), access, "{key}");
         }
         for key in ["a/x.shared", "a/1F.shared", "a/1.slots-0", "a/1.slots-03", "a/1.shared.2"] {
-            assert_eq!(access_of(key.as_bytes()), AccessMode::Exclusive, "{key}");
+            assert_eq!(access_of_claim_key(key.as_bytes()), AccessMode::Exclusive, "{key}");
         }
         for key in ["a/1.2.3.shared", "a/1.02.shared", "a/.shared", "a/1.shared-1", "a.shared"] {
-            assert_eq!(access_of(key.as_bytes()), AccessMode::Exclusive, "{key}");
+            assert_eq!(access_of_claim_key(key.as_bytes()), AccessMode::Exclusive, "{key}");
         }
     }
 }

@@ -14,10 +14,10 @@ pub(crate) async fn acquire(
     value: Vec<u8>,
     hand_over: HandOverEvent,
 ) -> Result<Claim, ClientError> {
-    let key = session.new_key(name);
+    let key = session.new_claim_key(name);
     let request = requests::enqueue(name, &key, value, session.id());
-    let mut entry = QueueEntry::enqueue(session, name, key, request).with_hand_over(hand_over);
-    let fence = session.while_alive(entry.wait()).await?;
+    let mut entry = QueueEntry::prepare(session, name, key, request).with_hand_over(hand_over);
+    let fence = session.while_alive(entry.wait_until_first()).await?;
     Ok(entry.into_claim(fence))
 }
 
@@ -27,10 +27,10 @@ pub(crate) async fn try_acquire(
     name: &str,
     value: Vec<u8>,
 ) -> Result<Option<Claim>, ClientError> {
-    let key = session.new_key(name);
+    let key = session.new_claim_key(name);
     let request = requests::enqueue_if_empty(name, &key, value.clone(), session.id());
-    let mut entry = QueueEntry::enqueue_without_releases(session, name, key, request);
-    if let Some(fence) = session.while_alive(entry.create_revision()).await? {
+    let mut entry = QueueEntry::prepare_without_releases(session, name, key, request);
+    if let Some(fence) = session.while_alive(entry.wait_for_create_revision()).await? {
         return Ok(Some(entry.into_claim(fence)));
     }
     // The queue may be empty although the range is not: the range also contains the keys of locks
@@ -52,14 +52,14 @@ async fn try_acquire_among_nested(
     name: &str,
     value: Vec<u8>,
 ) -> Result<Option<Claim>, ClientError> {
-    let key = session.new_key(name);
+    let key = session.new_claim_key(name);
     let request = requests::enqueue(name, &key, value, session.id());
-    let mut entry = QueueEntry::enqueue_without_releases(session, name, key, request);
-    match session.while_alive(entry.first_action()).await?.1 {
+    let mut entry = QueueEntry::prepare_without_releases(session, name, key, request);
+    match session.while_alive(entry.start_waiting()).await?.1 {
         Some(WaiterAction::Acquired { fence }) => Ok(Some(entry.into_claim(fence))),
         Some(WaiterAction::Removed) => {
             entry.set_key_absent();
-            Err(session.key_deletion_reason().await.into())
+            Err(session.query_key_deletion_reason().await.into())
         }
         _ => Ok(None),
     }

@@ -79,7 +79,7 @@ impl Claim {
     /// [`ClientError::Lost`] if the session has ended or the key was deleted,
     /// [`ClientError::Unavailable`] if no member responds within ten seconds, and
     /// [`ClientError::Rejected`].
-    pub(crate) async fn put(&self, value: Vec<u8>) -> Result<(), ClientError> {
+    pub(crate) async fn set_value(&self, value: Vec<u8>) -> Result<(), ClientError> {
         let put = requests::put(&self.key, value, self.session.id());
         let request = requests::if_created_at(&self.key, self.fence, put);
         if let Some(reason) = self.session.end_reason() {
@@ -95,7 +95,7 @@ impl Claim {
     pub(crate) async fn release(mut self) -> Result<(), ClientError> {
         self.hold.stop();
         let release = self.pending_release();
-        let deleted = release.delete().await;
+        let deleted = release.delete_keys().await;
         self.is_released = true;
         release.finish_in_background(deleted.is_ok(), self.session.runtime());
         deleted
@@ -136,7 +136,9 @@ impl Claim {
             }
             // The key may have been deleted in a revision that the watch did not show.
             match self.read_own_key().await {
-                Ok(view) if view.own != Some(self.fence) => return LossReason::KeyDeleted,
+                Ok(view) if view.own_create_revision != Some(self.fence) => {
+                    return LossReason::KeyDeleted;
+                }
                 Ok(view) => from = view.revision + 1,
                 Err(ClientError::Rejected { code: Code::PermissionDenied, .. }) => {
                     return LossReason::AccessDenied;
@@ -157,7 +159,7 @@ impl Claim {
 impl Drop for Claim {
     fn drop(&mut self) {
         if !self.is_released {
-            self.session.releases().add(self.pending_release(), self.session.runtime());
+            self.session.release_queue().add(self.pending_release(), self.session.runtime());
         }
     }
 }

@@ -20,12 +20,12 @@ use tokio::sync::Notify;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep};
 
-use crate::barrier::double::WAITERS_SEGMENT;
+use crate::barrier::double::WAITERS_KEY_SEGMENT;
 use crate::error::{ClientError, DeadlockStep};
-use crate::lock::access::access_of;
-use crate::lock::permit_queue::PERMITS_SEGMENT;
-use crate::lock::queue_entry::send_while_alive;
-use crate::lock::read_write::{READ_SEGMENT, WRITE_SEGMENT};
+use crate::lock::access::access_of_claim_key;
+use crate::lock::permit_queue::PERMITS_KEY_SEGMENT;
+use crate::lock::queue_entry::transact_while_alive;
+use crate::lock::read_write::{READ_KEY_SEGMENT, WRITE_KEY_SEGMENT};
 use crate::lock::transactions::{self, read_keys};
 use crate::requests;
 use crate::session::Session;
@@ -114,8 +114,8 @@ impl Lock {
         let key = std::str::from_utf8(key).ok()?;
         let (queue, _) = key.rsplit_once('/')?;
         Some(match queue.rsplit_once('/') {
-            Some((name, READ_SEGMENT | WRITE_SEGMENT)) => Lock::ReadWrite(name.to_owned()),
-            Some((_, PERMITS_SEGMENT | WAITERS_SEGMENT)) => return None,
+            Some((name, READ_KEY_SEGMENT | WRITE_KEY_SEGMENT)) => Lock::ReadWrite(name.to_owned()),
+            Some((_, PERMITS_KEY_SEGMENT | WAITERS_KEY_SEGMENT)) => return None,
             // Records of candidates, beside the queue of an election.
             _ if queue.ends_with("#election") => return None,
             _ => Lock::Queue(queue.to_owned()),
@@ -132,7 +132,7 @@ impl Lock {
         match self {
             Lock::Queue(name) => vec![name.clone()],
             Lock::ReadWrite(name) => {
-                vec![format!("{name}/{READ_SEGMENT}"), format!("{name}/{WRITE_SEGMENT}")]
+                vec![format!("{name}/{READ_KEY_SEGMENT}"), format!("{name}/{WRITE_KEY_SEGMENT}")]
             }
         }
     }
@@ -140,15 +140,15 @@ impl Lock {
 
 impl<'a> DeadlockDetector<'a> {
     /// Prepares the search for deadlocks. The caller waits with the claim `key`, which was created
-    /// in the revision `created`, and holds the claims with the keys `held`.
+    /// in the revision `create_revision`, and holds the claims with the keys `held_keys`.
     pub(crate) fn new(
         session: &'a Session,
         key: Vec<u8>,
-        created: u64,
-        held: Vec<Vec<u8>>,
+        create_revision: u64,
+        held_keys: Vec<Vec<u8>>,
     ) -> DeadlockDetector<'a> {
-        let own = Claimed { key, created, lease: session.id() };
-        DeadlockDetector { session, own, held }
+        let own = Claimed { key, created: create_revision, lease: session.id() };
+        DeadlockDetector { session, own, held: held_keys }
     }
 
     /// Waits until the claim is part of a cycle, and returns the cycle. Failed reads are repeated
@@ -225,15 +225,15 @@ impl<'a> DeadlockDetector<'a> {
     /// itself holds the lock.
     async fn holders_before(&self, claim: &Claimed) -> Result<Vec<Claimed>, ClientError> {
         // A claim of permits need not wait for every holder, so no edges lead from it.
-        let is_permit = matches!(access_of(&claim.key), AccessMode::Permits { .. });
+        let is_permit = matches!(access_of_claim_key(&claim.key), AccessMode::Permits { .. });
         let Some(lock) = Lock::of(&claim.key).filter(|_| !is_permit) else {
             return Ok(Vec::new());
         };
         let holders = match &lock {
             Lock::Queue(name) => queue_holders(self.oldest(name).await?),
             Lock::ReadWrite(name) => {
-                let readers = self.oldest(&format!("{name}/{READ_SEGMENT}")).await?;
-                let writers = self.oldest(&format!("{name}/{WRITE_SEGMENT}")).await?;
+                let readers = self.oldest(&format!("{name}/{READ_KEY_SEGMENT}")).await?;
+                let writers = self.oldest(&format!("{name}/{WRITE_KEY_SEGMENT}")).await?;
                 read_write_holders(readers, writers)
             }
         };
@@ -245,8 +245,8 @@ impl<'a> DeadlockDetector<'a> {
     async fn oldest(&self, queue: &str) -> Result<Vec<Claimed>, ClientError> {
         let mut from = 0;
         loop {
-            let request = transactions::read_oldest(queue, from, KEYS_PER_READ);
-            let response = send_while_alive(self.session, request, &mut 0).await?;
+            let request = transactions::read_oldest_keys(queue, from, KEYS_PER_READ);
+            let response = transact_while_alive(self.session, request, &mut 0).await?;
             let keys: Vec<&KeyValue> = requests::key_values(&response).collect();
             let is_full = i64::try_from(keys.len()).is_ok_and(|count| count >= KEYS_PER_READ);
             let newest = keys.iter().map(|kv| requests::unsigned(kv.create_revision)).max();
@@ -278,7 +278,7 @@ impl<'a> DeadlockDetector<'a> {
         let keys: Vec<&Vec<u8>> = keys.take(MAX_QUEUES_PER_CHECK).collect();
         let mut claims: Vec<Claimed> = Vec::new();
         for keys in keys.chunks(KEYS_PER_TRANSACTION) {
-            let response = send_while_alive(self.session, read_keys(keys), &mut 0).await?;
+            let response = transact_while_alive(self.session, read_keys(keys), &mut 0).await?;
             claims.extend(requests::key_values(&response).map(Claimed::from));
         }
         // A session usually waits for the lock that it requested last.
@@ -293,8 +293,8 @@ impl<'a> DeadlockDetector<'a> {
         sleep(CONFIRM_DELAY + OLDER_DELAY * u32::try_from(later).unwrap_or(u32::MAX)).await;
         let claims = cycle.iter().flat_map(|it| [Some(&it.waiting), it.holding.as_ref()]).flatten();
         let keys: Vec<_> = claims.map(|claim| (claim.key.clone(), claim.created)).collect();
-        let request = transactions::check_all_exist(&keys);
-        let response = send_while_alive(self.session, request, &mut 0).await;
+        let request = transactions::check_create_revisions(&keys);
+        let response = transact_while_alive(self.session, request, &mut 0).await;
         response.is_ok_and(|response| response.succeeded)
     }
 }
@@ -331,8 +331,8 @@ fn read_write_holders(readers: Vec<Claimed>, writers: Vec<Claimed>) -> Vec<Claim
 fn queue_holders(mut claims: Vec<Claimed>) -> Vec<Claimed> {
     let waits = |index: &usize| {
         let earlier = claims[..*index].iter().rev();
-        let earlier = earlier.map(|claim| (&claim.key, access_of(&claim.key)));
-        !access_of(&claims[*index].key).blockers(earlier).is_empty()
+        let earlier = earlier.map(|claim| (&claim.key, access_of_claim_key(&claim.key)));
+        !access_of_claim_key(&claims[*index].key).blocking_claims(earlier).is_empty()
     };
     let holders = (0..claims.len()).find(waits).unwrap_or(claims.len());
     claims.truncate(holders);

@@ -64,7 +64,7 @@ impl Guard {
     /// [`ClientError::Unavailable`] if no member responds within ten seconds: the value may be
     /// changed then. [`ClientError::Rejected`] if the service rejects the request.
     pub async fn set_value(&self, value: impl Into<Vec<u8>>) -> Result<(), ClientError> {
-        self.claim.put(value.into()).await
+        self.claim.set_value(value.into()).await
     }
 
     /// Waits until the lock is lost and returns the reason. Dropping the future has no effect.

@@ -125,17 +125,17 @@ impl Session {
         if held.is_empty() {
             return self.lock(name).await;
         }
-        let key = self.new_key(name);
+        let key = self.new_claim_key(name);
         let request = requests::enqueue(name, &key, Vec::new(), self.id());
-        let entry = QueueEntry::enqueue(self, name, key.clone(), request);
+        let entry = QueueEntry::prepare(self, name, key.clone(), request);
         let mut entry = entry.with_hand_over(HandOverEvent::OnRelease);
         let wait = async {
-            let (own, _) = entry.first_action().await?;
+            let (own, _) = entry.start_waiting().await?;
             let held = held.iter().map(|guard| guard.key().to_vec()).collect();
             let detector = DeadlockDetector::new(self, key, own, held);
             tokio::select! {
                 biased;
-                fence = entry.resume(own) => fence,
+                fence = entry.resume_waiting(own) => fence,
                 cycle = detector.wait_for_deadlock() => Err(ClientError::WouldDeadlock { cycle }),
             }
         };

@@ -8,15 +8,15 @@ use tokio::time::sleep;
 use tonic::Code;
 
 use crate::error::ClientError;
-use crate::lock::queue_entry::send_while_alive;
-use crate::lock::transactions::{PageRequest, read_page};
+use crate::lock::queue_entry::transact_while_alive;
+use crate::lock::transactions::{QueuePageRequest, read_queue_page};
 use crate::requests;
 use crate::session::Session;
 use crate::transport::retry::Backoff;
 use crate::watch::watcher::Watcher;
 
 /// Second-to-last segment of a claim's key, which has the form `NAME/permits/LEASE`.
-pub(crate) const PERMITS_SEGMENT: &str = "permits";
+pub(crate) const PERMITS_KEY_SEGMENT: &str = "permits";
 
 /// Number of keys per read. Even with names of several kilobytes, a response stays below the limit
 /// of gRPC clients.
@@ -33,7 +33,7 @@ pub(crate) struct PermitQueue<'a> {
 pub(crate) struct PermitQueueView {
     pub(crate) revision: u64,
     /// Revision in which the caller's key was created; `None` if it does not exist.
-    own: Option<u64>,
+    own_create_revision: Option<u64>,
     /// Claims other than the caller's, newest first.
     claims: Vec<PermitClaim>,
 }
@@ -48,8 +48,10 @@ struct PermitClaim {
 impl PermitQueueView {
     /// Returns true if a claim with this access, behind all claims of the view, would get its
     /// permits without waiting.
-    pub(crate) fn is_free(&self, access: AccessMode) -> bool {
-        access.blockers(self.claims.iter().map(|claim| (&claim.key, claim.access))).is_empty()
+    pub(crate) fn can_admit(&self, access: AccessMode) -> bool {
+        access
+            .blocking_claims(self.claims.iter().map(|claim| (&claim.key, claim.access)))
+            .is_empty()
     }
 
     fn remove(&mut self, key: &[u8]) {
@@ -59,25 +61,30 @@ impl PermitQueueView {
 
 impl<'a> PermitQueue<'a> {
     pub(crate) fn new(session: &'a Session, name: &str, permits: u32) -> Self {
-        PermitQueue { session, name: format!("{name}/{PERMITS_SEGMENT}"), permits }
+        PermitQueue { session, name: format!("{name}/{PERMITS_KEY_SEGMENT}"), permits }
     }
 
     pub(crate) const fn access(&self, weight: u32) -> AccessMode {
         AccessMode::Permits { weight, capacity: self.permits }
     }
 
-    /// Waits until the earlier claims leave `weight` permits free. `own` is the revision in which
-    /// the caller's key was created. The caller's key stays in the queue, even if the future is
-    /// dropped.
-    pub(crate) async fn wait(&self, key: &[u8], own: u64, weight: u32) -> Result<(), ClientError> {
+    /// Waits until the earlier claims leave `weight` permits free. `create_revision` is the
+    /// revision in which the caller's key was created. The caller's key stays in the queue, even if
+    /// the future is dropped.
+    pub(crate) async fn wait_for_permits(
+        &self,
+        key: &[u8],
+        create_revision: u64,
+        weight: u32,
+    ) -> Result<(), ClientError> {
         let access = self.access(weight);
         let mut backoff = Backoff::default();
         loop {
-            let mut view = self.read(key, own.saturating_sub(1)).await?;
-            if view.own != Some(own) {
-                return Err(self.session.key_deletion_reason().await.into());
+            let mut view = self.read_view(key, create_revision.saturating_sub(1)).await?;
+            if view.own_create_revision != Some(create_revision) {
+                return Err(self.session.query_key_deletion_reason().await.into());
             }
-            if view.is_free(access) {
+            if view.can_admit(access) {
                 return Ok(());
             }
             let (channel, range) = (self.session.channel(), requests::queue_range(&self.name));
@@ -86,22 +93,23 @@ impl<'a> PermitQueue<'a> {
             // again, because one revision may have deleted several keys.
             let is_awaited = |deleted: &[u8]| {
                 view.remove(deleted);
-                deleted == key || view.is_free(access)
+                deleted == key || view.can_admit(access)
             };
             watcher.without_puts().wait_for_deletion(is_awaited, &mut backoff).await;
         }
     }
 
-    /// Reads the claims that were created in `max_revision` or before, and the caller's key. A
-    /// `max_revision` of 0 means any revision.
-    pub(crate) async fn read(
+    /// Reads the claims that were created in `max_create_revision` or before, and the caller's key.
+    /// A
+    /// `max_create_revision` of 0 means any revision.
+    pub(crate) async fn read_view(
         &self,
         key: &[u8],
-        max_revision: u64,
+        max_create_revision: u64,
     ) -> Result<PermitQueueView, ClientError> {
         let mut backoff = Backoff::default();
         loop {
-            match self.read_pages(key, max_revision).await {
+            match self.read_pages(key, max_create_revision).await {
                 // The revision of the first page was compacted before the last page was read.
                 Err(ClientError::Rejected { code: Code::OutOfRange, message })
                     if message.contains("compacted") =>
@@ -116,19 +124,19 @@ impl<'a> PermitQueue<'a> {
     async fn read_pages(
         &self,
         key: &[u8],
-        max_revision: u64,
+        max_create_revision: u64,
     ) -> Result<PermitQueueView, ClientError> {
         let (from, end) = requests::queue_range(&self.name);
         let limit = KEYS_PER_PAGE;
-        let mut page = PageRequest { from, end, limit, revision: 0, max_revision };
+        let mut page = QueuePageRequest { from, end, limit, revision: 0, max_create_revision };
         let (mut own, mut claims) = (None, Vec::new());
         loop {
-            let request = read_page(key, page.clone());
-            let response = send_while_alive(self.session, request, &mut 0).await?;
+            let request = read_queue_page(key, page.clone());
+            let response = transact_while_alive(self.session, request, &mut 0).await?;
             if page.revision == 0 {
                 // Later pages are read in the revision of the first one.
                 page.revision = requests::revision(&response);
-                own = requests::view_without_predecessor(&response, key).own;
+                own = requests::view_without_predecessor(&response, key).own_create_revision;
             }
             let keys = match response.responses.last().and_then(|last| last.response.as_ref()) {
                 Some(Response::ResponseRange(range)) => &range.kvs[..],
@@ -142,7 +150,7 @@ impl<'a> PermitQueue<'a> {
             page.from = [&last.key[..], &[0]].concat();
         }
         claims.sort_by_key(|claim: &PermitClaim| std::cmp::Reverse(claim.created));
-        Ok(PermitQueueView { revision: page.revision, own, claims })
+        Ok(PermitQueueView { revision: page.revision, own_create_revision: own, claims })
     }
 
     fn claim(&self, kv: &KeyValue) -> PermitClaim {

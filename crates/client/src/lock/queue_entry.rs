@@ -71,23 +71,23 @@ impl QueueEntry {
     ///
     /// By default, the entry acquires the lock when the predecessor's key is deleted.
     /// [`QueueEntry::with_hand_over`] chooses another event.
-    pub(crate) fn enqueue(
+    pub(crate) fn prepare(
         session: &Session,
         name: &str,
         key: Vec<u8>,
         request: rpc::TxnRequest,
     ) -> QueueEntry {
-        let releases = session.releases().take_batch();
+        let releases = session.release_queue().take_batch();
         QueueEntry::new(session, name, key, request, releases)
     }
 
-    /// Creates an entry like [`QueueEntry::enqueue`], but with a request that does not delete the
+    /// Creates an entry like [`QueueEntry::prepare`], but with a request that does not delete the
     /// keys of locks that the session has released. Use this for a request with a condition on the
     /// queue, for example that the queue is empty.
     ///
     /// The service evaluates the condition before it executes any deletion. The condition would
     /// therefore count the released keys.
-    pub(crate) fn enqueue_without_releases(
+    pub(crate) fn prepare_without_releases(
         session: &Session,
         name: &str,
         key: Vec<u8>,
@@ -145,9 +145,9 @@ impl QueueEntry {
         &self.key
     }
 
-    /// Makes [`QueueEntry::resume`] wait in the queue `name`. It then waits until this queue
-    /// contains no key that is older than the key of this entry.
-    pub(crate) fn set_queue(&mut self, name: &str) {
+    /// Makes [`QueueEntry::resume_waiting`] wait in the queue `name`. It then waits until this
+    /// queue contains no key that is older than the key of this entry.
+    pub(crate) fn set_awaited_queue(&mut self, name: &str) {
         name.clone_into(&mut self.name);
         self.waiter = Waiter::new();
     }
@@ -167,8 +167,8 @@ impl QueueEntry {
 
     /// Waits for the result of the request, and returns the revision in which the key was created;
     /// `None` if the key does not exist. Must be called once.
-    pub(crate) async fn create_revision(&mut self) -> Result<Option<u64>, ClientError> {
-        let own = self.enqueued().await?.view.own;
+    pub(crate) async fn wait_for_create_revision(&mut self) -> Result<Option<u64>, ClientError> {
+        let own = self.enqueued().await?.view.own_create_revision;
         if own.is_none() {
             self.set_key_absent();
         }
@@ -186,11 +186,11 @@ impl QueueEntry {
 
     /// Sends the request and finds the predecessor. Returns the revision in which the key was
     /// created, and the next action of the waiter.
-    pub(crate) async fn first_action(
+    pub(crate) async fn start_waiting(
         &mut self,
     ) -> Result<(u64, Option<WaiterAction<Vec<u8>>>), ClientError> {
         let Enqueued { view, is_new } = self.enqueued().await?;
-        let own = view.own.unwrap_or(0);
+        let own = view.own_create_revision.unwrap_or(0);
         // The response shows the predecessor only if it created the key.
         let action = match is_new {
             true => self.waiter.on_queue_view(view),
@@ -201,8 +201,8 @@ impl QueueEntry {
 
     /// Sends the request, waits until the entry is first in its queue, and returns its fencing
     /// token.
-    pub(crate) async fn wait(&mut self) -> Result<u64, ClientError> {
-        let (own, action) = self.first_action().await?;
+    pub(crate) async fn wait_until_first(&mut self) -> Result<u64, ClientError> {
+        let (own, action) = self.start_waiting().await?;
         let span = self.span.clone();
         self.follow(own, action).instrument(span).await
     }
@@ -210,7 +210,10 @@ impl QueueEntry {
     /// Continues the wait of an entry that is in the queue already, and returns its fencing token
     /// once it is first. `create_revision` is the revision in which the key was created. If the
     /// future is dropped, the entry keeps its place, and the next call continues.
-    pub(crate) async fn resume(&mut self, create_revision: u64) -> Result<u64, ClientError> {
+    pub(crate) async fn resume_waiting(
+        &mut self,
+        create_revision: u64,
+    ) -> Result<u64, ClientError> {
         if let Some(fence) = self.waiter.fence() {
             return Ok(fence);
         }
@@ -228,7 +231,7 @@ impl QueueEntry {
                 Some(WaiterAction::Acquired { fence }) => return Ok(fence),
                 Some(WaiterAction::Removed) => {
                     self.set_key_absent();
-                    return Err(self.session.key_deletion_reason().await.into());
+                    return Err(self.session.query_key_deletion_reason().await.into());
                 }
                 Some(WaiterAction::ReadQueue { since }) => self.read_queue(own, since).await?,
                 Some(WaiterAction::Watch { key, from }) => self.watch(own, key, from).await,
@@ -250,7 +253,7 @@ impl QueueEntry {
         let search = find_predecessor(&self.session, &self.name, &self.key, max_revision, since);
         let mut view = search.await?;
         // If the key was created again later, the claim of this entry has ended.
-        view.own = view.own.filter(|found| *found == own);
+        view.own_create_revision = view.own_create_revision.filter(|found| *found == own);
         Ok(self.waiter.on_queue_view(view))
     }
 
@@ -283,10 +286,10 @@ impl QueueEntry {
                         }
                     }
                     WatchEvent::Put(_) => {}
-                    WatchEvent::HistoryCompacted => return self.waiter.on_compacted(),
+                    WatchEvent::HistoryCompacted => return self.waiter.on_history_compacted(),
                     WatchEvent::Rejected => {
                         sleep(self.backoff.next_pause()).await;
-                        return self.waiter.on_compacted();
+                        return self.waiter.on_history_compacted();
                     }
                     WatchEvent::Disconnected => break,
                 }
@@ -299,7 +302,7 @@ impl QueueEntry {
     pub(crate) fn into_claim(mut self, fence: u64) -> Claim {
         self.has_possible_key = false;
         metrics::lock_acquired(self.started.elapsed());
-        spans::acquired(&self.span, fence);
+        spans::record_acquired(&self.span, fence);
         let (session, key) = (self.session.clone(), std::mem::take(&mut self.key));
         Claim::new(session, key, fence, self.can_reappear).with_record_key(self.record_key.take())
     }
@@ -325,8 +328,8 @@ impl Drop for QueueEntry {
 }
 
 /// Reads the caller's own key, and finds the newest key of the queue that was created in
-/// `max_revision` or earlier. A `max_revision` of 0 means any revision. If `since` is not 0, any
-/// member may serve the read from its own state, so the result may be outdated.
+/// `max_create_revision` or earlier. A `max_create_revision` of 0 means any revision. If `since` is
+/// not 0, any member may serve the read from its own state, so the result may be outdated.
 ///
 /// The range of keys may also contain keys of other locks. If a read returns only such keys, the
 /// function reads the next older keys of the range. These reads may see different revisions of the
@@ -341,13 +344,13 @@ pub(crate) async fn find_predecessor(
     session: &Session,
     name: &str,
     key: &[u8],
-    mut max_revision: u64,
+    mut max_create_revision: u64,
     since: u64,
 ) -> Result<QueueView<Vec<u8>>, ClientError> {
     let channel = session.channel();
     let mut limit = ReadLimit::new();
     loop {
-        let range = requests::QueueRange { name, max_revision, limit: limit.keys };
+        let range = requests::QueueRange { name, max_create_revision, limit: limit.keys };
         let read = requests::read_queue(key, Some(range));
         let request = if since > 0 { requests::with_serializable_reads(read) } else { read };
         let response = match channel.transact(request).await {
@@ -360,8 +363,8 @@ pub(crate) async fn find_predecessor(
             Ok(view) => return Ok(view),
             Err(oldest) => {
                 // One revision may have created more keys than the limit.
-                limit.grow(oldest == max_revision)?;
-                max_revision = oldest;
+                limit.grow(oldest == max_create_revision)?;
+                max_create_revision = oldest;
             }
         }
     }
@@ -427,14 +430,14 @@ async fn enqueue(
     releases: Vec<PendingRelease>,
 ) -> (Result<Enqueued, ClientError>, bool) {
     let (mut attempts, mut more_attempts) = (0, 0);
-    let deletions: Vec<_> = releases.iter().flat_map(PendingRelease::deletions).collect();
+    let deletions: Vec<_> = releases.iter().flat_map(PendingRelease::keys_to_delete).collect();
     let has_deletions = !deletions.is_empty();
     let with_deletions = requests::with_deletions(&request, &deletions);
-    let mut result = send_while_alive(&session, with_deletions, &mut attempts).await;
+    let mut result = transact_while_alive(&session, with_deletions, &mut attempts).await;
     releases.into_iter().for_each(|it| it.finish_in_background(result.is_ok(), session.runtime()));
     // The rejection may be due to a deletion.
     if has_deletions && matches!(result, Err(ClientError::Rejected { .. })) {
-        result = send_while_alive(&session, request, &mut more_attempts).await;
+        result = transact_while_alive(&session, request, &mut more_attempts).await;
     }
     let mut enqueued =
         result.map(|response| match requests::queue_view(&response, &key, &name, 1) {
@@ -446,9 +449,14 @@ async fn enqueue(
         });
     let can_reappear = attempts.max(more_attempts) > 1;
     // An earlier copy of the request created the key, and other keys came after it.
-    if can_reappear && matches!(&enqueued, Ok(Enqueued { view: QueueView { own: None, .. }, .. })) {
+    if can_reappear
+        && matches!(
+            &enqueued,
+            Ok(Enqueued { view: QueueView { own_create_revision: None, .. }, .. })
+        )
+    {
         let read = requests::read_queue(&key, None);
-        let result = send_while_alive(&session, read, &mut more_attempts).await;
+        let result = transact_while_alive(&session, read, &mut more_attempts).await;
         enqueued = result.map(|response| Enqueued {
             view: requests::view_without_predecessor(&response, &key),
             is_new: false,
@@ -458,13 +466,13 @@ async fn enqueue(
 }
 
 /// Sends a transaction repeatedly until it succeeds, is rejected, or the session has ended.
-pub(crate) async fn send_while_alive(
+pub(crate) async fn transact_while_alive(
     session: &Session,
     request: rpc::TxnRequest,
     attempts: &mut u32,
 ) -> Result<rpc::TxnResponse, ClientError> {
     loop {
-        match session.channel().transact_counting(request.clone(), attempts).await {
+        match session.channel().transact_counting_attempts(request.clone(), attempts).await {
             Err(ClientError::Unavailable { .. }) if session.end_reason().is_none() => {}
             response => return response,
         }

@@ -16,10 +16,10 @@ use crate::lock::transactions::NewKey;
 use crate::session::Session;
 
 /// Second-to-last segment of a reader's key, which has the form `NAME/read/LEASE`.
-pub(crate) const READ_SEGMENT: &str = "read";
+pub(crate) const READ_KEY_SEGMENT: &str = "read";
 
 /// Second-to-last segment of a writer's key, which has the form `NAME/write/LEASE`.
-pub(crate) const WRITE_SEGMENT: &str = "write";
+pub(crate) const WRITE_KEY_SEGMENT: &str = "write";
 
 /// Names of the queues that a request for a read/write lock uses.
 struct Queues {
@@ -32,27 +32,27 @@ struct Queues {
 impl Queues {
     fn of_reader(name: &str) -> Queues {
         Queues {
-            own: format!("{name}/{READ_SEGMENT}"),
-            blocking: vec![format!("{name}/{WRITE_SEGMENT}")],
+            own: format!("{name}/{READ_KEY_SEGMENT}"),
+            blocking: vec![format!("{name}/{WRITE_KEY_SEGMENT}")],
         }
     }
 
     fn of_writer(name: &str) -> Queues {
         let (readers, writers) =
-            (format!("{name}/{READ_SEGMENT}"), format!("{name}/{WRITE_SEGMENT}"));
+            (format!("{name}/{READ_KEY_SEGMENT}"), format!("{name}/{WRITE_KEY_SEGMENT}"));
         Queues { own: writers.clone(), blocking: vec![writers, readers] }
     }
 
     async fn acquire(&self, session: &Session) -> Result<Claim, ClientError> {
-        let key = session.new_key(&self.own);
+        let key = session.new_claim_key(&self.own);
         let new = NewKey { key: &key, value: &[], lease: session.id() };
-        let request = new.enqueue_behind(&self.blocking[0]);
-        let mut entry = QueueEntry::enqueue(session, &self.blocking[0], key, request);
-        let fence = entry.wait().await?;
+        let request = new.create_and_read_newest(&self.blocking[0]);
+        let mut entry = QueueEntry::prepare(session, &self.blocking[0], key, request);
+        let fence = entry.wait_until_first().await?;
         // No earlier key can appear in a queue any more, so the queues are awaited in turn.
         for queue in &self.blocking[1..] {
-            entry.set_queue(queue);
-            entry.resume(fence).await?;
+            entry.set_awaited_queue(queue);
+            entry.resume_waiting(fence).await?;
         }
         Ok(entry.into_claim(fence).into_shared())
     }
@@ -60,7 +60,7 @@ impl Queues {
     /// Creates the claim if the queues that can block it are empty. Returns `None` otherwise.
     async fn try_acquire(&self, session: &Session) -> Result<Option<Claim>, ClientError> {
         loop {
-            let key = session.new_key(&self.own);
+            let key = session.new_claim_key(&self.own);
             let mut since = u64::MAX;
             for queue in &self.blocking {
                 let view = find_predecessor(session, queue, &key, 0, 0).await?;
@@ -70,10 +70,10 @@ impl Queues {
                 since = since.min(view.revision);
             }
             let new = NewKey { key: &key, value: &[], lease: session.id() };
-            let request = new.enqueue_if_unchanged(&self.blocking, since);
+            let request = new.create_if_queues_unchanged(&self.blocking, since);
             let mut entry =
-                QueueEntry::enqueue_without_releases(session, &self.blocking[0], key, request);
-            if let Some(fence) = entry.create_revision().await? {
+                QueueEntry::prepare_without_releases(session, &self.blocking[0], key, request);
+            if let Some(fence) = entry.wait_for_create_revision().await? {
                 return Ok(Some(entry.into_claim(fence).into_shared()));
             }
             // Another client has added a key since the reads.

@@ -7,8 +7,8 @@ use tokio::time::timeout;
 use crate::error::ClientError;
 use crate::lock::claim::Claim;
 use crate::lock::guard::Guard;
-use crate::lock::permit_queue::{PERMITS_SEGMENT, PermitQueue};
-use crate::lock::queue_entry::{QueueEntry, send_while_alive};
+use crate::lock::permit_queue::{PERMITS_KEY_SEGMENT, PermitQueue};
+use crate::lock::queue_entry::{QueueEntry, transact_while_alive};
 use crate::lock::transactions::{NewKey, value_equals};
 use crate::requests;
 use crate::session::Session;
@@ -150,7 +150,7 @@ impl Semaphore {
     async fn check_or_store_total(&self) -> Result<(), ClientError> {
         let (key, value) = (self.total_key(), self.permits.to_string());
         let new = NewKey { key: &key, value: value.as_bytes(), lease: 0 };
-        let response = send_while_alive(&self.session, new.create(), &mut 0).await?;
+        let response = transact_while_alive(&self.session, new.create(), &mut 0).await?;
         let stored = requests::key_values(&response).find(|kv| kv.key == key);
         let stored = stored.map_or(&[][..], |kv| &kv.value);
         if stored == value.as_bytes() {
@@ -171,25 +171,25 @@ impl Semaphore {
     /// number of permits in the store has changed. If `since` is given, the request also has no
     /// effect if a key was added to the queue after the revision `since`.
     fn entry(&self, permits: u32, since: Option<u64>) -> QueueEntry {
-        let queue = format!("{}/{PERMITS_SEGMENT}", self.name);
-        let (key, value) = (self.session.new_key(&queue), permits.to_string());
+        let queue = format!("{}/{PERMITS_KEY_SEGMENT}", self.name);
+        let (key, value) = (self.session.new_claim_key(&queue), permits.to_string());
         let new = NewKey { key: &key, value: value.as_bytes(), lease: self.session.id() };
         let mut request = match since {
-            Some(since) => new.enqueue_if_unchanged(std::slice::from_ref(&queue), since),
+            Some(since) => new.create_if_queues_unchanged(std::slice::from_ref(&queue), since),
             None => new.create(),
         };
         request.compare.push(value_equals(&self.total_key(), self.permits.to_string().as_bytes()));
         match since {
-            Some(_) => QueueEntry::enqueue_without_releases(&self.session, &queue, key, request),
-            None => QueueEntry::enqueue(&self.session, &queue, key, request),
+            Some(_) => QueueEntry::prepare_without_releases(&self.session, &queue, key, request),
+            None => QueueEntry::prepare(&self.session, &queue, key, request),
         }
     }
 
     async fn wait(&self, permits: u32) -> Result<Claim, ClientError> {
         loop {
             let mut entry = self.entry(permits, None);
-            if let Some(own) = entry.create_revision().await? {
-                self.queue().wait(entry.key(), own, permits).await?;
+            if let Some(own) = entry.wait_for_create_revision().await? {
+                self.queue().wait_for_permits(entry.key(), own, permits).await?;
                 return Ok(entry.into_claim(own).into_shared());
             }
             // The number of permits was deleted or replaced.
@@ -199,12 +199,12 @@ impl Semaphore {
 
     async fn try_take(&self, permits: u32) -> Result<Option<Claim>, ClientError> {
         loop {
-            let view = self.queue().read(&self.total_key(), 0).await?;
-            if !view.is_free(self.queue().access(permits)) {
+            let view = self.queue().read_view(&self.total_key(), 0).await?;
+            if !view.can_admit(self.queue().access(permits)) {
                 return Ok(None);
             }
             let mut entry = self.entry(permits, Some(view.revision));
-            if let Some(own) = entry.create_revision().await? {
+            if let Some(own) = entry.wait_for_create_revision().await? {
                 return Ok(Some(entry.into_claim(own).into_shared()));
             }
             // Another client has added a claim since the read, or the number of permits has

@@ -32,7 +32,7 @@ impl NewKey<'_> {
     /// Returns a request that creates the key if it does not exist, and reads it. If the request
     /// creates the key, it also reads the newest two keys of `queue`. One of them may be the
     /// created key.
-    pub(crate) fn enqueue_behind(self, queue: &str) -> rpc::TxnRequest {
+    pub(crate) fn create_and_read_newest(self, queue: &str) -> rpc::TxnRequest {
         let mut request = self.create();
         // The newest key of the queue may be the created one.
         request.success.push(read_newest_two(queue));
@@ -42,7 +42,11 @@ impl NewKey<'_> {
     /// Returns a request that creates the key if the key does not exist and the queues are
     /// unchanged. The queues are unchanged if no key was added to any of `queues` after the
     /// revision `since`. The request also reads the key.
-    pub(crate) fn enqueue_if_unchanged(self, queues: &[String], since: u64) -> rpc::TxnRequest {
+    pub(crate) fn create_if_queues_unchanged(
+        self,
+        queues: &[String],
+        since: u64,
+    ) -> rpc::TxnRequest {
         let mut request = self.create();
         request.compare.extend(queues.iter().map(|queue| is_unchanged(queue, since)));
         request
@@ -69,7 +73,7 @@ pub(crate) fn read_keys(keys: &[impl AsRef<[u8]>]) -> rpc::TxnRequest {
 
 /// Returns a request that checks keys and changes nothing. `keys` contains pairs of a key and a
 /// revision. The request succeeds if each key exists and was created in the revision of its pair.
-pub(crate) fn check_all_exist(keys: &[(Vec<u8>, u64)]) -> rpc::TxnRequest {
+pub(crate) fn check_create_revisions(keys: &[(Vec<u8>, u64)]) -> rpc::TxnRequest {
     let compare = keys
         .iter()
         .map(|(key, revision)| create_revision_equals(key, Vec::new(), *revision))
@@ -79,20 +83,20 @@ pub(crate) fn check_all_exist(keys: &[(Vec<u8>, u64)]) -> rpc::TxnRequest {
 
 /// Returns a request that reads up to `limit` keys of a queue, oldest first, among those created in
 /// the revision `min_revision` or later. Each key is returned with its lease.
-pub(crate) fn read_oldest(queue: &str, min_revision: u64, limit: i64) -> rpc::TxnRequest {
+pub(crate) fn read_oldest_keys(queue: &str, min_revision: u64, limit: i64) -> rpc::TxnRequest {
     let range = crate::requests::oldest_keys(queue, min_revision, limit);
     rpc::TxnRequest { success: vec![op(Request::RequestRange(range))], ..Default::default() }
 }
 
 /// Returns a request that reads the key `key`, and one page of the keys of a queue. The keys of the
 /// page are in the order of their names.
-pub(crate) fn read_page(key: &[u8], page: PageRequest) -> rpc::TxnRequest {
+pub(crate) fn read_queue_page(key: &[u8], page: QueuePageRequest) -> rpc::TxnRequest {
     let range = rpc::RangeRequest {
         key: page.from,
         range_end: page.end,
         limit: page.limit,
         revision: signed(page.revision),
-        max_create_revision: signed(page.max_revision),
+        max_create_revision: signed(page.max_create_revision),
         ..Default::default()
     };
     let success = vec![op(read_key(key)), op(Request::RequestRange(range))];
@@ -101,12 +105,12 @@ pub(crate) fn read_page(key: &[u8], page: PageRequest) -> rpc::TxnRequest {
 
 /// Page of the keys of a queue to read.
 #[derive(Clone, Debug)]
-pub(crate) struct PageRequest {
+pub(crate) struct QueuePageRequest {
     pub(crate) from: Vec<u8>,
     pub(crate) end: Vec<u8>,
     pub(crate) limit: i64,
     /// Revision of the store to read; 0 for the current one.
     pub(crate) revision: u64,
     /// Upper bound on the revision in which a key was created; 0 for no bound.
-    pub(crate) max_revision: u64,
+    pub(crate) max_create_revision: u64,
 }

@@ -49,13 +49,13 @@ impl FenceFile {
     /// Call this before the first read of the resource as well. Otherwise, a former holder may
     /// write between the read and the write of this holder.
     ///
-    /// This blocks until the previous [`Admission`] is dropped, and until the token is on disk. An
-    /// asynchronous program calls it in `spawn_blocking`.
+    /// This blocks until the previous [`FenceAdmission`] is dropped, and until the token is on
+    /// disk. An asynchronous program calls it in `spawn_blocking`.
     ///
     /// # Errors
     ///
     /// [`FenceError`]. If it is [`FenceError::Stale`], nothing has changed.
-    pub fn admit(&self, fence: u64) -> Result<Admission, FenceError> {
+    pub fn admit(&self, fence: u64) -> Result<FenceAdmission, FenceError> {
         let file_error = |source| FenceError::File { path: self.path.clone(), source };
         let lock = File::options()
             .create(true)
@@ -64,12 +64,12 @@ impl FenceFile {
             .open(with_suffix(&self.path, ".lock"))
             .map_err(file_error)?;
         lock.lock().map_err(file_error)?;
-        let highest = self.highest()?;
+        let highest = self.highest_fence()?;
         reject_stale(fence, highest)?;
         if fence > highest {
             replace(&self.path, format!("{fence}\n").as_bytes()).map_err(file_error)?;
         }
-        Ok(Admission { fence, _lock: lock })
+        Ok(FenceAdmission { fence, _lock: lock })
     }
 
     /// Returns the highest token that was accepted; 0 if there was none.
@@ -77,7 +77,7 @@ impl FenceFile {
     /// # Errors
     ///
     /// [`FenceError::File`] and [`FenceError::Damaged`].
-    pub fn highest(&self) -> Result<u64, FenceError> {
+    pub fn highest_fence(&self) -> Result<u64, FenceError> {
         let bytes = match fs::read(&self.path) {
             Ok(bytes) => bytes,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(0),
@@ -95,13 +95,13 @@ impl FenceFile {
 /// value is dropped.
 #[must_use = "dropping this ends the exclusive access"]
 #[derive(Debug)]
-pub struct Admission {
+pub struct FenceAdmission {
     fence: u64,
     /// Open file whose lock of the operating system is held.
     _lock: File,
 }
 
-impl Admission {
+impl FenceAdmission {
     /// Returns the accepted token.
     pub const fn fence(&self) -> u64 {
         self.fence
@@ -162,7 +162,7 @@ mod tests {
                 Err(error) => panic!("{error}"),
             }
         }
-        assert_eq!(resource.highest().expect("a token"), 9);
+        assert_eq!(resource.highest_fence().expect("a token"), 9);
     }
 
     #[test]
@@ -176,7 +176,7 @@ mod tests {
             thread::spawn(move || resource.admit(6).map(|it| it.fence()))
         };
         // The higher token is recorded only after the write has ended.
-        assert_eq!(resource.highest().expect("a token"), 5);
+        assert_eq!(resource.highest_fence().expect("a token"), 5);
         drop(admission);
         assert_eq!(later.join().expect("no panic").expect("a higher token"), 6);
         assert!(lock.try_lock().is_ok());

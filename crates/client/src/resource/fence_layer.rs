@@ -11,7 +11,7 @@ use tower_layer::Layer;
 use tower_service::Service;
 
 use crate::resource::fence_error::FenceError;
-use crate::resource::fence_registry::{FenceRegistry, MAX_NAME_BYTES};
+use crate::resource::fence_registry::{FenceRegistry, MAX_RESOURCE_NAME_BYTES};
 
 /// Header with the fencing token of a request, as a decimal number.
 pub const FENCE_HEADER: HeaderName = HeaderName::from_static("tenure-fence");
@@ -132,9 +132,10 @@ where
                 Err(message) => return Ok(response(StatusCode::BAD_REQUEST, message)),
             };
             let name = (layer.resource)(request.uri());
-            if name.len() > MAX_NAME_BYTES {
-                let message =
-                    format!("the name of the resource has more than {MAX_NAME_BYTES} bytes");
+            if name.len() > MAX_RESOURCE_NAME_BYTES {
+                let message = format!(
+                    "the name of the resource has more than {MAX_RESOURCE_NAME_BYTES} bytes"
+                );
                 return Ok(response(StatusCode::URI_TOO_LONG, message));
             }
             let result = match layer.registry.admit(&name, fence).await {
@@ -145,7 +146,7 @@ where
                 }
                 Err(error) => Ok(rejection(&error)),
             };
-            layer.registry.remove_unused();
+            layer.registry.remove_unused_resources();
             result
         })
     }

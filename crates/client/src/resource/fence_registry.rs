@@ -9,11 +9,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::OwnedMutexGuard;
 
 use crate::resource::fence_error::FenceError;
-use crate::resource::fence_file::{Admission, FenceFile};
+use crate::resource::fence_file::{FenceAdmission, FenceFile};
 use crate::resource::reject_stale;
 
 /// Maximum length of a resource name, in bytes. Its hexadecimal form must fit in a file name.
-pub(crate) const MAX_NAME_BYTES: usize = 120;
+pub(crate) const MAX_RESOURCE_NAME_BYTES: usize = 120;
 
 /// Mutex with the highest token of one resource. A request holds the mutex while it uses the
 /// resource.
@@ -31,7 +31,7 @@ pub(crate) struct FenceRegistry {
 #[derive(Debug)]
 pub(crate) struct ResourceAccess {
     _gate: OwnedMutexGuard<u64>,
-    _file: Option<Admission>,
+    _file: Option<FenceAdmission>,
 }
 
 impl FenceRegistry {
@@ -57,7 +57,7 @@ impl FenceRegistry {
     }
 
     /// Drops the entries of resources that no request uses, if their tokens are in files.
-    pub(crate) fn remove_unused(&self) {
+    pub(crate) fn remove_unused_resources(&self) {
         if self.directory.is_some() {
             self.gates().retain(|_, gate| Arc::strong_count(gate) > 1);
         }
@@ -69,7 +69,7 @@ impl FenceRegistry {
     }
 }
 
-async fn admit_in_file(path: PathBuf, fence: u64) -> Result<Admission, FenceError> {
+async fn admit_in_file(path: PathBuf, fence: u64) -> Result<FenceAdmission, FenceError> {
     let file = FenceFile::new(&path);
     let admitted = tokio::task::spawn_blocking(move || file.admit(fence)).await;
     admitted.unwrap_or_else(|error| Err(FenceError::File { path, source: io::Error::other(error) }))

@@ -7,7 +7,7 @@ use std::time::Duration;
 use futures_util::future::BoxFuture;
 use tenure_etcd::etcdserverpb as rpc;
 use tenure_etcd::frames;
-use tenure_session::{Action, DeadlineSlot, Timer};
+use tenure_session::{DeadlineSlot, SessionAction, Timer};
 use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, timeout_at};
 use tonic::Code;
@@ -40,7 +40,7 @@ pub(crate) struct SessionEnd {
 impl SessionState {
     /// Returns the reason why the session has ended. While it has not ended, returns
     /// [`LossReason::Closed`].
-    pub(crate) const fn loss_reason(&self) -> LossReason {
+    pub(crate) const fn end_reason_or_closed(&self) -> LossReason {
         match self {
             SessionState::Ended(SessionEnd { reason, .. }) => *reason,
             SessionState::Active { .. } | SessionState::Closing => LossReason::Closed,
@@ -54,7 +54,7 @@ impl SessionState {
             SessionState::Active { deadline } => {
                 (*deadline <= suspend_aware_now()).then_some(LossReason::NotRenewed)
             }
-            ended => Some(ended.loss_reason()),
+            ended => Some(ended.end_reason_or_closed()),
         }
     }
 
@@ -101,7 +101,7 @@ type RenewalFuture = BoxFuture<'static, RenewalResult>;
 pub(crate) struct LeaseKeeper {
     channel: Arc<Channel>,
     lease: i64,
-    times: tenure_session::SessionTimes,
+    times: tenure_session::SessionDurations,
     session: tenure_session::Session,
     /// Times at which the two deadline timers of the session fire. The first element belongs to
     /// [`DeadlineSlot::Left`] and the second to [`DeadlineSlot::Right`]. `None` for a timer that is
@@ -117,14 +117,14 @@ pub(crate) struct LeaseKeeper {
 
 impl LeaseKeeper {
     /// Creates a keeper for a lease that the service granted. The request for the lease was sent at
-    /// `sent`. Returns `None` if the lease may have expired already.
+    /// `request_sent_at`. Returns `None` if the lease may have expired already.
     pub(crate) fn new(
         channel: Arc<Channel>,
         lease: i64,
-        times: tenure_session::SessionTimes,
-        sent: Instant,
+        times: tenure_session::SessionDurations,
+        request_sent_at: Instant,
     ) -> Option<(LeaseKeeper, watch::Receiver<SessionState>)> {
-        let (state, receiver) = watch::channel(SessionState::Active { deadline: sent });
+        let (state, receiver) = watch::channel(SessionState::Active { deadline: request_sent_at });
         let mut keeper = LeaseKeeper {
             channel,
             lease,
@@ -137,12 +137,12 @@ impl LeaseKeeper {
             state,
         };
         let actions = keeper.session.renew(&times);
-        keeper.perform(actions, sent);
+        keeper.perform(actions, request_sent_at);
         // The grant of the lease counts as the first renewal, which has succeeded.
         keeper.pending = None;
         keeper.fire_deadlines();
         let actions = keeper.session.on_response(keeper.session.round());
-        keeper.perform(actions, sent);
+        keeper.perform(actions, request_sent_at);
         keeper.session.is_alive().then_some((keeper, receiver))
     }
 
@@ -169,7 +169,7 @@ impl LeaseKeeper {
                     None => std::future::pending().await,
                 }
             };
-            let suspend_watch = self.channel.suspend_watch.clone();
+            let suspend_watch = self.channel.suspension_notifier.clone();
             tokio::select! {
                 biased;
                 () = suspend_watch.sleep_until(next) => self.fire_renewal(),
@@ -232,23 +232,23 @@ impl LeaseKeeper {
 
     /// Performs the actions that the state machine of the crate `tenure-session` has returned. If
     /// an action arms a timer, the time of the timer counts from `from`.
-    fn perform(&mut self, actions: Vec<Action>, from: Instant) {
+    fn perform(&mut self, actions: Vec<SessionAction>, from: Instant) {
         for action in actions {
             match action {
-                Action::Arm(Timer::Deadline(side), after) => {
+                SessionAction::Arm(Timer::Deadline(side), after) => {
                     self.deadlines[index(side)] = Some(from + Duration::from_nanos(after));
                 }
-                Action::Arm(Timer::Renewal, after) => {
+                SessionAction::Arm(Timer::Renewal, after) => {
                     self.renewal = Some(from + Duration::from_nanos(after));
                 }
-                Action::Disarm(Timer::Deadline(side)) => self.deadlines[index(side)] = None,
-                Action::Disarm(Timer::Renewal) => self.renewal = None,
-                Action::Renew { round } => self.pending = Some((round, self.renew())),
-                Action::Alive | Action::Lost(_) => {}
+                SessionAction::Disarm(Timer::Deadline(side)) => self.deadlines[index(side)] = None,
+                SessionAction::Disarm(Timer::Renewal) => self.renewal = None,
+                SessionAction::Renew { round } => self.pending = Some((round, self.renew())),
+                SessionAction::Alive | SessionAction::Lost(_) => {}
             }
         }
         let deadline =
-            self.session.confirmed_deadline().and_then(|side| self.deadlines[index(side)]);
+            self.session.confirmed_deadline_slot().and_then(|side| self.deadlines[index(side)]);
         if let Some(deadline) = deadline {
             self.state.send_replace(SessionState::Active { deadline });
         }
@@ -263,7 +263,7 @@ impl LeaseKeeper {
             let sent = Instant::now();
             let result = send_renewal(channel, id, timeout).await;
             let is_answered = !matches!(result, RenewalResult::NoResponse);
-            metrics::renewed(result.label(), is_answered.then(|| sent.elapsed()));
+            metrics::lease_renewed(result.label(), is_answered.then(|| sent.elapsed()));
             tracing::debug!(result = result.label(), "renewal");
             result
         })
@@ -305,17 +305,17 @@ impl LeaseKeeper {
 
 async fn send_renewal(channel: Arc<Channel>, id: i64, timeout: Duration) -> RenewalResult {
     let deadline = Instant::now() + timeout;
-    let Ok(connection) = channel.connection(deadline).await else {
+    let Ok(connection) = channel.get_or_connect(deadline).await else {
         return RenewalResult::NoResponse;
     };
     // Connecting may have taken all of the time.
     let deadline = Instant::now() + timeout;
     let path = "/etcdserverpb.Lease/LeaseKeepAlive";
     let request = rpc::LeaseKeepAliveRequest { id };
-    let response = connection.first_response(path, frames::encode(&request));
+    let response = connection.request_first_response(path, frames::encode(&request));
     let response = tokio::select! {
         response = timeout_at(deadline, response) => response,
-        () = connection.abandoned() => return RenewalResult::NoResponse,
+        () = connection.wait_until_abandoned() => return RenewalResult::NoResponse,
     };
     let response = response.ok().and_then(Result::ok);
     let response = response.and_then(|response| frames::decode(response).ok());
@@ -323,7 +323,7 @@ async fn send_renewal(channel: Arc<Channel>, id: i64, timeout: Duration) -> Rene
         connection.abandon();
         return RenewalResult::NoResponse;
     };
-    channel.observe_header(header.as_ref());
+    channel.start_due_leader_search(header.as_ref());
     match ttl > 0 {
         true => RenewalResult::Renewed,
         false => RenewalResult::LeaseNotFound,

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use tenure_etcd::etcdserverpb as rpc;
-use tenure_session::SessionTimes;
+use tenure_session::SessionDurations;
 use tokio::runtime::Handle;
 use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, timeout};
@@ -98,10 +98,10 @@ impl Session {
             let granted: rpc::LeaseGrantResponse = channel
                 .call_idempotent("/etcdserverpb.Lease/LeaseGrant", request, deadline)
                 .await?;
-            channel.observe_header(granted.header.as_ref());
+            channel.start_due_leader_search(granted.header.as_ref());
             let ttl = Duration::from_secs(granted.ttl.max(1).unsigned_abs());
             let length = u64::try_from(ttl.as_nanos()).unwrap_or(u64::MAX);
-            let times = SessionTimes::new(length, MAX_DRIFT_PPM);
+            let times = SessionDurations::new(length, MAX_DRIFT_PPM);
             let (end, requested_end) = mpsc::channel(1);
             let keeper = LeaseKeeper::new(channel.clone(), granted.id, times, sent);
             // A response that took longer than the lease is of no use.
@@ -154,13 +154,15 @@ impl Session {
         let mut states = self.shared.state.clone();
         loop {
             let state = states.borrow_and_update().clone();
-            let SessionState::Active { deadline } = state else { return state.loss_reason() };
+            let SessionState::Active { deadline } = state else {
+                return state.end_reason_or_closed();
+            };
             tokio::select! {
                 changed = states.changed() => match changed {
                     Ok(()) => {}
                     Err(_) => return LossReason::Closed,
                 },
-                () = self.channel().suspend_watch.sleep_until(deadline) => {
+                () = self.channel().suspension_notifier.sleep_until(deadline) => {
                     return LossReason::NotRenewed;
                 }
             }
@@ -214,7 +216,7 @@ impl Session {
     ///
     /// If no member responds within [`REQUEST_TIMEOUT`], returns [`LossReason::KeyDeleted`], and
     /// the next renewal shows whether the lease exists.
-    pub(crate) async fn key_deletion_reason(&self) -> LossReason {
+    pub(crate) async fn query_key_deletion_reason(&self) -> LossReason {
         if let Some(reason) = self.end_reason() {
             return reason;
         }
@@ -238,7 +240,7 @@ impl Session {
         &self.shared.channel
     }
 
-    pub(crate) fn releases(&self) -> &Arc<ReleaseQueue> {
+    pub(crate) fn release_queue(&self) -> &Arc<ReleaseQueue> {
         &self.shared.releases
     }
 
@@ -257,7 +259,7 @@ impl Session {
     }
 
     /// Returns a new key for the queue of a lock. No other claim has this key.
-    pub(crate) fn new_key(&self, name: &str) -> Vec<u8> {
+    pub(crate) fn new_claim_key(&self, name: &str) -> Vec<u8> {
         match self.shared.claims.fetch_add(1, Ordering::Relaxed) {
             0 => format!("{name}/{:x}", self.shared.id).into_bytes(),
             count => format!("{name}/{:x}.{count}", self.shared.id).into_bytes(),

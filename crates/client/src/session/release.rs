@@ -90,7 +90,7 @@ impl PendingRelease {
     }
 
     /// Returns the keys to delete, each with the fencing token of the lock that the key held.
-    pub(crate) fn deletions(&self) -> impl Iterator<Item = (&[u8], u64)> {
+    pub(crate) fn keys_to_delete(&self) -> impl Iterator<Item = (&[u8], u64)> {
         let record = self.record_key.iter().map(|key| (&key[..], 0));
         std::iter::once((&self.key[..], self.fence)).chain(record)
     }
@@ -119,7 +119,7 @@ impl PendingRelease {
     async fn delete_until_done(&self) {
         loop {
             let next = Instant::now() + REQUEST_TIMEOUT;
-            if self.delete().await.is_ok() {
+            if self.delete_keys().await.is_ok() {
                 return;
             }
             sleep_until(next).await;
@@ -127,11 +127,11 @@ impl PendingRelease {
     }
 
     /// Deletes the key, unless the session has ended.
-    pub(crate) async fn delete(&self) -> Result<(), ClientError> {
+    pub(crate) async fn delete_keys(&self) -> Result<(), ClientError> {
         if self.state.borrow().end_reason().is_some() {
             return Ok(());
         }
-        let deletions: Vec<_> = self.deletions().collect();
+        let deletions: Vec<_> = self.keys_to_delete().collect();
         self.channel.transact(requests::delete_all(&deletions)).await.map(drop)
     }
 }

@@ -7,7 +7,7 @@ use crate::error::LossReason;
 use crate::transport::retry::RetryAction;
 
 /// Name, kind and description of a metric.
-pub(crate) type Metric = (&'static str, MetricKind, &'static str);
+pub(crate) type MetricDescription = (&'static str, MetricKind, &'static str);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum MetricKind {
@@ -29,7 +29,7 @@ const YIELDS: &str = "tenure_client_candidate_yields_total";
 
 /// All metrics, in the order of the documentation.
 #[cfg_attr(not(any(feature = "metrics", test)), allow(dead_code, reason = "only described"))]
-pub(crate) const METRICS: [Metric; 10] = [
+pub(crate) const METRICS: [MetricDescription; 10] = [
     (
         LOCK_WAIT,
         MetricKind::Seconds,
@@ -74,7 +74,7 @@ impl Drop for HoldTimer {
 }
 
 /// Records a renewal with its result. `latency` is the time to the response, if there was one.
-pub(crate) fn renewed(result: &'static str, latency: Option<Duration>) {
+pub(crate) fn lease_renewed(result: &'static str, latency: Option<Duration>) {
     count(RENEWALS, Some(("result", result)));
     if let Some(latency) = latency {
         record(RENEWAL_LATENCY, latency);
@@ -98,14 +98,14 @@ pub(crate) fn session_ended(reason: LossReason) {
 
 /// Records that the client has connected to a member. `is_first` is false if this connection
 /// replaces an earlier connection of the same client.
-pub(crate) fn connected(is_first: bool) {
+pub(crate) fn member_connected(is_first: bool) {
     count(CONNECTIONS, None);
     if !is_first {
         count(RECONNECTS, None);
     }
 }
 
-pub(crate) fn retried(action: RetryAction) {
+pub(crate) fn request_retried(action: RetryAction) {
     let action = match action {
         RetryAction::Fail => return,
         RetryAction::Retry => "retry",
@@ -114,7 +114,7 @@ pub(crate) fn retried(action: RetryAction) {
     count(RETRIES, Some(("action", action)));
 }
 
-pub(crate) fn yielded() {
+pub(crate) fn candidate_yielded() {
     count(YIELDS, None);
 }
 

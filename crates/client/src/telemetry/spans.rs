@@ -22,7 +22,7 @@ pub(crate) fn campaign(session: &Session, name: &str) -> Span {
     tracing::info_span!("campaign", name, lease = format_args!("{lease:x}"), fence = Empty)
 }
 
-pub(crate) fn acquired(span: &Span, fence: u64) {
+pub(crate) fn record_acquired(span: &Span, fence: u64) {
     span.record("fence", fence);
     tracing::debug!(parent: span, "acquired");
 }

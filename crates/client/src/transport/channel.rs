@@ -12,14 +12,16 @@ use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep, timeout, timeout_at};
 use tonic::Status;
 
-use crate::clock::SuspendWatch;
+use crate::clock::SuspensionNotifier;
 use crate::error::ClientError;
 use crate::options::ConnectOptions;
 use crate::telemetry::metrics;
-use crate::transport::connection::{Connection, connect};
+use crate::transport::connection::{Connection, connect_without_authentication};
 use crate::transport::endpoint::Endpoint;
 use crate::transport::leader_search::LeaderSearchLimiter;
-use crate::transport::retry::{Backoff, RetryAction, no_response, rejected, retry_action};
+use crate::transport::retry::{
+    Backoff, RetryAction, no_response_status, rejected_error, retry_action,
+};
 use crate::transport::{ATTEMPT_TIMEOUT, NEXT_ENDPOINT_DELAY, REQUEST_TIMEOUT};
 
 /// Boxed future that can fail with a [`ClientError`]. Without the box, each crate that awaits the
@@ -32,7 +34,7 @@ pub(crate) type ClientFuture<'a, T> = futures_util::future::BoxFuture<'a, Result
 pub(crate) struct Channel {
     endpoints: Vec<Endpoint>,
     options: ConnectOptions,
-    pub(crate) suspend_watch: Arc<SuspendWatch>,
+    pub(crate) suspension_notifier: Arc<SuspensionNotifier>,
     current: Mutex<Current>,
     pub(crate) leader_search_limiter: LeaderSearchLimiter,
 }
@@ -48,7 +50,7 @@ struct Current {
 
 impl Current {
     fn set(&mut self, connection: Connection, endpoint: usize) -> Arc<Connection> {
-        metrics::connected(!self.has_connected);
+        metrics::member_connected(!self.has_connected);
         let connection = Arc::new(connection);
         self.connection = Some(connection.clone());
         self.endpoint = endpoint;
@@ -63,8 +65,14 @@ impl Channel {
         let next = fastrand::usize(..endpoints.len());
         let current = Mutex::new(Current { next, ..Current::default() });
         let (suspend_watch, leader_search_limiter) =
-            (SuspendWatch::start(), LeaderSearchLimiter::default());
-        Channel { endpoints, options, suspend_watch, current, leader_search_limiter }
+            (SuspensionNotifier::start(), LeaderSearchLimiter::default());
+        Channel {
+            endpoints,
+            options,
+            suspension_notifier: suspend_watch,
+            current,
+            leader_search_limiter,
+        }
     }
 
     pub(crate) fn endpoints(&self) -> &[Endpoint] {
@@ -88,24 +96,24 @@ impl Channel {
     }
 
     /// Replaces the connection `old` by `new`. Does nothing if another task has replaced it before.
-    pub(crate) async fn replace_connection(
+    pub(crate) async fn replace_if_current(
         &self,
         old: &Arc<Connection>,
         new: Connection,
-        endpoint: usize,
+        endpoint_index: usize,
     ) {
         let mut current = self.current.lock().await;
         if current.connection.as_ref().is_some_and(|connection| Arc::ptr_eq(connection, old)) {
             // The next endpoint is random, so that the clients of a failed member spread over the
             // others.
-            current.next = endpoint + fastrand::usize(1..self.endpoints.len());
-            current.set(new, endpoint);
+            current.next = endpoint_index + fastrand::usize(1..self.endpoints.len());
+            current.set(new, endpoint_index);
         }
     }
 
     /// Returns the open connection. If there is none, connects to a member. Fails if no member
     /// accepts a connection before the deadline.
-    pub(crate) fn connection(&self, deadline: Instant) -> ClientFuture<'_, Arc<Connection>> {
+    pub(crate) fn get_or_connect(&self, deadline: Instant) -> ClientFuture<'_, Arc<Connection>> {
         Box::pin(self.connect_until(deadline))
     }
 
@@ -129,7 +137,7 @@ impl Channel {
                 match connection.authenticated(&self.options).await {
                     Ok(connection) => return Ok(current.set(connection, endpoint)),
                     Err(status) if retry_action(&status) == RetryAction::Fail => {
-                        return Err(rejected(&status));
+                        return Err(rejected_error(&status));
                     }
                     Err(status) if untried == 0 => break status,
                     Err(_) => {}
@@ -161,8 +169,9 @@ impl Channel {
                 // An endpoint that fails is tried last the next time.
                 *next = index + 1;
                 let (endpoint, options) = (self.endpoints[index].clone(), self.options.clone());
-                attempts
-                    .spawn(async move { connect(&endpoint, &options).await.map(|it| (index, it)) });
+                attempts.spawn(async move {
+                    connect_without_authentication(&endpoint, &options).await.map(|it| (index, it))
+                });
             }
             match timeout(NEXT_ENDPOINT_DELAY, attempts.join_next()).await {
                 Ok(Some(Ok(Ok(connected)))) => return Ok(connected),
@@ -184,18 +193,18 @@ impl Channel {
     ) -> Result<Response, ClientError> {
         let request = frames::encode(&request);
         let response = self.exchange(Method::Unary(path), request, deadline, &mut 0).await?;
-        frames::decode(response).map_err(|status| rejected(&status))
+        frames::decode(response).map_err(|status| rejected_error(&status))
     }
 
     /// Sends an idempotent transaction like [`Channel::call_idempotent`], for at most
     /// [`REQUEST_TIMEOUT`].
     pub(crate) async fn transact(&self, txn: TxnRequest) -> Result<TxnResponse, ClientError> {
-        self.transact_counting(txn, &mut 0).await
+        self.transact_counting_attempts(txn, &mut 0).await
     }
 
     /// Sends an idempotent transaction for at most [`REQUEST_TIMEOUT`], as [`Channel::transact`]
     /// does. Adds the number of attempts to `attempts`.
-    pub(crate) async fn transact_counting(
+    pub(crate) async fn transact_counting_attempts(
         &self,
         txn: TxnRequest,
         attempts: &mut u32,
@@ -203,7 +212,7 @@ impl Channel {
         let deadline = Instant::now() + REQUEST_TIMEOUT;
         let request = frames::encode(&txn);
         let response = self.exchange(Method::Transact, request, deadline, attempts).await?;
-        frames::decode(response).map_err(|status| rejected(&status))
+        frames::decode(response).map_err(|status| rejected_error(&status))
     }
 
     fn exchange<'a>(
@@ -225,7 +234,7 @@ impl Channel {
     ) -> Result<Bytes, ClientError> {
         let mut backoff = Backoff::default();
         loop {
-            let connection = self.connection(deadline).await?;
+            let connection = self.get_or_connect(deadline).await?;
             *attempts += 1;
             let until = deadline.min(Instant::now() + ATTEMPT_TIMEOUT);
             let within = until.saturating_duration_since(Instant::now());
@@ -234,15 +243,15 @@ impl Channel {
                 attempt = timeout_at(until, response) => match attempt {
                     Ok(Ok(response)) => return Ok(response),
                     Ok(Err(status)) => status,
-                    Err(_) => no_response(),
+                    Err(_) => no_response_status(),
                 },
-                () = connection.abandoned() => {
+                () = connection.wait_until_abandoned() => {
                     Status::unavailable("the connection was abandoned")
                 }
             };
             let action = retry_action(&status);
             match action {
-                RetryAction::Fail => return Err(rejected(&status)),
+                RetryAction::Fail => return Err(rejected_error(&status)),
                 RetryAction::Retry => {}
                 RetryAction::Failover => connection.abandon(),
             }
@@ -250,7 +259,7 @@ impl Channel {
             if Instant::now() + pause >= deadline {
                 return Err(self.unavailable(status.message()));
             }
-            metrics::retried(action);
+            metrics::request_retried(action);
             tracing::debug!(reason = status.message(), ?action, "request repeated");
             sleep(pause).await;
         }

@@ -25,8 +25,10 @@ use crate::byte_stream::ByteStream;
 use crate::options::ConnectOptions;
 use crate::tls::Certificates;
 use crate::transport::endpoint::Endpoint;
-use crate::transport::http2::{ExpectedMessage, Http2Client, PEER_CLOSED, PendingGuard};
-use crate::transport::retry::no_response;
+use crate::transport::http2::{
+    ExpectedMessage, Http2Client, PEER_CLOSED_MESSAGE, WaitingCallerGuard,
+};
+use crate::transport::retry::no_response_status;
 use crate::transport::txn_stream::{TxnResult, TxnStream};
 use crate::user::User;
 
@@ -59,7 +61,7 @@ pub(crate) struct ResponseStream<M> {
     /// Sender that keeps the client's side of a watch open, so that the member notices when the
     /// client cancels the watch. `None` for a stream that ends when the member has sent everything.
     _requests: Option<oneshot::Sender<Bytes>>,
-    _pending: PendingGuard,
+    _pending: WaitingCallerGuard,
 }
 
 impl<M: Message + Default> ResponseStream<M> {
@@ -149,16 +151,16 @@ impl Connection {
         self.is_abandoned.send_replace(true);
     }
 
-    pub(crate) async fn abandoned(&self) {
+    pub(crate) async fn wait_until_abandoned(&self) {
         // `self` owns the sender, so this cannot fail.
         let _ = self.is_abandoned.subscribe().wait_for(|is_abandoned| *is_abandoned).await;
     }
 
     pub(crate) async fn transact(&self, txn: Bytes, within: Duration) -> Result<Bytes, Status> {
-        let _pending = self.client.track_pending(ExpectedMessage::Response);
+        let _pending = self.client.track_waiting_caller(ExpectedMessage::Response);
         if !self.has_no_txn_stream.load(Ordering::Relaxed) {
             let transacted = timeout(within, self.transact_on_stream(&txn)).await;
-            match transacted.map_err(|_| no_response())? {
+            match transacted.map_err(|_| no_response_status())? {
                 Ok(Some(response)) => return Ok(response),
                 Ok(None) => {}
                 Err(status) if status.code() == Code::Unimplemented => {
@@ -201,7 +203,7 @@ impl Connection {
         message: Bytes,
         within: Duration,
     ) -> Result<Bytes, Status> {
-        let _pending = self.client.track_pending(ExpectedMessage::Response);
+        let _pending = self.client.track_waiting_caller(ExpectedMessage::Response);
         let mut request = self.request(message);
         request.set_timeout(within);
         let mut grpc = self.ready().await?;
@@ -219,7 +221,7 @@ impl Connection {
         let (requests, more) = oneshot::channel();
         let more = stream::once(more).filter_map(async |more| more.ok());
         Box::pin(async move {
-            let pending = self.client.track_pending(ExpectedMessage::Event);
+            let pending = self.client.track_waiting_caller(ExpectedMessage::Event);
             self.detect_member_kind();
             let frames = self.stream(path, stream::iter(messages).chain(more)).await?;
             Ok(ResponseStream {
@@ -231,12 +233,12 @@ impl Connection {
     }
 
     /// Sends one request to a streaming method, and returns only the first response.
-    pub(crate) async fn first_response(
+    pub(crate) async fn request_first_response(
         &self,
         path: &'static str,
         message: Bytes,
     ) -> Result<Bytes, Status> {
-        let _pending = self.client.track_pending(ExpectedMessage::Response);
+        let _pending = self.client.track_waiting_caller(ExpectedMessage::Response);
         let mut responses = self.stream(path, stream::iter([message])).await?;
         responses.message().await?.ok_or_else(|| Status::unavailable("it closed the stream"))
     }
@@ -248,7 +250,7 @@ impl Connection {
         path: &'static str,
         message: Bytes,
     ) -> Result<ResponseStream<M>, Status> {
-        let pending = self.client.track_pending(ExpectedMessage::Response);
+        let pending = self.client.track_waiting_caller(ExpectedMessage::Response);
         let frames = self.streaming(path, self.request(stream::iter([message]))).await?;
         Ok(ResponseStream {
             messages: MessageStream::new(frames),
@@ -292,7 +294,7 @@ impl Connection {
 
 /// Connects to a member: TCP, TLS if the endpoint uses it, and the first frame of HTTP/2. Does not
 /// authenticate the user.
-pub(crate) async fn connect(
+pub(crate) async fn connect_without_authentication(
     endpoint: &Endpoint,
     options: &ConnectOptions,
 ) -> Result<Connection, Status> {
@@ -302,9 +304,9 @@ pub(crate) async fn connect(
         let closed = |error| Status::unavailable(with_remedy(error, endpoint, options));
         let connection = Connection::handshake(endpoint, stream).await.map_err(|status| {
             // The member has closed the connection before the client has sent anything.
-            closed(format!("{PEER_CLOSED}: {}", status.message()))
+            closed(format!("{PEER_CLOSED_MESSAGE}: {}", status.message()))
         })?;
-        let first_frame = connection.client.first_frame().await;
+        let first_frame = connection.client.wait_for_first_frame().await;
         first_frame.map(|()| connection).map_err(closed)
     };
     let late = || format!("it does not respond within {} s", CONNECT_TIMEOUT.as_secs());
@@ -328,7 +330,7 @@ fn with_remedy(error: String, endpoint: &Endpoint, options: &ConnectOptions) -> 
     let has_client_certificate =
         options.certificates.as_ref().is_some_and(Certificates::has_client_certificate);
     let remedy = match endpoint.is_tls() {
-        _ if !error.starts_with(PEER_CLOSED) => "",
+        _ if !error.starts_with(PEER_CLOSED_MESSAGE) => "",
         // A TLS server may close the connection without an alert.
         false => " (does it need https://?)",
         // With TLS 1.3 the handshake of a client without a certificate succeeds.
@@ -359,12 +361,13 @@ mod tests {
         let (_folder, address) = start_member().await;
         let endpoint = Endpoint::parse(&address).expect("an endpoint");
         let options = ConnectOptions::default();
-        let connection = connect(&endpoint, &options).await.expect("a connection");
-        assert!(!connection.client.is_tenure());
+        let connection =
+            connect_without_authentication(&endpoint, &options).await.expect("a connection");
+        assert!(!connection.client.is_tenure_member());
         drop(
             connection.subscribe::<WatchResponse>("/etcdserverpb.Watch/Watch", vec![Bytes::new()]),
         );
-        assert!(!connection.client.is_tenure(), "no request was sent");
+        assert!(!connection.client.is_tenure_member(), "no request was sent");
         // A member refuses watches until it has elected itself.
         let _responses = loop {
             let watch = connection
@@ -376,7 +379,7 @@ mod tests {
             sleep(Duration::from_millis(5)).await;
         };
         let detected = async {
-            while !connection.client.is_tenure() {
+            while !connection.client.is_tenure_member() {
                 sleep(Duration::from_millis(5)).await;
             }
         };

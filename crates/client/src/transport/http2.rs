@@ -20,7 +20,7 @@ use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
 use tonic::body::Body;
 
-use crate::byte_stream::{ByteStream, CountedStream, ReceiveStats};
+use crate::byte_stream::{ByteStream, ReadStats, ReadTrackingStream};
 
 /// Flow-control window of one response, in bytes.
 const STREAM_WINDOW: u32 = 2 << 20;
@@ -29,7 +29,7 @@ const STREAM_WINDOW: u32 = 2 << 20;
 const CONNECTION_WINDOW: u32 = 5 << 20;
 
 /// Beginning of the error text if the peer closes the connection before its first frame.
-pub(crate) const PEER_CLOSED: &str = "it closed the connection";
+pub(crate) const PEER_CLOSED_MESSAGE: &str = "it closed the connection";
 
 /// Kind of message that a caller waits for. It determines how soon a silent peer is detected.
 #[derive(Clone, Copy, Debug)]
@@ -70,7 +70,7 @@ struct ConnectionState {
     pending: [AtomicUsize; 2],
     /// True once the peer is known to be a server that `tenure serve` started.
     is_tenure: AtomicBool,
-    received: Arc<ReceiveStats>,
+    received: Arc<ReadStats>,
     /// Reason why the connection is closed; `None` while it is open. The text is empty if the
     /// connection ended without an error.
     closed: watch::Sender<Option<String>>,
@@ -78,9 +78,9 @@ struct ConnectionState {
 
 /// Guard for a caller that waits. The caller counts as waiting until the guard is dropped.
 #[derive(Debug)]
-pub(crate) struct PendingGuard(Arc<ConnectionState>, ExpectedMessage);
+pub(crate) struct WaitingCallerGuard(Arc<ConnectionState>, ExpectedMessage);
 
-impl Drop for PendingGuard {
+impl Drop for WaitingCallerGuard {
     fn drop(&mut self) {
         self.0.pending[self.1 as usize].fetch_sub(1, Ordering::Relaxed);
     }
@@ -99,7 +99,7 @@ impl Http2Client {
         builder.enable_push(false);
         builder.initial_window_size(STREAM_WINDOW);
         builder.initial_connection_window_size(CONNECTION_WINDOW);
-        let (stream, received) = CountedStream::new(stream);
+        let (stream, received) = ReadTrackingStream::new(stream);
         let (sender, mut connection) = builder.handshake(stream).await?;
         let pings = connection.ping_pong().expect("it is taken once");
         let state = Arc::new(ConnectionState { received, ..ConnectionState::default() });
@@ -123,35 +123,35 @@ impl Http2Client {
     /// # Errors
     ///
     /// The reason as text, if the peer speaks another protocol or closes the connection.
-    pub(crate) async fn first_frame(&self) -> Result<(), String> {
+    pub(crate) async fn wait_for_first_frame(&self) -> Result<(), String> {
         let mut closed = self.state.closed.subscribe();
         tokio::select! {
             biased;
-            first = self.state.received.first_bytes() => match protocol_error(first) {
+            first = self.state.received.wait_for_first_bytes() => match protocol_error(first) {
                 Some(error) => Err(error.to_owned()),
                 None => Ok(()),
             },
             reason = closed.wait_for(Option::is_some) => {
                 let reason = reason.ok().and_then(|reason| reason.clone()).unwrap_or_default();
                 Err(match reason.is_empty() {
-                    true => PEER_CLOSED.to_owned(),
-                    false => format!("{PEER_CLOSED}: {reason}"),
+                    true => PEER_CLOSED_MESSAGE.to_owned(),
+                    false => format!("{PEER_CLOSED_MESSAGE}: {reason}"),
                 })
             }
         }
     }
 
-    pub(crate) fn track_pending(&self, expected: ExpectedMessage) -> PendingGuard {
+    pub(crate) fn track_waiting_caller(&self, expected: ExpectedMessage) -> WaitingCallerGuard {
         self.state.pending[expected as usize].fetch_add(1, Ordering::Relaxed);
-        PendingGuard(self.state.clone(), expected)
+        WaitingCallerGuard(self.state.clone(), expected)
     }
 
-    pub(crate) fn set_is_tenure(&self) {
+    pub(crate) fn set_is_tenure_member(&self) {
         self.state.is_tenure.store(true, Ordering::Relaxed);
     }
 
     #[cfg(test)]
-    pub(crate) fn is_tenure(&self) -> bool {
+    pub(crate) fn is_tenure_member(&self) -> bool {
         self.state.is_tenure.load(Ordering::Relaxed)
     }
 }
@@ -419,7 +419,7 @@ mod tests {
         let interval = Duration::from_millis(100);
         let (client, task) =
             Http2Client::handshake(Box::new(ours), interval).await.expect("a member");
-        let _pending = client.track_pending(ExpectedMessage::Response);
+        let _pending = client.track_waiting_caller(ExpectedMessage::Response);
         // An empty SETTINGS frame.
         let settings = [0, 0, 0, 4, 0, 0, 0, 0, 0];
         for _ in 0..60 {
@@ -440,22 +440,22 @@ mod tests {
             let (ours, theirs) = duplex(1 << 16);
             streams.push(theirs);
             let started = Http2Client::handshake(Box::new(ours), interval).await.expect("a member");
-            started.0.set_is_tenure();
+            started.0.set_is_tenure_member();
             started
         };
         let ((one, one_task), (other, other_task)) = (start().await, start().await);
         let (idle, idle_task) = start().await;
-        drop(idle.track_pending(ExpectedMessage::Response));
+        drop(idle.track_waiting_caller(ExpectedMessage::Response));
         let _pending = (
-            one.track_pending(ExpectedMessage::Response),
-            other.track_pending(ExpectedMessage::Event),
+            one.track_waiting_caller(ExpectedMessage::Response),
+            other.track_waiting_caller(ExpectedMessage::Event),
         );
         let soon = Duration::from_secs(120);
         timeout(soon, one_task).await.expect("the silence is detected").expect("no panic");
         timeout(soon, other_task).await.expect("the silence is detected").expect("no panic");
         sleep(6 * interval).await;
         assert!(!idle_task.is_finished(), "no caller waits");
-        let _pending = idle.track_pending(ExpectedMessage::Response);
+        let _pending = idle.track_waiting_caller(ExpectedMessage::Response);
         timeout(soon, idle_task).await.expect("the silence is detected").expect("no panic");
     }
 
@@ -478,9 +478,9 @@ mod tests {
         };
         assert_eq!(pings(30).await, 0, "no caller waits");
         // Checks without a waiting caller do not count.
-        let _pending = client.track_pending(ExpectedMessage::Event);
+        let _pending = client.track_waiting_caller(ExpectedMessage::Event);
         assert_eq!(pings(10).await, 0);
-        client.set_is_tenure();
+        client.set_is_tenure_member();
         let pinged = async { while pings(10).await == 0 {} };
         timeout(Duration::from_secs(120), pinged).await.expect("a ping");
         assert_eq!(pings(10).await, 1, "one ping without a response");

@@ -10,7 +10,7 @@ use tokio::time::Instant;
 use tonic::Status;
 
 use crate::transport::channel::Channel;
-use crate::transport::connection::{Connection, connect};
+use crate::transport::connection::{Connection, connect_without_authentication};
 
 /// Time limit for a member's report about the leader. A member that does not report in time is
 /// treated as unreachable.
@@ -44,7 +44,7 @@ impl LeaderSearchLimiter {
 impl Channel {
     /// Reads the term in a response, and starts a search for the leader if a search is due. During
     /// the search, requests use the same connection as before.
-    pub(crate) fn observe_header(self: &Arc<Self>, header: Option<&rpc::ResponseHeader>) {
+    pub(crate) fn start_due_leader_search(self: &Arc<Self>, header: Option<&rpc::ResponseHeader>) {
         let Some(header) = header else { return };
         if self.prefers_leader()
             && self.leader_search_limiter.try_begin(header.raft_term, Instant::now())
@@ -72,7 +72,7 @@ async fn move_to_leader(channel: Arc<Channel>) {
     for index in (at + 1..at + count).map(|index| index % count) {
         // An endpoint that cannot be reached is skipped, even if it is the leader.
         if let Ok(Some(connection)) = connect_to_leader(&channel, index, leader).await {
-            return channel.replace_connection(&current, connection, index).await;
+            return channel.replace_if_current(&current, connection, index).await;
         }
     }
 }
@@ -85,7 +85,7 @@ async fn connect_to_leader(
     leader: u64,
 ) -> Result<Option<Connection>, Status> {
     let (endpoint, options) = (&channel.endpoints()[index], channel.options());
-    let connection = connect(endpoint, options).await?;
+    let connection = connect_without_authentication(endpoint, options).await?;
     match member_and_leader(&connection).await? == (leader, leader) {
         // The user is authenticated only now, because a member takes long to verify a password.
         true => connection.authenticated(options).await.map(Some),

@@ -41,12 +41,12 @@ pub(crate) fn retry_action(status: &Status) -> RetryAction {
     }
 }
 
-pub(crate) fn rejected(status: &Status) -> ClientError {
+pub(crate) fn rejected_error(status: &Status) -> ClientError {
     ClientError::Rejected { code: status.code(), message: status.message().to_owned() }
 }
 
 /// Returns the status of a request to which a member did not respond in time.
-pub(crate) fn no_response() -> Status {
+pub(crate) fn no_response_status() -> Status {
     Status::deadline_exceeded("it does not respond")
 }
 

@@ -40,18 +40,18 @@ struct Queue {
 }
 
 impl TxnStream {
-    /// Opens a stream of transactions with the metadata of the request `head`. The stream closes
-    /// after `idle_timeout` without requests.
+    /// Opens a stream of transactions with the metadata of the request `request_head`. The stream
+    /// closes after `idle_timeout` without requests.
     pub(crate) fn open(
         client: Http2Client,
         grpc: Grpc<Http2Client>,
-        head: Request<()>,
+        request_head: Request<()>,
         idle_timeout: Duration,
     ) -> TxnStream {
         let (requests, mut receiver) = mpsc::unbounded_channel();
         let pending: Arc<PendingTxns> = Arc::default();
         let messages = stream::poll_fn(move |context| receiver.poll_recv(context));
-        let messages = head.map(|()| messages);
+        let messages = request_head.map(|()| messages);
         tokio::spawn(pending.clone().run(client, grpc, messages, idle_timeout));
         TxnStream { requests, pending }
     }
@@ -106,7 +106,7 @@ impl PendingTxns {
         grpc.ready().await.map_err(|error| Status::from_error(error.into()))?;
         let path = PathAndQuery::from_static("/tenure.Session/Transact");
         let frames = grpc.streaming(messages, path, RawCodec).await?.into_inner();
-        client.set_is_tenure();
+        client.set_is_tenure_member();
         let mut responses = MessageStream::<Transacted>::new(frames);
         loop {
             let next = match timeout(idle_timeout, responses.message()).await {

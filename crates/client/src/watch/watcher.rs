@@ -17,7 +17,7 @@ use crate::error::ClientError;
 use crate::requests::signed;
 use crate::transport::channel::Channel;
 use crate::transport::connection::{Connection, ResponseStream};
-use crate::transport::retry::{Backoff, RetryAction, no_response, retry_action};
+use crate::transport::retry::{Backoff, RetryAction, no_response_status, retry_action};
 use crate::transport::{ATTEMPT_TIMEOUT, REQUEST_TIMEOUT};
 
 #[derive(Clone, Debug, PartialEq)]
@@ -154,21 +154,21 @@ impl Watcher {
     /// Opens the watch if it is not open, and receives one response.
     async fn receive(&mut self) -> Result<(), WatchEvent> {
         if self.open.is_none() {
-            let connection = self.channel.connection(Instant::now() + REQUEST_TIMEOUT).await;
+            let connection = self.channel.get_or_connect(Instant::now() + REQUEST_TIMEOUT).await;
             let connection = connection.map_err(|error| match error {
                 ClientError::Rejected { .. } => WatchEvent::Rejected,
                 _ => WatchEvent::Disconnected,
             })?;
             let opening = connection.subscribe("/etcdserverpb.Watch/Watch", self.requests());
             let opened = timeout(ATTEMPT_TIMEOUT, opening).await;
-            let responses = opened.unwrap_or_else(|_| Err(no_response()));
+            let responses = opened.unwrap_or_else(|_| Err(no_response_status()));
             let responses = responses.map_err(|status| failure_event(&connection, &status))?;
             self.open = Some((connection, responses));
         }
         let Some((connection, responses)) = &mut self.open else { return Ok(()) };
         let response = tokio::select! {
             response = responses.next() => response,
-            () = connection.abandoned() => return Err(WatchEvent::Disconnected),
+            () = connection.wait_until_abandoned() => return Err(WatchEvent::Disconnected),
         };
         match response {
             Ok(Some(rpc::WatchResponse { canceled: true, compact_revision, .. })) => {

@@ -78,7 +78,7 @@ impl Graph {
     /// processes, each process except the first is joined to a random process before it. Each other
     /// pair of processes is joined with the probability `edge_ppm`, in parts per million. A
     /// probability of 1,000,000 or more yields the complete graph.
-    pub fn random(size: u32, edge_ppm: u32, seed: u64) -> Self {
+    pub fn random_connected(size: u32, edge_ppm: u32, seed: u64) -> Self {
         let mut random = SplitMix64(seed);
         let mut order: Vec<u32> = (0..size).collect();
         let mut edges = Vec::new();

@@ -109,7 +109,7 @@ fn disconnected_graph_has_no_diameter() {
     let graph = Graph::new(4, [(p(1), p(2), 3), (p(4), p(3), 1)]).unwrap();
     assert!(!graph.is_connected() && !graph.is_tree());
     assert_eq!((graph.diameter(), graph.distance(p(1), p(3))), (None, None));
-    assert_eq!((graph.path(p(1), p(3)), graph.lightest_path(p(1), p(3))), (None, None));
+    assert_eq!((graph.shortest_path(p(1), p(3)), graph.lightest_path(p(1), p(3))), (None, None));
     assert_eq!((graph.weight(p(2), p(1)), graph.weight(p(1), p(9))), (Some(3), None));
     assert!(graph.to_tree().is_err());
     assert_eq!(alloc::format!("{graph:?}"), "Graph of 4 [P1–P2:3 P3–P4]");
@@ -118,23 +118,23 @@ fn disconnected_graph_has_no_diameter() {
 #[test]
 fn paths_are_shortest_and_prefer_small_neighbours() {
     let grid = Graph::grid(3, 3);
-    assert_eq!(grid.path(p(1), p(9)).unwrap(), [p(1), p(2), p(3), p(6), p(9)]);
-    assert_eq!(grid.path(p(9), p(1)).unwrap(), [p(9), p(6), p(3), p(2), p(1)]);
-    assert_eq!(grid.path(p(5), p(5)).unwrap(), [p(5)]);
+    assert_eq!(grid.shortest_path(p(1), p(9)).unwrap(), [p(1), p(2), p(3), p(6), p(9)]);
+    assert_eq!(grid.shortest_path(p(9), p(1)).unwrap(), [p(9), p(6), p(3), p(2), p(1)]);
+    assert_eq!(grid.shortest_path(p(5), p(5)).unwrap(), [p(5)]);
     let detour = Graph::new(3, [(p(1), p(3), 9), (p(1), p(2), 2), (p(2), p(3), 2)]).unwrap();
-    assert_eq!(detour.path(p(1), p(3)).unwrap(), [p(1), p(3)]);
+    assert_eq!(detour.shortest_path(p(1), p(3)).unwrap(), [p(1), p(3)]);
     assert_eq!(detour.lightest_path(p(1), p(3)).unwrap(), [p(1), p(2), p(3)]);
 }
 
 #[test]
 fn paths_agree_with_all_pairs_algorithm() {
     for seed in 0..20 {
-        let graph = Graph::random(9, 200_000, seed);
+        let graph = Graph::random_connected(9, 200_000, seed);
         let weighted = graph.with_distinct_weights(seed);
         let (hops, costs) = (all_pairs(&graph), all_pairs(&weighted));
         for one in (0..9).map(ProcessId) {
             for other in (0..9).map(ProcessId) {
-                let path = graph.path(one, other).unwrap();
+                let path = graph.shortest_path(one, other).unwrap();
                 assert_eq!(Some(path.len() as u64 - 1), hops[one.index()][other.index()]);
                 let cheapest = weighted.lightest_path(one, other).unwrap();
                 let weights = cheapest.windows(2).map(|ends| weighted.weight(ends[0], ends[1]));
@@ -148,14 +148,15 @@ fn paths_agree_with_all_pairs_algorithm() {
 #[test]
 fn random_graphs_are_connected_and_depend_on_seed() {
     for seed in 0..200 {
-        assert!(Graph::random(8, 0, seed).is_tree());
-        assert!(Graph::random(8, 300_000, seed).is_connected());
+        assert!(Graph::random_connected(8, 0, seed).is_tree());
+        assert!(Graph::random_connected(8, 300_000, seed).is_connected());
     }
-    assert_eq!(Graph::random(8, 300_000, 7), Graph::random(8, 300_000, 7));
-    assert_ne!(Graph::random(8, 300_000, 7), Graph::random(8, 300_000, 8));
-    assert_eq!(Graph::random(6, 1_000_000, 3), Graph::complete(6));
-    assert_eq!(Graph::random(1, 500_000, 3), Graph::line(1));
-    let edges: usize = (0..400).map(|seed| Graph::random(8, 500_000, seed).edge_count()).sum();
+    assert_eq!(Graph::random_connected(8, 300_000, 7), Graph::random_connected(8, 300_000, 7));
+    assert_ne!(Graph::random_connected(8, 300_000, 7), Graph::random_connected(8, 300_000, 8));
+    assert_eq!(Graph::random_connected(6, 1_000_000, 3), Graph::complete(6));
+    assert_eq!(Graph::random_connected(1, 500_000, 3), Graph::line(1));
+    let edges: usize =
+        (0..400).map(|seed| Graph::random_connected(8, 500_000, seed).edge_count()).sum();
     // 7 edges of the tree, and half of the other 21 pairs.
     assert!((6_800..7_200).contains(&edges), "{edges} edges instead of about 7,000");
 }
@@ -172,8 +173,8 @@ fn distinct_weights_are_a_permutation() {
 #[test]
 fn trees_convert_both_ways() {
     for shape in [TreeShape::Star, TreeShape::Path, TreeShape::Heap] {
-        let tree = Tree::from_shape(shape, 7);
+        let tree = RootedTree::from_shape(shape, 7);
         assert_eq!(Graph::from(&tree).to_tree().unwrap(), tree);
     }
-    assert_eq!(Graph::from(&Tree::from_shape(TreeShape::Heap, 7)), Graph::binary_tree(7));
+    assert_eq!(Graph::from(&RootedTree::from_shape(TreeShape::Heap, 7)), Graph::binary_tree(7));
 }

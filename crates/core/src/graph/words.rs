@@ -97,7 +97,7 @@ mod tests {
             let graph: Graph = text.parse().unwrap();
             assert_eq!(graph.to_string(), text);
         }
-        let graph = Graph::random(9, 300_000, 4).with_distinct_weights(2);
+        let graph = Graph::random_connected(9, 300_000, 4).with_distinct_weights(2);
         assert_eq!(graph.to_string().parse(), Ok(graph));
     }
 

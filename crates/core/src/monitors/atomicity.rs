@@ -10,19 +10,19 @@ use crate::service::commit::{Command, Event, Transaction};
 
 /// No process commits a transaction that another aborts, and no process changes its decision.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Atomicity {
+pub struct TransactionAtomicity {
     /// For each transaction: the process that decided first, and true if it decided to commit.
     decided: BTreeMap<Transaction, (ProcessId, bool)>,
 }
 
-impl Atomicity {
+impl TransactionAtomicity {
     /// Creates the monitor in its initial state: no process has decided.
     pub fn new() -> Self {
-        Atomicity::default()
+        TransactionAtomicity::default()
     }
 }
 
-impl Monitor<Command, Event> for Atomicity {
+impl Monitor<Command, Event> for TransactionAtomicity {
     fn property(&self) -> Property {
         Property::Atomicity
     }
@@ -59,7 +59,7 @@ mod tests {
             (committed(first), aborted(first), false),
             (aborted(first), committed(first), false),
         ] {
-            let mut monitor = Atomicity::new();
+            let mut monitor = TransactionAtomicity::new();
             assert_eq!(monitor.observe(ProcessId(0), Observation::Event(&one)), Ok(()));
             let judged = monitor.observe(ProcessId(1), Observation::Event(&other));
             assert_eq!(judged.is_ok(), holds, "{one:?} {other:?}");

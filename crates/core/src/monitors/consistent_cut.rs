@@ -7,7 +7,7 @@ use alloc::string::String;
 use crate::monitor::{Monitor, MonitorResult, Observation, Violation};
 use crate::process::ProcessId;
 use crate::property::Property;
-use crate::service::snapshot::{Command, Event, Snapshot, TOKENS};
+use crate::service::snapshot::{Command, Event, INITIAL_TOKENS, Snapshot};
 
 /// Monitor of snapshots: each snapshot shows a state that could have occurred. If a snapshot shows
 /// that a process took a token, the snapshot also shows that another process gave this token. Each
@@ -30,7 +30,7 @@ struct Ledger {
 
 impl Ledger {
     fn held(&self) -> u64 {
-        TOKENS + self.taken.values().sum::<u64>() - self.given.values().sum::<u64>()
+        INITIAL_TOKENS + self.taken.values().sum::<u64>() - self.given.values().sum::<u64>()
     }
 }
 
@@ -96,7 +96,7 @@ impl ConsistentCut {
             }
             Event::Collected { snapshot, held, under_way } => {
                 let recorded = self.cuts.get(snapshot).map_or(0, BTreeMap::len) as u64;
-                let (shown, all) = (held + under_way, recorded * TOKENS);
+                let (shown, all) = (held + under_way, recorded * INITIAL_TOKENS);
                 if shown != all {
                     return Err(format!("{snapshot} shows {shown} tokens, and there are {all}"));
                 }
@@ -125,7 +125,7 @@ mod tests {
     use alloc::vec;
 
     use super::*;
-    use crate::monitors::testing::holds;
+    use crate::monitors::testing::holds_for_events;
 
     const SNAPSHOT: Snapshot = Snapshot { by: ProcessId(0), number: 1 };
 
@@ -143,7 +143,7 @@ mod tests {
         let given = Event::Given { to: other, tokens: 1 };
         let taken = Event::Taken { from: one, tokens: 1 };
         let all = |held| Event::Collected { snapshot: SNAPSHOT, held, under_way: 1 };
-        let (before, after) = (TOKENS, TOKENS - 1);
+        let (before, after) = (INITIAL_TOKENS, INITIAL_TOKENS - 1);
         for (events, is_right) in [
             (vec![(0, given.clone()), (0, recorded(after)), (1, recorded(before))], true),
             (vec![(0, given.clone()), (0, recorded(before))], false),
@@ -180,7 +180,7 @@ mod tests {
             (vec![(1, recorded(before)), (1, closed(0, 0))], false),
             (vec![(0, recorded(before)), (0, all(before))], false),
         ] {
-            assert_eq!(holds(ConsistentCut::default(), &events), is_right, "{events:?}");
+            assert_eq!(holds_for_events(ConsistentCut::default(), &events), is_right, "{events:?}");
         }
     }
 }

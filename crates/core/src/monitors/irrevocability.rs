@@ -13,7 +13,7 @@ use crate::service::election;
 /// request, a crash, a recovery or a suspicion that occurs after the previous report of the
 /// process.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Irrevocability {
+pub struct LeaderChangesNeedCause {
     epoch: u32,
     beliefs: Vec<Belief>,
 }
@@ -29,16 +29,16 @@ struct Belief {
 
 const NO_BELIEF: Belief = Belief { epoch: 0, leader: u32::MAX };
 
-impl Irrevocability {
+impl LeaderChangesNeedCause {
     /// Creates the monitor for a group of `size` processes, in its initial state: no process has
     /// reported a leader.
     pub fn new(size: u32) -> Self {
-        Irrevocability { epoch: 0, beliefs: vec![NO_BELIEF; size as usize] }
+        LeaderChangesNeedCause { epoch: 0, beliefs: vec![NO_BELIEF; size as usize] }
     }
 
     /// Records a cause for another election, such as a request or a suspicion. After a cause, each
     /// process may change its leader.
-    pub fn start_epoch(&mut self) {
+    pub fn allow_new_election(&mut self) {
         self.epoch += 1;
     }
 
@@ -61,7 +61,7 @@ impl Irrevocability {
     }
 }
 
-impl Monitor<election::Command, election::Event> for Irrevocability {
+impl Monitor<election::Command, election::Event> for LeaderChangesNeedCause {
     fn property(&self) -> Property {
         Property::Irrevocability
     }
@@ -76,9 +76,9 @@ impl Monitor<election::Command, election::Event> for Irrevocability {
             Observation::Event(_) => self.forget(at),
             Observation::Crashed => {
                 self.forget(at);
-                self.start_epoch();
+                self.allow_new_election();
             }
-            Observation::Command { .. } | Observation::Recovered => self.start_epoch(),
+            Observation::Command { .. } | Observation::Recovered => self.allow_new_election(),
             Observation::Sent { .. } => {}
         }
         Ok(())

@@ -36,7 +36,7 @@ impl LeaderAgreement {
 
     /// Returns each live process with the leader that it believes in. The leader is `None` if the
     /// process has reported no leader yet, or has reported that its leader is deposed.
-    pub fn believed(&self) -> impl Iterator<Item = (ProcessId, Option<ProcessId>)> + '_ {
+    pub fn believed_leaders(&self) -> impl Iterator<Item = (ProcessId, Option<ProcessId>)> + '_ {
         self.beliefs
             .iter()
             .filter(|(_, belief)| !belief.crashed)

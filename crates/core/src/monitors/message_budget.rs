@@ -2,7 +2,7 @@
 
 use alloc::format;
 
-use crate::cost::{Cost, CostUnit};
+use crate::cost::{CostUnit, MessageCost};
 use crate::monitor::{
     ElectionObservation, Monitor, MonitorResult, MutexObservation, Observation, Violation, violated,
 };
@@ -36,9 +36,9 @@ pub struct MessageBudget {
 impl MessageBudget {
     /// Creates the monitor from a cost, as an algorithm's [`Card`](crate::Card) states it. Returns
     /// `None` if the cost has no upper bound, or if no run can be checked against the cost.
-    pub fn from_cost(cost: &Cost) -> Option<Self> {
+    pub fn from_cost(cost: &MessageCost) -> Option<Self> {
         let most = cost.most.filter(|_| cost.is_checkable())?;
-        let exact = cost.per == CostUnit::Entry && cost.exactly().is_some();
+        let exact = cost.per == CostUnit::Entry && cost.exact_messages().is_some();
         Some(MessageBudget { exact, ..MessageBudget::at_most(cost.per, most) })
     }
 
@@ -131,7 +131,8 @@ mod tests {
     const SENT: MutexObservation<'static> = Observation::Sent { to: ProcessId(1) };
 
     fn lock(most: u64, least: u64) -> MessageBudget {
-        MessageBudget::from_cost(&Cost::per_entry("a formula", least, Some(most))).expect("a bound")
+        MessageBudget::from_cost(&MessageCost::per_entry("a formula", least, Some(most)))
+            .expect("a bound")
     }
 
     #[test]
@@ -161,7 +162,7 @@ mod tests {
         );
         message_budget.observe(ProcessId(1), SENT).expect("no violation");
         assert_eq!(ends(&message_budget), Ok(()));
-        assert_eq!(MessageBudget::from_cost(&Cost::per_entry("no bound", 1, None)), None);
+        assert_eq!(MessageBudget::from_cost(&MessageCost::per_entry("no bound", 1, None)), None);
     }
 
     #[test]

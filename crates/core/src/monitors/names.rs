@@ -63,7 +63,7 @@ impl Monitor<Command, Event> for SmallNames {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::monitors::testing::holds;
+    use crate::monitors::testing::holds_for_events;
 
     #[test]
     fn detects_shared_and_second_names() {
@@ -71,7 +71,7 @@ mod tests {
             [([(0, 1), (1, 3)], true), ([(0, 1), (1, 1)], false), ([(0, 1), (0, 2)], false)]
         {
             let events = given.map(|(at, name)| (at, Event::Named { name }));
-            assert_eq!(holds(UniqueNames::default(), &events), is_right, "{given:?}");
+            assert_eq!(holds_for_events(UniqueNames::default(), &events), is_right, "{given:?}");
         }
     }
 
@@ -79,7 +79,11 @@ mod tests {
     fn detects_name_above_bound() {
         for (size, name, is_right) in [(3, 4, true), (3, 5, false), (3, 0, false), (5, 7, true)] {
             let events = [(0, Event::Named { name })];
-            assert_eq!(holds(SmallNames::new(size), &events), is_right, "{name} of {size}");
+            assert_eq!(
+                holds_for_events(SmallNames::new(size), &events),
+                is_right,
+                "{name} of {size}"
+            );
         }
     }
 }

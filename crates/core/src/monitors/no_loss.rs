@@ -11,13 +11,13 @@ use crate::service::stream;
 /// Monitor of streams: each item arrives exactly once, in order and without gaps. At the end of a
 /// run no item is missing.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub struct NoLoss {
+pub struct ExactlyOnceInOrder {
     /// For each pair of sender and receiver: the number of the last item sent, and the number of
     /// the last item received.
     links: BTreeMap<(ProcessId, ProcessId), (u64, u64)>,
 }
 
-impl Monitor<stream::Command, stream::Event> for NoLoss {
+impl Monitor<stream::Command, stream::Event> for ExactlyOnceInOrder {
     fn property(&self) -> Property {
         Property::NoLoss
     }

@@ -13,19 +13,19 @@ use crate::service::tree::{Command, Event, Wave};
 /// to the root. The root reports the number of joined processes as the size of the tree. After a
 /// crash, the root may report a smaller size.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub struct OneTree {
+pub struct OneTreePerWave {
     joined: BTreeMap<Wave, BTreeSet<ProcessId>>,
     crashed: bool,
 }
 
-impl OneTree {
+impl OneTreePerWave {
     /// Creates the monitor in its initial state: no process has joined a wave.
     pub fn new() -> Self {
-        OneTree::default()
+        OneTreePerWave::default()
     }
 }
 
-impl Monitor<Command, Event> for OneTree {
+impl Monitor<Command, Event> for OneTreePerWave {
     fn property(&self) -> Property {
         Property::OneTree
     }
@@ -68,7 +68,7 @@ mod tests {
     use alloc::vec;
 
     use super::*;
-    use crate::monitors::testing::holds;
+    use crate::monitors::testing::holds_for_events;
     use crate::service::Term;
 
     #[test]
@@ -84,7 +84,7 @@ mod tests {
             (vec![(0, joined(None)), (0, completed(2))], false),
             (vec![(0, joined(None)), (1, joined(Some(0))), (0, completed(1))], false),
         ] {
-            assert_eq!(holds(OneTree::new(), &events), is_right, "{events:?}");
+            assert_eq!(holds_for_events(OneTreePerWave::new(), &events), is_right, "{events:?}");
         }
     }
 }

@@ -62,7 +62,7 @@ mod tests {
     use alloc::vec;
 
     use super::*;
-    use crate::monitors::testing::holds;
+    use crate::monitors::testing::holds_for_events;
 
     fn view(number: u64, members: &[u32]) -> View {
         View { number, members: members.iter().copied().map(ProcessId).collect() }
@@ -81,7 +81,7 @@ mod tests {
             (vec![(1, removed(2, &[0, 1]))], false),
             (vec![(0, installed(2, &[0])), (0, installed(1, &[0, 1]))], false),
         ] {
-            assert_eq!(holds(OneView::default(), &events), is_right, "{events:?}");
+            assert_eq!(holds_for_events(OneView::default(), &events), is_right, "{events:?}");
         }
     }
 }

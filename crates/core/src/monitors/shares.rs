@@ -7,7 +7,7 @@ use crate::monitor::{Monitor, MonitorResult, Observation, violated};
 use crate::process::ProcessId;
 use crate::property::Property;
 use crate::service::Fence;
-use crate::service::shares::{Command, Event, Share};
+use crate::service::shares::{Command, Event, LockShare};
 
 /// Monitor of shared locks. A process holds either a part of the lock or the whole lock. While a
 /// process holds the whole lock, no other process holds a part or the whole. The number of holders
@@ -17,7 +17,7 @@ use crate::service::shares::{Command, Event, Share};
 pub struct ShareExclusion {
     /// For each holder: its share (a part or the whole), and the limit on the number of holders
     /// that it reported.
-    holders: BTreeMap<ProcessId, (Share, Option<u32>)>,
+    holders: BTreeMap<ProcessId, (LockShare, Option<u32>)>,
 }
 
 /// Monitor of the fences of a shared lock. Some pairs of shares cannot be held at the same time.
@@ -38,7 +38,7 @@ impl Monitor<Command, Event> for ShareExclusion {
     fn observe(&mut self, at: ProcessId, seen: Observation<'_, Command, Event>) -> MonitorResult {
         match seen {
             Observation::Event(Event::Locked { share, limit, .. }) => {
-                let excludes = |other: Share| [*share, other].contains(&Share::Whole);
+                let excludes = |other: LockShare| [*share, other].contains(&LockShare::Whole);
                 let mut others = self.holders.iter();
                 if let Some((peer, (theirs, _))) = others.find(|(_, it)| excludes(it.0)) {
                     return violated(at, format!("{at} holds {share} while {peer} holds {theirs}"));
@@ -70,8 +70,8 @@ impl Monitor<Command, Event> for ShareFencing {
     fn observe(&mut self, at: ProcessId, seen: Observation<'_, Command, Event>) -> MonitorResult {
         let Observation::Event(Event::Locked { share, fence, .. }) = seen else { return Ok(()) };
         let (highest, own) = match share {
-            Share::Part => (self.whole, &mut self.part),
-            Share::Whole => (self.whole.max(self.part), &mut self.whole),
+            LockShare::Part => (self.whole, &mut self.part),
+            LockShare::Whole => (self.whole.max(self.part), &mut self.whole),
         };
         if let Some(highest) = highest
             && *fence <= highest
@@ -88,7 +88,7 @@ impl Monitor<Command, Event> for ShareFencing {
 mod tests {
     use super::*;
 
-    fn locked(share: Share, limit: Option<u32>, fence: u64) -> Event {
+    fn locked(share: LockShare, limit: Option<u32>, fence: u64) -> Event {
         Event::Locked { share, limit, fence: Fence(0, fence) }
     }
 
@@ -98,7 +98,7 @@ mod tests {
 
     #[test]
     fn whole_lock_excludes_every_other_holder() {
-        let (part, whole) = (locked(Share::Part, None, 1), locked(Share::Whole, None, 1));
+        let (part, whole) = (locked(LockShare::Part, None, 1), locked(LockShare::Whole, None, 1));
         for (first, second) in [(part, whole), (whole, part), (whole, whole)] {
             let mut monitor = ShareExclusion::default();
             assert_eq!(judge(&mut monitor, 0, &first), Ok(()));
@@ -114,7 +114,7 @@ mod tests {
 
     #[test]
     fn permits_are_limited_and_freed_by_crash() {
-        let permit = locked(Share::Part, Some(2), 1);
+        let permit = locked(LockShare::Part, Some(2), 1);
         let mut monitor = ShareExclusion::default();
         assert!((0..2).all(|at| judge(&mut monitor, at, &permit).is_ok()));
         let message = judge(&mut monitor.clone(), 2, &permit).expect_err("a third one").message;
@@ -125,8 +125,8 @@ mod tests {
 
     #[test]
     fn fences_grow_between_holders_that_exclude_each_other() {
-        use Share::{Part, Whole};
-        let fences = |holds: &[(Share, u64)]| {
+        use LockShare::{Part, Whole};
+        let fences = |holds: &[(LockShare, u64)]| {
             let mut monitor = ShareFencing::default();
             let mut holds = holds.iter();
             holds

@@ -5,7 +5,7 @@ use crate::process::ProcessId;
 
 /// Returns true if no event violates the property. Each event is given with the number of its
 /// process, from 0.
-pub(super) fn holds<C, E>(mut monitor: impl Monitor<C, E>, events: &[(u32, E)]) -> bool {
+pub(super) fn holds_for_events<C, E>(mut monitor: impl Monitor<C, E>, events: &[(u32, E)]) -> bool {
     let mut judged =
         events.iter().map(|(at, event)| monitor.observe(ProcessId(*at), Observation::Event(event)));
     judged.all(|it| it.is_ok())

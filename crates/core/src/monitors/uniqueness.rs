@@ -12,12 +12,12 @@ use crate::service::election;
 /// Monitor of the number of leaders at the end of a run. If at least one process believes in a
 /// leader, exactly one process must believe that it leads.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Uniqueness {
+pub struct OneLeaderAtEnd {
     believers: ProcessSet,
     leaders: ProcessSet,
 }
 
-impl Monitor<election::Command, election::Event> for Uniqueness {
+impl Monitor<election::Command, election::Event> for OneLeaderAtEnd {
     fn property(&self) -> Property {
         Property::Uniqueness
     }

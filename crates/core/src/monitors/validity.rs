@@ -16,7 +16,7 @@ use crate::service::election;
 /// the live process with the largest rank. The monitor may be configured for the smallest rank
 /// instead.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Validity {
+pub struct HighestRankLeads {
     /// Rank of each process. Empty if the rank of each process equals its number.
     ranks: Arc<[Rank]>,
     /// True if the process with the smallest rank must lead. If false, the process with the largest
@@ -26,32 +26,32 @@ pub struct Validity {
     beliefs: Vec<Option<ProcessId>>,
 }
 
-impl Validity {
+impl HighestRankLeads {
     /// Creates the monitor for a group with one process per rank: `ranks[i]` is the rank of process
     /// *i*. No process is down.
     pub fn new(ranks: impl Into<Arc<[Rank]>>) -> Self {
         let ranks = ranks.into();
         let size = u32::try_from(ranks.len()).expect("a group has fewer than 2^32 processes");
-        Validity::with_size(size, ranks)
+        HighestRankLeads::with_size(size, ranks)
     }
 
     /// Creates the monitor for `size` processes with these ranks. If `ranks` is empty, the rank of
     /// a process is its number.
     pub fn with_size(size: u32, ranks: impl Into<Arc<[Rank]>>) -> Self {
         let beliefs = vec![None; size as usize];
-        Validity { ranks: ranks.into(), smallest: false, down: ProcessSet::new(), beliefs }
+        HighestRankLeads { ranks: ranks.into(), smallest: false, down: ProcessSet::new(), beliefs }
     }
 
     /// Returns the monitor of [`Property::SmallestLeads`] if `smallest` is true, and of
     /// [`Property::Validity`] otherwise.
     #[must_use]
     pub fn of_smallest(self, smallest: bool) -> Self {
-        Validity { smallest, ..self }
+        HighestRankLeads { smallest, ..self }
     }
 
     /// Marks the processes `down` as down from the start.
     #[must_use]
-    pub fn without(mut self, down: &[ProcessId]) -> Self {
+    pub fn with_initially_down(mut self, down: &[ProcessId]) -> Self {
         for process in down {
             self.down.insert(*process);
         }
@@ -76,7 +76,7 @@ impl Validity {
     }
 }
 
-impl Monitor<election::Command, election::Event> for Validity {
+impl Monitor<election::Command, election::Event> for HighestRankLeads {
     fn property(&self) -> Property {
         if self.smallest { Property::SmallestLeads } else { Property::Validity }
     }

@@ -106,7 +106,7 @@ impl Monitor<Command, Event> for AllReached {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::monitors::testing::holds;
+    use crate::monitors::testing::holds_for_events;
 
     const ROOT: ProcessId = ProcessId(0);
 
@@ -128,14 +128,15 @@ mod tests {
             (&[root, reached(1, Some(0)), reached(1, Some(0))], false),
             (&[root, root], false),
         ] {
-            assert_eq!(holds(WaveTree::default(), events), is_tree, "{events:?}");
+            assert_eq!(holds_for_events(WaveTree::default(), events), is_tree, "{events:?}");
         }
     }
 
     #[test]
     fn detects_early_return_and_wrong_count() {
         let first = [reached(0, None), reached(1, Some(0))];
-        let then = |more: &[(u32, Event)]| holds(AllReached::new(3), &[&first, more].concat());
+        let then =
+            |more: &[(u32, Event)]| holds_for_events(AllReached::new(3), &[&first, more].concat());
         assert!(then(&[reached(2, Some(1)), returned(3)]));
         assert!(!then(&[returned(3)]));
         assert!(!then(&[reached(2, Some(1)), returned(2)]));

@@ -92,7 +92,7 @@ mod tests {
     use alloc::vec;
 
     use super::*;
-    use crate::monitors::testing::holds;
+    use crate::monitors::testing::holds_for_events;
 
     fn term(number: u64) -> Term {
         Term { number, leader: ProcessId(0) }
@@ -117,7 +117,7 @@ mod tests {
             (vec![acknowledged(1, 2, 7), serving(2, &[7, 8])], false),
             (vec![acknowledged(1, 1, 7), acknowledged(2, 1, 8)], false),
         ] {
-            assert_eq!(holds(WriteDurability::new(), &events), is_right, "{events:?}");
+            assert_eq!(holds_for_events(WriteDurability::new(), &events), is_right, "{events:?}");
         }
     }
 }

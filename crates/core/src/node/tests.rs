@@ -77,11 +77,11 @@ fn save_covers_exactly_steps_queued_before() {
     let second = node.begin_save().expect("something to save");
     assert_eq!(released(&mut node), [2, 3, 4]);
     assert_eq!(second.change(), &(4, vec![5]));
-    assert!(node.is_waiting());
+    assert!(node.has_pending_effects());
     node.finish_save(second);
     assert_eq!(released(&mut node), [0, 5]);
-    assert!(!node.is_waiting());
-    assert_eq!(node.last_written(), Some(&(0, vec![1, 2, 3, 4, 5])));
+    assert!(!node.has_pending_effects());
+    assert_eq!(node.last_written_state(), Some(&(0, vec![1, 2, 3, 4, 5])));
 }
 
 #[test]
@@ -256,11 +256,11 @@ fn deferred_change_delays_no_effects() {
     let saving = node.begin_save().expect("something to save");
     assert_eq!(saving.change(), &(0, 3, vec![4]));
     node.finish_save(saving);
-    assert_eq!(node.last_written(), Some(&(0, 0, vec![1, 2, 3, 4])));
+    assert_eq!(node.last_written_state(), Some(&(0, 0, vec![1, 2, 3, 4])));
     assert_eq!(node.replacement_state(), None, "the other whole is to replace what there is");
     node.finish_rewrite();
-    assert_eq!(node.last_written(), Some(&(1, 1, vec![2, 3, 4])));
-    assert_eq!(node.replacement_state(), node.last_written());
+    assert_eq!(node.last_written_state(), Some(&(1, 1, vec![2, 3, 4])));
+    assert_eq!(node.replacement_state(), node.last_written_state());
     assert!(!node.needs_rewrite());
 }
 

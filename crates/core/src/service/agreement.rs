@@ -251,11 +251,17 @@ pub struct Users {
 impl Users {
     /// Creates the users of a service in a group of `size` processes. The user at a process issues
     /// `times(process)` commands. Returns `None` if `service` is not an agreement service.
-    pub fn new(service: Service, size: u32, times: impl Fn(ProcessId) -> u32) -> Option<Self> {
+    pub fn new(
+        service: Service,
+        size: u32,
+        command_count: impl Fn(ProcessId) -> u32,
+    ) -> Option<Self> {
         if !service.is_agreement() {
             return None;
         }
-        let user = |at| User::new(&UserModelConfig { service, at, size, command_count: times(at) });
+        let user = |at| {
+            User::new(&UserModelConfig { service, at, size, command_count: command_count(at) })
+        };
         let users = (0..size).map(ProcessId).map(user).collect();
         Some(Users { service, users, issued: alloc::vec![0; size as usize] })
     }
@@ -295,7 +301,7 @@ impl Users {
 
     /// Returns the live processes whose users wait for a result. `is_up` returns true for a live
     /// process.
-    pub fn waiting(&self, is_up: impl Fn(ProcessId) -> bool) -> Vec<ProcessId> {
+    pub fn waiting_processes(&self, is_up: impl Fn(ProcessId) -> bool) -> Vec<ProcessId> {
         let up = || (0..self.users.len()).map(ProcessId::from_index).filter(|at| is_up(*at));
         let state = |at: ProcessId| self.users[at.index()].state();
         let informed = up().any(|at| state(at) == UserState::Informed);
@@ -309,13 +315,13 @@ impl Users {
 
     /// Returns true if all users of live processes are served: none of them waits for a result, and
     /// none of them can issue another command. `is_up` returns true for a live process.
-    pub fn is_served(&self, is_up: impl Fn(ProcessId) -> bool) -> bool {
+    pub fn are_all_served(&self, is_up: impl Fn(ProcessId) -> bool) -> bool {
         let mut up = (0..self.users.len()).map(ProcessId::from_index).filter(|at| is_up(*at));
-        up.all(|at| self.next_command(at).is_none()) && self.waiting(is_up).is_empty()
+        up.all(|at| self.next_command(at).is_none()) && self.waiting_processes(is_up).is_empty()
     }
 
     /// Returns the number of agreements that the users have requested.
-    pub fn agreement_count(&self) -> u64 {
+    pub fn requested_agreement_count(&self) -> u64 {
         if self.service.is_collective() {
             self.issued.iter().copied().max().unwrap_or(0)
         } else {

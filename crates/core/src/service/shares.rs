@@ -13,18 +13,18 @@ use super::user::UserModelConfig;
 /// Share of a lock that a process requests or holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub enum Share {
+pub enum LockShare {
     /// A part of the lock. A reader holds a part. For a semaphore, a part is one permit.
     Part,
     /// The whole lock. A writer holds it, or a process that holds all permits of a semaphore.
     Whole,
 }
 
-impl fmt::Display for Share {
+impl fmt::Display for LockShare {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Share::Part => "a part",
-            Share::Whole => "the whole lock",
+            LockShare::Part => "a part",
+            LockShare::Whole => "the whole lock",
         })
     }
 }
@@ -37,7 +37,7 @@ pub enum Command {
     /// one.
     Lock {
         /// The requested share.
-        share: Share,
+        share: LockShare,
     },
     /// Release the share that this process holds.
     Unlock,
@@ -50,7 +50,7 @@ pub enum Event {
     /// This process holds a share.
     Locked {
         /// Share that this process holds.
-        share: Share,
+        share: LockShare,
         /// Maximum number of parts that processes may hold at the same time. `None` if there is no
         /// maximum.
         limit: Option<u32>,
@@ -93,7 +93,7 @@ pub type User = SessionUser<ShareRequests>;
 /// the last process begins with the whole lock. All other users begin with a part.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ShareRequests {
-    share: Share,
+    share: LockShare,
 }
 
 impl SessionRequests for ShareRequests {
@@ -103,7 +103,7 @@ impl SessionRequests for ShareRequests {
 
     fn new(config: &UserModelConfig) -> Self {
         let is_last = config.at.0 + 1 == config.size;
-        ShareRequests { share: if is_last { Share::Whole } else { Share::Part } }
+        ShareRequests { share: if is_last { LockShare::Whole } else { LockShare::Part } }
     }
 
     fn request(&self) -> Command {
@@ -112,8 +112,8 @@ impl SessionRequests for ShareRequests {
 
     fn advance(&mut self) {
         self.share = match self.share {
-            Share::Part => Share::Whole,
-            Share::Whole => Share::Part,
+            LockShare::Part => LockShare::Whole,
+            LockShare::Whole => LockShare::Part,
         };
     }
 
@@ -131,7 +131,8 @@ mod tests {
 
     #[test]
     fn users_alternate_and_one_begins_with_whole_lock() {
-        for (at, first, second) in [(0, Share::Part, Share::Whole), (2, Share::Whole, Share::Part)]
+        for (at, first, second) in
+            [(0, LockShare::Part, LockShare::Whole), (2, LockShare::Whole, LockShare::Part)]
         {
             let config = UserModelConfig {
                 service: Service::Shares,
@@ -165,9 +166,9 @@ mod tests {
             command_count: 2,
         };
         let mut user = User::new(&config);
-        user.on_command(&Command::Lock { share: Share::Part });
-        user.on_event(&Event::Locked { share: Share::Part, limit: None, fence: Fence(0, 1) });
+        user.on_command(&Command::Lock { share: LockShare::Part });
+        user.on_event(&Event::Locked { share: LockShare::Part, limit: None, fence: Fence(0, 1) });
         user.on_event(&Event::Unlocked);
-        assert_eq!(user.next_command(), Some(Command::Lock { share: Share::Whole }));
+        assert_eq!(user.next_command(), Some(Command::Lock { share: LockShare::Whole }));
     }
 }

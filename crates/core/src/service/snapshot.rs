@@ -8,7 +8,7 @@ use crate::process::ProcessId;
 
 /// Initial number of tokens of every process. Processes neither create nor lose tokens. Therefore a
 /// consistent snapshot shows exactly as many tokens as the group had at the start.
-pub const TOKENS: u64 = 2;
+pub const INITIAL_TOKENS: u64 = 2;
 
 /// Identifier of a snapshot: its initiator, and a number that the initiator gave to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -134,7 +134,7 @@ impl ServiceUser for User {
             at: config.at,
             next,
             remaining: config.command_count,
-            tokens: TOKENS,
+            tokens: INITIAL_TOKENS,
             gives,
             is_waiting: false,
         }

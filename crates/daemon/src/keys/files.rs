@@ -9,7 +9,7 @@ use tenure_core::ProcessId;
 use tenure_runtime::transport::{GroupKeys, NodeKeys, PrivateKey};
 
 use super::KeyFileError;
-use crate::config::Cluster;
+use crate::config::ClusterConfig;
 
 /// Returns the path of the private key of `process`, in a directory of keys.
 pub fn private_key_file(directory: &Path, process: ProcessId) -> PathBuf {
@@ -28,7 +28,7 @@ pub fn public_keys_file(directory: &Path) -> PathBuf {
 /// # Errors
 ///
 /// [`KeyFileError`]. Existing files are never changed.
-pub fn make_keys(directory: &Path, size: u32) -> Result<(), KeyFileError> {
+pub fn create_key_files(directory: &Path, size: u32) -> Result<(), KeyFileError> {
     let unwritable =
         |path: &Path, source| KeyFileError::Unwritable { path: path.to_path_buf(), source };
     fs::create_dir_all(directory).map_err(|source| unwritable(directory, source))?;
@@ -68,7 +68,7 @@ fn write_new(path: &Path, mode: u32, text: &str) -> io::Result<()> {
 
 /// Reads the key files that a configuration names; `None` if it names no files.
 pub(crate) fn read_keys(
-    cluster: &Cluster,
+    cluster: &ClusterConfig,
     me: ProcessId,
 ) -> Result<Option<NodeKeys>, KeyFileError> {
     let (Some(private), Some(public)) = (&cluster.private_key, &cluster.public_keys) else {
@@ -82,7 +82,7 @@ pub(crate) fn read_keys(
     let group = group.map_err(|source| invalid(public, source))?;
     let (text, metadata) = read_private(private).map_err(|source| unreadable(private, source))?;
     let mode = metadata.mode() & 0o7777;
-    if PrivateKey::is_exposed(mode, metadata.uid()) {
+    if PrivateKey::is_key_file_exposed(mode, metadata.uid()) {
         return Err(KeyFileError::Exposed { path: private.clone(), mode });
     }
     let mine = PrivateKey::parse(&text).map_err(|source| invalid(private, source))?;
@@ -108,8 +108,8 @@ mod tests {
 
     const P2: ProcessId = ProcessId(1);
 
-    fn cluster(directory: &Path, size: usize) -> Cluster {
-        Cluster {
+    fn cluster(directory: &Path, size: usize) -> ClusterConfig {
+        ClusterConfig {
             name: "demo".into(),
             me: 2,
             addresses: vec!["127.0.0.1:1".into(); size],
@@ -124,12 +124,12 @@ mod tests {
     fn created_keys_are_accepted() {
         let place = tempfile::tempdir().unwrap();
         let directory = place.path().join("not/yet/there");
-        make_keys(&directory, 3).unwrap();
+        create_key_files(&directory, 3).unwrap();
         assert!(matches!(
             peer_authentication(&cluster(&directory, 3), P2),
             Ok(PeerAuthentication::Keys(_))
         ));
-        let error = make_keys(&directory, 3).unwrap_err();
+        let error = create_key_files(&directory, 3).unwrap_err();
         assert!(matches!(error, KeyFileError::Exists { .. }), "{error}");
         for size in [2, 4] {
             let error = read_keys(&cluster(&directory, size), P2).unwrap_err().to_string();
@@ -142,7 +142,7 @@ mod tests {
     #[test]
     fn rejects_private_key_that_others_can_read() {
         let place = tempfile::tempdir().unwrap();
-        make_keys(place.path(), 2).unwrap();
+        create_key_files(place.path(), 2).unwrap();
         let path = private_key_file(place.path(), P2);
         for mode in [0o604, 0o660, 0o610] {
             fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();

@@ -9,7 +9,7 @@ use tenure_runtime::transport::KeysError;
 use tenure_runtime::transport::PeerAuthentication;
 use thiserror::Error;
 
-use crate::config::Cluster;
+use crate::config::ClusterConfig;
 
 #[cfg(feature = "keys")]
 mod files;
@@ -17,7 +17,7 @@ mod files;
 #[cfg(feature = "keys")]
 pub(crate) use files::read_keys;
 #[cfg(feature = "keys")]
-pub use files::{make_keys, private_key_file, public_keys_file};
+pub use files::{create_key_files, private_key_file, public_keys_file};
 
 /// Error of a key file. No node was started.
 #[derive(Debug, Error)]
@@ -72,7 +72,7 @@ pub enum KeyFileError {
 /// Returns how this node authenticates its peers: with the configured keys, if there are any.
 #[cfg(feature = "keys")]
 pub(crate) fn peer_authentication(
-    cluster: &Cluster,
+    cluster: &ClusterConfig,
     me: ProcessId,
 ) -> Result<PeerAuthentication, KeyFileError> {
     Ok(files::read_keys(cluster, me)?.map_or_else(
@@ -85,7 +85,7 @@ pub(crate) fn peer_authentication(
 /// build does not support.
 #[cfg(not(feature = "keys"))]
 pub(crate) fn peer_authentication(
-    cluster: &Cluster,
+    cluster: &ClusterConfig,
     _: ProcessId,
 ) -> Result<PeerAuthentication, KeyFileError> {
     if cluster.private_key.is_some() {
@@ -97,7 +97,7 @@ pub(crate) fn peer_authentication(
 
 /// Returns how a node without keys authenticates its peers. If the configuration sets `insecure`,
 /// the node trusts any peer. Otherwise, the node trusts only peers on loopback.
-fn authentication_without_keys(cluster: &Cluster) -> PeerAuthentication {
+fn authentication_without_keys(cluster: &ClusterConfig) -> PeerAuthentication {
     if cluster.insecure {
         PeerAuthentication::Unauthenticated
     } else {

@@ -15,15 +15,15 @@ use std::thread::JoinHandle;
 
 use serde::Serialize;
 use serde_json::Value;
-use tenure_trace::live::Tail;
+use tenure_trace::live::TraceTail;
 use thiserror::Error;
 use tokio::sync::oneshot;
 
-use crate::status::Observer;
+use crate::status::NodeObserver;
 
 /// Description of the run that a page shows.
 #[derive(Clone, Debug, Serialize)]
-pub struct PageInfo {
+pub struct PageRunInfo {
     /// Title of the page.
     pub title: String,
     /// Mutual exclusion algorithm.
@@ -39,31 +39,33 @@ pub struct PageInfo {
 
 /// Source of the events that a page shows.
 #[derive(Debug)]
-pub enum PageSource {
+pub enum PageEventSource {
     /// Trace files of a cluster, which are read while they are written.
-    Files(Vec<Tail>),
+    Files(Vec<TraceTail>),
     /// Records of a node that runs in this process.
-    Node(Box<Observer>),
+    Node(Box<NodeObserver>),
 }
 
-impl PageSource {
+impl PageEventSource {
     /// Returns a source that reads the traces at these paths. The files need not exist yet.
-    pub fn files(paths: Vec<PathBuf>) -> Self {
-        PageSource::Files(paths.into_iter().map(Tail::new).collect())
+    pub fn from_trace_files(paths: Vec<PathBuf>) -> Self {
+        PageEventSource::Files(paths.into_iter().map(TraceTail::new).collect())
     }
 
     /// Reads the events that were recorded since the last call, and passes them to `view`.
     #[cfg(feature = "page")]
-    fn read(&mut self, view: &mut tenure_trace::live::View) {
+    fn read(&mut self, view: &mut tenure_trace::live::LiveView) {
         match self {
-            PageSource::Files(tails) => {
+            PageEventSource::Files(tails) => {
                 for tail in tails {
-                    if let Err(error) = tail.read(view) {
+                    if let Err(error) = tail.read_into(view) {
                         tracing::warn!(path = %tail.path().display(), %error, "cannot read trace");
                     }
                 }
             }
-            PageSource::Node(observer) => observer.read(|record| view.read(record)),
+            PageEventSource::Node(observer) => {
+                observer.read_new_records(|record| view.apply_record(record))
+            }
         }
     }
 
@@ -71,15 +73,15 @@ impl PageSource {
     #[cfg(feature = "page")]
     fn status(&self) -> Option<crate::status::NodeStatus> {
         match self {
-            PageSource::Files(_) => None,
-            PageSource::Node(observer) => observer.status(),
+            PageEventSource::Files(_) => None,
+            PageEventSource::Node(observer) => observer.status(),
         }
     }
 }
 
 /// Error while opening a page. Nothing is left running.
 #[derive(Debug, Error)]
-pub enum PageError {
+pub enum LivePageError {
     /// The web server did not start.
     #[cfg(feature = "page")]
     #[error(transparent)]
@@ -104,26 +106,26 @@ impl LivePage {
     /// Serves a page with the events of `source`.
     ///
     /// If the page listens beyond this machine, viewers need a token. It is read from the file
-    /// `token`, which is created if it is missing. If `token` is `None`, the function draws a new
-    /// token.
+    /// `token_file`, which is created if it is missing. If `token_file` is `None`, the function
+    /// draws a new token.
     ///
     /// # Errors
     ///
-    /// [`PageError`].
+    /// [`LivePageError`].
     #[cfg(feature = "page")]
     pub fn open(
         listen: SocketAddr,
-        token: Option<PathBuf>,
-        about: PageInfo,
-        source: PageSource,
-    ) -> Result<Self, PageError> {
+        token_file: Option<PathBuf>,
+        run_info: PageRunInfo,
+        source: PageEventSource,
+    ) -> Result<Self, LivePageError> {
         use std::sync::mpsc::sync_channel;
         use std::thread;
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let (ready, is_ready) = sync_channel(1);
         let (finish, finished) = oneshot::channel();
         let thread = thread::Builder::new().name("page".into()).spawn(move || {
-            runtime.block_on(server::serve(listen, token, about, source, ready, finished));
+            runtime.block_on(server::serve(listen, token_file, run_info, source, ready, finished));
         })?;
         let bound = is_ready.recv().map_err(std::io::Error::other)?;
         Ok(LivePage { url: bound?, finish, thread })
@@ -138,10 +140,10 @@ impl LivePage {
     pub fn open(
         _: SocketAddr,
         _: Option<PathBuf>,
-        _: PageInfo,
-        _: PageSource,
-    ) -> Result<Self, PageError> {
-        Err(PageError::Absent)
+        _: PageRunInfo,
+        _: PageEventSource,
+    ) -> Result<Self, LivePageError> {
+        Err(LivePageError::Absent)
     }
 
     /// Returns the URL of the page, including the token if viewers need one.

@@ -10,9 +10,9 @@ use std::time::Duration;
 use futures_util::stream::unfold;
 use serde::Serialize;
 use serde_json::Value;
-use tenure_trace::diagram::{ELEMENTS, PALETTE};
-use tenure_trace::live::{Snapshot, View};
-use tenure_trace::now;
+use tenure_trace::diagram::{ELEMENT_HELPERS_JS, PALETTE_CSS};
+use tenure_trace::live::{LiveSnapshot, LiveView};
+use tenure_trace::unix_time_nanos;
 use tenure_web::axum::Router;
 use tenure_web::axum::response::sse::{Event, KeepAlive, Sse};
 use tenure_web::axum::routing::get;
@@ -21,7 +21,7 @@ use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::{MissedTickBehavior, interval};
 
 use super::status::{self, StatusRequest};
-use super::{PageInfo, PageSource};
+use super::{PageEventSource, PageRunInfo};
 
 /// Time between two updates of a page. It is short enough for viewers, and leaves enough processor
 /// time to the cluster.
@@ -31,9 +31,9 @@ const MAX_STATUS_REQUESTS: usize = 8;
 
 const ASSETS: [Asset; 6] = [
     Asset::html("/", include_str!("live.html")),
-    Asset::css("/palette.css", PALETTE),
+    Asset::css("/palette.css", PALETTE_CSS),
     Asset::css("/live.css", include_str!("live.css")),
-    Asset::script("/element.js", ELEMENTS),
+    Asset::script("/element.js", ELEMENT_HELPERS_JS),
     Asset::script("/strip.js", include_str!("strip.js")),
     Asset::script("/live.js", include_str!("live.js")),
 ];
@@ -41,8 +41,8 @@ const ASSETS: [Asset; 6] = [
 /// Message that the page receives after each update interval, and once after the run.
 #[derive(Serialize)]
 struct PageUpdate<'a> {
-    about: &'a PageInfo,
-    view: Snapshot,
+    about: &'a PageRunInfo,
+    view: LiveSnapshot,
     /// Results of the monitors; null until the run is over.
     verdicts: &'a Value,
     last: bool,
@@ -52,13 +52,13 @@ struct PageUpdate<'a> {
 /// as soon as the server is bound. If the server cannot be bound, sends the error and returns.
 pub(super) async fn serve(
     listen: SocketAddr,
-    token: Option<PathBuf>,
-    about: PageInfo,
-    source: PageSource,
+    token_file: Option<PathBuf>,
+    run_info: PageRunInfo,
+    source: PageEventSource,
     ready: SyncSender<Result<String, WebError>>,
     finished: oneshot::Receiver<Value>,
 ) {
-    let bound = match token {
+    let bound = match token_file {
         Some(file) => Server::bind_with_token_file(listen.ip(), listen.port(), &file).await,
         None => Server::bind(listen.ip(), listen.port()).await,
     };
@@ -74,12 +74,12 @@ pub(super) async fn serve(
     let (updates, receiver) = watch::channel(Arc::<str>::from(""));
     let mut routes = Router::new().route("/api/live", get(async move || stream(receiver)));
     let (sender, requests) = mpsc::channel(MAX_STATUS_REQUESTS);
-    if matches!(source, PageSource::Node(_)) {
+    if matches!(source, PageEventSource::Node(_)) {
         routes = routes.merge(status::routes(&sender));
     }
     let (stop, stopped) = oneshot::channel::<()>();
     let updating = async move {
-        follow(about, source, updates, requests, finished).await;
+        follow(run_info, source, updates, requests, finished).await;
         drop(stop);
     };
     let stopped = async move {
@@ -92,13 +92,13 @@ pub(super) async fn serve(
 /// Sends an update to all viewers after each interval. When the run finishes, sends the final
 /// update and returns. In the meantime, responds to status requests.
 async fn follow(
-    about: PageInfo,
-    mut source: PageSource,
+    about: PageRunInfo,
+    mut source: PageEventSource,
     updates: watch::Sender<Arc<str>>,
     mut requests: mpsc::Receiver<StatusRequest>,
     mut finished: oneshot::Receiver<Value>,
 ) {
-    let mut view = View::new(about.size);
+    let mut view = LiveView::new(about.size);
     let mut ticks = interval(UPDATE_INTERVAL);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
@@ -116,7 +116,7 @@ async fn follow(
         let last = verdicts.is_some();
         let update = PageUpdate {
             about: &about,
-            view: view.snapshot(now()),
+            view: view.snapshot(unix_time_nanos()),
             verdicts: verdicts.as_ref().unwrap_or(&Value::Null),
             last,
         };

@@ -8,7 +8,7 @@ use tenure_web::axum::response::{IntoResponse, Response};
 use tenure_web::axum::routing::get;
 use tokio::sync::{mpsc, oneshot};
 
-use crate::status::{NodeStatus, metrics};
+use crate::status::{NodeStatus, metrics_text};
 
 /// Request for the status of the node. The response is `None` while the node is starting.
 pub(super) type StatusRequest = oneshot::Sender<Option<NodeStatus>>;
@@ -44,7 +44,7 @@ async fn respond(
 }
 
 fn health(status: &NodeStatus) -> Response {
-    match status.problem() {
+    match status.unavailable_reason() {
         None => json(StatusCode::OK, &serde_json::json!({ "healthy": true })),
         Some(reason) => {
             let body = serde_json::json!({ "healthy": false, "reason": reason });
@@ -54,7 +54,7 @@ fn health(status: &NodeStatus) -> Response {
 }
 
 fn exposition(status: &NodeStatus) -> Response {
-    ([(CONTENT_TYPE, PROMETHEUS_TEXT)], metrics(status)).into_response()
+    ([(CONTENT_TYPE, PROMETHEUS_TEXT)], metrics_text(status)).into_response()
 }
 
 fn json(status: StatusCode, value: &impl Serialize) -> Response {

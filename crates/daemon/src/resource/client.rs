@@ -4,19 +4,19 @@ use std::io;
 use std::net::SocketAddr;
 
 use tenure_core::{Fence, ProcessId};
-use tenure_trace::Operation;
+use tenure_trace::AccessOperation;
 use thiserror::Error;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-use super::wire::{RESPONSE_BYTES, Request, Response};
+use super::wire::{CounterRequest, CounterResponse, RESPONSE_BYTES};
 
 /// Connection to the server of the counter.
 ///
 /// The methods are not cancel-safe. If a call is dropped before it completes, the next call reads
 /// the response to the dropped call. Create a new connection in that case.
 #[derive(Debug)]
-pub struct Client {
+pub struct CounterClient {
     stream: TcpStream,
     process: ProcessId,
 }
@@ -29,16 +29,16 @@ pub struct FenceRejected {
     pub highest: Fence,
 }
 
-impl Client {
+impl CounterClient {
     /// Connects `process` to the server at `address`.
     ///
     /// # Errors
     ///
     /// The error of the operating system.
-    pub async fn connect(address: SocketAddr, process: ProcessId) -> io::Result<Client> {
+    pub async fn connect(address: SocketAddr, process: ProcessId) -> io::Result<CounterClient> {
         let stream = TcpStream::connect(address).await?;
         stream.set_nodelay(true)?;
-        Ok(Client { stream, process })
+        Ok(CounterClient { stream, process })
     }
 
     /// Reads the counter.
@@ -48,7 +48,7 @@ impl Client {
     /// The outer error means that the connection failed. The inner [`FenceRejected`] means that the
     /// counter was not read.
     pub async fn get(&mut self, fence: Option<Fence>) -> io::Result<Result<u64, FenceRejected>> {
-        self.send(Operation::Get, fence, 0).await
+        self.send(AccessOperation::Get, fence, 0).await
     }
 
     /// Writes the counter.
@@ -62,20 +62,20 @@ impl Client {
         fence: Option<Fence>,
         value: u64,
     ) -> io::Result<Result<(), FenceRejected>> {
-        Ok(self.send(Operation::Put, fence, value).await?.map(drop))
+        Ok(self.send(AccessOperation::Put, fence, value).await?.map(drop))
     }
 
     async fn send(
         &mut self,
-        operation: Operation,
+        operation: AccessOperation,
         fence: Option<Fence>,
         value: u64,
     ) -> io::Result<Result<u64, FenceRejected>> {
-        let request = Request { by: self.process, operation, fence, value };
+        let request = CounterRequest { by: self.process, operation, fence, value };
         self.stream.write_all(&request.encode()).await?;
         let mut frame = [0; RESPONSE_BYTES];
         self.stream.read_exact(&mut frame).await?;
-        let Response { accepted, value, highest } = Response::decode(&frame);
+        let CounterResponse { accepted, value, highest } = CounterResponse::decode(&frame);
         Ok(if accepted { Ok(value) } else { Err(FenceRejected { highest }) })
     }
 }

@@ -1,7 +1,7 @@
 //! Counter that checks fencing tokens. It does not use the network.
 
 use tenure_core::{Fence, ProcessId};
-use tenure_trace::{Access, Operation};
+use tenure_trace::{AccessOperation, AccessRecord};
 
 /// Value of the counter, and the numbers of accepted writes and of rejected accesses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -28,10 +28,10 @@ impl Counter {
     pub(super) fn access(
         &mut self,
         by: ProcessId,
-        operation: Operation,
+        operation: AccessOperation,
         fence: Option<Fence>,
         value: u64,
-    ) -> Access {
+    ) -> AccessRecord {
         let accepted = fence.is_none() || fence >= self.highest;
         if accepted {
             self.highest = fence.or(self.highest);
@@ -39,14 +39,14 @@ impl Counter {
             self.stats.rejected += 1;
         }
         let value = match operation {
-            Operation::Get => self.stats.value,
-            Operation::Put => value,
+            AccessOperation::Get => self.stats.value,
+            AccessOperation::Put => value,
         };
-        if accepted && operation == Operation::Put {
+        if accepted && operation == AccessOperation::Put {
             self.stats.value = value;
             self.stats.puts += 1;
         }
-        Access { by, operation, fence, value, accepted, highest: self.highest }
+        AccessRecord { by, operation, fence, value, accepted, highest: self.highest }
     }
 
     pub(super) fn stats(&self) -> CounterStats {
@@ -57,7 +57,7 @@ impl Counter {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tenure_trace::Operation::{Get, Put};
+    use tenure_trace::AccessOperation::{Get, Put};
 
     const P1: ProcessId = ProcessId(0);
     const P2: ProcessId = ProcessId(1);

@@ -4,18 +4,18 @@
 //! Under a lock no update is lost. If a process continues after it has lost the lock, the server
 //! rejects the outdated fencing token of this process.
 //!
-//! Both [`get`](Client::get) and [`put`](Client::put) raise the highest token seen, and reject
-//! lower tokens. If only `put` checked tokens, updates would be lost: an old holder could write
-//! between the read and the write of a new holder.
+//! Both [`get`](CounterClient::get) and [`put`](CounterClient::put) raise the highest token seen,
+//! and reject lower tokens. If only `put` checked tokens, updates would be lost: an old holder
+//! could write between the read and the write of a new holder.
 //!
 //! ```
 //! use tenure_core::{Fence, ProcessId};
 //! use tenure_daemon::resource::{Client, FenceRejected, Server};
 //!
 //! # tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
-//! let server = Server::start(2, None).await?;
-//! let mut old = Client::connect(server.address(), ProcessId(0)).await?;
-//! let mut new = Client::connect(server.address(), ProcessId(1)).await?;
+//! let server = CounterServer::start(2, None).await?;
+//! let mut old = CounterClient::connect(server.address(), ProcessId(0)).await?;
+//! let mut new = CounterClient::connect(server.address(), ProcessId(1)).await?;
 //!
 //! let value = old.get(Some(Fence(1, 0))).await?.expect("accepted");
 //! new.get(Some(Fence(2, 0))).await?.expect("accepted");
@@ -30,6 +30,6 @@ mod counter;
 mod server;
 mod wire;
 
-pub use client::{Client, FenceRejected};
+pub use client::{CounterClient, FenceRejected};
 pub use counter::CounterStats;
-pub use server::{BlockedReader, Server};
+pub use server::{BlockedReader, CounterServer};

@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use tenure_core::ProcessId;
 use tenure_trace::{
-    Access, CreateError, Kind, Operation, Record, Segments, Subject, WriteError, Writer, now,
+    AccessOperation, AccessRecord, CreateError, Record, RecordKind, Subject, TraceSegments,
+    WriteError, Writer, unix_time_nanos,
 };
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
@@ -16,14 +17,14 @@ use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::sleep;
 
 use super::counter::{Counter, CounterStats};
-use super::wire::{REQUEST_BYTES, Request, Response};
+use super::wire::{CounterRequest, CounterResponse, REQUEST_BYTES};
 
 /// Pause after the server failed to accept a connection.
 const ACCEPT_RETRY_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Server of a counter on loopback, which can trace every access. It stops when it is dropped.
 #[derive(Debug)]
-pub struct Server {
+pub struct CounterServer {
     address: SocketAddr,
     state: Arc<ServerState>,
     accepting: AbortHandle,
@@ -58,28 +59,32 @@ struct TracedCounter {
     trace: Option<Writer>,
     /// Creates another file for the trace when the current file is full. `None`: the trace has one
     /// file.
-    segments: Option<Segments>,
+    segments: Option<TraceSegments>,
     failure: Option<WriteError>,
 }
 
 impl TracedCounter {
-    fn write(&mut self, access: Access) -> Result<(), WriteError> {
+    fn write(&mut self, access: AccessRecord) -> Result<(), WriteError> {
         let Some(trace) = &mut self.trace else { return Ok(()) };
-        trace.write(Record::new(now(), Subject::Resource, Kind::Access(access)))?;
+        trace.write(Record::new(
+            unix_time_nanos(),
+            Subject::Resource,
+            RecordKind::Access(access),
+        ))?;
         let continued =
             self.segments.as_mut().map_or(Ok(()), |segments| segments.rotate_if_full(trace));
         continued.map_err(|CreateError { error, .. }| WriteError(error))
     }
 }
 
-impl Server {
+impl CounterServer {
     /// Starts a server on a free port of loopback, for a group of `size` processes. Writes every
     /// access to `trace`, if there is one.
     ///
     /// # Errors
     ///
     /// The error of the operating system. Nothing was started.
-    pub async fn start(size: u32, trace: Option<Writer>) -> io::Result<Server> {
+    pub async fn start(size: u32, trace: Option<Writer>) -> io::Result<CounterServer> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
         let address = listener.local_addr()?;
         let traced =
@@ -91,20 +96,20 @@ impl Server {
             trace_failed: Notify::new(),
             holder_request: Mutex::default(),
         });
-        Ok(Server::with_listener(listener, address, state))
+        Ok(CounterServer::with_listener(listener, address, state))
     }
 
     fn with_listener(
         listener: TcpListener,
         address: SocketAddr,
         state: Arc<ServerState>,
-    ) -> Server {
+    ) -> CounterServer {
         let accepting = tokio::spawn(accept(listener, state.clone())).abort_handle();
-        Server { address, state, accepting }
+        CounterServer { address, state, accepting }
     }
 
     /// Makes the trace continue in another file whenever a file is full.
-    pub fn set_segments(&self, segments: Segments) {
+    pub fn set_segments(&self, segments: TraceSegments) {
         self.state.traced().segments = Some(segments);
     }
 
@@ -157,7 +162,7 @@ impl Server {
     }
 }
 
-impl Drop for Server {
+impl Drop for CounterServer {
     fn drop(&mut self) {
         self.accepting.abort();
     }
@@ -187,8 +192,8 @@ impl ServerState {
 
     /// Executes a request and writes the access to the trace. Returns `None` if the trace could not
     /// be written.
-    fn execute(&self, request: Request) -> Option<Response> {
-        let Request { by, operation, fence, value } = request;
+    fn execute(&self, request: CounterRequest) -> Option<CounterResponse> {
+        let CounterRequest { by, operation, fence, value } = request;
         let mut traced = self.traced();
         let traced = &mut *traced;
         if traced.failure.is_some() {
@@ -201,7 +206,7 @@ impl ServerState {
             return None;
         }
         let highest = access.highest.unwrap_or_default();
-        Some(Response { accepted: access.accepted, value: access.value, highest })
+        Some(CounterResponse { accepted: access.accepted, value: access.value, highest })
     }
 }
 
@@ -228,12 +233,13 @@ async fn serve(mut stream: TcpStream, address: SocketAddr, state: Arc<ServerStat
         let mut frame = [0; REQUEST_BYTES];
         loop {
             stream.read_exact(&mut frame).await?;
-            let request = Request::decode(&frame).filter(|request| request.by.0 < state.size);
+            let request =
+                CounterRequest::decode(&frame).filter(|request| request.by.0 < state.size);
             let Some(request) = request else {
                 tracing::warn!(%address, "no request for the resource; connection closed");
                 return Ok(());
             };
-            let (by, reads) = (request.by, request.operation == Operation::Get);
+            let (by, reads) = (request.by, request.operation == AccessOperation::Get);
             let Some(response) = state.execute(request) else { return io::Result::Ok(()) };
             if reads && response.accepted {
                 state.hold(by).await;
@@ -248,20 +254,20 @@ async fn serve(mut stream: TcpStream, address: SocketAddr, state: Arc<ServerStat
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::resource::Client;
+    use crate::resource::CounterClient;
     use tenure_core::Fence;
-    use tenure_trace::{ClockUnit, Header, Reader, Service, Source};
+    use tenure_trace::{ClockUnit, Header, Reader, Service, TraceSource};
     use tokio::sync::Barrier;
 
     #[tokio::test]
     async fn concurrent_read_and_write_loses_updates() {
-        let server = Server::start(3, None).await.unwrap();
+        let server = CounterServer::start(3, None).await.unwrap();
         let barrier = Arc::new(Barrier::new(3));
         let mut tasks = JoinSet::new();
         for process in 0..3 {
             let (address, barrier) = (server.address(), barrier.clone());
             tasks.spawn(async move {
-                let mut client = Client::connect(address, ProcessId(process)).await.unwrap();
+                let mut client = CounterClient::connect(address, ProcessId(process)).await.unwrap();
                 let value = client.get(None).await.unwrap().unwrap();
                 barrier.wait().await;
                 client.put(None, value + 1).await.unwrap().unwrap();
@@ -276,11 +282,11 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("resource.ndjson");
         let clock = ClockUnit::Nanosecond;
-        let header = Header::new("central", Service::Office, 2, Source::Resource);
+        let header = Header::new("central", Service::Office, 2, TraceSource::Resource);
         let trace = Writer::create(&path, &Header { clock, ..header }).unwrap();
-        let server = Server::start(2, Some(trace)).await.unwrap();
-        let mut first = Client::connect(server.address(), ProcessId(0)).await.unwrap();
-        let mut second = Client::connect(server.address(), ProcessId(1)).await.unwrap();
+        let server = CounterServer::start(2, Some(trace)).await.unwrap();
+        let mut first = CounterClient::connect(server.address(), ProcessId(0)).await.unwrap();
+        let mut second = CounterClient::connect(server.address(), ProcessId(1)).await.unwrap();
         assert_eq!(first.get(Some(Fence(1, 1))).await.unwrap(), Ok(0));
         assert_eq!(second.put(Some(Fence(1, 2)), 4).await.unwrap(), Ok(()));
         let highest = Fence(1, 2);
@@ -290,7 +296,7 @@ mod tests {
 
         let records: Vec<_> = Reader::open(&path).unwrap().map(Result::unwrap).collect();
         let accesses = records.iter().map(|record| match record.kind {
-            Kind::Access(access) => (access.by.number(), access.value, access.accepted),
+            RecordKind::Access(access) => (access.by.number(), access.value, access.accepted),
             _ => panic!("{record:?} is no access"),
         });
         assert!(accesses.eq([(1, 0, true), (2, 4, true), (1, 1, false)]));
@@ -298,13 +304,13 @@ mod tests {
 
     #[tokio::test]
     async fn caught_holder_stays_in_the_critical_section() {
-        let server = Server::start(2, None).await.unwrap();
+        let server = CounterServer::start(2, None).await.unwrap();
         let caught = server.block_next_reader();
-        let mut client = Client::connect(server.address(), ProcessId(1)).await.unwrap();
+        let mut client = CounterClient::connect(server.address(), ProcessId(1)).await.unwrap();
         let reads = tokio::spawn(async move { client.get(None).await });
         let holder = caught.await.unwrap();
         assert_eq!(holder.process, ProcessId(1));
-        let mut other = Client::connect(server.address(), ProcessId(0)).await.unwrap();
+        let mut other = CounterClient::connect(server.address(), ProcessId(0)).await.unwrap();
         assert_eq!(other.get(None).await.unwrap(), Ok(0), "others are answered meanwhile");
         assert!(!reads.is_finished());
         drop(holder);
@@ -313,9 +319,9 @@ mod tests {
 
     #[tokio::test]
     async fn invalid_requests_close_only_their_connection() {
-        let server = Server::start(2, None).await.unwrap();
-        let mut invalid = Client::connect(server.address(), ProcessId(2)).await.unwrap();
-        let mut member = Client::connect(server.address(), ProcessId(1)).await.unwrap();
+        let server = CounterServer::start(2, None).await.unwrap();
+        let mut invalid = CounterClient::connect(server.address(), ProcessId(2)).await.unwrap();
+        let mut member = CounterClient::connect(server.address(), ProcessId(1)).await.unwrap();
         assert!(invalid.get(None).await.is_err());
         assert_eq!(member.get(None).await.unwrap(), Ok(0));
         let mut noise = TcpStream::connect(server.address()).await.unwrap();

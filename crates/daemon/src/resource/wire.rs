@@ -2,7 +2,7 @@
 //! length needs validation.
 
 use tenure_core::{Fence, ProcessId};
-use tenure_trace::Operation;
+use tenure_trace::AccessOperation;
 
 /// Length of a request in bytes: operation, process, presence of a token, token, value.
 pub(super) const REQUEST_BYTES: usize = 1 + 4 + 1 + 16 + 8;
@@ -11,25 +11,25 @@ pub(super) const REQUEST_BYTES: usize = 1 + 4 + 1 + 16 + 8;
 pub(super) const RESPONSE_BYTES: usize = 1 + 8 + 16;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Request {
+pub(super) struct CounterRequest {
     pub(super) by: ProcessId,
-    pub(super) operation: Operation,
+    pub(super) operation: AccessOperation,
     pub(super) fence: Option<Fence>,
     pub(super) value: u64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Response {
+pub(super) struct CounterResponse {
     pub(super) accepted: bool,
     pub(super) value: u64,
     pub(super) highest: Fence,
 }
 
-impl Request {
+impl CounterRequest {
     pub(super) fn encode(&self) -> [u8; REQUEST_BYTES] {
         let mut frame = [0; REQUEST_BYTES];
         let Fence(first, second) = self.fence.unwrap_or_default();
-        frame[0] = u8::from(self.operation == Operation::Put);
+        frame[0] = u8::from(self.operation == AccessOperation::Put);
         frame[1..5].copy_from_slice(&self.by.0.to_be_bytes());
         frame[5] = u8::from(self.fence.is_some());
         frame[6..14].copy_from_slice(&first.to_be_bytes());
@@ -38,10 +38,10 @@ impl Request {
         frame
     }
 
-    pub(super) fn decode(frame: &[u8; REQUEST_BYTES]) -> Option<Request> {
+    pub(super) fn decode(frame: &[u8; REQUEST_BYTES]) -> Option<CounterRequest> {
         let operation = match frame[0] {
-            0 => Operation::Get,
-            1 => Operation::Put,
+            0 => AccessOperation::Get,
+            1 => AccessOperation::Put,
             _ => return None,
         };
         let fence = match frame[5] {
@@ -50,11 +50,11 @@ impl Request {
             _ => return None,
         };
         let by = ProcessId(u32::from_be_bytes([frame[1], frame[2], frame[3], frame[4]]));
-        Some(Request { by, operation, fence, value: number(frame, 22) })
+        Some(CounterRequest { by, operation, fence, value: number(frame, 22) })
     }
 }
 
-impl Response {
+impl CounterResponse {
     pub(super) fn encode(&self) -> [u8; RESPONSE_BYTES] {
         let mut frame = [0; RESPONSE_BYTES];
         frame[0] = u8::from(self.accepted);
@@ -64,9 +64,9 @@ impl Response {
         frame
     }
 
-    pub(super) fn decode(frame: &[u8; RESPONSE_BYTES]) -> Response {
+    pub(super) fn decode(frame: &[u8; RESPONSE_BYTES]) -> CounterResponse {
         let highest = Fence(number(frame, 9), number(frame, 17));
-        Response { accepted: frame[0] == 1, value: number(frame, 1), highest }
+        CounterResponse { accepted: frame[0] == 1, value: number(frame, 1), highest }
     }
 }
 
@@ -82,25 +82,27 @@ mod tests {
     #[test]
     fn requests_and_responses_round_trip() {
         for fence in [None, Some(Fence(1, u64::MAX))] {
-            for operation in [Operation::Get, Operation::Put] {
-                let request = Request { by: ProcessId(70_000), operation, fence, value: 1 << 40 };
-                assert_eq!(Request::decode(&request.encode()), Some(request));
+            for operation in [AccessOperation::Get, AccessOperation::Put] {
+                let request =
+                    CounterRequest { by: ProcessId(70_000), operation, fence, value: 1 << 40 };
+                assert_eq!(CounterRequest::decode(&request.encode()), Some(request));
             }
         }
         for accepted in [false, true] {
-            let response = Response { accepted, value: 3, highest: Fence(u64::MAX, 2) };
-            assert_eq!(Response::decode(&response.encode()), response);
+            let response = CounterResponse { accepted, value: 3, highest: Fence(u64::MAX, 2) };
+            assert_eq!(CounterResponse::decode(&response.encode()), response);
         }
     }
 
     #[test]
     fn rejects_invalid_requests() {
         let by = ProcessId(0);
-        let good = Request { by, operation: Operation::Get, fence: None, value: 0 }.encode();
+        let good =
+            CounterRequest { by, operation: AccessOperation::Get, fence: None, value: 0 }.encode();
         for place in [0, 5] {
             let mut frame = good;
             frame[place] = 2;
-            assert_eq!(Request::decode(&frame), None);
+            assert_eq!(CounterRequest::decode(&frame), None);
         }
     }
 }

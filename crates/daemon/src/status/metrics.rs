@@ -1,86 +1,91 @@
 //! Metrics of a node in the text format of Prometheus, version 0.0.4.
 
-use tenure_runtime::Exposition;
+use tenure_runtime::MetricsExposition;
 use tenure_runtime::transport::RejectionReason;
 
 use super::{LinkStatus, NodeStatus};
 
-pub(crate) fn metrics(status: &NodeStatus) -> String {
-    let mut all = Exposition::default();
-    all.family("gauge", "tenure_info", "Algorithms and version of the node; always 1.").add_sample(
-        &[
-            ("process", &status.process.to_string()),
-            ("cluster", &status.cluster),
-            ("mutex", &status.mutex),
-            ("election", &status.election),
-            ("release", &status.release),
-        ],
-        1,
-    );
-    all.gauge("tenure_group_size", "Number of nodes of the cluster.", status.size);
-    all.gauge("tenure_session", "Session of this start.", status.session);
-    all.gauge("tenure_up_seconds", "Time since the start in seconds.", seconds(status.up_ms));
+pub(crate) fn metrics_text(status: &NodeStatus) -> String {
+    let mut all = MetricsExposition::default();
+    all.begin_family("gauge", "tenure_info", "Algorithms and version of the node; always 1.")
+        .add_sample(
+            &[
+                ("process", &status.process.to_string()),
+                ("cluster", &status.cluster),
+                ("mutex", &status.mutex),
+                ("election", &status.election),
+                ("release", &status.release),
+            ],
+            1,
+        );
+    all.add_gauge("tenure_group_size", "Number of nodes of the cluster.", status.size);
+    all.add_gauge("tenure_session", "Session of this start.", status.session);
+    all.add_gauge("tenure_up_seconds", "Time since the start in seconds.", seconds(status.up_ms));
     write_leader(&mut all, status);
     write_lock(&mut all, status);
     write_links(&mut all, &status.links);
     write_rejections(&mut all, status);
     write_traffic(&mut all, status);
     let saves = &status.saves;
-    all.counter("tenure_saves_total", "Number of saves to the disk.", saves.count);
-    all.counter("tenure_save_seconds_total", "Total duration of saves in seconds.", saves.seconds);
+    all.add_counter("tenure_saves_total", "Number of saves to the disk.", saves.count);
+    all.add_counter(
+        "tenure_save_seconds_total",
+        "Total duration of saves in seconds.",
+        saves.seconds,
+    );
     let slowest = saves.longest_seconds;
-    all.gauge("tenure_save_longest_seconds", "Longest duration of a save in seconds.", slowest);
+    all.add_gauge("tenure_save_longest_seconds", "Longest duration of a save in seconds.", slowest);
     all.into_text()
 }
 
-fn write_leader(all: &mut Exposition, status: &NodeStatus) {
+fn write_leader(all: &mut MetricsExposition, status: &NodeStatus) {
     let leader = status.leader.as_ref();
     let (process, term) = leader.map_or((0, 0), |leader| (leader.process, leader.term));
     let help = "Process that leads, as this node knows it; 0 for none.";
-    all.gauge("tenure_leader", help, process);
+    all.add_gauge("tenure_leader", help, process);
     let leads = u8::from(process == status.process);
-    all.gauge("tenure_is_leader", "Whether this node leads: 1 or 0.", leads);
-    all.gauge("tenure_term", "Term of the leader; 0 without a leader.", term);
+    all.add_gauge("tenure_is_leader", "Whether this node leads: 1 or 0.", leads);
+    all.add_gauge("tenure_term", "Term of the leader; 0 without a leader.", term);
     let since = leader.map_or(0.0, |leader| seconds(leader.for_ms));
     let help = "Time for which this node knows the leader in seconds; 0 without a leader.";
-    all.gauge("tenure_leader_seconds", help, since);
+    all.add_gauge("tenure_leader_seconds", help, since);
     let help = "Number of leaders that this node learned of.";
-    all.counter("tenure_elections_total", help, status.elections);
+    all.add_counter("tenure_elections_total", help, status.elections);
 }
 
-fn write_lock(all: &mut Exposition, status: &NodeStatus) {
+fn write_lock(all: &mut MetricsExposition, status: &NodeStatus) {
     let lock = &status.lock;
     let is = |state: &str| u8::from(lock.state == state);
-    all.gauge(
+    all.add_gauge(
         "tenure_inside",
         "Whether this node is in the critical section: 1 or 0.",
         is("inside"),
     );
-    all.gauge("tenure_waiting", "Whether this node waits to enter: 1 or 0.", is("waiting"));
-    all.counter("tenure_requests_total", "Number of requests to enter.", lock.requests);
-    all.counter("tenure_entries_total", "Number of entries.", lock.entries);
+    all.add_gauge("tenure_waiting", "Whether this node waits to enter: 1 or 0.", is("waiting"));
+    all.add_counter("tenure_requests_total", "Number of requests to enter.", lock.requests);
+    all.add_counter("tenure_entries_total", "Number of entries.", lock.entries);
     let waited = lock.waited_seconds;
-    all.counter(
+    all.add_counter(
         "tenure_wait_seconds_total",
         "Total time of waiting for entries in seconds.",
         waited,
     );
     let longest = lock.longest_wait_seconds;
-    all.gauge(
+    all.add_gauge(
         "tenure_wait_longest_seconds",
         "Longest time of waiting for an entry in seconds.",
         longest,
     );
     let (high, low) = lock.fence.unwrap_or_default();
     let mut fence =
-        all.family("gauge", "tenure_fence", "Fencing token of the last entry, in two parts.");
+        all.begin_family("gauge", "tenure_fence", "Fencing token of the last entry, in two parts.");
     fence.add_sample(&[("part", "high")], high);
     fence.add_sample(&[("part", "low")], low);
 }
 
-fn write_links(all: &mut Exposition, links: &[LinkStatus]) {
+fn write_links(all: &mut MetricsExposition, links: &[LinkStatus]) {
     let mut each = |name, help, read: fn(&LinkStatus) -> u64| {
-        let mut family = all.family("gauge", name, help);
+        let mut family = all.begin_family("gauge", name, help);
         for link in links {
             family.add_sample(&[("peer", &link.process.to_string())], read(link));
         }
@@ -99,16 +104,16 @@ fn write_links(all: &mut Exposition, links: &[LinkStatus]) {
     });
 }
 
-fn write_rejections(all: &mut Exposition, status: &NodeStatus) {
+fn write_rejections(all: &mut MetricsExposition, status: &NodeStatus) {
     let help = "Incoming connections that were rejected.";
-    let mut family = all.family("counter", "tenure_rejected_total", help);
+    let mut family = all.begin_family("counter", "tenure_rejected_total", help);
     for reason in RejectionReason::ALL.map(RejectionReason::name) {
         let times = status.refused.get(reason).copied().unwrap_or_default();
         family.add_sample(&[("reason", reason)], times);
     }
 }
 
-fn write_traffic(all: &mut Exposition, status: &NodeStatus) {
+fn write_traffic(all: &mut MetricsExposition, status: &NodeStatus) {
     let traffic = &status.traffic;
     for (name, help, value) in [
         ("messages_sent", "Messages that were sent, including repetitions.", traffic.messages_sent),
@@ -136,7 +141,7 @@ fn write_traffic(all: &mut Exposition, status: &NodeStatus) {
         ),
         ("failed_dials", "Attempts to connect that failed.", traffic.failed_dials),
     ] {
-        all.counter(&format!("tenure_{name}_total"), help, value);
+        all.add_counter(&format!("tenure_{name}_total"), help, value);
     }
 }
 

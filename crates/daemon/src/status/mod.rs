@@ -8,10 +8,10 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 #[cfg(feature = "page")]
-pub(crate) use metrics::metrics;
+pub(crate) use metrics::metrics_text;
 #[cfg(feature = "node")]
 pub(crate) use observer::NodeInfo;
-pub use observer::Observer;
+pub use observer::NodeObserver;
 
 /// Status of a node at one moment: the body of `GET /status`. Times are in UTC by RFC 3339.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -150,7 +150,7 @@ pub struct SaveStats {
 
 impl NodeStatus {
     /// Returns the reason why this node cannot serve at the moment; `None` if it can.
-    pub fn problem(&self) -> Option<String> {
+    pub fn unavailable_reason(&self) -> Option<String> {
         if self.leader.is_some() {
             return None;
         }

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant, UNIX_EPOCH};
 use tenure_core::{Fence, ProcessId, Term};
 use tenure_runtime::store::{SaveMetrics, SaveSummary};
 use tenure_runtime::transport::{MeshView, PeerStatus};
-use tenure_trace::{Condition, ProcessStates, Record, StateChange, now};
+use tenure_trace::{ProcessCondition, ProcessStates, Record, StateChange, unix_time_nanos};
 
 use super::{LeaderInfo, LinkStatus, LockStatus, NodeStatus, SaveStats, TrafficStats};
 use crate::clock::format_rfc3339;
@@ -35,7 +35,7 @@ struct RunState {
 
 /// Observer of a node: it reads the node's records, and computes the node's status from them.
 #[derive(Debug)]
-pub struct Observer {
+pub struct NodeObserver {
     info: Arc<NodeInfo>,
     records: Receiver<Record>,
     stats: RecordStats,
@@ -75,14 +75,14 @@ impl NodeInfo {
     }
 }
 
-impl Observer {
+impl NodeObserver {
     pub(crate) fn new(info: Arc<NodeInfo>, records: Receiver<Record>) -> Self {
-        Observer { info, records, stats: RecordStats::default() }
+        NodeObserver { info, records, stats: RecordStats::default() }
     }
 
     /// Processes the records that have arrived since the last call, and passes each of them to
     /// `on_record`.
-    pub(crate) fn read(&mut self, mut on_record: impl FnMut(&Record)) {
+    pub(crate) fn read_new_records(&mut self, mut on_record: impl FnMut(&Record)) {
         for record in self.records.try_iter() {
             self.stats.read(&record);
             on_record(&record);
@@ -96,7 +96,7 @@ impl Observer {
         let counts = view.counts();
         let refused = counts.refused.iter().map(|(why, times)| (why.name().to_owned(), *times));
         let SaveSummary { count, total, longest } = saves.read();
-        let now = now();
+        let now = unix_time_nanos();
         Some(NodeStatus {
             process: info.me.number(),
             cluster: info.cluster.clone(),
@@ -142,7 +142,7 @@ impl Observer {
 
 impl RecordStats {
     fn read(&mut self, record: &Record) {
-        for change in self.process_states.read(record) {
+        for change in self.process_states.apply_record(record) {
             match change {
                 StateChange::LeaderChanges(Some(term))
                     if self.leader.is_none_or(|(known, _)| known != term) =>
@@ -151,9 +151,9 @@ impl RecordStats {
                     self.elections += 1;
                 }
                 StateChange::LeaderChanges(None) => self.leader = None,
-                StateChange::Begins(Condition::Waiting) => self.requests += 1,
-                StateChange::Begins(Condition::Inside) => self.entries += 1,
-                StateChange::Ends(Condition::Waiting, from) => {
+                StateChange::Begins(ProcessCondition::Waiting) => self.requests += 1,
+                StateChange::Begins(ProcessCondition::Inside) => self.entries += 1,
+                StateChange::Ends(ProcessCondition::Waiting, from) => {
                     let waited = Duration::from_nanos(record.time.saturating_sub(from));
                     self.waited += waited;
                     self.longest_wait = self.longest_wait.max(waited);
@@ -165,10 +165,13 @@ impl RecordStats {
 
     fn usage(&self, me: ProcessId, now: u64) -> LockStatus {
         let process_state = self.process_states.state(me);
-        let (state, since) = [(Condition::Inside, "inside"), (Condition::Waiting, "waiting")]
-            .into_iter()
-            .find_map(|(condition, word)| Some((word, Some(process_state.since(condition)?))))
-            .unwrap_or(("outside", None));
+        let (state, since) =
+            [(ProcessCondition::Inside, "inside"), (ProcessCondition::Waiting, "waiting")]
+                .into_iter()
+                .find_map(|(condition, word)| {
+                    Some((word, Some(process_state.condition_start(condition)?)))
+                })
+                .unwrap_or(("outside", None));
         let Fence(high, low) = process_state.fence;
         LockStatus {
             state: state.to_owned(),

@@ -10,7 +10,9 @@ use tenure_algorithms::application::{
 use tenure_core::service::commit::{Command, Event};
 use tenure_core::service::with_election;
 use tenure_core::{ChannelOrder, ProcessId, TICKS_PER_UNIT, Term};
-use tenure_sim::{CrashTrigger, Distribution, Fault, RecoveredState, Recovery, RunError, Settings};
+use tenure_sim::{
+    AutomaticRecovery, CrashTrigger, Distribution, Fault, RecoveredState, RunError, Settings,
+};
 
 use super::{ELECTION_START, first_process_wins, run, simulation};
 
@@ -123,7 +125,7 @@ where
         settings.faults.extend(partition_first(size, begin + after));
     }
     if let Some(after) = scenario.crash {
-        let down = |after| Recovery { downtime: after, memory: RecoveredState::Stable };
+        let down = |after| AutomaticRecovery { downtime: after, memory: RecoveredState::Stable };
         settings.faults.push(Fault::Crash {
             process: ProcessId(0),
             when: CrashTrigger::At(begin + after),

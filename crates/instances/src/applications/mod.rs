@@ -17,8 +17,10 @@ use tenure_algorithms::application::with_election::{self, WithElection};
 use tenure_algorithms::election::{Bully, bully};
 use tenure_core::service::{election, with_election as service};
 use tenure_core::{Layer, ProcessId, Rank, TICKS_PER_UNIT, Term};
-use tenure_sim::{Controls, Distribution, Report, RunError, Settings, Simulation};
-use tenure_trace::{EventData, Kind, ServiceCommand, ServiceEvent, Subject, Trace, TraceBuffer};
+use tenure_sim::{Distribution, Report, RunControls, RunError, Settings, Simulation};
+use tenure_trace::{
+    EventData, RecordKind, ServiceCommand, ServiceEvent, Subject, Trace, TraceBuffer,
+};
 
 /// Time at which the first process starts the election, in ticks. Users issue their initial
 /// commands before it.
@@ -104,12 +106,13 @@ where
 {
     let (report, processes) = simulation.run_and_inspect()?;
     let buffer = TraceBuffer::default();
-    simulation.run_traced(buffer.clone(), Controls::new())?;
+    simulation.run_traced(buffer.clone(), RunControls::new())?;
     let trace =
-        Trace::parse(&buffer.take(), "run").expect("a trace that was just written is valid");
+        Trace::parse(&buffer.take_bytes(), "run").expect("a trace that was just written is valid");
     let mut seen = Vec::new();
     for record in trace.records {
-        let (Subject::Process(process), Kind::Event(data)) = (record.process, record.kind) else {
+        let (Subject::Process(process), RecordKind::Event(data)) = (record.process, record.kind)
+        else {
             continue;
         };
         seen.push(UserEvent { at: record.time, process, event: decode_event(data) });

@@ -108,7 +108,7 @@ pub fn replicate_writes(scenario: &ReplicationScenario) -> Result<ReplicationOut
         }
     }
     let run = run(&simulation)?;
-    let lists = run.processes.iter().map(|process| process.application().writes().to_vec());
+    let lists = run.processes.iter().map(|process| process.application().stored_writes().to_vec());
     let mut written = ReplicationOutcome {
         acknowledged: Vec::new(),
         served: Vec::new(),

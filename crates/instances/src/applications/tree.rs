@@ -83,7 +83,7 @@ pub fn grow_tree(scenario: &TreeScenario) -> Result<TreeOutcome, RunError> {
     settings.seed = scenario.seed;
     let delay = max_latency(scenario.latency);
     settings.limits.until = Some(ELECTION_START + 40 * delay * u64::from(size));
-    let plain = spanning_tree::Config::with_edges(size, scenario.edges.iter().copied());
+    let plain = spanning_tree::Config::with_edges_and_echoes(size, scenario.edges.iter().copied());
     let config = spanning_tree::Config { echoes: scenario.has_echoes, ..plain };
     let run = run(&simulation::<SpanningTree>(config, first_process_wins(size, delay), settings))?;
     let mut outcome = TreeOutcome {

@@ -2,7 +2,7 @@
 
 use std::sync::OnceLock;
 
-use tenure_trace::diagram::{ELEMENTS, PALETTE};
+use tenure_trace::diagram::{ELEMENT_HELPERS_JS, PALETTE_CSS};
 use tenure_web::Asset;
 
 /// Creates the asset of a JavaScript module of the page from the file with the given name.
@@ -15,13 +15,15 @@ macro_rules! module {
 fn elements() -> &'static str {
     // Built once per process.
     static MODULE: OnceLock<String> = OnceLock::new();
-    MODULE.get_or_init(|| format!("{ELEMENTS}export {{ byId, element, facts, updateChildren }};\n"))
+    MODULE.get_or_init(|| {
+        format!("{ELEMENT_HELPERS_JS}export {{ byId, element, facts, updateChildren }};\n")
+    })
 }
 
 pub(crate) fn assets() -> Vec<Asset> {
     vec![
         Asset::html("/", include_str!("lab.html")),
-        Asset::css("/palette.css", PALETTE),
+        Asset::css("/palette.css", PALETTE_CSS),
         Asset::css("/lab.css", include_str!("lab.css")),
         Asset::script("/element.js", elements()),
         module!("api"),

@@ -10,7 +10,9 @@ use tenure_algorithms::mutex::{RicartAgrawala, ricart_agrawala};
 use tenure_core::service::mutex::{Command, Event};
 use tenure_core::{Algorithm, Effects, Fence, Group, ProcessId, Protocol, labelled};
 use tenure_lab::{Lab, NodeLayout, RunSource, RunSpec, SimulationEngine};
-use tenure_sim::{Distribution, Entries, Locking, RequestPattern, Settings, Simulation, Workload};
+use tenure_sim::{
+    Distribution, EntriesPerProcess, LockWorkload, RequestPattern, Settings, Simulation, Workload,
+};
 use tenure_trace::Trace;
 use tenure_web::Server;
 
@@ -78,9 +80,9 @@ impl RunSource for FragileSource {
     fn run_from_args(&self, words: &[String]) -> Result<RunSpec, String> {
         let mut settings = Settings::new(2);
         // The first process stays inside for long; the second only enters on request.
-        settings.workload = Workload::locking(Locking {
+        settings.workload = Workload::locking(LockWorkload {
             pattern: RequestPattern::Closed { think: Distribution::ZERO },
-            entries: Entries::Listed(vec![1, 0]),
+            entries: EntriesPerProcess::Listed(vec![1, 0]),
             hold: Distribution::units(9),
         });
         let simulation = Simulation::<Fragile>::new((), settings);

@@ -48,7 +48,7 @@ impl Engine for EndlessEngine {
         let started = Instant::now();
         loop {
             // The loop ignores the time limit, which may pass before the client has disconnected.
-            if let Err(description) = deadline.check()
+            if let Err(description) = deadline.ensure_may_continue()
                 && (description.contains("disconnected") || started.elapsed() > LIMIT)
             {
                 self.is_cancelled.store(description.contains("disconnected"), Ordering::Release);

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use serde_json::{Value as Json, json};
 use tenure_check::{GlobalState, VisitedStep, WalkObserver, WalkReport};
 
-use crate::conformance::matching::{Match, Matcher};
+use crate::conformance::matching::{StepMatch, StepMatcher};
 use crate::model::Model;
 use crate::structure::evaluation::{Assignment, Evaluator};
 use crate::structure::table::Structure;
@@ -17,7 +17,7 @@ pub type Abstraction = fn(&GlobalState) -> Structure;
 
 /// Difference between the implementation and the model.
 #[derive(Clone, Debug)]
-pub enum Mismatch {
+pub enum ConformanceMismatch {
     /// A reachable state of the implementation violates a conjunct or an axiom of the model.
     State {
         /// Name of the conjunct, or statement of the axiom.
@@ -41,7 +41,7 @@ pub enum Mismatch {
 
 /// Results of a comparison.
 #[derive(Clone, Debug, Default)]
-pub struct Comparison {
+pub struct ConformanceReport {
     /// Number of processes in the compared group.
     pub size: u32,
     /// Number of compared states.
@@ -54,12 +54,12 @@ pub struct Comparison {
     /// of the implementation, alone or together with other actions.
     pub actions: BTreeMap<String, u64>,
     /// First difference, which ended the comparison.
-    pub mismatch: Option<Mismatch>,
+    pub mismatch: Option<ConformanceMismatch>,
     /// True if every reachable state and step was compared.
     pub is_complete: bool,
 }
 
-impl Comparison {
+impl ConformanceReport {
     /// Returns true if all compared states and steps agree with the model.
     pub fn agrees(&self) -> bool {
         self.mismatch.is_none()
@@ -68,8 +68,10 @@ impl Comparison {
     /// Returns the comparison as JSON.
     pub fn to_json(&self) -> Json {
         let mismatch = self.mismatch.as_ref().map(|mismatch| match mismatch {
-            Mismatch::State { conjunct, state } => json!({ "conjunct": conjunct, "state": state }),
-            Mismatch::Step { before, new, gone, process } => {
+            ConformanceMismatch::State { conjunct, state } => {
+                json!({ "conjunct": conjunct, "state": state })
+            }
+            ConformanceMismatch::Step { before, new, gone, process } => {
                 json!({ "process": process, "before": before, "new": new, "gone": gone })
             }
         });
@@ -87,11 +89,11 @@ impl Comparison {
 }
 
 /// Compares states and steps of an implementation with a model, while a walk visits them.
-pub struct Comparer<'m> {
+pub struct ConformanceChecker<'m> {
     model: &'m Model,
     abstraction: Abstraction,
-    matcher: Matcher<'m>,
-    comparison: Comparison,
+    matcher: StepMatcher<'m>,
+    comparison: ConformanceReport,
     /// Structures of all states that were compared so far, without duplicates. Many states of the
     /// implementation have the same structure.
     structures: Vec<Arc<Structure>>,
@@ -101,19 +103,19 @@ pub struct Comparer<'m> {
     states: Vec<usize>,
     /// Actions that explain each compared step, or `None` if no actions explain the step. The key
     /// consists of two indices in `structures`: the states before and after the step.
-    known: HashMap<(usize, usize), Option<Match>>,
+    known: HashMap<(usize, usize), Option<StepMatch>>,
 }
 
-impl<'m> Comparer<'m> {
+impl<'m> ConformanceChecker<'m> {
     /// Creates an observer that compares a group of `size` processes with `model`. The observer
     /// must be passed to a walk, which visits the states of the implementation and reports them to
     /// the observer.
     pub fn new(model: &'m Model, abstraction: Abstraction, size: u32) -> Self {
-        Comparer {
+        ConformanceChecker {
             model,
             abstraction,
-            matcher: Matcher::new(model),
-            comparison: Comparison { size, ..Comparison::default() },
+            matcher: StepMatcher::new(model),
+            comparison: ConformanceReport { size, ..ConformanceReport::default() },
             structures: Vec::new(),
             numbers: HashMap::new(),
             states: Vec::new(),
@@ -123,16 +125,16 @@ impl<'m> Comparer<'m> {
 
     /// Returns the results of the comparison. `walk` is the report of the walk over the states of
     /// the implementation.
-    pub fn finish(mut self, walk: WalkReport) -> Comparison {
+    pub fn finish(mut self, walk: WalkReport) -> ConformanceReport {
         self.comparison.is_complete = walk.is_complete;
         self.comparison
     }
 }
 
-impl Comparer<'_> {
+impl ConformanceChecker<'_> {
     /// Maps a new state of the implementation to its structure. Returns the violated conjunct or
     /// axiom, if there is one. Evaluates each structure only once.
-    fn add_state(&mut self, state: &GlobalState) -> Option<Mismatch> {
+    fn add_state(&mut self, state: &GlobalState) -> Option<ConformanceMismatch> {
         self.comparison.states += 1;
         let structure = (self.abstraction)(state);
         if let Some(number) = self.numbers.get(&structure) {
@@ -147,7 +149,7 @@ impl Comparer<'_> {
             .find(|(_, formula)| !evaluation.holds(formula, &Assignment::new()));
         let mismatch = violated.map(|(conjunct, _)| {
             let state = structure.facts(self.model.symbols());
-            Mismatch::State { conjunct, state }
+            ConformanceMismatch::State { conjunct, state }
         });
         let (structure, number) = (Arc::new(structure), self.structures.len());
         self.states.push(number);
@@ -158,7 +160,7 @@ impl Comparer<'_> {
 
     /// Counts the actions of the model that explain a step of the implementation. Returns a
     /// mismatch if no actions explain this step.
-    fn compare_step(&mut self, step: VisitedStep<'_>) -> Option<Mismatch> {
+    fn compare_step(&mut self, step: VisitedStep<'_>) -> Option<ConformanceMismatch> {
         self.comparison.steps += 1;
         let [before, after] = [step.before, step.after].map(|state| self.states[state]);
         let [from, to] = [before, after].map(|number| &self.structures[number]);
@@ -166,10 +168,10 @@ impl Comparer<'_> {
         let found = self
             .known
             .entry((before, after))
-            .or_insert_with(|| matcher.find(from, to, step.process));
+            .or_insert_with(|| matcher.find_matching_actions(from, to, step.process));
         match found {
-            Some(Match::Unchanged) => self.comparison.unchanged += 1,
-            Some(Match::Actions(names)) => {
+            Some(StepMatch::Unchanged) => self.comparison.unchanged += 1,
+            Some(StepMatch::Actions(names)) => {
                 for name in names {
                     *self.comparison.actions.entry(name.clone()).or_default() += 1;
                 }
@@ -180,20 +182,20 @@ impl Comparer<'_> {
                 let new = after.iter().filter(|fact| !before.contains(fact)).cloned().collect();
                 let gone = before.iter().filter(|fact| !after.contains(fact)).cloned().collect();
                 let process = step.process.map(|process| process + 1);
-                return Some(Mismatch::Step { before, new, gone, process });
+                return Some(ConformanceMismatch::Step { before, new, gone, process });
             }
         }
         None
     }
 
-    fn end_at(&mut self, mismatch: Option<Mismatch>) -> ControlFlow<()> {
+    fn end_at(&mut self, mismatch: Option<ConformanceMismatch>) -> ControlFlow<()> {
         let has_ended = mismatch.is_some();
         self.comparison.mismatch = mismatch;
         if has_ended { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
 }
 
-impl WalkObserver for Comparer<'_> {
+impl WalkObserver for ConformanceChecker<'_> {
     fn on_initial_state(&mut self, state: &GlobalState) -> ControlFlow<()> {
         let mismatch = self.add_state(state);
         self.end_at(mismatch)

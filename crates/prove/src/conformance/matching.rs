@@ -16,7 +16,7 @@ use crate::structure::value::Value;
 const MAX_ACTIONS: usize = 8;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Match {
+pub(crate) enum StepMatch {
     /// The state of the model is the same before and after the step.
     Unchanged,
     /// The actions with these names lead from the state before the step to the state after it.
@@ -24,27 +24,27 @@ pub(crate) enum Match {
 }
 
 /// Search for actions of one model that explain a step.
-pub(crate) struct Matcher<'m> {
+pub(crate) struct StepMatcher<'m> {
     model: &'m Model,
 }
 
-impl<'m> Matcher<'m> {
+impl<'m> StepMatcher<'m> {
     pub(crate) fn new(model: &'m Model) -> Self {
-        Matcher { model }
+        StepMatcher { model }
     }
 
     /// Returns the shortest sequence of actions that leads from the structure `before` to the
     /// structure `after`: actions of one process, and after them losses of messages. Returns `None`
     /// if there is no such sequence.
-    pub(crate) fn find(
+    pub(crate) fn find_matching_actions(
         &self,
         before: &Structure,
         after: &Structure,
         process: Option<u32>,
-    ) -> Option<Match> {
+    ) -> Option<StepMatch> {
         let process = process.map(Value::process);
         if self.is_reached(before, after) {
-            return Some(Match::Unchanged);
+            return Some(StepMatch::Unchanged);
         }
         let mut level = vec![(before.clone(), Vec::new())];
         let mut seen = HashSet::from([before.clone()]);
@@ -57,7 +57,7 @@ impl<'m> Matcher<'m> {
                         let mut names = names.clone();
                         names.push(action.title());
                         if self.is_reached(&reached, after) {
-                            return Some(Match::Actions(names));
+                            return Some(StepMatch::Actions(names));
                         }
                         if self.is_between(&reached, [before, after], process)
                             && seen.insert(reached.clone())

@@ -3,7 +3,7 @@
 use std::fmt::{self, Display};
 
 use crate::logic::symbol::Symbol;
-use crate::logic::term::{Node, Term};
+use crate::logic::term::{Term, TermNode};
 use crate::logic::variable::Variable;
 
 impl Display for Variable {
@@ -18,33 +18,33 @@ impl Display for Variable {
 impl Display for Term {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &*self.0 {
-            Node::Variable(variable) => write!(f, "{variable}"),
-            Node::Apply(symbol, arguments) if arguments.is_empty() => {
+            TermNode::Variable(variable) => write!(f, "{variable}"),
+            TermNode::Apply(symbol, arguments) if arguments.is_empty() => {
                 write!(f, "|{}|", symbol.name)
             }
-            Node::Apply(symbol, arguments) => list(f, &format!("|{}|", symbol.name), arguments),
-            Node::Bool(value) => write!(f, "{value}"),
-            Node::Int(number) => integer(f, *number),
-            Node::Real(numerator, denominator) => {
+            TermNode::Apply(symbol, arguments) => list(f, &format!("|{}|", symbol.name), arguments),
+            TermNode::Bool(value) => write!(f, "{value}"),
+            TermNode::Int(number) => integer(f, *number),
+            TermNode::Real(numerator, denominator) => {
                 f.write_str("(/ ")?;
                 real(f, *numerator)?;
                 write!(f, " {denominator}.0)")
             }
-            Node::Not(inner) => list(f, "not", std::slice::from_ref(inner)),
-            Node::And(parts) => list(f, "and", parts),
-            Node::Or(parts) => list(f, "or", parts),
-            Node::Implies(a, b) => write!(f, "(=> {a} {b})"),
-            Node::Equals(a, b) => write!(f, "(= {a} {b})"),
-            Node::Less(a, b) => write!(f, "(< {a} {b})"),
-            Node::AtMost(a, b) => write!(f, "(<= {a} {b})"),
-            Node::Plus(a, b) => write!(f, "(+ {a} {b})"),
-            Node::Minus(a, b) => write!(f, "(- {a} {b})"),
-            Node::Times(a, b) => write!(f, "(* {a} {b})"),
-            Node::If(condition, then, otherwise) => {
+            TermNode::Not(inner) => list(f, "not", std::slice::from_ref(inner)),
+            TermNode::And(parts) => list(f, "and", parts),
+            TermNode::Or(parts) => list(f, "or", parts),
+            TermNode::Implies(a, b) => write!(f, "(=> {a} {b})"),
+            TermNode::Equals(a, b) => write!(f, "(= {a} {b})"),
+            TermNode::Less(a, b) => write!(f, "(< {a} {b})"),
+            TermNode::AtMost(a, b) => write!(f, "(<= {a} {b})"),
+            TermNode::Plus(a, b) => write!(f, "(+ {a} {b})"),
+            TermNode::Minus(a, b) => write!(f, "(- {a} {b})"),
+            TermNode::Times(a, b) => write!(f, "(* {a} {b})"),
+            TermNode::If(condition, then, otherwise) => {
                 write!(f, "(ite {condition} {then} {otherwise})")
             }
-            Node::ForAll(variables, body) => quantified(f, "forall", variables, body),
-            Node::Exists(variables, body) => quantified(f, "exists", variables, body),
+            TermNode::ForAll(variables, body) => quantified(f, "forall", variables, body),
+            TermNode::Exists(variables, body) => quantified(f, "exists", variables, body),
         }
     }
 }
@@ -71,27 +71,27 @@ fn quantified(
 ) -> fmt::Result {
     write!(f, "({quantifier} (")?;
     for variable in variables {
-        write!(f, "({variable} {})", variable.sort.name())?;
+        write!(f, "({variable} {})", variable.sort.smt_name())?;
     }
     write!(f, ") {body})")
 }
 
 pub(crate) fn symbol_declaration(symbol: Symbol) -> String {
-    let domain: Vec<&str> = symbol.domain.iter().map(|sort| sort.name()).collect();
-    format!("(declare-fun |{}| ({}) {})", symbol.name, domain.join(" "), symbol.range.name())
+    let domain: Vec<&str> = symbol.domain.iter().map(|sort| sort.smt_name()).collect();
+    format!("(declare-fun |{}| ({}) {})", symbol.name, domain.join(" "), symbol.range.smt_name())
 }
 
 /// Returns the SMT-LIB command that declares a constant in place of `variable`, a parameter of an
 /// action.
 pub(crate) fn constant_declaration(variable: Variable) -> String {
-    format!("(declare-fun {variable} () {})", variable.sort.name())
+    format!("(declare-fun {variable} () {})", variable.sort.smt_name())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::logic::sort::Sort;
-    use crate::logic::term::{Operations, for_all};
+    use crate::logic::term::{TermOperations, for_all};
 
     #[test]
     fn prints_smt_lib() {

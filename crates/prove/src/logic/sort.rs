@@ -21,7 +21,7 @@ impl Sort {
     pub const UNINTERPRETED: [Sort; 2] = [Sort::Process, Sort::Quorum];
 
     /// Returns the name of the sort in SMT-LIB 2.
-    pub fn name(self) -> &'static str {
+    pub fn smt_name(self) -> &'static str {
         match self {
             Sort::Bool => "Bool",
             Sort::Int => "Int",

@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 
 use crate::logic::symbol::Symbol;
-use crate::logic::term::{Node, Term};
+use crate::logic::term::{Term, TermNode};
 use crate::logic::variable::Variable;
 
 /// Change of a symbol by a step: the new value for all arguments of the symbol.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Update {
+pub struct SymbolUpdate {
     /// Symbol with a new definition.
     pub symbol: Symbol,
     /// Variables that stand for the arguments of the symbol.
@@ -18,7 +18,7 @@ pub struct Update {
 }
 
 /// Updates of one action, by symbol. A symbol without an update keeps its definition.
-pub type Updates = BTreeMap<Symbol, Update>;
+pub type SymbolUpdates = BTreeMap<Symbol, SymbolUpdate>;
 
 type Bindings = BTreeMap<Variable, Term>;
 
@@ -29,19 +29,19 @@ impl Term {
     /// So a query to the solver mentions only the state before the step. It needs no second copy of
     /// each symbol, and no axioms about what the step leaves unchanged (frame axioms).
     #[must_use]
-    pub fn after(&self, updates: &Updates) -> Term {
+    pub fn after(&self, updates: &SymbolUpdates) -> Term {
         Substitution { updates, next_index: 1 }.apply(self, &Bindings::new())
     }
 
     /// Returns the term with the given values in place of its free variables.
     #[must_use]
     pub(crate) fn substitute(&self, values: &BTreeMap<Variable, Term>) -> Term {
-        Substitution { updates: &Updates::new(), next_index: 1 }.apply(self, values)
+        Substitution { updates: &SymbolUpdates::new(), next_index: 1 }.apply(self, values)
     }
 }
 
 struct Substitution<'u> {
-    updates: &'u Updates,
+    updates: &'u SymbolUpdates,
     /// Index of the next renamed variable.
     next_index: u32,
 }
@@ -49,11 +49,11 @@ struct Substitution<'u> {
 impl Substitution<'_> {
     fn apply(&mut self, term: &Term, values: &Bindings) -> Term {
         let node = match &*term.0 {
-            Node::Variable(variable) => {
+            TermNode::Variable(variable) => {
                 return values.get(variable).cloned().unwrap_or_else(|| term.clone());
             }
-            Node::Bool(_) | Node::Int(_) | Node::Real(..) => return term.clone(),
-            Node::Apply(symbol, arguments) => {
+            TermNode::Bool(_) | TermNode::Int(_) | TermNode::Real(..) => return term.clone(),
+            TermNode::Apply(symbol, arguments) => {
                 let arguments = self.each(arguments, values);
                 let Some(update) = self.updates.get(symbol) else {
                     return Term::apply(*symbol, arguments);
@@ -61,33 +61,39 @@ impl Substitution<'_> {
                 let parameters = update.parameters.iter().copied().zip(arguments).collect();
                 // The value is a term over the state before the step.
                 let mut before =
-                    Substitution { updates: &Updates::new(), next_index: self.next_index };
+                    Substitution { updates: &SymbolUpdates::new(), next_index: self.next_index };
                 let value = before.apply(&update.value, &parameters);
                 self.next_index = before.next_index;
                 return value;
             }
-            Node::Not(inner) => Node::Not(self.apply(inner, values)),
-            Node::And(parts) => Node::And(self.each(parts, values)),
-            Node::Or(parts) => Node::Or(self.each(parts, values)),
-            Node::Implies(a, b) => Node::Implies(self.apply(a, values), self.apply(b, values)),
-            Node::Equals(a, b) => Node::Equals(self.apply(a, values), self.apply(b, values)),
-            Node::Less(a, b) => Node::Less(self.apply(a, values), self.apply(b, values)),
-            Node::AtMost(a, b) => Node::AtMost(self.apply(a, values), self.apply(b, values)),
-            Node::Plus(a, b) => Node::Plus(self.apply(a, values), self.apply(b, values)),
-            Node::Minus(a, b) => Node::Minus(self.apply(a, values), self.apply(b, values)),
-            Node::Times(a, b) => Node::Times(self.apply(a, values), self.apply(b, values)),
-            Node::If(condition, then, otherwise) => Node::If(
+            TermNode::Not(inner) => TermNode::Not(self.apply(inner, values)),
+            TermNode::And(parts) => TermNode::And(self.each(parts, values)),
+            TermNode::Or(parts) => TermNode::Or(self.each(parts, values)),
+            TermNode::Implies(a, b) => {
+                TermNode::Implies(self.apply(a, values), self.apply(b, values))
+            }
+            TermNode::Equals(a, b) => {
+                TermNode::Equals(self.apply(a, values), self.apply(b, values))
+            }
+            TermNode::Less(a, b) => TermNode::Less(self.apply(a, values), self.apply(b, values)),
+            TermNode::AtMost(a, b) => {
+                TermNode::AtMost(self.apply(a, values), self.apply(b, values))
+            }
+            TermNode::Plus(a, b) => TermNode::Plus(self.apply(a, values), self.apply(b, values)),
+            TermNode::Minus(a, b) => TermNode::Minus(self.apply(a, values), self.apply(b, values)),
+            TermNode::Times(a, b) => TermNode::Times(self.apply(a, values), self.apply(b, values)),
+            TermNode::If(condition, then, otherwise) => TermNode::If(
                 self.apply(condition, values),
                 self.apply(then, values),
                 self.apply(otherwise, values),
             ),
-            Node::ForAll(variables, body) => {
+            TermNode::ForAll(variables, body) => {
                 let (variables, body) = self.under_quantifier(variables, body, values);
-                Node::ForAll(variables, body)
+                TermNode::ForAll(variables, body)
             }
-            Node::Exists(variables, body) => {
+            TermNode::Exists(variables, body) => {
                 let (variables, body) = self.under_quantifier(variables, body, values);
-                Node::Exists(variables, body)
+                TermNode::Exists(variables, body)
             }
         };
         Term(std::sync::Arc::new(node))
@@ -108,7 +114,7 @@ impl Substitution<'_> {
         let mut inner = values.clone();
         let mut renamed = Vec::with_capacity(variables.len());
         for variable in variables {
-            let fresh = variable.renamed(self.next_index);
+            let fresh = variable.with_index(self.next_index);
             self.next_index += 1;
             inner.insert(*variable, fresh.into());
             renamed.push(fresh);
@@ -122,7 +128,7 @@ impl Substitution<'_> {
 mod tests {
     use super::*;
     use crate::logic::sort::Sort;
-    use crate::logic::term::{Operations, exists, for_all};
+    use crate::logic::term::{TermOperations, exists, for_all};
 
     const P: Variable = Variable::process("p");
     const Q: Variable = Variable::process("q");
@@ -131,8 +137,8 @@ mod tests {
 
     #[test]
     fn replaces_symbol_by_its_new_definition() {
-        let update = Update { symbol: INSIDE, parameters: vec![P], value: P.equals(Q) };
-        let updates = Updates::from([(INSIDE, update)]);
+        let update = SymbolUpdate { symbol: INSIDE, parameters: vec![P], value: P.equals(Q) };
+        let updates = SymbolUpdates::from([(INSIDE, update)]);
         assert_eq!(INSIDE.at(Q).after(&updates), Q.equals(Q));
         assert_eq!(KNOWS.at((P, Q)).after(&updates), KNOWS.at((P, Q)));
     }
@@ -141,19 +147,19 @@ mod tests {
     fn bound_variables_capture_nothing() {
         // inside(p) := exists q. knows(p, q); read at the argument q.
         let value = exists([Q], KNOWS.at((P, Q)));
-        let update = Update { symbol: INSIDE, parameters: vec![P], value };
-        let updates = Updates::from([(INSIDE, update)]);
+        let update = SymbolUpdate { symbol: INSIDE, parameters: vec![P], value };
+        let updates = SymbolUpdates::from([(INSIDE, update)]);
         let after = for_all([Q], INSIDE.at(Q)).after(&updates);
-        let (outer, inner) = (Q.renamed(1), Q.renamed(2));
+        let (outer, inner) = (Q.with_index(1), Q.with_index(2));
         assert_eq!(after, for_all([outer], exists([inner], KNOWS.at((outer, inner)))));
     }
 
     #[test]
     fn new_definition_reads_the_state_before() {
         // Both symbols change at once: inside and knows swap.
-        let updates = Updates::from([
-            (INSIDE, Update { symbol: INSIDE, parameters: vec![P], value: KNOWS.at((P, P)) }),
-            (KNOWS, Update { symbol: KNOWS, parameters: vec![P, Q], value: INSIDE.at(P) }),
+        let updates = SymbolUpdates::from([
+            (INSIDE, SymbolUpdate { symbol: INSIDE, parameters: vec![P], value: KNOWS.at((P, P)) }),
+            (KNOWS, SymbolUpdate { symbol: KNOWS, parameters: vec![P, Q], value: INSIDE.at(P) }),
         ]);
         assert_eq!(INSIDE.at(P).after(&updates), KNOWS.at((P, P)));
     }

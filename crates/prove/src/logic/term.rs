@@ -9,11 +9,11 @@ use crate::logic::variable::Variable;
 
 /// Term: an immutable tree that is cheap to clone.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Term(pub(crate) Arc<Node>);
+pub struct Term(pub(crate) Arc<TermNode>);
 
 /// Operator or constant at the root of a term, with its operands.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Node {
+pub(crate) enum TermNode {
     Variable(Variable),
     Apply(Symbol, Vec<Term>),
     Bool(bool),
@@ -36,18 +36,18 @@ pub(crate) enum Node {
 }
 
 impl Term {
-    fn new(node: Node) -> Self {
+    fn new(node: TermNode) -> Self {
         Term(Arc::new(node))
     }
 
     /// Returns the formula *true*.
     pub fn truth() -> Self {
-        Term::new(Node::Bool(true))
+        Term::new(TermNode::Bool(true))
     }
 
     /// Returns the formula *false*.
     pub fn falsehood() -> Self {
-        Term::new(Node::Bool(false))
+        Term::new(TermNode::Bool(false))
     }
 
     /// Returns a rational constant.
@@ -57,40 +57,42 @@ impl Term {
     /// Panics if the denominator is not positive.
     pub fn real(numerator: i64, denominator: i64) -> Self {
         assert!(denominator > 0, "a denominator is positive");
-        Term::new(Node::Real(numerator, denominator))
+        Term::new(TermNode::Real(numerator, denominator))
     }
 
     #[track_caller]
     pub(crate) fn apply(symbol: Symbol, arguments: Vec<Term>) -> Self {
         let sorts: Vec<Sort> = arguments.iter().map(Term::sort).collect();
         assert_eq!(sorts, symbol.domain, "arguments of `{}`", symbol.name);
-        Term::new(Node::Apply(symbol, arguments))
+        Term::new(TermNode::Apply(symbol, arguments))
     }
 
     /// Returns the sort of the term.
     pub fn sort(&self) -> Sort {
         match &*self.0 {
-            Node::Variable(variable) => variable.sort,
-            Node::Apply(symbol, _) => symbol.range,
-            Node::Int(_) => Sort::Int,
-            Node::Real(..) => Sort::Real,
-            Node::Plus(left, _) | Node::Minus(left, _) | Node::Times(left, _) => left.sort(),
-            Node::If(_, then, _) => then.sort(),
-            Node::Bool(_)
-            | Node::Not(_)
-            | Node::And(_)
-            | Node::Or(_)
-            | Node::Implies(..)
-            | Node::Equals(..)
-            | Node::Less(..)
-            | Node::AtMost(..)
-            | Node::ForAll(..)
-            | Node::Exists(..) => Sort::Bool,
+            TermNode::Variable(variable) => variable.sort,
+            TermNode::Apply(symbol, _) => symbol.range,
+            TermNode::Int(_) => Sort::Int,
+            TermNode::Real(..) => Sort::Real,
+            TermNode::Plus(left, _) | TermNode::Minus(left, _) | TermNode::Times(left, _) => {
+                left.sort()
+            }
+            TermNode::If(_, then, _) => then.sort(),
+            TermNode::Bool(_)
+            | TermNode::Not(_)
+            | TermNode::And(_)
+            | TermNode::Or(_)
+            | TermNode::Implies(..)
+            | TermNode::Equals(..)
+            | TermNode::Less(..)
+            | TermNode::AtMost(..)
+            | TermNode::ForAll(..)
+            | TermNode::Exists(..) => Sort::Bool,
         }
     }
 
     #[track_caller]
-    fn binary(node: fn(Term, Term) -> Node, left: Term, right: Term) -> Self {
+    fn binary(node: fn(Term, Term) -> TermNode, left: Term, right: Term) -> Self {
         assert_eq!(left.sort(), right.sort(), "{left:?} and {right:?}");
         Term::new(node(left, right))
     }
@@ -98,7 +100,7 @@ impl Term {
     /// Returns the conjuncts of a conjunction, or the term itself.
     fn conjuncts(self) -> Vec<Term> {
         match &*self.0 {
-            Node::And(parts) => parts.clone(),
+            TermNode::And(parts) => parts.clone(),
             _ => vec![self],
         }
     }
@@ -106,7 +108,7 @@ impl Term {
     /// Returns the disjuncts of a disjunction, or the term itself.
     fn disjuncts(self) -> Vec<Term> {
         match &*self.0 {
-            Node::Or(parts) => parts.clone(),
+            TermNode::Or(parts) => parts.clone(),
             _ => vec![self],
         }
     }
@@ -118,7 +120,7 @@ pub fn conjunction(formulas: impl IntoIterator<Item = Term>) -> Term {
     match formulas.len() {
         0 => Term::truth(),
         1 => formulas.remove(0),
-        _ => Term::new(Node::And(formulas)),
+        _ => Term::new(TermNode::And(formulas)),
     }
 }
 
@@ -128,18 +130,18 @@ pub fn disjunction(formulas: impl IntoIterator<Item = Term>) -> Term {
     match formulas.len() {
         0 => Term::falsehood(),
         1 => formulas.remove(0),
-        _ => Term::new(Node::Or(formulas)),
+        _ => Term::new(TermNode::Or(formulas)),
     }
 }
 
 /// Returns a formula that is true if `body` is true for all values of `variables`.
 pub fn for_all(variables: impl IntoIterator<Item = Variable>, body: Term) -> Term {
-    Term::new(Node::ForAll(variables.into_iter().collect(), body))
+    Term::new(TermNode::ForAll(variables.into_iter().collect(), body))
 }
 
 /// Returns a formula that is true if `body` is true for some values of `variables`.
 pub fn exists(variables: impl IntoIterator<Item = Variable>, body: Term) -> Term {
-    Term::new(Node::Exists(variables.into_iter().collect(), body))
+    Term::new(TermNode::Exists(variables.into_iter().collect(), body))
 }
 
 /// Returns a term with one of two values. If `condition` is true, the value of the term is `then`.
@@ -152,15 +154,15 @@ pub fn exists(variables: impl IntoIterator<Item = Variable>, body: Term) -> Term
 pub fn if_then_else(condition: Term, then: impl Into<Term>, otherwise: impl Into<Term>) -> Term {
     let (then, otherwise) = (then.into(), otherwise.into());
     assert_eq!(then.sort(), otherwise.sort(), "both values of a condition have one sort");
-    Term::new(Node::If(condition, then, otherwise))
+    Term::new(TermNode::If(condition, then, otherwise))
 }
 
 /// Relations and arithmetic between terms. Each method panics if the sorts of the operands differ.
-pub trait Operations: Into<Term> {
+pub trait TermOperations: Into<Term> {
     /// Returns a formula that is true if this term equals `other`.
     #[track_caller]
     fn equals(self, other: impl Into<Term>) -> Term {
-        Term::binary(Node::Equals, self.into(), other.into())
+        Term::binary(TermNode::Equals, self.into(), other.into())
     }
 
     /// Returns a formula that is true if this term differs from `other`.
@@ -172,47 +174,47 @@ pub trait Operations: Into<Term> {
     /// Returns a formula that is true if this number is less than `other`.
     #[track_caller]
     fn less(self, other: impl Into<Term>) -> Term {
-        Term::binary(Node::Less, self.into(), other.into())
+        Term::binary(TermNode::Less, self.into(), other.into())
     }
 
     /// Returns a formula that is true if this number is at most `other`.
     #[track_caller]
     fn at_most(self, other: impl Into<Term>) -> Term {
-        Term::binary(Node::AtMost, self.into(), other.into())
+        Term::binary(TermNode::AtMost, self.into(), other.into())
     }
 
     /// Returns a formula that is true if this formula is false or `other` is true.
     #[track_caller]
     fn implies(self, other: impl Into<Term>) -> Term {
-        Term::binary(Node::Implies, self.into(), other.into())
+        Term::binary(TermNode::Implies, self.into(), other.into())
     }
 
     /// Returns the sum of this number and `other`.
     #[track_caller]
     fn plus(self, other: impl Into<Term>) -> Term {
-        Term::binary(Node::Plus, self.into(), other.into())
+        Term::binary(TermNode::Plus, self.into(), other.into())
     }
 
     /// Returns this number minus `other`.
     #[track_caller]
     fn minus(self, other: impl Into<Term>) -> Term {
-        Term::binary(Node::Minus, self.into(), other.into())
+        Term::binary(TermNode::Minus, self.into(), other.into())
     }
 
     /// Returns the product of this number and `other`.
     #[track_caller]
     fn times(self, other: impl Into<Term>) -> Term {
-        Term::binary(Node::Times, self.into(), other.into())
+        Term::binary(TermNode::Times, self.into(), other.into())
     }
 }
 
-impl Operations for Term {}
-impl Operations for Variable {}
-impl Operations for Symbol {}
+impl TermOperations for Term {}
+impl TermOperations for Variable {}
+impl TermOperations for Symbol {}
 
 impl From<Variable> for Term {
     fn from(variable: Variable) -> Self {
-        Term::new(Node::Variable(variable))
+        Term::new(TermNode::Variable(variable))
     }
 }
 
@@ -224,13 +226,13 @@ impl From<&Term> for Term {
 
 impl From<i64> for Term {
     fn from(number: i64) -> Self {
-        Term::new(Node::Int(number))
+        Term::new(TermNode::Int(number))
     }
 }
 
 impl From<bool> for Term {
     fn from(value: bool) -> Self {
-        Term::new(Node::Bool(value))
+        Term::new(TermNode::Bool(value))
     }
 }
 
@@ -246,7 +248,7 @@ impl BitAnd for Term {
     fn bitand(self, other: Term) -> Term {
         let mut parts = self.conjuncts();
         parts.extend(other.conjuncts());
-        Term::new(Node::And(parts))
+        Term::new(TermNode::And(parts))
     }
 }
 
@@ -256,7 +258,7 @@ impl BitOr for Term {
     fn bitor(self, other: Term) -> Term {
         let mut parts = self.disjuncts();
         parts.extend(other.disjuncts());
-        Term::new(Node::Or(parts))
+        Term::new(TermNode::Or(parts))
     }
 }
 
@@ -264,7 +266,7 @@ impl Not for Term {
     type Output = Term;
 
     fn not(self) -> Term {
-        Term::new(Node::Not(self))
+        Term::new(TermNode::Not(self))
     }
 }
 

@@ -1,8 +1,8 @@
 //! Actions: guarded updates of the state.
 
-use crate::logic::substitution::{Update, Updates};
+use crate::logic::substitution::{SymbolUpdate, SymbolUpdates};
 use crate::logic::symbol::Symbol;
-use crate::logic::term::{Arguments, Operations, Term, conjunction, if_then_else};
+use crate::logic::term::{Arguments, Term, TermOperations, conjunction, if_then_else};
 use crate::logic::variable::Variable;
 
 /// Step of a model: a guard, and updates that are made at the same time.
@@ -21,7 +21,7 @@ pub struct Action {
     /// Condition under which the step is possible.
     pub guard: Term,
     /// New definitions of symbols, over the state before the step.
-    pub updates: Updates,
+    pub updates: SymbolUpdates,
 }
 
 impl Action {
@@ -33,7 +33,7 @@ impl Action {
             parameters: parameters.into_iter().collect(),
             inputs: Vec::new(),
             guard: Term::truth(),
-            updates: Updates::new(),
+            updates: SymbolUpdates::new(),
         }
     }
 
@@ -81,9 +81,9 @@ impl Action {
         let arguments = arguments.terms();
         assert_eq!(arguments.len(), parameters.len(), "arguments of `{}`", symbol.name);
         let is_there = parameters.iter().zip(arguments).map(|(place, it)| place.equals(it));
-        let earlier = self.value_of(symbol, &parameters);
+        let earlier = self.value_after_updates(symbol, &parameters);
         let value = if_then_else(conjunction(is_there), value, earlier);
-        self.with_update(Update { symbol, parameters, value })
+        self.with_update(SymbolUpdate { symbol, parameters, value })
     }
 
     /// Adds a tuple to a relation.
@@ -129,17 +129,17 @@ impl Action {
         assert!(sorts.eq(symbol.domain.iter().copied()), "parameters of `{}`", symbol.name);
         assert_eq!(value.sort(), symbol.range, "value of `{}`", symbol.name);
         assert!(!self.updates.contains_key(&symbol), "`{}` is defined once", symbol.name);
-        self.with_update(Update { symbol, parameters, value })
+        self.with_update(SymbolUpdate { symbol, parameters, value })
     }
 
-    fn with_update(mut self, update: Update) -> Self {
+    fn with_update(mut self, update: SymbolUpdate) -> Self {
         self.updates.insert(update.symbol, update);
         self
     }
 
     /// Returns the value of `symbol` at the arguments `parameters` after all updates that the
     /// action contains so far. The value is a term over the state before the step.
-    pub(crate) fn value_of(&self, symbol: Symbol, parameters: &[Variable]) -> Term {
+    pub(crate) fn value_after_updates(&self, symbol: Symbol, parameters: &[Variable]) -> Term {
         let places: Vec<Term> = parameters.iter().map(|place| (*place).into()).collect();
         match self.updates.get(&symbol) {
             Some(update) => {
@@ -152,7 +152,7 @@ impl Action {
 }
 
 pub(crate) fn argument_variables(symbol: Symbol) -> Vec<Variable> {
-    let place = |(index, sort)| Variable::new("place", sort).renamed(index);
+    let place = |(index, sort)| Variable::new("place", sort).with_index(index);
     (0u32..).zip(symbol.domain.iter().copied()).map(place).collect()
 }
 

@@ -78,7 +78,7 @@ impl Model {
 
     /// Returns all actions: the actions of the processes, and one action for each relation in
     /// `messages`, by which a message is lost.
-    pub fn all_actions(&self) -> Vec<Action> {
+    pub fn actions_and_losses(&self) -> Vec<Action> {
         let losses = self.messages.iter().map(|message| loss(*message));
         self.actions.iter().cloned().chain(losses).collect()
     }
@@ -88,7 +88,7 @@ impl Model {
         self.state.iter().chain(&self.rigid).copied()
     }
 
-    pub(crate) fn sorts(&self) -> Vec<Sort> {
+    pub(crate) fn uninterpreted_sorts(&self) -> Vec<Sort> {
         let is_used = |sort: &Sort| {
             self.symbols().any(|symbol| symbol.range == *sort || symbol.domain.contains(sort))
         };
@@ -99,7 +99,7 @@ impl Model {
 /// Returns the action by which the network loses one message. The tuples of the relation `message`
 /// are the messages in flight.
 fn loss(message: Symbol) -> Action {
-    let lost = |(index, sort)| Variable::new("lost", sort).renamed(index);
+    let lost = |(index, sort)| Variable::new("lost", sort).with_index(index);
     let parameters: Vec<Variable> =
         (1u32..).zip(message.domain.iter().copied()).map(lost).collect();
     let arguments: Vec<Term> = parameters.iter().map(|variable| (*variable).into()).collect();

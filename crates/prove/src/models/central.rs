@@ -9,14 +9,14 @@
 
 use tenure_check::GlobalState;
 
-use crate::conformance::shown_value::{ShownValue, named_processes};
+use crate::conformance::checker_json::{CheckerJson, live_processes};
 use crate::logic::sort::Sort::{Int, Process};
 use crate::logic::symbol::Symbol;
-use crate::logic::term::{Operations, Term, exists, for_all};
+use crate::logic::term::{Term, TermOperations, exists, for_all};
 use crate::logic::variable::Variable;
 use crate::model::action::Action;
 use crate::model::{Conjunct, Model};
-use crate::models::lock::{self, INSIDE, WAITING, is_active};
+use crate::models::lock::{self, INSIDE, WAITING, is_waiting_or_inside};
 use crate::models::{ModelEntry, ModelVariant};
 use crate::structure::table::Structure;
 use crate::structure::value::Value;
@@ -88,13 +88,13 @@ fn process_actions(variant: Option<&str>) -> Vec<Action> {
     };
     vec![
         Action::new("request", [X])
-            .when(!is_active(X))
+            .when(!is_waiting_or_inside(X))
             .set(WAITING, X, true)
             .set(NUMBER, X, &next)
             .add(REQUEST, (Term::from(X), next)),
         enter.set(WAITING, X, false).set(INSIDE, X, true),
         Action::new("return-late-grant", [X, M])
-            .when(GRANT.at((X, M)) & !(is_present & is_active(X)))
+            .when(GRANT.at((X, M)) & !(is_present & is_waiting_or_inside(X)))
             .add(RELEASE, (X, M)),
         Action::new("exit", [X])
             .when(INSIDE.at(X))
@@ -147,7 +147,7 @@ fn invariant() -> Vec<Conjunct> {
     let is_past = N.at_most(NUMBER.at(P));
     vec![
         lock::mutual_exclusion(),
-        lock::phases(),
+        lock::disjoint_phases(),
         Conjunct::new(
             "inside-granted",
             "the coordinator has granted the request of a process inside",
@@ -175,9 +175,9 @@ fn invariant() -> Vec<Conjunct> {
             "a released request is over",
             for_all(
                 [P, N],
-                RELEASE
-                    .at((P, N))
-                    .implies(is_past.clone() & is_active(P).implies(N.less(NUMBER.at(P)))),
+                RELEASE.at((P, N)).implies(
+                    is_past.clone() & is_waiting_or_inside(P).implies(N.less(NUMBER.at(P))),
+                ),
             ),
         ),
         Conjunct::new(
@@ -200,16 +200,16 @@ fn invariant() -> Vec<Conjunct> {
 
 fn abstraction(state: &GlobalState) -> Structure {
     let mut structure = Structure::new(state.processes.len() as u32);
-    for (me, process) in named_processes(state) {
-        let process = ShownValue(process);
+    for (me, process) in live_processes(state) {
+        let process = CheckerJson(process);
         structure.set(NUMBER, [me], process.field("requests").to_int());
-        match process.field("phase").variant() {
+        match process.field("phase").variant_name() {
             "Waiting" => structure.add(WAITING, [me]),
             "Inside" => structure.add(INSIDE, [me]),
             _ => {}
         }
         let grants = process.field("grants");
-        let claim = |claim: ShownValue<'_>| {
+        let claim = |claim: CheckerJson<'_>| {
             let number = claim.field("ticket").field("number").to_int();
             [claim.field("process").to_process(), number.into()]
         };
@@ -221,10 +221,10 @@ fn abstraction(state: &GlobalState) -> Structure {
         }
     }
     for message in &state.messages {
-        let content = ShownValue(&message.content);
+        let content = CheckerJson(&message.content);
         let number: Value = content.field("number").to_int().into();
         let [from, to] = [message.from, message.to].map(Value::process);
-        match content.variant() {
+        match content.variant_name() {
             "Request" => structure.add(REQUEST, [from, number]),
             "Grant" => structure.add(GRANT, [to, number]),
             _ => structure.add(RELEASE, [from, number]),

@@ -10,10 +10,10 @@
 
 use tenure_check::GlobalState;
 
-use crate::conformance::shown_value::{ShownValue, named_processes};
+use crate::conformance::checker_json::{CheckerJson, live_processes};
 use crate::logic::sort::Sort::{Int, Process};
 use crate::logic::symbol::Symbol;
-use crate::logic::term::{Operations, Term, for_all};
+use crate::logic::term::{Term, TermOperations, for_all};
 use crate::logic::variable::Variable;
 use crate::model::action::Action;
 use crate::model::{Axiom, Conjunct, Model};
@@ -200,12 +200,12 @@ fn abstraction(state: &GlobalState) -> Structure {
         }
     }
     let mut by_rank = Vec::new();
-    for (me, process) in named_processes(state) {
-        let process = ShownValue(process);
+    for (me, process) in live_processes(state) {
+        let process = CheckerJson(process);
         let rank = process.field("rank").to_rank();
         structure.set(RANK, [me], rank);
         by_rank.push((rank, me));
-        if process.field("phase").variant() == "Participant" {
+        if process.field("phase").variant_name() == "Participant" {
             structure.add(PARTICIPANT, [me]);
         }
         let elected = process.field("elected");
@@ -216,8 +216,8 @@ fn abstraction(state: &GlobalState) -> Structure {
     }
     for message in &state.messages {
         let to = Value::process(message.to);
-        let content = ShownValue(&message.content);
-        if content.variant() == "Elected" {
+        let content = CheckerJson(&message.content);
+        if content.variant_name() == "Elected" {
             structure.add(ANNOUNCEMENT, [content.field("leader").to_process(), to]);
         } else {
             let rank = content.field("rank").to_rank();

@@ -22,7 +22,7 @@
 
 use crate::logic::sort::Sort::{Process, Real};
 use crate::logic::symbol::Symbol;
-use crate::logic::term::{Operations, Term, for_all};
+use crate::logic::term::{Term, TermOperations, for_all};
 use crate::logic::variable::Variable;
 use crate::model::Axiom;
 use crate::model::action::Action;
@@ -88,7 +88,7 @@ pub(super) fn positive_rates() -> Axiom {
 /// # Panics
 ///
 /// Panics if `ppm` is a million or more, because a clock could then stand still.
-pub(super) fn drift(ppm: u32) -> Axiom {
+pub(super) fn bounded_drift(ppm: u32) -> Axiom {
     let ppm = i64::from(ppm);
     assert!(ppm < MILLION, "a drift of 1 would stop a clock");
     let [slow, fast] = [MILLION - ppm, MILLION + ppm].map(|rate| Term::real(rate, MILLION));

@@ -8,14 +8,14 @@
 
 use tenure_check::GlobalState;
 
-use crate::conformance::shown_value::{ShownValue, named_processes};
+use crate::conformance::checker_json::{CheckerJson, live_processes};
 use crate::logic::sort::Sort::{Int, Process};
 use crate::logic::symbol::Symbol;
-use crate::logic::term::{Operations, Term, for_all, if_then_else};
+use crate::logic::term::{Term, TermOperations, for_all, if_then_else};
 use crate::logic::variable::Variable;
 use crate::model::action::Action;
 use crate::model::{Conjunct, Model};
-use crate::models::lock::{self, INSIDE, NAME, WAITING, is_active};
+use crate::models::lock::{self, INSIDE, NAME, WAITING, is_waiting_or_inside};
 use crate::models::{ModelEntry, ModelVariant};
 use crate::structure::table::Structure;
 use crate::structure::value::Value;
@@ -139,7 +139,7 @@ fn actions(variant: Option<&str>) -> Vec<Action> {
     let is_sent = P.equals(X) & Q.differs(X) & C.equals(&next);
     vec![
         Action::new("request", [X])
-            .when(!is_active(X))
+            .when(!is_waiting_or_inside(X))
             .set(WAITING, X, true)
             .set(STAMP, X, &next)
             .set(CLOCK, X, &next)
@@ -173,13 +173,13 @@ fn invariant() -> Vec<Conjunct> {
 fn processes() -> Vec<Conjunct> {
     vec![
         lock::mutual_exclusion(),
-        lock::phases(),
+        lock::disjoint_phases(),
         Conjunct::new(
             "request-known",
             "a request is in flight to each other process, or in its queue",
             for_all(
                 [P, Q],
-                (is_active(P) & P.differs(Q))
+                (is_waiting_or_inside(P) & P.differs(Q))
                     .implies(REQUEST.at((P, Q, STAMP.at(P))) | QUEUED.at((Q, P, STAMP.at(P)))),
             ),
         ),
@@ -188,7 +188,7 @@ fn processes() -> Vec<Conjunct> {
 
 fn order() -> Vec<Conjunct> {
     // p has a request, and a later message of q.
-    let heard = is_active(P) & P.differs(Q) & !(WAITING.at(P) & AWAITED.at((P, Q)));
+    let heard = is_waiting_or_inside(P) & P.differs(Q) & !(WAITING.at(P) & AWAITED.at((P, Q)));
     let later = |clock: Term| precedes(STAMP.at(P), P, clock, Q);
     vec![
         Conjunct::new(
@@ -245,15 +245,15 @@ fn messages() -> Vec<Conjunct> {
             "a released request is not the present one",
             for_all(
                 [P, Q, C, R],
-                RELEASE
-                    .at((P, Q, C, R))
-                    .implies(R.at_most(CLOCK.at(P)) & is_active(P).implies(R.less(STAMP.at(P)))),
+                RELEASE.at((P, Q, C, R)).implies(
+                    R.at_most(CLOCK.at(P)) & is_waiting_or_inside(P).implies(R.less(STAMP.at(P))),
+                ),
             ),
         ),
         Conjunct::new(
             "clock-own",
             "the clock of a process is at least that of its request",
-            for_all([P], is_active(P).implies(STAMP.at(P).at_most(CLOCK.at(P)))),
+            for_all([P], is_waiting_or_inside(P).implies(STAMP.at(P).at_most(CLOCK.at(P)))),
         ),
     ]
 }
@@ -262,8 +262,8 @@ fn messages() -> Vec<Conjunct> {
 /// so the process has the `STAMP` 0.
 fn abstraction(state: &GlobalState) -> Structure {
     let mut structure = Structure::new(state.processes.len() as u32);
-    for (me, process) in named_processes(state) {
-        let process = ShownValue(process);
+    for (me, process) in live_processes(state) {
+        let process = CheckerJson(process);
         structure.set(NAME, [me], i64::from(me.index()));
         structure.set(CLOCK, [me], process.field("clock").to_int());
         for request in process.field("requests").elements() {
@@ -271,11 +271,11 @@ fn abstraction(state: &GlobalState) -> Structure {
             structure.add(QUEUED, [me, of, clock.into()]);
         }
         let phase = process.field("phase");
-        if phase.variant() == "Idle" {
+        if phase.variant_name() == "Idle" {
             continue;
         }
         structure.set(STAMP, [me], phase.field("request").to_timestamp().0);
-        if phase.variant() == "Inside" {
+        if phase.variant_name() == "Inside" {
             structure.add(INSIDE, [me]);
             continue;
         }
@@ -286,8 +286,8 @@ fn abstraction(state: &GlobalState) -> Structure {
     }
     for message in &state.messages {
         let [from, to] = [message.from, message.to].map(Value::process);
-        let content = ShownValue(&message.content);
-        match content.variant() {
+        let content = CheckerJson(&message.content);
+        match content.variant_name() {
             "Request" => {
                 let (clock, _) = content.field("stamp").to_timestamp();
                 structure.add(REQUEST, [from, to, clock.into()]);

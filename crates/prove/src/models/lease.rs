@@ -16,15 +16,16 @@
 //! margin: `LEASE · FAST ≤ EXPIRY · SLOW`.
 
 use super::clocks::{
-    CLOCK, FAST, SLOW, drift, duration, elapse, ends_before, is_within_rates, positive_rates, zero,
+    CLOCK, FAST, SLOW, bounded_drift, duration, elapse, ends_before, is_within_rates,
+    positive_rates, zero,
 };
 use crate::logic::sort::Sort::{Bool, Int, Process, Real};
 use crate::logic::symbol::Symbol;
-use crate::logic::term::{Operations, Term, for_all};
+use crate::logic::term::{Term, TermOperations, for_all};
 use crate::logic::variable::Variable;
 use crate::model::action::Action;
 use crate::model::{Axiom, Conjunct, Model};
-use crate::models::lock::{INSIDE, WAITING, is_active};
+use crate::models::lock::{INSIDE, WAITING, is_waiting_or_inside};
 use crate::models::{ModelEntry, ModelVariant};
 
 /// Ticket of a process: the number of its present attempt to enter or, if there is none, of its
@@ -119,7 +120,7 @@ impl LeaseParameters {
         let [lease, expiry] = [self.lease, self.expiry].map(duration);
         let times = LEASE.equals(lease) & EXPIRY.equals(expiry);
         let axioms =
-            vec![drift(self.drift_ppm), Axiom::new("the lease has these durations", times)];
+            vec![bounded_drift(self.drift_ppm), Axiom::new("the lease has these durations", times)];
         Model { axioms, ..model(None) }
     }
 }
@@ -179,7 +180,7 @@ fn axioms(variant: Option<&str>) -> Vec<Axiom> {
     let lease = if variant == "no-margin" { 10 } else { 9 };
     let times =
         LEASE.equals(duration(lease)) & EXPIRY.equals(duration(10)) & RENEWAL.equals(duration(3));
-    vec![drift(50_000), Axiom::new("a lease has the durations of the code", times)]
+    vec![bounded_drift(50_000), Axiom::new("a lease has the durations of the code", times)]
 }
 
 /// Returns a formula that is true if a process is inside the critical section and the clock of the
@@ -211,7 +212,7 @@ fn is_usable(process: Variable, ticket: Variable, round: Variable) -> Term {
         & ticket.equals(TICKET.at(process))
         & round.equals(ROUND.at(process))
         & PENDING.at(process)
-        & is_active(process)
+        & is_waiting_or_inside(process)
         & CLOCK.at(process).less(ASKED_UNTIL.at(process))
 }
 
@@ -225,7 +226,7 @@ fn client_actions(variant: Option<&str>) -> Vec<Action> {
             .set(ASKED_UNTIL, X, CLOCK.at(X).plus(LEASE))
             .add(REQUEST, (Term::from(X), ticket, round))
     };
-    let wants = M.equals(TICKET.at(X)) & is_active(X);
+    let wants = M.equals(TICKET.at(X)) & is_waiting_or_inside(X);
     let over = |action: Action| action.set(INSIDE, X, false).set(PENDING, X, false);
     let deadline = match variant {
         Some("deadline-from-answer") => CLOCK.at(X).plus(LEASE),
@@ -233,11 +234,11 @@ fn client_actions(variant: Option<&str>) -> Vec<Action> {
     };
     let elapse =
         elapse(&[G]).when(is_within_rates(G)).set(GRANTOR_CLOCK, (), GRANTOR_CLOCK.plus(G));
-    let enter = Action::new("enter", [X]).when(!is_active(X)).set(WAITING, X, true);
+    let enter = Action::new("enter", [X]).when(!is_waiting_or_inside(X)).set(WAITING, X, true);
     vec![
         elapse,
         send(enter.set(TICKET, X, &next), next),
-        send(Action::new("request-again", [X]).when(is_active(X)), TICKET.at(X)),
+        send(Action::new("request-again", [X]).when(is_waiting_or_inside(X)), TICKET.at(X)),
         Action::new("receive-grant", [X, M, N])
             .when(GRANT.at((X, M, N)) & wants.clone() & PENDING.at(X) & N.equals(ROUND.at(X)))
             .set(INSIDE_UNTIL, X, deadline)
@@ -348,7 +349,10 @@ fn deadlines() -> Vec<Conjunct> {
         Conjunct::new(
             "phases",
             "no process waits and is inside at once, and an idle one has no pending request",
-            for_all([P], !(WAITING.at(P) & INSIDE.at(P)) & PENDING.at(P).implies(is_active(P))),
+            for_all(
+                [P],
+                !(WAITING.at(P) & INSIDE.at(P)) & PENDING.at(P).implies(is_waiting_or_inside(P)),
+            ),
         ),
         Conjunct::new(
             "request-deadline",
@@ -389,7 +393,9 @@ fn messages() -> Vec<Conjunct> {
             "a released entry is over",
             for_all(
                 [P, K],
-                RELEASE.at((P, K)).implies(K.less(TICKET.at(P)) | (is_current & !is_active(P))),
+                RELEASE
+                    .at((P, K))
+                    .implies(K.less(TICKET.at(P)) | (is_current & !is_waiting_or_inside(P))),
             ),
         ),
     ]

@@ -2,7 +2,7 @@
 
 use crate::logic::sort::Sort::{Int, Process};
 use crate::logic::symbol::Symbol;
-use crate::logic::term::{Operations, Term, for_all};
+use crate::logic::term::{Term, TermOperations, for_all};
 use crate::logic::variable::Variable;
 use crate::model::{Axiom, Conjunct};
 
@@ -15,7 +15,7 @@ const P: Variable = Variable::process("p");
 const Q: Variable = Variable::process("q");
 
 /// Returns a formula that is true if a process waits for the critical section or is inside it.
-pub(super) fn is_active(process: Variable) -> Term {
+pub(super) fn is_waiting_or_inside(process: Variable) -> Term {
     WAITING.at(process) | INSIDE.at(process)
 }
 
@@ -27,7 +27,7 @@ pub(super) fn mutual_exclusion() -> Conjunct {
     )
 }
 
-pub(super) fn phases() -> Conjunct {
+pub(super) fn disjoint_phases() -> Conjunct {
     Conjunct::new(
         "phases",
         "no process waits and is inside at once",

@@ -16,19 +16,19 @@ use std::collections::BTreeSet;
 
 use tenure_check::GlobalState;
 
-use crate::conformance::shown_value::{ShownValue, named_processes};
+use crate::conformance::checker_json::{CheckerJson, live_processes};
 use crate::logic::sort::Sort::{self, Process, Quorum};
 use crate::logic::symbol::Symbol;
-use crate::logic::term::{Operations, Term, for_all};
+use crate::logic::term::{Term, TermOperations, for_all};
 use crate::logic::variable::Variable;
 use crate::model::action::Action;
 use crate::model::{Conjunct, Model};
-use crate::models::lock::{INSIDE, WAITING, is_active};
+use crate::models::lock::{INSIDE, WAITING, is_waiting_or_inside};
 use crate::models::votes::mapping;
 use crate::models::votes::{
-    self, CANDIDATE, CLOCK, COMMON, HAS_VOTED, LOCKED, MEMBER, N, NEXT_NUMBER, NEXT_STAMP, NUMBER,
-    P, Q, QUEUED, QUORUM, RELEASE, RELINQUISH, REQUEST, STAMP, T, V, VOTED_NUMBER, VOTED_STAMP, W,
-    X, Y, awaits_or_has, has_voted_for, has_voter, is_request_over,
+    self, CANDIDATE, CLOCK, COMMON_MEMBER, HAS_VOTED, LOCKED, MEMBER, N, NEXT_NUMBER, NEXT_STAMP,
+    P, Q, QUEUED, QUORUM, RELEASE, RELINQUISH, REQUEST, STAMP, T, V, VOTE_NUMBER, VOTED_NUMBER,
+    VOTED_STAMP, W, X, Y, has_voted_for, is_request_over, is_vote_sent_to, quorum_has_voter,
 };
 use crate::models::{ModelEntry, ModelVariant};
 use crate::structure::table::Structure;
@@ -64,9 +64,9 @@ fn model(variant: Option<&str>) -> Model {
     initial.push(for_all([P, V], !WITHDRAWAL.at((P, V))));
     Model {
         name: ENTRY.name,
-        state: votes::STATE.into_iter().chain([QUORUM, CRASHED, WITHDRAWAL]).collect(),
+        state: votes::STATE_SYMBOLS.into_iter().chain([QUORUM, CRASHED, WITHDRAWAL]).collect(),
         messages: MESSAGES.to_vec(),
-        rigid: vec![MEMBER, COMMON, NO_QUORUM],
+        rigid: vec![MEMBER, COMMON_MEMBER, NO_QUORUM],
         axioms: vec![votes::quorum_intersection()],
         initial,
         actions: actions(variant),
@@ -80,10 +80,12 @@ fn actions(variant: Option<&str>) -> Vec<Action> {
         Some("left-out") => !CRASHED.at(V),
         _ => Term::truth(),
     };
-    let withdrawn = P.equals(X) & has_voter(X, V) & V.differs(X);
+    let withdrawn = P.equals(X) & quorum_has_voter(X, V) & V.differs(X);
     let mut actions = vec![
         votes::request_votes(
-            Action::new("request", [X, C]).when(!is_active(X) & !CRASHED.at(X)).set(QUORUM, X, C),
+            Action::new("request", [X, C])
+                .when(!is_waiting_or_inside(X) & !CRASHED.at(X))
+                .set(QUORUM, X, C),
             C.into(),
         ),
         votes::request_votes(
@@ -96,7 +98,7 @@ fn actions(variant: Option<&str>) -> Vec<Action> {
         ),
         votes::enter(counts),
     ];
-    let processes = votes::process_actions(&!CRASHED.at(X));
+    let processes = votes::requester_actions(&!CRASHED.at(X));
     actions.extend(processes.into_iter().map(|action| match action.name {
         "exit" => action.set(QUORUM, X, NO_QUORUM),
         _ => action,
@@ -174,22 +176,22 @@ fn crash() -> Action {
 /// Returns the conjuncts about the uniqueness of votes. They hold even if a voter has crashed.
 fn uniqueness() -> Vec<Conjunct> {
     let process = Term::from(P);
-    let is_given = has_voted_for(V, P, STAMP.at(P), NUMBER.at((P, V)));
+    let is_given = has_voted_for(V, P, STAMP.at(P), VOTE_NUMBER.at((P, V)));
     vec![
         Conjunct::new(
             "crashed-idle",
             "a crashed process has no request and gives no vote",
-            for_all([P], CRASHED.at(P).implies(!is_active(P) & !HAS_VOTED.at(P))),
+            for_all([P], CRASHED.at(P).implies(!is_waiting_or_inside(P) & !HAS_VOTED.at(P))),
         ),
         Conjunct::new(
             "one-vote",
             "the vote of a process is held or awaited by one process",
-            for_all([P, Q, V], (awaits_or_has(P) & awaits_or_has(Q)).implies(P.equals(Q))),
+            for_all([P, Q, V], (is_vote_sent_to(P) & is_vote_sent_to(Q)).implies(P.equals(Q))),
         ),
         Conjunct::new(
             "vote-given",
             "a vote that a process has or that is on its way was given, unless its voter crashed",
-            for_all([P, V], (awaits_or_has(P) & !CRASHED.at(V)).implies(is_given)),
+            for_all([P, V], (is_vote_sent_to(P) & !CRASHED.at(V)).implies(is_given)),
         ),
         Conjunct::new(
             "withdrawn-vote-over",
@@ -215,16 +217,16 @@ fn uniqueness() -> Vec<Conjunct> {
 fn abstraction(state: &GlobalState) -> Structure {
     let size = state.processes.len() as u32;
     let mut structure = Structure::new(size);
-    let quorums = majorities(size);
+    let quorums = minimal_majorities(size);
     mapping::add_quorums(&mut structure, &quorums);
     for process in structure.elements(Sort::Process) {
         structure.add(CRASHED, [process]);
         structure.set(CANDIDATE, [process], process);
     }
-    for (me, process) in named_processes(state) {
-        let process = ShownValue(process).field("votes");
+    for (me, process) in live_processes(state) {
+        let process = CheckerJson(process).field("votes");
         structure.set(CRASHED, [me], false);
-        if let Some(voters) = mapping::voters(process) {
+        if let Some(voters) = mapping::request_quorum(process) {
             let quorum = quorums.iter().position(|it| *it == voters).expect("it is a majority");
             structure.set(QUORUM, [me], Value::Element(Quorum, quorum as u32));
         }
@@ -232,8 +234,8 @@ fn abstraction(state: &GlobalState) -> Structure {
     }
     for message in &state.messages {
         let link = [message.from, message.to].map(Value::process);
-        let content = ShownValue(&message.content);
-        match content.variant() {
+        let content = CheckerJson(&message.content);
+        match content.variant_name() {
             "Vote" => mapping::add_message(&mut structure, link, content.field("message")),
             "Withdraw" => structure.add(WITHDRAWAL, link),
             // The code sends all other messages only to a process that was suspected wrongly.
@@ -244,7 +246,7 @@ fn abstraction(state: &GlobalState) -> Structure {
 }
 
 /// Returns all sets of ⌊`size` / 2⌋ + 1 processes: the smallest majorities of a group of `size`.
-pub(super) fn majorities(size: u32) -> Vec<BTreeSet<Value>> {
+pub(super) fn minimal_majorities(size: u32) -> Vec<BTreeSet<Value>> {
     let all = (1u32..1 << size).filter(|set| set.count_ones() == size / 2 + 1);
     let members = |set: u32| (0..size).filter(move |member| set >> member & 1 == 1);
     all.map(|set| members(set).map(Value::process).collect()).collect()

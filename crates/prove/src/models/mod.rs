@@ -53,9 +53,9 @@ impl ModelEntry {
     }
 
     /// Returns the model of a variant. `None` if the model does not describe this variant.
-    pub fn variant_model(&self, name: &str) -> Option<Model> {
-        let is_known = self.variants.iter().any(|variant| variant.name == name);
-        is_known.then(|| (self.model)(Some(name)))
+    pub fn variant_model(&self, variant_name: &str) -> Option<Model> {
+        let is_known = self.variants.iter().any(|variant| variant.name == variant_name);
+        is_known.then(|| (self.model)(Some(variant_name)))
     }
 }
 
@@ -100,16 +100,16 @@ static PROVED_PROPERTIES: [ProvedProperty; CATALOGUE.len()] = {
 };
 
 /// Returns the proved properties of an algorithm.
-pub fn proved_properties(name: &str) -> impl Iterator<Item = &'static ProvedProperty> {
-    PROVED_PROPERTIES.iter().filter(move |proved| proved.name == name)
+pub fn proved_properties(algorithm: &str) -> impl Iterator<Item = &'static ProvedProperty> {
+    PROVED_PROPERTIES.iter().filter(move |proved| proved.name == algorithm)
 }
 
 /// Returns the entries of the catalogue for an algorithm, one for each proved property.
-pub fn model_entries(name: &str) -> impl Iterator<Item = &'static ModelEntry> {
-    CATALOGUE.iter().filter(move |entry| entry.name == name)
+pub fn model_entries(algorithm: &str) -> impl Iterator<Item = &'static ModelEntry> {
+    CATALOGUE.iter().filter(move |entry| entry.name == algorithm)
 }
 
 /// Returns the first entry of the catalogue for an algorithm. `None` if the algorithm has no model.
-pub fn find_entry(name: &str) -> Option<&'static ModelEntry> {
-    CATALOGUE.iter().find(|entry| entry.name == name)
+pub fn first_model_entry(algorithm: &str) -> Option<&'static ModelEntry> {
+    CATALOGUE.iter().find(|entry| entry.name == algorithm)
 }

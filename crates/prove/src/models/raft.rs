@@ -13,13 +13,13 @@
 
 use crate::logic::sort::Sort::Int;
 use crate::logic::symbol::Symbol;
-use crate::logic::term::{Operations, Term, exists, for_all, if_then_else};
+use crate::logic::term::{Term, TermOperations, exists, for_all, if_then_else};
 use crate::logic::variable::Variable;
 use crate::model::action::Action;
 use crate::model::{Conjunct, Model};
 use crate::models::raft_lease::terms::{
-    self, CANDIDATE, COMMON, HAS_VOTED, LEADER, MEMBER, REQUEST_VOTE, TERM, VOTE, VOTED_FOR, VOTES,
-    is_candidate_or_leader,
+    self, CANDIDATE, COMMON_MEMBER, HAS_VOTED, LEADER, MEMBER, REQUEST_VOTE, TERM, VOTE, VOTED_FOR,
+    VOTES_RECEIVED, is_candidate_or_leader,
 };
 use crate::models::{ModelEntry, ModelVariant};
 
@@ -58,19 +58,19 @@ fn model(variant: Option<&str>) -> Model {
             VOTED_FOR,
             CANDIDATE,
             LEADER,
-            VOTES,
+            VOTES_RECEIVED,
             REQUEST_VOTE,
             VOTE,
             MENTIONED,
         ],
         messages: vec![REQUEST_VOTE, VOTE, MENTIONED],
-        rigid: vec![MEMBER, COMMON],
+        rigid: vec![MEMBER, COMMON_MEMBER],
         axioms: vec![terms::quorum_intersection()],
         initial: vec![
             for_all([P], TERM.at(P).equals(0) & !CANDIDATE.at(P) & !LEADER.at(P)),
             // A process without a vote records itself.
             for_all([P], !HAS_VOTED.at(P) & VOTED_FOR.at(P).equals(P)),
-            for_all([P, Q], !VOTES.at((P, Q))),
+            for_all([P, Q], !VOTES_RECEIVED.at((P, Q))),
             for_all([P, Q, T], !VOTE.at((P, Q, T)) & !REQUEST_VOTE.at((P, T))),
             for_all([T], !MENTIONED.at(T)),
         ],
@@ -80,7 +80,7 @@ fn model(variant: Option<&str>) -> Model {
 }
 
 fn forget_votes(action: Action) -> Action {
-    action.define(VOTES, [P, Q], VOTES.at((P, Q)) & P.differs(X))
+    action.define(VOTES_RECEIVED, [P, Q], VOTES_RECEIVED.at((P, Q)) & P.differs(X))
 }
 
 fn vote_for(action: Action, candidate: Variable) -> Action {
@@ -107,7 +107,11 @@ fn actions(variant: Option<&str>) -> Vec<Action> {
         .set(TERM, X, &next)
         .set(CANDIDATE, X, true)
         .set(LEADER, X, false)
-        .define(VOTES, [P, Q], if_then_else(P.equals(X), Q.equals(X), VOTES.at((P, Q))))
+        .define(
+            VOTES_RECEIVED,
+            [P, Q],
+            if_then_else(P.equals(X), Q.equals(X), VOTES_RECEIVED.at((P, Q))),
+        )
         .add(REQUEST_VOTE, (Term::from(X), next));
     vec![
         vote_for(start, X),
@@ -132,10 +136,13 @@ fn actions(variant: Option<&str>) -> Vec<Action> {
             .add(VOTE, (X, Y, M)),
         Action::new("count-vote", [X, Y, M])
             .when(VOTE.at((Y, X, M)) & is_current & CANDIDATE.at(X))
-            .add(VOTES, (X, Y)),
+            .add(VOTES_RECEIVED, (X, Y)),
         forget_votes(
             Action::new("win", [X, W])
-                .when(CANDIDATE.at(X) & for_all([V], MEMBER.at((V, W)).implies(VOTES.at((X, V)))))
+                .when(
+                    CANDIDATE.at(X)
+                        & for_all([V], MEMBER.at((V, W)).implies(VOTES_RECEIVED.at((X, V)))),
+                )
                 .set(CANDIDATE, X, false)
                 .set(LEADER, X, true),
         ),
@@ -152,7 +159,7 @@ fn actions(variant: Option<&str>) -> Vec<Action> {
 fn invariant() -> Vec<Conjunct> {
     // v has not voted for the rival in the term of p, and will not.
     let supports_no_rival = |rival: Variable| {
-        let has_vote = TERM.at(rival).equals(TERM.at(P)) & VOTES.at((rival, V));
+        let has_vote = TERM.at(rival).equals(TERM.at(P)) & VOTES_RECEIVED.at((rival, V));
         let has_voted_otherwise = HAS_VOTED.at(V) & VOTED_FOR.at(V).differs(rival);
         let may_vote =
             TERM.at(V).less(TERM.at(P)) | (TERM.at(V).equals(TERM.at(P)) & !has_voted_otherwise);
@@ -161,12 +168,12 @@ fn invariant() -> Vec<Conjunct> {
     let has_one_role = |process| !(CANDIDATE.at(process) & LEADER.at(process));
     // The axiom implies this formula. It mentions the quorum, and `has_one_role` mentions the
     // rival, so that the solver can instantiate the conjunct.
-    let is_quorum = MEMBER.at((COMMON.at((A, A)), A));
+    let is_quorum = MEMBER.at((COMMON_MEMBER.at((A, A)), A));
     let of_leaders = [
         Conjunct::new(
             "candidate-votes",
             "a process has votes only while it is a candidate",
-            for_all([P, V], VOTES.at((P, V)).implies(CANDIDATE.at(P))),
+            for_all([P, V], VOTES_RECEIVED.at((P, V)).implies(CANDIDATE.at(P))),
         ),
         Conjunct::new(
             "no-rival",
@@ -178,7 +185,7 @@ fn invariant() -> Vec<Conjunct> {
             ),
         ),
     ];
-    let votes = terms::vote_conjuncts(|process| VOTES.at((process, V)));
+    let votes = terms::vote_conjuncts(|process| VOTES_RECEIVED.at((process, V)));
     terms::leader_conjuncts().into_iter().chain(of_leaders).chain(votes).collect()
 }
 
@@ -189,17 +196,19 @@ mod tests {
     use tenure_core::Algorithm;
 
     use super::*;
-    use crate::conformance::comparison::{Comparer, Comparison, Mismatch};
-    use crate::conformance::shown_value::{ShownValue, named_processes};
-    use crate::models::majority::majorities;
+    use crate::conformance::checker_json::{CheckerJson, live_processes};
+    use crate::conformance::comparison::{
+        ConformanceChecker, ConformanceMismatch, ConformanceReport,
+    };
+    use crate::models::majority::minimal_majorities;
     use crate::models::votes::mapping;
     use crate::structure::table::Structure;
     use crate::structure::value::Value;
 
     /// Compares the code with `model`, for two processes in the first term.
-    fn compared(model: &Model) -> Comparison {
+    fn compared(model: &Model) -> ConformanceReport {
         let config = Config { heartbeat_modulus: 1, ..Config::plain(2, 1) };
-        let mut comparer = Comparer::new(model, abstraction, 2);
+        let mut comparer = ConformanceChecker::new(model, abstraction, 2);
         let check = Check::<Raft>::with(2, config).term_max_by(Raft::highest_term, 1);
         let walk = check.walk(100_000, &mut comparer).expect("the configuration is valid");
         comparer.finish(walk)
@@ -219,16 +228,19 @@ mod tests {
         let mut model = ENTRY.model();
         model.actions.retain(|action| action.name != "win");
         let comparison = compared(&model);
-        assert!(matches!(comparison.mismatch, Some(Mismatch::Step { .. })), "{comparison:#?}");
+        assert!(
+            matches!(comparison.mismatch, Some(ConformanceMismatch::Step { .. })),
+            "{comparison:#?}"
+        );
     }
 
     /// Maps a state of the code to a state of the model. All processes are up.
     fn abstraction(state: &GlobalState) -> Structure {
         let size = state.processes.len() as u32;
         let mut structure = Structure::new(size);
-        mapping::add_quorums(&mut structure, &majorities(size));
-        for (me, process) in named_processes(state) {
-            let process = ShownValue(process);
+        mapping::add_quorums(&mut structure, &minimal_majorities(size));
+        for (me, process) in live_processes(state) {
+            let process = CheckerJson(process);
             structure.set(TERM, [me], process.field("term").to_int());
             let candidate = process.field("voted_for");
             structure.set(VOTED_FOR, [me], me);
@@ -237,12 +249,12 @@ mod tests {
                 structure.set(VOTED_FOR, [me], candidate.to_process());
             }
             let role = process.field("role");
-            match role.variant() {
+            match role.variant_name() {
                 "Leader" => structure.add(LEADER, [me]),
                 "Candidate" => {
                     structure.add(CANDIDATE, [me]);
                     for voter in role.field("votes").elements() {
-                        structure.add(VOTES, [me, voter.to_process()]);
+                        structure.add(VOTES_RECEIVED, [me, voter.to_process()]);
                     }
                 }
                 _ => {}
@@ -250,10 +262,10 @@ mod tests {
         }
         for message in &state.messages {
             let [from, to] = [message.from, message.to].map(Value::process);
-            let content = ShownValue(&message.content);
+            let content = CheckerJson(&message.content);
             let term = || Value::from(content.field("term").to_int());
             structure.add(MENTIONED, [term()]);
-            match content.variant() {
+            match content.variant_name() {
                 "RequestVote" | "Succeed" => structure.add(REQUEST_VOTE, [from, term()]),
                 "Vote" if content.field("granted").0 == true => {
                     structure.add(VOTE, [from, to, term()]);

@@ -25,15 +25,15 @@ mod invariant;
 pub(super) mod terms;
 
 use self::terms::{
-    CANDIDATE, COMMON, ELECTED_BY, HAS_VOTED, LEADER, MEMBER, REQUEST_VOTE, TERM, VOTE, VOTED_FOR,
-    VOTES, is_candidate_or_leader, step_down,
+    CANDIDATE, COMMON_MEMBER, ELECTED_BY, HAS_VOTED, LEADER, MEMBER, REQUEST_VOTE, TERM, VOTE,
+    VOTED_FOR, VOTES_RECEIVED, is_candidate_or_leader, step_down,
 };
 use super::clocks::{
-    CLOCK, FAST, SLOW, drift, duration, elapse, ends_before, positive_rates, zero,
+    CLOCK, FAST, SLOW, bounded_drift, duration, elapse, ends_before, positive_rates, zero,
 };
 use crate::logic::sort::Sort::{Int, Process, Quorum, Real};
 use crate::logic::symbol::Symbol;
-use crate::logic::term::{Operations, Term, for_all, if_then_else};
+use crate::logic::term::{Term, TermOperations, for_all, if_then_else};
 use crate::logic::variable::Variable;
 use crate::model::action::Action;
 use crate::model::{Axiom, Model};
@@ -102,7 +102,7 @@ pub(super) const ENTRY: ModelEntry = ModelEntry {
 
 /// Durations of an election, and drift of the clocks. All durations have the same unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ElectionParameters {
+pub struct RaftLeaseParameters {
     /// Interval between heartbeats.
     pub heartbeat: u64,
     /// Time for which a leader may act after a majority has responded to its heartbeat.
@@ -113,7 +113,7 @@ pub struct ElectionParameters {
     pub drift_ppm: u32,
 }
 
-impl ElectionParameters {
+impl RaftLeaseParameters {
     /// Returns the model of an election with these durations. The model does not assume that a
     /// leader's lease ends before the election timeouts of its followers. If the durations do not
     /// ensure this, the solver refutes the model.
@@ -131,7 +131,7 @@ impl ElectionParameters {
         let times =
             HEARTBEAT_INTERVAL.equals(heartbeat) & LEASE.equals(lease) & ELECTION.equals(election);
         let times = Axiom::new("the timeouts have these durations", times);
-        vec![terms::quorum_intersection(), drift(self.drift_ppm), times]
+        vec![terms::quorum_intersection(), bounded_drift(self.drift_ppm), times]
     }
 }
 
@@ -142,7 +142,7 @@ fn model(variant: Option<&str>) -> Model {
         name: ENTRY.name,
         state: state(),
         messages: Vec::new(),
-        rigid: vec![MEMBER, COMMON, SLOW, FAST, HEARTBEAT_INTERVAL, LEASE, ELECTION],
+        rigid: vec![MEMBER, COMMON_MEMBER, SLOW, FAST, HEARTBEAT_INTERVAL, LEASE, ELECTION],
         axioms: axioms(variant),
         initial: terms::initial()
             .into_iter()
@@ -170,7 +170,7 @@ fn state() -> Vec<Symbol> {
         HEARTBEAT,
         HEARD,
     ];
-    terms::STATE.into_iter().chain(promises).chain(hand_over::STATE).collect()
+    terms::STATE_SYMBOLS.into_iter().chain(promises).chain(hand_over::STATE_SYMBOLS).collect()
 }
 
 /// Returns the axioms about quorums, rates and durations. If `variant` is unsound, the axioms fix
@@ -180,7 +180,7 @@ fn axioms(variant: Option<&str>) -> Vec<Axiom> {
     let is_unsound = ENTRY.variants.iter().any(|it| it.is_refuted && Some(it.name) == variant);
     if is_unsound {
         let lease = if variant == Some("long-lease") { 12 } else { 8 };
-        let times = ElectionParameters { heartbeat: 3, lease, election: 12, drift_ppm: 40_000 };
+        let times = RaftLeaseParameters { heartbeat: 3, lease, election: 12, drift_ppm: 40_000 };
         return times.axioms();
     }
     let margin = ends_before(HEARTBEAT_INTERVAL.plus(LEASE), ELECTION.value());
@@ -227,7 +227,11 @@ fn become_candidate(action: Action) -> Action {
         .set(LEADER, X, false)
         .set(FOLLOWER, X, false)
         .set(LEASE_UNTIL, X, CLOCK.at(X).plus(LEASE))
-        .define(VOTES, [P, Q], if_then_else(P.equals(X), Q.equals(X), VOTES.at((P, Q))))
+        .define(
+            VOTES_RECEIVED,
+            [P, Q],
+            if_then_else(P.equals(X), Q.equals(X), VOTES_RECEIVED.at((P, Q))),
+        )
         .add(REQUEST_VOTE, (Term::from(X), next))
 }
 
@@ -275,7 +279,7 @@ fn actions(variant: Option<&str>) -> Vec<Action> {
         )),
         Action::new("count-vote", [X, Y, M])
             .when(VOTE.at((Y, X, M)) & M.equals(TERM.at(X)) & CANDIDATE.at(X))
-            .add(VOTES, (X, Y)),
+            .add(VOTES_RECEIVED, (X, Y)),
         step_down(Action::new("step-down", [X])),
     ];
     actions.extend(leader_actions(variant));
@@ -293,7 +297,7 @@ fn leader_actions(variant: Option<&str>) -> Vec<Action> {
     let is_in_time = LEADER.at(X) & CLOCK.at(X).less(HEARTBEAT_AT.at(X));
     let is_same_term = M.equals(TERM.at(X));
     let win = Action::new("win", [X, W])
-        .when(CANDIDATE.at(X) & has_all(VOTES))
+        .when(CANDIDATE.at(X) & has_all(VOTES_RECEIVED))
         .set(CANDIDATE, X, false)
         .set(LEADER, X, true)
         .set(ELECTED_BY, X, W)

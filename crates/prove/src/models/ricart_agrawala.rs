@@ -5,14 +5,14 @@
 
 use tenure_check::GlobalState;
 
-use crate::conformance::shown_value::ShownValue;
+use crate::conformance::checker_json::CheckerJson;
 use crate::logic::sort::Sort::{Int, Process};
 use crate::logic::symbol::Symbol;
-use crate::logic::term::{Operations, Term, for_all, if_then_else};
+use crate::logic::term::{Term, TermOperations, for_all, if_then_else};
 use crate::logic::variable::Variable;
 use crate::model::action::Action;
 use crate::model::{Conjunct, Model};
-use crate::models::lock::{self, INSIDE, NAME, WAITING, is_active};
+use crate::models::lock::{self, INSIDE, NAME, WAITING, is_waiting_or_inside};
 use crate::models::{ModelEntry, ModelVariant};
 use crate::structure::table::Structure;
 use crate::structure::value::Value;
@@ -95,7 +95,7 @@ fn request() -> Action {
     let next = CLOCK.at(X) + 1;
     let is_new = P.equals(X) & Q.differs(X) & T.equals(&next);
     Action::new("request", [X])
-        .when(!is_active(X))
+        .when(!is_waiting_or_inside(X))
         .set(WAITING, X, true)
         .set(STAMP, X, &next)
         .set(CLOCK, X, &next)
@@ -168,7 +168,7 @@ fn invariant() -> Vec<Conjunct> {
 fn processes() -> Vec<Conjunct> {
     vec![
         lock::mutual_exclusion(),
-        lock::phases(),
+        lock::disjoint_phases(),
         Conjunct::new(
             "inside-granted",
             "a process inside has the replies of all others",
@@ -201,14 +201,17 @@ fn messages() -> Vec<Conjunct> {
             for_all(
                 [P, Q, T],
                 DEFERRED.at((P, Q, T)).implies(
-                    is_present(Q) & !GRANTED.at((Q, P)) & is_active(P) & T.at_most(CLOCK.at(P)),
+                    is_present(Q)
+                        & !GRANTED.at((Q, P))
+                        & is_waiting_or_inside(P)
+                        & T.at_most(CLOCK.at(P)),
                 ),
             ),
         ),
         Conjunct::new(
             "granted-active",
             "only a process with a request has replies",
-            for_all([P, Q], GRANTED.at((P, Q)).implies(is_active(P) & P.differs(Q))),
+            for_all([P, Q], GRANTED.at((P, Q)).implies(is_waiting_or_inside(P) & P.differs(Q))),
         ),
         Conjunct::new(
             "request-or-reply",
@@ -237,7 +240,7 @@ fn grants() -> Vec<Conjunct> {
             "a process that has granted a request has seen its number",
             for_all(
                 [P, Q],
-                (P.differs(Q) & is_active(Q) & has_granted.clone())
+                (P.differs(Q) & is_waiting_or_inside(Q) & has_granted.clone())
                     .implies(STAMP.at(Q).at_most(CLOCK.at(P))),
             ),
         ),
@@ -246,12 +249,8 @@ fn grants() -> Vec<Conjunct> {
             "a granted request precedes the request of the process that granted it",
             for_all(
                 [P, Q],
-                (P.differs(Q) & is_active(Q) & has_granted & is_active(P)).implies(precedes(
-                    &STAMP.at(Q),
-                    Q,
-                    &STAMP.at(P),
-                    P,
-                )),
+                (P.differs(Q) & is_waiting_or_inside(Q) & has_granted & is_waiting_or_inside(P))
+                    .implies(precedes(&STAMP.at(Q), Q, &STAMP.at(P), P)),
             ),
         ),
     ]
@@ -265,22 +264,22 @@ fn abstraction(state: &GlobalState) -> Structure {
     for (me, process) in all.iter().copied().zip(&state.processes) {
         structure.set(NAME, [me], i64::from(me.index()));
         let Some(process) = process else { continue };
-        let process = ShownValue(process);
+        let process = CheckerJson(process);
         structure.set(CLOCK, [me], process.field("clock").to_int());
         for deferred in process.field("deferred").elements() {
             let (number, asker) = deferred.to_timestamp();
             structure.add(DEFERRED, [me, asker, number.into()]);
         }
         let phase = process.field("phase");
-        if phase.variant() == "Idle" {
+        if phase.variant_name() == "Idle" {
             continue;
         }
         structure.set(STAMP, [me], phase.field("request").to_timestamp().0);
         let mut granted: Vec<Value> = all.iter().copied().filter(|other| *other != me).collect();
-        if phase.variant() == "Waiting" {
+        if phase.variant_name() == "Waiting" {
             structure.add(WAITING, [me]);
             let awaited: Vec<Value> =
-                phase.field("awaited").elements().map(ShownValue::to_process).collect();
+                phase.field("awaited").elements().map(CheckerJson::to_process).collect();
             granted.retain(|other| !awaited.contains(other));
         } else {
             structure.add(INSIDE, [me]);
@@ -289,8 +288,8 @@ fn abstraction(state: &GlobalState) -> Structure {
     }
     for message in &state.messages {
         let [from, to] = [message.from, message.to].map(Value::process);
-        let content = ShownValue(&message.content);
-        match content.variant() {
+        let content = CheckerJson(&message.content);
+        match content.variant_name() {
             "Request" => {
                 let (number, _) = content.field("stamp").to_timestamp();
                 structure.add(REQUEST, [from, to, number.into()]);

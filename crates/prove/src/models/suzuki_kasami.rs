@@ -9,10 +9,10 @@
 
 use tenure_check::GlobalState;
 
-use crate::conformance::shown_value::{ShownValue, named_processes};
+use crate::conformance::checker_json::{CheckerJson, live_processes};
 use crate::logic::sort::Sort::{Int, Process};
 use crate::logic::symbol::Symbol;
-use crate::logic::term::{Operations, Term, exists, for_all, if_then_else};
+use crate::logic::term::{Term, TermOperations, exists, for_all, if_then_else};
 use crate::logic::variable::Variable;
 use crate::model::action::Action;
 use crate::model::{Conjunct, Model};
@@ -182,26 +182,26 @@ fn invariant() -> Vec<Conjunct> {
 fn abstraction(state: &GlobalState) -> Structure {
     let mut structure = Structure::new(state.processes.len() as u32);
     structure.set(FIRST, [], Value::process(0));
-    for (me, process) in named_processes(state) {
-        let process = ShownValue(process);
+    for (me, process) in live_processes(state) {
+        let process = CheckerJson(process);
         for (other, number) in (0..).zip(process.field("requests").elements()) {
             structure.set(KNOWN, [me, Value::process(other)], number.to_int());
         }
         let phase = process.field("phase");
-        match phase.variant() {
+        match phase.variant_name() {
             "Waiting" => structure.add(WAITING, [me]),
             "Holding" => structure.add(HOLDING, [me]),
             "Inside" => structure.add(INSIDE, [me]),
             _ => {}
         }
-        if let "Holding" | "Inside" = phase.variant() {
+        if let "Holding" | "Inside" = phase.variant_name() {
             add_token(&mut structure, phase.field("token"));
         }
     }
     for message in &state.messages {
         let [from, to] = [message.from, message.to].map(Value::process);
-        let content = ShownValue(&message.content);
-        if content.variant() == "Token" {
+        let content = CheckerJson(&message.content);
+        if content.variant_name() == "Token" {
             structure.add(TOKEN, [to]);
             add_token(&mut structure, content.field("token"));
         } else {
@@ -212,7 +212,7 @@ fn abstraction(state: &GlobalState) -> Structure {
 }
 
 /// Adds to `structure` the state that travels with the token.
-fn add_token(structure: &mut Structure, token: ShownValue<'_>) {
+fn add_token(structure: &mut Structure, token: CheckerJson<'_>) {
     for (process, number) in (0..).zip(token.field("served").elements()) {
         structure.set(SERVED, [Value::process(process)], number.to_int());
     }

@@ -8,10 +8,10 @@
 
 use tenure_check::GlobalState;
 
-use crate::conformance::shown_value::{ShownValue, named_processes};
+use crate::conformance::checker_json::{CheckerJson, live_processes};
 use crate::logic::sort::Sort::Process;
 use crate::logic::symbol::Symbol;
-use crate::logic::term::{Operations, for_all};
+use crate::logic::term::{TermOperations, for_all};
 use crate::logic::variable::Variable;
 use crate::model::action::Action;
 use crate::model::{Conjunct, Model};
@@ -105,9 +105,9 @@ fn abstraction(state: &GlobalState) -> Structure {
     let size = state.processes.len() as u32;
     let mut structure = Structure::new(size);
     structure.set(FIRST, [], Value::process(0));
-    for (me, process) in named_processes(state) {
+    for (me, process) in live_processes(state) {
         structure.set(NEXT, [me], Value::process((me.index() + 1) % size));
-        match ShownValue(process).field("phase").variant() {
+        match CheckerJson(process).field("phase").variant_name() {
             "Waiting" => structure.add(WAITING, [me]),
             "Holding" => structure.add(HOLDING, [me]),
             "Inside" => structure.add(INSIDE, [me]),

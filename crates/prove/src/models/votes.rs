@@ -11,11 +11,11 @@ pub(super) mod mapping;
 
 use crate::logic::sort::Sort::{Int, Process, Quorum};
 use crate::logic::symbol::Symbol;
-use crate::logic::term::{Operations, Term, for_all, if_then_else};
+use crate::logic::term::{Term, TermOperations, for_all, if_then_else};
 use crate::logic::variable::Variable;
 use crate::model::action::Action;
 use crate::model::{Axiom, Conjunct};
-use crate::models::lock::{self, INSIDE, WAITING, is_active};
+use crate::models::lock::{self, INSIDE, WAITING, is_waiting_or_inside};
 
 /// Time stamp of a process's present request. 0 without a request.
 pub(super) const STAMP: Symbol = Symbol::function("stamp", &[Process], Int);
@@ -26,7 +26,7 @@ pub(super) const QUORUM: Symbol = Symbol::function("quorum", &[Process], Quorum)
 pub(super) const HAS_VOTE: Symbol = Symbol::relation("has-vote", &[Process, Process]);
 /// Number of the vote that the first process has from the second process, or still waits for. 0 if
 /// the first process has no request.
-pub(super) const NUMBER: Symbol = Symbol::function("number", &[Process, Process], Int);
+pub(super) const VOTE_NUMBER: Symbol = Symbol::function("number", &[Process, Process], Int);
 pub(super) const HAS_VOTED: Symbol = Symbol::relation("has-voted", &[Process]);
 /// Process to which a voter has given its vote. For a voter that has not given its vote, the voter
 /// itself.
@@ -47,7 +47,7 @@ pub(super) const RELINQUISH: Symbol = Symbol::relation("relinquish", &[Process, 
 pub(super) const RELEASE: Symbol = Symbol::relation("release", &[Process, Process, Int, Int]);
 pub(super) const MEMBER: Symbol = Symbol::relation("member", &[Process, Quorum]);
 /// Process that is a member of both quorums.
-pub(super) const COMMON: Symbol = Symbol::function("common", &[Quorum, Quorum], Process);
+pub(super) const COMMON_MEMBER: Symbol = Symbol::function("common", &[Quorum, Quorum], Process);
 
 pub(super) const P: Variable = Variable::process("p");
 pub(super) const Q: Variable = Variable::process("q");
@@ -71,13 +71,13 @@ pub(super) const NEXT_STAMP: Variable = Variable::int("next-stamp");
 pub(super) const NEXT_NUMBER: Variable = Variable::int("next-number");
 
 /// Symbols of the state, except `QUORUM`.
-pub(super) const STATE: [Symbol; 15] = [
+pub(super) const STATE_SYMBOLS: [Symbol; 15] = [
     WAITING,
     INSIDE,
     STAMP,
     CLOCK,
     HAS_VOTE,
-    NUMBER,
+    VOTE_NUMBER,
     HAS_VOTED,
     CANDIDATE,
     VOTED_STAMP,
@@ -90,7 +90,7 @@ pub(super) const STATE: [Symbol; 15] = [
 ];
 
 pub(super) fn quorum_intersection() -> Axiom {
-    let common = |quorum| MEMBER.at((COMMON.at((A, B)), quorum));
+    let common = |quorum| MEMBER.at((COMMON_MEMBER.at((A, B)), quorum));
     Axiom::new("any two quorums have a common voter", for_all([A, B], common(A) & common(B)))
 }
 
@@ -100,7 +100,7 @@ pub(super) fn initial() -> Vec<Term> {
         for_all([P], CANDIDATE.at(P).equals(P)),
         for_all([P], STAMP.at(P).equals(0) & CLOCK.at(P).equals(0)),
         for_all([P], VOTED_STAMP.at(P).equals(0) & VOTED_NUMBER.at(P).equals(0)),
-        for_all([P, V], !HAS_VOTE.at((P, V)) & NUMBER.at((P, V)).equals(0)),
+        for_all([P, V], !HAS_VOTE.at((P, V)) & VOTE_NUMBER.at((P, V)).equals(0)),
         for_all([P, V, T], !REQUEST.at((P, V, T))),
         for_all([P, V, T, N], !QUEUED.at((V, P, T, N)) & !LOCKED.at((V, P, T, N))),
         for_all([P, V, T, N], !RELINQUISH.at((P, V, T, N)) & !RELEASE.at((P, V, T, N))),
@@ -109,7 +109,7 @@ pub(super) fn initial() -> Vec<Term> {
 
 /// Returns a formula that is true if `voter` belongs to the quorum of `process`. `process` then
 /// asks `voter` for a vote.
-pub(super) fn has_voter(process: Variable, voter: Variable) -> Term {
+pub(super) fn quorum_has_voter(process: Variable, voter: Variable) -> Term {
     MEMBER.at((Term::from(voter), QUORUM.at(process)))
 }
 
@@ -123,35 +123,40 @@ pub(super) fn request_votes(action: Action, quorum: Term) -> Action {
         .set(STAMP, X, &next)
         .set(WAITING, X, true)
         .define(HAS_VOTE, [P, V], HAS_VOTE.at((P, V)) & P.differs(X))
-        .define(NUMBER, [P, V], if_then_else(P.equals(X), 1, NUMBER.at((P, V))))
+        .define(VOTE_NUMBER, [P, V], if_then_else(P.equals(X), 1, VOTE_NUMBER.at((P, V))))
         .define(REQUEST, [P, V, T], REQUEST.at((P, V, T)) | is_new)
 }
 
 pub(super) fn forget_request(action: Action) -> Action {
     action.set(STAMP, X, 0).define(HAS_VOTE, [P, V], HAS_VOTE.at((P, V)) & P.differs(X)).define(
-        NUMBER,
+        VOTE_NUMBER,
         [P, V],
-        if_then_else(P.equals(X), 0, NUMBER.at((P, V))),
+        if_then_else(P.equals(X), 0, VOTE_NUMBER.at((P, V))),
     )
 }
 
 /// Returns the action *enter*. `X` enters when it has the vote of each member `V` of its quorum for
-/// which the formula `is_needed` holds.
-pub(super) fn enter(is_needed: Term) -> Action {
+/// which the formula `is_vote_needed` holds.
+pub(super) fn enter(is_vote_needed: Term) -> Action {
     Action::new("enter", [X])
         .when(
             WAITING.at(X)
-                & for_all([V], (has_voter(X, V) & is_needed).implies(HAS_VOTE.at((X, V)))),
+                & for_all(
+                    [V],
+                    (quorum_has_voter(X, V) & is_vote_needed).implies(HAS_VOTE.at((X, V))),
+                ),
         )
         .set(WAITING, X, false)
         .set(INSIDE, X, true)
 }
 
-pub(super) fn process_actions(is_up: &Term) -> Vec<Action> {
-    let is_over =
-        P.equals(X) & has_voter(X, V) & T.equals(STAMP.at(X)) & N.equals(NUMBER.at((X, V)));
-    let is_expected = WAITING.at(X) & M.equals(STAMP.at(X)) & K.equals(NUMBER.at((X, W)));
-    let is_present = is_active(X) & M.equals(STAMP.at(X));
+pub(super) fn requester_actions(is_up: &Term) -> Vec<Action> {
+    let is_over = P.equals(X)
+        & quorum_has_voter(X, V)
+        & T.equals(STAMP.at(X))
+        & N.equals(VOTE_NUMBER.at((X, V)));
+    let is_expected = WAITING.at(X) & M.equals(STAMP.at(X)) & K.equals(VOTE_NUMBER.at((X, W)));
+    let is_present = is_waiting_or_inside(X) & M.equals(STAMP.at(X));
     vec![
         Action::new("receive-vote", [X, W, M, K])
             .when(LOCKED.at((W, X, M, K)) & is_expected & !HAS_VOTE.at((X, W)))
@@ -162,9 +167,9 @@ pub(super) fn process_actions(is_up: &Term) -> Vec<Action> {
         // The code does this only after an inquiry, and if another voter has failed.
         Action::new("relinquish", [X, W])
             .when(WAITING.at(X) & HAS_VOTE.at((X, W)))
-            .add(RELINQUISH, (Term::from(X), W, STAMP.at(X), NUMBER.at((X, W))))
+            .add(RELINQUISH, (Term::from(X), W, STAMP.at(X), VOTE_NUMBER.at((X, W))))
             .remove(HAS_VOTE, (X, W))
-            .set(NUMBER, (X, W), NUMBER.at((X, W)) + 1),
+            .set(VOTE_NUMBER, (X, W), VOTE_NUMBER.at((X, W)) + 1),
         forget_request(Action::new("exit", [X]).when(INSIDE.at(X)).set(INSIDE, X, false).define(
             RELEASE,
             [P, V, T, N],
@@ -254,9 +259,9 @@ pub(super) fn has_voted_for(
 
 /// Returns a formula that is true if `process` has the vote of `V`, or if this vote is in flight to
 /// `process`.
-pub(super) fn awaits_or_has(process: Variable) -> Term {
-    let number = NUMBER.at((process, V));
-    is_active(process)
+pub(super) fn is_vote_sent_to(process: Variable) -> Term {
+    let number = VOTE_NUMBER.at((process, V));
+    is_waiting_or_inside(process)
         & (HAS_VOTE.at((process, V))
             | LOCKED.at((Term::from(V), process, STAMP.at(process), number)))
 }
@@ -274,10 +279,10 @@ pub(super) fn is_request_over(process: &Term, stamp: &Term) -> Term {
 ///
 /// The formula has two parts. First, the clock of `process` has reached `stamp`, or `process` has
 /// crashed. Second, the request is over, or it is the present request of `process`. In the latter
-/// case, `number` must be at most `NUMBER` of `process` and `V`. `is_down` returns a formula that
-/// is true if a process has crashed.
+/// case, `number` must be at most `VOTE_NUMBER` of `process` and `V`. `is_down` returns a formula
+/// that is true if a process has crashed.
 fn is_known(process: &Term, stamp: &Term, number: Term, is_down: &dyn Fn(&Term) -> Term) -> Term {
-    let own_number = NUMBER.at((process, V));
+    let own_number = VOTE_NUMBER.at((process, V));
     let is_present = stamp.clone().equals(STAMP.at(process.clone())) & number.at_most(own_number);
     (is_down(process) | stamp.clone().at_most(CLOCK.at(process.clone())))
         & (is_request_over(process, stamp) | is_present)
@@ -288,11 +293,11 @@ fn is_known(process: &Term, stamp: &Term, number: Term, is_down: &dyn Fn(&Term) 
 pub(super) fn vote_conjuncts(is_down: &dyn Fn(&Term) -> Term) -> Vec<Conjunct> {
     vec![
         lock::mutual_exclusion(),
-        lock::phases(),
+        lock::disjoint_phases(),
         Conjunct::new(
             "inside-voted",
             "a process inside has the votes of its quorum",
-            for_all([P, V], (INSIDE.at(P) & has_voter(P, V)).implies(HAS_VOTE.at((P, V)))),
+            for_all([P, V], (INSIDE.at(P) & quorum_has_voter(P, V)).implies(HAS_VOTE.at((P, V)))),
         ),
         Conjunct::new(
             "given-known",
@@ -310,7 +315,10 @@ pub(super) fn vote_conjuncts(is_down: &dyn Fn(&Term) -> Term) -> Vec<Conjunct> {
         Conjunct::new(
             "number-positive",
             "the number of an awaited vote is positive",
-            for_all([P, V], is_active(P).implies(Term::from(1).at_most(NUMBER.at((P, V))))),
+            for_all(
+                [P, V],
+                is_waiting_or_inside(P).implies(Term::from(1).at_most(VOTE_NUMBER.at((P, V)))),
+            ),
         ),
         Conjunct::new(
             "clock-own",
@@ -325,7 +333,7 @@ pub(super) fn message_conjuncts(is_down: &dyn Fn(&Term) -> Term) -> Vec<Conjunct
     let known = || is_known(&process, &T.into(), N.into(), is_down);
     let is_past = is_down(&process) | T.at_most(CLOCK.at(P));
     let is_over = is_request_over(&process, &T.into());
-    let is_returned = T.equals(STAMP.at(P)) & N.less(NUMBER.at((P, V)));
+    let is_returned = T.equals(STAMP.at(P)) & N.less(VOTE_NUMBER.at((P, V)));
     vec![
         Conjunct::new(
             "vote-known",
@@ -359,7 +367,7 @@ pub(super) fn message_conjuncts(is_down: &dyn Fn(&Term) -> Term) -> Vec<Conjunct
                 [P, V, T],
                 REQUEST
                     .at((P, V, T))
-                    .implies(is_past & is_active(P).implies(T.at_most(STAMP.at(P)))),
+                    .implies(is_past & is_waiting_or_inside(P).implies(T.at_most(STAMP.at(P)))),
             ),
         ),
     ]

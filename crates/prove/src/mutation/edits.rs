@@ -3,14 +3,14 @@
 use std::sync::Arc;
 
 use crate::logic::sort::Sort;
-use crate::logic::term::{Node, Operations, Term, conjunction, disjunction, exists};
+use crate::logic::term::{Term, TermNode, TermOperations, conjunction, disjunction, exists};
 use crate::logic::variable::Variable;
-use crate::mutation::formula_text::text;
+use crate::mutation::formula_text::infix_text;
 use crate::mutation::mutant::MutationOperator;
 
 /// Direction in which edits may change a formula.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Direction {
+pub(super) enum EditDirection {
     /// The formula after the edit may hold in more states.
     Weaker,
     /// The formula after the edit may hold in fewer states.
@@ -18,46 +18,50 @@ pub(super) enum Direction {
     Any,
 }
 
-impl Direction {
+impl EditDirection {
     fn reversed(self) -> Self {
         match self {
-            Direction::Weaker => Direction::Stronger,
-            Direction::Stronger => Direction::Weaker,
-            Direction::Any => Direction::Any,
+            EditDirection::Weaker => EditDirection::Stronger,
+            EditDirection::Stronger => EditDirection::Weaker,
+            EditDirection::Any => EditDirection::Any,
         }
     }
 
     fn may_weaken(self) -> bool {
-        self != Direction::Stronger
+        self != EditDirection::Stronger
     }
 
     fn may_strengthen(self) -> bool {
-        self != Direction::Weaker
+        self != EditDirection::Weaker
     }
 }
 
 /// A formula after one edit, and a description of the edit.
 #[derive(Clone, Debug)]
-pub(super) struct Edit {
+pub(super) struct FormulaEdit {
     pub(super) term: Term,
     pub(super) operator: MutationOperator,
     pub(super) change: String,
 }
 
-impl Edit {
+impl FormulaEdit {
     pub(super) fn new(term: Term, operator: MutationOperator, change: String) -> Self {
-        Edit { term, operator, change }
+        FormulaEdit { term, operator, change }
     }
 
-    fn within(self, whole: impl FnOnce(Term) -> Node) -> Self {
-        Edit { term: Term(Arc::new(whole(self.term))), ..self }
+    fn within(self, whole: impl FnOnce(Term) -> TermNode) -> Self {
+        FormulaEdit { term: Term(Arc::new(whole(self.term))), ..self }
     }
 }
 
 /// Returns all edits of a formula in `direction`, for example all edits that make the formula
 /// weaker. `parameters` are the parameters of the action that contains the formula. An edit may
 /// replace one process parameter by another.
-pub(super) fn edits(term: &Term, direction: Direction, parameters: &[Variable]) -> Vec<Edit> {
+pub(super) fn formula_edits(
+    term: &Term,
+    direction: EditDirection,
+    parameters: &[Variable],
+) -> Vec<FormulaEdit> {
     Editor { parameters }.edits(term, direction)
 }
 
@@ -67,66 +71,69 @@ struct Editor<'a> {
 }
 
 impl Editor<'_> {
-    fn edits(&self, term: &Term, direction: Direction) -> Vec<Edit> {
+    fn edits(&self, term: &Term, direction: EditDirection) -> Vec<FormulaEdit> {
         let mut edits = self.at_root(term, direction);
         match &*term.0 {
-            Node::Variable(_) | Node::Bool(_) | Node::Int(_) | Node::Real(..) => {}
-            Node::Apply(symbol, arguments) => {
+            TermNode::Variable(_) | TermNode::Bool(_) | TermNode::Int(_) | TermNode::Real(..) => {}
+            TermNode::Apply(symbol, arguments) => {
                 // `at_root` has already replaced the processes among the arguments.
-                let inner = self.parts(arguments, Direction::Any, |it| Node::Apply(*symbol, it));
+                let inner =
+                    self.parts(arguments, EditDirection::Any, |it| TermNode::Apply(*symbol, it));
                 edits.extend(
                     inner.into_iter().filter(|edit| edit.operator != MutationOperator::Process),
                 );
             }
-            Node::And(parts) => edits.extend(self.parts(parts, direction, Node::And)),
-            Node::Or(parts) => edits.extend(self.parts(parts, direction, Node::Or)),
-            Node::Not(inner) => {
+            TermNode::And(parts) => edits.extend(self.parts(parts, direction, TermNode::And)),
+            TermNode::Or(parts) => edits.extend(self.parts(parts, direction, TermNode::Or)),
+            TermNode::Not(inner) => {
                 let inner = self.edits(inner, direction.reversed());
-                edits.extend(inner.into_iter().map(|edit| edit.within(Node::Not)));
+                edits.extend(inner.into_iter().map(|edit| edit.within(TermNode::Not)));
             }
-            Node::Implies(a, b) => {
+            TermNode::Implies(a, b) => {
                 let before = self.edits(a, direction.reversed()).into_iter();
-                edits.extend(before.map(|edit| edit.within(|it| Node::Implies(it, b.clone()))));
+                edits.extend(before.map(|edit| edit.within(|it| TermNode::Implies(it, b.clone()))));
                 let after = self.edits(b, direction).into_iter();
-                edits.extend(after.map(|edit| edit.within(|it| Node::Implies(a.clone(), it))));
+                edits.extend(after.map(|edit| edit.within(|it| TermNode::Implies(a.clone(), it))));
             }
-            Node::Equals(a, b) => {
-                let inner = self.operands(a, b, Node::Equals).into_iter();
+            TermNode::Equals(a, b) => {
+                let inner = self.operands(a, b, TermNode::Equals).into_iter();
                 let is_new =
-                    |edit: &Edit| edit.operator != MutationOperator::Process || is_number(a);
+                    |edit: &FormulaEdit| edit.operator != MutationOperator::Process || is_number(a);
                 edits.extend(inner.filter(is_new));
             }
-            Node::Less(a, b) => edits.extend(self.operands(a, b, Node::Less)),
-            Node::AtMost(a, b) => edits.extend(self.operands(a, b, Node::AtMost)),
-            Node::Plus(a, b) => edits.extend(self.operands(a, b, Node::Plus)),
-            Node::Minus(a, b) => edits.extend(self.operands(a, b, Node::Minus)),
-            Node::Times(a, b) => edits.extend(self.operands(a, b, Node::Times)),
-            Node::If(condition, then, otherwise) => {
+            TermNode::Less(a, b) => edits.extend(self.operands(a, b, TermNode::Less)),
+            TermNode::AtMost(a, b) => edits.extend(self.operands(a, b, TermNode::AtMost)),
+            TermNode::Plus(a, b) => edits.extend(self.operands(a, b, TermNode::Plus)),
+            TermNode::Minus(a, b) => edits.extend(self.operands(a, b, TermNode::Minus)),
+            TermNode::Times(a, b) => edits.extend(self.operands(a, b, TermNode::Times)),
+            TermNode::If(condition, then, otherwise) => {
                 edits.extend(self.in_choice(condition, then, otherwise, direction));
             }
-            Node::ForAll(variables, body) => {
+            TermNode::ForAll(variables, body) => {
                 let body = self.edits(body, direction).into_iter();
-                edits.extend(body.map(|it| it.within(|it| Node::ForAll(variables.clone(), it))));
+                edits
+                    .extend(body.map(|it| it.within(|it| TermNode::ForAll(variables.clone(), it))));
             }
-            Node::Exists(variables, body) => {
+            TermNode::Exists(variables, body) => {
                 let body = self.edits(body, direction).into_iter();
-                edits.extend(body.map(|it| it.within(|it| Node::Exists(variables.clone(), it))));
+                edits
+                    .extend(body.map(|it| it.within(|it| TermNode::Exists(variables.clone(), it))));
             }
         }
         edits
     }
 
-    fn at_root(&self, term: &Term, direction: Direction) -> Vec<Edit> {
+    fn at_root(&self, term: &Term, direction: EditDirection) -> Vec<FormulaEdit> {
         match &*term.0 {
-            Node::And(parts) if direction.may_weaken() => without_each(parts, conjunction),
-            Node::Or(parts) if direction.may_strengthen() => without_each(parts, disjunction),
-            Node::Less(a, b) if direction.may_weaken() => {
+            TermNode::And(parts) if direction.may_weaken() => without_each(parts, conjunction),
+            TermNode::Or(parts) if direction.may_strengthen() => without_each(parts, disjunction),
+            TermNode::Less(a, b) if direction.may_weaken() => {
                 vec![replaced(term, a.clone().at_most(b), MutationOperator::Comparison)]
             }
-            Node::AtMost(a, b) if direction.may_strengthen() => {
+            TermNode::AtMost(a, b) if direction.may_strengthen() => {
                 vec![replaced(term, a.clone().less(b), MutationOperator::Comparison)]
             }
-            Node::Equals(a, b) => {
+            TermNode::Equals(a, b) => {
                 let mut edits = self.other_processes(term, &[a.clone(), b.clone()], |it| {
                     it[0].clone().equals(&it[1])
                 });
@@ -135,21 +142,21 @@ impl Editor<'_> {
                 }
                 edits
             }
-            Node::Apply(symbol, arguments) => {
+            TermNode::Apply(symbol, arguments) => {
                 self.other_processes(term, arguments, |it| symbol.at(it.to_vec()))
             }
-            Node::Plus(a, b) | Node::Minus(a, b) if matches!(&*b.0, Node::Int(_)) => {
+            TermNode::Plus(a, b) | TermNode::Minus(a, b) if matches!(&*b.0, TermNode::Int(_)) => {
                 vec![replaced(term, a.clone(), MutationOperator::Value)]
             }
-            Node::ForAll(variables, body) if direction.may_weaken() => {
+            TermNode::ForAll(variables, body) if direction.may_weaken() => {
                 let some = match &*body.0 {
-                    Node::Implies(condition, result) => condition.clone() & result.clone(),
+                    TermNode::Implies(condition, result) => condition.clone() & result.clone(),
                     _ => body.clone(),
                 };
                 let some = exists(variables.iter().copied(), some);
                 vec![replaced(term, some, MutationOperator::Quantifier)]
             }
-            Node::Variable(_) => {
+            TermNode::Variable(_) => {
                 self.other_processes(term, std::slice::from_ref(term), |it| it[0].clone())
             }
             _ => Vec::new(),
@@ -166,18 +173,18 @@ impl Editor<'_> {
         condition: &Term,
         then: &Term,
         otherwise: &Term,
-        direction: Direction,
-    ) -> Vec<Edit> {
+        direction: EditDirection,
+    ) -> Vec<FormulaEdit> {
         let mut edits = Vec::new();
         let is_point = mentions_place(condition);
         if !is_point {
-            let condition = text(condition);
+            let condition = infix_text(condition);
             let (always, never) =
                 (format!("always as if {condition}"), format!("never {condition}"));
-            edits.push(Edit::new(then.clone(), MutationOperator::Value, always));
-            edits.push(Edit::new(otherwise.clone(), MutationOperator::Value, never));
+            edits.push(FormulaEdit::new(then.clone(), MutationOperator::Value, always));
+            edits.push(FormulaEdit::new(otherwise.clone(), MutationOperator::Value, never));
         }
-        let conditions = self.edits(condition, Direction::Any).into_iter();
+        let conditions = self.edits(condition, EditDirection::Any).into_iter();
         let is_maximum = is_maximum(condition, then, otherwise);
         let conditions = conditions.filter(|edit| match edit.operator {
             MutationOperator::Process => true,
@@ -186,16 +193,19 @@ impl Editor<'_> {
             _ => !is_point,
         });
         edits.extend(
-            conditions.map(|edit| edit.within(|it| Node::If(it, then.clone(), otherwise.clone()))),
+            conditions
+                .map(|edit| edit.within(|it| TermNode::If(it, then.clone(), otherwise.clone()))),
         );
         let then_edits = self.edits(then, direction).into_iter();
         edits.extend(
-            then_edits
-                .map(|edit| edit.within(|it| Node::If(condition.clone(), it, otherwise.clone()))),
+            then_edits.map(|edit| {
+                edit.within(|it| TermNode::If(condition.clone(), it, otherwise.clone()))
+            }),
         );
         let other_edits = self.edits(otherwise, direction).into_iter();
         edits.extend(
-            other_edits.map(|edit| edit.within(|it| Node::If(condition.clone(), then.clone(), it))),
+            other_edits
+                .map(|edit| edit.within(|it| TermNode::If(condition.clone(), then.clone(), it))),
         );
         edits
     }
@@ -205,9 +215,9 @@ impl Editor<'_> {
     fn parts(
         &self,
         parts: &[Term],
-        direction: Direction,
-        whole: impl Fn(Vec<Term>) -> Node,
-    ) -> Vec<Edit> {
+        direction: EditDirection,
+        whole: impl Fn(Vec<Term>) -> TermNode,
+    ) -> Vec<FormulaEdit> {
         let mut edits = Vec::new();
         for (index, part) in parts.iter().enumerate() {
             for edit in self.edits(part, direction) {
@@ -223,10 +233,10 @@ impl Editor<'_> {
 
     /// Returns the edits of a term with the operands `a` and `b`. Each edit changes one of the two
     /// operands. `whole` builds the term from its operands.
-    fn operands(&self, a: &Term, b: &Term, whole: fn(Term, Term) -> Node) -> Vec<Edit> {
-        let left = self.edits(a, Direction::Any).into_iter();
+    fn operands(&self, a: &Term, b: &Term, whole: fn(Term, Term) -> TermNode) -> Vec<FormulaEdit> {
+        let left = self.edits(a, EditDirection::Any).into_iter();
         let left = left.map(|edit| edit.within(|it| whole(it, b.clone())));
-        let right = self.edits(b, Direction::Any).into_iter();
+        let right = self.edits(b, EditDirection::Any).into_iter();
         left.chain(right.map(|edit| edit.within(|it| whole(a.clone(), it)))).collect()
     }
 
@@ -237,11 +247,11 @@ impl Editor<'_> {
         term: &Term,
         parts: &[Term],
         whole: impl Fn(&[Term]) -> Term,
-    ) -> Vec<Edit> {
+    ) -> Vec<FormulaEdit> {
         let is_parameter = |it: &&Variable| it.sort == Sort::Process;
         let mut edits = Vec::new();
         for (index, part) in parts.iter().enumerate() {
-            let Node::Variable(variable) = &*part.0 else { continue };
+            let TermNode::Variable(variable) = &*part.0 else { continue };
             if !self.parameters.iter().filter(is_parameter).any(|it| it == variable) {
                 continue;
             }
@@ -255,18 +265,22 @@ impl Editor<'_> {
     }
 }
 
-fn replaced(before: &Term, after: Term, operator: MutationOperator) -> Edit {
-    let change = format!("{} becomes {}", text(before), text(&after));
-    Edit::new(after, operator, change)
+fn replaced(before: &Term, after: Term, operator: MutationOperator) -> FormulaEdit {
+    let change = format!("{} becomes {}", infix_text(before), infix_text(&after));
+    FormulaEdit::new(after, operator, change)
 }
 
 /// Returns the edits that leave out one of the `parts` of a conjunction or disjunction. `whole`
 /// builds the term from its parts.
-fn without_each(parts: &[Term], whole: fn(Vec<Term>) -> Term) -> Vec<Edit> {
+fn without_each(parts: &[Term], whole: fn(Vec<Term>) -> Term) -> Vec<FormulaEdit> {
     let without = |(index, part): (usize, &Term)| {
         let mut rest = parts.to_vec();
         rest.remove(index);
-        Edit::new(whole(rest), MutationOperator::Condition, format!("without {}", text(part)))
+        FormulaEdit::new(
+            whole(rest),
+            MutationOperator::Condition,
+            format!("without {}", infix_text(part)),
+        )
     };
     parts.iter().enumerate().map(without).collect()
 }
@@ -278,16 +292,16 @@ fn is_number(term: &Term) -> bool {
 /// Returns true if a conditional value is the maximum of the two numbers that its condition
 /// compares.
 fn is_maximum(condition: &Term, then: &Term, otherwise: &Term) -> bool {
-    matches!(&*condition.0, Node::Less(low, high) if high == then && low == otherwise)
+    matches!(&*condition.0, TermNode::Less(low, high) if high == then && low == otherwise)
 }
 
 /// Returns true if `condition` compares the variable `place` with a term. The method `Action::set`
 /// builds such conditions to change a function for one argument.
 fn mentions_place(condition: &Term) -> bool {
     match &*condition.0 {
-        Node::And(parts) => parts.iter().any(mentions_place),
-        Node::Equals(left, _) => {
-            matches!(&*left.0, Node::Variable(variable) if variable.name == "place")
+        TermNode::And(parts) => parts.iter().any(mentions_place),
+        TermNode::Equals(left, _) => {
+            matches!(&*left.0, TermNode::Variable(variable) if variable.name == "place")
         }
         _ => false,
     }
@@ -304,24 +318,24 @@ mod tests {
     const INSIDE: Symbol = Symbol::relation("inside", &[Sort::Process]);
     const STAMP: Symbol = Symbol::function("stamp", &[Sort::Process], Sort::Int);
 
-    fn changes(term: &Term, direction: Direction) -> Vec<String> {
-        edits(term, direction, &[X, M]).into_iter().map(|edit| edit.change).collect()
+    fn changes(term: &Term, direction: EditDirection) -> Vec<String> {
+        formula_edits(term, direction, &[X, M]).into_iter().map(|edit| edit.change).collect()
     }
 
     #[test]
     fn weakens_under_an_even_number_of_negations() {
         let guard = !INSIDE.at(X) & !STAMP.at(X).less(M);
         assert_eq!(
-            changes(&guard, Direction::Weaker),
+            changes(&guard, EditDirection::Weaker),
             ["without not inside(x)", "without not (stamp(x) < m)"]
         );
-        assert_eq!(changes(&guard, Direction::Stronger), ["stamp(x) < m becomes stamp(x) ≤ m"]);
+        assert_eq!(changes(&guard, EditDirection::Stronger), ["stamp(x) < m becomes stamp(x) ≤ m"]);
     }
 
     #[test]
     fn replaces_a_process_in_one_place() {
         let both = INSIDE.at(X) & STAMP.at(X).equals(0);
-        let found = edits(&both, Direction::Stronger, &[X, Y]);
+        let found = formula_edits(&both, EditDirection::Stronger, &[X, Y]);
         let found: Vec<Term> = found.into_iter().map(|edit| edit.term).collect();
         let expected = [INSIDE.at(Y) & STAMP.at(X).equals(0), INSIDE.at(X) & STAMP.at(Y).equals(0)];
         assert_eq!(found, expected);

@@ -1,41 +1,43 @@
 //! Formulas in the usual notation, for descriptions of changes.
 
-use crate::logic::term::{Node, Term};
+use crate::logic::term::{Term, TermNode};
 use crate::logic::variable::Variable;
 
 /// Returns a formula in infix notation, such as `stamp(x) < m and not inside(x)`.
-pub(super) fn text(term: &Term) -> String {
+pub(super) fn infix_text(term: &Term) -> String {
     match &*term.0 {
-        Node::Variable(variable) => variable.to_string(),
-        Node::Apply(symbol, arguments) if arguments.is_empty() => symbol.name.to_owned(),
-        Node::Apply(symbol, arguments) => format!("{}({})", symbol.name, joined(arguments, ", ")),
-        Node::Bool(value) => value.to_string(),
-        Node::Int(number) => number.to_string(),
-        Node::Real(numerator, 1) => numerator.to_string(),
-        Node::Real(numerator, denominator) => format!("{numerator}/{denominator}"),
-        Node::Not(inner) => match &*inner.0 {
-            Node::Equals(a, b) => infix(a, "≠", b),
+        TermNode::Variable(variable) => variable.to_string(),
+        TermNode::Apply(symbol, arguments) if arguments.is_empty() => symbol.name.to_owned(),
+        TermNode::Apply(symbol, arguments) => {
+            format!("{}({})", symbol.name, joined(arguments, ", "))
+        }
+        TermNode::Bool(value) => value.to_string(),
+        TermNode::Int(number) => number.to_string(),
+        TermNode::Real(numerator, 1) => numerator.to_string(),
+        TermNode::Real(numerator, denominator) => format!("{numerator}/{denominator}"),
+        TermNode::Not(inner) => match &*inner.0 {
+            TermNode::Equals(a, b) => infix(a, "≠", b),
             _ => format!("not {}", part(inner)),
         },
-        Node::And(parts) => parts.iter().map(part).collect::<Vec<_>>().join(" and "),
-        Node::Or(parts) => parts.iter().map(part).collect::<Vec<_>>().join(" or "),
-        Node::Implies(a, b) => infix(a, "implies", b),
-        Node::Equals(a, b) => infix(a, "=", b),
-        Node::Less(a, b) => infix(a, "<", b),
-        Node::AtMost(a, b) => infix(a, "≤", b),
-        Node::Plus(a, b) => infix(a, "+", b),
-        Node::Minus(a, b) => infix(a, "−", b),
-        Node::Times(a, b) => infix(a, "·", b),
-        Node::If(condition, then, otherwise) => {
+        TermNode::And(parts) => parts.iter().map(part).collect::<Vec<_>>().join(" and "),
+        TermNode::Or(parts) => parts.iter().map(part).collect::<Vec<_>>().join(" or "),
+        TermNode::Implies(a, b) => infix(a, "implies", b),
+        TermNode::Equals(a, b) => infix(a, "=", b),
+        TermNode::Less(a, b) => infix(a, "<", b),
+        TermNode::AtMost(a, b) => infix(a, "≤", b),
+        TermNode::Plus(a, b) => infix(a, "+", b),
+        TermNode::Minus(a, b) => infix(a, "−", b),
+        TermNode::Times(a, b) => infix(a, "·", b),
+        TermNode::If(condition, then, otherwise) => {
             format!("if {} then {} else {}", part(condition), part(then), part(otherwise))
         }
-        Node::ForAll(variables, body) => quantified("for all", variables, body),
-        Node::Exists(variables, body) => quantified("for some", variables, body),
+        TermNode::ForAll(variables, body) => quantified("for all", variables, body),
+        TermNode::Exists(variables, body) => quantified("for some", variables, body),
     }
 }
 
 fn joined(terms: &[Term], separator: &str) -> String {
-    terms.iter().map(text).collect::<Vec<_>>().join(separator)
+    terms.iter().map(infix_text).collect::<Vec<_>>().join(separator)
 }
 
 fn infix(left: &Term, operator: &str, right: &Term) -> String {
@@ -44,18 +46,20 @@ fn infix(left: &Term, operator: &str, right: &Term) -> String {
 
 fn quantified(quantifier: &str, variables: &[Variable], body: &Term) -> String {
     let variables: Vec<String> = variables.iter().map(ToString::to_string).collect();
-    format!("{quantifier} {}: {}", variables.join(", "), text(body))
+    format!("{quantifier} {}: {}", variables.join(", "), infix_text(body))
 }
 
 /// Returns an operand of a formula as text. Puts the text in parentheses if the operand itself
 /// consists of an operator and its operands.
 fn part(term: &Term) -> String {
     match &*term.0 {
-        Node::Variable(_) | Node::Apply(..) | Node::Bool(_) | Node::Int(_) | Node::Real(..) => {
-            text(term)
-        }
-        Node::Not(inner) if matches!(&*inner.0, Node::Apply(..)) => text(term),
-        _ => format!("({})", text(term)),
+        TermNode::Variable(_)
+        | TermNode::Apply(..)
+        | TermNode::Bool(_)
+        | TermNode::Int(_)
+        | TermNode::Real(..) => infix_text(term),
+        TermNode::Not(inner) if matches!(&*inner.0, TermNode::Apply(..)) => infix_text(term),
+        _ => format!("({})", infix_text(term)),
     }
 }
 
@@ -64,7 +68,7 @@ mod tests {
     use super::*;
     use crate::logic::sort::Sort;
     use crate::logic::symbol::Symbol;
-    use crate::logic::term::{Operations, for_all};
+    use crate::logic::term::{TermOperations, for_all};
 
     #[test]
     fn prints_infix_notation() {
@@ -72,7 +76,7 @@ mod tests {
         const INSIDE: Symbol = Symbol::relation("inside", &[Sort::Process]);
         let (p, q) = (Variable::process("p"), Variable::process("q"));
         let formula = for_all([q], q.differs(p).implies(CLOCK.at(p).less(CLOCK.at(q) + 1)));
-        assert_eq!(text(&formula), "for all q: (q ≠ p) implies (clock(p) < (clock(q) + 1))");
-        assert_eq!(text(&(!INSIDE.at(p) & INSIDE.at(q))), "not inside(p) and inside(q)");
+        assert_eq!(infix_text(&formula), "for all q: (q ≠ p) implies (clock(p) < (clock(q) + 1))");
+        assert_eq!(infix_text(&(!INSIDE.at(p) & INSIDE.at(q))), "not inside(p) and inside(q)");
     }
 }

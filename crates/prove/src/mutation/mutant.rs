@@ -2,11 +2,11 @@
 
 use std::fmt::{self, Display};
 
-use crate::logic::term::{Node, Term, conjunction};
+use crate::logic::term::{Term, TermNode, conjunction};
 use crate::model::Model;
 use crate::model::action::Action;
-use crate::mutation::edits::{Direction, Edit, edits};
-use crate::mutation::formula_text::text;
+use crate::mutation::edits::{EditDirection, FormulaEdit, formula_edits};
+use crate::mutation::formula_text::infix_text;
 
 /// Kind of change that turns a model into a mutant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -119,24 +119,24 @@ pub fn mutants(model: &Model) -> Vec<Mutant> {
 
 /// Returns the mutants that leave out one part of the initial condition.
 fn of_initial(index: usize, condition: &Term) -> Vec<Mutant> {
-    let mutant = |edit: Edit| Mutant {
+    let mutant = |edit: FormulaEdit| Mutant {
         operator: edit.operator,
         action: None,
         change: edit.change,
         rule: Rule::Initial(index, edit.term),
     };
     let parts = match &*condition.0 {
-        Node::ForAll(_, body) => body,
+        TermNode::ForAll(_, body) => body,
         _ => condition,
     };
     match &*parts.0 {
-        Node::And(_) => {
-            let all = edits(condition, Direction::Weaker, &[]).into_iter();
+        TermNode::And(_) => {
+            let all = formula_edits(condition, EditDirection::Weaker, &[]).into_iter();
             all.filter(|edit| edit.operator == MutationOperator::Condition).map(mutant).collect()
         }
         _ => {
-            let change = format!("without {}", text(condition));
-            vec![mutant(Edit::new(Term::truth(), MutationOperator::Condition, change))]
+            let change = format!("without {}", infix_text(condition));
+            vec![mutant(FormulaEdit::new(Term::truth(), MutationOperator::Condition, change))]
         }
     }
 }
@@ -165,8 +165,8 @@ fn of_action(model: &Model, index: usize, action: &Action) -> Vec<Mutant> {
             ));
         }
         // A change that only removes messages in flight is covered by the loss of messages.
-        let direction = if is_message { Direction::Weaker } else { Direction::Any };
-        for edit in edits(&update.value, direction, &action.parameters) {
+        let direction = if is_message { EditDirection::Weaker } else { EditDirection::Any };
+        for edit in formula_edits(&update.value, direction, &action.parameters) {
             let mut changed = action.clone();
             if let Some(update) = changed.updates.get_mut(symbol) {
                 update.value = edit.term;
@@ -177,26 +177,26 @@ fn of_action(model: &Model, index: usize, action: &Action) -> Vec<Mutant> {
     found
 }
 
-fn of_guard(action: &Action) -> Vec<Edit> {
+fn of_guard(action: &Action) -> Vec<FormulaEdit> {
     let guard = &action.guard;
-    let mut found = edits(guard, Direction::Weaker, &action.parameters);
+    let mut found = formula_edits(guard, EditDirection::Weaker, &action.parameters);
     let conditions = match &*guard.0 {
-        Node::Bool(_) => return found,
-        Node::And(parts) => parts.clone(),
+        TermNode::Bool(_) => return found,
+        TermNode::And(parts) => parts.clone(),
         _ => {
-            let change = format!("without {}", text(guard));
-            found.push(Edit::new(Term::truth(), MutationOperator::Condition, change));
+            let change = format!("without {}", infix_text(guard));
+            found.push(FormulaEdit::new(Term::truth(), MutationOperator::Condition, change));
             vec![guard.clone()]
         }
     };
     for (index, condition) in conditions.iter().enumerate() {
         let mut changed = conditions.clone();
         changed[index] = match &*condition.0 {
-            Node::Not(inner) => inner.clone(),
+            TermNode::Not(inner) => inner.clone(),
             _ => !condition.clone(),
         };
-        let change = format!("{} becomes {}", text(condition), text(&changed[index]));
-        found.push(Edit::new(conjunction(changed), MutationOperator::Negation, change));
+        let change = format!("{} becomes {}", infix_text(condition), infix_text(&changed[index]));
+        found.push(FormulaEdit::new(conjunction(changed), MutationOperator::Negation, change));
     }
     found
 }

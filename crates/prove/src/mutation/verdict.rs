@@ -1,17 +1,17 @@
 //! Decides whether a mutant still satisfies the proof obligations of its model. If an obligation
 //! does not hold, the invariant *refuses* the mutant.
 
-use crate::logic::term::{Operations, Term, conjunction, disjunction, for_all};
+use crate::logic::term::{Term, TermOperations, conjunction, disjunction, for_all};
 use crate::model::Model;
 use crate::model::action::{Action, argument_variables};
 use crate::mutation::mutant::Mutant;
 use crate::obligations::counterexample::{Counterexample, InductionQuery};
 use crate::obligations::parallel::parallel_map;
 use crate::obligations::proof::{ObligationSelection, decide_obligations};
-use crate::obligations::report::{Obligation, Outcome};
+use crate::obligations::report::{ObligationOutcome, ProofObligation};
 use crate::obligations::search::find_counterexample_quickly;
 use crate::solver::Solver;
-use crate::solver::process::{Goal, Satisfiability};
+use crate::solver::process::{Satisfiability, SolverGoal};
 use crate::solver_error::SolverError;
 
 /// Result of the proof of a mutant.
@@ -21,7 +21,7 @@ pub enum MutantVerdict {
     /// mutant.
     Refused {
         /// An obligation that does not hold for the mutant.
-        obligation: Obligation,
+        obligation: ProofObligation,
         /// Counterexample to induction, if it is small enough to show.
         counterexample: Option<Box<Counterexample>>,
     },
@@ -35,7 +35,7 @@ pub enum MutantVerdict {
     /// inductive. So the mutant is safe for every number of processes.
     Safe,
     /// The solver did not decide this obligation.
-    Undecided(Obligation),
+    Undecided(ProofObligation),
 }
 
 impl MutantVerdict {
@@ -58,13 +58,13 @@ impl MutantVerdict {
     }
 
     /// Returns the verdict and its reason as text, such as `refused by mutual-exclusion`.
-    pub fn reason(&self) -> String {
+    pub fn verdict_text(&self) -> String {
         match self {
             MutantVerdict::Refused { obligation, .. } => match obligation {
-                Obligation::InitialState => "refused: no initial state exists".to_owned(),
-                Obligation::Initiation(conjunct) => format!("refused initially by {conjunct}"),
-                Obligation::Possible(_) => "refused: the action is impossible".to_owned(),
-                Obligation::Consecution { conjunct, .. } => format!("refused by {conjunct}"),
+                ProofObligation::InitialState => "refused: no initial state exists".to_owned(),
+                ProofObligation::Initiation(conjunct) => format!("refused initially by {conjunct}"),
+                ProofObligation::Possible(_) => "refused: the action is impossible".to_owned(),
+                ProofObligation::Consecution { conjunct, .. } => format!("refused by {conjunct}"),
             },
             MutantVerdict::Equivalent => {
                 "equivalent: the invariant implies the same steps".to_owned()
@@ -108,12 +108,12 @@ fn judge_one(
     // The changed action or initial condition has its own obligations. All others are those of the
     // original model, which are proved.
     let open = decide_obligations(&changed, action, solver, ObligationSelection::UntilOpen)?.pop();
-    let open = open.filter(|it| !matches!(it.outcome, Outcome::Proved));
+    let open = open.filter(|it| !matches!(it.outcome, ObligationOutcome::Proved));
     Ok(match (open, sameness) {
-        (Some(open), _) if matches!(open.outcome, Outcome::Refuted(_)) => {
+        (Some(open), _) if matches!(open.outcome, ObligationOutcome::Refuted(_)) => {
             let counterexample = match open.outcome {
-                Outcome::Refuted(found) => found,
-                Outcome::Proved | Outcome::Undecided => None,
+                ObligationOutcome::Refuted(found) => found,
+                ObligationOutcome::Proved | ObligationOutcome::Undecided => None,
             };
             MutantVerdict::Refused { obligation: open.obligation, counterexample }
         }
@@ -127,8 +127,8 @@ fn judge_one(
 fn refused_by(action: Option<&Action>, found: Counterexample) -> MutantVerdict {
     let conjunct = found.conjunct.to_owned();
     let obligation = match action {
-        Some(action) => Obligation::Consecution { action: action.title(), conjunct },
-        None => Obligation::Initiation(conjunct),
+        Some(action) => ProofObligation::Consecution { action: action.title(), conjunct },
+        None => ProofObligation::Initiation(conjunct),
     };
     MutantVerdict::Refused { obligation, counterexample: Some(Box::new(found)) }
 }
@@ -144,13 +144,16 @@ fn compare_actions(
     solver: &Solver,
 ) -> Result<Option<MutantVerdict>, SolverError> {
     let mut process =
-        InductionQuery::new(model, Some(changed)).begin(model, solver, Goal::Proof)?;
+        InductionQuery::new(model, Some(changed)).start_solver(model, solver, SolverGoal::Proof)?;
     let is_step = original.guard.clone() & is_same_result(original, changed);
     if process.check_with(&!is_step) != Satisfiability::Unsatisfiable {
         return Ok(None);
     }
-    let mut process =
-        InductionQuery::new(model, Some(original)).begin(model, solver, Goal::Proof)?;
+    let mut process = InductionQuery::new(model, Some(original)).start_solver(
+        model,
+        solver,
+        SolverGoal::Proof,
+    )?;
     let is_equivalent =
         process.check_with(&!changed.guard.clone()) == Satisfiability::Unsatisfiable;
     Ok(Some(match is_equivalent {
@@ -164,7 +167,8 @@ fn is_same_result(one: &Action, other: &Action) -> Term {
     let symbols = one.updates.keys().chain(other.updates.keys());
     conjunction(symbols.map(|symbol| {
         let arguments = argument_variables(*symbol);
-        let [left, right] = [one, other].map(|action| action.value_of(*symbol, &arguments));
+        let [left, right] =
+            [one, other].map(|action| action.value_after_updates(*symbol, &arguments));
         let is_same = left.equals(right);
         if arguments.is_empty() { is_same } else { for_all(arguments, is_same) }
     }))
@@ -181,7 +185,8 @@ fn compare_initial_conditions(
     changed: &Model,
     solver: &Solver,
 ) -> Result<Option<MutantVerdict>, SolverError> {
-    let mut process = InductionQuery::new(changed, None).begin(changed, solver, Goal::Proof)?;
+    let mut process =
+        InductionQuery::new(changed, None).start_solver(changed, solver, SolverGoal::Proof)?;
     let differs = disjunction(model.initial.iter().map(|condition| !condition.clone()));
     let result = process.check_with(&differs);
     Ok((result == Satisfiability::Unsatisfiable).then_some(MutantVerdict::Equivalent))

@@ -10,20 +10,20 @@ use serde_json::{Value as Json, json};
 
 use crate::logic::smt::{constant_declaration, symbol_declaration};
 use crate::logic::sort::Sort;
-use crate::logic::substitution::Updates;
+use crate::logic::substitution::SymbolUpdates;
 use crate::logic::symbol::Symbol;
-use crate::logic::term::{Node, Term, disjunction};
+use crate::logic::term::{Term, TermNode, disjunction};
 use crate::logic::variable::Variable;
 use crate::model::action::Action;
 use crate::model::{Conjunct, Model};
-use crate::obligations::search::element;
+use crate::obligations::search::element_variable;
 use crate::solver::Solver;
-use crate::solver::process::{Goal, SolverProcess};
-use crate::solver::solver_model::{ModelValue, SolverModel};
+use crate::solver::process::{SolverGoal, SolverProcess};
+use crate::solver::solver_model::{SolverModel, SolverValue};
 use crate::solver_error::SolverError;
 use crate::structure::evaluation::{Assignment, Evaluator};
 use crate::structure::table::Structure;
-use crate::structure::transition::{try_apply_action, tuples};
+use crate::structure::transition::{argument_tuples, try_apply_action};
 use crate::structure::value::Value;
 
 /// Query of a proof by induction to the solver: is there a step after which one of the `conjuncts`
@@ -59,15 +59,15 @@ impl<'m> InductionQuery<'m> {
 
     /// Starts a solver process for this query. Declares the symbols of the model, and asserts its
     /// axioms and the query's conditions on the state before the step.
-    pub(crate) fn begin(
+    pub(crate) fn start_solver(
         &self,
         model: &Model,
         solver: &Solver,
-        goal: Goal,
+        goal: SolverGoal,
     ) -> Result<SolverProcess, SolverError> {
         let mut process = SolverProcess::start(solver, goal)?;
-        for sort in model.sorts() {
-            process.send(&format!("(declare-sort {} 0)", sort.name()));
+        for sort in model.uninterpreted_sorts() {
+            process.send(&format!("(declare-sort {} 0)", sort.smt_name()));
         }
         model.symbols().for_each(|symbol| process.send(&symbol_declaration(symbol)));
         model.axioms.iter().for_each(|axiom| process.assert(&axiom.formula));
@@ -90,10 +90,11 @@ impl<'m> InductionQuery<'m> {
     }
 
     /// Returns true if the action changes nothing that the conjuncts mention.
-    pub(super) fn is_unaffected(&self) -> bool {
+    pub(super) fn leaves_conjuncts_unchanged(&self) -> bool {
         // Even an empty update renames bound variables, so that unchanged formulas are equal.
-        let is_equal =
-            |it: &&Conjunct| self.afterwards(&it.formula) == it.formula.after(&Updates::new());
+        let is_equal = |it: &&Conjunct| {
+            self.afterwards(&it.formula) == it.formula.after(&SymbolUpdates::new())
+        };
         self.action.is_some() && self.conjuncts.iter().all(is_equal)
     }
 
@@ -144,7 +145,7 @@ pub(super) fn decode(
     for (sort, size) in sizes {
         before.set_size(sort, size);
         for index in 0..size {
-            if let Some(name) = found.value(&element(sort, index).to_string(), &[]) {
+            if let Some(name) = found.value(&element_variable(sort, index).to_string(), &[]) {
                 names.insert(name, Value::Element(sort, index));
             }
         }
@@ -160,7 +161,7 @@ pub(super) fn decode(
     let evaluation = Evaluator::with_numbers(&ranges, &numbers);
     let symbols: Vec<Symbol> = model.symbols().chain(induction.inputs().iter().copied()).collect();
     for symbol in symbols.iter().copied() {
-        for arguments in tuples(&evaluation, symbol.domain) {
+        for arguments in argument_tuples(&evaluation, symbol.domain) {
             let value = decoder.value(symbol, &arguments);
             before.set(symbol, arguments, value);
         }
@@ -195,7 +196,7 @@ pub(super) fn decode(
 struct Decoder<'f> {
     found: &'f SolverModel,
     /// Elements of the structure, by the names that the solver gave them.
-    names: BTreeMap<ModelValue, Value>,
+    names: BTreeMap<SolverValue, Value>,
 }
 
 impl Decoder<'_> {
@@ -205,7 +206,7 @@ impl Decoder<'_> {
     }
 
     fn value(&self, symbol: Symbol, arguments: &[Value]) -> Value {
-        let arguments: Vec<ModelValue> = arguments.iter().map(|it| self.named(*it)).collect();
+        let arguments: Vec<SolverValue> = arguments.iter().map(|it| self.named(*it)).collect();
         self.translated(self.found.value(symbol.name, &arguments), symbol.range)
     }
 
@@ -216,29 +217,29 @@ impl Decoder<'_> {
         whole.map(Value::Int).chain(real).chain(parameters.values().copied()).collect()
     }
 
-    fn named(&self, value: Value) -> ModelValue {
+    fn named(&self, value: Value) -> SolverValue {
         match value {
-            Value::Bool(value) => ModelValue::Bool(value),
-            Value::Int(number) => ModelValue::Number(Ratio::from_integer(i128::from(number))),
-            Value::Real(number) => ModelValue::Number(number),
+            Value::Bool(value) => SolverValue::Bool(value),
+            Value::Int(number) => SolverValue::Number(Ratio::from_integer(i128::from(number))),
+            Value::Real(number) => SolverValue::Number(number),
             Value::Element(..) => {
                 let name = self.names.iter().find(|(_, element)| **element == value);
-                name.map_or(ModelValue::Bool(false), |(name, _)| name.clone())
+                name.map_or(SolverValue::Bool(false), |(name, _)| name.clone())
             }
         }
     }
 
     /// Translates a value of the solver. Returns the default value of `sort` if the solver gives no
     /// value, because the counterexample is then valid with any value.
-    fn translated(&self, value: Option<ModelValue>, sort: Sort) -> Value {
+    fn translated(&self, value: Option<SolverValue>, sort: Sort) -> Value {
         let default = Value::default_of(sort);
         match (value, sort) {
-            (Some(ModelValue::Bool(value)), Sort::Bool) => Value::Bool(value),
-            (Some(ModelValue::Number(number)), Sort::Int) => {
+            (Some(SolverValue::Bool(value)), Sort::Bool) => Value::Bool(value),
+            (Some(SolverValue::Number(number)), Sort::Int) => {
                 i64::try_from(number.to_integer()).map_or(default, Value::Int)
             }
-            (Some(ModelValue::Number(number)), Sort::Real) => Value::Real(number),
-            (Some(name @ ModelValue::Element(_)), _) => {
+            (Some(SolverValue::Number(number)), Sort::Real) => Value::Real(number),
+            (Some(name @ SolverValue::Element(_)), _) => {
                 self.names.get(&name).copied().unwrap_or(default)
             }
             _ => default,
@@ -250,7 +251,7 @@ impl Decoder<'_> {
 /// `structure`. For variables that stand for numbers, tries only 0 and the numbers that occur in
 /// `structure`. If no such values are found, returns an empty assignment.
 pub(crate) fn falsifying_assignment(structure: &Structure, formula: &Term) -> Assignment {
-    let Node::ForAll(variables, body) = &*formula.0 else { return Assignment::new() };
+    let TermNode::ForAll(variables, body) = &*formula.0 else { return Assignment::new() };
     let evaluation = Evaluator::new(structure);
     let mut witness = Assignment::new();
     let _ = evaluation.for_each_assignment(

@@ -6,10 +6,14 @@ use crate::model::Model;
 use crate::model::action::Action;
 use crate::obligations::counterexample::InductionQuery;
 use crate::obligations::parallel::parallel_map;
-use crate::obligations::report::{Decision, Obligation, Outcome, ProofReport};
-use crate::obligations::search::{MAX_PROCESSES, UndecidedGroups, find_counterexample};
+use crate::obligations::report::{
+    ObligationOutcome, ObligationResult, ProofObligation, ProofReport,
+};
+use crate::obligations::search::{
+    MAX_COUNTEREXAMPLE_PROCESSES, UndecidedGroups, find_counterexample,
+};
 use crate::solver::Solver;
-use crate::solver::process::{Goal, Satisfiability, SolverProcess};
+use crate::solver::process::{Satisfiability, SolverGoal, SolverProcess};
 use crate::solver_error::SolverError;
 
 /// Decides all obligations of a model: that the initial states satisfy the invariant, and that
@@ -23,7 +27,7 @@ use crate::solver_error::SolverError;
 /// Returns an error if the solver cannot be started.
 pub fn prove(model: &Model, solver: &Solver) -> Result<ProofReport, SolverError> {
     let started = Instant::now();
-    let actions = model.all_actions();
+    let actions = model.actions_and_losses();
     // The first job is the one about the initial states.
     let results = parallel_map(actions.len() + 1, |job| {
         let action = job.checked_sub(1).map(|index| &actions[index]);
@@ -32,7 +36,7 @@ pub fn prove(model: &Model, solver: &Solver) -> Result<ProofReport, SolverError>
     Ok(ProofReport {
         algorithm: model.name,
         property: model.property().name,
-        solver: solver.name(),
+        solver: solver.name_and_version(),
         actions: actions.len(),
         conjuncts: model.invariant.len(),
         decisions: results.into_iter().flatten().collect(),
@@ -54,32 +58,32 @@ pub(crate) fn decide_obligations(
     action: Option<&Action>,
     solver: &Solver,
     selection: ObligationSelection,
-) -> Result<Vec<Decision>, SolverError> {
+) -> Result<Vec<ObligationResult>, SolverError> {
     let induction = InductionQuery::new(model, action);
-    let mut process = induction.begin(model, solver, Goal::Proof)?;
+    let mut process = induction.start_solver(model, solver, SolverGoal::Proof)?;
     let obligation = match action {
-        Some(action) => Obligation::Possible(action.title()),
-        None => Obligation::InitialState,
+        Some(action) => ProofObligation::Possible(action.title()),
+        None => ProofObligation::InitialState,
     };
     let outcome = existence_outcome(&mut process, model, &induction, solver)?;
-    let mut decisions = vec![Decision { obligation, outcome }];
-    let is_open = |it: &Decision| !matches!(it.outcome, Outcome::Proved);
+    let mut decisions = vec![ObligationResult { obligation, outcome }];
+    let is_open = |it: &ObligationResult| !matches!(it.outcome, ObligationOutcome::Proved);
     for conjunct in &model.invariant {
         if selection == ObligationSelection::UntilOpen && decisions.last().is_some_and(is_open) {
             break;
         }
         let name = conjunct.name.to_owned();
         let obligation = match action {
-            Some(action) => Obligation::Consecution { action: action.title(), conjunct: name },
-            None => Obligation::Initiation(name),
+            Some(action) => ProofObligation::Consecution { action: action.title(), conjunct: name },
+            None => ProofObligation::Initiation(name),
         };
         let induction = induction.clone().violating(conjunct);
         // An action that does not concern a conjunct preserves it.
-        let outcome = match induction.is_unaffected() {
-            true => Outcome::Proved,
+        let outcome = match induction.leaves_conjuncts_unchanged() {
+            true => ObligationOutcome::Proved,
             false => induction_outcome(&mut process, model, &induction, solver)?,
         };
-        decisions.push(Decision { obligation, outcome });
+        decisions.push(ObligationResult { obligation, outcome });
     }
     Ok(decisions)
 }
@@ -93,14 +97,14 @@ fn existence_outcome(
     model: &Model,
     induction: &InductionQuery<'_>,
     solver: &Solver,
-) -> Result<Outcome, SolverError> {
-    if find_counterexample(model, induction, solver, MAX_PROCESSES)?.is_some() {
-        return Ok(Outcome::Proved);
+) -> Result<ObligationOutcome, SolverError> {
+    if find_counterexample(model, induction, solver, MAX_COUNTEREXAMPLE_PROCESSES)?.is_some() {
+        return Ok(ObligationOutcome::Proved);
     }
     Ok(match process.check() {
-        Satisfiability::Satisfiable => Outcome::Proved,
-        Satisfiability::Unsatisfiable => Outcome::Refuted(None),
-        Satisfiability::Unknown => Outcome::Undecided,
+        Satisfiability::Satisfiable => ObligationOutcome::Proved,
+        Satisfiability::Unsatisfiable => ObligationOutcome::Refuted(None),
+        Satisfiability::Unknown => ObligationOutcome::Undecided,
     })
 }
 
@@ -114,19 +118,19 @@ fn induction_outcome(
     model: &Model,
     induction: &InductionQuery<'_>,
     solver: &Solver,
-) -> Result<Outcome, SolverError> {
-    let mut groups = UndecidedGroups::up_to(MAX_PROCESSES, model);
-    for limit in solver.query_timeouts() {
+) -> Result<ObligationOutcome, SolverError> {
+    let mut groups = UndecidedGroups::up_to(MAX_COUNTEREXAMPLE_PROCESSES, model);
+    for limit in solver.attempt_timeouts() {
         process.set_query_timeout(limit);
         let result = process.check_with(&induction.violation());
         if result == Satisfiability::Unsatisfiable {
-            return Ok(Outcome::Proved);
+            return Ok(ObligationOutcome::Proved);
         }
         let solver = solver.clone().with_query_timeout(limit);
         let found = groups.find_counterexample(model, induction, &solver)?;
         if found.is_some() || result == Satisfiability::Satisfiable {
-            return Ok(Outcome::Refuted(found.map(Box::new)));
+            return Ok(ObligationOutcome::Refuted(found.map(Box::new)));
         }
     }
-    Ok(Outcome::Undecided)
+    Ok(ObligationOutcome::Undecided)
 }

@@ -4,14 +4,14 @@ use crate::model::{Conjunct, Model};
 use crate::obligations::counterexample::Counterexample;
 use crate::obligations::parallel::parallel_map;
 use crate::obligations::proof::{ObligationSelection, decide_obligations};
-use crate::obligations::report::Outcome;
+use crate::obligations::report::ObligationOutcome;
 use crate::obligations::search::find_counterexample_quickly;
 use crate::solver::Solver;
 use crate::solver_error::SolverError;
 
 /// Result of an attempt to prove a model without one conjunct of its invariant.
 #[derive(Clone, Debug)]
-pub enum Necessity {
+pub enum ConjunctNecessity {
     /// Without the conjunct the invariant is not inductive. The counterexample is `None` if it is
     /// too large to show.
     Needed(Option<Box<Counterexample>>),
@@ -22,13 +22,13 @@ pub enum Necessity {
     Undecided,
 }
 
-impl Necessity {
+impl ConjunctNecessity {
     /// Returns the result in a word: `needed`, `redundant` or `undecided`.
     pub fn name(&self) -> &'static str {
         match self {
-            Necessity::Needed(_) => "needed",
-            Necessity::Redundant => "redundant",
-            Necessity::Undecided => "undecided",
+            ConjunctNecessity::Needed(_) => "needed",
+            ConjunctNecessity::Redundant => "redundant",
+            ConjunctNecessity::Undecided => "undecided",
         }
     }
 }
@@ -36,7 +36,7 @@ impl Necessity {
 impl Model {
     /// Returns the model without the conjunct `conjunct` of its invariant. Returns `None` if there
     /// is no such conjunct, or if `conjunct` is the property to prove.
-    pub fn without(&self, conjunct: &str) -> Option<Model> {
+    pub fn without_conjunct(&self, conjunct: &str) -> Option<Model> {
         let index = self.invariant.iter().position(|it| it.name == conjunct)?;
         if index == 0 {
             return None;
@@ -47,7 +47,7 @@ impl Model {
     }
 
     /// Returns the conjuncts that strengthen the property: all but the first.
-    pub fn strengthening(&self) -> &[Conjunct] {
+    pub fn strengthening_conjuncts(&self) -> &[Conjunct] {
         self.invariant.get(1..).unwrap_or_default()
     }
 }
@@ -61,25 +61,26 @@ impl Model {
 pub fn assess_conjuncts(
     model: &Model,
     solver: &Solver,
-) -> Result<Vec<(&'static str, Necessity)>, SolverError> {
-    let names: Vec<&str> = model.strengthening().iter().map(|conjunct| conjunct.name).collect();
+) -> Result<Vec<(&'static str, ConjunctNecessity)>, SolverError> {
+    let names: Vec<&str> =
+        model.strengthening_conjuncts().iter().map(|conjunct| conjunct.name).collect();
     let needs = parallel_map(names.len(), |index| {
         model
-            .without(names[index])
-            .map_or(Ok(Necessity::Redundant), |rest| assess_conjunct(&rest, solver))
+            .without_conjunct(names[index])
+            .map_or(Ok(ConjunctNecessity::Redundant), |rest| assess_conjunct(&rest, solver))
     })?;
-    let conjuncts = model.strengthening().iter();
+    let conjuncts = model.strengthening_conjuncts().iter();
     Ok(conjuncts.map(|conjunct| conjunct.name).zip(needs).collect())
 }
 
 /// Decides whether the invariant of a proved model is still inductive without one conjunct. `rest`
 /// is the model without this conjunct. Checks only the actions, because the initial states satisfy
 /// all conjuncts.
-fn assess_conjunct(rest: &Model, solver: &Solver) -> Result<Necessity, SolverError> {
-    let actions = rest.all_actions();
+fn assess_conjunct(rest: &Model, solver: &Solver) -> Result<ConjunctNecessity, SolverError> {
+    let actions = rest.actions_and_losses();
     for action in &actions {
         if let Some(found) = find_counterexample_quickly(rest, Some(action), solver)? {
-            return Ok(Necessity::Needed(Some(Box::new(found))));
+            return Ok(ConjunctNecessity::Needed(Some(Box::new(found))));
         }
     }
     let mut is_undecided = false;
@@ -88,11 +89,11 @@ fn assess_conjunct(rest: &Model, solver: &Solver) -> Result<Necessity, SolverErr
             decide_obligations(rest, Some(action), solver, ObligationSelection::UntilOpen)?
         {
             match decision.outcome {
-                Outcome::Proved => {}
-                Outcome::Refuted(found) => return Ok(Necessity::Needed(found)),
-                Outcome::Undecided => is_undecided = true,
+                ObligationOutcome::Proved => {}
+                ObligationOutcome::Refuted(found) => return Ok(ConjunctNecessity::Needed(found)),
+                ObligationOutcome::Undecided => is_undecided = true,
             }
         }
     }
-    Ok(if is_undecided { Necessity::Undecided } else { Necessity::Redundant })
+    Ok(if is_undecided { ConjunctNecessity::Undecided } else { ConjunctNecessity::Redundant })
 }

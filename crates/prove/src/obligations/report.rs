@@ -9,7 +9,7 @@ use crate::obligations::counterexample::Counterexample;
 
 /// Condition of a proof by induction.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Obligation {
+pub enum ProofObligation {
     /// Some state satisfies the axioms and the initial condition. Without such a state, the other
     /// obligations would hold for any model.
     InitialState,
@@ -30,7 +30,7 @@ pub enum Obligation {
 
 /// Result of an obligation.
 #[derive(Clone, Debug)]
-pub enum Outcome {
+pub enum ObligationOutcome {
     /// The obligation holds for every number of processes.
     Proved,
     /// The obligation does not hold. The counterexample is `None` in two cases. First, the search
@@ -44,11 +44,11 @@ pub enum Outcome {
 
 /// An obligation and its result.
 #[derive(Clone, Debug)]
-pub struct Decision {
+pub struct ObligationResult {
     /// The decided obligation.
-    pub obligation: Obligation,
+    pub obligation: ProofObligation,
     /// Result that the solver found.
-    pub outcome: Outcome,
+    pub outcome: ObligationOutcome,
 }
 
 /// Results of all obligations of a model.
@@ -66,7 +66,7 @@ pub struct ProofReport {
     /// Number of conjuncts of the invariant.
     pub conjuncts: usize,
     /// The obligations with their results.
-    pub decisions: Vec<Decision>,
+    pub decisions: Vec<ObligationResult>,
     /// Time that the proof took.
     pub elapsed: Duration,
 }
@@ -74,37 +74,37 @@ pub struct ProofReport {
 impl ProofReport {
     /// Returns true if every obligation is proved.
     pub fn is_proved(&self) -> bool {
-        self.decisions.iter().all(|it| matches!(it.outcome, Outcome::Proved))
+        self.decisions.iter().all(|it| matches!(it.outcome, ObligationOutcome::Proved))
     }
 
     /// Returns true if some obligation is refuted.
     pub fn is_refuted(&self) -> bool {
-        self.decisions.iter().any(|it| matches!(it.outcome, Outcome::Refuted(_)))
+        self.decisions.iter().any(|it| matches!(it.outcome, ObligationOutcome::Refuted(_)))
     }
 
     /// Returns the number of proved obligations.
     pub fn proved_count(&self) -> usize {
-        self.decisions.iter().filter(|it| matches!(it.outcome, Outcome::Proved)).count()
+        self.decisions.iter().filter(|it| matches!(it.outcome, ObligationOutcome::Proved)).count()
     }
 
     /// Returns the obligations that are refuted or undecided.
-    pub fn open_decisions(&self) -> impl Iterator<Item = &Decision> {
-        self.decisions.iter().filter(|it| !matches!(it.outcome, Outcome::Proved))
+    pub fn unproved_obligations(&self) -> impl Iterator<Item = &ObligationResult> {
+        self.decisions.iter().filter(|it| !matches!(it.outcome, ObligationOutcome::Proved))
     }
 
     /// Returns the first counterexample to induction that a decision contains. `None` if no
     /// decision contains a counterexample.
     pub fn counterexample(&self) -> Option<&Counterexample> {
         self.decisions.iter().find_map(|it| match &it.outcome {
-            Outcome::Refuted(counterexample) => counterexample.as_deref(),
-            Outcome::Proved | Outcome::Undecided => None,
+            ObligationOutcome::Refuted(counterexample) => counterexample.as_deref(),
+            ObligationOutcome::Proved | ObligationOutcome::Undecided => None,
         })
     }
 
     /// Returns the report as JSON.
     pub fn to_json(&self) -> Json {
         let open: Vec<Json> = self
-            .open_decisions()
+            .unproved_obligations()
             .map(|it| {
                 json!({
                     "obligation": it.obligation.to_string(),
@@ -128,24 +128,24 @@ impl ProofReport {
     }
 }
 
-impl Outcome {
+impl ObligationOutcome {
     /// Returns the name of the outcome: `proved`, `refuted` or `undecided`.
     pub fn name(&self) -> &'static str {
         match self {
-            Outcome::Proved => "proved",
-            Outcome::Refuted(_) => "refuted",
-            Outcome::Undecided => "undecided",
+            ObligationOutcome::Proved => "proved",
+            ObligationOutcome::Refuted(_) => "refuted",
+            ObligationOutcome::Undecided => "undecided",
         }
     }
 }
 
-impl Display for Obligation {
+impl Display for ProofObligation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Obligation::InitialState => f.write_str("an initial state exists"),
-            Obligation::Initiation(conjunct) => write!(f, "{conjunct} holds initially"),
-            Obligation::Possible(action) => write!(f, "{action} is possible"),
-            Obligation::Consecution { action, conjunct } => {
+            ProofObligation::InitialState => f.write_str("an initial state exists"),
+            ProofObligation::Initiation(conjunct) => write!(f, "{conjunct} holds initially"),
+            ProofObligation::Possible(action) => write!(f, "{action} is possible"),
+            ProofObligation::Consecution { action, conjunct } => {
                 write!(f, "{action} preserves {conjunct}")
             }
         }

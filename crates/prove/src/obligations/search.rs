@@ -2,18 +2,18 @@
 
 use crate::logic::smt::constant_declaration;
 use crate::logic::sort::Sort;
-use crate::logic::term::{Operations, disjunction, for_all};
+use crate::logic::term::{TermOperations, disjunction, for_all};
 use crate::logic::variable::Variable;
 use crate::model::Model;
 use crate::model::action::Action;
 use crate::obligations::counterexample::{Counterexample, InductionQuery, decode};
-use crate::solver::process::{Goal, Satisfiability};
+use crate::solver::process::{Satisfiability, SolverGoal};
 use crate::solver::solver_model::SolverModel;
 use crate::solver::{FIRST_TIMEOUT, Solver};
 use crate::solver_error::SolverError;
 
 /// Greatest number of processes in a counterexample.
-pub(super) const MAX_PROCESSES: u32 = 4;
+pub(super) const MAX_COUNTEREXAMPLE_PROCESSES: u32 = 4;
 
 /// Greatest number of quorums in a counterexample.
 const MAX_QUORUMS: u32 = 2;
@@ -38,12 +38,12 @@ impl GroupSize {
 pub(super) struct UndecidedGroups(Vec<GroupSize>);
 
 impl UndecidedGroups {
-    pub(super) fn up_to(largest: u32, model: &Model) -> Self {
-        let has_quorums = model.sorts().contains(&Sort::Quorum);
+    pub(super) fn up_to(max_processes: u32, model: &Model) -> Self {
+        let has_quorums = model.uninterpreted_sorts().contains(&Sort::Quorum);
         let quorums = if has_quorums { 1..=MAX_QUORUMS } else { 0..=0 };
         let sizes =
             |processes| quorums.clone().map(move |quorums| GroupSize { processes, quorums });
-        UndecidedGroups((1..=largest).flat_map(sizes).collect())
+        UndecidedGroups((1..=max_processes).flat_map(sizes).collect())
     }
 
     /// Searches the groups in `self` for a counterexample. Afterwards `self` contains only the
@@ -67,8 +67,8 @@ impl UndecidedGroups {
     }
 }
 
-/// Searches groups of one to `largest` processes for a counterexample, or for a state in which an
-/// action is possible. Returns `None` if none is found.
+/// Searches groups of one to `max_processes` processes for a counterexample, or for a state in
+/// which an action is possible. Returns `None` if none is found.
 ///
 /// First, each group is searched with a short time limit. Then the undecided groups are searched
 /// with the whole time limit, because a large group may be easier than a small one.
@@ -76,10 +76,10 @@ pub(super) fn find_counterexample(
     model: &Model,
     induction: &InductionQuery<'_>,
     solver: &Solver,
-    largest: u32,
+    max_processes: u32,
 ) -> Result<Option<Counterexample>, SolverError> {
-    let mut groups = UndecidedGroups::up_to(largest, model);
-    for limit in solver.query_timeouts() {
+    let mut groups = UndecidedGroups::up_to(max_processes, model);
+    for limit in solver.attempt_timeouts() {
         let solver = solver.clone().with_query_timeout(limit);
         if let Some(found) = groups.find_counterexample(model, induction, &solver)? {
             return Ok(Some(found));
@@ -109,11 +109,12 @@ fn search_group(
     solver: &Solver,
     size: GroupSize,
 ) -> Result<(Satisfiability, Option<Counterexample>), SolverError> {
-    let mut process = induction.begin(model, solver, Goal::Example)?;
-    let sorts = model.sorts();
+    let mut process = induction.start_solver(model, solver, SolverGoal::Example)?;
+    let sorts = model.uninterpreted_sorts();
     let sizes = size.by_sort();
     for (sort, size) in sizes.into_iter().filter(|(sort, _)| sorts.contains(sort)) {
-        let elements: Vec<Variable> = (0..size).map(|index| element(sort, index)).collect();
+        let elements: Vec<Variable> =
+            (0..size).map(|index| element_variable(sort, index)).collect();
         elements.iter().for_each(|element| process.send(&constant_declaration(*element)));
         for (index, one) in elements.iter().enumerate() {
             for other in &elements[..index] {
@@ -129,13 +130,14 @@ fn search_group(
     if result != Satisfiability::Satisfiable {
         return Ok((result, None));
     }
-    let text = process.model().unwrap_or_default();
+    let text = process.model_text().unwrap_or_default();
     let found = SolverModel::parse(&text);
     Ok((result, found.and_then(|found| decode(model, induction, sizes, &found))))
 }
 
 /// Returns a variable that stands for one element of the sort `sort`. `index` is the index of the
 /// element, from 0. The solver declares the variable as a constant.
-pub(super) fn element(sort: Sort, index: u32) -> Variable {
-    Variable::new(if sort == Sort::Quorum { "quorum" } else { "process" }, sort).renamed(index + 1)
+pub(super) fn element_variable(sort: Sort, index: u32) -> Variable {
+    Variable::new(if sort == Sort::Quorum { "quorum" } else { "process" }, sort)
+        .with_index(index + 1)
 }

@@ -46,7 +46,7 @@ impl Solver {
     /// # Errors
     ///
     /// Returns [`SolverError::NoSolver`] if there is none.
-    pub fn find() -> Result<Self, SolverError> {
+    pub fn find_on_path() -> Result<Self, SolverError> {
         let names = ["z3", "cvc5"];
         let found = names.iter().find_map(|name| on_path(name));
         Solver::from_path(&found.ok_or(SolverError::NoSolver)?)
@@ -86,13 +86,13 @@ impl Solver {
 
     /// Returns the time limits of the attempts at a query: [`FIRST_TIMEOUT`], then the whole limit.
     /// The limit of a cvc5 process cannot be changed, so a query to cvc5 has only one attempt.
-    pub(crate) fn query_timeouts(&self) -> impl Iterator<Item = Duration> + use<> {
+    pub(crate) fn attempt_timeouts(&self) -> impl Iterator<Item = Duration> + use<> {
         let is_short = self.kind == SolverKind::Z3 && FIRST_TIMEOUT < self.query_timeout;
         is_short.then_some(FIRST_TIMEOUT).into_iter().chain([self.query_timeout])
     }
 
     /// Returns the name and version of the solver, for example `z3 4.8.12`.
-    pub fn name(&self) -> String {
+    pub fn name_and_version(&self) -> String {
         let is_version = |word: &&str| word.starts_with(|c: char| c.is_ascii_digit());
         let number = self.version.split_whitespace().find(is_version).unwrap_or_default();
         let name = match self.kind {

@@ -20,7 +20,7 @@ pub(crate) enum Satisfiability {
 /// Result that a caller expects from the queries of a solver process. The solver is tuned for this
 /// result, and still decides correctly if a query has another result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Goal {
+pub(crate) enum SolverGoal {
     /// A proof: the queries should be unsatisfiable.
     Proof,
     /// Search for an example in a small group, such as a counterexample: the queries should be
@@ -44,15 +44,15 @@ pub(crate) struct SolverProcess {
 
 impl SolverProcess {
     /// Starts a solver process. `goal` is the expected result of its queries.
-    pub(crate) fn start(solver: &Solver, goal: Goal) -> io::Result<Self> {
+    pub(crate) fn start(solver: &Solver, goal: SolverGoal) -> io::Result<Self> {
         let mut command = Command::new(&solver.program);
         match solver.kind {
             SolverKind::Z3 => command.args(["-in", "-smt2"]),
             SolverKind::Cvc5 => command
                 .args(["--lang=smt2", "--incremental", "--produce-models"])
                 .arg(match goal {
-                    Goal::Proof => "--full-saturate-quant",
-                    Goal::Example => "--finite-model-find",
+                    SolverGoal::Proof => "--full-saturate-quant",
+                    SolverGoal::Example => "--finite-model-find",
                 })
                 .arg(format!("--tlimit-per={}", solver.query_timeout.as_millis()))
                 .arg("-"),
@@ -123,7 +123,7 @@ impl SolverProcess {
 
     /// Returns the model of the last satisfiable query, as the solver prints it. `None` if the
     /// solver has ended or exceeds its time.
-    pub(crate) fn model(&mut self) -> Option<String> {
+    pub(crate) fn model_text(&mut self) -> Option<String> {
         self.send("(get-model)");
         let mut text = String::new();
         let mut depth = 0i64;

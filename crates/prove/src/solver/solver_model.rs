@@ -7,7 +7,7 @@ use num_rational::Ratio;
 use crate::solver::sexpr::Sexpr;
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum ModelValue {
+pub(crate) enum SolverValue {
     Bool(bool),
     Number(Ratio<i128>),
     /// Element of an uninterpreted sort, under the name that the solver gave it.
@@ -28,7 +28,7 @@ pub(crate) struct SolverModel {
     numbers: BTreeSet<Ratio<i128>>,
 }
 
-type Environment = BTreeMap<String, ModelValue>;
+type Environment = BTreeMap<String, SolverValue>;
 
 impl SolverModel {
     pub(crate) fn parse(text: &str) -> Option<Self> {
@@ -55,7 +55,7 @@ impl SolverModel {
 
     /// Returns the value of a symbol at these arguments. `None` if the model does not define the
     /// symbol, or defines it with an unsupported operation.
-    pub(crate) fn value(&self, symbol: &str, arguments: &[ModelValue]) -> Option<ModelValue> {
+    pub(crate) fn value(&self, symbol: &str, arguments: &[SolverValue]) -> Option<SolverValue> {
         let definition = self.definitions.get(symbol)?;
         let bound = definition.parameters.iter().cloned().zip(arguments.iter().cloned());
         self.evaluate(&definition.body, &bound.collect())
@@ -63,13 +63,13 @@ impl SolverModel {
 
     fn collect_numbers(&mut self, body: &Sexpr) {
         let constant = self.evaluate(body, &Environment::new());
-        if let Some(ModelValue::Number(number)) = constant {
+        if let Some(SolverValue::Number(number)) = constant {
             self.numbers.insert(number);
         }
         body.list().into_iter().flatten().for_each(|part| self.collect_numbers(part));
     }
 
-    fn evaluate(&self, term: &Sexpr, values: &Environment) -> Option<ModelValue> {
+    fn evaluate(&self, term: &Sexpr, values: &Environment) -> Option<SolverValue> {
         let parts = match term {
             Sexpr::Atom(name) => return self.atom(name, values),
             Sexpr::List(parts) => parts,
@@ -93,44 +93,44 @@ impl SolverModel {
             "ite" => {
                 let [condition, then, otherwise] = arguments else { return None };
                 match self.evaluate(condition, values)? {
-                    ModelValue::Bool(true) => self.evaluate(then, values),
+                    SolverValue::Bool(true) => self.evaluate(then, values),
                     _ => self.evaluate(otherwise, values),
                 }
             }
             "and" | "or" => {
                 // The result may be decided although a later part is not known here.
-                let decisive = ModelValue::Bool(head == "or");
+                let decisive = SolverValue::Bool(head == "or");
                 for part in arguments {
                     if self.evaluate(part, values)? == decisive {
                         return Some(decisive);
                     }
                 }
-                Some(ModelValue::Bool(head == "and"))
+                Some(SolverValue::Bool(head == "and"))
             }
             _ => {
                 let evaluated = arguments.iter().map(|it| self.evaluate(it, values));
-                let evaluated: Vec<ModelValue> = evaluated.collect::<Option<_>>()?;
+                let evaluated: Vec<SolverValue> = evaluated.collect::<Option<_>>()?;
                 operation(head, &evaluated).or_else(|| self.value(head, &evaluated))
             }
         }
     }
 
-    fn atom(&self, name: &str, values: &Environment) -> Option<ModelValue> {
+    fn atom(&self, name: &str, values: &Environment) -> Option<SolverValue> {
         if let Some(value) = values.get(name) {
             return Some(value.clone());
         }
         match name {
-            "true" => return Some(ModelValue::Bool(true)),
-            "false" => return Some(ModelValue::Bool(false)),
+            "true" => return Some(SolverValue::Bool(true)),
+            "false" => return Some(SolverValue::Bool(false)),
             _ => {}
         }
         if let Some(number) = parse_number(name) {
-            return Some(ModelValue::Number(number));
+            return Some(SolverValue::Number(number));
         }
         if self.definitions.contains_key(name) {
             return self.value(name, &[]);
         }
-        Some(ModelValue::Element(name.to_owned()))
+        Some(SolverValue::Element(name.to_owned()))
     }
 }
 
@@ -144,8 +144,8 @@ fn parse_number(text: &str) -> Option<Ratio<i128>> {
     is_number.then(|| Ratio::new(numerator, scale))
 }
 
-fn operation(name: &str, arguments: &[ModelValue]) -> Option<ModelValue> {
-    use ModelValue::{Bool, Number};
+fn operation(name: &str, arguments: &[SolverValue]) -> Option<SolverValue> {
+    use SolverValue::{Bool, Number};
     Some(match (name, arguments) {
         ("not", [Bool(value)]) => Bool(!value),
         ("=>", [Bool(a), Bool(b)]) => Bool(!a || *b),
@@ -165,10 +165,10 @@ fn operation(name: &str, arguments: &[ModelValue]) -> Option<ModelValue> {
     })
 }
 
-fn number(value: &ModelValue) -> Option<Ratio<i128>> {
+fn number(value: &SolverValue) -> Option<Ratio<i128>> {
     match value {
-        ModelValue::Number(number) => Some(*number),
-        ModelValue::Bool(_) | ModelValue::Element(_) => None,
+        SolverValue::Number(number) => Some(*number),
+        SolverValue::Bool(_) | SolverValue::Element(_) => None,
     }
 }
 
@@ -185,22 +185,22 @@ mod tests {
       (define-fun half () Real (/ 1.0 2.0))
     )";
 
-    fn element(name: &str) -> ModelValue {
-        ModelValue::Element(name.to_owned())
+    fn element(name: &str) -> SolverValue {
+        SolverValue::Element(name.to_owned())
     }
 
     #[test]
     fn evaluates_functions_of_a_model() {
         let model = SolverModel::parse(TEXT).unwrap();
-        let number = |value| Some(ModelValue::Number(Ratio::from_integer(value)));
+        let number = |value| Some(SolverValue::Number(Ratio::from_integer(value)));
         assert_eq!(model.value("x", &[]), Some(element("Process!val!0")));
         assert_eq!(model.value("clock", &[element("Process!val!1")]), number(-3));
         assert_eq!(model.value("clock", &[element("Process!val!0")]), number(7));
-        let five = ModelValue::Number(Ratio::from_integer(5));
+        let five = SolverValue::Number(Ratio::from_integer(5));
         let sent = |process: &str| model.value("sent", &[element(process), five.clone()]);
-        assert_eq!(sent("Process!val!1"), Some(ModelValue::Bool(true)));
-        assert_eq!(sent("Process!val!0"), Some(ModelValue::Bool(false)));
-        assert_eq!(model.value("half", &[]), Some(ModelValue::Number(Ratio::new(1, 2))));
+        assert_eq!(sent("Process!val!1"), Some(SolverValue::Bool(true)));
+        assert_eq!(sent("Process!val!0"), Some(SolverValue::Bool(false)));
+        assert_eq!(model.value("half", &[]), Some(SolverValue::Number(Ratio::new(1, 2))));
         assert!(model.numbers().contains(&Ratio::from_integer(-3)));
     }
 

@@ -8,7 +8,7 @@ use num_rational::Ratio;
 
 use crate::logic::sort::Sort;
 use crate::logic::symbol::Symbol;
-use crate::logic::term::{Node, Term};
+use crate::logic::term::{Term, TermNode};
 use crate::logic::variable::Variable;
 use crate::structure::table::Structure;
 use crate::structure::value::Value;
@@ -36,15 +36,15 @@ impl<'s> Evaluator<'s> {
     }
 
     /// Creates an evaluator of `structure`. Quantifiers over numbers range over 0, the numbers
-    /// that occur in the structure, and the numbers in `more`.
-    pub fn with_numbers(structure: &'s Structure, more: &[Value]) -> Self {
+    /// that occur in the structure, and the numbers in `extra_numbers`.
+    pub fn with_numbers(structure: &'s Structure, extra_numbers: &[Value]) -> Self {
         let mut ranges = BTreeMap::new();
         for sort in Sort::UNINTERPRETED {
             ranges.insert(sort, structure.elements(sort).collect());
         }
         for sort in [Sort::Int, Sort::Real] {
             let mut numbers = structure.numbers(sort);
-            numbers.extend(more.iter().copied().filter(|value| value.sort() == sort));
+            numbers.extend(extra_numbers.iter().copied().filter(|value| value.sort() == sort));
             ranges.insert(sort, numbers.into_iter().collect());
         }
         ranges.insert(Sort::Bool, vec![Value::Bool(false), Value::Bool(true)]);
@@ -58,7 +58,7 @@ impl<'s> Evaluator<'s> {
     }
 
     /// Returns the values over which a quantifier of this sort ranges.
-    pub fn range(&self, sort: Sort) -> &[Value] {
+    pub fn quantifier_range(&self, sort: Sort) -> &[Value] {
         &self.ranges[&sort]
     }
 
@@ -78,43 +78,47 @@ impl<'s> Evaluator<'s> {
     /// Panics if a free variable has no value.
     pub fn value(&self, term: &Term, assignment: &mut Assignment) -> Value {
         match &*term.0 {
-            Node::Variable(variable) => *assignment
+            TermNode::Variable(variable) => *assignment
                 .get(variable)
                 .unwrap_or_else(|| panic!("the variable `{variable}` has a value")),
-            Node::Apply(symbol, arguments) => {
+            TermNode::Apply(symbol, arguments) => {
                 let arguments: Vec<Value> =
                     arguments.iter().map(|term| self.value(term, assignment)).collect();
                 self.structure.value(*symbol, &arguments)
             }
-            Node::Bool(value) => Value::Bool(*value),
-            Node::Int(number) => Value::Int(*number),
-            Node::Real(numerator, denominator) => {
+            TermNode::Bool(value) => Value::Bool(*value),
+            TermNode::Int(number) => Value::Int(*number),
+            TermNode::Real(numerator, denominator) => {
                 Value::Real(Ratio::new(i128::from(*numerator), i128::from(*denominator)))
             }
-            Node::Not(inner) => Value::Bool(!self.is_true(inner, assignment)),
-            Node::And(parts) => Value::Bool(parts.iter().all(|it| self.is_true(it, assignment))),
-            Node::Or(parts) => Value::Bool(parts.iter().any(|it| self.is_true(it, assignment))),
-            Node::Implies(a, b) => {
+            TermNode::Not(inner) => Value::Bool(!self.is_true(inner, assignment)),
+            TermNode::And(parts) => {
+                Value::Bool(parts.iter().all(|it| self.is_true(it, assignment)))
+            }
+            TermNode::Or(parts) => Value::Bool(parts.iter().any(|it| self.is_true(it, assignment))),
+            TermNode::Implies(a, b) => {
                 Value::Bool(!self.is_true(a, assignment) || self.is_true(b, assignment))
             }
-            Node::Equals(a, b) => {
+            TermNode::Equals(a, b) => {
                 Value::Bool(self.value(a, assignment) == self.value(b, assignment))
             }
-            Node::Less(a, b) => Value::Bool(self.value(a, assignment) < self.value(b, assignment)),
-            Node::AtMost(a, b) => {
+            TermNode::Less(a, b) => {
+                Value::Bool(self.value(a, assignment) < self.value(b, assignment))
+            }
+            TermNode::AtMost(a, b) => {
                 Value::Bool(self.value(a, assignment) <= self.value(b, assignment))
             }
-            Node::Plus(a, b) => self.arithmetic([a, b], '+', assignment),
-            Node::Minus(a, b) => self.arithmetic([a, b], '-', assignment),
-            Node::Times(a, b) => self.arithmetic([a, b], '*', assignment),
-            Node::If(condition, then, otherwise) => {
+            TermNode::Plus(a, b) => self.arithmetic([a, b], '+', assignment),
+            TermNode::Minus(a, b) => self.arithmetic([a, b], '-', assignment),
+            TermNode::Times(a, b) => self.arithmetic([a, b], '*', assignment),
+            TermNode::If(condition, then, otherwise) => {
                 let holds = self.is_true(condition, assignment);
                 self.value(if holds { then } else { otherwise }, assignment)
             }
-            Node::ForAll(variables, body) => {
+            TermNode::ForAll(variables, body) => {
                 Value::Bool(!self.some(variables, body, false, assignment))
             }
-            Node::Exists(variables, body) => {
+            TermNode::Exists(variables, body) => {
                 Value::Bool(self.some(variables, body, true, assignment))
             }
         }
@@ -159,7 +163,7 @@ impl<'s> Evaluator<'s> {
     }
 
     /// Calls `on_found` for the values of `variables` for which `formula` has the truth value
-    /// `wanted`.
+    /// `wanted_truth`.
     ///
     /// If a relation must hold for this, the search tries only the tuples of the relation. For
     /// example, `for all p, t: request(p, t) implies …` can be false only where `request` holds.
@@ -167,17 +171,17 @@ impl<'s> Evaluator<'s> {
         &self,
         variables: &[Variable],
         formula: &Term,
-        wanted: bool,
+        wanted_truth: bool,
         assignment: &mut Assignment,
         on_found: &mut dyn FnMut(&Assignment) -> ControlFlow<()>,
     ) -> ControlFlow<()> {
         let Some((first, rest)) = variables.split_first() else {
-            return match self.is_true(formula, assignment) == wanted {
+            return match self.is_true(formula, assignment) == wanted_truth {
                 true => on_found(assignment),
                 false => ControlFlow::Continue(()),
             };
         };
-        if let Some((symbol, places)) = required(formula, wanted, variables) {
+        if let Some((symbol, places)) = required(formula, wanted_truth, variables) {
             let Some(table) = self.structure.table(symbol) else {
                 return ControlFlow::Continue(());
             };
@@ -185,13 +189,13 @@ impl<'s> Evaluator<'s> {
             let others: Vec<Variable> = others.collect();
             for (arguments, _) in table.entries() {
                 assignment.extend(places.iter().copied().zip(arguments.iter().copied()));
-                self.for_each_assignment(&others, formula, wanted, assignment, on_found)?;
+                self.for_each_assignment(&others, formula, wanted_truth, assignment, on_found)?;
             }
             return ControlFlow::Continue(());
         }
         for value in &self.ranges[&first.sort] {
             assignment.insert(*first, *value);
-            self.for_each_assignment(rest, formula, wanted, assignment, on_found)?;
+            self.for_each_assignment(rest, formula, wanted_truth, assignment, on_found)?;
         }
         ControlFlow::Continue(())
     }
@@ -207,11 +211,11 @@ fn required(
     variables: &[Variable],
 ) -> Option<(Symbol, Vec<Variable>)> {
     match (&*formula.0, wanted) {
-        (Node::Apply(symbol, arguments), true) if symbol.range == Sort::Bool => {
+        (TermNode::Apply(symbol, arguments), true) if symbol.range == Sort::Bool => {
             let mut places: Vec<Variable> = Vec::new();
             for argument in arguments {
                 match &*argument.0 {
-                    Node::Variable(it) if variables.contains(it) && !places.contains(it) => {
+                    TermNode::Variable(it) if variables.contains(it) && !places.contains(it) => {
                         places.push(*it);
                     }
                     _ => return None,
@@ -219,11 +223,11 @@ fn required(
             }
             (!places.is_empty()).then_some((*symbol, places))
         }
-        (Node::And(parts), true) | (Node::Or(parts), false) => {
+        (TermNode::And(parts), true) | (TermNode::Or(parts), false) => {
             parts.iter().find_map(|part| required(part, wanted, variables))
         }
-        (Node::Not(inner), _) => required(inner, !wanted, variables),
-        (Node::Implies(condition, conclusion), false) => {
+        (TermNode::Not(inner), _) => required(inner, !wanted, variables),
+        (TermNode::Implies(condition, conclusion), false) => {
             required(condition, true, variables).or_else(|| required(conclusion, false, variables))
         }
         _ => None,
@@ -260,7 +264,7 @@ pub(crate) fn rational_operation(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::logic::term::{Operations, exists, for_all};
+    use crate::logic::term::{TermOperations, exists, for_all};
 
     const P: Variable = Variable::process("p");
     const Q: Variable = Variable::process("q");

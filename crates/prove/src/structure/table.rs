@@ -9,7 +9,7 @@ use crate::structure::value::Value;
 /// Values of a symbol, by its arguments. For arguments without an entry, the symbol has its default
 /// value.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Table {
+pub struct InterpretationTable {
     default: Value,
     entries: BTreeMap<Vec<Value>, Value>,
 }
@@ -19,12 +19,12 @@ pub struct Table {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Structure {
     sizes: BTreeMap<Sort, u32>,
-    tables: BTreeMap<Symbol, Table>,
+    tables: BTreeMap<Symbol, InterpretationTable>,
 }
 
-impl Table {
+impl InterpretationTable {
     fn new(default: Value) -> Self {
-        Table { default, entries: BTreeMap::new() }
+        InterpretationTable { default, entries: BTreeMap::new() }
     }
 
     /// Returns the value of the symbol at these arguments.
@@ -88,7 +88,7 @@ impl Structure {
         assert_eq!(value.sort(), symbol.range, "value of `{}`", symbol.name);
         self.tables
             .entry(symbol)
-            .or_insert_with(|| Table::new(Value::default_of(symbol.range)))
+            .or_insert_with(|| InterpretationTable::new(Value::default_of(symbol.range)))
             .set(arguments, value);
     }
 
@@ -111,12 +111,12 @@ impl Structure {
     }
 
     /// Returns the table of a symbol. `None` if the symbol has its default value everywhere.
-    pub fn table(&self, symbol: Symbol) -> Option<&Table> {
+    pub fn table(&self, symbol: Symbol) -> Option<&InterpretationTable> {
         self.tables.get(&symbol)
     }
 
     pub(crate) fn replace(&mut self, symbol: Symbol, entries: BTreeMap<Vec<Value>, Value>) {
-        let mut table = Table::new(Value::default_of(symbol.range));
+        let mut table = InterpretationTable::new(Value::default_of(symbol.range));
         entries.into_iter().for_each(|(arguments, value)| table.set(arguments, value));
         self.tables.insert(symbol, table);
     }

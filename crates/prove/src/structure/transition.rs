@@ -16,7 +16,7 @@ const MAX_ADVANCE: i64 = 2;
 
 /// Returns all numbers that may occur after a step: the numbers in the structure and in the
 /// parameters, each increased by 0 to [`MAX_ADVANCE`].
-pub(crate) fn numbers_after_step(structure: &Structure, assignment: &Assignment) -> Vec<Value> {
+pub(crate) fn possible_numbers_after(structure: &Structure, assignment: &Assignment) -> Vec<Value> {
     let mut numbers = structure.numbers(Sort::Int);
     numbers.extend(structure.numbers(Sort::Real));
     numbers.extend(assignment.values().copied());
@@ -48,13 +48,13 @@ pub(crate) fn try_apply_action(
     action: &Action,
     assignment: &Assignment,
 ) -> Option<Structure> {
-    let numbers = numbers_after_step(structure, assignment);
+    let numbers = possible_numbers_after(structure, assignment);
     let evaluation = Evaluator::with_numbers(structure, &numbers);
     let mut after = structure.clone();
     let mut values = assignment.clone();
     for (symbol, update) in &action.updates {
         let mut entries = BTreeMap::new();
-        for arguments in tuples(&evaluation, symbol.domain) {
+        for arguments in argument_tuples(&evaluation, symbol.domain) {
             values.extend(update.parameters.iter().copied().zip(arguments.iter().copied()));
             let value = evaluation.value(&update.value, &mut values);
             entries.insert(arguments, value);
@@ -65,10 +65,10 @@ pub(crate) fn try_apply_action(
 }
 
 /// Returns all tuples of values of these sorts, within the ranges of the evaluation.
-pub(crate) fn tuples(evaluation: &Evaluator<'_>, sorts: &[Sort]) -> Vec<Vec<Value>> {
+pub(crate) fn argument_tuples(evaluation: &Evaluator<'_>, sorts: &[Sort]) -> Vec<Vec<Value>> {
     let mut tuples = vec![Vec::new()];
     for sort in sorts {
-        let range = evaluation.range(*sort);
+        let range = evaluation.quantifier_range(*sort);
         tuples = tuples
             .iter()
             .flat_map(|tuple| {
@@ -83,7 +83,7 @@ pub(crate) fn tuples(evaluation: &Evaluator<'_>, sorts: &[Sort]) -> Vec<Vec<Valu
 mod tests {
     use super::*;
     use crate::logic::symbol::Symbol;
-    use crate::logic::term::Operations;
+    use crate::logic::term::TermOperations;
     use crate::logic::variable::Variable;
 
     const X: Variable = Variable::process("x");

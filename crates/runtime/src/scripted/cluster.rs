@@ -6,18 +6,18 @@ use std::time::Duration;
 
 use tenure_core::{ProcessId, Protocol, VectorClock};
 use tenure_trace::{
-    Action, ActionError, AppendError, ClockUnit, CreateError, FollowError, Header, Kind,
-    MessageRecord, MessageSelector, Record, Recorded, Schedule, ScriptRunner, ServiceCommand,
-    Source, Subject, WriteError, Writer, now,
+    Action, ActionError, AppendError, ClockUnit, CreateError, FollowError, Header, MessageRecord,
+    MessageSelector, Record, RecordKind, RecordableProtocol, Schedule, ScriptRunner,
+    ServiceCommand, Subject, TraceSource, WriteError, Writer, unix_time_nanos,
 };
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep, timeout};
 
-use super::node::{Condition, MessageId, NodeAction, ScriptedNode};
+use super::node::{MessageId, NodeAction, NodeCondition, ScriptedNode};
 use crate::application::Passthrough;
 use crate::executor::SentMessage;
-use crate::failure::StartError;
+use crate::failure::NodeStartError;
 use crate::node_components::NodeComponents;
 use crate::store::{OpenError, StateOwner, Store};
 use crate::trace_sink::TraceSink;
@@ -43,7 +43,7 @@ pub enum ClusterError {
     Store(#[from] OpenError),
     /// A node did not start.
     #[error(transparent)]
-    Start(#[from] StartError),
+    Start(#[from] NodeStartError),
     /// A trace could not be created.
     #[error(transparent)]
     Create(#[from] CreateError),
@@ -71,7 +71,7 @@ pub enum ClusterError {
 /// [`FollowError`], at the first impossible step. Some steps of models are impossible over TCP. For
 /// instance, a message is lost if its sender and its receiver have both restarted. No node is left
 /// running.
-pub fn follow<P: Recorded>(
+pub fn follow<P: RecordableProtocol>(
     schedule: &Schedule,
     config: impl Fn(ProcessId) -> P::Config,
     directory: &Path,
@@ -84,7 +84,7 @@ pub fn follow<P: Recorded>(
             configs: (0..schedule.size).map(|index| config(ProcessId(index))).collect(),
             directory: directory.to_owned(),
             header: Header {
-                source: Source::Node,
+                source: TraceSource::Node,
                 clock: ClockUnit::Nanosecond,
                 n: schedule.size,
                 ..header.clone()
@@ -115,8 +115,8 @@ async fn with_timeout(waiting: impl Future<Output = Option<()>>) -> Result<(), C
 }
 
 /// Creates a record that concerns the whole run instead of one process.
-fn run_record(kind: Kind) -> Record {
-    Record::new(now(), Subject::Parent, kind)
+fn run_record(kind: RecordKind) -> Record {
+    Record::new(unix_time_nanos(), Subject::Parent, kind)
 }
 
 fn addresses(size: u32) -> Result<Vec<SocketAddr>, ClusterError> {
@@ -145,7 +145,7 @@ struct ScriptedCluster<P: Protocol> {
     cluster: Cluster<P>,
 }
 
-impl<P: Recorded> ScriptRunner for ScriptedCluster<P> {
+impl<P: RecordableProtocol> ScriptRunner for ScriptedCluster<P> {
     fn perform(&mut self, action: &Action) -> Result<(), ActionError> {
         match self.runtime.block_on(self.cluster.perform(action)) {
             Ok(Some(())) => Ok(()),
@@ -170,7 +170,7 @@ struct Cluster<P: Protocol> {
     notes: Vec<Record>,
 }
 
-impl<P: Recorded> Cluster<P> {
+impl<P: RecordableProtocol> Cluster<P> {
     /// Boots all processes. Those in `down` boot first, alone, and then crash, so that a saved
     /// state exists when they recover.
     async fn boot_all(&mut self, down: &[ProcessId]) -> Result<(), ClusterError> {
@@ -251,12 +251,12 @@ impl<P: Recorded> Cluster<P> {
     }
 
     fn write_run_trace(&mut self) -> Result<(), ClusterError> {
-        let header = Header { source: Source::Parent, ..self.header.clone() };
+        let header = Header { source: TraceSource::Parent, ..self.header.clone() };
         let mut writer = Writer::create(self.run_trace_path(), &header)?;
         for note in self.notes.drain(..) {
             writer.write(note)?;
         }
-        writer.write(run_record(Kind::End))?;
+        writer.write(run_record(RecordKind::End))?;
         Ok(writer.flush()?)
     }
 
@@ -265,7 +265,7 @@ impl<P: Recorded> Cluster<P> {
         loop {
             match self.try_start(at) {
                 // The port of a killed node becomes free a moment later.
-                Err(ClusterError::Start(StartError::Transport(MeshError::AddressTaken {
+                Err(ClusterError::Start(NodeStartError::Transport(MeshError::AddressTaken {
                     ..
                 }))) if started.elapsed() < ARRIVAL_TIMEOUT => {
                     sleep(Duration::from_millis(20)).await;
@@ -280,7 +280,7 @@ impl<P: Recorded> Cluster<P> {
         let owner = StateOwner { cluster: "followed".into(), process: at, group_size };
         let directory = self.directory.join(at.number().to_string());
         let store = Store::open(directory, &owner, "followed")?;
-        let writer = Writer::append(self.trace_path(at), &self.header)?;
+        let writer = Writer::open_to_append(self.trace_path(at), &self.header)?;
         let session = store.session();
         let (local, _) = Passthrough::<P>::new();
         let (_, requests) = mpsc::unbounded_channel();
@@ -322,9 +322,17 @@ impl<P: Recorded> Cluster<P> {
         for (index, other) in self.members.iter().enumerate() {
             let peer = ProcessId::from_index(index);
             let Some(other) = other.as_ref().filter(|_| peer != at) else { continue };
-            with_timeout(mine.wait(Condition::PeerConnected(peer, self.sessions[index]))).await?;
-            with_timeout(other.wait(Condition::PeerConnected(at, self.sessions[at.index()])))
-                .await?;
+            with_timeout(
+                mine.wait_for_condition(NodeCondition::PeerConnected(peer, self.sessions[index])),
+            )
+            .await?;
+            with_timeout(
+                other.wait_for_condition(NodeCondition::PeerConnected(
+                    at,
+                    self.sessions[at.index()],
+                )),
+            )
+            .await?;
         }
         Ok(())
     }
@@ -341,7 +349,7 @@ impl<P: Recorded> Cluster<P> {
             let to = sent.message.to;
             self.in_flight.push(sent);
             let Some(member) = self.member(to) else { continue };
-            with_timeout(member.wait(Condition::MessageArrived(id))).await?;
+            with_timeout(member.wait_for_condition(NodeCondition::MessageArrived(id))).await?;
         }
         Ok(())
     }
@@ -350,7 +358,7 @@ impl<P: Recorded> Cluster<P> {
         let Some(sent) = self.take(pick) else { return Ok(None) };
         let to = sent.message.to;
         if self.is_down(to) {
-            self.record_outcome(sent, Kind::Drop).await;
+            self.record_outcome(sent, RecordKind::Drop).await;
             return Ok(Some(()));
         }
         if !self.has_arrived(&sent) && self.resend(&sent).await?.is_none() {
@@ -378,13 +386,13 @@ impl<P: Recorded> Cluster<P> {
         {
             return Ok(None);
         }
-        with_timeout(receiver.wait(Condition::MessageArrived(sent.id))).await?;
+        with_timeout(receiver.wait_for_condition(NodeCondition::MessageArrived(sent.id))).await?;
         let note = format!(
             "{} {from}→{to} was sent again, because a message ends with the session of its \
              receiver",
             sent.message.kind
         );
-        self.notes.push(run_record(Kind::Note(note)));
+        self.notes.push(run_record(RecordKind::Note(note)));
         Ok(Some(()))
     }
 
@@ -393,7 +401,7 @@ impl<P: Recorded> Cluster<P> {
         if self.has_arrived(&sent) {
             self.member(sent.message.to)?.perform(NodeAction::Lose(sent.id)).await?;
         }
-        self.record_outcome(sent, Kind::Drop).await;
+        self.record_outcome(sent, RecordKind::Drop).await;
         Some(())
     }
 
@@ -404,13 +412,13 @@ impl<P: Recorded> Cluster<P> {
             self.member(sent.message.to)?.perform(NodeAction::Duplicate(sent.id)).await?;
         }
         self.in_flight.insert(index + 1, sent.clone());
-        self.record_outcome(sent, Kind::Duplicate).await;
+        self.record_outcome(sent, RecordKind::Duplicate).await;
         Some(())
     }
 
     /// Tells the sender to record the outcome of a message, such as its loss. Does nothing if the
     /// sender's session has ended.
-    async fn record_outcome(&self, sent: InFlight, kind: fn(MessageRecord) -> Kind) {
+    async fn record_outcome(&self, sent: InFlight, kind: fn(MessageRecord) -> RecordKind) {
         let MessageId { from, session, .. } = sent.id;
         if let Some(sender) = self.member(from).filter(|_| self.sessions[from.index()] == session) {
             // A node that cannot write its trace stops, and the next action fails.
@@ -460,9 +468,9 @@ impl<P: Recorded> Cluster<P> {
 
     async fn crash(&mut self, at: ProcessId) -> Result<(), ClusterError> {
         self.stop(at).await;
-        let mut writer = Writer::append(self.trace_path(at), &self.header)?;
+        let mut writer = Writer::open_to_append(self.trace_path(at), &self.header)?;
         let session = self.sessions[at.index()];
-        writer.write(Record::new(now(), at, Kind::Crash).in_session(session))?;
+        writer.write(Record::new(unix_time_nanos(), at, RecordKind::Crash).in_session(session))?;
         Ok(writer.flush()?)
     }
 

@@ -1,17 +1,17 @@
 //! A node that performs single actions on request, under the control of a schedule.
 
 use tenure_core::{ProcessId, Protocol, VectorClock, Verdict};
-use tenure_trace::{Kind, MessageRecord, Recorded, find_timer};
+use tenure_trace::{MessageRecord, RecordKind, RecordableProtocol, find_timer};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 
 use crate::application::Application;
-use crate::driver::{Driver, prepare};
+use crate::driver::{Driver, prepare_driver};
 use crate::envelope::Envelope;
 use crate::executor::SentMessage;
-use crate::failure::{Failure, StartError};
+use crate::failure::{NodeFailure, NodeStartError};
 use crate::node_components::NodeComponents;
-use crate::transport::{Inbox, Incoming};
+use crate::transport::{Inbox, MeshEvent};
 
 /// Identity of a message: sender, session and number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,7 +31,7 @@ pub(super) enum NodeAction<P: Protocol> {
     /// Sends a message again, because the receiver has crashed since the message was first sent.
     Resend(SentMessage),
     /// Records in the trace what happened to a sent message, such as its loss.
-    RecordOutcome(SentMessage, fn(MessageRecord) -> Kind),
+    RecordOutcome(SentMessage, fn(MessageRecord) -> RecordKind),
     /// Sends a message of the application to a process.
     SendApplication(ProcessId),
     /// Receives a message that the application of a peer has sent, with the vector clock of the
@@ -44,7 +44,7 @@ pub(super) enum NodeAction<P: Protocol> {
 }
 
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Condition {
+pub(super) enum NodeCondition {
     /// The message has arrived and waits at this node.
     MessageArrived(MessageId),
     /// The node is connected with this session of the peer, or with a later one.
@@ -53,23 +53,23 @@ pub(super) enum Condition {
 
 enum NodeRequest<P: Protocol> {
     Perform(NodeAction<P>, oneshot::Sender<Option<Vec<SentMessage>>>),
-    Wait(Condition, oneshot::Sender<()>),
+    Wait(NodeCondition, oneshot::Sender<()>),
 }
 
 /// Handle of a node that performs actions on request.
 pub(super) struct ScriptedNode<P: Protocol> {
     requests: mpsc::UnboundedSender<NodeRequest<P>>,
-    pub(super) task: JoinHandle<Result<(), Failure>>,
+    pub(super) task: JoinHandle<Result<(), NodeFailure>>,
 }
 
 impl<P: Protocol> ScriptedNode<P> {
     /// Boots a process that then performs steps only on request.
-    pub(super) fn start<L>(components: NodeComponents<P, L>) -> Result<Self, StartError>
+    pub(super) fn start<App>(components: NodeComponents<P, App>) -> Result<Self, NodeStartError>
     where
-        P: Recorded,
-        L: Application<P>,
+        P: RecordableProtocol,
+        App: Application<P>,
     {
-        let (mut driver, inbox, _, recovered) = prepare(components)?;
+        let (mut driver, inbox, _, recovered) = prepare_driver(components)?;
         driver.executor.sent_messages = Some(Vec::new());
         let (requests, receiver) = mpsc::unbounded_channel();
         let scripted = ScriptedDriver { driver, waiting: Vec::new(), waiters: Vec::new() };
@@ -86,31 +86,31 @@ impl<P: Protocol> ScriptedNode<P> {
     }
 
     /// Waits for a condition. Returns `None` if the node ends first.
-    pub(super) async fn wait(&self, condition: Condition) -> Option<()> {
+    pub(super) async fn wait_for_condition(&self, condition: NodeCondition) -> Option<()> {
         let (answer, answered) = oneshot::channel();
         self.requests.send(NodeRequest::Wait(condition, answer)).ok()?;
         answered.await.ok()
     }
 }
 
-struct ScriptedDriver<P: Protocol, L> {
-    driver: Driver<P, L>,
+struct ScriptedDriver<P: Protocol, App> {
+    driver: Driver<P, App>,
     /// Messages that have arrived and were not delivered yet, oldest first.
     waiting: Vec<(MessageId, Vec<u8>)>,
-    waiters: Vec<(Condition, oneshot::Sender<()>)>,
+    waiters: Vec<(NodeCondition, oneshot::Sender<()>)>,
 }
 
-impl<P, L> ScriptedDriver<P, L>
+impl<P, App> ScriptedDriver<P, App>
 where
-    P: Recorded,
-    L: Application<P>,
+    P: RecordableProtocol,
+    App: Application<P>,
 {
     async fn run(
         mut self,
         mut inbox: Inbox,
         mut requests: mpsc::UnboundedReceiver<NodeRequest<P>>,
         recovered: bool,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), NodeFailure> {
         self.driver.boot(recovered)?;
         self.driver.flush_saves().await?;
         loop {
@@ -137,23 +137,25 @@ where
         }
     }
 
-    fn take(&mut self, incoming: Incoming) {
+    fn take(&mut self, incoming: MeshEvent) {
         match incoming {
-            Incoming::Message { from, session, payload } => {
+            MeshEvent::Message { from, session, payload } => {
                 let envelope = Envelope::<P::Message>::decode(&payload);
                 let number = envelope.map_or(0, |envelope| envelope.number);
                 self.waiting.push((MessageId { from, session, number }, payload));
             }
-            Incoming::PeerUp { peer, session } => self.driver.sessions[peer.index()] = session,
-            Incoming::PeerDown { .. } | Incoming::PeerLeft { .. } | Incoming::Evicted(_) => {}
+            MeshEvent::PeerUp { peer, session } => self.driver.sessions[peer.index()] = session,
+            MeshEvent::PeerDown { .. } | MeshEvent::PeerLeft { .. } | MeshEvent::Evicted(_) => {}
         }
     }
 
     fn notify_waiters(&mut self) {
         for (condition, answer) in std::mem::take(&mut self.waiters) {
             let holds = match condition {
-                Condition::MessageArrived(id) => self.waiting.iter().any(|(waits, _)| *waits == id),
-                Condition::PeerConnected(peer, session) => {
+                NodeCondition::MessageArrived(id) => {
+                    self.waiting.iter().any(|(waits, _)| *waits == id)
+                }
+                NodeCondition::PeerConnected(peer, session) => {
                     self.driver.sessions[peer.index()] >= session
                 }
             };
@@ -168,7 +170,7 @@ where
     async fn perform(
         &mut self,
         action: NodeAction<P>,
-    ) -> Result<Option<Vec<SentMessage>>, Failure> {
+    ) -> Result<Option<Vec<SentMessage>>, NodeFailure> {
         let outcome = self.apply(action)?;
         self.driver.flush_saves().await?;
         let sent =
@@ -176,7 +178,7 @@ where
         Ok(outcome.map(|()| sent))
     }
 
-    fn apply(&mut self, action: NodeAction<P>) -> Result<Option<()>, Failure> {
+    fn apply(&mut self, action: NodeAction<P>) -> Result<Option<()>, NodeFailure> {
         let index = |id| self.waiting.iter().position(|(waits, _)| *waits == id);
         Ok(match action {
             NodeAction::Boot => Some(()),
@@ -199,8 +201,9 @@ where
             NodeAction::ReceiveApplication(id, clock) => {
                 let trace = &mut self.driver.executor.trace;
                 trace.merge_clock(clock.as_ref());
-                let message_record = MessageRecord::of_applications(id.from, id.session, id.number);
-                Some(trace.record(Kind::Receive(message_record))?)
+                let message_record =
+                    MessageRecord::between_applications(id.from, id.session, id.number);
+                Some(trace.record(RecordKind::Receive(message_record))?)
             }
             NodeAction::Choose(value) => {
                 self.driver.node.environment().force_next_choice(value);
@@ -222,8 +225,8 @@ where
     fn record_outcome(
         &mut self,
         sent: &SentMessage,
-        kind: fn(MessageRecord) -> Kind,
-    ) -> Result<(), Failure> {
+        kind: fn(MessageRecord) -> RecordKind,
+    ) -> Result<(), NodeFailure> {
         let Some(Envelope { message, .. }) = Envelope::<P::Message>::decode(&sent.payload) else {
             return Ok(());
         };
@@ -233,10 +236,12 @@ where
 
     /// Sends a message of the application, with the current vector clock. The message is not sent
     /// over the mesh. The caller takes it from `sent_messages` and delivers it.
-    fn send_application_message(&mut self, to: ProcessId) -> Result<(), Failure> {
+    fn send_application_message(&mut self, to: ProcessId) -> Result<(), NodeFailure> {
         let executor = &mut self.driver.executor;
         let number = executor.next_message_number();
-        executor.trace.record(Kind::Send(MessageRecord::of_applications(to, 0, number)))?;
+        executor
+            .trace
+            .record(RecordKind::Send(MessageRecord::between_applications(to, 0, number)))?;
         let clock = executor.trace.clock();
         let payload = postcard::to_stdvec(&clock).expect("a clock is serializable");
         let sent = SentMessage { to, kind: "", number, payload };

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use super::directory::{OpenError, SaveError, sync_directory};
 use super::private_file;
 use super::segment::{self, SegmentHeader};
-use super::state_file::{Damage, StateOwner};
+use super::state_file::{FileDamage, StateOwner};
 
 const SEGMENT_PREFIX: &str = "log-";
 
@@ -48,23 +48,30 @@ struct OpenSegment {
 }
 
 impl ChangeLog {
-    /// Opens the segments whose numbers are at least `first`, and returns their changes. `records`
-    /// is the number of changes before these segments. Segments with lower numbers are left over
-    /// from a crash during their removal.
+    /// Opens the segments whose numbers are at least `first_segment`, and returns their changes.
+    /// `earlier_record_count` is the number of changes before these segments. Segments with lower
+    /// numbers are left over from a crash during their removal.
     pub(super) fn recover(
         directory: &Path,
         owner: &StateOwner,
-        first: u64,
-        records: u64,
+        first_segment: u64,
+        earlier_record_count: u64,
     ) -> Result<(ChangeLog, Vec<Vec<u8>>), OpenError> {
         let (directory, owner) = (directory.to_owned(), owner.clone());
         let open = None;
-        let mut change_log = ChangeLog { directory, owner, open, next: first, records, bytes: 0 };
+        let mut change_log = ChangeLog {
+            directory,
+            owner,
+            open,
+            next: first_segment,
+            records: earlier_record_count,
+            bytes: 0,
+        };
         let mut segments = numbers(&change_log.directory).map_err(|source| {
             let path = change_log.directory.clone();
             OpenError::Io { path, source }
         })?;
-        segments.retain(|number| *number >= first);
+        segments.retain(|number| *number >= first_segment);
         let mut changes = Vec::new();
         for (position, number) in segments.iter().enumerate() {
             let is_last = position + 1 == segments.len();
@@ -83,16 +90,16 @@ impl ChangeLog {
             Ok(read) => read,
             Err(damage) => return Err(OpenError::from_damage(path, damage)),
         };
-        let SegmentHeader { owner: found, segment, first } = read.header;
+        let SegmentHeader { owner: found, segment, first_record: first } = read.header;
         if found != self.owner {
             return Err(OpenError::WrongOwner { path, found, expected: self.owner.clone() });
         }
         if number > self.next {
-            let damage = Damage::Missing { count: number - self.next };
+            let damage = FileDamage::Missing { count: number - self.next };
             return Err(OpenError::Damaged { path, damage });
         }
         if segment != number || first != self.records + 1 {
-            return Err(OpenError::Damaged { path, damage: Damage::Inconsistent });
+            return Err(OpenError::Damaged { path, damage: FileDamage::Inconsistent });
         }
         self.next = number + 1;
         self.records += read.changes.len() as u64;
@@ -110,7 +117,7 @@ impl ChangeLog {
     }
 
     pub(super) fn has_room(&self, change: &[u8]) -> bool {
-        let length = segment::record_bytes(change.len()) as u64;
+        let length = segment::padded_record_size(change.len()) as u64;
         self.open.as_ref().is_some_and(|open| open.room >= length)
     }
 
@@ -140,7 +147,7 @@ impl ChangeLog {
         let header = SegmentHeader {
             owner: self.owner.clone(),
             segment: self.next,
-            first: self.records + 1,
+            first_record: self.records + 1,
         };
         let header = header.encode();
         let length = (2 * state_bytes)
@@ -165,7 +172,7 @@ impl ChangeLog {
 
     /// Closes the open segment and deletes all segments. Before this call, a new state file must
     /// have replaced them.
-    pub(super) fn delete_segments(&mut self) {
+    pub(super) fn delete_all_segments(&mut self) {
         self.close_segment();
         self.obsolete_segments().remove();
     }
@@ -183,7 +190,7 @@ impl ChangeLog {
     }
 
     #[cfg(all(test, unix))]
-    pub(super) fn replace_file(&mut self, file: File) {
+    pub(super) fn replace_open_file(&mut self, file: File) {
         self.open.as_mut().expect("an open segment").file = file;
     }
 

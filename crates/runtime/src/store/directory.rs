@@ -16,8 +16,8 @@ use super::change_log::{ChangeLog, ChangeLogPosition};
 use super::peer_registry::PeerRegistry;
 use super::private_file;
 use super::saves::SaveMetrics;
-use super::state_file::{Damage, StateFile, StateOwner};
-use crate::priority::lower_priority;
+use super::state_file::{FileDamage, StateFile, StateOwner};
+use crate::priority::lower_thread_priority;
 use crate::transport::SESSION_LIMIT;
 
 const STATE_FILE: &str = "state";
@@ -74,15 +74,15 @@ pub enum OpenError {
         /// Path of the state file.
         path: PathBuf,
         /// Damage that was found in the file.
-        damage: Damage,
+        damage: FileDamage,
     },
     /// A newer build wrote the state file.
     #[error("the saved state {path} is too new: {damage}; use the build that wrote it")]
     NewerVersion {
         /// Path of the state file.
         path: PathBuf,
-        /// Always [`Damage::NewerVersion`], with the version of the file.
-        damage: Damage,
+        /// Always [`FileDamage::NewerVersion`], with the version of the file.
+        damage: FileDamage,
     },
     /// The state file was written with another schema, for instance by another algorithm.
     #[error("the saved state {path} has the schema {found:?} instead of {expected:?}")]
@@ -215,7 +215,7 @@ impl Store {
         let (change_log, changes) =
             ChangeLog::recover(&directory, owner, state_file.segment, state_file.records)?;
         if state_file.state.is_none() && !changes.is_empty() {
-            return Err(OpenError::Damaged { path, damage: Damage::Missing { count: 1 } });
+            return Err(OpenError::Damaged { path, damage: FileDamage::Missing { count: 1 } });
         }
         state_file.session += 1;
         state_file.changes.extend(changes);
@@ -274,7 +274,7 @@ impl Store {
     }
 
     /// Returns the registry. `None` without [`Store::with_registry`].
-    pub fn registry(&self) -> Option<PeerRegistry> {
+    pub fn peer_registry(&self) -> Option<PeerRegistry> {
         self.registry.clone()
     }
 
@@ -333,15 +333,16 @@ impl Store {
     }
 
     /// Replaces the state in the background by an equivalent one that includes all changes so far.
-    /// A thread with low priority ([`lower_priority`](crate::lower_priority)) calls `state` and
-    /// writes the result. Changes that are appended meanwhile apply to the new state. The thread
-    /// calls `done` with success once the new state is durable, or with the error. If the process
-    /// crashes before the new state is durable, the store still has the old state and all changes.
+    /// A thread with low priority ([`lower_thread_priority`](crate::lower_thread_priority)) calls
+    /// `state` and writes the result. Changes that are appended meanwhile apply to the new state.
+    /// The thread calls `done` with success once the new state is durable, or with the error. If
+    /// the process crashes before the new state is durable, the store still has the old state and
+    /// all changes.
     ///
     /// # Panics
     ///
     /// If the operating system starts no thread.
-    pub fn rewrite(
+    pub fn rewrite_in_background(
         &mut self,
         state: impl FnOnce() -> Vec<u8> + Send + 'static,
         done: impl FnOnce(Result<(), SaveError>) + Send + 'static,
@@ -354,7 +355,7 @@ impl Store {
         let reserved_file =
             std::mem::replace(&mut self.reserved_file, self.lock.0.try_clone().ok());
         let write = move || {
-            lower_priority();
+            lower_thread_priority();
             drop(reserved_file);
             let (state, changes) = (Some(state()), Vec::new());
             let (segment, records) = (next_segment, record_count);
@@ -409,7 +410,7 @@ impl Store {
         self.save_with(true, |store| {
             replace_file(&store.directory, STATE_FILE, &store.state_file.encode())
         })?;
-        self.change_log.delete_segments();
+        self.change_log.delete_all_segments();
         Ok(())
     }
 
@@ -529,9 +530,9 @@ fn read_state_file(path: &Path) -> Result<Option<StateFile>, OpenError> {
 }
 
 impl OpenError {
-    pub(super) fn from_damage(path: PathBuf, damage: Damage) -> Self {
+    pub(super) fn from_damage(path: PathBuf, damage: FileDamage) -> Self {
         match damage {
-            Damage::NewerVersion { .. } => OpenError::NewerVersion { path, damage },
+            FileDamage::NewerVersion { .. } => OpenError::NewerVersion { path, damage },
             _ => OpenError::Damaged { path, damage },
         }
     }
@@ -576,7 +577,7 @@ mod tests {
         store.save(b"whole").expect("room");
         store.append(b"one").expect("room");
         let (mut reader, writer) = std::io::pipe().expect("a pipe");
-        store.change_log.replace_file(File::from(OwnedFd::from(writer)));
+        store.change_log.replace_open_file(File::from(OwnedFd::from(writer)));
         let error = store.append(b"two").expect_err("the flush fails");
         assert!(matches!(error, SaveError::Unknown { .. }), "{error}");
         let mut written = [0; 64];

@@ -20,7 +20,7 @@ mod state_file;
 pub use directory::{OpenError, SaveError, Store, sync_directory};
 pub use peer_registry::PeerRegistry;
 pub use saves::{SaveMetrics, SaveSummary};
-pub use state_file::{Damage, FORMAT_VERSION, StateOwner};
+pub use state_file::{FileDamage, STATE_FILE_VERSION, StateOwner};
 
 /// Decodes bytes as each kind of file, for fuzzing. Checks that a decoded state is equal after it
 /// is encoded and decoded again. Checks that a segment has the same content whether or not it is

@@ -16,8 +16,8 @@ use sha2::{Digest, Sha256};
 use tenure_core::{ProcessId, ProcessSet};
 
 use super::directory::{OpenError, SaveError, replace_file};
-use super::state_file::Damage;
-use crate::transport::frame::Boot;
+use super::state_file::FileDamage;
+use crate::transport::frame::BootId;
 
 const REGISTRY_FILE: &str = "peers";
 
@@ -56,7 +56,7 @@ struct PeerRecord {
     is_member: bool,
     /// Newest known boot of the process since it became a member. If no boot is known, a
     /// placeholder with session 0.
-    newest: Boot,
+    newest: BootId,
 }
 
 impl PeerRegistry {
@@ -77,7 +77,7 @@ impl PeerRegistry {
             Ok(bytes) => decode(&bytes).map_err(|damage| OpenError::from_damage(path, damage))?,
             Err(error) if error.kind() == ErrorKind::NotFound => {
                 let peers =
-                    vec![PeerRecord { is_member: true, newest: Boot::default() }; size as usize];
+                    vec![PeerRecord { is_member: true, newest: BootId::default() }; size as usize];
                 let saved = RegistryContent { has_joined, eviction: None, members_as_of: 0, peers };
                 write(directory, &saved).map_err(OpenError::SessionNotSaved)?;
                 saved
@@ -104,7 +104,7 @@ impl PeerRegistry {
     }
 
     /// Returns the reason why this process was evicted. `None` if it may participate.
-    pub fn eviction(&self) -> Option<String> {
+    pub fn eviction_reason(&self) -> Option<String> {
         self.saved().eviction.clone()
     }
 
@@ -118,7 +118,7 @@ impl PeerRegistry {
         self.change(|saved| saved.eviction = Some(reason.to_owned()))
     }
 
-    /// Records which processes are members after the log entry with the number `index`. Does
+    /// Records which processes are members after the log entry with the number `log_index`. Does
     /// nothing if this entry or a later entry was recorded before, which happens when a restarted
     /// process reads its log. Returns the processes that are no longer members. Forgets the boots
     /// of these processes, because other processes may take their places.
@@ -126,22 +126,22 @@ impl PeerRegistry {
     /// # Errors
     ///
     /// [`SaveError`]; nothing is recorded then.
-    pub(crate) fn set_members(
+    pub(crate) fn record_members(
         &self,
-        index: u64,
+        log_index: u64,
         members: &ProcessSet,
     ) -> Result<Vec<ProcessId>, SaveError> {
         let mut left = Vec::new();
         self.change(|saved| {
-            if index <= saved.members_as_of {
+            if log_index <= saved.members_as_of {
                 return;
             }
-            saved.members_as_of = index;
+            saved.members_as_of = log_index;
             for (index, record) in saved.peers.iter_mut().enumerate() {
                 let process = ProcessId::from_index(index);
                 let is_member = members.contains(process);
                 if record.is_member && !is_member {
-                    record.newest = Boot::default();
+                    record.newest = BootId::default();
                     left.push(process);
                 }
                 record.is_member = is_member;
@@ -156,8 +156,8 @@ impl PeerRegistry {
 
     /// Returns the newest recorded boot of a process. If no boot was recorded, returns one with
     /// session 0.
-    pub(crate) fn newest_boot(&self, process: ProcessId) -> Boot {
-        self.saved().peers.get(process.index()).map_or_else(Boot::default, |record| record.newest)
+    pub(crate) fn newest_boot(&self, process: ProcessId) -> BootId {
+        self.saved().peers.get(process.index()).map_or_else(BootId::default, |record| record.newest)
     }
 
     /// Records the newest boot of a process. Blocks on the disk.
@@ -165,7 +165,7 @@ impl PeerRegistry {
     /// # Errors
     ///
     /// [`SaveError`]; nothing is recorded then.
-    pub(crate) fn record_boot(&self, process: ProcessId, newest: Boot) -> Result<(), SaveError> {
+    pub(crate) fn record_boot(&self, process: ProcessId, newest: BootId) -> Result<(), SaveError> {
         if self.newest_boot(process) == newest {
             return Ok(());
         }
@@ -196,25 +196,25 @@ impl PeerRegistry {
     }
 }
 
-pub(super) fn decode(bytes: &[u8]) -> Result<RegistryContent, Damage> {
+pub(super) fn decode(bytes: &[u8]) -> Result<RegistryContent, FileDamage> {
     let head = MAGIC.len() + size_of::<u16>();
-    let torn = || Damage::Torn { length: bytes.len() };
+    let torn = || FileDamage::Torn { length: bytes.len() };
     if !bytes.starts_with(&MAGIC) {
-        return Err(if MAGIC.starts_with(bytes) { torn() } else { Damage::Foreign });
+        return Err(if MAGIC.starts_with(bytes) { torn() } else { FileDamage::Foreign });
     }
     let version = bytes.get(MAGIC.len()..head).ok_or_else(torn)?;
     let found = u16::from_le_bytes([version[0], version[1]]);
     if found > VERSION {
-        return Err(Damage::NewerVersion { found });
+        return Err(FileDamage::NewerVersion { found });
     }
     let end = bytes.len().checked_sub(CHECKSUM_BYTES).filter(|end| *end >= head);
     let (covered, checksum) = bytes.split_at(end.ok_or_else(torn)?);
     if Sha256::digest(covered)[..] != *checksum {
-        return Err(Damage::Checksum);
+        return Err(FileDamage::Checksum);
     }
     match postcard::take_from_bytes(&covered[head..]) {
         Ok((saved, [])) => Ok(saved),
-        _ => Err(Damage::Inconsistent),
+        _ => Err(FileDamage::Inconsistent),
     }
 }
 
@@ -233,8 +233,8 @@ mod tests {
 
     const PEER: ProcessId = ProcessId(2);
 
-    fn boot(session: u64) -> Boot {
-        Boot { session, nonce: 7 }
+    fn boot(session: u64) -> BootId {
+        BootId { session, nonce: 7 }
     }
 
     #[test]
@@ -247,7 +247,7 @@ mod tests {
         registry.record_eviction("removed").expect("room");
         let again = PeerRegistry::open(directory.path(), 3, false).expect("a registry");
         assert_eq!((again.newest_boot(PEER), again.has_joined()), (boot(5), true));
-        assert_eq!(again.eviction().as_deref(), Some("removed"));
+        assert_eq!(again.eviction_reason().as_deref(), Some("removed"));
     }
 
     #[test]
@@ -256,16 +256,16 @@ mod tests {
         let registry = PeerRegistry::open(directory.path(), 3, true).expect("a registry");
         registry.record_boot(PEER, boot(5)).expect("room");
         let (two, three) = (ProcessSet::first_n(2), ProcessSet::first_n(3));
-        assert_eq!(registry.set_members(9, &two).expect("room"), [PEER]);
+        assert_eq!(registry.record_members(9, &two).expect("room"), [PEER]);
         assert_eq!(
             (registry.newest_boot(PEER), registry.is_member(PEER)),
-            (Boot::default(), false)
+            (BootId::default(), false)
         );
         registry.record_boot(PEER, boot(3)).expect("room");
-        assert_eq!(registry.set_members(12, &three).expect("room"), []);
+        assert_eq!(registry.record_members(12, &three).expect("room"), []);
         // A restart reads the log again.
         for (index, members) in [(9, &two), (12, &three)] {
-            assert_eq!(registry.set_members(index, members).expect("room"), []);
+            assert_eq!(registry.record_members(index, members).expect("room"), []);
         }
         assert_eq!((registry.newest_boot(PEER), registry.is_member(PEER)), (boot(3), true));
     }

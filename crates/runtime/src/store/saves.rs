@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use crate::histogram::Histogram;
+use crate::histogram::DurationHistogram;
 
 /// Live metrics about the saves of a [`Store`](super::Store), for status pages. Cheap to clone; all
 /// clones share one state.
@@ -13,14 +13,17 @@ pub struct SaveMetrics(Arc<Counters>);
 
 #[derive(Debug)]
 struct Counters {
-    durations: Histogram,
+    durations: DurationHistogram,
     /// Duration of the slowest save, in nanoseconds.
     longest: AtomicU64,
 }
 
 impl Default for Counters {
     fn default() -> Self {
-        Counters { durations: Histogram::new(Histogram::FAST_BOUNDS), longest: AtomicU64::new(0) }
+        Counters {
+            durations: DurationHistogram::new(DurationHistogram::FAST_BOUNDS_SECONDS),
+            longest: AtomicU64::new(0),
+        }
     }
 }
 
@@ -44,7 +47,7 @@ impl SaveMetrics {
     }
 
     /// Returns the histogram of the durations of the saves.
-    pub fn durations(&self) -> &Histogram {
+    pub fn durations(&self) -> &DurationHistogram {
         &self.0.durations
     }
 

@@ -9,7 +9,7 @@
 
 use tenure_core::ProcessId;
 
-use super::state_file::{Damage, StateOwner};
+use super::state_file::{FileDamage, StateOwner};
 
 const MAGIC: [u8; 8] = *b"TENCHANG";
 
@@ -37,7 +37,7 @@ pub(super) struct SegmentHeader {
     pub(super) owner: StateOwner,
     pub(super) segment: u64,
     /// Number of the first record in the segment.
-    pub(super) first: u64,
+    pub(super) first_record: u64,
 }
 
 impl SegmentHeader {
@@ -55,44 +55,44 @@ impl SegmentHeader {
         bytes.extend_from_slice(&self.owner.process.0.to_le_bytes());
         bytes.extend_from_slice(&self.owner.group_size.to_le_bytes());
         bytes.extend_from_slice(&self.segment.to_le_bytes());
-        bytes.extend_from_slice(&self.first.to_le_bytes());
+        bytes.extend_from_slice(&self.first_record.to_le_bytes());
         bytes.extend_from_slice(cluster);
         bytes.extend_from_slice(&crc32c::crc32c(&bytes).to_le_bytes());
         bytes.resize(bytes.len().next_multiple_of(RECORD_ALIGNMENT), 0);
         bytes
     }
 
-    fn decode(file: &[u8]) -> Result<(SegmentHeader, usize), Damage> {
-        let torn = Damage::Torn { length: file.len() };
+    fn decode(file: &[u8]) -> Result<(SegmentHeader, usize), FileDamage> {
+        let torn = FileDamage::Torn { length: file.len() };
         if !file.starts_with(&MAGIC) {
-            return Err(Damage::Foreign);
+            return Err(FileDamage::Foreign);
         }
-        let number = |at: usize, length: usize| -> Result<u64, Damage> {
+        let number = |at: usize, length: usize| -> Result<u64, FileDamage> {
             let mut bytes = [0; 8];
             bytes[..length].copy_from_slice(file.get(at..at + length).ok_or(torn)?);
             Ok(u64::from_le_bytes(bytes))
         };
         let found = u16::try_from(number(8, 2)?).expect("two bytes");
         if found > VERSION {
-            return Err(Damage::NewerVersion { found });
+            return Err(FileDamage::NewerVersion { found });
         }
         let small = |at| number(at, 4).map(|it| u32::try_from(it).expect("four bytes"));
         let end = 36 + usize::try_from(number(10, 2)?).expect("two bytes");
         let content = file.get(..end).ok_or(torn)?;
         if u64::from(crc32c::crc32c(content)) != number(end, 4)? {
-            return Err(Damage::Checksum);
+            return Err(FileDamage::Checksum);
         }
         let cluster =
-            String::from_utf8(content[36..].to_vec()).map_err(|_| Damage::Inconsistent)?;
+            String::from_utf8(content[36..].to_vec()).map_err(|_| FileDamage::Inconsistent)?;
         let owner = StateOwner { cluster, process: ProcessId(small(12)?), group_size: small(16)? };
-        let header = SegmentHeader { owner, segment: number(20, 8)?, first: number(28, 8)? };
+        let header = SegmentHeader { owner, segment: number(20, 8)?, first_record: number(28, 8)? };
         Ok((header, (end + 4).next_multiple_of(RECORD_ALIGNMENT)))
     }
 }
 
-/// Returns the size of a record with `content` bytes of content and with padding, in bytes.
-pub(super) fn record_bytes(content: usize) -> usize {
-    (HEADER_BYTES + content + TRAILER_BYTES).next_multiple_of(RECORD_ALIGNMENT)
+/// Returns the size of a record with `content_bytes` bytes of content and with padding, in bytes.
+pub(super) fn padded_record_size(content_bytes: usize) -> usize {
+    (HEADER_BYTES + content_bytes + TRAILER_BYTES).next_multiple_of(RECORD_ALIGNMENT)
 }
 
 /// Encodes a record.
@@ -102,14 +102,14 @@ pub(super) fn record_bytes(content: usize) -> usize {
 /// If the content has 4 GiB or more.
 pub(super) fn encode_record(number: u64, content: &[u8]) -> Vec<u8> {
     let length = u32::try_from(content.len()).expect("a change has less than 4 GiB");
-    let mut bytes = Vec::with_capacity(record_bytes(content.len()));
+    let mut bytes = Vec::with_capacity(padded_record_size(content.len()));
     bytes.extend_from_slice(&with_mark(number).to_le_bytes());
     bytes.extend_from_slice(&length.to_le_bytes());
     bytes.extend_from_slice(&crc32c::crc32c(&bytes).to_le_bytes());
     bytes.extend_from_slice(content);
     bytes.extend_from_slice(&crc32c::crc32c(&bytes).to_le_bytes());
     bytes.push(NONZERO_BYTE);
-    bytes.resize(record_bytes(content.len()), 0);
+    bytes.resize(padded_record_size(content.len()), 0);
     bytes
 }
 
@@ -128,13 +128,13 @@ pub(super) struct SegmentContent {
 ///
 /// # Errors
 ///
-/// [`Damage`], with the position of a damaged record.
-pub(super) fn decode(file: &[u8], is_last: bool) -> Result<SegmentContent, Damage> {
+/// [`FileDamage`], with the position of a damaged record.
+pub(super) fn decode(file: &[u8], is_last: bool) -> Result<SegmentContent, FileDamage> {
     let (header, mut at) = SegmentHeader::decode(file)?;
     let last = file.iter().rposition(|byte| *byte != 0).unwrap_or_default();
     let mut changes = Vec::new();
     loop {
-        match decode_record(file, at, last, header.first + changes.len() as u64) {
+        match decode_record(file, at, last, header.first_record + changes.len() as u64) {
             NextRecord::Record { content, end } => {
                 changes.push(content.to_vec());
                 at = end;
@@ -142,7 +142,7 @@ pub(super) fn decode(file: &[u8], is_last: bool) -> Result<SegmentContent, Damag
             NextRecord::End => return Ok(SegmentContent { header, changes }),
             NextRecord::Torn if is_last => return Ok(SegmentContent { header, changes }),
             NextRecord::Torn | NextRecord::Damaged => {
-                return Err(Damage::Record { offset: at as u64 });
+                return Err(FileDamage::Record { offset: at as u64 });
             }
         }
     }
@@ -245,7 +245,7 @@ mod tests {
 
     fn header() -> SegmentHeader {
         let owner = StateOwner { cluster: "demo".into(), process: ProcessId(2), group_size: 5 };
-        SegmentHeader { owner, segment: 3, first: 7 }
+        SegmentHeader { owner, segment: 3, first_record: 7 }
     }
 
     /// Returns a segment of `length` bytes with these records, and the position of each record.
@@ -289,7 +289,7 @@ mod tests {
         assert_eq!(&record[16..20], b"here");
         assert_eq!(record[20..24], crc32c::crc32c(&record[..20]).to_le_bytes());
         assert_eq!(record[24..], [0xA5, 0, 0, 0, 0, 0, 0, 0]);
-        assert_eq!(record.len(), record_bytes(4));
+        assert_eq!(record.len(), padded_record_size(4));
     }
 
     #[test]
@@ -343,7 +343,7 @@ mod tests {
                     );
                     assert_eq!(read.changes, contents(), "bit {bit}");
                 }
-                Err(Damage::Record { offset }) => {
+                Err(FileDamage::Record { offset }) => {
                     let record = starts.iter().rposition(|start| *start <= position);
                     assert_eq!(offset, starts[record.expect("a record")] as u64, "bit {bit}");
                 }
@@ -364,7 +364,7 @@ mod tests {
         for bit in starts[0] * 8..(starts[0] + HEADER_BYTES) * 8 {
             let mut damaged = whole.clone();
             damaged[bit / 8] ^= 1 << (bit % 8);
-            let damage = Damage::Record { offset: starts[0] as u64 };
+            let damage = FileDamage::Record { offset: starts[0] as u64 };
             assert_eq!(decode(&damaged, true).err(), Some(damage), "bit {bit}");
         }
     }
@@ -374,7 +374,7 @@ mod tests {
         let (mut file, starts) = segment(&contents(), 1536);
         file[starts[4] + 30..].fill(0);
         assert!(decode(&file, true).is_ok());
-        let damaged = Damage::Record { offset: starts[4] as u64 };
+        let damaged = FileDamage::Record { offset: starts[4] as u64 };
         assert_eq!(decode(&file, false), Err(damaged));
     }
 
@@ -384,7 +384,7 @@ mod tests {
         for record in 0..4 {
             let mut damaged = whole.clone();
             damaged[starts[record]..starts[record + 1]].fill(0);
-            let damage = Damage::Record { offset: starts[record] as u64 };
+            let damage = FileDamage::Record { offset: starts[record] as u64 };
             assert_eq!(decode(&damaged, true), Err(damage), "without record {record}");
         }
     }

@@ -8,7 +8,7 @@ use tenure_core::ProcessId;
 use thiserror::Error;
 
 /// Version of the state file that this build writes, and the newest that it reads.
-pub const FORMAT_VERSION: u16 = 3;
+pub const STATE_FILE_VERSION: u16 = 3;
 
 const MAGIC: [u8; 8] = *b"TENSTATE";
 
@@ -50,12 +50,12 @@ pub(crate) struct StateFile {
 
 /// Reason why the bytes of a file are not valid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-pub enum Damage {
+pub enum FileDamage {
     /// The file does not start with the expected magic number.
     #[error("it is not a state file of tenure")]
     Foreign,
     /// A newer build wrote the file. It is not damaged, but this build cannot read it.
-    #[error("it has format version {found}, and this build reads up to {FORMAT_VERSION}")]
+    #[error("it has format version {found}, and this build reads up to {STATE_FILE_VERSION}")]
     NewerVersion {
         /// Version of the file.
         found: u16,
@@ -111,7 +111,7 @@ impl StateFile {
         let names = schema.len() + cluster.len();
         let mut bytes = Vec::with_capacity(59 + names + state.len() + changes + CHECKSUM_BYTES);
         bytes.extend_from_slice(&MAGIC);
-        bytes.extend_from_slice(&FORMAT_VERSION.to_le_bytes());
+        bytes.extend_from_slice(&STATE_FILE_VERSION.to_le_bytes());
         bytes.extend_from_slice(&schema_length.to_le_bytes());
         bytes.extend_from_slice(&self.session.to_le_bytes());
         bytes.push(u8::from(self.state.is_some()));
@@ -138,26 +138,26 @@ impl StateFile {
     ///
     /// # Errors
     ///
-    /// [`Damage`]: the first problem in the order of the bytes.
-    pub(crate) fn decode(file: &[u8]) -> Result<StateFile, Damage> {
-        let torn = Damage::Torn { length: file.len() };
+    /// [`FileDamage`]: the first problem in the order of the bytes.
+    pub(crate) fn decode(file: &[u8]) -> Result<StateFile, FileDamage> {
+        let torn = FileDamage::Torn { length: file.len() };
         // A file that is shorter than the magic number is truncated if its bytes begin the magic
         // number.
         if !file.starts_with(&MAGIC[..file.len().min(MAGIC.len())]) {
-            return Err(Damage::Foreign);
+            return Err(FileDamage::Foreign);
         }
         let rest = file.get(MAGIC.len()..).ok_or(torn)?;
         let (version, _) = rest.split_first_chunk().ok_or(torn)?;
         let found = u16::from_le_bytes(*version);
-        if found > FORMAT_VERSION {
-            return Err(Damage::NewerVersion { found });
+        if found > STATE_FILE_VERSION {
+            return Err(FileDamage::NewerVersion { found });
         }
         let (content, checksum) = file.split_last_chunk::<CHECKSUM_BYTES>().ok_or(torn)?;
         let matches = Sha256::digest(content).as_slice() == checksum;
         match (decode_fields(content, found), matches) {
             (Some(state_file), true) => Ok(state_file),
-            (None, true) => Err(Damage::Inconsistent),
-            (Some(_), false) => Err(Damage::Checksum),
+            (None, true) => Err(FileDamage::Inconsistent),
+            (Some(_), false) => Err(FileDamage::Checksum),
             // The lengths do not add up: the file is truncated, unless the lengths are damaged.
             (None, false) => Err(torn),
         }
@@ -306,7 +306,7 @@ mod tests {
         let whole = state_file().encode();
         for length in 0..whole.len() {
             let damage = StateFile::decode(&whole[..length]).expect_err("a truncated file");
-            assert_eq!(damage, Damage::Torn { length });
+            assert_eq!(damage, FileDamage::Torn { length });
         }
         let longer = [whole.as_slice(), &[0]].concat();
         assert!(StateFile::decode(&longer).is_err());
@@ -317,6 +317,6 @@ mod tests {
         let mut newer = state_file().encode();
         newer[8] = 4;
         newer.truncate(12);
-        assert_eq!(StateFile::decode(&newer), Err(Damage::NewerVersion { found: 4 }));
+        assert_eq!(StateFile::decode(&newer), Err(FileDamage::NewerVersion { found: 4 }));
     }
 }

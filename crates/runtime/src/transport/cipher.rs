@@ -10,7 +10,7 @@
 use snow::{Builder, HandshakeState, TransportState};
 use thiserror::Error;
 
-use super::frame::{MAGIC, VERSION};
+use super::frame::{HELLO_MAGIC, PROTOCOL_VERSION};
 use super::keys::{PrivateKey, PublicKey, noise_params};
 
 pub(crate) const RECORD_LENGTH_BYTES: usize = 2;
@@ -128,7 +128,7 @@ impl ConnectionCipher {
 /// Returns data that includes the protocol version. The key exchange fails if the two sides use
 /// different data. This prevents downgrades to an older version.
 fn prologue() -> Vec<u8> {
-    [MAGIC.as_slice(), &VERSION.to_le_bytes()].concat()
+    [HELLO_MAGIC.as_slice(), &PROTOCOL_VERSION.to_le_bytes()].concat()
 }
 
 fn write_handshake(noise: &mut HandshakeState) -> Vec<u8> {

@@ -9,7 +9,7 @@ const MAX_WRITE_BYTES: usize = 256 << 10;
 const READ_BYTES: usize = 16 << 10;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Phase {
+pub(crate) enum ConnectionPhase {
     /// The peer has not yet acknowledged the messages that it received over earlier connections.
     Resuming,
     /// Both sides may send messages.
@@ -23,7 +23,7 @@ pub(crate) struct ConnectionState {
     cipher: Option<ConnectionCipher>,
     pub(crate) input: InputBuffer,
     pub(crate) output: OutputBuffer,
-    pub(crate) phase: Phase,
+    pub(crate) phase: ConnectionPhase,
     /// True if the inbox is full. Received frames then wait, and the link reads nothing more from
     /// the peer.
     pub(crate) is_blocked: bool,
@@ -39,15 +39,15 @@ impl ConnectionState {
             input: InputBuffer { encrypted: cipher.as_ref().map(|_| Vec::new()), decoder },
             output: OutputBuffer::default(),
             cipher,
-            phase: Phase::Resuming,
+            phase: ConnectionPhase::Resuming,
             is_blocked: false,
             is_timer_armed: false,
             is_closing: false,
         }
     }
 
-    pub(crate) fn is_open(&self) -> bool {
-        self.phase != Phase::Resuming
+    pub(crate) fn has_resumed(&self) -> bool {
+        self.phase != ConnectionPhase::Resuming
     }
 
     /// Decrypts all complete records that were read, and passes the bytes to the decoder.
@@ -82,7 +82,7 @@ impl ConnectionState {
 
     /// Adds a rejection after the pending output, and returns the bytes to be written.
     pub(crate) fn output_with_rejection(&mut self, refused: Refused<'_>) -> &[u8] {
-        self.output.push(&Frame::Refused(refused));
+        self.output.push_frame(&Frame::Refused(refused));
         if self.encrypt_output().is_ok() { self.output.unwritten() } else { &[] }
     }
 }
@@ -116,7 +116,7 @@ pub(crate) struct OutputBuffer {
 }
 
 impl OutputBuffer {
-    pub(crate) fn push(&mut self, frame: &Frame<'_>) {
+    pub(crate) fn push_frame(&mut self, frame: &Frame<'_>) {
         frame.encode(&mut self.frames);
     }
 
@@ -124,7 +124,7 @@ impl OutputBuffer {
         &self.bytes[self.written..]
     }
 
-    pub(crate) fn is_empty(&self) -> bool {
+    pub(crate) fn is_fully_written(&self) -> bool {
         self.written == self.bytes.len()
     }
 
@@ -132,9 +132,9 @@ impl OutputBuffer {
         self.bytes.len() + self.frames.len() < MAX_WRITE_BYTES
     }
 
-    pub(crate) fn advance(&mut self, bytes: usize) {
+    pub(crate) fn mark_written(&mut self, bytes: usize) {
         self.written += bytes;
-        if self.is_empty() {
+        if self.is_fully_written() {
             self.bytes.clear();
             self.written = 0;
             self.bytes.shrink_to(2 * MAX_WRITE_BYTES);

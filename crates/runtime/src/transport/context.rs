@@ -9,7 +9,7 @@ use tokio::sync::Notify;
 
 use super::counters::MeshCounters;
 use super::eviction::EvictionState;
-use super::handshake::Identity;
+use super::handshake::NodeIdentity;
 use super::peer::Peer;
 use super::settings::MeshLimits;
 use crate::names::{ProcessName, ProcessNames};
@@ -17,8 +17,8 @@ use crate::store::PeerRegistry;
 
 /// Shared state of a mesh. It is constant apart from counters and notifications.
 #[derive(Debug)]
-pub(crate) struct Context {
-    pub(crate) identity: Identity,
+pub(crate) struct MeshContext {
+    pub(crate) identity: NodeIdentity,
     pub(crate) limits: MeshLimits,
     pub(crate) counters: MeshCounters,
     pub(crate) eviction: EvictionState,
@@ -30,7 +30,7 @@ pub(crate) struct Context {
     pub(crate) names: ProcessNames,
 }
 
-impl Context {
+impl MeshContext {
     pub(crate) fn peer(&self, process: ProcessId) -> Option<&Arc<Peer>> {
         self.peers.get(process.index())?.as_ref()
     }

@@ -9,8 +9,8 @@ use super::rejection_reason::RejectionReason;
 pub(crate) struct Counter(AtomicU64);
 
 impl Counter {
-    pub(crate) fn add(&self, size: u64) {
-        self.0.fetch_add(size, Ordering::Relaxed);
+    pub(crate) fn add(&self, amount: u64) {
+        self.0.fetch_add(amount, Ordering::Relaxed);
     }
 
     fn read(&self) -> u64 {

@@ -7,9 +7,9 @@ use tokio::net::{TcpStream, lookup_host};
 use tokio::time::{Instant, sleep, timeout};
 
 use super::backoff::Backoff;
-use super::context::{Context, set_socket_options};
+use super::context::{MeshContext, set_socket_options};
 use super::handshake::{self, HandshakeError, is_dialer};
-use super::link::{Connection, Link};
+use super::link::{PeerConnection, PeerLink};
 use super::peer::Peer;
 use super::rejection_reason::RejectionReason;
 
@@ -37,14 +37,17 @@ impl DialErrorThrottle {
     }
 }
 
-impl Link {
+impl PeerLink {
     /// Returns the next connection with the peer: dials the peer, or waits until the peer dials.
     /// Returns `None` if the mesh closes first.
-    pub(crate) async fn connect(&mut self, backoff: &mut Backoff) -> Option<Connection> {
+    pub(crate) async fn next_connection(
+        &mut self,
+        backoff: &mut Backoff,
+    ) -> Option<PeerConnection> {
         if !is_dialer(self.context.identity.me, self.peer.process) {
             return self.accepted.recv().await;
         }
-        let Link { context, peer, accepted, .. } = self;
+        let PeerLink { context, peer, accepted, .. } = self;
         tokio::select! {
             connection = dial_until_connected(context, peer, backoff) => Some(connection),
             // Peers that this process dials never connect to it, so this receiver resolves only
@@ -54,7 +57,11 @@ impl Link {
     }
 }
 
-async fn dial_until_connected(context: &Context, peer: &Peer, backoff: &mut Backoff) -> Connection {
+async fn dial_until_connected(
+    context: &MeshContext,
+    peer: &Peer,
+    backoff: &mut Backoff,
+) -> PeerConnection {
     let mut throttle = DialErrorThrottle::default();
     loop {
         let pause = backoff.next_pause();
@@ -76,7 +83,7 @@ async fn dial_until_connected(context: &Context, peer: &Peer, backoff: &mut Back
     }
 }
 
-async fn dial(context: &Context, peer: &Peer) -> Result<Connection, HandshakeError> {
+async fn dial(context: &MeshContext, peer: &Peer) -> Result<PeerConnection, HandshakeError> {
     let stream = connect_any_address(context, peer).await?;
     // On one machine, a connection to an unused port can connect to itself.
     if stream.local_addr()? == stream.peer_addr()? {
@@ -84,13 +91,13 @@ async fn dial(context: &Context, peer: &Peer) -> Result<Connection, HandshakeErr
     }
     set_socket_options(&stream, &context.limits)?;
     let (stream, boot) = handshake::dial(stream, context, peer).await?;
-    Ok(Connection { stream, boot })
+    Ok(PeerConnection { stream, boot })
 }
 
 /// Tries all addresses of the peer's host name one after the other, and connects to the first
 /// address that responds. Each attempt has a time limit, because TCP alone would retry an
 /// unreachable address with growing pauses.
-async fn connect_any_address(context: &Context, peer: &Peer) -> io::Result<TcpStream> {
+async fn connect_any_address(context: &MeshContext, peer: &Peer) -> io::Result<TcpStream> {
     let connect_timeout = context.limits.connect_timeout;
     let mut failed = io::Error::other("the name has no address");
     for address in lookup_host(&peer.address).await? {
@@ -112,7 +119,7 @@ async fn connect_any_address(context: &Context, peer: &Peer) -> io::Result<TcpSt
 
 /// Logs a warning, once per peer, if the round-trip time is longer than configured. `took` is the
 /// time of a TCP connect, which does not depend on the load of the peer.
-fn warn_if_distant(context: &Context, peer: &Peer, took: Duration) {
+fn warn_if_distant(context: &MeshContext, peer: &Peer, took: Duration) {
     let limit = context.limits.max_round_trip;
     if took > limit && peer.mark_round_trip_logged() {
         tracing::warn!(

@@ -12,7 +12,7 @@ use crate::store::PeerRegistry;
 /// Permanent rejection of this node by its peers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("{by} refuses it permanently: {}", .reason.eviction_reason())]
-pub struct Evicted {
+pub struct EvictionByPeer {
     /// Peer whose rejection led to the eviction.
     pub by: ProcessId,
     /// Reason that this peer gave.
@@ -26,7 +26,7 @@ pub(crate) struct EvictionState {
     size: u32,
     /// Peers that are configured for a different group than this node.
     mismatched_peers: Mutex<ProcessSet>,
-    evicted: OnceLock<Evicted>,
+    evicted: OnceLock<EvictionByPeer>,
     notify: Notify,
     /// Registry that records whether this node has been a member. `None` if this node keeps none.
     registry: Option<PeerRegistry>,
@@ -72,16 +72,16 @@ impl EvictionState {
     }
 
     fn evict(&self, by: ProcessId, reason: RejectionReason) {
-        if self.evicted.set(Evicted { by, reason }).is_ok() {
+        if self.evicted.set(EvictionByPeer { by, reason }).is_ok() {
             self.notify.notify_one();
         }
     }
 
-    pub(crate) fn evicted(&self) -> Option<Evicted> {
+    pub(crate) fn evicted(&self) -> Option<EvictionByPeer> {
         self.evicted.get().copied()
     }
 
-    pub(crate) async fn wait(&self) {
+    pub(crate) async fn wait_for_eviction(&self) {
         self.notify.notified().await;
     }
 }
@@ -100,7 +100,7 @@ mod tests {
         assert_eq!(eviction.evicted(), None);
         eviction.on_refused(PEERS[1], RejectionReason::Twin.code());
         eviction.on_refused(PEERS[0], RejectionReason::OldSession.code());
-        let first = Evicted { by: PEERS[1], reason: RejectionReason::Twin };
+        let first = EvictionByPeer { by: PEERS[1], reason: RejectionReason::Twin };
         assert_eq!(eviction.evicted(), Some(first));
     }
 

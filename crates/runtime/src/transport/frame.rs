@@ -7,21 +7,21 @@ use serde::{Deserialize, Serialize, Serializer};
 use thiserror::Error;
 
 /// Version of the wire protocol of this build.
-pub const VERSION: u16 = 2;
+pub const PROTOCOL_VERSION: u16 = 2;
 
 /// Bytes at the start of a [`Hello`], the same in every version. A message with other bytes there
 /// comes from a different protocol.
-pub const MAGIC: [u8; 4] = *b"TNUR";
+pub const HELLO_MAGIC: [u8; 4] = *b"TNUR";
 
 /// Size of the length prefix, in bytes.
-pub const LENGTH_BYTES: usize = 4;
+pub const LENGTH_PREFIX_BYTES: usize = 4;
 
 /// Default maximum of the size of a frame body, in bytes: 1 MiB.
 pub const DEFAULT_MAX_BODY_BYTES: usize = 1 << 20;
 
 /// Maximum number of bytes of a [`Frame::Data`] besides its payload: tag, number, acknowledgement
 /// and length.
-pub const DATA_OVERHEAD: usize = 1 + 10 + 10 + 5;
+pub const MAX_DATA_OVERHEAD_BYTES: usize = 1 + 10 + 10 + 5;
 
 const READ_BYTES: usize = 16 << 10;
 
@@ -81,7 +81,8 @@ fn as_bytes<S: Serializer>(bytes: &&[u8], to: S) -> Result<S::Ok, S::Error> {
 /// between versions.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Hello<'a> {
-    /// Always [`MAGIC`]. If a message has other bytes here, it comes from a different protocol.
+    /// Always [`HELLO_MAGIC`]. If a message has other bytes here, it comes from a different
+    /// protocol.
     pub magic: [u8; 4],
     /// Wire protocol version of the dialer.
     pub version: u16,
@@ -114,12 +115,12 @@ pub struct Introduction<'a> {
     /// Process that the dialer expects to reach.
     pub receiver: u32,
     /// Boot of the dialer.
-    pub boot: Boot,
+    pub boot: BootId,
 }
 
 /// Identity of one boot of a process.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Boot {
+pub struct BootId {
     /// Session number, higher than those of all earlier boots.
     pub session: u64,
     /// Random number of the boot. It distinguishes two nodes that run from copies of the same saved
@@ -133,7 +134,7 @@ pub struct Welcome {
     /// Wire protocol version that both sides use from now on.
     pub version: u16,
     /// Boot of the acceptor.
-    pub boot: Boot,
+    pub boot: BootId,
 }
 
 /// Rejection of a connection, with the reason. Its tag and layout never change between versions.
@@ -150,7 +151,7 @@ pub struct Refused<'a> {
 impl Refused<'_> {
     /// Returns the description with all special characters escaped, except quotation marks. The
     /// text comes from the other side and is untrusted, so it must not be logged unchanged.
-    pub(super) fn sanitized(&self) -> String {
+    pub(super) fn sanitized_sentence(&self) -> String {
         let mut sanitized = String::with_capacity(self.sentence.len());
         for letter in self.sentence.chars() {
             match letter {
@@ -190,7 +191,7 @@ pub enum FrameError {
 impl<'a> Hello<'a> {
     /// Creates a message with this content, and with the magic number and version of this build.
     pub fn new(opening: HelloContent<'a>) -> Self {
-        Hello { magic: MAGIC, version: VERSION, opening }
+        Hello { magic: HELLO_MAGIC, version: PROTOCOL_VERSION, opening }
     }
 }
 
@@ -213,19 +214,19 @@ impl<'a> Frame<'a> {
     /// If the body exceeds 4 GiB, which the limits on payloads prevent.
     pub fn encode(&self, output: &mut Vec<u8>) {
         let start = output.len();
-        output.extend_from_slice(&[0; LENGTH_BYTES]);
+        output.extend_from_slice(&[0; LENGTH_PREFIX_BYTES]);
         let written = postcard::to_extend(self, std::mem::take(output));
         *output = written.expect("a growing buffer holds any frame");
-        let length = output.len() - start - LENGTH_BYTES;
+        let length = output.len() - start - LENGTH_PREFIX_BYTES;
         let length = u32::try_from(length).expect("a frame is shorter than 4 GiB");
-        output[start..start + LENGTH_BYTES].copy_from_slice(&length.to_le_bytes());
+        output[start..start + LENGTH_PREFIX_BYTES].copy_from_slice(&length.to_le_bytes());
     }
 }
 
 /// Returns the wire protocol version in `body`, if `body` begins with the tag, the magic number and
 /// the version of a [`Hello`]. Otherwise returns `None`.
 pub fn offered_version(body: &[u8]) -> Option<u16> {
-    let rest = body.strip_prefix(&[0])?.strip_prefix(&MAGIC)?;
+    let rest = body.strip_prefix(&[0])?.strip_prefix(&HELLO_MAGIC)?;
     postcard::take_from_bytes(rest).ok().map(|(version, _)| version)
 }
 
@@ -234,7 +235,10 @@ pub fn offered_version(body: &[u8]) -> Option<u16> {
 /// # Errors
 ///
 /// [`FrameError::TooLong`], if the length exceeds `limit`. Nothing is allocated before this check.
-pub fn body_length(prefix: [u8; LENGTH_BYTES], limit: usize) -> Result<usize, FrameError> {
+pub fn decode_body_length(
+    prefix: [u8; LENGTH_PREFIX_BYTES],
+    limit: usize,
+) -> Result<usize, FrameError> {
     let length = u32::from_le_bytes(prefix) as usize;
     if length > limit { Err(FrameError::TooLong { length, limit }) } else { Ok(length) }
 }
@@ -279,9 +283,9 @@ impl FrameDecoder {
     pub fn next_frame(&mut self) -> Result<Option<Frame<'_>>, FrameError> {
         let unread = &self.buffer[self.consumed..];
         let Some((prefix, rest)) = unread.split_first_chunk() else { return Ok(None) };
-        let length = body_length(*prefix, self.limit)?;
+        let length = decode_body_length(*prefix, self.limit)?;
         let Some(body) = rest.get(..length) else { return Ok(None) };
-        self.consumed += LENGTH_BYTES + length;
+        self.consumed += LENGTH_PREFIX_BYTES + length;
         Frame::decode(body).map(Some)
     }
 
@@ -314,7 +318,7 @@ mod tests {
     fn sanitized_message_escapes_control_characters_only() {
         let sentence = "this node's \"name\"\u{1b}[2J\n";
         let refused = Refused { newest_version: 1, code: 1, sentence };
-        assert_eq!(refused.sanitized(), "this node's \"name\"\\u{1b}[2J\\n");
+        assert_eq!(refused.sanitized_sentence(), "this node's \"name\"\\u{1b}[2J\\n");
     }
 
     #[test]
@@ -330,13 +334,13 @@ mod tests {
         let payload = vec![7; 1 << 21];
         let mut output = Vec::new();
         Frame::Data { number: u64::MAX, received: u64::MAX, payload: &payload }.encode(&mut output);
-        assert!(output.len() - LENGTH_BYTES <= payload.len() + DATA_OVERHEAD);
+        assert!(output.len() - LENGTH_PREFIX_BYTES <= payload.len() + MAX_DATA_OVERHEAD_BYTES);
     }
 
     #[test]
     fn reads_version_of_future_hello() {
         let mut body = vec![0];
-        body.extend_from_slice(&MAGIC);
+        body.extend_from_slice(&HELLO_MAGIC);
         body.extend_from_slice(&[0x81, 0x02, 99, 99, 99]);
         assert_eq!(offered_version(&body), Some(257));
         assert_eq!(offered_version(b"GET / HTTP/1.1"), None);

@@ -7,7 +7,9 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::TcpStream;
 
 use super::cipher::{CipherError, ConnectionCipher, RECORD_LENGTH_BYTES};
-use super::frame::{Frame, FrameError, LENGTH_BYTES, Refused, VERSION, body_length};
+use super::frame::{
+    Frame, FrameError, LENGTH_PREFIX_BYTES, PROTOCOL_VERSION, Refused, decode_body_length,
+};
 use super::rejection_reason::RejectionReason;
 
 /// Maximum body size during a handshake, in bytes. It bounds the memory that an unauthenticated
@@ -21,7 +23,7 @@ pub(crate) struct FramedStream<S> {
 }
 
 #[derive(Debug, Error)]
-pub(crate) enum StreamError {
+pub(crate) enum FramedStreamError {
     #[error("{0}")]
     Stream(#[from] io::Error),
     #[error("{0}")]
@@ -46,17 +48,17 @@ impl<S> FramedStream<S> {
 }
 
 impl<S: AsyncRead + AsyncWrite + Unpin> FramedStream<S> {
-    pub(crate) async fn send(&mut self, frame: &Frame<'_>) -> Result<(), StreamError> {
+    pub(crate) async fn send(&mut self, frame: &Frame<'_>) -> Result<(), FramedStreamError> {
         let bytes = self.encoded(frame)?;
         Ok(self.stream.write_all(&bytes).await?)
     }
 
     /// Receives the next frame and returns its body. Reads no byte beyond this frame.
-    pub(crate) async fn receive(&mut self) -> Result<Vec<u8>, StreamError> {
+    pub(crate) async fn receive_body(&mut self) -> Result<Vec<u8>, FramedStreamError> {
         let Some(cipher) = &mut self.cipher else {
-            let mut prefix = [0; LENGTH_BYTES];
+            let mut prefix = [0; LENGTH_PREFIX_BYTES];
             self.stream.read_exact(&mut prefix).await?;
-            let mut body = vec![0; body_length(prefix, MAX_HANDSHAKE_BODY_BYTES)?];
+            let mut body = vec![0; decode_body_length(prefix, MAX_HANDSHAKE_BODY_BYTES)?];
             self.stream.read_exact(&mut body).await?;
             return Ok(body);
         };
@@ -70,7 +72,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> FramedStream<S> {
             return Err(FrameError::Malformed { length: frame.len() }.into());
         };
         // During a handshake each record contains exactly one frame.
-        if body_length(*prefix, MAX_HANDSHAKE_BODY_BYTES)? != body.len() {
+        if decode_body_length(*prefix, MAX_HANDSHAKE_BODY_BYTES)? != body.len() {
             return Err(FrameError::Malformed { length: body.len() }.into());
         }
         Ok(body.to_vec())
@@ -78,8 +80,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> FramedStream<S> {
 
     /// Sends a rejection with this reason and shuts the stream down. Ignores errors, because the
     /// connection ends anyway.
-    pub(crate) async fn refuse(&mut self, reason: RejectionReason) {
-        let _ = self.send(&Frame::Refused(refused_frame(reason))).await;
+    pub(crate) async fn refuse_and_shut_down(&mut self, reason: RejectionReason) {
+        let _ = self.send(&Frame::Refused(rejection_for_reason(reason))).await;
         let _ = self.stream.shutdown().await;
     }
 }
@@ -87,12 +89,12 @@ impl<S: AsyncRead + AsyncWrite + Unpin> FramedStream<S> {
 impl FramedStream<TcpStream> {
     /// Sends a rejection without waiting, on a connection whose handshake is complete.
     pub(crate) fn try_refuse(mut self, reason: RejectionReason) {
-        if let Ok(bytes) = self.encoded(&Frame::Refused(refused_frame(reason))) {
+        if let Ok(bytes) = self.encoded(&Frame::Refused(rejection_for_reason(reason))) {
             let _ = self.stream.try_write(&bytes);
         }
     }
 }
 
-pub(crate) fn refused_frame(reason: RejectionReason) -> Refused<'static> {
-    Refused { newest_version: VERSION, code: reason.code(), sentence: reason.message() }
+pub(crate) fn rejection_for_reason(reason: RejectionReason) -> Refused<'static> {
+    Refused { newest_version: PROTOCOL_VERSION, code: reason.code(), sentence: reason.message() }
 }

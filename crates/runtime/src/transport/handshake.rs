@@ -11,12 +11,12 @@ use thiserror::Error;
 use tokio::io::{AsyncRead, AsyncWrite};
 
 use super::cipher::{CipherError, KeyExchange};
-use super::context::Context;
+use super::context::MeshContext;
 use super::frame::{
-    Boot, Frame, FrameError, Hello, HelloContent, Introduction, Refused, VERSION, Welcome,
-    offered_version,
+    BootId, Frame, FrameError, Hello, HelloContent, Introduction, PROTOCOL_VERSION, Refused,
+    Welcome, offered_version,
 };
-use super::framed_stream::{FramedStream, StreamError};
+use super::framed_stream::{FramedStream, FramedStreamError};
 use super::keys::{NodeKeys, ReloadableKeys};
 use super::peer::Peer;
 use super::rejection_reason::RejectionReason;
@@ -28,11 +28,11 @@ const OLDEST_VERSION: u16 = 2;
 pub(crate) const MAX_CLUSTER_NAME_BYTES: usize = 128;
 
 #[derive(Debug)]
-pub(crate) struct Identity {
+pub(crate) struct NodeIdentity {
     pub(crate) cluster: String,
     pub(crate) me: ProcessId,
     pub(crate) group_size: u32,
-    pub(crate) boot: Boot,
+    pub(crate) boot: BootId,
     /// Keys that authenticate this node and its peers; `None` if connections are not authenticated.
     pub(crate) reloadable_keys: Option<ReloadableKeys>,
 }
@@ -40,7 +40,7 @@ pub(crate) struct Identity {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct RemoteProcess {
     pub(crate) process: ProcessId,
-    pub(crate) boot: Boot,
+    pub(crate) boot: BootId,
 }
 
 /// Reason for a failed handshake. The stream must be dropped.
@@ -51,15 +51,15 @@ pub(crate) enum HandshakeError {
     #[error("refused by the peer: {message}")]
     RefusedByPeer { message: String },
     #[error("{0}")]
-    Stream(#[from] StreamError),
+    Stream(#[from] FramedStreamError),
 }
 
 impl HandshakeError {
     pub(crate) fn rejection_reason(&self) -> RejectionReason {
         match self {
             HandshakeError::Refused(reason) => *reason,
-            HandshakeError::Stream(StreamError::Frame(_)) => RejectionReason::Malformed,
-            HandshakeError::Stream(StreamError::Cipher(_)) => RejectionReason::Unproven,
+            HandshakeError::Stream(FramedStreamError::Frame(_)) => RejectionReason::Malformed,
+            HandshakeError::Stream(FramedStreamError::Cipher(_)) => RejectionReason::Unproven,
             HandshakeError::RefusedByPeer { .. } | HandshakeError::Stream(_) => {
                 RejectionReason::Broken
             }
@@ -79,7 +79,7 @@ impl From<std::io::Error> for HandshakeError {
     }
 }
 
-impl Identity {
+impl NodeIdentity {
     fn keys(&self) -> Option<Arc<NodeKeys>> {
         self.reloadable_keys.as_ref().map(ReloadableKeys::keys)
     }
@@ -95,9 +95,9 @@ pub(crate) fn is_dialer(from: ProcessId, to: ProcessId) -> bool {
 /// Returns the stream and the boot of the peer.
 pub(crate) async fn dial<S: AsyncRead + AsyncWrite + Unpin>(
     stream: S,
-    context: &Context,
+    context: &MeshContext,
     peer: &Peer,
-) -> Result<(FramedStream<S>, Boot), HandshakeError> {
+) -> Result<(FramedStream<S>, BootId), HandshakeError> {
     let mut stream = FramedStream::new(stream);
     let identity = &context.identity;
     if let Some(keys) = identity.keys() {
@@ -114,12 +114,14 @@ pub(crate) async fn dial<S: AsyncRead + AsyncWrite + Unpin>(
         boot: identity.boot,
     });
     stream.send(&Frame::Hello(Hello::new(introduction))).await?;
-    let body = stream.receive().await?;
+    let body = stream.receive_body().await?;
     let reason = match Frame::decode(&body)? {
-        Frame::Welcome(Welcome { version: VERSION, boot }) => match peer.check_boot(boot) {
-            Ok(()) => return Ok((stream, boot)),
-            Err(reason) => reason,
-        },
+        Frame::Welcome(Welcome { version: PROTOCOL_VERSION, boot }) => {
+            match peer.check_boot(boot) {
+                Ok(()) => return Ok((stream, boot)),
+                Err(reason) => reason,
+            }
+        }
         Frame::Welcome(_) => RejectionReason::OlderVersion,
         // The rejection is authentic: it is encrypted, or connections are not authenticated at all.
         Frame::Refused(refused) => {
@@ -128,7 +130,7 @@ pub(crate) async fn dial<S: AsyncRead + AsyncWrite + Unpin>(
         }
         _ => RejectionReason::Malformed,
     };
-    stream.refuse(reason).await;
+    stream.refuse_and_shut_down(reason).await;
     Err(HandshakeError::Refused(reason))
 }
 
@@ -139,7 +141,7 @@ async fn exchange_keys<S: AsyncRead + AsyncWrite + Unpin>(
 ) -> Result<(), HandshakeError> {
     let (exchange, message) = KeyExchange::dial(keys.private(), theirs);
     stream.send(&Frame::Hello(Hello::new(HelloContent::Exchange(&message)))).await?;
-    let body = stream.receive().await?;
+    let body = stream.receive_body().await?;
     match Frame::decode(&body)? {
         Frame::Exchange(message) => {
             stream.cipher = Some(exchange.finish(message).map_err(unproven)?)
@@ -156,7 +158,7 @@ async fn exchange_keys<S: AsyncRead + AsyncWrite + Unpin>(
 /// dialer.
 pub(crate) async fn accept<S: AsyncRead + AsyncWrite + Unpin>(
     stream: S,
-    context: &Context,
+    context: &MeshContext,
 ) -> Result<(FramedStream<S>, RemoteProcess), HandshakeError> {
     let mut stream = FramedStream::new(stream);
     let error = match accept_introduction(&mut stream, context).await {
@@ -164,17 +166,17 @@ pub(crate) async fn accept<S: AsyncRead + AsyncWrite + Unpin>(
         Err(error) => error,
     };
     if let HandshakeError::Refused(reason) = error {
-        stream.refuse(reason).await;
+        stream.refuse_and_shut_down(reason).await;
     }
     Err(error)
 }
 
 async fn accept_introduction<S: AsyncRead + AsyncWrite + Unpin>(
     stream: &mut FramedStream<S>,
-    context: &Context,
+    context: &MeshContext,
 ) -> Result<RemoteProcess, HandshakeError> {
     let identity = &context.identity;
-    let mut body = stream.receive().await?;
+    let mut body = stream.receive_body().await?;
     let keys = identity.keys();
     let mut proven = None;
     if let (Some(keys), HelloContent::Exchange(message)) = (&keys, decode_opening(&body)?) {
@@ -184,7 +186,7 @@ async fn accept_introduction<S: AsyncRead + AsyncWrite + Unpin>(
         let (cipher, message) = exchange.respond();
         stream.send(&Frame::Exchange(&message)).await?;
         stream.cipher = Some(cipher);
-        body = stream.receive().await?;
+        body = stream.receive_body().await?;
     }
     let HelloContent::Introduction(introduction) = decode_opening(&body)? else {
         return Err(HandshakeError::Refused(RejectionReason::Unproven));
@@ -199,7 +201,7 @@ async fn accept_introduction<S: AsyncRead + AsyncWrite + Unpin>(
         }
         HandshakeError::Refused(reason)
     })?;
-    let welcome = Welcome { version: VERSION, boot: identity.boot };
+    let welcome = Welcome { version: PROTOCOL_VERSION, boot: identity.boot };
     stream.send(&Frame::Welcome(welcome)).await?;
     Ok(remote)
 }
@@ -210,7 +212,7 @@ fn decode_opening(body: &[u8]) -> Result<HelloContent<'_>, HandshakeError> {
     // The version comes first, because it determines the format of the rest.
     let reason = match offered_version(body) {
         None => RejectionReason::Malformed,
-        Some(version) if version > VERSION => RejectionReason::NewerVersion,
+        Some(version) if version > PROTOCOL_VERSION => RejectionReason::NewerVersion,
         Some(version) if version < OLDEST_VERSION => RejectionReason::OlderVersion,
         Some(_) => match Frame::decode(body) {
             Ok(Frame::Hello(hello)) => return Ok(hello.opening),
@@ -223,7 +225,7 @@ fn decode_opening(body: &[u8]) -> Result<HelloContent<'_>, HandshakeError> {
 /// Validates the identity that a dialer claims. If there are keys, `proven` is the process whose
 /// key the dialer has proved to own. `None` if there are no keys.
 fn validate(
-    context: &Context,
+    context: &MeshContext,
     introduction: &Introduction<'_>,
     proven: Option<ProcessId>,
 ) -> Result<RemoteProcess, RejectionReason> {
@@ -247,5 +249,5 @@ fn unproven(CipherError: CipherError) -> HandshakeError {
 }
 
 fn refused_by_peer(refused: &Refused<'_>) -> HandshakeError {
-    HandshakeError::RefusedByPeer { message: refused.sanitized() }
+    HandshakeError::RefusedByPeer { message: refused.sanitized_sentence() }
 }

@@ -5,18 +5,18 @@ use std::sync::Arc;
 use tenure_core::ProcessId;
 use tokio::sync::mpsc;
 
-use super::context::Context;
-use super::eviction::Evicted;
+use super::context::MeshContext;
+use super::eviction::EvictionByPeer;
 
 /// An item that the mesh delivers through its [`Inbox`].
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Incoming {
+pub enum MeshEvent {
     /// A message of a peer. Messages of one peer are delivered exactly once and in the order of
     /// sending.
     Message {
         /// Sender of the message.
         from: ProcessId,
-        /// Session of the sender, equal to that of its latest [`Incoming::PeerUp`].
+        /// Session of the sender, equal to that of its latest [`MeshEvent::PeerUp`].
         session: u64,
         /// Payload of the message.
         payload: Vec<u8>,
@@ -47,31 +47,31 @@ pub enum Incoming {
     },
     /// This node was evicted and must give up all its rights. This item is delivered once, before
     /// all pending items.
-    Evicted(Evicted),
+    Evicted(EvictionByPeer),
 }
 
 /// Receiving half of a mesh, with a single user.
 ///
-/// After the user has received an [`Incoming::PeerUp`], [`Mesh::send`](super::Mesh::send) addresses
-/// the new session of the peer. Messages that were sent earlier belong to an earlier session of the
-/// peer. They are dropped if that session has ended.
+/// After the user has received an [`MeshEvent::PeerUp`], [`Mesh::send`](super::Mesh::send)
+/// addresses the new session of the peer. Messages that were sent earlier belong to an earlier
+/// session of the peer. They are dropped if that session has ended.
 #[derive(Debug)]
 pub struct Inbox {
-    pub(crate) context: Arc<Context>,
-    pub(crate) receiver: mpsc::Receiver<Incoming>,
+    pub(crate) context: Arc<MeshContext>,
+    pub(crate) receiver: mpsc::Receiver<MeshEvent>,
     pub(crate) is_eviction_reported: bool,
 }
 
 impl Inbox {
     /// Waits for the next item. Returns `None` once the mesh is closed and all items were received.
     /// Dropping the future loses nothing.
-    pub async fn receive(&mut self) -> Option<Incoming> {
+    pub async fn receive(&mut self) -> Option<MeshEvent> {
         if let Some(evicted) = self.take_eviction() {
             return Some(evicted);
         }
         let incoming = tokio::select! {
             biased;
-            () = self.context.eviction.wait(), if !self.is_eviction_reported => {
+            () = self.context.eviction.wait_for_eviction(), if !self.is_eviction_reported => {
                 return self.take_eviction();
             }
             incoming = self.receiver.recv() => incoming?,
@@ -81,7 +81,7 @@ impl Inbox {
     }
 
     /// Returns the next item without waiting. Returns `None` if no item is pending.
-    pub fn try_receive(&mut self) -> Option<Incoming> {
+    pub fn try_receive(&mut self) -> Option<MeshEvent> {
         if let Some(evicted) = self.take_eviction() {
             return Some(evicted);
         }
@@ -90,14 +90,14 @@ impl Inbox {
         Some(incoming)
     }
 
-    fn take_eviction(&mut self) -> Option<Incoming> {
+    fn take_eviction(&mut self) -> Option<MeshEvent> {
         let evicted = self.context.eviction.evicted().filter(|_| !self.is_eviction_reported)?;
         self.is_eviction_reported = true;
-        Some(Incoming::Evicted(evicted))
+        Some(MeshEvent::Evicted(evicted))
     }
 
-    fn record_session(&self, incoming: &Incoming) {
-        if let Incoming::PeerUp { peer, session } = incoming {
+    fn record_session(&self, incoming: &MeshEvent) {
+        if let MeshEvent::PeerUp { peer, session } = incoming {
             let peer = self.context.peer(*peer).expect("only peers of the group connect");
             peer.set_target_session(*session);
         }

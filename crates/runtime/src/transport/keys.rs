@@ -111,13 +111,13 @@ impl PrivateKey {
         }
     }
 
-    /// Returns true if the permissions `mode` let too many users access a key file. `owner` is the
-    /// user ID of the owner of the file.
+    /// Returns true if the permissions `mode` let too many users access a key file. `owner_uid` is
+    /// the user ID of the owner of the file.
     ///
     /// Only the owner may access the file; if the owner is root, the group of the file may read it
     /// as well. `libpq` of PostgreSQL has the same rule.
-    pub const fn is_exposed(mode: u32, owner: u32) -> bool {
-        let forbidden = if owner == 0 { 0o037 } else { 0o077 };
+    pub const fn is_key_file_exposed(mode: u32, owner_uid: u32) -> bool {
+        let forbidden = if owner_uid == 0 { 0o037 } else { 0o077 };
         mode & forbidden != 0
     }
 
@@ -317,13 +317,22 @@ mod tests {
     #[test]
     fn group_may_read_key_of_root_only() {
         for mode in [0o600, 0o400, 0o700] {
-            assert!(!PrivateKey::is_exposed(mode, 0) && !PrivateKey::is_exposed(mode, 1000));
+            assert!(
+                !PrivateKey::is_key_file_exposed(mode, 0)
+                    && !PrivateKey::is_key_file_exposed(mode, 1000)
+            );
         }
         for mode in [0o640, 0o440] {
-            assert!(!PrivateKey::is_exposed(mode, 0) && PrivateKey::is_exposed(mode, 1000));
+            assert!(
+                !PrivateKey::is_key_file_exposed(mode, 0)
+                    && PrivateKey::is_key_file_exposed(mode, 1000)
+            );
         }
         for mode in [0o604, 0o660, 0o610, 0o650, 0o644] {
-            assert!(PrivateKey::is_exposed(mode, 0) && PrivateKey::is_exposed(mode, 1000));
+            assert!(
+                PrivateKey::is_key_file_exposed(mode, 0)
+                    && PrivateKey::is_key_file_exposed(mode, 1000)
+            );
         }
     }
 

@@ -16,31 +16,31 @@ use tokio::time::Instant;
 
 use super::backoff::Backoff;
 use super::cipher::CipherError;
-use super::connection_state::{ConnectionState, Phase};
-use super::context::Context;
-use super::frame::{Boot, Frame, FrameError};
-use super::framed_stream::{FramedStream, refused_frame};
-use super::inbox::Incoming;
+use super::connection_state::{ConnectionPhase, ConnectionState};
+use super::context::MeshContext;
+use super::frame::{BootId, Frame, FrameError};
+use super::framed_stream::{FramedStream, rejection_for_reason};
+use super::inbox::MeshEvent;
 use super::outbox::OutgoingMessage;
 use super::peer::Peer;
 use super::rejection_reason::RejectionReason;
 use super::reliable_session::{QueueSize, Reception, ReliableSession, SequenceError};
-use crate::log_throttle::{LogThrottle, Suppressed};
+use crate::log_throttle::{LogThrottle, SuppressedLineCount};
 use crate::names::ProcessName;
 
 #[derive(Debug)]
-pub(crate) struct Connection {
+pub(crate) struct PeerConnection {
     pub(crate) stream: FramedStream<TcpStream>,
-    pub(crate) boot: Boot,
+    pub(crate) boot: BootId,
 }
 
 #[derive(Debug)]
-pub(crate) struct Link {
-    pub(crate) context: Arc<Context>,
+pub(crate) struct PeerLink {
+    pub(crate) context: Arc<MeshContext>,
     pub(crate) peer: Arc<Peer>,
-    pub(crate) incoming: mpsc::Sender<Incoming>,
+    pub(crate) incoming: mpsc::Sender<MeshEvent>,
     /// Connections that the listener accepted from this peer. Closed when the mesh closes.
-    pub(crate) accepted: mpsc::Receiver<Connection>,
+    pub(crate) accepted: mpsc::Receiver<PeerConnection>,
     reliable: ReliableSession,
     /// Current session of the peer; 0 before the first session.
     session: u64,
@@ -58,7 +58,7 @@ pub(crate) struct Link {
 
 enum ConnectionEnd {
     Lost(LinkError),
-    Replaced(Connection),
+    Replaced(PeerConnection),
     Closed,
 }
 
@@ -97,20 +97,20 @@ enum Event<'a> {
     Wrote(io::Result<usize>),
     Read(io::Result<usize>),
     Pushed,
-    Room(Option<Permit<'a, Incoming>>),
+    Room(Option<Permit<'a, MeshEvent>>),
     AcknowledgementDue,
     InvalidMessage,
-    Accepted(Option<Connection>),
+    Accepted(Option<PeerConnection>),
 }
 
-impl Link {
+impl PeerLink {
     pub(crate) fn new(
-        context: Arc<Context>,
+        context: Arc<MeshContext>,
         peer: Arc<Peer>,
-        incoming: mpsc::Sender<Incoming>,
-        accepted: mpsc::Receiver<Connection>,
+        incoming: mpsc::Sender<MeshEvent>,
+        accepted: mpsc::Receiver<PeerConnection>,
     ) -> Self {
-        Link {
+        PeerLink {
             context,
             peer,
             incoming,
@@ -133,12 +133,14 @@ impl Link {
         loop {
             let connection = match replacement.take() {
                 Some(connection) => connection,
-                None => match self.connect(&mut backoff).await {
+                None => match self.next_connection(&mut backoff).await {
                     Some(connection) => connection,
                     None => return,
                 },
             };
-            let Some(Connection { stream, boot }) = self.check_boot(connection) else { continue };
+            let Some(PeerConnection { stream, boot }) = self.check_boot(connection) else {
+                continue;
+            };
             if !self.record_boot(boot).await {
                 continue;
             }
@@ -160,10 +162,10 @@ impl Link {
     /// Checks the boot of an accepted connection a second time, because another boot of the peer
     /// may have connected since the handshake. Returns the connection if the boot is acceptable.
     /// Otherwise rejects the connection and returns `None`.
-    fn check_boot(&mut self, connection: Connection) -> Option<Connection> {
+    fn check_boot(&mut self, connection: PeerConnection) -> Option<PeerConnection> {
         let Err(reason) = self.peer.check_boot(connection.boot) else { return Some(connection) };
         self.context.counters.count_rejection(reason);
-        if let Some(Suppressed(suppressed)) = self.violation_log.admit() {
+        if let Some(SuppressedLineCount(suppressed)) = self.violation_log.admit_line() {
             let (me, peer, reason) = (self.context.own_name(), self.peer_name(), reason.name());
             let session = connection.boot.session;
             tracing::warn!(%me, %peer, session, reason, suppressed, "connection refused");
@@ -174,8 +176,8 @@ impl Link {
 
     /// Saves a new boot of the peer in the registry, before any message of that boot is accepted.
     /// Returns false if the save failed.
-    async fn record_boot(&self, boot: Boot) -> bool {
-        if !self.peer.is_unrecorded(boot) {
+    async fn record_boot(&self, boot: BootId) -> bool {
+        if !self.peer.must_record_boot(boot) {
             return true;
         }
         let peer = self.peer.clone();
@@ -193,17 +195,17 @@ impl Link {
 
     /// Makes `boot` the current boot of the peer. Pending messages of an earlier session are
     /// dropped.
-    fn adopt(&mut self, boot: Boot) {
+    fn adopt(&mut self, boot: BootId) {
         self.peer.set_newest_boot(boot);
         if boot.session != self.session {
-            self.discard(self.reliable.outstanding());
+            self.discard(self.reliable.unacknowledged_size());
             self.reliable = ReliableSession::default();
             self.session = boot.session;
         }
         if self.first_session == 0 {
             self.first_session = boot.session;
         }
-        self.reliable.rewind();
+        self.reliable.rewind_for_reconnection();
     }
 
     async fn run_connection(&mut self, stream: FramedStream<TcpStream>) -> ConnectionEnd {
@@ -214,13 +216,16 @@ impl Link {
         let FramedStream { mut stream, cipher } = stream;
         let (mut reader, mut writer) = stream.split();
         let mut state = ConnectionState::new(context.limits.max_body_bytes, cipher);
-        state.output.push(&self.reliable.acknowledgement());
+        state.output.push_frame(&self.reliable.take_acknowledgement());
         let mut timer = std::pin::pin!(tokio::time::sleep(Duration::ZERO));
         loop {
             if let Err(error) = self.prepare(&mut state) {
                 return ConnectionEnd::Lost(error.into());
             }
-            if state.is_closing && state.phase == Phase::GoodbyeSent && self.is_finished(&state) {
+            if state.is_closing
+                && state.phase == ConnectionPhase::GoodbyeSent
+                && self.is_finished(&state)
+            {
                 let _ = writer.shutdown().await;
                 return ConnectionEnd::Closed;
             }
@@ -228,14 +233,13 @@ impl Link {
                 timer.as_mut().reset(Instant::now() + context.limits.acknowledge_delay);
                 state.is_timer_armed = true;
             }
+            let must_write = !state.output.is_fully_written();
             let event = tokio::select! {
-                wrote = writer.write(state.output.unwritten()), if !state.output.is_empty() => {
-                    Event::Wrote(wrote)
-                }
+                wrote = writer.write(state.output.unwritten()), if must_write => Event::Wrote(wrote),
                 read = reader.read_buf(state.input.read_buffer()), if !state.is_blocked => {
                     Event::Read(read)
                 }
-                () = self.peer.outbox.wait_for_message(), if state.is_open() => Event::Pushed,
+                () = self.peer.outbox.wait_for_message(), if state.has_resumed() => Event::Pushed,
                 permit = incoming.reserve(), if state.is_blocked => Event::Room(permit.ok()),
                 () = &mut timer, if state.is_timer_armed => Event::AcknowledgementDue,
                 () = self.peer.invalid_message.notified() => Event::InvalidMessage,
@@ -276,11 +280,11 @@ impl Link {
     fn output_if_superseded<'a>(
         &self,
         state: &'a mut ConnectionState,
-        next: &Connection,
+        next: &PeerConnection,
     ) -> &'a [u8] {
         let is_superseded = next.boot.session > self.session;
         if is_superseded {
-            state.output_with_rejection(refused_frame(RejectionReason::OldSession))
+            state.output_with_rejection(rejection_for_reason(RejectionReason::OldSession))
         } else {
             &[]
         }
@@ -297,23 +301,26 @@ impl Link {
 
     /// Pushes a goodbye if the link has written all messages.
     fn push_goodbye(&mut self, state: &mut ConnectionState) {
-        if state.phase != Phase::Open || !self.outgoing.is_empty() || !self.peer.outbox.is_empty() {
+        if state.phase != ConnectionPhase::Open
+            || !self.outgoing.is_empty()
+            || !self.peer.outbox.is_empty()
+        {
             return;
         }
-        if let Some(goodbye) = self.reliable.goodbye() {
-            state.output.push(&goodbye);
-            state.phase = Phase::GoodbyeSent;
+        if let Some(goodbye) = self.reliable.take_goodbye() {
+            state.output.push_frame(&goodbye);
+            state.phase = ConnectionPhase::GoodbyeSent;
         }
     }
 
     fn fill_output(&mut self, state: &mut ConnectionState) {
-        if !state.is_open() {
+        if !state.has_resumed() {
             return;
         }
         let mut discarded = QueueSize::default();
         while state.output.has_room() {
             if let Some(frame) = self.reliable.next_frame() {
-                state.output.push(&frame);
+                state.output.push_frame(&frame);
                 self.context.counters.messages_sent.add(1);
                 continue;
             }
@@ -327,7 +334,7 @@ impl Link {
             if self.is_for_this_session(message.session) {
                 self.reliable.push(message.payload);
             } else {
-                discarded.add(&message.payload);
+                discarded.add_payload(&message.payload);
             }
         }
         self.discard(discarded);
@@ -346,15 +353,15 @@ impl Link {
     fn acknowledge(&mut self, state: &mut ConnectionState) {
         state.is_timer_armed = false;
         if self.reliable.has_pending_acknowledgement() {
-            state.output.push(&self.reliable.acknowledgement());
+            state.output.push_frame(&self.reliable.take_acknowledgement());
         }
     }
 
     fn is_finished(&self, state: &ConnectionState) -> bool {
-        state.is_open()
-            && state.output.is_empty()
+        state.has_resumed()
+            && state.output.is_fully_written()
             && self.reliable.is_fully_acknowledged()
-            && self.peer.outbox.held() == QueueSize::default()
+            && self.peer.outbox.held_size() == QueueSize::default()
     }
 
     fn on_written(
@@ -366,7 +373,7 @@ impl Link {
         if bytes == 0 {
             return Err(LinkError::Closed);
         }
-        state.output.advance(bytes);
+        state.output.mark_written(bytes);
         self.context.counters.writes.add(1);
         self.context.counters.bytes_sent.add(bytes as u64);
         Ok(())
@@ -375,7 +382,7 @@ impl Link {
     fn on_read(
         &mut self,
         state: &mut ConnectionState,
-        incoming: &mpsc::Sender<Incoming>,
+        incoming: &mpsc::Sender<MeshEvent>,
         read: io::Result<usize>,
     ) -> Result<(), LinkError> {
         let bytes = read?;
@@ -394,8 +401,8 @@ impl Link {
     fn take_frames<'a>(
         &mut self,
         state: &mut ConnectionState,
-        incoming: &'a mpsc::Sender<Incoming>,
-        mut permit: Option<Permit<'a, Incoming>>,
+        incoming: &'a mpsc::Sender<MeshEvent>,
+        mut permit: Option<Permit<'a, MeshEvent>>,
     ) -> Result<(), LinkError> {
         state.is_blocked = false;
         loop {
@@ -413,13 +420,13 @@ impl Link {
                 None => return Ok(()),
                 Some(Frame::Acknowledge { received }) => {
                     self.on_acknowledged(received)?;
-                    if state.phase == Phase::Resuming {
-                        state.phase = Phase::Open;
+                    if state.phase == ConnectionPhase::Resuming {
+                        state.phase = ConnectionPhase::Open;
                         self.on_connected(permit.take());
                     }
                 }
                 Some(Frame::Data { number, received, payload })
-                    if state.phase != Phase::Resuming =>
+                    if state.phase != ConnectionPhase::Resuming =>
                 {
                     self.on_acknowledged(received)?;
                     // While the mesh closes, there is no consumer, and messages stay
@@ -428,15 +435,15 @@ impl Link {
                         self.deliver(permit, number, payload)?;
                     }
                 }
-                Some(Frame::Goodbye { received }) if state.phase != Phase::Resuming => {
+                Some(Frame::Goodbye { received }) if state.phase != ConnectionPhase::Resuming => {
                     self.on_acknowledged(received)?;
                     self.on_goodbye(permit.take());
                     // The peer has sent its last message, and waits only for this acknowledgement.
-                    state.output.push(&self.reliable.acknowledgement());
+                    state.output.push_frame(&self.reliable.take_acknowledgement());
                 }
                 Some(Frame::Refused(refused)) => {
                     self.context.eviction.on_refused(self.peer.process, refused.code);
-                    return Err(LinkError::Refused(refused.sanitized()));
+                    return Err(LinkError::Refused(refused.sanitized_sentence()));
                 }
                 Some(_) => return Err(LinkError::UnexpectedFrame),
             }
@@ -445,7 +452,7 @@ impl Link {
 
     fn deliver(
         &mut self,
-        permit: Permit<'_, Incoming>,
+        permit: Permit<'_, MeshEvent>,
         number: u64,
         payload: &[u8],
     ) -> Result<(), LinkError> {
@@ -453,7 +460,7 @@ impl Link {
             Reception::Duplicate => self.context.counters.duplicates.add(1),
             Reception::New => {
                 self.context.counters.messages_received.add(1);
-                permit.send(Incoming::Message {
+                permit.send(MeshEvent::Message {
                     from: self.peer.process,
                     session: self.session,
                     payload: payload.to_vec(),
@@ -464,21 +471,21 @@ impl Link {
     }
 
     fn on_acknowledged(&mut self, received: u64) -> Result<(), LinkError> {
-        self.peer.on_contact();
-        self.peer.outbox.release(self.reliable.acknowledge_up_to(received)?);
+        self.peer.record_contact();
+        self.peer.outbox.free_capacity(self.reliable.on_acknowledgement(received)?);
         Ok(())
     }
 
     fn discard(&self, size: QueueSize) {
         self.context.counters.discarded.add(size.frames as u64);
-        self.peer.outbox.release(size);
+        self.peer.outbox.free_capacity(size);
     }
 
     fn peer_name(&self) -> ProcessName<'_> {
         self.context.names.name(self.peer.process)
     }
 
-    fn on_connected(&mut self, permit: Option<Permit<'_, Incoming>>) {
+    fn on_connected(&mut self, permit: Option<Permit<'_, MeshEvent>>) {
         let (peer, session) = (self.peer.process, self.session);
         self.context.counters.connections.add(1);
         if self.peer.status().connected_at.is_some() {
@@ -486,20 +493,20 @@ impl Link {
         }
         self.peer.on_connected();
         self.context.eviction.on_group_match(peer);
-        if let Some(Suppressed(suppressed)) = self.connect_log.admit() {
+        if let Some(SuppressedLineCount(suppressed)) = self.connect_log.admit_line() {
             let (me, peer) = (self.context.own_name(), self.peer_name());
             tracing::info!(%me, %peer, session, suppressed, "connected");
         }
         if let Some(permit) = permit {
-            permit.send(Incoming::PeerUp { peer, session });
+            permit.send(MeshEvent::PeerUp { peer, session });
         }
     }
 
-    fn on_goodbye(&mut self, permit: Option<Permit<'_, Incoming>>) {
+    fn on_goodbye(&mut self, permit: Option<Permit<'_, MeshEvent>>) {
         let (peer, session) = (self.peer.process, self.session);
         self.left_session = session;
         if let Some(permit) = permit {
-            permit.send(Incoming::PeerLeft { peer, session });
+            permit.send(MeshEvent::PeerLeft { peer, session });
         }
     }
 
@@ -511,7 +518,7 @@ impl Link {
         }
         self.peer.on_disconnected();
         self.context.room.notify_waiters();
-        let down = Incoming::PeerDown { peer: self.peer.process, session: self.session };
+        let down = MeshEvent::PeerDown { peer: self.peer.process, session: self.session };
         // The consumer may have gone.
         let _ = self.incoming.send(down).await;
     }
@@ -521,11 +528,11 @@ impl Link {
         self.peer.set_last_error(&error.to_string());
         if error.is_malformed() {
             self.context.counters.malformed.add(1);
-            if let Some(Suppressed(suppressed)) = self.violation_log.admit() {
+            if let Some(SuppressedLineCount(suppressed)) = self.violation_log.admit_line() {
                 let (me, peer) = (self.context.own_name(), self.peer_name());
                 tracing::warn!(%me, %peer, session, %error, suppressed, "connection closed");
             }
-        } else if let Some(Suppressed(suppressed)) = self.loss_log.admit() {
+        } else if let Some(SuppressedLineCount(suppressed)) = self.loss_log.admit_line() {
             let (me, peer) = (self.context.own_name(), self.peer_name());
             tracing::info!(%me, %peer, session, %error, suppressed, "connection lost");
         }

@@ -13,13 +13,13 @@ use tokio::sync::mpsc;
 use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::{sleep, timeout};
 
-use super::context::{Context, set_socket_options};
+use super::context::{MeshContext, set_socket_options};
 use super::framed_stream::FramedStream;
 use super::handshake::{self, HandshakeError, RemoteProcess};
-use super::link::Connection;
+use super::link::PeerConnection;
 use super::rejection_reason::RejectionReason;
 use super::settings::{Listen, MeshError, PeerAuthentication};
-use crate::log_throttle::{LogThrottle, Suppressed};
+use crate::log_throttle::{LogThrottle, SuppressedLineCount};
 
 /// Pause after a connection could not be accepted, for instance because no file descriptor was
 /// free.
@@ -27,7 +27,7 @@ const ACCEPT_RETRY_DELAY: Duration = Duration::from_millis(100);
 
 /// Binds the socket if it is not bound yet. Rejects an address beyond loopback if `authentication`
 /// is [`PeerAuthentication::LoopbackOnly`].
-pub(crate) fn bind(
+pub(crate) fn bind_listener(
     listen: Listen,
     authentication: &PeerAuthentication,
 ) -> Result<TcpListener, MeshError> {
@@ -63,11 +63,11 @@ fn listen_at(address: SocketAddr) -> io::Result<std::net::TcpListener> {
 }
 
 #[derive(Debug)]
-pub(crate) struct Listener {
-    pub(crate) context: Arc<Context>,
+pub(crate) struct PeerListener {
+    pub(crate) context: Arc<MeshContext>,
     pub(crate) socket: TcpListener,
     /// For each process, by index: the channel to its link. `None` for this process.
-    pub(crate) links: Vec<Option<mpsc::Sender<Connection>>>,
+    pub(crate) links: Vec<Option<mpsc::Sender<PeerConnection>>>,
     pub(crate) rejection_logs: Mutex<BTreeMap<RejectionReason, LogThrottle>>,
 }
 
@@ -80,7 +80,7 @@ struct PendingHandshake {
     is_decided: Arc<AtomicBool>,
 }
 
-impl Listener {
+impl PeerListener {
     /// Accepts connections until the task is dropped. Dropping it aborts all handshakes.
     pub(crate) async fn run(self) {
         let listener = Arc::new(self);
@@ -91,7 +91,7 @@ impl Listener {
             let (stream, address) = match listener.socket.accept().await {
                 Ok(accepted) => accepted,
                 Err(error) => {
-                    if let Some(Suppressed(suppressed)) = exhausted.admit() {
+                    if let Some(SuppressedLineCount(suppressed)) = exhausted.admit_line() {
                         let me = listener.context.own_name();
                         tracing::warn!(%me, %error, suppressed, "cannot accept a connection");
                     }
@@ -137,7 +137,7 @@ impl Listener {
         }
         let error = match outcome {
             Ok(Ok((stream, remote))) => {
-                let connection = Connection { stream, boot: remote.boot };
+                let connection = PeerConnection { stream, boot: remote.boot };
                 let link = self.links[remote.process.index()].as_ref();
                 // A link with a full queue drops the connection, and the peer dials again.
                 let _ = link.expect("only peers are accepted").try_send(connection);
@@ -161,7 +161,9 @@ impl Listener {
         let reason = error.rejection_reason();
         self.context.counters.count_rejection(reason);
         let mut rejection_logs = self.rejection_logs.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(Suppressed(suppressed)) = rejection_logs.entry(reason).or_default().admit() {
+        if let Some(SuppressedLineCount(suppressed)) =
+            rejection_logs.entry(reason).or_default().admit_line()
+        {
             let me = self.context.own_name();
             let reason = reason.name();
             tracing::warn!(%me, %address, reason, %error, suppressed, "connection refused");

@@ -10,14 +10,14 @@ use tokio::sync::{Notify, mpsc};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
-use super::context::Context;
+use super::context::MeshContext;
 use super::counters::{MeshCounters, MeshCounts};
 use super::eviction::EvictionState;
-use super::frame::Boot;
-use super::handshake::Identity;
-use super::inbox::{Inbox, Incoming};
-use super::link::Link;
-use super::listener::{Listener, bind};
+use super::frame::BootId;
+use super::handshake::NodeIdentity;
+use super::inbox::{Inbox, MeshEvent};
+use super::link::PeerLink;
+use super::listener::{PeerListener, bind_listener};
 use super::outbox::{Outbox, OutgoingMessage};
 use super::peer::{Peer, PeerStatus};
 use super::reliable_session::QueueSize;
@@ -34,17 +34,17 @@ const MAX_ACCEPTED_CONNECTIONS: usize = 4;
 /// messages that were sent.
 #[derive(Debug)]
 pub struct Mesh {
-    context: Arc<Context>,
+    context: Arc<MeshContext>,
     address: SocketAddr,
     links: JoinSet<()>,
     listener: JoinSet<()>,
     /// Sender to the inbox. In a group with one process, it keeps the inbox open.
-    incoming: mpsc::Sender<Incoming>,
+    incoming: mpsc::Sender<MeshEvent>,
 }
 
 /// Read-only status of a mesh, for metrics and status pages. Cheap to clone.
 #[derive(Clone, Debug)]
-pub struct MeshView(Arc<Context>);
+pub struct MeshView(Arc<MeshContext>);
 
 /// Reason why a [`Mesh`] did not accept a message for sending.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
@@ -81,7 +81,7 @@ impl Mesh {
     ///
     /// [`MeshError`]. Then no task runs and no port is in use.
     pub fn start(settings: MeshSettings) -> Result<(Mesh, Inbox), MeshError> {
-        Mesh::start_with(settings, None)
+        Mesh::start_with_registry(settings, None)
     }
 
     /// Starts a mesh as [`Mesh::start`] does. The mesh also remembers its peers in a registry.
@@ -89,19 +89,19 @@ impl Mesh {
     /// # Errors
     ///
     /// [`MeshError`], as for [`Mesh::start`].
-    pub fn start_with(
+    pub fn start_with_registry(
         settings: MeshSettings,
         registry: Option<PeerRegistry>,
     ) -> Result<(Mesh, Inbox), MeshError> {
         settings.validate()?;
-        let socket = bind(settings.listen, &settings.authentication)?;
+        let socket = bind_listener(settings.listen, &settings.authentication)?;
         let address = socket.local_addr().map_err(MeshError::Socket)?;
         let size = settings.addresses.len();
-        let identity = Identity {
+        let identity = NodeIdentity {
             cluster: settings.cluster,
             me: settings.me,
             group_size: u32::try_from(size).expect("a group has fewer than 2^32 processes"),
-            boot: Boot { session: settings.session, nonce: nonce()? },
+            boot: BootId { session: settings.session, nonce: nonce()? },
             reloadable_keys: match settings.authentication {
                 PeerAuthentication::Keys(reloadable_keys) => Some(reloadable_keys),
                 PeerAuthentication::LoopbackOnly | PeerAuthentication::Unauthenticated => None,
@@ -113,7 +113,7 @@ impl Mesh {
         let (incoming, receiver) = mpsc::channel(limits.incoming_frames);
         let counters = MeshCounters::default();
         let eviction = EvictionState::new(identity.group_size, registry.clone());
-        let context = Arc::new(Context {
+        let context = Arc::new(MeshContext {
             identity,
             limits,
             counters,
@@ -131,8 +131,12 @@ impl Mesh {
             incoming,
         };
         let links = mesh.spawn_links();
-        let listener =
-            Listener { context: context.clone(), socket, links, rejection_logs: Mutex::default() };
+        let listener = PeerListener {
+            context: context.clone(),
+            socket,
+            links,
+            rejection_logs: Mutex::default(),
+        };
         mesh.listener.spawn(listener.run());
         Ok((mesh, Inbox { context, receiver, is_eviction_reported: false }))
     }
@@ -143,8 +147,8 @@ impl Mesh {
         self.address
     }
 
-    /// Sends a message to the session of `to` that the latest [`Incoming::PeerUp`] reported. Before
-    /// the first report, the message is for the first session of `to`. Never waits.
+    /// Sends a message to the session of `to` that the latest [`MeshEvent::PeerUp`] reported.
+    /// Before the first report, the message is for the first session of `to`. Never waits.
     ///
     /// While that session and the session of this process last, the message arrives exactly once
     /// and in order, even if connections break. The message is dropped if the session of `to` has
@@ -197,7 +201,7 @@ impl Mesh {
 
     /// Closes the connection with a session of a peer, because the peer sent an invalid message.
     /// The peer may connect again.
-    pub fn close_invalid(&self, peer: ProcessId, session: u64) {
+    pub fn close_invalid_connection(&self, peer: ProcessId, session: u64) {
         self.context.counters.implausible.add(1);
         if let Some(peer) = self.context.peer(peer).filter(|peer| peer.newest_session() == session)
         {
@@ -263,12 +267,12 @@ impl Mesh {
     }
 
     /// Starts one link per peer. Returns the channels that pass accepted connections to the links.
-    fn spawn_links(&mut self) -> Vec<Option<mpsc::Sender<super::link::Connection>>> {
+    fn spawn_links(&mut self) -> Vec<Option<mpsc::Sender<super::link::PeerConnection>>> {
         let context = self.context.clone();
         let spawn = |peer: &Option<Arc<Peer>>| {
             let peer = peer.clone()?;
             let (sender, accepted) = mpsc::channel(MAX_ACCEPTED_CONNECTIONS);
-            let link = Link::new(context.clone(), peer, self.incoming.clone(), accepted);
+            let link = PeerLink::new(context.clone(), peer, self.incoming.clone(), accepted);
             self.links.spawn(link.run());
             Some(sender)
         };
@@ -295,16 +299,16 @@ impl MeshView {
         peer.is_some_and(|peer| peer.is_connected())
     }
 
-    /// Records which processes are members after log entry `index`. Forgets the sessions of
+    /// Records which processes are members after log entry `log_index`. Forgets the sessions of
     /// processes that are no longer members, since other processes may take their places. Does
     /// nothing if the mesh has no registry. Blocks on the disk.
     ///
     /// # Errors
     ///
     /// [`SaveError`]; nothing is recorded then.
-    pub fn set_members(&self, index: u64, members: &ProcessSet) -> Result<(), SaveError> {
+    pub fn record_members(&self, log_index: u64, members: &ProcessSet) -> Result<(), SaveError> {
         let Some(registry) = &self.0.registry else { return Ok(()) };
-        for process in registry.set_members(index, members)? {
+        for process in registry.record_members(log_index, members)? {
             self.0.peer(process).into_iter().for_each(|peer| peer.clear_newest_boot());
         }
         Ok(())
@@ -314,7 +318,8 @@ impl MeshView {
     /// message arrives soon.
     pub fn responsive_peers(&self, max_queued: usize) -> ProcessSet {
         let peers = self.0.peers.iter().flatten();
-        let near = peers.filter(|it| it.is_connected() && it.outbox.held().frames <= max_queued);
+        let near =
+            peers.filter(|it| it.is_connected() && it.outbox.held_size().frames <= max_queued);
         near.map(|peer| peer.process).collect()
     }
 }

@@ -39,8 +39,8 @@ mod reliable_session;
 mod settings;
 
 pub use counters::MeshCounts;
-pub use eviction::Evicted;
-pub use inbox::{Inbox, Incoming};
+pub use eviction::EvictionByPeer;
+pub use inbox::{Inbox, MeshEvent};
 #[cfg(not(feature = "keys"))]
 use keyless::{cipher, keys};
 pub use keys::ReloadableKeys;

@@ -73,7 +73,7 @@ impl Outbox {
             queue.drop_latest(layer);
         }
         let mut held = queue.held;
-        held.add(&message.payload);
+        held.add_payload(&message.payload);
         if held.frames > self.capacity.frames || held.bytes > self.capacity.bytes {
             return Err(OutboxFull);
         }
@@ -106,7 +106,7 @@ impl Outbox {
             queue.held.frames -= 1;
             queue.held.bytes -= dropped.payload.len();
         }
-        queue.held.add(&message.payload);
+        queue.held.add_payload(&message.payload);
         queue.urgent.push(message);
         drop(queue);
         self.has_urgent.store(true, Ordering::Release);
@@ -114,7 +114,8 @@ impl Outbox {
         Ok(())
     }
 
-    /// Removes and returns an urgent message. The message uses capacity until [`Outbox::release`].
+    /// Removes and returns an urgent message. The message uses capacity until
+    /// [`Outbox::free_capacity`].
     pub(crate) fn take_urgent(&self) -> Option<OutgoingMessage> {
         if !self.has_urgent.load(Ordering::Acquire) {
             return None;
@@ -126,7 +127,7 @@ impl Outbox {
     }
 
     /// Moves all waiting messages into `messages`, which must be empty. The messages use capacity
-    /// of the outbox until [`Outbox::release`] frees it.
+    /// of the outbox until [`Outbox::free_capacity`] frees it.
     pub(crate) fn take_all(&self, messages: &mut VecDeque<OutgoingMessage>) {
         let mut queue = self.lock();
         queue.heartbeats.clear();
@@ -140,7 +141,7 @@ impl Outbox {
     }
 
     /// Frees the capacity of messages that were acknowledged or dropped.
-    pub(crate) fn release(&self, size: QueueSize) {
+    pub(crate) fn free_capacity(&self, size: QueueSize) {
         if size.frames == 0 {
             return;
         }
@@ -170,7 +171,7 @@ impl Outbox {
         queue.waiting.is_empty() && queue.urgent.is_empty()
     }
 
-    pub(crate) fn held(&self) -> QueueSize {
+    pub(crate) fn held_size(&self) -> QueueSize {
         self.lock().held
     }
 
@@ -233,10 +234,10 @@ mod tests {
         outbox.take_all(&mut messages);
         let kept: Vec<_> = messages.iter().map(|message| message.payload.clone()).collect();
         assert_eq!(kept, [vec![], vec![98], vec![99]]);
-        assert_eq!(outbox.held(), QueueSize { frames: 3, bytes: 2 });
+        assert_eq!(outbox.held_size(), QueueSize { frames: 3, bytes: 2 });
         // A message that the link has taken is not replaced.
         outbox.push(heartbeat(Layer::Detector, 100)).expect("room for a fourth");
-        assert_eq!(outbox.held(), QueueSize { frames: 4, bytes: 3 });
+        assert_eq!(outbox.held_size(), QueueSize { frames: 4, bytes: 3 });
     }
 
     #[test]
@@ -249,7 +250,7 @@ mod tests {
                 .push(OutgoingMessage { is_urgent: true, ..heartbeat })
                 .expect("a heartbeat always has room");
         }
-        assert_eq!(outbox.held(), QueueSize { frames: 5, bytes: 5 });
+        assert_eq!(outbox.held_size(), QueueSize { frames: 5, bytes: 5 });
         assert_eq!(outbox.take_urgent().map(|message| message.payload), Some(vec![3]));
         assert!(outbox.take_urgent().is_none());
         assert_eq!(outbox.push(message(1)), Err(OutboxFull));
@@ -265,7 +266,7 @@ mod tests {
         outbox.take_all(&mut messages);
         assert_eq!(messages.len(), 4);
         assert_eq!(outbox.push(message(1)), Err(OutboxFull));
-        outbox.release(QueueSize { frames: 1, bytes: 1 });
+        outbox.free_capacity(QueueSize { frames: 1, bytes: 1 });
         assert_eq!(outbox.push(message(1)), Ok(()));
     }
 
@@ -282,7 +283,7 @@ mod tests {
         (0..3).for_each(|_| outbox.push(message(1)).expect("room for three"));
         assert!(!outbox.has_room(Duration::from_secs(3600)));
         assert!(outbox.has_room(Duration::ZERO), "the stall timeout has passed");
-        outbox.release(QueueSize { frames: 1, bytes: 1 });
+        outbox.free_capacity(QueueSize { frames: 1, bytes: 1 });
         assert!(outbox.has_room(Duration::from_secs(3600)));
     }
 }

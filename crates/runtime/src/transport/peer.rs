@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tenure_core::ProcessId;
 use tokio::sync::Notify;
 
-use super::frame::Boot;
+use super::frame::BootId;
 use super::outbox::Outbox;
 use super::rejection_reason::RejectionReason;
 use crate::store::{PeerRegistry, SaveError};
@@ -31,7 +31,7 @@ pub(crate) struct Peer {
     target_session: AtomicU64,
     /// Newest boot of the peer that was authenticated. Before the first boot, a placeholder with
     /// session 0.
-    newest: Mutex<Boot>,
+    newest: Mutex<BootId>,
     /// Number of failed key exchanges with this peer. If the peer has several keys, each attempt
     /// expects the next of them.
     failed_key_exchanges: AtomicUsize,
@@ -118,7 +118,7 @@ impl Peer {
 
     /// Checks that a boot may become the newest one of the peer. The newest known boot passes the
     /// check.
-    pub(crate) fn check_boot(&self, boot: Boot) -> Result<(), RejectionReason> {
+    pub(crate) fn check_boot(&self, boot: BootId) -> Result<(), RejectionReason> {
         let newest = *self.newest_boot();
         // Sessions of a former member are not compared: another process may take its place.
         let is_member = self.registry.as_ref().is_none_or(|it| it.is_member(self.process));
@@ -135,26 +135,26 @@ impl Peer {
         }
     }
 
-    pub(crate) fn set_newest_boot(&self, boot: Boot) {
+    pub(crate) fn set_newest_boot(&self, boot: BootId) {
         *self.newest_boot() = boot;
     }
 
     /// Saves a boot in the registry, if there is one. Blocks on the disk.
-    pub(crate) fn record_boot(&self, boot: Boot) -> Result<(), SaveError> {
+    pub(crate) fn record_boot(&self, boot: BootId) -> Result<(), SaveError> {
         self.registry.as_ref().map_or(Ok(()), |registry| registry.record_boot(self.process, boot))
     }
 
     /// Returns true if there is a registry and it does not contain the boot yet.
-    pub(crate) fn is_unrecorded(&self, boot: Boot) -> bool {
+    pub(crate) fn must_record_boot(&self, boot: BootId) -> bool {
         self.registry.as_ref().is_some_and(|registry| registry.newest_boot(self.process) != boot)
     }
 
     /// Forgets the newest boot, because another process takes the place of the peer.
     pub(crate) fn clear_newest_boot(&self) {
-        *self.newest_boot() = Boot::default();
+        *self.newest_boot() = BootId::default();
     }
 
-    fn newest_boot(&self) -> MutexGuard<'_, Boot> {
+    fn newest_boot(&self) -> MutexGuard<'_, BootId> {
         self.newest.lock().expect("the lock is not poisoned")
     }
 
@@ -190,7 +190,7 @@ impl Peer {
         self.history().disconnected_at = Some(SystemTime::now());
     }
 
-    pub(crate) fn on_contact(&self) {
+    pub(crate) fn record_contact(&self) {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let millis = u64::try_from(now.as_millis()).unwrap_or(u64::MAX);
         self.last_contact.store(millis, Ordering::Relaxed);
@@ -209,7 +209,7 @@ impl Peer {
 
     pub(crate) fn status(&self) -> PeerStatus {
         let history = self.history().clone();
-        let held = self.outbox.held();
+        let held = self.outbox.held_size();
         PeerStatus {
             peer: self.process,
             address: self.address.clone(),

@@ -37,7 +37,7 @@ pub(crate) struct QueueSize {
 }
 
 impl QueueSize {
-    pub(crate) fn add(&mut self, payload: &[u8]) {
+    pub(crate) fn add_payload(&mut self, payload: &[u8]) {
         self.frames += 1;
         self.bytes += payload.len();
     }
@@ -65,7 +65,7 @@ impl ReliableSession {
 
     /// Prepares a new connection. The next message to write is the one after the last acknowledged
     /// message.
-    pub(crate) fn rewind(&mut self) {
+    pub(crate) fn rewind_for_reconnection(&mut self) {
         self.written = self.acknowledged;
     }
 
@@ -80,21 +80,27 @@ impl ReliableSession {
         Some(Frame::Data { number: self.written, received: self.received, payload })
     }
 
-    pub(crate) fn acknowledgement(&mut self) -> Frame<'static> {
+    pub(crate) fn take_acknowledgement(&mut self) -> Frame<'static> {
         self.unacknowledged_received = QueueSize::default();
         Frame::Acknowledge { received: self.received }
     }
 
-    /// Handles the acknowledgement of all messages up to number `received`. Returns the size of the
-    /// messages that it acknowledges for the first time.
-    pub(crate) fn acknowledge_up_to(&mut self, received: u64) -> Result<QueueSize, SequenceError> {
-        if received > self.ever_written {
-            return Err(SequenceError::NeverSent { received, written: self.ever_written });
+    /// Handles the acknowledgement of all messages up to number `acknowledged_number`. Returns the
+    /// size of the messages that it acknowledges for the first time.
+    pub(crate) fn on_acknowledgement(
+        &mut self,
+        acknowledged_number: u64,
+    ) -> Result<QueueSize, SequenceError> {
+        if acknowledged_number > self.ever_written {
+            return Err(SequenceError::NeverSent {
+                received: acknowledged_number,
+                written: self.ever_written,
+            });
         }
         let mut freed = QueueSize::default();
-        while self.acknowledged < received {
+        while self.acknowledged < acknowledged_number {
             let payload = self.unacknowledged.pop_front().expect("a written message is kept");
-            freed.add(&payload);
+            freed.add_payload(&payload);
             self.acknowledged += 1;
         }
         self.written = self.written.max(self.acknowledged);
@@ -114,7 +120,7 @@ impl ReliableSession {
             return Err(SequenceError::Gap { number, expected });
         }
         // A duplicate is acknowledged again, because its sender missed the acknowledgement.
-        self.unacknowledged_received.add(payload);
+        self.unacknowledged_received.add_payload(payload);
         if number < expected {
             return Ok(Reception::Duplicate);
         }
@@ -134,7 +140,7 @@ impl ReliableSession {
 
     /// Returns the frame that says goodbye, with an acknowledgement. Returns `None` if messages
     /// remain to be written before it.
-    pub(crate) fn goodbye(&mut self) -> Option<Frame<'static>> {
+    pub(crate) fn take_goodbye(&mut self) -> Option<Frame<'static>> {
         let behind = usize::try_from(self.written - self.acknowledged).ok()?;
         if behind < self.unacknowledged.len() {
             return None;
@@ -147,9 +153,9 @@ impl ReliableSession {
         self.unacknowledged.is_empty()
     }
 
-    pub(crate) fn outstanding(&self) -> QueueSize {
+    pub(crate) fn unacknowledged_size(&self) -> QueueSize {
         let mut size = QueueSize::default();
-        self.unacknowledged.iter().for_each(|payload| size.add(payload));
+        self.unacknowledged.iter().for_each(|payload| size.add_payload(payload));
         size
     }
 }
@@ -171,8 +177,8 @@ mod tests {
         let mut session = ReliableSession::default();
         (0..5).for_each(|byte| session.push(vec![byte]));
         assert_eq!(numbers(&mut session), [1, 2, 3, 4, 5]);
-        session.rewind();
-        assert_eq!(session.acknowledge_up_to(3), Ok(QueueSize { frames: 3, bytes: 3 }));
+        session.rewind_for_reconnection();
+        assert_eq!(session.on_acknowledgement(3), Ok(QueueSize { frames: 3, bytes: 3 }));
         assert_eq!(numbers(&mut session), [4, 5]);
     }
 
@@ -181,8 +187,8 @@ mod tests {
         let mut session = ReliableSession::default();
         session.push(vec![1]);
         assert_eq!(numbers(&mut session), [1]);
-        session.rewind();
-        assert_eq!(session.acknowledge_up_to(1), Ok(QueueSize { frames: 1, bytes: 1 }));
+        session.rewind_for_reconnection();
+        assert_eq!(session.on_acknowledgement(1), Ok(QueueSize { frames: 1, bytes: 1 }));
         assert!(session.is_fully_acknowledged());
         session.push(vec![2]);
         assert_eq!(numbers(&mut session), [2]);
@@ -201,7 +207,7 @@ mod tests {
         let mut session = ReliableSession::default();
         session.push(vec![1]);
         assert_eq!(
-            session.acknowledge_up_to(1),
+            session.on_acknowledgement(1),
             Err(SequenceError::NeverSent { received: 1, written: 0 })
         );
     }
@@ -210,9 +216,9 @@ mod tests {
     fn goodbye_follows_all_messages() {
         let mut session = ReliableSession::default();
         session.push(vec![1]);
-        assert_eq!(session.goodbye(), None);
+        assert_eq!(session.take_goodbye(), None);
         assert_eq!(numbers(&mut session), [1]);
-        assert_eq!(session.goodbye(), Some(Frame::Goodbye { received: 0 }));
+        assert_eq!(session.take_goodbye(), Some(Frame::Goodbye { received: 0 }));
     }
 
     #[test]

@@ -7,7 +7,7 @@ use std::time::Duration;
 use tenure_core::ProcessId;
 use thiserror::Error;
 
-use super::frame::{DATA_OVERHEAD, DEFAULT_MAX_BODY_BYTES};
+use super::frame::{DEFAULT_MAX_BODY_BYTES, MAX_DATA_OVERHEAD_BYTES};
 use super::handshake::MAX_CLUSTER_NAME_BYTES;
 use super::keys::ReloadableKeys;
 use super::peer::SESSION_LIMIT;
@@ -145,7 +145,7 @@ impl Default for MeshLimits {
 impl MeshLimits {
     /// Returns the maximum size of a payload that fits a frame, in bytes.
     pub fn max_payload_bytes(&self) -> usize {
-        self.max_body_bytes.saturating_sub(DATA_OVERHEAD)
+        self.max_body_bytes.saturating_sub(MAX_DATA_OVERHEAD_BYTES)
     }
 }
 

@@ -118,7 +118,7 @@ impl Validator {
     ) -> Result<(), ValidationError> {
         let mut walk = ValueWalker::new(self.group_size, max_list_length, limits, self.highest);
         value.serialize(&mut walk)?;
-        let highest = walk.highest();
+        let highest = walk.highest_numbers();
         if highest != self.highest {
             self.highest = highest;
             for (index, bits) in BITS.into_iter().enumerate() {

@@ -53,7 +53,7 @@ impl ValueWalker {
         ValueWalker { group_size, max_list_length, limits, highest, mark: Mark::Plain }
     }
 
-    pub(super) fn highest(&self) -> [Option<u64>; 3] {
+    pub(super) fn highest_numbers(&self) -> [Option<u64>; 3] {
         self.highest
     }
 
@@ -85,7 +85,7 @@ macro_rules! nothing_to_check {
 impl<'a> Serializer for &'a mut ValueWalker {
     type Ok = ();
     type Error = ValidationError;
-    type SerializeSeq = List<'a>;
+    type SerializeSeq = ListWalker<'a>;
     type SerializeTuple = Self;
     type SerializeTupleStruct = Self;
     type SerializeTupleVariant = Self;
@@ -138,11 +138,11 @@ impl<'a> Serializer for &'a mut ValueWalker {
         let mark = match name {
             "ProcessId" => Mark::Process,
             _ if self.mark == Mark::Any => Mark::Any,
-            mark::TERM_NUMBER => Mark::TermNumber,
-            mark::PACKED => Mark::Packed,
-            mark::ANY => Mark::Any,
-            mark::BY_PROCESS => Mark::ByProcess,
-            mark::OF_ANY_LENGTH => Mark::OfAnyLength,
+            mark::TERM_NUMBER_MARK => Mark::TermNumber,
+            mark::PACKED_TERM_MARK => Mark::Packed,
+            mark::ANY_VALUE_MARK => Mark::Any,
+            mark::BY_PROCESS_MARK => Mark::ByProcess,
+            mark::ANY_LENGTH_MARK => Mark::OfAnyLength,
             _ => self.mark,
         };
         let before = std::mem::replace(&mut self.mark, mark);
@@ -151,7 +151,7 @@ impl<'a> Serializer for &'a mut ValueWalker {
         Ok(())
     }
 
-    fn serialize_seq(self, _: Option<usize>) -> Result<List<'a>> {
+    fn serialize_seq(self, _: Option<usize>) -> Result<ListWalker<'a>> {
         let remaining = match self.mark {
             Mark::Any | Mark::OfAnyLength => u32::MAX,
             Mark::ByProcess => self.group_size,
@@ -162,7 +162,7 @@ impl<'a> Serializer for &'a mut ValueWalker {
             // The mark does not apply to the elements.
             self.mark = Mark::Plain;
         }
-        Ok(List { remaining, is_exact, walk: self })
+        Ok(ListWalker { remaining, is_exact, walk: self })
     }
 
     fn serialize_none(self) -> Result {
@@ -238,7 +238,7 @@ impl<'a> Serializer for &'a mut ValueWalker {
 
 /// Serializer that inspects the elements of a list, and checks the number of elements.
 #[derive(Debug)]
-pub(super) struct List<'a> {
+pub(super) struct ListWalker<'a> {
     walk: &'a mut ValueWalker,
     /// Number of further elements that the list may have. If `is_exact` is true, the list must have
     /// exactly this number of further elements.
@@ -246,7 +246,7 @@ pub(super) struct List<'a> {
     is_exact: bool,
 }
 
-impl ser::SerializeSeq for List<'_> {
+impl ser::SerializeSeq for ListWalker<'_> {
     type Ok = ();
     type Error = ValidationError;
 

@@ -18,8 +18,8 @@ use tenure_core::service::{clock, commit, election, replication, tree, with_elec
 use tenure_core::{Delay, Group, ProcessId, Rank, TICKS_PER_UNIT, Term};
 use tenure_runtime::{Passthrough, RunningNode, follow, start};
 use tenure_trace::{
-    ApplicationEvent, Header, Kind, Record, Schedule, Service, ServiceCommand, ServiceEvent,
-    Source, Subject, merge_files,
+    ApplicationEvent, Header, Record, RecordKind, Schedule, Service, ServiceCommand, ServiceEvent,
+    Subject, TraceSource, merge_files,
 };
 use tokio::sync::mpsc;
 use tokio::time::timeout;
@@ -248,7 +248,8 @@ async fn three_nodes_agree_on_commit_and_abort() {
 fn outcomes(records: &[Record], size: u32) -> Vec<Vec<&'static str>> {
     let mut outcomes = vec![Vec::new(); size as usize];
     for record in records {
-        let (Subject::Process(at), Kind::Event(context)) = (record.process, &record.kind) else {
+        let (Subject::Process(at), RecordKind::Event(context)) = (record.process, &record.kind)
+        else {
             continue;
         };
         let Some(ApplicationEvent::Commit(event)) = context.application() else { continue };
@@ -272,7 +273,7 @@ fn run_over_tcp(script: &str) -> Vec<Vec<&'static str>> {
     let schedule =
         Schedule::from_script::<P>(&script, |_: Group| config.clone()).unwrap().remove(0);
     let directory = TempDir::new().unwrap();
-    let header = Header::new("two-phase-commit", Service::Other, 3, Source::Node);
+    let header = Header::new("two-phase-commit", Service::Other, 3, TraceSource::Node);
     let traces = follow::<P>(&schedule, |_| config.clone(), directory.path(), &header);
     outcomes(&merge_files(traces.unwrap()).unwrap().records, 3)
 }
@@ -307,7 +308,8 @@ fn recovered_coordinator_decides_from_its_log() {
 async fn tree_on_ring_of_four_counts_four() {
     let edges = [(0, 1), (1, 2), (2, 3), (3, 0)];
     let edges = edges.map(|(one, other)| (ProcessId(one), ProcessId(other)));
-    let mut cluster = Cluster::<SpanningTree>::boot(4, spanning_tree::Config::with_edges(4, edges));
+    let mut cluster =
+        Cluster::<SpanningTree>::boot(4, spanning_tree::Config::with_edges_and_echoes(4, edges));
     cluster.nodes[0].elect();
     let completed = |event| match event {
         tree::Event::Completed { size, .. } => Some(size),

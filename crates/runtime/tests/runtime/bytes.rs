@@ -5,7 +5,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use fastrand::Rng;
-use tenure_algorithms::catalogue::{Parameters, Visitor, names, visit};
+use tenure_algorithms::catalogue::{AlgorithmVisitor, Parameters, names, visit};
 use tenure_core::{Agreement, Algorithm, Election, Group, Mutex, ProcessId, VectorClock};
 use tenure_runtime::fuzzing::{self, ValidationMode};
 
@@ -36,7 +36,7 @@ struct FuzzVisitor {
     seed: u64,
 }
 
-impl Visitor for FuzzVisitor {
+impl AlgorithmVisitor for FuzzVisitor {
     type Output = ();
 
     fn mutex<P: Mutex + Algorithm>(self, config: P::Config) {

@@ -26,10 +26,10 @@ use tenure_core::{Delay, Fence, ProcessId, Protocol, TICKS_PER_UNIT};
 use tenure_runtime::store::StateOwner;
 use tenure_runtime::transport::{Listen, MeshSettings};
 use tenure_runtime::{
-    Application, ElectionHandle, Failure, Lock, LockApplication, LockCommand, LockEvent,
-    NodeComponents, Passthrough, RunningNode, Store, TraceSink, start,
+    Application, ElectionHandle, Lock, LockApplication, LockCommand, LockEvent, NodeComponents,
+    NodeFailure, Passthrough, RunningNode, Store, TraceSink, start,
 };
-use tenure_trace::Recorded;
+use tenure_trace::RecordableProtocol;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::time::timeout;
 
@@ -137,7 +137,7 @@ impl Node {
         addresses: &[String],
     ) -> Self
     where
-        P: Recorded<Command: LockCommand, Event: LockEvent>,
+        P: RecordableProtocol<Command: LockCommand, Event: LockEvent>,
     {
         let (application, lock, election, requests) = LockApplication::new();
         let application = (application, requests);
@@ -147,7 +147,7 @@ impl Node {
         Node { lock, election, running }
     }
 
-    async fn stop(self) -> Result<(), Failure> {
+    async fn stop(self) -> Result<(), NodeFailure> {
         drop((self.lock, self.election));
         self.running.task.await.unwrap()
     }
@@ -212,7 +212,7 @@ fn start_alone<P>(
     trace_sink: TraceSink,
 ) -> (UnboundedSender<P::Command>, UnboundedReceiver<P::Event>, RunningNode)
 where
-    P: Recorded + Protocol<Config = ()>,
+    P: RecordableProtocol + Protocol<Config = ()>,
 {
     let (local, events) = Passthrough::<P>::new();
     let (commands, receiver) = unbounded_channel();

@@ -15,12 +15,12 @@ use tenure_algorithms::election::{Bully, Raft, bully, raft};
 use tenure_algorithms::mutex::{Central, Lease, RicartAgrawala, central, lease, ricart_agrawala};
 use tenure_core::service::mutex::{Command, Event};
 use tenure_core::{Election, Mutex, ProcessId, TICKS_PER_UNIT, Tagged, Term};
-use tenure_runtime::transport::{Incoming, Mesh};
+use tenure_runtime::transport::{Mesh, MeshEvent};
 use tenure_runtime::{
-    ElectionHandle, Failure, LockApplication, LossReason, Passthrough, RunningNode, StartError,
-    TraceSink, start,
+    ElectionHandle, LockApplication, LossReason, NodeFailure, NodeStartError, Passthrough,
+    RunningNode, TraceSink, start,
 };
-use tenure_trace::{Header, Service, Source, Writer, merge_files};
+use tenure_trace::{Header, Service, TraceSource, Writer, merge_files};
 use tokio::sync::mpsc;
 
 use crate::{
@@ -188,7 +188,7 @@ async fn cancelled_waiter_delays_no_other_user() {
 async fn traces_contain_every_entry_and_message() {
     let directory = TempDir::new().unwrap();
     let paths: Vec<_> = (0..3).map(|i| directory.path().join(format!("{i}.ndjson"))).collect();
-    let header = Header::new("ricart-agrawala", Service::Mutex, 3, Source::Node);
+    let header = Header::new("ricart-agrawala", Service::Mutex, 3, TraceSource::Node);
     let trace_sink = |path| TraceSink::writing_to(Writer::create(path, &header).unwrap(), true);
     let nodes = ricart_agrawala(directory.path(), paths.iter().map(trace_sink).collect());
     for _ in 0..10 {
@@ -233,7 +233,7 @@ async fn leader(election: &mut ElectionHandle, leader: ProcessId) -> Term {
     loop {
         match election.current_term() {
             Some(term) if term.leader == leader => return term,
-            _ => election.changed().await.unwrap(),
+            _ => election.wait_for_term_change().await.unwrap(),
         };
     }
 }
@@ -268,7 +268,7 @@ async fn superseded_node_loses_everything_at_once() {
     let (_mesh, _inbox) = Mesh::start(transport_settings(1, 99, elsewhere, &addresses)).unwrap();
     assert!(matches!(guard.lost().await, LossReason::Superseded(_)));
     let failure = running.task.await.unwrap().unwrap_err();
-    assert!(matches!(failure, Failure::Evicted(_)), "{failure}");
+    assert!(matches!(failure, NodeFailure::Evicted(_)), "{failure}");
     assert_eq!(election.current_term(), None);
     assert!(lock.enter().await.is_err());
 }
@@ -310,19 +310,19 @@ async fn node_stops_without_sending_if_save_fails() {
     let (silent, path) = (TraceSink::none(), directory.path());
     let node = Node::boot::<Coordinated<Bully>>(silent, config, path, 0, first, &addresses);
     let (mesh, mut inbox) = Mesh::start(transport_settings(1, 1, second, &addresses)).unwrap();
-    while !matches!(inbox.receive().await, Some(Incoming::PeerUp { .. })) {}
+    while !matches!(inbox.receive().await, Some(MeshEvent::PeerUp { .. })) {}
     std::fs::rename(directory.path().join("0"), directory.path().join("gone")).unwrap();
     // An election saves a number, and this save fails. The connection of the peer may have started
     // an election before, which stopped the node.
     let _ = node.election.start_election();
     let failure = node.running.task.await.unwrap().unwrap_err();
-    assert!(matches!(failure, Failure::Save(_)), "{failure}");
+    assert!(matches!(failure, NodeFailure::Save(_)), "{failure}");
     assert!(node.lock.enter().await.is_err());
     loop {
         match inbox.receive().await.unwrap() {
-            Incoming::Message { .. } => panic!("a message was sent before the save"),
-            Incoming::PeerDown { .. } => break,
-            Incoming::PeerUp { .. } | Incoming::PeerLeft { .. } | Incoming::Evicted(_) => {}
+            MeshEvent::Message { .. } => panic!("a message was sent before the save"),
+            MeshEvent::PeerDown { .. } => break,
+            MeshEvent::PeerUp { .. } | MeshEvent::PeerLeft { .. } | MeshEvent::Evicted(_) => {}
         }
     }
     drop(mesh);
@@ -335,7 +335,7 @@ async fn undecodable_messages_have_no_effect() {
     let (second, first) = (listeners.pop().unwrap(), listeners.pop().unwrap());
     let mut node = office(directory.path(), 0, first, &addresses);
     let (mesh, mut inbox) = Mesh::start(transport_settings(1, 1, second, &addresses)).unwrap();
-    while !matches!(inbox.receive().await, Some(Incoming::PeerUp { .. })) {}
+    while !matches!(inbox.receive().await, Some(MeshEvent::PeerUp { .. })) {}
     for length in 0..64_u8 {
         mesh.send(ProcessId(0), vec![length ^ 0xA5; usize::from(length)]).unwrap();
     }
@@ -363,7 +363,7 @@ async fn assert_impossible_numbers_are_rejected<E: Election>(
     let (liar, mut received) = Mesh::start(settings).unwrap();
     let third = office(2, sockets.next().unwrap());
     for _ in 0..2 {
-        while !matches!(received.receive().await, Some(Incoming::PeerUp { .. })) {}
+        while !matches!(received.receive().await, Some(MeshEvent::PeerUp { .. })) {}
     }
     type Said<M> = with_detector::Message<(), coordinated::Message<M>>;
     for (place, message) in impossible.iter().enumerate() {
@@ -437,7 +437,7 @@ fn rejects_impossible_saved_state_without_changes() {
         application,
     );
     let refusal = start(components).unwrap_err();
-    assert!(matches!(refusal, StartError::InvalidState { .. }), "{refusal}");
+    assert!(matches!(refusal, NodeStartError::InvalidState { .. }), "{refusal}");
     assert!(refusal.to_string().contains("docs/wire.md"), "{refusal}");
     assert_eq!(store(directory.path(), 0, 1).state(), Some(&*poisoned));
 }

@@ -7,7 +7,7 @@ use std::sync::mpsc;
 use sha2::{Digest, Sha256};
 use tenure_core::ProcessId;
 use tenure_runtime::Store;
-use tenure_runtime::store::{Damage, OpenError, SaveError, StateOwner};
+use tenure_runtime::store::{FileDamage, OpenError, SaveError, StateOwner};
 
 fn state_of(directory: &Path) -> std::path::PathBuf {
     directory.join("state")
@@ -78,7 +78,7 @@ fn torn_state_file_is_an_error() {
     for length in [0, 5, 10, 30, whole.len() - 33, whole.len() - 1] {
         fs::write(state_of(directory.path()), &whole[..length]).expect("room");
         let error = open(directory.path()).expect_err("it is torn");
-        let torn = Damage::Torn { length };
+        let torn = FileDamage::Torn { length };
         assert!(
             matches!(&error, OpenError::Damaged { damage, .. } if *damage == torn),
             "{length}: {error}"
@@ -96,7 +96,7 @@ fn flipped_bit_is_reported_with_path() {
     bytes[place] ^= 4;
     fs::write(state_of(directory.path()), &bytes).expect("room");
     let error = open(directory.path()).expect_err("it is damaged");
-    assert!(matches!(error, OpenError::Damaged { damage: Damage::Checksum, .. }), "{error}");
+    assert!(matches!(error, OpenError::Damaged { damage: FileDamage::Checksum, .. }), "{error}");
     let path = state_of(directory.path()).display().to_string();
     assert!(error.to_string().contains(&path), "{error}");
 }
@@ -246,7 +246,7 @@ fn full_segment_is_followed_by_another() {
     torn[1000..].fill(0);
     fs::write(&names[1], &torn).expect("room");
     let error = open(directory.path()).expect_err("a segment is torn in the middle");
-    let damaged = matches!(error, OpenError::Damaged { damage: Damage::Record { .. }, .. });
+    let damaged = matches!(error, OpenError::Damaged { damage: FileDamage::Record { .. }, .. });
     assert!(damaged && error.to_string().contains("at byte"), "{error}");
     assert!(error.to_string().contains(&names[1].display().to_string()), "{error}");
     fs::write(&names[1], &left[1]).expect("room");
@@ -281,7 +281,10 @@ fn rewritten(store: &mut Store) -> Result<(), SaveError> {
     store.save(b"one").expect("room");
     store.append(b"two").expect("room");
     let (done, wait) = mpsc::channel();
-    store.rewrite(|| b"one two".to_vec(), move |it| done.send(it).expect("the receiver exists"));
+    store.rewrite_in_background(
+        || b"one two".to_vec(),
+        move |it| done.send(it).expect("the receiver exists"),
+    );
     store.append(b"three").expect("room");
     let done = wait.recv().expect("the rewrite ends");
     store.append(b"four").expect("room");
@@ -302,7 +305,7 @@ fn rewrite_has_lower_priority_than_saves() {
         b"one".to_vec()
     };
     let before = priority();
-    store.rewrite(state, |it| it.expect("room"));
+    store.rewrite_in_background(state, |it| it.expect("room"));
     let of_rewriting = wait.recv().expect("the state is requested");
     assert_eq!((of_rewriting, priority()), ((before + 10).min(19), before));
 }
@@ -330,7 +333,10 @@ fn unfinished_rewrite_keeps_state_and_changes() {
     store.append(b"nothing").expect("room");
     let (done, wait) = mpsc::channel();
     fs::create_dir(&next).expect("room");
-    store.rewrite(|| b"all".to_vec(), move |it| done.send(it).expect("the receiver exists"));
+    store.rewrite_in_background(
+        || b"all".to_vec(),
+        move |it| done.send(it).expect("the receiver exists"),
+    );
     store.append(b"more").expect("the append is not delayed");
     let error = wait.recv().expect("the rewrite ends").expect_err("a directory is in its place");
     assert!(matches!(error, SaveError::NotWritten { .. }), "{error}");

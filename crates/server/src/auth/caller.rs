@@ -7,10 +7,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use http::HeaderMap;
-use tenure_store::{AccessControl, Command, CommandResult, Error, Outcome, Principal, Span, Store};
+use tenure_store::{
+    AccessControl, ApplyOutcome, Command, CommandResult, Error, KeySpan, Principal, Store,
+};
 use tokio::time::{Instant, sleep_until};
 
-use crate::auth::secrets::{self, Token};
+use crate::auth::secrets::{self, VerifiedToken};
 use crate::log::proposal::OnAbandoned;
 use crate::log::request::ReleasedLock;
 use crate::member::Member;
@@ -25,7 +27,7 @@ pub(crate) struct CallOptions {
     /// limit.
     pub(crate) deadline: Option<Instant>,
     /// Address of the client, for log messages. `None`: the member itself is the caller.
-    pub(crate) address: Option<SocketAddr>,
+    pub(crate) client_address: Option<SocketAddr>,
 }
 
 /// Client of one call, with the member that serves the call. The member executes requests with the
@@ -57,9 +59,9 @@ enum Identity {
 /// Guard of an undecided request. Dropping the guard subtracts 1 from the number of undecided
 /// requests of the call.
 #[derive(Debug)]
-pub(crate) struct UndecidedGuard(Arc<AtomicUsize>);
+pub(crate) struct UndecidedRequestGuard(Arc<AtomicUsize>);
 
-impl Drop for UndecidedGuard {
+impl Drop for UndecidedRequestGuard {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::Relaxed);
     }
@@ -96,7 +98,8 @@ impl Caller {
     fn from_token(member: Arc<Member>, token: &str) -> Result<Self, RpcError> {
         let identity = Identity::Token { text: token.into(), user: None };
         let mut caller = Caller::with_identity(member, identity);
-        let token = caller.with_state(|state| caller.token(state.store.access()))?;
+        let token =
+            caller.with_state(|state| caller.verified_token(state.store.access_control()))?;
         if let Some(token) = token {
             caller.token_uses.check_and_use(&token, std::time::Instant::now())?;
             if let Identity::Token { user, .. } = &mut caller.identity {
@@ -112,10 +115,10 @@ impl Caller {
 
     /// Verifies the token of the caller and returns it. Returns `None` if the caller has no token
     /// or authentication is disabled. Accepts an expired token.
-    fn token(&self, access: &AccessControl) -> Result<Option<Token>, RpcError> {
+    fn verified_token(&self, access: &AccessControl) -> Result<Option<VerifiedToken>, RpcError> {
         match &self.identity {
             Identity::Token { text, .. } if access.is_enabled() => {
-                secrets::verify_token(access, text).map(Some)
+                secrets::verify_token_signature(access, text).map(Some)
             }
             Identity::Token { .. } | Identity::Known(_) => Ok(None),
         }
@@ -123,8 +126,8 @@ impl Caller {
 
     /// Verifies the token of the caller and returns the caller's identity. Accepts an expired
     /// token.
-    pub(crate) fn principal(&self, access: &AccessControl) -> Result<Principal, RpcError> {
-        let token = self.token(access)?;
+    pub(crate) fn verified_principal(&self, access: &AccessControl) -> Result<Principal, RpcError> {
+        let token = self.verified_token(access)?;
         Ok(match (token, &self.identity) {
             (Some(token), _) => Principal::User(token.name),
             (None, Identity::Known(principal)) => principal.clone(),
@@ -147,7 +150,7 @@ impl Caller {
         let monitor = self.requires_leader().then(|| self.member.leader_monitor.clone());
         async move {
             match monitor {
-                Some(monitor) => monitor.lost().await,
+                Some(monitor) => monitor.leader_lost().await,
                 None => pending().await,
             }
         }
@@ -155,7 +158,7 @@ impl Caller {
 
     /// Resolves with an error when the server must end a stream: the leader is lost, or the
     /// deadline has passed.
-    pub(crate) fn stream_end(&self) -> impl Future<Output = RpcError> + Send + use<> {
+    pub(crate) fn stream_must_end(&self) -> impl Future<Output = RpcError> + Send + use<> {
         let (leader_lost, deadline) = (self.leader_lost(), self.options.deadline);
         async move {
             let deadline_passed = async {
@@ -173,9 +176,9 @@ impl Caller {
 
     /// Adds 1 to the number of undecided requests of this call. An undecided request may have
     /// reached the leader, and its outcome is unknown. Dropping the returned guard subtracts 1.
-    pub(crate) fn track_undecided(&self) -> UndecidedGuard {
+    pub(crate) fn track_undecided_request(&self) -> UndecidedRequestGuard {
         self.undecided.fetch_add(1, Ordering::Relaxed);
-        UndecidedGuard(self.undecided.clone())
+        UndecidedRequestGuard(self.undecided.clone())
     }
 
     /// Returns the error of a call whose deadline has passed.
@@ -193,7 +196,7 @@ impl Caller {
     ///
     /// An unauthenticated caller is rejected here, so that it cannot fill the log. All other rights
     /// are checked when the entry is applied.
-    pub(crate) async fn propose(&self, command: Command) -> Result<Outcome, RpcError> {
+    pub(crate) async fn propose(&self, command: Command) -> Result<ApplyOutcome, RpcError> {
         self.propose_with(command, None).await
     }
 
@@ -202,8 +205,8 @@ impl Caller {
     pub(crate) async fn propose_with_on_abandoned(
         &self,
         command: Command,
-        on_abandoned: impl FnOnce(Outcome) + Send + 'static,
-    ) -> Result<Outcome, RpcError> {
+        on_abandoned: impl FnOnce(ApplyOutcome) + Send + 'static,
+    ) -> Result<ApplyOutcome, RpcError> {
         self.propose_with(command, Some(Box::new(on_abandoned))).await
     }
 
@@ -211,12 +214,13 @@ impl Caller {
         &self,
         command: Command,
         on_abandoned: Option<OnAbandoned>,
-    ) -> Result<Outcome, RpcError> {
+    ) -> Result<ApplyOutcome, RpcError> {
         self.check_authenticated()?;
-        self.check_quota(&command).await?;
-        let _undecided = self.track_undecided();
-        let principal = self.with_state(|state| self.principal(state.store.access()))?;
-        self.member.propose_for(&principal, command, on_abandoned, || self.check_identity()).await
+        self.ensure_store_has_room(&command).await?;
+        let _undecided = self.track_undecided_request();
+        let principal =
+            self.with_state(|state| self.verified_principal(state.store.access_control()))?;
+        self.member.propose_for(&principal, command, on_abandoned, || self.recheck_identity()).await
     }
 
     /// Returns the member that serves the call. Requests that are made through it have all rights,
@@ -227,11 +231,11 @@ impl Caller {
 
     /// Notifies clients that wait for a released lock. Fails if the caller may not write the key of
     /// the claim that held the lock.
-    pub(crate) fn notify_release(&self, released: ReleasedLock) -> Result<(), RpcError> {
+    pub(crate) fn notify_waiters_of_release(&self, released: ReleasedLock) -> Result<(), RpcError> {
         self.check_access(|access, principal| {
-            access.authorize_write(principal, &Span::single(released.key.clone()))
+            access.authorize_write(principal, &KeySpan::single(released.key.clone()))
         })?;
-        self.member.notify_release(released);
+        self.member.notify_waiters_of_release(released);
         Ok(())
     }
 
@@ -248,7 +252,7 @@ impl Caller {
         &self,
         check: impl FnOnce(&AccessControl, &Principal) -> Result<(), Error>,
     ) -> Result<(), RpcError> {
-        self.check_store_access(|store, principal| check(store.access(), principal))
+        self.check_store_access(|store, principal| check(store.access_control(), principal))
     }
 
     pub(crate) fn check_store_access(
@@ -256,21 +260,21 @@ impl Caller {
         check: impl FnOnce(&Store, &Principal) -> Result<(), Error>,
     ) -> Result<(), RpcError> {
         self.with_state(|state| {
-            let principal = self.principal(state.store.access())?;
+            let principal = self.verified_principal(state.store.access_control())?;
             Ok(check(&state.store, &principal)?)
         })
     }
 
     /// Calls `check` and then `read` while the state is locked. Both functions therefore see the
     /// same state.
-    pub(crate) fn read<T>(
+    pub(crate) fn check_and_read<T>(
         &self,
         check: impl FnOnce(&AccessControl, &Principal) -> Result<(), Error>,
         read: impl FnOnce(&Store) -> Result<T, Error>,
     ) -> Result<T, RpcError> {
         self.with_state(|state| {
-            let principal = self.principal(state.store.access())?;
-            check(state.store.access(), &principal)?;
+            let principal = self.verified_principal(state.store.access_control())?;
+            check(state.store.access_control(), &principal)?;
             Ok(read(&state.store)?)
         })
     }
@@ -280,9 +284,9 @@ impl Caller {
     /// the token.
     pub(crate) fn check_authenticated(&self) -> Result<(), RpcError> {
         let token = self.with_state(|state| {
-            let access = state.store.access();
-            access.authenticated_user(&self.principal(access)?)?;
-            self.token(access)
+            let access = state.store.access_control();
+            access.authenticated_user(&self.verified_principal(access)?)?;
+            self.verified_token(access)
         })?;
         token.map_or(Ok(()), |token| {
             self.token_uses.check_and_use(&token, std::time::Instant::now())
@@ -291,7 +295,7 @@ impl Caller {
 
     /// Checks that the caller is an existing user or the member itself, if authentication is
     /// enabled. Verifies the signature of the caller's token, but does not check its expiry time.
-    pub(crate) fn check_identity(&self) -> Result<(), RpcError> {
+    pub(crate) fn recheck_identity(&self) -> Result<(), RpcError> {
         self.check_access(|access, principal| access.authenticated_user(principal).map(drop))
     }
 
@@ -301,15 +305,15 @@ impl Caller {
     }
 
     /// Returns the user name; `None` if the caller's token is invalid now or names no user.
-    pub(crate) fn user_name(&self) -> Option<String> {
-        match self.with_state(|state| self.principal(state.store.access())) {
+    pub(crate) fn current_user_name(&self) -> Option<String> {
+        match self.with_state(|state| self.verified_principal(state.store.access_control())) {
             Ok(Principal::User(name)) => Some(name),
             Ok(Principal::Member | Principal::Anonymous) | Err(_) => None,
         }
     }
 
-    pub(crate) const fn address(&self) -> Option<SocketAddr> {
-        self.options.address
+    pub(crate) const fn client_address(&self) -> Option<SocketAddr> {
+        self.options.client_address
     }
 
     /// Returns the user name as of the beginning of the call, for log messages.
@@ -333,14 +337,14 @@ pub(crate) mod tests {
     use crate::auth::secrets::HashMemory;
     use crate::config::Config;
 
-    /// Starts a single member with authentication enabled. `password` is the password of root.
+    /// Starts a single member with authentication enabled. `root_password` is the password of root.
     /// Returns the data directory as well.
-    pub(crate) async fn member_with_users(password: &str) -> (TempDir, Arc<Member>) {
+    pub(crate) async fn member_with_users(root_password: &str) -> (TempDir, Arc<Member>) {
         let folder = tempfile::tempdir().expect("a temporary directory");
         let config = Config { data_dir: Some(folder.path().into()), ..Config::default() };
         let (member, _) = Member::start(&config, config.validate().expect("a valid configuration"))
             .expect("a member");
-        let (name, password) = (String::from(ROOT), hash(password));
+        let (name, password) = (String::from(ROOT), hash(root_password));
         for access_change in [
             AccessChange::AddUser { name: name.clone(), password },
             AccessChange::GrantRole { user: name.clone(), role: name.clone() },
@@ -386,18 +390,19 @@ pub(crate) mod tests {
             (Principal::Anonymous, Error::UserEmpty),
             (Principal::User("eve".into()), Error::PermissionDenied),
         ] {
-            let result = Caller::new(member.clone(), principal).notify_release(released());
+            let result =
+                Caller::new(member.clone(), principal).notify_waiters_of_release(released());
             assert_eq!(result, Err(why.into()));
         }
         assert_eq!(
-            Caller::new(member, Principal::User(ROOT.into())).notify_release(released()),
+            Caller::new(member, Principal::User(ROOT.into())).notify_waiters_of_release(released()),
             Ok(())
         );
     }
 
     fn token(member: &Member, user: &str, ttl: Duration) -> String {
         member.with_state(|state| {
-            let access = state.store.access();
+            let access = state.store.access_control();
             let hash = &access.user(user).expect("a user").password;
             secrets::issue_token(access, user, hash, ttl).expect("a token")
         })
@@ -411,15 +416,17 @@ pub(crate) mod tests {
             Caller::from_token(member.clone(), &expired).err(),
             Some(RpcError::INVALID_TOKEN)
         );
-        let read = member.with_state(|state| secrets::verify_token(state.store.access(), &expired));
+        let read = member.with_state(|state| {
+            secrets::verify_token_signature(state.store.access_control(), &expired)
+        });
         // A token in use is valid beyond its expiry.
-        member.token_uses.record(read.expect("a token").signature, std::time::Instant::now());
+        member.token_uses.record_use(read.expect("a token").signature, std::time::Instant::now());
         let caller = Caller::from_token(member.clone(), &expired).expect("a token in use");
         assert_eq!(caller.check_authenticated(), Ok(()));
         member.token_uses.clear();
         assert_eq!(caller.check_authenticated(), Err(RpcError::INVALID_TOKEN));
         assert_eq!(Caller::from_token(member, &expired).err(), Some(RpcError::INVALID_TOKEN));
-        assert_eq!(caller.check_identity(), Ok(()), "the age does not matter between requests");
+        assert_eq!(caller.recheck_identity(), Ok(()), "the age does not matter between requests");
     }
 
     #[tokio::test]
@@ -429,12 +436,12 @@ pub(crate) mod tests {
         let caller =
             Caller::from_token(member.clone(), &token(&member, ROOT, minute)).expect("a token");
         assert_eq!(
-            (caller.check_authenticated(), caller.user_name()),
+            (caller.check_authenticated(), caller.current_user_name()),
             (Ok(()), Some(name.clone()))
         );
         change(&member, AccessChange::ChangePassword { name, password: hash("other") }).await;
         assert_eq!(
-            (caller.check_authenticated(), caller.user_name()),
+            (caller.check_authenticated(), caller.current_user_name()),
             (Err(RpcError::INVALID_TOKEN), None)
         );
         assert_eq!(caller.check_root(), Err(RpcError::INVALID_TOKEN));
@@ -443,7 +450,7 @@ pub(crate) mod tests {
         let caller =
             Caller::from_token(member.clone(), &token(&member, ROOT, minute)).expect("a token");
         change(&member, AccessChange::Disable).await;
-        assert_eq!((caller.check_authenticated(), caller.user_name()), (Ok(()), None));
+        assert_eq!((caller.check_authenticated(), caller.current_user_name()), (Ok(()), None));
         change(&member, AccessChange::Enable { secret: secrets::new_signing_key() }).await;
         assert_eq!(caller.check_authenticated(), Err(RpcError::INVALID_TOKEN));
     }

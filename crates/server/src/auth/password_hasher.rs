@@ -48,10 +48,10 @@ impl PasswordHasher {
         .await
     }
 
-    /// Waits until `count` callers are queued, in addition to the running one.
+    /// Waits until `queued_callers` callers are queued, in addition to the running one.
     #[cfg(test)]
-    pub(crate) async fn wait_until_queued(&self, count: usize) {
-        while self.slots.available_permits() > MAX_QUEUED - 1 - count {
+    pub(crate) async fn wait_until_queued(&self, queued_callers: usize) {
+        while self.slots.available_permits() > MAX_QUEUED - 1 - queued_callers {
             tokio::time::sleep(std::time::Duration::from_millis(1)).await;
         }
     }

@@ -85,36 +85,39 @@ fn hash(
     hash
 }
 
-/// Issues a token for the user `name`. The caller has compared the user's password with the stored
-/// hash `proven_hash`. Fails if the stored hash has changed since then.
+/// Issues a token for the user `user_name`. The caller has compared the user's password with the
+/// stored hash `proven_hash`. Fails if the stored hash has changed since then.
 pub(crate) fn issue_token(
     access: &AccessControl,
-    name: &str,
+    user_name: &str,
     proven_hash: &[u8],
     ttl: Duration,
 ) -> Result<String, RpcError> {
-    let is_current = access.user(name).is_ok_and(|user| user.password[..] == *proven_hash);
+    let is_current = access.user(user_name).is_ok_and(|user| user.password[..] == *proven_hash);
     is_current.then_some(()).ok_or(RpcError::AUTH_FAILED)?;
     let expires = unix_time().saturating_add(ttl.as_secs());
-    let signature = sign(access, name, expires).ok_or(RpcError::AUTH_FAILED)?;
-    Ok(format!("{}.{expires}.{}", hex::encode(name), hex::encode(signature)))
+    let signature = sign(access, user_name, expires).ok_or(RpcError::AUTH_FAILED)?;
+    Ok(format!("{}.{expires}.{}", hex::encode(user_name), hex::encode(signature)))
 }
 
 /// Signature of a token, which also identifies the token among the recorded uses.
-pub(crate) type Signature = [u8; 32];
+pub(crate) type TokenSignature = [u8; 32];
 
 /// Token with a valid signature.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Token {
+pub(crate) struct VerifiedToken {
     pub(crate) name: String,
-    pub(crate) signature: Signature,
+    pub(crate) signature: TokenSignature,
     /// True if the expiry time in the token has passed.
     pub(crate) is_expired: bool,
 }
 
 /// Verifies the signature of a token, which depends on the current password of the user. Accepts an
 /// expired token: see [`Token::is_expired`].
-pub(crate) fn verify_token(access: &AccessControl, token: &str) -> Result<Token, RpcError> {
+pub(crate) fn verify_token_signature(
+    access: &AccessControl,
+    token: &str,
+) -> Result<VerifiedToken, RpcError> {
     let verified = || {
         let mut parts = token.splitn(3, '.');
         let name = String::from_utf8(hex::decode(parts.next()?).ok()?).ok()?;
@@ -122,14 +125,14 @@ pub(crate) fn verify_token(access: &AccessControl, token: &str) -> Result<Token,
         let given = hex::decode(parts.next()?).ok()?;
         let signature = sign(access, &name, expires)?;
         let is_expired = unix_time() >= expires;
-        bool::from(given.ct_eq(&signature)).then_some(Token { name, signature, is_expired })
+        bool::from(given.ct_eq(&signature)).then_some(VerifiedToken { name, signature, is_expired })
     };
     verified().ok_or(RpcError::INVALID_TOKEN)
 }
 
-fn sign(access: &AccessControl, name: &str, expires: u64) -> Option<Signature> {
+fn sign(access: &AccessControl, name: &str, expires: u64) -> Option<TokenSignature> {
     let password = &access.user(name).ok()?.password;
-    let mut mac = <Blake2sMac256 as KeyInit>::new_from_slice(access.secret()).ok()?;
+    let mut mac = <Blake2sMac256 as KeyInit>::new_from_slice(access.signing_key()).ok()?;
     for part in [name.as_bytes(), password, &expires.to_be_bytes()] {
         Update::update(&mut mac, &(part.len() as u64).to_be_bytes());
         Update::update(&mut mac, part);
@@ -184,11 +187,12 @@ mod tests {
         ];
         let known = store(changes.clone());
         let token_of = |store: &Store, proven_hash, ttl| {
-            issue_token(store.access(), "bob", proven_hash, Duration::from_secs(ttl))
+            issue_token(store.access_control(), "bob", proven_hash, Duration::from_secs(ttl))
         };
         let token = |ttl| token_of(&known, b"one", ttl).expect("a token");
         let owner = |token: &str| {
-            verify_token(known.access(), token).map(|token| (token.name, token.is_expired))
+            verify_token_signature(known.access_control(), token)
+                .map(|token| (token.name, token.is_expired))
         };
         assert_eq!(owner(&token(60)), Ok(("bob".into(), false)));
         assert_eq!(owner(&token(0)), Ok(("bob".into(), true)));
@@ -198,7 +202,10 @@ mod tests {
         }
         changes.push(AccessChange::ChangePassword { name: user, password: Bytes::from(b"two") });
         let changed = store(changes);
-        assert_eq!(verify_token(changed.access(), &token(60)), Err(RpcError::INVALID_TOKEN));
+        assert_eq!(
+            verify_token_signature(changed.access_control(), &token(60)),
+            Err(RpcError::INVALID_TOKEN)
+        );
         assert_eq!(token_of(&changed, b"one", 60), Err(RpcError::AUTH_FAILED));
         assert!(token_of(&changed, b"two", 60).is_ok());
     }

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use crate::auth::secrets::{Signature, Token};
+use crate::auth::secrets::{TokenSignature, VerifiedToken};
 use crate::rpc::error::RpcError;
 
 /// Upper bound on the number of tokens whose last use is recorded. At this bound, the member
@@ -19,14 +19,14 @@ const MAX_TOKENS: usize = 10_000;
 #[derive(Debug)]
 pub(crate) struct TokenUses {
     ttl: Duration,
-    used: Mutex<HashMap<Signature, Instant>>,
+    used: Mutex<HashMap<TokenSignature, Instant>>,
 }
 
 impl TokenUses {
-    /// Creates an empty record of uses. A use of a token makes the token valid for `ttl` seconds
-    /// after this use.
-    pub(crate) fn new(ttl: u64) -> Self {
-        TokenUses { ttl: Duration::from_secs(ttl), used: Mutex::default() }
+    /// Creates an empty record of uses. A use of a token makes the token valid for `ttl_seconds`
+    /// seconds after this use.
+    pub(crate) fn new(ttl_seconds: u64) -> Self {
+        TokenUses { ttl: Duration::from_secs(ttl_seconds), used: Mutex::default() }
     }
 
     pub(crate) fn ttl(&self) -> Duration {
@@ -36,19 +36,23 @@ impl TokenUses {
     /// Checks that a token may be used at the time `now`, and records this use. Accepts a token
     /// that has not expired. Also accepts an expired token if its last known use is more recent
     /// than the configured time to live. Otherwise fails, and records nothing.
-    pub(crate) fn check_and_use(&self, token: &Token, now: Instant) -> Result<(), RpcError> {
+    pub(crate) fn check_and_use(
+        &self,
+        token: &VerifiedToken,
+        now: Instant,
+    ) -> Result<(), RpcError> {
         let used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
         let is_used = used.get(&token.signature).is_some_and(|used| self.is_in_use(*used, now));
         drop(used);
         if token.is_expired && !is_used {
             return Err(RpcError::INVALID_TOKEN);
         }
-        self.record(token.signature, now);
+        self.record_use(token.signature, now);
         Ok(())
     }
 
     /// Records a use of a token that was valid at the beginning of the request.
-    pub(crate) fn record(&self, signature: Signature, now: Instant) {
+    pub(crate) fn record_use(&self, signature: TokenSignature, now: Instant) {
         let mut used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
         if used.len() >= MAX_TOKENS && !used.contains_key(&signature) {
             used.retain(|_, used| self.is_in_use(*used, now));
@@ -75,10 +79,10 @@ impl TokenUses {
 mod tests {
     use super::*;
 
-    fn token(number: u32, is_expired: bool) -> Token {
+    fn token(number: u32, is_expired: bool) -> VerifiedToken {
         let mut signature = [0; 32];
         signature[..4].copy_from_slice(&number.to_be_bytes());
-        Token { name: "bob".into(), signature, is_expired }
+        VerifiedToken { name: "bob".into(), signature, is_expired }
     }
 
     #[test]

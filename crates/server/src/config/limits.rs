@@ -18,7 +18,7 @@ const MAX_TXN_OPS: usize = 16_384;
 /// Upper bound on the operations of a transaction in the replicated store. It is the same on all
 /// members, because each member must execute the transactions of all others. The option
 /// `--max-txn-ops` of a member may be lower.
-pub(crate) const MAX_STORE_OPERATIONS: usize = MAX_TXN_OPS;
+pub(crate) const MAX_STORE_TXN_OPS: usize = MAX_TXN_OPS;
 
 /// Bytes of a gRPC request that are allowed in addition to its command.
 const MESSAGE_OVERHEAD_BYTES: usize = 512 << 10;

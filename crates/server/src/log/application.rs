@@ -15,7 +15,7 @@ use tenure_core::service::relayed_log::{Command, Event, Ticket};
 use tenure_core::{ProcessId, ProcessSet, Term};
 use tenure_runtime::store::PeerRegistry;
 use tenure_runtime::{Application, ProcessNames};
-use tenure_store::{LogPosition, Outcome};
+use tenure_store::{ApplyOutcome, LogPosition};
 use tokio::sync::oneshot;
 use tracing::{Span, info};
 
@@ -26,17 +26,17 @@ use crate::log::request::{
 };
 use crate::log::snapshot;
 use crate::log::state::{LeaderStatus, ReplicatedState, SharedState};
-use crate::member::eviction::Eviction;
+use crate::member::eviction::EvictionReason;
 use crate::spans;
 
 /// Request that a task of this member sends to the task that drives the log.
 #[derive(Debug)]
-pub(crate) enum LocalRequest {
+pub(crate) enum LogTaskRequest {
     /// Propose a command, and return its outcome after this member has applied it.
     Propose {
         /// Encoded [`LogCommand`].
         command: Arc<[u8]>,
-        reply: oneshot::Sender<Result<Outcome, ProposeError>>,
+        reply: oneshot::Sender<Result<ApplyOutcome, ProposeError>>,
         span: Span,
     },
     /// Wait until this member has applied every entry that was known as committed when the request
@@ -86,7 +86,7 @@ enum Waiter {
 
 #[derive(Debug)]
 struct Proposer {
-    reply: oneshot::Sender<Result<Outcome, ProposeError>>,
+    reply: oneshot::Sender<Result<ApplyOutcome, ProposeError>>,
     propose: Span,
     /// Span from the proposal of the command until its commit. Dropping this value ends the span,
     /// even if the command never has an outcome.
@@ -248,7 +248,7 @@ impl LogApplication {
             }
             LeaderRequest::Leases => {
                 let state = self.shared.lock();
-                LeaderResponse::Leases(state.lease_timers.by_expiry(&state.store))
+                LeaderResponse::Leases(state.lease_timers.leases_by_expiry(&state.store))
             }
             LeaderRequest::ChangeMembers(change) => {
                 let ticket = self.add_waiter(Waiter::Peer(from, their_ticket));
@@ -317,12 +317,14 @@ impl LogApplication {
                 self.restore(index, &state, *members);
             }
             // The log of a process that replaces a member contains the removal of that member.
-            LogEvent::Removed { at } if self.has_joined() => self.evict(Eviction::Removed { at }),
+            LogEvent::Removed { at } if self.has_joined() => {
+                self.evict(EvictionReason::Removed { at })
+            }
             LogEvent::Forgotten { last, acknowledged } if self.has_joined() => {
-                self.evict(Eviction::EntriesLost { last, acknowledged });
+                self.evict(EvictionReason::EntriesLost { last, acknowledged });
             }
             // The predecessor acknowledged these entries.
-            LogEvent::Forgotten { .. } => self.evict(Eviction::PredecessorNotRemoved),
+            LogEvent::Forgotten { .. } => self.evict(EvictionReason::PredecessorNotRemoved),
             LogEvent::SnapshotNeeded { .. }
             | LogEvent::Stored { .. }
             | LogEvent::Dropped { .. }
@@ -336,7 +338,7 @@ impl LogApplication {
         self.registry.as_ref().is_none_or(PeerRegistry::has_joined)
     }
 
-    fn evict(&mut self, why: Eviction) {
+    fn evict(&mut self, why: EvictionReason) {
         self.shared.evict(why);
         self.is_stopping = true;
     }
@@ -361,46 +363,46 @@ impl LogApplication {
     /// message, because a newer build has sent it, the message is ignored.
     fn on_release(&self, message: &Payload) {
         if let Ok(released) = postcard::from_bytes(message.bytes()) {
-            self.shared.lock().notify_release(&released);
+            self.shared.lock().notify_waiters_of_release(&released);
         }
     }
 }
 
 impl Application<RelayedLog> for LogApplication {
-    type Request = LocalRequest;
+    type Request = LogTaskRequest;
 
-    fn on_request(&mut self, request: LocalRequest) -> Option<Command> {
+    fn on_request(&mut self, request: LogTaskRequest) -> Option<Command> {
         Some(match request {
-            LocalRequest::Propose { command, reply, span } => {
+            LogTaskRequest::Propose { command, reply, span } => {
                 let commit = spans::commit(&span);
                 let proposer = Proposer { reply, propose: span, commit };
                 let ticket = self.add_waiter(Waiter::Proposer(proposer));
                 self.append(ticket, &command)
             }
-            LocalRequest::NotifyRelease { to, released } => {
+            LogTaskRequest::NotifyRelease { to, released } => {
                 Command::Notify { to, payload: payload(&released) }
             }
-            LocalRequest::Announce { urls, reply } => {
+            LogTaskRequest::Announce { urls, reply } => {
                 let ticket = self.add_waiter(Waiter::Task(reply));
                 self.append(ticket, &encode(&LogCommand::Announce { process: self.me.0, urls }))
             }
-            LocalRequest::Compact { index, state } => {
+            LogTaskRequest::Compact { index, state } => {
                 let ticket = self.next_ticket();
-                self.compaction.record_snapshot(state.len());
+                self.compaction.record_snapshot_size(state.len());
                 Command::Log(LogRequest::Compact { ticket, index, state: Payload::new(state) })
             }
-            LocalRequest::ReadIndex { reply } => {
+            LogTaskRequest::ReadIndex { reply } => {
                 Command::Log(LogRequest::Read { ticket: self.add_waiter(Waiter::Task(reply)) })
             }
-            LocalRequest::AskLeader { request, reply } => {
+            LogTaskRequest::AskLeader { request, reply } => {
                 let ticket = self.add_waiter(Waiter::Task(reply));
                 Command::Query { ticket, query: payload(&request) }
             }
-            LocalRequest::Transfer { to, reply } => {
+            LogTaskRequest::Transfer { to, reply } => {
                 let ticket = self.add_waiter(Waiter::Task(reply));
                 Command::Log(LogRequest::Transfer { ticket, to: ProcessId::from_index(to) })
             }
-            LocalRequest::Shutdown => {
+            LogTaskRequest::Shutdown => {
                 self.is_stopping = true;
                 return None;
             }
@@ -494,13 +496,13 @@ mod tests {
     use std::time::Duration;
 
     use tenure_core::ProcessSet;
-    use tenure_runtime::Failure;
+    use tenure_runtime::NodeFailure;
     use tokio::time::timeout;
 
     use super::*;
-    use crate::backup::restore_into;
+    use crate::backup::create_restored_directory;
     use crate::config::Config;
-    use crate::member::{ServeError, store_owner};
+    use crate::member::{ServeError, state_owner};
     use crate::server::Server;
 
     #[test]
@@ -533,13 +535,13 @@ mod tests {
         let mut config = Config { data_dir: Some(folder.path().into()), ..Config::default() };
         config.listen_client_urls = "http://127.0.0.1:0".into();
         let validated = config.validate().expect("a valid configuration");
-        let owner = store_owner(&config, &validated);
-        let restored = restore_into(folder.path(), &owner, b"\0tnstore\x01".to_vec());
+        let owner = state_owner(&config, &validated);
+        let restored = create_restored_directory(folder.path(), &owner, b"\0tnstore\x01".to_vec());
         restored.expect("data of a member");
         let server = Server::start(&config).await.expect("a member");
         let ended = timeout(Duration::from_secs(120), server.run(std::future::pending())).await;
         let ended = ended.expect("the member stops");
-        let Err(ServeError::Failure(Failure::Application(why))) = ended else {
+        let Err(ServeError::Failure(NodeFailure::Application(why))) = ended else {
             panic!("{ended:?}")
         };
         assert_eq!(why, "the snapshot up to entry 1 is of another build of tenure");

@@ -6,8 +6,8 @@
 use std::collections::HashMap;
 use std::time::Instant;
 
-use tenure_runtime::Histogram;
-use tenure_store::{Bytes, Claim, EventKind, Outcome, Store, claim_of};
+use tenure_runtime::DurationHistogram;
+use tenure_store::{ApplyOutcome, Bytes, Claim, EventKind, Store, claim_of};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ClaimTime {
@@ -29,8 +29,8 @@ pub(crate) struct ClaimTimes {
     term: u64,
     is_leading: bool,
     times: HashMap<Bytes, ClaimTime>,
-    pub(crate) waits: Histogram,
-    pub(crate) holds: Histogram,
+    pub(crate) waits: DurationHistogram,
+    pub(crate) holds: DurationHistogram,
 }
 
 impl Default for ClaimTimes {
@@ -39,8 +39,8 @@ impl Default for ClaimTimes {
             term: 0,
             is_leading: false,
             times: HashMap::new(),
-            waits: Histogram::new(Histogram::SLOW_BOUNDS),
-            holds: Histogram::new(Histogram::SLOW_BOUNDS),
+            waits: DurationHistogram::new(DurationHistogram::SLOW_BOUNDS_SECONDS),
+            holds: DurationHistogram::new(DurationHistogram::SLOW_BOUNDS_SECONDS),
         }
     }
 }
@@ -54,7 +54,7 @@ impl ClaimTimes {
 
     /// Records the times of the claims that a command has queued, granted or ended. `term` is the
     /// term of the command's log entry.
-    pub(crate) fn apply(&mut self, term: u64, outcome: &Outcome, now: Instant) {
+    pub(crate) fn record_outcome(&mut self, term: u64, outcome: &ApplyOutcome, now: Instant) {
         let is_live = term == self.term;
         for claim in &outcome.ended {
             if self.get(claim).is_none() {
@@ -89,7 +89,7 @@ impl ClaimTimes {
     /// Adapts the times after the store was replaced by `store`, which comes from a snapshot.
     /// Removes the times of claims that this store does not contain. Claims that are new to this
     /// member get no times.
-    pub(crate) fn retain_existing(&mut self, store: &Store) {
+    pub(crate) fn retain_existing_claims(&mut self, store: &Store) {
         let exists =
             |key: &Bytes, fence| store.get(key).is_some_and(|kv| kv.create_revision == fence);
         self.times.retain(|key, time| exists(key, time.fence));
@@ -128,7 +128,7 @@ mod tests {
             self.index += 1;
             let outcome = self.store.apply(LogPosition { index: self.index, term }, command);
             assert!(outcome.result.is_ok(), "{outcome:?}");
-            self.times.apply(term, &outcome, self.now);
+            self.times.record_outcome(term, &outcome, self.now);
         }
 
         fn claim(&mut self, term: u64, lease: u64) {

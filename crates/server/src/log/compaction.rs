@@ -12,9 +12,9 @@ pub(crate) struct CompactionPolicy {
 }
 
 impl CompactionPolicy {
-    /// Creates the policy of a log that begins with a snapshot of `snapshot` bytes.
-    pub(crate) fn after_snapshot(snapshot: usize) -> Self {
-        CompactionPolicy { entries: 0, snapshot }
+    /// Creates the policy of a log that begins with a snapshot of `snapshot_bytes` bytes.
+    pub(crate) fn after_snapshot(snapshot_bytes: usize) -> Self {
+        CompactionPolicy { entries: 0, snapshot: snapshot_bytes }
     }
 
     /// Adds an entry of `bytes` bytes to the counted size of the entries. If this size reaches
@@ -34,7 +34,7 @@ impl CompactionPolicy {
         self.entries >= self.snapshot / 2 && self.reset()
     }
 
-    pub(crate) fn record_snapshot(&mut self, bytes: usize) {
+    pub(crate) fn record_snapshot_size(&mut self, bytes: usize) {
         self.snapshot = bytes;
     }
 
@@ -52,7 +52,7 @@ mod tests {
     fn snapshot_is_due_at_half_the_size_of_the_last() {
         let mut policy = CompactionPolicy::default();
         assert!(policy.try_begin_snapshot(), "there is no snapshot yet");
-        policy.record_snapshot(100);
+        policy.record_snapshot_size(100);
         for _ in 0..4 {
             assert!(!policy.add_entry(10));
             assert!(!policy.try_begin_snapshot());

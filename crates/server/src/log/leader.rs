@@ -26,7 +26,7 @@ impl Member {
     ///
     /// If this member forwarded a request to a crashed leader, the client could not learn whether
     /// the request was executed. A request that waits here is instead sent to the next leader.
-    pub(crate) async fn wait_for_leader(
+    pub(crate) async fn wait_for_reachable_leader(
         &self,
         leader_status: &mut watch::Receiver<LeaderStatus>,
         deadline: Instant,
@@ -65,7 +65,7 @@ async fn change_or_retry(leader_status: &mut watch::Receiver<LeaderStatus>) {
 ///
 /// The pause ends early when `leader_status` reports another leader. If the leader has already
 /// changed since the caller last read `leader_status`, there is no pause.
-pub(crate) async fn pause_before_retry(
+pub(crate) async fn pause_if_retryable(
     error: ProposeError,
     leader_status: &mut watch::Receiver<LeaderStatus>,
     deadline: Instant,

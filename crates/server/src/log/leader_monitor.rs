@@ -45,7 +45,7 @@ impl LeaderMonitor {
 
     /// Resolves when no leader has been known for the grace period. Never resolves once the member
     /// has stopped.
-    pub(crate) async fn lost(self) {
+    pub(crate) async fn leader_lost(self) {
         let LeaderMonitor { leader_status, mut is_lost } = self;
         while is_lost.wait_for(|is_lost| *is_lost).await.is_ok() {
             // The leader status may be newer than the last check.
@@ -108,20 +108,22 @@ mod tests {
     #[tokio::test]
     async fn resolves_only_after_the_grace_period() {
         let (sender, monitor) = started(Duration::from_millis(50));
-        let lost = tokio::spawn(monitor.clone().lost());
+        let lost = tokio::spawn(monitor.clone().leader_lost());
         sleep(Duration::from_millis(200)).await;
         assert!(!lost.is_finished());
         sender.send_replace(WITHOUT_LEADER);
         timeout(Duration::from_secs(120), lost).await.expect("no leader").expect("an end");
-        timeout(Duration::from_secs(120), monitor.clone().lost()).await.expect("still no leader");
+        timeout(Duration::from_secs(120), monitor.clone().leader_lost())
+            .await
+            .expect("still no leader");
         sender.send_replace(WITH_LEADER);
-        assert!(timeout(Duration::from_millis(200), monitor.lost()).await.is_err());
+        assert!(timeout(Duration::from_millis(200), monitor.leader_lost()).await.is_err());
     }
 
     #[tokio::test]
     async fn terms_without_a_leader_do_not_restart_the_grace_period() {
         let (sender, monitor) = started(Duration::from_millis(50));
-        let lost = tokio::spawn(monitor.lost());
+        let lost = tokio::spawn(monitor.leader_lost());
         for term in 1.. {
             sender.send_replace(LeaderStatus { leader: None, term });
             sleep(Duration::from_millis(1)).await;
@@ -136,7 +138,7 @@ mod tests {
     async fn process_pause_counts_as_one_check() {
         let grace = Duration::from_millis(200);
         let (sender, monitor) = started(grace);
-        let lost = tokio::spawn(monitor.lost());
+        let lost = tokio::spawn(monitor.leader_lost());
         tokio::task::yield_now().await;
         sender.send_replace(WITHOUT_LEADER);
         tokio::task::yield_now().await;

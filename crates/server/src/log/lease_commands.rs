@@ -32,7 +32,7 @@ const CHECKPOINT_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// Checkpoint that a renewal waits for: a log entry that records the full TTL of a lease.
 #[derive(Debug)]
-pub(crate) struct PendingCheckpoint {
+pub(crate) struct PendingLeaseCheckpoint {
     lease: LeaseId,
     ttl: u64,
     /// Term of the leader that responded with `NeedsCheckpoint`.
@@ -42,17 +42,17 @@ pub(crate) struct PendingCheckpoint {
 
 /// Sender of checkpoints to the task that proposes them in batches.
 #[derive(Debug)]
-pub(crate) struct CheckpointQueue(mpsc::UnboundedSender<PendingCheckpoint>);
+pub(crate) struct LeaseCheckpointQueue(mpsc::UnboundedSender<PendingLeaseCheckpoint>);
 
-impl CheckpointQueue {
-    pub(crate) fn new() -> (Self, mpsc::UnboundedReceiver<PendingCheckpoint>) {
+impl LeaseCheckpointQueue {
+    pub(crate) fn new() -> (Self, mpsc::UnboundedReceiver<PendingLeaseCheckpoint>) {
         let (sender, receiver) = mpsc::unbounded_channel();
-        (CheckpointQueue(sender), receiver)
+        (LeaseCheckpointQueue(sender), receiver)
     }
 
     /// Proposes a checkpoint with the full TTL of a lease, and waits for its outcome. Returns false
     /// if the checkpoint had no effect, because another member leads or the lease is gone.
-    pub(crate) async fn checkpoint(
+    pub(crate) async fn checkpoint_full_ttl(
         &self,
         lease: LeaseId,
         ttl: u64,
@@ -60,7 +60,7 @@ impl CheckpointQueue {
         deadline: tokio::time::Instant,
     ) -> Result<bool, RpcError> {
         let (reply, response) = oneshot::channel();
-        let checkpoint = PendingCheckpoint { lease, ttl, term, reply };
+        let checkpoint = PendingLeaseCheckpoint { lease, ttl, term, reply };
         self.0.send(checkpoint).map_err(|_| RpcError::STOPPED)?;
         let recorded = timeout_at(deadline, response).await.map_err(|_| RpcError::TIMED_OUT)?;
         recorded.map_err(|_| RpcError::STOPPED)?
@@ -68,9 +68,9 @@ impl CheckpointQueue {
 }
 
 /// Proposes the queued checkpoints, many of them in one log entry, until the member is dropped.
-pub(crate) async fn propose_checkpoints(
+pub(crate) async fn propose_lease_checkpoints(
     member: Weak<Member>,
-    mut pending: mpsc::UnboundedReceiver<PendingCheckpoint>,
+    mut pending: mpsc::UnboundedReceiver<PendingLeaseCheckpoint>,
 ) {
     let mut waiting = Vec::new();
     let mut next = tokio::time::Instant::now();
@@ -83,7 +83,7 @@ pub(crate) async fn propose_checkpoints(
         }
         next = tokio::time::Instant::now() + BATCH_INTERVAL;
         let Some(member) = member.upgrade() else { return };
-        let mut terms = BTreeMap::<u64, Vec<PendingCheckpoint>>::new();
+        let mut terms = BTreeMap::<u64, Vec<PendingLeaseCheckpoint>>::new();
         for checkpoint in waiting.drain(..) {
             terms.entry(checkpoint.term).or_default().push(checkpoint);
         }
@@ -93,8 +93,8 @@ pub(crate) async fn propose_checkpoints(
     }
 }
 
-async fn checkpoint_batch(member: &Member, term: u64, batch: Vec<PendingCheckpoint>) {
-    let full_time = |it: &PendingCheckpoint| LeaseCheckpoint {
+async fn checkpoint_batch(member: &Member, term: u64, batch: Vec<PendingLeaseCheckpoint>) {
+    let full_time = |it: &PendingLeaseCheckpoint| LeaseCheckpoint {
         lease: it.lease,
         left: it.ttl,
         renewal_index: 0,
@@ -103,7 +103,7 @@ async fn checkpoint_batch(member: &Member, term: u64, batch: Vec<PendingCheckpoi
     let recorded = member.propose(Command::Checkpoint { term, leases }).await;
     // A checkpoint of an earlier term has no effect.
     let recorded = recorded.map(|outcome| outcome.leases.into_iter().collect::<HashSet<_>>());
-    for PendingCheckpoint { lease, ttl, reply, .. } in batch {
+    for PendingLeaseCheckpoint { lease, ttl, reply, .. } in batch {
         let full = LeaseChange::Remaining { lease, seconds: ttl };
         // The client may have stopped waiting.
         let _ = reply.send(match &recorded {
@@ -114,7 +114,7 @@ async fn checkpoint_batch(member: &Member, term: u64, batch: Vec<PendingCheckpoi
 }
 
 /// Proposes checkpoints and expiries of leases when they are due, until the member is dropped.
-pub(crate) async fn run_lease_timer(member: Weak<Member>) {
+pub(crate) async fn propose_due_lease_commands(member: Weak<Member>) {
     let mut expected = Instant::now();
     loop {
         let Some(member) = member.upgrade() else { return };
@@ -123,7 +123,7 @@ pub(crate) async fn run_lease_timer(member: Weak<Member>) {
         }
         let now = Instant::now();
         let due = member.with_state(|ReplicatedState { lease_timers, store, .. }| {
-            lease_timers.due_commands(store, now)
+            lease_timers.take_due_commands(store, now)
         });
         due.into_iter()
             .for_each(|command| drop(tokio::spawn(propose_or_retry(member.clone(), command))));
@@ -140,7 +140,8 @@ pub(crate) async fn run_lease_timer(member: Weak<Member>) {
 /// Proposes a checkpoint or an expiry. An expiry is proposed again later if its outcome is unknown.
 async fn propose_or_retry(member: Arc<Member>, command: Command) {
     if member.propose(command.clone()).await.is_err() {
-        member.with_state(|state| state.lease_timers.retry_expiry(&command, Instant::now()));
+        member
+            .with_state(|state| state.lease_timers.schedule_expiry_retry(&command, Instant::now()));
     }
 }
 

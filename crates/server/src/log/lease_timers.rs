@@ -102,17 +102,17 @@ impl LeaseTimers {
         }
         let renewal = self.lessor.renew(lease);
         match renewal {
-            tenure_session::Renewal::Accepted { part } => {
+            tenure_session::RenewalOutcome::Accepted { part } => {
                 self.arm(lease, Some(part), Instant::now());
                 store
                     .lease(lease)
                     .map_or(RenewalOutcome::Gone, |stored| RenewalOutcome::Renewed(stored.ttl))
             }
-            tenure_session::Renewal::NeedsCheckpoint { ttl } => {
+            tenure_session::RenewalOutcome::NeedsCheckpoint { ttl } => {
                 RenewalOutcome::NeedsCheckpoint(ttl)
             }
-            tenure_session::Renewal::Pending => RenewalOutcome::Expiring,
-            tenure_session::Renewal::NotFound => RenewalOutcome::Gone,
+            tenure_session::RenewalOutcome::Pending => RenewalOutcome::Expiring,
+            tenure_session::RenewalOutcome::NotFound => RenewalOutcome::Gone,
         }
     }
 
@@ -125,7 +125,7 @@ impl LeaseTimers {
     }
 
     /// Returns all leases of the store, in the order of their expiry.
-    pub(crate) fn by_expiry(&self, store: &Store) -> Vec<LeaseId> {
+    pub(crate) fn leases_by_expiry(&self, store: &Store) -> Vec<LeaseId> {
         let expiry = |lease| {
             let in_part = self.deadline_of(lease)?;
             let remaining = self.lessor.remaining_at_next_checkpoint(lease)?;
@@ -146,7 +146,7 @@ impl LeaseTimers {
     /// Returns the commands that are due: checkpoints of the leases whose checkpoint timers have
     /// fired, and expiries of the leases whose expiry timers have fired. The cost depends only on
     /// the number of these timers.
-    pub(crate) fn due_commands(&mut self, store: &Store, now: Instant) -> Vec<Command> {
+    pub(crate) fn take_due_commands(&mut self, store: &Store, now: Instant) -> Vec<Command> {
         let Some(term) = self.term else { return Vec::new() };
         let (mut checkpoints, mut expiries) = (Vec::new(), Vec::new());
         while checkpoints.len() < MAX_LEASES_PER_COMMAND
@@ -203,7 +203,7 @@ impl LeaseTimers {
     /// Handles a checkpoint or an expiry whose outcome is unknown. A lost checkpoint needs no
     /// retry, because the next one replaces it. An expiry is proposed again after
     /// [`EXPIRY_RETRY_INTERVAL`], and its lease cannot be renewed until the outcome is known.
-    pub(crate) fn retry_expiry(&mut self, command: &Command, now: Instant) {
+    pub(crate) fn schedule_expiry_retry(&mut self, command: &Command, now: Instant) {
         if let Command::Expire { term, leases } = command
             && self.term == Some(*term)
         {

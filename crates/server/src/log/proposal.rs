@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tenure_store::Outcome;
+use tenure_store::ApplyOutcome;
 use tokio::runtime::Handle;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 use tokio::time::{Instant, timeout, timeout_at};
@@ -27,9 +27,9 @@ const UNIT_BYTES: usize = 1 << 10;
 const UNDECIDED_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Callback that receives the outcome of a command whose caller has stopped waiting.
-pub(crate) type OnAbandoned = Box<dyn FnOnce(Outcome) + Send>;
+pub(crate) type OnAbandoned = Box<dyn FnOnce(ApplyOutcome) + Send>;
 
-type ProposalResult = Result<Outcome, ProposeError>;
+type ProposalResult = Result<ApplyOutcome, ProposeError>;
 
 /// Upper bounds on the number and the bytes of a member's commands without an outcome.
 #[derive(Debug)]
@@ -56,13 +56,13 @@ impl ProposalLimit {
         &self,
         bytes: usize,
         on_abandoned: Option<OnAbandoned>,
-    ) -> Result<Proposal, RpcError> {
+    ) -> Result<AdmittedProposal, RpcError> {
         let units = u32::try_from(bytes.div_ceil(UNIT_BYTES)).unwrap_or(u32::MAX);
         let slot = self.slots.clone().try_acquire_owned();
         let units = self.units.clone().try_acquire_many_owned(units);
         let permits =
             slot.and_then(|slot| Ok([slot, units?])).map_err(|_| RpcError::TOO_MANY_REQUESTS)?;
-        Ok(Proposal { outcome: None, permits: Some(permits), on_abandoned })
+        Ok(AdmittedProposal { outcome: None, permits: Some(permits), on_abandoned })
     }
 }
 
@@ -70,26 +70,26 @@ impl ProposalLimit {
 ///
 /// The command counts against the limit until its outcome is known, even if this value is dropped
 /// before. Dropping the value does not remove the command from the log.
-pub(crate) struct Proposal {
+pub(crate) struct AdmittedProposal {
     /// Receiver of the outcome. `None` before the wait, and after the outcome was received.
     outcome: Option<oneshot::Receiver<ProposalResult>>,
     permits: Option<[OwnedSemaphorePermit; 2]>,
     on_abandoned: Option<OnAbandoned>,
 }
 
-impl fmt::Debug for Proposal {
+impl fmt::Debug for AdmittedProposal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Proposal").field("outcome", &self.outcome).finish_non_exhaustive()
     }
 }
 
-impl Proposal {
+impl AdmittedProposal {
     /// Waits for the outcome of the command until the deadline.
     ///
     /// # Errors
     ///
     /// [`RpcError::TIMED_OUT`] at the deadline, and [`RpcError::STOPPED`] if the log has ended.
-    pub(crate) async fn wait(
+    pub(crate) async fn wait_for_outcome(
         &mut self,
         outcome: oneshot::Receiver<ProposalResult>,
         deadline: Instant,
@@ -101,7 +101,7 @@ impl Proposal {
     }
 }
 
-impl Drop for Proposal {
+impl Drop for AdmittedProposal {
     fn drop(&mut self) {
         let (Some(outcome), Ok(runtime)) = (self.outcome.take(), Handle::try_current()) else {
             return;
@@ -123,7 +123,7 @@ mod tests {
 
     use super::*;
 
-    fn outcome() -> Outcome {
+    fn outcome() -> ApplyOutcome {
         let mut store = Store::default();
         store.apply(LogPosition { index: 1, term: 1 }, Command::Grant { lease: 1, ttl: 60 })
     }
@@ -137,7 +137,7 @@ mod tests {
             let on_abandoned: OnAbandoned = Box::new(move |outcome| drop(abandoned.send(outcome)));
             let mut proposal = limit.admit(MAX_PENDING_BYTES, Some(on_abandoned)).expect("room");
             let soon = Instant::now() + Duration::from_millis(1);
-            let waited = proposal.wait(receiver, soon).await;
+            let waited = proposal.wait_for_outcome(receiver, soon).await;
             assert_eq!(waited.err(), Some(RpcError::TIMED_OUT));
         }
         tokio::task::yield_now().await;
@@ -153,7 +153,7 @@ mod tests {
         let on_abandoned: OnAbandoned = Box::new(|outcome| panic!("{outcome:?} was received"));
         let mut proposal = limit.admit(MAX_PENDING_BYTES, Some(on_abandoned)).expect("room");
         reply.send(Ok(outcome())).expect("a waiter");
-        let waited = proposal.wait(receiver, Instant::now() + UNDECIDED_TIMEOUT).await;
+        let waited = proposal.wait_for_outcome(receiver, Instant::now() + UNDECIDED_TIMEOUT).await;
         assert_eq!(waited, Ok(Ok(outcome())));
         drop(proposal);
         assert!(limit.admit(MAX_PENDING_BYTES, None).is_ok());

@@ -6,15 +6,16 @@ use std::time::Instant;
 
 use tenure_core::service::log::Members;
 use tenure_store::{
-    Bytes, Claim, Command, Limits, LogPosition, Outcome, Principal, Store, Watchers, claim_of,
+    ApplyOutcome, Bytes, Claim, Command, LogPosition, Principal, Store, StoreLimits, WatcherIndex,
+    claim_of,
 };
 use tokio::sync::{Notify, oneshot, watch};
 
-use crate::config::limits::MAX_STORE_OPERATIONS;
+use crate::config::limits::MAX_STORE_TXN_OPS;
 use crate::log::claim_times::ClaimTimes;
 use crate::log::lease_timers::LeaseTimers;
 use crate::log::request::ReleasedLock;
-use crate::member::eviction::Eviction;
+use crate::member::eviction::EvictionReason;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct LeaderStatus {
@@ -38,7 +39,7 @@ pub(crate) type WatcherId = u64;
 
 /// Summary of the events that a watcher has not sent to its client yet.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct PendingEvents {
+pub(crate) struct PendingEventSummary {
     /// Revision of the first event that the watcher has not sent to its client. `None`: it has sent
     /// all events.
     pub(crate) since: Option<u64>,
@@ -53,12 +54,12 @@ pub(crate) struct PendingEvents {
 /// Signal that wakes the task of a watch stream, and collects the pending events of the stream's
 /// watchers.
 #[derive(Debug, Default)]
-pub(crate) struct WatcherSignal {
+pub(crate) struct WatchStreamSignal {
     notify: Notify,
-    pending: Mutex<HashMap<WatcherId, PendingEvents>>,
+    pending: Mutex<HashMap<WatcherId, PendingEventSummary>>,
 }
 
-impl WatcherSignal {
+impl WatchStreamSignal {
     fn changed(&self, watcher: WatcherId, revision: u64, now: Instant) {
         let mut pending = lock(&self.pending);
         let events = pending.entry(watcher).or_default();
@@ -74,13 +75,13 @@ impl WatcherSignal {
     }
 
     /// Removes the pending events of all watchers, and returns them.
-    pub(crate) fn take_pending(&self) -> HashMap<WatcherId, PendingEvents> {
+    pub(crate) fn take_pending(&self) -> HashMap<WatcherId, PendingEventSummary> {
         std::mem::take(&mut *lock(&self.pending))
     }
 
     /// Waits until at least one watcher has pending events. Then removes the pending events of all
     /// watchers, and returns them. If this future is dropped, no events are lost.
-    pub(crate) async fn wait_pending(&self) -> HashMap<WatcherId, PendingEvents> {
+    pub(crate) async fn wait_and_take_pending(&self) -> HashMap<WatcherId, PendingEventSummary> {
         loop {
             let pending = self.take_pending();
             if !pending.is_empty() {
@@ -95,8 +96,8 @@ impl WatcherSignal {
 pub(crate) type ClientUrls = BTreeMap<u32, Vec<String>>;
 
 /// Returns the limits of the replicated store, which are the same on all members.
-fn limits() -> Limits {
-    Limits { max_operations: MAX_STORE_OPERATIONS, ..Limits::default() }
+fn limits() -> StoreLimits {
+    StoreLimits { max_operations: MAX_STORE_TXN_OPS, ..StoreLimits::default() }
 }
 
 /// Replicated state, and the tasks that wait for its changes.
@@ -112,8 +113,8 @@ pub(crate) struct ReplicatedState {
     /// this entry.
     pub(crate) membership_index: u64,
     pub(crate) client_urls: ClientUrls,
-    watchers: Watchers<WatcherId>,
-    signals: HashMap<WatcherId, Arc<WatcherSignal>>,
+    watchers: WatcherIndex<WatcherId>,
+    signals: HashMap<WatcherId, Arc<WatchStreamSignal>>,
     last_watcher: WatcherId,
     claim_waiters: HashMap<Bytes, Vec<oneshot::Sender<ClaimOutcome>>>,
 }
@@ -131,7 +132,7 @@ pub(crate) struct SharedState {
     /// True once the member shuts down and all calls must end.
     pub(crate) is_stopping: watch::Sender<bool>,
     /// Reason why this member must not participate any more. Empty while it may participate.
-    pub(crate) eviction: OnceLock<Eviction>,
+    pub(crate) eviction: OnceLock<EvictionReason>,
 }
 
 impl SharedState {
@@ -144,7 +145,7 @@ impl SharedState {
             members,
             membership_index: 0,
             client_urls: ClientUrls::new(),
-            watchers: Watchers::new(),
+            watchers: WatcherIndex::new(),
             signals: HashMap::new(),
             last_watcher: 0,
             claim_waiters: HashMap::new(),
@@ -179,12 +180,12 @@ impl ReplicatedState {
     /// the two changes, the member would apply the entry twice, or never.
     pub(crate) fn apply(
         &mut self,
-        at: LogPosition,
+        position: LogPosition,
         principal: &Principal,
         command: Command,
-    ) -> Outcome {
-        let outcome = self.store.apply_as(at, principal, command);
-        self.applied = at.index;
+    ) -> ApplyOutcome {
+        let outcome = self.store.apply_as(position, principal, command);
+        self.applied = position.index;
         let now = Instant::now();
         for event in &outcome.events {
             for (watcher, signal) in self.watchers_of(&event.kv.key) {
@@ -195,7 +196,7 @@ impl ReplicatedState {
         self.notify_claims(&outcome.ended, ClaimOutcome::Ended);
         self.notify_claims(&outcome.granted, ClaimOutcome::Acquired { revision });
         self.lease_timers.apply(&outcome.leases, &self.store, now);
-        self.claim_times.apply(at.term, &outcome, now);
+        self.claim_times.record_outcome(position.term, &outcome, now);
         outcome
     }
 
@@ -203,7 +204,10 @@ impl ReplicatedState {
     /// a client of any member may be waiting for the lock.
     ///
     /// A client that starts to wait after this call is notified later, when the key is deleted.
-    pub(crate) fn notify_release(&self, ReleasedLock { key, fence }: &ReleasedLock) -> bool {
+    pub(crate) fn notify_waiters_of_release(
+        &self,
+        ReleasedLock { key, fence }: &ReleasedLock,
+    ) -> bool {
         let held = self.store.get(key).filter(|kv| kv.create_revision == *fence);
         let Some(kv) = held else { return false };
         for (watcher, signal) in self.watchers_of(key) {
@@ -216,19 +220,19 @@ impl ReplicatedState {
     fn watchers_of<'a>(
         &'a self,
         key: &'a [u8],
-    ) -> impl Iterator<Item = (WatcherId, &'a WatcherSignal)> {
+    ) -> impl Iterator<Item = (WatcherId, &'a WatchStreamSignal)> {
         let with_signal = |watcher| Some((watcher, &**self.signals.get(&watcher)?));
-        self.watchers.watching(key).copied().filter_map(with_signal)
+        self.watchers.watchers_of(key).copied().filter_map(with_signal)
     }
 
     /// Replaces the store by the one of a snapshot, which includes all entries up to index
-    /// `applied`.
-    pub(crate) fn install_snapshot(&mut self, store: Store, applied: u64) {
+    /// `applied_index`.
+    pub(crate) fn install_snapshot(&mut self, store: Store, applied_index: u64) {
         let first = self.store.revision() + 1;
-        (self.store, self.applied) = (store, applied);
+        (self.store, self.applied) = (store, applied_index);
         // A snapshot of an earlier release has a limit of its own.
-        self.store.set_max_operations(MAX_STORE_OPERATIONS);
-        self.claim_times.retain_existing(&self.store);
+        self.store.set_max_txn_operations(MAX_STORE_TXN_OPS);
+        self.claim_times.retain_existing_claims(&self.store);
         let now = Instant::now();
         self.signals.iter().for_each(|(watcher, signal)| signal.changed(*watcher, first, now));
         // Waiters look up their claims again when the sender is dropped.
@@ -246,7 +250,7 @@ impl ReplicatedState {
 
     /// Returns a receiver for the outcome of a claim. If the outcome is known already, the receiver
     /// contains it. The receiver fails if a snapshot replaces the store.
-    pub(crate) fn wait_for_claim(&mut self, claim: &Claim) -> oneshot::Receiver<ClaimOutcome> {
+    pub(crate) fn subscribe_to_claim(&mut self, claim: &Claim) -> oneshot::Receiver<ClaimOutcome> {
         let (sender, receiver) = oneshot::channel();
         let kv = self.store.get(&claim.key);
         if kv.is_none_or(|kv| kv.create_revision != claim.fence) {
@@ -271,8 +275,8 @@ impl ReplicatedState {
 
     pub(crate) fn subscribe(
         &mut self,
-        span: &tenure_store::Span,
-        signal: &Arc<WatcherSignal>,
+        span: &tenure_store::KeySpan,
+        signal: &Arc<WatchStreamSignal>,
     ) -> WatcherId {
         self.last_watcher += 1;
         self.watchers.insert(span, self.last_watcher);
@@ -280,7 +284,7 @@ impl ReplicatedState {
         self.last_watcher
     }
 
-    pub(crate) fn unsubscribe(&mut self, span: &tenure_store::Span, watcher: WatcherId) {
+    pub(crate) fn unsubscribe(&mut self, span: &tenure_store::KeySpan, watcher: WatcherId) {
         self.watchers.remove(span, &watcher);
         self.signals.remove(&watcher);
     }

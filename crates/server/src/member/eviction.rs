@@ -15,7 +15,7 @@ use thiserror::Error;
 use tokio::time::timeout;
 use tracing::{error, warn};
 
-use crate::log::application::LocalRequest;
+use crate::log::application::LogTaskRequest;
 use crate::log::state::SharedState;
 use crate::member::Member;
 
@@ -24,7 +24,7 @@ const CHECK_INTERVAL: Duration = Duration::from_millis(500);
 
 /// Reason why a member must not participate in its cluster any more.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-pub enum Eviction {
+pub enum EvictionReason {
     /// The cluster removed this member.
     #[error(
         "the cluster has removed this member (entry {at} of the log): to rejoin, start it with \
@@ -59,17 +59,17 @@ pub enum Eviction {
     Recorded(String),
 }
 
-impl Eviction {
+impl EvictionReason {
     /// Returns true if the eviction is permanent: the member must never start again with this data
     /// directory.
     pub(crate) fn is_final(&self) -> bool {
-        !matches!(self, Eviction::PredecessorNotRemoved)
+        !matches!(self, EvictionReason::PredecessorNotRemoved)
     }
 }
 
 impl SharedState {
     /// Stops serving clients and ends the log, because this member must not participate any more.
-    pub(crate) fn evict(&self, why: Eviction) {
+    pub(crate) fn evict(&self, why: EvictionReason) {
         error!(reason = %why, "evicted from the cluster, stopping");
         // The first reason counts.
         let _ = self.eviction.set(why);
@@ -82,7 +82,7 @@ impl SharedState {
 ///
 /// The transport reads the recorded members when it decides whether to accept a connection from a
 /// peer.
-pub(crate) async fn watch_membership(member: Weak<Member>) {
+pub(crate) async fn record_and_check_membership(member: Weak<Member>) {
     let Some(mut changes) = member.upgrade().map(|it| it.shared.membership_index.subscribe())
     else {
         return;
@@ -111,7 +111,7 @@ pub(crate) async fn watch_membership(member: Weak<Member>) {
 /// the log entry that contains these members.
 async fn record_members(member: &Member, index: u64, members: &Members) -> bool {
     let (peers, all) = (member.peers.clone(), members.all());
-    let saved = tokio::task::spawn_blocking(move || peers.set_members(index, &all)).await;
+    let saved = tokio::task::spawn_blocking(move || peers.record_members(index, &all)).await;
     match saved {
         Ok(Ok(())) => true,
         Ok(Err(error)) => {
@@ -138,8 +138,8 @@ impl Member {
             // A process that is about to replace a member has not joined yet. The initial list
             // (index 0) is not from the log and removes no member.
             false if index > 0 && self.registry.has_joined() && !members.is_joint() => {
-                self.shared.evict(Eviction::Removed { at: index });
-                self.send(LocalRequest::Shutdown);
+                self.shared.evict(EvictionReason::Removed { at: index });
+                self.send_to_log(LogTaskRequest::Shutdown);
             }
             false => {}
         }

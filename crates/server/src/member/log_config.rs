@@ -17,12 +17,12 @@ pub(crate) const MAX_BATCH_ENTRIES: u64 = 32;
 pub(super) fn log_config(
     config: &Config,
     me: ProcessId,
-    size: u32,
+    group_size: u32,
     members: Members,
 ) -> relayed_log::Config {
     let Config { heartbeat_interval, election_timeout, snapshot_count, .. } = *config;
     // A single member elects itself immediately.
-    let election = match size {
+    let election = match group_size {
         1 => Delay::between_units(1, 2),
         // The better of two concurrent candidates wins, so a narrow range is enough.
         _ => Delay::between_units(election_timeout, election_timeout * 3 / 2),
@@ -35,7 +35,7 @@ pub(super) fn log_config(
         snapshot_interval: NonZeroU64::new(snapshot_count),
         trailing_entries: config.snapshot_catchup_entries,
         // Members make snapshots at different times, so that a majority is never busy with one.
-        snapshot_offset: snapshot_count / u64::from(size) * u64::from(me.0),
+        snapshot_offset: snapshot_count / u64::from(group_size) * u64::from(me.0),
         initial_members: Some(members),
         variants: Variants::none()
             .with(VariantId::Announcing)
@@ -43,7 +43,7 @@ pub(super) fn log_config(
             .with(VariantId::Noticing)
             .with(VariantId::Together)
             .with(VariantId::Heartbeats),
-        ..raft_log::Config::plain(size, 1)
+        ..raft_log::Config::plain(group_size, 1)
     })
 }
 

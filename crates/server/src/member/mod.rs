@@ -11,8 +11,8 @@ use tenure_core::{ProcessId, ProcessSet};
 use tenure_etcd::etcdserverpb::ResponseHeader;
 use tenure_runtime::store::{OpenError, PeerRegistry, SaveError, SaveMetrics, StateOwner};
 use tenure_runtime::transport::{Listen, MeshSettings, MeshView};
-use tenure_runtime::{Failure, NodeComponents, ProcessNames, StartError, Store, start};
-use tenure_store::{Command, LeaseId, Outcome, Principal};
+use tenure_runtime::{NodeComponents, NodeFailure, NodeStartError, ProcessNames, Store, start};
+use tenure_store::{ApplyOutcome, Command, LeaseId, Principal};
 use thiserror::Error;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::JoinHandle;
@@ -22,18 +22,18 @@ use tracing::{Instrument, info};
 use crate::auth::password_hasher::PasswordHasher;
 use crate::auth::token_uses::TokenUses;
 use crate::blocking::ConcurrencyLimit;
-use crate::config::{ClusterState, Config, ConfigError, ValidatedConfig};
-use crate::log::application::{LocalRequest, LogApplication};
-use crate::log::leader::pause_before_retry;
+use crate::config::{Config, ConfigError, InitialClusterState, ValidatedConfig};
+use crate::log::application::{LogApplication, LogTaskRequest};
+use crate::log::leader::pause_if_retryable;
 use crate::log::leader_monitor::LeaderMonitor;
-use crate::log::lease_commands::CheckpointQueue;
+use crate::log::lease_commands::LeaseCheckpointQueue;
 use crate::log::proposal::{OnAbandoned, ProposalLimit};
 use crate::log::request::{
     LeaderRequest, LeaderResponse, LogCommand, MembershipChange, ProposeError, ReleasedLock,
     RenewalOutcome, encode,
 };
 use crate::log::state::{LeaderStatus, ReplicatedState, SharedState};
-use crate::member::eviction::Eviction;
+use crate::member::eviction::EvictionReason;
 use crate::member::log_config::log_config;
 use crate::member::wrong_owner::with_member_names;
 use crate::metrics::latency_histograms::LatencyHistograms;
@@ -65,7 +65,7 @@ const RENEWAL_RETRY_INTERVAL: Duration = Duration::from_millis(5);
 const MAX_QUEUED_FOR_RELEASE: usize = 1000;
 
 /// Name and version of the format in which the data directory stores the state of the log.
-pub(crate) const SCHEMA: &str = "raft-log, entries of tenure-server 5";
+pub(crate) const LOG_STATE_SCHEMA: &str = "raft-log, entries of tenure-server 5";
 
 /// Failure of a member, at its start or later.
 #[derive(Debug, Error)]
@@ -93,10 +93,10 @@ pub enum ServeError {
     Save(#[from] SaveError),
     /// The log did not start.
     #[error(transparent)]
-    Start(#[from] StartError),
+    Start(#[from] NodeStartError),
     /// The log failed: its state could not be saved, or its peers reject this member.
     #[error(transparent)]
-    Failure(#[from] Failure),
+    Failure(#[from] NodeFailure),
     /// A peer rejects this member permanently.
     #[error("member {peer} rejects this member permanently: {reason}")]
     Refused {
@@ -107,7 +107,7 @@ pub enum ServeError {
     },
     /// This member must not participate any more.
     #[error(transparent)]
-    Evicted(#[from] Eviction),
+    Evicted(#[from] EvictionReason),
     /// The listener for clients cannot be bound.
     #[error("cannot serve clients at {address}: {source}")]
     Listen {
@@ -130,14 +130,14 @@ impl ServeError {
     }
 }
 
-pub(crate) type LogTask = JoinHandle<Result<(), Failure>>;
+pub(crate) type LogTask = JoinHandle<Result<(), NodeFailure>>;
 
 /// Handle to a running member.
 #[derive(Debug)]
 pub(crate) struct Member {
     pub(crate) config: ValidatedConfig,
     pub(crate) shared: Arc<SharedState>,
-    requests: mpsc::UnboundedSender<LocalRequest>,
+    requests: mpsc::UnboundedSender<LogTaskRequest>,
     proposal_limit: ProposalLimit,
     /// Time that a request allows for one election: twice the configured election timeout. A
     /// request waits for at most two elections.
@@ -158,7 +158,7 @@ pub(crate) struct Member {
     pub(crate) registry: PeerRegistry,
     pub(crate) password_hasher: PasswordHasher,
     pub(crate) token_uses: TokenUses,
-    checkpoint_queue: CheckpointQueue,
+    checkpoint_queue: LeaseCheckpointQueue,
     pub(crate) leader_monitor: LeaderMonitor,
 }
 
@@ -169,7 +169,7 @@ impl Member {
         config: &Config,
         validated: ValidatedConfig,
     ) -> Result<(Arc<Member>, LogTask), ServeError> {
-        let owner = store_owner(config, &validated);
+        let owner = state_owner(config, &validated);
         let StateOwner { cluster, process: me, group_size: size } = owner.clone();
         let (store, registry) = open_store(config, &validated, &owner)?;
         let members = initial_members(!registry.has_joined(), me, size);
@@ -200,7 +200,7 @@ impl Member {
             received,
         ))?;
         let election_timeout = Duration::from_millis(2 * config.election_timeout);
-        let (checkpoint_queue, pending_checkpoints) = CheckpointQueue::new();
+        let (checkpoint_queue, pending_checkpoints) = LeaseCheckpointQueue::new();
         let leader_monitor =
             LeaderMonitor::start(shared.leader_status.subscribe(), election_timeout / 2);
         let member = Arc::new(Member {
@@ -234,7 +234,7 @@ impl Member {
     pub(crate) async fn shut_down(&self) {
         // Without a majority this fails, but then no other member can lead either.
         self.checkpoint_leases_for_handover().await;
-        let _ = self.requests.send(LocalRequest::Shutdown);
+        let _ = self.requests.send(LogTaskRequest::Shutdown);
     }
 
     /// Calls `f` with the state, which is locked meanwhile.
@@ -256,7 +256,7 @@ impl Member {
 
     /// Returns a response header with `revision` and the current term. The result is always `Some`,
     /// because the header is an optional field of the messages.
-    pub(crate) fn header(&self, revision: u64) -> Option<ResponseHeader> {
+    pub(crate) fn response_header(&self, revision: u64) -> Option<ResponseHeader> {
         Some(ResponseHeader {
             cluster_id: self.config.cluster_id,
             member_id: self.id(),
@@ -266,13 +266,13 @@ impl Member {
     }
 
     /// Returns a response header with the current revision and term. Never `None`.
-    pub(crate) fn header_now(&self) -> Option<ResponseHeader> {
+    pub(crate) fn response_header_now(&self) -> Option<ResponseHeader> {
         let revision = self.with_state(|state| state.store.revision());
-        self.header(revision)
+        self.response_header(revision)
     }
 
     /// Proposes a command with the rights of the member itself, and returns its outcome.
-    pub(crate) async fn propose(&self, command: Command) -> Result<Outcome, RpcError> {
+    pub(crate) async fn propose(&self, command: Command) -> Result<ApplyOutcome, RpcError> {
         self.propose_for(&Principal::Member, command, None, || Ok(())).await
     }
 
@@ -287,7 +287,7 @@ impl Member {
         command: Command,
         on_abandoned: Option<OnAbandoned>,
         check: impl Fn() -> Result<(), RpcError>,
-    ) -> Result<Outcome, RpcError> {
+    ) -> Result<ApplyOutcome, RpcError> {
         let command = encode(&LogCommand::Store(principal.clone(), command));
         if command.len() > self.config.limits.request_bytes {
             return Err(RpcError::REQUEST_TOO_LARGE);
@@ -299,15 +299,15 @@ impl Member {
         let span = spans::propose(command.len());
         let proposed = async {
             loop {
-                self.wait_for_leader(&mut leader_status, deadline).await?;
+                self.wait_for_reachable_leader(&mut leader_status, deadline).await?;
                 check()?;
                 let (reply, outcome) = oneshot::channel();
                 let (command, span) = (command.clone(), span.clone());
-                let request = LocalRequest::Propose { command, reply, span };
+                let request = LogTaskRequest::Propose { command, reply, span };
                 self.requests.send(request).map_err(|_| RpcError::STOPPED)?;
-                match proposal.wait(outcome, deadline).await? {
+                match proposal.wait_for_outcome(outcome, deadline).await? {
                     Ok(outcome) => return Ok::<_, RpcError>(outcome),
-                    Err(error) => pause_before_retry(error, &mut leader_status, deadline).await?,
+                    Err(error) => pause_if_retryable(error, &mut leader_status, deadline).await?,
                 }
             }
         };
@@ -317,19 +317,19 @@ impl Member {
     }
 
     /// Notifies the clients that wait for this lock, at this member and at others.
-    pub(crate) fn notify_release(&self, released: ReleasedLock) {
-        if !self.with_state(|state| state.notify_release(&released)) {
+    pub(crate) fn notify_waiters_of_release(&self, released: ReleasedLock) {
+        if !self.with_state(|state| state.notify_waiters_of_release(&released)) {
             return;
         }
         // Members with a long queue receive the deletion of the key only.
         let to = self.peers.responsive_peers(MAX_QUEUED_FOR_RELEASE);
-        self.send(LocalRequest::NotifyRelease { to, released });
+        self.send_to_log(LogTaskRequest::NotifyRelease { to, released });
     }
 
     /// Waits until a majority has confirmed the leader, and this member has applied every entry
     /// that was known as committed at the call. A later read is linearizable.
     pub(crate) async fn wait_linearizable(&self) -> Result<(), RpcError> {
-        self.read_from_leader(|reply| LocalRequest::ReadIndex { reply }).await.map(drop)
+        self.read_from_leader(|reply| LogTaskRequest::ReadIndex { reply }).await.map(drop)
     }
 
     /// Checks that the store can be read and that the log is running.
@@ -357,7 +357,7 @@ impl Member {
 
     /// Sends a request to the log without waiting for a response. Does nothing if the log has
     /// ended.
-    pub(crate) fn send(&self, request: LocalRequest) {
+    pub(crate) fn send_to_log(&self, request: LogTaskRequest) {
         let _ = self.requests.send(request);
     }
 
@@ -378,7 +378,7 @@ impl Member {
     }
 
     async fn ask_leader(&self, request: LeaderRequest) -> Result<LeaderResponse, RpcError> {
-        self.read_from_leader(|reply| LocalRequest::AskLeader { request: request.clone(), reply })
+        self.read_from_leader(|reply| LogTaskRequest::AskLeader { request: request.clone(), reply })
             .await
     }
 
@@ -386,7 +386,7 @@ impl Member {
     /// because a repeated read does no harm.
     async fn read_from_leader(
         &self,
-        request: impl Fn(oneshot::Sender<LeaderResponse>) -> LocalRequest,
+        request: impl Fn(oneshot::Sender<LeaderResponse>) -> LogTaskRequest,
     ) -> Result<LeaderResponse, RpcError> {
         self.repeat(request, |_| Ok(ProposeError::Declined(Reason::NotLeading))).await
     }
@@ -394,7 +394,7 @@ impl Member {
     pub(crate) async fn change_members(&self, change: MembershipChange) -> Result<(), RpcError> {
         let request = |reply| {
             let request = LeaderRequest::ChangeMembers(change);
-            LocalRequest::AskLeader { request, reply }
+            LogTaskRequest::AskLeader { request, reply }
         };
         let failed = |error| match error {
             ProposeError::Declined(Reason::Changing) => Err(RpcError::MEMBERSHIP_CHANGING),
@@ -409,39 +409,39 @@ impl Member {
     /// successful attempt.
     ///
     /// After a failed attempt, this method calls `failed`. If `failed` returns an [`RpcError`], the
-    /// method returns this error. Otherwise [`pause_before_retry`] decides whether the method sends
+    /// method returns this error. Otherwise [`pause_if_retryable`] decides whether the method sends
     /// the request again.
     async fn repeat(
         &self,
-        request: impl Fn(oneshot::Sender<LeaderResponse>) -> LocalRequest,
+        request: impl Fn(oneshot::Sender<LeaderResponse>) -> LogTaskRequest,
         failed: impl Fn(ProposeError) -> Result<ProposeError, RpcError>,
     ) -> Result<LeaderResponse, RpcError> {
         let mut leader_status = self.shared.leader_status.subscribe();
         let deadline = self.request_deadline();
         loop {
-            self.wait_for_leader(&mut leader_status, deadline).await?;
+            self.wait_for_reachable_leader(&mut leader_status, deadline).await?;
             let (reply, response) = oneshot::channel();
             match self.request(request(reply), response, deadline).await? {
                 LeaderResponse::Failed(error) => {
-                    pause_before_retry(failed(error)?, &mut leader_status, deadline).await?;
+                    pause_if_retryable(failed(error)?, &mut leader_status, deadline).await?;
                 }
                 response => return Ok(response),
             }
         }
     }
 
-    /// Transfers leadership to the member with the process number `to`. Fails if this member does
-    /// not lead. Does nothing if `to` is this member.
-    pub(crate) async fn transfer_leadership(&self, to: usize) -> Result<(), RpcError> {
+    /// Transfers leadership to the member with the process number `to_process`. Fails if this
+    /// member does not lead. Does nothing if `to_process` is this member.
+    pub(crate) async fn transfer_leadership(&self, to_process: usize) -> Result<(), RpcError> {
         if !self.is_leader() {
             return Err(RpcError::MEMBER_NOT_LEADER);
         }
-        if to == self.config.me {
+        if to_process == self.config.me {
             return Ok(());
         }
         self.checkpoint_leases_for_handover().await;
         let (reply, response) = oneshot::channel();
-        let transfer = LocalRequest::Transfer { to, reply };
+        let transfer = LogTaskRequest::Transfer { to: to_process, reply };
         match self.request(transfer, response, self.request_deadline()).await? {
             LeaderResponse::Failed(_) => Err(RpcError::BAD_TRANSFEREE),
             _ => Ok(()),
@@ -474,7 +474,8 @@ impl Member {
                     return Ok(None);
                 }
                 RenewalOutcome::NeedsCheckpoint(ttl) => {
-                    if self.checkpoint_queue.checkpoint(lease, ttl, term, deadline).await? {
+                    if self.checkpoint_queue.checkpoint_full_ttl(lease, ttl, term, deadline).await?
+                    {
                         return Ok(Some(ttl));
                     }
                 }
@@ -492,7 +493,7 @@ impl Member {
 
     async fn request<T>(
         &self,
-        request: LocalRequest,
+        request: LogTaskRequest,
         response: oneshot::Receiver<T>,
         deadline: tokio::time::Instant,
     ) -> Result<T, RpcError> {
@@ -511,7 +512,7 @@ impl Member {
 }
 
 /// Returns the identity of this member, which its data directory records as the owner.
-pub(crate) fn store_owner(config: &Config, validated: &ValidatedConfig) -> StateOwner {
+pub(crate) fn state_owner(config: &Config, validated: &ValidatedConfig) -> StateOwner {
     let cluster = format!("{} {:016x}", config.initial_cluster_token, validated.cluster_id);
     let group_size = ProcessId::from_index(validated.members.len()).0;
     StateOwner { cluster, process: ProcessId::from_index(validated.me), group_size }
@@ -524,14 +525,14 @@ fn open_store(
     validated: &ValidatedConfig,
     owner: &StateOwner,
 ) -> Result<(Store, PeerRegistry), ServeError> {
-    let opened = Store::open(&validated.directory, owner, SCHEMA);
+    let opened = Store::open(&validated.directory, owner, LOG_STATE_SCHEMA);
     let mut store = opened.map_err(|error| with_member_names(error, validated))?;
-    let replaces_member = config.initial_cluster_state == ClusterState::Existing;
+    let replaces_member = config.initial_cluster_state == InitialClusterState::Existing;
     let is_joining = replaces_member && store.state().is_none();
     store = store.with_registry(!is_joining)?;
-    let registry = store.registry().expect("the store was opened with a registry");
-    if let Some(why) = registry.eviction() {
-        return Err(Eviction::Recorded(why).into());
+    let registry = store.peer_registry().expect("the store was opened with a registry");
+    if let Some(why) = registry.eviction_reason() {
+        return Err(EvictionReason::Recorded(why).into());
     }
     if is_joining {
         store = store.with_session_at_least(joining_session())?;

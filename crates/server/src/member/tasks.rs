@@ -5,16 +5,18 @@ use std::thread;
 use std::time::Duration;
 
 use tenure_core::ProcessId;
-use tenure_runtime::lower_priority;
+use tenure_runtime::lower_thread_priority;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::sleep;
 use tracing::warn;
 
-use crate::log::application::LocalRequest;
-use crate::log::lease_commands::{PendingCheckpoint, propose_checkpoints, run_lease_timer};
+use crate::log::application::LogTaskRequest;
+use crate::log::lease_commands::{
+    PendingLeaseCheckpoint, propose_due_lease_commands, propose_lease_checkpoints,
+};
 use crate::log::snapshot;
 use crate::member::Member;
-use crate::member::eviction::watch_membership;
+use crate::member::eviction::record_and_check_membership;
 
 /// Pause between two attempts to reach the leader after a start.
 const RECOVERY_RETRY_INTERVAL: Duration = Duration::from_millis(100);
@@ -24,14 +26,14 @@ const ANNOUNCE_INTERVAL: Duration = Duration::from_millis(500);
 
 pub(super) fn spawn(
     member: &Arc<Member>,
-    pending_checkpoints: mpsc::UnboundedReceiver<PendingCheckpoint>,
+    pending_checkpoints: mpsc::UnboundedReceiver<PendingLeaseCheckpoint>,
 ) {
     tokio::spawn(run_recovery(Arc::downgrade(member)));
-    tokio::spawn(run_lease_timer(Arc::downgrade(member)));
-    tokio::spawn(propose_checkpoints(Arc::downgrade(member), pending_checkpoints));
+    tokio::spawn(propose_due_lease_commands(Arc::downgrade(member)));
+    tokio::spawn(propose_lease_checkpoints(Arc::downgrade(member), pending_checkpoints));
     tokio::spawn(run_compaction(Arc::downgrade(member)));
     tokio::spawn(run_announcement(Arc::downgrade(member)));
-    tokio::spawn(watch_membership(Arc::downgrade(member)));
+    tokio::spawn(record_and_check_membership(Arc::downgrade(member)));
 }
 
 /// Replaces the beginning of the log by a snapshot whenever a snapshot is due.
@@ -47,7 +49,7 @@ async fn run_compaction(member: Weak<Member>) {
             .with_state(|state| (state.applied, state.client_urls.clone(), state.store.snapshot()));
         let (sender, encoded) = oneshot::channel();
         let encode = move || {
-            lower_priority();
+            lower_thread_priority();
             // The member may have stopped.
             let _ = sender.send(snapshot::encode(&urls, &store));
         };
@@ -56,7 +58,7 @@ async fn run_compaction(member: Weak<Member>) {
             warn!(index, %error, "no snapshot made: cannot start a thread");
         }
         if let Ok(state) = encoded.await {
-            member.send(LocalRequest::Compact { index, state });
+            member.send_to_log(LogTaskRequest::Compact { index, state });
         }
     }
 }
@@ -88,7 +90,7 @@ async fn run_announcement(member: Weak<Member>) {
         if !is_published && member.wait_for_known_leader(deadline).await.is_ok() {
             let (reply, response) = oneshot::channel();
             // The next check shows whether the request succeeded.
-            let announce = LocalRequest::Announce { urls, reply };
+            let announce = LogTaskRequest::Announce { urls, reply };
             let _ = member.request(announce, response, member.request_deadline()).await;
         }
         drop(member);

@@ -1,21 +1,21 @@
 //! Histograms of the durations that a member measures for its own clients.
 
-use tenure_runtime::Histogram;
+use tenure_runtime::DurationHistogram;
 
 #[derive(Debug)]
 pub(crate) struct LatencyHistograms {
     /// Times from the proposal of a command until this member has applied it.
-    pub(crate) commits: Histogram,
+    pub(crate) commits: DurationHistogram,
     /// Durations of successful lease renewals, from the arrival of a request until its response.
-    pub(crate) renewals: Histogram,
+    pub(crate) renewals: DurationHistogram,
     /// Times from the moment at which this member applied an event until the event was sent to a
     /// watch stream.
-    pub(crate) watch_lags: Histogram,
+    pub(crate) watch_lags: DurationHistogram,
 }
 
 impl Default for LatencyHistograms {
     fn default() -> Self {
-        let fast = || Histogram::new(Histogram::FAST_BOUNDS);
+        let fast = || DurationHistogram::new(DurationHistogram::FAST_BOUNDS_SECONDS);
         LatencyHistograms { commits: fast(), renewals: fast(), watch_lags: fast() }
     }
 }

@@ -4,57 +4,57 @@ use std::fs;
 use std::path::Path;
 use std::sync::atomic::Ordering;
 
-use tenure_runtime::Exposition;
+use tenure_runtime::MetricsExposition;
 
 use crate::member::Member;
-use crate::rpc::maintenance::VERSION;
+use crate::rpc::maintenance::ETCD_VERSION;
 
 pub(crate) mod latency_histograms;
 mod process;
 
 /// Returns the version as JSON: the response to `/version`.
-pub(crate) fn version() -> String {
-    format!(r#"{{"etcdserver":"{VERSION}","etcdcluster":"3.5.0"}}"#)
+pub(crate) fn version_json() -> String {
+    format!(r#"{{"etcdserver":"{ETCD_VERSION}","etcdcluster":"3.5.0"}}"#)
 }
 
 /// Returns the metrics as text: the response to `/metrics`. If etcd has a metric with the same
 /// meaning, both metrics have the same name.
-pub(crate) fn metrics(member: &Member) -> String {
+pub(crate) fn metrics_text(member: &Member) -> String {
     let leader_status = member.leader_status();
-    let mut all = Exposition::default();
+    let mut all = MetricsExposition::default();
     let help = "Name of this member and its release of Tenure; always 1.";
     let (name, release) =
         (&member.config.members[member.config.me].name, env!("CARGO_PKG_VERSION"));
-    all.family("gauge", "tenure_member_info", help)
+    all.begin_family("gauge", "tenure_member_info", help)
         .add_sample(&[("member", name), ("version", release)], 1);
     let has_leader = u8::from(leader_status.leader.is_some());
-    all.gauge("etcd_server_has_leader", "Whether a leader is known: 1 or 0.", has_leader);
+    all.add_gauge("etcd_server_has_leader", "Whether a leader is known: 1 or 0.", has_leader);
     let is_leader = u8::from(member.is_leader());
-    all.gauge("etcd_server_is_leader", "Whether this member leads: 1 or 0.", is_leader);
-    all.gauge("tenure_term", "Latest term that this member knows.", leader_status.term);
+    all.add_gauge("etcd_server_is_leader", "Whether this member leads: 1 or 0.", is_leader);
+    all.add_gauge("tenure_term", "Latest term that this member knows.", leader_status.term);
     let quota = member.config.limits.quota.unwrap_or_default();
-    all.gauge("etcd_server_quota_backend_bytes", "Quota of the store; 0 for none.", quota);
+    all.add_gauge("etcd_server_quota_backend_bytes", "Quota of the store; 0 for none.", quota);
     let directory = bytes_in(&member.config.directory);
-    all.gauge("tenure_directory_bytes", "Size of the data directory in bytes.", directory);
+    all.add_gauge("tenure_directory_bytes", "Size of the data directory in bytes.", directory);
     write_store(member, &mut all);
     let help = "Bytes of incomplete requests.";
-    all.gauge("tenure_requests_begun_bytes", help, member.request_budget.used_bytes());
+    all.add_gauge("tenure_requests_begun_bytes", help, member.request_budget.used_bytes());
     write_links(member, &mut all);
     write_connections(member, &mut all);
     let saves = member.saves.read();
-    all.counter("tenure_saves_total", "Number of saves to the disk.", saves.count);
+    all.add_counter("tenure_saves_total", "Number of saves to the disk.", saves.count);
     let total = saves.total.as_secs_f64();
-    all.counter("tenure_save_seconds_total", "Total duration of saves in seconds.", total);
+    all.add_counter("tenure_save_seconds_total", "Total duration of saves in seconds.", total);
     let longest = saves.longest.as_secs_f64();
-    all.gauge("tenure_save_longest_seconds", "Longest duration of a save in seconds.", longest);
+    all.add_gauge("tenure_save_longest_seconds", "Longest duration of a save in seconds.", longest);
     write_histograms(member, &mut all);
-    for (name, kind, help, value) in process::metrics() {
-        all.metric(kind, name, help, value);
+    for (name, kind, help, value) in process::process_metrics() {
+        all.add_metric(kind, name, help, value);
     }
     all.into_text()
 }
 
-fn write_store(member: &Member, all: &mut Exposition) {
+fn write_store(member: &Member, all: &mut MetricsExposition) {
     member.with_state(|state| {
         let store = &state.store;
         let (mut queues, mut holding, mut waiting) = (0_usize, 0, 0);
@@ -64,27 +64,27 @@ fn write_store(member: &Member, all: &mut Exposition) {
             waiting += queue.len() - queue.holder_count();
         }
         let index = store.applied().index;
-        all.gauge("tenure_applied_index", "Index of the last applied log entry.", index);
-        all.gauge("tenure_revision", "Revision of the store.", store.revision());
+        all.add_gauge("tenure_applied_index", "Index of the last applied log entry.", index);
+        all.add_gauge("tenure_revision", "Revision of the store.", store.revision());
         let help = "Revision of the last compaction.";
-        all.gauge("tenure_compacted_revision", help, store.oldest_revision());
-        all.gauge("tenure_keys", "Number of keys.", store.len());
+        all.add_gauge("tenure_compacted_revision", help, store.oldest_revision());
+        all.add_gauge("tenure_keys", "Number of keys.", store.len());
         let help = "Number of past events kept for watchers.";
-        all.gauge("tenure_changes", help, store.event_count());
+        all.add_gauge("tenure_changes", help, store.event_count());
         let help = "Bytes of past events kept for watchers.";
-        all.gauge("tenure_change_bytes", help, store.event_bytes());
-        all.gauge("tenure_leases", "Number of leases.", store.leases().len());
-        all.gauge("tenure_watchers", "Number of watchers.", state.watcher_count());
+        all.add_gauge("tenure_change_bytes", help, store.event_bytes());
+        all.add_gauge("tenure_leases", "Number of leases.", store.leases().len());
+        all.add_gauge("tenure_watchers", "Number of watchers.", state.watcher_count());
         let help = "Number of claims with waiting calls.";
-        all.gauge("tenure_waiting", help, state.waiting_claim_count());
-        all.gauge("tenure_claims_holding", "Number of claims that hold a lock.", holding);
-        all.gauge("tenure_claims_waiting", "Number of claims that wait for a lock.", waiting);
-        all.gauge("tenure_queues", "Number of locks and elections with claims.", queues);
+        all.add_gauge("tenure_waiting", help, state.waiting_claim_count());
+        all.add_gauge("tenure_claims_holding", "Number of claims that hold a lock.", holding);
+        all.add_gauge("tenure_claims_waiting", "Number of claims that wait for a lock.", waiting);
+        all.add_gauge("tenure_queues", "Number of locks and elections with claims.", queues);
         // Dashboards for etcd read the following metrics.
         let watchers = state.watcher_count();
-        all.gauge("etcd_debugging_mvcc_watcher_total", "Number of watchers.", watchers);
+        all.add_gauge("etcd_debugging_mvcc_watcher_total", "Number of watchers.", watchers);
         let help = "Size of the store, as the quota counts it.";
-        all.gauge("etcd_mvcc_db_total_size_in_bytes", help, store.size());
+        all.add_gauge("etcd_mvcc_db_total_size_in_bytes", help, store.quota_size());
     });
 }
 
@@ -95,28 +95,28 @@ fn bytes_in(directory: &Path) -> u64 {
     files.filter_map(|file| file.metadata().ok()).map(|it| it.len()).sum()
 }
 
-fn write_histograms(member: &Member, all: &mut Exposition) {
+fn write_histograms(member: &Member, all: &mut MetricsExposition) {
     member.with_state(|state| {
         let times = &state.claim_times;
         let help = "Time from the queueing of a claim until it held its lock.";
-        all.histogram("tenure_lock_wait_seconds", help, &times.waits);
+        all.add_histogram("tenure_lock_wait_seconds", help, &times.waits);
         let help = "Time for which a claim held its lock.";
-        all.histogram("tenure_lock_hold_seconds", help, &times.holds);
+        all.add_histogram("tenure_lock_hold_seconds", help, &times.holds);
     });
     let latencies = &member.latencies;
     let help = "Time from the proposal of a command until this member has applied it.";
-    all.histogram("tenure_commit_seconds", help, &latencies.commits);
+    all.add_histogram("tenure_commit_seconds", help, &latencies.commits);
     let help = "Time of a save to the disk.";
-    all.histogram("tenure_fsync_seconds", help, member.saves.durations());
+    all.add_histogram("tenure_fsync_seconds", help, member.saves.durations());
     let help = "Time of a successful lease renewal.";
-    all.histogram("tenure_renewal_seconds", help, &latencies.renewals);
+    all.add_histogram("tenure_renewal_seconds", help, &latencies.renewals);
     let help = "Time from the commit of an event until a watch stream has taken it.";
-    all.histogram("tenure_watch_lag_seconds", help, &latencies.watch_lags);
+    all.add_histogram("tenure_watch_lag_seconds", help, &latencies.watch_lags);
 }
 
-fn write_links(member: &Member, all: &mut Exposition) {
+fn write_links(member: &Member, all: &mut MetricsExposition) {
     let help = "Whether a connection with the member carries messages: 1 or 0.";
-    let mut links = all.family("gauge", "tenure_link_up", help);
+    let mut links = all.begin_family("gauge", "tenure_link_up", help);
     let members = member.with_state(|state| state.members.all());
     // A process that is not a member at present need not run, so its missing connection is no
     // fault.
@@ -127,29 +127,29 @@ fn write_links(member: &Member, all: &mut Exposition) {
     }
 }
 
-fn write_connections(member: &Member, all: &mut Exposition) {
+fn write_connections(member: &Member, all: &mut MetricsExposition) {
     let response_budget = &member.response_budget;
     let help = "Bytes of large responses that are not sent yet.";
-    all.gauge("tenure_answer_bytes", help, response_budget.used_bytes());
+    all.add_gauge("tenure_answer_bytes", help, response_budget.used_bytes());
     let help = "Large responses dropped unread by the client.";
-    all.counter("tenure_answers_dropped_total", help, response_budget.dropped_responses());
+    all.add_counter("tenure_answers_dropped_total", help, response_budget.dropped_responses());
     let connections = &member.connections;
     let help = "Number of open client connections.";
-    all.gauge("tenure_connections", help, connections.count());
+    all.add_gauge("tenure_connections", help, connections.count());
     let help = "Connections that failed the TLS handshake.";
     let rejected = connections.rejected.load(Ordering::Relaxed);
-    all.counter("tenure_connections_rejected_total", help, rejected);
+    all.add_counter("tenure_connections_rejected_total", help, rejected);
     let help = "Connections closed because of malformed input.";
     let broken = connections.broken.load(Ordering::Relaxed);
-    all.counter("tenure_connections_broken_total", help, broken);
+    all.add_counter("tenure_connections_broken_total", help, broken);
     let help = "Connections rejected at the peer port.";
-    let mut refused = all.family("counter", "tenure_rejected_total", help);
+    let mut refused = all.begin_family("counter", "tenure_rejected_total", help);
     for (reason, count) in member.peers.counts().refused {
         refused.add_sample(&[("reason", reason.name())], count);
     }
     let help = "Rejected requests, by gRPC code.";
-    let mut refused = all.family("counter", "tenure_requests_rejected_total", help);
-    for (code, count) in member.rejections.counts() {
+    let mut refused = all.begin_family("counter", "tenure_requests_rejected_total", help);
+    for (code, count) in member.rejections.counts_by_code() {
         refused.add_sample(&[("code", &code.to_string())], count);
     }
 }

@@ -66,19 +66,19 @@ impl ConnectionLimiter {
     }
 
     /// Asks all connections to close once their calls have ended.
-    pub(crate) fn request_close(&self) {
+    pub(crate) fn request_close_of_all(&self) {
         self.is_closing.send_replace(true);
     }
 
     /// Resolves when all connections must close.
-    pub(crate) fn close_requested(&self) -> impl Future<Output = ()> + use<> {
+    pub(crate) fn all_must_close(&self) -> impl Future<Output = ()> + use<> {
         let mut is_closing = self.is_closing.subscribe();
         // The sender lives as long as the member.
         async move { drop(is_closing.wait_for(|is_closing| *is_closing).await) }
     }
 
     /// Waits until all connections are closed, but at most for `limit`.
-    pub(crate) async fn wait_closed(&self, limit: Duration) {
+    pub(crate) async fn wait_all_closed(&self, limit: Duration) {
         let all = u32::try_from(self.capacity).unwrap_or(u32::MAX);
         let _ = timeout(limit, self.slots.acquire_many(all)).await;
     }
@@ -108,8 +108,8 @@ impl ConnectionLimiter {
 
     /// Adds a connection to the idle queue. The connection has no active call yet, and its slot
     /// comes from [`ConnectionLimiter::acquire_slot`].
-    pub(crate) fn track_connection(&self) -> Arc<Connection> {
-        let connection = Connection {
+    pub(crate) fn track_connection(&self) -> Arc<TrackedConnection> {
+        let connection = TrackedConnection {
             idle: self.idle.clone(),
             close: Arc::default(),
             is_closing: self.is_closing.subscribe(),
@@ -119,9 +119,15 @@ impl ConnectionLimiter {
         Arc::new(connection)
     }
 
-    /// Adds 1 to `count`, a counter of failed connections, and logs at most one failure per second.
-    pub(crate) fn record_failure(&self, count: &AtomicU64, peer: SocketAddr, why: &dyn Display) {
-        let count = count.fetch_add(1, Ordering::Relaxed) + 1;
+    /// Adds 1 to `failure_counter`, a counter of failed connections, and logs at most one failure
+    /// per second.
+    pub(crate) fn record_failure(
+        &self,
+        failure_counter: &AtomicU64,
+        peer: SocketAddr,
+        why: &dyn Display,
+    ) {
+        let count = failure_counter.fetch_add(1, Ordering::Relaxed) + 1;
         let mut last_logged = lock(&self.last_logged);
         if last_logged.is_none_or(|last_logged| last_logged.elapsed() >= LOG_INTERVAL) {
             *last_logged = Some(Instant::now());
@@ -139,7 +145,7 @@ fn lock<T>(it: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 #[derive(Debug)]
-pub(crate) struct Connection {
+pub(crate) struct TrackedConnection {
     idle: Arc<Mutex<IdleQueue>>,
     close: Arc<Notify>,
     is_closing: watch::Receiver<bool>,
@@ -154,8 +160,8 @@ struct ActiveCalls {
     idle_position: u64,
 }
 
-impl Connection {
-    pub(crate) async fn close_requested(&self) {
+impl TrackedConnection {
+    pub(crate) async fn must_close(&self) {
         let mut is_closing = self.is_closing.clone();
         tokio::select! {
             () = self.close.notified() => {}
@@ -182,7 +188,7 @@ impl Connection {
     }
 }
 
-impl Drop for Connection {
+impl Drop for TrackedConnection {
     fn drop(&mut self) {
         let position = lock(&self.calls).idle_position;
         lock(&self.idle).by_position.remove(&position);
@@ -192,7 +198,7 @@ impl Drop for Connection {
 /// Guard of an active call of a connection. The guard is dropped after the client has received the
 /// whole response. The call is then no longer active.
 #[derive(Debug)]
-pub(crate) struct CallGuard(Arc<Connection>);
+pub(crate) struct CallGuard(Arc<TrackedConnection>);
 
 impl Drop for CallGuard {
     fn drop(&mut self) {
@@ -229,9 +235,9 @@ mod tests {
         let limiter = ConnectionLimiter::new();
         let (idle, busy) = (limiter.track_connection(), limiter.track_connection());
         let call = busy.begin_call();
-        limiter.request_close();
+        limiter.request_close_of_all();
         for connection in [idle, busy, limiter.track_connection()] {
-            let closing = timeout(Duration::from_secs(120), connection.close_requested()).await;
+            let closing = timeout(Duration::from_secs(120), connection.must_close()).await;
             closing.expect("the connection closes");
         }
         drop(call);
@@ -248,11 +254,11 @@ mod tests {
         let [busy, old, young] =
             [limiter.track_connection(), limiter.track_connection(), limiter.track_connection()];
         let call = busy.begin_call();
-        let is_closing = |connection: Arc<Connection>| async move {
-            timeout(Duration::from_millis(1), connection.close_requested()).await.is_ok()
+        let is_closing = |connection: Arc<TrackedConnection>| async move {
+            timeout(Duration::from_millis(1), connection.must_close()).await.is_ok()
         };
         let next = async {
-            old.close_requested().await;
+            old.must_close().await;
             assert!(!is_closing(young.clone()).await && !is_closing(busy.clone()).await);
             slots.pop();
         };
@@ -261,7 +267,7 @@ mod tests {
         // The connection becomes idle now, later than the other one.
         drop(call);
         let next = async {
-            young.close_requested().await;
+            young.must_close().await;
             assert!(!is_closing(busy.clone()).await);
             slots.pop();
         };

@@ -8,11 +8,17 @@ const HEADERS: HeaderValue = HeaderValue::from_static("accept, content-type, aut
 
 /// Adds CORS headers to the response if the origin of the request is allowed. `*` allows any
 /// origin.
-pub(crate) fn add_headers(allowed: &[String], request: &HeaderMap, response: &mut Response<Body>) {
-    let is_allowed = |origin: &[u8]| allowed.iter().any(|it| it.as_bytes() == origin);
+pub(crate) fn add_headers(
+    allowed_origins: &[String],
+    request_headers: &HeaderMap,
+    response: &mut Response<Body>,
+) {
+    let is_allowed = |origin: &[u8]| allowed_origins.iter().any(|it| it.as_bytes() == origin);
     let origin = match is_allowed(b"*") {
         true => Some(HeaderValue::from_static("*")),
-        false => request.get(header::ORIGIN).filter(|it| is_allowed(it.as_bytes())).cloned(),
+        false => {
+            request_headers.get(header::ORIGIN).filter(|it| is_allowed(it.as_bytes())).cloned()
+        }
     };
     let Some(origin) = origin else { return };
     let headers = response.headers_mut();

@@ -19,11 +19,11 @@ use crate::blocking::run_blocking;
 use crate::member::Member;
 use crate::net::incomplete_message_budget::RequestBody;
 use crate::net::json_enums;
-use crate::net::json_stream::JsonValues;
-use crate::net::listener::{IDLE_TIMEOUT, json_response};
-use crate::net::response_budget::{self, BudgetShare};
-use crate::rpc::descriptors::POOL;
-use crate::rpc::{ResponseSender, router, stream_of_task};
+use crate::net::json_stream::JsonValueReader;
+use crate::net::listener::{KEEPALIVE_TIMEOUT, json_response};
+use crate::net::response_budget::{self, ResponseBudgetShare};
+use crate::rpc::descriptors::DESCRIPTOR_POOL;
+use crate::rpc::{ResponseSender, router, spawn_response_stream};
 
 /// HTTP paths, each with the gRPC service and method that serve it.
 const PATHS: &[(&str, &str, &str)] = &[
@@ -84,7 +84,7 @@ pub(crate) fn find_method(path: &str) -> Option<MethodDescriptor> {
     let of = |path| str::strip_prefix(path, "/v3");
     let path = path.strip_prefix("/v3beta").or_else(|| of(path))?;
     let (_, service, method) = PATHS.iter().find(|(known, ..)| of(known) == Some(path))?;
-    let service = POOL.get_service_by_name(service)?;
+    let service = DESCRIPTOR_POOL.get_service_by_name(service)?;
     service.methods().find(|it| it.name() == *method)
 }
 
@@ -101,10 +101,16 @@ pub(crate) async fn respond(
     let (head, body) = request.into_parts();
     let frames = match method.is_client_streaming() {
         true => {
-            frame_stream(member.request_budget.meter_json(body), method.input(), max_bytes).await
+            frame_stream(member.request_budget.meter_json_messages(body), method.input(), max_bytes)
+                .await
         }
         false => {
-            single_frame(member.request_budget.meter_message(body), method.input(), max_bytes).await
+            single_frame(
+                member.request_budget.meter_single_message(body),
+                method.input(),
+                max_bytes,
+            )
+            .await
         }
     };
     let call = frames.and_then(|frames| call(&method, frames, &head.headers));
@@ -115,7 +121,7 @@ pub(crate) async fn respond(
     if let Some(peer) = head.extensions.get::<std::net::SocketAddr>() {
         call.extensions_mut().insert(*peer);
     }
-    let response = router::call(member.clone(), call).await;
+    let response = router::serve_grpc_call(member.clone(), call).await;
     if let Some(status) = failed_status(response.headers()) {
         return match method.is_server_streaming() {
             true => failed_stream(&status),
@@ -134,7 +140,7 @@ async fn single_frame(
     kind: MessageDescriptor,
     max_bytes: usize,
 ) -> Result<Body, Status> {
-    let body = timeout(IDLE_TIMEOUT, Limited::new(body, max_bytes).collect()).await;
+    let body = timeout(KEEPALIVE_TIMEOUT, Limited::new(body, max_bytes).collect()).await;
     let body = body.map_err(|_| Status::deadline_exceeded("the request is incomplete"))?;
     let text = body.map_err(body_error)?.to_bytes();
     Ok(Body::new(Full::from(encode_frame(&text, kind)?)))
@@ -147,8 +153,8 @@ async fn frame_stream(
     kind: MessageDescriptor,
     max_bytes: usize,
 ) -> Result<Body, Status> {
-    let mut values = JsonValues::new(body, max_bytes);
-    let first = timeout(IDLE_TIMEOUT, values.next()).await;
+    let mut values = JsonValueReader::new(body, max_bytes);
+    let first = timeout(KEEPALIVE_TIMEOUT, values.next()).await;
     let first = first.map_err(|_| Status::deadline_exceeded("the request has no message"))??;
     let first = first.map(|text| encode_frame(&text, kind.clone())).transpose()?;
     let is_over = first.is_none();
@@ -218,7 +224,7 @@ async fn json_body(
     mut response: Response<Body>,
     kind: MessageDescriptor,
 ) -> Result<Response<Body>, Status> {
-    let share = response.extensions_mut().remove::<BudgetShare>();
+    let share = response.extensions_mut().remove::<ResponseBudgetShare>();
     let _permit = match share {
         Some(_) => Some(member.response_budget.json_limit.acquire().await?),
         None => None,
@@ -329,7 +335,7 @@ async fn stream_lines(mut body: Body, kind: MessageDescriptor) -> Response<Body>
             Ok(lines) => break lines,
         }
     };
-    let lines = stream_of_task(|lines| forward_lines(body, kind, bytes, first, lines));
+    let lines = spawn_response_stream(|lines| forward_lines(body, kind, bytes, first, lines));
     let mut response = Response::new(Body::new(StreamBody::new(lines)));
     let kind = HeaderValue::from_static("application/json");
     response.headers_mut().insert(header::CONTENT_TYPE, kind);
@@ -439,7 +445,7 @@ mod tests {
 
     #[test]
     fn json_and_protobuf_round_trip() {
-        let kind = POOL.get_message_by_name("mvccpb.KeyValue").expect("a message");
+        let kind = DESCRIPTOR_POOL.get_message_by_name("mvccpb.KeyValue").expect("a message");
         let text = r#"{"key":"Zm9v","create_revision":"2","mod_revision":"3"}"#;
         let message = parse_message(text.as_bytes(), kind.clone()).expect("JSON");
         assert_eq!(to_json(&message.encode_to_vec()[..], kind.clone()), Ok(text.to_owned()));
@@ -497,7 +503,8 @@ mod tests {
     #[test]
     fn rejects_unknown_names_of_enum_values() {
         let txn = |target: &str| {
-            let kind = POOL.get_message_by_name("etcdserverpb.TxnRequest").expect("a message");
+            let kind =
+                DESCRIPTOR_POOL.get_message_by_name("etcdserverpb.TxnRequest").expect("a message");
             parse_message(
                 format!(r#"{{"compare":[{{"key":"YQ==","target":{target}}}]}}"#).as_bytes(),
                 kind,
@@ -510,7 +517,8 @@ mod tests {
         for wrong in [r#""MODREV""#, r#""mod""#, r#""2""#, r#""""#, "true", "{}", "[2]"] {
             assert!(txn(wrong).is_err(), "{wrong}");
         }
-        let watch = POOL.get_message_by_name("etcdserverpb.WatchRequest").expect("a message");
+        let watch =
+            DESCRIPTOR_POOL.get_message_by_name("etcdserverpb.WatchRequest").expect("a message");
         let filters = |name| format!(r#"{{"createRequest":{{"filters":["NOPUT","{name}"]}}}}"#);
         assert!(parse_message(filters("NODELETE").as_bytes(), watch.clone()).is_ok());
         assert!(parse_message(filters("NODELETES").as_bytes(), watch).is_err());

@@ -12,7 +12,7 @@ use tokio::time::{Sleep, sleep};
 use tonic::Status;
 use tonic::body::Body;
 
-use crate::net::json_stream::ValueScanner;
+use crate::net::json_stream::JsonValueScanner;
 use crate::rpc::error::RpcError;
 
 /// Upper bound on the buffered bytes of all incomplete messages from clients.
@@ -43,23 +43,23 @@ impl IncompleteMessageBudget {
 
     /// Wraps the body of a request that contains one message. All bytes of the message count
     /// against the budget until the request ends.
-    pub(crate) fn meter_message(&self, body: impl RequestBody) -> Body {
+    pub(crate) fn meter_single_message(&self, body: impl RequestBody) -> Body {
         Body::new(MeteredBody::new(body, self.0.clone(), MessageTracker::Whole { received: 0 }))
     }
 
     /// Wraps the body of a request that contains a sequence of JSON messages. The bytes of a
     /// message count against the budget until the message is complete.
-    pub(crate) fn meter_json(&self, body: impl RequestBody) -> Body {
+    pub(crate) fn meter_json_messages(&self, body: impl RequestBody) -> Body {
         Body::new(MeteredBody::new(
             body,
             self.0.clone(),
-            MessageTracker::Values(ValueScanner::default()),
+            MessageTracker::Values(JsonValueScanner::default()),
         ))
     }
 
     /// Wraps the body of a request that contains a sequence of gRPC messages. The bytes of a
     /// message count against the budget until the message is complete.
-    pub(crate) fn meter_grpc(&self, body: Incoming) -> Body {
+    pub(crate) fn meter_grpc_messages(&self, body: Incoming) -> Body {
         Body::new(MeteredBody::new(body, self.0.clone(), MessageTracker::default()))
     }
 }
@@ -185,7 +185,7 @@ enum MessageTracker {
     /// The whole request is one message. The message ends when the request ends.
     Whole { received: usize },
     /// Each message is one JSON value. The scanner finds where the value ends.
-    Values(ValueScanner),
+    Values(JsonValueScanner),
     /// Each message begins with the header of a gRPC frame, which contains the length of the
     /// message.
     Framed { head: [u8; 5], received: usize },
@@ -207,7 +207,7 @@ impl MessageTracker {
                 *received
             }
             MessageTracker::Values(scanner) => {
-                while let Some(end) = scanner.scan(data) {
+                while let Some(end) = scanner.scan_to_value_end(data) {
                     data = &data[end..];
                 }
                 scanner.incomplete_bytes()
@@ -255,7 +255,7 @@ mod tests {
             }
             assert_eq!(last, 3, "{size}");
         }
-        let mut values = MessageTracker::Values(ValueScanner::default());
+        let mut values = MessageTracker::Values(JsonValueScanner::default());
         let incomplete = [&b"{} {\"a\""[..], b":1", b"}{"].map(|data| values.advance(data));
         assert_eq!(incomplete, [4, 6, 1]);
         let mut whole = MessageTracker::Whole { received: 0 };

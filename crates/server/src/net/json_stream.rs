@@ -10,7 +10,7 @@ use tonic::body::Body;
 /// Scanner that finds the ends of consecutive JSON values, with or without white space between
 /// them.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct ValueScanner {
+pub(crate) struct JsonValueScanner {
     depth: usize,
     is_string: bool,
     is_escaped: bool,
@@ -18,10 +18,10 @@ pub(crate) struct ValueScanner {
     incomplete_bytes: usize,
 }
 
-impl ValueScanner {
+impl JsonValueScanner {
     /// Scans `bytes` up to the end of the first value, and returns the position after it. Returns
     /// `None` if no value ends in these bytes. The next call must continue after the scanned bytes.
-    pub(crate) fn scan(&mut self, bytes: &[u8]) -> Option<usize> {
+    pub(crate) fn scan_to_value_end(&mut self, bytes: &[u8]) -> Option<usize> {
         let at = bytes.iter().position(|byte| self.ends_with(*byte))?;
         Some(at + 1)
     }
@@ -57,20 +57,20 @@ impl ValueScanner {
 }
 
 #[derive(Debug)]
-pub(crate) struct JsonValues {
+pub(crate) struct JsonValueReader {
     body: Body,
-    scanner: ValueScanner,
+    scanner: JsonValueScanner,
     buffer: BytesMut,
     /// Number of bytes at the start of the buffer that were scanned already.
     scanned: usize,
     max_bytes: usize,
 }
 
-impl JsonValues {
+impl JsonValueReader {
     /// Creates a reader of a body. Each value may have at most `max_bytes`.
     pub(crate) fn new(body: Body, max_bytes: usize) -> Self {
-        let (scanner, buffer) = (ValueScanner::default(), BytesMut::new());
-        JsonValues { body, scanner, buffer, scanned: 0, max_bytes }
+        let (scanner, buffer) = (JsonValueScanner::default(), BytesMut::new());
+        JsonValueReader { body, scanner, buffer, scanned: 0, max_bytes }
     }
 
     /// Returns the next value; `None` at the end of the body.
@@ -81,7 +81,7 @@ impl JsonValues {
     /// value, or the error of the body.
     pub(crate) async fn next(&mut self) -> Result<Option<Bytes>, Status> {
         loop {
-            if let Some(end) = self.scanner.scan(&self.buffer[self.scanned..]) {
+            if let Some(end) = self.scanner.scan_to_value_end(&self.buffer[self.scanned..]) {
                 let value = self.buffer.split_to(self.scanned + end).freeze();
                 self.scanned = 0;
                 return Ok(Some(value));
@@ -114,7 +114,7 @@ mod tests {
         let chunks = text.as_bytes().chunks(size).map(<[u8]>::to_vec).collect::<Vec<_>>();
         let frames = chunks.into_iter().map(|it| Ok::<_, Status>(Frame::data(Bytes::from(it))));
         let body = Body::new(StreamBody::new(stream::iter(frames)));
-        let (mut values, mut read) = (JsonValues::new(body, 40), Vec::new());
+        let (mut values, mut read) = (JsonValueReader::new(body, 40), Vec::new());
         loop {
             match values.next().await {
                 Ok(Some(value)) => read.push(String::from_utf8_lossy(&value).trim().to_owned()),

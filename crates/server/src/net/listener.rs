@@ -41,7 +41,7 @@ pub(crate) const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Time without received data after which the server checks whether the client responds. The client
 /// must respond within the same time.
-pub(crate) const IDLE_TIMEOUT: Duration = Duration::from_secs(20);
+pub(crate) const KEEPALIVE_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// Paths that a listener serves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,7 +76,7 @@ pub(crate) async fn serve(
         tokio::spawn(async move {
             let _slot = slot;
             let Some(tls) = tls else { return serve_connection(stream, peer, member, scope).await };
-            match timeout(IDLE_TIMEOUT, tls.accept(stream)).await {
+            match timeout(KEEPALIVE_TIMEOUT, tls.accept(stream)).await {
                 Ok(Ok(stream)) => serve_connection(stream, peer, member, scope).await,
                 Ok(Err(why)) => {
                     member.connections.record_failure(&member.connections.rejected, peer, &why)
@@ -96,7 +96,7 @@ where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
     let (owner, connection) = (member.clone(), member.connections.track_connection());
-    let closing = connection.close_requested();
+    let closing = connection.must_close();
     let handler = |mut request: Request<Incoming>| {
         request.extensions_mut().insert(peer);
         let (member, call) = (owner.clone(), connection.begin_call());
@@ -109,7 +109,7 @@ where
         }
     };
     // An interrupted connection is not worth a log entry. Malformed input is.
-    let ended = drive_connection(stream, handler, IDLE_TIMEOUT, closing).await;
+    let ended = drive_connection(stream, handler, KEEPALIVE_TIMEOUT, closing).await;
     if let Some(why) = ended.filter(hyper::Error::is_parse) {
         member.connections.record_failure(&member.connections.broken, peer, &why);
     }
@@ -193,8 +193,8 @@ async fn respond(
 ) -> Response<Body> {
     let content_type = request.headers().get(header::CONTENT_TYPE);
     if content_type.is_some_and(|it| it.as_bytes().starts_with(b"application/grpc")) {
-        let request = request.map(|body| member.request_budget.meter_grpc(body));
-        return router::call(member, request).await;
+        let request = request.map(|body| member.request_budget.meter_grpc_messages(body));
+        return router::serve_grpc_call(member, request).await;
     }
     // Pages of other origins cannot read its responses: they have no CORS headers.
     if dashboard::is_dashboard(request.uri().path()) {
@@ -216,9 +216,9 @@ async fn respond_http(member: Arc<Member>, request: Request<Incoming>) -> Respon
         (&Method::GET, path) if probes::is_probe(path) => {
             probes::respond(&member, path, request.uri().query().unwrap_or_default()).await
         }
-        (&Method::GET, "/version") => json_response(StatusCode::OK, metrics::version()),
+        (&Method::GET, "/version") => json_response(StatusCode::OK, metrics::version_json()),
         (&Method::GET | &Method::HEAD, "/metrics") => {
-            let text = metrics::metrics(&member);
+            let text = metrics::metrics_text(&member);
             text_response(StatusCode::OK, "text/plain; version=0.0.4; charset=utf-8", text)
         }
         (&Method::POST, path) if gateway::find_method(path).is_some() => {
@@ -303,7 +303,7 @@ mod tests {
     async fn connection_with_a_request_closes_when_asked_to() {
         let (mut client, server) = tokio::io::duplex(1 << 16);
         client.write_all(b"GET / HTTP/1.1\r\nhost: a\r\n\r\n").await.expect("room");
-        drive_connection(server, ok, IDLE_TIMEOUT, tokio::time::sleep(SHORT_TIMEOUT)).await;
+        drive_connection(server, ok, KEEPALIVE_TIMEOUT, tokio::time::sleep(SHORT_TIMEOUT)).await;
         let mut received = Vec::new();
         client.read_to_end(&mut received).await.expect("an end");
         assert!(received.starts_with(b"HTTP/1.1 200 OK"));

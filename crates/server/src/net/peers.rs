@@ -38,9 +38,13 @@ pub struct PeerKeys {
 }
 
 impl PeerKeys {
-    pub(crate) fn read(config: &Config, me: ProcessId, size: u32) -> Result<Self, ConfigError> {
-        let reloadable_keys = read_keys(config, me, size)?.map(ReloadableKeys::from);
-        Ok(PeerKeys { config: config.clone(), me, size, reloadable_keys })
+    pub(crate) fn read(
+        config: &Config,
+        me: ProcessId,
+        group_size: u32,
+    ) -> Result<Self, ConfigError> {
+        let reloadable_keys = read_keys(config, me, group_size)?.map(ReloadableKeys::from);
+        Ok(PeerKeys { config: config.clone(), me, size: group_size, reloadable_keys })
     }
 
     /// Returns how the transport authenticates peers: by keys, not at all, or only by loopback.
@@ -69,7 +73,7 @@ impl PeerKeys {
 }
 
 /// Reads the key files. Returns `None` if the configuration names no key files. Fails if
-/// [`PrivateKey::is_exposed`] is true for the file of the private key.
+/// [`PrivateKey::is_key_file_exposed`] is true for the file of the private key.
 fn read_keys(config: &Config, me: ProcessId, size: u32) -> Result<Option<NodeKeys>, ConfigError> {
     let (Some(private), Some(public)) = (&config.peer_private_key, &config.peer_public_keys) else {
         return Ok(None);
@@ -82,7 +86,7 @@ fn read_keys(config: &Config, me: ProcessId, size: u32) -> Result<Option<NodeKey
         |path: &PathBuf| std::fs::read_to_string(path).map_err(|it| failed(path, it.to_string()));
     let metadata = std::fs::metadata(private).map_err(|it| failed(private, it.to_string()))?;
     let mode = metadata.mode() & 0o7777;
-    if PrivateKey::is_exposed(mode, metadata.uid()) {
+    if PrivateKey::is_key_file_exposed(mode, metadata.uid()) {
         let reason = format!(
             "other users can access this private key (mode {mode:04o}): run `chmod 600 {}`",
             private.display()

@@ -13,7 +13,7 @@ use http::Response;
 use hyper::body::{Bytes, Frame};
 use prost::Message;
 use tenure_etcd::frames;
-use tenure_store::{DeleteResult, KeyValue, OperationResult, PutResult, RangeResult, TxnResult};
+use tenure_store::{DeleteResult, KeyValue, PutResult, RangeResult, TxnOperationResult, TxnResult};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tonic::Status;
 use tonic::body::Body;
@@ -66,15 +66,15 @@ impl Default for ResponseBudget {
 /// Part of the response budget that one response holds. The part returns to the budget when the
 /// last clone of this value is dropped.
 #[derive(Clone, Debug)]
-pub(crate) struct BudgetShare {
+pub(crate) struct ResponseBudgetShare {
     _units: Arc<OwnedSemaphorePermit>,
     dropped: Arc<AtomicU64>,
 }
 
 impl ResponseBudget {
-    /// Waits until the budget has room for a response of `bytes` bytes. Then calls `make`, encodes
-    /// the response that `make` returns, and returns the encoded response. A response of at most
-    /// [`SMALL_RESPONSE_BYTES`] bytes needs no room in the budget.
+    /// Waits until the budget has room for a response of `response_bytes` bytes. Then calls `make`,
+    /// encodes the response that `make` returns, and returns the encoded response. A response of at
+    /// most [`SMALL_RESPONSE_BYTES`] bytes needs no room in the budget.
     ///
     /// # Errors
     ///
@@ -82,16 +82,16 @@ impl ResponseBudget {
     /// [`RpcError::TOO_MANY_REQUESTS`] if the budget has no room for it in time.
     pub(crate) async fn respond<T: Message>(
         &self,
-        bytes: usize,
+        response_bytes: usize,
         make: impl FnOnce() -> T + Send + 'static,
     ) -> Result<tonic::Response<Bytes>, RpcError> {
-        if bytes <= SMALL_RESPONSE_BYTES {
+        if response_bytes <= SMALL_RESPONSE_BYTES {
             return Ok(tonic::Response::new(frames::encode(&make())));
         }
-        if bytes > MAX_RESPONSE_BYTES {
+        if response_bytes > MAX_RESPONSE_BYTES {
             return Err(RpcError::RESPONSE_TOO_LARGE);
         }
-        let units = self.reserve(bytes).await?;
+        let units = self.reserve(response_bytes).await?;
         let made = run_blocking(move || frames::encode(&make())).await?;
         Ok(self.with_share(made, units))
     }
@@ -99,7 +99,7 @@ impl ResponseBudget {
     /// Reserves [`MAX_RESERVED_BYTES`] of the budget, waiting if the budget has too little room.
     /// Then calls `make`, which returns the length of the response in bytes and the response. The
     /// response keeps as much of the budget as its length, and the rest is freed.
-    pub(crate) async fn respond_measured<T>(
+    pub(crate) async fn respond_of_unknown_size<T>(
         &self,
         make: impl AsyncFnOnce() -> Result<(usize, T), RpcError>,
     ) -> Result<tonic::Response<T>, RpcError> {
@@ -120,7 +120,7 @@ impl ResponseBudget {
 
     fn with_share<T>(&self, made: T, units: OwnedSemaphorePermit) -> tonic::Response<T> {
         let mut response = tonic::Response::new(made);
-        let share = BudgetShare { _units: Arc::new(units), dropped: self.dropped.clone() };
+        let share = ResponseBudgetShare { _units: Arc::new(units), dropped: self.dropped.clone() };
         response.extensions_mut().insert(share);
         response
     }
@@ -140,7 +140,9 @@ impl ResponseBudget {
 pub(crate) fn move_share_to_body(response: Response<Body>) -> Response<Body> {
     // The extension stays: the JSON response that the gateway makes of this one holds the share as
     // well.
-    let Some(share) = response.extensions().get::<BudgetShare>().cloned() else { return response };
+    let Some(share) = response.extensions().get::<ResponseBudgetShare>().cloned() else {
+        return response;
+    };
     response.map(|body| {
         let unsent = UnsentBody { body, chunk: Bytes::new(), chunks_taken: 0, share };
         let unsent = Arc::new(Mutex::new(Some(unsent)));
@@ -153,7 +155,7 @@ struct UnsentBody {
     body: Body,
     chunk: Bytes,
     chunks_taken: u64,
-    share: BudgetShare,
+    share: ResponseBudgetShare,
 }
 
 /// Body of a response. A timer drops the body if the client stops reading it.
@@ -236,11 +238,11 @@ impl ResponseSize for DeleteResult {
 
 impl ResponseSize for TxnResult {
     fn response_size(&self) -> usize {
-        let response_size = |reply: &OperationResult| match reply {
-            OperationResult::Range(it) => it.response_size(),
-            OperationResult::Put(it) => it.response_size(),
-            OperationResult::Delete(it) => it.response_size(),
-            OperationResult::Txn(it) => it.response_size(),
+        let response_size = |reply: &TxnOperationResult| match reply {
+            TxnOperationResult::Range(it) => it.response_size(),
+            TxnOperationResult::Put(it) => it.response_size(),
+            TxnOperationResult::Delete(it) => it.response_size(),
+            TxnOperationResult::Txn(it) => it.response_size(),
         };
         self.results.iter().map(response_size).sum()
     }
@@ -291,12 +293,13 @@ mod tests {
         let member = member_with_large_value().await;
         let mut call = member.call("/etcdserverpb.Maintenance/Snapshot").await;
         call.send(&rpc::SnapshotRequest::default()).await;
-        call.end();
-        let first: rpc::SnapshotResponse = call.next().await.expect("a response").expect("a chunk");
+        call.end_requests();
+        let first: rpc::SnapshotResponse =
+            call.next_response().await.expect("a response").expect("a chunk");
         let counted = member.member.response_budget.used_bytes();
         assert!((LARGE..2 * LARGE + (1 << 20)).contains(&counted), "{counted}");
         let (mut left, mut last) = (first.remaining_bytes, first);
-        while let Some(chunk) = call.next().await.expect("a response") {
+        while let Some(chunk) = call.next_response().await.expect("a response") {
             left -= chunk.blob.len() as u64;
             last = chunk;
         }

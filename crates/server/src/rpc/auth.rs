@@ -2,7 +2,7 @@
 
 use tenure_etcd::authpb::{self, permission::Type};
 use tenure_etcd::etcdserverpb as rpc;
-use tenure_store::{AccessChange, Command, Error, Permission, Span};
+use tenure_store::{AccessChange, Command, Error, KeySpan, Permission};
 
 use crate::auth::caller::Caller;
 use crate::auth::secrets::{self, HashMemory};
@@ -13,7 +13,7 @@ type Header = Option<rpc::ResponseHeader>;
 
 async fn change(caller: &Caller, change: AccessChange) -> Result<Header, RpcError> {
     let (revision, _) = caller.execute(Command::Access(change)).await?;
-    Ok(caller.header(revision))
+    Ok(caller.response_header(revision))
 }
 
 /// Waits in the queue of the member's password hashes, and hashes a password.
@@ -43,9 +43,9 @@ pub(crate) async fn status(
     _: rpc::AuthStatusRequest,
 ) -> Result<rpc::AuthStatusResponse, RpcError> {
     caller.check_root()?;
-    let header = caller.header_now();
+    let header = caller.response_header_now();
     Ok(caller.with_state(|state| {
-        let access = state.store.access();
+        let access = state.store.access_control();
         let (enabled, auth_revision) = (access.is_enabled(), 1 + access.change_count());
         rpc::AuthStatusResponse { header, enabled, auth_revision }
     }))
@@ -57,22 +57,24 @@ pub(crate) async fn authenticate(
 ) -> Result<rpc::AuthenticateResponse, RpcError> {
     caller.wait_linearizable().await?;
     let rpc::AuthenticateRequest { name, password } = request;
-    if !caller.with_state(|state| state.store.access().is_enabled()) {
+    if !caller.with_state(|state| state.store.access_control().is_enabled()) {
         return Err(Error::AccessDisabled.into());
     }
     let (shared, user) = (caller.shared.clone(), name.clone());
     // The password may change while the verification is queued.
     let verify = move |memory: &mut HashMemory| {
         // The stored form is empty if the user does not exist.
-        let stored = shared.lock().store.access().user(&user).map(|user| user.password.clone());
+        let stored =
+            shared.lock().store.access_control().user(&user).map(|user| user.password.clone());
         let stored = stored.unwrap_or_default();
         secrets::verify_password(&stored, &password, memory).then_some(stored)
     };
     let proven_hash = caller.password_hasher.run(verify).await?.ok_or(RpcError::AUTH_FAILED)?;
     let ttl = caller.token_uses.ttl();
-    let token = caller
-        .with_state(|state| secrets::issue_token(state.store.access(), &name, &proven_hash, ttl))?;
-    Ok(rpc::AuthenticateResponse { header: caller.header_now(), token })
+    let token = caller.with_state(|state| {
+        secrets::issue_token(state.store.access_control(), &name, &proven_hash, ttl)
+    })?;
+    Ok(rpc::AuthenticateResponse { header: caller.response_header_now(), token })
 }
 
 pub(crate) async fn add_user(
@@ -93,14 +95,14 @@ pub(crate) async fn get_user(
     caller: Caller,
     request: rpc::AuthUserGetRequest,
 ) -> Result<rpc::AuthUserGetResponse, RpcError> {
-    let _undecided = caller.track_undecided();
+    let _undecided = caller.track_undecided_request();
     caller.wait_linearizable().await?;
-    if caller.user_name().as_ref() != Some(&request.name) {
+    if caller.current_user_name().as_ref() != Some(&request.name) {
         caller.check_root()?;
     }
-    let header = caller.header_now();
+    let header = caller.response_header_now();
     let roles = caller.with_state(|state| {
-        let user = state.store.access().user(&request.name)?;
+        let user = state.store.access_control().user(&request.name)?;
         Ok::<_, Error>(user.roles.iter().cloned().collect())
     })?;
     Ok(rpc::AuthUserGetResponse { header, roles })
@@ -110,11 +112,12 @@ pub(crate) async fn list_users(
     caller: Caller,
     _: rpc::AuthUserListRequest,
 ) -> Result<rpc::AuthUserListResponse, RpcError> {
-    let _undecided = caller.track_undecided();
+    let _undecided = caller.track_undecided_request();
     caller.wait_linearizable().await?;
     caller.check_root()?;
-    let header = caller.header_now();
-    let users = caller.with_state(|state| state.store.access().users().cloned().collect());
+    let header = caller.response_header_now();
+    let users =
+        caller.with_state(|state| state.store.access_control().user_names().cloned().collect());
     Ok(rpc::AuthUserListResponse { header, users })
 }
 
@@ -130,7 +133,7 @@ pub(crate) async fn change_password(
     caller: Caller,
     request: rpc::AuthUserChangePasswordRequest,
 ) -> Result<rpc::AuthUserChangePasswordResponse, RpcError> {
-    if caller.user_name().as_ref() != Some(&request.name) {
+    if caller.current_user_name().as_ref() != Some(&request.name) {
         caller.check_root()?;
     }
     let password = hash_password(&caller, request.password).await?;
@@ -171,19 +174,19 @@ pub(crate) async fn get_role(
     caller: Caller,
     request: rpc::AuthRoleGetRequest,
 ) -> Result<rpc::AuthRoleGetResponse, RpcError> {
-    let _undecided = caller.track_undecided();
+    let _undecided = caller.track_undecided_request();
     caller.wait_linearizable().await?;
-    let user = caller.user_name();
+    let user = caller.current_user_name();
     let has_role = caller.with_state(|state| {
-        let user = user.map(|name| state.store.access().user(&name));
+        let user = user.map(|name| state.store.access_control().user(&name));
         user.is_some_and(|user| user.is_ok_and(|user| user.roles.contains(&request.role)))
     });
     if !has_role {
         caller.check_root()?;
     }
-    let header = caller.header_now();
+    let header = caller.response_header_now();
     let perm = caller.with_state(|state| {
-        let role = state.store.access().role(&request.role)?;
+        let role = state.store.access_control().role_permissions(&request.role)?;
         Ok::<_, Error>(role.iter().map(|(span, rights)| permission(span, *rights)).collect())
     })?;
     Ok(rpc::AuthRoleGetResponse { header, perm })
@@ -193,11 +196,12 @@ pub(crate) async fn list_roles(
     caller: Caller,
     _: rpc::AuthRoleListRequest,
 ) -> Result<rpc::AuthRoleListResponse, RpcError> {
-    let _undecided = caller.track_undecided();
+    let _undecided = caller.track_undecided_request();
     caller.wait_linearizable().await?;
     caller.check_root()?;
-    let header = caller.header_now();
-    let roles = caller.with_state(|state| state.store.access().roles().cloned().collect());
+    let header = caller.response_header_now();
+    let roles =
+        caller.with_state(|state| state.store.access_control().role_names().cloned().collect());
     Ok(rpc::AuthRoleListResponse { header, roles })
 }
 
@@ -236,7 +240,7 @@ pub(crate) async fn revoke_permission(
     Ok(rpc::AuthRoleRevokePermissionResponse { header })
 }
 
-fn permission(span: &Span, rights: Permission) -> authpb::Permission {
+fn permission(span: &KeySpan, rights: Permission) -> authpb::Permission {
     let kind = match rights {
         Permission::Read => Type::Read,
         Permission::Write => Type::Write,

@@ -19,7 +19,7 @@ pub(crate) async fn list(
     if request.linearizable {
         caller.wait_linearizable().await?;
     }
-    Ok(rpc::MemberListResponse { header: caller.header(0), members: members(&caller) })
+    Ok(rpc::MemberListResponse { header: caller.response_header(0), members: members(&caller) })
 }
 
 /// Adds a member to the cluster. The initial cluster must name the member, which must not be a
@@ -46,7 +46,7 @@ pub(crate) async fn add(
     };
     change_members(&caller, change).await?;
     let added = member_info(&caller, index);
-    let (header, members) = (caller.header(0), members(&caller));
+    let (header, members) = (caller.response_header(0), members(&caller));
     Ok(rpc::MemberAddResponse { header, member: Some(added), members })
 }
 
@@ -58,7 +58,7 @@ pub(crate) async fn remove(
     caller.check_root()?;
     let process = process_of(&caller, request.id)?;
     change_members(&caller, MembershipChange::Remove(process.0)).await?;
-    Ok(rpc::MemberRemoveResponse { header: caller.header(0), members: members(&caller) })
+    Ok(rpc::MemberRemoveResponse { header: caller.response_header(0), members: members(&caller) })
 }
 
 pub(crate) async fn promote(
@@ -72,7 +72,7 @@ pub(crate) async fn promote(
         return Err(RpcError::NOT_LEARNER);
     }
     change_members(&caller, MembershipChange::Promote(process.0)).await?;
-    Ok(rpc::MemberPromoteResponse { header: caller.header(0), members: members(&caller) })
+    Ok(rpc::MemberPromoteResponse { header: caller.response_header(0), members: members(&caller) })
 }
 
 /// Changes the members of the log, and waits until this member has applied the change. Does not
@@ -80,7 +80,7 @@ pub(crate) async fn promote(
 ///
 /// A leader that is removed may stop before it responds.
 async fn change_members(caller: &Caller, change: MembershipChange) -> Result<(), RpcError> {
-    let _undecided = caller.track_undecided();
+    let _undecided = caller.track_undecided_request();
     let done = caller.change_members(change).await;
     let is_unknown = |why: &RpcError| [RpcError::LEADER_FAILED, RpcError::TIMED_OUT].contains(why);
     if let Err(why) = done.as_ref()

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use tenure_store as store;
-use tenure_store::{Bytes, LeaseId, Span};
+use tenure_store::{Bytes, KeySpan, LeaseId};
 
 use tenure_etcd::etcdserverpb as rpc;
 use tenure_etcd::mvccpb;
@@ -16,7 +16,7 @@ pub(crate) fn signed(number: u64) -> i64 {
 }
 
 /// Converts a number of a message to a number of the store. Negative numbers mean 0.
-pub(crate) fn unsigned(number: i64) -> u64 {
+pub(crate) fn unsigned_or_zero(number: i64) -> u64 {
     u64::try_from(number).unwrap_or(0)
 }
 
@@ -30,8 +30,8 @@ pub(crate) fn lease_to_wire(lease: LeaseId) -> i64 {
     i64::from_ne_bytes(lease.to_ne_bytes())
 }
 
-pub(crate) fn span(key: Vec<u8>, end: Vec<u8>) -> Span {
-    Span { key: Bytes::from(key), end: Bytes::from(end) }
+pub(crate) fn span(key: Vec<u8>, end: Vec<u8>) -> KeySpan {
+    KeySpan { key: Bytes::from(key), end: Bytes::from(end) }
 }
 
 /// Converts a range. Rejects an unknown sort order or target.
@@ -53,13 +53,13 @@ pub(crate) fn range(request: rpc::RangeRequest) -> Result<store::Range, RpcError
             SortTarget::Value => store::SortTarget::Value,
         },
         span: span(request.key, request.range_end),
-        revision: unsigned(request.revision),
-        limit: unsigned(request.limit),
+        revision: unsigned_or_zero(request.revision),
+        limit: unsigned_or_zero(request.limit),
         keys_only: request.keys_only,
         count_only: request.count_only,
-        min_mod_revision: unsigned(request.min_mod_revision),
+        min_mod_revision: unsigned_or_zero(request.min_mod_revision),
         max_mod_revision: max_revision(request.max_mod_revision),
-        min_create_revision: unsigned(request.min_create_revision),
+        min_create_revision: unsigned_or_zero(request.min_create_revision),
         max_create_revision: max_revision(request.max_create_revision),
     })
 }
@@ -102,10 +102,10 @@ fn compare(request: rpc::Compare) -> Result<store::Compare, RpcError> {
     let relation =
         CompareResult::try_from(request.result).map_err(|_| RpcError::INVALID_COMPARISON)?;
     let relation = match relation {
-        CompareResult::Equal => store::Relation::Equal,
-        CompareResult::Greater => store::Relation::Greater,
-        CompareResult::Less => store::Relation::Less,
-        CompareResult::NotEqual => store::Relation::NotEqual,
+        CompareResult::Equal => store::CompareRelation::Equal,
+        CompareResult::Greater => store::CompareRelation::Greater,
+        CompareResult::Less => store::CompareRelation::Less,
+        CompareResult::NotEqual => store::CompareRelation::NotEqual,
     };
     let target = match (target, request.target_union) {
         (CompareTarget::Version, Some(TargetUnion::Version(it))) => {
@@ -131,13 +131,13 @@ fn compare(request: rpc::Compare) -> Result<store::Compare, RpcError> {
     Ok(store::Compare { span: span(request.key, request.range_end), relation, target })
 }
 
-fn operation(request: rpc::RequestOp) -> Result<store::Operation, RpcError> {
+fn operation(request: rpc::RequestOp) -> Result<store::TxnOperation, RpcError> {
     use rpc::request_op::Request;
     Ok(match request.request.ok_or(store::Error::KeyNotFound)? {
-        Request::RequestRange(request) => store::Operation::Range(range(request)?),
-        Request::RequestPut(request) => store::Operation::Put(put(request)),
-        Request::RequestDeleteRange(request) => store::Operation::Delete(delete(request)),
-        Request::RequestTxn(request) => store::Operation::Txn(txn(request)?),
+        Request::RequestRange(request) => store::TxnOperation::Range(range(request)?),
+        Request::RequestPut(request) => store::TxnOperation::Put(put(request)),
+        Request::RequestDeleteRange(request) => store::TxnOperation::Delete(delete(request)),
+        Request::RequestTxn(request) => store::TxnOperation::Txn(txn(request)?),
     })
 }
 
@@ -200,26 +200,26 @@ pub(crate) fn txn_response(result: &store::TxnResult) -> rpc::TxnResponse {
 
 /// Converts the result of an operation of a transaction. The header of the response contains only
 /// the revision. In the response of a nested transaction, the header is empty. etcd does the same.
-fn operation_response(result: &store::OperationResult) -> rpc::ResponseOp {
+fn operation_response(result: &store::TxnOperationResult) -> rpc::ResponseOp {
     use rpc::response_op::Response;
     let header =
         |revision| Some(rpc::ResponseHeader { revision: signed(revision), ..Default::default() });
     let response = match result {
-        store::OperationResult::Range(it) => Response::ResponseRange(rpc::RangeResponse {
+        store::TxnOperationResult::Range(it) => Response::ResponseRange(rpc::RangeResponse {
             header: header(it.revision),
             ..range_response(it)
         }),
-        store::OperationResult::Put(it) => Response::ResponsePut(rpc::PutResponse {
+        store::TxnOperationResult::Put(it) => Response::ResponsePut(rpc::PutResponse {
             header: header(it.revision),
             ..put_response(it)
         }),
-        store::OperationResult::Delete(it) => {
+        store::TxnOperationResult::Delete(it) => {
             Response::ResponseDeleteRange(rpc::DeleteRangeResponse {
                 header: header(it.revision),
                 ..delete_response(it)
             })
         }
-        store::OperationResult::Txn(it) => {
+        store::TxnOperationResult::Txn(it) => {
             let header = Some(rpc::ResponseHeader::default());
             Response::ResponseTxn(rpc::TxnResponse { header, ..txn_response(it) })
         }

@@ -3,9 +3,9 @@
 use std::sync::LazyLock;
 
 use prost_reflect::DescriptorPool;
-use tenure_etcd::DESCRIPTORS;
+use tenure_etcd::FILE_DESCRIPTOR_SET;
 
 /// The descriptors that the protobuf compiler wrote. They are decoded at the first use.
-pub(crate) static POOL: LazyLock<DescriptorPool> = LazyLock::new(|| {
-    DescriptorPool::decode(DESCRIPTORS).expect("descriptors from the compiler are valid")
+pub(crate) static DESCRIPTOR_POOL: LazyLock<DescriptorPool> = LazyLock::new(|| {
+    DescriptorPool::decode(FILE_DESCRIPTOR_SET).expect("descriptors from the compiler are valid")
 });

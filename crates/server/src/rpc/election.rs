@@ -3,15 +3,15 @@
 use std::sync::Arc;
 
 use tenure_store::{
-    Bytes, CommandResult, Delete, Enqueue, KeyValue, LockMode, Operation, Put, Range, SortOrder,
-    SortTarget, Span, Store,
+    Bytes, CommandResult, Delete, Enqueue, KeySpan, KeyValue, LockMode, Put, Range, SortOrder,
+    SortTarget, Store, TxnOperation,
 };
 
 use crate::auth::caller::Caller;
 use crate::rpc::convert::{self, lease_from_wire, lease_to_wire, signed};
 use crate::rpc::error::RpcError;
 use crate::rpc::lease::lease_or_grant;
-use crate::rpc::lock::{acquire, if_created_at};
+use crate::rpc::lock::{acquire, txn_if_created_at};
 use tenure_etcd::v3electionpb as rpc;
 
 pub(crate) async fn campaign(
@@ -29,7 +29,7 @@ pub(crate) async fn campaign(
         rev: signed(claim.fence),
         lease: lease_to_wire(lease),
     };
-    Ok(rpc::CampaignResponse { header: caller.header(revision), leader: Some(leader) })
+    Ok(rpc::CampaignResponse { header: caller.response_header(revision), leader: Some(leader) })
 }
 
 pub(crate) async fn proclaim(
@@ -51,11 +51,11 @@ pub(crate) async fn proclaim(
         ..Put::default()
     };
     let (revision, succeeded) =
-        txn_if_leader(&caller, key, leader.rev, Operation::Put(put)).await?;
+        txn_if_leader(&caller, key, leader.rev, TxnOperation::Put(put)).await?;
     if !succeeded {
         return Err(RpcError::NOT_ELECTION_LEADER);
     }
-    Ok(rpc::ProclaimResponse { header: caller.header(revision) })
+    Ok(rpc::ProclaimResponse { header: caller.response_header(revision) })
 }
 
 /// Deletes the key of the leader. If the leader in the request does not lead, succeeds without an
@@ -66,18 +66,19 @@ pub(crate) async fn resign(
 ) -> Result<rpc::ResignResponse, RpcError> {
     let leader = request.leader.ok_or(RpcError::LEADER_KEY_MISSING)?;
     let key = Bytes::from(leader.key);
-    let delete = Delete { span: Span::single(key.clone()), prev_kv: false };
-    let (revision, _) = txn_if_leader(&caller, key, leader.rev, Operation::Delete(delete)).await?;
-    Ok(rpc::ResignResponse { header: caller.header(revision) })
+    let delete = Delete { span: KeySpan::single(key.clone()), prev_kv: false };
+    let (revision, _) =
+        txn_if_leader(&caller, key, leader.rev, TxnOperation::Delete(delete)).await?;
+    Ok(rpc::ResignResponse { header: caller.response_header(revision) })
 }
 
 async fn txn_if_leader(
     caller: &Caller,
     key: Bytes,
     revision: i64,
-    operation: Operation,
+    operation: TxnOperation,
 ) -> Result<(u64, bool), RpcError> {
-    let command = if_created_at(key, revision, operation);
+    let command = txn_if_created_at(key, revision, operation);
     match caller.execute(command).await.map_err(RpcError::with_unknown_code)? {
         (revision, CommandResult::Txn(done)) => Ok((revision, done.succeeded)),
         other => unreachable!("unexpected result of a transaction: {other:?}"),
@@ -96,7 +97,7 @@ pub(crate) async fn leader(
     let (revision, kv) =
         caller.with_state(|state| (state.store.revision(), current_leader(&state.store, &name)));
     let kv = kv.ok_or(RpcError::NO_ELECTION_LEADER)?;
-    Ok(rpc::LeaderResponse { header: caller.header(revision), kv: Some(convert::kv(&kv)) })
+    Ok(rpc::LeaderResponse { header: caller.response_header(revision), kv: Some(convert::kv(&kv)) })
 }
 
 /// Returns the key-value pair of the leader. The leader is the oldest candidate.
@@ -111,6 +112,6 @@ pub(crate) fn current_leader(store: &Store, name: &Bytes) -> Option<Arc<KeyValue
 }
 
 /// Returns the range of the keys of an election's candidates.
-pub(crate) fn candidate_span(name: &Bytes) -> Span {
-    Span::prefix([name, b"/".as_slice()].concat())
+pub(crate) fn candidate_span(name: &Bytes) -> KeySpan {
+    KeySpan::prefix([name, b"/".as_slice()].concat())
 }

@@ -149,10 +149,10 @@ impl RejectionCounters {
 
     /// Logs a request that was denied because of missing rights or authentication, with the address
     /// and the user of the client. Logs at most one per second.
-    pub(crate) fn log(
+    pub(crate) fn log_if_denied(
         &self,
         status: &Status,
-        address: Option<SocketAddr>,
+        client_address: Option<SocketAddr>,
         user: Option<&str>,
         path: &str,
     ) {
@@ -164,12 +164,12 @@ impl RejectionCounters {
         let mut last_logged = self.last_logged.lock().unwrap_or_else(PoisonError::into_inner);
         if is_access_error && last_logged.is_none_or(|at| at.elapsed() >= Duration::from_secs(1)) {
             *last_logged = Some(Instant::now());
-            let (client, code) = (address.map(display), i32::from(status.code()));
+            let (client, code) = (client_address.map(display), i32::from(status.code()));
             warn!(client, user, path, code, reason = status.message(), "request denied");
         }
     }
 
-    pub(crate) fn counts(&self) -> impl Iterator<Item = (usize, u64)> {
+    pub(crate) fn counts_by_code(&self) -> impl Iterator<Item = (usize, u64)> {
         let counts = self.counts.iter().map(|count| count.load(Ordering::Relaxed)).enumerate();
         counts.filter(|(_, count)| *count > 0)
     }

@@ -69,8 +69,8 @@ mod tests {
         let status_of = async |method: &str, service: &str| {
             let mut call = member.call(&format!("/grpc.health.v1.Health/{method}")).await;
             call.send(&HealthCheckRequest { service: service.into() }).await;
-            call.end();
-            let response: Result<Option<HealthCheckResponse>, Status> = call.next().await;
+            call.end_requests();
+            let response: Result<Option<HealthCheckResponse>, Status> = call.next_response().await;
             response
                 .map(|response| response.expect("a response").status())
                 .map_err(|status| status.code())

@@ -10,11 +10,12 @@ use tracing::field::display;
 use tracing::info;
 
 use crate::auth::caller::Caller;
-use crate::blocking::{MAX_INLINE_KEYS, run_scan};
+use crate::blocking::{MAX_INLINE_SCAN_KEYS, run_scan};
 use crate::log::request::ReleasedLock;
 use crate::net::response_budget::ResponseSize;
 use crate::rpc::convert::{
-    delete, delete_response, put, put_response, range, range_response, txn, txn_response, unsigned,
+    delete, delete_response, put, put_response, range, range_response, txn, txn_response,
+    unsigned_or_zero,
 };
 use crate::rpc::error::RpcError;
 use tenure_etcd::etcdserverpb as rpc;
@@ -35,12 +36,13 @@ pub(crate) async fn read(
     let range = range(request)?;
     let check =
         |access: &AccessControl, principal: &Principal| access.authorize_range(principal, &range);
-    let keys = caller.with_state(|state| state.store.range_scan_cost(&range, MAX_INLINE_KEYS + 1));
+    let keys =
+        caller.with_state(|state| state.store.range_scan_cost(&range, MAX_INLINE_SCAN_KEYS + 1));
     let _permit = caller.scan_limit.acquire_for_scan(keys).await?;
-    let reading = caller.read(check, |store| store.begin_range(&range))?;
+    let reading = caller.check_and_read(check, |store| store.begin_range(&range))?;
     let (bytes, read) =
         run_scan(reading.remaining_work(), move || with_size(reading.finish())).await?;
-    let header = caller.header(read.revision);
+    let header = caller.response_header(read.revision);
     caller
         .response_budget
         .respond(bytes, move || rpc::RangeResponse { header, ..range_response(&read) })
@@ -59,9 +61,10 @@ pub(crate) async fn write(
     request: rpc::PutRequest,
 ) -> Result<rpc::PutResponse, RpcError> {
     match caller.execute(Command::Put(put(request))).await? {
-        (_, CommandResult::Put(it)) => {
-            Ok(rpc::PutResponse { header: caller.header(it.revision), ..put_response(&it) })
-        }
+        (_, CommandResult::Put(it)) => Ok(rpc::PutResponse {
+            header: caller.response_header(it.revision),
+            ..put_response(&it)
+        }),
         other => unreachable!("unexpected result of a put: {other:?}"),
     }
 }
@@ -70,10 +73,10 @@ pub(crate) async fn remove(
     caller: Caller,
     request: rpc::DeleteRangeRequest,
 ) -> Result<Response<Bytes>, RpcError> {
-    released(&request).map_or(Ok(()), |released| caller.notify_release(released))?;
+    released(&request).map_or(Ok(()), |released| caller.notify_waiters_of_release(released))?;
     match caller.execute(Command::Delete(delete(request))).await? {
         (_, CommandResult::Delete(it)) => {
-            let header = caller.header(it.revision);
+            let header = caller.response_header(it.revision);
             let bytes = it.response_size();
             let make = move || rpc::DeleteRangeResponse { header, ..delete_response(&it) };
             caller.response_budget.respond(bytes, make).await
@@ -106,14 +109,15 @@ pub(crate) async fn transact(
     if txn.is_read_only() {
         let check =
             |access: &AccessControl, principal: &Principal| access.authorize_txn(principal, &txn);
-        let reading = caller.read(check, |store| store.begin_txn(&txn))?;
+        let reading = caller.check_and_read(check, |store| store.begin_txn(&txn))?;
         return respond_txn(&caller, reading).await;
     }
-    released.into_iter().try_for_each(|released| caller.notify_release(released))?;
+    released.into_iter().try_for_each(|released| caller.notify_waiters_of_release(released))?;
     match caller.execute(Command::Txn(txn)).await? {
         (_, CommandResult::Txn(it)) => {
             if let Some(claim) = asked.filter(|_| it.succeeded) {
-                let (client, user) = (caller.address().map(display), caller.initial_user_name());
+                let (client, user) =
+                    (caller.client_address().map(display), caller.initial_user_name());
                 info!(client, user, claim, "holder asked to release its claim");
             }
             respond_txn(&caller, it).await
@@ -157,7 +161,7 @@ fn released_by(op: &rpc::RequestOp) -> Option<ReleasedLock> {
 fn released(request: &rpc::DeleteRangeRequest) -> Option<ReleasedLock> {
     let is_one = request.released > 0 && request.range_end.is_empty();
     let key = || tenure_store::Bytes::from(request.key.as_slice());
-    is_one.then(|| ReleasedLock { key: key(), fence: unsigned(request.released) })
+    is_one.then(|| ReleasedLock { key: key(), fence: unsigned_or_zero(request.released) })
 }
 
 /// Returns a response with its size. Computing the size is as expensive as the scan of the keys.
@@ -171,7 +175,7 @@ async fn respond_txn(
     read: TxnResult<PendingRead>,
 ) -> Result<Response<Bytes>, RpcError> {
     let (bytes, it) = run_scan(read.remaining_work(), move || with_size(read.finish())).await?;
-    let header = caller.header(it.revision);
+    let header = caller.response_header(it.revision);
     caller
         .response_budget
         .respond(bytes, move || rpc::TxnResponse { header, ..txn_response(&it) })
@@ -184,7 +188,7 @@ pub(crate) async fn compact(
 ) -> Result<rpc::CompactionResponse, RpcError> {
     // Compaction removes the history of all watchers.
     caller.check_root()?;
-    let revision = unsigned(request.revision);
+    let revision = unsigned_or_zero(request.revision);
     let (revision, _) = caller.execute(Command::Compact { revision }).await?;
-    Ok(rpc::CompactionResponse { header: caller.header(revision) })
+    Ok(rpc::CompactionResponse { header: caller.response_header(revision) })
 }

@@ -1,13 +1,13 @@
 //! Service `Lease`: grants, renews, revokes and lists leases.
 
 use futures_util::{Stream, StreamExt};
-use tenure_store::{Command, CommandResult, Error, Span, Store};
+use tenure_store::{Command, CommandResult, Error, KeySpan, Store};
 use tonic::Status;
 use tracing::field::display;
 use tracing::info;
 
 use crate::auth::caller::Caller;
-use crate::rpc::convert::{lease_from_wire, lease_to_wire, signed, unsigned};
+use crate::rpc::convert::{lease_from_wire, lease_to_wire, signed, unsigned_or_zero};
 use crate::rpc::error::RpcError;
 use tenure_etcd::etcdserverpb as rpc;
 use tenure_etcd::frames::MessageStream;
@@ -22,9 +22,9 @@ pub(crate) async fn grant(
         0 => caller.new_lease_id(),
         id => lease_from_wire(id),
     };
-    match caller.execute(Command::Grant { lease, ttl: unsigned(request.ttl) }).await? {
+    match caller.execute(Command::Grant { lease, ttl: unsigned_or_zero(request.ttl) }).await? {
         (revision, CommandResult::Granted { lease, ttl }) => Ok(rpc::LeaseGrantResponse {
-            header: caller.header(revision),
+            header: caller.response_header(revision),
             id: lease_to_wire(lease),
             ttl: signed(ttl),
             error: String::new(),
@@ -46,11 +46,11 @@ pub(crate) async fn revoke(
     });
     let (revision, _) = caller.execute(Command::Revoke { lease }).await?;
     if let Some((keys, first)) = held {
-        let (client, user) = (caller.address().map(display), caller.initial_user_name());
+        let (client, user) = (caller.client_address().map(display), caller.initial_user_name());
         let lease = format_args!("{lease:x}");
         info!(client, user, lease, keys, ?first, "lease revoked, keys deleted");
     }
-    Ok(rpc::LeaseRevokeResponse { header: caller.header(revision) })
+    Ok(rpc::LeaseRevokeResponse { header: caller.response_header(revision) })
 }
 
 /// Responds to each request with the new time to live of its lease, which is 0 if the lease is
@@ -69,7 +69,7 @@ pub(crate) fn keep_alive(
                 store.authorize_renewal(principal, lease_from_wire(id))
             })?;
             let ttl = caller.renew_lease(lease_from_wire(id)).await?.unwrap_or_default();
-            let header = caller.header_now();
+            let header = caller.response_header_now();
             Ok(rpc::LeaseKeepAliveResponse { header, id, ttl: signed(ttl) })
         }
     });
@@ -81,7 +81,7 @@ pub(crate) async fn time_to_live(
     request: rpc::LeaseTimeToLiveRequest,
 ) -> Result<rpc::LeaseTimeToLiveResponse, RpcError> {
     caller.check_authenticated()?;
-    let _undecided = caller.track_undecided();
+    let _undecided = caller.track_undecided_request();
     let left = caller.lease_time_left(lease_from_wire(request.id)).await?;
     // The leader may have applied entries about the lease and its keys that this member has not.
     if left.is_some() {
@@ -93,10 +93,10 @@ pub(crate) async fn time_to_live(
     });
     for key in &keys {
         caller.check_access(|access, principal| {
-            access.authorize_read(principal, &Span::single(key.clone()))
+            access.authorize_read(principal, &KeySpan::single(key.clone()))
         })?;
     }
-    let header = caller.header_now();
+    let header = caller.response_header_now();
     let gone =
         rpc::LeaseTimeToLiveResponse { header, id: request.id, ttl: -1, ..Default::default() };
     Ok(caller.with_state(|state| {
@@ -122,7 +122,7 @@ pub(crate) async fn list(
     caller.wait_linearizable().await?;
     caller.check_store_access(Store::authorize_lease_list)?;
     let leases = caller.list_leases().await?;
-    let header = caller.header_now();
+    let header = caller.response_header_now();
     let leases =
         leases.into_iter().map(|lease| rpc::LeaseStatus { id: lease_to_wire(lease) }).collect();
     Ok(rpc::LeaseLeasesResponse { header, leases })

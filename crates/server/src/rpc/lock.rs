@@ -3,8 +3,8 @@
 use std::pin::pin;
 
 use tenure_store::{
-    Bytes, Claim, Command, CommandResult, Compare, ComparedAttribute, Delete, Enqueue, LockMode,
-    Operation, Outcome, Relation, Span, Txn,
+    ApplyOutcome, Bytes, Claim, Command, CommandResult, Compare, CompareRelation,
+    ComparedAttribute, Delete, Enqueue, KeySpan, LockMode, Txn, TxnOperation,
 };
 
 use crate::auth::caller::Caller;
@@ -24,22 +24,22 @@ pub(crate) async fn lock(
     let name = Bytes::from(request.name);
     let enqueue = Enqueue { name, lease, mode: LockMode::Exclusive, value: Bytes::default() };
     let (claim, _) = acquire(&caller, enqueue, RpcError::LOCK_SESSION_EXPIRED).await?;
-    Ok(rpc::LockResponse { header: caller.header_now(), key: claim.key.to_vec() })
+    Ok(rpc::LockResponse { header: caller.response_header_now(), key: claim.key.to_vec() })
 }
 
 pub(crate) async fn unlock(
     caller: Caller,
     request: rpc::UnlockRequest,
 ) -> Result<rpc::UnlockResponse, RpcError> {
-    let span = Span::single(request.key);
+    let span = KeySpan::single(request.key);
     let delete = Command::Delete(Delete { span, prev_kv: false });
     let (revision, _) = caller.execute(delete).await.map_err(RpcError::with_unknown_code)?;
-    Ok(rpc::UnlockResponse { header: caller.header(revision) })
+    Ok(rpc::UnlockResponse { header: caller.response_header(revision) })
 }
 
 /// Queues a claim and waits until the claim holds its lock. Returns the claim, and the revision of
-/// the store after the claim was queued. If the claim ends during the wait, fails with `expired`.
-/// If the future is dropped, withdraws the claim.
+/// the store after the claim was queued. If the claim ends during the wait, fails with
+/// `expired_error`. If the future is dropped, withdraws the claim.
 ///
 /// If no leader is known for the grace period, the call fails but does not withdraw the claim. The
 /// client continues to wait at another member, and a late withdrawal could release a lock that was
@@ -47,13 +47,13 @@ pub(crate) async fn unlock(
 pub(crate) async fn acquire(
     caller: &Caller,
     enqueue: Enqueue,
-    expired: RpcError,
+    expired_error: RpcError,
 ) -> Result<(Claim, u64), RpcError> {
     let owner = caller.clone();
     let on_abandoned =
         move |outcome| drop(new_claim(outcome).map(|claim| Waiter::new(owner, claim)));
     let enqueued = caller.propose_with_on_abandoned(Command::Enqueue(enqueue), on_abandoned).await;
-    let Outcome { revision, result, .. } = enqueued.map_err(RpcError::with_unknown_code)?;
+    let ApplyOutcome { revision, result, .. } = enqueued.map_err(RpcError::with_unknown_code)?;
     let result = result.map_err(|error| RpcError::from(error).with_unknown_code())?;
     let CommandResult::Enqueued { claim, is_held } = result else {
         unreachable!("unexpected result of an enqueue")
@@ -64,7 +64,7 @@ pub(crate) async fn acquire(
     let mut waiter = Waiter::new(caller.clone(), claim.clone());
     let mut leader_lost = pin!(caller.leader_lost());
     loop {
-        let outcome = caller.with_state(|state| state.wait_for_claim(&claim));
+        let outcome = caller.with_state(|state| state.subscribe_to_claim(&claim));
         let outcome = tokio::select! {
             outcome = outcome => outcome,
             () = &mut leader_lost => {
@@ -76,13 +76,13 @@ pub(crate) async fn acquire(
         match outcome {
             Ok(ClaimOutcome::Acquired { .. }) => {
                 // The user may have been deleted, or may have changed the password.
-                caller.check_identity()?;
+                caller.recheck_identity()?;
                 waiter.claim = None;
                 return Ok((claim, revision));
             }
             Ok(ClaimOutcome::Ended) => {
                 waiter.claim = None;
-                return Err(expired);
+                return Err(expired_error);
             }
             // A snapshot replaced the store, so the claim is looked up again.
             Err(_) => tokio::task::yield_now().await,
@@ -105,7 +105,7 @@ impl Waiter {
 
 /// Returns the claim that a command has added to a queue. Returns `None` if the claim existed
 /// before the command.
-fn new_claim(outcome: Outcome) -> Option<Claim> {
+fn new_claim(outcome: ApplyOutcome) -> Option<Claim> {
     let is_new = |claim: &Claim| claim.fence == outcome.revision;
     match outcome.result {
         Ok(CommandResult::Enqueued { claim, .. }) => Some(claim).filter(is_new),
@@ -128,12 +128,12 @@ impl Drop for Waiter {
 /// Returns a command that deletes the key of a claim. It has no effect if another claim has created
 /// the key again.
 fn withdrawal(claim: &Claim) -> Command {
-    let delete = Delete { span: Span::single(claim.key.clone()), prev_kv: false };
-    if_created_at(claim.key.clone(), signed(claim.fence), Operation::Delete(delete))
+    let delete = Delete { span: KeySpan::single(claim.key.clone()), prev_kv: false };
+    txn_if_created_at(claim.key.clone(), signed(claim.fence), TxnOperation::Delete(delete))
 }
 
-pub(crate) fn if_created_at(key: Bytes, revision: i64, operation: Operation) -> Command {
-    let (relation, target) = (Relation::Equal, ComparedAttribute::Create(revision));
-    let compare = vec![Compare { span: Span::single(key), relation, target }];
+pub(crate) fn txn_if_created_at(key: Bytes, revision: i64, operation: TxnOperation) -> Command {
+    let (relation, target) = (CompareRelation::Equal, ComparedAttribute::Create(revision));
+    let compare = vec![Compare { span: KeySpan::single(key), relation, target }];
     Command::Txn(Txn { compare, success: vec![operation], failure: Vec::new() })
 }

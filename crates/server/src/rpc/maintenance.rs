@@ -7,20 +7,20 @@ use sha2::{Digest, Sha256};
 use tenure_core::ProcessId;
 use tenure_runtime::transport::PeerStatus;
 use tenure_store::{
-    AccessControl, Alarm, AlarmChange, Command, CommandResult, PendingRead, Range, Span, Store,
+    AccessControl, Alarm, AlarmChange, Command, CommandResult, KeySpan, PendingRead, Range, Store,
 };
 use tonic::{Response, Status};
 
 use crate::auth::caller::Caller;
 use crate::backup;
 use crate::blocking::{run_blocking, run_scan};
-use crate::rpc::convert::{signed, unsigned};
+use crate::rpc::convert::{signed, unsigned_or_zero};
 use crate::rpc::error::RpcError;
 use tenure_etcd::etcdserverpb as rpc;
 
 /// Version of etcd that members report: the newest one whose behaviour is tested. Clients enable
 /// features according to this version. `docs/etcd.md` lists these features.
-pub(crate) const VERSION: &str = "3.5.13";
+pub(crate) const ETCD_VERSION: &str = "3.5.13";
 
 const CHUNK_BYTES: usize = 64 * 1024;
 
@@ -33,7 +33,7 @@ pub(crate) async fn status(
     let (revision, applied, is_learner, size, alarms) = caller.with_state(|state| {
         let is_learner = state.members.learners.contains(me);
         let store = &state.store;
-        (store.revision(), store.applied().index, is_learner, store.size(), alarms(store))
+        (store.revision(), store.applied().index, is_learner, store.quota_size(), alarms(store))
     });
     let size = signed(size as u64);
     let no_leader = leader_status.leader.is_none().then(|| "etcdserver: no leader".to_owned());
@@ -41,8 +41,8 @@ pub(crate) async fn status(
     let alarms = alarms.iter().map(|it| format!("memberID:{} alarm:NOSPACE ", it.member_id));
     let errors = no_leader.into_iter().chain(alarms).collect();
     Ok(rpc::StatusResponse {
-        header: caller.header(revision),
-        version: VERSION.into(),
+        header: caller.response_header(revision),
+        version: ETCD_VERSION.into(),
         db_size: size,
         db_size_in_use: size,
         leader: leader_status.leader.map_or(0, |leader| caller.config.members[leader].id),
@@ -94,7 +94,7 @@ pub(crate) async fn alarm(
             caller.wait_linearizable().await?;
             let wanted = |it: &rpc::AlarmMember| request.alarm == 0 || it.alarm == request.alarm;
             let (header, mut alarms) =
-                (caller.header_now(), caller.with_state(|it| alarms(&it.store)));
+                (caller.response_header_now(), caller.with_state(|it| alarms(&it.store)));
             alarms.retain(wanted);
             return Ok(rpc::AlarmResponse { header, alarms });
         }
@@ -108,7 +108,7 @@ pub(crate) async fn alarm(
         }
         rpc::AlarmType::Corrupt | rpc::AlarmType::None => Vec::new(),
     };
-    Ok(rpc::AlarmResponse { header: caller.header_now(), alarms })
+    Ok(rpc::AlarmResponse { header: caller.response_header_now(), alarms })
 }
 
 /// Activates or clears the alarm NOSPACE of a member, and returns the alarm. Returns no alarm if
@@ -147,10 +147,11 @@ pub(crate) async fn hash(
 ) -> Result<rpc::HashResponse, RpcError> {
     // The encoded store takes as much memory as a backup.
     let _permit = caller.scan_limit.acquire().await?;
-    let store = caller.read(AccessControl::authorize_root, |store| Ok(store.snapshot()))?;
+    let store =
+        caller.check_and_read(AccessControl::authorize_root, |store| Ok(store.snapshot()))?;
     let revision = store.revision();
     let hash = run_blocking(move || first_hash_bytes(Sha256::digest(store.encode()))).await?;
-    Ok(rpc::HashResponse { header: caller.header(revision), hash })
+    Ok(rpc::HashResponse { header: caller.response_header(revision), hash })
 }
 
 /// Returns a hash of all keys, values, revisions and leases as of a revision. If two members have
@@ -159,12 +160,12 @@ pub(crate) async fn hash_kv(
     caller: Caller,
     request: rpc::HashKvRequest,
 ) -> Result<rpc::HashKvResponse, RpcError> {
-    let range = Range { revision: unsigned(request.revision), ..Range::of(Span::all()) };
+    let range = Range { revision: unsigned_or_zero(request.revision), ..Range::of(KeySpan::all()) };
     let read = |store: &Store| Ok((store.begin_range(&range)?, store.oldest_revision()));
-    let (reading, compacted) = caller.read(AccessControl::authorize_root, read)?;
+    let (reading, compacted) = caller.check_and_read(AccessControl::authorize_root, read)?;
     let (revision, hash) = run_scan(reading.remaining_work(), move || hash_keys(reading)).await?;
     Ok(rpc::HashKvResponse {
-        header: caller.header(revision),
+        header: caller.response_header(revision),
         hash,
         // etcd reports -1 before the first compaction.
         compact_revision: if compacted == 0 { -1 } else { signed(compacted) },
@@ -204,16 +205,17 @@ pub(crate) async fn snapshot(
     caller.wait_linearizable().await?;
     caller.check_root()?;
     let write = async || {
-        let store = caller.read(AccessControl::authorize_root, |store| Ok(store.snapshot()))?;
+        let store =
+            caller.check_and_read(AccessControl::authorize_root, |store| Ok(store.snapshot()))?;
         let revision = store.revision();
         let bytes = run_blocking(move || backup::encode(&store)).await?;
         Ok((bytes.len(), (revision, bytes)))
     };
-    let written = caller.response_budget.respond_measured(write).await?;
+    let written = caller.response_budget.respond_of_unknown_size(write).await?;
     let chunk = move |revision, bytes: &[u8], from: usize| {
         let to = bytes.len().min(from + CHUNK_BYTES);
         let remaining_bytes = (bytes.len() - to) as u64;
-        let header = caller.header(revision);
+        let header = caller.response_header(revision);
         Ok(rpc::SnapshotResponse { header, remaining_bytes, blob: bytes[from..to].to_vec() })
     };
     Ok(written.map(|(revision, bytes)| {

@@ -30,7 +30,7 @@ pub(crate) type ResponseSender<T> = mpsc::Sender<Result<T, Status>>;
 
 /// Starts a task that sends the responses of a stream, and returns the stream of these responses.
 /// The task ends when the client closes the stream.
-pub(crate) fn stream_of_task<T, F>(
+pub(crate) fn spawn_response_stream<T, F>(
     task: impl FnOnce(ResponseSender<T>) -> F + Send + 'static,
 ) -> ReceiverStream<Result<T, Status>>
 where

@@ -2,16 +2,16 @@
 
 use std::sync::Arc;
 
-use tenure_store::{Bytes, EventKind, KeyValue, Watch};
+use tenure_store::{Bytes, EventKind, KeyValue, WatchFilter};
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::{Response, Status};
 
 use crate::auth::caller::Caller;
-use crate::log::state::{WatcherId, WatcherSignal};
+use crate::log::state::{WatchStreamSignal, WatcherId};
 use crate::rpc::convert;
 use crate::rpc::election::{candidate_span, current_leader};
 use crate::rpc::error::RpcError;
-use crate::rpc::{ResponseSender, stream_of_task};
+use crate::rpc::{ResponseSender, spawn_response_stream};
 use tenure_etcd::v3electionpb as rpc;
 
 /// Upper bound on the events that are read at once, while the state is locked.
@@ -24,14 +24,14 @@ pub(crate) async fn observe(
     request: rpc::LeaderRequest,
 ) -> Result<Response<ReceiverStream<Result<rpc::LeaderResponse, Status>>>, RpcError> {
     let name = Bytes::from(request.name);
-    let observed = stream_of_task(|responses| Observer::new(caller, name, responses).run());
+    let observed = spawn_response_stream(|responses| Observer::new(caller, name, responses).run());
     Ok(Response::new(observed))
 }
 
 struct Observer {
     caller: Caller,
     name: Bytes,
-    signal: Arc<WatcherSignal>,
+    signal: Arc<WatchStreamSignal>,
     watcher: WatcherId,
     responses: ResponseSender<rpc::LeaderResponse>,
     /// Leader that was sent last; `None` while the election has no leader.
@@ -74,7 +74,7 @@ impl Observer {
             }
             match from {
                 Some(from) => next = from,
-                None => drop(self.signal.wait_pending().await),
+                None => drop(self.signal.wait_and_take_pending().await),
             }
         }
     }
@@ -93,8 +93,11 @@ impl Observer {
         let caller = self.caller.clone();
         let state = caller.shared.lock();
         let store = &state.store;
-        let watch =
-            Watch { span: candidate_span(&self.name), start_revision: from, ..Watch::default() };
+        let watch = WatchFilter {
+            span: candidate_span(&self.name),
+            start_revision: from,
+            ..WatchFilter::default()
+        };
         if from > store.revision() {
             return (Vec::new(), None);
         }
@@ -128,7 +131,7 @@ impl Observer {
 
     async fn send(&self, kv: Option<Arc<KeyValue>>) -> Result<(), ()> {
         let Some(kv) = kv else { return Ok(()) };
-        let header = self.caller.header_now();
+        let header = self.caller.response_header_now();
         let response = rpc::LeaderResponse { header, kv: Some(convert::kv(&kv)) };
         self.responses.send(Ok(response)).await.map_err(|_| ())
     }
@@ -143,34 +146,34 @@ impl Drop for Observer {
 
 #[cfg(test)]
 mod tests {
-    use tenure_store::{Command, Delete, Operation, Put, Span, Txn};
+    use tenure_store::{Command, Delete, KeySpan, Put, Txn, TxnOperation};
 
     use super::*;
-    use crate::test_member::{Call, TestMember};
+    use crate::test_member::{TestCall, TestMember};
 
-    fn put(key: &str) -> Operation {
-        Operation::Put(Put { key: key.into(), ..Put::default() })
+    fn put(key: &str) -> TxnOperation {
+        TxnOperation::Put(Put { key: key.into(), ..Put::default() })
     }
 
-    fn delete(key: &str) -> Operation {
-        Operation::Delete(Delete { span: Span::single(key), prev_kv: false })
+    fn delete(key: &str) -> TxnOperation {
+        TxnOperation::Delete(Delete { span: KeySpan::single(key), prev_kv: false })
     }
 
-    fn txn(success: Vec<Operation>) -> Command {
+    fn txn(success: Vec<TxnOperation>) -> Command {
         Command::Txn(Txn { success, ..Txn::default() })
     }
 
-    async fn next(call: &mut Call<rpc::LeaderResponse>) -> (Vec<u8>, i64) {
-        let response = call.next().await.expect("a response").expect("another response");
+    async fn next(call: &mut TestCall<rpc::LeaderResponse>) -> (Vec<u8>, i64) {
+        let response = call.next_response().await.expect("a response").expect("another response");
         let kv = response.kv.expect("a leader");
         (kv.key, kv.mod_revision)
     }
 
-    async fn observe_first_leader(member: &TestMember) -> Call<rpc::LeaderResponse> {
+    async fn observe_first_leader(member: &TestMember) -> TestCall<rpc::LeaderResponse> {
         member.execute(txn(vec![put("e/0")])).await;
         let mut call = member.call("/v3electionpb.Election/Observe").await;
         call.send(&rpc::LeaderRequest { name: b"e".to_vec() }).await;
-        call.end();
+        call.end_requests();
         assert_eq!(next(&mut call).await, (b"e/0".to_vec(), 2));
         call
     }

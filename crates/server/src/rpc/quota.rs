@@ -20,7 +20,7 @@ enum QuotaState {
 impl Caller {
     /// Returns an error if the store has no room for the command. Raises the alarm NOSPACE first if
     /// the command would exceed the quota.
-    pub(crate) async fn check_quota(&self, command: &Command) -> Result<(), RpcError> {
+    pub(crate) async fn ensure_store_has_room(&self, command: &Command) -> Result<(), RpcError> {
         let cost = command.added_bytes();
         if cost == 0 || self.quota_state(cost) == QuotaState::Free {
             return Ok(());
@@ -32,7 +32,7 @@ impl Caller {
             return Ok(());
         }
         // A client without the right must not be able to raise the alarm.
-        self.check_store_access(|store, principal| store.authorize(principal, command))?;
+        self.check_store_access(|store, principal| store.authorize_command(principal, command))?;
         if state == QuotaState::Exceeded {
             self.raise_alarm().await?;
         }
@@ -40,7 +40,8 @@ impl Caller {
     }
 
     fn quota_state(&self, cost: usize) -> QuotaState {
-        let (size, is_full) = self.with_state(|state| (state.store.size(), state.store.is_full()));
+        let (size, is_full) =
+            self.with_state(|state| (state.store.quota_size(), state.store.has_nospace_alarm()));
         let exceeded = |quota| (size + cost) as u64 >= quota;
         match self.config.limits.quota {
             _ if is_full => QuotaState::AlarmRaised,
@@ -50,7 +51,8 @@ impl Caller {
     }
 
     async fn raise_alarm(&self) -> Result<(), RpcError> {
-        let (size, quota) = (self.with_state(|state| state.store.size()), self.config.limits.quota);
+        let (size, quota) =
+            (self.with_state(|state| state.store.quota_size()), self.config.limits.quota);
         warn!(size, quota, "alarm NOSPACE raised: the store has reached --quota-backend-bytes");
         let change = AlarmChange { member: self.id(), alarm: Alarm::NoSpace, is_active: true };
         // The member raises the alarm itself, with the rights of a member and not of the client.

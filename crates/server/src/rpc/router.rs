@@ -23,7 +23,7 @@ use tracing::Instrument;
 use crate::auth::caller::{CallOptions, Caller};
 use crate::member::Member;
 use crate::net::response_budget;
-use crate::rpc::descriptors::POOL;
+use crate::rpc::descriptors::DESCRIPTOR_POOL;
 use crate::rpc::error::RpcError;
 use crate::rpc::{
     auth, cluster, election, health, kv, lease, lock, maintenance, observe, session, watch,
@@ -31,14 +31,14 @@ use crate::rpc::{
 use crate::spans;
 
 /// Serves a gRPC call. Responds before the deadline of the client, if it has one.
-pub(crate) async fn call(member: Arc<Member>, request: Request<Body>) -> Response<Body> {
+pub(crate) async fn serve_grpc_call(member: Arc<Member>, request: Request<Body>) -> Response<Body> {
     let span = spans::receive(request.uri().path());
     serve(member, request).instrument(span).await
 }
 
 async fn serve(member: Arc<Member>, request: Request<Body>) -> Response<Body> {
     let address = request.extensions().get::<SocketAddr>().copied();
-    let options = CallOptions { address, ..options(request.headers()) };
+    let options = CallOptions { client_address: address, ..options(request.headers()) };
     let (counters, uri) = (member.clone(), request.uri().clone());
     let caller = match is_public_path(uri.path()) {
         true => Ok(Caller::new(member, Principal::Anonymous)),
@@ -56,7 +56,7 @@ async fn serve(member: Arc<Member>, request: Request<Body>) -> Response<Body> {
     let Some(status) = failed.filter(|status| status.code() != Code::Ok) else { return response };
     let name = caller.as_ref().ok().and_then(Caller::initial_user_name);
     counters.rejections.increment(status.code());
-    counters.rejections.log(&status, address, name, uri.path());
+    counters.rejections.log_if_denied(&status, address, name, uri.path());
     status.into_http()
 }
 
@@ -66,7 +66,7 @@ fn options(headers: &HeaderMap) -> CallOptions {
     CallOptions {
         requires_leader: headers.get("hasleader").is_some_and(|it| it == "true"),
         deadline: time.map(|time| Instant::now() + time),
-        address: None,
+        client_address: None,
     }
 }
 
@@ -202,7 +202,7 @@ fn route(caller: Caller, request: Request<Body>) -> CallFuture {
 /// Rejects a call of an unknown method or service, with the message of gRPC for Go.
 fn unknown(path: &str) -> CallFuture {
     let message = match path.trim_start_matches('/').split_once('/') {
-        Some((service, method)) if POOL.get_service_by_name(service).is_some() => {
+        Some((service, method)) if DESCRIPTOR_POOL.get_service_by_name(service).is_some() => {
             format!("unknown method {method} for service {service}")
         }
         Some((service, _)) => format!("unknown service {service}"),
@@ -246,7 +246,7 @@ impl Stream for ResponseStream {
 /// After the error no message is forwarded, even if the client has not read the error yet.
 fn end_early(caller: Caller, messages: EncodedMessages) -> EncodedMessages {
     let (stopped, ended) =
-        (Box::pin(caller.shutdown_grace_passed()), Box::pin(caller.stream_end()));
+        (Box::pin(caller.shutdown_grace_passed()), Box::pin(caller.stream_must_end()));
     let forwarded = stream::unfold(Some((messages, stopped, ended, caller)), async |state| {
         let (mut messages, mut stopped, mut ended, caller) = state?;
         tokio::select! {

@@ -20,7 +20,7 @@ pub(crate) fn transact(
     caller: Caller,
     requests: MessageStream<TxnRequest>,
 ) -> impl Stream<Item = Result<Transacted, Status>> + Send + 'static {
-    let requests = requests.take_until(caller.connections.close_requested());
+    let requests = requests.take_until(caller.connections.all_must_close());
     let transacted = requests.map(move |request| {
         let caller = caller.clone();
         async move {
@@ -49,8 +49,8 @@ fn to_message(response: Response<Bytes>) -> Transacted {
 /// call.
 fn rejected(caller: &Caller, status: &Status) -> Transacted {
     caller.rejections.increment(status.code());
-    let (address, name) = (caller.address(), caller.initial_user_name());
-    caller.rejections.log(status, address, name, "/tenure.Session/Transact");
+    let (address, name) = (caller.client_address(), caller.initial_user_name());
+    caller.rejections.log_if_denied(status, address, name, "/tenure.Session/Transact");
     let (code, message) = (status.code().into(), status.message().to_owned());
     Transacted { code, message, ..Transacted::default() }
 }
@@ -61,7 +61,7 @@ mod tests {
     use tenure_etcd::etcdserverpb::{PutRequest, RangeRequest, RequestOp, TxnResponse};
 
     use super::*;
-    use crate::test_member::{Call, TestMember};
+    use crate::test_member::{TestCall, TestMember};
 
     const TRANSACT: &str = "/tenure.Session/Transact";
 
@@ -82,8 +82,8 @@ mod tests {
 
     /// Returns the revision in the next response. If the response is an error, returns its code and
     /// its message.
-    async fn next(call: &mut Call<Transacted>) -> Result<i64, (i32, String)> {
-        let response = call.next().await.expect("no error").expect("a response");
+    async fn next(call: &mut TestCall<Transacted>) -> Result<i64, (i32, String)> {
+        let response = call.next_response().await.expect("no error").expect("a response");
         assert!(!response.is_too_long);
         match response.code {
             0 => {
@@ -109,9 +109,9 @@ mod tests {
         let mut done = [first, next(&mut call).await];
         done.sort_unstable();
         assert_eq!(done, [Ok(2), Ok(3)]);
-        assert_eq!(member.member.rejections.counts().collect::<Vec<_>>(), [(5, 1)]);
-        call.end();
-        assert!(call.next().await.expect("no error").is_none());
+        assert_eq!(member.member.rejections.counts_by_code().collect::<Vec<_>>(), [(5, 1)]);
+        call.end_requests();
+        assert!(call.next_response().await.expect("no error").is_none());
     }
 
     #[tokio::test]
@@ -121,7 +121,7 @@ mod tests {
         call.send(&put("a", vec![0; SMALL_RESPONSE_BYTES], 0)).await;
         assert_eq!(next(&mut call).await, Ok(2));
         call.send(&read("a")).await;
-        let response = call.next().await.expect("no error").expect("a response");
+        let response = call.next_response().await.expect("no error").expect("a response");
         let expected = Transacted { is_too_long: true, ..Transacted::default() };
         assert_eq!(response, expected);
         call.send(&read("b")).await;
@@ -134,7 +134,7 @@ mod tests {
         let mut call = member.call(TRANSACT).await;
         call.send(&put("a", Vec::new(), 0)).await;
         assert_eq!(next(&mut call).await, Ok(2));
-        member.member.connections.request_close();
-        assert!(call.next().await.expect("no error").is_none());
+        member.member.connections.request_close_of_all();
+        assert!(call.next_response().await.expect("no error").is_none());
     }
 }

@@ -7,17 +7,17 @@
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
-use tenure_store::{Bytes, HistoryCompacted, Span, Store, Watch};
+use tenure_store::{Bytes, HistoryCompacted, KeySpan, Store, WatchFilter};
 use tokio::time::{MissedTickBehavior, interval};
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::Status;
 
 use crate::auth::caller::Caller;
-use crate::log::state::{PendingEvents, ReplicatedState, WatcherId, WatcherSignal};
-use crate::rpc::convert::{self, signed, unsigned};
+use crate::log::state::{PendingEventSummary, ReplicatedState, WatchStreamSignal, WatcherId};
+use crate::rpc::convert::{self, signed, unsigned_or_zero};
 use crate::rpc::error::RpcError;
 use crate::rpc::router::with_etcd_size_error;
-use crate::rpc::{ResponseSender, stream_of_task};
+use crate::rpc::{ResponseSender, spawn_response_stream};
 use tenure_etcd::etcdserverpb as rpc;
 use tenure_etcd::etcdserverpb::watch_create_request::FilterType;
 use tenure_etcd::etcdserverpb::watch_request::RequestUnion;
@@ -42,7 +42,7 @@ pub(crate) fn watch(
     caller: Caller,
     request: MessageStream<rpc::WatchRequest>,
 ) -> ReceiverStream<Result<rpc::WatchResponse, Status>> {
-    stream_of_task(|responses| {
+    spawn_response_stream(|responses| {
         let stream = WatchStream {
             caller,
             responses,
@@ -58,7 +58,7 @@ pub(crate) fn watch(
 struct WatchStream {
     caller: Caller,
     responses: ResponseSender<rpc::WatchResponse>,
-    signal: Arc<WatcherSignal>,
+    signal: Arc<WatchStreamSignal>,
     /// Watchers by the watch ID that the client knows.
     watchers: HashMap<i64, Watcher>,
     /// Maps the number of a watcher within this member to the watch ID that the client knows.
@@ -67,7 +67,7 @@ struct WatchStream {
 }
 
 struct Watcher {
-    watch: Watch,
+    watch: WatchFilter,
     watcher_id: WatcherId,
     /// First revision whose events were not sent to the client yet.
     next_revision: u64,
@@ -96,7 +96,9 @@ impl WatchStream {
                         return Err(ClientGone);
                     }
                 },
-                pending = self.signal.wait_pending() => self.catch_up(pending, u64::MAX).await?,
+                pending = self.signal.wait_and_take_pending() => {
+                    self.catch_up(pending, u64::MAX).await?;
+                }
                 _ = progress.tick() => self.send_progress().await?,
             }
         }
@@ -151,7 +153,7 @@ impl WatchStream {
         let (wants_progress, waiting) = (request.progress_notify, request.waiting);
         self.watchers
             .insert(id, Watcher { watch, watcher_id, next_revision, wants_progress, waiting });
-        let header = self.caller.header(revision);
+        let header = self.caller.response_header(revision);
         let created = rpc::WatchResponse {
             header,
             watch_id: id,
@@ -163,7 +165,7 @@ impl WatchStream {
     }
 
     /// Returns the reason why a watcher cannot be created; `None` if it can.
-    fn rejection(&self, id: i64, watch: &Watch) -> Option<String> {
+    fn rejection(&self, id: i64, watch: &WatchFilter) -> Option<String> {
         if let Err(error) =
             self.caller.check_authenticated().and_then(|()| check_read(&self.caller, watch))
         {
@@ -193,15 +195,15 @@ impl WatchStream {
     /// `last`.
     async fn catch_up(
         &mut self,
-        pending: HashMap<WatcherId, PendingEvents>,
+        pending: HashMap<WatcherId, PendingEventSummary>,
         last: u64,
     ) -> Result<(), ClientGone> {
         let queue = pending
             .into_iter()
             .filter_map(|(id, events)| Some((*self.client_ids.get(&id)?, events)));
-        let mut queue: VecDeque<(i64, PendingEvents)> = queue.collect();
+        let mut queue: VecDeque<(i64, PendingEventSummary)> = queue.collect();
         while let Some((id, events)) = queue.pop_front() {
-            let PendingEvents { since, released, changed_at } = events;
+            let PendingEventSummary { since, released, changed_at } = events;
             if let Some(fence) = released {
                 self.notify_released(id, fence).await?;
             }
@@ -227,8 +229,8 @@ impl WatchStream {
     async fn notify_released(&mut self, watch_id: i64, fence: u64) -> Result<(), ClientGone> {
         let Some(watcher) = self.watchers.get(&watch_id) else { return Ok(()) };
         let Some(waiting) = &watcher.waiting else { return Ok(()) };
-        let own = Span::single(waiting.key.as_slice());
-        let is_waiting_behind = self.caller.read(
+        let own = KeySpan::single(waiting.key.as_slice());
+        let is_waiting_behind = self.caller.check_and_read(
             |access, principal| {
                 access.authorize_read(principal, &watcher.watch.span)?;
                 access.authorize_read(principal, &own)
@@ -250,7 +252,7 @@ impl WatchStream {
         let (revision, pending) = self.caller.with_state(read);
         // Later events follow afterwards.
         self.catch_up(pending, revision).await?;
-        Ok(self.caller.header(revision))
+        Ok(self.caller.response_header(revision))
     }
 
     /// Sends all events of a watcher, up to and including the revision `last`.
@@ -274,7 +276,7 @@ impl WatchStream {
                     continue;
                 }
                 Ok((revision, events)) => rpc::WatchResponse {
-                    header: self.caller.header(revision),
+                    header: self.caller.response_header(revision),
                     watch_id: id,
                     events: events.iter().map(convert::event).collect(),
                     ..rpc::WatchResponse::default()
@@ -312,7 +314,10 @@ impl WatchStream {
     }
 
     fn empty_response(&self) -> rpc::WatchResponse {
-        rpc::WatchResponse { header: self.caller.header_now(), ..rpc::WatchResponse::default() }
+        rpc::WatchResponse {
+            header: self.caller.response_header_now(),
+            ..rpc::WatchResponse::default()
+        }
     }
 
     async fn send(&self, response: rpc::WatchResponse) -> Result<(), ClientGone> {
@@ -326,7 +331,7 @@ impl Drop for WatchStream {
     }
 }
 
-fn check_read(caller: &Caller, watch: &Watch) -> Result<(), RpcError> {
+fn check_read(caller: &Caller, watch: &WatchFilter) -> Result<(), RpcError> {
     caller.check_access(|access, principal| access.authorize_read(principal, &watch.span))
 }
 
@@ -361,23 +366,23 @@ fn next_events(
 /// Returns true if the claim `waiting` is behind another claim in a queue. `ahead` is the key of
 /// the other claim, and `fence` is the revision in which this key was created. Returns false if one
 /// of the two keys does not exist.
-fn is_waiting_behind(store: &Store, ahead: &Span, waiting: &rpc::Waiting, fence: u64) -> bool {
+fn is_waiting_behind(store: &Store, ahead: &KeySpan, waiting: &rpc::Waiting, fence: u64) -> bool {
     let made = |key: &[u8]| store.get(key).map(|kv| kv.create_revision);
-    let own = unsigned(waiting.create_revision);
+    let own = unsigned_or_zero(waiting.create_revision);
     let is_behind = ahead.end.is_empty() && fence < own;
     is_behind && made(&ahead.key) == Some(fence) && made(&waiting.key) == Some(own)
 }
 
-fn is_empty(Span { key, end }: &Span) -> bool {
+fn is_empty(KeySpan { key, end }: &KeySpan) -> bool {
     !end.is_empty() && end[..] != *b"\0" && key >= end
 }
 
 /// Converts the request to a watch. An empty key means the first possible key, as at etcd.
-fn parse_watch(request: &rpc::WatchCreateRequest) -> Watch {
+fn parse_watch(request: &rpc::WatchCreateRequest) -> WatchFilter {
     let key = if request.key.is_empty() { &b"\0"[..] } else { &request.key };
-    Watch {
-        span: Span { key: Bytes::from(key), end: Bytes::from(request.range_end.as_slice()) },
-        start_revision: unsigned(request.start_revision),
+    WatchFilter {
+        span: KeySpan { key: Bytes::from(key), end: Bytes::from(request.range_end.as_slice()) },
+        start_revision: unsigned_or_zero(request.start_revision),
         prev_kv: request.prev_kv,
         no_put: request.filters().any(|it| it == FilterType::Noput),
         no_delete: request.filters().any(|it| it == FilterType::Nodelete),
@@ -389,16 +394,16 @@ mod tests {
     use tenure_store::{Command, Put};
 
     use super::*;
-    use crate::test_member::{Call, TestMember};
+    use crate::test_member::{TestCall, TestMember};
 
     const WATCH: &str = "/etcdserverpb.Watch/Watch";
 
-    async fn ask(call: &Call<rpc::WatchResponse>, request: RequestUnion) {
+    async fn ask(call: &TestCall<rpc::WatchResponse>, request: RequestUnion) {
         call.send(&rpc::WatchRequest { request_union: Some(request) }).await;
     }
 
-    async fn next(call: &mut Call<rpc::WatchResponse>) -> rpc::WatchResponse {
-        call.next().await.expect("a response").expect("another response")
+    async fn next(call: &mut TestCall<rpc::WatchResponse>) -> rpc::WatchResponse {
+        call.next_response().await.expect("a response").expect("another response")
     }
 
     fn create(key: &str, range_end: &str) -> rpc::WatchCreateRequest {
@@ -440,7 +445,7 @@ mod tests {
     async fn watching(
         member: &TestMember,
         waiting: Option<(&str, i64)>,
-    ) -> Call<rpc::WatchResponse> {
+    ) -> TestCall<rpc::WatchResponse> {
         let waiting =
             waiting.map(|(key, create_revision)| rpc::Waiting { key: key.into(), create_revision });
         let mut call = member.call(WATCH).await;
@@ -463,10 +468,10 @@ mod tests {
         let delete = rpc::request_op::Request::RequestDeleteRange(delete);
         let success = vec![rpc::RequestOp { request: Some(delete) }];
         let txn = rpc::TxnRequest { compare: vec![compare], success, ..Default::default() };
-        let mut call: Call<rpc::TxnResponse> = member.call("/etcdserverpb.KV/Txn").await;
+        let mut call: TestCall<rpc::TxnResponse> = member.call("/etcdserverpb.KV/Txn").await;
         call.send(&txn).await;
-        call.end();
-        assert!(!call.next().await.expect("a response").expect("one").succeeded);
+        call.end_requests();
+        assert!(!call.next_response().await.expect("a response").expect("one").succeeded);
     }
 
     #[tokio::test]

@@ -5,8 +5,8 @@ use tenure_core::ProcessId;
 use tenure_core::service::agreement::{Command, Event, Users};
 
 use crate::engine::random::{Random, RandomStream};
-use crate::engine::run_context::Services;
-use crate::results::metrics::Metrics;
+use crate::engine::run_context::ProvidedServices;
+use crate::results::metrics::RunMetrics;
 use crate::settings::Settings;
 use crate::settings::distribution::Distribution;
 
@@ -27,7 +27,7 @@ pub(crate) struct AgreementUsers {
 impl AgreementUsers {
     /// Creates the users of an agreement service. Each user issues one command for each entry that
     /// the workload configures for it. Returns `None` if the protocol has no agreement service.
-    pub(crate) fn new(settings: &Settings, services: Services) -> Option<Self> {
+    pub(crate) fn new(settings: &Settings, services: ProvidedServices) -> Option<Self> {
         let locking = settings.workload.locking.as_ref();
         let times = |at| locking.map_or(0, |locking| locking.entries.of(at));
         let users = Users::new(services.agreement?, settings.size, times)?;
@@ -55,32 +55,32 @@ impl AgreementUsers {
         now: u64,
         at: ProcessId,
         command: &Command,
-        metrics: &mut Metrics,
+        metrics: &mut RunMetrics,
     ) {
         self.users.on_command(at, command);
-        metrics.agreements = self.users.agreement_count();
+        metrics.agreements = self.users.requested_agreement_count();
         self.since.get_or_insert(now);
     }
 
-    /// Records an event that the user of `at` received. If `keeps_words` is true, also stores a
+    /// Records an event that the user of `at` received. If `keeps_texts` is true, also stores a
     /// description of the event. Returns true if the user has another command to issue now.
     pub(crate) fn on_event(
         &mut self,
         now: u64,
         at: ProcessId,
         event: &Event,
-        metrics: &mut Metrics,
-        keeps_words: bool,
+        metrics: &mut RunMetrics,
+        keeps_texts: bool,
     ) -> bool {
         self.users.on_event(at, event);
         metrics.agreement_time = now - self.since.unwrap_or(now);
-        if keeps_words {
+        if keeps_texts {
             self.events[at.index()].push(event.to_string());
         }
         self.users.next_command(at).is_some()
     }
 
-    pub(crate) fn take_events(&mut self) -> Vec<Vec<String>> {
+    pub(crate) fn take_event_texts(&mut self) -> Vec<Vec<String>> {
         std::mem::take(&mut self.events)
     }
 }

@@ -10,19 +10,19 @@ use crate::settings::Settings;
 ///
 /// Start and rate are computed from the seed on demand, so clocks need no memory.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Clocks {
+pub(crate) struct LocalClocks {
     seed: u64,
     drift_ppm: u32,
 }
 
 const MILLION: u128 = 1_000_000;
 
-impl Clocks {
+impl LocalClocks {
     pub(crate) const fn new(settings: &Settings) -> Self {
-        Clocks { seed: settings.seed, drift_ppm: settings.time.drift_ppm }
+        LocalClocks { seed: settings.seed, drift_ppm: settings.time.drift_ppm }
     }
 
-    pub(crate) fn reading(&self, process: ProcessId, now: u64) -> LocalTime {
+    pub(crate) fn local_time(&self, process: ProcessId, now: u64) -> LocalTime {
         let start = splitmix64(self.seed ^ splitmix64(u64::from(process.0))) >> 24;
         let shown = u128::from(now) * self.rate(process) / MILLION;
         LocalTime(start.saturating_add(u64::try_from(shown).unwrap_or(u64::MAX)))
@@ -56,7 +56,7 @@ mod tests {
     fn rates_differ_within_drift() {
         let mut settings = Settings::new(50);
         settings.time.drift_ppm = 1000;
-        let clocks = Clocks::new(&settings);
+        let clocks = LocalClocks::new(&settings);
         let waits = (0..50).map(|place| clocks.real_ticks(ProcessId(place), 1_000_000));
         let waits: std::collections::BTreeSet<u64> = waits.collect();
         assert!(waits.len() > 30, "{waits:?}");
@@ -65,9 +65,9 @@ mod tests {
 
     #[test]
     fn wait_without_drift_is_exact() {
-        let clocks = Clocks::new(&Settings::new(2));
+        let clocks = LocalClocks::new(&Settings::new(2));
         assert_eq!(clocks.real_ticks(ProcessId(1), 12_345), 12_345);
-        let later = clocks.reading(ProcessId(1), 700) - clocks.reading(ProcessId(1), 200);
+        let later = clocks.local_time(ProcessId(1), 700) - clocks.local_time(ProcessId(1), 200);
         assert_eq!(later, 500);
     }
 }

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Progress of a run that has not ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Progress {
+pub struct RunProgress {
     /// Number of events that were handled.
     pub events: u64,
     /// Current virtual time of the run, in ticks.
@@ -18,15 +18,15 @@ pub struct Progress {
 /// Progress reports for the caller of a run, and a flag with which the caller stops it. Reports do
 /// not change the events of the run.
 #[derive(Default)]
-pub struct Controls<'a> {
+pub struct RunControls<'a> {
     stop: Option<&'a AtomicBool>,
-    progress: Option<Box<dyn FnMut(Progress) + 'a>>,
+    progress: Option<Box<dyn FnMut(RunProgress) + 'a>>,
 }
 
-impl<'a> Controls<'a> {
+impl<'a> RunControls<'a> {
     /// Creates controls without reports and without a stop flag.
     pub fn new() -> Self {
-        Controls::default()
+        RunControls::default()
     }
 
     /// Stops the run soon after `flag` becomes true; the report then contains partial results.
@@ -38,7 +38,7 @@ impl<'a> Controls<'a> {
 
     /// Makes the run call `report` every few thousand events.
     #[must_use]
-    pub fn reporting(mut self, report: impl FnMut(Progress) + 'a) -> Self {
+    pub fn reporting(mut self, report: impl FnMut(RunProgress) + 'a) -> Self {
         self.progress = Some(Box::new(report));
         self
     }
@@ -47,7 +47,7 @@ impl<'a> Controls<'a> {
         self.stop.is_some_and(|flag| flag.load(Ordering::Relaxed))
     }
 
-    pub(crate) fn report(&mut self, progress: impl FnOnce() -> Progress) {
+    pub(crate) fn report(&mut self, progress: impl FnOnce() -> RunProgress) {
         if let Some(report) = &mut self.progress {
             report(progress());
         }

@@ -2,12 +2,12 @@
 //! received messages for traces and metrics.
 
 use tenure_core::{Labelled, Layer, MutexObservation, ProcessId};
-use tenure_trace::Kind;
+use tenure_trace::RecordKind;
 
 use crate::engine::queue::TimedQueue;
 use crate::engine::router::RoutingDecision;
 use crate::engine::run_context::RunContext;
-use crate::judging::causality::MessageScope;
+use crate::judging::causality::CausalityScope;
 
 #[derive(Debug)]
 pub(crate) struct Envelope<M> {
@@ -19,7 +19,7 @@ pub(crate) struct Envelope<M> {
 
 /// Sends a message: records it, and schedules its arrivals unless the network loses it.
 #[inline]
-pub(crate) fn send<M: Labelled + Clone + serde::Serialize>(
+pub(crate) fn send_message<M: Labelled + Clone + serde::Serialize>(
     run: &mut RunContext,
     in_flight: &mut TimedQueue<Envelope<M>>,
     departs: u64,
@@ -39,9 +39,9 @@ pub(crate) fn send<M: Labelled + Clone + serde::Serialize>(
         }
         if run.settings.instrumentation.metrics {
             let label = message.label();
-            run.metrics.kind(label).sent += 1;
+            run.metrics.counts_of_kind(label).sent += 1;
             if label.layer == Layer::Election {
-                run.metrics.record_participant(from);
+                run.metrics.record_election_participant(from);
             }
             if run.settings.instrumentation.bytes {
                 run.metrics.bytes += bytes(&message);
@@ -54,8 +54,8 @@ pub(crate) fn send<M: Labelled + Clone + serde::Serialize>(
         RoutingDecision::Twice(first, second) => {
             run.count_duplicated(message.label());
             if run.tracer.tags_messages {
-                run.tracer.copy_tag(tag);
-                trace_duplicate(run, from, to, tag, &message);
+                run.tracer.record_copy(tag);
+                record_duplicate(run, from, to, tag, &message);
             }
             in_flight.push(first, Envelope { from, to, tag, message: message.clone() });
             in_flight.push(second, Envelope { from, to, tag, message });
@@ -82,10 +82,10 @@ fn tag<M: Labelled + serde::Serialize>(
     to: ProcessId,
     message: &M,
 ) -> u32 {
-    let tag = run.tag(from);
+    let tag = run.new_message_tag(from);
     if let Some(recorder) = &run.tracer.recorder {
-        let message_record = recorder.get(tag).message_record(message, to);
-        run.trace(from, Kind::Send(message_record));
+        let message_record = recorder.traced_message(tag).message_record(message, to);
+        run.trace_process(from, RecordKind::Send(message_record));
     }
     tag
 }
@@ -98,10 +98,10 @@ pub(crate) fn record_receipt<M: Labelled + serde::Serialize>(
     tag: u32,
     message: &M,
 ) {
-    let traced = run.tracer.recorder.as_ref().map(|recorder| recorder.get(tag));
-    run.tracer.take_tag(tag, Some(to), MessageScope::of_layer(message.label().layer));
+    let traced = run.tracer.recorder.as_ref().map(|recorder| recorder.traced_message(tag));
+    run.tracer.finish_tag(tag, Some(to), CausalityScope::of_layer(message.label().layer));
     if let Some(traced) = traced {
-        run.trace(to, Kind::Receive(traced.message_record(message, from)));
+        run.trace_process(to, RecordKind::Receive(traced.message_record(message, from)));
     }
 }
 
@@ -113,15 +113,15 @@ pub(crate) fn record_loss<M: Labelled + serde::Serialize>(
     tag: u32,
     message: &M,
 ) {
-    let traced = run.tracer.recorder.as_ref().map(|recorder| recorder.get(tag));
-    run.tracer.take_tag(tag, None, MessageScope::Protocol);
+    let traced = run.tracer.recorder.as_ref().map(|recorder| recorder.traced_message(tag));
+    run.tracer.finish_tag(tag, None, CausalityScope::Protocol);
     if let Some(traced) = traced {
-        run.trace(from, Kind::Drop(traced.message_record(message, to)));
+        run.trace_process(from, RecordKind::Drop(traced.message_record(message, to)));
     }
 }
 
 #[cold]
-pub(crate) fn trace_duplicate<M: Labelled + serde::Serialize>(
+pub(crate) fn record_duplicate<M: Labelled + serde::Serialize>(
     run: &mut RunContext,
     from: ProcessId,
     to: ProcessId,
@@ -129,7 +129,7 @@ pub(crate) fn trace_duplicate<M: Labelled + serde::Serialize>(
     message: &M,
 ) {
     if let Some(recorder) = &run.tracer.recorder {
-        let message_record = recorder.get(tag).message_record(message, to);
-        run.trace(from, Kind::Duplicate(message_record));
+        let message_record = recorder.traced_message(tag).message_record(message, to);
+        run.trace_process(from, RecordKind::Duplicate(message_record));
     }
 }

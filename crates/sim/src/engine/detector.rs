@@ -25,28 +25,28 @@ impl DetectorOracle {
     }
 
     /// Counts a new report as scheduled, and returns its random delay, in ticks.
-    pub(crate) fn schedule(&mut self, detector: DetectorSettings) -> u64 {
+    pub(crate) fn schedule_report(&mut self, detector: DetectorSettings) -> u64 {
         self.pending += 1;
         detector.delay.draw(&mut self.random)
     }
 
-    pub(crate) fn record_delivery(&mut self) {
+    pub(crate) fn record_report_delivery(&mut self) {
         self.pending -= 1;
     }
 
-    pub(crate) const fn has_pending(&self) -> bool {
+    pub(crate) const fn has_pending_report(&self) -> bool {
         self.pending > 0
     }
 
-    pub(crate) fn add_separated(&mut self, observer: ProcessId, peer: ProcessId) {
+    pub(crate) fn add_separated_pair(&mut self, observer: ProcessId, peer: ProcessId) {
         self.separated.insert((observer, peer));
     }
 
-    pub(crate) fn remove_separated(&mut self, pair: (ProcessId, ProcessId)) {
+    pub(crate) fn remove_separated_pair(&mut self, pair: (ProcessId, ProcessId)) {
         self.separated.remove(&pair);
     }
 
-    pub(crate) fn separated(&self) -> impl Iterator<Item = (ProcessId, ProcessId)> + '_ {
+    pub(crate) fn separated_pairs(&self) -> impl Iterator<Item = (ProcessId, ProcessId)> + '_ {
         self.separated.iter().copied()
     }
 }

@@ -3,24 +3,24 @@
 use std::collections::VecDeque;
 
 use tenure_core::{Environment, LocalTime, ProcessId};
-use tenure_trace::Choice;
+use tenure_trace::RandomChoice;
 
-use crate::engine::clocks::Clocks;
+use crate::engine::clocks::LocalClocks;
 use crate::engine::random::Random;
 
 #[derive(Clone, Debug)]
 pub(crate) struct RunEnvironment {
     pub(super) choices: Random,
-    clocks: Clocks,
+    clocks: LocalClocks,
     pub(super) at: ProcessId,
     pub(super) now: u64,
     /// Random choices that are prescribed for the next step. They replace draws from `choices`.
     pub(super) scripted: VecDeque<u32>,
-    pub(super) drawn: Vec<Choice>,
+    pub(super) drawn: Vec<RandomChoice>,
 }
 
 impl RunEnvironment {
-    pub(crate) fn new(choices: Random, clocks: Clocks) -> Self {
+    pub(crate) fn new(choices: Random, clocks: LocalClocks) -> Self {
         let (scripted, drawn) = (VecDeque::new(), Vec::new());
         RunEnvironment { choices, clocks, at: ProcessId(0), now: 0, scripted, drawn }
     }
@@ -30,11 +30,11 @@ impl Environment for RunEnvironment {
     fn choose(&mut self, bound: u32) -> u32 {
         let scripted = self.scripted.pop_front().map(|value| value.min(bound - 1));
         let value = scripted.unwrap_or_else(|| self.choices.below(u64::from(bound)) as u32);
-        self.drawn.push(Choice { value, bound });
+        self.drawn.push(RandomChoice { value, bound });
         value
     }
 
     fn local_clock(&mut self) -> LocalTime {
-        self.clocks.reading(self.at, self.now)
+        self.clocks.local_time(self.at, self.now)
     }
 }

@@ -2,13 +2,13 @@
 
 use tenure_core::service::{agreement, election, mutex, office};
 use tenure_core::{EventViews, Observation, ProcessId, Verdict};
-use tenure_trace::{Kind, MessageRecord};
+use tenure_trace::{MessageRecord, RecordKind};
 
-use crate::engine::lock_users::Phase;
+use crate::engine::lock_users::LockUserPhase;
 use crate::engine::run_context::RunContext;
-use crate::engine::schedule::{ScheduledEvent, verdict};
+use crate::engine::schedule::{ScheduledEvent, suspicion_verdict};
 use crate::engine::user_messages::UserMessage;
-use crate::judging::causality::MessageScope;
+use crate::judging::causality::CausalityScope;
 use crate::settings::DetectorSettings;
 use crate::settings::fault::{CrashTrigger, Fault, RecoveredState};
 
@@ -42,7 +42,7 @@ pub(crate) enum ProcessAction {
 impl RunContext {
     /// Handles the part of an event that does not depend on the protocol. Returns the action that
     /// the engine must still perform on a process.
-    pub(crate) fn handle(&mut self, event: ScheduledEvent) -> ProcessAction {
+    pub(crate) fn handle_event(&mut self, event: ScheduledEvent) -> ProcessAction {
         match event {
             ScheduledEvent::Timer { .. } | ScheduledEvent::UserCommand { .. } => {
                 ProcessAction::Nothing
@@ -66,8 +66,8 @@ impl RunContext {
                 if suspect {
                     self.faults.record_occurrence(fault);
                 }
-                self.disturb_elections();
-                ProcessAction::Suspicion { observer, peer, verdict: verdict(suspect) }
+                self.note_election_disturbance();
+                ProcessAction::Suspicion { observer, peer, verdict: suspicion_verdict(suspect) }
             }
             ScheduledEvent::PartitionBegins { fault, partition } => {
                 self.begin_partition(fault, partition);
@@ -75,15 +75,15 @@ impl RunContext {
                 ProcessAction::Nothing
             }
             ScheduledEvent::PartitionHeals { partition } => {
-                self.router.set_partition(partition, false);
-                self.trace_group(Kind::Heal);
+                self.router.set_partition_active(partition, false);
+                self.trace_group(RecordKind::Heal);
                 self.schedule_reports_across(partition, false);
                 self.note_progress();
                 ProcessAction::Nothing
             }
             ScheduledEvent::Crash { fault, process } => self.crash(process, Some(fault)),
             ScheduledEvent::CrashInPhase { fault, inside, count } => {
-                let process = self.process_in_phase(fault, inside, count);
+                let process = self.crash_target_in_phase(fault, inside, count);
                 process.map_or(ProcessAction::Nothing, |process| self.crash(process, Some(fault)))
             }
             ScheduledEvent::Recover { fault, process, lost } => {
@@ -110,17 +110,17 @@ impl RunContext {
         peer: ProcessId,
         suspect: bool,
     ) -> ProcessAction {
-        self.detector.record_delivery();
+        self.detector.record_report_delivery();
         if !self.live_processes.is_up(observer) {
             return ProcessAction::Nothing;
         }
         if self.live_processes.is_up(peer) && self.router.is_partitioned(observer, peer) {
-            self.detector.add_separated(observer, peer);
+            self.detector.add_separated_pair(observer, peer);
         }
         if self.can_reach(observer, peer) == suspect {
             return ProcessAction::Nothing;
         }
-        ProcessAction::Suspicion { observer, peer, verdict: verdict(suspect) }
+        ProcessAction::Suspicion { observer, peer, verdict: suspicion_verdict(suspect) }
     }
 
     fn on_request_arrival(&mut self, process: ProcessId) -> ProcessAction {
@@ -134,15 +134,15 @@ impl RunContext {
     pub(crate) fn receive_user_message(&mut self, message: u32) -> ProcessAction {
         let UserMessage { from, to, tag, clock } = self.traffic.receive(message);
         if !self.live_processes.is_up(to) {
-            self.tracer.take_tag(tag, None, MessageScope::All);
+            self.tracer.finish_tag(tag, None, CausalityScope::All);
             return ProcessAction::Nothing;
         }
-        let traced = self.tracer.recorder.as_ref().map(|recorder| recorder.get(tag));
-        self.tracer.take_tag(tag, Some(to), MessageScope::All);
+        let traced = self.tracer.recorder.as_ref().map(|recorder| recorder.traced_message(tag));
+        self.tracer.finish_tag(tag, Some(to), CausalityScope::All);
         if let Some(traced) = traced {
             let message_record =
                 MessageRecord::new(&UserMessageContent, from, traced.session, traced.number);
-            self.trace(to, Kind::Receive(message_record));
+            self.trace_process(to, RecordKind::Receive(message_record));
         }
         let reacts = self.settings.workload.background_traffic.is_some_and(|traffic| traffic.react)
             && self.lock_users.as_ref().is_some_and(|users| users.can_request_early(to));
@@ -150,11 +150,11 @@ impl RunContext {
     }
 
     fn begin_partition(&mut self, fault: u32, partition: u32) {
-        self.router.set_partition(partition, true);
+        self.router.set_partition_active(partition, true);
         if let Fault::Partition { side, .. } = &self.settings.faults[fault as usize] {
             let sides = self.sides(side);
             self.faults.record_occurrence(fault);
-            self.trace_group(Kind::Partition(sides));
+            self.trace_group(RecordKind::Partition(sides));
         }
         self.schedule_reports_across(partition, true);
     }
@@ -170,23 +170,23 @@ impl RunContext {
     }
 
     /// Returns the process that `fault` crashes. Returns `None` if the process is not in the phase
-    /// that the other arguments describe. If `inside` is true, the process must be inside the
+    /// that the other arguments describe. If `is_inside` is true, the process must be inside the
     /// critical section in its entry number `count`. Otherwise, the process must be waiting with
     /// its request number `count`.
-    pub(crate) fn process_in_phase(
+    pub(crate) fn crash_target_in_phase(
         &self,
         fault: u32,
-        inside: bool,
+        is_inside: bool,
         count: u32,
     ) -> Option<ProcessId> {
         let Fault::Crash { process, .. } = self.settings.faults[fault as usize] else {
             return None;
         };
         let users = self.lock_users.as_ref()?;
-        let (requests, entries) = users.counts(process);
+        let (requests, entries) = users.request_and_entry_counts(process);
         let is_in_phase = match users.phase(process) {
-            Phase::Inside => inside && entries == count,
-            Phase::Waiting => !inside && requests == count,
+            LockUserPhase::Inside => is_inside && entries == count,
+            LockUserPhase::Waiting => !is_inside && requests == count,
             _ => false,
         };
         is_in_phase.then_some(process)
@@ -207,14 +207,14 @@ impl RunContext {
                 self.fault_queue.push(self.now + back.downtime, act);
             }
         }
-        self.trace(process, Kind::Crash);
-        self.live_processes.crash(process);
+        self.trace_process(process, RecordKind::Crash);
+        self.live_processes.mark_crashed(process);
         self.faults.crashes += 1;
         if let Some(load) = &mut self.metrics.load {
             load.set_inside(process, false, self.now);
         }
         if let Some(users) = &mut self.lock_users
-            && users.record_crash(process) == Phase::Waiting
+            && users.record_crash(process) == LockUserPhase::Waiting
         {
             self.metrics.waiting.change(self.now, false);
             if self.metrics.waiting.current() == 0 {
@@ -222,10 +222,10 @@ impl RunContext {
                 self.last_exit = None;
             }
         }
-        self.beliefs.forget(process, self.live_processes.as_slice());
-        self.beliefs.recount(self.live_processes.as_slice());
+        self.beliefs.forget_leader(process, self.live_processes.up_flags());
+        self.beliefs.recount(self.live_processes.up_flags());
         self.elections.disturb();
-        self.disturb_elections();
+        self.note_election_disturbance();
         self.monitors.on_crash(self.now, process);
         if let Some(agreement) = &mut self.agreement_users {
             agreement.users.on_crash(process);
@@ -237,12 +237,12 @@ impl RunContext {
 
     /// Records the recovery of a process, before the effects of its boot are released.
     pub(crate) fn on_recovered(&mut self, process: ProcessId) {
-        self.live_processes.recover(process);
+        self.live_processes.mark_recovered(process);
         self.faults.recoveries += 1;
-        self.trace_event(process, Kind::Recover);
-        self.beliefs.recount(self.live_processes.as_slice());
+        self.trace_event(process, RecordKind::Recover);
+        self.beliefs.recount(self.live_processes.up_flags());
         self.elections.disturb();
-        self.disturb_elections();
+        self.note_election_disturbance();
         self.monitors.on_recovery(self.now, process);
         self.schedule_reports_about(process, false);
         self.schedule_reports_of_absent(process);
@@ -274,7 +274,7 @@ impl RunContext {
         let mut pairs: Vec<_> = if suspect {
             all().flat_map(|at| all().map(move |peer| (at, peer))).collect()
         } else {
-            self.detector.separated().collect()
+            self.detector.separated_pairs().collect()
         };
         pairs.retain(|(at, peer)| self.router.separates(partition, *at, *peer));
         pairs.retain(|(at, peer)| {
@@ -282,7 +282,7 @@ impl RunContext {
         });
         for pair in pairs {
             if !suspect {
-                self.detector.remove_separated(pair);
+                self.detector.remove_separated_pair(pair);
             }
             self.schedule_report(detector, pair, suspect);
         }
@@ -294,7 +294,7 @@ impl RunContext {
         (observer, peer): (ProcessId, ProcessId),
         suspect: bool,
     ) {
-        let time = self.now + self.detector.schedule(detector);
+        let time = self.now + self.detector.schedule_report(detector);
         self.event_queue.push(time, ScheduledEvent::DetectorReport { observer, peer, suspect });
     }
 
@@ -310,7 +310,7 @@ impl RunContext {
     }
 
     /// Schedules reports about the processes that are down from the start.
-    pub(crate) fn schedule_initial_reports(&mut self) {
+    pub(crate) fn schedule_initial_detector_reports(&mut self) {
         for process in (0..self.settings.size).map(ProcessId) {
             if !self.live_processes.is_up(process) {
                 self.schedule_reports_about(process, true);
@@ -338,9 +338,11 @@ impl RunContext {
             office::Command::Election(election::Command::Elect) => {
                 self.beliefs.on_request(at);
                 self.metrics.elections_started += 1;
-                self.disturb_elections();
+                self.note_election_disturbance();
             }
-            office::Command::Election(election::Command::Resign) => self.disturb_elections(),
+            office::Command::Election(election::Command::Resign) => {
+                self.note_election_disturbance()
+            }
         }
         self.judge_command(at, command);
     }
@@ -351,7 +353,7 @@ impl RunContext {
     pub(crate) fn send_background_traffic(&mut self, at: ProcessId, clock: Option<u64>) {
         let Some(traffic) = self.settings.workload.background_traffic else { return };
         let size = self.settings.size;
-        if size < 2 || !self.traffic.occurs(traffic.tell, self.metrics.user_messages) {
+        if size < 2 || !self.traffic.draw_occurrence(traffic.tell, self.metrics.user_messages) {
             return;
         }
         let to = self.traffic.draw_receiver(size, at);
@@ -369,12 +371,12 @@ impl RunContext {
         clock: Option<u64>,
     ) -> u32 {
         self.metrics.user_messages += 1;
-        let tag = if self.tracer.tags_messages { self.tag(at) } else { 0 };
+        let tag = if self.tracer.tags_messages { self.new_message_tag(at) } else { 0 };
         if let Some(recorder) = &self.tracer.recorder {
-            let traced = recorder.get(tag);
+            let traced = recorder.traced_message(tag);
             let message_record =
                 MessageRecord::new(&UserMessageContent, to, traced.session, traced.number);
-            self.trace(at, Kind::Send(message_record));
+            self.trace_process(at, RecordKind::Send(message_record));
         }
         self.traffic.send(UserMessage { from: at, to, tag, clock })
     }
@@ -430,14 +432,14 @@ impl RunContext {
     fn on_election_event(&mut self, at: ProcessId, event: &election::Event) {
         match event {
             election::Event::Elected { leader, .. } => {
-                self.beliefs.elected(at, *leader, self.live_processes.as_slice());
+                self.beliefs.on_elected(at, *leader, self.live_processes.up_flags());
                 self.note_progress();
             }
             election::Event::Deposed { .. } => {
-                self.beliefs.forget(at, self.live_processes.as_slice())
+                self.beliefs.forget_leader(at, self.live_processes.up_flags())
             }
         }
-        self.follow_elections();
+        self.track_elections();
         if let Some(monitors) = &mut self.monitors.election {
             monitors.observe(self.now, at, Observation::Event(event));
         }
@@ -488,7 +490,7 @@ impl RunContext {
     #[cold]
     fn schedule_phase_crashes(&mut self, process: ProcessId, inside: bool) {
         let Some(users) = &self.lock_users else { return };
-        let (requests, entries) = users.counts(process);
+        let (requests, entries) = users.request_and_entry_counts(process);
         for (fault, configured) in self.settings.faults.iter().enumerate() {
             let Fault::Crash { process: crashing, when, .. } = configured else { continue };
             let (wanted, after) = match *when {

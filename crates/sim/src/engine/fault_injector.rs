@@ -83,7 +83,7 @@ impl FaultInjector {
         self.occurrences[fault as usize] += 1;
     }
 
-    pub(crate) fn occurrences(&self) -> &[u64] {
+    pub(crate) fn occurrence_counts(&self) -> &[u64] {
         &self.occurrences
     }
 }

@@ -31,12 +31,12 @@ impl LiveProcesses {
     }
 
     /// Returns true if `process` is up, false if it is down, and `None` if it is not in the group.
-    pub(crate) fn get(&self, process: ProcessId) -> Option<bool> {
+    pub(crate) fn up_state(&self, process: ProcessId) -> Option<bool> {
         self.up.get(process.index()).copied()
     }
 
     /// Returns one value per process, by index: true if the process is up.
-    pub(crate) fn as_slice(&self) -> &[bool] {
+    pub(crate) fn up_flags(&self) -> &[bool] {
         &self.up
     }
 
@@ -54,13 +54,13 @@ impl LiveProcesses {
         self.sessions.resize(self.up.len(), 0);
     }
 
-    pub(crate) fn crash(&mut self, process: ProcessId) {
+    pub(crate) fn mark_crashed(&mut self, process: ProcessId) {
         self.up[process.index()] = false;
         self.live -= 1;
     }
 
     /// Marks a process that is down as up, in a new session.
-    pub(crate) fn recover(&mut self, process: ProcessId) {
+    pub(crate) fn mark_recovered(&mut self, process: ProcessId) {
         self.up[process.index()] = true;
         self.live += 1;
         if let Some(session) = self.sessions.get_mut(process.index()) {

@@ -7,13 +7,13 @@ use crate::engine::random::Random;
 use crate::engine::random::RandomStream;
 use crate::engine::schedule::{EventQueue, ScheduledEvent};
 use crate::settings::Settings;
-use crate::settings::workload::{Locking, RequestPattern};
+use crate::settings::workload::{LockWorkload, RequestPattern};
 
 /// Users of the lock, one per process. Each waits for a while, requests the lock, holds it, and
 /// releases it, repeatedly.
 #[derive(Debug)]
 pub(crate) struct LockUsers {
-    locking: Locking,
+    locking: LockWorkload,
     users: Vec<User>,
     /// Number of live users that hold the lock, wait for it, or have requests left to issue.
     busy: u64,
@@ -32,12 +32,12 @@ struct User {
     backlog: u32,
     requests: u32,
     entries: u32,
-    phase: Phase,
+    phase: LockUserPhase,
     up: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Phase {
+pub(crate) enum LockUserPhase {
     Outside,
     Waiting,
     Inside,
@@ -45,12 +45,12 @@ pub(crate) enum Phase {
 }
 
 impl LockUsers {
-    pub(crate) fn new(locking: Locking, settings: &Settings, up: &[bool]) -> Self {
+    pub(crate) fn new(locking: LockWorkload, settings: &Settings, up: &[bool]) -> Self {
         let sequential = matches!(locking.pattern, RequestPattern::Sequential { .. });
         let user = |(place, up): (usize, &bool)| {
             let listed = locking.entries.of(ProcessId::from_index(place));
             let left = if sequential { 0 } else { listed };
-            let phase = Phase::Outside;
+            let phase = LockUserPhase::Outside;
             let (since, due, backlog, requests, entries) = (0, 0, 0, 0, 0);
             User { since, due, left, backlog, requests, entries, phase, up: *up }
         };
@@ -127,11 +127,16 @@ impl LockUsers {
     }
 
     /// Returns true if the scheduled command of a user is still valid and due now.
-    pub(crate) fn is_due(&self, process: ProcessId, command: mutex::Command, now: u64) -> bool {
+    pub(crate) fn is_command_due(
+        &self,
+        process: ProcessId,
+        command: mutex::Command,
+        now: u64,
+    ) -> bool {
         let user = &self.users[process.index()];
         let phase = match command {
-            mutex::Command::Enter => user.phase == Phase::Outside && user.left > 0,
-            mutex::Command::Exit => user.phase == Phase::Inside,
+            mutex::Command::Enter => user.phase == LockUserPhase::Outside && user.left > 0,
+            mutex::Command::Exit => user.phase == LockUserPhase::Inside,
         };
         user.up && phase && user.due == now
     }
@@ -141,7 +146,7 @@ impl LockUsers {
     pub(crate) fn can_request_early(&self, process: ProcessId) -> bool {
         let user = &self.users[process.index()];
         let closed = matches!(self.locking.pattern, RequestPattern::Closed { .. });
-        closed && user.up && user.phase == Phase::Outside && user.left > 0
+        closed && user.up && user.phase == LockUserPhase::Outside && user.left > 0
     }
 
     /// Handles the arrival of a request at a process if requests arrive from outside, as in
@@ -168,7 +173,7 @@ impl LockUsers {
 
     pub(crate) fn record_enter_request(&mut self, process: ProcessId, now: u64) {
         self.change(process, |user| {
-            user.phase = Phase::Waiting;
+            user.phase = LockUserPhase::Waiting;
             user.since = now;
             user.requests += 1;
         });
@@ -176,7 +181,7 @@ impl LockUsers {
 
     pub(crate) fn record_exit_request(&mut self, process: ProcessId, now: u64) {
         self.change(process, |user| {
-            user.phase = Phase::Leaving;
+            user.phase = LockUserPhase::Leaving;
             user.since = now;
         });
     }
@@ -192,9 +197,9 @@ impl LockUsers {
         let due = now + self.locking.hold.draw(&mut self.random);
         event_queue
             .push(due, ScheduledEvent::UserCommand { process, command: mutex::Command::Exit });
-        let waited = self.users[process.index()].waited(Phase::Waiting, now);
+        let waited = self.users[process.index()].waited(LockUserPhase::Waiting, now);
         self.change(process, |user| {
-            user.phase = Phase::Inside;
+            user.phase = LockUserPhase::Inside;
             user.since = now;
             user.due = due;
             user.entries += 1;
@@ -212,8 +217,8 @@ impl LockUsers {
         now: u64,
         event_queue: &mut EventQueue,
     ) -> (Option<u64>, bool) {
-        let took = self.users[process.index()].waited(Phase::Leaving, now);
-        self.change(process, |user| user.phase = Phase::Outside);
+        let took = self.users[process.index()].waited(LockUserPhase::Leaving, now);
+        self.change(process, |user| user.phase = LockUserPhase::Outside);
         let due = match self.locking.pattern {
             RequestPattern::Open { .. } => self.take_backlog(process).then_some(now),
             RequestPattern::Closed { think } if self.users[process.index()].left > 0 => {
@@ -232,10 +237,10 @@ impl LockUsers {
     }
 
     /// Records that `process` crashed, and returns the phase of its user before the crash.
-    pub(crate) fn record_crash(&mut self, process: ProcessId) -> Phase {
+    pub(crate) fn record_crash(&mut self, process: ProcessId) -> LockUserPhase {
         let phase = self.users[process.index()].phase;
         self.change(process, |user| {
-            user.phase = Phase::Outside;
+            user.phase = LockUserPhase::Outside;
             user.up = false;
         });
         phase
@@ -250,26 +255,28 @@ impl LockUsers {
         });
     }
 
-    pub(crate) fn phase(&self, process: ProcessId) -> Phase {
+    pub(crate) fn phase(&self, process: ProcessId) -> LockUserPhase {
         self.users[process.index()].phase
     }
 
     /// Returns the number of requests and entries of a user.
-    pub(crate) fn counts(&self, process: ProcessId) -> (u32, u32) {
+    pub(crate) fn request_and_entry_counts(&self, process: ProcessId) -> (u32, u32) {
         let user = &self.users[process.index()];
         (user.requests, user.entries)
     }
 
     /// Returns the live users that wait for their entry or their exit.
-    pub(crate) fn waiting(&self) -> impl Iterator<Item = ProcessId> + '_ {
-        let stuck = |user: &User| user.up && matches!(user.phase, Phase::Waiting | Phase::Leaving);
+    pub(crate) fn waiting_users(&self) -> impl Iterator<Item = ProcessId> + '_ {
+        let stuck = |user: &User| {
+            user.up && matches!(user.phase, LockUserPhase::Waiting | LockUserPhase::Leaving)
+        };
         let users = self.users.iter().enumerate();
         users.filter(move |(_, user)| stuck(user)).map(|(place, _)| ProcessId::from_index(place))
     }
 
     fn take_backlog(&mut self, process: ProcessId) -> bool {
         let user = &mut self.users[process.index()];
-        let ready = user.up && user.phase == Phase::Outside && user.backlog > 0;
+        let ready = user.up && user.phase == LockUserPhase::Outside && user.backlog > 0;
         user.backlog -= u32::from(ready);
         ready
     }
@@ -284,7 +291,7 @@ impl LockUsers {
 
 impl User {
     fn is_busy(&self) -> bool {
-        self.up && (self.left > 0 || self.phase != Phase::Outside)
+        self.up && (self.left > 0 || self.phase != LockUserPhase::Outside)
     }
 
     /// Returns true if more requests will arrive for this user. In total, one request arrives for
@@ -293,7 +300,7 @@ impl User {
         self.requests + self.backlog < self.entries + self.left
     }
 
-    fn waited(&self, phase: Phase, now: u64) -> Option<u64> {
+    fn waited(&self, phase: LockUserPhase, now: u64) -> Option<u64> {
         (self.phase == phase).then(|| now - self.since)
     }
 }

@@ -20,16 +20,16 @@ pub(crate) struct NetworkTraffic {
 
 impl NetworkTraffic {
     pub(crate) fn new(network_graph: NetworkGraph) -> Self {
-        let carried = vec![0; network_graph.directed_edges()];
+        let carried = vec![0; network_graph.directed_edge_count()];
         NetworkTraffic { network_graph, carried, messages: 0, edges: 0, longest: 0 }
     }
 
-    pub(crate) fn longest_route(&self) -> u64 {
-        self.network_graph.longest_route()
+    pub(crate) fn heaviest_route_weight(&self) -> u64 {
+        self.network_graph.heaviest_route_weight()
     }
 
     /// Carries a message over the edges of its route, and returns its delay, in ticks.
-    pub(crate) fn carry(
+    pub(crate) fn carry_message(
         &mut self,
         from: ProcessId,
         to: ProcessId,
@@ -39,10 +39,10 @@ impl NetworkTraffic {
         let size = self.network_graph.graph().vertex_count();
         let (mut at, mut delay, mut edges) = (from, 0_u64, 0);
         while at != to {
-            let next = self.network_graph.next(at, to);
+            let next = self.network_graph.next_vertex(at, to);
             let drawn = latency.draw(size, at, next, random);
             let mut weight = 1;
-            if let Some((own, place)) = self.network_graph.edge(at, next) {
+            if let Some((own, place)) = self.network_graph.edge_weight_and_position(at, next) {
                 weight = own;
                 self.carried[place] += 1;
             }
@@ -59,7 +59,8 @@ impl NetworkTraffic {
     pub(crate) fn load(&self) -> NetworkLoad {
         let load = |(one, other, weight)| {
             let carried = |from, to| {
-                let place = self.network_graph.edge(from, to).map(|(_, place)| place);
+                let place =
+                    self.network_graph.edge_weight_and_position(from, to).map(|(_, place)| place);
                 place.map_or(0, |place| self.carried[place])
             };
             EdgeLoad { one, other, weight, messages: carried(one, other) + carried(other, one) }

@@ -111,7 +111,7 @@ impl<T> TimedQueue<T> {
     }
 
     /// Returns all items with their times, in the order of popping.
-    pub(crate) fn in_order(&self) -> Vec<(u64, &T)> {
+    pub(crate) fn in_pop_order(&self) -> Vec<(u64, &T)> {
         self.keys.in_order().into_iter().filter_map(|key| self.item(key)).collect()
     }
 
@@ -125,11 +125,11 @@ impl<T> TimedQueue<T> {
         self.remove(place)
     }
 
-    /// Moves all items with a time before `earliest` to that time. Their order stays the same.
-    pub(crate) fn postpone(&mut self, earliest: u64) {
+    /// Moves all items with a time before `earliest_time` to that time. Their order stays the same.
+    pub(crate) fn postpone_until(&mut self, earliest_time: u64) {
         let mut keys = Keys::new();
         while let Some((time, place)) = self.keys.pop() {
-            keys.push((time.max(earliest), place));
+            keys.push((time.max(earliest_time), place));
         }
         self.keys = keys;
     }
@@ -378,7 +378,7 @@ mod tests {
                     assert_eq!(queue.pop(), soonest, "seed {seed}");
                     now = soonest.map_or(now, |(time, _)| time);
                 }
-                let waiting: Vec<_> = queue.in_order().iter().map(|(t, n)| (*t, **n)).collect();
+                let waiting: Vec<_> = queue.in_pop_order().iter().map(|(t, n)| (*t, **n)).collect();
                 let expected: Vec<_> = map.keys().copied().collect();
                 let first =
                     |is: fn(u64) -> bool| queue.find_first(|_, n| is(*n)).map(|(t, n)| (t, *n));
@@ -387,8 +387,8 @@ mod tests {
                 assert_eq!(first(|number| number % 2 == 1), odd.copied(), "seed {seed}");
                 assert_eq!(waiting, expected, "seed {seed}");
             }
-            queue.postpone(now + 1000);
-            let times: Vec<_> = queue.in_order().iter().map(|(time, _)| *time).collect();
+            queue.postpone_until(now + 1000);
+            let times: Vec<_> = queue.in_pop_order().iter().map(|(time, _)| *time).collect();
             assert!(times.len() == map.len() && times.iter().all(|time| *time >= now + 1000));
         }
     }

@@ -47,11 +47,11 @@ pub(crate) struct Router {
     gst: u64,
     step: Option<Steps>,
     random: Random,
-    pub(crate) counts: NetworkCounts,
+    pub(crate) counts: MessageFaultCounts,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct NetworkCounts {
+pub(crate) struct MessageFaultCounts {
     pub(crate) lost: u64,
     pub(crate) duplicated: u64,
     pub(crate) reordered: u64,
@@ -73,7 +73,7 @@ impl Router {
         let latency = settings.network.latency.clone();
         let gst = if settings.timing() == Timing::Partial { settings.time.gst } else { 0 };
         let varies = !latency.is_constant() || gst > 0;
-        let fifo = settings.order() == ChannelOrder::Fifo;
+        let fifo = settings.channel_order() == ChannelOrder::Fifo;
         let (loss, duplication) = (settings.network.loss, settings.network.duplication);
         let partitions = Partitions::of(settings);
         let watched = settings.network.order.is_some() && settings.instrumentation.metrics;
@@ -105,13 +105,16 @@ impl Router {
             random: Random::stream(settings.seed, RandomStream::Network),
             latency,
             network,
-            counts: NetworkCounts { cut: vec![0; partition_count], ..NetworkCounts::default() },
+            counts: MessageFaultCounts {
+                cut: vec![0; partition_count],
+                ..MessageFaultCounts::default()
+            },
         }
     }
 
     /// Returns the time at which the effects of a step taken now leave the process.
     #[inline]
-    pub(crate) fn departure(&mut self, at: ProcessId, now: u64) -> u64 {
+    pub(crate) fn schedule_departure(&mut self, at: ProcessId, now: u64) -> u64 {
         let Some(steps) = &mut self.step else { return now };
         let busy = &mut steps.busy_until[at.index()];
         *busy = now.max(*busy) + steps.span.draw(&mut self.random);
@@ -132,7 +135,7 @@ impl Router {
         if from == to {
             return RoutingDecision::Once(now);
         }
-        if self.blocks(from, to) {
+        if self.block_if_partitioned(from, to) {
             return RoutingDecision::Cut;
         }
         if self.is_cut_short && self.random.below(2) == 0 {
@@ -154,7 +157,7 @@ impl Router {
     /// counts the message on each edge of its route.
     fn delay(&mut self, from: ProcessId, to: ProcessId) -> u64 {
         match &mut self.network {
-            Some(network) => network.carry(from, to, &self.latency, &mut self.random),
+            Some(network) => network.carry_message(from, to, &self.latency, &mut self.random),
             None => self.latency.draw(self.size, from, to, &mut self.random),
         }
     }
@@ -162,7 +165,7 @@ impl Router {
     fn arrival(&mut self, now: u64, from: ProcessId, to: ProcessId) -> u64 {
         let mut delay = self.delay(from, to).max(self.min_delay);
         if now < self.gst {
-            let route = self.network.as_ref().map_or(1, NetworkTraffic::longest_route);
+            let route = self.network.as_ref().map_or(1, NetworkTraffic::heaviest_route_weight);
             let typical = (self.latency.high_estimate().max(1) as f64) * route as f64;
             let late = self.random.exponential(typical * 10.0) as u64;
             delay += late.min(self.gst - now);
@@ -181,13 +184,13 @@ impl Router {
         arrival
     }
 
-    pub(crate) fn set_cut_short(&mut self, is_cut_short: bool) {
+    pub(crate) fn set_sender_cut_short(&mut self, is_cut_short: bool) {
         self.is_cut_short = is_cut_short;
     }
 
     /// Makes the link from `from` to `to` FIFO, and lets no later message arrive before the time
     /// `until`.
-    pub(crate) fn hold_back(&mut self, from: ProcessId, to: ProcessId, until: u64) {
+    pub(crate) fn hold_back_link(&mut self, from: ProcessId, to: ProcessId, until: u64) {
         let last = self.fifo.get_or_insert_with(|| LinkTable::new(self.size)).value_mut(from, to);
         *last = until.max(*last);
         self.has_only_latency = false;
@@ -196,7 +199,7 @@ impl Router {
     /// Returns true if an active partition separates two processes. In this case, also counts the
     /// message from `from` to `to` as stopped by the partition.
     #[inline]
-    pub(crate) fn blocks(&mut self, from: ProcessId, to: ProcessId) -> bool {
+    pub(crate) fn block_if_partitioned(&mut self, from: ProcessId, to: ProcessId) -> bool {
         let Some(partitions) = &self.partitions else { return false };
         let between = partitions.between(from, to);
         if between == 0 {
@@ -218,15 +221,16 @@ impl Router {
             .is_some_and(|partitions| partitions.differ(from, to) & 1 << partition != 0)
     }
 
-    pub(crate) fn set_partition(&mut self, partition: u32, begins: bool) {
+    pub(crate) fn set_partition_active(&mut self, partition: u32, is_active: bool) {
         let Some(partitions) = &mut self.partitions else { return };
         let bit = 1 << partition;
-        partitions.active = if begins { partitions.active | bit } else { partitions.active & !bit };
+        partitions.active =
+            if is_active { partitions.active | bit } else { partitions.active & !bit };
     }
 
     /// Returns true if the settings contain a partition, active or not. Arriving messages must then
     /// be checked against partitions.
-    pub(crate) const fn is_partitionable(&self) -> bool {
+    pub(crate) const fn has_partitions(&self) -> bool {
         self.partitions.is_some()
     }
 }

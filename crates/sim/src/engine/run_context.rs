@@ -2,10 +2,10 @@
 
 use tenure_core::service::{mutex, office};
 use tenure_core::{Label, Layer, ProcessId, Service};
-use tenure_trace::Kind;
+use tenure_trace::RecordKind;
 
 use crate::engine::agreement_users::AgreementUsers;
-use crate::engine::clocks::Clocks;
+use crate::engine::clocks::LocalClocks;
 use crate::engine::detector::DetectorOracle;
 use crate::engine::fault_injector::FaultInjector;
 use crate::engine::live_processes::LiveProcesses;
@@ -17,12 +17,12 @@ use crate::engine::user_messages::UserTraffic;
 use crate::judging::beliefs::LeaderBeliefs;
 use crate::judging::causality::VectorClocks;
 use crate::judging::monitors::Monitors;
-use crate::results::elections::{ElectionChange, ElectionCounter};
-use crate::results::load::Load;
-use crate::results::metrics::Metrics;
+use crate::results::elections::{ElectionChange, ElectionCostCounter};
+use crate::results::load::RunLoad;
+use crate::results::metrics::RunMetrics;
 use crate::settings::Settings;
 use crate::settings::fault::{CrashTrigger, Fault, RecoveredState};
-use crate::steer::recorder::Recorder;
+use crate::steer::recorder::TraceRecorder;
 
 /// The state of a run, except the processes, their messages and their timers.
 #[derive(Debug)]
@@ -31,7 +31,7 @@ pub(crate) struct RunContext {
     pub(crate) now: u64,
     pub(crate) live_processes: LiveProcesses,
     pub(crate) router: Router,
-    pub(crate) clocks: Clocks,
+    pub(crate) clocks: LocalClocks,
     /// Queue of scheduled faults. If a fault and the arrival of a message have the same time, the
     /// fault occurs first.
     pub(crate) fault_queue: EventQueue,
@@ -51,8 +51,8 @@ pub(crate) struct RunContext {
     pub(crate) beliefs: LeaderBeliefs,
     pub(crate) monitors: Monitors,
     pub(crate) tracer: Tracer,
-    pub(crate) metrics: Metrics,
-    pub(crate) elections: ElectionCounter,
+    pub(crate) metrics: RunMetrics,
+    pub(crate) elections: ElectionCostCounter,
     /// Time at which the newest election started, in ticks.
     pub(crate) election_start: u64,
     /// Time of the last exit from the critical section, in ticks. `None` if no process waited for
@@ -75,14 +75,18 @@ pub(crate) struct LastProgress {
 
 /// Services of the protocol that workloads and monitors use.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Services {
+pub(crate) struct ProvidedServices {
     pub(crate) mutex: bool,
     pub(crate) election: bool,
     pub(crate) agreement: Option<Service>,
 }
 
 impl RunContext {
-    pub(crate) fn new(settings: Settings, services: Services, recorder: Option<Recorder>) -> Self {
+    pub(crate) fn new(
+        settings: Settings,
+        services: ProvidedServices,
+        recorder: Option<TraceRecorder>,
+    ) -> Self {
         let size = settings.size;
         let has_faults = !settings.faults.is_empty() || !settings.down.is_empty();
         let live_processes = LiveProcesses::new(&settings, has_faults);
@@ -90,13 +94,13 @@ impl RunContext {
         let has_clocks = order.is_met_by(size) && (services.mutex || recorder.is_some());
         let locking = settings.workload.locking.clone().filter(|_| services.mutex);
         let lock_users =
-            locking.map(|locking| LockUsers::new(locking, &settings, live_processes.as_slice()));
+            locking.map(|locking| LockUsers::new(locking, &settings, live_processes.up_flags()));
         let metrics = reserved_metrics(&settings, services, lock_users.as_ref());
         let mut run = RunContext {
             now: 0,
             live_processes,
             router: Router::new(&settings),
-            clocks: Clocks::new(&settings),
+            clocks: LocalClocks::new(&settings),
             fault_queue: EventQueue::new(),
             event_queue: EventQueue::new(),
             faults: FaultInjector::new(&settings.faults),
@@ -111,7 +115,7 @@ impl RunContext {
             monitors: Monitors::new(&settings, services, has_clocks),
             tracer: Tracer::new(has_clocks.then(|| VectorClocks::new(size)), recorder),
             metrics,
-            elections: ElectionCounter::default(),
+            elections: ElectionCostCounter::default(),
             election_start: 0,
             last_exit: None,
             progress: LastProgress::default(),
@@ -133,7 +137,7 @@ impl RunContext {
 
     fn is_agreed(&self) -> bool {
         let is_up = |at: ProcessId| self.live_processes.is_up(at);
-        self.agreement_users.as_ref().is_none_or(|it| it.users.is_served(is_up))
+        self.agreement_users.as_ref().is_none_or(|it| it.users.are_all_served(is_up))
     }
 
     /// Returns true if the run is complete once no message is in flight. This is the case if all
@@ -143,20 +147,20 @@ impl RunContext {
         self.settings.limits.until.is_none()
             && self.fault_queue.is_empty()
             && self.script_left == 0
-            && !self.detector.has_pending()
+            && !self.detector.has_pending_report()
             && self.is_served()
     }
 
     /// Returns a new tag for a message that `from` sends now. See [`Tracer`] for tags.
-    pub(crate) fn tag(&mut self, from: ProcessId) -> u32 {
-        self.tracer.tag(from, self.live_processes.session(from))
+    pub(crate) fn new_message_tag(&mut self, from: ProcessId) -> u32 {
+        self.tracer.new_message_tag(from, self.live_processes.session(from))
     }
 
     #[cold]
     pub(crate) fn count_dropped(&mut self, label: Label) {
         self.metrics.dropped += 1;
         if self.settings.instrumentation.metrics {
-            self.metrics.kind(label).dropped += 1;
+            self.metrics.counts_of_kind(label).dropped += 1;
         }
     }
 
@@ -164,25 +168,25 @@ impl RunContext {
     pub(crate) fn count_duplicated(&mut self, label: Label) {
         self.metrics.duplicated += 1;
         if self.settings.instrumentation.metrics {
-            self.metrics.kind(label).duplicated += 1;
+            self.metrics.counts_of_kind(label).duplicated += 1;
         }
     }
 
     /// Writes a trace record about a process, with its vector clock if clocks are kept.
     #[cold]
-    pub(crate) fn trace(&mut self, process: ProcessId, kind: Kind) {
+    pub(crate) fn trace_process(&mut self, process: ProcessId, kind: RecordKind) {
         self.tracer.record(self.now, process, self.live_processes.session(process), kind);
     }
 
     /// Advances the vector clock of a process because of an event, and writes a trace record of the
     /// event.
     #[cold]
-    pub(crate) fn trace_event(&mut self, process: ProcessId, kind: Kind) {
+    pub(crate) fn trace_event(&mut self, process: ProcessId, kind: RecordKind) {
         self.tracer.tick(process);
-        self.trace(process, kind);
+        self.trace_process(process, kind);
     }
 
-    pub(crate) fn trace_group(&mut self, kind: Kind) {
+    pub(crate) fn trace_group(&mut self, kind: RecordKind) {
         self.tracer.record_group(self.now, kind);
     }
 
@@ -234,18 +238,18 @@ impl RunContext {
     }
 
     /// Notes a possible reason for a new election, such as a crash.
-    pub(crate) fn disturb_elections(&mut self) {
-        self.follow_elections();
+    pub(crate) fn note_election_disturbance(&mut self) {
+        self.track_elections();
         self.monitors.allow_new_election();
     }
 
     /// Checks whether the last event started or completed an election, and records its time.
-    pub(crate) fn follow_elections(&mut self) {
+    pub(crate) fn track_elections(&mut self) {
         if !self.beliefs.elects_leaders() {
             return;
         }
         let agreed = self.beliefs.is_unanimous(self.live_processes.live_count());
-        let sent = || self.metrics.sent_in(Layer::Election);
+        let sent = || self.metrics.sent_in_layer(Layer::Election);
         match self.elections.observe(agreed, sent) {
             Some(ElectionChange::Started) => self.election_start = self.now,
             Some(ElectionChange::Completed) => {
@@ -269,12 +273,16 @@ impl RunContext {
 }
 
 /// Creates metrics with room for the expected entries, so that counting does not allocate.
-fn reserved_metrics(settings: &Settings, services: Services, users: Option<&LockUsers>) -> Metrics {
-    let mut metrics = Metrics::default();
+fn reserved_metrics(
+    settings: &Settings,
+    services: ProvidedServices,
+    users: Option<&LockUsers>,
+) -> RunMetrics {
+    let mut metrics = RunMetrics::default();
     if services.election {
         metrics.participants = vec![false; settings.size as usize];
     }
-    metrics.load = settings.instrumentation.load.then(|| Box::new(Load::new(settings.size)));
+    metrics.load = settings.instrumentation.load.then(|| Box::new(RunLoad::new(settings.size)));
     let expected = users.map_or(0, LockUsers::remaining_entries).min(1 << 24);
     if settings.instrumentation.metrics {
         metrics.entries.reserve(usize::try_from(expected).unwrap_or(0));

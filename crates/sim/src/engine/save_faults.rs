@@ -1,20 +1,20 @@
 //! Faults that disturb the last saves of a process before it crashes.
 
 use tenure_core::{Input, ProcessId, Protocol, TimerChange};
-use tenure_trace::{Kind, MuteState, Recorded, SaveFault};
+use tenure_trace::{MuteState, RecordKind, RecordableProtocol, SaveFault};
 
 use crate::engine::world::World;
 
 impl<P: Protocol> World<'_, P>
 where
-    P: Recorded,
+    P: RecordableProtocol,
 {
     /// Makes a process mute until it crashes: the process sends no messages, emits no events and
     /// sets no timers. If the first input after this call changes the saved state, the process
     /// saves this change and all later ones. Otherwise, the process loses this input and all later
     /// ones.
-    pub(crate) fn mute(&mut self, at: ProcessId) {
-        self.run.trace_event(at, Kind::Mute);
+    pub(crate) fn mute_until_crash(&mut self, at: ProcessId) {
+        self.run.trace_event(at, RecordKind::Mute);
         self.save_faults.insert(at, SaveFault::Mute(MuteState::Nothing));
     }
 
@@ -26,9 +26,9 @@ where
 
     /// Removes the save fault of a process that is about to crash. If the fault had stopped the
     /// saves of the process, the process returns to its last saved state.
-    pub(crate) fn apply_save_fault(&mut self, at: ProcessId) {
+    pub(crate) fn finish_save_fault(&mut self, at: ProcessId) {
         if let Some(SaveFault::Unsaved(before)) = self.save_faults.remove(at) {
-            self.run.trace_event(at, Kind::Unsaved);
+            self.run.trace_event(at, RecordKind::Unsaved);
             self.processes[at.index()] = before;
         }
     }
@@ -91,7 +91,7 @@ where
                 self.timers.cancel(at, timer);
             }
         } else {
-            self.timers.clear(at);
+            self.timers.cancel_all_of(at);
         }
         self.trace_choices(at);
         self.batch.clear();

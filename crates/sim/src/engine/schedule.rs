@@ -40,8 +40,8 @@ pub(crate) enum ScheduledEvent {
     Script { index: u32 },
 }
 
-pub(crate) fn verdict(suspect: bool) -> Verdict {
-    if suspect { Verdict::Suspect } else { Verdict::Trust }
+pub(crate) fn suspicion_verdict(is_suspected: bool) -> Verdict {
+    if is_suspected { Verdict::Suspect } else { Verdict::Trust }
 }
 
 /// Scheduled events by time. Events with equal times keep the order in which they were scheduled.

@@ -1,14 +1,14 @@
 //! Sending of the messages of a step, which a crash may cut short.
 
 use tenure_core::{ProcessId, Protocol};
-use tenure_trace::Recorded;
+use tenure_trace::RecordableProtocol;
 
-use crate::engine::delivery::send;
+use crate::engine::delivery::send_message;
 use crate::engine::world::World;
 
 impl<P: Protocol> World<'_, P>
 where
-    P: Recorded,
+    P: RecordableProtocol,
 {
     /// Sends the messages of a step of `at`, which leave the process at the time `departs`. Returns
     /// true if the process crashes in the middle of the step.
@@ -18,10 +18,10 @@ where
         let may_crash = run.has_faults && !self.batch.messages.is_empty();
         let crash = if may_crash { run.faults.on_send(at) } else { None };
         if crash.is_some() {
-            run.router.set_cut_short(true);
+            run.router.set_sender_cut_short(true);
         }
         for (to, message) in self.batch.messages.drain(..) {
-            send(run, in_flight, departs, at, to, message);
+            send_message(run, in_flight, departs, at, to, message);
         }
         let in_flight = in_flight.len() as u64;
         run.metrics.max_in_flight = run.metrics.max_in_flight.max(in_flight);
@@ -35,7 +35,7 @@ where
     /// starts.
     #[cold]
     fn crash_while_sending(&mut self, at: ProcessId, fault: u32) {
-        self.run.router.set_cut_short(false);
+        self.run.router.set_sender_cut_short(false);
         self.batch.timers.clear();
         self.run.next_user = None;
         let crashed = self.run.crash(at, Some(fault));

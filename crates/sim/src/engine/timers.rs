@@ -33,9 +33,9 @@ impl<T: Ord + Clone> Timers<T> {
 
     /// Arms the timer `name` of a process. If the process has a timer of this name, the new timer
     /// replaces the old one. Returns the slot and the generation of the new timer.
-    pub(crate) fn set(&mut self, process: ProcessId, name: T, size: u32) -> (u32, u32) {
+    pub(crate) fn set(&mut self, process: ProcessId, name: T, group_size: u32) -> (u32, u32) {
         if self.first.is_empty() {
-            self.first = vec![NONE; size as usize];
+            self.first = vec![NONE; group_size as usize];
         }
         self.cancel(process, &name);
         self.armed += 1;
@@ -66,7 +66,7 @@ impl<T: Ord + Clone> Timers<T> {
         }
     }
 
-    pub(crate) fn clear(&mut self, process: ProcessId) {
+    pub(crate) fn cancel_all_of(&mut self, process: ProcessId) {
         while let Some(slot) = self.first.get(process.index()).copied()
             && slot != NONE
         {
@@ -76,7 +76,11 @@ impl<T: Ord + Clone> Timers<T> {
 
     /// Disarms the timer in a slot when the timer fires. Returns the process and the name of the
     /// timer. Returns `None` if the timer was disarmed or replaced before.
-    pub(crate) fn take(&mut self, slot: u32, generation: u32) -> Option<(ProcessId, T)> {
+    pub(crate) fn take_fired_timer(
+        &mut self,
+        slot: u32,
+        generation: u32,
+    ) -> Option<(ProcessId, T)> {
         let place = &self.slots[slot as usize];
         if place.generation != generation {
             return None;
@@ -92,7 +96,7 @@ impl<T: Ord + Clone> Timers<T> {
 
     /// Returns the process and the name of the timer in a slot. Returns `None` if the timer was
     /// disarmed or replaced.
-    pub(crate) fn armed_in(&self, slot: u32, generation: u32) -> Option<(ProcessId, &T)> {
+    pub(crate) fn armed_in_slot(&self, slot: u32, generation: u32) -> Option<(ProcessId, &T)> {
         let place = &self.slots[slot as usize];
         let name = place.name.as_ref().filter(|_| place.generation == generation)?;
         Some((place.process, name))
@@ -133,12 +137,12 @@ mod tests {
         let (first, old) = timers.set(process, "resend", 2);
         let (second, new) = timers.set(process, "resend", 2);
         assert_eq!(timers.armed_count(), 1);
-        assert_eq!(timers.take(first, old), None);
+        assert_eq!(timers.take_fired_timer(first, old), None);
         let (other, still) = timers.set(process, "probe", 2);
         timers.cancel(process, &"resend");
-        assert_eq!(timers.take(second, new), None);
-        assert_eq!(timers.take(other, still), Some((process, "probe")));
-        assert_eq!(timers.take(other, still), None);
+        assert_eq!(timers.take_fired_timer(second, new), None);
+        assert_eq!(timers.take_fired_timer(other, still), Some((process, "probe")));
+        assert_eq!(timers.take_fired_timer(other, still), None);
         assert_eq!(timers.armed_count(), 0);
     }
 
@@ -149,8 +153,8 @@ mod tests {
         for name in 1..=3 {
             timers.set(ProcessId(1), name, 2);
         }
-        timers.clear(ProcessId(1));
+        timers.cancel_all_of(ProcessId(1));
         assert_eq!(timers.armed_count(), 1);
-        assert_eq!(timers.take(slot, generation), Some((ProcessId(0), 1)));
+        assert_eq!(timers.take_fired_timer(slot, generation), Some((ProcessId(0), 1)));
     }
 }

@@ -1,17 +1,17 @@
 //! Vector clocks and trace records of a run. Each message in flight has a tag that refers to both.
 
 use tenure_core::ProcessId;
-use tenure_trace::{Kind, Subject};
+use tenure_trace::{RecordKind, Subject};
 
-use crate::judging::causality::{MessageScope, VectorClocks};
-use crate::steer::recorder::Recorder;
+use crate::judging::causality::{CausalityScope, VectorClocks};
+use crate::steer::recorder::TraceRecorder;
 
 /// Vector clocks and trace of a run. A message in flight has one number, its tag, that refers to
 /// its vector clock and to its data in the trace.
 #[derive(Debug)]
 pub(crate) struct Tracer {
     pub(crate) causality: Option<VectorClocks>,
-    pub(crate) recorder: Option<Recorder>,
+    pub(crate) recorder: Option<TraceRecorder>,
     /// True if each message in flight carries a tag. If the run is recorded, the tag is the index
     /// of the `TracedMessage` with the trace data of the message. Otherwise, the tag is the index
     /// of the vector clock of the message.
@@ -19,7 +19,7 @@ pub(crate) struct Tracer {
 }
 
 impl Tracer {
-    pub(crate) fn new(causality: Option<VectorClocks>, recorder: Option<Recorder>) -> Self {
+    pub(crate) fn new(causality: Option<VectorClocks>, recorder: Option<TraceRecorder>) -> Self {
         let tags_messages = causality.is_some() || recorder.is_some();
         Tracer { causality, recorder, tags_messages }
     }
@@ -31,7 +31,7 @@ impl Tracer {
 
     /// Returns a new tag for a message that `from` sends now. `session` is the number of recoveries
     /// of `from` so far.
-    pub(crate) fn tag(&mut self, from: ProcessId, session: u64) -> u32 {
+    pub(crate) fn new_message_tag(&mut self, from: ProcessId, session: u64) -> u32 {
         let is_recording = self.is_recording();
         let clock = self.causality.as_mut().map(|causality| {
             if is_recording {
@@ -46,11 +46,11 @@ impl Tracer {
     }
 
     /// Records that a message in flight was duplicated, and that the copy has the same tag.
-    pub(crate) fn copy_tag(&mut self, tag: u32) {
+    pub(crate) fn record_copy(&mut self, tag: u32) {
         let clock = match &mut self.recorder {
             Some(recorder) => {
                 recorder.add_copy(tag);
-                recorder.get(tag).clock
+                recorder.traced_message(tag).clock
             }
             None => Some(tag),
         };
@@ -60,9 +60,9 @@ impl Tracer {
     }
 
     /// Records that the message with this tag is no longer in flight. If the process `at` received
-    /// it, the clocks of this process that `through` selects merge the clock of the message. `at`
+    /// it, the clocks of this process that `scope` selects merge the clock of the message. `at`
     /// is `None` if the message was lost.
-    pub(crate) fn take_tag(&mut self, tag: u32, at: Option<ProcessId>, through: MessageScope) {
+    pub(crate) fn finish_tag(&mut self, tag: u32, at: Option<ProcessId>, scope: CausalityScope) {
         let is_recording = self.is_recording();
         let clock = match &mut self.recorder {
             Some(recorder) => recorder.remove_copy(tag).clock,
@@ -71,7 +71,7 @@ impl Tracer {
         let (Some(causality), Some(clock)) = (&mut self.causality, clock) else { return };
         match at {
             Some(at) => {
-                causality.merge_cell(at, clock, through);
+                causality.merge_and_release_cell(at, clock, scope);
                 if is_recording {
                     causality.tick(at);
                 }
@@ -82,8 +82,8 @@ impl Tracer {
 
     /// Writes a trace record about a process. It includes the vector clock of the process, if
     /// clocks are kept.
-    pub(crate) fn record(&mut self, now: u64, process: ProcessId, session: u64, kind: Kind) {
-        let clock = self.causality.as_ref().map(|known| known.clock(process, MessageScope::All));
+    pub(crate) fn record(&mut self, now: u64, process: ProcessId, session: u64, kind: RecordKind) {
+        let clock = self.causality.as_ref().map(|known| known.clock(process, CausalityScope::All));
         if let Some(recorder) = &mut self.recorder {
             recorder.record(now, process, session, kind, clock);
         }
@@ -98,7 +98,7 @@ impl Tracer {
         }
     }
 
-    pub(crate) fn record_group(&mut self, now: u64, kind: Kind) {
+    pub(crate) fn record_group(&mut self, now: u64, kind: RecordKind) {
         if let Some(recorder) = &mut self.recorder {
             recorder.record(now, Subject::Parent, 0, kind, None);
         }
@@ -115,7 +115,8 @@ impl Tracer {
             if !is_recording {
                 causality.tick(at);
             }
-            [MessageScope::Protocol, MessageScope::All].map(|through| causality.clock(at, through))
+            [CausalityScope::Protocol, CausalityScope::All]
+                .map(|through| causality.clock(at, through))
         })
     }
 }

@@ -30,12 +30,12 @@ impl UserTraffic {
         UserTraffic { random, messages: Vec::new(), free: Vec::new() }
     }
 
-    /// Draws whether a random fault or event occurs now, with the probability in `chance`. `times`
-    /// is the number of times that it has occurred in this run. Returns false if `chance` does not
-    /// permit a further occurrence.
-    pub(crate) fn occurs(&mut self, chance: Chance, times: u64) -> bool {
-        let left = chance.most.is_none_or(|most| times < most);
-        left && chance.probability > 0.0 && self.random.unit() <= chance.probability
+    /// Draws whether a random fault or event occurs now, with the probability in `chance`.
+    /// `earlier_occurrences` is the number of times that it has occurred in this run. Returns false
+    /// if `chance` does not permit a further occurrence.
+    pub(crate) fn draw_occurrence(&mut self, chance: Chance, earlier_occurrences: u64) -> bool {
+        let left = chance.most.is_none_or(|most| earlier_occurrences < most);
+        left && chance.probability > 0.0 && self.random.unit_interval() <= chance.probability
     }
 
     /// Draws the receiver of a message among all processes of the group except the sender. `size`
@@ -54,13 +54,13 @@ impl UserTraffic {
         u32::try_from(self.messages.len() - 1).expect("fewer than 2^32 messages are in flight")
     }
 
-    pub(crate) fn get(&self, place: u32) -> UserMessage {
-        self.messages[place as usize]
+    pub(crate) fn get(&self, index: u32) -> UserMessage {
+        self.messages[index as usize]
     }
 
-    pub(crate) fn receive(&mut self, place: u32) -> UserMessage {
-        self.free.push(place);
-        self.messages[place as usize]
+    pub(crate) fn receive(&mut self, index: u32) -> UserMessage {
+        self.free.push(index);
+        self.messages[index as usize]
     }
 }
 

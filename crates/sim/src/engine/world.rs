@@ -6,9 +6,9 @@ use tenure_core::service::{election, mutex, office};
 use tenure_core::{
     EffectBuffer, Group, Input, Labelled, Observation, ProcessId, Protocol, TimerChange, Verdict,
 };
-use tenure_trace::{Kind, Recorded, SaveFaults, ServiceCommand, ServiceEvent};
+use tenure_trace::{RecordKind, RecordableProtocol, SaveFaults, ServiceCommand, ServiceEvent};
 
-use crate::engine::controls::{Controls, Progress};
+use crate::engine::controls::{RunControls, RunProgress};
 use crate::engine::delivery::{Envelope, record_loss, record_receipt};
 use crate::engine::environment::RunEnvironment;
 use crate::engine::events::ProcessAction;
@@ -21,7 +21,7 @@ use crate::engine::timers::Timers;
 use crate::engine::user_messages::ClockHooks;
 use crate::judging::custom_monitor::CustomMonitor;
 use crate::results::report::EndReason;
-use crate::settings::configs::Configs;
+use crate::settings::configs::ProcessConfigs;
 use crate::settings::workload::Initiators;
 
 /// Number of events between two checks of the limits and of the stop flag.
@@ -31,7 +31,7 @@ const CHECK_INTERVAL: u64 = 4096;
 pub(crate) struct World<'a, P: Protocol> {
     pub(crate) run: RunContext,
     pub(crate) processes: Vec<P>,
-    configs: &'a Configs<P::Config>,
+    configs: &'a ProcessConfigs<P::Config>,
     pub(crate) batch: EffectBuffer<P, RunEnvironment>,
     pub(crate) in_flight: TimedQueue<Envelope<P::Message>>,
     pub(crate) timers: Timers<P::Timer>,
@@ -43,11 +43,11 @@ pub(crate) struct World<'a, P: Protocol> {
 
 impl<'a, P: Protocol> World<'a, P>
 where
-    P: Recorded,
+    P: RecordableProtocol,
 {
     pub(crate) fn new(
         run: RunContext,
-        configs: &'a Configs<P::Config>,
+        configs: &'a ProcessConfigs<P::Config>,
         script: &'a [(u64, ProcessId, P::Command)],
         monitors: Vec<CustomMonitor<P>>,
         clock_hooks: Option<ClockHooks<P>>,
@@ -72,7 +72,7 @@ where
         }
     }
 
-    pub(crate) fn run(&mut self, controls: &mut Controls<'_>) -> EndReason {
+    pub(crate) fn run(&mut self, controls: &mut RunControls<'_>) -> EndReason {
         self.boot();
         self.start_workload(controls);
         loop {
@@ -99,13 +99,13 @@ where
         for envelope in self.in_flight.iter().filter(|envelope| envelope.from != envelope.to) {
             self.run.in_flight += 1;
             if self.run.settings.instrumentation.metrics {
-                self.run.metrics.kind(envelope.message.label()).in_flight += 1;
+                self.run.metrics.counts_of_kind(envelope.message.label()).in_flight += 1;
             }
         }
         let now = self.run.now;
-        self.run.metrics.waiting.settle(now);
+        self.run.metrics.waiting.extend_mean_to(now);
         if let Some(load) = &mut self.run.metrics.load {
-            load.settle(now);
+            load.finish_at(now);
         }
     }
 
@@ -120,7 +120,7 @@ where
             self.processes.push(process);
             if self.run.live_processes.is_up(at) {
                 if self.run.tracer.is_recording() {
-                    self.run.trace_event(at, Kind::Boot);
+                    self.run.trace_event(at, RecordKind::Boot);
                 }
                 self.apply_effects(at);
             } else {
@@ -138,8 +138,8 @@ where
     /// Starts the workload: issues all requests that are due at time 0, before any message is
     /// delivered. In a large group, these requests send very many messages. Therefore the stop flag
     /// is checked while the users issue them.
-    pub(crate) fn start_workload(&mut self, controls: &Controls<'_>) {
-        self.run.schedule_initial_reports();
+    pub(crate) fn start_workload(&mut self, controls: &RunControls<'_>) {
+        self.run.schedule_initial_detector_reports();
         self.run.script_left = self.script.len();
         for (index, (time, ..)) in self.script.iter().enumerate() {
             let index = u32::try_from(index).expect("a script has fewer than 2^32 commands");
@@ -214,13 +214,13 @@ where
         if self.run.is_complete_when_idle() {
             return Some(EndReason::Served);
         }
-        if self.draw_user() {
+        if self.issue_drawn_request() {
             return None;
         }
         self.is_exhausted().then_some(EndReason::Quiescent)
     }
 
-    pub(crate) fn will_draw_user(&self) -> bool {
+    pub(crate) fn will_issue_drawn_request(&self) -> bool {
         let users = self.run.lock_users.as_ref();
         self.in_flight.is_empty()
             && !self.run.is_complete_when_idle()
@@ -229,7 +229,7 @@ where
 
     /// In a sequential workload, selects a user at random and issues its request. Returns false if
     /// no request is due.
-    pub(crate) fn draw_user(&mut self) -> bool {
+    pub(crate) fn issue_drawn_request(&mut self) -> bool {
         let Some(process) = self.run.lock_users.as_mut().and_then(LockUsers::draw_requester) else {
             return false;
         };
@@ -246,7 +246,7 @@ where
 
     /// Checks the limits of the run and the caller's stop flag, and reports progress. Returns the
     /// reason if the run ends.
-    pub(crate) fn check_limits(&mut self, controls: &mut Controls<'_>) -> Option<EndReason> {
+    pub(crate) fn check_limits(&mut self, controls: &mut RunControls<'_>) -> Option<EndReason> {
         let run = &self.run;
         let (events, now) = (run.metrics.events, run.now);
         if controls.is_stopped() {
@@ -257,7 +257,7 @@ where
         }
         let entered = run.metrics.entered;
         let in_flight = self.in_flight.len() as u64;
-        controls.report(|| Progress { events, now, entered, in_flight });
+        controls.report(|| RunProgress { events, now, entered, in_flight });
         let most = run.settings.limits.max_in_flight(run.settings.size);
         if in_flight > most && events - run.progress.events > most {
             return Some(EndReason::Flooded);
@@ -321,7 +321,7 @@ where
             && let Some((fault, is_kept)) = self.due_save_crash(at, &input)
         {
             if is_kept {
-                self.run.trace_event(at, Kind::Mute);
+                self.run.trace_event(at, RecordKind::Mute);
                 note(self, &input);
             }
             return self.crash_during_save(at, input, fault, is_kept);
@@ -331,7 +331,7 @@ where
             return None;
         }
         if let Some(load) = &mut self.run.metrics.load {
-            load.on_step(at);
+            load.on_handled_input(at);
         }
         self.processes[at.index()].step(input, &mut self.batch.effects());
         self.apply_effects(at);
@@ -346,14 +346,14 @@ where
         let run = &mut self.run;
         let mut admitted = run.live_processes.is_up(to);
         run.faults.undeliverable += u64::from(!admitted);
-        if admitted && run.router.is_partitionable() && run.router.blocks(from, to) {
+        if admitted && run.router.has_partitions() && run.router.block_if_partitioned(from, to) {
             admitted = false;
         }
         if admitted && let Some(fault) = run.faults.on_message(to) {
             admitted = false;
             run.faults.undeliverable += 1;
             if run.crash(to, Some(fault)) == ProcessAction::Crash(to) {
-                self.timers.clear(to);
+                self.timers.cancel_all_of(to);
                 self.show_monitors(to, Observation::Crashed);
             }
         }
@@ -378,7 +378,7 @@ where
         let Some((time, event)) = event else { return };
         if let ScheduledEvent::Timer { slot, generation } = event {
             // A disarmed timer is not an event, so time does not advance for it.
-            let Some((at, timer)) = self.timers.take(slot, generation) else { return };
+            let Some((at, timer)) = self.timers.take_fired_timer(slot, generation) else { return };
             self.run.now = time;
             return self.fire_timer(at, timer);
         }
@@ -388,13 +388,13 @@ where
                 .run
                 .lock_users
                 .as_ref()
-                .is_some_and(|users| users.is_due(process, command, time))
+                .is_some_and(|users| users.is_command_due(process, command, time))
             {
                 self.issue(process, command);
             }
             return;
         }
-        let action = self.run.handle(event);
+        let action = self.run.handle_event(event);
         self.perform_action(action);
     }
 
@@ -407,7 +407,7 @@ where
                 self.suspect(observer, peer, verdict)
             }
             ProcessAction::Crash(process) => {
-                self.timers.clear(process);
+                self.timers.cancel_all_of(process);
                 self.show_monitors(process, Observation::Crashed);
             }
             ProcessAction::Recover { process, lost } => self.recover(process, lost),
@@ -432,7 +432,7 @@ where
             if world.run.tracer.is_recording()
                 && let Input::Timer(timer) = input
             {
-                world.run.trace_event(at, Kind::Timer(format!("{timer:?}")));
+                world.run.trace_event(at, RecordKind::Timer(format!("{timer:?}")));
             }
         });
     }
@@ -440,7 +440,7 @@ where
     fn suspect(&mut self, at: ProcessId, peer: ProcessId, verdict: Verdict) {
         self.step(at, Input::Suspicion { peer, verdict }, |world, _| {
             if world.run.tracer.is_recording() {
-                world.run.trace_event(at, Kind::Suspicion { peer, verdict });
+                world.run.trace_event(at, RecordKind::Suspicion { peer, verdict });
             }
         });
     }
@@ -493,7 +493,7 @@ where
     /// Records a user's command before the protocol receives it.
     fn note_command(&mut self, at: ProcessId, command: &P::Command) {
         if self.run.tracer.is_recording() {
-            self.run.trace_event(at, Kind::Command(command.to_record()));
+            self.run.trace_event(at, RecordKind::Command(command.to_record()));
         }
         if let Some(office_command) = command.to_office() {
             self.run.on_command(at, office_command);
@@ -518,7 +518,7 @@ where
         if !self.batch.events.is_empty() {
             self.apply_events(at);
         }
-        let departs = self.run.router.departure(at, self.run.now);
+        let departs = self.run.router.schedule_departure(at, self.run.now);
         if self.send_messages(at, departs) {
             return;
         }
@@ -538,14 +538,14 @@ where
     pub(crate) fn trace_choices(&mut self, at: ProcessId) {
         for choice in std::mem::take(&mut self.batch.environment.drawn) {
             if self.run.tracer.is_recording() {
-                self.run.trace(at, Kind::Choice(choice));
+                self.run.trace_process(at, RecordKind::Choice(choice));
             }
         }
     }
 
     /// Prescribes random choices for the next step. If the step needs more choices, these are
     /// drawn.
-    pub(crate) fn set_choices(&mut self, scripted: VecDeque<u32>) {
+    pub(crate) fn prescribe_choices(&mut self, scripted: VecDeque<u32>) {
         self.batch.environment.scripted = scripted;
     }
 
@@ -556,7 +556,7 @@ where
         let state =
             states.and_then(|states| states.record_if_changed(at, &self.processes[at.index()]));
         if let Some(state) = state {
-            self.run.trace(at, state);
+            self.run.trace_process(at, state);
         }
     }
 
@@ -564,7 +564,7 @@ where
         for place in 0..self.batch.events.len() {
             let event = &self.batch.events[place];
             if self.run.tracer.is_recording() {
-                self.run.trace_event(at, Kind::Event(event.to_record()));
+                self.run.trace_event(at, RecordKind::Event(event.to_record()));
             }
             for monitor in &mut self.monitors {
                 monitor.observe(self.run.now, at, Observation::Event(event));

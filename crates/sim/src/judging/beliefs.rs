@@ -47,12 +47,12 @@ impl LeaderBeliefs {
         }
     }
 
-    pub(crate) fn elected(&mut self, at: ProcessId, leader: ProcessId, up: &[bool]) {
+    pub(crate) fn on_elected(&mut self, at: ProcessId, leader: ProcessId, up: &[bool]) {
         self.unanswered.remove(&at.0);
         self.set(at, leader.0, up);
     }
 
-    pub(crate) fn forget(&mut self, at: ProcessId, up: &[bool]) {
+    pub(crate) fn forget_leader(&mut self, at: ProcessId, up: &[bool]) {
         self.unanswered.remove(&at.0);
         self.set(at, NO_LEADER, up);
     }
@@ -74,7 +74,10 @@ impl LeaderBeliefs {
 
     /// Returns the live processes that believe in no live leader, or that wait for the result of an
     /// election.
-    pub(crate) fn unsettled<'a>(&'a self, up: &'a [bool]) -> impl Iterator<Item = ProcessId> + 'a {
+    pub(crate) fn unsettled_processes<'a>(
+        &'a self,
+        up: &'a [bool],
+    ) -> impl Iterator<Item = ProcessId> + 'a {
         let unanswered =
             |place: usize| self.unanswered.iter().any(|process| *process as usize == place);
         let without =
@@ -82,7 +85,10 @@ impl LeaderBeliefs {
         (0..self.leader.len()).filter(without).map(ProcessId::from_index)
     }
 
-    pub(crate) fn leaders<'a>(&'a self, up: &'a [bool]) -> impl Iterator<Item = ProcessId> + 'a {
+    pub(crate) fn self_declared_leaders<'a>(
+        &'a self,
+        up: &'a [bool],
+    ) -> impl Iterator<Item = ProcessId> + 'a {
         let leads = move |place: &usize| up[*place] && self.leader[*place] as usize == *place;
         (0..self.leader.len()).filter(leads).map(ProcessId::from_index)
     }

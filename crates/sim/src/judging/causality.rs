@@ -7,20 +7,20 @@ use tenure_core::{Layer, ProcessId, VectorClock};
 
 /// Messages through which one event can happen before another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum MessageScope {
+pub(crate) enum CausalityScope {
     /// Messages of the service itself, such as requests, replies, tokens and election messages.
     Protocol,
     /// All messages, including messages of channels, failure detectors and applications.
     All,
 }
 
-impl MessageScope {
+impl CausalityScope {
     /// Returns the scope of messages of `layer`. Messages of the service itself have the scope
     /// `Protocol`, and all other messages have the scope `All`.
     pub(crate) const fn of_layer(layer: Layer) -> Self {
         match layer {
-            Layer::Mutex | Layer::Election | Layer::Agreement => MessageScope::Protocol,
-            Layer::Detector | Layer::Channel | Layer::Application => MessageScope::All,
+            Layer::Mutex | Layer::Election | Layer::Agreement => CausalityScope::Protocol,
+            Layer::Detector | Layer::Channel | Layer::Application => CausalityScope::All,
         }
     }
 }
@@ -97,17 +97,22 @@ impl VectorClocks {
     }
 
     /// Records that `process` received a message whose clock is in `cell`, and releases the cell.
-    /// Merges this clock into the clock of `process` that counts all messages. If `through` is
+    /// Merges this clock into the clock of `process` that counts all messages. If `scope` is
     /// `Protocol`, also merges it into the clock that counts only messages of the service.
-    pub(crate) fn merge_cell(&mut self, process: ProcessId, cell: u32, through: MessageScope) {
-        if through == MessageScope::All && self.width == self.size {
+    pub(crate) fn merge_and_release_cell(
+        &mut self,
+        process: ProcessId,
+        cell: u32,
+        scope: CausalityScope,
+    ) {
+        if scope == CausalityScope::All && self.width == self.size {
             self.split();
         }
         let known = self.current[process.index()];
         if known != cell {
-            let (first, last) = match through {
-                MessageScope::Protocol => (0, self.width),
-                MessageScope::All => (self.width - self.size, self.width),
+            let (first, last) = match scope {
+                CausalityScope::Protocol => (0, self.width),
+                CausalityScope::All => (self.width - self.size, self.width),
             };
             let counters = |cell: u32| {
                 let begin = cell as usize * self.width;
@@ -138,13 +143,13 @@ impl VectorClocks {
         pairs.for_each(|(mine, theirs)| *mine = (*mine).max(*theirs));
     }
 
-    /// Returns one of the clocks of `process`. `through` selects the clock: it counts either the
+    /// Returns one of the clocks of `process`. `scope` selects the clock: it counts either the
     /// messages of the service or all messages.
-    pub(crate) fn clock(&self, process: ProcessId, through: MessageScope) -> VectorClock {
+    pub(crate) fn clock(&self, process: ProcessId, scope: CausalityScope) -> VectorClock {
         let cell = self.current[process.index()] as usize * self.width;
-        let first = match through {
-            MessageScope::Protocol => cell,
-            MessageScope::All => cell + self.width - self.size,
+        let first = match scope {
+            CausalityScope::Protocol => cell,
+            CausalityScope::All => cell + self.width - self.size,
         };
         let counters = self.cells[first..first + self.size].iter().copied();
         VectorClock::from(counters.map(u64::from).collect::<Vec<u64>>())
@@ -183,14 +188,14 @@ mod tests {
     fn receiver_follows_sender_and_others_are_concurrent() {
         let mut causality = VectorClocks::new(3);
         causality.tick(ONE);
-        let before = causality.clock(ONE, MessageScope::Protocol);
+        let before = causality.clock(ONE, CausalityScope::Protocol);
         let carried = causality.acquire_cell(ONE);
         causality.tick(TWO);
-        let apart = causality.clock(TWO, MessageScope::Protocol);
+        let apart = causality.clock(TWO, CausalityScope::Protocol);
         assert_eq!(before.causality(&apart), Relation::Concurrent);
-        causality.merge_cell(TWO, carried, MessageScope::Protocol);
+        causality.merge_and_release_cell(TWO, carried, CausalityScope::Protocol);
         causality.tick(TWO);
-        let after = causality.clock(TWO, MessageScope::Protocol);
+        let after = causality.clock(TWO, CausalityScope::Protocol);
         assert_eq!(before.causality(&after), Relation::Before);
     }
 
@@ -199,9 +204,9 @@ mod tests {
         let mut causality = VectorClocks::new(2);
         causality.tick(ONE);
         let carried = causality.acquire_cell(ONE);
-        causality.merge_cell(TWO, carried, MessageScope::All);
-        assert_eq!(causality.clock(TWO, MessageScope::All).count(ONE), 1);
-        assert_eq!(causality.clock(TWO, MessageScope::Protocol).count(ONE), 0);
+        causality.merge_and_release_cell(TWO, carried, CausalityScope::All);
+        assert_eq!(causality.clock(TWO, CausalityScope::All).count(ONE), 1);
+        assert_eq!(causality.clock(TWO, CausalityScope::Protocol).count(ONE), 0);
     }
 
     #[test]
@@ -209,8 +214,8 @@ mod tests {
         let mut causality = VectorClocks::new(2);
         let carried = causality.acquire_cell(ONE);
         causality.tick(ONE);
-        causality.merge_cell(TWO, carried, MessageScope::Protocol);
-        assert_eq!(causality.clock(TWO, MessageScope::Protocol).count(ONE), 0);
+        causality.merge_and_release_cell(TWO, carried, CausalityScope::Protocol);
+        assert_eq!(causality.clock(TWO, CausalityScope::Protocol).count(ONE), 0);
     }
 
     #[test]
@@ -219,7 +224,7 @@ mod tests {
         for _ in 0..1000 {
             causality.tick(ONE);
             let carried = causality.acquire_cell(ONE);
-            causality.merge_cell(TWO, carried, MessageScope::Protocol);
+            causality.merge_and_release_cell(TWO, carried, CausalityScope::Protocol);
         }
         assert!(causality.holders.len() <= 4, "{} cells", causality.holders.len());
     }

@@ -42,7 +42,7 @@ where
     }
 
     fn end(&mut self, time: u64) {
-        MonitorRun::end(self, time, true);
+        MonitorRun::judge_end(self, time, true);
     }
 
     fn finding(&self) -> Finding {
@@ -72,7 +72,7 @@ impl<P: Protocol> CustomMonitor<P> {
     }
 
     /// Returns the final finding of the monitor. `ended` is false if the run was cut short.
-    pub(crate) fn finding(mut self, time: u64, ended: bool) -> Finding {
+    pub(crate) fn into_finding(mut self, time: u64, ended: bool) -> Finding {
         if ended {
             self.0.end(time);
         }

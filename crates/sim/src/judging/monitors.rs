@@ -6,7 +6,7 @@ use tenure_core::{
     Observation, ProcessId, Property,
 };
 
-use crate::engine::run_context::Services;
+use crate::engine::run_context::ProvidedServices;
 use crate::settings::Settings;
 
 #[derive(Debug)]
@@ -22,7 +22,7 @@ pub(crate) struct Monitors {
 impl Monitors {
     /// Creates the monitors for the services of the protocol. Omits the monitors that the settings
     /// disable.
-    pub(crate) fn new(settings: &Settings, services: Services, has_clocks: bool) -> Self {
+    pub(crate) fn new(settings: &Settings, services: ProvidedServices, has_clocks: bool) -> Self {
         let links = settings.instrumentation.links.clone().map(MonitorRun::new);
         if !settings.instrumentation.monitors {
             return Monitors { mutex: None, election: None, agreement: None, links };

@@ -26,7 +26,7 @@ impl DurationStats {
 
 /// A number that changes over time, with its maximum and its time-weighted mean.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Gauge {
+pub struct TimeWeightedGauge {
     now: u64,
     /// Highest value that the gauge has had so far.
     pub highest: u64,
@@ -34,16 +34,16 @@ pub struct Gauge {
     since: u64,
 }
 
-impl Gauge {
-    pub(crate) fn change(&mut self, time: u64, up: bool) {
-        self.settle(time);
-        self.now = if up { self.now + 1 } else { self.now.saturating_sub(1) };
+impl TimeWeightedGauge {
+    pub(crate) fn change(&mut self, time: u64, is_increase: bool) {
+        self.extend_mean_to(time);
+        self.now = if is_increase { self.now + 1 } else { self.now.saturating_sub(1) };
         self.highest = self.highest.max(self.now);
     }
 
     /// Includes the present value in the time-weighted mean, for the time since the last change
     /// until `time`.
-    pub(crate) fn settle(&mut self, time: u64) {
+    pub(crate) fn extend_mean_to(&mut self, time: u64) {
         self.area += u128::from(self.now) * u128::from(time.saturating_sub(self.since));
         self.since = time;
     }

@@ -23,14 +23,14 @@ pub(crate) enum ElectionChange {
 
 /// Counter that assigns each election message of a run to one of the elections.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct ElectionCounter {
+pub(crate) struct ElectionCostCounter {
     costs: Vec<ElectionCost>,
     is_under_way: bool,
     /// Number of messages that were sent before the current election started.
     sent_before: u64,
 }
 
-impl ElectionCounter {
+impl ElectionCostCounter {
     /// Handles an event of the run. `agreed` is true if all live processes now agree on a live
     /// leader. If this begins or ends an election, records the change and returns it. `sent`
     /// returns the number of election messages sent so far.
@@ -91,7 +91,7 @@ mod tests {
 
     #[test]
     fn messages_after_agreement_count_for_previous_election() {
-        let mut counter = ElectionCounter::default();
+        let mut counter = ElectionCostCounter::default();
         assert_eq!(counter.observe(false, || 2), Some(ElectionChange::Started));
         assert_eq!(counter.observe(false, || 5), None);
         assert_eq!(counter.observe(true, || 9), Some(ElectionChange::Completed));
@@ -103,13 +103,13 @@ mod tests {
 
     #[test]
     fn crash_disturbs_only_current_election() {
-        let mut counter = ElectionCounter::default();
+        let mut counter = ElectionCostCounter::default();
         counter.observe(false, || 0);
         counter.observe(true, || 4);
         counter.disturb();
         counter.observe(false, || 4);
         counter.disturb();
         assert_eq!(counter.finish(7), [cost(4, true, false), cost(3, false, true)]);
-        assert_eq!(ElectionCounter::default().finish(0), []);
+        assert_eq!(ElectionCostCounter::default().finish(0), []);
     }
 }

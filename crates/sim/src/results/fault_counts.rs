@@ -1,7 +1,7 @@
 //! Injected and observed faults of a run, and warnings about faults without effect.
 
 use crate::engine::run_context::RunContext;
-use crate::results::metrics::Metrics;
+use crate::results::metrics::RunMetrics;
 use crate::settings::fault::Fault;
 
 /// Counts for one kind of fault: how often the fault was injected, and how often its effect was
@@ -27,7 +27,7 @@ pub struct FaultCount {
 pub(crate) fn count_faults(run: &RunContext) -> Vec<FaultCount> {
     let counts = &run.router.counts;
     let occurred = |wanted: fn(&Fault) -> bool| -> (bool, u64) {
-        let faults = run.settings.faults.iter().zip(run.faults.occurrences());
+        let faults = run.settings.faults.iter().zip(run.faults.occurrence_counts());
         let mut found = faults.filter(|(fault, _)| wanted(fault)).peekable();
         (found.peek().is_some(), found.map(|(_, times)| *times).sum())
     };
@@ -62,12 +62,12 @@ pub(crate) fn count_faults(run: &RunContext) -> Vec<FaultCount> {
 }
 
 /// Returns the number of message copies that were sent and are neither delivered nor in flight.
-fn missing(metrics: &Metrics, in_flight: u64) -> u64 {
+fn missing(metrics: &RunMetrics, in_flight: u64) -> u64 {
     (metrics.sent + metrics.duplicated).saturating_sub(metrics.received + in_flight)
 }
 
 /// Returns a warning for each requested fault that had no effect.
-pub(crate) fn warnings(run: &RunContext, counts: &[FaultCount]) -> Vec<String> {
+pub(crate) fn fault_warnings(run: &RunContext, counts: &[FaultCount]) -> Vec<String> {
     let mut warnings = Vec::new();
     for count in counts {
         let inert = count.requested && count.observed == 0;
@@ -76,7 +76,7 @@ pub(crate) fn warnings(run: &RunContext, counts: &[FaultCount]) -> Vec<String> {
             warnings.push(format!("{} was requested but never occurred", count.fault));
         }
     }
-    for (fault, times) in run.settings.faults.iter().zip(run.faults.occurrences()) {
+    for (fault, times) in run.settings.faults.iter().zip(run.faults.occurrence_counts()) {
         if *times == 0 {
             warnings.push(format!("{} never occurred", name(fault)));
         }

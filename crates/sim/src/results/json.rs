@@ -7,11 +7,11 @@ use serde::{Serialize, Serializer};
 use tenure_core::{ProcessId, ReportCondition};
 
 use crate::results::accumulators::DurationStats;
-use crate::results::load::Load;
-use crate::results::metrics::Metrics;
+use crate::results::load::RunLoad;
+use crate::results::metrics::RunMetrics;
 use crate::results::network_load::NetworkFigures;
 use crate::results::report::Report;
-use crate::results::report::in_units;
+use crate::results::report::ticks_to_units;
 use tenure_core::Judgement;
 
 /// The report as `tenure simulate --format json` prints it.
@@ -66,7 +66,7 @@ fn numbers(processes: &[ProcessId]) -> Vec<u32> {
     processes.iter().map(|process| process.number()).collect()
 }
 
-struct Messages<'a>(&'a Metrics);
+struct Messages<'a>(&'a RunMetrics);
 
 impl Serialize for Messages<'_> {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
@@ -95,10 +95,10 @@ struct Election {
 }
 
 impl Election {
-    fn of(metrics: &Metrics) -> Self {
+    fn of(metrics: &RunMetrics) -> Self {
         Election {
             started: metrics.elections_started,
-            took_part: metrics.participant_count(),
+            took_part: metrics.election_participant_count(),
             messages: metrics.elections.iter().map(|election| election.messages).collect(),
         }
     }
@@ -138,7 +138,7 @@ struct Entries {
 }
 
 impl Entries {
-    fn of(metrics: &Metrics) -> Self {
+    fn of(metrics: &RunMetrics) -> Self {
         Entries { total: metrics.entered, order: numbers(&metrics.entries) }
     }
 }
@@ -156,9 +156,9 @@ struct Delays {
 }
 
 impl Delays {
-    fn of(metrics: &Metrics, is_shown: fn(&DurationStats) -> bool) -> Self {
+    fn of(metrics: &RunMetrics, is_shown: fn(&DurationStats) -> bool) -> Self {
         let delay = |stats: &DurationStats| {
-            let (mean, max) = (in_units(stats.mean()), in_units(stats.longest as f64));
+            let (mean, max) = (ticks_to_units(stats.mean()), ticks_to_units(stats.longest as f64));
             is_shown(stats).then_some(MeanAndMax { mean, max })
         };
         Delays {
@@ -201,7 +201,7 @@ impl Serialize for Faults<'_> {
 
 /// Returns the numbers of a report that can be averaged over many runs. They have the same paths as
 /// in the JSON form of the report.
-pub(crate) fn figures(report: &Report) -> impl Serialize + '_ {
+pub(crate) fn report_figures(report: &Report) -> impl Serialize + '_ {
     let election_time = &report.metrics.election_time;
     Figures {
         messages: Messages(&report.metrics),
@@ -210,7 +210,7 @@ pub(crate) fn figures(report: &Report) -> impl Serialize + '_ {
         delays: Delays::of(&report.metrics, is_measured),
         bypass_max: report.bypass_max,
         finished_at: report.finished_at_units(),
-        election_time: is_measured(election_time).then(|| in_units(election_time.mean())),
+        election_time: is_measured(election_time).then(|| ticks_to_units(election_time.mean())),
         agreement_time: agreement_time(report),
         waiting: MeanAndMax {
             mean: report.metrics.waiting.mean(),
@@ -227,7 +227,7 @@ pub(crate) fn figures(report: &Report) -> impl Serialize + '_ {
 /// service, in units. Returns `None` if no user requested an agreement.
 fn agreement_time(report: &Report) -> Option<f64> {
     let has_agreements = report.metrics.agreements > 0;
-    has_agreements.then(|| in_units(report.metrics.agreement_time as f64))
+    has_agreements.then(|| ticks_to_units(report.metrics.agreement_time as f64))
 }
 
 #[derive(Serialize)]
@@ -263,13 +263,13 @@ struct LoadFigures {
 }
 
 impl LoadFigures {
-    fn of(load: &Load) -> Self {
+    fn of(load: &RunLoad) -> Self {
         let busiest = load.busiest_process().map_or(0, |(_, load)| load.messages());
         let link = load.busiest_link().map_or(0, |(_, sent)| sent);
         LoadFigures {
             process: MeanAndMax { mean: load.mean_messages_per_process(), max: busiest },
             link: MeanAndMax { mean: load.mean_messages_per_link(), max: link },
-            utilisation: load.utilisation(),
+            utilisation: load.critical_section_utilisation(),
         }
     }
 }
@@ -300,7 +300,7 @@ struct LinkFields {
 }
 
 impl LoadFields {
-    fn of(report: &Report, load: &Load) -> Self {
+    fn of(report: &Report, load: &RunLoad) -> Self {
         let processes = load.processes.iter().enumerate().map(|(place, load)| ProcessFields {
             process: ProcessId::from_index(place).number(),
             sent: load.sent,

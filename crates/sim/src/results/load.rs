@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use tenure_core::ProcessId;
 
-use crate::results::accumulators::{Gauge, ratio};
+use crate::results::accumulators::{TimeWeightedGauge, ratio};
 
 /// Messages and inputs of each process, messages on each link, and use of the critical section.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Load {
+pub struct RunLoad {
     /// Messages and inputs of each process, by index.
     pub processes: Vec<ProcessLoad>,
     /// Number of messages on each link (sender, receiver) that was used. Messages of a process to
@@ -16,7 +16,7 @@ pub struct Load {
     pub links: BTreeMap<(ProcessId, ProcessId), u64>,
     inside: Vec<bool>,
     /// 1 while a process is inside the critical section, 0 otherwise.
-    occupied: Gauge,
+    occupied: TimeWeightedGauge,
 }
 
 /// Messages and inputs of one process.
@@ -37,11 +37,11 @@ impl ProcessLoad {
     }
 }
 
-impl Load {
+impl RunLoad {
     pub(crate) fn new(size: u32) -> Self {
         let (processes, inside) =
             (vec![ProcessLoad::default(); size as usize], vec![false; size as usize]);
-        Load { processes, inside, ..Load::default() }
+        RunLoad { processes, inside, ..RunLoad::default() }
     }
 
     pub(crate) fn on_send(&mut self, from: ProcessId, to: ProcessId) {
@@ -53,7 +53,7 @@ impl Load {
         self.processes[at.index()].received += 1;
     }
 
-    pub(crate) fn on_step(&mut self, at: ProcessId) {
+    pub(crate) fn on_handled_input(&mut self, at: ProcessId) {
         self.processes[at.index()].handled += 1;
     }
 
@@ -68,13 +68,13 @@ impl Load {
 
     /// Completes the time-weighted statistics about the critical section at `now`, the end of the
     /// run.
-    pub(crate) fn settle(&mut self, now: u64) {
-        self.occupied.settle(now);
+    pub(crate) fn finish_at(&mut self, now: u64) {
+        self.occupied.extend_mean_to(now);
     }
 
     /// Returns the fraction of time in which a process was inside the critical section, from 0 to
     /// 1.
-    pub fn utilisation(&self) -> f64 {
+    pub fn critical_section_utilisation(&self) -> f64 {
         self.occupied.mean()
     }
 
@@ -115,7 +115,7 @@ mod tests {
 
     #[test]
     fn counts_by_process_and_link() {
-        let mut load = Load::new(3);
+        let mut load = RunLoad::new(3);
         load.on_send(P2, P1);
         load.on_send(P2, P1);
         load.on_receive(P1);
@@ -128,12 +128,12 @@ mod tests {
 
     #[test]
     fn overlapping_stays_inside_count_once() {
-        let mut load = Load::new(2);
+        let mut load = RunLoad::new(2);
         load.set_inside(P1, true, 10);
         load.set_inside(P2, true, 20);
         load.set_inside(P1, false, 30);
         load.set_inside(P2, false, 40);
-        load.settle(60);
-        assert!((load.utilisation() - 0.5).abs() < 1e-9);
+        load.finish_at(60);
+        assert!((load.critical_section_utilisation() - 0.5).abs() < 1e-9);
     }
 }

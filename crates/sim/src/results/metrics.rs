@@ -2,14 +2,14 @@
 
 use tenure_core::{Label, Layer, ProcessId};
 
-use crate::results::accumulators::{DurationStats, Gauge, ratio};
+use crate::results::accumulators::{DurationStats, TimeWeightedGauge, ratio};
 use crate::results::elections::ElectionCost;
-use crate::results::load::Load;
+use crate::results::load::RunLoad;
 use crate::results::network_load::NetworkLoad;
 
 /// Counts of the messages of one kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct KindCount {
+pub struct MessageKindCounts {
     /// Layer and name of the kind of message.
     pub label: Label,
     /// Number of messages sent to other processes.
@@ -23,7 +23,7 @@ pub struct KindCount {
     pub in_flight: u64,
 }
 
-impl KindCount {
+impl MessageKindCounts {
     /// Returns the number of messages that arrived.
     pub const fn received(&self) -> u64 {
         self.sent + self.duplicated - self.dropped - self.in_flight
@@ -32,7 +32,7 @@ impl KindCount {
 
 /// Cost and delays of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Metrics {
+pub struct RunMetrics {
     /// Number of messages sent to other processes.
     pub sent: u64,
     /// Number of messages received from other processes, including duplicates.
@@ -43,7 +43,7 @@ pub struct Metrics {
     pub duplicated: u64,
     /// Message counts by kind of message, in order of first appearance. Empty if
     /// [`Instrumentation::metrics`](crate::Instrumentation::metrics) was off.
-    pub kinds: Vec<KindCount>,
+    pub kinds: Vec<MessageKindCounts>,
     /// Total size of all sent messages in the encoding of real nodes, in bytes. 0 if it was not
     /// measured.
     pub bytes: u64,
@@ -68,7 +68,7 @@ pub struct Metrics {
     /// waits.
     pub synchronisation_delay: DurationStats,
     /// Number of processes that wait for the lock, over time.
-    pub waiting: Gauge,
+    pub waiting: TimeWeightedGauge,
     /// Duration of each completed election, in ticks: from the event that made it necessary (a
     /// command, a crash or a recovery) until all live processes believed in the same live leader.
     pub election_time: DurationStats,
@@ -80,7 +80,7 @@ pub struct Metrics {
     /// metrics were off.
     pub participants: Vec<bool>,
     /// Load of each process and link. `None` if it was not measured.
-    pub load: Option<Box<Load>>,
+    pub load: Option<Box<RunLoad>>,
     /// Load of the network whose edges carry the messages; `None` without such a network.
     pub network: Option<Box<NetworkLoad>>,
     /// Number of handled events: messages that arrive, timers that fire, actions of users, and
@@ -88,11 +88,11 @@ pub struct Metrics {
     pub events: u64,
 }
 
-impl Metrics {
+impl RunMetrics {
     /// Returns the counts of a kind of message. Adds the kind if it has no counts yet.
     #[inline]
-    pub(crate) fn kind(&mut self, label: Label) -> &mut KindCount {
-        let same = |kind: &KindCount| {
+    pub(crate) fn counts_of_kind(&mut self, label: Label) -> &mut MessageKindCounts {
+        let same = |kind: &MessageKindCounts| {
             std::ptr::eq(kind.label.kind, label.kind) && kind.label.layer == label.layer
         };
         let place = match self.kinds.iter().position(same) {
@@ -103,7 +103,7 @@ impl Metrics {
     }
 
     #[inline]
-    pub(crate) fn record_participant(&mut self, process: ProcessId) {
+    pub(crate) fn record_election_participant(&mut self, process: ProcessId) {
         if let Some(voted) = self.participants.get_mut(process.index()) {
             *voted = true;
         }
@@ -116,22 +116,28 @@ impl Metrics {
         if let Some(place) = self.kinds.iter().position(|kind| kind.label == label) {
             return place;
         }
-        self.kinds.push(KindCount { label, sent: 0, dropped: 0, duplicated: 0, in_flight: 0 });
+        self.kinds.push(MessageKindCounts {
+            label,
+            sent: 0,
+            dropped: 0,
+            duplicated: 0,
+            in_flight: 0,
+        });
         self.kinds.len() - 1
     }
 
     /// Returns the number of processes that sent a message of an election.
-    pub fn participant_count(&self) -> usize {
+    pub fn election_participant_count(&self) -> usize {
         self.participants.iter().filter(|voted| **voted).count()
     }
 
     /// Returns the number of messages sent in one layer.
-    pub fn sent_in(&self, layer: Layer) -> u64 {
+    pub fn sent_in_layer(&self, layer: Layer) -> u64 {
         self.kinds.iter().filter(|kind| kind.label.layer == layer).map(|kind| kind.sent).sum()
     }
 
     /// Returns the number of messages of one layer per entry; 0 without entries.
     pub fn messages_per_entry(&self, layer: Layer) -> f64 {
-        ratio(self.sent_in(layer), self.entered)
+        ratio(self.sent_in_layer(layer), self.entered)
     }
 }

@@ -41,13 +41,13 @@ pub struct EdgeLoad {
 impl NetworkLoad {
     /// Returns the edge that carried most messages. If several did, returns the first one. Returns
     /// `None` if the network has no edges.
-    pub fn busiest(&self) -> Option<&EdgeLoad> {
+    pub fn busiest_edge(&self) -> Option<&EdgeLoad> {
         self.edges.iter().rev().max_by_key(|edge| edge.messages)
     }
 
     /// Returns the maximum stress: the number of messages over the busiest edge; 0 without edges.
     pub fn max_stress(&self) -> u64 {
-        self.busiest().map_or(0, |edge| edge.messages)
+        self.busiest_edge().map_or(0, |edge| edge.messages)
     }
 
     /// Returns the mean stress, which is the mean number of messages that crossed an edge of the

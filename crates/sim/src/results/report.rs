@@ -9,8 +9,8 @@ use tenure_core::{
 
 use crate::engine::agreement_users::AgreementUsers;
 use crate::engine::run_context::RunContext;
-use crate::results::fault_counts::{FaultCount, count_faults, warnings};
-use crate::results::metrics::Metrics;
+use crate::results::fault_counts::{FaultCount, count_faults, fault_warnings};
+use crate::results::metrics::RunMetrics;
 use crate::settings::Settings;
 use tenure_core::{Finding, FirstViolation, Judgement};
 
@@ -23,14 +23,15 @@ pub enum EndReason {
     Quiescent,
     /// Events continued, but no request was served any more.
     Stalled,
-    /// The configured end time ([`Limits::until`](crate::Limits::until)) was reached.
+    /// The configured end time ([`RunLimits::until`](crate::RunLimits::until)) was reached.
     TimeLimit,
-    /// The configured number of events ([`Limits::events`](crate::Limits::events)) was reached.
+    /// The configured number of events ([`RunLimits::events`](crate::RunLimits::events)) was
+    /// reached.
     EventLimit,
-    /// The number of messages in flight exceeded `Limits::max_in_flight`, and no request was served
-    /// any more.
+    /// The number of messages in flight exceeded `RunLimits::max_in_flight`, and no request was
+    /// served any more.
     Flooded,
-    /// The caller stopped the run ([`Controls::stopped_by`](crate::Controls::stopped_by)).
+    /// The caller stopped the run ([`RunControls::stopped_by`](crate::RunControls::stopped_by)).
     Stopped,
 }
 
@@ -44,7 +45,7 @@ impl EndReason {
 
 /// Way in which live processes wait forever.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum BlockKind {
+pub enum EndlessWaitKind {
     /// No request is served any more.
     Deadlock,
     /// Other requests are served again and again while one request waits. This is only a suspicion,
@@ -68,7 +69,7 @@ pub struct Report {
     /// Time at which the run ended, in ticks.
     pub finished_at: u64,
     /// Message counts and delays of the run.
-    pub metrics: Metrics,
+    pub metrics: RunMetrics,
     /// Judgement on each property, with the first violation.
     pub findings: Vec<Finding>,
     /// True if the algorithm elects leaders. Otherwise [`beliefs`](Report::beliefs) contains no
@@ -85,7 +86,7 @@ pub struct Report {
     /// Live processes that wait forever.
     pub blocked: Vec<ProcessId>,
     /// Way in which processes wait forever; `None` if no process waits forever.
-    pub block_kind: Option<BlockKind>,
+    pub block_kind: Option<EndlessWaitKind>,
     /// Maximum number of times that one process entered the critical section while another process
     /// waited for a single entry.
     pub bypass_max: u32,
@@ -111,12 +112,12 @@ impl Report {
         let block_kind = block_kind(&run, decided, &blocked);
         let faults = count_faults(&run);
         if run.settings.instrumentation.metrics {
-            let sent = run.metrics.sent_in(Layer::Election);
+            let sent = run.metrics.sent_in_layer(Layer::Election);
             run.metrics.elections = std::mem::take(&mut run.elections).finish(sent);
         }
         run.metrics.network = run.router.network.as_ref().map(|it| Box::new(it.load()));
         let findings = findings(&mut run, decided, &blocked);
-        let bypass = run.monitors.mutex.as_ref().map(|mutex| mutex.bypass());
+        let bypass = run.monitors.mutex.as_ref().map(|mutex| mutex.bypass_meter());
         Report {
             algorithm,
             size: run.settings.size,
@@ -125,19 +126,19 @@ impl Report {
             finished_at: run.now,
             findings,
             elects: run.monitors.election.is_some() || run.settings.workload.initiators.is_some(),
-            beliefs: (0..run.live_processes.as_slice().len())
+            beliefs: (0..run.live_processes.up_flags().len())
                 .map(|place| run.beliefs.leader_of(ProcessId::from_index(place)))
                 .collect(),
-            leaders: run.beliefs.leaders(run.live_processes.as_slice()).collect(),
+            leaders: run.beliefs.self_declared_leaders(run.live_processes.up_flags()).collect(),
             agreement_events: run
                 .agreement_users
                 .as_mut()
-                .map_or_else(Vec::new, AgreementUsers::take_events),
+                .map_or_else(Vec::new, AgreementUsers::take_event_texts),
             blocked,
             block_kind,
             bypass_max: bypass.map_or(0, |bypass| bypass.max_bypass()),
             bypass_pair: bypass.and_then(|bypass| bypass.max_bypass_pair()),
-            warnings: warnings(&run, &faults),
+            warnings: fault_warnings(&run, &faults),
             faults,
             metrics: run.metrics,
             ranks: run.settings.ranks,
@@ -177,7 +178,7 @@ impl Report {
 
     /// Returns the time at which the run ended, in units.
     pub fn finished_at_units(&self) -> f64 {
-        in_units(self.finished_at as f64)
+        ticks_to_units(self.finished_at as f64)
     }
 
     /// Returns the number of entries to the critical section per unit of time; 0 if the run ended
@@ -204,7 +205,7 @@ impl Report {
                 let entered = self.metrics.entered;
                 // A waiting process has issued at most one request since its last entry.
                 let started = if served { entered } else { entered + u64::from(self.size) };
-                let sent = per.layer().map_or(0, |layer| self.metrics.sent_in(layer));
+                let sent = per.cost_layer().map_or(0, |layer| self.metrics.sent_in_layer(layer));
                 bound.contradiction(sent, entered, started)
             }
         };
@@ -226,7 +227,7 @@ impl Report {
     }
 }
 
-pub(crate) fn in_units(ticks: f64) -> f64 {
+pub(crate) fn ticks_to_units(ticks: f64) -> f64 {
     ticks / TICKS_PER_UNIT as f64
 }
 
@@ -237,25 +238,26 @@ fn has_requests(settings: &Settings) -> bool {
 
 fn blocked(run: &RunContext) -> Vec<ProcessId> {
     let mut blocked: Vec<ProcessId> =
-        run.lock_users.iter().flat_map(|users| users.waiting().collect::<Vec<_>>()).collect();
+        run.lock_users.iter().flat_map(|users| users.waiting_users().collect::<Vec<_>>()).collect();
     if run.settings.workload.initiators.is_some() {
-        blocked.extend(run.beliefs.unsettled(run.live_processes.as_slice()));
+        blocked.extend(run.beliefs.unsettled_processes(run.live_processes.up_flags()));
     }
     if let Some(agreement) = &run.agreement_users {
-        blocked.extend(agreement.users.waiting(|at| run.live_processes.is_up(at)));
+        blocked.extend(agreement.users.waiting_processes(|at| run.live_processes.is_up(at)));
     }
     blocked.sort_unstable();
     blocked.dedup();
     blocked
 }
 
-fn block_kind(run: &RunContext, decided: bool, blocked: &[ProcessId]) -> Option<BlockKind> {
+fn block_kind(run: &RunContext, decided: bool, blocked: &[ProcessId]) -> Option<EndlessWaitKind> {
     if decided {
-        return (!blocked.is_empty()).then_some(BlockKind::Deadlock);
+        return (!blocked.is_empty()).then_some(EndlessWaitKind::Deadlock);
     }
-    let waiting = run.lock_users.iter().any(|users| users.waiting().next().is_some());
-    let passed = run.monitors.mutex.as_ref().map_or(0, |mutex| mutex.bypass().current_bypass());
-    (waiting && passed >= STARVATION_THRESHOLD).then_some(BlockKind::Starvation)
+    let waiting = run.lock_users.iter().any(|users| users.waiting_users().next().is_some());
+    let passed =
+        run.monitors.mutex.as_ref().map_or(0, |mutex| mutex.bypass_meter().current_bypass());
+    (waiting && passed >= STARVATION_THRESHOLD).then_some(EndlessWaitKind::Starvation)
 }
 
 /// Threshold for the suspicion of starvation: the number of times that one process enters while
@@ -268,7 +270,7 @@ fn findings(run: &mut RunContext, decided: bool, blocked: &[ProcessId]) -> Vec<F
     if let Some(mutex) = &run.monitors.mutex {
         findings = mutex.findings();
         let waiting: Vec<ProcessId> = match (&run.lock_users, decided) {
-            (Some(users), true) => users.waiting().collect(),
+            (Some(users), true) => users.waiting_users().collect(),
             _ => Vec::new(),
         };
         let starvation = starvation_freedom(run, decided, &waiting);
@@ -276,7 +278,7 @@ fn findings(run: &mut RunContext, decided: bool, blocked: &[ProcessId]) -> Vec<F
     }
     if let Some(election) = &mut run.monitors.election {
         if decided {
-            election.end(run.now, true);
+            election.judge_end(run.now, true);
         }
         let requested = run.settings.instrumentation.properties.as_deref().unwrap_or_default();
         let mut found = election.findings();
@@ -289,7 +291,7 @@ fn findings(run: &mut RunContext, decided: bool, blocked: &[ProcessId]) -> Vec<F
     }
     if let Some(agreement) = &mut run.monitors.agreement {
         if decided {
-            agreement.end(run.now, true);
+            agreement.judge_end(run.now, true);
         }
         findings.append(&mut agreement.findings());
         findings.push(self::progress(run, decided, blocked));

@@ -7,7 +7,7 @@ use serde::ser::Serializer;
 use serde_json::{Map, Value};
 use tenure_core::Property;
 
-use crate::results::json::figures;
+use crate::results::json::report_figures;
 use crate::results::moments::Moments;
 use crate::results::report::Report;
 use tenure_core::Judgement;
@@ -24,13 +24,13 @@ use tenure_core::Judgement;
 pub struct RunStatistics {
     runs: u64,
     figures: BTreeMap<String, Moments>,
-    violated: BTreeMap<Property, Violations>,
+    violated: BTreeMap<Property, PropertyViolationCount>,
     incomplete: BTreeMap<Property, u64>,
 }
 
 /// Number of runs that violated a property, and an example of such a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Violations {
+pub struct PropertyViolationCount {
     /// Number of runs with a violation.
     pub runs: u64,
     /// True if a violation of this property makes a run a failure.
@@ -51,7 +51,7 @@ impl RunStatistics {
     /// [`run_parallel`](crate::run_parallel) does, because rounding depends on the order.
     pub fn add(&mut self, report: &Report) {
         let mut found = BTreeMap::new();
-        if let Ok(value) = serde_json::to_value(figures(report)) {
+        if let Ok(value) = serde_json::to_value(report_figures(report)) {
             collect("", &value, &mut found);
         }
         for (name, value) in found {
@@ -86,11 +86,11 @@ impl RunStatistics {
         self.runs
     }
 
-    /// Returns the statistics of one measurement over all runs. `path` is its path in the
+    /// Returns the statistics of one measurement over all runs. `json_path` is its path in the
     /// serialized report, such as `messages.by_kind.token`. Returns `None` if no run had this
     /// measurement.
-    pub fn figure(&self, path: &str) -> Option<&Moments> {
-        self.figures.get(path)
+    pub fn figure(&self, json_path: &str) -> Option<&Moments> {
+        self.figures.get(json_path)
     }
 
     /// Returns the statistics of all measurements, each with its path in the serialized report.
@@ -99,12 +99,12 @@ impl RunStatistics {
     }
 
     /// Returns the properties that at least one run violated.
-    pub fn violated(&self) -> impl Iterator<Item = (Property, &Violations)> {
+    pub fn violated_properties(&self) -> impl Iterator<Item = (Property, &PropertyViolationCount)> {
         self.violated.iter().map(|(property, violations)| (*property, violations))
     }
 
     /// Returns the properties that at least one run did not decide, with the number of such runs.
-    pub fn incomplete(&self) -> impl Iterator<Item = (Property, u64)> {
+    pub fn undecided_properties(&self) -> impl Iterator<Item = (Property, u64)> {
         self.incomplete.iter().map(|(property, runs)| (*property, *runs))
     }
 }
@@ -155,7 +155,7 @@ impl Serialize for RunStatistics {
             .collect();
         nested.insert("violated".into(), violated.into());
         let incomplete: Map<String, Value> = self
-            .incomplete()
+            .undecided_properties()
             .map(|(property, runs)| (property.name().to_owned(), runs.into()))
             .collect();
         nested.insert("incomplete".into(), incomplete.into());

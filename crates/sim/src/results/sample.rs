@@ -20,7 +20,7 @@ const BUCKET_BITS: u32 = 11;
 /// memory does not grow with the number of values: there are at most 1024 buckets for each power of
 /// two.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Sample {
+pub struct SampleStatistics {
     count: u64,
     sum: u128,
     squares: u128,
@@ -30,26 +30,26 @@ pub struct Sample {
     buckets: BTreeMap<u32, (u64, u64)>,
 }
 
-impl Sample {
+impl SampleStatistics {
     /// Creates a sample without values.
     pub fn new() -> Self {
-        Sample::default()
+        SampleStatistics::default()
     }
 
     /// Adds one value, in millionths.
-    pub fn add(&mut self, value: u64) {
+    pub fn add(&mut self, millionths: u64) {
         self.count += 1;
-        self.sum += u128::from(value);
+        self.sum += u128::from(millionths);
         // The sum exceeds 128 bits only after a million values of about 200 days each, in ticks.
-        self.squares = self.squares.saturating_add(u128::from(value) * u128::from(value));
-        self.max = self.max.max(value);
-        let bucket = self.buckets.entry(bucket(value)).or_insert((value, 0));
-        bucket.0 = bucket.0.min(value);
+        self.squares = self.squares.saturating_add(u128::from(millionths) * u128::from(millionths));
+        self.max = self.max.max(millionths);
+        let bucket = self.buckets.entry(bucket(millionths)).or_insert((millionths, 0));
+        bucket.0 = bucket.0.min(millionths);
         bucket.1 += 1;
     }
 
     /// Adds all values of another sample.
-    pub fn merge(&mut self, other: &Sample) {
+    pub fn merge(&mut self, other: &SampleStatistics) {
         self.count += other.count;
         self.sum += other.sum;
         self.squares = self.squares.saturating_add(other.squares);
@@ -117,8 +117,8 @@ mod tests {
     use super::*;
     use crate::Random;
 
-    fn sample(values: &[u64]) -> Sample {
-        let mut sample = Sample::new();
+    fn sample(values: &[u64]) -> SampleStatistics {
+        let mut sample = SampleStatistics::new();
         values.iter().for_each(|value| sample.add(*value));
         sample
     }
@@ -128,15 +128,15 @@ mod tests {
         let mut random = Random::new(7);
         let values: Vec<u64> = (0..1000).map(|_| random.below(1 << 40)).collect();
         let whole = sample(&values);
-        let parts: Vec<Sample> = values.chunks(64).map(sample).collect();
-        let (mut forth, mut back) = (Sample::new(), Sample::new());
+        let parts: Vec<SampleStatistics> = values.chunks(64).map(sample).collect();
+        let (mut forth, mut back) = (SampleStatistics::new(), SampleStatistics::new());
         parts.iter().for_each(|part| forth.merge(part));
         parts.iter().rev().for_each(|part| back.merge(part));
         assert_eq!((&forth, &back), (&whole, &whole));
         back.merge(&parts[0]);
         assert_ne!(back, whole, "a part that counts twice is noticed");
         let written = serde_json::to_string(&whole).expect("text");
-        assert_eq!(serde_json::from_str::<Sample>(&written).expect("a sample"), whole);
+        assert_eq!(serde_json::from_str::<SampleStatistics>(&written).expect("a sample"), whole);
     }
 
     #[test]
@@ -163,7 +163,7 @@ mod tests {
         let moments = sample(&[20_000_000; 9]).moments();
         assert_eq!((moments.mean(), moments.standard_deviation()), (20.0, 0.0));
         assert_eq!(moments.confidence_interval(), (20.0, 20.0));
-        assert_eq!(Sample::new().moments(), Moments::new());
+        assert_eq!(SampleStatistics::new().moments(), Moments::new());
     }
 
     #[test]

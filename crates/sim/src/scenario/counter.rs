@@ -99,7 +99,7 @@ impl CounterRace {
     }
 
     /// Returns every possible schedule.
-    pub fn schedules(&self, atomicity: Atomicity) -> Vec<Vec<usize>> {
+    pub fn all_schedules(&self, atomicity: Atomicity) -> Vec<Vec<usize>> {
         let (turns, length) = match atomicity {
             Atomicity::Interruptible => (INSTRUCTIONS, 1),
             Atomicity::Atomic => (1, INSTRUCTIONS),
@@ -112,7 +112,7 @@ impl CounterRace {
     /// Returns the final values of the counter, with the number of schedules that lead to each.
     pub fn final_values(&self, atomicity: Atomicity) -> BTreeMap<i64, usize> {
         let mut finals = BTreeMap::new();
-        for schedule in self.schedules(atomicity) {
+        for schedule in self.all_schedules(atomicity) {
             let last = self.run(&schedule).into_iter().rev().find_map(|step| match step {
                 InstructionEffect::Counter(value) => Some(value),
                 InstructionEffect::Register { .. } => None,

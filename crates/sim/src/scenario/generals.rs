@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use tenure_core::{Delay, Effects, EventViews, Group, LocalTime, ProcessId, Protocol, labelled};
 use tenure_trace::{ServiceCommand, ServiceEvent};
 
-use crate::engine::clocks::Clocks;
+use crate::engine::clocks::LocalClocks;
 use crate::settings::Settings;
 use crate::settings::distribution::Distribution;
 use crate::settings::error::SettingsError;
@@ -38,7 +38,7 @@ pub struct Config {
 
 impl Config {
     /// Returns the stronger army. If both are equally strong, returns the first.
-    pub fn leader(&self) -> ProcessId {
+    pub fn leading_army(&self) -> ProcessId {
         let [first, second] = self.strengths;
         ProcessId(u32::from(first < second))
     }
@@ -90,7 +90,12 @@ impl Protocol for General {
 
     fn boot(group: Group, config: &Config, _: Option<()>, _: &mut impl Effects<Self>) -> Self {
         assert!(group.size() == 2, "there are two armies");
-        General { group, wait: config.wait, leads: config.leader() == group.me(), attacked: None }
+        General {
+            group,
+            wait: config.wait,
+            leads: config.leading_army() == group.me(),
+            attacked: None,
+        }
     }
 
     fn stable(&self) {}
@@ -157,15 +162,15 @@ pub fn simulate_attack_with(
     config: Config,
     settings: Settings,
 ) -> Result<AttackOutcome, SettingsError> {
-    let clocks = Clocks::new(&settings);
+    let clocks = LocalClocks::new(&settings);
     let mut simulation = Simulation::<General>::new(config, settings);
     for army in [ProcessId(0), ProcessId(1)] {
         simulation = simulation.with_command(0, army, Command::Attack);
     }
     let (_, armies) = simulation.run_and_inspect()?;
-    let leader = config.leader();
+    let leader = config.leading_army();
     // Each army's clock has its own start.
-    let waited = |it: ProcessId, at: LocalTime| (at - clocks.reading(it, 0)) as i64;
+    let waited = |it: ProcessId, at: LocalTime| (at - clocks.local_time(it, 0)) as i64;
     let attacked = |it: ProcessId| armies[it.index()].attacked.map(|at| waited(it, at));
     let other = ProcessId(1 - leader.0);
     let skew = attacked(other).zip(attacked(leader)).map(|(second, first)| second - first);

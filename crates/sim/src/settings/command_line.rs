@@ -5,12 +5,12 @@ use std::fmt;
 use std::str::FromStr;
 
 use tenure_core::{ChannelOrder, ProcessId, Timing};
-use tenure_trace::units::format_ticks as units;
+use tenure_trace::units::format_ticks_in_units as units;
 
-use crate::settings::distribution::{Distribution, parse_units};
+use crate::settings::distribution::{Distribution, parse_bounded_ticks};
 use crate::settings::error::SettingsError;
-use crate::settings::fault::{Chance, Fault, RecoveredState, Recovery};
-use crate::settings::workload::{BackgroundTraffic, Entries, Initiators, RequestPattern};
+use crate::settings::fault::{AutomaticRecovery, Chance, Fault, RecoveredState};
+use crate::settings::workload::{BackgroundTraffic, EntriesPerProcess, Initiators, RequestPattern};
 use crate::settings::{DetectorSettings, Settings};
 
 /// Defines the parser and the formatter of a type.
@@ -78,17 +78,20 @@ words! { Initiators,
     }
 }
 
-words! { Entries,
+words! { EntriesPerProcess,
     read(text) {
         let message = "expected numbers of entries, such as 8,1,5";
         let number = |part: &str| part.parse().map_err(|_| wrong(part, message));
         let listed = text.split(',').map(number).collect::<Result<Vec<u32>, _>>()?;
-        Ok(if let [each] = listed[..] { Entries::Each(each) } else { Entries::Listed(listed) })
+        Ok(match listed[..] {
+            [each] => EntriesPerProcess::Each(each),
+            _ => EntriesPerProcess::Listed(listed),
+        })
     }
     write(this, f) {
         match this {
-            Entries::Each(each) => each.fmt(f),
-            Entries::Listed(entries) => f.write_str(&listed(entries)),
+            EntriesPerProcess::Each(each) => each.fmt(f),
+            EntriesPerProcess::Listed(entries) => f.write_str(&listed(entries)),
         }
     }
 }
@@ -157,7 +160,7 @@ words! { Chance,
 /// # Errors
 ///
 /// If the text is not a number, or if the number is negative or at least 1.
-pub fn parse_drift(text: &str) -> Result<u32, SettingsError> {
+pub fn parse_drift_ppm(text: &str) -> Result<u32, SettingsError> {
     let rate: Option<f64> = text.parse().ok();
     let millionths = rate.map(|rate| (rate * 1e6).round()).filter(|it| (0.0..1e6).contains(it));
     let wrong = || wrong(text, "expected a drift from 0 to below 1, such as 0.01");
@@ -202,7 +205,7 @@ impl RecoveryOption {
             if let Fault::Crash { process: whose, recovery, .. } = fault
                 && *whose == process
             {
-                *recovery = Some(Recovery { downtime: ticks, memory });
+                *recovery = Some(AutomaticRecovery { downtime: ticks, memory });
                 follows = Ok(());
             }
         }
@@ -221,7 +224,7 @@ words! { RecoveryOption,
             }
         };
         let after = when.strip_prefix('+');
-        let ticks = parse_units(after.unwrap_or(when))?;
+        let ticks = parse_bounded_ticks(after.unwrap_or(when))?;
         Ok(RecoveryOption { process, from_crash: after.is_some(), ticks, memory })
     }
     write(this, f) {
@@ -255,8 +258,9 @@ words! { Fault,
                     || wrong(value, "expected a side and its time, such as 1,2@10..50");
                 let (side, span) = value.split_once('@').ok_or_else(no_cut)?;
                 let (from, until) = span.split_once("..").ok_or_else(no_cut)?;
-                let from = parse_units(from)?;
-                let until = Some(until).filter(|it| !it.is_empty()).map(parse_units).transpose()?;
+                let from = parse_bounded_ticks(from)?;
+                let until = Some(until).filter(|it| !it.is_empty());
+                let until = until.map(parse_bounded_ticks).transpose()?;
                 if until.is_some_and(|until| until < from) {
                     return Err(wrong(value, "ends before it begins; swap the two times"));
                 }
@@ -355,7 +359,7 @@ fn network(settings: &Settings, option: &mut impl FnMut(&str, &dyn fmt::Display)
     if latency != Distribution::units(1) {
         option("latency", &latency);
     }
-    for link in network.latency.uncommon_links(settings.size) {
+    for link in network.latency.links_with_other_latency(settings.size) {
         option("link-latency", &link);
     }
     if let Some(background_traffic) = &settings.workload.background_traffic {
@@ -402,7 +406,7 @@ fn automatic_recoveries(settings: &Settings) -> Vec<RecoveryOption> {
     let mut automatic_recoveries = Vec::new();
     for fault in &settings.faults {
         if let Fault::Crash { process, recovery: Some(recovery), .. } = *fault {
-            let Recovery { downtime: ticks, memory } = recovery;
+            let AutomaticRecovery { downtime: ticks, memory } = recovery;
             let recovery_option = RecoveryOption { process, from_crash: true, ticks, memory };
             if !automatic_recoveries.contains(&recovery_option) {
                 automatic_recoveries.push(recovery_option);
@@ -476,7 +480,7 @@ mod tests {
     fn units_round_trip() {
         both_ways::<ProcessList>(&["1", "3,1,2"], &["", "0", "1,", "P1", "-1"]);
         both_ways::<Initiators>(&["all", "2,3"], &["", "none", "0"]);
-        both_ways::<Entries>(&["2", "2,1,0"], &["", "x", "-1", "1,"]);
+        both_ways::<EntriesPerProcess>(&["2", "2,1,0"], &["", "x", "-1", "1,"]);
         both_ways::<HotProcess>(&["3:50"], &["0", "3:", "3:x", "x:3"]);
         both_ways::<LinkLatency>(
             &["1-2=5..9", "2-1=exp:2"],
@@ -524,9 +528,9 @@ mod tests {
             &["partition 1,2", "partition 1,2@10", "partition 1,2@50..10", "partition @1..2"],
         );
         for text in ["0.01", "0.000001"] {
-            assert_eq!(drift(parse_drift(text).unwrap()), text);
+            assert_eq!(drift(parse_drift_ppm(text).unwrap()), text);
         }
-        assert!(["1", "-0.1", "NaN", "x"].into_iter().all(|text| parse_drift(text).is_err()));
+        assert!(["1", "-0.1", "NaN", "x"].into_iter().all(|text| parse_drift_ppm(text).is_err()));
     }
 
     #[test]

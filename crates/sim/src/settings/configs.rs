@@ -6,24 +6,24 @@ use crate::settings::error::SettingsError;
 
 /// Configurations of the processes in a run.
 #[derive(Clone, Debug)]
-pub enum Configs<C> {
+pub enum ProcessConfigs<C> {
     /// One configuration that all processes share.
     Shared(C),
     /// One configuration for each process, in the order of their numbers.
     Each(Vec<C>),
 }
 
-impl<C> Configs<C> {
+impl<C> ProcessConfigs<C> {
     pub(crate) fn of(&self, process: ProcessId) -> &C {
         match self {
-            Configs::Shared(config) => config,
-            Configs::Each(configs) => &configs[process.index()],
+            ProcessConfigs::Shared(config) => config,
+            ProcessConfigs::Each(configs) => &configs[process.index()],
         }
     }
 
-    pub(crate) fn check(&self, size: u32) -> Result<(), SettingsError> {
+    pub(crate) fn check_count(&self, size: u32) -> Result<(), SettingsError> {
         match self {
-            Configs::Each(configs) if configs.len() != size as usize => {
+            ProcessConfigs::Each(configs) if configs.len() != size as usize => {
                 Err(SettingsError::WrongConfigCount { size, listed: configs.len() })
             }
             _ => Ok(()),
@@ -31,8 +31,8 @@ impl<C> Configs<C> {
     }
 }
 
-impl<C> From<C> for Configs<C> {
+impl<C> From<C> for ProcessConfigs<C> {
     fn from(config: C) -> Self {
-        Configs::Shared(config)
+        ProcessConfigs::Shared(config)
     }
 }

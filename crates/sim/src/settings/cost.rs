@@ -6,18 +6,18 @@ use tenure_core::theory::WorkloadKind;
 use tenure_core::{Card, CostUnit, Service};
 
 use crate::settings::Settings;
-use crate::settings::workload::{Entries, Initiators, RequestPattern};
+use crate::settings::workload::{EntriesPerProcess, Initiators, RequestPattern};
 
 impl Settings {
     /// Returns the kind of this workload. The kind selects the formula by which theory predicts the
-    /// number of messages. `drawn` is true if each of many runs draws its own ranks; the formula
-    /// then predicts a mean over these runs. Returns `None` if the workload has no request.
-    pub fn workload_kind(&self, service: Service, drawn: bool) -> Option<WorkloadKind> {
+    /// number of messages. `draws_ranks` is true if each of many runs draws its own ranks; the
+    /// formula then predicts a mean over these runs. Returns `None` if the workload has no request.
+    pub fn workload_kind(&self, service: Service, draws_ranks: bool) -> Option<WorkloadKind> {
         if service == Service::Election {
             return Some(match self.workload.initiators.as_ref() {
-                Some(Initiators::All) if drawn => WorkloadKind::AllStartRandomRanks,
+                Some(Initiators::All) if draws_ranks => WorkloadKind::AllStartRandomRanks,
                 Some(Initiators::All) => WorkloadKind::AllStart,
-                Some(Initiators::Listed(listed)) if !drawn && listed.len() == 1 => {
+                Some(Initiators::Listed(listed)) if !draws_ranks && listed.len() == 1 => {
                     WorkloadKind::OneStarts(listed[0])
                 }
                 _ => WorkloadKind::Other,
@@ -26,13 +26,13 @@ impl Settings {
         let locking = self.workload.locking.as_ref()?;
         Some(match (&locking.pattern, &locking.entries) {
             (RequestPattern::Sequential { .. }, _) => WorkloadKind::OneAtATime,
-            (_, Entries::Each(each)) if *each > 0 => WorkloadKind::AllEquallyOften,
+            (_, EntriesPerProcess::Each(each)) if *each > 0 => WorkloadKind::AllEquallyOften,
             _ => WorkloadKind::Other,
         })
     }
 
     /// Returns true if the settings contain no faults.
-    pub fn is_undisturbed(&self) -> bool {
+    pub fn is_fault_free(&self) -> bool {
         self.faults.is_empty()
             && self.down.is_empty()
             && !self.network.loss.can_occur()
@@ -51,7 +51,7 @@ impl Settings {
     pub fn topology_exemption(&self, card: &Card) -> Option<&'static str> {
         let reasons = [
             (!card.has_checkable_links(), "its card names no ring and no graph"),
-            (!self.is_undisturbed(), "its card covers only runs without faults"),
+            (!self.is_fault_free(), "its card covers only runs without faults"),
         ];
         reasons.into_iter().find_map(|(applies, reason)| applies.then_some(reason))
     }
@@ -65,7 +65,7 @@ impl Settings {
         let reasons = [
             (!card.messages.is_complete, "its card bounds only a part of the messages"),
             (!card.messages.is_checkable(), "its card has no bound on messages"),
-            (!self.is_undisturbed(), "its card covers only runs without faults"),
+            (!self.is_fault_free(), "its card covers only runs without faults"),
             (weak, "its card does not cover a weaker environment"),
             (self.has_equal_ranks(), "its card requires different ranks"),
             (elects && no_initiator, "no process starts an election"),

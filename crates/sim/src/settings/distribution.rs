@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use tenure_core::TICKS_PER_UNIT;
-use tenure_trace::units::{format_ticks as units, parse_ticks};
+use tenure_trace::units::{format_ticks_in_units as units, parse_units_to_ticks};
 
 use crate::engine::random::Random;
 use crate::settings::error::SettingsError;
@@ -118,10 +118,10 @@ impl Distribution {
 /// # Errors
 ///
 /// If the text is not a number, negative, or longer than a run can be.
-pub fn parse_units(text: &str) -> Result<u64, SettingsError> {
+pub fn parse_bounded_ticks(text: &str) -> Result<u64, SettingsError> {
     let message = "expected units such as 10 or 2.5";
     let wrong = || SettingsError::InvalidText { text: text.to_owned(), message };
-    parse_ticks(text).filter(|ticks| *ticks < 1 << 62).ok_or_else(wrong)
+    parse_units_to_ticks(text).filter(|ticks| *ticks < 1 << 62).ok_or_else(wrong)
 }
 
 impl FromStr for Distribution {
@@ -129,7 +129,7 @@ impl FromStr for Distribution {
 
     fn from_str(text: &str) -> Result<Self, SettingsError> {
         let wrong = |text: &str| SettingsError::InvalidDuration { text: text.to_owned() };
-        let units = |text: &str| parse_units(text).map_err(|_| wrong(text));
+        let units = |text: &str| parse_bounded_ticks(text).map_err(|_| wrong(text));
         let message = "expected a time above 0, or 0 for none";
         let zero = || SettingsError::InvalidText { text: text.to_owned(), message };
         let above_zero = |ticks: u64| Some(ticks).filter(|ticks| *ticks > 0).ok_or_else(zero);

@@ -6,7 +6,7 @@ use tenure_core::monitors::LinksOnly;
 use tenure_core::{
     Card, CrashModel, FaultBound, ProcessId, Service, SystemModel, Timing, UnmetAssumption,
 };
-use tenure_trace::units::format_ticks as units;
+use tenure_trace::units::format_ticks_in_units as units;
 
 use crate::settings::Settings;
 use crate::settings::distribution::Distribution;
@@ -329,7 +329,7 @@ impl Settings {
     /// For a lock, [`Instrumentation::most_inside`](crate::Instrumentation::most_inside) becomes at
     /// least the number on the card. Fences are checked only if the card has fences.
     #[must_use]
-    pub fn resolved(mut self, card: &Card) -> Self {
+    pub fn with_card_defaults(mut self, card: &Card) -> Self {
         self.time.timing.get_or_insert(card.timing);
         self.network.order.get_or_insert(card.order);
         let drift = Some(self.time.drift_ppm);
@@ -343,7 +343,7 @@ impl Settings {
             self.instrumentation.most_inside =
                 self.instrumentation.most_inside.max(card.most_inside());
             let conflicts = &mut self.instrumentation.conflicts;
-            *conflicts = conflicts.take().or_else(|| card.conflicts().cloned());
+            *conflicts = conflicts.take().or_else(|| card.conflict_graph().cloned());
             self.instrumentation.fenced &= card.is_fenced();
         }
         self
@@ -358,7 +358,7 @@ impl Settings {
     /// [`SettingsError`] if the settings are invalid; [`SettingsError::UnmetAssumption`] with the
     /// first assumption that is not met.
     pub fn check_against(&self, card: &Card) -> Result<(), SettingsError> {
-        self.clone().resolved(card).check()?;
+        self.clone().with_card_defaults(card).check()?;
         if self.beyond_assumptions {
             return Ok(());
         }

@@ -29,7 +29,7 @@ impl Latency {
     /// # Errors
     ///
     /// If a link names a process outside the group, or the group is too large.
-    pub fn linked(
+    pub fn with_link_latencies(
         usual: Distribution,
         links: &[LinkLatency],
         size: u32,
@@ -115,7 +115,7 @@ impl Latency {
 
     /// Returns the links of a group of `size` processes whose distribution is not
     /// [`most_common`](Latency::most_common).
-    pub(crate) fn uncommon_links(&self, size: u32) -> Vec<LinkLatency> {
+    pub(crate) fn links_with_other_latency(&self, size: u32) -> Vec<LinkLatency> {
         let Latency::Links(spans) = self else { return Vec::new() };
         let usual = self.most_common();
         let links = (0..size).flat_map(|from| (0..size).map(move |to| (from, to)));

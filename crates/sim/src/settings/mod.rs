@@ -16,7 +16,7 @@ use tenure_core::monitors::LinksOnly;
 use tenure_core::{ChannelOrder, Graph, ProcessId, Property, Rank, TICKS_PER_UNIT, Timing};
 
 use crate::settings::network_graph::NetworkGraph;
-use tenure_trace::property::CustomProperty;
+use tenure_trace::property::ExpressionProperty;
 
 use crate::settings::distribution::Distribution;
 use crate::settings::fault::{Chance, Fault};
@@ -49,7 +49,7 @@ pub struct Settings {
     /// Requests of the users.
     pub workload: Workload,
     /// Limits that end a run early.
-    pub limits: Limits,
+    pub limits: RunLimits,
     /// Measurements of the run, and properties that are checked.
     pub instrumentation: Instrumentation,
     /// True if the run is allowed although the environment is weaker than the
@@ -71,7 +71,7 @@ impl Settings {
             down: Vec::new(),
             detector: Some(DetectorSettings::default()),
             workload: Workload::default(),
-            limits: Limits::default(),
+            limits: RunLimits::default(),
             instrumentation: Instrumentation::default(),
             beyond_assumptions: false,
         }
@@ -88,7 +88,7 @@ impl Settings {
         self.time.timing.unwrap_or(Timing::Asynchronous)
     }
 
-    pub(crate) fn order(&self) -> ChannelOrder {
+    pub(crate) fn channel_order(&self) -> ChannelOrder {
         self.network.order.unwrap_or(ChannelOrder::Reordered)
     }
 }
@@ -113,8 +113,8 @@ pub struct NetworkSettings {
 impl NetworkSettings {
     /// Returns the total weight of the edges of the heaviest route. The latency of a message is
     /// multiplied by the weight of its route. Returns 1 if there is no graph.
-    pub fn longest_route(&self) -> u64 {
-        self.graph.as_ref().map_or(1, NetworkGraph::longest_route).max(1)
+    pub fn heaviest_route_weight(&self) -> u64 {
+        self.graph.as_ref().map_or(1, NetworkGraph::heaviest_route_weight).max(1)
     }
 }
 
@@ -179,7 +179,7 @@ impl Default for DetectorSettings {
 
 /// Limits that end a run before all requests of its workload are served.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Limits {
+pub struct RunLimits {
     /// Time at which the run ends, in ticks. The run continues until then even if all requests are
     /// served earlier.
     pub until: Option<u64>,
@@ -228,7 +228,7 @@ pub struct Instrumentation {
     /// validity.
     pub properties: Option<Vec<Property>>,
     /// Properties that the user wrote as expressions. A violation makes a run a failure.
-    pub custom: Vec<Arc<CustomProperty>>,
+    pub custom: Vec<Arc<ExpressionProperty>>,
 }
 
 impl Settings {
@@ -299,7 +299,7 @@ impl GroupSizeCondition {
     }
 }
 
-impl Limits {
+impl RunLimits {
     pub(crate) fn max_in_flight(&self, size: u32) -> u64 {
         self.max_in_flight.unwrap_or((1 << 16) + 64 * u64::from(size).pow(2))
     }
@@ -308,7 +308,7 @@ impl Limits {
         self.stall_timeout.unwrap_or_else(|| {
             let delays = 10_000 * (u64::from(size) + 10);
             let typical = network.latency.high_estimate().max(TICKS_PER_UNIT);
-            delays.saturating_mul(typical.saturating_mul(network.longest_route()))
+            delays.saturating_mul(typical.saturating_mul(network.heaviest_route_weight()))
         })
     }
 }

@@ -70,7 +70,7 @@ impl NetworkGraph {
     }
 
     /// Returns the total weight of the edges of the heaviest route.
-    pub fn longest_route(&self) -> u64 {
+    pub fn heaviest_route_weight(&self) -> u64 {
         match &self.routes {
             Some(routes) => routes.longest,
             None => self.graph.edges().map(|(_, _, weight)| weight).max().unwrap_or(1),
@@ -80,7 +80,7 @@ impl NetworkGraph {
     /// Returns the next vertex after `at` on the route of a message to `to`. If the network is not
     /// an overlay, this vertex is always `to`. If the graph has no edge from `at` to `to`, the
     /// message is delivered as over an edge of weight 1, which is not counted.
-    pub(crate) fn next(&self, at: ProcessId, to: ProcessId) -> ProcessId {
+    pub(crate) fn next_vertex(&self, at: ProcessId, to: ProcessId) -> ProcessId {
         match &self.routes {
             Some(routes) => routes.next[to.index() * routes.size + at.index()],
             None => to,
@@ -89,13 +89,17 @@ impl NetworkGraph {
 
     /// Returns the weight of an edge, and its position in the list of all directed edges. Returns
     /// `None` if the graph has no such edge.
-    pub(crate) fn edge(&self, from: ProcessId, to: ProcessId) -> Option<(u64, usize)> {
+    pub(crate) fn edge_weight_and_position(
+        &self,
+        from: ProcessId,
+        to: ProcessId,
+    ) -> Option<(u64, usize)> {
         let place = self.graph.neighbours(from).binary_search(&to).ok()?;
         Some((self.graph.weight(from, to)?, self.offsets[from.index()] + place))
     }
 
     /// Returns the number of directed edges: each edge of the graph counts twice.
-    pub(crate) fn directed_edges(&self) -> usize {
+    pub(crate) fn directed_edge_count(&self) -> usize {
         2 * self.graph.edge_count()
     }
 }
@@ -108,7 +112,7 @@ impl Routes {
         let mut longest = 0;
         for target in (0..graph.vertex_count()).map(ProcessId) {
             let costs: Vec<(u64, u32)> =
-                graph.path_weights(target).into_iter().collect::<Option<_>>()?;
+                graph.lightest_weights_to(target).into_iter().collect::<Option<_>>()?;
             longest = longest.max(costs.iter().map(|(weight, _)| *weight).max().unwrap_or(0));
             for at in (0..graph.vertex_count()).map(ProcessId) {
                 let (weight, edges) = costs[at.index()];
@@ -133,7 +137,8 @@ mod tests {
     #[test]
     fn routes_are_lightest_paths() {
         for seed in 0..10 {
-            let graph = Arc::new(Graph::random(9, 200_000, seed).with_distinct_weights(seed));
+            let graph =
+                Arc::new(Graph::random_connected(9, 200_000, seed).with_distinct_weights(seed));
             let network = NetworkGraph::overlay(Arc::clone(&graph)).unwrap();
             let mut longest = 0;
             for one in (0..9).map(ProcessId) {
@@ -142,30 +147,30 @@ mod tests {
                     let mut weight = 0;
                     while path.last() != Some(&other) {
                         let at = path[path.len() - 1];
-                        path.push(network.next(at, other));
+                        path.push(network.next_vertex(at, other));
                         weight += graph.weight(at, path[path.len() - 1]).unwrap();
                     }
                     assert_eq!(graph.lightest_path(one, other).as_ref(), Some(&path));
                     longest = longest.max(weight);
                 }
             }
-            assert_eq!(network.longest_route(), longest);
+            assert_eq!(network.heaviest_route_weight(), longest);
         }
     }
 
     #[test]
     fn edges_have_distinct_positions() {
         let network = NetworkGraph::direct(Arc::new(Graph::grid(3, 3)));
-        let mut seen = vec![false; network.directed_edges()];
+        let mut seen = vec![false; network.directed_edge_count()];
         for (one, other, _) in network.graph().edges() {
             for (from, to) in [(one, other), (other, one)] {
-                let (weight, place) = network.edge(from, to).unwrap();
+                let (weight, place) = network.edge_weight_and_position(from, to).unwrap();
                 assert!(weight == 1 && !std::mem::replace(&mut seen[place], true));
             }
         }
         assert!(seen.into_iter().all(|it| it));
-        assert_eq!(network.edge(ProcessId(0), ProcessId(8)), None);
-        assert_eq!((network.longest_route(), network.is_overlay()), (1, false));
+        assert_eq!(network.edge_weight_and_position(ProcessId(0), ProcessId(8)), None);
+        assert_eq!((network.heaviest_route_weight(), network.is_overlay()), (1, false));
     }
 
     #[test]

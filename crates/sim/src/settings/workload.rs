@@ -11,7 +11,7 @@ use crate::settings::fault::Chance;
 pub struct Workload {
     /// Requests for the lock. An agreement service uses the number of entries as the number of
     /// commands of each user. `None` for no requests.
-    pub locking: Option<Locking>,
+    pub locking: Option<LockWorkload>,
     /// Processes that request an election before any message is delivered. `None` for no election.
     pub initiators: Option<Initiators>,
     /// Messages that users send to each other outside of the algorithm. `None` for no such
@@ -25,12 +25,12 @@ impl Workload {
     /// the critical section for one unit.
     pub fn entries(entries: u32) -> Self {
         let pattern = RequestPattern::Closed { think: Distribution::ZERO };
-        let entries = Entries::Each(entries);
-        Workload::locking(Locking { pattern, entries, hold: Distribution::units(1) })
+        let entries = EntriesPerProcess::Each(entries);
+        Workload::locking(LockWorkload { pattern, entries, hold: Distribution::units(1) })
     }
 
     /// Creates a workload that consists of requests for the lock.
-    pub fn locking(locking: Locking) -> Self {
+    pub fn locking(locking: LockWorkload) -> Self {
         Workload { locking: Some(locking), ..Workload::default() }
     }
 
@@ -38,24 +38,24 @@ impl Workload {
     /// request is issued when the previous entry has ended and all messages have arrived.
     pub fn sequential(total: u64) -> Self {
         let pattern = RequestPattern::Sequential { total };
-        Workload::locking(Locking {
+        Workload::locking(LockWorkload {
             pattern,
-            entries: Entries::Each(0),
+            entries: EntriesPerProcess::Each(0),
             hold: Distribution::units(1),
         })
     }
 
     /// Creates a workload in which `process` enters `hot` times, and each other process enters
     /// `others` times.
-    pub fn hot(size: u32, process: ProcessId, hot: u32, others: u32) -> Self {
+    pub fn with_hot_process(size: u32, process: ProcessId, hot: u32, others: u32) -> Self {
         let entries = (0..size).map(|place| if place == process.0 { hot } else { others });
         let pattern = RequestPattern::Closed { think: Distribution::ZERO };
-        let entries = Entries::Listed(entries.collect());
-        Workload::locking(Locking { pattern, entries, hold: Distribution::units(1) })
+        let entries = EntriesPerProcess::Listed(entries.collect());
+        Workload::locking(LockWorkload { pattern, entries, hold: Distribution::units(1) })
     }
 
     /// Creates a workload in which all processes start an election at the same time.
-    pub fn elect() -> Self {
+    pub fn elect_by_all() -> Self {
         Workload { initiators: Some(Initiators::All), ..Workload::default() }
     }
 
@@ -75,11 +75,11 @@ impl Workload {
 
 /// Requests for the lock in a run.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Locking {
+pub struct LockWorkload {
     /// Rule for the times of the requests.
     pub pattern: RequestPattern,
     /// Number of entries by process. Ignored in a sequential pattern, which has a total instead.
-    pub entries: Entries,
+    pub entries: EntriesPerProcess,
     /// Time that a process stays inside the critical section.
     pub hold: Distribution,
 }
@@ -107,19 +107,21 @@ pub enum RequestPattern {
 
 /// Number of times that each process enters the critical section.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Entries {
+pub enum EntriesPerProcess {
     /// The same number for every process.
     Each(u32),
     /// One number per process, by index; 0 for processes that are not listed.
     Listed(Vec<u32>),
 }
 
-impl Entries {
+impl EntriesPerProcess {
     /// Returns the number of entries of `process`.
     pub fn of(&self, process: ProcessId) -> u32 {
         match self {
-            Entries::Each(entries) => *entries,
-            Entries::Listed(entries) => entries.get(process.index()).copied().unwrap_or(0),
+            EntriesPerProcess::Each(entries) => *entries,
+            EntriesPerProcess::Listed(entries) => {
+                entries.get(process.index()).copied().unwrap_or(0)
+            }
         }
     }
 }
@@ -164,7 +166,7 @@ impl Workload {
                 RequestPattern::Open { every } => every.check("arrivals")?,
                 RequestPattern::Sequential { .. } => {}
             }
-            if let Entries::Listed(entries) = &locking.entries
+            if let EntriesPerProcess::Listed(entries) = &locking.entries
                 && entries.len() as u64 > u64::from(size)
             {
                 return Err(SettingsError::TooManyEntryCounts { size, listed: entries.len() });

@@ -3,17 +3,17 @@
 use std::io::Write;
 
 use tenure_core::ChannelOrder;
-use tenure_trace::{FollowError, Recorded, Schedule, ScriptRunner};
+use tenure_trace::{FollowError, RecordableProtocol, Schedule, ScriptRunner};
 
 use crate::engine::run_context::RunContext;
 use crate::engine::world::World;
 use crate::results::report::{EndReason, Report};
 use crate::settings::{NetworkSettings, Settings};
 use crate::sim::{RunError, Simulation};
-use crate::steer::recorder::Recorder;
+use crate::steer::recorder::TraceRecorder;
 use crate::steer::steered_run::SteeredRun;
 
-impl<P: Recorded> Simulation<P> {
+impl<P: RecordableProtocol> Simulation<P> {
     /// Performs exactly the steps of a schedule, and writes the trace to `to`. The run uses only
     /// the ranks and the instrumentation from the settings of this simulation.
     ///
@@ -25,25 +25,26 @@ impl<P: Recorded> Simulation<P> {
         schedule: &Schedule,
         to: impl Write + Send + 'static,
     ) -> Result<Report, FollowError<RunError>> {
-        let mut steered = self.boot_along(schedule, to)?;
+        let mut steered = self.boot_for_schedule(schedule, to)?;
         steered.follow(schedule)?;
         let world = steered.world;
-        let (report, _, recorder) = self.reported(world, EndReason::Quiescent);
-        recorder.map_or(Ok(()), Recorder::finish).map_err(RunError::from)?;
+        let (report, _, recorder) = self.finish_run(world, EndReason::Quiescent);
+        recorder.map_or(Ok(()), TraceRecorder::finish).map_err(RunError::from)?;
         Ok(report)
     }
 
     /// Boots the processes of a schedule. Afterwards, nothing happens in the group without a
     /// scripted step.
-    pub(crate) fn boot_along(
+    pub(crate) fn boot_for_schedule(
         &self,
         schedule: &Schedule,
         to: impl Write + Send + 'static,
     ) -> Result<SteeredRun<'_, P>, FollowError<RunError>> {
         self.check_settings().map_err(RunError::from)?;
-        schedule.check_group_size(self.settings().size)?;
-        let recorder = self.recorder(to).map_err(RunError::from)?;
-        let mut run = RunContext::new(self.steered(schedule), self.services(), Some(recorder));
+        schedule.ensure_same_group_size(self.settings().size)?;
+        let recorder = self.create_recorder(to).map_err(RunError::from)?;
+        let mut run =
+            RunContext::new(self.steered(schedule), self.provided_services(), Some(recorder));
         if let Some(users) = &mut run.agreement_users {
             users.is_spontaneous = false;
         }

@@ -6,15 +6,16 @@ use std::str::FromStr;
 
 use tenure_core::{Labelled, ProcessId, Protocol, TICKS_PER_UNIT};
 use tenure_trace::{
-    Action, ActionError, FollowError, MessageSelector, Recorded, Schedule, ScriptRunner, WriteError,
+    Action, ActionError, FollowError, MessageSelector, RecordableProtocol, Schedule, ScriptRunner,
+    WriteError,
 };
 
-use crate::engine::controls::Controls;
+use crate::engine::controls::RunControls;
 use crate::results::report::{EndReason, Report};
 use crate::settings::error::SettingsError;
 use crate::sim::{RunError, Simulation};
 use crate::steer::next::NextStep;
-use crate::steer::recorder::Recorder;
+use crate::steer::recorder::TraceRecorder;
 use crate::steer::steered_run::SteeredRun;
 
 /// An intervention: an action that the run would not have performed by itself, and its time.
@@ -51,10 +52,10 @@ impl std::fmt::Display for Intervention {
 }
 
 /// Returns the command-line options that repeat the interventions, such as `--steer '12 crash p3'
-/// --steps 20`. `max` is the maximum number of steps.
-pub fn steering_options(interventions: &[Intervention], max: Option<u64>) -> String {
+/// --steps 20`. `max_steps` is the maximum number of steps.
+pub fn steering_options(interventions: &[Intervention], max_steps: Option<u64>) -> String {
     let interventions = interventions.iter().map(|it| format!(" --steer '{it}'"));
-    let max = max.map(|max| format!(" --steps {max}"));
+    let max = max_steps.map(|max| format!(" --steps {max}"));
     interventions.chain(max).collect()
 }
 
@@ -84,7 +85,7 @@ pub enum InterventionError {
 
 /// Reason why an interactive run took no step.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum StepError {
+pub enum InteractiveStepError {
     /// The run has ended.
     Ended(EndReason),
     /// The next action of the schedule is impossible.
@@ -133,7 +134,7 @@ pub struct InteractiveRun<'a, P: Protocol> {
     ended: Option<EndReason>,
 }
 
-impl<P: Recorded> Simulation<P> {
+impl<P: RecordableProtocol> Simulation<P> {
     /// Boots the processes of a run and pauses before its first step. The trace is written to `to`.
     ///
     /// # Errors
@@ -143,7 +144,7 @@ impl<P: Recorded> Simulation<P> {
         &self,
         to: impl Write + Send + 'static,
     ) -> Result<InteractiveRun<'_, P>, RunError> {
-        let mut steered = SteeredRun::new(self.recorded_world(to)?);
+        let mut steered = SteeredRun::new(self.build_recorded_world(to)?);
         steered.world.boot();
         Ok(InteractiveRun::new(self, steered, None))
     }
@@ -156,17 +157,17 @@ impl<P: Recorded> Simulation<P> {
     ///
     /// The errors of [`Simulation::follow`] for the start of a run. An impossible action is
     /// reported by the step that attempts it.
-    pub fn interactive_run_along(
+    pub fn interactive_run_of_schedule(
         &self,
         schedule: &Schedule,
         to: impl Write + Send + 'static,
     ) -> Result<InteractiveRun<'_, P>, FollowError<RunError>> {
-        let steered = self.boot_along(schedule, to)?;
+        let steered = self.boot_for_schedule(schedule, to)?;
         Ok(InteractiveRun::new(self, steered, Some(schedule.actions.iter().cloned().collect())))
     }
 
-    /// Performs one run with interventions, and writes its trace to `to`. If `max` is given, the
-    /// run ends after at most `max` steps.
+    /// Performs one run with interventions, and writes its trace to `to`. If `max_steps` is given,
+    /// the run ends after at most `max_steps` steps.
     ///
     /// # Errors
     ///
@@ -174,9 +175,9 @@ impl<P: Recorded> Simulation<P> {
     pub fn run_with_interventions(
         &self,
         interventions: &[Intervention],
-        max: Option<u64>,
+        max_steps: Option<u64>,
         to: impl Write + Send + 'static,
-        mut controls: Controls<'_>,
+        mut controls: RunControls<'_>,
     ) -> Result<Report, InterventionError> {
         let mut interactive_run = self.interactive_run(to)?;
         for intervention in interventions {
@@ -195,13 +196,13 @@ impl<P: Recorded> Simulation<P> {
             let done = interactive_run.intervene(&intervention.action);
             done.map_err(|_| InterventionError::Impossible(intervention.clone()))?;
         }
-        let max = max.unwrap_or(u64::MAX);
+        let max = max_steps.unwrap_or(u64::MAX);
         while interactive_run.steps < max && interactive_run.step_with(&mut controls).is_ok() {}
         interactive_run.finish().map_err(|error| InterventionError::Run(error.into()))
     }
 }
 
-impl<'a, P: Recorded> InteractiveRun<'a, P> {
+impl<'a, P: RecordableProtocol> InteractiveRun<'a, P> {
     fn new(
         simulation: &'a Simulation<P>,
         steered: SteeredRun<'a, P>,
@@ -225,16 +226,16 @@ impl<'a, P: Recorded> InteractiveRun<'a, P> {
     ///
     /// # Errors
     ///
-    /// [`StepError`] if there is no further step.
-    pub fn step(&mut self) -> Result<(), StepError> {
-        self.step_with(&mut Controls::new())
+    /// [`InteractiveStepError`] if there is no further step.
+    pub fn step(&mut self) -> Result<(), InteractiveStepError> {
+        self.step_with(&mut RunControls::new())
     }
 
-    fn step_with(&mut self, controls: &mut Controls<'_>) -> Result<(), StepError> {
+    fn step_with(&mut self, controls: &mut RunControls<'_>) -> Result<(), InteractiveStepError> {
         if let Some(schedule) = &mut self.schedule {
             while let Some(action) = schedule.pop_front() {
                 let is_last = schedule.is_empty();
-                self.steered.perform(&action).map_err(StepError::Impossible)?;
+                self.steered.perform(&action).map_err(InteractiveStepError::Impossible)?;
                 if !action.is_step() {
                     continue;
                 }
@@ -247,19 +248,19 @@ impl<'a, P: Recorded> InteractiveRun<'a, P> {
             self.drop_schedule();
         }
         if let Some(ended) = self.ended {
-            return Err(StepError::Ended(ended));
+            return Err(InteractiveStepError::Ended(ended));
         }
         if !self.started {
             self.started = true;
             self.steps += 1;
-            self.steered.world.start_workload(&Controls::new());
+            self.steered.world.start_workload(&RunControls::new());
             return Ok(());
         }
         loop {
-            let idle = self.is_idle();
+            let idle = self.is_next_event_idle();
             if let Some(ended) = self.handle_event(controls) {
                 self.ended = Some(ended);
-                return Err(StepError::Ended(ended));
+                return Err(InteractiveStepError::Ended(ended));
             }
             if self.drawn || !idle {
                 self.steps += 1;
@@ -271,7 +272,7 @@ impl<'a, P: Recorded> InteractiveRun<'a, P> {
     /// Handles one event, and checks limits as often as a normal run does. If the next request of a
     /// sequential workload is due, selects a user at random and issues its request instead. The
     /// next call then handles the event.
-    fn handle_event(&mut self, controls: &mut Controls<'_>) -> Option<EndReason> {
+    fn handle_event(&mut self, controls: &mut RunControls<'_>) -> Option<EndReason> {
         let world = &mut self.steered.world;
         if std::mem::take(&mut self.drawn) {
             return world.handle_earliest_event();
@@ -283,8 +284,8 @@ impl<'a, P: Recorded> InteractiveRun<'a, P> {
             self.events_until_check = world.events_until_check();
         }
         self.events_until_check -= 1;
-        if world.will_draw_user() {
-            self.drawn = world.draw_user();
+        if world.will_issue_drawn_request() {
+            self.drawn = world.issue_drawn_request();
             return None;
         }
         world.handle_event_or_end()
@@ -312,12 +313,12 @@ impl<'a, P: Recorded> InteractiveRun<'a, P> {
 
     fn drop_schedule(&mut self) {
         if self.schedule.take().is_some() {
-            self.steered.resume_time(TICKS_PER_UNIT);
+            self.steered.resume_scheduled_events(TICKS_PER_UNIT);
         }
     }
 
     /// Returns the number of steps taken.
-    pub fn steps(&self) -> u64 {
+    pub fn step_count(&self) -> u64 {
         self.steps
     }
 
@@ -327,13 +328,13 @@ impl<'a, P: Recorded> InteractiveRun<'a, P> {
     }
 
     /// Returns the number of records in the trace.
-    pub fn records(&self) -> u64 {
-        self.steered.world.run.tracer.recorder.as_ref().map_or(0, Recorder::record_count)
+    pub fn record_count(&self) -> u64 {
+        self.steered.world.run.tracer.recorder.as_ref().map_or(0, TraceRecorder::record_count)
     }
 
     /// Returns the number of events that the processes have emitted for their users.
-    pub fn event_count(&self) -> u64 {
-        self.steered.world.run.tracer.recorder.as_ref().map_or(0, Recorder::user_event_count)
+    pub fn user_event_count(&self) -> u64 {
+        self.steered.world.run.tracer.recorder.as_ref().map_or(0, TraceRecorder::user_event_count)
     }
 
     /// Returns all processes. A process that is down has the state before its crash.
@@ -343,17 +344,17 @@ impl<'a, P: Recorded> InteractiveRun<'a, P> {
 
     /// Returns true if a process is up.
     pub fn is_up(&self, process: ProcessId) -> bool {
-        self.steered.world.run.live_processes.get(process).unwrap_or(false)
+        self.steered.world.run.live_processes.up_state(process).unwrap_or(false)
     }
 
     /// Returns the armed timers of all processes, with the times at which they fire, in ticks. The
     /// earliest timer is first.
     pub fn timers(&self) -> Vec<(ProcessId, &P::Timer, u64)> {
         let world = &self.steered.world;
-        let acts = world.run.event_queue.in_order().into_iter();
+        let acts = world.run.event_queue.in_pop_order().into_iter();
         acts.filter_map(|(due, act)| match act {
             crate::engine::schedule::ScheduledEvent::Timer { slot, generation } => {
-                let (at, timer) = world.timers.armed_in(*slot, *generation)?;
+                let (at, timer) = world.timers.armed_in_slot(*slot, *generation)?;
                 Some((at, timer, due))
             }
             _ => None,
@@ -388,13 +389,14 @@ impl<'a, P: Recorded> InteractiveRun<'a, P> {
     }
 
     /// Returns a description of the next step. Returns `None` if the run has ended.
-    pub fn next(&self) -> Option<NextStep> {
+    pub fn next_step(&self) -> Option<NextStep> {
         match &self.schedule {
-            Some(schedule) if !schedule.is_empty() => {
-                schedule.iter().find(|it| it.is_step()).and_then(|it| self.next_scheduled(it))
-            }
+            Some(schedule) if !schedule.is_empty() => schedule
+                .iter()
+                .find(|it| it.is_step())
+                .and_then(|it| self.preview_scheduled_action(it)),
             _ if self.ended.is_some() => None,
-            _ => self.next_unscheduled(),
+            _ => self.preview_unscheduled_step(),
         }
     }
 
@@ -405,11 +407,11 @@ impl<'a, P: Recorded> InteractiveRun<'a, P> {
     /// [`WriteError`] if the trace could not be written.
     pub fn finish(self) -> Result<Report, WriteError> {
         let ended = self.ended.unwrap_or(EndReason::Stopped);
-        let (mut report, _, recorder) = self.simulation.reported(self.steered.world, ended);
+        let (mut report, _, recorder) = self.simulation.finish_run(self.steered.world, ended);
         if !self.has_interventions {
             self.simulation.judge_cost(&mut report);
         }
-        recorder.map_or(Ok(()), Recorder::finish)?;
+        recorder.map_or(Ok(()), TraceRecorder::finish)?;
         Ok(report)
     }
 }

@@ -2,10 +2,10 @@
 
 use tenure_core::service::mutex;
 use tenure_core::{Labelled, ProcessId, Verdict};
-use tenure_trace::{Action, Recorded};
+use tenure_trace::{Action, RecordableProtocol};
 
 use crate::engine::queue::TimedQueue;
-use crate::engine::schedule::{ScheduledEvent, verdict};
+use crate::engine::schedule::{ScheduledEvent, suspicion_verdict};
 use crate::steer::interactive_run::InteractiveRun;
 
 /// Description of the next step of an [`InteractiveRun`].
@@ -20,8 +20,8 @@ pub struct NextStep {
     pub message: Option<u64>,
 }
 
-impl<P: Recorded> InteractiveRun<'_, P> {
-    pub(crate) fn next_scheduled(&self, action: &Action) -> Option<NextStep> {
+impl<P: RecordableProtocol> InteractiveRun<'_, P> {
+    pub(crate) fn preview_scheduled_action(&self, action: &Action) -> Option<NextStep> {
         let message = match action {
             Action::Deliver(pick) | Action::Lose(pick) | Action::Duplicate(pick) => {
                 let sent = self.in_flight();
@@ -33,7 +33,7 @@ impl<P: Recorded> InteractiveRun<'_, P> {
         Some(NextStep { time: self.now(), description: action.to_string(), message })
     }
 
-    pub(crate) fn next_unscheduled(&self) -> Option<NextStep> {
+    pub(crate) fn preview_unscheduled_step(&self) -> Option<NextStep> {
         let world = &self.steered.world;
         if !self.started {
             return Some(NextStep {
@@ -42,7 +42,7 @@ impl<P: Recorded> InteractiveRun<'_, P> {
                 message: None,
             });
         }
-        if world.will_draw_user() {
+        if world.will_issue_drawn_request() {
             let description = "a drawn user requests to enter".to_owned();
             return Some(NextStep { time: self.now(), description, message: None });
         }
@@ -67,7 +67,7 @@ impl<P: Recorded> InteractiveRun<'_, P> {
                 let recorder = world.run.tracer.recorder.as_ref();
                 // Of several copies of a message, the copy that arrives first has the number of the
                 // message as its id.
-                let message = recorder.map(|recorder| recorder.get(envelope.tag).number);
+                let message = recorder.map(|recorder| recorder.traced_message(envelope.tag).number);
                 NextStep { time, description: format!("{from} → {to} {kind} {lives}"), message }
             }
             _ => {
@@ -81,7 +81,7 @@ impl<P: Recorded> InteractiveRun<'_, P> {
 
     /// Returns true if the next event has no effect except that time advances, such as the event of
     /// a timer that was disarmed.
-    pub(crate) fn is_idle(&self) -> bool {
+    pub(crate) fn is_next_event_idle(&self) -> bool {
         let world = &self.steered.world;
         let plan = world.run.fault_queue.next_time();
         let event_queue = world.run.event_queue.next_time();
@@ -100,11 +100,12 @@ impl<P: Recorded> InteractiveRun<'_, P> {
         let up = |at: ProcessId| run.live_processes.is_up(at);
         match *event {
             ScheduledEvent::Timer { slot, generation } => {
-                world.timers.armed_in(slot, generation).is_none()
+                world.timers.armed_in_slot(slot, generation).is_none()
             }
-            ScheduledEvent::UserCommand { process, command } => {
-                !run.lock_users.as_ref().is_some_and(|users| users.is_due(process, command, time))
-            }
+            ScheduledEvent::UserCommand { process, command } => !run
+                .lock_users
+                .as_ref()
+                .is_some_and(|users| users.is_command_due(process, command, time)),
             ScheduledEvent::EndOfUse { process } => {
                 !run.agreement_users.as_ref().is_some_and(|it| it.users.is_using(process))
             }
@@ -115,7 +116,7 @@ impl<P: Recorded> InteractiveRun<'_, P> {
             ScheduledEvent::Crash { process, .. } => !up(process),
             ScheduledEvent::Recover { process, .. } => up(process),
             ScheduledEvent::CrashInPhase { fault, inside, count } => {
-                run.process_in_phase(fault, inside, count).is_none()
+                run.crash_target_in_phase(fault, inside, count).is_none()
             }
             ScheduledEvent::PartitionBegins { .. } | ScheduledEvent::PartitionHeals { .. } => false,
             ScheduledEvent::RequestArrival { .. }
@@ -128,7 +129,7 @@ impl<P: Recorded> InteractiveRun<'_, P> {
         let world = &self.steered.world;
         match *event {
             ScheduledEvent::Timer { slot, generation } => {
-                match world.timers.armed_in(slot, generation) {
+                match world.timers.armed_in_slot(slot, generation) {
                     Some((at, timer)) => format!("{at}'s timer {timer:?} fires"),
                     None => "a timer that was disarmed".to_owned(),
                 }
@@ -140,7 +141,7 @@ impl<P: Recorded> InteractiveRun<'_, P> {
             ScheduledEvent::EndOfUse { process } => format!("{process} ends its session"),
             ScheduledEvent::DetectorReport { observer, peer, suspect }
             | ScheduledEvent::FalseSuspicion { observer, peer, suspect, .. } => {
-                match verdict(suspect) {
+                match suspicion_verdict(suspect) {
                     Verdict::Suspect => format!("{observer} suspects {peer}"),
                     Verdict::Trust => format!("{observer} trusts {peer}"),
                 }
@@ -148,7 +149,7 @@ impl<P: Recorded> InteractiveRun<'_, P> {
             ScheduledEvent::Crash { process, .. } => format!("{process} crashes"),
             ScheduledEvent::Recover { process, .. } => format!("{process} recovers"),
             ScheduledEvent::CrashInPhase { fault, inside, count } => {
-                match world.run.process_in_phase(fault, inside, count) {
+                match world.run.crash_target_in_phase(fault, inside, count) {
                     Some(process) => format!("{process} crashes"),
                     None => "no process crashes".to_owned(),
                 }

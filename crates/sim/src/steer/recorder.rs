@@ -7,11 +7,11 @@ use std::io::Write;
 use tenure_core::{Finding, ProcessId, Service, VectorClock};
 use tenure_trace::property::PropertyJudge;
 use tenure_trace::state::StateRecorder;
-use tenure_trace::{Header, Kind, MessageRecord, Record, Subject, WriteError, Writer};
+use tenure_trace::{Header, MessageRecord, Record, RecordKind, Subject, WriteError, Writer};
 
 use crate::settings::Settings;
 
-pub(crate) struct Recorder {
+pub(crate) struct TraceRecorder {
     writer: Option<Writer<Box<dyn Write + Send>>>,
     writes_states: bool,
     judge: Option<PropertyJudge>,
@@ -36,33 +36,37 @@ pub(crate) struct TracedMessage {
     copies: u32,
 }
 
-impl Recorder {
+impl TraceRecorder {
     pub(crate) fn new(
         to: Box<dyn Write + Send>,
         header: &Header,
-        states: bool,
+        writes_states: bool,
     ) -> Result<Self, WriteError> {
         let writer = Writer::new(to, header)?;
-        Ok(Recorder { writer: Some(writer), ..Recorder::without_writer(states) })
+        Ok(TraceRecorder { writer: Some(writer), ..TraceRecorder::without_writer(writes_states) })
     }
 
-    pub(crate) fn without_writer(states: bool) -> Self {
-        Recorder {
+    pub(crate) fn without_writer(writes_states: bool) -> Self {
+        TraceRecorder {
             writer: None,
-            writes_states: states,
+            writes_states,
             judge: None,
             error: None,
             messages: Vec::new(),
             free: Vec::new(),
             numbers: 0,
             user_event_count: 0,
-            states: states.then(StateRecorder::default),
+            states: writes_states.then(StateRecorder::default),
         }
     }
 
     /// Adds the check of the properties that users wrote as expressions in the settings. Does
     /// nothing if there are none.
-    pub(crate) fn judging(mut self, settings: &Settings, service: Service) -> Self {
+    pub(crate) fn judging_custom_properties(
+        mut self,
+        settings: &Settings,
+        service: Service,
+    ) -> Self {
         let custom = &settings.instrumentation.custom;
         if custom.is_empty() {
             return self;
@@ -76,7 +80,7 @@ impl Recorder {
 
     /// Returns the findings about the properties that users wrote as expressions. Later calls
     /// return no findings. `is_conclusive` is false if the run was cut short.
-    pub(crate) fn take_custom_findings(&mut self, is_conclusive: bool) -> Vec<Finding> {
+    pub(crate) fn finish_custom_judging(&mut self, is_conclusive: bool) -> Vec<Finding> {
         self.judge.take().map_or_else(Vec::new, |judge| judge.finish(is_conclusive))
     }
 
@@ -85,18 +89,18 @@ impl Recorder {
         time: u64,
         who: impl Into<Subject>,
         session: u64,
-        kind: Kind,
+        kind: RecordKind,
         clock: Option<VectorClock>,
     ) {
         if self.error.is_some() {
             return;
         }
-        self.user_event_count += u64::from(matches!(kind, Kind::Event(_)));
+        self.user_event_count += u64::from(matches!(kind, RecordKind::Event(_)));
         let record = Record { clock, ..Record::new(time, who, kind).in_session(session) };
         if let Some(judge) = &mut self.judge {
-            judge.read(&record);
+            judge.apply_record(&record);
         }
-        let is_written = self.writes_states || !matches!(record.kind, Kind::State(_));
+        let is_written = self.writes_states || !matches!(record.kind, RecordKind::State(_));
         if let Some(writer) = self.writer.as_mut().filter(|_| is_written) {
             self.error = writer.write(record).err();
         }
@@ -115,7 +119,7 @@ impl Recorder {
         u32::try_from(self.messages.len() - 1).expect("fewer than 2^32 messages are in flight")
     }
 
-    pub(crate) fn get(&self, index: u32) -> TracedMessage {
+    pub(crate) fn traced_message(&self, index: u32) -> TracedMessage {
         self.messages[index as usize]
     }
 
@@ -138,7 +142,7 @@ impl Recorder {
 
     /// Returns the number of records in the trace; 0 if the run writes no trace.
     pub(crate) fn record_count(&self) -> u64 {
-        self.writer.as_ref().map_or(0, Writer::sequence)
+        self.writer.as_ref().map_or(0, Writer::last_sequence)
     }
 
     /// Returns the number of events that the processes have emitted for their users.
@@ -167,7 +171,7 @@ impl TracedMessage {
     }
 }
 
-impl fmt::Debug for Recorder {
+impl fmt::Debug for TraceRecorder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Recorder").field("numbers", &self.numbers).finish_non_exhaustive()
     }

@@ -5,13 +5,14 @@ use std::collections::VecDeque;
 use tenure_core::service::{mutex, office};
 use tenure_core::{ChannelOrder, Labelled, ProcessId, Protocol, TICKS_PER_UNIT, Verdict};
 use tenure_trace::{
-    Action, ActionError, MessageSelector, Recorded, ScriptRunner, ServiceCommand, find_timer,
+    Action, ActionError, MessageSelector, RecordableProtocol, ScriptRunner, ServiceCommand,
+    find_timer,
 };
 
 use crate::engine::delivery::Envelope;
-use crate::engine::delivery::{record_loss, trace_duplicate};
+use crate::engine::delivery::{record_duplicate, record_loss};
 use crate::engine::events::ProcessAction;
-use crate::engine::lock_users::Phase;
+use crate::engine::lock_users::LockUserPhase;
 use crate::engine::schedule::ScheduledEvent;
 use crate::engine::world::World;
 
@@ -30,15 +31,15 @@ pub(crate) struct SteeredRun<'a, P: Protocol> {
 }
 
 /// A message in flight, with its number in the trace.
-pub(crate) struct SentMessage<'s, M> {
+pub(crate) struct NumberedEnvelope<'s, M> {
     pub(crate) envelope: &'s Envelope<M>,
     pub(crate) due: u64,
     pub(crate) number: u64,
 }
 
-impl<M: Labelled> SentMessage<'_, M> {
+impl<M: Labelled> NumberedEnvelope<'_, M> {
     /// Returns the sender, the receiver and the kind of the message.
-    pub(crate) fn named(&self) -> (ProcessId, ProcessId, &'static str) {
+    pub(crate) fn link_and_kind(&self) -> (ProcessId, ProcessId, &'static str) {
         (self.envelope.from, self.envelope.to, self.envelope.message.label().kind)
     }
 
@@ -48,7 +49,7 @@ impl<M: Labelled> SentMessage<'_, M> {
     }
 }
 
-impl<P: Recorded> ScriptRunner for SteeredRun<'_, P> {
+impl<P: RecordableProtocol> ScriptRunner for SteeredRun<'_, P> {
     /// Performs an action. Advances time at each step, so that the records of different steps have
     /// different times.
     fn perform(&mut self, action: &Action) -> Result<(), ActionError> {
@@ -65,14 +66,14 @@ impl<P: Recorded> ScriptRunner for SteeredRun<'_, P> {
             _ => {}
         }
         self.world.run.now += STEP_TICKS;
-        self.world.set_choices(std::mem::take(&mut self.drawn));
+        self.world.prescribe_choices(std::mem::take(&mut self.drawn));
         let done = self.try_perform(action).ok_or_else(|| ActionError::NotPossible(action.clone()));
-        self.world.set_choices(VecDeque::new());
+        self.world.prescribe_choices(VecDeque::new());
         done
     }
 }
 
-impl<'a, P: Recorded> SteeredRun<'a, P> {
+impl<'a, P: RecordableProtocol> SteeredRun<'a, P> {
     pub(crate) fn new(mut world: World<'a, P>) -> Self {
         // From now on any process may crash.
         world.run.has_faults = true;
@@ -81,14 +82,14 @@ impl<'a, P: Recorded> SteeredRun<'a, P> {
     }
 
     /// Returns the messages in flight, oldest first.
-    pub(crate) fn in_flight(&self) -> Vec<SentMessage<'_, P::Message>> {
+    pub(crate) fn in_flight(&self) -> Vec<NumberedEnvelope<'_, P::Message>> {
         let number = |envelope: &Envelope<P::Message>| {
             let recorder = self.world.run.tracer.recorder.as_ref();
-            recorder.map_or(0, |recorder| recorder.get(envelope.tag).number)
+            recorder.map_or(0, |recorder| recorder.traced_message(envelope.tag).number)
         };
-        let sent = self.world.in_flight.in_order().into_iter();
+        let sent = self.world.in_flight.in_pop_order().into_iter();
         let mut sent: Vec<_> = sent
-            .map(|(due, envelope)| SentMessage { envelope, due, number: number(envelope) })
+            .map(|(due, envelope)| NumberedEnvelope { envelope, due, number: number(envelope) })
             .collect();
         sent.sort_by_key(|sent| sent.number);
         sent
@@ -131,10 +132,10 @@ impl<'a, P: Recorded> SteeredRun<'a, P> {
                 self.world.timers.cancel(*at, &timer);
                 self.world.fire_timer(*at, timer);
             }
-            Action::Mute(at) => self.up(*at).map(|at| self.world.mute(at))?,
+            Action::Mute(at) => self.up(*at).map(|at| self.world.mute_until_crash(at))?,
             Action::Crash(at) => self.crash(*at)?,
             Action::Recover(at) => {
-                let is_down = !self.world.run.live_processes.get(*at)?;
+                let is_down = !self.world.run.live_processes.up_state(*at)?;
                 is_down.then(|| {
                     self.world.perform_action(ProcessAction::Recover { process: *at, lost: false });
                 })?;
@@ -157,7 +158,7 @@ impl<'a, P: Recorded> SteeredRun<'a, P> {
 
     fn crash(&mut self, at: ProcessId) -> Option<()> {
         let at = self.up(at)?;
-        self.world.apply_save_fault(at);
+        self.world.finish_save_fault(at);
         let action = self.world.run.crash(at, None);
         self.world.perform_action(action);
         Some(())
@@ -174,17 +175,17 @@ impl<'a, P: Recorded> SteeredRun<'a, P> {
     /// Ends the schedule of the run. From now on, the events that the simulator has scheduled
     /// happen. Events whose time has passed become due now. Messages in flight arrive after at
     /// least `latency` ticks, and user messages after exactly `latency` ticks.
-    pub(crate) fn resume_time(&mut self, latency: u64) {
+    pub(crate) fn resume_scheduled_events(&mut self, latency: u64) {
         let now = self.world.run.now;
-        self.world.in_flight.postpone(now + latency);
-        self.world.run.event_queue.postpone(now);
+        self.world.in_flight.postpone_until(now + latency);
+        self.world.run.event_queue.postpone_until(now);
         for (_, _, message) in self.user_messages_in_flight.drain(..) {
             self.world.run.event_queue.push(now + latency, ScheduledEvent::UserMessage { message });
         }
     }
 
     fn up(&self, at: ProcessId) -> Option<ProcessId> {
-        self.world.run.live_processes.get(at)?.then_some(at)
+        self.world.run.live_processes.up_state(at)?.then_some(at)
     }
 
     /// Returns `Some` if the user of `at` may issue this command now. The user of a lock may
@@ -197,9 +198,11 @@ impl<'a, P: Recorded> SteeredRun<'a, P> {
         let Some(users) = &self.world.run.lock_users else { return Some(()) };
         let is_allowed = match command {
             Some(office::Command::Mutex(mutex::Command::Enter)) => {
-                users.phase(at) == Phase::Outside
+                users.phase(at) == LockUserPhase::Outside
             }
-            Some(office::Command::Mutex(mutex::Command::Exit)) => users.phase(at) == Phase::Inside,
+            Some(office::Command::Mutex(mutex::Command::Exit)) => {
+                users.phase(at) == LockUserPhase::Inside
+            }
             _ => true,
         };
         is_allowed.then_some(())
@@ -209,7 +212,7 @@ impl<'a, P: Recorded> SteeredRun<'a, P> {
     /// message.
     fn pick(&self, pick: &MessageSelector) -> Option<(u32, u64)> {
         let sent = self.in_flight();
-        let place = pick.index_in(sent.iter().map(SentMessage::named))?;
+        let place = pick.index_in(sent.iter().map(NumberedEnvelope::link_and_kind))?;
         Some(sent[place].key())
     }
 
@@ -227,7 +230,7 @@ impl<'a, P: Recorded> SteeredRun<'a, P> {
     }
 
     fn keeps_order(&self) -> bool {
-        self.world.run.settings.order() == ChannelOrder::Fifo
+        self.world.run.settings.channel_order() == ChannelOrder::Fifo
     }
 
     fn duplicate(&mut self, pick: &MessageSelector) -> Option<()> {
@@ -237,8 +240,8 @@ impl<'a, P: Recorded> SteeredRun<'a, P> {
         let copy = Envelope { from: *from, to: *to, tag: *tag, message: message.clone() };
         let run = &mut self.world.run;
         run.count_duplicated(copy.message.label());
-        run.tracer.copy_tag(copy.tag);
-        trace_duplicate(run, copy.from, copy.to, copy.tag, &copy.message);
+        run.tracer.record_copy(copy.tag);
+        record_duplicate(run, copy.from, copy.to, copy.tag, &copy.message);
         self.world.in_flight.push(due, envelope);
         self.world.in_flight.push(due, copy);
         Some(())
@@ -258,7 +261,7 @@ impl<'a, P: Recorded> SteeredRun<'a, P> {
                 .skip_while(|sent| sent.envelope.tag != tag)
                 .filter(|sent| sent.envelope.tag != tag && sent.due < until);
             late.extend(behind.map(|sent| sent.key()));
-            self.world.run.router.hold_back(pick.from, pick.to, until);
+            self.world.run.router.hold_back_link(pick.from, pick.to, until);
         }
         for (tag, due) in late {
             let envelope =

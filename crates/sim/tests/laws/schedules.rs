@@ -164,7 +164,7 @@ impl<P: Office> RandomRun<P> {
 
     fn ask(&mut self, at: ProcessId, command: office::Command) {
         self.log_step(|| format!("{at} asks {command:?}"));
-        self.cluster.command(at, command);
+        self.cluster.issue_command(at, command);
     }
 
     fn crash(&mut self) {
@@ -235,14 +235,14 @@ impl<P: Office> RandomRun<P> {
             Verdict::Suspect => self.suspicions.insert((observer, peer)),
             Verdict::Trust => self.suspicions.remove(&(observer, peer)),
         };
-        self.cluster.suspicion(observer, peer, verdict);
+        self.cluster.report_verdict(observer, peer, verdict);
     }
 
     fn timer_fires(&mut self) {
         let timers = self.cluster.armed_timers();
         if let Some((at, timer)) = self.rng.pick(&timers).cloned() {
             self.log_step(|| format!("{at}'s timer {timer:?} fires"));
-            self.cluster.fire(at, timer);
+            self.cluster.fire_timer(at, timer);
         }
     }
 
@@ -250,17 +250,18 @@ impl<P: Office> RandomRun<P> {
         let links = self.cluster.links_in_use();
         let Some(link) = self.rng.pick(&links).copied() else { return };
         if self.steps.is_some() {
-            let line = format!("{}→{} has {:?}", link.0, link.1, self.cluster.queue(link));
+            let line =
+                format!("{}→{} has {:?}", link.0, link.1, self.cluster.messages_on_link(link));
             self.log_step(|| line);
         }
         if self.left.losses > 0 && self.rng.one_in(6) {
             self.left.losses -= 1;
             self.log_step(|| "    and loses the first".into());
-            return self.cluster.lose(link);
+            return self.cluster.lose_oldest(link);
         }
         if self.left.duplicates > 0 && self.rng.one_in(6) {
             self.left.duplicates -= 1;
-            self.cluster.duplicate(link);
+            self.cluster.duplicate_oldest(link);
         }
         self.cluster.deliver(link, &mut self.rng);
     }
@@ -289,7 +290,7 @@ impl<P: Office> RandomRun<P> {
                     self.cluster.disarm_timer(at, &timer);
                 } else {
                     self.log_step(|| format!("{at}'s timer {timer:?} fires"));
-                    self.cluster.fire(at, timer);
+                    self.cluster.fire_timer(at, timer);
                 }
             } else {
                 return Ok(());
@@ -307,7 +308,7 @@ impl<P: Office> RandomRun<P> {
 
     fn judge(&mut self) -> Result<(), String> {
         for (at, seen) in self.cluster.take_events() {
-            self.observe(at, seen.observed()).map_err(|violation| violation.to_string())?;
+            self.observe(at, seen.to_observation()).map_err(|violation| violation.to_string())?;
             self.follow(at, &seen)?;
         }
         Ok(())

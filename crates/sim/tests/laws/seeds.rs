@@ -4,7 +4,7 @@ use crate::support::election::{all_processes, elect, process_with_id, ranks};
 use crate::support::mutex::{Plan, run_as};
 use crate::support::{p, permutations};
 use tenure_algorithms::Variants;
-use tenure_algorithms::catalogue::{self, MUTEXES, Parameters, Visitor};
+use tenure_algorithms::catalogue::{self, AlgorithmVisitor, MUTEXES, Parameters};
 use tenure_algorithms::election::{
     ChangRoberts, HirschbergSinclair, chang_roberts, hirschberg_sinclair,
 };
@@ -106,11 +106,11 @@ fn largest_leads_in_phase_3_on_all_rings_of_eight() {
         ids.push(8);
         let config = hirschberg_sinclair::Config::with_ranks(ranks(&ids));
         let mut cluster = TestCluster::<HirschbergSinclair>::uniform(8, ChannelOrder::Fifo, config);
-        all_processes(8).into_iter().for_each(|at| cluster.command(at, Command::Elect));
+        all_processes(8).into_iter().for_each(|at| cluster.issue_command(at, Command::Elect));
         let (mut last_phase, mut in_phase) = (0, [0_u64; 8]);
         while let Some(link) = cluster.links_in_use().first().copied() {
             use tenure_algorithms::election::hirschberg_sinclair::Message::{Probe, Reply};
-            if let Probe { phase, .. } | Reply { phase, .. } = cluster.queue(link)[0] {
+            if let Probe { phase, .. } | Reply { phase, .. } = cluster.messages_on_link(link)[0] {
                 last_phase = last_phase.max(*phase);
                 in_phase[usize::from(*phase)] += 1;
             }
@@ -146,7 +146,7 @@ struct LockResult {
     entries: u64,
 }
 
-impl Visitor for LockRuns {
+impl AlgorithmVisitor for LockRuns {
     type Output = LockResult;
 
     fn mutex<P: Mutex + Algorithm>(self, config: P::Config) -> LockResult {

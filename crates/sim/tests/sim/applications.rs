@@ -16,14 +16,14 @@ use tenure_algorithms::election::{
     repaired_chang_roberts,
 };
 use tenure_algorithms::mutex::{EntryDurations, NishioLiManning, RepairedRing, repaired_ring};
-use tenure_core::monitors::{Atomicity, OnApplication, OneTree, WriteDurability};
+use tenure_core::monitors::{OnApplication, OneTreePerWave, TransactionAtomicity, WriteDurability};
 use tenure_core::service::{clock, commit, election, replication, with_election as service};
 use tenure_core::{
     ChannelOrder, Election, Monitor, Observation, ProcessId, Property, Rank, TICKS_PER_UNIT,
     Violation,
 };
 use tenure_sim::{CrashTrigger, Distribution, Random, Report, Settings, Simulation, Workload};
-use tenure_trace::{Recorded, ServiceCommand, ServiceEvent};
+use tenure_trace::{RecordableProtocol, ServiceCommand, ServiceEvent};
 
 use crate::by_service::{CoordinatedMember, simulate};
 use crate::common::runs::{self, crash, crash_and_recover, seeded, sent_of};
@@ -91,7 +91,7 @@ where
     }
     let (report, processes) = simulation.run_and_inspect().unwrap();
     assert_eq!(violation(&report, "durability"), None, "{context}, seed {seed}");
-    processes.iter().map(|process| process.application().writes().len()).collect()
+    processes.iter().map(|process| process.application().stored_writes().len()).collect()
 }
 
 #[test]
@@ -140,7 +140,7 @@ fn transact<E: SumMember<Sum: Election>>(election: E::Config, settings: Settings
     let mut random = Random::new(seed);
     let election = E::sum_config(election);
     let mut simulation = simulation::<TwoPhaseCommit, E::Sum>(config, election, settings)
-        .with_monitor("atomicity", OnApplication(Atomicity::new()));
+        .with_monitor("atomicity", OnApplication(TransactionAtomicity::new()));
     for at in (UNIT..LAST_DISTURBANCE).step_by(10 * UNIT as usize) {
         for process in (0..size).map(ProcessId) {
             let veto = random.below(40) == 0;
@@ -151,7 +151,8 @@ fn transact<E: SumMember<Sum: Election>>(election: E::Config, settings: Settings
     }
     let (report, processes) = simulation.run_and_inspect().unwrap();
     assert_eq!(violation(&report, "atomicity"), None, "seed {seed}");
-    let uncertain = processes.iter().filter(|process| process.application().is_uncertain());
+    let uncertain =
+        processes.iter().filter(|process| process.application().has_uncertain_transaction());
     assert_eq!(uncertain.count(), 0, "seed {seed}: all have recovered, but a process is uncertain");
 }
 
@@ -188,10 +189,11 @@ fn spanning_tree_counts_and_recovers_on_random_graphs() {
         let size = 2 + random.below(8) as u32;
         let edges = graph(size, &mut random);
         let count = edges.len() as u64;
-        let config = spanning_tree::Config::with_edges(size, edges);
+        let config = spanning_tree::Config::with_edges_and_echoes(size, edges);
         let election = bully::Config::plain(size, 3 * UNIT);
         let still = simulation::<SpanningTree, Bully>(config, election, settings(size, seed));
-        let report = still.with_monitor("one-tree", OnApplication(OneTree::new())).run().unwrap();
+        let report =
+            still.with_monitor("one-tree", OnApplication(OneTreePerWave::new())).run().unwrap();
         assert_eq!(violation(&report, "one-tree"), None, "seed {seed}");
         // The process that starts the election need not win it, but there is only one term, so only
         // one tree is built.
@@ -201,12 +203,12 @@ fn spanning_tree_counts_and_recovers_on_random_graphs() {
 
         // All processes are neighbours, so every survivor is reachable.
         let all = (0..size).flat_map(|one| (0..one).map(move |it| (ProcessId(one), ProcessId(it))));
-        let config = spanning_tree::Config::with_edges(size, all);
+        let config = spanning_tree::Config::with_edges_and_echoes(size, all);
         let election = bully::Config::plain(size, 3 * UNIT);
         let mut settings = settings(size, seed);
         crashes(&mut settings, size / 2);
         let crashed = simulation::<SpanningTree, Bully>(config, election, settings);
-        let crashed = crashed.with_monitor("one-tree", OnApplication(OneTree::new()));
+        let crashed = crashed.with_monitor("one-tree", OnApplication(OneTreePerWave::new()));
         let (report, processes) = crashed.run_and_inspect().unwrap();
         assert_eq!(violation(&report, "one-tree"), None, "seed {seed}");
         let parents = processes.iter().filter(|process| process.application().parent().is_some());
@@ -275,7 +277,7 @@ impl Monitor<clock::Command, clock::Event> for CloseClocks {
 /// generation is the first part of a fence, so the monitor of fences checks this.
 #[test]
 fn lost_token_is_regenerated_once() {
-    fn entries<P: SumMember<Sum: Recorded>>(config: P::Config, seed: u64) -> u64 {
+    fn entries<P: SumMember<Sum: RecordableProtocol>>(config: P::Config, seed: u64) -> u64 {
         let mut settings = settings(5, seed);
         settings.workload = Workload::entries(4);
         settings.network.order = None;
@@ -336,7 +338,7 @@ fn elects_least_loaded_process() {
         let bully = bully::Config { ranks: ranks.clone(), ..bully::Config::plain(3, 3 * UNIT) };
         let leaders = |report: Report| (report.leaders.clone(), report.failures().count());
         let mut settings = Settings::new(3);
-        (settings.ranks, settings.workload) = (ranks, Workload::elect());
+        (settings.ranks, settings.workload) = (ranks, Workload::elect_by_all());
         let on_ring = simulate::<ChangRoberts>(ring, settings.clone());
         let by_bully = simulate::<Bully>(bully, settings);
         let expected = (vec![ProcessId(leader)], 0);

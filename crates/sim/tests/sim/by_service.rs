@@ -5,7 +5,7 @@
 use tenure_algorithms::catalogue::SumMember;
 use tenure_algorithms::compose::Coordinated;
 use tenure_sim::{Report, Settings, Simulation};
-use tenure_trace::Recorded;
+use tenure_trace::RecordableProtocol;
 
 /// Simulation of an algorithm. Its processes have the type that all algorithms of the service
 /// share.
@@ -19,7 +19,7 @@ pub(crate) type CoordinatedMember<E> = Coordinated<<E as SumMember>::Sum>;
 #[track_caller]
 pub(crate) fn simulation<P>(config: P::Config, settings: Settings) -> ServiceSimulation<P>
 where
-    P: SumMember<Sum: Recorded>,
+    P: SumMember<Sum: RecordableProtocol>,
 {
     let seed = settings.seed;
     let simulation = Simulation::for_algorithm(P::sum_config(config), settings);
@@ -30,7 +30,7 @@ where
 /// costs are checked.
 pub(crate) fn unchecked<P>(config: P::Config, settings: Settings) -> ServiceSimulation<P>
 where
-    P: SumMember<Sum: Recorded>,
+    P: SumMember<Sum: RecordableProtocol>,
 {
     Simulation::new(P::sum_config(config), settings)
 }
@@ -39,7 +39,7 @@ where
 #[track_caller]
 pub(crate) fn simulate<P>(config: P::Config, settings: Settings) -> Report
 where
-    P: SumMember<Sum: Recorded>,
+    P: SumMember<Sum: RecordableProtocol>,
 {
     crate::common::runs::simulate::<P::Sum>(P::sum_config(config), settings)
 }

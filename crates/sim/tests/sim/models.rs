@@ -8,8 +8,8 @@ use tenure_core::{
     ChannelOrder, Delay, Effects, Group, LocalTime, ProcessId, Protocol, Rank, Timing, labelled,
 };
 use tenure_sim::{
-    Chance, Configs, Distribution, Entries, Fault, Latency, Locking, RequestPattern, Settings,
-    SettingsError, Simulation, Workload,
+    Chance, Distribution, EntriesPerProcess, Fault, Latency, LockWorkload, ProcessConfigs,
+    RequestPattern, Settings, SettingsError, Simulation, Workload,
 };
 
 const P1: ProcessId = ProcessId(0);
@@ -111,9 +111,9 @@ fn drifting_timers_are_exact_by_local_clock() {
 fn steps_take_time_sequentially() {
     let run = |entries, hold| {
         let mut settings = Settings::new(3);
-        settings.workload = Workload::locking(Locking {
+        settings.workload = Workload::locking(LockWorkload {
             pattern: RequestPattern::Closed { think: Distribution::units(100) },
-            entries: Entries::Listed(entries),
+            entries: EntriesPerProcess::Listed(entries),
             hold,
         });
         settings.time.step = Distribution::units(10);
@@ -151,7 +151,8 @@ fn links_can_have_own_latency() {
     spans[1] = Distribution::units(50);
     let mut settings = Settings { workload: Workload::elect_by([P1]), ..Settings::new(3) };
     settings.network.latency = Latency::Links(Arc::from(spans));
-    let report = Simulation::<Extrema>::new(Configs::Each(vec![1, 2, 3]), settings).run().unwrap();
+    let report =
+        Simulation::<Extrema>::new(ProcessConfigs::Each(vec![1, 2, 3]), settings).run().unwrap();
     // Messages of P1 are slow: its own id, the largest id on its lap, and the announcement.
     assert_eq!(report.finished_at_units(), (50 + 1) as f64 + (1 + 50 + 1) as f64 + 52.0);
 }
@@ -170,9 +171,9 @@ fn open_arrivals_queue_up() {
     let run = |every, entries| {
         let mut settings = Settings::new(2);
         let pattern = RequestPattern::Open { every };
-        let entries = Entries::Each(entries);
+        let entries = EntriesPerProcess::Each(entries);
         let hold = Distribution::units(5);
-        settings.workload = Workload::locking(Locking { pattern, entries, hold });
+        settings.workload = Workload::locking(LockWorkload { pattern, entries, hold });
         Simulation::<Permission>::new(Rule::Stamps, settings).run().unwrap()
     };
     let relaxed = run(Distribution::units(100), 20);
@@ -186,7 +187,10 @@ fn open_arrivals_queue_up() {
 
 #[test]
 fn hot_process_enters_more_often() {
-    let settings = Settings { workload: Workload::hot(4, ProcessId(2), 7, 0), ..Settings::new(4) };
+    let settings = Settings {
+        workload: Workload::with_hot_process(4, ProcessId(2), 7, 0),
+        ..Settings::new(4)
+    };
     let report = Simulation::<Ring>::new((), settings).run().unwrap();
     assert_eq!(report.metrics.entries, [ProcessId(2); 7]);
 }
@@ -237,7 +241,7 @@ fn rejects_invalid_settings_with_remedy() {
         refused(&|s| s.network.latency = Latency::Links(Arc::from([Distribution::ZERO])))
             .contains("3 × 3, not 1")
     );
-    let few = Simulation::<Extrema>::new(Configs::Each(vec![1, 2]), Settings::new(3));
+    let few = Simulation::<Extrema>::new(ProcessConfigs::Each(vec![1, 2]), Settings::new(3));
     assert!(matches!(few.run(), Err(SettingsError::WrongConfigCount { size: 3, listed: 2 })));
 }
 

@@ -13,7 +13,7 @@ use crate::by_service::simulate;
 use crate::common::runs::{assert_hold, assert_served, busy, is_violated};
 
 fn places(most: u32) -> k_mutex::Config {
-    k_mutex::Config::at_most(NonZeroU32::new(most).unwrap())
+    k_mutex::Config::with_most_inside(NonZeroU32::new(most).unwrap())
 }
 
 #[test]

@@ -81,7 +81,7 @@ fn largest_survivor_leads_after_crash() {
         let crash = |it: &u32| random_crash(*it, &mut random, false);
         settings.faults = doomed[..crashes].iter().map(crash).collect();
         // The initiator may be the first to crash.
-        settings.workload = Workload::elect();
+        settings.workload = Workload::elect_by_all();
         let (report, context) = (repaired(settings), format!("n = {size}, seed {seed}"));
         holds(&report, &context);
         assert_hold(&report, &["one-leader-per-term"], &context);
@@ -108,7 +108,7 @@ fn largest_leads_after_recovery_and_false_suspicions() {
                 until: Some(from + random.below(40) * 1_000_000),
             });
         }
-        settings.workload = Workload::elect();
+        settings.workload = Workload::elect_by_all();
         holds(&repaired(settings), &format!("n = {size}, seed {seed}"));
     }
 }
@@ -121,7 +121,7 @@ fn crashes_without_repair_leave_processes_leaderless() {
     let harmed = (0..300).filter(|seed| {
         let (mut settings, mut random) = any_ring(5, *seed);
         settings.faults = vec![random_crash(random.below(5) as u32, &mut random, false)];
-        settings.workload = Workload::elect();
+        settings.workload = Workload::elect_by_all();
         settings.beyond_assumptions = true;
         settings.network.order = Some(ChannelOrder::Fifo);
         let report = plain(settings);

@@ -13,7 +13,7 @@ use tenure_algorithms::mutex::{Central, Raymond, central, raymond};
 use tenure_core::tree::TreeShape;
 use tenure_core::{ChannelOrder, ProcessId, Property, Rank};
 use tenure_sim::{
-    BlockKind, CrashTrigger, Distribution, EndReason, Fault, GroupSizeCondition, Initiators,
+    CrashTrigger, Distribution, EndReason, EndlessWaitKind, Fault, GroupSizeCondition, Initiators,
     Judgement, Latency, RecoveredState, Report, Settings, Simulation, Workload,
 };
 
@@ -27,10 +27,11 @@ fn permission(settings: Settings) -> Report {
     report
 }
 
-fn ring_of(ids: &[u32]) -> (Settings, tenure_sim::Configs<u32>) {
-    let mut settings = Settings { workload: Workload::elect(), ..Settings::new(ids.len() as u32) };
+fn ring_of(ids: &[u32]) -> (Settings, tenure_sim::ProcessConfigs<u32>) {
+    let mut settings =
+        Settings { workload: Workload::elect_by_all(), ..Settings::new(ids.len() as u32) };
     settings.ranks = ids.iter().map(|id| Rank::from_id(*id)).collect();
-    (settings, tenure_sim::Configs::Each(ids.to_vec()))
+    (settings, tenure_sim::ProcessConfigs::Each(ids.to_vec()))
 }
 
 #[test]
@@ -73,7 +74,7 @@ fn detects_wrong_rule() {
     assert_eq!(defer_always.judgement("deadlock-freedom"), Some(Judgement::Violated));
     assert_eq!(defer_always.ended, EndReason::Quiescent);
     assert_eq!(defer_always.blocked.len(), 3);
-    assert_eq!(defer_always.block_kind, Some(BlockKind::Deadlock));
+    assert_eq!(defer_always.block_kind, Some(EndlessWaitKind::Deadlock));
 }
 
 #[test]
@@ -97,7 +98,7 @@ fn decreasing_ring_of_five_has_known_cost() {
 
 #[test]
 fn equal_ids_violate_unique_leader() {
-    let settings = Settings { workload: Workload::elect(), ..Settings::new(4) };
+    let settings = Settings { workload: Workload::elect_by_all(), ..Settings::new(4) };
     let report = Simulation::<Extrema>::new(7, settings).run().unwrap();
     for property in ["uniqueness", "irrevocability", "agreement", "one-leader-at-a-time"] {
         assert!(is_violated(&report, property), "{property}");
@@ -206,7 +207,7 @@ fn partition_stops_messages_until_it_heals() {
 #[test]
 fn detector_reports_crashes_and_stable_state_survives() {
     let run = |memory| {
-        let mut settings = Settings { workload: Workload::elect(), ..Settings::new(3) };
+        let mut settings = Settings { workload: Workload::elect_by_all(), ..Settings::new(3) };
         settings.faults = vec![
             crash(2, CrashTrigger::At(10_000_000)),
             Fault::Recover { process: ProcessId(2), at: 20_000_000, memory },
@@ -224,7 +225,7 @@ fn detector_reports_crashes_and_stable_state_survives() {
 
 #[test]
 fn false_suspicion_creates_second_leader() {
-    let mut settings = Settings { workload: Workload::elect(), ..Settings::new(2) };
+    let mut settings = Settings { workload: Workload::elect_by_all(), ..Settings::new(2) };
     settings.faults =
         vec![Fault::Suspicion { observer: P1, peer: P2, from: 5_000_000, until: None }];
     let report = Simulation::<Highest>::new((), settings).run().unwrap();
@@ -279,7 +280,7 @@ fn distinguishes_starvation_from_deadlock() {
     let report = unchecked::<Central>(config, settings).run().unwrap();
     assert_eq!(
         (report.ended, report.block_kind),
-        (EndReason::TimeLimit, Some(BlockKind::Starvation))
+        (EndReason::TimeLimit, Some(EndlessWaitKind::Starvation))
     );
     assert_eq!(report.judgement("starvation-freedom"), Some(Judgement::Incomplete));
     assert_eq!(report.judgement("bounded-bypass"), Some(Judgement::Violated));

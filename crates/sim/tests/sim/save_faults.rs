@@ -4,14 +4,14 @@ use tenure_algorithms::Variants;
 use tenure_algorithms::election::{Raft, raft};
 use tenure_core::TICKS_PER_UNIT;
 use tenure_sim::{CrashTrigger, Fault, Settings, Workload};
-use tenure_trace::{Action, Kind, Record, Schedule, Subject, TraceBuffer};
+use tenure_trace::{Action, Record, RecordKind, Schedule, Subject, TraceBuffer};
 
 use crate::by_service::{ServiceSimulation, unchecked};
 use crate::common::runs::{crash_and_recover, parsed, text, traced};
 
 /// Returns a simulation with these faults, in which three processes elect a leader.
 fn three(faults: Vec<Fault>) -> ServiceSimulation<Raft> {
-    let mut settings = Settings { workload: Workload::elect(), faults, ..Settings::new(3) };
+    let mut settings = Settings { workload: Workload::elect_by_all(), faults, ..Settings::new(3) };
     settings.limits.until = Some(20 * TICKS_PER_UNIT);
     let plain = raft::Config::plain(3, TICKS_PER_UNIT);
     unchecked::<Raft>(raft::Config { variants: Variants::none(), ..plain }, settings)
@@ -24,13 +24,13 @@ fn crash(save: u64, is_kept: bool) -> Fault {
 
 /// Returns the subject and the kind of each record, so that traces can be compared without their
 /// times.
-fn happened(records: &[Record]) -> Vec<(Subject, Kind)> {
+fn happened(records: &[Record]) -> Vec<(Subject, RecordKind)> {
     records.iter().map(|it| (it.process, it.kind.clone())).collect()
 }
 
 /// Performs a schedule and returns the subject and the kind of each record. Returns `None` if the
 /// schedule is impossible.
-fn along(schedule: &Schedule) -> Option<Vec<(Subject, Kind)>> {
+fn along(schedule: &Schedule) -> Option<Vec<(Subject, RecordKind)>> {
     let buffer = TraceBuffer::default();
     three(Vec::new()).follow(schedule, buffer.clone()).ok()?;
     Some(happened(&parsed(&text(&buffer)).records))
@@ -40,9 +40,9 @@ fn along(schedule: &Schedule) -> Option<Vec<(Subject, Kind)>> {
 fn replay_reproduces_crash_during_save() {
     for (save, is_kept) in [(1, true), (1, false), (2, true), (2, false)] {
         let trace = parsed(&traced(&three(vec![crash(save, is_kept)])).1);
-        let crashes = trace.records.iter().filter(|it| it.kind == Kind::Crash).count();
+        let crashes = trace.records.iter().filter(|it| it.kind == RecordKind::Crash).count();
         assert_eq!(crashes, 1, "{save} {is_kept}");
-        let mutes = trace.records.iter().filter(|it| it.kind == Kind::Mute).count();
+        let mutes = trace.records.iter().filter(|it| it.kind == RecordKind::Mute).count();
         assert_eq!(mutes, usize::from(is_kept), "only a saved step is recorded");
         let schedule = Schedule::from_trace(&trace).unwrap();
         let wanted = Some(happened(&trace.records));

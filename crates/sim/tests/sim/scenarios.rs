@@ -15,7 +15,7 @@ fn up_and_down() -> CounterRace {
 
 #[test]
 fn counts_lost_updates_of_all_interleavings() {
-    assert_eq!(up_and_down().schedules(Atomicity::Interruptible).len(), 20);
+    assert_eq!(up_and_down().all_schedules(Atomicity::Interruptible).len(), 20);
     let finals = up_and_down().final_values(Atomicity::Interruptible);
     assert_eq!(finals, BTreeMap::from([(4, 9), (5, 2), (6, 9)]));
 }
@@ -35,7 +35,7 @@ fn last_store_wins() {
 #[test]
 fn atomic_statements_lose_no_update() {
     let serial = [vec![1, 1, 1, 2, 2, 2], vec![2, 2, 2, 1, 1, 1]];
-    assert_eq!(up_and_down().schedules(Atomicity::Atomic), serial);
+    assert_eq!(up_and_down().all_schedules(Atomicity::Atomic), serial);
     assert_eq!(up_and_down().final_values(Atomicity::Atomic), BTreeMap::from([(5, 2)]));
     let last = serial.map(|schedule| transcript(&schedule).pop());
     assert_eq!(last, [Some("counter=5".to_owned()), Some("counter=5".to_owned())]);

@@ -9,13 +9,14 @@ use crate::common::runs::{crash, crash_and_recover, is_violated, seeded, traced}
 use crate::common::{Extrema, Permission, Ring, Rule};
 use tenure_algorithms::election::chang_roberts;
 use tenure_sim::{
-    BackgroundTraffic, Chance, Configs, Controls, CrashTrigger, Distribution, EndReason, Entries,
-    Fault, Judgement, Latency, Locking, Moments, Random, RecoveredState, Recovery, RequestPattern,
-    RunStatistics, Settings, Simulation, Workload, replay_command, run_parallel, shrink, theory,
+    AutomaticRecovery, BackgroundTraffic, Chance, CrashTrigger, Distribution, EndReason,
+    EntriesPerProcess, Fault, Judgement, Latency, LockWorkload, Moments, ProcessConfigs, Random,
+    RecoveredState, RequestPattern, RunControls, RunStatistics, Settings, Simulation, Workload,
+    replay_command, run_parallel, shrink, theory,
 };
-use tenure_trace::Recorded;
+use tenure_trace::RecordableProtocol;
 
-fn hash_of_trace<P: Recorded>(simulation: &Simulation<P>) -> u64 {
+fn hash_of_trace<P: RecordableProtocol>(simulation: &Simulation<P>) -> u64 {
     let mut hasher = DefaultHasher::new();
     traced(simulation).1.hash(&mut hasher);
     hasher.finish()
@@ -110,15 +111,19 @@ fn ring_elections_match_theory() {
     let mut mean = Moments::new();
     for seed in 0..2000 {
         let ids = Random::new(seed).permutation(size);
-        let mut settings = Settings { workload: Workload::elect(), ..Settings::new(size) };
+        let mut settings = Settings { workload: Workload::elect_by_all(), ..Settings::new(size) };
         settings.ranks = ids.iter().map(|id| tenure_core::Rank::from_id(*id)).collect();
-        let configs = Configs::Each(ids.clone());
+        let configs = ProcessConfigs::Each(ids.clone());
         let report = Simulation::<Extrema>::new(configs, settings).run().unwrap();
-        assert_eq!(report.metrics.sent, chang_roberts::message_count(&ids), "seed {seed}");
+        assert_eq!(
+            report.metrics.sent,
+            chang_roberts::predicted_message_count(&ids),
+            "seed {seed}"
+        );
         assert_eq!(report.failures().next(), None, "seed {seed}");
         mean.add(report.metrics.sent as f64);
     }
-    let predicted = f64::from(size) * (theory::harmonic(size) + 1.0);
+    let predicted = f64::from(size) * (theory::harmonic_number(size) + 1.0);
     assert!(mean.agrees_with(predicted, 4.0), "{mean:?}");
     assert!(!mean.agrees_with(predicted * 1.05, 4.0), "{mean:?}");
 }
@@ -169,8 +174,11 @@ fn replay_command_contains_every_option() {
     let p = |number: u32| tenure_core::ProcessId(number - 1);
     let mut settings = Settings::new(3);
     let pattern = RequestPattern::Open { every: Distribution::exponential_units(4) };
-    let locking =
-        Locking { pattern, entries: Entries::Listed(vec![1, 9, 1]), hold: Distribution::units(1) };
+    let locking = LockWorkload {
+        pattern,
+        entries: EntriesPerProcess::Listed(vec![1, 9, 1]),
+        hold: Distribution::units(1),
+    };
     let background_traffic = BackgroundTraffic {
         tell: Chance::with_probability(0.5),
         react: true,
@@ -180,7 +188,7 @@ fn replay_command_contains_every_option() {
     let mut spans = vec![Distribution::units(2); 9];
     spans[1] = Distribution::between_units(5, 9);
     settings.network.latency = Latency::Links(spans.into());
-    let forgetting = Some(Recovery { downtime: 5_500_000, memory: RecoveredState::Lost });
+    let forgetting = Some(AutomaticRecovery { downtime: 5_500_000, memory: RecoveredState::Lost });
     let inside = CrashTrigger::Inside { entry: 2, after: 500_000 };
     settings.faults = vec![
         Fault::Crash { process: p(3), when: inside, recovery: forgetting },
@@ -204,7 +212,7 @@ fn long_run_reports_progress_and_stops() {
     settings.limits.until = Some(u64::MAX / 4);
     let stop = AtomicBool::new(false);
     let mut reports = 0;
-    let controls = Controls::new().stopped_by(&stop).reporting(|progress| {
+    let controls = RunControls::new().stopped_by(&stop).reporting(|progress| {
         reports += 1;
         assert!(progress.events <= 210_000);
         stop.store(progress.events > 200_000, Ordering::Relaxed);

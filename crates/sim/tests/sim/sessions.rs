@@ -9,16 +9,16 @@ use tenure_algorithms::election::{Bully, Raft, bully, raft};
 use tenure_algorithms::mutex::{RicartAgrawala, SuzukiKasami, ricart_agrawala};
 use tenure_core::{ChannelOrder, ProcessId, TICKS_PER_UNIT};
 use tenure_sim::{
-    Chance, Controls, CrashTrigger, Distribution, EndReason, Fault, Intervention,
-    InterventionError, Report, RequestPattern, Settings, Simulation, StepError, Workload,
+    Chance, CrashTrigger, Distribution, EndReason, Fault, InteractiveStepError, Intervention,
+    InterventionError, Report, RequestPattern, RunControls, Settings, Simulation, Workload,
 };
-use tenure_trace::{Action, Recorded, Schedule, TraceBuffer};
+use tenure_trace::{Action, RecordableProtocol, Schedule, TraceBuffer};
 
 fn action(words: &str) -> Action {
     words.parse().unwrap()
 }
 
-fn steered<P: Recorded>(
+fn steered<P: RecordableProtocol>(
     simulation: &Simulation<P>,
     interventions: &[&str],
 ) -> Result<(Report, String), InterventionError> {
@@ -26,7 +26,7 @@ fn steered<P: Recorded>(
     let steers: Vec<Intervention> =
         interventions.iter().map(|words| words.parse().unwrap()).collect();
     let report =
-        simulation.run_with_interventions(&steers, None, buffer.clone(), Controls::new())?;
+        simulation.run_with_interventions(&steers, None, buffer.clone(), RunControls::new())?;
     Ok((report, text(&buffer)))
 }
 
@@ -60,7 +60,7 @@ fn crash_and_cut() -> Vec<Fault> {
 }
 
 fn elections(seed: u64) -> Settings {
-    let mut settings = Settings { seed, workload: Workload::elect(), ..Settings::new(4) };
+    let mut settings = Settings { seed, workload: Workload::elect_by_all(), ..Settings::new(4) };
     settings.beyond_assumptions = true;
     settings.faults = vec![crash(3, CrashTrigger::At(seed * TICKS_PER_UNIT / 3))];
     settings.limits.until = seed.is_multiple_of(2).then_some(60 * TICKS_PER_UNIT);
@@ -71,7 +71,7 @@ fn elections(seed: u64) -> Settings {
 /// a run without pauses.
 fn assert_steps_equal_run<P>(config: P::Config, settings: Settings)
 where
-    P: SumMember<Sum: Recorded>,
+    P: SumMember<Sum: RecordableProtocol>,
 {
     let seed = settings.seed;
     let simulation = simulation::<P>(config, settings);
@@ -80,22 +80,26 @@ where
     let mut session = simulation.interactive_run(stepped.clone()).unwrap();
     let mut unforeseen = 0;
     let ended = loop {
-        let next = session.next();
-        let (steps, records, now) = (session.steps(), session.records(), session.now());
+        let next = session.next_step();
+        let (steps, records, now) = (session.step_count(), session.record_count(), session.now());
         match session.step() {
-            Err(StepError::Ended(ended)) => break ended,
+            Err(InteractiveStepError::Ended(ended)) => break ended,
             Err(halt) => panic!("seed {seed}: {halt:?}"),
             Ok(()) => {
                 let next = next.unwrap_or_else(|| panic!("seed {seed}: step {steps} was not next"));
-                assert_eq!(session.steps(), steps + 1, "seed {seed}");
+                assert_eq!(session.step_count(), steps + 1, "seed {seed}");
                 assert_eq!(session.now(), next.time.max(now), "seed {seed}: {next:?}");
-                unforeseen += u32::from(session.records() == records);
+                unforeseen += u32::from(session.record_count() == records);
             }
         }
     };
-    assert!(unforeseen <= 1 + session.steps() as u32 / 2, "seed {seed}: steps do something");
-    assert_eq!(session.next(), None, "seed {seed}");
-    assert_eq!(session.step(), Err(StepError::Ended(ended)), "seed {seed}: an end is an end");
+    assert!(unforeseen <= 1 + session.step_count() as u32 / 2, "seed {seed}: steps do something");
+    assert_eq!(session.next_step(), None, "seed {seed}");
+    assert_eq!(
+        session.step(),
+        Err(InteractiveStepError::Ended(ended)),
+        "seed {seed}: an end is an end"
+    );
     assert_eq!(session.finish().unwrap(), expected, "seed {seed}");
     assert_eq!(text(&stepped), trace, "seed {seed}");
     assert_eq!(steered(&simulation, &[]).unwrap(), (expected, trace), "seed {seed}");
@@ -149,7 +153,7 @@ fn intervention_takes_effect_immediately() {
     assert!(ids.iter().all(|id| ids.iter().filter(|other| *other == id).count() == 1), "{ids:?}");
     session.intervene(&action("lose p1→p2 request 2")).unwrap();
     session.intervene(&action("deliver p3→p1 request")).unwrap();
-    assert_eq!((session.now(), session.steps()), (0, 1), "no time passes");
+    assert_eq!((session.now(), session.step_count()), (0, 1), "no time passes");
     let due = |session: &tenure_sim::InteractiveRun<'_, <RicartAgrawala as SumMember>::Sum>| {
         let sent = session.in_flight();
         sent.iter().find(|sent| (sent.from, sent.to) == (ProcessId(1), ProcessId(2))).unwrap().due
@@ -220,13 +224,13 @@ fn delayed_message_keeps_fifo_order() {
 
 #[test]
 fn intervention_crashes_leader_without_planned_fault() {
-    let settings = Settings { workload: Workload::elect(), ..Settings::new(4) };
+    let settings = Settings { workload: Workload::elect_by_all(), ..Settings::new(4) };
     let config = bully::Config::plain(4, TICKS_PER_UNIT);
     let simulation = simulation::<Bully>(config, settings);
     let mut session = simulation.interactive_run(TraceBuffer::default()).unwrap();
     while session.step().is_ok() {}
     session.intervene(&action("crash p4")).unwrap();
-    assert!(session.next().is_some(), "the run continues");
+    assert!(session.next_step().is_some(), "the run continues");
     while session.step().is_ok() {}
     let report = session.finish().unwrap();
     assert_eq!((report.ended, report.leaders), (EndReason::Served, vec![ProcessId(2)]));
@@ -252,7 +256,7 @@ fn stopped_run_is_prefix_of_whole() {
     let simulation = three(2);
     let stopped = |most| {
         let buffer = TraceBuffer::default();
-        simulation.run_with_interventions(&[], most, buffer.clone(), Controls::new()).unwrap();
+        simulation.run_with_interventions(&[], most, buffer.clone(), RunControls::new()).unwrap();
         text(&buffer)
     };
     let (whole, part) = (stopped(None), stopped(Some(10)));
@@ -270,9 +274,10 @@ fn schedule_can_be_left_at_any_step() {
     simulation.follow(&schedule, followed.clone()).unwrap();
     for left_after in 0..=schedule.actions.len() {
         let walked = TraceBuffer::default();
-        let mut session = simulation.interactive_run_along(&schedule, walked.clone()).unwrap();
+        let mut session =
+            simulation.interactive_run_of_schedule(&schedule, walked.clone()).unwrap();
         for _ in 0..left_after {
-            assert!(session.next().is_some());
+            assert!(session.next_step().is_some());
             session.step().unwrap();
         }
         if left_after == schedule.actions.len() {

@@ -4,12 +4,14 @@ use std::sync::Arc;
 
 use crate::common::runs::{parsed, traced};
 use serde_json::Value;
-use tenure_algorithms::catalogue::{AGREEMENTS, ELECTIONS, MUTEXES, Parameters, Visitor, visit};
+use tenure_algorithms::catalogue::{
+    AGREEMENTS, AlgorithmVisitor, ELECTIONS, MUTEXES, Parameters, visit,
+};
 use tenure_core::{Agreement, Algorithm, Election, Mutex, ProcessId, Rank};
 use tenure_sim::{Initiators, Settings, Simulation, Workload};
 
 use tenure_trace::state::debug_tree;
-use tenure_trace::{Kind, Record, Recorded, Subject};
+use tenure_trace::{Record, RecordKind, RecordableProtocol, Subject};
 
 /// Visitor that runs a protocol of the catalogue once and returns its trace. If `states` is true,
 /// the trace contains the states of the processes.
@@ -24,7 +26,7 @@ struct Ran {
     last: Vec<(String, Value)>,
 }
 
-impl Visitor for Traced {
+impl AlgorithmVisitor for Traced {
     type Output = Ran;
 
     fn mutex<P: Mutex + Algorithm>(mut self, config: P::Config) -> Ran {
@@ -45,10 +47,10 @@ impl Visitor for Traced {
 }
 
 impl Traced {
-    fn run<P: Algorithm + Recorded>(self, config: P::Config) -> Ran {
+    fn run<P: Algorithm + RecordableProtocol>(self, config: P::Config) -> Ran {
         let mut simulation = Simulation::<P>::for_algorithm(config, self.settings).unwrap();
         if self.states {
-            simulation = simulation.with_states();
+            simulation = simulation.with_recorded_states();
         }
         let (_, trace) = traced(&simulation);
         let (_, processes) = simulation.run_and_inspect().unwrap();
@@ -110,7 +112,7 @@ fn recorded_state_tree_is_complete() {
 fn recording_states_changes_nothing_else() {
     for name in names() {
         let (without, with) = (records(&run(&name, false).trace), records(&run(&name, true).trace));
-        let is_state = |record: &&Record| matches!(record.kind, Kind::State(_));
+        let is_state = |record: &&Record| matches!(record.kind, RecordKind::State(_));
         assert_eq!(without.iter().filter(is_state).count(), 0, "{name}");
         let others = with.iter().filter(|record| !is_state(record));
         let numbered =
@@ -128,7 +130,7 @@ fn last_recorded_state_is_final_state() {
             let at = Subject::Process(ProcessId::from_index(place));
             let mut states = records.iter().rev().filter(|record| record.process == at);
             let last = states.find_map(|record| match &record.kind {
-                Kind::State(state) => Some(state),
+                RecordKind::State(state) => Some(state),
                 _ => None,
             });
             assert_eq!(last, Some(tree), "{name}: {text}");
@@ -141,7 +143,8 @@ fn records_state_only_when_changed() {
     for name in names() {
         let mut last = vec![None; 3];
         for record in records(&run(&name, true).trace) {
-            let (Subject::Process(at), Kind::State(state)) = (record.process, record.kind) else {
+            let (Subject::Process(at), RecordKind::State(state)) = (record.process, record.kind)
+            else {
                 continue;
             };
             assert_ne!(last[at.index()].as_ref(), Some(&state), "{name}");

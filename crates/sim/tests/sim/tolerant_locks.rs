@@ -7,7 +7,7 @@ use tenure_algorithms::mutex::{
 };
 use tenure_core::ProcessId;
 use tenure_sim::{CrashTrigger, Distribution, Fault, Random, Report, Settings};
-use tenure_trace::Recorded;
+use tenure_trace::RecordableProtocol;
 
 use crate::by_service::simulate;
 use crate::common::runs::{assert_hold, assert_served, busy, crash, is_violated};
@@ -39,12 +39,12 @@ fn false_suspicions_of_one(size: u32, seed: u64) -> Vec<Fault> {
     others.map(|observer| Fault::Suspicion { observer, peer, from, until }).collect()
 }
 
-fn run<P: SumMember<Sum: Recorded, Config: Default>>(settings: Settings) -> Report {
+fn run<P: SumMember<Sum: RecordableProtocol, Config: Default>>(settings: Settings) -> Report {
     simulate::<P>(P::Config::default(), settings)
 }
 
 /// Returns the number of runs in which a process waits forever. Runs have five or seven processes.
-fn blocked<P: SumMember<Sum: Recorded, Config: Default>>(seeds: u64) -> u64 {
+fn blocked<P: SumMember<Sum: RecordableProtocol, Config: Default>>(seeds: u64) -> u64 {
     let one = |size, seed| {
         let mut settings = busy(size, 3, seed);
         settings.faults = all_but_one(size, seed);
@@ -56,7 +56,9 @@ fn blocked<P: SumMember<Sum: Recorded, Config: Default>>(seeds: u64) -> u64 {
     (0..seeds).map(|seed| one(if seed % 2 == 0 { 5 } else { 7 }, seed)).sum()
 }
 
-fn survives_the_crash_of_all_but_one<P: SumMember<Sum: Recorded, Config: Default>>(seeds: u64) {
+fn survives_the_crash_of_all_but_one<P: SumMember<Sum: RecordableProtocol, Config: Default>>(
+    seeds: u64,
+) {
     for size in [3, 5, 7] {
         for seed in 0..seeds {
             let mut settings = busy(size, 3, seed);
@@ -86,8 +88,8 @@ fn plain_locks_block_after_same_crashes() {
 /// with five and seven processes, for each seed.
 fn assert_same_cost<P, Q>()
 where
-    P: SumMember<Sum: Recorded, Config: Default>,
-    Q: SumMember<Sum: Recorded, Config: Default>,
+    P: SumMember<Sum: RecordableProtocol, Config: Default>,
+    Q: SumMember<Sum: RecordableProtocol, Config: Default>,
 {
     for size in [5, 7] {
         for seed in 0..100 {
@@ -109,7 +111,7 @@ fn tolerant_locks_cost_same_without_crash() {
 
 /// Simulates 500 runs with a false suspicion. Returns the number of runs in which two processes are
 /// inside the critical section at the same time.
-fn count_runs_with_two_inside<P: SumMember<Sum: Recorded, Config: Default>>() -> usize {
+fn count_runs_with_two_inside<P: SumMember<Sum: RecordableProtocol, Config: Default>>() -> usize {
     let one = |seed: &u64| {
         let mut settings = busy(5, 3, *seed);
         // A hold takes longer than an inquiry to all processes.

@@ -2,8 +2,8 @@
 
 use serde_json::{Map, Value, json};
 use tenure_store::{
-    CommandResult, DeleteResult, Event, EventKind, KeyValue, OperationResult, RangeResult, Store,
-    TxnResult, Watch,
+    CommandResult, DeleteResult, Event, EventKind, KeyValue, RangeResult, Store,
+    TxnOperationResult, TxnResult, WatchFilter,
 };
 
 /// Adds a header with `revision` to the response `answer`, and returns the response.
@@ -64,19 +64,19 @@ fn deleted(deleted: &DeleteResult) -> Value {
 }
 
 fn txn_result(txn_result: &TxnResult) -> Value {
-    let reply = |reply: &OperationResult| match reply {
-        OperationResult::Range(range) => {
+    let reply = |reply: &TxnOperationResult| match reply {
+        TxnOperationResult::Range(range) => {
             json!({ "response_range": with_header(range.revision, found(range)) })
         }
-        OperationResult::Put(put) => {
+        TxnOperationResult::Put(put) => {
             let prev = put.prev.as_ref().map_or(Value::Null, |kv| key_value(kv));
             json!({ "response_put": with_header(put.revision, object([("prev_kv", prev)])) })
         }
-        OperationResult::Delete(delete) => {
+        TxnOperationResult::Delete(delete) => {
             json!({ "response_delete_range": with_header(delete.revision, deleted(delete)) })
         }
         // etcd sends no header for nested transactions.
-        OperationResult::Txn(txn) => json!({ "response_txn": self::txn_result(txn) }),
+        TxnOperationResult::Txn(txn) => json!({ "response_txn": self::txn_result(txn) }),
     };
     let replies = txn_result.results.iter().map(reply).collect();
     object([("succeeded", txn_result.succeeded.into()), ("responses", replies)])
@@ -118,7 +118,7 @@ fn event(event: &Event) -> Value {
 }
 
 /// Returns the past events that match a watch, as JSON.
-pub(crate) fn past_events(store: &Store, watch: &Watch) -> Value {
+pub(crate) fn past_events(store: &Store, watch: &WatchFilter) -> Value {
     match store.past_events(watch, watch.start_revision, usize::MAX) {
         Ok(past) => object([("events", past.events.iter().map(event).collect())]),
         Err(compacted) => json!({ "compact_revision": number(compacted.oldest_revision) }),

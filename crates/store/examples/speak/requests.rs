@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 use tenure_store::{
-    Bytes, Compare, ComparedAttribute, Delete, Operation, Put, Range, Relation, SortOrder,
-    SortTarget, Span, Txn, Watch,
+    Bytes, Compare, CompareRelation, ComparedAttribute, Delete, KeySpan, Put, Range, SortOrder,
+    SortTarget, Txn, TxnOperation, WatchFilter,
 };
 
 /// Returns the number in the field `field` of the object `of`; 0 if the field is missing.
@@ -50,8 +50,8 @@ fn unbase64(text: &str) -> Vec<u8> {
     all
 }
 
-fn span(of: &Value) -> Span {
-    Span { key: bytes(of, "key"), end: bytes(of, "range_end") }
+fn span(of: &Value) -> KeySpan {
+    KeySpan { key: bytes(of, "key"), end: bytes(of, "range_end") }
 }
 
 pub(crate) fn range(of: &Value) -> Range {
@@ -95,10 +95,10 @@ pub(crate) fn delete(of: &Value) -> Delete {
     Delete { span: span(of), prev_kv: flag(of, "prev_kv") }
 }
 
-pub(crate) fn watch(of: &Value) -> Watch {
+pub(crate) fn watch(of: &Value) -> WatchFilter {
     let of = &of["create_request"];
     let (start_revision, prev_kv) = (number(of, "start_revision"), flag(of, "prev_kv"));
-    Watch { span: span(of), start_revision, prev_kv, ..Watch::default() }
+    WatchFilter { span: span(of), start_revision, prev_kv, ..WatchFilter::default() }
 }
 
 pub(crate) fn txn(of: &Value) -> Txn {
@@ -110,24 +110,24 @@ pub(crate) fn txn(of: &Value) -> Txn {
     }
 }
 
-fn operation(of: &Value) -> Operation {
+fn operation(of: &Value) -> TxnOperation {
     if !of["request_range"].is_null() {
-        Operation::Range(range(&of["request_range"]))
+        TxnOperation::Range(range(&of["request_range"]))
     } else if !of["request_put"].is_null() {
-        Operation::Put(put(&of["request_put"]))
+        TxnOperation::Put(put(&of["request_put"]))
     } else if !of["request_delete_range"].is_null() {
-        Operation::Delete(delete(&of["request_delete_range"]))
+        TxnOperation::Delete(delete(&of["request_delete_range"]))
     } else {
-        Operation::Txn(txn(&of["request_txn"]))
+        TxnOperation::Txn(txn(&of["request_txn"]))
     }
 }
 
 fn compare(of: &Value) -> Compare {
     let relation = match of["result"].as_str() {
-        Some("GREATER") => Relation::Greater,
-        Some("LESS") => Relation::Less,
-        Some("NOT_EQUAL") => Relation::NotEqual,
-        _ => Relation::Equal,
+        Some("GREATER") => CompareRelation::Greater,
+        Some("LESS") => CompareRelation::Less,
+        Some("NOT_EQUAL") => CompareRelation::NotEqual,
+        _ => CompareRelation::Equal,
     };
     let target = match of["target"].as_str() {
         Some("CREATE") => ComparedAttribute::Create(signed(of, "create_revision")),

@@ -1,14 +1,14 @@
 //! Checks that a principal, the origin of a request, may read or change keys, leases, or users and
 //! roles.
 
-use crate::access::coverage::{covers, covers_keys};
+use crate::access::coverage::{covers_keys, covers_span};
 use crate::access::{AccessChange, AccessControl, Permission, Principal, ROOT, User};
 use crate::claim::claim_key;
-use crate::command::{Command, Delete, Operation, Put, Txn};
+use crate::command::{Command, Delete, Put, Txn, TxnOperation};
 use crate::error::Error;
 use crate::lease::LeaseId;
 use crate::range::Range;
-use crate::span::Span;
+use crate::span::KeySpan;
 use crate::store::Store;
 
 impl AccessControl {
@@ -25,13 +25,17 @@ impl AccessControl {
     }
 
     /// Checks that a principal may read all keys of a span.
-    pub fn authorize_read(&self, principal: &Principal, span: &Span) -> Result<(), Error> {
-        self.authorize(principal, |user| covers(&self.granted_spans(user, Permission::Read), span))
+    pub fn authorize_read(&self, principal: &Principal, span: &KeySpan) -> Result<(), Error> {
+        self.authorize(principal, |user| {
+            covers_span(&self.granted_spans(user, Permission::Read), span)
+        })
     }
 
     /// Checks that a principal may write all keys of a span.
-    pub fn authorize_write(&self, principal: &Principal, span: &Span) -> Result<(), Error> {
-        self.authorize(principal, |user| covers(&self.granted_spans(user, Permission::Write), span))
+    pub fn authorize_write(&self, principal: &Principal, span: &KeySpan) -> Result<(), Error> {
+        self.authorize(principal, |user| {
+            covers_span(&self.granted_spans(user, Permission::Write), span)
+        })
     }
 
     /// Checks that a principal is a member or an existing user, for requests that require no
@@ -77,15 +81,15 @@ impl AccessControl {
         txn.compare.iter().try_for_each(|compare| self.authorize_read(principal, &compare.span))?;
         let operations = txn.success.iter().chain(&txn.failure);
         operations.into_iter().try_for_each(|operation| match operation {
-            Operation::Range(range) => self.authorize_range(principal, range),
-            Operation::Put(put) => self.authorize_put(principal, put),
-            Operation::Delete(delete) => self.authorize_delete(principal, delete),
-            Operation::Txn(txn) => self.authorize_txn(principal, txn),
+            TxnOperation::Range(range) => self.authorize_range(principal, range),
+            TxnOperation::Put(put) => self.authorize_put(principal, put),
+            TxnOperation::Delete(delete) => self.authorize_delete(principal, delete),
+            TxnOperation::Txn(txn) => self.authorize_txn(principal, txn),
         })
     }
 
     fn authorize_put(&self, principal: &Principal, put: &Put) -> Result<(), Error> {
-        let span = Span::single(put.key.clone());
+        let span = KeySpan::single(put.key.clone());
         self.authorize_write(principal, &span)?;
         if put.prev_kv { self.authorize_read(principal, &span) } else { Ok(()) }
     }
@@ -136,16 +140,16 @@ impl Store {
     /// already attached to one of these leases.
     fn authorize_txn_leases(&self, principal: &Principal, txn: &Txn) -> Result<(), Error> {
         txn.success.iter().chain(&txn.failure).try_for_each(|operation| match operation {
-            Operation::Put(put) => self.authorize_lease_end(principal, put.lease),
-            Operation::Txn(txn) => self.authorize_txn_leases(principal, txn),
-            Operation::Range(_) | Operation::Delete(_) => Ok(()),
+            TxnOperation::Put(put) => self.authorize_lease_end(principal, put.lease),
+            TxnOperation::Txn(txn) => self.authorize_txn_leases(principal, txn),
+            TxnOperation::Range(_) | TxnOperation::Delete(_) => Ok(()),
         })
     }
 
     /// Returns an error if a principal lacks the right to apply a command. A client that adds a
     /// claim to a queue must also be able to read the queue.
-    pub fn authorize(&self, principal: &Principal, command: &Command) -> Result<(), Error> {
-        let access = self.access();
+    pub fn authorize_command(&self, principal: &Principal, command: &Command) -> Result<(), Error> {
+        let access = self.access_control();
         if access.authenticated_user(principal)?.is_none() {
             return Ok(());
         }
@@ -163,9 +167,10 @@ impl Store {
             Command::Revoke { lease } => self.authorize_lease_end(principal, *lease),
             Command::Expire { .. } | Command::Checkpoint { .. } => Err(Error::PermissionDenied),
             Command::Enqueue(it) => {
-                let claim = Span::single(claim_key(&it.name, it.lease, it.mode));
+                let claim = KeySpan::single(claim_key(&it.name, it.lease, it.mode));
                 access.authorize_write(principal, &claim)?;
-                access.authorize_read(principal, &Span::prefix([&it.name[..], b"/"].concat()))?;
+                access
+                    .authorize_read(principal, &KeySpan::prefix([&it.name[..], b"/"].concat()))?;
                 self.authorize_lease_end(principal, it.lease)
             }
             // Users may change their own passwords. At etcd only root may.

@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use core::ops::Bound;
 
 use crate::bytes::Bytes;
-use crate::span::Span;
+use crate::span::KeySpan;
 
 /// First key of a range, and its exclusive end. The end is `None` if the range contains all later
 /// keys.
@@ -13,7 +13,7 @@ type Range = (Vec<u8>, Option<Vec<u8>>);
 
 /// Converts a span to a range. If the span begins with the smallest possible key, one zero byte,
 /// the range begins with the empty string instead.
-fn range(span: &Span) -> Range {
+fn range(span: &KeySpan) -> Range {
     let first = if span.key[..] == *b"\0" { Vec::new() } else { span.key.to_vec() };
     let end = match &span.end[..] {
         b"" => Some([&span.key, &b"\0"[..]].concat()),
@@ -25,7 +25,7 @@ fn range(span: &Span) -> Range {
 
 /// Returns true if the granted spans together cover the requested one. An empty span is never
 /// covered.
-pub(super) fn covers(granted: &[&Span], requested: &Span) -> bool {
+pub(super) fn covers_span(granted: &[&KeySpan], requested: &KeySpan) -> bool {
     let mut granted: Vec<Range> = granted.iter().map(|span| range(span)).collect();
     granted.sort();
     let (mut position, end) = range(requested);
@@ -49,7 +49,7 @@ pub(super) fn covers(granted: &[&Span], requested: &Span) -> bool {
 
 /// Returns true if each of the keys is in one of the granted spans. The cost depends on the number
 /// of spans and not on the number of keys, which may be much larger.
-pub(super) fn covers_keys(granted: &[&Span], keys: &BTreeSet<Bytes>) -> bool {
+pub(super) fn covers_keys(granted: &[&KeySpan], keys: &BTreeSet<Bytes>) -> bool {
     let mut granted: Vec<Range> = granted.iter().map(|span| range(span)).collect();
     granted.sort();
     let mut position = Vec::new();
@@ -70,24 +70,27 @@ pub(super) fn covers_keys(granted: &[&Span], keys: &BTreeSet<Bytes>) -> bool {
 mod tests {
     use super::*;
 
-    fn span(key: &str, end: &str) -> Span {
-        Span { key: key.into(), end: end.into() }
+    fn span(key: &str, end: &str) -> KeySpan {
+        KeySpan { key: key.into(), end: end.into() }
     }
 
     #[test]
     fn adjacent_ranges_cover_their_union() {
         let (a, b, c) = (span("a", "c"), span("b", "d"), span("e", "f"));
-        assert!(covers(&[&a, &b], &span("a", "d")));
-        assert!(covers(&[&b, &a], &Span::single("c")));
-        assert!(!covers(&[&a, &c], &span("a", "f")));
-        assert!(!covers(&[&a], &Span::single("c")));
-        assert!(!covers(&[&a], &span("b", "a")));
-        assert!(!covers(&[], &Span::single("a")));
-        let (one, next) = (Span::single("x"), Span::single("x\0"));
-        assert!(covers(&[&next, &one], &span("x", "x\0\0")));
-        assert!(!covers(&[&one], &Span::prefix("x")));
-        assert!(covers(&[&Span::all()], &span("\0", "\0")) && covers(&[&Span::all()], &one));
-        assert!(!covers(&[&a], &Span { key: "a".into(), end: b"\0".into() }));
+        assert!(covers_span(&[&a, &b], &span("a", "d")));
+        assert!(covers_span(&[&b, &a], &KeySpan::single("c")));
+        assert!(!covers_span(&[&a, &c], &span("a", "f")));
+        assert!(!covers_span(&[&a], &KeySpan::single("c")));
+        assert!(!covers_span(&[&a], &span("b", "a")));
+        assert!(!covers_span(&[], &KeySpan::single("a")));
+        let (one, next) = (KeySpan::single("x"), KeySpan::single("x\0"));
+        assert!(covers_span(&[&next, &one], &span("x", "x\0\0")));
+        assert!(!covers_span(&[&one], &KeySpan::prefix("x")));
+        assert!(
+            covers_span(&[&KeySpan::all()], &span("\0", "\0"))
+                && covers_span(&[&KeySpan::all()], &one)
+        );
+        assert!(!covers_span(&[&a], &KeySpan { key: "a".into(), end: b"\0".into() }));
     }
 
     #[test]
@@ -95,14 +98,14 @@ mod tests {
         let spans = [
             span("a", "c"),
             span("b", "d"),
-            Span::single("d"),
+            KeySpan::single("d"),
             span("f", "e"),
             span("x", "\0"),
-            Span::single("\0"),
+            KeySpan::single("\0"),
         ];
         let keys = ["\0", "a", "a1", "b", "cc", "d", "d\0", "e", "f", "w", "x", "z"];
         for granted in 0..1 << spans.len() {
-            let granted: Vec<&Span> = spans
+            let granted: Vec<&KeySpan> = spans
                 .iter()
                 .enumerate()
                 .filter(|(position, _)| granted >> position & 1 == 1)
@@ -111,7 +114,8 @@ mod tests {
             for one in keys {
                 for other in keys {
                     let both: BTreeSet<Bytes> = [one.into(), other.into()].into();
-                    let each = both.iter().all(|key| covers(&granted, &Span::single(key.clone())));
+                    let each =
+                        both.iter().all(|key| covers_span(&granted, &KeySpan::single(key.clone())));
                     assert_eq!(covers_keys(&granted, &both), each, "{granted:?} {both:?}");
                 }
             }

@@ -9,7 +9,7 @@ use alloc::vec::Vec;
 
 use crate::bytes::Bytes;
 use crate::error::Error;
-use crate::span::Span;
+use crate::span::KeySpan;
 
 /// Name of the root user and of the root role, which have all permissions.
 pub const ROOT: &str = "root";
@@ -25,7 +25,7 @@ pub struct AccessControl {
     change_count: u64,
     users: BTreeMap<String, User>,
     /// Roles by name. For each role: its permissions, by the span of keys to which they apply.
-    roles: BTreeMap<String, BTreeMap<Span, Permission>>,
+    roles: BTreeMap<String, BTreeMap<KeySpan, Permission>>,
 }
 
 /// A user with password and roles.
@@ -124,7 +124,7 @@ pub enum AccessChange {
         /// Name of the role.
         role: String,
         /// Keys that the permission applies to.
-        span: Span,
+        span: KeySpan,
         /// Permission on the keys.
         permission: Permission,
     },
@@ -133,7 +133,7 @@ pub enum AccessChange {
         /// Name of the role.
         role: String,
         /// Keys that the permission applies to.
-        span: Span,
+        span: KeySpan,
     },
 }
 
@@ -144,7 +144,7 @@ impl AccessControl {
     }
 
     /// Returns the key that signs tokens; empty while authentication is disabled.
-    pub fn secret(&self) -> &Bytes {
+    pub fn signing_key(&self) -> &Bytes {
         &self.secret
     }
 
@@ -159,17 +159,17 @@ impl AccessControl {
     }
 
     /// Returns the names of all users, in order.
-    pub fn users(&self) -> impl Iterator<Item = &String> {
+    pub fn user_names(&self) -> impl Iterator<Item = &String> {
         self.users.keys()
     }
 
     /// Returns the permissions of a role, by span. Fails if the role does not exist.
-    pub fn role(&self, name: &str) -> Result<&BTreeMap<Span, Permission>, Error> {
+    pub fn role_permissions(&self, name: &str) -> Result<&BTreeMap<KeySpan, Permission>, Error> {
         self.roles.get(name).ok_or(Error::RoleNotFound)
     }
 
     /// Returns the names of all roles, in order.
-    pub fn roles(&self) -> impl Iterator<Item = &String> {
+    pub fn role_names(&self) -> impl Iterator<Item = &String> {
         self.roles.keys()
     }
 
@@ -252,7 +252,7 @@ impl AccessControl {
     }
 
     /// Returns the spans on which at least one role of the user has `permission`.
-    fn granted_spans(&self, user: &User, permission: Permission) -> Vec<&Span> {
+    fn granted_spans(&self, user: &User, permission: Permission) -> Vec<&KeySpan> {
         let roles = user.roles.iter().filter_map(|role| self.roles.get(role));
         let granted = roles.flatten().filter(|(_, granted)| granted.includes(permission));
         granted.map(|(span, _)| span).collect()

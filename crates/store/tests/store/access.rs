@@ -2,8 +2,8 @@
 //! affects only the later entries of the log.
 
 use tenure_store::{
-    AccessChange, Bytes, Command, CommandResult, Delete, Enqueue, Error, LockMode, Operation,
-    Permission, Principal, Put, Range, Span, Txn,
+    AccessChange, Bytes, Command, CommandResult, Delete, Enqueue, Error, KeySpan, LockMode,
+    Permission, Principal, Put, Range, Txn, TxnOperation,
 };
 
 use crate::log::Log;
@@ -23,7 +23,7 @@ impl Log {
             AccessChange::AddUser { name: bob.clone(), password: Bytes::default() },
             AccessChange::GrantRole { user: root.clone(), role: root },
             AccessChange::AddRole { name: role.clone() },
-            AccessChange::Grant { role: role.clone(), span: Span::prefix("a/"), permission },
+            AccessChange::Grant { role: role.clone(), span: KeySpan::prefix("a/"), permission },
             AccessChange::GrantRole { user: bob.clone(), role },
             AccessChange::Enable { secret: Bytes::from("key") },
         ] {
@@ -53,16 +53,16 @@ fn missing_permission_changes_nothing() {
     // Returning the previous value requires the read permission.
     let prev = Command::Put(Put { prev_kv: true, ..put("a/1") });
     assert_eq!(log.apply_as(&bob, prev).result, Err(Error::PermissionDenied));
-    let delete = Delete { span: Span::prefix("a"), prev_kv: false };
+    let delete = Delete { span: KeySpan::prefix("a"), prev_kv: false };
     assert_eq!(log.apply_as(&bob, Command::Delete(delete)).result, Err(Error::PermissionDenied));
     // All branches of a transaction are checked.
-    let failure = vec![Operation::Range(Range::of(Span::single("a/1")))];
-    let txn = Txn { compare: vec![], success: vec![Operation::Put(put("a/1"))], failure };
+    let failure = vec![TxnOperation::Range(Range::of(KeySpan::single("a/1")))];
+    let txn = Txn { compare: vec![], success: vec![TxnOperation::Put(put("a/1"))], failure };
     assert_eq!(log.apply_as(&bob, Command::Txn(txn)).result, Err(Error::PermissionDenied));
     let access = Command::Access(AccessChange::Disable);
     assert_eq!(log.apply_as(&bob, access).result, Err(Error::PermissionDenied));
     assert_eq!((log.store.revision(), log.store.len()), (before.revision(), 0));
-    assert_eq!(log.store.access(), before.access());
+    assert_eq!(log.store.access_control(), before.access_control());
     assert!(log.apply_as(&bob, Command::Put(put("a/1"))).result.is_ok());
 }
 
@@ -75,7 +75,7 @@ fn user_without_password_never_gets_one() {
         let (name, password) = (String::from(name), Bytes::from("two"));
         let change = AccessChange::ChangePassword { name: name.clone(), password };
         assert_eq!(log.change(change), Ok(CommandResult::AccessChanged));
-        let user = log.store.access().user(&name).expect("a user");
+        let user = log.store.access_control().user(&name).expect("a user");
         assert_eq!(user.password, Bytes::from(kept), "{name}");
     }
 }
@@ -84,9 +84,9 @@ fn user_without_password_never_gets_one() {
 fn deleted_user_is_rejected() {
     let (mut log, bob) = Log::with(Permission::ReadWrite);
     assert!(log.apply_as(&bob, Command::Grant { lease: 7, ttl: 10 }).result.is_ok());
-    assert_eq!(log.store.access().authenticated_user(&bob), Ok(Some("bob")));
+    assert_eq!(log.store.access_control().authenticated_user(&bob), Ok(Some("bob")));
     assert!(log.change(AccessChange::DeleteUser { name: "bob".into() }).is_ok());
-    assert_eq!(log.store.access().authenticated_user(&bob), Err(Error::PermissionDenied));
+    assert_eq!(log.store.access_control().authenticated_user(&bob), Err(Error::PermissionDenied));
     for command in [
         Command::Grant { lease: 8, ttl: 10 },
         Command::Revoke { lease: 7 },
@@ -102,7 +102,7 @@ fn deleted_user_is_rejected() {
 fn permissions_apply_in_log_order() {
     let (mut log, bob) = Log::with(Permission::ReadWrite);
     assert!(log.apply_as(&bob, Command::Put(put("a/1"))).result.is_ok());
-    let revoke = AccessChange::Revoke { role: "a".into(), span: Span::prefix("a/") };
+    let revoke = AccessChange::Revoke { role: "a".into(), span: KeySpan::prefix("a/") };
     assert_eq!(log.change(revoke.clone()), Ok(CommandResult::AccessChanged));
     assert_eq!(log.apply_as(&bob, Command::Put(put("a/1"))).result, Err(Error::PermissionDenied));
     assert_eq!(log.change(revoke), Err(Error::PermissionNotGranted));
@@ -154,8 +154,8 @@ fn attaching_a_key_requires_permission_to_end_the_lease() {
     }
     let writes = |lease| {
         let put = Put { lease, ..put("a/2") };
-        let write = |put| Txn { success: vec![Operation::Put(put)], ..Txn::default() };
-        let nested = Txn { failure: vec![Operation::Txn(write(put.clone()))], ..Txn::default() };
+        let write = |put| Txn { success: vec![TxnOperation::Put(put)], ..Txn::default() };
+        let nested = Txn { failure: vec![TxnOperation::Txn(write(put.clone()))], ..Txn::default() };
         let (mode, value) = (LockMode::Exclusive, Bytes::default());
         let enqueue = Enqueue { name: "a/lock".into(), lease, mode, value };
         [

@@ -1,6 +1,6 @@
 //! Comparisons of a transaction, evaluated on the keys of the model.
 
-use tenure_store::{Compare, ComparedAttribute, KeyValue, Relation};
+use tenure_store::{Compare, CompareRelation, ComparedAttribute, KeyValue};
 
 use super::model::Keys;
 
@@ -23,10 +23,10 @@ pub(crate) fn holds(keys: &Keys, Compare { span, relation, target }: &Compare) -
             ComparedAttribute::Value(value) => kv.value.cmp(value),
         };
         match relation {
-            Relation::Equal => order.is_eq(),
-            Relation::NotEqual => order.is_ne(),
-            Relation::Greater => order.is_gt(),
-            Relation::Less => order.is_lt(),
+            CompareRelation::Equal => order.is_eq(),
+            CompareRelation::NotEqual => order.is_ne(),
+            CompareRelation::Greater => order.is_gt(),
+            CompareRelation::Less => order.is_lt(),
         }
     })
 }

@@ -1,8 +1,9 @@
 //! Generator of commands from arbitrary bytes.
 
 use tenure_store::{
-    Bytes, Command, Compare, ComparedAttribute, Delete, Enqueue, LeaseCheckpoint, LeaseExpiry,
-    LockMode, LogPosition, Operation, Put, Range, Relation, SortOrder, SortTarget, Span, Txn,
+    Bytes, Command, Compare, CompareRelation, ComparedAttribute, Delete, Enqueue, KeySpan,
+    LeaseCheckpoint, LeaseExpiry, LockMode, LogPosition, Put, Range, SortOrder, SortTarget, Txn,
+    TxnOperation,
 };
 
 pub(crate) struct Draw<'a>(pub(crate) &'a [u8]);
@@ -32,14 +33,14 @@ impl Draw<'_> {
         self.of(&[&all[..], &others[..]].concat()).into()
     }
 
-    fn span(&mut self) -> Span {
+    fn span(&mut self) -> KeySpan {
         match self.below(10) {
-            0 => Span::prefix("a/"),
-            1 => Span::prefix("a"),
-            2 => Span::all(),
-            3 => Span { key: self.key(), end: self.key() },
-            4 => Span { key: self.key(), end: b"\0".into() },
-            _ => Span::single(self.key()),
+            0 => KeySpan::prefix("a/"),
+            1 => KeySpan::prefix("a"),
+            2 => KeySpan::all(),
+            3 => KeySpan { key: self.key(), end: self.key() },
+            4 => KeySpan { key: self.key(), end: b"\0".into() },
+            _ => KeySpan::single(self.key()),
         }
     }
 
@@ -99,7 +100,12 @@ impl Draw<'_> {
     }
 
     fn compare(&mut self, now: u64) -> Compare {
-        let all = [Relation::Equal, Relation::NotEqual, Relation::Greater, Relation::Less];
+        let all = [
+            CompareRelation::Equal,
+            CompareRelation::NotEqual,
+            CompareRelation::Greater,
+            CompareRelation::Less,
+        ];
         let target = match self.below(6) {
             0 => ComparedAttribute::Version(i64::from(self.below(4)) - 1),
             1 => ComparedAttribute::Mod(self.number(now)),
@@ -110,13 +116,13 @@ impl Draw<'_> {
         Compare { span: self.span(), relation: self.of(&all), target }
     }
 
-    fn operations(&mut self, now: u64, depth: u8) -> Vec<Operation> {
+    fn operations(&mut self, now: u64, depth: u8) -> Vec<TxnOperation> {
         (0..self.below(4))
             .map(|_| match self.below(6) {
-                0 | 1 => Operation::Put(self.put()),
-                2 => Operation::Delete(self.delete()),
-                3 if depth > 0 => Operation::Txn(self.txn(now, depth - 1)),
-                _ => Operation::Range(self.range(now)),
+                0 | 1 => TxnOperation::Put(self.put()),
+                2 => TxnOperation::Delete(self.delete()),
+                3 if depth > 0 => TxnOperation::Txn(self.txn(now, depth - 1)),
+                _ => TxnOperation::Range(self.range(now)),
             })
             .collect()
     }

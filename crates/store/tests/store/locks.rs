@@ -1,8 +1,8 @@
 //! Queues of locks: which claims hold a lock, and which locks a change grants.
 
 use tenure_store::{
-    Command, CommandResult, Delete, Enqueue, Error, LeaseChange, LeaseCheckpoint, LeaseExpiry,
-    LockMode, Operation, Outcome, Put, Range, SortOrder, SortTarget, Span, Txn,
+    ApplyOutcome, Command, CommandResult, Delete, Enqueue, Error, KeySpan, LeaseChange,
+    LeaseCheckpoint, LeaseExpiry, LockMode, Put, Range, SortOrder, SortTarget, Txn, TxnOperation,
 };
 
 use crate::log::Log;
@@ -13,7 +13,7 @@ impl Log {
         assert_eq!(granted.result, Ok(CommandResult::Granted { lease, ttl: 10 }));
     }
 
-    fn enqueue(&mut self, name: &str, lease: u64, mode: LockMode) -> (Outcome, bool) {
+    fn enqueue(&mut self, name: &str, lease: u64, mode: LockMode) -> (ApplyOutcome, bool) {
         let (name, value) = (name.into(), b"".into());
         let outcome = self.apply(Command::Enqueue(Enqueue { name, lease, mode, value }));
         let Ok(CommandResult::Enqueued { is_held: inside, .. }) = outcome.result else {
@@ -22,16 +22,16 @@ impl Log {
         (outcome, inside)
     }
 
-    fn delete(&mut self, key: &str) -> Outcome {
-        self.apply(Command::Delete(Delete { span: Span::single(key), prev_kv: false }))
+    fn delete(&mut self, key: &str) -> ApplyOutcome {
+        self.apply(Command::Delete(Delete { span: KeySpan::single(key), prev_kv: false }))
     }
 }
 
-fn granted(outcome: &Outcome) -> Vec<u64> {
+fn granted(outcome: &ApplyOutcome) -> Vec<u64> {
     outcome.granted.iter().map(|claim| claim.lease).collect()
 }
 
-fn ended(outcome: &Outcome) -> Vec<u64> {
+fn ended(outcome: &ApplyOutcome) -> Vec<u64> {
     outcome.ended.iter().map(|claim| claim.lease).collect()
 }
 
@@ -93,7 +93,7 @@ fn keys_of_one_revision_are_ordered_by_name() {
     let mut log = Log::new();
     log.grant(1);
     log.enqueue("a", 1, LockMode::Exclusive);
-    let put = |key: &str| Operation::Put(Put { key: key.into(), ..Put::default() });
+    let put = |key: &str| TxnOperation::Put(Put { key: key.into(), ..Put::default() });
     let success = vec![put("a/x"), put("a/y"), put("a/z")];
     log.apply(Command::Txn(Txn { success, ..Txn::default() }));
     for (order, limit, keys) in [
@@ -101,7 +101,7 @@ fn keys_of_one_revision_are_ordered_by_name() {
         (SortOrder::Descend, 1, &["a/x"]),
         (SortOrder::Descend, 2, &["a/x", "a/y"]),
     ] {
-        let (span, target) = (Span::prefix("a/"), SortTarget::Create);
+        let (span, target) = (KeySpan::prefix("a/"), SortTarget::Create);
         let found = log.store.range(&Range { order, target, limit, ..Range::of(span) });
         let found = found.expect("the revision is known");
         let read: Vec<_> = found.kvs.iter().map(|kv| kv.key.to_string()).collect();

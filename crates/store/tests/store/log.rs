@@ -1,6 +1,6 @@
 //! A store, and the position of its last log entry.
 
-use tenure_store::{Command, LogPosition, Outcome, Principal, Store};
+use tenure_store::{ApplyOutcome, Command, LogPosition, Principal, Store};
 
 #[derive(Default)]
 pub(crate) struct Log {
@@ -14,11 +14,11 @@ impl Log {
         Log { at: LogPosition { index: 0, term: 1 }, ..Log::default() }
     }
 
-    pub(crate) fn apply(&mut self, command: Command) -> Outcome {
+    pub(crate) fn apply(&mut self, command: Command) -> ApplyOutcome {
         self.apply_as(&Principal::Member, command)
     }
 
-    pub(crate) fn apply_as(&mut self, principal: &Principal, command: Command) -> Outcome {
+    pub(crate) fn apply_as(&mut self, principal: &Principal, command: Command) -> ApplyOutcome {
         self.at.index += 1;
         self.store.apply_as(self.at, principal, command)
     }

@@ -5,9 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use tenure_session::AccessMode;
 use tenure_store::{
-    Bytes, Command, CommandResult, Delete, DeleteResult, Enqueue, Error, EventKind, KeyValue,
-    LeaseChange, LeaseCheckpoint, LeaseExpiry, LockMode, LogPosition, Operation, OperationResult,
-    Put, PutResult, Range, RangeResult, SortOrder, SortTarget, Span, Txn, TxnResult, claim_key,
+    Bytes, Command, CommandResult, Delete, DeleteResult, Enqueue, Error, EventKind, KeySpan,
+    KeyValue, LeaseChange, LeaseCheckpoint, LeaseExpiry, LockMode, LogPosition, Put, PutResult,
+    Range, RangeResult, SortOrder, SortTarget, Txn, TxnOperation, TxnOperationResult, TxnResult,
+    claim_key,
 };
 
 use super::comparison::holds;
@@ -246,7 +247,7 @@ impl Model {
     fn end(&mut self, lease: u64, step: &mut Step) -> bool {
         let Some(ended) = self.leases.remove(&lease) else { return false };
         for key in ended.keys {
-            self.delete(&Delete { span: Span::single(key), prev_kv: false }, step);
+            self.delete(&Delete { span: KeySpan::single(key), prev_kv: false }, step);
         }
         step.changes.leases.push(LeaseChange::Ended { lease });
         true
@@ -313,17 +314,17 @@ impl Model {
     fn check_path(&self, txn: &Txn, before: &Keys, step: &Step) -> Result<(), Error> {
         // The model checks all writes before all reads, as etcd does.
         self.check_each(txn, before, &|operation| match operation {
-            Operation::Put(put) => {
+            TxnOperation::Put(put) => {
                 has_kept(step, put)?;
                 self.has_lease(put)
             }
             _ => Ok(()),
         })?;
         self.check_each(txn, before, &|operation| match operation {
-            Operation::Range(range) if range.revision > self.revision() => {
+            TxnOperation::Range(range) if range.revision > self.revision() => {
                 Err(Error::FutureRevision)
             }
-            Operation::Range(range) if range.revision > 0 && range.revision < self.compacted => {
+            TxnOperation::Range(range) if range.revision > 0 && range.revision < self.compacted => {
                 Err(Error::Compacted)
             }
             _ => Ok(()),
@@ -334,12 +335,12 @@ impl Model {
         &self,
         txn: &Txn,
         before: &Keys,
-        check: &dyn Fn(&Operation) -> Result<(), Error>,
+        check: &dyn Fn(&TxnOperation) -> Result<(), Error>,
     ) -> Result<(), Error> {
         let holds = txn.compare.iter().all(|compare| holds(before, compare));
         for operation in if holds { &txn.success } else { &txn.failure } {
             check(operation)?;
-            if let Operation::Txn(txn) = operation {
+            if let TxnOperation::Txn(txn) = operation {
                 self.check_each(txn, before, check)?;
             }
         }
@@ -360,10 +361,12 @@ impl Model {
         let mut results = Vec::new();
         for operation in if succeeded { &txn.success } else { &txn.failure } {
             results.push(match operation {
-                Operation::Put(put) => OperationResult::Put(self.put(put, step)),
-                Operation::Delete(delete) => OperationResult::Delete(self.delete(delete, step)),
-                Operation::Txn(txn) => OperationResult::Txn(self.txn(txn, before, step)),
-                Operation::Range(range) => {
+                TxnOperation::Put(put) => TxnOperationResult::Put(self.put(put, step)),
+                TxnOperation::Delete(delete) => {
+                    TxnOperationResult::Delete(self.delete(delete, step))
+                }
+                TxnOperation::Txn(txn) => TxnOperationResult::Txn(self.txn(txn, before, step)),
+                TxnOperation::Range(range) => {
                     let now = self.revision() + u64::from(!step.changes.events.is_empty());
                     let blind = self.has(Mistake::BlindReads);
                     let keys = match range.revision {
@@ -371,7 +374,7 @@ impl Model {
                         0 => before,
                         revision => &self.states[revision as usize - 1],
                     };
-                    OperationResult::Range(self.found(range, keys, now))
+                    TxnOperationResult::Range(self.found(range, keys, now))
                 }
             });
         }
@@ -443,7 +446,7 @@ impl Model {
         for kv in queue {
             // The holders follow from the rule of clients: each looks back from its own claim.
             let earlier = holders.iter().rev().map(|kv| ((), mode_of(&kv.key, name).into()));
-            if AccessMode::from(mode_of(&kv.key, name)).blockers(earlier).is_empty() {
+            if AccessMode::from(mode_of(&kv.key, name)).blocking_claims(earlier).is_empty() {
                 holders.push(kv);
             } else if !self.has(Mistake::ReadersOvertake) {
                 break;
@@ -491,7 +494,7 @@ struct Step {
     has_new_revision: bool,
 }
 
-fn has_key(span: &Span) -> Result<(), Error> {
+fn has_key(span: &KeySpan) -> Result<(), Error> {
     (!span.key.is_empty()).then_some(()).ok_or(Error::EmptyKey)
 }
 
@@ -520,20 +523,20 @@ fn check_txn(txn: &Txn) -> Result<(), Error> {
         }
         txn.compare.iter().try_for_each(|compare| has_key(&compare.span))?;
         txn.success.iter().chain(&txn.failure).try_for_each(|operation| match operation {
-            Operation::Range(range) => has_key(&range.span),
-            Operation::Delete(delete) => has_key(&delete.span),
-            Operation::Put(put) => check_put(put),
-            Operation::Txn(txn) => sizes(txn, most - size),
+            TxnOperation::Range(range) => has_key(&range.span),
+            TxnOperation::Delete(delete) => has_key(&delete.span),
+            TxnOperation::Put(put) => check_put(put),
+            TxnOperation::Txn(txn) => sizes(txn, most - size),
         })
     }
     sizes(txn, 6)?;
     // No path through the transaction puts a key twice, or puts and deletes one.
     for path in paths(txn) {
         for one in &path {
-            let Operation::Put(put) = one else { continue };
+            let TxnOperation::Put(put) = one else { continue };
             let clashes = path.iter().any(|two| match two {
-                Operation::Put(two) => !std::ptr::eq(two, put) && two.key == put.key,
-                Operation::Delete(two) => two.span.contains(&put.key),
+                TxnOperation::Put(two) => !std::ptr::eq(two, put) && two.key == put.key,
+                TxnOperation::Delete(two) => two.span.contains(&put.key),
                 _ => false,
             });
             if clashes {
@@ -546,7 +549,7 @@ fn check_txn(txn: &Txn) -> Result<(), Error> {
 
 /// One possible sequence of the operations that a transaction executes. The sequence depends on the
 /// branch that runs in the transaction, and on the branch that runs in each nested transaction.
-type Path<'a> = Vec<&'a Operation>;
+type Path<'a> = Vec<&'a TxnOperation>;
 
 fn paths(txn: &Txn) -> Vec<Path<'_>> {
     let mut all = Vec::new();
@@ -554,7 +557,7 @@ fn paths(txn: &Txn) -> Vec<Path<'_>> {
         let mut paths: Vec<Path<'_>> = vec![Vec::new()];
         for operation in list {
             let more = match operation {
-                Operation::Txn(txn) => self::paths(txn),
+                TxnOperation::Txn(txn) => self::paths(txn),
                 other => vec![vec![other]],
             };
             paths = paths

@@ -6,15 +6,15 @@ use proptest::collection::vec;
 use proptest::prelude::{ProptestConfig, any};
 use proptest::test_runner::{TestError, TestRunner};
 use tenure_store::{
-    Bytes, Claim, Command, CommandResult, Event, HistoryCompacted, LeaseChange, Limits,
-    LogPosition, Outcome, PendingRead, Range, RangeResult, Span, Store, Watch,
+    ApplyOutcome, Bytes, Claim, Command, CommandResult, Event, HistoryCompacted, KeySpan,
+    LeaseChange, LogPosition, PendingRead, Range, RangeResult, Store, StoreLimits, WatchFilter,
 };
 
 use crate::draw::Draw;
 use crate::model::{Change, Changes, FinishedResult, Keys, Mistake, Model, claims};
 
-fn limits() -> Limits {
-    Limits { max_operations: 6, ..Limits::default() }
+fn limits() -> StoreLimits {
+    StoreLimits { max_operations: 6, ..StoreLimits::default() }
 }
 
 /// Applies the commands that `bytes` encode to the store and to the model. Returns an error that
@@ -53,7 +53,7 @@ fn compare_with_model(bytes: &[u8], mistake: Option<Mistake>) -> Result<(), Stri
         pending = store.begin_range(&range).ok().zip(model.range(&range).ok());
     }
     let keys: Keys = store
-        .range(&Range::of(Span::all()))
+        .range(&Range::of(KeySpan::all()))
         .map_err(|error| error.to_string())?
         .kvs
         .iter()
@@ -89,7 +89,7 @@ fn changes(events: &[Event]) -> Vec<Change> {
 }
 
 fn compare_outcome(
-    outcome: &Outcome,
+    outcome: &ApplyOutcome,
     changes_made: &Changes,
     context: impl Fn() -> String,
 ) -> Result<(), String> {
@@ -106,7 +106,7 @@ fn compare_outcome(
 /// Compares the store with the model after a command. Both must have granted the same claims, and
 /// ended the same claims. `before` contains the keys before the command.
 fn compare_claims(
-    outcome: &Outcome,
+    outcome: &ApplyOutcome,
     model: &Model,
     before: &Keys,
     context: impl Fn() -> String,
@@ -133,7 +133,7 @@ fn compare_reads(draw: &mut Draw<'_>, store: &Store, model: &Model) -> Result<Ra
     expect_equal("the result of a read", &store.range(&range), &model.range(&range), context)?;
     let from = draw.revision(store.revision());
     let most = usize::from(draw.below(4));
-    let watch = Watch { span: range.span.clone(), prev_kv: true, ..Watch::default() };
+    let watch = WatchFilter { span: range.span.clone(), prev_kv: true, ..WatchFilter::default() };
     let (mut shown, mut next) = (Vec::new(), from);
     while next == from || next <= store.revision() && next > 0 {
         match store.past_events(&watch, next, most) {

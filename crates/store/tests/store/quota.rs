@@ -1,8 +1,8 @@
 //! Size of a store, and rejection of commands at its quota.
 
 use tenure_store::{
-    Alarm, AlarmChange, Command, CommandResult, Delete, Enqueue, Error, LockMode, Operation, Put,
-    Span, Txn,
+    Alarm, AlarmChange, Command, CommandResult, Delete, Enqueue, Error, KeySpan, LockMode, Put,
+    Txn, TxnOperation,
 };
 
 use crate::log::Log;
@@ -23,7 +23,7 @@ fn put(key: &str, value: &str, lease: u64) -> Command {
     Command::Put(Put { key: key.into(), value: value.into(), lease, ..Put::default() })
 }
 
-fn delete(span: Span) -> Command {
+fn delete(span: KeySpan) -> Command {
     Command::Delete(Delete { span, ..Delete::default() })
 }
 
@@ -32,12 +32,12 @@ fn enqueue(lease: u64) -> Command {
     Command::Enqueue(Enqueue { name, lease, mode: LockMode::Exclusive, value })
 }
 
-fn txn(success: Vec<Operation>, failure: Vec<Operation>) -> Command {
+fn txn(success: Vec<TxnOperation>, failure: Vec<TxnOperation>) -> Command {
     Command::Txn(Txn { success, failure, ..Txn::default() })
 }
 
-fn put_operation() -> Operation {
-    Operation::Put(Put { key: "a".into(), ..Put::default() })
+fn put_operation() -> TxnOperation {
+    TxnOperation::Put(Put { key: "a".into(), ..Put::default() })
 }
 
 #[test]
@@ -49,7 +49,7 @@ fn full_store_rejects_additions_and_accepts_removals() {
     log.result(enqueue(1)).expect("the store is not full");
     assert!(log.alarm(7, true));
     assert!(!log.alarm(7, true), "the alarm is active already");
-    let nested = Operation::Txn(Txn { failure: vec![put_operation()], ..Txn::default() });
+    let nested = TxnOperation::Txn(Txn { failure: vec![put_operation()], ..Txn::default() });
     for adds in [
         put("a", "", 0),
         Command::Grant { lease: 2, ttl: 60 },
@@ -62,16 +62,16 @@ fn full_store_rejects_additions_and_accepts_removals() {
         assert_eq!((outcome.result, outcome.events.len()), (Err(Error::NoSpace), 0), "{adds:?}");
         assert_eq!(log.store.revision(), before.revision());
     }
-    let remove = Operation::Delete(Delete { span: Span::single("b"), ..Delete::default() });
+    let remove = TxnOperation::Delete(Delete { span: KeySpan::single("b"), ..Delete::default() });
     for removes in [
         txn(vec![remove], vec![]),
         Command::Compact { revision: 2 },
-        delete(Span::single("lock/1")),
+        delete(KeySpan::single("lock/1")),
         Command::Revoke { lease: 1 },
     ] {
         assert_eq!(log.result(removes.clone()).err(), None, "{removes:?}");
     }
-    assert_eq!((log.store.len(), log.store.size()), (0, 0));
+    assert_eq!((log.store.len(), log.store.quota_size()), (0, 0));
     // The alarm stays active until an operator clears it, even if the store becomes smaller.
     assert_eq!(log.result(put("a", "", 0)), Err(Error::NoSpace));
     assert!(!log.alarm(8, false), "the alarm of another member");
@@ -88,7 +88,7 @@ fn each_member_has_its_own_alarm() {
     assert!(log.alarm(1, false));
     assert_eq!(log.result(put("a", "", 0)), Err(Error::NoSpace));
     assert!(log.alarm(2, false));
-    assert!(!log.store.is_full());
+    assert!(!log.store.has_nospace_alarm());
 }
 
 #[test]
@@ -103,15 +103,15 @@ fn added_bytes_bound_the_growth_of_the_store() {
         enqueue(1),
         enqueue(1),
         txn(vec![put_operation()], vec![put_operation(), put_operation()]),
-        delete(Span::all()),
+        delete(KeySpan::all()),
         Command::Revoke { lease: 1 },
     ] {
-        let before = log.store.size();
+        let before = log.store.quota_size();
         log.apply(command.clone());
-        let size = log.store.size();
+        let size = log.store.quota_size();
         assert!(size <= before + command.added_bytes(), "{command:?}: from {before} to {size}");
     }
-    assert_eq!(log.store.size(), 0);
+    assert_eq!(log.store.quota_size(), 0);
 }
 
 #[test]
@@ -121,7 +121,7 @@ fn snapshot_keeps_alarms_and_new_cluster_clears_them() {
     log.result(put("a", "1", 0)).expect("the store is not full");
     log.alarm(7, true);
     let read = tenure_store::Store::decode(&log.store.snapshot().encode()).expect("a snapshot");
-    assert_eq!((read.is_full(), read.size()), (true, log.store.size()));
+    assert_eq!((read.has_nospace_alarm(), read.quota_size()), (true, log.store.quota_size()));
     assert_eq!(read, log.store);
-    assert!(!read.into_new_cluster(10).is_full());
+    assert!(!read.into_new_cluster(10).has_nospace_alarm());
 }

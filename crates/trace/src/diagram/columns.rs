@@ -2,21 +2,21 @@
 
 use tenure_core::ProcessId;
 
-use super::layout::{Layout, StepCause};
-use super::options::Scale;
+use super::layout::{DiagramLayout, StepCause};
+use super::options::TimeScale;
 
-/// Minimum distance of two steps of one process, in the unit of [`Layout::along`].
+/// Minimum distance of two steps of one process, in the unit of [`DiagramLayout::along`].
 const MIN_STEP_GAP: u64 = 100;
-/// Minimum distance of two columns, in the unit of [`Layout::along`].
+/// Minimum distance of two columns, in the unit of [`DiagramLayout::along`].
 const MIN_COLUMN_GAP: u64 = 24;
-/// Minimum distance between a note and the steps beside it, in the unit of [`Layout::along`]. The
-/// line of a note crosses all lifelines.
+/// Minimum distance between a note and the steps beside it, in the unit of
+/// [`DiagramLayout::along`]. The line of a note crosses all lifelines.
 const NOTE_GAP: u64 = 75;
-/// Maximum distance of neighbouring columns, in the unit of [`Layout::along`]. Longer pauses are
-/// shortened to this distance.
+/// Maximum distance of neighbouring columns, in the unit of [`DiagramLayout::along`]. Longer pauses
+/// are shortened to this distance.
 const MAX_PAUSE: u64 = 300;
 
-impl Layout {
+impl DiagramLayout {
     pub(super) fn place_columns(&mut self) {
         let mut moments: Vec<(u64, u64)> = self.steps.iter().map(|step| step.moment).collect();
         moments.sort_unstable();
@@ -29,7 +29,7 @@ impl Layout {
             by_column[step.column].push(place);
         }
         let usual = self.usual_pause();
-        let mut latest: Vec<Option<u64>> = vec![None; self.size()];
+        let mut latest: Vec<Option<u64>> = vec![None; self.process_count()];
         let mut along: Vec<u32> = Vec::with_capacity(moments.len());
         let mut after_remark = false;
         for (column, steps) in by_column.iter().enumerate() {
@@ -39,7 +39,7 @@ impl Layout {
                 let pause = moments[column].0 - moments[column - 1].0;
                 let least = if remark || after_remark { NOTE_GAP } else { MIN_COLUMN_GAP };
                 let pause = (pause.saturating_mul(MIN_STEP_GAP) / usual).clamp(least, MAX_PAUSE);
-                let causal = self.options.scale == Scale::Causal;
+                let causal = self.options.scale == TimeScale::Causal;
                 place = u64::from(*before) + if causal { MIN_STEP_GAP } else { pause };
             }
             after_remark = remark;
@@ -54,9 +54,9 @@ impl Layout {
         self.along = along;
     }
 
-    /// Returns the earliest permitted position of a step, in the unit of [`Layout::along`]. A step
-    /// lies after the previous step of its process. If the process received a message in the step,
-    /// the step also lies after the sending of that message.
+    /// Returns the earliest permitted position of a step, in the unit of [`DiagramLayout::along`].
+    /// A step lies after the previous step of its process. If the process received a message in the
+    /// step, the step also lies after the sending of that message.
     fn earliest(&self, step: usize, along: &[u32], latest: &[Option<u64>]) -> u64 {
         let own = self.own(step).and_then(|at| latest[at.index()]);
         let about = match self.steps[step].cause {
@@ -69,13 +69,13 @@ impl Layout {
     }
 
     fn own(&self, step: usize) -> Option<ProcessId> {
-        self.steps[step].at.filter(|_| self.steps[step].is_own())
+        self.steps[step].at.filter(|_| self.steps[step].is_process_step())
     }
 
     /// Returns the median time between two successive steps of one process, in ticks. The result is
     /// at least 1.
     fn usual_pause(&self) -> u64 {
-        let mut latest: Vec<Option<u64>> = vec![None; self.size()];
+        let mut latest: Vec<Option<u64>> = vec![None; self.process_count()];
         let mut pauses = Vec::new();
         for (place, step) in self.steps.iter().enumerate() {
             let Some(at) = self.own(place) else { continue };

@@ -3,7 +3,7 @@
 use tenure_core::Verdict;
 use tenure_core::service::{election, mutex, stream};
 
-use crate::format::{Access, CommandData, Kind, MessageRecord, Operation};
+use crate::format::{AccessOperation, AccessRecord, CommandData, MessageRecord, RecordKind};
 
 pub(super) fn command_label(command: &CommandData) -> String {
     match (command.mutex(), command.election(), command) {
@@ -21,33 +21,33 @@ pub(super) fn command_label(command: &CommandData) -> String {
 
 /// Describes a record that begins a step, in a few words. Returns `None` if the record begins no
 /// step, or if the diagram draws it without a label.
-pub(super) fn step_label(kind: &Kind) -> Option<String> {
+pub(super) fn step_label(kind: &RecordKind) -> Option<String> {
     Some(match kind {
-        Kind::Boot => "boots".to_owned(),
-        Kind::Command(command) => command_label(command),
-        Kind::Timer(timer) => format!("timer {}", timer.to_lowercase()),
-        Kind::Suspicion { peer, verdict: Verdict::Suspect } => format!("suspects {peer}"),
-        Kind::Suspicion { peer, verdict: Verdict::Trust } => format!("trusts {peer}"),
-        Kind::Memory(access) => access.to_string(),
-        Kind::Stop => "stops".to_owned(),
-        Kind::Continue => "continues".to_owned(),
+        RecordKind::Boot => "boots".to_owned(),
+        RecordKind::Command(command) => command_label(command),
+        RecordKind::Timer(timer) => format!("timer {}", timer.to_lowercase()),
+        RecordKind::Suspicion { peer, verdict: Verdict::Suspect } => format!("suspects {peer}"),
+        RecordKind::Suspicion { peer, verdict: Verdict::Trust } => format!("trusts {peer}"),
+        RecordKind::Memory(access) => access.to_string(),
+        RecordKind::Stop => "stops".to_owned(),
+        RecordKind::Continue => "continues".to_owned(),
         // These begin no step, or their effect is drawn instead.
-        Kind::Event(_)
-        | Kind::Access(_)
-        | Kind::Choice(_)
-        | Kind::Note(_)
-        | Kind::State(_)
-        | Kind::End => return None,
-        Kind::Partition(_) | Kind::Heal => return None,
+        RecordKind::Event(_)
+        | RecordKind::Access(_)
+        | RecordKind::Choice(_)
+        | RecordKind::Note(_)
+        | RecordKind::State(_)
+        | RecordKind::End => return None,
+        RecordKind::Partition(_) | RecordKind::Heal => return None,
         kind => kind.name().to_owned(),
     })
 }
 
 /// Describes an access that the resource rejected. Returns `None` for an accepted access.
-pub(super) fn rejected_access(access: &Access) -> Option<String> {
+pub(super) fn rejected_access_label(access: &AccessRecord) -> Option<String> {
     let operation = match access.operation {
-        Operation::Get => "get",
-        Operation::Put => "put",
+        AccessOperation::Get => "get",
+        AccessOperation::Put => "put",
     };
     (!access.accepted).then(|| format!("{operation} refused"))
 }

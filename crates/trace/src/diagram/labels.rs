@@ -4,7 +4,7 @@ use serde_json::Value;
 
 /// Formats the fields of a message whose names are in `fields`. Finds these fields at any depth,
 /// because the message of one protocol may contain the message of another protocol.
-pub(super) fn description(content: &Value, fields: &[String]) -> String {
+pub(super) fn format_selected_fields(content: &Value, fields: &[String]) -> String {
     let found = fields.iter().filter_map(|field| find(content, field)).map(short);
     found.collect::<Vec<_>>().join(", ")
 }
@@ -47,11 +47,17 @@ mod tests {
         let stamp = json!({"clock": 7, "process": 2});
         let wrapped = json!({"Data": {"number": 4, "item": {"Request": {"stamp": stamp}}}});
         let fields = |names: &[&str]| names.iter().map(ToString::to_string).collect::<Vec<_>>();
-        assert_eq!(description(&wrapped, &fields(&["stamp"])), "(7, P3)");
-        assert_eq!(description(&wrapped, &fields(&["number", "stamp", "rank"])), "4, (7, P3)");
-        assert_eq!(description(&json!("Reply"), &fields(&["stamp"])), "");
-        assert_eq!(description(&json!({"Probe": {"fence": [1, 2]}}), &fields(&["fence"])), "1.2");
+        assert_eq!(format_selected_fields(&wrapped, &fields(&["stamp"])), "(7, P3)");
+        assert_eq!(
+            format_selected_fields(&wrapped, &fields(&["number", "stamp", "rank"])),
+            "4, (7, P3)"
+        );
+        assert_eq!(format_selected_fields(&json!("Reply"), &fields(&["stamp"])), "");
+        assert_eq!(
+            format_selected_fields(&json!({"Probe": {"fence": [1, 2]}}), &fields(&["fence"])),
+            "1.2"
+        );
         let rank = json!({"Election": {"rank": {"weight": 0, "id": 5}}});
-        assert_eq!(description(&rank, &fields(&["rank"])), "5");
+        assert_eq!(format_selected_fields(&rank, &fields(&["rank"])), "5");
     }
 }

@@ -7,18 +7,18 @@ use tenure_core::{Layer, ProcessId, Term};
 use super::options::DiagramOptions;
 use super::violations::ViolationMark;
 use crate::escaping::escape_invisible;
-pub use crate::fold::process_state::Condition;
+pub use crate::fold::process_state::ProcessCondition;
 use crate::format::{ClockUnit, Header};
 
 /// Content of a picture of a run, with positions: steps, messages and intervals.
 #[derive(Clone, Debug)]
-pub struct Layout {
+pub struct DiagramLayout {
     /// Header of the trace.
     pub header: Header,
     /// Options of the diagram: scale, clock, window and fields.
     pub options: DiagramOptions,
     /// Steps, in trace order.
-    pub steps: Vec<Step>,
+    pub steps: Vec<DiagramStep>,
     /// Messages in the order in which they were sent. A message that was sent before the window is
     /// listed at the place of its arrival.
     pub arrows: Vec<MessageArrow>,
@@ -42,7 +42,7 @@ pub struct Layout {
 
 /// Step of a process, or event of the network.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Step {
+pub struct DiagramStep {
     /// Process that takes the step. `None` for an event of the network.
     pub at: Option<ProcessId>,
     /// Time of the step, in ticks since the beginning of the trace.
@@ -62,17 +62,17 @@ pub struct Step {
     pub exits: bool,
     /// Descriptions of the events of an agreement service in this step, such as `decides 1`.
     pub agreement_events: Vec<String>,
-    /// Index in [`Layout::arrows`] of the message that the process received.
+    /// Index in [`DiagramLayout::arrows`] of the message that the process received.
     pub received: Option<usize>,
     /// Number of the step in the run, from 1. `None` for a note and for a boot, which have no
     /// number.
     pub number: Option<u64>,
     /// Position of the step in the order of all steps along the time axis. The first number is the
-    /// time, or 0 on the causal [`Scale`](super::Scale). The second number is the causal rank of
-    /// the step among the steps with the same first number: a step that depends on another step has
-    /// a higher rank.
+    /// time, or 0 on the causal [`AxisScale`](super::TimeScale). The second number is the causal
+    /// rank of the step among the steps with the same first number: a step that depends on another
+    /// step has a higher rank.
     pub moment: (u64, u64),
-    /// Index of the step's column. [`Layout::along`] contains the position of each column.
+    /// Index of the step's column. [`DiagramLayout::along`] contains the position of each column.
     pub column: usize,
     /// Clock of the step: one number for Lamport's clock, one number per process for a vector
     /// clock. Empty if no clock was requested.
@@ -93,9 +93,9 @@ pub enum StepCause {
     Crashes,
     /// The process recovered.
     Recovers,
-    /// A message was lost. The number is the index of the message in [`Layout::arrows`].
+    /// A message was lost. The number is the index of the message in [`DiagramLayout::arrows`].
     Loses(usize),
-    /// A message was duplicated. The number is the index of the copy in [`Layout::arrows`].
+    /// A message was duplicated. The number is the index of the copy in [`DiagramLayout::arrows`].
     Duplicates(usize),
     /// A partition of the network began or ended. The text describes this change.
     Network(String),
@@ -147,7 +147,7 @@ pub struct ConditionSpan {
     /// Process at which the condition held.
     pub at: ProcessId,
     /// Condition that held.
-    pub condition: Condition,
+    pub condition: ProcessCondition,
     /// Index of the step in which the condition began. `None` if this step lies before the window.
     pub from: Option<usize>,
     /// Index of the step in which the condition ended. `None` if it still holds at the end of the
@@ -166,39 +166,39 @@ pub struct PartitionSpan {
     pub sides: Vec<Vec<ProcessId>>,
 }
 
-impl Layout {
+impl DiagramLayout {
     /// Returns the number of processes in the group.
-    pub fn size(&self) -> usize {
+    pub fn process_count(&self) -> usize {
         self.header.n as usize
     }
 
-    /// Returns the position of a step on the time axis, in the unit of [`Layout::along`].
-    pub fn position(&self, step: usize) -> u32 {
+    /// Returns the position of a step on the time axis, in the unit of [`DiagramLayout::along`].
+    pub fn axis_position(&self, step: usize) -> u32 {
         self.along.get(self.steps[step].column).copied().unwrap_or(0)
     }
 
     /// Returns the position of the right or lower end of the time axis, in the unit of
-    /// [`Layout::along`].
-    pub fn end(&self) -> u32 {
+    /// [`DiagramLayout::along`].
+    pub fn axis_end(&self) -> u32 {
         self.along.last().copied().unwrap_or(0)
     }
 
     /// Formats the time of a step: in units of virtual time, or in milliseconds of real time.
-    pub fn time(&self, step: usize) -> String {
-        crate::show::format_units(self.steps[step].time)
+    pub fn time_label(&self, step: usize) -> String {
+        crate::show::format_ticks_briefly(self.steps[step].time)
     }
 
     /// Returns the unit of the displayed times, such as `ms`.
-    pub fn unit(&self) -> &'static str {
-        unit_of(&self.header)
+    pub fn time_unit(&self) -> &'static str {
+        time_unit_name(&self.header)
     }
 
     /// Formats the clock of a step, as `3` or `[1,0,2]`. Returns an empty string if no clock was
     /// requested.
-    pub fn clock(&self, step: usize) -> String {
+    pub fn clock_label(&self, step: usize) -> String {
         match self.steps[step].clock.as_slice() {
             [] => String::new(),
-            [lamport] if self.options.clock == super::Clock::Lamport => lamport.to_string(),
+            [lamport] if self.options.clock == super::DiagramClock::Lamport => lamport.to_string(),
             counts => {
                 let counts: Vec<String> = counts.iter().map(u64::to_string).collect();
                 format!("[{}]", counts.join(","))
@@ -207,7 +207,7 @@ impl Layout {
     }
 
     /// Describes the step in words: its cause, and what the user of the process learned.
-    pub(crate) fn description(&self, step: &Step) -> String {
+    pub(crate) fn step_description(&self, step: &DiagramStep) -> String {
         let mut description: Vec<String> = Vec::new();
         match &step.cause {
             StepCause::OtherCause(text) | StepCause::Note(text) => description.push(text.clone()),
@@ -245,7 +245,7 @@ impl Layout {
     }
 }
 
-pub(super) fn unit_of(header: &Header) -> &'static str {
+pub(super) fn time_unit_name(header: &Header) -> &'static str {
     match header.clock {
         ClockUnit::Tick => "units",
         ClockUnit::Nanosecond => "ms",
@@ -254,7 +254,7 @@ pub(super) fn unit_of(header: &Header) -> &'static str {
 
 impl StepCause {
     /// Returns this cause, with escapes for the invisible characters in its text.
-    pub(super) fn escaped(self) -> Self {
+    pub(super) fn with_escaped_text(self) -> Self {
         let seen = |text: String| escape_invisible(&text).into_owned();
         match self {
             StepCause::OtherCause(text) => StepCause::OtherCause(seen(text)),
@@ -265,10 +265,10 @@ impl StepCause {
     }
 }
 
-impl Step {
+impl DiagramStep {
     /// Returns true if a process takes this step. Returns false for events of the network, and for
     /// losses and duplications of messages.
-    pub fn is_own(&self) -> bool {
+    pub fn is_process_step(&self) -> bool {
         self.at.is_some() && !matches!(self.cause, StepCause::Loses(_) | StepCause::Duplicates(_))
     }
 }

@@ -5,13 +5,15 @@ use std::collections::HashMap;
 
 use tenure_core::{Layer, ProcessId};
 
-use super::layout::{Layout, MessageArrow, MessageOutcome, Step, StepCause};
-use super::options::{Clock, DiagramOptions, Scale};
-use super::spans::Spans;
+use super::layout::{DiagramLayout, DiagramStep, MessageArrow, MessageOutcome, StepCause};
+use super::options::{DiagramClock, DiagramOptions, TimeScale};
+use super::spans::SpanTracker;
 use super::{events, labels};
 use crate::escaping::escape_invisible;
-use crate::fold::process_state::{Condition, ConditionGroup, ProcessStates, StateChange};
-use crate::format::{ClockUnit, EventData, Header, Kind, MessageRecord, Record, Source, Subject};
+use crate::fold::process_state::{ConditionGroup, ProcessCondition, ProcessStates, StateChange};
+use crate::format::{
+    ClockUnit, EventData, Header, MessageRecord, Record, RecordKind, Subject, TraceSource,
+};
 use crate::merge::MessageKey;
 use crate::show::format_sides;
 use crate::verify::{TraceVerifier, Verification};
@@ -22,7 +24,7 @@ use crate::verify::{TraceVerifier, Verification};
 /// if requested, the clocks. So the builder needs little memory for a window of a long trace.
 #[derive(Debug)]
 pub struct LayoutBuilder {
-    layout: Layout,
+    layout: DiagramLayout,
     verifier: TraceVerifier,
     /// Time of the first record, in ticks since the beginning of the trace.
     first: u64,
@@ -31,7 +33,7 @@ pub struct LayoutBuilder {
     start: Option<u64>,
     kept: u64,
     process_states: ProcessStates,
-    spans: Spans,
+    spans: SpanTracker,
     processes: Vec<Process>,
     /// For each message that was sent in the window, the indices of its arrow and of the arrows of
     /// its duplicates.
@@ -79,9 +81,9 @@ impl LayoutBuilder {
     /// Creates a builder for the trace with this header.
     pub fn new(header: &Header, options: DiagramOptions) -> Self {
         let counts = match options.clock {
-            Clock::None => 0,
-            Clock::Lamport => 1,
-            Clock::Vector => header.n as usize,
+            DiagramClock::None => 0,
+            DiagramClock::Lamport => 1,
+            DiagramClock::Vector => header.n as usize,
         };
         let process = Process { clock: vec![0; counts], ..Process::default() };
         LayoutBuilder {
@@ -91,7 +93,7 @@ impl LayoutBuilder {
             start: (header.clock == ClockUnit::Tick).then_some(0),
             kept: 0,
             process_states: ProcessStates::default(),
-            spans: Spans::default(),
+            spans: SpanTracker::default(),
             processes: vec![process; header.n as usize],
             in_flight: HashMap::new(),
             kinds: HashMap::new(),
@@ -99,7 +101,7 @@ impl LayoutBuilder {
             barrier: None,
             latest: None,
             numbered: 0,
-            layout: Layout {
+            layout: DiagramLayout {
                 header: header.clone(),
                 options,
                 steps: Vec::new(),
@@ -116,9 +118,9 @@ impl LayoutBuilder {
     }
 
     /// Adds the next record.
-    pub fn read(&mut self, record: &Record) {
-        self.verifier.read(record);
-        self.has_ended |= record.kind == Kind::End;
+    pub fn add_record(&mut self, record: &Record) {
+        self.verifier.verify_record(record);
+        self.has_ended |= record.kind == RecordKind::End;
         self.layout.records += 1;
         let number = self.layout.records;
         let start = *self.start.get_or_insert(record.time);
@@ -126,7 +128,7 @@ impl LayoutBuilder {
         if number == 1 {
             self.first = time;
         }
-        let shows = self.layout.options.window.shows(number, time, self.kept);
+        let shows = self.layout.options.window.contains_record(number, time, self.kept);
         if shows {
             self.kept += 1;
             let first = self.layout.shown.map_or(number, |(first, _)| first);
@@ -145,45 +147,46 @@ impl LayoutBuilder {
     }
 
     /// Finishes the layout.
-    pub fn finish(self) -> Layout {
-        self.verified().0
+    pub fn finish(self) -> DiagramLayout {
+        self.finish_with_verification().0
     }
 
     /// Finishes the layout. Returns it together with the verification of the whole run.
-    pub fn verified(mut self) -> (Layout, Verification) {
-        let all = matches!(self.layout.header.source, Source::Simulator | Source::Checker);
+    pub fn finish_with_verification(mut self) -> (DiagramLayout, Verification) {
+        let all =
+            matches!(self.layout.header.source, TraceSource::Simulator | TraceSource::Checker);
         let processes = || (0..self.processes.len()).map(ProcessId::from_index);
         let booted = |at: &ProcessId| self.process_states.state(*at).session.is_some();
         if all && processes().any(|at| booted(&at)) {
             for at in processes().filter(|at| !booted(at)) {
-                self.spans.crash(at, None);
+                self.spans.record_crash(at, None);
             }
         }
         let (spans, regions) = self.spans.finish();
-        let mut layout = Layout { spans, regions, ..self.layout };
+        let mut layout = DiagramLayout { spans, regions, ..self.layout };
         layout.place_columns();
         let verification = self.verifier.finish();
-        layout.find_violations(&verification, self.first);
+        layout.place_violation_marks(&verification, self.first);
         if !self.has_ended {
-            layout.mark_last_step();
+            layout.mark_unknown_violation();
         }
         (layout, verification)
     }
 
     fn read_without_process(&mut self, context: RecordContext<'_>) {
         match &context.record.kind {
-            Kind::Partition(sides) => {
+            RecordKind::Partition(sides) => {
                 let description = format!("partition {}", format_sides(sides));
                 let step = self.network(context, StepCause::Network(description));
-                self.spans.split(sides.clone(), step);
+                self.spans.begin_partition(sides.clone(), step);
             }
-            Kind::Heal => {
+            RecordKind::Heal => {
                 let step = self.network(context, StepCause::Network("whole again".to_owned()));
-                self.spans.heal(step);
+                self.spans.end_partition(step);
             }
-            Kind::Note(text) => drop(self.network(context, StepCause::Note(text.clone()))),
-            Kind::Access(access) => {
-                if let Some(description) = events::rejected_access(access) {
+            RecordKind::Note(text) => drop(self.network(context, StepCause::Note(text.clone()))),
+            RecordKind::Access(access) => {
+                if let Some(description) = events::rejected_access_label(access) {
                     self.step(Some(access.by), context, StepCause::Note(description), None);
                 }
             }
@@ -200,36 +203,40 @@ impl LayoutBuilder {
     }
 
     fn of_process(&mut self, at: ProcessId, context: RecordContext<'_>) {
-        let changes = self.process_states.read(context.record);
+        let changes = self.process_states.apply_record(context.record);
         let kind = &context.record.kind;
         let step = match kind {
-            Kind::Event(event) => {
+            RecordKind::Event(event) => {
                 let step = self.effect(at, context);
                 if let EventData::Agreement(event) = event {
                     self.change(step, |step| step.agreement_events.push(event.to_string()));
                 }
                 step
             }
-            Kind::Send(message_record) => return self.send(at, context, message_record),
-            Kind::Receive(message_record) => return self.receive(at, context, message_record),
-            Kind::Drop(message_record) => return self.lose(at, context, message_record),
-            Kind::Duplicate(message_record) => return self.duplicate(at, context, message_record),
-            Kind::Boot if changes.contains(&StateChange::Boots) => {
+            RecordKind::Send(message_record) => return self.send(at, context, message_record),
+            RecordKind::Receive(message_record) => {
+                return self.receive(at, context, message_record);
+            }
+            RecordKind::Drop(message_record) => return self.lose(at, context, message_record),
+            RecordKind::Duplicate(message_record) => {
+                return self.duplicate(at, context, message_record);
+            }
+            RecordKind::Boot if changes.contains(&StateChange::Boots) => {
                 let process = &mut self.processes[at.index()];
                 (process.current, process.time) = (Current::Booting, context.time);
                 return;
             }
-            Kind::Boot | Kind::Recover => return self.starts(at, context, &changes),
+            RecordKind::Boot | RecordKind::Recover => return self.starts(at, context, &changes),
             // The process was down from the start, so its boot and crash coincide.
-            Kind::Crash if self.is_booting(at, context.time) => {
+            RecordKind::Crash if self.is_booting(at, context.time) => {
                 self.processes[at.index()].current = Current::Nothing;
-                return self.spans.crash(at, None);
+                return self.spans.record_crash(at, None);
             }
-            Kind::Crash => {
+            RecordKind::Crash => {
                 let step = self.begin(at, context, StepCause::Crashes, None);
-                return self.spans.crash(at, step);
+                return self.spans.record_crash(at, step);
             }
-            Kind::Note(text) => {
+            RecordKind::Note(text) => {
                 let after = self.processes[at.index()].moment;
                 let step = self.step(Some(at), context, StepCause::Note(text.clone()), after);
                 // In virtual time, a note explains the effects that follow at the same time.
@@ -246,10 +253,10 @@ impl LayoutBuilder {
             },
         };
         for change in changes {
-            self.spans.apply(at, change, step);
+            self.spans.apply_change(at, change, step);
             self.change(step, |step| match change {
-                StateChange::Begins(Condition::Inside) => step.enters = true,
-                StateChange::Ends(Condition::Inside, _) => step.exits = true,
+                StateChange::Begins(ProcessCondition::Inside) => step.enters = true,
+                StateChange::Ends(ProcessCondition::Inside, _) => step.exits = true,
                 StateChange::LeaderChanges(leader) => step.leader = leader.or(step.leader),
                 _ => {}
             });
@@ -263,9 +270,9 @@ impl LayoutBuilder {
         {
             let step = self.begin(at, context, StepCause::Recovers, None);
             if !self.spans.is_down(at) {
-                self.spans.crash(at, step);
+                self.spans.record_crash(at, step);
             }
-            self.spans.end(at, ConditionGroup::Down, step);
+            self.spans.end_condition(at, ConditionGroup::Down, step);
         }
     }
 
@@ -276,13 +283,13 @@ impl LayoutBuilder {
         } else {
             self.effect(at, context)
         };
-        let key = MessageKey::sent(at, context.record.session, message_record);
-        if self.layout.options.clock != Clock::None {
+        let key = MessageKey::of_sent(at, context.record.session, message_record);
+        if self.layout.options.clock != DiagramClock::None {
             self.carried.insert(key, self.processes[at.index()].clock.clone());
         }
         let token = events::carries_token(message_record);
         if token {
-            self.spans.give_token(at, step);
+            self.spans.end_token_span(at, step);
         }
         if step.is_none() {
             self.kind(message_record);
@@ -298,7 +305,7 @@ impl LayoutBuilder {
         context: RecordContext<'_>,
         message_record: &MessageRecord,
     ) {
-        let key = MessageKey::received(at, message_record);
+        let key = MessageKey::of_received(at, message_record);
         let arrow = context.shows.then(|| self.arriving(key, at, message_record));
         let sent = arrow.and_then(|arrow| self.layout.arrows[arrow].sent);
         if let Some(carried) = self.carried.get(&key) {
@@ -313,7 +320,7 @@ impl LayoutBuilder {
             self.layout.steps[place].received = Some(arrow);
         }
         if events::carries_token(message_record) {
-            self.spans.get_token(at, step);
+            self.spans.begin_token_span(at, step);
         }
     }
 
@@ -356,8 +363,8 @@ impl LayoutBuilder {
         let kind = self.kind(message_record);
         let content = message_record.content.as_deref();
         let fields = &self.layout.options.fields;
-        let description =
-            content.map_or_else(String::new, |content| labels::description(content, fields));
+        let description = content
+            .map_or_else(String::new, |content| labels::format_selected_fields(content, fields));
         self.layout.arrows.push(MessageArrow {
             from,
             to,
@@ -378,7 +385,7 @@ impl LayoutBuilder {
             self.numbered += 1;
             return;
         }
-        let key = MessageKey::sent(at, message_record.session, message_record);
+        let key = MessageKey::of_sent(at, message_record.session, message_record);
         let known = self.in_flight.get(&key).map_or(&[][..], Vec::as_slice);
         // A copy that is sent and lost in the same step is the last one sent.
         let mut open = known.iter().rev();
@@ -404,7 +411,7 @@ impl LayoutBuilder {
             self.numbered += 1;
             return;
         }
-        let key = MessageKey::sent(at, message_record.session, message_record);
+        let key = MessageKey::of_sent(at, message_record.session, message_record);
         let original = self.in_flight.get(&key).and_then(|known| known.first()).copied();
         let sent = original.and_then(|place| self.layout.arrows[place].sent);
         let copy = self.arrow((at, message_record.peer), message_record, sent);
@@ -446,7 +453,7 @@ impl LayoutBuilder {
                 }
                 StepCause::Acts
             }
-            Current::Booting => description(&Kind::Boot),
+            Current::Booting => description(&RecordKind::Boot),
             _ => StepCause::Acts,
         };
         self.begin(at, context, cause, None)
@@ -461,9 +468,9 @@ impl LayoutBuilder {
     ) -> Option<usize> {
         let process = &mut self.processes[at.index()];
         match self.layout.options.clock {
-            Clock::None => {}
-            Clock::Lamport => process.clock[0] += 1,
-            Clock::Vector => process.clock[at.index()] += 1,
+            DiagramClock::None => {}
+            DiagramClock::Lamport => process.clock[0] += 1,
+            DiagramClock::Vector => process.clock[at.index()] += 1,
         }
         let after = after.max(process.moment);
         let step = self.step(Some(at), context, cause, after);
@@ -488,23 +495,24 @@ impl LayoutBuilder {
         cause: StepCause,
         after: Option<(u64, u64)>,
     ) -> Option<usize> {
-        let counts = !matches!(cause, StepCause::Note(_)) && context.record.kind != Kind::Boot;
-        let counts = counts && cause != description(&Kind::Boot);
+        let counts =
+            !matches!(cause, StepCause::Note(_)) && context.record.kind != RecordKind::Boot;
+        let counts = counts && cause != description(&RecordKind::Boot);
         self.numbered += u64::from(counts);
         if !context.shows {
             return None;
         }
-        let causal = self.layout.options.scale == Scale::Causal;
+        let causal = self.layout.options.scale == TimeScale::Causal;
         let moment = (if causal { 0 } else { context.time }, 0);
         let next = |(time, chain): (u64, u64)| (time, chain + 1);
         let moment = after.map_or(moment, |after| moment.max(next(after)));
         let moment = self.barrier.map_or(moment, |barrier| moment.max(next(barrier)));
         self.latest = self.latest.max(Some(moment));
-        self.layout.steps.push(Step {
+        self.layout.steps.push(DiagramStep {
             at,
             time: context.time,
             record: context.number,
-            cause: cause.escaped(),
+            cause: cause.with_escaped_text(),
             descriptions: vec![context.record.describe()],
             leader: None,
             enters: false,
@@ -519,7 +527,7 @@ impl LayoutBuilder {
         Some(self.layout.steps.len() - 1)
     }
 
-    fn change(&mut self, step: Option<usize>, change: impl FnOnce(&mut Step)) {
+    fn change(&mut self, step: Option<usize>, change: impl FnOnce(&mut DiagramStep)) {
         if let Some(step) = step {
             change(&mut self.layout.steps[step]);
         }
@@ -535,6 +543,6 @@ struct RecordContext<'r> {
     shows: bool,
 }
 
-fn description(kind: &Kind) -> StepCause {
+fn description(kind: &RecordKind) -> StepCause {
     events::step_label(kind).map_or(StepCause::Acts, StepCause::OtherCause)
 }

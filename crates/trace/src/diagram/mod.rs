@@ -1,7 +1,7 @@
 //! Space-time diagrams of traces: as text, as SVG, and as an interactive page.
 //!
 //! [`LayoutBuilder`] consumes records one by one and keeps those in its window. It produces a
-//! [`Layout`], from which all pictures are drawn.
+//! [`DiagramLayout`], from which all pictures are drawn.
 //!
 //! The unit of a picture is the **step**: an input of a process (such as a command, a message or a
 //! timer) and all immediate effects of this input. A message therefore leaves from the step that
@@ -20,13 +20,14 @@ mod svg;
 mod text;
 mod violations;
 
-pub use html::{DiagramPage, ELEMENTS, PALETTE};
+pub use html::{DiagramPage, ELEMENT_HELPERS_JS, PALETTE_CSS};
 pub use layout::{
-    Condition, ConditionSpan, Layout, MessageArrow, MessageOutcome, PartitionSpan, Step, StepCause,
+    ConditionSpan, DiagramLayout, DiagramStep, MessageArrow, MessageOutcome, PartitionSpan,
+    ProcessCondition, StepCause,
 };
 pub use layout_builder::LayoutBuilder;
-pub use logs::{LogPicture, Moment};
-pub use options::{Clock, DiagramOptions, Direction, RowLabel, Scale, Window};
+pub use logs::{LogMoment, LogPicture};
+pub use options::{DiagramClock, DiagramOptions, RowLabel, TimeDirection, TimeScale, TraceWindow};
 pub use violations::ViolationMark;
 
 use std::path::Path;
@@ -39,10 +40,10 @@ pub fn lay_out<'r>(
     header: &Header,
     records: impl IntoIterator<Item = &'r Record>,
     options: DiagramOptions,
-) -> Layout {
+) -> DiagramLayout {
     let mut builder = LayoutBuilder::new(header, options);
     for record in records {
-        builder.read(record);
+        builder.add_record(record);
     }
     builder.finish()
 }
@@ -57,7 +58,7 @@ pub const MAX_DRAWN_PROCESSES: u32 = 1024;
 ///
 /// Returns [`MergeError::GroupTooLarge`] if the group has more than [`MAX_DRAWN_PROCESSES`]
 /// processes.
-pub fn check_group_size(header: &Header) -> Result<(), MergeError> {
+pub fn check_drawable_size(header: &Header) -> Result<(), MergeError> {
     let n = header.n;
     if n > MAX_DRAWN_PROCESSES { Err(MergeError::GroupTooLarge { n }) } else { Ok(()) }
 }
@@ -71,20 +72,20 @@ pub fn check_group_size(header: &Header) -> Result<(), MergeError> {
 pub fn lay_out_files<P: AsRef<Path>>(
     paths: &[P],
     options: DiagramOptions,
-) -> Result<Layout, MergeError> {
+) -> Result<DiagramLayout, MergeError> {
     let contents = !options.fields.is_empty();
     let [path] = paths else {
         let MergedTrace { header, records, .. } =
             if contents { merge_files_with_contents(paths)? } else { merge_files(paths)? };
-        check_group_size(&header)?;
+        check_drawable_size(&header)?;
         return Ok(lay_out(&header, &records, options));
     };
     let reader = Reader::open(path)?;
     let mut reader = if contents { reader } else { reader.skipping_contents() };
-    check_group_size(reader.header())?;
+    check_drawable_size(reader.header())?;
     let mut builder = LayoutBuilder::new(reader.header(), options);
     for record in reader.by_ref() {
-        builder.read(&record?);
+        builder.add_record(&record?);
     }
     Ok(builder.finish())
 }

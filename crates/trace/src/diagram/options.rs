@@ -6,11 +6,11 @@ use std::ops::RangeInclusive;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DiagramOptions {
     /// Scale of the axis.
-    pub scale: Scale,
+    pub scale: TimeScale,
     /// Clock displayed at each step.
-    pub clock: Clock,
+    pub clock: DiagramClock,
     /// Part of the trace that the diagram shows.
-    pub window: Window,
+    pub window: TraceWindow,
     /// Names of message fields that the diagram shows beside the messages, such as `stamp` or
     /// `rank`.
     pub fields: Vec<String>,
@@ -18,7 +18,7 @@ pub struct DiagramOptions {
 
 /// Scale of the time axis.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Scale {
+pub enum TimeScale {
     /// Real or virtual time. Steps of one process keep a minimum distance, and long pauses are
     /// shortened. The axis shows the times.
     #[default]
@@ -30,7 +30,7 @@ pub enum Scale {
 
 /// Clock that a diagram shows at each step. Each step counts as one event.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Clock {
+pub enum DiagramClock {
     /// No clock is displayed.
     #[default]
     None,
@@ -42,7 +42,7 @@ pub enum Clock {
 
 /// Direction of the time axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Direction {
+pub enum TimeDirection {
     /// Time runs downwards.
     Down,
     /// Time runs to the right.
@@ -61,7 +61,7 @@ pub enum RowLabel {
 /// Part of a trace that a diagram shows. Each field is an optional bound: `None` means that there
 /// is no such bound.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Window {
+pub struct TraceWindow {
     /// First time to show, in ticks since the beginning of the trace.
     pub from: Option<u64>,
     /// Last time to show, in ticks since the beginning of the trace.
@@ -72,13 +72,18 @@ pub struct Window {
     pub most: Option<u64>,
 }
 
-impl Window {
+impl TraceWindow {
     /// Returns true if the window contains the record with this number, at the time `since_start`.
-    /// `kept` is the number of earlier records in the window.
-    pub(super) fn shows(&self, number: u64, since_start: u64, kept: u64) -> bool {
+    /// `kept_count` is the number of earlier records in the window.
+    pub(super) fn contains_record(
+        &self,
+        record_number: u64,
+        since_start: u64,
+        kept_count: u64,
+    ) -> bool {
         self.from.is_none_or(|from| since_start >= from)
             && self.to.is_none_or(|to| since_start <= to)
-            && self.events.as_ref().is_none_or(|events| events.contains(&number))
-            && self.most.is_none_or(|most| kept < most)
+            && self.events.as_ref().is_none_or(|events| events.contains(&record_number))
+            && self.most.is_none_or(|most| kept_count < most)
     }
 }

@@ -5,12 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use tenure_core::ProcessId;
 
 use super::layout::{ConditionSpan, PartitionSpan};
-use crate::fold::process_state::{Condition, ConditionGroup, StateChange};
+use crate::fold::process_state::{ConditionGroup, ProcessCondition, StateChange};
 
 /// Intervals in which conditions hold at processes, and in which the network is partitioned. Some
 /// have ended, others still last.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Spans {
+pub(super) struct SpanTracker {
     done: Vec<ConditionSpan>,
     open: BTreeMap<(ProcessId, ConditionGroup), ConditionSpan>,
     /// Processes that have received or passed on the token so far in the trace.
@@ -23,35 +23,40 @@ pub(super) struct Spans {
     split: Option<PartitionSpan>,
 }
 
-impl Spans {
+impl SpanTracker {
     /// Begins the interval in which `condition` holds at a process, and ends the interval of
     /// another condition of the same group. The new interval begins at `step`, or before the window
     /// if `step` is `None`.
-    fn begin(&mut self, at: ProcessId, condition: Condition, step: Option<usize>) {
-        self.end(at, condition.group(), step);
+    fn begin(&mut self, at: ProcessId, condition: ProcessCondition, step: Option<usize>) {
+        self.end_condition(at, condition.group(), step);
         let span = ConditionSpan { at, condition, from: step, until: None };
         self.open.insert((at, condition.group()), span);
     }
 
     /// Ends the interval of the condition from the group `group` that holds at the process `at`. If
     /// the interval ended before the window, drops it.
-    pub(super) fn end(&mut self, at: ProcessId, group: ConditionGroup, step: Option<usize>) {
+    pub(super) fn end_condition(
+        &mut self,
+        at: ProcessId,
+        group: ConditionGroup,
+        step: Option<usize>,
+    ) {
         let Some(span) = self.open.remove(&(at, group)) else { return };
         if step.is_some() {
             self.done.push(ConditionSpan { until: step, ..span });
         }
     }
 
-    pub(super) fn apply(&mut self, at: ProcessId, change: StateChange, step: Option<usize>) {
+    pub(super) fn apply_change(&mut self, at: ProcessId, change: StateChange, step: Option<usize>) {
         match change {
             StateChange::Begins(condition) => {
-                if condition == Condition::Inside {
+                if condition == ProcessCondition::Inside {
                     self.first_inside.get_or_insert(at);
                     self.inside_since.insert(at, step);
                 }
                 self.begin(at, condition, step);
             }
-            StateChange::Ends(condition, _) => self.end(at, condition.group(), step),
+            StateChange::Ends(condition, _) => self.end_condition(at, condition.group(), step),
             _ => {}
         }
     }
@@ -60,29 +65,29 @@ impl Spans {
         self.open.contains_key(&(at, ConditionGroup::Down))
     }
 
-    pub(super) fn crash(&mut self, at: ProcessId, step: Option<usize>) {
+    pub(super) fn record_crash(&mut self, at: ProcessId, step: Option<usize>) {
         for group in [
             ConditionGroup::Lock,
             ConditionGroup::Lead,
             ConditionGroup::Token,
             ConditionGroup::Stopped,
         ] {
-            self.end(at, group, step);
+            self.end_condition(at, group, step);
         }
-        self.begin(at, Condition::Down, step);
+        self.begin(at, ProcessCondition::Down, step);
     }
 
     /// Begins the interval in which a process has a token, because a token has arrived.
-    pub(super) fn get_token(&mut self, at: ProcessId, step: Option<usize>) {
+    pub(super) fn begin_token_span(&mut self, at: ProcessId, step: Option<usize>) {
         self.token_known.insert(at);
-        self.begin(at, Condition::Token, step);
+        self.begin(at, ProcessCondition::Token, step);
     }
 
     /// Ends the interval in which a process had a token, because the process passes the token on.
     /// If the trace does not show the start of this interval, assumes one. If another process was
     /// inside the critical section first, the token begins when `at` entered. Otherwise it begins
     /// with the run.
-    pub(super) fn give_token(&mut self, at: ProcessId, step: Option<usize>) {
+    pub(super) fn end_token_span(&mut self, at: ProcessId, step: Option<usize>) {
         if self.token_known.insert(at) && step.is_some() {
             let made = self.first_inside.is_some_and(|first| first != at);
             let since = self.inside_since.get(&at).copied().flatten();
@@ -90,21 +95,21 @@ impl Spans {
                 let from = since.filter(|_| made);
                 self.done.push(ConditionSpan {
                     at,
-                    condition: Condition::Token,
+                    condition: ProcessCondition::Token,
                     from,
                     until: step,
                 });
             }
         }
-        self.end(at, ConditionGroup::Token, step);
+        self.end_condition(at, ConditionGroup::Token, step);
     }
 
-    pub(super) fn split(&mut self, sides: Vec<Vec<ProcessId>>, step: Option<usize>) {
-        self.heal(step);
+    pub(super) fn begin_partition(&mut self, sides: Vec<Vec<ProcessId>>, step: Option<usize>) {
+        self.end_partition(step);
         self.split = Some(PartitionSpan { from: step, until: None, sides });
     }
 
-    pub(super) fn heal(&mut self, step: Option<usize>) {
+    pub(super) fn end_partition(&mut self, step: Option<usize>) {
         let Some(region) = self.split.take() else { return };
         if step.is_some() {
             self.regions.push(PartitionSpan { until: step, ..region });

@@ -2,9 +2,9 @@
 
 use tenure_core::{ProcessId, Property};
 
-use super::layout::{Layout, Step};
-use crate::fold::process_state::Condition;
-use crate::format::{ClockUnit, Header, Source};
+use super::layout::{DiagramLayout, DiagramStep};
+use crate::fold::process_state::ProcessCondition;
+use crate::format::{ClockUnit, Header, TraceSource};
 use crate::verify::{TraceViolation, Verification};
 
 /// A violation that lies in the window of a diagram.
@@ -25,7 +25,7 @@ pub struct ViolationMark {
     pub processes: Vec<ProcessId>,
 }
 
-impl Step {
+impl DiagramStep {
     /// Returns true if the user of the process receives an event in this step: the process has
     /// entered or left the critical section, or it has learned of a leader.
     fn has_user_event(&self) -> bool {
@@ -33,22 +33,23 @@ impl Step {
     }
 }
 
-impl Layout {
+impl DiagramLayout {
     /// Finds the violations of promised properties that lie in the window. The times of violations
-    /// are relative to `first`, the time of the first record in ticks since the beginning of the
-    /// trace.
-    pub(super) fn find_violations(&mut self, verification: &Verification, first: u64) {
+    /// are relative to `first_time`, the time of the first record in ticks since the beginning of
+    /// the trace.
+    pub(super) fn place_violation_marks(&mut self, verification: &Verification, first_time: u64) {
         let counting = verification.violations.iter().filter(|it| it.is_failure);
-        self.violation_marks = counting.filter_map(|it| self.violation_mark(it, first)).collect();
+        self.violation_marks =
+            counting.filter_map(|it| self.violation_mark(it, first_time)).collect();
     }
 
     /// Marks the last step of a counterexample as a violation, if this crate does not know the
     /// violated property. Such a property is an expression that the user has written, or it belongs
     /// to a monitor that the program has added.
-    pub(super) fn mark_last_step(&mut self) {
+    pub(super) fn mark_unknown_violation(&mut self) {
         let Header { source, violates, .. } = &self.header;
         let unknown = violates.iter().find(|name| Property::from_name(name).is_none());
-        let (Some(name), Source::Checker, false) = (unknown, source, self.is_cut_off) else {
+        let (Some(name), TraceSource::Checker, false) = (unknown, source, self.is_cut_off) else {
             return;
         };
         let Some(step) = self.steps.len().checked_sub(1) else { return };
@@ -61,8 +62,12 @@ impl Layout {
     /// Returns the index of the step of a violation. `None` if the step lies outside the window. If
     /// several steps began at the time of the violation, returns the last of them that has an event
     /// for a user.
-    pub(super) fn step_of(&self, violated: &TraceViolation, first: u64) -> Option<usize> {
-        let time = first + (violated.at * 1e6).round() as u64;
+    pub(super) fn step_of_violation(
+        &self,
+        violation: &TraceViolation,
+        first_time: u64,
+    ) -> Option<usize> {
+        let time = first_time + (violation.at * 1e6).round() as u64;
         let at_time = || {
             let steps = self.steps.iter().enumerate();
             steps.filter(move |(_, step)| step.time == time && step.at.is_some())
@@ -87,14 +92,16 @@ impl Layout {
     }
 
     fn violation_mark(&self, violated: &TraceViolation, first: u64) -> Option<ViolationMark> {
-        let step = self.step_of(violated, first)?;
+        let step = self.step_of_violation(violated, first)?;
         let holders = self.spans.iter().filter(|span| {
             let is_such = match violated.property {
                 Property::MutualExclusion
                 | Property::LocalMutualExclusion
                 | Property::MutualExclusionStrict
-                | Property::AtMost(_) => span.condition == Condition::Inside,
-                Property::OneLeaderAtATime => matches!(span.condition, Condition::Leading(_)),
+                | Property::AtMost(_) => span.condition == ProcessCondition::Inside,
+                Property::OneLeaderAtATime => {
+                    matches!(span.condition, ProcessCondition::Leading(_))
+                }
                 _ => false,
             };
             let started = span.from.is_none_or(|from| from <= step);

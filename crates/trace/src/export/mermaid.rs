@@ -6,19 +6,19 @@ use std::fmt::Write;
 
 use tenure_core::ProcessId;
 
-use crate::diagram::{Condition, DiagramOptions, Layout, StepCause, lay_out};
+use crate::diagram::{DiagramLayout, DiagramOptions, ProcessCondition, StepCause, lay_out};
 use crate::format::{Header, Record};
 
 /// Renders the records of one run as a sequence diagram. A message appears at its arrival, a
 /// critical section as an activation, and all other records as notes.
-pub fn mermaid<'r>(header: &Header, records: impl IntoIterator<Item = &'r Record>) -> String {
+pub fn to_mermaid<'r>(header: &Header, records: impl IntoIterator<Item = &'r Record>) -> String {
     let layout = lay_out(header, records, DiagramOptions::default());
     let mut text = "sequenceDiagram\n".to_owned();
     for number in 1..=header.n {
         let _ = writeln!(text, "    participant P{number}");
     }
     let mut bars: BTreeMap<usize, Vec<(bool, ProcessId)>> = BTreeMap::new();
-    for span in layout.spans.iter().filter(|span| span.condition == Condition::Inside) {
+    for span in layout.spans.iter().filter(|span| span.condition == ProcessCondition::Inside) {
         for (step, begins) in [(span.from, true), (span.until, false)] {
             let Some(step) = step else { continue };
             bars.entry(step).or_default().push((begins, span.at));
@@ -30,7 +30,7 @@ pub fn mermaid<'r>(header: &Header, records: impl IntoIterator<Item = &'r Record
     text
 }
 
-fn step(text: &mut String, layout: &Layout, place: usize, bars: &[(bool, ProcessId)]) {
+fn step(text: &mut String, layout: &DiagramLayout, place: usize, bars: &[(bool, ProcessId)]) {
     let step = &layout.steps[place];
     match (&step.cause, step.received) {
         (StepCause::Loses(arrow), _) => message(text, layout, *arrow, "-x", ""),
@@ -47,7 +47,7 @@ fn step(text: &mut String, layout: &Layout, place: usize, bars: &[(bool, Process
             let _ = writeln!(text, "    Note over {all_lanes}: {}", plain(description));
             return;
         }
-        _ => layout.description(step),
+        _ => layout.step_description(step),
     };
     if let Some(at) = step.at.filter(|_| !description.is_empty()) {
         let _ = writeln!(text, "    Note over {at}: {}", plain(&description));
@@ -57,7 +57,7 @@ fn step(text: &mut String, layout: &Layout, place: usize, bars: &[(bool, Process
     }
 }
 
-fn message(text: &mut String, layout: &Layout, index: usize, sign: &str, more: &str) {
+fn message(text: &mut String, layout: &DiagramLayout, index: usize, sign: &str, more: &str) {
     let arrow = &layout.arrows[index];
     let (from, to, description) = (arrow.from, arrow.to, plain(&arrow.label()));
     let _ = writeln!(text, "    {from}{sign}{to}: {description}{more}");

@@ -4,6 +4,6 @@ mod mermaid;
 mod otel;
 mod shiviz;
 
-pub use mermaid::mermaid;
-pub use otel::otel;
-pub use shiviz::{ImportError, from_shiviz, shiviz};
+pub use mermaid::to_mermaid;
+pub use otel::to_otel;
+pub use shiviz::{ShivizImportError, from_shiviz, to_shiviz};

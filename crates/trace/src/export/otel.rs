@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use serde_json::{Value, json};
 use tenure_core::ProcessId;
 
-use crate::fold::process_state::{Condition, ProcessStates, StateChange};
-use crate::format::{Header, Kind, Record, Subject};
+use crate::fold::process_state::{ProcessCondition, ProcessStates, StateChange};
+use crate::format::{Header, Record, RecordKind, Subject};
 use crate::merge::MessageKey;
 
 /// Renders the records of one run as spans.
@@ -15,7 +15,7 @@ use crate::merge::MessageKey;
 /// sections and times as leader. For each message, the innermost span of the receiver has a link to
 /// the innermost span of the sender. Virtual time starts at the beginning of 1970, with one unit
 /// per millisecond. The output is deterministic.
-pub fn otel<'r>(header: &Header, records: impl IntoIterator<Item = &'r Record>) -> String {
+pub fn to_otel<'r>(header: &Header, records: impl IntoIterator<Item = &'r Record>) -> String {
     let mut spans = Spans { trace: trace_id(header), ..Spans::default() };
     for record in records {
         spans.read(record);
@@ -58,7 +58,7 @@ struct Span {
     parent: Option<u64>,
     /// Condition that holds during the span. `None` for the span of a session, which contains all
     /// other spans of the process in that session.
-    condition: Option<Condition>,
+    condition: Option<ProcessCondition>,
     started: u64,
     links: Vec<Value>,
     attributes: Vec<Value>,
@@ -89,14 +89,14 @@ impl Spans {
         while self.processes.len() <= at.index() {
             self.processes.push(Process::default());
         }
-        let changes = self.process_states.read(record);
+        let changes = self.process_states.apply_record(record);
         if changes
             .iter()
             .any(|change| matches!(change, StateChange::Crashes | StateChange::Recovers))
         {
             self.close(at);
         }
-        if record.kind == Kind::Crash {
+        if record.kind == RecordKind::Crash {
             return;
         }
         if self.processes[at.index()].open.is_empty() {
@@ -104,20 +104,20 @@ impl Spans {
         }
         for change in changes {
             match change {
-                StateChange::Begins(Condition::Down | Condition::Stopped) => {}
+                StateChange::Begins(ProcessCondition::Down | ProcessCondition::Stopped) => {}
                 StateChange::Begins(condition) => self.open(at, Some(condition)),
                 StateChange::Ends(condition, _) => self.end(at, condition),
                 _ => {}
             }
         }
         match &record.kind {
-            Kind::Send(message_record) => {
-                let key = MessageKey::sent(at, record.session, message_record);
+            RecordKind::Send(message_record) => {
+                let key = MessageKey::of_sent(at, record.session, message_record);
                 let number = self.processes[at.index()].open.last().map(|span| span.number);
                 self.sent_in.extend(number.map(|number| (key, number)));
             }
-            Kind::Receive(message_record) => {
-                let Some(number) = self.sent_in.get(&MessageKey::received(at, message_record))
+            RecordKind::Receive(message_record) => {
+                let Some(number) = self.sent_in.get(&MessageKey::of_received(at, message_record))
                 else {
                     return;
                 };
@@ -137,11 +137,13 @@ impl Spans {
 
     /// Begins the span of a condition. The span of the process's session contains the new span. If
     /// `condition` is `None`, begins the span of the session itself.
-    fn open(&mut self, at: ProcessId, condition: Option<Condition>) {
+    fn open(&mut self, at: ProcessId, condition: Option<ProcessCondition>) {
         let fence = self.process_states.state(at).fence.to_string();
         let attributes = match condition {
-            Some(Condition::Inside) => vec![attribute("fence", json!({"stringValue": fence}))],
-            Some(Condition::Leading(term)) => {
+            Some(ProcessCondition::Inside) => {
+                vec![attribute("fence", json!({"stringValue": fence}))]
+            }
+            Some(ProcessCondition::Leading(term)) => {
                 vec![attribute("term", json!({"intValue": term.to_string()}))]
             }
             _ => Vec::new(),
@@ -159,7 +161,7 @@ impl Spans {
     }
 
     /// Ends the span of this condition, if it has begun and not ended.
-    fn end(&mut self, at: ProcessId, condition: Condition) {
+    fn end(&mut self, at: ProcessId, condition: ProcessCondition) {
         let process = &mut self.processes[at.index()];
         if let Some(place) = process.open.iter().rposition(|span| span.condition == Some(condition))
         {
@@ -206,13 +208,13 @@ impl Spans {
     }
 }
 
-const fn name(condition: Option<Condition>) -> &'static str {
+const fn name(condition: Option<ProcessCondition>) -> &'static str {
     match condition {
         None => "session",
-        Some(Condition::Leading(_)) => "leads",
-        Some(Condition::Waiting) => "waits",
-        Some(Condition::Inside) => "critical section",
-        Some(Condition::Token | Condition::Down | Condition::Stopped) => "",
+        Some(ProcessCondition::Leading(_)) => "leads",
+        Some(ProcessCondition::Waiting) => "waits",
+        Some(ProcessCondition::Inside) => "critical section",
+        Some(ProcessCondition::Token | ProcessCondition::Down | ProcessCondition::Stopped) => "",
     }
 }
 

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write;
 
 use crate::escaping::escape_invisible_in_json;
-use crate::format::line::{Contents, decode};
-use crate::format::{Header, Kind, Record, Subject, Trace};
+use crate::format::line::{MessageContents, decode_record};
+use crate::format::{Header, Record, RecordKind, Subject, Trace};
 use crate::merge::MessageKey;
 
 /// Regular expression by which ShiViz parses an event. An event has three lines: its host with the
@@ -21,7 +21,7 @@ const RUN: &str = r"^=== (?<trace>.*) ===$";
 /// The log begins with two regular expressions, one for events and one for the heading. The heading
 /// and the events follow. The hosts in the log are the processes, the parent and the resource. A
 /// vector clock has one component for each host, which counts the records of that host.
-pub fn shiviz<'r>(header: &Header, records: impl IntoIterator<Item = &'r Record>) -> String {
+pub fn to_shiviz<'r>(header: &Header, records: impl IntoIterator<Item = &'r Record>) -> String {
     let header = escape_invisible_in_json(&serde_json::to_string(header).unwrap_or_default());
     let mut log = format!("{EVENT}\n{RUN}\n=== {header} ===\n");
     let mut clocks = Clocks::default();
@@ -38,25 +38,25 @@ pub fn shiviz<'r>(header: &Header, records: impl IntoIterator<Item = &'r Record>
     log
 }
 
-/// Parses a log written by [`shiviz()`] into the original trace.
+/// Parses a log written by [`to_shiviz()`] into the original trace.
 ///
 /// # Errors
 ///
-/// Returns [`ImportError`] for any other text.
-pub fn from_shiviz(log: &str) -> Result<Trace, ImportError> {
+/// Returns [`ShivizImportError`] for any other text.
+pub fn from_shiviz(log: &str) -> Result<Trace, ShivizImportError> {
     let mut lines = log.lines().enumerate();
     let mut next = |wanted: &'static str| {
         let (place, line) = lines.next().unwrap_or((0, ""));
         (line == wanted || wanted.is_empty())
             .then_some(line)
-            .ok_or(ImportError::Foreign { line: place + 1, wanted })
+            .ok_or(ShivizImportError::Foreign { line: place + 1, wanted })
     };
     next(EVENT)?;
     next(RUN)?;
     let heading = next("")?;
     let header = heading.strip_prefix("=== ").and_then(|rest| rest.strip_suffix(" ==="));
-    let header = header.ok_or(ImportError::Foreign { line: 3, wanted: RUN })?;
-    let malformed = |line: usize, error: serde_json::Error| ImportError::Malformed {
+    let header = header.ok_or(ShivizImportError::Foreign { line: 3, wanted: RUN })?;
+    let malformed = |line: usize, error: serde_json::Error| ShivizImportError::Malformed {
         line: line + 1,
         description: error.to_string(),
     };
@@ -67,9 +67,9 @@ pub fn from_shiviz(log: &str) -> Result<Trace, ImportError> {
     for event in events.chunks(3) {
         let (place, line) = *event.last().unwrap_or(&(0, ""));
         if event.len() < 3 {
-            return Err(ImportError::Torn { line: place + 1 });
+            return Err(ShivizImportError::Torn { line: place + 1 });
         }
-        let record = decode(line.as_bytes(), Contents::Kept);
+        let record = decode_record(line.as_bytes(), MessageContents::Kept);
         records.push(record.map_err(|error| malformed(place, error))?);
     }
     Ok(Trace { header, records, torn: None })
@@ -77,7 +77,7 @@ pub fn from_shiviz(log: &str) -> Result<Trace, ImportError> {
 
 /// Error: a log could not be imported.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum ImportError {
+pub enum ShivizImportError {
     /// The log was not written by `tenure trace export`.
     #[error(
         "line {line} is not `{wanted}`: only logs written by `tenure trace export` can be imported"
@@ -129,12 +129,12 @@ impl Clocks {
         let now = self.now.entry(who).or_default();
         *now.entry(who).or_insert(0) += 1;
         match (who, &record.kind) {
-            (Subject::Process(at), Kind::Send(message_record)) => {
-                let key = MessageKey::sent(at, record.session, message_record);
+            (Subject::Process(at), RecordKind::Send(message_record)) => {
+                let key = MessageKey::of_sent(at, record.session, message_record);
                 self.carried.insert(key, now.clone());
             }
-            (Subject::Process(at), Kind::Receive(message_record)) => {
-                let carried = self.carried.get(&MessageKey::received(at, message_record));
+            (Subject::Process(at), RecordKind::Receive(message_record)) => {
+                let carried = self.carried.get(&MessageKey::of_received(at, message_record));
                 for (host, count) in carried.into_iter().flatten() {
                     let mine = now.entry(*host).or_insert(0);
                     *mine = (*mine).max(*count);

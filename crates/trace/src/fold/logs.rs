@@ -10,11 +10,11 @@ use tenure_core::service::agreement;
 use tenure_core::service::log::{Entry, Event};
 
 use crate::fold::process_state::{ProcessStates, StateChange};
-use crate::format::{EventData, Kind, Record};
+use crate::format::{EventData, Record, RecordKind};
 
 /// The log of each process after the records that were read so far.
 #[derive(Clone, Debug, Default)]
-pub struct Logs {
+pub struct LogStates {
     process_states: ProcessStates,
     kept: BTreeMap<ProcessId, LogState>,
 }
@@ -104,22 +104,22 @@ pub struct LogChange {
     pub unchanged_count: u64,
 }
 
-impl Logs {
+impl LogStates {
     /// Returns the logs after all these records.
-    pub fn after<'r>(records: impl IntoIterator<Item = &'r Record>) -> Self {
-        let mut logs = Logs::default();
+    pub fn from_records<'r>(records: impl IntoIterator<Item = &'r Record>) -> Self {
+        let mut logs = LogStates::default();
         for record in records {
-            logs.read(record);
+            logs.apply_record(record);
         }
         logs
     }
 
     /// Applies a record. Returns the change that the record makes to a log, or `None` if it changes
     /// no log.
-    pub fn read(&mut self, record: &Record) -> Option<LogChange> {
+    pub fn apply_record(&mut self, record: &Record) -> Option<LogChange> {
         let at = record.process.process()?;
         let mut stays = None;
-        for change in self.process_states.read(record) {
+        for change in self.process_states.apply_record(record) {
             match change {
                 StateChange::Boots | StateChange::Recovers => {
                     let before = self.kept.insert(at, LogState::default());
@@ -133,7 +133,7 @@ impl Logs {
                 _ => {}
             }
         }
-        if let Kind::Event(EventData::Agreement(agreement::Event::Log(event))) = &record.kind
+        if let RecordKind::Event(EventData::Agreement(agreement::Event::Log(event))) = &record.kind
             && !self.process_states.state(at).is_down()
         {
             stays = self.kept.entry(at).or_default().apply(event).or(stays);
@@ -165,26 +165,26 @@ mod tests {
 
     const P1: ProcessId = ProcessId(0);
 
-    fn event_kind(event: Event) -> Kind {
-        Kind::Event(EventData::Agreement(event.into()))
+    fn event_kind(event: Event) -> RecordKind {
+        RecordKind::Event(EventData::Agreement(event.into()))
     }
 
     fn entry(term: u64) -> Entry {
         Entry { term, content: Content::Nothing }
     }
 
-    fn stored(index: u64, term: u64) -> Kind {
+    fn stored(index: u64, term: u64) -> RecordKind {
         event_kind(Event::Stored { index, entry: entry(term) })
     }
 
     /// Applies records of the process P1 to empty logs. Returns the terms of the entries in the log
     /// of P1, the commit index of P1, and the number of entries that the last change left
     /// unchanged.
-    fn after(kinds: &[Kind]) -> (Vec<u64>, u64, Option<u64>) {
-        let mut logs = Logs::default();
+    fn after(kinds: &[RecordKind]) -> (Vec<u64>, u64, Option<u64>) {
+        let mut logs = LogStates::default();
         let mut last = None;
         for (time, kind) in kinds.iter().enumerate() {
-            last = logs.read(&Record::new(time as u64, P1, kind.clone()));
+            last = logs.apply_record(&Record::new(time as u64, P1, kind.clone()));
         }
         let kept = logs.log(P1).cloned().unwrap_or_default();
         let terms = kept.entries.iter().map(|entry| entry.term).collect();
@@ -223,15 +223,15 @@ mod tests {
     fn down_process_keeps_log_until_it_reports_again() {
         let committed = event_kind(Event::Committed { index: 1, entry: entry(1) });
         let leading = event_kind(Event::Leading { term: 1 });
-        let story = [Kind::Boot, leading, stored(1, 1), committed, Kind::Crash];
+        let story = [RecordKind::Boot, leading, stored(1, 1), committed, RecordKind::Crash];
         assert_eq!(after(&story), (vec![1], 1, Some(1)));
-        let mut logs = Logs::default();
+        let mut logs = LogStates::default();
         for kind in &story {
-            logs.read(&Record::new(0, P1, kind.clone()));
+            logs.apply_record(&Record::new(0, P1, kind.clone()));
         }
         let kept = logs.log(P1).cloned().unwrap_or_default();
         assert_eq!((kept.is_down, kept.leading_term), (true, None));
-        let back = [&story[..], &[Kind::Recover]].concat();
+        let back = [&story[..], &[RecordKind::Recover]].concat();
         assert_eq!(after(&back), (vec![], 0, Some(0)));
         assert_eq!(after(&[&back[..], &[stored(1, 1)]].concat()), (vec![1], 0, Some(0)));
     }

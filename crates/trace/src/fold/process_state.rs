@@ -11,7 +11,7 @@ use std::sync::LazyLock;
 use tenure_core::service::{agreement, election, log, mutex};
 use tenure_core::{Fence, ProcessId, Term, Verdict};
 
-use crate::format::{CommandData, EventData, Kind, Record, Subject};
+use crate::format::{CommandData, EventData, Record, RecordKind, Subject};
 
 /// The state of each process after the records that were read so far.
 #[derive(Clone, Debug, Default)]
@@ -26,7 +26,7 @@ pub struct ProcessState {
     pub session: Option<u64>,
     /// Conditions that hold now, each with the time at which it began. The process never waits for
     /// the critical section while it is inside, and it leads in at most one term.
-    pub conditions: Vec<(Condition, u64)>,
+    pub conditions: Vec<(ProcessCondition, u64)>,
     /// Fence of the process's last entry to the critical section.
     pub fence: Fence,
     /// True if the process is inside the critical section and its user has requested to exit.
@@ -53,7 +53,7 @@ pub enum ProcessStatus {
 
 /// Condition that holds at a process for an interval of time, such as waiting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Condition {
+pub enum ProcessCondition {
     /// The user of the process has requested to enter.
     Waiting,
     /// The process is inside the critical section.
@@ -78,14 +78,14 @@ pub(crate) enum ConditionGroup {
     Stopped,
 }
 
-impl Condition {
+impl ProcessCondition {
     pub(crate) const fn group(self) -> ConditionGroup {
         match self {
-            Condition::Waiting | Condition::Inside => ConditionGroup::Lock,
-            Condition::Leading(_) => ConditionGroup::Lead,
-            Condition::Token => ConditionGroup::Token,
-            Condition::Down => ConditionGroup::Down,
-            Condition::Stopped => ConditionGroup::Stopped,
+            ProcessCondition::Waiting | ProcessCondition::Inside => ConditionGroup::Lock,
+            ProcessCondition::Leading(_) => ConditionGroup::Lead,
+            ProcessCondition::Token => ConditionGroup::Token,
+            ProcessCondition::Down => ConditionGroup::Down,
+            ProcessCondition::Stopped => ConditionGroup::Stopped,
         }
     }
 }
@@ -103,9 +103,9 @@ pub enum StateChange {
     /// The process ends normally.
     Leaves,
     /// A condition begins.
-    Begins(Condition),
+    Begins(ProcessCondition),
     /// A condition ends. The number is the time at which the condition began.
-    Ends(Condition, u64),
+    Ends(ProcessCondition, u64),
     /// The process learns of a leader, or that it has no leader.
     LeaderChanges(Option<Term>),
     /// The process suspects or trusts a peer.
@@ -114,7 +114,7 @@ pub enum StateChange {
 
 impl ProcessStates {
     /// Applies a record. Returns the changes that it makes to the state of its process, in order.
-    pub fn read(&mut self, record: &Record) -> Vec<StateChange> {
+    pub fn apply_record(&mut self, record: &Record) -> Vec<StateChange> {
         let Some(at) = record.process.process() else { return Vec::new() };
         let mut changes = Vec::new();
         self.0.entry(at).or_default().read(record, &mut changes);
@@ -129,9 +129,10 @@ impl ProcessStates {
 
     /// Returns the numbers of the processes for which the condition holds. Omits processes that
     /// have ended.
-    pub fn processes_in(&self, condition: Condition) -> Vec<u32> {
+    pub fn process_numbers_in(&self, condition: ProcessCondition) -> Vec<u32> {
         let here = |process_state: &ProcessState| {
-            process_state.status != ProcessStatus::Ended && process_state.since(condition).is_some()
+            process_state.status != ProcessStatus::Ended
+                && process_state.condition_start(condition).is_some()
         };
         let all = self.0.iter().filter(|(_, process_state)| here(process_state));
         let mut numbers: Vec<u32> = all.map(|(at, _)| at.number()).collect();
@@ -153,32 +154,32 @@ impl ProcessState {
     }
 
     /// Returns the time at which a condition began. `None` if it does not hold.
-    pub fn since(&self, condition: Condition) -> Option<u64> {
+    pub fn condition_start(&self, condition: ProcessCondition) -> Option<u64> {
         self.conditions.iter().find(|(lasts, _)| *lasts == condition).map(|(_, since)| *since)
     }
 
     fn read(&mut self, record: &Record, changes: &mut Vec<StateChange>) {
         let time = record.time;
         match &record.kind {
-            Kind::Boot | Kind::Recover => self.on_boot(record.session, changes),
+            RecordKind::Boot | RecordKind::Recover => self.on_boot(record.session, changes),
             _ if self.is_down() => {}
-            Kind::Crash => {
+            RecordKind::Crash => {
                 self.status = ProcessStatus::Down;
                 changes.push(StateChange::Crashes);
                 self.clear_volatile(changes);
-                self.begin(Condition::Down, time, changes);
+                self.begin(ProcessCondition::Down, time, changes);
             }
-            Kind::End => {
+            RecordKind::End => {
                 self.status = ProcessStatus::Ended;
                 changes.push(StateChange::Leaves);
             }
-            Kind::Stop if self.since(Condition::Stopped).is_none() => {
-                self.begin(Condition::Stopped, time, changes);
+            RecordKind::Stop if self.condition_start(ProcessCondition::Stopped).is_none() => {
+                self.begin(ProcessCondition::Stopped, time, changes);
             }
-            Kind::Continue => self.end(ConditionGroup::Stopped, changes),
-            Kind::Command(command) => self.on_command(command, time, changes),
-            Kind::Event(event) => self.on_event(event, record, changes),
-            Kind::Suspicion { peer, verdict } => {
+            RecordKind::Continue => self.end(ConditionGroup::Stopped, changes),
+            RecordKind::Command(command) => self.on_command(command, time, changes),
+            RecordKind::Event(event) => self.on_event(event, record, changes),
+            RecordKind::Suspicion { peer, verdict } => {
                 let news = match verdict {
                     Verdict::Suspect => self.suspects.insert(*peer),
                     Verdict::Trust => self.suspects.remove(peer),
@@ -219,7 +220,7 @@ impl ProcessState {
 
     fn on_command(&mut self, command: &CommandData, time: u64, changes: &mut Vec<StateChange>) {
         match command.mutex() {
-            Some(mutex::Command::Enter) => self.begin(Condition::Waiting, time, changes),
+            Some(mutex::Command::Enter) => self.begin(ProcessCondition::Waiting, time, changes),
             Some(mutex::Command::Exit) => self.is_exiting = true,
             None => {}
         }
@@ -229,7 +230,7 @@ impl ProcessState {
         match event.mutex() {
             Some(mutex::Event::Entered { fence }) => {
                 self.fence = *fence;
-                self.begin(Condition::Inside, record.time, changes);
+                self.begin(ProcessCondition::Inside, record.time, changes);
             }
             Some(mutex::Event::Exited) => {
                 self.end(ConditionGroup::Lock, changes);
@@ -241,7 +242,7 @@ impl ProcessState {
             Some(election::Event::Elected { leader, term }) => {
                 self.set_leader(Some(Term { leader: *leader, ..*term }), changes);
                 if record.process == Subject::Process(*leader) {
-                    self.begin(Condition::Leading(term.number), record.time, changes);
+                    self.begin(ProcessCondition::Leading(term.number), record.time, changes);
                 }
             }
             Some(election::Event::Deposed { .. }) => self.set_leader(None, changes),
@@ -264,7 +265,7 @@ impl ProcessState {
                 let term = leader.map(|leader| Term { number: *term, leader });
                 self.set_leader(term, changes);
                 let number = term.map_or(0, |term| term.number);
-                self.begin(Condition::Leading(number), record.time, changes);
+                self.begin(ProcessCondition::Leading(number), record.time, changes);
             }
             log::Event::Following { term, leader } => {
                 let term = leader.map(|leader| Term { number: *term, leader });
@@ -284,7 +285,7 @@ impl ProcessState {
     }
 
     /// Begins a condition, and ends another condition of the same group, if one holds.
-    fn begin(&mut self, condition: Condition, time: u64, changes: &mut Vec<StateChange>) {
+    fn begin(&mut self, condition: ProcessCondition, time: u64, changes: &mut Vec<StateChange>) {
         self.end(condition.group(), changes);
         self.conditions.push((condition, time));
         changes.push(StateChange::Begins(condition));
@@ -308,68 +309,83 @@ mod tests {
 
     /// Applies these records, each with its session, to P1. Returns the state of P1 afterwards, and
     /// the changes that the last record made.
-    fn state_after(kinds: &[(u64, Kind)]) -> (ProcessState, Vec<StateChange>) {
+    fn state_after(kinds: &[(u64, RecordKind)]) -> (ProcessState, Vec<StateChange>) {
         let mut process_states = ProcessStates::default();
         let mut last = Vec::new();
         for (time, (session, kind)) in kinds.iter().enumerate() {
             let record = Record::new(time as u64, P1, kind.clone()).in_session(*session);
-            last = process_states.read(&record);
+            last = process_states.apply_record(&record);
         }
         (process_states.state(P1).clone(), last)
     }
 
-    fn entered() -> Kind {
-        Kind::Event(mutex::Event::Entered { fence: Fence(0, 1) }.into())
+    fn entered() -> RecordKind {
+        RecordKind::Event(mutex::Event::Entered { fence: Fence(0, 1) }.into())
     }
 
     #[test]
     fn recognizes_crashes_of_all_writers() {
-        let inside = StateChange::Ends(Condition::Inside, 1);
-        let down = StateChange::Ends(Condition::Down, 2);
+        let inside = StateChange::Ends(ProcessCondition::Inside, 1);
+        let down = StateChange::Ends(ProcessCondition::Down, 2);
         for (dialect, expected) in [
-            (vec![(0, Kind::Crash), (1, Kind::Recover)], vec![down, StateChange::Recovers]),
-            (vec![(0, Kind::Crash), (1, Kind::Boot)], vec![down, StateChange::Recovers]),
-            (vec![(1, Kind::Boot)], vec![StateChange::Crashes, inside, StateChange::Recovers]),
-            (vec![(1, Kind::Recover)], vec![StateChange::Crashes, inside, StateChange::Recovers]),
+            (
+                vec![(0, RecordKind::Crash), (1, RecordKind::Recover)],
+                vec![down, StateChange::Recovers],
+            ),
+            (
+                vec![(0, RecordKind::Crash), (1, RecordKind::Boot)],
+                vec![down, StateChange::Recovers],
+            ),
+            (
+                vec![(1, RecordKind::Boot)],
+                vec![StateChange::Crashes, inside, StateChange::Recovers],
+            ),
+            (
+                vec![(1, RecordKind::Recover)],
+                vec![StateChange::Crashes, inside, StateChange::Recovers],
+            ),
         ] {
-            let story = [vec![(0, Kind::Boot), (0, entered())], dialect].concat();
+            let story = [vec![(0, RecordKind::Boot), (0, entered())], dialect].concat();
             let (process_state, last) = state_after(&story);
             assert_eq!(last, expected, "{story:?}");
             assert_eq!(
                 (process_state.status, process_state.conditions),
                 (ProcessStatus::Up, vec![])
             );
-            let (_, again) = state_after(&[story, vec![(1, Kind::Recover)]].concat());
+            let (_, again) = state_after(&[story, vec![(1, RecordKind::Recover)]].concat());
             assert_eq!(again, [], "the parent reports it too");
         }
     }
 
     #[test]
     fn log_events_set_leader_like_elections() {
-        let event = |event: log::Event| (0, Kind::Event(EventData::Agreement(event.into())));
+        let event = |event: log::Event| (0, RecordKind::Event(EventData::Agreement(event.into())));
         let leads = event(log::Event::Leading { term: 3 });
         let (process_state, last) = state_after(std::slice::from_ref(&leads));
         let term = Term { number: 3, leader: P1 };
         assert_eq!(
             last,
-            [StateChange::LeaderChanges(Some(term)), StateChange::Begins(Condition::Leading(3))]
+            [
+                StateChange::LeaderChanges(Some(term)),
+                StateChange::Begins(ProcessCondition::Leading(3))
+            ]
         );
         assert_eq!(process_state.leader, Some(term));
         let follows = event(log::Event::Following { term: 3, leader: None });
         let (process_state, last) = state_after(&[leads, follows]);
         assert_eq!(
             last,
-            [StateChange::Ends(Condition::Leading(3), 0), StateChange::LeaderChanges(None)]
+            [StateChange::Ends(ProcessCondition::Leading(3), 0), StateChange::LeaderChanges(None)]
         );
         assert_eq!((process_state.leader, process_state.conditions), (None, vec![]));
     }
 
     #[test]
     fn down_process_ignores_events_and_ended_one_keeps_state() {
-        let (process_state, last) = state_after(&[(0, Kind::Crash), (0, entered())]);
-        assert_eq!((last, process_state.conditions), (vec![], vec![(Condition::Down, 0)]));
-        let (process_state, last) = state_after(&[(0, entered()), (0, Kind::End)]);
+        let (process_state, last) = state_after(&[(0, RecordKind::Crash), (0, entered())]);
+        assert_eq!((last, process_state.conditions), (vec![], vec![(ProcessCondition::Down, 0)]));
+        let (process_state, last) = state_after(&[(0, entered()), (0, RecordKind::End)]);
         assert_eq!((last, process_state.is_down()), (vec![StateChange::Leaves], true));
-        assert_eq!(process_state.since(Condition::Inside), Some(0));
+        assert_eq!(process_state.condition_start(ProcessCondition::Inside), Some(0));
     }
 }

@@ -7,12 +7,12 @@ use crate::format::numbered;
 
 /// One access to the resource that the lock protects, as the resource records it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Access {
+pub struct AccessRecord {
     /// Process that accesses the resource.
     #[serde(with = "numbered")]
     pub by: ProcessId,
     /// Operation of the access: reading or writing.
-    pub operation: Operation,
+    pub operation: AccessOperation,
     /// Fence that the process sent with the access. `None` in a run without a lock.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fence: Option<Fence>,
@@ -30,7 +30,7 @@ pub struct Access {
 /// Operation of an access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Operation {
+pub enum AccessOperation {
     /// Reads the value.
     Get,
     /// Writes the value.

@@ -32,7 +32,7 @@ impl EdgeList {
     /// # Errors
     ///
     /// Returns a [`GraphError`] if the edges do not form a graph.
-    pub fn graph(&self, n: u32) -> Result<Graph, GraphError> {
+    pub fn to_graph(&self, n: u32) -> Result<Graph, GraphError> {
         // Number 0 becomes a process that no group contains.
         let process = |number: u32| ProcessId(number.wrapping_sub(1));
         let edges = self.0.iter().map(|edge| match *edge {
@@ -55,10 +55,10 @@ mod tests {
         let text = serde_json::to_string(&EdgeList::from(&graph)).unwrap();
         assert_eq!(text, "[[1,2],[2,3,7]]");
         let list: EdgeList = serde_json::from_str(&text).unwrap();
-        assert_eq!(list.graph(4), Ok(graph));
-        assert!(list.graph(2).is_err());
+        assert_eq!(list.to_graph(4), Ok(graph));
+        assert!(list.to_graph(2).is_err());
         let zero: EdgeList = serde_json::from_str("[[0,1]]").unwrap();
-        assert!(zero.graph(2).is_err());
+        assert!(zero.to_graph(2).is_err());
         assert!(serde_json::from_str::<EdgeList>("[[1]]").is_err());
     }
 }

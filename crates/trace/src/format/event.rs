@@ -5,7 +5,7 @@ use serde::{Serialize, Serializer};
 use serde_json::Value;
 use tenure_core::{ProcessId, VectorClock, Verdict};
 
-use crate::format::access::Access;
+use crate::format::access::AccessRecord;
 use crate::format::memory_access::MemoryAccess;
 use crate::format::message_record::MessageRecord;
 use crate::format::numbered;
@@ -24,7 +24,7 @@ pub struct Record {
     /// Number of the record in its file, from 1. The [`Writer`](crate::Writer) assigns it.
     pub sequence: u64,
     /// Kind of the event, with its data.
-    pub kind: Kind,
+    pub kind: RecordKind,
     /// Vector clock of the process at the event, if the program that runs the processes keeps
     /// vector clocks.
     pub clock: Option<VectorClock>,
@@ -32,7 +32,7 @@ pub struct Record {
 
 impl Record {
     /// Creates a record in the first session of the process, without a clock and without a number.
-    pub fn new(time: u64, process: impl Into<Subject>, kind: Kind) -> Self {
+    pub fn new(time: u64, process: impl Into<Subject>, kind: RecordKind) -> Self {
         Record { time, process: process.into(), session: 0, sequence: 0, kind, clock: None }
     }
 
@@ -53,7 +53,7 @@ impl Record {
 
 /// Kind of an event.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Kind {
+pub enum RecordKind {
     /// The process booted. Each boot after the first follows a crash.
     Boot,
     /// The local user issued a command.
@@ -78,7 +78,7 @@ pub enum Kind {
         verdict: Verdict,
     },
     /// The process drew a random number in its last step.
-    Choice(Choice),
+    Choice(RandomChoice),
     /// The process became mute. From now on it still saves its state, but it sends no messages,
     /// emits no events and sets no timers. It must crash later.
     Mute,
@@ -99,7 +99,7 @@ pub enum Kind {
     /// The partition ended: from now on, messages pass between any two processes.
     Heal,
     /// A process accessed the resource.
-    Access(Access),
+    Access(AccessRecord),
     /// The process accessed a register of the shared memory.
     Memory(MemoryAccess),
     /// A remark for human readers.
@@ -119,7 +119,7 @@ pub enum Kind {
     },
 }
 
-impl Kind {
+impl RecordKind {
     /// Names of all record kinds that this version writes.
     pub const NAMES: &[&str] = &[
         "boot",
@@ -150,30 +150,30 @@ impl Kind {
     /// Returns the name of the kind in the trace.
     pub fn name(&self) -> &str {
         match self {
-            Kind::Boot => "boot",
-            Kind::Command(_) => "command",
-            Kind::Event(_) => "event",
-            Kind::Send(_) => "send",
-            Kind::Receive(_) => "receive",
-            Kind::Drop(_) => "drop",
-            Kind::Duplicate(_) => "duplicate",
-            Kind::Timer(_) => "timer",
-            Kind::Suspicion { .. } => "suspicion",
-            Kind::Choice(_) => "choice",
-            Kind::Mute => "mute",
-            Kind::Unsaved => "unsaved",
-            Kind::Crash => "crash",
-            Kind::Recover => "recover",
-            Kind::Stop => "stop",
-            Kind::Continue => "continue",
-            Kind::Partition(_) => "partition",
-            Kind::Heal => "heal",
-            Kind::Access(_) => "access",
-            Kind::Memory(_) => "memory",
-            Kind::Note(_) => "note",
-            Kind::State(_) => "state",
-            Kind::End => "end",
-            Kind::Other { kind, .. } => kind,
+            RecordKind::Boot => "boot",
+            RecordKind::Command(_) => "command",
+            RecordKind::Event(_) => "event",
+            RecordKind::Send(_) => "send",
+            RecordKind::Receive(_) => "receive",
+            RecordKind::Drop(_) => "drop",
+            RecordKind::Duplicate(_) => "duplicate",
+            RecordKind::Timer(_) => "timer",
+            RecordKind::Suspicion { .. } => "suspicion",
+            RecordKind::Choice(_) => "choice",
+            RecordKind::Mute => "mute",
+            RecordKind::Unsaved => "unsaved",
+            RecordKind::Crash => "crash",
+            RecordKind::Recover => "recover",
+            RecordKind::Stop => "stop",
+            RecordKind::Continue => "continue",
+            RecordKind::Partition(_) => "partition",
+            RecordKind::Heal => "heal",
+            RecordKind::Access(_) => "access",
+            RecordKind::Memory(_) => "memory",
+            RecordKind::Note(_) => "note",
+            RecordKind::State(_) => "state",
+            RecordKind::End => "end",
+            RecordKind::Other { kind, .. } => kind,
         }
     }
 
@@ -181,10 +181,10 @@ impl Kind {
     /// `None` for other records.
     pub fn message_record(&self) -> Option<&MessageRecord> {
         match self {
-            Kind::Send(message_record)
-            | Kind::Receive(message_record)
-            | Kind::Drop(message_record)
-            | Kind::Duplicate(message_record) => Some(message_record),
+            RecordKind::Send(message_record)
+            | RecordKind::Receive(message_record)
+            | RecordKind::Drop(message_record)
+            | RecordKind::Duplicate(message_record) => Some(message_record),
             _ => None,
         }
     }
@@ -192,7 +192,7 @@ impl Kind {
 
 /// Random number that a process drew.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, serde::Deserialize)]
-pub struct Choice {
+pub struct RandomChoice {
     /// The random number, from 0.
     pub value: u32,
     /// Exclusive upper bound of the random number.
@@ -200,7 +200,7 @@ pub struct Choice {
 }
 
 #[derive(Serialize, serde::Deserialize)]
-pub(crate) struct Suspected {
+pub(crate) struct SuspicionData {
     #[serde(with = "numbered")]
     pub(crate) peer: ProcessId,
     pub(crate) verdict: Verdict,
@@ -217,22 +217,26 @@ impl Serialize for Record {
         line.serialize_field("sequence", &self.sequence)?;
         line.serialize_field("kind", self.kind.name())?;
         match &self.kind {
-            Kind::Command(command) => line.serialize_field("data", command)?,
-            Kind::Event(event) => line.serialize_field("data", event)?,
-            Kind::Send(message_record)
-            | Kind::Receive(message_record)
-            | Kind::Drop(message_record)
-            | Kind::Duplicate(message_record) => line.serialize_field("data", message_record)?,
-            Kind::Timer(text) | Kind::Note(text) => line.serialize_field("data", text)?,
-            Kind::Suspicion { peer, verdict } => {
-                let suspected = Suspected { peer: *peer, verdict: *verdict };
+            RecordKind::Command(command) => line.serialize_field("data", command)?,
+            RecordKind::Event(event) => line.serialize_field("data", event)?,
+            RecordKind::Send(message_record)
+            | RecordKind::Receive(message_record)
+            | RecordKind::Drop(message_record)
+            | RecordKind::Duplicate(message_record) => {
+                line.serialize_field("data", message_record)?
+            }
+            RecordKind::Timer(text) | RecordKind::Note(text) => {
+                line.serialize_field("data", text)?
+            }
+            RecordKind::Suspicion { peer, verdict } => {
+                let suspected = SuspicionData { peer: *peer, verdict: *verdict };
                 line.serialize_field("data", &suspected)?;
             }
-            Kind::Choice(choice) => line.serialize_field("data", choice)?,
-            Kind::Partition(sides) => line.serialize_field("data", &numbers(sides))?,
-            Kind::Access(access) => line.serialize_field("data", access)?,
-            Kind::Memory(access) => line.serialize_field("data", access)?,
-            Kind::State(data) | Kind::Other { data: Some(data), .. } => {
+            RecordKind::Choice(choice) => line.serialize_field("data", choice)?,
+            RecordKind::Partition(sides) => line.serialize_field("data", &numbers(sides))?,
+            RecordKind::Access(access) => line.serialize_field("data", access)?,
+            RecordKind::Memory(access) => line.serialize_field("data", access)?,
+            RecordKind::State(data) | RecordKind::Other { data: Some(data), .. } => {
                 line.serialize_field("data", data)?;
             }
             _ => {}

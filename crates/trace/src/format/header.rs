@@ -9,12 +9,12 @@ use tenure_core::{Graph, Property, Rank, Service, Topology};
 use crate::format::edge_list::EdgeList;
 
 /// Version of the trace format that this crate writes, and the newest that it reads.
-pub const VERSION: u32 = 1;
+pub const TRACE_FORMAT_VERSION: u32 = 1;
 
 /// Default maximum number of processes of a group. [`ReadLimits`](crate::ReadLimits) may permit
 /// more processes. Displaying or verifying a trace needs some hundred bytes per process, even if
 /// the process does nothing.
-pub const MAX_PROCESSES: u32 = 1 << 20;
+pub const DEFAULT_MAX_PROCESSES: u32 = 1 << 20;
 
 /// Header of a trace. It describes the run, and states how to interpret the records.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -30,7 +30,7 @@ pub struct Header {
     /// Number of processes in the group.
     pub n: u32,
     /// Kind of the program that wrote the file.
-    pub source: Source,
+    pub source: TraceSource,
     /// Unit of the times in the records.
     pub clock: ClockUnit,
     /// True if entries to the critical section have fences that a resource checks.
@@ -85,10 +85,15 @@ pub struct Header {
 impl Header {
     /// Creates a header of this version of the format without optional fields. Times are virtual,
     /// and entries have fences.
-    pub fn new(algorithm: impl Into<String>, service: Service, n: u32, source: Source) -> Self {
+    pub fn new(
+        algorithm: impl Into<String>,
+        service: Service,
+        n: u32,
+        source: TraceSource,
+    ) -> Self {
         Header {
             trace: "tenure".into(),
-            version: VERSION,
+            version: TRACE_FORMAT_VERSION,
             algorithm: algorithm.into(),
             service,
             n,
@@ -111,20 +116,20 @@ impl Header {
     }
 
     /// Returns true if the header names this property as promised or as violated.
-    pub(crate) fn mentions(&self, property: Property) -> bool {
+    pub(crate) fn mentions_property(&self, property: Property) -> bool {
         self.promises.iter().chain(&self.violates).any(|name| name == property.name())
     }
 
     /// Returns the network, if the header has one. Readers reject a header with an invalid network.
     pub fn network(&self) -> Option<Graph> {
-        self.graph.as_ref()?.graph(self.n).ok()
+        self.graph.as_ref()?.to_graph(self.n).ok()
     }
 
     /// Returns the conflict graph of the group, if the header names the property *local mutual
     /// exclusion*. This property demands that two neighbours in the graph are never inside the
     /// critical section at the same time. Otherwise returns `None`.
     pub(crate) fn conflict_graph(&self) -> Option<Arc<Graph>> {
-        let is_named = self.mentions(Property::LocalMutualExclusion);
+        let is_named = self.mentions_property(Property::LocalMutualExclusion);
         self.network().filter(|_| is_named).map(Arc::new)
     }
 
@@ -156,7 +161,7 @@ const fn is_none(repeats: &u32) -> bool {
 /// Kind of the program that wrote a trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Source {
+pub enum TraceSource {
     /// The simulator, which writes one file for the whole group.
     Simulator,
     /// The checker. The trace is a counterexample, or a run in which a measured quantity, such as

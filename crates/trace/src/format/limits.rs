@@ -3,8 +3,8 @@
 
 use std::sync::OnceLock;
 
-use crate::format::header::MAX_PROCESSES;
-use crate::format::reader::MAX_LINE_BYTES;
+use crate::format::header::DEFAULT_MAX_PROCESSES;
+use crate::format::reader::DEFAULT_MAX_LINE_BYTES;
 
 /// Limits on the traces that this program reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,7 +20,7 @@ static OF_THIS_PROGRAM: OnceLock<ReadLimits> = OnceLock::new();
 impl ReadLimits {
     /// Default limits. They apply if [`ReadLimits::set_for_program`] sets no other limits.
     pub const DEFAULT: ReadLimits =
-        ReadLimits { max_line_bytes: MAX_LINE_BYTES, max_processes: MAX_PROCESSES };
+        ReadLimits { max_line_bytes: DEFAULT_MAX_LINE_BYTES, max_processes: DEFAULT_MAX_PROCESSES };
 
     /// Sets the limits for all traces that this program reads. Only the first call has an effect.
     pub fn set_for_program(self) {

@@ -8,8 +8,8 @@ use serde_json::value::RawValue;
 use serde_json::{Error, Value, from_str};
 use tenure_core::{Layer, ProcessId, VectorClock};
 
-use crate::format::event::Suspected;
-use crate::format::event::{Kind, Record};
+use crate::format::event::SuspicionData;
+use crate::format::event::{Record, RecordKind};
 use crate::format::message_record::MessageRecord;
 use crate::format::numbered;
 use crate::format::service::{CommandData, EventData};
@@ -18,7 +18,7 @@ use crate::format::subject::Subject;
 /// Treatment of the contents of messages: the parser keeps them or skips them. Verification does
 /// not need them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Contents {
+pub(crate) enum MessageContents {
     Kept,
     Skipped,
 }
@@ -41,7 +41,7 @@ struct Envelope<'a> {
 }
 
 /// Parses one line. Unknown fields are ignored. A record of unknown kind is kept.
-pub(crate) fn decode(line: &[u8], contents: Contents) -> Result<Record, Error> {
+pub(crate) fn decode_record(line: &[u8], contents: MessageContents) -> Result<Record, Error> {
     let envelope: Envelope<'_> = serde_json::from_slice(line)?;
     let Envelope { time, process, session, sequence, kind, data, clock } = envelope;
     let kind = decode_kind(kind, data, contents)?;
@@ -51,46 +51,46 @@ pub(crate) fn decode(line: &[u8], contents: Contents) -> Result<Record, Error> {
 fn decode_kind(
     name: Cow<'_, str>,
     data: Option<&RawValue>,
-    contents: Contents,
-) -> Result<Kind, Error> {
+    contents: MessageContents,
+) -> Result<RecordKind, Error> {
     let given = || data.ok_or_else(|| Error::custom(format!("kind `{name}` needs its data")));
     Ok(match &*name {
-        "boot" => Kind::Boot,
-        "command" => {
-            Kind::Command(data.map_or(Ok(CommandData::Other(Value::Null)), CommandData::from_json)?)
-        }
+        "boot" => RecordKind::Boot,
+        "command" => RecordKind::Command(
+            data.map_or(Ok(CommandData::Other(Value::Null)), CommandData::from_json)?,
+        ),
         "event" => {
-            Kind::Event(data.map_or(Ok(EventData::Other(Value::Null)), EventData::from_json)?)
+            RecordKind::Event(data.map_or(Ok(EventData::Other(Value::Null)), EventData::from_json)?)
         }
-        "send" => Kind::Send(message_record(given()?, contents)?),
-        "receive" => Kind::Receive(message_record(given()?, contents)?),
-        "drop" => Kind::Drop(message_record(given()?, contents)?),
-        "duplicate" => Kind::Duplicate(message_record(given()?, contents)?),
-        "timer" => Kind::Timer(from_str(given()?.get())?),
+        "send" => RecordKind::Send(message_record(given()?, contents)?),
+        "receive" => RecordKind::Receive(message_record(given()?, contents)?),
+        "drop" => RecordKind::Drop(message_record(given()?, contents)?),
+        "duplicate" => RecordKind::Duplicate(message_record(given()?, contents)?),
+        "timer" => RecordKind::Timer(from_str(given()?.get())?),
         "suspicion" => {
-            let Suspected { peer, verdict } = from_str(given()?.get())?;
-            Kind::Suspicion { peer, verdict }
+            let SuspicionData { peer, verdict } = from_str(given()?.get())?;
+            RecordKind::Suspicion { peer, verdict }
         }
-        "choice" => Kind::Choice(from_str(given()?.get())?),
-        "mute" => Kind::Mute,
-        "unsaved" => Kind::Unsaved,
-        "crash" => Kind::Crash,
-        "recover" => Kind::Recover,
-        "stop" => Kind::Stop,
-        "continue" => Kind::Continue,
-        "partition" => Kind::Partition(sides(given()?)?),
-        "heal" => Kind::Heal,
-        "access" => Kind::Access(from_str(given()?.get())?),
-        "memory" => Kind::Memory(from_str(given()?.get())?),
-        "note" => Kind::Note(from_str(given()?.get())?),
-        "state" => Kind::State(match (data, contents) {
-            (Some(data), Contents::Kept) => from_str(data.get())?,
+        "choice" => RecordKind::Choice(from_str(given()?.get())?),
+        "mute" => RecordKind::Mute,
+        "unsaved" => RecordKind::Unsaved,
+        "crash" => RecordKind::Crash,
+        "recover" => RecordKind::Recover,
+        "stop" => RecordKind::Stop,
+        "continue" => RecordKind::Continue,
+        "partition" => RecordKind::Partition(sides(given()?)?),
+        "heal" => RecordKind::Heal,
+        "access" => RecordKind::Access(from_str(given()?.get())?),
+        "memory" => RecordKind::Memory(from_str(given()?.get())?),
+        "note" => RecordKind::Note(from_str(given()?.get())?),
+        "state" => RecordKind::State(match (data, contents) {
+            (Some(data), MessageContents::Kept) => from_str(data.get())?,
             _ => Value::Null,
         }),
-        "end" => Kind::End,
+        "end" => RecordKind::End,
         _ => {
             let data = data.map(|data| from_str(data.get())).transpose()?;
-            Kind::Other { kind: name.into_owned(), data }
+            RecordKind::Other { kind: name.into_owned(), data }
         }
     })
 }
@@ -107,8 +107,8 @@ struct MessageWithoutContent {
     session: u64,
 }
 
-fn message_record(data: &RawValue, contents: Contents) -> Result<MessageRecord, Error> {
-    if contents == Contents::Kept {
+fn message_record(data: &RawValue, contents: MessageContents) -> Result<MessageRecord, Error> {
+    if contents == MessageContents::Kept {
         return from_str(data.get());
     }
     let MessageWithoutContent { peer, layer, message, number, session } = from_str(data.get())?;
@@ -118,7 +118,8 @@ fn message_record(data: &RawValue, contents: Contents) -> Result<MessageRecord, 
 fn sides(data: &RawValue) -> Result<Vec<Vec<ProcessId>>, Error> {
     let sides: Vec<Vec<u64>> = from_str(data.get())?;
     let process = |number: &u64| {
-        numbered::process(*number).ok_or_else(|| Error::custom("processes are numbered from 1"))
+        numbered::process_from_number(*number)
+            .ok_or_else(|| Error::custom("processes are numbered from 1"))
     };
     sides.iter().map(|side| side.iter().map(process).collect()).collect()
 }
@@ -130,12 +131,12 @@ mod tests {
     use tenure_core::{Fence, Term, Verdict};
 
     use super::*;
-    use crate::format::access::{Access, Operation};
-    use crate::format::event::Choice;
+    use crate::format::access::{AccessOperation, AccessRecord};
+    use crate::format::event::RandomChoice;
     use crate::format::memory_access::{MemoryAccess, MemoryOperation};
 
     fn read(line: &str) -> Record {
-        decode(line.as_bytes(), Contents::Kept).unwrap()
+        decode_record(line.as_bytes(), MessageContents::Kept).unwrap()
     }
 
     fn written(record: &Record) -> String {
@@ -153,60 +154,60 @@ mod tests {
         }
     }
 
-    fn every_kind() -> Vec<Kind> {
+    fn every_kind() -> Vec<RecordKind> {
         let term = Term { number: 2, leader: ProcessId(1) };
         let elected = election::Event::Elected { leader: ProcessId(1), term };
         let entered = mutex::Event::Entered { fence: Fence(1, 2) };
         let send = stream::Command::Send { to: ProcessId(1), item: 4 };
         let got = stream::Event::Received { from: ProcessId(1), item: 4 };
         vec![
-            Kind::Boot,
-            Kind::Command(mutex::Command::Enter.into()),
-            Kind::Command(election::Command::Elect.into()),
-            Kind::Command(office::Command::Mutex(mutex::Command::Exit).into()),
-            Kind::Command(office::Command::Election(election::Command::Resign).into()),
-            Kind::Command(send.into()),
-            Kind::Command(CommandData::Other(json!({"Write": 1}))),
-            Kind::Event(entered.into()),
-            Kind::Event(mutex::Event::Exited.into()),
-            Kind::Event(elected.into()),
-            Kind::Event(election::Event::Deposed { term }.into()),
-            Kind::Event(office::Event::Election(elected).into()),
-            Kind::Event(office::Event::Mutex(entered).into()),
-            Kind::Event(got.into()),
-            Kind::Event(EventData::Other(Value::Null)),
-            Kind::Send(message_record()),
-            Kind::Receive(message_record()),
-            Kind::Drop(message_record()),
-            Kind::Duplicate(message_record()),
-            Kind::Timer("Resend".into()),
-            Kind::Suspicion { peer: ProcessId(2), verdict: Verdict::Trust },
-            Kind::Mute,
-            Kind::Unsaved,
-            Kind::Crash,
-            Kind::Recover,
-            Kind::Stop,
-            Kind::Continue,
-            Kind::Partition(vec![vec![ProcessId(0)], vec![ProcessId(1), ProcessId(2)]]),
-            Kind::Choice(Choice { value: 1, bound: 2 }),
-            Kind::Heal,
-            Kind::Access(Access {
+            RecordKind::Boot,
+            RecordKind::Command(mutex::Command::Enter.into()),
+            RecordKind::Command(election::Command::Elect.into()),
+            RecordKind::Command(office::Command::Mutex(mutex::Command::Exit).into()),
+            RecordKind::Command(office::Command::Election(election::Command::Resign).into()),
+            RecordKind::Command(send.into()),
+            RecordKind::Command(CommandData::Other(json!({"Write": 1}))),
+            RecordKind::Event(entered.into()),
+            RecordKind::Event(mutex::Event::Exited.into()),
+            RecordKind::Event(elected.into()),
+            RecordKind::Event(election::Event::Deposed { term }.into()),
+            RecordKind::Event(office::Event::Election(elected).into()),
+            RecordKind::Event(office::Event::Mutex(entered).into()),
+            RecordKind::Event(got.into()),
+            RecordKind::Event(EventData::Other(Value::Null)),
+            RecordKind::Send(message_record()),
+            RecordKind::Receive(message_record()),
+            RecordKind::Drop(message_record()),
+            RecordKind::Duplicate(message_record()),
+            RecordKind::Timer("Resend".into()),
+            RecordKind::Suspicion { peer: ProcessId(2), verdict: Verdict::Trust },
+            RecordKind::Mute,
+            RecordKind::Unsaved,
+            RecordKind::Crash,
+            RecordKind::Recover,
+            RecordKind::Stop,
+            RecordKind::Continue,
+            RecordKind::Partition(vec![vec![ProcessId(0)], vec![ProcessId(1), ProcessId(2)]]),
+            RecordKind::Choice(RandomChoice { value: 1, bound: 2 }),
+            RecordKind::Heal,
+            RecordKind::Access(AccessRecord {
                 by: ProcessId(0),
-                operation: Operation::Put,
+                operation: AccessOperation::Put,
                 fence: Some(Fence(1, 2)),
                 value: 9,
                 accepted: false,
                 highest: Some(Fence(1, 3)),
             }),
-            Kind::Memory(MemoryAccess {
+            RecordKind::Memory(MemoryAccess {
                 operation: MemoryOperation::TestAndSet,
                 register: "lock".into(),
                 value: 1,
             }),
-            Kind::Note("remark".into()),
-            Kind::State(json!({"phase": "Idle"})),
-            Kind::End,
-            Kind::Other { kind: "eclipse".into(), data: Some(json!([1, 2])) },
+            RecordKind::Note("remark".into()),
+            RecordKind::State(json!({"phase": "Idle"})),
+            RecordKind::End,
+            RecordKind::Other { kind: "eclipse".into(), data: Some(json!([1, 2])) },
         ]
     }
 
@@ -222,14 +223,14 @@ mod tests {
     #[test]
     fn process_numbers_start_at_one_except_in_service_data() {
         let entered = mutex::Event::Entered { fence: Fence(1, 2) };
-        let line = written(&Record::new(5, ProcessId(0), Kind::Event(entered.into())));
+        let line = written(&Record::new(5, ProcessId(0), RecordKind::Event(entered.into())));
         assert!(
             line.starts_with(r#"{"time":5,"process":1,"sequence":0,"kind":"event","#),
             "{line}"
         );
         assert!(line.ends_with(r#","data":{"Entered":{"fence":[1,2]}}}"#), "{line}");
         assert_eq!(
-            written(&Record::new(0, Subject::Parent, Kind::Heal)).find("\"parent\""),
+            written(&Record::new(0, Subject::Parent, RecordKind::Heal)).find("\"parent\""),
             Some(20)
         );
     }
@@ -237,14 +238,20 @@ mod tests {
     #[test]
     fn unknown_fields_are_ignored() {
         let record = read(r#"{"time":1,"process":2,"moon":"full","kind":"crash","sequence":4}"#);
-        assert_eq!((record.process, record.kind), (Subject::Process(ProcessId(1)), Kind::Crash));
+        assert_eq!(
+            (record.process, record.kind),
+            (Subject::Process(ProcessId(1)), RecordKind::Crash)
+        );
     }
 
     #[test]
     fn skipping_contents_keeps_other_message_fields() {
-        let line = written(&Record::new(5, ProcessId(0), Kind::Send(message_record())));
-        let record = decode(line.as_bytes(), Contents::Skipped).unwrap();
-        assert_eq!(record.kind, Kind::Send(MessageRecord { content: None, ..message_record() }));
+        let line = written(&Record::new(5, ProcessId(0), RecordKind::Send(message_record())));
+        let record = decode_record(line.as_bytes(), MessageContents::Skipped).unwrap();
+        assert_eq!(
+            record.kind,
+            RecordKind::Send(MessageRecord { content: None, ..message_record() })
+        );
     }
 
     #[test]
@@ -257,7 +264,7 @@ mod tests {
             r#"{"time":-1,"process":1,"kind":"crash"}"#,
             r#"{"time":1,"process":1}"#,
         ] {
-            assert!(decode(line.as_bytes(), Contents::Kept).is_err(), "{line}");
+            assert!(decode_record(line.as_bytes(), MessageContents::Kept).is_err(), "{line}");
         }
     }
 }

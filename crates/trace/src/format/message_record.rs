@@ -39,7 +39,7 @@ impl MessageRecord {
     }
 
     /// Creates the record of a message between applications.
-    pub const fn of_applications(peer: ProcessId, session: u64, number: u64) -> Self {
+    pub const fn between_applications(peer: ProcessId, session: u64, number: u64) -> Self {
         let (layer, message) = (Layer::Application, Cow::Borrowed("application"));
         MessageRecord { peer, layer, message, number, session, content: None }
     }

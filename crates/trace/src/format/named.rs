@@ -6,13 +6,13 @@ use tenure_core::service::{
 };
 use tenure_core::{ProcessId, Term};
 
-use crate::format::event::{Kind, Record};
+use crate::format::event::{Record, RecordKind};
 use crate::format::service::{CommandData, EventData};
 use crate::format::subject::Subject;
 
 /// Returns an error message if the record names a process that does not belong to a group of `size`
 /// processes.
-pub(crate) fn unknown_process(record: &Record, size: u32) -> Option<String> {
+pub(crate) fn unknown_process_error(record: &Record, size: u32) -> Option<String> {
     let clock = record.clock.as_ref().map_or(0, |clock| clock.counts().len());
     if clock > size as usize {
         return Some(format!("a clock of {clock} processes does not fit a group of {size}"));
@@ -91,24 +91,24 @@ fn in_agreement(event: &agreement::Event, check: &mut impl FnMut(ProcessId)) {
     }
 }
 
-fn in_kind(kind: &Kind, check: &mut impl FnMut(ProcessId)) {
+fn in_kind(kind: &RecordKind, check: &mut impl FnMut(ProcessId)) {
     match kind {
-        Kind::Command(CommandData::Stream(stream::Command::Send { to, .. })) => check(*to),
-        Kind::Event(EventData::Stream(stream::Event::Received { from, .. })) => check(*from),
-        Kind::Command(CommandData::Agreement(agreement::Command::Snapshot(
+        RecordKind::Command(CommandData::Stream(stream::Command::Send { to, .. })) => check(*to),
+        RecordKind::Event(EventData::Stream(stream::Event::Received { from, .. })) => check(*from),
+        RecordKind::Command(CommandData::Agreement(agreement::Command::Snapshot(
             snapshot::Command::Give { to, .. },
         ))) => check(*to),
-        Kind::Command(CommandData::Agreement(agreement::Command::Log(
+        RecordKind::Command(CommandData::Agreement(agreement::Command::Log(
             log::Command::Transfer { to, .. },
         ))) => check(*to),
-        Kind::Command(CommandData::Agreement(agreement::Command::Log(
+        RecordKind::Command(CommandData::Agreement(agreement::Command::Log(
             log::Command::ChangeMembers { voters, learners, .. },
         ))) => voters.iter().chain(learners).for_each(check),
-        Kind::Command(CommandData::Agreement(agreement::Command::Drinking(
+        RecordKind::Command(CommandData::Agreement(agreement::Command::Drinking(
             drinking::Command::Thirst { bottles },
         ))) => bottles.iter().for_each(check),
-        Kind::Event(EventData::Agreement(event)) => in_agreement(event, check),
-        Kind::Event(event) => match event.election() {
+        RecordKind::Event(EventData::Agreement(event)) => in_agreement(event, check),
+        RecordKind::Event(event) => match event.election() {
             Some(election::Event::Elected { leader, term: Term { leader: winner, .. } }) => {
                 check(*leader);
                 check(*winner);
@@ -116,13 +116,13 @@ fn in_kind(kind: &Kind, check: &mut impl FnMut(ProcessId)) {
             Some(election::Event::Deposed { term }) => check(term.leader),
             None => {}
         },
-        Kind::Send(message_record)
-        | Kind::Receive(message_record)
-        | Kind::Drop(message_record)
-        | Kind::Duplicate(message_record) => check(message_record.peer),
-        Kind::Suspicion { peer, .. } => check(*peer),
-        Kind::Partition(sides) => sides.iter().flatten().copied().for_each(check),
-        Kind::Access(access) => check(access.by),
+        RecordKind::Send(message_record)
+        | RecordKind::Receive(message_record)
+        | RecordKind::Drop(message_record)
+        | RecordKind::Duplicate(message_record) => check(message_record.peer),
+        RecordKind::Suspicion { peer, .. } => check(*peer),
+        RecordKind::Partition(sides) => sides.iter().flatten().copied().for_each(check),
+        RecordKind::Access(access) => check(access.by),
         _ => {}
     }
 }

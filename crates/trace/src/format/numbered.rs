@@ -9,12 +9,12 @@ pub(crate) fn serialize<S: Serializer>(process: &ProcessId, to: S) -> Result<S::
 }
 
 pub(crate) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<ProcessId, D::Error> {
-    process(u64::deserialize(from)?)
+    process_from_number(u64::deserialize(from)?)
         .ok_or_else(|| D::Error::custom("processes are numbered from 1"))
 }
 
 /// Returns the process with this number, counted from 1. Returns `None` if the number is out of
 /// range.
-pub(crate) fn process(number: u64) -> Option<ProcessId> {
+pub(crate) fn process_from_number(number: u64) -> Option<ProcessId> {
     u32::try_from(number.checked_sub(1)?).ok().map(ProcessId)
 }

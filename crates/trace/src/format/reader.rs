@@ -7,14 +7,14 @@ use serde::Deserialize;
 
 use crate::files::{self, File};
 use crate::format::event::Record;
-use crate::format::header::{Header, VERSION};
+use crate::format::header::{Header, TRACE_FORMAT_VERSION};
 use crate::format::limits::ReadLimits;
-use crate::format::line::{Contents, decode};
-use crate::format::named::unknown_process;
+use crate::format::line::{MessageContents, decode_record};
+use crate::format::named::unknown_process_error;
 
 /// Default maximum length of a line, in bytes. [`ReadLimits`](crate::ReadLimits) may permit longer
 /// lines. The lines that Tenure writes are much shorter.
-pub const MAX_LINE_BYTES: u64 = 16 << 20;
+pub const DEFAULT_MAX_LINE_BYTES: u64 = 16 << 20;
 
 /// Reads a trace, one record at a time.
 ///
@@ -33,7 +33,7 @@ pub struct Reader<R = BufReader<File>> {
     number: usize,
     /// First record or error, if the reader has read it ahead and not returned it yet.
     first: Option<Result<Record, ReadError>>,
-    contents: Contents,
+    contents: MessageContents,
     torn: bool,
     done: bool,
 }
@@ -68,7 +68,7 @@ impl<R: BufRead> Reader<R> {
             return Err(ReadError::NotATrace { path });
         }
         let header = decode_header(&line, &path)?;
-        let contents = Contents::Kept;
+        let contents = MessageContents::Kept;
         let (number, first) = (1, None);
         Ok(Reader { from, path, header, line, number, first, contents, torn: false, done: false })
     }
@@ -76,7 +76,7 @@ impl<R: BufRead> Reader<R> {
     /// Makes this reader skip the contents of messages, which verification does not need.
     #[must_use]
     pub fn skipping_contents(mut self) -> Self {
-        self.contents = Contents::Skipped;
+        self.contents = MessageContents::Skipped;
         self
     }
 
@@ -90,7 +90,7 @@ impl<R: BufRead> Reader<R> {
     }
 
     /// Returns the first record without consuming it.
-    pub(crate) fn first(&mut self) -> Option<&Record> {
+    pub(crate) fn peek_first(&mut self) -> Option<&Record> {
         if self.number == 1 {
             self.first = Iterator::next(self);
         }
@@ -110,7 +110,7 @@ impl<R: BufRead> Reader<R> {
             return Ok(None);
         }
         let whole = self.line.last() == Some(&b'\n') || is_too_long(&self.line);
-        if !whole && decode(&self.line, self.contents).is_err() {
+        if !whole && decode_record(&self.line, self.contents).is_err() {
             self.torn = true;
             return Ok(None);
         }
@@ -126,9 +126,9 @@ impl<R: BufRead> Reader<R> {
                 format!("line exceeds {most} bytes; raise the limit with --longest-line");
             return Err(self.malformed(description));
         }
-        let record = decode(&self.line, self.contents);
+        let record = decode_record(&self.line, self.contents);
         let record = record.map_err(|error| self.malformed(without_place(&error)))?;
-        match unknown_process(&record, self.header.n) {
+        match unknown_process_error(&record, self.header.n) {
             Some(description) => Err(self.malformed(description)),
             None => Ok(record),
         }
@@ -204,7 +204,7 @@ fn decode_header(line: &[u8], path: &Path) -> Result<Header, ReadError> {
     if versioned.trace != "tenure" {
         return Err(ReadError::NotATrace { path: path() });
     }
-    if versioned.version > VERSION {
+    if versioned.version > TRACE_FORMAT_VERSION {
         return Err(ReadError::Newer { path: path(), version: versioned.version });
     }
     let malformed = |description| ReadError::Malformed { path: path(), line: 1, description };
@@ -226,7 +226,7 @@ fn decode_header(line: &[u8], path: &Path) -> Result<Header, ReadError> {
         let n = header.n;
         return Err(malformed(format!("a group of {n} processes needs {n} ranks, not {ranks}")));
     }
-    if let Some(Err(error)) = header.graph.as_ref().map(|edges| edges.graph(header.n)) {
+    if let Some(Err(error)) = header.graph.as_ref().map(|edges| edges.to_graph(header.n)) {
         return Err(malformed(error.to_string()));
     }
     Ok(header)
@@ -269,8 +269,9 @@ pub enum ReadError {
     },
     /// The file has a version of the format that is newer than this program.
     #[error(
-        "{} is of version {version} of the format, newer than this program's {VERSION}; \
-         read it with a newer tenure", path.display()
+        "{} is of version {version} of the format, newer than this program's \
+         {TRACE_FORMAT_VERSION}; read it with a newer tenure",
+        path.display()
     )]
     Newer {
         /// Path of the file in the newer version.

@@ -28,24 +28,24 @@ pub fn segment_path(path: &Path, number: u64) -> PathBuf {
 /// The files have numbers and are completed in this order. A file is complete as soon as the next
 /// file exists. A complete file may be deleted, but the last file must not be deleted.
 #[derive(Clone, Debug)]
-pub struct Segments {
+pub struct TraceSegments {
     path: PathBuf,
     header: Header,
     bytes: u64,
     number: u64,
 }
 
-impl Segments {
-    /// Continues the last part of the trace at `path`. When a part exceeds `bytes` bytes, the trace
-    /// continues in a new part.
+impl TraceSegments {
+    /// Continues the last part of the trace at `path`. When a part exceeds `max_bytes` bytes, the
+    /// trace continues in a new part.
     ///
     /// # Errors
     ///
     /// Returns an error if the directory cannot be read.
-    pub fn new(path: impl Into<PathBuf>, header: Header, bytes: u64) -> io::Result<Self> {
+    pub fn new(path: impl Into<PathBuf>, header: Header, max_bytes: u64) -> io::Result<Self> {
         let path = path.into();
         let number = last(&path)?;
-        Ok(Segments { path, header, bytes, number })
+        Ok(TraceSegments { path, header, bytes: max_bytes, number })
     }
 
     /// Returns the path of the last file, to which the writer writes.
@@ -59,7 +59,7 @@ impl Segments {
     ///
     /// Returns a [`CreateError`]. The writer then continues to write to its current file.
     pub fn rotate_if_full(&mut self, writer: &mut Writer) -> Result<(), CreateError> {
-        if writer.bytes() < self.bytes {
+        if writer.written_bytes() < self.bytes {
             return Ok(());
         }
         let failed = |WriteError(error)| CreateError { path: self.current_path(), error };

@@ -71,7 +71,7 @@ impl<'de> Deserialize<'de> for Subject {
             }
 
             fn visit_u64<E: Error>(self, number: u64) -> Result<Subject, E> {
-                let process = numbered::process(number);
+                let process = numbered::process_from_number(number);
                 process
                     .map(Subject::Process)
                     .ok_or_else(|| E::custom("processes are numbered from 1"))

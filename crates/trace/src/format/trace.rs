@@ -54,7 +54,7 @@ pub struct TraceBuffer(Arc<Mutex<Vec<u8>>>);
 
 impl TraceBuffer {
     /// Takes the written bytes out of the buffer.
-    pub fn take(&self) -> Vec<u8> {
+    pub fn take_bytes(&self) -> Vec<u8> {
         mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }

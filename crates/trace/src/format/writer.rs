@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 
 use crate::format::event::Record;
-use crate::format::header::{Header, VERSION};
+use crate::format::header::{Header, TRACE_FORMAT_VERSION};
 
 /// Size of the buffer, in bytes. When the buffer is full, the writer writes it even without a
 /// flush.
@@ -52,7 +52,7 @@ impl Writer<File> {
     /// # Errors
     ///
     /// Returns an [`AppendError`]. The file is unchanged, except after [`AppendError::Io`].
-    pub fn append(path: impl AsRef<Path>, header: &Header) -> Result<Self, AppendError> {
+    pub fn open_to_append(path: impl AsRef<Path>, header: &Header) -> Result<Self, AppendError> {
         let path = path.as_ref();
         let failed = |error| AppendError::Io { path: path.into(), error };
         let mut options = OpenOptions::new();
@@ -79,7 +79,7 @@ impl Writer<File> {
         let Ok((version, sequence)) = numbers else {
             return Err(AppendError::NotATrace { path: path.into() });
         };
-        if version > VERSION {
+        if version > TRACE_FORMAT_VERSION {
             return Err(AppendError::Newer { path: path.into() });
         }
         file.set_len(whole).map_err(failed)?;
@@ -142,12 +142,12 @@ impl<W: Write> Writer<W> {
     }
 
     /// Returns the number of the last record, or 0 before the first.
-    pub fn sequence(&self) -> u64 {
+    pub fn last_sequence(&self) -> u64 {
         self.sequence
     }
 
     /// Returns the length of the trace in bytes, without buffered records.
-    pub fn bytes(&self) -> u64 {
+    pub fn written_bytes(&self) -> u64 {
         self.bytes
     }
 
@@ -251,7 +251,10 @@ pub enum AppendError {
         path: PathBuf,
     },
     /// The file has a newer version of the format. The writer has not changed the file.
-    #[error("cannot continue {}: its format is newer than version {VERSION}", path.display())]
+    #[error(
+        "cannot continue {}: its format is newer than version {TRACE_FORMAT_VERSION}",
+        path.display()
+    )]
     Newer {
         /// Path of the trace file.
         path: PathBuf,

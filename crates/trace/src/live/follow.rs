@@ -11,9 +11,9 @@ use crate::merge::{
 
 /// Merges the traces of a run while they are being written.
 ///
-/// A trace may consist of several files, its [parts](crate::Segments). A record is delivered about
-/// one second after its time. It is delivered later if a record that caused it is not written yet,
-/// because causes are always delivered first.
+/// A trace may consist of several files, its [parts](crate::TraceSegments). A record is delivered
+/// about one second after its time. It is delivered later if a record that caused it is not written
+/// yet, because causes are always delivered first.
 pub struct TraceFollower {
     header: Header,
     merging: RecordMerger<Part>,
@@ -21,17 +21,17 @@ pub struct TraceFollower {
 }
 
 impl TraceFollower {
-    /// Opens the existing traces at `paths`. `over` is a flag that the caller sets to true when no
-    /// file will grow any more.
+    /// Opens the existing traces at `paths`. `files_complete` is a flag that the caller sets to
+    /// true when no file will grow any more.
     ///
     /// # Errors
     ///
     /// Returns a [`MergeError`] if the traces cannot be read or merged.
-    pub fn open(paths: &[PathBuf], over: &Arc<AtomicBool>) -> Result<Self, MergeError> {
+    pub fn open(paths: &[PathBuf], files_complete: &Arc<AtomicBool>) -> Result<Self, MergeError> {
         let (mut parts, mut empty) = (Vec::new(), Vec::new());
         for path in paths {
             match Reader::open(path) {
-                Ok(reader) => parts.push(Part::new(path, reader, over)),
+                Ok(reader) => parts.push(Part::new(path, reader, files_complete)),
                 Err(ReadError::Empty { path }) => empty.push(path),
                 Err(error) => return Err(MergeError::Read(error)),
             }
@@ -43,7 +43,7 @@ impl TraceFollower {
 
     /// Returns the common header of the traces. This is the header of the first node. If no trace
     /// is from a node, this is the header of the first trace.
-    pub fn header(&self) -> &Header {
+    pub fn common_header(&self) -> &Header {
         &self.header
     }
 
@@ -52,8 +52,8 @@ impl TraceFollower {
     /// # Errors
     ///
     /// Returns a [`ReadError`]. After that, no further records can be read.
-    pub fn read_next(&mut self) -> Result<NextRecord, ReadError> {
-        self.merging.next()
+    pub fn next_record(&mut self) -> Result<NextRecord, ReadError> {
+        self.merging.next_record()
     }
 
     /// Returns the files that were completed since the last call, each with the index of its trace.
@@ -73,8 +73,8 @@ impl TraceFollower {
 
     /// Returns the maximum number of records and messages, of all files together, that were in
     /// memory at the same time.
-    pub fn max_retained(&self) -> usize {
-        self.merging.max_retained()
+    pub fn max_retained_count(&self) -> usize {
+        self.merging.max_retained_count()
     }
 }
 
@@ -124,7 +124,7 @@ impl Part {
 }
 
 impl RecordSource for Part {
-    fn next(&mut self) -> Result<NextRecord, ReadError> {
+    fn next_record(&mut self) -> Result<NextRecord, ReadError> {
         // Load the flag before reading, so that everything written before it was set is read.
         let over = self.over.load(Ordering::Acquire);
         loop {
@@ -142,7 +142,7 @@ impl RecordSource for Part {
             if !over {
                 return Ok(NextRecord::Later);
             }
-            return RecordSource::next(&mut self.reader);
+            return RecordSource::next_record(&mut self.reader);
         }
     }
 }

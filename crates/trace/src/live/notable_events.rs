@@ -33,14 +33,20 @@ pub(super) struct RecentEvents {
 impl RecentEvents {
     pub(super) fn push(
         &mut self,
-        at: f64,
+        time_ms: f64,
         kind: &'static str,
         process: Option<ProcessId>,
         description: String,
     ) {
         self.count += 1;
         let process = process.map(ProcessId::number);
-        self.events.push_back(NotableEvent { number: self.count, at, kind, process, description });
+        self.events.push_back(NotableEvent {
+            number: self.count,
+            at: time_ms,
+            kind,
+            process,
+            description,
+        });
         if self.events.len() > MAX_EVENTS {
             self.events.pop_front();
         }

@@ -9,7 +9,7 @@ use crate::escaping::escape_invisible;
 use crate::format::MessageRecord;
 use crate::merge::MessageKey;
 
-/// Duration of the interval that a [`Strip`] covers, in nanoseconds.
+/// Duration of the interval that a [`TimelineStrip`] covers, in nanoseconds.
 const STRIP_DURATION: u64 = 8_000_000_000;
 
 /// Maximum number of condition intervals, and of messages, in a strip. The oldest are dropped.
@@ -21,11 +21,11 @@ const MESSAGE_TIMEOUT: u64 = 2_000_000_000;
 
 /// Picture of the last 8 seconds of a run: conditions of the processes, and messages between them.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct Strip {
+pub struct TimelineStrip {
     /// Conditions that ended within the last 8 seconds, or still hold.
     pub conditions: Vec<ConditionInterval>,
     /// Messages that arrived or were lost within the last 8 seconds.
-    pub messages: Vec<StripMessage>,
+    pub messages: Vec<TimelineMessage>,
 }
 
 /// An interval in which a condition held at a process.
@@ -42,9 +42,9 @@ pub struct ConditionInterval {
     pub until: Option<f64>,
 }
 
-/// Message between two processes, as a [`Strip`] shows it.
+/// Message between two processes, as a [`TimelineStrip`] shows it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct StripMessage {
+pub struct TimelineMessage {
     /// Number of the sender, from 1.
     pub from: u32,
     /// Number of the receiver, from 1.
@@ -63,30 +63,30 @@ pub struct StripMessage {
 
 /// Interval in which a condition held at a process. Times are absolute, in nanoseconds.
 #[derive(Clone, Debug)]
-pub(super) struct Span {
+pub(super) struct ConditionTimeSpan {
     pub(super) process: ProcessId,
     pub(super) condition: &'static str,
     pub(super) from: u64,
     pub(super) until: Option<u64>,
 }
 
-/// Recent condition intervals and messages, from which a [`Strip`] is made.
+/// Recent condition intervals and messages, from which a [`TimelineStrip`] is made.
 #[derive(Clone, Debug, Default)]
 pub(super) struct RecentHistory {
-    spans: VecDeque<Span>,
-    messages: VecDeque<(u64, StripMessage)>,
+    spans: VecDeque<ConditionTimeSpan>,
+    messages: VecDeque<(u64, TimelineMessage)>,
     sent: HashMap<MessageKey, u64>,
 }
 
 impl RecentHistory {
-    pub(super) fn end(&mut self, span: Span) {
+    pub(super) fn push_ended_span(&mut self, span: ConditionTimeSpan) {
         self.spans.push_back(span);
         if self.spans.len() > MAX_ITEMS {
             self.spans.pop_front();
         }
     }
 
-    pub(super) fn send(
+    pub(super) fn on_send(
         &mut self,
         at: ProcessId,
         session: u64,
@@ -94,24 +94,24 @@ impl RecentHistory {
         time: u64,
     ) {
         if message_record.layer != Layer::Detector {
-            self.sent.insert(MessageKey::sent(at, session, message_record), time);
+            self.sent.insert(MessageKey::of_sent(at, session, message_record), time);
         }
     }
 
-    pub(super) fn receive(
+    pub(super) fn on_receive(
         &mut self,
         at: ProcessId,
         message_record: &MessageRecord,
         time: u64,
         start: u64,
     ) {
-        let Some(sent) = self.sent.remove(&MessageKey::received(at, message_record)) else {
+        let Some(sent) = self.sent.remove(&MessageKey::of_received(at, message_record)) else {
             return;
         };
         self.put(message_record.peer, at, message_record, (sent, Some(time)), start);
     }
 
-    pub(super) fn lose(
+    pub(super) fn on_loss(
         &mut self,
         at: ProcessId,
         message_record: &MessageRecord,
@@ -129,13 +129,13 @@ impl RecentHistory {
         (sent, arrived): (u64, Option<u64>),
         start: u64,
     ) {
-        let message = StripMessage {
+        let message = TimelineMessage {
             from: from.number(),
             to: to.number(),
             message: escape_invisible(&message_record.message).into_owned(),
             layer: message_record.layer,
-            sent: millis(sent, start),
-            arrived: arrived.map(|arrived| millis(arrived, start)),
+            sent: millis_since(sent, start),
+            arrived: arrived.map(|arrived| millis_since(arrived, start)),
         };
         self.messages.push_back((arrived.unwrap_or(sent), message));
         if self.messages.len() > MAX_ITEMS {
@@ -145,7 +145,12 @@ impl RecentHistory {
 
     /// Returns the strip that ends at the time `now`, and drops older intervals and messages.
     /// `start` is the time of the first record. `open` contains the conditions that still hold.
-    pub(super) fn strip_at(&mut self, now: u64, start: u64, open: Vec<Span>) -> Strip {
+    pub(super) fn strip_at(
+        &mut self,
+        now: u64,
+        start: u64,
+        open: Vec<ConditionTimeSpan>,
+    ) -> TimelineStrip {
         let oldest = now.saturating_sub(STRIP_DURATION);
         self.spans.retain(|span| span.until.is_none_or(|until| until >= oldest));
         self.messages.retain(|(time, _)| *time >= oldest);
@@ -153,10 +158,10 @@ impl RecentHistory {
         let conditions = self.spans.iter().chain(&open).map(|span| ConditionInterval {
             process: span.process.number(),
             condition: span.condition,
-            from: millis(span.from, start),
-            until: span.until.map(|until| millis(until, start)),
+            from: millis_since(span.from, start),
+            until: span.until.map(|until| millis_since(until, start)),
         });
-        Strip {
+        TimelineStrip {
             conditions: conditions.collect(),
             messages: self.messages.iter().map(|(_, message)| message.clone()).collect(),
         }
@@ -164,6 +169,6 @@ impl RecentHistory {
 }
 
 /// Converts a time to milliseconds since `start`, rounded to hundredths.
-pub(super) fn millis(time: u64, start: u64) -> f64 {
+pub(super) fn millis_since(time: u64, start: u64) -> f64 {
     (time.saturating_sub(start) / 10_000) as f64 / 100.0
 }

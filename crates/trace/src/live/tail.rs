@@ -4,22 +4,23 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use super::View;
-use crate::format::line::{Contents, decode};
-use crate::format::{MAX_LINE_BYTES, Record, segment_path};
+use super::LiveView;
+use crate::format::line::{MessageContents, decode_record};
+use crate::format::{DEFAULT_MAX_LINE_BYTES, Record, segment_path};
 
 const CHUNK_BYTES: usize = 256 * 1024;
 
-/// Maximum number of chunks that one call of [`Tail::read`] reads. The next call reads the rest.
+/// Maximum number of chunks that one call of [`TraceTail::read_into`] reads. The next call reads
+/// the rest.
 const MAX_CHUNKS: usize = 64;
 
 /// Maximum number of lines of frequent kinds that one call of `read_lines` parses. The call parses
 /// the last of these lines and only counts the others, because a person could not follow them all.
 const MAX_PARSED_LINES: usize = 32;
 
-/// Reads the lines appended to a trace, in one file or in several [parts](crate::Segments).
+/// Reads the lines appended to a trace, in one file or in several [parts](crate::TraceSegments).
 #[derive(Debug)]
-pub struct Tail {
+pub struct TraceTail {
     path: PathBuf,
     /// Number of the part that is read now, from 1. A part is one of the files of a trace.
     number: u64,
@@ -40,11 +41,17 @@ enum LineClass {
     Frequent,
 }
 
-impl Tail {
+impl TraceTail {
     /// Creates a tail of the file at `path`. The file need not exist yet.
     pub fn new(path: impl Into<PathBuf>) -> Self {
         let path = path.into();
-        Tail { path, number: 1, file: None, partial_line: Vec::new(), buffer: vec![0; CHUNK_BYTES] }
+        TraceTail {
+            path,
+            number: 1,
+            file: None,
+            partial_line: Vec::new(),
+            buffer: vec![0; CHUNK_BYTES],
+        }
     }
 
     /// Returns the path of the trace.
@@ -58,7 +65,7 @@ impl Tail {
     ///
     /// Returns the error of a failed read. A file that does not exist yet is not an error, and has
     /// no lines.
-    pub fn read(&mut self, view: &mut View) -> io::Result<()> {
+    pub fn read_into(&mut self, view: &mut LiveView) -> io::Result<()> {
         loop {
             // If there is a next part, this one is complete.
             let next = segment_path(&self.path, self.number + 1).exists();
@@ -73,7 +80,7 @@ impl Tail {
 
     /// Reads the file of the trace that is current now. Returns true if the end of this file was
     /// reached.
-    fn read_part(&mut self, view: &mut View) -> io::Result<bool> {
+    fn read_part(&mut self, view: &mut LiveView) -> io::Result<bool> {
         if self.file.is_none() {
             self.file = match File::open(segment_path(&self.path, self.number)) {
                 Ok(file) => Some(file),
@@ -94,7 +101,7 @@ impl Tail {
         }
         let whole = fresh.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
         self.partial_line = fresh.split_off(whole);
-        if self.partial_line.len() as u64 > MAX_LINE_BYTES {
+        if self.partial_line.len() as u64 > DEFAULT_MAX_LINE_BYTES {
             return Err(io::Error::other("a line is longer than any record"));
         }
         read_lines(&fresh, view);
@@ -104,7 +111,7 @@ impl Tail {
 
 /// Parses all lines of rare kinds, and the latest lines of frequent kinds. Only counts the messages
 /// and entries in the older lines of frequent kinds.
-fn read_lines(lines: &[u8], view: &mut View) {
+fn read_lines(lines: &[u8], view: &mut LiveView) {
     let lines = lines.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
     let sorted: Vec<(&[u8], LineClass)> = lines.map(|line| (line, classify(line))).collect();
     let frequent = sorted.iter().filter(|(_, sort)| *sort != LineClass::Rare).count();
@@ -119,19 +126,19 @@ fn read_lines(lines: &[u8], view: &mut View) {
                 continue;
             }
             if let Some(record) = record(line) {
-                view.add_skipped(record.process, counted);
+                view.add_skipped_counts(record.process, counted);
             }
             continue;
         }
         if let Some(record) = record(line) {
-            view.read(&record);
+            view.apply_record(&record);
         }
     }
 }
 
 /// Parses a record. Returns `None` for the header, and for records of newer versions.
 fn record(line: &[u8]) -> Option<Record> {
-    decode(line, Contents::Skipped).ok()
+    decode_record(line, MessageContents::Skipped).ok()
 }
 
 /// Determines the class of a line without parsing it. The kind of the record is near the start of

@@ -7,19 +7,19 @@ use tenure_core::service::mutex;
 use tenure_core::{Fence, ProcessId, Term, Verdict};
 
 use super::notable_events::{NotableEvent, RecentEvents};
-use super::strip::{RecentHistory, Span, Strip, millis};
+use super::strip::{ConditionTimeSpan, RecentHistory, TimelineStrip, millis_since};
 use crate::fold::process_state::{
-    Condition, ProcessState, ProcessStates, ProcessStatus, StateChange,
+    ProcessCondition, ProcessState, ProcessStates, ProcessStatus, StateChange,
 };
-use crate::format::named::unknown_process;
-use crate::format::{Access, Kind, Record, Subject};
+use crate::format::named::unknown_process_error;
+use crate::format::{AccessRecord, Record, RecordKind, Subject};
 
 /// Duration over which rates are averaged, in nanoseconds.
 const RATE_WINDOW: u64 = 1_500_000_000;
 
 /// Current state of a run for display.
 #[derive(Clone, Debug)]
-pub struct View {
+pub struct LiveView {
     /// Time of the first record, in nanoseconds, which the page displays as 0. `None` before the
     /// first record.
     start: Option<u64>,
@@ -55,11 +55,11 @@ struct Watched {
 
 /// Content of a live page at one moment.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Snapshot {
+pub struct LiveSnapshot {
     /// Time of the snapshot, in milliseconds since the first record.
     pub now: f64,
     /// All processes, in order.
-    pub processes: Vec<Process>,
+    pub processes: Vec<ProcessSnapshot>,
     /// Leader that the live processes accept, as its number and its term. `None` if they know no
     /// leader, or if this leader is down.
     pub leader: Option<(u32, u64)>,
@@ -82,14 +82,14 @@ pub struct Snapshot {
     /// Latest notable events, from the oldest to the newest.
     pub news: Vec<NotableEvent>,
     /// Picture of the last 8 seconds of the run.
-    pub strip: Strip,
+    pub strip: TimelineStrip,
     /// True if the run has ended.
     pub over: bool,
 }
 
 /// State of one process at the moment of the snapshot.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Process {
+pub struct ProcessSnapshot {
     /// Number of the process, from 1.
     pub process: u32,
     /// Status of the process: `up`, `down`, `stopped` or `unknown`.
@@ -117,10 +117,10 @@ pub struct Process {
     pub refused: u64,
 }
 
-impl View {
+impl LiveView {
     /// Creates a view of a group of `size` processes in its initial state: no record has been read.
     pub fn new(size: u32) -> Self {
-        View {
+        LiveView {
             start: None,
             process_states: ProcessStates::default(),
             processes: vec![Watched::default(); size as usize],
@@ -138,9 +138,9 @@ impl View {
 
     /// Applies a record. The records of one file must be in order. Records of different files may
     /// come in any order.
-    pub fn read(&mut self, record: &Record) {
+    pub fn apply_record(&mut self, record: &Record) {
         let size = u32::try_from(self.processes.len()).unwrap_or(u32::MAX);
-        if unknown_process(record, size).is_some() {
+        if unknown_process_error(record, size).is_some() {
             return;
         }
         self.start.get_or_insert(record.time);
@@ -148,17 +148,17 @@ impl View {
             Subject::Process(_) if self.is_past_end(record.time) => {}
             Subject::Process(at) => self.of_process(at, record),
             Subject::Resource => {
-                if let Kind::Access(access) = &record.kind {
+                if let RecordKind::Access(access) = &record.kind {
                     self.accessed(access, record);
                 }
             }
             Subject::Parent => match &record.kind {
-                Kind::End => {
+                RecordKind::End => {
                     self.ended = Some(record.time);
                     self.add_news(record, "end", None);
                 }
-                Kind::Partition(_) => self.add_news(record, "partition", None),
-                Kind::Heal => self.add_news(record, "heal", None),
+                RecordKind::Partition(_) => self.add_news(record, "partition", None),
+                RecordKind::Heal => self.add_news(record, "heal", None),
                 _ => {}
             },
         }
@@ -170,7 +170,7 @@ impl View {
 
     /// Adds messages and entries of a process from records that the reader has skipped. The pair
     /// contains the number of messages and the number of entries.
-    pub(super) fn add_skipped(&mut self, who: Subject, (messages, entries): (u64, u64)) {
+    pub(super) fn add_skipped_counts(&mut self, who: Subject, (messages, entries): (u64, u64)) {
         let Subject::Process(at) = who else { return };
         let Some(process) = self.processes.get_mut(at.index()) else { return };
         process.messages += messages;
@@ -182,19 +182,24 @@ impl View {
         let start = self.start.unwrap_or(record.time);
         // A crash recorded after the next boot changes nothing.
         let current = self.process_states.state(at).session;
-        let is_late =
-            record.kind == Kind::Crash && current.is_some_and(|session| record.session < session);
-        let changes = if is_late { Vec::new() } else { self.process_states.read(record) };
+        let is_late = record.kind == RecordKind::Crash
+            && current.is_some_and(|session| record.session < session);
+        let changes = if is_late { Vec::new() } else { self.process_states.apply_record(record) };
         // The reader may have skipped the entry that ended a wait, so a wait that seems to last
         // until a crash is not shown.
         let cut_short =
             changes.contains(&StateChange::Crashes) || changes.contains(&StateChange::Recovers);
         for change in changes {
             match change {
-                StateChange::Ends(Condition::Waiting, _) if cut_short => {}
+                StateChange::Ends(ProcessCondition::Waiting, _) if cut_short => {}
                 StateChange::Ends(condition, from) => {
                     let until = Some(record.time);
-                    self.recent.end(Span { process: at, condition: word(condition), from, until });
+                    self.recent.push_ended_span(ConditionTimeSpan {
+                        process: at,
+                        condition: word(condition),
+                        from,
+                        until,
+                    });
                 }
                 StateChange::Boots => self.add_news(record, "boot", Some(at)),
                 StateChange::Recovers => self.add_news(record, "recover", Some(at)),
@@ -205,45 +210,45 @@ impl View {
                     };
                     self.add_news(record, "suspicion", Some(at));
                 }
-                StateChange::LeaderChanges(Some(term))
-                    if self.term.is_none_or(|(last, _)| last < term) =>
-                {
-                    self.term = Some((term, record.time));
-                    let description = format!("{} leads in term {}", term.leader, term.number);
-                    self.latest.push(
-                        millis(record.time, start),
-                        "elected",
-                        Some(term.leader),
-                        description,
-                    );
-                }
+                StateChange::LeaderChanges(Some(term)) => self.on_leader(term, record.time, start),
                 _ => {}
             }
         }
         let process = &mut self.processes[at.index()];
         match &record.kind {
-            Kind::Crash => self.add_news(record, "crash", Some(at)),
-            Kind::Stop => self.add_news(record, "stop", Some(at)),
-            Kind::Continue => self.add_news(record, "continue", Some(at)),
-            Kind::Event(event) => {
+            RecordKind::Crash => self.add_news(record, "crash", Some(at)),
+            RecordKind::Stop => self.add_news(record, "stop", Some(at)),
+            RecordKind::Continue => self.add_news(record, "continue", Some(at)),
+            RecordKind::Event(event) => {
                 if let Some(mutex::Event::Entered { fence }) = event.mutex() {
                     process.entries += 1;
                     self.fence = self.fence.max(Some((*fence, at)));
                 }
             }
-            Kind::Send(message_record) => {
+            RecordKind::Send(message_record) => {
                 process.messages += 1;
-                self.recent.send(at, record.session, message_record, record.time);
+                self.recent.on_send(at, record.session, message_record, record.time);
             }
-            Kind::Receive(message_record) => {
-                self.recent.receive(at, message_record, record.time, start)
+            RecordKind::Receive(message_record) => {
+                self.recent.on_receive(at, message_record, record.time, start)
             }
-            Kind::Drop(message_record) => self.recent.lose(at, message_record, record.time, start),
+            RecordKind::Drop(message_record) => {
+                self.recent.on_loss(at, message_record, record.time, start)
+            }
             _ => {}
         }
     }
 
-    fn accessed(&mut self, access: &Access, record: &Record) {
+    /// Shows a leader if its term is later than all terms before.
+    fn on_leader(&mut self, term: Term, time: u64, start: u64) {
+        if self.term.is_none_or(|(last, _)| last < term) {
+            self.term = Some((term, time));
+            let description = format!("{} leads in term {}", term.leader, term.number);
+            self.latest.push(millis_since(time, start), "elected", Some(term.leader), description);
+        }
+    }
+
+    fn accessed(&mut self, access: &AccessRecord, record: &Record) {
         if access.accepted {
             return;
         }
@@ -256,21 +261,21 @@ impl View {
     }
 
     fn add_news(&mut self, record: &Record, kind: &'static str, process: Option<ProcessId>) {
-        let at = millis(record.time, self.start.unwrap_or(record.time));
+        let at = millis_since(record.time, self.start.unwrap_or(record.time));
         self.latest.push(at, kind, process, record.describe());
     }
 
     /// Returns the content of the page at the time `now`, in nanoseconds since 1970.
-    pub fn snapshot(&mut self, now: u64) -> Snapshot {
+    pub fn snapshot(&mut self, now: u64) -> LiveSnapshot {
         let start = *self.start.get_or_insert(now);
         let rates = self.rates(now);
         let open = self.open();
         let strip = self.recent.strip_at(now, start, open);
         let sum = |each: fn(&Watched) -> u64| self.processes.iter().map(each).sum();
-        let processes: Vec<Process> =
+        let processes: Vec<ProcessSnapshot> =
             (0..self.processes.len()).map(|place| self.process(place, now, rates[place])).collect();
-        Snapshot {
-            now: millis(now, start),
+        LiveSnapshot {
+            now: millis_since(now, start),
             leader: self.leader(),
             fence: self.fence.map(|(fence, at)| (fence.to_string(), at.number())),
             entries: sum(|process| process.entries),
@@ -281,7 +286,7 @@ impl View {
             last_refused: self
                 .refusal
                 .clone()
-                .map(|(time, description)| (description, millis(time, start))),
+                .map(|(time, description)| (description, millis_since(time, start))),
             news: self.latest.all(),
             strip,
             over: self.ended.is_some(),
@@ -290,11 +295,11 @@ impl View {
     }
 
     /// Returns the intervals of the conditions that still hold.
-    fn open(&self) -> Vec<Span> {
+    fn open(&self) -> Vec<ConditionTimeSpan> {
         let processes = (0..self.processes.len()).map(ProcessId::from_index);
         let open = |process: ProcessId| {
             let conditions = self.process_states.state(process).conditions.iter();
-            conditions.map(move |(condition, from)| Span {
+            conditions.map(move |(condition, from)| ConditionTimeSpan {
                 process,
                 condition: word(*condition),
                 from: *from,
@@ -308,13 +313,13 @@ impl View {
     /// reported this leader. This happens on the page of a single node whose leader is another
     /// node. Returns `None` if there is no leader, or if the view has read records of the leader
     /// itself.
-    fn silent_leader(&self) -> Option<Span> {
+    fn silent_leader(&self) -> Option<ConditionTimeSpan> {
         let (Term { number, leader: process }, from) = self.term?;
         let leads = self.leader() == Some((process.number(), number));
         let is_silent_leader =
             leads && self.process_states.state(process).status == ProcessStatus::Unknown;
-        let condition = word(Condition::Leading(number));
-        is_silent_leader.then_some(Span { process, condition, from, until: None })
+        let condition = word(ProcessCondition::Leading(number));
+        is_silent_leader.then_some(ConditionTimeSpan { process, condition, from, until: None })
     }
 
     /// Returns the leader that live processes accept, as its number and its term. If the processes
@@ -328,23 +333,26 @@ impl View {
         leads.then_some((term.leader.number(), term.number))
     }
 
-    fn process(&self, place: usize, now: u64, rate: (f64, f64)) -> Process {
+    fn process(&self, place: usize, now: u64, rate: (f64, f64)) -> ProcessSnapshot {
         let (watched, at) = (&self.processes[place], ProcessId::from_index(place));
         let process_state = self.process_states.state(at);
         let mut lock = ("outside", None, None);
         for (condition, since) in &process_state.conditions {
-            let fence = (*condition == Condition::Inside).then(|| process_state.fence.to_string());
-            if matches!(condition, Condition::Waiting | Condition::Inside) {
-                lock = (word(*condition), Some(millis(now, *since)), fence);
+            let fence =
+                (*condition == ProcessCondition::Inside).then(|| process_state.fence.to_string());
+            if matches!(condition, ProcessCondition::Waiting | ProcessCondition::Inside) {
+                lock = (word(*condition), Some(millis_since(now, *since)), fence);
             }
         }
         let (lock, for_ms, fence) = lock;
-        Process {
+        ProcessSnapshot {
             process: at.number(),
             life: match process_state.status {
                 ProcessStatus::Unknown => "unknown",
                 ProcessStatus::Down => "down",
-                _ if process_state.since(Condition::Stopped).is_some() => "stopped",
+                _ if process_state.condition_start(ProcessCondition::Stopped).is_some() => {
+                    "stopped"
+                }
                 ProcessStatus::Up | ProcessStatus::Ended => "up",
             },
             lock,
@@ -390,14 +398,14 @@ impl View {
     }
 }
 
-const fn word(condition: Condition) -> &'static str {
+const fn word(condition: ProcessCondition) -> &'static str {
     match condition {
-        Condition::Waiting => "waiting",
-        Condition::Inside => "inside",
-        Condition::Leading(_) => "leading",
-        Condition::Token => "token",
-        Condition::Down => "down",
-        Condition::Stopped => "stopped",
+        ProcessCondition::Waiting => "waiting",
+        ProcessCondition::Inside => "inside",
+        ProcessCondition::Leading(_) => "leading",
+        ProcessCondition::Token => "token",
+        ProcessCondition::Down => "down",
+        ProcessCondition::Stopped => "stopped",
     }
 }
 

@@ -2,7 +2,7 @@
 
 use tenure_core::ProcessId;
 
-use crate::format::{Kind, MessageRecord, Record};
+use crate::format::{MessageRecord, Record, RecordKind};
 
 /// Identity of a message: the process and session that sent it, its receiver, and its number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -15,12 +15,12 @@ pub(crate) struct MessageKey {
 
 impl MessageKey {
     /// Returns the key of a message that `at` sent in `session`.
-    pub(crate) fn sent(at: ProcessId, session: u64, message_record: &MessageRecord) -> Self {
+    pub(crate) fn of_sent(at: ProcessId, session: u64, message_record: &MessageRecord) -> Self {
         MessageKey { from: at, session, to: message_record.peer, number: message_record.number }
     }
 
     /// Returns the key of a message that `at` received.
-    pub(crate) fn received(at: ProcessId, message_record: &MessageRecord) -> Self {
+    pub(crate) fn of_received(at: ProcessId, message_record: &MessageRecord) -> Self {
         let MessageRecord { peer, session, number, .. } = *message_record;
         MessageKey { from: peer, session, to: at, number }
     }
@@ -37,19 +37,21 @@ pub(super) enum Dependency {
     Crashing(ProcessId, u64),
 }
 
-/// Returns the dependencies for which this record is one of the required records. `by_process` is
-/// true if the process that is the subject of the record wrote the record itself.
+/// Returns the dependencies for which this record is one of the required records.
+/// `written_by_process` is true if the process that is the subject of the record wrote the record
+/// itself.
 pub(super) fn satisfied_dependencies(
     record: &Record,
-    by_process: bool,
+    written_by_process: bool,
 ) -> impl Iterator<Item = Dependency> + use<> {
     let at = record.process.process();
-    let writing = at.filter(|_| by_process).map(|at| Dependency::Writing(at, record.session));
+    let writing =
+        at.filter(|_| written_by_process).map(|at| Dependency::Writing(at, record.session));
     let more = at.and_then(|at| match &record.kind {
-        Kind::Send(message_record) => {
-            Some(Dependency::Sending(MessageKey::sent(at, record.session, message_record)))
+        RecordKind::Send(message_record) => {
+            Some(Dependency::Sending(MessageKey::of_sent(at, record.session, message_record)))
         }
-        Kind::Crash if !by_process => Some(Dependency::Crashing(at, record.time)),
+        RecordKind::Crash if !written_by_process => Some(Dependency::Crashing(at, record.time)),
         _ => None,
     });
     writing.into_iter().chain(more)

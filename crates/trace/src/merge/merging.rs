@@ -9,7 +9,7 @@ use super::MergeReport;
 use super::dependency::{Dependency, MessageKey, satisfied_dependencies};
 use super::merge_state::MergeState;
 use super::record_source::{NextRecord, RecordSource};
-use crate::format::{Kind, ReadError, Record, Source, Subject, now};
+use crate::format::{ReadError, Record, RecordKind, Subject, TraceSource, unix_time_nanos};
 
 /// Maximum number of records that a merge reads ahead per file.
 pub(crate) const LOOK_AHEAD: usize = 1 << 16;
@@ -23,7 +23,7 @@ struct MergedFile<F> {
     records: F,
     /// Records that were read ahead and are not delivered yet.
     ahead: VecDeque<Record>,
-    source: Source,
+    source: TraceSource,
     state: State,
     /// Process and session of the last record that was read from the file.
     last: Option<(ProcessId, u64)>,
@@ -60,7 +60,10 @@ pub(crate) struct RecordMerger<F> {
 
 impl<F: RecordSource> RecordMerger<F> {
     /// Creates a merge that reads at most `look_ahead` records ahead in each file.
-    pub(crate) fn new(files: impl IntoIterator<Item = (Source, F)>, look_ahead: usize) -> Self {
+    pub(crate) fn new(
+        files: impl IntoIterator<Item = (TraceSource, F)>,
+        look_ahead: usize,
+    ) -> Self {
         let file = |(source, records)| MergedFile {
             records,
             ahead: VecDeque::new(),
@@ -95,18 +98,18 @@ impl<F: RecordSource> RecordMerger<F> {
         MergeReport { unmatched, contradictions, ..MergeReport::default() }
     }
 
-    pub(crate) fn max_retained(&self) -> usize {
+    pub(crate) fn max_retained_count(&self) -> usize {
         self.max_retained
     }
 
     /// Returns the next record in the merged order. Returns [`NextRecord::Later`] if a file may
     /// still get an earlier record.
-    pub(crate) fn next(&mut self) -> Result<NextRecord, ReadError> {
+    pub(crate) fn next_record(&mut self) -> Result<NextRecord, ReadError> {
         let silent = self.read_first_records()?;
         loop {
             while let Some(Reverse(turn)) = self.turns.peek() {
                 let (time, .., file) = *turn;
-                if silent && time.saturating_add(SILENCE_TIMEOUT) > now() {
+                if silent && time.saturating_add(SILENCE_TIMEOUT) > unix_time_nanos() {
                     return Ok(NextRecord::Later);
                 }
                 self.turns.pop();
@@ -138,13 +141,13 @@ impl<F: RecordSource> RecordMerger<F> {
         if self.blocked.is_empty() {
             return Ok(false);
         }
-        self.look_ahead(None, |source| source == Source::Parent)?;
-        let parents = self.files.iter().filter(|file| file.source == Source::Parent);
-        let (crashed, now) = (&self.crashed, now());
+        self.look_ahead(None, |source| source == TraceSource::Parent)?;
+        let parents = self.files.iter().filter(|file| file.source == TraceSource::Parent);
+        let (crashed, now) = (&self.crashed, unix_time_nanos());
         let news = |record: &&Record| {
             let at = record.process.process();
             let before = at.and_then(|at| crashed.get(&at));
-            record.kind == Kind::Crash
+            record.kind == RecordKind::Crash
                 && before.is_none_or(|before| *before < record.session)
                 && record.time.saturating_add(SILENCE_TIMEOUT) <= now
         };
@@ -211,10 +214,10 @@ impl<F: RecordSource> RecordMerger<F> {
 
     fn read(&mut self, file: usize) -> Result<(), ReadError> {
         let MergedFile { records, ahead, source, state, last } = &mut self.files[file];
-        match records.next()? {
+        match records.next_record()? {
             NextRecord::Record(record) => {
                 *last = record.process.process().map(|at| (at, record.session)).or(*last);
-                satisfied_dependencies(&record, *source == Source::Node)
+                satisfied_dependencies(&record, *source == TraceSource::Node)
                     .for_each(|given| self.merge_state.on_read_ahead(given));
                 ahead.push_back(record);
             }
@@ -229,7 +232,7 @@ impl<F: RecordSource> RecordMerger<F> {
     fn look_ahead(
         &mut self,
         dependency: Option<Dependency>,
-        within: impl Fn(Source) -> bool,
+        within: impl Fn(TraceSource) -> bool,
     ) -> Result<bool, ReadError> {
         let found = |merge_state: &MergeState| {
             dependency.is_some_and(|dependency| merge_state.is_pending(dependency))
@@ -259,20 +262,24 @@ impl<F: RecordSource> RecordMerger<F> {
 
     fn blocking_dependency(&mut self, file: usize) -> Result<Option<Dependency>, ReadError> {
         let MergedFile { ahead, source, .. } = &self.files[file];
-        let by_process = *source == Source::Node;
+        let by_process = *source == TraceSource::Node;
         let Some(record) = ahead.front() else { return Ok(None) };
         let Some(at) = record.process.process() else { return Ok(None) };
         let (session, time) = (record.session, record.time);
         match &record.kind {
-            Kind::Receive(message_record) => self.sending(MessageKey::received(at, message_record)),
-            Kind::Crash if !by_process => {
+            RecordKind::Receive(message_record) => {
+                self.sending(MessageKey::of_received(at, message_record))
+            }
+            RecordKind::Crash if !by_process => {
                 let writing = Dependency::Writing(at, session);
                 let writes = self.merge_state.is_pending(writing)
-                    || self.look_ahead(Some(writing), |source| source == Source::Node)?;
+                    || self.look_ahead(Some(writing), |source| source == TraceSource::Node)?;
                 Ok(writes.then_some(writing))
             }
-            Kind::Boot if by_process => {
-                self.look_ahead(None, |it| !matches!(it, Source::Node | Source::Resource))?;
+            RecordKind::Boot if by_process => {
+                self.look_ahead(None, |it| {
+                    !matches!(it, TraceSource::Node | TraceSource::Resource)
+                })?;
                 let crash = self.merge_state.last_crash(at, time);
                 let crash = crash.map(|time| Dependency::Crashing(at, time));
                 Ok(crash.filter(|crash| self.merge_state.is_pending(*crash)))
@@ -290,8 +297,9 @@ impl<F: RecordSource> RecordMerger<F> {
             return Ok(None);
         }
         let comes = self.merge_state.is_pending(sending)
-            || self
-                .look_ahead(Some(sending), |it| !matches!(it, Source::Parent | Source::Resource))?
+            || self.look_ahead(Some(sending), |it| {
+                !matches!(it, TraceSource::Parent | TraceSource::Resource)
+            })?
             || self.may_be_written(message);
         self.unmatched += u64::from(!comes);
         Ok(comes.then_some(sending))
@@ -304,7 +312,7 @@ impl<F: RecordSource> RecordMerger<F> {
         let crashed = self.crashed.get(&from).is_some_and(|crashed| *crashed >= session);
         let writes = |file: &MergedFile<F>| {
             let here = file.last.is_some_and(|(at, last)| at == from && last <= session);
-            here && file.source == Source::Node && file.state == State::Silent
+            here && file.source == TraceSource::Node && file.state == State::Silent
         };
         !crashed && self.files.iter().any(writes)
     }
@@ -313,7 +321,7 @@ impl<F: RecordSource> RecordMerger<F> {
     fn deliver(&mut self, file: usize) -> NextRecord {
         let MergedFile { ahead, source, .. } = &mut self.files[file];
         let Some(record) = ahead.pop_front() else { return NextRecord::End };
-        let by_process = *source == Source::Node;
+        let by_process = *source == TraceSource::Node;
         self.max_retained = self.max_retained.max(self.merge_state.retained_count());
         for given in satisfied_dependencies(&record, by_process) {
             if self.merge_state.on_delivery(given) {
@@ -322,8 +330,8 @@ impl<F: RecordSource> RecordMerger<F> {
         }
         self.line_up(file);
         match (&record.kind, record.process.process()) {
-            (Kind::Crash, Some(at)) => self.end_session(at, record.session),
-            (Kind::Boot | Kind::Recover, Some(at)) => {
+            (RecordKind::Crash, Some(at)) => self.end_session(at, record.session),
+            (RecordKind::Boot | RecordKind::Recover, Some(at)) => {
                 self.unblock(
                     |dependency| matches!(dependency, Dependency::Sending(it) if it.from == at),
                 );

@@ -13,7 +13,7 @@ pub use record_source::NextRecord;
 pub(crate) use record_source::RecordSource;
 
 use crate::diagram::MAX_DRAWN_PROCESSES;
-use crate::format::{Header, Kind, ReadError, Reader, Record, Source, Trace};
+use crate::format::{Header, ReadError, Reader, Record, RecordKind, Trace, TraceSource};
 
 /// Traces of one run, merged into one.
 #[derive(Clone, Debug, PartialEq)]
@@ -62,7 +62,7 @@ pub fn merge_files_with_contents<P: AsRef<Path>>(
 
 fn gather(mut files: MergedFiles) -> Result<MergedTrace, MergeError> {
     let records = files.by_ref().collect::<Result<_, _>>()?;
-    let header = files.header().clone();
+    let header = files.common_header().clone();
     let MergeReport { unmatched, contradictions, torn, empty } = files.merge_report();
     Ok(MergedTrace { header, records, unmatched, contradictions, torn, empty })
 }
@@ -84,7 +84,7 @@ pub fn merge(traces: Vec<Trace>) -> Result<MergedTrace, MergeError> {
     let sources = traces.into_iter().map(|trace| (trace.header.source, trace.records.into_iter()));
     let mut merging = RecordMerger::new(sources, usize::MAX);
     let mut records = Vec::new();
-    while let NextRecord::Record(record) = merging.next()? {
+    while let NextRecord::Record(record) = merging.next_record()? {
         records.push(record);
     }
     let MergeReport { unmatched, contradictions, .. } = merging.merge_report();
@@ -140,14 +140,16 @@ impl MergedFiles {
             }
         }
         let header = common_header(readers.iter().map(Reader::header))?;
-        check_distinct(readers.iter_mut().map(|reader| (reader.header().source, reader.first())))?;
+        check_distinct(
+            readers.iter_mut().map(|reader| (reader.header().source, reader.peek_first())),
+        )?;
         let sources = readers.into_iter().map(|reader| (reader.header().source, reader));
         Ok(MergedFiles { header, merging: RecordMerger::new(sources, LOOK_AHEAD), empty })
     }
 
     /// Returns the common header of the traces: the header of the first node or, if there is no
     /// node, of the first trace.
-    pub fn header(&self) -> &Header {
+    pub fn common_header(&self) -> &Header {
         &self.header
     }
 
@@ -161,8 +163,8 @@ impl MergedFiles {
 
     /// Returns the maximum number of records and messages, of all files together, that were in
     /// memory at the same time.
-    pub fn max_retained(&self) -> usize {
-        self.merging.max_retained()
+    pub fn max_retained_count(&self) -> usize {
+        self.merging.max_retained_count()
     }
 }
 
@@ -170,7 +172,7 @@ impl Iterator for MergedFiles {
     type Item = Result<Record, ReadError>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        match self.merging.next() {
+        match self.merging.next_record() {
             Ok(NextRecord::Record(record)) => Some(Ok(record)),
             // Complete files are never silent.
             Ok(NextRecord::Later | NextRecord::End) => None,
@@ -188,7 +190,8 @@ impl std::fmt::Debug for MergedFiles {
 pub(crate) fn common_header<'a>(
     headers: impl Iterator<Item = &'a Header> + Clone,
 ) -> Result<Header, MergeError> {
-    let own = |header: &&Header| !matches!(header.source, Source::Parent | Source::Resource);
+    let own =
+        |header: &&Header| !matches!(header.source, TraceSource::Parent | TraceSource::Resource);
     let mut all = headers.clone();
     let first = headers.clone().find(own).or_else(|| all.next()).ok_or(MergeError::NoTrace)?;
     for header in headers.clone() {
@@ -206,7 +209,7 @@ pub(crate) fn common_header<'a>(
     check_same_options(headers.clone())?;
     let fenced = headers.clone().all(|header| header.fenced);
     // The parent that injects faults knows which properties are still promised.
-    let mut parents = headers.filter(|header| header.source == Source::Parent);
+    let mut parents = headers.filter(|header| header.source == TraceSource::Parent);
     let parent = parents.find(|header| !header.promises.is_empty()).unwrap_or(first);
     let most_bypass = parent.most_bypass.or(first.most_bypass);
     Ok(Header { fenced, promises: parent.promises.clone(), most_bypass, ..first.clone() })
@@ -217,7 +220,7 @@ pub(crate) fn common_header<'a>(
 fn check_same_options<'a>(
     headers: impl Iterator<Item = &'a Header> + Clone,
 ) -> Result<(), MergeError> {
-    let made = headers.filter(|header| header.source != Source::Node);
+    let made = headers.filter(|header| header.source != TraceSource::Node);
     let seeds = made.clone().filter_map(|header| header.seed);
     let differ = other_than_first(seeds).map(|(one, other)| format!("seeds {one} and {other}"));
     let commands = made.filter_map(|header| header.replay.as_ref());
@@ -237,17 +240,17 @@ fn other_than_first<T: PartialEq>(mut all: impl Iterator<Item = T>) -> Option<(T
 /// Also returns an error if a process boots twice in the same session, because then one of its
 /// traces is of another run.
 fn check_distinct<'a>(
-    firsts: impl Iterator<Item = (Source, Option<&'a Record>)>,
+    firsts: impl Iterator<Item = (TraceSource, Option<&'a Record>)>,
 ) -> Result<(), MergeError> {
-    let mut seen: Vec<(Source, &Record)> = Vec::new();
+    let mut seen: Vec<(TraceSource, &Record)> = Vec::new();
     for (source, first) in firsts {
         let Some(first) = first else { continue };
         if seen.contains(&(source, first)) {
             return Err(MergeError::DuplicateTrace { record: first.describe() });
         }
-        let is_boot = source == Source::Node && first.kind == Kind::Boot;
+        let is_boot = source == TraceSource::Node && first.kind == RecordKind::Boot;
         if is_boot
-            && seen.iter().any(|(source, it)| *source == Source::Node && same_boot(it, first))
+            && seen.iter().any(|(source, it)| *source == TraceSource::Node && same_boot(it, first))
         {
             let Record { process, session, .. } = first;
             let difference = format!("{process} boots in session {session} of two");
@@ -261,7 +264,7 @@ fn check_distinct<'a>(
 /// Returns true if both records are boots of the same process in the same session. In one run, a
 /// process boots only once in a session.
 fn same_boot(one: &Record, other: &Record) -> bool {
-    let boot = |it: &Record| (it.kind == Kind::Boot, it.process, it.session);
+    let boot = |it: &Record| (it.kind == RecordKind::Boot, it.process, it.session);
     boot(one) == boot(other)
 }
 

@@ -18,17 +18,17 @@ pub enum NextRecord {
 
 /// A file from which a merge reads records, in order.
 pub(crate) trait RecordSource {
-    fn next(&mut self) -> Result<NextRecord, ReadError>;
+    fn next_record(&mut self) -> Result<NextRecord, ReadError>;
 }
 
 impl RecordSource for IntoIter<Record> {
-    fn next(&mut self) -> Result<NextRecord, ReadError> {
+    fn next_record(&mut self) -> Result<NextRecord, ReadError> {
         Ok(Iterator::next(self).map_or(NextRecord::End, NextRecord::Record))
     }
 }
 
 impl<R: BufRead> RecordSource for Reader<R> {
-    fn next(&mut self) -> Result<NextRecord, ReadError> {
+    fn next_record(&mut self) -> Result<NextRecord, ReadError> {
         Ok(Iterator::next(self).transpose()?.map_or(NextRecord::End, NextRecord::Record))
     }
 }

@@ -1,19 +1,20 @@
 //! Checks of the names and types in an expression.
 
-use super::error::{PropertyError, suggest};
+use super::error::{PropertyError, unknown_name_remedy};
 use super::formula::{
-    Condition, Number, PathStep, Pattern, ProcessTerm, PropertyInputs, Relation, StatePath, Value,
+    ComparedValue, Condition, MessagePattern, NumberTerm, PathStep, ProcessTerm, PropertyInputs,
+    Relation, StatePath,
 };
-use super::parser::LEADS_TO;
-use super::predicates::{Meaning, Predicate, names};
-use super::syntax::{Node, NodeKind, Operator, Quantifier, Span};
+use super::parser::LEADS_TO_ADVICE;
+use super::predicates::{Predicate, PredicateMeaning, available_names};
+use super::syntax::{Operator, Quantifier, SyntaxNode, SyntaxNodeKind, TextSpan};
 use super::vocabulary::{StateShape, Vocabulary};
 
-pub(super) struct Checker<'a> {
+pub(super) struct ExpressionChecker<'a> {
     pub(super) text: &'a str,
     pub(super) vocabulary: &'a Vocabulary,
     /// Names of all variables. The index of a name in this list identifies the variable in a
-    /// [`Binding`](super::Binding).
+    /// [`VariableBinding`](super::Binding).
     pub(super) variables: Vec<String>,
     /// Variables in scope, each with its name and its index in [`variables`](Checker::variables). A
     /// later variable hides an earlier one of the same name.
@@ -26,9 +27,9 @@ pub(super) struct Checker<'a> {
 
 enum Typed<'a> {
     Condition(Condition),
-    Number(Number),
+    Number(NumberTerm),
     /// A number of messages. Used as a condition, it means at least one message.
-    Messages(Number),
+    Messages(NumberTerm),
     Process(ProcessTerm),
     /// A part of a state, with the shape of that part if it is known.
     State(StatePath, Option<&'a StateShape>),
@@ -50,26 +51,36 @@ impl Typed<'_> {
     }
 }
 
-impl<'a> Checker<'a> {
+impl<'a> ExpressionChecker<'a> {
     pub(super) fn new(text: &'a str, vocabulary: &'a Vocabulary) -> Self {
         let (variables, scope, free) = (Vec::new(), Vec::new(), Vec::new());
-        Checker { text, vocabulary, variables, scope, free, uses: PropertyInputs::default() }
+        ExpressionChecker {
+            text,
+            vocabulary,
+            variables,
+            scope,
+            free,
+            uses: PropertyInputs::default(),
+        }
     }
 
     fn error(
         &self,
-        span: &Span,
+        span: &TextSpan,
         problem: impl Into<String>,
         remedy: impl Into<String>,
     ) -> PropertyError {
         PropertyError::new(self.text, span.clone(), problem, remedy)
     }
 
-    pub(super) fn condition(&mut self, node: &Node) -> Result<Condition, PropertyError> {
+    pub(super) fn check_condition(
+        &mut self,
+        node: &SyntaxNode,
+    ) -> Result<Condition, PropertyError> {
         match self.typed(node)? {
             Typed::Condition(condition) => Ok(condition),
             Typed::Messages(number) => {
-                Ok(Condition::Compare(Relation::Less, Number::Constant(0), number))
+                Ok(Condition::Compare(Relation::Less, NumberTerm::Constant(0), number))
             }
             Typed::State(path, _) if !path.steps.is_empty() => Ok(Condition::Holds(path)),
             other => {
@@ -83,12 +94,12 @@ impl<'a> Checker<'a> {
         }
     }
 
-    fn number(&mut self, node: &Node) -> Result<Number, PropertyError> {
+    fn number(&mut self, node: &SyntaxNode) -> Result<NumberTerm, PropertyError> {
         match self.typed(node)? {
             Typed::Number(number) | Typed::Messages(number) => Ok(number),
             Typed::State(path, _) => {
                 self.uses.state_numbers = true;
-                Ok(Number::InState(path))
+                Ok(NumberTerm::InState(path))
             }
             other => {
                 let problem = format!("expected a number, found {}", other.name());
@@ -101,7 +112,7 @@ impl<'a> Checker<'a> {
         }
     }
 
-    fn process_term(&mut self, node: &Node) -> Result<ProcessTerm, PropertyError> {
+    fn process_term(&mut self, node: &SyntaxNode) -> Result<ProcessTerm, PropertyError> {
         match self.typed(node)? {
             Typed::Process(who) => Ok(who),
             Typed::State(path, _) => {
@@ -116,33 +127,33 @@ impl<'a> Checker<'a> {
         }
     }
 
-    fn typed(&mut self, node: &Node) -> Result<Typed<'a>, PropertyError> {
+    fn typed(&mut self, node: &SyntaxNode) -> Result<Typed<'a>, PropertyError> {
         Ok(match &node.kind {
-            NodeKind::Bool(value) => Typed::Condition(Condition::Constant(*value)),
-            NodeKind::Number(value) => Typed::Number(Number::Constant(*value)),
-            NodeKind::Process(number) => Typed::Process(self.process(*number, &node.span)?),
-            NodeKind::Word(word) => self.word(word, &node.span)?,
-            NodeKind::Any => Typed::Any,
-            NodeKind::Call { name, arguments } => self.call(node, name, arguments)?,
-            NodeKind::Field { of, name } => self.field(node, of, name)?,
-            NodeKind::Index { of, by } => self.index(of, by)?,
-            NodeKind::Not(inner) => {
-                Typed::Condition(Condition::Not(Box::new(self.condition(inner)?)))
+            SyntaxNodeKind::Bool(value) => Typed::Condition(Condition::Constant(*value)),
+            SyntaxNodeKind::Number(value) => Typed::Number(NumberTerm::Constant(*value)),
+            SyntaxNodeKind::Process(number) => Typed::Process(self.process(*number, &node.span)?),
+            SyntaxNodeKind::Word(word) => self.word(word, &node.span)?,
+            SyntaxNodeKind::Any => Typed::Any,
+            SyntaxNodeKind::Call { name, arguments } => self.call(node, name, arguments)?,
+            SyntaxNodeKind::Field { of, name } => self.field(node, of, name)?,
+            SyntaxNodeKind::Index { of, by } => self.index(of, by)?,
+            SyntaxNodeKind::Not(inner) => {
+                Typed::Condition(Condition::Not(Box::new(self.check_condition(inner)?)))
             }
-            NodeKind::Negative(inner) => {
-                let zero = Box::new(Number::Constant(0));
-                Typed::Number(Number::Minus(zero, Box::new(self.number(inner)?)))
+            SyntaxNodeKind::Negative(inner) => {
+                let zero = Box::new(NumberTerm::Constant(0));
+                Typed::Number(NumberTerm::Minus(zero, Box::new(self.number(inner)?)))
             }
-            NodeKind::Binary { operator, left, right } => {
+            SyntaxNodeKind::Binary { operator, left, right } => {
                 self.binary(node, *operator, left, right)?
             }
-            NodeKind::Quantified { quantifier, variables, body } => {
+            SyntaxNodeKind::Quantified { quantifier, variables, body } => {
                 self.quantified(*quantifier, variables, body)?
             }
         })
     }
 
-    fn process(&mut self, number: u32, span: &Span) -> Result<ProcessTerm, PropertyError> {
+    fn process(&mut self, number: u32, span: &TextSpan) -> Result<ProcessTerm, PropertyError> {
         let size = self.vocabulary.size;
         if number == 0 || number > size {
             let remedy = format!("the group is P1 to P{size}");
@@ -152,7 +163,7 @@ impl<'a> Checker<'a> {
         Ok(ProcessTerm::Fixed(number - 1))
     }
 
-    fn word(&mut self, word: &str, span: &Span) -> Result<Typed<'a>, PropertyError> {
+    fn word(&mut self, word: &str, span: &TextSpan) -> Result<Typed<'a>, PropertyError> {
         let known = self.scope.iter().rev().find(|(name, _)| name == word);
         if let Some((_, place)) = known {
             return Ok(Typed::Process(ProcessTerm::Variable(*place)));
@@ -184,8 +195,8 @@ impl<'a> Checker<'a> {
     fn quantified(
         &mut self,
         quantifier: Quantifier,
-        variables: &[(String, Span)],
-        body: &Node,
+        variables: &[(String, TextSpan)],
+        body: &SyntaxNode,
     ) -> Result<Typed<'a>, PropertyError> {
         let mut places = Vec::new();
         for (name, span) in variables {
@@ -197,13 +208,13 @@ impl<'a> Checker<'a> {
             self.scope.push((name.clone(), place));
             places.push(place);
         }
-        let mut condition = self.condition(body)?;
+        let mut condition = self.check_condition(body)?;
         for (name, _) in variables {
             let place = self.scope.iter().rposition(|(known, _)| known == name);
             self.scope.remove(place.expect("the variable is in scope"));
         }
         if quantifier == Quantifier::Count {
-            return Ok(Typed::Number(Number::Count(places, Box::new(condition))));
+            return Ok(Typed::Number(NumberTerm::Count(places, Box::new(condition))));
         }
         for place in places.into_iter().rev() {
             let body = Box::new(condition);
@@ -217,21 +228,21 @@ impl<'a> Checker<'a> {
 
     fn call(
         &mut self,
-        node: &Node,
+        node: &SyntaxNode,
         name: &str,
-        arguments: &[Node],
+        arguments: &[SyntaxNode],
     ) -> Result<Typed<'a>, PropertyError> {
         let name_span = node.span.start..node.span.start + name.len();
         let Some(predicate) = Predicate::find(name) else {
-            let remedy = suggest(name, &names(self.vocabulary), "predicates");
+            let remedy = unknown_name_remedy(name, &available_names(self.vocabulary), "predicates");
             return Err(self.error(&name_span, format!("unknown predicate `{name}`"), remedy));
         };
         if let Some(lacking) = predicate.missing_feature(self.vocabulary) {
             let problem = format!("`{name}` needs {lacking}, which the algorithm does not have");
-            let remedy = format!("predicates: {}", names(self.vocabulary).join(", "));
+            let remedy = format!("predicates: {}", available_names(self.vocabulary).join(", "));
             return Err(self.error(&name_span, problem, remedy));
         }
-        if !predicate.arguments().contains(&arguments.len()) {
+        if !predicate.argument_counts().contains(&arguments.len()) {
             let many = if arguments.len() == 1 { "argument" } else { "arguments" };
             let problem = format!("`{name}` with {} {many}", arguments.len());
             let remedy = format!("expected {}", predicate.form);
@@ -239,51 +250,53 @@ impl<'a> Checker<'a> {
         }
         let first = &arguments[0];
         Ok(match predicate.meaning {
-            Meaning::Fact(fact) => {
+            PredicateMeaning::Fact(fact) => {
                 self.note(fact);
                 Typed::Condition(Condition::Fact(fact, self.process_term(first)?))
             }
-            Meaning::Leader => {
+            PredicateMeaning::Leader => {
                 (self.uses.leaders, self.uses.identities) = (true, true);
                 Typed::Process(ProcessTerm::LeaderOf(Box::new(self.process_term(first)?)))
             }
-            Meaning::Term => {
+            PredicateMeaning::Term => {
                 self.uses.leaders = true;
-                Typed::Number(Number::Term(self.process_term(first)?))
+                Typed::Number(NumberTerm::Term(self.process_term(first)?))
             }
-            Meaning::Fence => {
+            PredicateMeaning::Fence => {
                 self.uses.fences = true;
-                Typed::Number(Number::Fence(self.process_term(first)?))
+                Typed::Number(NumberTerm::Fence(self.process_term(first)?))
             }
-            Meaning::Suspects => {
+            PredicateMeaning::Suspects => {
                 self.uses.failures = true;
                 let (at, peer) = (self.process_term(first)?, self.process_term(&arguments[1])?);
                 Typed::Condition(Condition::Suspects(at, peer))
             }
-            Meaning::Sent => {
+            PredicateMeaning::Sent => {
                 self.uses.sent = true;
-                Typed::Messages(Number::Sent(self.pattern(arguments)?))
+                Typed::Messages(NumberTerm::Sent(self.pattern(arguments)?))
             }
-            Meaning::InFlight => {
+            PredicateMeaning::InFlight => {
                 self.uses.in_flight = true;
-                Typed::Messages(Number::InFlight(self.pattern(arguments)?))
+                Typed::Messages(NumberTerm::InFlight(self.pattern(arguments)?))
             }
-            Meaning::State => self.state(&node.span, first)?,
+            PredicateMeaning::State => self.state(&node.span, first)?,
         })
     }
 
-    fn note(&mut self, fact: super::formula::Fact) {
-        use super::formula::Fact;
+    fn note(&mut self, fact: super::formula::ProcessPredicate) {
+        use super::formula::ProcessPredicate;
         match fact {
-            Fact::Requests | Fact::Enters | Fact::Exits => self.uses.events = true,
-            Fact::Waiting | Fact::Inside => self.uses.phases = true,
-            Fact::Leads | Fact::Elected => self.uses.leaders = true,
-            Fact::Crashed => self.uses.failures = true,
+            ProcessPredicate::Requests | ProcessPredicate::Enters | ProcessPredicate::Exits => {
+                self.uses.events = true
+            }
+            ProcessPredicate::Waiting | ProcessPredicate::Inside => self.uses.phases = true,
+            ProcessPredicate::Leads | ProcessPredicate::Elected => self.uses.leaders = true,
+            ProcessPredicate::Crashed => self.uses.failures = true,
         }
     }
 
-    fn pattern(&mut self, arguments: &[Node]) -> Result<Pattern, PropertyError> {
-        let (NodeKind::Word(message), span) = (&arguments[0].kind, &arguments[0].span) else {
+    fn pattern(&mut self, arguments: &[SyntaxNode]) -> Result<MessagePattern, PropertyError> {
+        let (SyntaxNodeKind::Word(message), span) = (&arguments[0].kind, &arguments[0].span) else {
             let remedy = self.message_names("");
             return Err(self.error(&arguments[0].span, "expected the name of a message", remedy));
         };
@@ -295,18 +308,18 @@ impl<'a> Checker<'a> {
         }
         let mut end = |place: usize| match arguments.get(place) {
             None => Ok(None),
-            Some(Node { kind: NodeKind::Any, .. }) => Ok(None),
+            Some(SyntaxNode { kind: SyntaxNodeKind::Any, .. }) => Ok(None),
             Some(node) => self.process_term(node).map(Some),
         };
-        Ok(Pattern { message: message.clone(), from: end(1)?, to: end(2)? })
+        Ok(MessagePattern { message: message.clone(), from: end(1)?, to: end(2)? })
     }
 
     fn message_names(&self, message: &str) -> String {
         let known = self.vocabulary.messages.iter().flatten().map(|it| &**it);
-        suggest(message, &known.collect::<Vec<_>>(), "messages")
+        unknown_name_remedy(message, &known.collect::<Vec<_>>(), "messages")
     }
 
-    fn state(&mut self, span: &Span, of: &Node) -> Result<Typed<'a>, PropertyError> {
+    fn state(&mut self, span: &TextSpan, of: &SyntaxNode) -> Result<Typed<'a>, PropertyError> {
         let Some(shape) = &self.vocabulary.states else {
             let remedy = "record them: `tenure simulate … --trace FILE --states`";
             return Err(self.error(span, "the trace has no states of processes", remedy));
@@ -317,7 +330,12 @@ impl<'a> Checker<'a> {
         Ok(Typed::State(StatePath { of, steps: Vec::new() }, is_known.then_some(shape)))
     }
 
-    fn field(&mut self, node: &Node, of: &Node, name: &str) -> Result<Typed<'a>, PropertyError> {
+    fn field(
+        &mut self,
+        node: &SyntaxNode,
+        of: &SyntaxNode,
+        name: &str,
+    ) -> Result<Typed<'a>, PropertyError> {
         let span = node.span.end - name.len()..node.span.end;
         let (mut path, shape) = match self.typed(of)? {
             Typed::State(path, shape) => (path, shape),
@@ -332,7 +350,7 @@ impl<'a> Checker<'a> {
                 let problem = format!("{whole} has no field `{name}`");
                 let known: Vec<&str> = shape.fields.iter().map(|(name, _)| &**name).collect();
                 let remedy = match (known.is_empty(), &shape.element) {
-                    (false, _) => suggest(name, &known, "fields"),
+                    (false, _) => unknown_name_remedy(name, &known, "fields"),
                     (true, Some(_)) => "it is a list: use [q] or [0]".to_owned(),
                     (true, None) => "it has no fields".to_owned(),
                 };
@@ -343,7 +361,7 @@ impl<'a> Checker<'a> {
         Ok(Typed::State(path, inner.transpose()?))
     }
 
-    fn index(&mut self, of: &Node, by: &Node) -> Result<Typed<'a>, PropertyError> {
+    fn index(&mut self, of: &SyntaxNode, by: &SyntaxNode) -> Result<Typed<'a>, PropertyError> {
         let Typed::State(mut path, shape) = self.typed(of)? else {
             return Err(self.error(&of.span, "only a list of a state has elements", ""));
         };
@@ -360,17 +378,18 @@ impl<'a> Checker<'a> {
 
     fn binary(
         &mut self,
-        node: &Node,
+        node: &SyntaxNode,
         operator: Operator,
-        left: &Node,
-        right: &Node,
+        left: &SyntaxNode,
+        right: &SyntaxNode,
     ) -> Result<Typed<'a>, PropertyError> {
-        let both = |this: &mut Self| Ok((this.condition(left)?, this.condition(right)?));
+        let both =
+            |this: &mut Self| Ok((this.check_condition(left)?, this.check_condition(right)?));
         let not = |condition| Box::new(Condition::Not(Box::new(condition)));
         let less = |relation, left, right| Condition::Compare(relation, left, right);
         Ok(Typed::Condition(match operator {
             Operator::LeadsTo => {
-                return Err(self.error(&node.span, "'~>' inside an expression", LEADS_TO));
+                return Err(self.error(&node.span, "'~>' inside an expression", LEADS_TO_ADVICE));
             }
             Operator::Implies => {
                 let (left, right) = both(self)?;
@@ -399,16 +418,20 @@ impl<'a> Checker<'a> {
             Operator::In => self.contains(left, right)?,
             Operator::Plus => {
                 let (left, right) = (self.number(left)?, self.number(right)?);
-                return Ok(Typed::Number(Number::Plus(Box::new(left), Box::new(right))));
+                return Ok(Typed::Number(NumberTerm::Plus(Box::new(left), Box::new(right))));
             }
             Operator::Minus => {
                 let (left, right) = (self.number(left)?, self.number(right)?);
-                return Ok(Typed::Number(Number::Minus(Box::new(left), Box::new(right))));
+                return Ok(Typed::Number(NumberTerm::Minus(Box::new(left), Box::new(right))));
             }
         }))
     }
 
-    fn contains(&mut self, left: &Node, right: &Node) -> Result<Condition, PropertyError> {
+    fn contains(
+        &mut self,
+        left: &SyntaxNode,
+        right: &SyntaxNode,
+    ) -> Result<Condition, PropertyError> {
         let who = self.process_term(left)?;
         self.uses.identities = true;
         match self.typed(right)? {
@@ -422,9 +445,9 @@ impl<'a> Checker<'a> {
 
     fn equal(
         &mut self,
-        node: &Node,
-        left: &Node,
-        right: &Node,
+        node: &SyntaxNode,
+        left: &SyntaxNode,
+        right: &SyntaxNode,
     ) -> Result<Condition, PropertyError> {
         let boxed = |condition| Box::new(condition);
         Ok(match (self.typed(left)?, self.typed(right)?) {
@@ -436,21 +459,21 @@ impl<'a> Checker<'a> {
             }
             (Typed::State(path, _), Typed::Condition(Condition::Constant(value)))
             | (Typed::Condition(Condition::Constant(value)), Typed::State(path, _)) => {
-                Condition::State(path, Value::Bool(value))
+                Condition::State(path, ComparedValue::Bool(value))
             }
             (Typed::State(path, _), Typed::Process(who))
             | (Typed::Process(who), Typed::State(path, _)) => {
                 self.uses.identities = true;
-                Condition::State(path, Value::Process(who))
+                Condition::State(path, ComparedValue::Process(who))
             }
             (Typed::State(path, _), Typed::State(other, _)) => {
                 (self.uses.state_numbers, self.uses.identities) = (true, true);
-                Condition::State(path, Value::State(other))
+                Condition::State(path, ComparedValue::State(other))
             }
             (Typed::State(path, _), Typed::Number(number) | Typed::Messages(number))
             | (Typed::Number(number) | Typed::Messages(number), Typed::State(path, _)) => {
                 self.uses.state_numbers = true;
-                Condition::Compare(Relation::Equal, Number::InState(path), number)
+                Condition::Compare(Relation::Equal, NumberTerm::InState(path), number)
             }
             (Typed::Process(left), Typed::Process(right)) => {
                 self.uses.identities = true;
@@ -479,7 +502,7 @@ impl<'a> Checker<'a> {
     /// Checks a comparison of a part of a state with the name of an enum variant.
     fn variant(
         &self,
-        span: &Span,
+        span: &TextSpan,
         path: StatePath,
         shape: Option<&StateShape>,
         name: String,
@@ -491,10 +514,10 @@ impl<'a> Checker<'a> {
             let known: Vec<&str> = shape.names.iter().map(|name| &**name).collect();
             let remedy = match known.is_empty() {
                 true => "it holds no names in sample runs".to_owned(),
-                false => suggest(&name, &known, "values"),
+                false => unknown_name_remedy(&name, &known, "values"),
             };
             return Err(self.error(span, format!("unknown value `{name}`"), remedy));
         }
-        Ok(Condition::State(path, Value::Name(name)))
+        Ok(Condition::State(path, ComparedValue::Name(name)))
     }
 }

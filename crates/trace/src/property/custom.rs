@@ -6,13 +6,13 @@ use std::sync::{Mutex, PoisonError};
 
 use tenure_core::{ProcessId, Property};
 
-use super::check::Checker;
+use super::check::ExpressionChecker;
 use super::error::PropertyError;
-use super::evaluate::{Evaluator, StateView};
+use super::evaluate::{ExpressionEvaluator, StateView};
 use super::facts::FactSelection;
 use super::formula::{Condition, PropertyInputs};
-use super::parser::{LEADS_TO, parse};
-use super::syntax::{Node, NodeKind, Operator};
+use super::parser::{LEADS_TO_ADVICE, parse_expression};
+use super::syntax::{Operator, SyntaxNode, SyntaxNodeKind};
 use super::vocabulary::Vocabulary;
 
 /// Kind of a property that the user has written as an expression. Each kind has its own
@@ -71,7 +71,7 @@ impl fmt::Display for PropertyForm {
 
 /// A property that the user has written as an expression, checked and ready for evaluation.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CustomProperty {
+pub struct ExpressionProperty {
     form: PropertyForm,
     text: String,
     /// Name in reports: the form of the property (such as `always`), followed by the expression.
@@ -81,7 +81,7 @@ pub struct CustomProperty {
     /// For a leads-to property, the condition on the right of `~>`. Otherwise `None`.
     target: Option<Condition>,
     /// Names of all variables. The index of a name in this list identifies the variable in a
-    /// [`Binding`].
+    /// [`VariableBinding`].
     variables: Vec<String>,
     /// Free variables, which no quantifier binds. Each element is an index in `variables`.
     free: Vec<usize>,
@@ -91,9 +91,9 @@ pub struct CustomProperty {
 
 /// Values of all variables of a property, by the index of the variable. Each value is the index of
 /// a process.
-pub type Binding = Vec<u32>;
+pub type VariableBinding = Vec<u32>;
 
-impl CustomProperty {
+impl ExpressionProperty {
     /// Parses and checks an expression.
     ///
     /// # Errors
@@ -104,28 +104,32 @@ impl CustomProperty {
         text: &str,
         vocabulary: &Vocabulary,
     ) -> Result<Self, PropertyError> {
-        let node = parse(text)?;
-        let mut checker = Checker::new(text, vocabulary);
+        let node = parse_expression(text)?;
+        let mut checker = ExpressionChecker::new(text, vocabulary);
         let (condition, target) = match (form, &node.kind) {
             (
                 PropertyForm::LeadsTo,
-                NodeKind::Binary { operator: Operator::LeadsTo, left, right },
-            ) => (checker.condition(left)?, Some(checker.condition(right)?)),
+                SyntaxNodeKind::Binary { operator: Operator::LeadsTo, left, right },
+            ) => (checker.check_condition(left)?, Some(checker.check_condition(right)?)),
             (PropertyForm::LeadsTo, _) => {
                 let problem = "expected '~>' between two conditions";
-                return Err(PropertyError::new(text, node.span, problem, LEADS_TO));
+                return Err(PropertyError::new(text, node.span, problem, LEADS_TO_ADVICE));
             }
-            _ => (checker.condition(&node)?, None),
+            _ => (checker.check_condition(&node)?, None),
         };
         Self::check_free(text, &node, &checker)?;
-        let Checker { variables, free, uses, .. } = checker;
+        let ExpressionChecker { variables, free, uses, .. } = checker;
         let text = text.trim().to_owned();
         let name = interned(format!("{form} {text}"));
         let size = vocabulary.size;
-        Ok(CustomProperty { form, text, name, condition, target, variables, free, size, uses })
+        Ok(ExpressionProperty { form, text, name, condition, target, variables, free, size, uses })
     }
 
-    fn check_free(text: &str, node: &Node, checker: &Checker<'_>) -> Result<(), PropertyError> {
+    fn check_free(
+        text: &str,
+        node: &SyntaxNode,
+        checker: &ExpressionChecker<'_>,
+    ) -> Result<(), PropertyError> {
         const MAX_FREE: usize = 3;
         if checker.free.len() <= MAX_FREE {
             return Ok(());
@@ -139,7 +143,7 @@ impl CustomProperty {
     /// group does not have is false.
     #[must_use]
     pub fn with_group_size(&self, size: u32) -> Self {
-        CustomProperty { size, ..self.clone() }
+        ExpressionProperty { size, ..self.clone() }
     }
 
     /// Returns the form of the property: `never`, `always`, `eventually` or `leads-to`.
@@ -154,7 +158,7 @@ impl CustomProperty {
 
     /// Returns the property under its name in reports, for example `always` followed by the
     /// expression.
-    pub const fn property(&self) -> Property {
+    pub const fn reported_property(&self) -> Property {
         Property::Custom(self.name)
     }
 
@@ -164,14 +168,14 @@ impl CustomProperty {
     }
 
     /// Returns which facts about commands and events the property reads, such as leaders or fences.
-    pub const fn tracked(&self) -> FactSelection {
+    pub const fn tracked_facts(&self) -> FactSelection {
         let PropertyInputs { phases, leaders, fences, .. } = self.uses;
         FactSelection { phases, leaders, fences, elects: false }
     }
 
     /// Returns one binding for each combination of values of the free variables. The variables that
     /// a quantifier binds have the value 0 in each of these bindings.
-    pub fn bindings(&self) -> Vec<Binding> {
+    pub fn bindings(&self) -> Vec<VariableBinding> {
         let mut bindings = vec![vec![0; self.variables.len()]];
         for place in &self.free {
             bindings = bindings
@@ -190,10 +194,13 @@ impl CustomProperty {
 
     /// Returns a binding for which this state violates the property. `None` if there is none.
     /// Meaningful only for the forms `never` and `always`, which a single state can violate.
-    pub fn violation(&self, view: &mut (impl StateView + ?Sized)) -> Option<Binding> {
+    pub fn violating_binding(
+        &self,
+        view: &mut (impl StateView + ?Sized),
+    ) -> Option<VariableBinding> {
         let wanted = self.form == PropertyForm::Never;
         let first = vec![0; self.variables.len()];
-        let mut evaluator = Evaluator { view, size: self.size, values: first };
+        let mut evaluator = ExpressionEvaluator { view, size: self.size, values: first };
         self.search(&mut evaluator, 0, wanted).then_some(evaluator.values)
     }
 
@@ -202,12 +209,12 @@ impl CustomProperty {
     /// ones. If the search succeeds, returns true and leaves the values in the evaluator.
     fn search<V: StateView + ?Sized>(
         &self,
-        evaluator: &mut Evaluator<'_, V>,
+        evaluator: &mut ExpressionEvaluator<'_, V>,
         index: usize,
         wanted: bool,
     ) -> bool {
         let Some(place) = self.free.get(index) else {
-            return evaluator.condition(&self.condition) == wanted;
+            return evaluator.evaluate_condition(&self.condition) == wanted;
         };
         (0..self.size).any(|value| {
             evaluator.values[*place] = value;
@@ -221,16 +228,16 @@ impl CustomProperty {
     /// pending, and a `leads-to` property is not.
     pub fn is_pending(
         &self,
-        binding: &Binding,
+        binding: &VariableBinding,
         was_pending: bool,
         view: &mut (impl StateView + ?Sized),
     ) -> bool {
-        let mut evaluator = Evaluator { view, size: self.size, values: binding.clone() };
+        let mut evaluator = ExpressionEvaluator { view, size: self.size, values: binding.clone() };
         match &self.target {
-            None => was_pending && !evaluator.condition(&self.condition),
+            None => was_pending && !evaluator.evaluate_condition(&self.condition),
             Some(target) => {
-                (was_pending || evaluator.condition(&self.condition))
-                    && !evaluator.condition(target)
+                (was_pending || evaluator.evaluate_condition(&self.condition))
+                    && !evaluator.evaluate_condition(target)
             }
         }
     }
@@ -243,7 +250,7 @@ impl CustomProperty {
     }
 
     /// Describes how a state violates the property for `binding`.
-    pub fn explain(&self, binding: &Binding) -> String {
+    pub fn explain_violation(&self, binding: &VariableBinding) -> String {
         let text = &self.text;
         match (self.form, self.values(binding)) {
             (PropertyForm::Never, None) => format!("{text} is true here"),
@@ -254,7 +261,7 @@ impl CustomProperty {
     }
 
     /// Describes the state that the property still demands for `binding`.
-    pub fn explain_pending(&self, binding: &Binding) -> String {
+    pub fn explain_pending(&self, binding: &VariableBinding) -> String {
         let missing = match self.text.split_once("~>") {
             Some((_, target)) if self.target.is_some() => target.trim(),
             _ => &self.text,
@@ -267,7 +274,7 @@ impl CustomProperty {
 
     /// Returns the values of the free variables as text, such as `p = P1`. `None` if there are no
     /// free variables.
-    fn values(&self, binding: &Binding) -> Option<String> {
+    fn values(&self, binding: &VariableBinding) -> Option<String> {
         let value =
             |place: &usize| format!("{} = {}", self.variables[*place], ProcessId(binding[*place]));
         let values: Vec<String> = self.free.iter().map(value).collect();

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::syntax::Span;
+use super::syntax::TextSpan;
 
 /// Error in an expression, with the part of the text that is wrong.
 ///
@@ -11,7 +11,7 @@ use super::syntax::Span;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub struct PropertyError {
     text: String,
-    span: Span,
+    span: TextSpan,
     problem: String,
     remedy: String,
 }
@@ -20,7 +20,7 @@ impl PropertyError {
     /// Creates the error of the part `span` of `text`. The remedy may be empty.
     pub(super) fn new(
         text: &str,
-        span: Span,
+        span: TextSpan,
         problem: impl Into<String>,
         remedy: impl Into<String>,
     ) -> Self {
@@ -67,7 +67,7 @@ pub(super) fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) 
 }
 
 /// Returns the remedy for an unknown name: the names nearest to it, and all names.
-pub(super) fn suggest(name: &str, all: &[&str], what: &str) -> String {
+pub(super) fn unknown_name_remedy(name: &str, all: &[&str], what: &str) -> String {
     let near = nearest(name, all.iter().copied());
     let all = all.join(", ");
     match near.as_slice() {

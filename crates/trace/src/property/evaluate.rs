@@ -6,10 +6,11 @@ use serde_json::{Map, Value as Tree};
 
 use super::facts::{ServiceFacts, StepFacts};
 use super::formula::{
-    Condition, Fact, Number, PathStep, Pattern, ProcessTerm, Relation, StatePath, Value,
+    ComparedValue, Condition, MessagePattern, NumberTerm, PathStep, ProcessPredicate, ProcessTerm,
+    Relation, StatePath,
 };
 use super::vocabulary::tuple_variant_name;
-use crate::state::TYPE;
+use crate::state::TYPE_KEY;
 
 /// State of the whole group, and the step that led to it. An engine implements this trait, so that
 /// properties can be evaluated in its states.
@@ -41,19 +42,23 @@ pub trait StateView {
 }
 
 /// Evaluates expressions in the state that `view` shows, for given values of the variables.
-pub(super) struct Evaluator<'a, V: StateView + ?Sized> {
+pub(super) struct ExpressionEvaluator<'a, V: StateView + ?Sized> {
     pub(super) view: &'a mut V,
     pub(super) size: u32,
     pub(super) values: Vec<u32>,
 }
 
-impl<V: StateView + ?Sized> Evaluator<'_, V> {
-    pub(super) fn condition(&mut self, of: &Condition) -> bool {
+impl<V: StateView + ?Sized> ExpressionEvaluator<'_, V> {
+    pub(super) fn evaluate_condition(&mut self, of: &Condition) -> bool {
         match of {
             Condition::Constant(value) => *value,
-            Condition::Not(inner) => !self.condition(inner),
-            Condition::And(left, right) => self.condition(left) && self.condition(right),
-            Condition::Or(left, right) => self.condition(left) || self.condition(right),
+            Condition::Not(inner) => !self.evaluate_condition(inner),
+            Condition::And(left, right) => {
+                self.evaluate_condition(left) && self.evaluate_condition(right)
+            }
+            Condition::Or(left, right) => {
+                self.evaluate_condition(left) || self.evaluate_condition(right)
+            }
             Condition::Fact(fact, who) => {
                 self.process_of(who).is_some_and(|at| self.fact(*fact, at))
             }
@@ -96,22 +101,22 @@ impl<V: StateView + ?Sized> Evaluator<'_, V> {
 
     fn with(&mut self, place: usize, value: u32, body: &Condition) -> bool {
         self.values[place] = value;
-        self.condition(body)
+        self.evaluate_condition(body)
     }
 
-    fn fact(&mut self, fact: Fact, at: u32) -> bool {
+    fn fact(&mut self, fact: ProcessPredicate, at: u32) -> bool {
         let facts = self.view.services().process(at);
         let step = self.view.step();
         let steps = step.at.is_some_and(|process| process.0 == at);
         match fact {
-            Fact::Requests => steps && step.requests,
-            Fact::Enters => steps && step.enters,
-            Fact::Exits => steps && step.exits,
-            Fact::Waiting => facts.waiting,
-            Fact::Inside => facts.inside,
-            Fact::Leads => facts.leader.is_some_and(|leader| leader.0 == at),
-            Fact::Elected => facts.leader.is_some(),
-            Fact::Crashed => self.view.is_crashed(at),
+            ProcessPredicate::Requests => steps && step.requests,
+            ProcessPredicate::Enters => steps && step.enters,
+            ProcessPredicate::Exits => steps && step.exits,
+            ProcessPredicate::Waiting => facts.waiting,
+            ProcessPredicate::Inside => facts.inside,
+            ProcessPredicate::Leads => facts.leader.is_some_and(|leader| leader.0 == at),
+            ProcessPredicate::Elected => facts.leader.is_some(),
+            ProcessPredicate::Crashed => self.view.is_crashed(at),
         }
     }
 
@@ -130,30 +135,32 @@ impl<V: StateView + ?Sized> Evaluator<'_, V> {
         named.filter(|at| *at < self.size)
     }
 
-    fn number(&mut self, of: &Number) -> Option<i128> {
+    fn number(&mut self, of: &NumberTerm) -> Option<i128> {
         Some(match of {
-            Number::Constant(value) => *value,
-            Number::Plus(left, right) => self.number(left)?.saturating_add(self.number(right)?),
-            Number::Minus(left, right) => self.number(left)?.saturating_sub(self.number(right)?),
-            Number::Term(who) => {
+            NumberTerm::Constant(value) => *value,
+            NumberTerm::Plus(left, right) => self.number(left)?.saturating_add(self.number(right)?),
+            NumberTerm::Minus(left, right) => {
+                self.number(left)?.saturating_sub(self.number(right)?)
+            }
+            NumberTerm::Term(who) => {
                 let at = self.process_of(who)?;
                 self.view.services().process(at).term.into()
             }
-            Number::Fence(who) => {
+            NumberTerm::Fence(who) => {
                 let at = self.process_of(who)?;
                 let fence = self.view.services().process(at).fence?;
                 i128::from(fence.0) << 64 | i128::from(fence.1)
             }
-            Number::InState(path) => self.with_tree(path, |_, tree| match tree {
+            NumberTerm::InState(path) => self.with_tree(path, |_, tree| match tree {
                 Tree::Number(number) => number.as_i128(),
                 _ => None,
             })??,
-            Number::Count(places, body) => self.count(places, body),
-            Number::InFlight(pattern) => {
+            NumberTerm::Count(places, body) => self.count(places, body),
+            NumberTerm::InFlight(pattern) => {
                 let (from, to) = self.ends(pattern)?;
                 self.view.in_flight(&pattern.message, from, to).into()
             }
-            Number::Sent(pattern) => {
+            NumberTerm::Sent(pattern) => {
                 let (from, to) = self.ends(pattern)?;
                 self.view.sent(&pattern.message, from, to).into()
             }
@@ -162,7 +169,7 @@ impl<V: StateView + ?Sized> Evaluator<'_, V> {
 
     fn count(&mut self, places: &[usize], body: &Condition) -> i128 {
         match places.split_first() {
-            None => i128::from(self.condition(body)),
+            None => i128::from(self.evaluate_condition(body)),
             Some((place, rest)) => (0..self.size)
                 .map(|value| {
                     self.values[*place] = value;
@@ -174,7 +181,7 @@ impl<V: StateView + ?Sized> Evaluator<'_, V> {
 
     /// Returns the sender and the receiver of a message pattern. An inner `None` stands for any
     /// process. The outer value is `None` if the pattern names a process that does not exist.
-    fn ends(&mut self, pattern: &Pattern) -> Option<(Option<u32>, Option<u32>)> {
+    fn ends(&mut self, pattern: &MessagePattern) -> Option<(Option<u32>, Option<u32>)> {
         let mut end = |who: &Option<ProcessTerm>| match who {
             None => Some(None),
             Some(who) => self.process_of(who).map(Some),
@@ -214,15 +221,17 @@ impl<V: StateView + ?Sized> Evaluator<'_, V> {
         Some(read(self, here))
     }
 
-    fn is_equal(&mut self, tree: &Tree, value: &Value) -> bool {
+    fn is_equal(&mut self, tree: &Tree, value: &ComparedValue) -> bool {
         match value {
-            Value::Name(name) => name_of(tree) == Some(name),
-            Value::Bool(value) => *tree == Tree::Bool(*value),
-            Value::Process(who) => {
+            ComparedValue::Name(name) => name_of(tree) == Some(name),
+            ComparedValue::Bool(value) => *tree == Tree::Bool(*value),
+            ComparedValue::Process(who) => {
                 let named = process(tree);
                 named.is_some() && named == self.process_of(who)
             }
-            Value::State(path) => self.with_tree(path, |_, other| other == tree) == Some(true),
+            ComparedValue::State(path) => {
+                self.with_tree(path, |_, other| other == tree) == Some(true)
+            }
         }
     }
 }
@@ -241,7 +250,7 @@ fn name_of(tree: &Tree) -> Option<&str> {
     match tree {
         Tree::Null => Some("None"),
         Tree::String(name) => Some(name),
-        Tree::Object(fields) => match fields.get(TYPE) {
+        Tree::Object(fields) => match fields.get(TYPE_KEY) {
             Some(Tree::String(name)) => Some(name),
             _ => tuple_variant_name(fields),
         },

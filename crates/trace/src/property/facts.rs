@@ -37,13 +37,13 @@ impl FactSelection {
             phases: true,
             leaders: true,
             fences: true,
-            elects: FactSelection::elects(service),
+            elects: FactSelection::is_election_only(service),
         }
     }
 
     /// Returns the empty selection of facts about this service.
     pub const fn none(service: Service) -> Self {
-        let elects = FactSelection::elects(service);
+        let elects = FactSelection::is_election_only(service);
         FactSelection { phases: false, leaders: false, fences: false, elects }
     }
 
@@ -60,7 +60,7 @@ impl FactSelection {
 
     /// Returns true if the service is an election without a lock. A process that has requested an
     /// election then counts as waiting until it learns of a leader.
-    pub(super) const fn elects(service: Service) -> bool {
+    pub(super) const fn is_election_only(service: Service) -> bool {
         matches!(service, Service::Election)
     }
 }

@@ -1,5 +1,5 @@
 //! Checked expressions, ready for evaluation. A variable is represented by its index in a
-//! [`Binding`](super::Binding), the list of the values of all variables.
+//! [`VariableBinding`](super::Binding), the list of the values of all variables.
 
 /// A condition on a state of the group.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -8,13 +8,13 @@ pub(super) enum Condition {
     Not(Box<Condition>),
     And(Box<Condition>, Box<Condition>),
     Or(Box<Condition>, Box<Condition>),
-    Fact(Fact, ProcessTerm),
+    Fact(ProcessPredicate, ProcessTerm),
     Suspects(ProcessTerm, ProcessTerm),
     /// True if two terms stand for the same process.
     Same(ProcessTerm, ProcessTerm),
-    Compare(Relation, Number, Number),
+    Compare(Relation, NumberTerm, NumberTerm),
     /// True if the part of the state is equal to the value.
-    State(StatePath, Value),
+    State(StatePath, ComparedValue),
     /// True if the part of the state is the value `true`.
     Holds(StatePath),
     /// True if the list or set contains the process.
@@ -27,7 +27,7 @@ pub(super) enum Condition {
 
 /// A predicate about one process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Fact {
+pub(super) enum ProcessPredicate {
     Requests,
     Enters,
     Exits,
@@ -52,18 +52,18 @@ pub(super) enum ProcessTerm {
 
 /// Part of an expression that stands for a number.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Number {
+pub(super) enum NumberTerm {
     Constant(i128),
-    Plus(Box<Number>, Box<Number>),
-    Minus(Box<Number>, Box<Number>),
+    Plus(Box<NumberTerm>, Box<NumberTerm>),
+    Minus(Box<NumberTerm>, Box<NumberTerm>),
     Term(ProcessTerm),
     Fence(ProcessTerm),
     InState(StatePath),
     /// Number of combinations of values for which the condition holds. A combination consists of
     /// one value for each of the variables whose indices are in the list.
     Count(Vec<usize>, Box<Condition>),
-    InFlight(Pattern),
-    Sent(Pattern),
+    InFlight(MessagePattern),
+    Sent(MessagePattern),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -87,12 +87,12 @@ pub(super) enum PathStep {
     /// Selects the element that belongs to a process. In a list, the first element belongs to P1.
     Process(ProcessTerm),
     /// Selects the element at this index, from 0.
-    Number(Number),
+    Number(NumberTerm),
 }
 
 /// A value with which a part of a state is compared.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Value {
+pub(super) enum ComparedValue {
     /// Name of an enum variant.
     Name(String),
     Bool(bool),
@@ -105,7 +105,7 @@ pub(super) enum Value {
 /// Pattern that selects messages by name, sender and receiver. A sender or receiver `None` stands
 /// for any process.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Pattern {
+pub(super) struct MessagePattern {
     pub(super) message: String,
     pub(super) from: Option<ProcessTerm>,
     pub(super) to: Option<ProcessTerm>,

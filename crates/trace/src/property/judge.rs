@@ -6,11 +6,11 @@ use std::sync::Arc;
 use serde_json::Value;
 use tenure_core::{Finding, FirstViolation, Judgement, ProcessId, Service};
 
-use super::custom::{Binding, CustomProperty};
+use super::custom::{ExpressionProperty, VariableBinding};
 use super::evaluate::StateView;
 use super::facts::{FactSelection, ServiceFacts, StepFacts};
 use crate::fold::process_state::{ProcessStates, ProcessStatus, StateChange};
-use crate::format::{Kind, Record};
+use crate::format::{Record, RecordKind};
 
 /// Checks properties against the records of a run, one record after another.
 ///
@@ -29,23 +29,23 @@ pub struct PropertyJudge {
 /// Check of one property during a run, with its results so far.
 #[derive(Clone, Debug)]
 struct PropertyRun {
-    property: Arc<CustomProperty>,
+    property: Arc<ExpressionProperty>,
     violation: Option<FirstViolation>,
     /// For each binding of the free variables of a liveness property: true if the property is
     /// pending, because it demands a state that has not occurred yet.
-    pending: Vec<(Binding, bool)>,
+    pending: Vec<(VariableBinding, bool)>,
 }
 
 impl PropertyJudge {
     /// Creates the judge for a run of `size` processes that has no records yet. The processes in
     /// `down` are down from the start.
     pub fn new(
-        properties: &[Arc<CustomProperty>],
+        properties: &[Arc<ExpressionProperty>],
         size: u32,
         service: Service,
         down: &[ProcessId],
     ) -> Self {
-        let run = |property: &Arc<CustomProperty>| {
+        let run = |property: &Arc<ExpressionProperty>| {
             let property = Arc::new(property.with_group_size(size));
             let bindings = if property.form().is_liveness() { property.bindings() } else { vec![] };
             let first = property.is_pending_initially();
@@ -70,13 +70,13 @@ impl PropertyJudge {
 
     /// Applies the next record of the run. If it begins a new step, first evaluates the state after
     /// the previous step.
-    pub fn read(&mut self, record: &Record) {
+    pub fn apply_record(&mut self, record: &Record) {
         let size = self.view.states.len();
         let at = record.process.process().filter(|at| at.index() < size);
         if self.begins_step(record, at) {
             // The first state is that after all boots. A process that is down from the start boots
             // and crashes.
-            let is_boot = matches!(record.kind, Kind::Boot | Kind::Crash);
+            let is_boot = matches!(record.kind, RecordKind::Boot | RecordKind::Crash);
             self.has_started |= self.last.is_some() && !is_boot;
             self.end_step();
             self.view.step = StepFacts { at, ..StepFacts::default() };
@@ -91,17 +91,17 @@ impl PropertyJudge {
     fn begins_step(&self, record: &Record, at: Option<ProcessId>) -> bool {
         let Some((time, before)) = self.last else { return true };
         match &record.kind {
-            Kind::Boot => true,
-            Kind::Command(_)
-            | Kind::Receive(_)
-            | Kind::Timer(_)
-            | Kind::Suspicion { .. }
-            | Kind::Crash
-            | Kind::Recover
-            | Kind::Memory(_)
-            | Kind::Partition(_)
-            | Kind::Heal
-            | Kind::End => true,
+            RecordKind::Boot => true,
+            RecordKind::Command(_)
+            | RecordKind::Receive(_)
+            | RecordKind::Timer(_)
+            | RecordKind::Suspicion { .. }
+            | RecordKind::Crash
+            | RecordKind::Recover
+            | RecordKind::Memory(_)
+            | RecordKind::Partition(_)
+            | RecordKind::Heal
+            | RecordKind::End => true,
             _ => at.is_some_and(|at| at != before) || record.time != time,
         }
     }
@@ -117,18 +117,18 @@ impl PropertyJudge {
 
     /// Returns the first property that has been violated so far, with its first violation. `None`
     /// if there is none.
-    pub fn violation(&self) -> Option<(&CustomProperty, &FirstViolation)> {
+    pub fn first_violation(&self) -> Option<(&ExpressionProperty, &FirstViolation)> {
         self.runs.iter().find_map(|run| Some((&*run.property, run.violation.as_ref()?)))
     }
 
-    /// Evaluates the properties after the last step and returns all findings. `ended` is false if
-    /// the run was cut short. In that case, a property that still demands a later state is
+    /// Evaluates the properties after the last step and returns all findings. `has_ended` is false
+    /// if the run was cut short. In that case, a property that still demands a later state is
     /// incomplete, not violated.
-    pub fn finish(mut self, ended: bool) -> Vec<Finding> {
+    pub fn finish(mut self, has_ended: bool) -> Vec<Finding> {
         self.has_started = true;
         self.end_step();
         let last = self.last.unwrap_or((0, ProcessId(0)));
-        self.runs.into_iter().map(|run| run.finding(last, ended)).collect()
+        self.runs.into_iter().map(|run| run.finding(last, has_ended)).collect()
     }
 }
 
@@ -143,8 +143,8 @@ impl PropertyRun {
         if self.property.form().is_liveness() {
             return;
         }
-        if let Some(binding) = self.property.violation(view) {
-            let message = self.property.explain(&binding);
+        if let Some(binding) = self.property.violating_binding(view) {
+            let message = self.property.explain_violation(&binding);
             self.violation = Some(FirstViolation { time, at, message });
         }
     }
@@ -152,7 +152,7 @@ impl PropertyRun {
     fn finding(self, (time, at): (u64, ProcessId), ended: bool) -> Finding {
         let PropertyRun { property, violation, pending } = self;
         let missing = pending.into_iter().find(|(_, pending)| *pending);
-        let name = property.property();
+        let name = property.reported_property();
         match (violation, missing) {
             (Some(violation), _) => {
                 let (judgement, violation) = (Judgement::Violated, Some(violation));
@@ -184,32 +184,32 @@ struct RecordedView {
 
 impl RecordedView {
     fn apply(&mut self, at: ProcessId, record: &Record) {
-        for change in self.processes.read(record) {
+        for change in self.processes.apply_record(record) {
             if matches!(change, StateChange::Crashes) {
                 self.services.on_crash(at);
             }
         }
         match &record.kind {
-            Kind::Command(command) => {
+            RecordKind::Command(command) => {
                 self.step.on_command(command);
                 self.services.on_command(at, command);
             }
-            Kind::Event(event) if !self.processes.state(at).is_down() => {
+            RecordKind::Event(event) if !self.processes.state(at).is_down() => {
                 self.step.on_event(event);
                 self.services.on_event(at, event);
             }
-            Kind::Send(message) => {
+            RecordKind::Send(message) => {
                 let name = message.message.to_string();
                 self.sent.push((name.clone(), message.peer.0));
                 *self.in_flight.entry((name, at.0, message.peer.0)).or_default() += 1;
             }
-            Kind::Duplicate(message) => {
+            RecordKind::Duplicate(message) => {
                 let key = (message.message.to_string(), at.0, message.peer.0);
                 *self.in_flight.entry(key).or_default() += 1;
             }
-            Kind::Drop(message) => self.take(&message.message, at.0, message.peer.0),
-            Kind::Receive(message) => self.take(&message.message, message.peer.0, at.0),
-            Kind::State(state) => self.states[at.index()] = Some(Arc::new(state.clone())),
+            RecordKind::Drop(message) => self.take(&message.message, at.0, message.peer.0),
+            RecordKind::Receive(message) => self.take(&message.message, message.peer.0, at.0),
+            RecordKind::State(state) => self.states[at.index()] = Some(Arc::new(state.clone())),
             _ => {}
         }
     }

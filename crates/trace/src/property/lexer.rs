@@ -6,7 +6,7 @@ use winnow::stream::{LocatingSlice, Stream};
 use winnow::token::{any, one_of, take_while};
 
 use super::error::PropertyError;
-use super::syntax::{Operator, Span};
+use super::syntax::{Operator, TextSpan};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Token {
@@ -28,7 +28,7 @@ pub(super) enum Token {
 type Input<'t> = LocatingSlice<&'t str>;
 
 /// Splits a text into tokens, each with its position in the text.
-pub(super) fn tokens(text: &str) -> Result<Vec<(Token, Span)>, PropertyError> {
+pub(super) fn tokenize(text: &str) -> Result<Vec<(Token, TextSpan)>, PropertyError> {
     let mut input = LocatingSlice::new(text);
     let mut tokens = Vec::new();
     loop {
@@ -48,13 +48,13 @@ pub(super) fn tokens(text: &str) -> Result<Vec<(Token, Span)>, PropertyError> {
                 let letter = text[start..].chars().next().unwrap_or_default();
                 let problem = format!("unexpected character '{letter}'");
                 let span = start..start + letter.len_utf8();
-                return Err(PropertyError::new(text, span, problem, OPERATORS));
+                return Err(PropertyError::new(text, span, problem, OPERATORS_HELP));
             }
         }
     }
 }
 
-pub(super) const OPERATORS: &str = "operators: & | ! => = != < <= > >= in + - ~>";
+pub(super) const OPERATORS_HELP: &str = "operators: & | ! => = != < <= > >= in + - ~>";
 
 /// Parses one token. If the token is a number out of range, returns `Ok(None)`.
 fn token(input: &mut Input<'_>) -> winnow::Result<Option<Token>> {

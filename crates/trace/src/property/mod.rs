@@ -1,10 +1,10 @@
 //! Properties that the user has written as expressions: `never inside(P1) & inside(P3)`.
 //!
-//! [`CustomProperty::parse`] parses an expression and checks its names and types against the
-//! [`Vocabulary`] of an algorithm. A [`CustomProperty`] is evaluated in the states that an engine
-//! provides through the trait [`StateView`]. The checker implements [`StateView`] for the states
-//! that it explores. [`PropertyJudge`] evaluates properties from the records of a trace, or of a
-//! simulation in progress.
+//! [`ExpressionProperty::parse`] parses an expression and checks its names and types against the
+//! [`Vocabulary`] of an algorithm. A [`ExpressionProperty`] is evaluated in the states that an
+//! engine provides through the trait [`StateView`]. The checker implements [`StateView`] for the
+//! states that it explores. [`PropertyJudge`] evaluates properties from the records of a trace, or
+//! of a simulation in progress.
 
 mod check;
 mod custom;
@@ -19,7 +19,7 @@ mod predicates;
 mod syntax;
 mod vocabulary;
 
-pub use custom::{Binding, CustomProperty, PropertyForm};
+pub use custom::{ExpressionProperty, PropertyForm, VariableBinding};
 pub use error::PropertyError;
 pub use evaluate::StateView;
 pub use facts::{FactSelection, ServiceFacts, StepFacts};

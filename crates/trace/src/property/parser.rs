@@ -1,24 +1,26 @@
 //! Parser of expressions, by precedence climbing.
 
 use super::error::PropertyError;
-use super::lexer::{Token, tokens};
-use super::syntax::{Node, NodeKind, Operator, Quantifier, Span};
+use super::lexer::{Token, tokenize};
+use super::syntax::{Operator, Quantifier, SyntaxNode, SyntaxNodeKind, TextSpan};
 
 const MAX_DEPTH: u32 = 64;
 
-pub(super) fn parse(text: &str) -> Result<Node, PropertyError> {
-    let mut parser = Parser { text, tokens: tokens(text)?, place: 0, depth: 0 };
+pub(super) fn parse_expression(text: &str) -> Result<SyntaxNode, PropertyError> {
+    let mut parser = Parser { text, tokens: tokenize(text)?, place: 0, depth: 0 };
     let node = parser.expression(0)?;
     match parser.peek() {
         None => Ok(node),
         Some(Token::Close) => Err(parser.wrong("unmatched ')'", "")),
-        Some(_) => Err(parser.wrong("expected an operator or the end", super::lexer::OPERATORS)),
+        Some(_) => {
+            Err(parser.wrong("expected an operator or the end", super::lexer::OPERATORS_HELP))
+        }
     }
 }
 
 struct Parser<'t> {
     text: &'t str,
-    tokens: Vec<(Token, Span)>,
+    tokens: Vec<(Token, TextSpan)>,
     place: usize,
     depth: u32,
 }
@@ -30,7 +32,7 @@ impl Parser<'_> {
 
     /// Returns the position of the next token in the text. If no token is left, returns the
     /// position of the end of the text.
-    fn here(&self) -> Span {
+    fn here(&self) -> TextSpan {
         let end = self.text.trim_end().len();
         self.tokens.get(self.place).map_or(end..end, |(_, span)| span.clone())
     }
@@ -45,13 +47,13 @@ impl Parser<'_> {
         there
     }
 
-    fn expect(&mut self, token: &Token, problem: &str) -> Result<Span, PropertyError> {
+    fn expect(&mut self, token: &Token, problem: &str) -> Result<TextSpan, PropertyError> {
         let span = self.here();
         if self.skip(token) { Ok(span) } else { Err(self.wrong(problem, "")) }
     }
 
     /// Parses an expression whose operators have at least the binding precedence `least`.
-    fn expression(&mut self, least: u8) -> Result<Node, PropertyError> {
+    fn expression(&mut self, least: u8) -> Result<SyntaxNode, PropertyError> {
         self.depth += 1;
         if self.depth > MAX_DEPTH {
             return Err(self.wrong("too deeply nested", "expected at most 64 levels"));
@@ -64,7 +66,7 @@ impl Parser<'_> {
                 break;
             }
             if operator == Operator::LeadsTo && self.depth > 1 {
-                return Err(self.wrong("'~>' inside an expression", LEADS_TO));
+                return Err(self.wrong("'~>' inside an expression", LEADS_TO_ADVICE));
             }
             self.place += 1;
             // An implication is right-associative; the others are left-associative.
@@ -82,13 +84,13 @@ impl Parser<'_> {
         Ok(left)
     }
 
-    fn binary(operator: Operator, left: Node, right: Node) -> Node {
+    fn binary(operator: Operator, left: SyntaxNode, right: SyntaxNode) -> SyntaxNode {
         let span = left.span.start..right.span.end;
         let (left, right) = (Box::new(left), Box::new(right));
-        Node { span, kind: NodeKind::Binary { operator, left, right } }
+        SyntaxNode { span, kind: SyntaxNodeKind::Binary { operator, left, right } }
     }
 
-    fn prefix(&mut self) -> Result<Node, PropertyError> {
+    fn prefix(&mut self) -> Result<SyntaxNode, PropertyError> {
         let start = self.here().start;
         if self.skip(&Token::Not) {
             self.depth += 1;
@@ -97,16 +99,22 @@ impl Parser<'_> {
             }
             let of = self.prefix()?;
             self.depth -= 1;
-            return Ok(Node { span: start..of.span.end, kind: NodeKind::Not(Box::new(of)) });
+            return Ok(SyntaxNode {
+                span: start..of.span.end,
+                kind: SyntaxNodeKind::Not(Box::new(of)),
+            });
         }
         if self.skip(&Token::Operator(Operator::Minus)) {
             let of = self.postfix()?;
-            return Ok(Node { span: start..of.span.end, kind: NodeKind::Negative(Box::new(of)) });
+            return Ok(SyntaxNode {
+                span: start..of.span.end,
+                kind: SyntaxNodeKind::Negative(Box::new(of)),
+            });
         }
         self.postfix()
     }
 
-    fn postfix(&mut self) -> Result<Node, PropertyError> {
+    fn postfix(&mut self) -> Result<SyntaxNode, PropertyError> {
         let mut node = self.primary()?;
         loop {
             if self.skip(&Token::Dot) {
@@ -115,40 +123,41 @@ impl Parser<'_> {
                 };
                 let span = node.span.start..self.here().end;
                 self.place += 1;
-                node = Node { span, kind: NodeKind::Field { of: Box::new(node), name } };
+                node =
+                    SyntaxNode { span, kind: SyntaxNodeKind::Field { of: Box::new(node), name } };
             } else if self.skip(&Token::OpenIndex) {
                 let by = Box::new(self.expression(1)?);
                 let end = self.expect(&Token::CloseIndex, "expected ']'")?.end;
-                let kind = NodeKind::Index { of: Box::new(node.clone()), by };
-                node = Node { span: node.span.start..end, kind };
+                let kind = SyntaxNodeKind::Index { of: Box::new(node.clone()), by };
+                node = SyntaxNode { span: node.span.start..end, kind };
             } else {
                 return Ok(node);
             }
         }
     }
 
-    fn primary(&mut self) -> Result<Node, PropertyError> {
+    fn primary(&mut self) -> Result<SyntaxNode, PropertyError> {
         let span = self.here();
         let Some(token) = self.peek().cloned() else {
             return Err(self.wrong("the expression ends too early", EXPECTED));
         };
         let kind = match token {
-            Token::Number(number) => NodeKind::Number(number),
-            Token::Process(number) => NodeKind::Process(number),
+            Token::Number(number) => SyntaxNodeKind::Number(number),
+            Token::Process(number) => SyntaxNodeKind::Process(number),
             Token::Open => {
                 self.place += 1;
                 let inner = self.expression(1)?;
                 let end = self.expect(&Token::Close, "expected ')' or an operator")?.end;
-                return Ok(Node { span: span.start..end, ..inner });
+                return Ok(SyntaxNode { span: span.start..end, ..inner });
             }
             Token::Word(word) => return self.word(word, span),
             _ => return Err(self.wrong("expected an expression", EXPECTED)),
         };
         self.place += 1;
-        Ok(Node { span, kind })
+        Ok(SyntaxNode { span, kind })
     }
 
-    fn word(&mut self, word: String, span: Span) -> Result<Node, PropertyError> {
+    fn word(&mut self, word: String, span: TextSpan) -> Result<SyntaxNode, PropertyError> {
         self.place += 1;
         let quantifier = match &*word {
             "forall" => Some(Quantifier::Forall),
@@ -162,21 +171,25 @@ impl Parser<'_> {
             self.place += 1;
             let counted = self.quantified(Quantifier::Count, span.start)?;
             let end = self.expect(&Token::Close, "expected ')' or an operator")?.end;
-            return Ok(Node { span: span.start..end, ..counted });
+            return Ok(SyntaxNode { span: span.start..end, ..counted });
         }
         if self.peek() == Some(&Token::Open) {
             return self.call(word, span.start);
         }
         let kind = match &*word {
-            "true" => NodeKind::Bool(true),
-            "false" => NodeKind::Bool(false),
-            "_" => NodeKind::Any,
-            _ => NodeKind::Word(word),
+            "true" => SyntaxNodeKind::Bool(true),
+            "false" => SyntaxNodeKind::Bool(false),
+            "_" => SyntaxNodeKind::Any,
+            _ => SyntaxNodeKind::Word(word),
         };
-        Ok(Node { span, kind })
+        Ok(SyntaxNode { span, kind })
     }
 
-    fn quantified(&mut self, quantifier: Quantifier, start: usize) -> Result<Node, PropertyError> {
+    fn quantified(
+        &mut self,
+        quantifier: Quantifier,
+        start: usize,
+    ) -> Result<SyntaxNode, PropertyError> {
         let mut variables = Vec::new();
         loop {
             let span = self.here();
@@ -194,10 +207,10 @@ impl Parser<'_> {
         }
         let body = Box::new(self.expression(1)?);
         let span = start..body.span.end;
-        Ok(Node { span, kind: NodeKind::Quantified { quantifier, variables, body } })
+        Ok(SyntaxNode { span, kind: SyntaxNodeKind::Quantified { quantifier, variables, body } })
     }
 
-    fn call(&mut self, name: String, start: usize) -> Result<Node, PropertyError> {
+    fn call(&mut self, name: String, start: usize) -> Result<SyntaxNode, PropertyError> {
         self.place += 1;
         let mut arguments = Vec::new();
         while self.peek() != Some(&Token::Close) {
@@ -207,7 +220,7 @@ impl Parser<'_> {
             }
         }
         let end = self.expect(&Token::Close, "expected ',' or ')'")?.end;
-        Ok(Node { span: start..end, kind: NodeKind::Call { name, arguments } })
+        Ok(SyntaxNode { span: start..end, kind: SyntaxNodeKind::Call { name, arguments } })
     }
 }
 
@@ -217,5 +230,5 @@ const EXPECTED: &str =
 const QUANTIFIED: &str = "as in forall p: inside(p), exists p, q: p != q, count(p: inside(p))";
 
 /// Advice for a user who writes `~>` in an expression that is not a leads-to property.
-pub(super) const LEADS_TO: &str =
+pub(super) const LEADS_TO_ADVICE: &str =
     "'~>' stands once, between the two sides of --leads-to 'waiting(p) ~> inside(p)'";

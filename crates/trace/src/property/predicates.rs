@@ -1,6 +1,6 @@
 //! Predicates of expressions, and their arguments.
 
-use super::formula::Fact;
+use super::formula::ProcessPredicate;
 use super::vocabulary::Vocabulary;
 
 /// A predicate or function that expressions may use.
@@ -8,14 +8,14 @@ pub(super) struct Predicate {
     pub(super) name: &'static str,
     /// The predicate with its arguments, as error messages show it.
     pub(super) form: &'static str,
-    pub(super) meaning: Meaning,
+    pub(super) meaning: PredicateMeaning,
     needs: Needs,
 }
 
 /// Fact or value that a predicate or function of an expression stands for.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Meaning {
-    Fact(Fact),
+pub(super) enum PredicateMeaning {
+    Fact(ProcessPredicate),
     Leader,
     Term,
     Fence,
@@ -35,46 +35,51 @@ enum Needs {
     Requests,
 }
 
-const fn fact(name: &'static str, form: &'static str, of: Fact, needs: Needs) -> Predicate {
-    Predicate { name, form, meaning: Meaning::Fact(of), needs }
+const fn fact(
+    name: &'static str,
+    form: &'static str,
+    of: ProcessPredicate,
+    needs: Needs,
+) -> Predicate {
+    Predicate { name, form, meaning: PredicateMeaning::Fact(of), needs }
 }
 
 const fn other(
     name: &'static str,
     form: &'static str,
-    meaning: Meaning,
+    meaning: PredicateMeaning,
     needs: Needs,
 ) -> Predicate {
     Predicate { name, form, meaning, needs }
 }
 
 pub(super) const PREDICATES: [Predicate; 16] = [
-    fact("asks", "asks(p)", Fact::Requests, Needs::Requests),
-    fact("requested", "requested(p)", Fact::Requests, Needs::Requests),
-    fact("enters", "enters(p)", Fact::Enters, Needs::Lock),
-    fact("exits", "exits(p)", Fact::Exits, Needs::Lock),
-    fact("inside", "inside(p)", Fact::Inside, Needs::Lock),
-    fact("waiting", "waiting(p)", Fact::Waiting, Needs::Requests),
-    fact("leads", "leads(p)", Fact::Leads, Needs::Leaders),
-    fact("elected", "elected(p)", Fact::Elected, Needs::Leaders),
-    fact("crashed", "crashed(p)", Fact::Crashed, Needs::Nothing),
-    other("leader", "leader(p)", Meaning::Leader, Needs::Leaders),
-    other("term", "term(p)", Meaning::Term, Needs::Leaders),
-    other("fence", "fence(p)", Meaning::Fence, Needs::Lock),
-    other("suspects", "suspects(p, q)", Meaning::Suspects, Needs::Nothing),
+    fact("asks", "asks(p)", ProcessPredicate::Requests, Needs::Requests),
+    fact("requested", "requested(p)", ProcessPredicate::Requests, Needs::Requests),
+    fact("enters", "enters(p)", ProcessPredicate::Enters, Needs::Lock),
+    fact("exits", "exits(p)", ProcessPredicate::Exits, Needs::Lock),
+    fact("inside", "inside(p)", ProcessPredicate::Inside, Needs::Lock),
+    fact("waiting", "waiting(p)", ProcessPredicate::Waiting, Needs::Requests),
+    fact("leads", "leads(p)", ProcessPredicate::Leads, Needs::Leaders),
+    fact("elected", "elected(p)", ProcessPredicate::Elected, Needs::Leaders),
+    fact("crashed", "crashed(p)", ProcessPredicate::Crashed, Needs::Nothing),
+    other("leader", "leader(p)", PredicateMeaning::Leader, Needs::Leaders),
+    other("term", "term(p)", PredicateMeaning::Term, Needs::Leaders),
+    other("fence", "fence(p)", PredicateMeaning::Fence, Needs::Lock),
+    other("suspects", "suspects(p, q)", PredicateMeaning::Suspects, Needs::Nothing),
     other(
         "sent",
         "sent(message), sent(message, p) or sent(message, p, q)",
-        Meaning::Sent,
+        PredicateMeaning::Sent,
         Needs::Nothing,
     ),
     other(
         "in_flight",
         "in_flight(message), in_flight(message, p) or in_flight(message, p, q)",
-        Meaning::InFlight,
+        PredicateMeaning::InFlight,
         Needs::Nothing,
     ),
-    other("state", "state(p)", Meaning::State, Needs::Nothing),
+    other("state", "state(p)", PredicateMeaning::State, Needs::Nothing),
 ];
 
 impl Predicate {
@@ -82,10 +87,10 @@ impl Predicate {
         PREDICATES.iter().find(|predicate| predicate.name == name)
     }
 
-    pub(super) const fn arguments(&self) -> std::ops::RangeInclusive<usize> {
+    pub(super) const fn argument_counts(&self) -> std::ops::RangeInclusive<usize> {
         match self.meaning {
-            Meaning::Suspects => 2..=2,
-            Meaning::Sent | Meaning::InFlight => 1..=3,
+            PredicateMeaning::Suspects => 2..=2,
+            PredicateMeaning::Sent | PredicateMeaning::InFlight => 1..=3,
             _ => 1..=1,
         }
     }
@@ -103,7 +108,7 @@ impl Predicate {
     }
 }
 
-pub(super) fn names(vocabulary: &Vocabulary) -> Vec<&'static str> {
+pub(super) fn available_names(vocabulary: &Vocabulary) -> Vec<&'static str> {
     let known = PREDICATES.iter().filter(|it| it.missing_feature(vocabulary).is_none());
     known.map(|it| it.name).chain(["count"]).collect()
 }

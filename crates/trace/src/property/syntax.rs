@@ -3,16 +3,16 @@
 use std::ops::Range;
 
 /// Part of a text, as a range of bytes.
-pub(super) type Span = Range<usize>;
+pub(super) type TextSpan = Range<usize>;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Node {
-    pub(super) span: Span,
-    pub(super) kind: NodeKind,
+pub(super) struct SyntaxNode {
+    pub(super) span: TextSpan,
+    pub(super) kind: SyntaxNodeKind,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum NodeKind {
+pub(super) enum SyntaxNodeKind {
     Bool(bool),
     Number(i128),
     /// A process, numbered from 1 as in the text.
@@ -23,28 +23,28 @@ pub(super) enum NodeKind {
     Any,
     Call {
         name: String,
-        arguments: Vec<Node>,
+        arguments: Vec<SyntaxNode>,
     },
     Field {
-        of: Box<Node>,
+        of: Box<SyntaxNode>,
         name: String,
     },
     /// An element of a list in a state. `by` is a process, or an index from 0.
     Index {
-        of: Box<Node>,
-        by: Box<Node>,
+        of: Box<SyntaxNode>,
+        by: Box<SyntaxNode>,
     },
-    Not(Box<Node>),
-    Negative(Box<Node>),
+    Not(Box<SyntaxNode>),
+    Negative(Box<SyntaxNode>),
     Binary {
         operator: Operator,
-        left: Box<Node>,
-        right: Box<Node>,
+        left: Box<SyntaxNode>,
+        right: Box<SyntaxNode>,
     },
     Quantified {
         quantifier: Quantifier,
-        variables: Vec<(String, Span)>,
-        body: Box<Node>,
+        variables: Vec<(String, TextSpan)>,
+        body: Box<SyntaxNode>,
     },
 }
 

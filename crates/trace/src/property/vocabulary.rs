@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use serde_json::{Map, Value};
 use tenure_core::Service;
 
-use crate::format::{Kind, Record};
-use crate::state::TYPE;
+use crate::format::{Record, RecordKind};
+use crate::state::TYPE_KEY;
 
 /// Names that the expressions about one algorithm may use: its processes, messages and states.
 ///
@@ -51,7 +51,7 @@ impl Vocabulary {
             {
                 messages.insert(seen.message.to_string());
             }
-            if let (Some(states), Kind::State(state)) = (&mut self.states, &record.kind) {
+            if let (Some(states), RecordKind::State(state)) = (&mut self.states, &record.kind) {
                 states.learn(state);
             }
         }
@@ -82,12 +82,12 @@ impl StateShape {
     }
 
     fn learn_fields(&mut self, fields: &Map<String, Value>) {
-        if let Some(Value::String(name)) = fields.get(TYPE) {
+        if let Some(Value::String(name)) = fields.get(TYPE_KEY) {
             self.names.insert(name.clone());
         } else if let Some(name) = tuple_variant_name(fields) {
             self.names.insert(name.to_owned());
         }
-        for (name, value) in fields.iter().filter(|(name, _)| *name != TYPE) {
+        for (name, value) in fields.iter().filter(|(name, _)| *name != TYPE_KEY) {
             match self.fields.iter_mut().find(|(known, _)| known == name) {
                 Some((_, shape)) => shape.learn(value),
                 None => {

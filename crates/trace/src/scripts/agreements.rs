@@ -7,9 +7,10 @@ use tenure_core::service::{
 use tenure_core::{ProcessId, Service};
 
 use super::service_command::{
-    ServiceCommand, ServiceEvent, numeric_argument, numeric_command, one_word, script_command,
+    ServiceCommand, ServiceEvent, numeric_argument, numeric_command, one_word_command,
+    script_command,
 };
-use crate::format::{CommandData, EventData, MAX_PROCESSES};
+use crate::format::{CommandData, DEFAULT_MAX_PROCESSES, EventData};
 use crate::scripts::script::ScriptCommand;
 
 /// Implements [`ServiceCommand`] and [`ServiceEvent`] for agreement services. The argument `words`
@@ -107,7 +108,7 @@ agreement_commands! {
             ("give", Some(to), [tokens]) => {
                 Some(snapshot::Command::Give { to, tokens: tokens.parse().ok()? })
             }
-            _ => one_word(script_command),
+            _ => one_word_command(script_command),
         },
         format |command, at| match command {
             snapshot::Command::Give { to, tokens } => {
@@ -134,12 +135,12 @@ agreement_commands! {
             ("thirst", [peers]) => {
                 let process = |number: &str| {
                     let number = number.parse::<u32>().ok()?.checked_sub(1)?;
-                    (number < MAX_PROCESSES).then_some(number)
+                    (number < DEFAULT_MAX_PROCESSES).then_some(number)
                 };
                 let peers = peers.split(',').map(|number| process(number).map(ProcessId));
                 Some(drinking::Command::Thirst { bottles: peers.collect::<Option<_>>()? })
             }
-            _ => one_word(script_command),
+            _ => one_word_command(script_command),
         },
         format |command, at| match command {
             drinking::Command::Thirst { bottles } => {
@@ -151,7 +152,7 @@ agreement_commands! {
     Forum of forum: words ["depart" => Depart],
         parse |script_command| match numeric_argument(script_command, "attend") {
             Some(forum) => Some(forum::Command::Attend { forum }),
-            None => one_word(script_command),
+            None => one_word_command(script_command),
         },
         format |command, at| match command {
             forum::Command::Attend { forum } => numeric_command("attend", forum, at),
@@ -172,19 +173,19 @@ agreement_commands! {
         parse |script_command| match (&*script_command.verb, script_command.words.as_slice()) {
             ("lock", [share]) => {
                 let share = match &**share {
-                    "part" => shares::Share::Part,
-                    "whole" => shares::Share::Whole,
+                    "part" => shares::LockShare::Part,
+                    "whole" => shares::LockShare::Whole,
                     _ => return None,
                 };
                 Some(shares::Command::Lock { share })
             }
-            _ => one_word(script_command),
+            _ => one_word_command(script_command),
         },
         format |command, at| match command {
             shares::Command::Lock { share } => {
                 let word = match share {
-                    shares::Share::Part => "part",
-                    shares::Share::Whole => "whole",
+                    shares::LockShare::Part => "part",
+                    shares::LockShare::Whole => "whole",
                 };
                 ScriptCommand { words: vec![word.into()], ..script_command("lock", at) }
             }

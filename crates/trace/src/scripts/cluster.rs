@@ -8,7 +8,7 @@ use tenure_core::{
     ProcessId, Protocol, TimerChange, Verdict,
 };
 
-use crate::scripts::process_timers::{Due, ProcessTimers};
+use crate::scripts::process_timers::{ProcessTimers, TimerDueTime};
 use crate::scripts::random::SplitMix64;
 use crate::scripts::save_fault::{MuteState, SaveFault, SaveFaults};
 use crate::scripts::script::{Action, MessageSelector};
@@ -67,7 +67,7 @@ pub enum ClusterEvent<P: Protocol> {
 
 impl<P: Protocol> ClusterEvent<P> {
     /// Converts the event to the form that monitors observe. The result has no vector clock.
-    pub fn observed(&self) -> Observation<'_, P::Command, P::Event> {
+    pub fn to_observation(&self) -> Observation<'_, P::Command, P::Event> {
         match self {
             ClusterEvent::Command(command) => Observation::Command { command, clock: None },
             ClusterEvent::Event(event) => Observation::Event(event),
@@ -225,7 +225,7 @@ impl<P: Protocol> TestCluster<P> {
     }
 
     /// Returns the messages in flight on a link, from the oldest to the newest.
-    pub fn queue(&self, link: Link) -> Vec<&P::Message> {
+    pub fn messages_on_link(&self, link: Link) -> Vec<&P::Message> {
         let on_link = self.in_flight.iter().filter(|sent| sent.link == link);
         on_link.map(|sent| &sent.message).collect()
     }
@@ -251,7 +251,7 @@ impl<P: Protocol> TestCluster<P> {
         self.timers().filter(|(whose, ..)| *whose == at).map(|(_, timer, _)| timer).collect()
     }
 
-    fn timers(&self) -> impl Iterator<Item = (ProcessId, &P::Timer, Due)> {
+    fn timers(&self) -> impl Iterator<Item = (ProcessId, &P::Timer, TimerDueTime)> {
         let up = self.places.iter().enumerate().filter_map(|(index, place)| match place {
             ProcessSlot::Up { timers, .. } => Some((ProcessId::from_index(index), timers)),
             ProcessSlot::Down { .. } => None,
@@ -260,12 +260,12 @@ impl<P: Protocol> TestCluster<P> {
     }
 
     /// Returns the numbers of messages sent so far, by layer and kind.
-    pub fn sent(&self) -> &BTreeMap<(Layer, &'static str), u64> {
+    pub fn sent_counts(&self) -> &BTreeMap<(Layer, &'static str), u64> {
         &self.sent
     }
 
     /// Returns the number of messages of this kind that processes have sent so far.
-    pub fn sent_of(&self, kind: &str) -> u64 {
+    pub fn sent_count(&self, kind: &str) -> u64 {
         self.sent.iter().filter(|((_, named), _)| *named == kind).map(|(_, count)| count).sum()
     }
 
@@ -297,7 +297,7 @@ impl<P: Protocol> TestCluster<P> {
 impl<P: Protocol> TestCluster<P> {
     /// Lets the user of a process issue a command.
     #[track_caller]
-    pub fn command(&mut self, at: ProcessId, command: P::Command) {
+    pub fn issue_command(&mut self, at: ProcessId, command: P::Command) {
         self.transcribe(|| format!("{at} asks {command:?}"));
         self.seen.push((at, ClusterEvent::Command(command.clone())));
         self.step(at, Input::Command(command));
@@ -305,7 +305,7 @@ impl<P: Protocol> TestCluster<P> {
 
     /// Informs a process of a verdict of its failure detector.
     #[track_caller]
-    pub fn suspicion(&mut self, at: ProcessId, peer: ProcessId, verdict: Verdict) {
+    pub fn report_verdict(&mut self, at: ProcessId, peer: ProcessId, verdict: Verdict) {
         let verb = if verdict == Verdict::Suspect { "suspects" } else { "trusts" };
         self.transcribe(|| format!("{at} {verb} {peer}"));
         self.step(at, Input::Suspicion { peer, verdict });
@@ -360,7 +360,7 @@ impl<P: Protocol> TestCluster<P> {
 
     /// Fires an armed timer.
     #[track_caller]
-    pub fn fire(&mut self, at: ProcessId, timer: P::Timer) {
+    pub fn fire_timer(&mut self, at: ProcessId, timer: P::Timer) {
         let due = self.disarm(at, &timer).expect("the timer is armed");
         let clock = &mut self.batch.environment.clock;
         *clock = LocalTime(clock.0.max(due.at));
@@ -373,14 +373,14 @@ impl<P: Protocol> TestCluster<P> {
         self.disarm(at, timer);
     }
 
-    fn disarm(&mut self, at: ProcessId, timer: &P::Timer) -> Option<Due> {
+    fn disarm(&mut self, at: ProcessId, timer: &P::Timer) -> Option<TimerDueTime> {
         let ProcessSlot::Up { timers, .. } = &mut self.places[at.index()] else { return None };
         timers.remove(timer)
     }
 
     /// Delivers a message to `to` as if `from` had sent it.
     #[track_caller]
-    pub fn inject(&mut self, from: ProcessId, to: ProcessId, message: P::Message) {
+    pub fn deliver_injected(&mut self, from: ProcessId, to: ProcessId, message: P::Message) {
         self.transcribe(|| format!("{to} receives {message:?} from {from}"));
         self.step(to, Input::Message { from, message });
     }
@@ -399,25 +399,25 @@ impl<P: Protocol> TestCluster<P> {
     pub fn deliver(&mut self, link: Link, rng: &mut SplitMix64) {
         let position = match self.order {
             ChannelOrder::Fifo => 0,
-            ChannelOrder::Reordered => rng.below(self.queue(link).len()),
+            ChannelOrder::Reordered => rng.below(self.messages_on_link(link).len()),
         };
         self.deliver_at(link, position);
     }
 
     /// Duplicates the oldest message of a link.
     #[track_caller]
-    pub fn duplicate(&mut self, link: Link) {
+    pub fn duplicate_oldest(&mut self, link: Link) {
         self.duplicate_nth(self.place(link, 0));
     }
 
     /// Drops the oldest message of a link.
     #[track_caller]
-    pub fn lose(&mut self, link: Link) {
+    pub fn lose_oldest(&mut self, link: Link) {
         self.lose_nth(self.place(link, 0));
     }
 
     /// Delivers all messages in flight in random order, without firing timers.
-    pub fn drain(&mut self, rng: &mut SplitMix64) {
+    pub fn deliver_all(&mut self, rng: &mut SplitMix64) {
         while let Some(link) = rng.pick(&self.links_in_use()) {
             self.deliver(*link, rng);
         }
@@ -428,27 +428,27 @@ impl<P: Protocol> TestCluster<P> {
     #[track_caller]
     pub fn settle(&mut self) {
         for _ in 0..MAX_STEPS {
-            self.drain(&mut SplitMix64(0));
+            self.deliver_all(&mut SplitMix64(0));
             match self.next_timer() {
-                Some((at, timer)) => self.fire(at, timer),
+                Some((at, timer)) => self.fire_timer(at, timer),
                 None => return,
             }
         }
         panic!("the cluster comes to rest");
     }
 
-    /// Delivers the oldest message that no partition blocks. If there is none and `timers` is true,
-    /// fires the timer that is due first. Returns false if there was nothing to do.
-    pub(crate) fn take_step(&mut self, timers: bool) -> bool {
-        if let Some(place) = self.next_deliverable() {
+    /// Delivers the oldest message that no partition blocks. If there is none and `fires_timers` is
+    /// true, fires the timer that is due first. Returns false if there was nothing to do.
+    pub(crate) fn take_step(&mut self, fires_timers: bool) -> bool {
+        if let Some(place) = self.next_deliverable_index() {
             let (from, to) = self.in_flight[place].link;
             self.deliver_nth(place);
             self.record_action(Action::Deliver(MessageSelector::oldest(from, to)));
             return true;
         }
-        let Some((at, timer)) = self.next_timer().filter(|_| timers) else { return false };
+        let Some((at, timer)) = self.next_timer().filter(|_| fires_timers) else { return false };
         let action = Action::Fire { at, timer: format!("{timer:?}") };
-        self.fire(at, timer);
+        self.fire_timer(at, timer);
         self.record_action(action);
         true
     }
@@ -464,7 +464,7 @@ impl<P: Protocol> TestCluster<P> {
     }
 
     /// Returns the index in `in_flight` of the oldest message that no partition blocks.
-    pub(crate) fn next_deliverable(&self) -> Option<usize> {
+    pub(crate) fn next_deliverable_index(&self) -> Option<usize> {
         self.in_flight.iter().position(|sent| !self.is_cut(sent.link))
     }
 
@@ -500,7 +500,7 @@ impl<P: Protocol> TestCluster<P> {
     pub(crate) fn deliver_nth(&mut self, index: usize) {
         let InFlightMessage { link: (from, to), message } = self.take(index);
         if self.is_up(to) {
-            self.inject(from, to, message);
+            self.deliver_injected(from, to, message);
         } else {
             self.transcribe(|| format!("{message:?} from {from} is lost: {to} is down"));
         }
@@ -580,7 +580,7 @@ impl<P: Protocol> TestCluster<P> {
                     TimerChange::Set(timer, after) => {
                         self.armed += 1;
                         let due = self.batch.environment.clock.0 + after.min;
-                        timers.insert(timer, Due { at: due, armed: self.armed });
+                        timers.insert(timer, TimerDueTime { at: due, armed: self.armed });
                     }
                     TimerChange::Cancel(timer) => drop(timers.remove(&timer)),
                 }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use tenure_core::{Group, Protocol};
 
 use crate::scripts::diff::diff;
-use crate::scripts::perform::perform;
+use crate::scripts::perform::perform_script;
 use crate::scripts::script::Script;
 use crate::scripts::service_command::ServiceCommand;
 
@@ -76,9 +76,9 @@ fn replay<P: Protocol<Command: ServiceCommand>>(
     config: &impl Fn(Group) -> P::Config,
 ) -> Result<Script, String> {
     let mut script = script.clone();
-    let outcomes = perform::<P>(&script, config).map_err(|error| error.to_string())?;
+    let outcomes = perform_script::<P>(&script, config).map_err(|error| error.to_string())?;
     for (block, outcome) in script.blocks.iter_mut().zip(outcomes) {
-        if block.outcome.is_some() || block.actions().next().is_some() {
+        if block.outcome.is_some() || block.actions_with_lines().next().is_some() {
             block.outcome = Some(outcome);
         }
     }

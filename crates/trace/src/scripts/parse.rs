@@ -5,7 +5,9 @@ use std::str::FromStr;
 use tenure_core::{ChannelOrder, ProcessId, Verdict};
 
 use crate::format::{numbered, units};
-use crate::scripts::script::{Action, Block, Line, MessageSelector, Script, ScriptCommand};
+use crate::scripts::script::{
+    Action, MessageSelector, Script, ScriptBlock, ScriptCommand, ScriptLine,
+};
 
 /// Error: a script could not be parsed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -22,7 +24,7 @@ impl FromStr for Script {
 
     fn from_str(text: &str) -> Result<Self, ParseError> {
         let mut script = Script::default();
-        let mut block = Block::default();
+        let mut block = ScriptBlock::default();
         for (place, line) in text.lines().enumerate() {
             let line = line.trim_end();
             if line.is_empty() {
@@ -50,19 +52,19 @@ impl FromStr for Script {
 }
 
 impl Script {
-    fn close(&mut self, block: &mut Block) {
+    fn close(&mut self, block: &mut ScriptBlock) {
         if !block.lines.is_empty() || block.outcome.is_some() {
             self.blocks.push(std::mem::take(block));
         }
     }
 }
 
-fn parse_line(line: &str) -> Result<Line, String> {
+fn parse_line(line: &str) -> Result<ScriptLine, String> {
     if let Some(remark) = line.strip_prefix('#') {
-        return Ok(Line::Comment(remark.to_owned()));
+        return Ok(ScriptLine::Comment(remark.to_owned()));
     }
     let parts = line.split(';').map(str::trim).filter(|part| !part.is_empty());
-    Ok(Line::Actions(parts.map(str::parse).collect::<Result<_, _>>()?))
+    Ok(ScriptLine::Actions(parts.map(str::parse).collect::<Result<_, _>>()?))
 }
 
 impl FromStr for Action {
@@ -89,7 +91,7 @@ impl FromStr for Action {
             ["lose", link, ref rest @ ..] => Ok(Action::Lose(pick(link, rest)?)),
             ["duplicate", link, ref rest @ ..] => Ok(Action::Duplicate(pick(link, rest)?)),
             ["delay", link, ref rest @ .., "by", units] => {
-                let by = units::parse_ticks(units).ok_or_else(|| form("delay"))?;
+                let by = units::parse_units_to_ticks(units).ok_or_else(|| form("delay"))?;
                 Ok(Action::Delay { pick: pick(link, rest)?, by })
             }
             ["fire", at, ref timer @ ..] if !timer.is_empty() => {
@@ -160,7 +162,7 @@ fn split(words: &[&str]) -> Result<Action, String> {
 fn process(word: &str) -> Result<ProcessId, String> {
     let number = word.strip_prefix(['p', 'P']).and_then(|number| number.parse().ok());
     number
-        .and_then(numbered::process)
+        .and_then(numbered::process_from_number)
         .ok_or_else(|| format!("invalid process `{word}`; expected `p1`"))
 }
 
@@ -264,7 +266,8 @@ exit p1
     #[test]
     fn actions_have_their_line_numbers() {
         let script: Script = "# one\ngroup 2\n# three\nenter p1; enter p2\n".parse().unwrap();
-        let lines: Vec<usize> = script.blocks[0].actions().map(|(line, _)| line).collect();
+        let lines: Vec<usize> =
+            script.blocks[0].actions_with_lines().map(|(line, _)| line).collect();
         assert_eq!(lines, [2, 4, 4]);
     }
 

@@ -35,17 +35,17 @@ pub enum PerformError {
 ///
 /// Returns a [`PerformError`] at the first action that is not possible. The outcomes of earlier
 /// blocks are lost.
-pub fn perform<P: Protocol<Command: ServiceCommand>>(
+pub fn perform_script<P: Protocol<Command: ServiceCommand>>(
     script: &Script,
     config: impl Fn(Group) -> P::Config,
 ) -> Result<Vec<String>, PerformError> {
     let mut stages = Vec::new();
-    perform_on::<P>(&mut stages, script, &config)
+    perform_script_on::<P>(&mut stages, script, &config)
 }
 
-/// Performs a script and returns the outcome of each block, as [`perform`] does. Each action
+/// Performs a script and returns the outcome of each block, as [`perform_script`] does. Each action
 /// `group` of the script starts a new test cluster. All these clusters are appended to `stages`.
-pub(crate) fn perform_on<P: Protocol<Command: ServiceCommand>>(
+pub(crate) fn perform_script_on<P: Protocol<Command: ServiceCommand>>(
     stages: &mut Vec<TestCluster<P>>,
     script: &Script,
     config: &dyn Fn(Group) -> P::Config,
@@ -53,7 +53,7 @@ pub(crate) fn perform_on<P: Protocol<Command: ServiceCommand>>(
     let mut outcomes = Vec::with_capacity(script.blocks.len());
     for block in &script.blocks {
         let mut lines = Vec::new();
-        for (line, action) in block.actions() {
+        for (line, action) in block.actions_with_lines() {
             match (action, stages.last_mut()) {
                 (Action::Group(size), _) => {
                     stages.push(TestCluster::with_transcript(*size, ChannelOrder::Fifo, config));
@@ -96,7 +96,7 @@ impl<P: Protocol<Command: ServiceCommand>> ScriptRunner for TestCluster<P> {
             Action::Delay { pick, .. } => drop(self.find(pick)?),
             Action::Fire { at, timer } => {
                 let timer = self.armed(*at, timer)?;
-                self.fire(*at, timer);
+                self.fire_timer(*at, timer);
             }
             Action::Mute(_) | Action::Unsaved(_) | Action::Crash(_) | Action::Recover(_) => {
                 self.change_lifecycle(action)?;
@@ -112,7 +112,7 @@ impl<P: Protocol<Command: ServiceCommand>> ScriptRunner for TestCluster<P> {
             }
             Action::Suspicion { at, peer, verdict } => {
                 self.exists(*peer).and_then(|()| self.up(*at))?;
-                self.suspicion(*at, *peer, *verdict);
+                self.report_verdict(*at, *peer, *verdict);
             }
             Action::Stabilize { timers, most } => self.stabilize(*timers, *most)?,
             Action::Look(at) => {
@@ -177,7 +177,7 @@ impl<P: Protocol<Command: ServiceCommand>> TestCluster<P> {
         let understood = P::Command::from_script(script_command);
         let command =
             understood.ok_or_else(|| ActionError::UnknownCommand(script_command.clone()))?;
-        self.command(script_command.at, command);
+        self.issue_command(script_command.at, command);
         Ok(())
     }
 
@@ -228,7 +228,8 @@ impl<P: Protocol<Command: ServiceCommand>> TestCluster<P> {
                 return Ok(());
             }
         }
-        let rests = self.next_deliverable().is_none() && !(timers && self.next_timer().is_some());
+        let rests =
+            self.next_deliverable_index().is_none() && !(timers && self.next_timer().is_some());
         if most.is_some() || rests { Ok(()) } else { Err(ActionError::Endless) }
     }
 }

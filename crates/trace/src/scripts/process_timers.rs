@@ -3,7 +3,7 @@
 /// Time at which a timer is due. If several timers are due at the same time, they fire in the order
 /// in which they were armed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Due {
+pub(crate) struct TimerDueTime {
     pub(crate) at: u64,
     pub(crate) armed: u64,
 }
@@ -14,7 +14,7 @@ pub(crate) struct Due {
 /// each protocol, which takes much longer.
 #[derive(Debug)]
 pub(crate) struct ProcessTimers<T> {
-    timers: Vec<(T, Due)>,
+    timers: Vec<(T, TimerDueTime)>,
 }
 
 impl<T> Default for ProcessTimers<T> {
@@ -28,12 +28,12 @@ impl<T: Ord> ProcessTimers<T> {
         self.timers.is_empty()
     }
 
-    pub(crate) fn iter(&self) -> impl Iterator<Item = (&T, Due)> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&T, TimerDueTime)> {
         self.timers.iter().map(|(timer, due)| (timer, *due))
     }
 
     /// Arms a timer. If the timer is already armed, changes the time at which it is due.
-    pub(crate) fn insert(&mut self, timer: T, due: Due) {
+    pub(crate) fn insert(&mut self, timer: T, due: TimerDueTime) {
         match self.position(&timer) {
             Ok(index) => self.timers[index].1 = due,
             Err(index) => self.timers.insert(index, (timer, due)),
@@ -41,7 +41,7 @@ impl<T: Ord> ProcessTimers<T> {
     }
 
     /// Disarms a timer. Returns `None` if it is not armed.
-    pub(crate) fn remove(&mut self, timer: &T) -> Option<Due> {
+    pub(crate) fn remove(&mut self, timer: &T) -> Option<TimerDueTime> {
         let index = self.position(timer).ok()?;
         Some(self.timers.remove(index).1)
     }

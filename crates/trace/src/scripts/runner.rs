@@ -31,7 +31,7 @@ pub trait ScriptRunner {
     fn follow<E>(&mut self, schedule: &Schedule) -> Result<(), FollowError<E>> {
         for (place, action) in schedule.actions.iter().enumerate() {
             let done = self.perform(action);
-            let step = schedule.steps_of(place) + 1;
+            let step = schedule.step_count_within(place) + 1;
             done.map_err(|why| FollowError::Impossible { step, why })?;
         }
         Ok(())

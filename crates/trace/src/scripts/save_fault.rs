@@ -31,12 +31,12 @@ pub enum MuteState {
 }
 
 impl MuteState {
-    /// Returns the state of a mute process after one more input. `changes` is true if the input
-    /// changes the state that the process saves.
+    /// Returns the state of a mute process after one more input. `changes_state` is true if the
+    /// input changes the state that the process saves.
     #[must_use]
-    pub fn after_input(self, changes: bool) -> MuteState {
+    pub fn after_input(self, changes_state: bool) -> MuteState {
         match self {
-            MuteState::Nothing if !changes => MuteState::Spent,
+            MuteState::Nothing if !changes_state => MuteState::Spent,
             MuteState::Nothing => MuteState::Saved,
             since => since,
         }

@@ -5,13 +5,13 @@ use std::collections::BTreeMap;
 use tenure_core::service::mutex;
 use tenure_core::{ChannelOrder, Group, ProcessId, Protocol};
 
-use crate::fold::process_state::{Condition, ProcessStates};
-use crate::format::{Kind, MessageRecord, Record, Source, Subject, Trace};
+use crate::fold::process_state::{ProcessCondition, ProcessStates};
+use crate::format::{MessageRecord, Record, RecordKind, Subject, Trace, TraceSource};
 use crate::scripts::cluster::TestCluster;
-use crate::scripts::perform::{PerformError, perform_on};
+use crate::scripts::perform::{PerformError, perform_script_on};
 use crate::scripts::runner::{FollowError, ScriptRunner};
 use crate::scripts::script::{Action, MessageSelector, Script};
-use crate::scripts::service_command::{Recorded, ServiceCommand};
+use crate::scripts::service_command::{RecordableProtocol, ServiceCommand};
 use crate::scripts::users::ClusterWithUsers;
 
 /// The decisions of a run in order, such as deliveries of messages. The schedule does not contain
@@ -49,7 +49,7 @@ impl Schedule {
         config: impl Fn(Group) -> P::Config,
     ) -> Result<Vec<Self>, PerformError> {
         let mut stages = Vec::new();
-        perform_on::<P>(&mut stages, script, &config)?;
+        perform_script_on::<P>(&mut stages, script, &config)?;
         let schedule = |cluster: &TestCluster<P>| Schedule {
             size: cluster.size(),
             down: Vec::new(),
@@ -59,14 +59,18 @@ impl Schedule {
         Ok(stages.iter().map(schedule).collect())
     }
 
-    /// Checks that this schedule is for a group of `group` processes.
+    /// Checks that this schedule is for a group of `group_size` processes.
     ///
     /// # Errors
     ///
     /// Returns [`FollowError::Size`] if the sizes differ.
-    pub fn check_group_size<E>(&self, group: u32) -> Result<(), FollowError<E>> {
+    pub fn ensure_same_group_size<E>(&self, group_size: u32) -> Result<(), FollowError<E>> {
         let schedule = self.size;
-        if schedule == group { Ok(()) } else { Err(FollowError::Size { schedule, group }) }
+        if schedule == group_size {
+            Ok(())
+        } else {
+            Err(FollowError::Size { schedule, group: group_size })
+        }
     }
 
     /// Returns the schedule of a recorded run.
@@ -75,24 +79,24 @@ impl Schedule {
     ///
     /// Returns a [`ScheduleError`] at the first record that no engine can reproduce.
     pub fn from_trace(trace: &Trace) -> Result<Self, ScheduleError> {
-        let is_searched = trace.header.source == Source::Checker;
+        let is_searched = trace.header.source == TraceSource::Checker;
         let (mut tracks, mut process_states) = (Tracks::default(), ProcessStates::default());
         for (place, record) in trace.records.iter().enumerate() {
             let refused = |description| ScheduleError { record: place + 1, description };
             check_command_permitted(&process_states, record).map_err(refused)?;
-            process_states.read(record);
+            process_states.apply_record(record);
             let followed = match (record.process, &record.kind) {
                 // The checker records the boot and crash of a process that is down from the start.
-                (Subject::Process(at), Kind::Crash) if is_searched && record.time == 0 => {
+                (Subject::Process(at), RecordKind::Crash) if is_searched && record.time == 0 => {
                     tracks.is_down_at_first(at);
                     Ok(())
                 }
                 (Subject::Process(at), kind) => tracks.follow(at, record.session, kind),
-                (Subject::Parent, Kind::Partition(sides)) => {
+                (Subject::Parent, RecordKind::Partition(sides)) => {
                     tracks.actions.push(Action::Split(sides.clone()));
                     Ok(())
                 }
-                (Subject::Parent, Kind::Heal) => {
+                (Subject::Parent, RecordKind::Heal) => {
                     tracks.actions.push(Action::Heal);
                     Ok(())
                 }
@@ -109,19 +113,19 @@ impl Schedule {
 
     /// Returns the number of steps in this schedule. An action that only modifies the next step is
     /// not a step.
-    pub fn steps(&self) -> usize {
-        self.steps_of(self.actions.len())
+    pub fn step_count(&self) -> usize {
+        self.step_count_within(self.actions.len())
     }
 
-    /// Returns the number of steps among the first `actions` actions.
-    pub(crate) fn steps_of(&self, actions: usize) -> usize {
-        self.actions[..actions].iter().filter(|action| action.is_step()).count()
+    /// Returns the number of steps among the first `action_count` actions.
+    pub(crate) fn step_count_within(&self, action_count: usize) -> usize {
+        self.actions[..action_count].iter().filter(|action| action.is_step()).count()
     }
 
     /// Returns how many steps of this schedule have begun by the end of `records`. `records` are
     /// the first records of a run of this schedule.
-    pub fn steps_completed(&self, records: &[Record]) -> usize {
-        self.steps_of(self.first_records_of_actions(records).len())
+    pub fn begun_step_count(&self, records: &[Record]) -> usize {
+        self.step_count_within(self.first_records_of_actions(records).len())
     }
 
     /// For each block of the script that has actions, returns how many of `records` belong to the
@@ -132,14 +136,14 @@ impl Schedule {
     /// # Errors
     ///
     /// Returns a [`PerformError`] at the first action that is not possible.
-    pub fn records_after_blocks<P: Protocol<Command: ServiceCommand>>(
+    pub fn record_counts_by_block<P: Protocol<Command: ServiceCommand>>(
         script: &Script,
         config: impl Fn(Group) -> P::Config,
         records: &[Record],
     ) -> Result<Vec<u64>, PerformError> {
         let mut done = Vec::new();
         for (place, block) in script.blocks.iter().enumerate() {
-            if block.actions().next().is_some() {
+            if block.actions_with_lines().next().is_some() {
                 let before = Script { blocks: script.blocks[..=place].to_vec() };
                 let courses = Schedule::from_script::<P>(&before, &config)?;
                 done.push(courses.last().map_or(0, |schedule| schedule.actions.len()));
@@ -166,8 +170,8 @@ impl Schedule {
         places
     }
 
-    /// Extends the schedule by up to `most` steps that show how the run continues without further
-    /// faults.
+    /// Extends the schedule by up to `max_steps` steps that show how the run continues without
+    /// further faults.
     ///
     /// If the schedule ends with a cycle of actions that repeat forever, this cycle is repeated.
     /// Otherwise pending messages are delivered, the oldest first, and timers fire. When no message
@@ -176,24 +180,24 @@ impl Schedule {
     /// # Errors
     ///
     /// Returns a [`FollowError`] if this protocol cannot perform the schedule.
-    pub fn extended<P: Recorded>(
+    pub fn extended<P: RecordableProtocol>(
         &self,
         config: impl Fn(Group) -> P::Config,
-        most: u32,
+        max_steps: u32,
     ) -> Result<Self, FollowError> {
         let (size, down) = (self.size, &self.down);
         let cluster = TestCluster::<P>::booted(size, down, ChannelOrder::Reordered, config, false);
         let mut staged = ClusterWithUsers::new(cluster);
         staged.follow(self)?;
-        if self.cycle > 0 && self.repeats_cycle(&mut staged, most) {
+        if self.cycle > 0 && self.repeats_cycle(&mut staged, max_steps) {
             return Ok(Schedule { actions: staged.cluster.done, ..self.clone() });
         }
-        let mut left = most;
+        let mut left = max_steps;
         loop {
             while left > 0 && staged.take_step() {
                 left -= 1;
             }
-            let Some(at) = staged.inside() else { break };
+            let Some(at) = staged.process_inside() else { break };
             let step = staged.cluster.done.len() + 1;
             let exit = staged.perform(&Action::Command(mutex::Command::Exit.to_script(at)));
             exit.map_err(|why| FollowError::Impossible { step, why })?;
@@ -234,27 +238,27 @@ fn begins(action: &Action, record: &Record) -> bool {
     let Subject::Process(me) = record.process else {
         return matches!(
             (action, &record.kind),
-            (Action::Split(_), Kind::Partition(_)) | (Action::Heal, Kind::Heal)
+            (Action::Split(_), RecordKind::Partition(_)) | (Action::Heal, RecordKind::Heal)
         );
     };
     let link = |pick: &MessageSelector, from, to| (pick.from, pick.to) == (from, to);
     match (action, &record.kind) {
-        (Action::Command(script_command), Kind::Command(_)) => script_command.at == me,
-        (Action::Deliver(pick) | Action::Hear(pick), Kind::Receive(message_record)) => {
+        (Action::Command(script_command), RecordKind::Command(_)) => script_command.at == me,
+        (Action::Deliver(pick) | Action::Hear(pick), RecordKind::Receive(message_record)) => {
             link(pick, message_record.peer, me)
         }
-        (Action::Deliver(pick) | Action::Lose(pick), Kind::Drop(message_record))
-        | (Action::Duplicate(pick), Kind::Duplicate(message_record)) => {
+        (Action::Deliver(pick) | Action::Lose(pick), RecordKind::Drop(message_record))
+        | (Action::Duplicate(pick), RecordKind::Duplicate(message_record)) => {
             link(pick, me, message_record.peer)
         }
-        (Action::Tell { from, to }, Kind::Send(message_record)) => {
+        (Action::Tell { from, to }, RecordKind::Send(message_record)) => {
             message_record.is_user_message() && (*from, *to) == (me, message_record.peer)
         }
-        (Action::Fire { at, .. }, Kind::Timer(_))
-        | (Action::Mute(at), Kind::Mute)
-        | (Action::Crash(at), Kind::Crash)
-        | (Action::Recover(at), Kind::Recover)
-        | (Action::Suspicion { at, .. }, Kind::Suspicion { .. }) => *at == me,
+        (Action::Fire { at, .. }, RecordKind::Timer(_))
+        | (Action::Mute(at), RecordKind::Mute)
+        | (Action::Crash(at), RecordKind::Crash)
+        | (Action::Recover(at), RecordKind::Recover)
+        | (Action::Suspicion { at, .. }, RecordKind::Suspicion { .. }) => *at == me,
         _ => false,
     }
 }
@@ -263,16 +267,21 @@ fn begins(action: &Action, record: &Record) -> bool {
 /// to enter only while its process neither waits nor is inside the critical section. A user may
 /// request to exit only while its process is inside.
 fn check_command_permitted(process_states: &ProcessStates, record: &Record) -> Result<(), String> {
-    let (Subject::Process(at), Kind::Command(command)) = (record.process, &record.kind) else {
+    let (Subject::Process(at), RecordKind::Command(command)) = (record.process, &record.kind)
+    else {
         return Ok(());
     };
     let process_state = process_states.state(at);
-    let holds = |condition| process_state.since(condition).is_some();
+    let holds = |condition| process_state.condition_start(condition).is_some();
     match command.mutex() {
-        Some(mutex::Command::Enter) if holds(Condition::Waiting) || holds(Condition::Inside) => {
+        Some(mutex::Command::Enter)
+            if holds(ProcessCondition::Waiting) || holds(ProcessCondition::Inside) =>
+        {
             Err(format!("{at} asks to enter while it waits or is inside"))
         }
-        Some(mutex::Command::Exit) if process_state.is_exiting || !holds(Condition::Inside) => {
+        Some(mutex::Command::Exit)
+            if process_state.is_exiting || !holds(ProcessCondition::Inside) =>
+        {
             Err(format!("{at} asks to exit and is not inside"))
         }
         _ => Ok(()),
@@ -296,17 +305,17 @@ struct Tracks {
 }
 
 impl Tracks {
-    fn follow(&mut self, at: ProcessId, session: u64, kind: &Kind) -> Result<(), String> {
+    fn follow(&mut self, at: ProcessId, session: u64, kind: &RecordKind) -> Result<(), String> {
         match kind {
-            Kind::Boot => drop(self.lives.insert(at, true)),
-            Kind::Command(command) => {
+            RecordKind::Boot => drop(self.lives.insert(at, true)),
+            RecordKind::Command(command) => {
                 let script_command = command.to_script(at);
                 let script_command = script_command
                     .ok_or_else(|| "a command that scripts cannot express".to_owned())?;
                 self.actions.push(Action::Command(script_command));
             }
-            Kind::Send(message_record) => self.send(at, session, message_record),
-            Kind::Receive(message_record) => {
+            RecordKind::Send(message_record) => self.send(at, session, message_record),
+            RecordKind::Receive(message_record) => {
                 let pick =
                     self.take((message_record.peer, message_record.session), at, message_record)?;
                 let is_application = message_record.is_user_message();
@@ -316,35 +325,37 @@ impl Tracks {
                     Action::Deliver(pick)
                 });
             }
-            Kind::Drop(message_record) => {
+            RecordKind::Drop(message_record) => {
                 let pick = self.take((at, session), message_record.peer, message_record)?;
                 let is_up = self.lives.get(&message_record.peer).is_some_and(|is_up| *is_up);
                 // A process that is down receives the message and ignores it; this is not a network
                 // fault.
                 self.actions.push(if is_up { Action::Lose(pick) } else { Action::Deliver(pick) });
             }
-            Kind::Duplicate(message_record) => {
+            RecordKind::Duplicate(message_record) => {
                 let (place, link) =
                     self.find((at, session), message_record.peer, message_record)?;
                 let sent = link[place];
                 link.insert(place + 1, sent);
                 self.actions.push(Action::Duplicate(pick(at, message_record.peer, place)));
             }
-            Kind::Timer(timer) => self.actions.push(Action::Fire { at, timer: timer.clone() }),
+            RecordKind::Timer(timer) => {
+                self.actions.push(Action::Fire { at, timer: timer.clone() })
+            }
             // Values drawn at the first boot come before any action.
-            Kind::Choice(choice) => {
+            RecordKind::Choice(choice) => {
                 self.of_last_step(Action::Choose { at, value: choice.value }, at)
             }
-            Kind::Unsaved => self.of_last_step(Action::Unsaved(at), at),
-            Kind::Mute => self.actions.push(Action::Mute(at)),
-            Kind::Suspicion { peer, verdict } => {
+            RecordKind::Unsaved => self.of_last_step(Action::Unsaved(at), at),
+            RecordKind::Mute => self.actions.push(Action::Mute(at)),
+            RecordKind::Suspicion { peer, verdict } => {
                 self.actions.push(Action::Suspicion { at, peer: *peer, verdict: *verdict });
             }
-            Kind::Crash => {
+            RecordKind::Crash => {
                 self.lives.insert(at, false);
                 self.actions.push(Action::Crash(at));
             }
-            Kind::Recover => {
+            RecordKind::Recover => {
                 self.lives.insert(at, true);
                 self.actions.push(Action::Recover(at));
             }
@@ -421,8 +432,8 @@ mod tests {
     use crate::format::{CommandData, Header, Record};
 
     fn actions_of(command: CommandData) -> Result<Vec<Action>, ScheduleError> {
-        let header = Header::new("primary-backup", Service::Other, 1, Source::Simulator);
-        let records = [Kind::Boot, Kind::Command(command)];
+        let header = Header::new("primary-backup", Service::Other, 1, TraceSource::Simulator);
+        let records = [RecordKind::Boot, RecordKind::Command(command)];
         let records = records.map(|kind| Record::new(0, ProcessId(0), kind)).to_vec();
         Schedule::from_trace(&Trace { header, records, torn: None })
             .map(|schedule| schedule.actions)
@@ -431,9 +442,9 @@ mod tests {
     #[test]
     fn rejects_second_request_and_exit_from_outside() {
         let failing_record = |commands: &[mutex::Command]| {
-            let header = Header::new("central", Service::Mutex, 2, Source::Simulator);
-            let command = commands.iter().map(|command| Kind::Command((*command).into()));
-            let kinds = std::iter::once(Kind::Boot).chain(command);
+            let header = Header::new("central", Service::Mutex, 2, TraceSource::Simulator);
+            let command = commands.iter().map(|command| RecordKind::Command((*command).into()));
+            let kinds = std::iter::once(RecordKind::Boot).chain(command);
             let records = kinds.map(|kind| Record::new(0, ProcessId(0), kind)).collect();
             let refused = Schedule::from_trace(&Trace { header, records, torn: None }).err();
             refused.map(|refused| refused.record)

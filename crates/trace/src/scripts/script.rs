@@ -4,7 +4,7 @@ use core::fmt;
 
 use tenure_core::{ChannelOrder, ProcessId, Verdict};
 
-use crate::format::{Kind, units};
+use crate::format::{RecordKind, units};
 
 /// Script: actions, block by block, with their expected outcome.
 ///
@@ -25,28 +25,28 @@ use crate::format::{Kind, units};
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Script {
     /// Blocks of the script, in order.
-    pub blocks: Vec<Block>,
+    pub blocks: Vec<ScriptBlock>,
 }
 
 /// A block of a script: actions with their expected outcome.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Block {
+pub struct ScriptBlock {
     /// Number of the block's first line in the file, from 1.
     pub starts_at: usize,
     /// Lines of actions and comments.
-    pub lines: Vec<Line>,
+    pub lines: Vec<ScriptLine>,
     /// Expected outcome: the text below `----`, without its last line end. `None` if the block has
     /// no `----`.
     pub outcome: Option<String>,
 }
 
-impl Block {
+impl ScriptBlock {
     /// Returns each action with the number of its line, from 1.
-    pub fn actions(&self) -> impl Iterator<Item = (usize, &Action)> {
+    pub fn actions_with_lines(&self) -> impl Iterator<Item = (usize, &Action)> {
         self.lines.iter().enumerate().flat_map(move |(offset, line)| {
             let actions = match line {
-                Line::Actions(actions) => actions.as_slice(),
-                Line::Comment(_) => &[],
+                ScriptLine::Actions(actions) => actions.as_slice(),
+                ScriptLine::Comment(_) => &[],
             };
             actions.iter().map(move |action| (self.starts_at + offset, action))
         })
@@ -56,7 +56,7 @@ impl Block {
 /// A line of a block that contains actions or a comment. In the script, the line `----` separates
 /// these lines from the outcome.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Line {
+pub enum ScriptLine {
     /// Comment, without its `#`.
     Comment(String),
     /// Actions, separated by `;`.
@@ -213,7 +213,7 @@ impl fmt::Display for Script {
     }
 }
 
-impl fmt::Display for Block {
+impl fmt::Display for ScriptBlock {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for line in &self.lines {
             writeln!(f, "{line}")?;
@@ -226,11 +226,11 @@ impl fmt::Display for Block {
     }
 }
 
-impl fmt::Display for Line {
+impl fmt::Display for ScriptLine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Line::Comment(remark) => write!(f, "#{remark}"),
-            Line::Actions(actions) => {
+            ScriptLine::Comment(remark) => write!(f, "#{remark}"),
+            ScriptLine::Actions(actions) => {
                 for (place, action) in actions.iter().enumerate() {
                     let between = if place == 0 { "" } else { "; " };
                     write!(f, "{between}{action}")?;
@@ -264,10 +264,10 @@ impl Action {
 
     /// Returns the trace record of an action that concerns the whole network. `None` for other
     /// actions.
-    pub fn network_record(&self) -> Option<Kind> {
+    pub fn network_record(&self) -> Option<RecordKind> {
         match self {
-            Action::Split(sides) => Some(Kind::Partition(sides.clone())),
-            Action::Heal => Some(Kind::Heal),
+            Action::Split(sides) => Some(RecordKind::Partition(sides.clone())),
+            Action::Heal => Some(RecordKind::Heal),
             _ => None,
         }
     }
@@ -287,7 +287,9 @@ impl fmt::Display for Action {
             Action::Hear(pick) => write!(f, "hear {pick}"),
             Action::Lose(pick) => write!(f, "lose {pick}"),
             Action::Duplicate(pick) => write!(f, "duplicate {pick}"),
-            Action::Delay { pick, by } => write!(f, "delay {pick} by {}", units::format_ticks(*by)),
+            Action::Delay { pick, by } => {
+                write!(f, "delay {pick} by {}", units::format_ticks_in_units(*by))
+            }
             Action::Fire { at, timer } => write!(f, "fire {} {timer}", ScriptProcess(*at)),
             Action::Choose { at, value } => write!(f, "choose {} {value}", ScriptProcess(*at)),
             Action::Mute(at) => write!(f, "mute {}", ScriptProcess(*at)),

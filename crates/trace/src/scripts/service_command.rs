@@ -16,9 +16,9 @@ use crate::scripts::script::ScriptCommand;
 
 /// Protocol for scripts, workloads and traces. A script or a workload can issue commands of the
 /// protocol, and a trace can record its commands and events.
-pub trait Recorded: Protocol<Command: ServiceCommand, Event: ServiceEvent> {}
+pub trait RecordableProtocol: Protocol<Command: ServiceCommand, Event: ServiceEvent> {}
 
-impl<P: Protocol<Command: ServiceCommand, Event: ServiceEvent>> Recorded for P {}
+impl<P: Protocol<Command: ServiceCommand, Event: ServiceEvent>> RecordableProtocol for P {}
 
 /// Command of a service, with conversions to and from the command's form in scripts, workloads and
 /// traces. In a script, for example, a command has the form `enter p1`.
@@ -35,7 +35,7 @@ pub trait ServiceCommand: Clone + Debug + PartialEq + 'static {
     /// Converts a command in a script to a command of this service. Returns `None` if the service
     /// has no such command.
     fn from_script(script_command: &ScriptCommand) -> Option<Self> {
-        one_word(script_command)
+        one_word_command(script_command)
     }
 
     /// Converts this command to its form in scripts. In the script, the user of the process `at`
@@ -126,7 +126,7 @@ pub(super) fn script_command(verb: impl Into<String>, at: ProcessId) -> ScriptCo
 
 /// Converts a script command that consists of one word. Returns `None` if the word is not in
 /// `WORDS`.
-pub(super) fn one_word<C: ServiceCommand>(script_command: &ScriptCommand) -> Option<C> {
+pub(super) fn one_word_command<C: ServiceCommand>(script_command: &ScriptCommand) -> Option<C> {
     let alone = script_command.peer.is_none() && script_command.words.is_empty();
     let meant = C::WORDS.iter().find(|(word, _)| alone && *word == script_command.verb)?;
     Some(meant.1.clone())
@@ -248,7 +248,7 @@ impl ServiceCommand for clock::Command {
 
     fn from_script(script_command: &ScriptCommand) -> Option<Self> {
         let set = numeric_argument(script_command, "set").map(|to| clock::Command::Set { to });
-        set.or_else(|| one_word(script_command))
+        set.or_else(|| one_word_command(script_command))
     }
 
     fn to_script(&self, at: ProcessId) -> ScriptCommand {
@@ -300,8 +300,8 @@ impl ServiceCommand for ApplicationCommand {
     fn from_script(script_command: &ScriptCommand) -> Option<Self> {
         clock::Command::from_script(script_command)
             .map(ApplicationCommand::Clock)
-            .or_else(|| one_word(script_command).map(ApplicationCommand::Commit))
-            .or_else(|| one_word(script_command).map(ApplicationCommand::Tree))
+            .or_else(|| one_word_command(script_command).map(ApplicationCommand::Commit))
+            .or_else(|| one_word_command(script_command).map(ApplicationCommand::Tree))
             .or_else(|| {
                 Some(ApplicationCommand::Replication(ServiceCommand::from_script(script_command)?))
             })

@@ -8,7 +8,7 @@ use tenure_core::{EventViews, Observation, ProcessId};
 use crate::scripts::cluster::{ClusterEvent, TestCluster};
 use crate::scripts::runner::{ActionError, ScriptRunner};
 use crate::scripts::script::Action;
-use crate::scripts::service_command::{Recorded, ServiceCommand};
+use crate::scripts::service_command::{RecordableProtocol, ServiceCommand};
 
 /// Phase of a user that waits for the critical section, is inside it, or waits for its exit to
 /// complete.
@@ -21,12 +21,12 @@ enum Phase {
 
 /// Test cluster whose users issue only commands that the service permits. Therefore its processes
 /// need not check commands.
-pub(super) struct ClusterWithUsers<P: Recorded> {
+pub(super) struct ClusterWithUsers<P: RecordableProtocol> {
     pub(super) cluster: TestCluster<P>,
     phases: BTreeMap<ProcessId, Phase>,
 }
 
-impl<P: Recorded> ClusterWithUsers<P> {
+impl<P: RecordableProtocol> ClusterWithUsers<P> {
     pub(super) fn new(cluster: TestCluster<P>) -> Self {
         let mut staged = ClusterWithUsers { cluster, phases: BTreeMap::new() };
         staged.update_phases();
@@ -40,7 +40,7 @@ impl<P: Recorded> ClusterWithUsers<P> {
         has_advanced
     }
 
-    pub(super) fn inside(&self) -> Option<ProcessId> {
+    pub(super) fn process_inside(&self) -> Option<ProcessId> {
         let inside = self.phases.iter().find(|(_, phase)| **phase == Phase::Inside);
         inside.map(|(at, _)| *at)
     }
@@ -58,7 +58,7 @@ impl<P: Recorded> ClusterWithUsers<P> {
     /// Updates the phases of the users by the events since the last call of this method.
     fn update_phases(&mut self) {
         for (at, seen) in self.cluster.take_events() {
-            let phase = match (&seen, seen.observed()) {
+            let phase = match (&seen, seen.to_observation()) {
                 (ClusterEvent::Command(command), _) => match command.to_script(at).verb.as_str() {
                     "enter" | "arrive" => Some(Phase::Waiting),
                     "exit" => Some(Phase::Leaving),
@@ -80,7 +80,7 @@ impl<P: Recorded> ClusterWithUsers<P> {
     }
 }
 
-impl<P: Recorded> ScriptRunner for ClusterWithUsers<P> {
+impl<P: RecordableProtocol> ScriptRunner for ClusterWithUsers<P> {
     fn perform(&mut self, action: &Action) -> Result<(), ActionError> {
         if !self.is_allowed(action) {
             return Err(ActionError::NotPossible(action.clone()));

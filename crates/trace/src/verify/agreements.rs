@@ -45,8 +45,8 @@ impl AgreementVerifier {
 
     /// Handles the end of the run. `has_settled` is true if the last disturbance, such as a crash,
     /// was so long ago that the group should have agreed.
-    pub(super) fn end(&mut self, time: u64, has_settled: bool) {
-        self.monitors.end(time, has_settled);
+    pub(super) fn judge_end(&mut self, time: u64, has_settled: bool) {
+        self.monitors.judge_end(time, has_settled);
     }
 
     pub(super) fn findings(&self) -> Vec<Finding> {
@@ -54,7 +54,7 @@ impl AgreementVerifier {
     }
 
     /// Returns the live processes whose users wait for a result of the service.
-    pub(super) fn waiting(&self, is_up: impl Fn(ProcessId) -> bool) -> Vec<ProcessId> {
-        self.users.as_ref().map_or_else(Vec::new, |users| users.waiting(is_up))
+    pub(super) fn waiting_processes(&self, is_up: impl Fn(ProcessId) -> bool) -> Vec<ProcessId> {
+        self.users.as_ref().map_or_else(Vec::new, |users| users.waiting_processes(is_up))
     }
 }

@@ -1,6 +1,6 @@
 //! Verification of the applications that a leader serves, by their events.
 
-use tenure_core::monitors::{Atomicity, OneTree, WriteDurability};
+use tenure_core::monitors::{OneTreePerWave, TransactionAtomicity, WriteDurability};
 use tenure_core::service::{commit, replication, tree};
 use tenure_core::{Finding, MonitorRun, Observation, ProcessId};
 
@@ -9,8 +9,8 @@ use crate::format::ApplicationEvent;
 #[derive(Clone, Debug)]
 pub(super) struct ApplicationVerifier {
     durability: MonitorRun<WriteDurability>,
-    atomicity: MonitorRun<Atomicity>,
-    one_tree: MonitorRun<OneTree>,
+    atomicity: MonitorRun<TransactionAtomicity>,
+    one_tree: MonitorRun<OneTreePerWave>,
     /// For each application, true if the trace contains an event of it.
     has_events: [bool; 3],
 }
@@ -19,8 +19,8 @@ impl ApplicationVerifier {
     pub(super) fn new() -> Self {
         ApplicationVerifier {
             durability: MonitorRun::new(WriteDurability::new()),
-            atomicity: MonitorRun::new(Atomicity::new()),
-            one_tree: MonitorRun::new(OneTree::new()),
+            atomicity: MonitorRun::new(TransactionAtomicity::new()),
+            one_tree: MonitorRun::new(OneTreePerWave::new()),
             has_events: [false; 3],
         }
     }

@@ -8,7 +8,7 @@ use tenure_core::{Fence, Layer, ProcessId};
 use super::durations::Durations;
 use super::findings::DetectedViolation;
 use super::resource::OverlappingEntries;
-use crate::format::{Kind, Record};
+use crate::format::{Record, RecordKind};
 use crate::merge::MessageKey;
 
 /// Statistics of entries to the critical section, and the monitor of their fences.
@@ -130,16 +130,17 @@ impl KnownFences {
         match &record.kind {
             // Only messages of the lock itself inform the lock. A heartbeat or an acknowledgement
             // of a lower layer may overtake a message that the lock still waits for.
-            Kind::Send(message_record) if message_record.layer == Layer::Mutex => {
+            RecordKind::Send(message_record) if message_record.layer == Layer::Mutex => {
                 if let Some(known) = self.by_process.get(&at) {
-                    let key = MessageKey::sent(at, record.session, message_record);
+                    let key = MessageKey::of_sent(at, record.session, message_record);
                     self.carried.insert(key, *known);
                     self.sent.push_back(key);
                     self.forget();
                 }
             }
-            Kind::Receive(message_record) if message_record.layer == Layer::Mutex => {
-                if let Some(fence) = self.carried.remove(&MessageKey::received(at, message_record))
+            RecordKind::Receive(message_record) if message_record.layer == Layer::Mutex => {
+                if let Some(fence) =
+                    self.carried.remove(&MessageKey::of_received(at, message_record))
                 {
                     let known = self.by_process.entry(at).or_insert(fence);
                     *known = fence.max(*known);

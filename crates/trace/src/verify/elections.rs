@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use serde::Serialize;
 use tenure_core::{ProcessId, Term};
 
-use crate::fold::process_state::{Condition, StateChange};
+use crate::fold::process_state::{ProcessCondition, StateChange};
 
 /// An election. It begins with its cause, and ends when all live processes know the leader.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -118,8 +118,12 @@ impl ElectionTracker {
                     *it = ProcessBelief { apart: it.apart, ..ProcessBelief::default() }
                 });
             }
-            StateChange::Begins(Condition::Stopped) => self.change(at, |it| it.stopped = true),
-            StateChange::Ends(Condition::Stopped, _) => self.change(at, |it| it.stopped = false),
+            StateChange::Begins(ProcessCondition::Stopped) => {
+                self.change(at, |it| it.stopped = true)
+            }
+            StateChange::Ends(ProcessCondition::Stopped, _) => {
+                self.change(at, |it| it.stopped = false)
+            }
             StateChange::LeaderChanges(leader) => self.change(at, |it| it.belief = leader),
             _ => {}
         }
@@ -131,7 +135,7 @@ impl ElectionTracker {
                 self.open = Some((time, ElectionCause::Crash));
             }
             None | Some((_, ElectionCause::Takeover))
-                if led && change == StateChange::Begins(Condition::Stopped) =>
+                if led && change == StateChange::Begins(ProcessCondition::Stopped) =>
             {
                 self.open = Some((time, ElectionCause::Stop));
             }

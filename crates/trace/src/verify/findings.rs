@@ -36,11 +36,11 @@ impl Findings {
 
     /// Adds the finding for a property. The property is violated if `found` is a violation, and
     /// holds otherwise.
-    pub(super) fn judge(&mut self, property: Property, found: Option<&DetectedViolation>) {
+    pub(super) fn add_judgement(&mut self, property: Property, found: Option<&DetectedViolation>) {
         let judgement = if found.is_some() { Judgement::Violated } else { Judgement::Holds };
         self.properties.insert(property, judgement);
         if let Some(DetectedViolation { time, description }) = found {
-            let (at, is_failure) = (self.since_start(*time), self.is_required(property));
+            let (at, is_failure) = (self.units_since_start(*time), self.is_required(property));
             self.violations.push(TraceViolation {
                 property,
                 at,
@@ -50,29 +50,29 @@ impl Findings {
         }
     }
 
-    pub(super) fn put(&mut self, finding: Finding) {
+    pub(super) fn add_finding(&mut self, finding: Finding) {
         match finding.violation {
             Some(first) => {
                 let found = DetectedViolation { time: first.time, description: first.message };
-                self.judge(finding.property, Some(&found));
+                self.add_judgement(finding.property, Some(&found));
             }
             None => drop(self.properties.insert(finding.property, finding.judgement)),
         }
     }
 
     /// Returns true if the header of the trace contains this property, as promised or as violated.
-    pub(super) fn is_named(&self, property: Property) -> bool {
-        self.header.mentions(property)
+    pub(super) fn is_in_header(&self, property: Property) -> bool {
+        self.header.mentions_property(property)
     }
 
     /// Converts a time to milliseconds (or virtual units) since the start of the trace.
-    pub(super) fn since_start(&self, time: u64) -> f64 {
+    pub(super) fn units_since_start(&self, time: u64) -> f64 {
         time.saturating_sub(self.start) as f64 / 1e6
     }
 
-    pub(super) fn election(&self, measured: &ElectionInterval) -> MeasuredElection {
+    pub(super) fn to_measured_election(&self, measured: &ElectionInterval) -> MeasuredElection {
         MeasuredElection {
-            at: self.since_start(measured.since),
+            at: self.units_since_start(measured.since),
             ms: measured.until.saturating_sub(measured.since) as f64 / 1e6,
             leader: measured.term.leader.number(),
             term: measured.term.number,
@@ -97,7 +97,7 @@ impl Findings {
     fn is_required(&self, property: Property) -> bool {
         let condition = property.report_condition();
         self.header.promises.is_empty() && condition > ReportCondition::OnViolation
-            || self.is_named(property)
+            || self.is_in_header(property)
             // The resource ensures these, not the algorithm.
             || matches!(property, Property::Counter | Property::FencedAccess)
     }

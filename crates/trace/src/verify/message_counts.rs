@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use tenure_core::{Layer, ProcessId};
 
-use crate::format::{Kind, MessageRecord};
+use crate::format::{MessageRecord, RecordKind};
 
 /// Numbers of messages in a run. Messages from a process to itself do not count.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -27,16 +27,18 @@ impl MessageCounts {
     }
 
     /// Returns the number of messages that processes have sent in all layers.
-    pub fn total(&self) -> u64 {
+    pub fn total_sent(&self) -> u64 {
         self.sent.values().flat_map(BTreeMap::values).sum()
     }
 
-    pub(super) fn read(&mut self, at: ProcessId, kind: &Kind) {
+    pub(super) fn count_record(&mut self, at: ProcessId, kind: &RecordKind) {
         match kind {
-            Kind::Send(message_record) if message_record.peer != at => self.send(message_record),
-            Kind::Receive(message_record) if message_record.peer != at => self.received += 1,
-            Kind::Drop(_) => self.dropped += 1,
-            Kind::Duplicate(_) => self.duplicated += 1,
+            RecordKind::Send(message_record) if message_record.peer != at => {
+                self.send(message_record)
+            }
+            RecordKind::Receive(message_record) if message_record.peer != at => self.received += 1,
+            RecordKind::Drop(_) => self.dropped += 1,
+            RecordKind::Duplicate(_) => self.duplicated += 1,
             _ => {}
         }
     }

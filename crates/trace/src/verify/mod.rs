@@ -34,7 +34,7 @@ pub fn verify_files<P: AsRef<Path>>(paths: &[P]) -> Result<Verification, MergeEr
         let mut reader = Reader::open(path)?.skipping_contents();
         let mut verifier = TraceVerifier::new(reader.header());
         for record in reader.by_ref() {
-            verifier.read(&record?);
+            verifier.verify_record(&record?);
         }
         let torn = reader.is_torn().then(|| path.as_ref().to_path_buf());
         return Ok(verifier.finish_with(MergeReport {
@@ -43,9 +43,9 @@ pub fn verify_files<P: AsRef<Path>>(paths: &[P]) -> Result<Verification, MergeEr
         }));
     }
     let mut files = MergedFiles::open(paths)?;
-    let mut verifier = TraceVerifier::new(files.header());
+    let mut verifier = TraceVerifier::new(files.common_header());
     for record in files.by_ref() {
-        verifier.read(&record?);
+        verifier.verify_record(&record?);
     }
     Ok(verifier.finish_with(files.merge_report()))
 }
@@ -54,7 +54,7 @@ pub fn verify_files<P: AsRef<Path>>(paths: &[P]) -> Result<Verification, MergeEr
 pub fn verify(merged: &MergedTrace) -> Verification {
     let mut verifier = TraceVerifier::new(&merged.header);
     for record in &merged.records {
-        verifier.read(record);
+        verifier.verify_record(record);
     }
     let MergedTrace { unmatched, contradictions, ref torn, ref empty, .. } = *merged;
     let (torn, empty) = (torn.clone(), empty.clone());

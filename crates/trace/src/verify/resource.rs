@@ -7,7 +7,7 @@ use serde::Serialize;
 use tenure_core::Fence;
 
 use super::findings::DetectedViolation;
-use crate::format::{Access, Operation};
+use crate::format::{AccessOperation, AccessRecord};
 
 /// Numbers of accesses to the resource that the lock protects.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
@@ -75,13 +75,13 @@ pub(super) struct ResourceVerifier {
 }
 
 impl ResourceVerifier {
-    pub(super) fn read(&mut self, time: u64, access: &Access) {
+    pub(super) fn verify_access(&mut self, time: u64, access: &AccessRecord) {
         if !access.accepted {
             self.accesses.refused += 1;
             return;
         }
         self.accesses.accepted += 1;
-        self.puts += u64::from(access.operation == Operation::Put);
+        self.puts += u64::from(access.operation == AccessOperation::Put);
         self.value = access.value;
         let Some(fence) = access.fence else { return };
         let place = self.accesses.accepted;
@@ -89,7 +89,7 @@ impl ResourceVerifier {
         match self.highest {
             Some(highest) if fence < highest => {
                 self.decide(fence);
-                let Access { by, .. } = access;
+                let AccessRecord { by, .. } = access;
                 self.stale.get_or_insert_with(|| {
                     let description = format!(
                         "the resource accepted an access of {by} with fence {fence}, \
@@ -171,7 +171,7 @@ impl ResourceVerifier {
         self.accesses != AccessCounts::default()
     }
 
-    pub(super) fn counter(&self) -> Option<CounterResult> {
+    pub(super) fn counter_result(&self) -> Option<CounterResult> {
         let (expected, found) = (self.puts, self.value);
         let lost = expected.cast_signed().wrapping_sub(found.cast_signed());
         self.has_accesses().then_some(CounterResult { expected, found, lost })

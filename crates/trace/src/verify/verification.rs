@@ -120,7 +120,7 @@ impl fmt::Display for Verification {
 impl Verification {
     /// Adds a finding of the caller, for a property that this verification does not include. The
     /// times in the finding count from `start`, the time of the first record in ticks.
-    pub fn add(&mut self, finding: Finding, start: u64) {
+    pub fn add_finding(&mut self, finding: Finding, start: u64) {
         let Finding { property, judgement, violation } = finding;
         self.properties.insert(property, judgement);
         if let Some(FirstViolation { time, message, .. }) = violation {

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use tenure_core::monitors::{LinksOnly, MessageBudget, NoLoss};
+use tenure_core::monitors::{ExactlyOnceInOrder, LinksOnly, MessageBudget};
 use tenure_core::service::{election, mutex};
 use tenure_core::{
     CostUnit, ElectionMonitorSet, ElectionObservation, Finding, Judgement, Layer, MonitorConfig,
@@ -18,8 +18,8 @@ use super::findings::{DetectedViolation, Findings};
 use super::resource::ResourceVerifier;
 use super::{CounterResult, MessageCounts, Verification};
 use crate::Service;
-use crate::fold::process_state::{Condition, ProcessStates, ProcessStatus, StateChange};
-use crate::format::{ClockUnit, CommandData, EventData, Header, Kind, Record, Subject};
+use crate::fold::process_state::{ProcessCondition, ProcessStates, ProcessStatus, StateChange};
+use crate::format::{ClockUnit, CommandData, EventData, Header, Record, RecordKind, Subject};
 use crate::merge::MergeReport;
 
 /// Time in nanoseconds that a group of real nodes has to agree after the last disturbance, such as
@@ -45,7 +45,7 @@ pub struct TraceVerifier {
     elects: ElectionMonitorSet,
     /// Processes whose users wait for the result of an election.
     awaiting: BTreeSet<ProcessId>,
-    no_loss: MonitorRun<NoLoss>,
+    no_loss: MonitorRun<ExactlyOnceInOrder>,
     /// Monitor of the number of messages per entry or election. `None` if the header does not limit
     /// this number.
     spending: Option<MonitorRun<MessageBudget>>,
@@ -75,8 +75,8 @@ impl TraceVerifier {
             bypass_bounds: header.most_bypass.into_iter().collect(),
             clocks: true,
             ranks: header.ranks.clone().map(Arc::from),
-            smallest_leads: header.mentions(Property::SmallestLeads),
-            groups: header.mentions(Property::OneLeaderPerGroup),
+            smallest_leads: header.mentions_property(Property::SmallestLeads),
+            groups: header.mentions_property(Property::OneLeaderPerGroup),
             down: Vec::new(),
             graph: header.network().map(Arc::new),
         };
@@ -93,7 +93,7 @@ impl TraceVerifier {
             locks: MutexMonitorSet::new(&config),
             elects: ElectionMonitorSet::new(&config),
             awaiting: (0..header.n).map(ProcessId).collect(),
-            no_loss: MonitorRun::new(NoLoss::default()),
+            no_loss: MonitorRun::new(ExactlyOnceInOrder::default()),
             spending: header.most_messages.map(|most| spending(header.service, most)),
             links: header.link_monitor().map(MonitorRun::new),
             applications: ApplicationVerifier::new(),
@@ -106,7 +106,7 @@ impl TraceVerifier {
     }
 
     /// Verifies the next record of the trace.
-    pub fn read(&mut self, record: &Record) {
+    pub fn verify_record(&mut self, record: &Record) {
         self.records += 1;
         self.now = record.time;
         if self.start.is_none() {
@@ -114,10 +114,10 @@ impl TraceVerifier {
             self.elections.on_start(record.time);
         }
         match (record.process, &record.kind) {
-            (_, Kind::Access(access)) => self.resource.read(record.time, access),
-            (Subject::Parent, Kind::End) => self.end(),
-            (_, Kind::Partition(sides)) => self.on_partition(sides),
-            (_, Kind::Heal) => self.on_partition(&[]),
+            (_, RecordKind::Access(access)) => self.resource.verify_access(record.time, access),
+            (Subject::Parent, RecordKind::End) => self.end(),
+            (_, RecordKind::Partition(sides)) => self.on_partition(sides),
+            (_, RecordKind::Heal) => self.on_partition(&[]),
             (Subject::Process(at), _) if at.0 < self.header.n => self.of_process(at, record),
             _ => {}
         }
@@ -132,10 +132,10 @@ impl TraceVerifier {
     }
 
     fn of_process(&mut self, at: ProcessId, record: &Record) {
-        let changes = self.process_states.read(record);
+        let changes = self.process_states.apply_record(record);
         if let [
-            StateChange::Ends(Condition::Waiting, since),
-            StateChange::Begins(Condition::Inside),
+            StateChange::Ends(ProcessCondition::Waiting, since),
+            StateChange::Begins(ProcessCondition::Inside),
         ] = changes[..]
         {
             self.entries.latency.add(record.time.saturating_sub(since));
@@ -145,22 +145,24 @@ impl TraceVerifier {
             self.on_state_change(at, change);
         }
         match &record.kind {
-            Kind::Command(command) => self.on_command(at, command, record.clock.as_ref()),
-            Kind::Event(event) => self.on_event(at, event),
-            Kind::Send(_) | Kind::Receive(_) => {
-                self.message_counts.read(at, &record.kind);
+            RecordKind::Command(command) => self.on_command(at, command, record.clock.as_ref()),
+            RecordKind::Event(event) => self.on_event(at, event),
+            RecordKind::Send(_) | RecordKind::Receive(_) => {
+                self.message_counts.count_record(at, &record.kind);
                 self.entries.on_message(at, record);
                 self.sends(at, &record.kind);
             }
-            Kind::Drop(_) | Kind::Duplicate(_) => self.message_counts.read(at, &record.kind),
-            Kind::Suspicion { .. } => self.disturbed = record.time,
+            RecordKind::Drop(_) | RecordKind::Duplicate(_) => {
+                self.message_counts.count_record(at, &record.kind)
+            }
+            RecordKind::Suspicion { .. } => self.disturbed = record.time,
             _ => {}
         }
     }
 
-    fn sends(&mut self, at: ProcessId, kind: &Kind) {
-        let Kind::Send(message_record) = kind else { return };
-        let layer = self.header.service.layer();
+    fn sends(&mut self, at: ProcessId, kind: &RecordKind) {
+        let RecordKind::Send(message_record) = kind else { return };
+        let layer = self.header.service.cost_layer();
         let sent = MutexObservation::Sent { to: message_record.peer };
         if let Some(spending) = &mut self.spending
             && layer == Some(message_record.layer)
@@ -191,7 +193,8 @@ impl TraceVerifier {
                 self.no_loss.observe(self.now, at, Observation::Recovered);
                 self.agreements.on_recovery(self.now, at);
             }
-            StateChange::Begins(Condition::Stopped) | StateChange::Ends(Condition::Stopped, _) => {}
+            StateChange::Begins(ProcessCondition::Stopped)
+            | StateChange::Ends(ProcessCondition::Stopped, _) => {}
             StateChange::LeaderChanges(_) => {}
             _ => return,
         }
@@ -264,12 +267,12 @@ impl TraceVerifier {
             ClockUnit::Nanosecond => SETTLING_NANOSECONDS,
         };
         let has_settled = self.now.saturating_sub(self.disturbed) >= settling;
-        let has_settled =
-            has_settled && self.process_states.processes_in(Condition::Stopped).is_empty();
+        let has_settled = has_settled
+            && self.process_states.process_numbers_in(ProcessCondition::Stopped).is_empty();
         self.ended = true;
-        self.elects.end(self.now, has_settled);
-        self.no_loss.end(self.now, has_settled);
-        self.agreements.end(self.now, has_settled);
+        self.elects.judge_end(self.now, has_settled);
+        self.no_loss.judge_end(self.now, has_settled);
+        self.agreements.judge_end(self.now, has_settled);
     }
 
     /// Returns the number of items that the verifier remembers. Each kind of item is bounded, so
@@ -283,28 +286,32 @@ impl TraceVerifier {
     pub fn finish_with(self, merge_report: MergeReport) -> Verification {
         let MergeReport { unmatched, contradictions, torn, empty } = merge_report;
         let findings = self.findings();
-        let elections =
-            self.elections.ended.iter().map(|measured| findings.election(measured)).collect();
+        let elections = self
+            .elections
+            .ended
+            .iter()
+            .map(|measured| findings.to_measured_election(measured))
+            .collect();
         let mut verification = Verification {
             algorithm: self.header.algorithm,
             service: self.header.service,
             n: self.header.n,
             verdict: findings.verdict(),
             records: self.records,
-            duration: findings.since_start(self.now),
+            duration: findings.units_since_start(self.now),
             properties: findings.properties,
             violations: findings.violations,
             entries: self.entries.total,
             latency: self.entries.latency.quantiles(),
-            waiting: self.process_states.processes_in(Condition::Waiting),
-            inside: self.process_states.processes_in(Condition::Inside),
+            waiting: self.process_states.process_numbers_in(ProcessCondition::Waiting),
+            inside: self.process_states.process_numbers_in(ProcessCondition::Inside),
             elections,
             messages: self.message_counts,
             accesses: self.resource.accesses,
-            counter: self.resource.counter(),
+            counter: self.resource.counter_result(),
             overlaps: self.entries.overlaps,
             late: self.entries.late,
-            bypass_max: self.locks.bypass().max_bypass(),
+            bypass_max: self.locks.bypass_meter().max_bypass(),
             crashes: self.crashes,
             unmatched,
             contradictions,
@@ -333,24 +340,24 @@ impl TraceVerifier {
                 Property::Uniqueness
                 | Property::Irrevocability
                 | Property::FreshTerms
-                | Property::SteadyLeader => findings.is_named(it.property),
+                | Property::SteadyLeader => findings.is_in_header(it.property),
                 _ => true,
             };
             let found: Vec<Finding> =
                 self.elects.findings().into_iter().filter(is_required).collect();
-            found.into_iter().for_each(|finding| findings.put(finding));
+            found.into_iter().for_each(|finding| findings.add_finding(finding));
         }
         if self.header.service == Service::Stream {
-            findings.put(self.no_loss.finding_so_far());
+            findings.add_finding(self.no_loss.finding_so_far());
         }
         if let Some(spending) = &self.spending {
-            findings.put(spending.finding_so_far::<mutex::Command, mutex::Event>());
+            findings.add_finding(spending.finding_so_far::<mutex::Command, mutex::Event>());
         }
         if let Some(links) = &self.links {
-            findings.put(links.finding_so_far::<mutex::Command, mutex::Event>());
+            findings.add_finding(links.finding_so_far::<mutex::Command, mutex::Event>());
         }
-        self.applications.findings().for_each(|finding| findings.put(finding));
-        self.agreements.findings().into_iter().for_each(|finding| findings.put(finding));
+        self.applications.findings().for_each(|finding| findings.add_finding(finding));
+        self.agreements.findings().into_iter().for_each(|finding| findings.add_finding(finding));
         if self.ended {
             self.verify_waits(&mut findings);
         }
@@ -366,8 +373,11 @@ impl TraceVerifier {
     fn verify_entries(&self, findings: &mut Findings) {
         let checked = self.header.fenced && self.resource.has_accesses();
         if checked {
-            findings.judge(Property::MutualExclusion, self.resource.overlap_violation().as_ref());
-            findings.judge(Property::Fencing, self.entries.fence_violation());
+            findings.add_judgement(
+                Property::MutualExclusion,
+                self.resource.overlap_violation().as_ref(),
+            );
+            findings.add_judgement(Property::Fencing, self.entries.fence_violation());
         }
         for finding in self.locks.findings() {
             let verified = match finding.property {
@@ -376,10 +386,10 @@ impl TraceVerifier {
                 Property::Fencing => !checked,
                 Property::AtMost(_) | Property::LocalMutualExclusion | Property::Bypass(_) => true,
                 Property::Order if self.clocks => true,
-                property => findings.is_named(property),
+                property => findings.is_in_header(property),
             };
             if verified {
-                findings.put(finding);
+                findings.add_finding(finding);
             }
         }
     }
@@ -390,23 +400,25 @@ impl TraceVerifier {
         let description = |number| format!("P{number} waits for ever");
         let found = |number| DetectedViolation { time: self.now, description: description(number) };
         if !is_lock {
-            if findings.is_named(Property::Progress) {
-                findings.judge(Property::Progress, self.uninformed().map(found).as_ref());
+            if findings.is_in_header(Property::Progress) {
+                findings.add_judgement(Property::Progress, self.uninformed().map(found).as_ref());
             }
             return;
         }
-        let waits = self.process_states.processes_in(Condition::Waiting).first().copied();
-        let is_free = self.process_states.processes_in(Condition::Inside).is_empty();
+        let waits =
+            self.process_states.process_numbers_in(ProcessCondition::Waiting).first().copied();
+        let is_free = self.process_states.process_numbers_in(ProcessCondition::Inside).is_empty();
         for property in [Property::DeadlockFreedom, Property::StarvationFreedom] {
-            if !findings.is_named(property) {
+            if !findings.is_in_header(property) {
                 continue;
             }
             match waits {
                 // A process that is inside still has to exit.
                 Some(_) if !is_free => {
-                    findings.put(Finding::without_violation(property, Judgement::Incomplete));
+                    findings
+                        .add_finding(Finding::without_violation(property, Judgement::Incomplete));
                 }
-                waits => findings.judge(property, waits.map(found).as_ref()),
+                waits => findings.add_judgement(property, waits.map(found).as_ref()),
             }
         }
     }
@@ -416,7 +428,7 @@ impl TraceVerifier {
     fn uninformed(&self) -> Option<u32> {
         let is_up = |at: ProcessId| self.process_states.state(at).status == ProcessStatus::Up;
         let first = match self.header.service.is_agreement() {
-            true => self.agreements.waiting(is_up).first().copied(),
+            true => self.agreements.waiting_processes(is_up).first().copied(),
             false => self.awaiting.iter().find(|at| is_up(**at)).copied(),
         };
         first.map(ProcessId::number)
@@ -424,14 +436,14 @@ impl TraceVerifier {
 
     fn verify_resource(&self, findings: &mut Findings) {
         if self.header.fenced {
-            findings.judge(Property::FencedAccess, self.resource.stale.as_ref());
+            findings.add_judgement(Property::FencedAccess, self.resource.stale.as_ref());
         }
-        let lost = self.resource.counter().filter(|counter| counter.lost != 0);
+        let lost = self.resource.counter_result().filter(|counter| counter.lost != 0);
         let found = lost.map(|CounterResult { expected, found, lost }| DetectedViolation {
             time: self.now,
             description: format!("{expected} increments came to {found}: {lost} lost"),
         });
-        findings.judge(Property::Counter, found.as_ref());
+        findings.add_judgement(Property::Counter, found.as_ref());
     }
 }
 

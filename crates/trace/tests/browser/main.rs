@@ -14,9 +14,9 @@ use tenure_browser::Tab;
 use tenure_core::service::election;
 use tenure_core::service::log::{self, Content, Entry};
 use tenure_core::{Layer, ProcessId, Term, Verdict};
-use tenure_trace::diagram::{DiagramPage, Window};
+use tenure_trace::diagram::{DiagramPage, TraceWindow};
 use tenure_trace::{
-    EventData, Header, Kind, MessageRecord, Record, Service, Source, Subject, Trace,
+    EventData, Header, MessageRecord, Record, RecordKind, Service, Subject, Trace, TraceSource,
 };
 
 /// Script that returns the elements that are cut. An element is cut if it exceeds the window, or if
@@ -33,14 +33,17 @@ const LAMPORT: &str = include_str!("lamport.ndjson");
 
 /// Opens the page of a run in a browser, and returns its tab. Returns `None` if no browser is
 /// installed.
-fn showing((header, records): &(Header, Vec<Record>), window: Window) -> Option<(Tab, TempDir)> {
+fn showing(
+    (header, records): &(Header, Vec<Record>),
+    window: TraceWindow,
+) -> Option<(Tab, TempDir)> {
     let mut tab = Tab::open()?;
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("page.html");
     let mut page = DiagramPage::new(header, window);
-    records.iter().for_each(|record| page.read(record));
-    page.write(None, &mut BufWriter::new(File::create(&path).unwrap())).unwrap();
-    tab.resize(1280, 900, "light");
+    records.iter().for_each(|record| page.add_record(record));
+    page.write_html(None, &mut BufWriter::new(File::create(&path).unwrap())).unwrap();
+    tab.emulate_display(1280, 900, "light");
     tab.load(&path, READY);
     Some((tab, folder))
 }
@@ -61,56 +64,56 @@ fn message_record(peer: u32, message: &'static str, number: u64) -> MessageRecor
     MessageRecord { peer, layer, message: message.into(), number, session: 0, content: None }
 }
 
-fn elected(leader: u32, number: u64) -> Kind {
+fn elected(leader: u32, number: u64) -> RecordKind {
     let leader = ProcessId(leader);
-    Kind::Event(election::Event::Elected { leader, term: Term { number, leader } }.into())
+    RecordKind::Event(election::Event::Elected { leader, term: Term { number, leader } }.into())
 }
 
 /// Returns a run with two leaders in succession. P3 leads and crashes. P2 suspects P3 and sends it
 /// a message that is lost. Then P2 leads. P3 recovers during a partition.
 fn takeover() -> (Header, Vec<Record>) {
-    let suspects = Kind::Suspicion { peer: ProcessId(2), verdict: Verdict::Suspect };
+    let suspects = RecordKind::Suspicion { peer: ProcessId(2), verdict: Verdict::Suspect };
     let sides = vec![vec![ProcessId(0), ProcessId(1)], vec![ProcessId(2)]];
     let story = [
-        (0, 0, Kind::Boot),
-        (0, 1, Kind::Boot),
-        (0, 2, Kind::Boot),
-        (0, 2, Kind::Command(election::Command::Elect.into())),
+        (0, 0, RecordKind::Boot),
+        (0, 1, RecordKind::Boot),
+        (0, 2, RecordKind::Boot),
+        (0, 2, RecordKind::Command(election::Command::Elect.into())),
         (0, 2, elected(2, 1)),
-        (0, 2, Kind::Send(message_record(1, "coordinator", 1))),
-        (1, 1, Kind::Receive(message_record(2, "coordinator", 1))),
+        (0, 2, RecordKind::Send(message_record(1, "coordinator", 1))),
+        (1, 1, RecordKind::Receive(message_record(2, "coordinator", 1))),
         (1, 1, elected(2, 1)),
-        (3, 2, Kind::Crash),
+        (3, 2, RecordKind::Crash),
         (4, 1, suspects),
-        (4, 1, Kind::Send(message_record(2, "election", 2))),
-        (5, 1, Kind::Drop(message_record(2, "election", 2))),
-        (6, 1, Kind::Timer("Answer".into())),
+        (4, 1, RecordKind::Send(message_record(2, "election", 2))),
+        (5, 1, RecordKind::Drop(message_record(2, "election", 2))),
+        (6, 1, RecordKind::Timer("Answer".into())),
         (6, 1, elected(1, 2)),
-        (6, 1, Kind::Send(message_record(0, "coordinator", 3))),
-        (7, 0, Kind::Receive(message_record(1, "coordinator", 3))),
+        (6, 1, RecordKind::Send(message_record(0, "coordinator", 3))),
+        (7, 0, RecordKind::Receive(message_record(1, "coordinator", 3))),
         (7, 0, elected(1, 2)),
-        (9, 2, Kind::Recover),
+        (9, 2, RecordKind::Recover),
         (
             9,
             2,
-            Kind::State(json!({
+            RecordKind::State(json!({
                 "type": "Lock", "queue": ["(1, P3)"], "group": {"type": "Group", "me": "P3"},
             })),
         ),
     ];
-    let header = Header::new("takeover", Service::Election, 3, Source::Simulator);
+    let header = Header::new("takeover", Service::Election, 3, TraceSource::Simulator);
     let mut records: Vec<Record> = story
         .into_iter()
         .map(|(time, at, kind)| Record::new(time * 1_000_000, ProcessId(at), kind))
         .collect();
-    let split = Record::new(8_000_000, Subject::Parent, Kind::Partition(sides));
+    let split = Record::new(8_000_000, Subject::Parent, RecordKind::Partition(sides));
     records.insert(records.len() - 2, split);
     (header, records)
 }
 
 #[test]
 fn steps_through_counterexample_to_violation() {
-    let Some((mut tab, _folder)) = showing(&lamport(), Window::default()) else { return };
+    let Some((mut tab, _folder)) = showing(&lamport(), TraceWindow::default()) else { return };
     assert_eq!(tab.text("h1"), "lamport, 2 processes");
     assert_eq!(tab.text("#verdict"), "✗ violated");
     assert_eq!(tab.text("#where"), "6 of 6", "it opens where something goes wrong");
@@ -134,9 +137,9 @@ fn steps_through_counterexample_to_violation() {
 /// the mark is at the edge of the overview.
 #[test]
 fn overview_marks_violations() {
-    let Some((mut tab, _folder)) = showing(&lamport(), Window::default()) else { return };
+    let Some((mut tab, _folder)) = showing(&lamport(), TraceWindow::default()) else { return };
     for (wide, look) in [(1280, "light"), (500, "dark")] {
-        tab.resize(wide, 900, look);
+        tab.emulate_display(wide, 900, look);
         tab.wait_until(&format!("innerWidth === {wide}"));
         // Changes are drawn with the next frame.
         let marked =
@@ -161,7 +164,7 @@ fn overview_marks_violations() {
 
 #[test]
 fn selects_event_and_process_by_click() {
-    let Some((mut tab, _folder)) = showing(&lamport(), Window::default()) else { return };
+    let Some((mut tab, _folder)) = showing(&lamport(), TraceWindow::default()) else { return };
     let place = tab.evaluate(
         "(() => { const box = document.getElementById('picture').getBoundingClientRect(); \
          const picture = viewer.picture; const at = viewer.trace.at[3]; \
@@ -189,7 +192,7 @@ fn selects_event_and_process_by_click() {
 
 #[test]
 fn keyboard_reaches_every_event_and_violation() {
-    let Some((mut tab, _folder)) = showing(&lamport(), Window::default()) else { return };
+    let Some((mut tab, _folder)) = showing(&lamport(), TraceWindow::default()) else { return };
     tab.evaluate("document.getElementById('picture').focus()");
     tab.press("End");
     assert_eq!(tab.text("#where"), "6 of 6");
@@ -218,7 +221,7 @@ fn keyboard_reaches_every_event_and_violation() {
 
 #[test]
 fn filters_hide_and_restore_processes_and_kinds() {
-    let Some((mut tab, _folder)) = showing(&lamport(), Window::default()) else { return };
+    let Some((mut tab, _folder)) = showing(&lamport(), TraceWindow::default()) else { return };
     tab.click("#first");
     tab.click("[data-kind='1']");
     assert_eq!(tab.text("#where"), "1 of 4", "two replies arrive no more");
@@ -232,7 +235,7 @@ fn filters_hide_and_restore_processes_and_kinds() {
 
 #[test]
 fn plays_run_to_its_end() {
-    let Some((mut tab, _folder)) = showing(&lamport(), Window::default()) else { return };
+    let Some((mut tab, _folder)) = showing(&lamport(), TraceWindow::default()) else { return };
     tab.evaluate("document.getElementById('speed').value = '60'");
     tab.click("#play");
     tab.wait_until("viewer.now === viewer.trace.size - 1 && viewer.playing === null");
@@ -243,7 +246,7 @@ fn plays_run_to_its_end() {
 
 #[test]
 fn shows_leaders_suspicions_crashes_and_partitions_in_time() {
-    let Some((mut tab, _folder)) = showing(&takeover(), Window::default()) else { return };
+    let Some((mut tab, _folder)) = showing(&takeover(), TraceWindow::default()) else { return };
     let mut state_at = |process: u32, step: &str| {
         tab.evaluate(&format!("viewer.watched = {process}; viewer.now = {step}; viewer.update()"));
         tab.text("#process")
@@ -270,10 +273,10 @@ fn shows_leaders_suspicions_crashes_and_partitions_in_time() {
 
 #[test]
 fn nothing_exceeds_window_in_light_and_dark() {
-    let Some((mut tab, _folder)) = showing(&takeover(), Window::default()) else { return };
+    let Some((mut tab, _folder)) = showing(&takeover(), TraceWindow::default()) else { return };
     let mut papers = Vec::new();
     for (wide, look) in [(1280, "light"), (400, "dark")] {
-        tab.resize(wide, 800, look);
+        tab.emulate_display(wide, 800, look);
         tab.wait_until(&format!("innerWidth === {wide}"));
         assert_eq!(tab.evaluate(CUT), json!([]), "at {wide} pixels");
         papers.push(tab.evaluate("getComputedStyle(document.body).backgroundColor"));
@@ -288,7 +291,7 @@ fn nothing_exceeds_window_in_light_and_dark() {
 /// follows.
 fn log() -> (Header, Vec<Record>) {
     let event = |time: u64, event: log::Event| {
-        let kind = Kind::Event(EventData::Agreement(event.into()));
+        let kind = RecordKind::Event(EventData::Agreement(event.into()));
         Record::new(time * 1_000_000, ProcessId(0), kind)
     };
     let entry = |term| Entry { term, content: Content::Nothing };
@@ -301,14 +304,14 @@ fn log() -> (Header, Vec<Record>) {
         event(4, committed(1)),
         event(5, committed(2)),
         event(6, stored(3, 2)),
-        Record::new(500_000_000, ProcessId(1), Kind::Timer("Election".into())),
+        Record::new(500_000_000, ProcessId(1), RecordKind::Timer("Election".into())),
     ];
-    (Header::new("raft-log", Service::Log, 2, Source::Simulator), records)
+    (Header::new("raft-log", Service::Log, 2, TraceSource::Simulator), records)
 }
 
 #[test]
 fn draws_logs_at_selected_event() {
-    let Some((mut tab, _folder)) = showing(&log(), Window::default()) else { return };
+    let Some((mut tab, _folder)) = showing(&log(), TraceWindow::default()) else { return };
     let boxes = "Array.from(document.querySelectorAll('#rows td'), (each) => each.textContent)";
     let solid = "document.querySelectorAll('#rows td.safe').length";
     tab.click("#last");
@@ -319,7 +322,7 @@ fn draws_logs_at_selected_event() {
     tab.click("#forth");
     assert_eq!((tab.evaluate(boxes), tab.evaluate(solid)), (json!(["1"]), json!(0)));
     for (wide, look) in [(1280, "light"), (500, "dark")] {
-        tab.resize(wide, 800, look);
+        tab.emulate_display(wide, 800, look);
         tab.wait_until(&format!("innerWidth === {wide}"));
         assert_eq!(tab.evaluate(CUT), json!([]), "at {wide} pixels");
     }
@@ -336,12 +339,12 @@ fn draws_logs_at_selected_event() {
 fn hides_idle_processes_of_large_group_until_requested() {
     let story = |n| {
         let (_, mut records) = takeover();
-        records.splice(..0, (3..n).map(|at| Record::new(0, ProcessId(at), Kind::Boot)));
-        (Header::new("takeover", Service::Election, n, Source::Simulator), records)
+        records.splice(..0, (3..n).map(|at| Record::new(0, ProcessId(at), RecordKind::Boot)));
+        (Header::new("takeover", Service::Election, n, TraceSource::Simulator), records)
     };
     let rows = "viewer.picture.processes.length";
     for (n, first) in [(40, 3), (10, 10)] {
-        let Some((mut tab, _folder)) = showing(&story(n), Window::default()) else { return };
+        let Some((mut tab, _folder)) = showing(&story(n), TraceWindow::default()) else { return };
         assert_eq!(tab.evaluate(rows), json!(first), "of {n}");
         let description = format!("Hide {} that do nothing", n - 3);
         assert_eq!(tab.text("#folding").trim(), description);
@@ -351,7 +354,7 @@ fn hides_idle_processes_of_large_group_until_requested() {
         assert_eq!(tab.evaluate(boxes), tab.evaluate(rows));
         assert_eq!(tab.complaints, [""; 0]);
     }
-    let Some((mut tab, _folder)) = showing(&story(3), Window::default()) else { return };
+    let Some((mut tab, _folder)) = showing(&story(3), TraceWindow::default()) else { return };
     assert_eq!(tab.evaluate("document.getElementById('folding').hidden"), json!(true));
 }
 
@@ -360,8 +363,8 @@ fn shows_hostile_text_without_executing_it() {
     let hostile = "</script><img src=x onerror=\"document.title='owned'\">\u{2028}<!-- <script>";
     let mut run = takeover();
     run.0.algorithm = hostile.into();
-    run.1.push(Record::new(10_000_000, ProcessId(0), Kind::Note(hostile.into())));
-    let Some((mut tab, _folder)) = showing(&run, Window::default()) else { return };
+    run.1.push(Record::new(10_000_000, ProcessId(0), RecordKind::Note(hostile.into())));
+    let Some((mut tab, _folder)) = showing(&run, TraceWindow::default()) else { return };
     tab.click("#last");
     assert!(tab.text("#event").contains("</script><img src=x"), "{}", tab.text("#event"));
     assert_starts(&mut tab, "h1", "</script><img");
@@ -371,7 +374,7 @@ fn shows_hostile_text_without_executing_it() {
 
 #[test]
 fn window_states_its_range_and_total() {
-    let window = Window { events: Some(7..=10), ..Window::default() };
+    let window = TraceWindow { events: Some(7..=10), ..TraceWindow::default() };
     let Some((mut tab, _folder)) = showing(&lamport(), window) else { return };
     assert_starts(&mut tab, "#notice", "This page shows the records 7 to 10 of 14.");
     assert_eq!(tab.text("#where"), "1 of 2");
@@ -382,20 +385,20 @@ fn window_states_its_range_and_total() {
 
 #[test]
 fn draws_only_visible_part_of_long_run() {
-    let header = Header::new("echo", Service::Election, 2, Source::Simulator);
+    let header = Header::new("echo", Service::Election, 2, TraceSource::Simulator);
     let echo = |round: u64| {
         let at = |time, process, kind| Record::new(time, ProcessId(process), kind);
         let time = round * 4_000_000;
         [
-            at(time, 0, Kind::Timer("Ask".into())),
-            at(time, 0, Kind::Send(message_record(1, "ask", round))),
-            at(time + 1_000_000, 1, Kind::Receive(message_record(0, "ask", round))),
-            at(time + 1_000_000, 1, Kind::Send(message_record(0, "answer", round))),
-            at(time + 2_000_000, 0, Kind::Receive(message_record(1, "answer", round))),
+            at(time, 0, RecordKind::Timer("Ask".into())),
+            at(time, 0, RecordKind::Send(message_record(1, "ask", round))),
+            at(time + 1_000_000, 1, RecordKind::Receive(message_record(0, "ask", round))),
+            at(time + 1_000_000, 1, RecordKind::Send(message_record(0, "answer", round))),
+            at(time + 2_000_000, 0, RecordKind::Receive(message_record(1, "answer", round))),
         ]
     };
     let run = (header, (0..2_000).flat_map(echo).collect());
-    let Some((mut tab, _folder)) = showing(&run, Window::default()) else { return };
+    let Some((mut tab, _folder)) = showing(&run, TraceWindow::default()) else { return };
     let seen = "(viewer.picture.draw(viewer), viewer.picture.seen.length)";
     let first = tab.evaluate(seen).as_u64().unwrap();
     assert!((1..200).contains(&first), "{first}");

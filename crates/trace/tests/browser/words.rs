@@ -3,8 +3,8 @@
 use serde_json::json;
 use tenure_core::service::election;
 use tenure_core::{ProcessId, TICKS_PER_UNIT};
-use tenure_trace::diagram::Window;
-use tenure_trace::{Header, Kind, Record, Service, Source};
+use tenure_trace::diagram::TraceWindow;
+use tenure_trace::{Header, Record, RecordKind, Service, TraceSource};
 
 use crate::{elected, message_record, showing};
 
@@ -34,31 +34,36 @@ const OVER: &str = "(() => {
     return [...cut, ...over, ...(words.length > 10 ? [] : ['few words'])];
 })()";
 
-fn at(time: u64, who: u32, kind: Kind) -> Record {
+fn at(time: u64, who: u32, kind: RecordKind) -> Record {
     Record::new(time * TICKS_PER_UNIT, ProcessId(who), kind)
 }
 
 /// Returns a run in which a message travels around a ring of twenty processes. P7 becomes the
 /// leader when it receives the message.
 fn ring() -> (Header, Vec<Record>) {
-    let mut records: Vec<Record> =
-        (0..20).map(|who| at(0, who, Kind::Command(election::Command::Elect.into()))).collect();
+    let mut records: Vec<Record> = (0..20)
+        .map(|who| at(0, who, RecordKind::Command(election::Command::Elect.into())))
+        .collect();
     for who in 0..19 {
         let time = u64::from(who);
-        records.push(at(time, who, Kind::Send(message_record(who + 1, "election", 1))));
-        records.push(at(time + 1, who + 1, Kind::Receive(message_record(who, "election", 1))));
+        records.push(at(time, who, RecordKind::Send(message_record(who + 1, "election", 1))));
+        records.push(at(
+            time + 1,
+            who + 1,
+            RecordKind::Receive(message_record(who, "election", 1)),
+        ));
         if who == 5 {
             records.push(at(time + 1, who + 1, elected(who + 1, 1)));
         }
     }
-    (Header::new("ring", Service::Election, 20, Source::Simulator), records)
+    (Header::new("ring", Service::Election, 20, TraceSource::Simulator), records)
 }
 
 #[test]
 fn diagram_texts_are_neither_cut_nor_overlapping() {
-    let Some((mut tab, _folder)) = showing(&ring(), Window::default()) else { return };
+    let Some((mut tab, _folder)) = showing(&ring(), TraceWindow::default()) else { return };
     for wide in [1280, 900] {
-        tab.resize(wide, 800, "light");
+        tab.emulate_display(wide, 800, "light");
         tab.wait_until(&format!("innerWidth === {wide}"));
         assert_eq!(tab.evaluate(OVER), json!([]), "at {wide} pixels");
     }
@@ -71,10 +76,10 @@ fn diagram_texts_are_neither_cut_nor_overlapping() {
 fn axis_shows_times_of_simultaneous_steps() {
     let mut records: Vec<Record> = Vec::new();
     for time in 0..4 {
-        records.extend((0..9).map(|_| at(time, 0, Kind::Timer("Again".into()))));
+        records.extend((0..9).map(|_| at(time, 0, RecordKind::Timer("Again".into()))));
     }
-    let run = (Header::new("busy", Service::Election, 1, Source::Simulator), records);
-    let Some((mut tab, _folder)) = showing(&run, Window::default()) else { return };
+    let run = (Header::new("busy", Service::Election, 1, TraceSource::Simulator), records);
+    let Some((mut tab, _folder)) = showing(&run, TraceWindow::default()) else { return };
     let overlaps = "(() => {
         const { picture, trace } = viewer;
         const steps = Array.from({ length: trace.size }, (_, step) => step);
@@ -91,10 +96,10 @@ fn axis_shows_times_of_simultaneous_steps() {
 #[test]
 fn page_distinguishes_message_kinds_like_svg() {
     let names = ["open", "alive", "look", "place", "renew", "watch", "deleted", "release"];
-    let send = |(number, name)| at(number, 0, Kind::Send(message_record(1, name, number)));
+    let send = |(number, name)| at(number, 0, RecordKind::Send(message_record(1, name, number)));
     let records = (1..).zip(names).map(send).collect();
-    let run = (Header::new("leased", Service::Mutex, 2, Source::Simulator), records);
-    let Some((mut tab, _folder)) = showing(&run, Window::default()) else { return };
+    let run = (Header::new("leased", Service::Mutex, 2, TraceSource::Simulator), records);
+    let Some((mut tab, _folder)) = showing(&run, TraceWindow::default()) else { return };
     let looks = "new Set(Array.from(document.querySelectorAll('.swatch'), (each) =>
         getComputedStyle(each).background)).size";
     assert_eq!(tab.evaluate(looks), json!(8));

@@ -4,16 +4,16 @@ use std::collections::BTreeSet;
 
 use serde_json::json;
 use tenure_core::TICKS_PER_UNIT;
-use tenure_trace::diagram::{DiagramOptions, Direction, lay_out};
-use tenure_trace::{Header, Kind, MessageRecord, Record, Service, Source, Subject};
+use tenure_trace::diagram::{DiagramOptions, TimeDirection, lay_out};
+use tenure_trace::{Header, MessageRecord, Record, RecordKind, Service, Subject, TraceSource};
 
 use crate::kinds::{P1, P3, message};
 
 fn header() -> Header {
-    Header::new("tiny", Service::Mutex, 3, Source::Simulator)
+    Header::new("tiny", Service::Mutex, 3, TraceSource::Simulator)
 }
 
-fn at(time: u64, who: impl Into<Subject>, kind: Kind) -> Record {
+fn at(time: u64, who: impl Into<Subject>, kind: RecordKind) -> Record {
     Record::new(time * TICKS_PER_UNIT, who, kind)
 }
 
@@ -23,7 +23,7 @@ fn stamped() -> Vec<Record> {
     let content = json!({"Request": {"stamp": {"clock": 7, "process": 2}}});
     let content = Some(Box::new(content));
     let request = |peer| MessageRecord { content: content.clone(), ..message(peer, "request", 1) };
-    vec![at(0, P3, Kind::Send(request(P1))), at(4, P1, Kind::Receive(request(P3)))]
+    vec![at(0, P3, RecordKind::Send(request(P1))), at(4, P1, RecordKind::Receive(request(P3)))]
 }
 
 fn number(of: &str, attribute: &str) -> i64 {
@@ -36,7 +36,7 @@ fn number(of: &str, attribute: &str) -> i64 {
 #[test]
 fn message_labels_have_opaque_background() {
     let view = DiagramOptions { fields: vec!["stamp".to_owned()], ..DiagramOptions::default() };
-    for direction in [Direction::Down, Direction::Right] {
+    for direction in [TimeDirection::Down, TimeDirection::Right] {
         let svg = lay_out(&header(), &stamped(), view.clone()).to_svg(direction);
         let place = |wanted: &str| svg.lines().position(|line| line.contains(wanted));
         let words = place(">request (7, P3)</text>").expect("it is written");
@@ -58,8 +58,8 @@ fn notes_use_free_room_beside_messages() {
     let description =
         "Step 7: P2 and P3 answer P1; P2 asks P3 and P4; P3 asks P4, and leads again.";
     let mut records = stamped();
-    records.insert(1, at(1, Subject::Parent, Kind::Note(description.to_owned())));
-    let svg = lay_out(&header(), &records, DiagramOptions::default()).to_svg(Direction::Down);
+    records.insert(1, at(1, Subject::Parent, RecordKind::Note(description.to_owned())));
+    let svg = lay_out(&header(), &records, DiagramOptions::default()).to_svg(TimeDirection::Down);
     let rule = svg.lines().find(|it| it.contains("class=\"cut\"")).expect("a rule");
     let end = rule.split(['L', ' ', '"']).filter_map(|it| it.parse::<i64>().ok()).nth(2);
     let begins = svg.lines().find(|it| it.contains(">Step 7: ")).expect("a remark");
@@ -77,11 +77,12 @@ fn notes_use_free_room_beside_messages() {
 
 #[test]
 fn distinguishes_thirty_six_message_kinds() {
-    let send = |kind: u64| at(kind, P1, Kind::Send(message(P3, &format!("m{kind}"), kind + 1)));
+    let send =
+        |kind: u64| at(kind, P1, RecordKind::Send(message(P3, &format!("m{kind}"), kind + 1)));
     let receive =
-        |kind: u64| at(kind, P3, Kind::Receive(message(P1, &format!("m{kind}"), kind + 1)));
+        |kind: u64| at(kind, P3, RecordKind::Receive(message(P1, &format!("m{kind}"), kind + 1)));
     let records: Vec<Record> = (0..36).flat_map(|kind| [send(kind), receive(kind)]).collect();
-    let svg = lay_out(&header(), &records, DiagramOptions::default()).to_svg(Direction::Right);
+    let svg = lay_out(&header(), &records, DiagramOptions::default()).to_svg(TimeDirection::Right);
     let looks: BTreeSet<&str> = svg
         .lines()
         .filter_map(|line| line.strip_prefix("<path class=\"arrow"))
@@ -97,8 +98,8 @@ fn distinguishes_thirty_six_message_kinds() {
 /// of the picture visible when the user scrolls.
 #[test]
 fn short_run_draws_nothing_left_of_names() {
-    let records = [at(0, P1, Kind::Boot)];
-    let svg = lay_out(&header(), &records, DiagramOptions::default()).to_svg(Direction::Right);
+    let records = [at(0, P1, RecordKind::Boot)];
+    let svg = lay_out(&header(), &records, DiagramOptions::default()).to_svg(TimeDirection::Right);
     let unit = svg.lines().find(|it| it.contains(">time in units")).expect("a name of the axis");
     assert!(number(unit, "x") >= 80, "its middle, with room for half of it: {unit}");
     let left = svg.split("viewBox=\"").nth(1).and_then(|it| it.split(' ').next()?.parse().ok());

@@ -2,13 +2,13 @@
 
 use serde_json::{Value, json};
 use tenure_core::{Fence, ProcessId};
-use tenure_trace::export::{ImportError, from_shiviz, mermaid, otel, shiviz};
-use tenure_trace::{Header, Kind, MessageRecord, Record, Service, Source, Subject};
+use tenure_trace::export::{ShivizImportError, from_shiviz, to_mermaid, to_otel, to_shiviz};
+use tenure_trace::{Header, MessageRecord, Record, RecordKind, Service, Subject, TraceSource};
 
 use crate::kinds::{P1, P2, enter, entered, message};
 
 fn header() -> Header {
-    Header::new("tiny", Service::Mutex, 2, Source::Simulator)
+    Header::new("tiny", Service::Mutex, 2, TraceSource::Simulator)
 }
 
 fn stamped(peer: ProcessId, name: &str, number: u64) -> MessageRecord {
@@ -21,23 +21,23 @@ fn stamped(peer: ProcessId, name: &str, number: u64) -> MessageRecord {
 fn story() -> Vec<Record> {
     let kinds = [
         (0, P2, enter()),
-        (0, P2, Kind::Send(stamped(P1, "request", 1))),
-        (1, P1, Kind::Receive(stamped(P2, "request", 1))),
-        (1, P1, Kind::Send(stamped(P2, "grant", 1))),
-        (2, P2, Kind::Receive(stamped(P1, "grant", 1))),
+        (0, P2, RecordKind::Send(stamped(P1, "request", 1))),
+        (1, P1, RecordKind::Receive(stamped(P2, "request", 1))),
+        (1, P1, RecordKind::Send(stamped(P2, "grant", 1))),
+        (2, P2, RecordKind::Receive(stamped(P1, "grant", 1))),
         (2, P2, entered(Fence(1, 2))),
-        (3, P2, Kind::Note("two\nlines; #1".into())),
-        (4, P2, Kind::Send(stamped(P1, "release", 2))),
-        (4, P2, Kind::Drop(stamped(P1, "release", 2))),
-        (5, P2, Kind::Crash),
+        (3, P2, RecordKind::Note("two\nlines; #1".into())),
+        (4, P2, RecordKind::Send(stamped(P1, "release", 2))),
+        (4, P2, RecordKind::Drop(stamped(P1, "release", 2))),
+        (5, P2, RecordKind::Crash),
     ];
     let records = kinds.into_iter().map(|(time, at, kind)| Record::new(time, at, kind));
-    records.chain([Record::new(6, Subject::Parent, Kind::End)]).collect()
+    records.chain([Record::new(6, Subject::Parent, RecordKind::End)]).collect()
 }
 
 #[test]
 fn shiviz_log_has_format_and_clock_of_each_event() {
-    let log = shiviz(&header(), &story());
+    let log = to_shiviz(&header(), &story());
     let lines: Vec<&str> = log.lines().collect();
     assert_eq!(lines[0], r"(?<host>\S*) (?<clock>\{.*\})\n(?<event>.*)\n(?<record>\{.*\})");
     assert_eq!(lines[1], r"^=== (?<trace>.*) ===$");
@@ -51,29 +51,29 @@ fn shiviz_log_has_format_and_clock_of_each_event() {
 
 #[test]
 fn exported_log_round_trips() {
-    let trace = from_shiviz(&shiviz(&header(), &story())).unwrap();
+    let trace = from_shiviz(&to_shiviz(&header(), &story())).unwrap();
     assert_eq!((trace.header, trace.records), (header(), story()));
 }
 
 #[test]
 fn rejects_foreign_log_with_line_number() {
-    let log = shiviz(&header(), &story());
+    let log = to_shiviz(&header(), &story());
     let refused = |log: &str| from_shiviz(log).unwrap_err();
-    assert!(matches!(refused(""), ImportError::Foreign { line: 1, .. }));
+    assert!(matches!(refused(""), ShivizImportError::Foreign { line: 1, .. }));
     let foreign = log.replacen("(?<record>", "(?<other>", 1);
-    assert!(matches!(refused(&foreign), ImportError::Foreign { line: 1, .. }));
+    assert!(matches!(refused(&foreign), ShivizImportError::Foreign { line: 1, .. }));
     let headless = log.replacen("=== {", "=== ", 1);
-    assert!(matches!(refused(&headless), ImportError::Malformed { line: 3, .. }));
+    assert!(matches!(refused(&headless), ShivizImportError::Malformed { line: 3, .. }));
     let torn: Vec<&str> = log.lines().take(8).collect();
-    assert_eq!(refused(&torn.join("\n")), ImportError::Torn { line: 8 });
+    assert_eq!(refused(&torn.join("\n")), ShivizImportError::Torn { line: 8 });
     let wrong = log.replacen("\"kind\":\"command\"", "\"kind\":7", 1);
-    assert!(matches!(refused(&wrong), ImportError::Malformed { line: 6, .. }));
+    assert!(matches!(refused(&wrong), ShivizImportError::Malformed { line: 6, .. }));
 }
 
 #[test]
 fn sequence_diagram_has_messages_and_entry_bars() {
     assert_eq!(
-        mermaid(&header(), &story()),
+        to_mermaid(&header(), &story()),
         "sequenceDiagram
     participant P1
     participant P2
@@ -96,7 +96,7 @@ fn times(span: &Value) -> [&Value; 2] {
 
 #[test]
 fn exports_critical_sections_as_spans_and_messages_as_links() {
-    let text = otel(&header(), &story());
+    let text = to_otel(&header(), &story());
     let otlp: Value = serde_json::from_str(&text).unwrap();
     let resources = otlp["resourceSpans"].as_array().unwrap();
     assert_eq!(resources.len(), 2);
@@ -117,7 +117,7 @@ fn exports_critical_sections_as_spans_and_messages_as_links() {
     assert_eq!(waits["links"][0]["traceId"], inside["traceId"]);
     assert_eq!(inside["traceId"].as_str().unwrap().len(), 32);
     assert_eq!(inside["spanId"].as_str().unwrap().len(), 16);
-    assert_eq!(text, otel(&header(), &story()), "the same bytes");
+    assert_eq!(text, to_otel(&header(), &story()), "the same bytes");
     let links: usize =
         (0..2).flat_map(spans).map(|it| it["links"].as_array().map_or(0, Vec::len)).sum();
     assert_eq!(links, 2, "one for each message that arrived");

@@ -12,18 +12,18 @@ use tenure_core::service::election::Event;
 use tenure_core::service::mutex::Command;
 use tenure_core::service::{office, stream};
 use tenure_core::{ProcessId, Rank, Term, Verdict};
-use tenure_trace::diagram::{DiagramOptions, DiagramPage, Window, lay_out_files};
+use tenure_trace::diagram::{DiagramOptions, DiagramPage, TraceWindow, lay_out_files};
 use tenure_trace::{
-    AppendError, Header, Kind, MAX_PROCESSES, MessageRecord, ReadError, Reader, Record, Service,
-    Source, Writer,
+    AppendError, DEFAULT_MAX_PROCESSES, Header, MessageRecord, ReadError, Reader, Record,
+    RecordKind, Service, TraceSource, Writer,
 };
 
 fn header() -> Header {
-    Header::new("central", Service::Mutex, 3, Source::Node)
+    Header::new("central", Service::Mutex, 3, TraceSource::Node)
 }
 
 fn record(time: u64) -> Record {
-    Record::new(time, ProcessId(0), Kind::Command(Command::Enter.into()))
+    Record::new(time, ProcessId(0), RecordKind::Command(Command::Enter.into()))
 }
 
 fn folder() -> (TempDir, PathBuf) {
@@ -124,15 +124,15 @@ fn rejects_records_that_name_unknown_processes() {
     let own = ProcessId(0);
     let message_record = MessageRecord::new(&(), peer, 0, 1);
     let kinds = [
-        Kind::Event(elected(leader, own).into()),
-        Kind::Event(elected(own, leader).into()),
-        Kind::Event(office::Event::Election(Event::Deposed { term: term(leader) }).into()),
-        Kind::Event(stream::Event::Received { from: peer, item: 1 }.into()),
-        Kind::Command(stream::Command::Send { to: peer, item: 1 }.into()),
-        Kind::Send(message_record.clone()),
-        Kind::Receive(message_record),
-        Kind::Suspicion { peer, verdict: Verdict::Suspect },
-        Kind::Partition(vec![vec![own], vec![peer]]),
+        RecordKind::Event(elected(leader, own).into()),
+        RecordKind::Event(elected(own, leader).into()),
+        RecordKind::Event(office::Event::Election(Event::Deposed { term: term(leader) }).into()),
+        RecordKind::Event(stream::Event::Received { from: peer, item: 1 }.into()),
+        RecordKind::Command(stream::Command::Send { to: peer, item: 1 }.into()),
+        RecordKind::Send(message_record.clone()),
+        RecordKind::Receive(message_record),
+        RecordKind::Suspicion { peer, verdict: Verdict::Suspect },
+        RecordKind::Partition(vec![vec![own], vec![peer]]),
     ];
     for kind in kinds {
         let line = serde_json::to_string(&Record::new(4, own, kind.clone())).unwrap();
@@ -140,7 +140,7 @@ fn rejects_records_that_name_unknown_processes() {
         let unknown = ["P4", "P4294967296"].map(|it| format!("there is no {it} in a group of 3"));
         assert!(unknown.iter().any(|it| error.ends_with(it)), "{kind:?}: {error}");
     }
-    let clock = Record::new(4, own, Kind::Crash).with_clock(vec![0; 4].into());
+    let clock = Record::new(4, own, RecordKind::Crash).with_clock(vec![0; 4].into());
     let error = error_of_line(&serde_json::to_string(&clock).unwrap());
     assert!(error.ends_with("a clock of 4 processes does not fit a group of 3"), "{error}");
 }
@@ -148,16 +148,17 @@ fn rejects_records_that_name_unknown_processes() {
 #[test]
 fn rejects_groups_too_large_for_memory_or_drawing() {
     let (_folder, path) = folder();
-    for n in [0, MAX_PROCESSES + 1, u32::MAX] {
+    for n in [0, DEFAULT_MAX_PROCESSES + 1, u32::MAX] {
         write_header(&path, &Header { n, ..header() });
         let error = Reader::open(&path).unwrap_err().to_string();
-        let description = format!("a group must have 1 to {MAX_PROCESSES} processes, not {n}");
+        let description =
+            format!("a group must have 1 to {DEFAULT_MAX_PROCESSES} processes, not {n}");
         assert!(error.contains(&description) && error.ends_with("--most-processes"), "{error}");
     }
-    write_header(&path, &Header { n: MAX_PROCESSES, ..header() });
+    write_header(&path, &Header { n: DEFAULT_MAX_PROCESSES, ..header() });
     let wide = lay_out_files(&[&path], DiagramOptions::default()).unwrap_err().to_string();
     assert_eq!(wide, "cannot draw a group of 1048576 processes; the maximum is 1024");
-    let wide = DiagramPage::from_files(&[&path], Window::default()).unwrap_err().to_string();
+    let wide = DiagramPage::from_files(&[&path], TraceWindow::default()).unwrap_err().to_string();
     assert!(wide.ends_with("the maximum is 1024"), "{wide}");
 }
 
@@ -210,7 +211,7 @@ fn rejects_newer_version_with_message() {
     fs::write(&path, "{\"trace\":\"tenure\",\"version\":2,\"moons\":3}\n").unwrap();
     let error = Reader::open(&path).unwrap_err().to_string();
     assert!(error.ends_with("read it with a newer tenure"), "{error}");
-    let error = Writer::append(&path, &header()).unwrap_err();
+    let error = Writer::open_to_append(&path, &header()).unwrap_err();
     assert!(matches!(error, AppendError::Newer { .. }));
 }
 
@@ -218,7 +219,7 @@ fn rejects_newer_version_with_message() {
 fn appending_removes_torn_line_and_continues_numbering() {
     let (_folder, path) = folder();
     trace(&path, 3, "{\"time\":4,\"proc");
-    let mut writer = Writer::append(&path, &header()).unwrap();
+    let mut writer = Writer::open_to_append(&path, &header()).unwrap();
     assert_eq!(writer.write(record(7)).unwrap(), 4);
     drop(writer);
     assert_eq!(times(&path), (vec![1, 2, 3, 7], false));
@@ -230,24 +231,24 @@ fn appending_to_empty_trace_numbers_from_one() {
     for text in [None, Some(""), Some("{\"trace\":\"ten")] {
         let _ = fs::remove_file(&path);
         text.into_iter().for_each(|text| fs::write(&path, text).unwrap());
-        let mut writer = Writer::append(&path, &header()).unwrap();
+        let mut writer = Writer::open_to_append(&path, &header()).unwrap();
         assert_eq!(writer.write(record(9)).unwrap(), 1);
         drop(writer);
         assert_eq!(times(&path), (vec![9], false));
     }
     trace(&path, 0, "");
-    assert_eq!(Writer::append(&path, &header()).unwrap().write(record(9)).unwrap(), 1);
+    assert_eq!(Writer::open_to_append(&path, &header()).unwrap().write(record(9)).unwrap(), 1);
 }
 
 #[test]
 fn appending_finds_last_record_after_long_line() {
     let (_folder, path) = folder();
     trace(&path, 3, "");
-    let mut writer = Writer::append(&path, &header()).unwrap();
+    let mut writer = Writer::open_to_append(&path, &header()).unwrap();
     let long = "x".repeat(200_000);
-    writer.write(Record::new(8, ProcessId(0), Kind::Note(long))).unwrap();
+    writer.write(Record::new(8, ProcessId(0), RecordKind::Note(long))).unwrap();
     drop(writer);
-    assert_eq!(Writer::append(&path, &header()).unwrap().sequence(), 4);
+    assert_eq!(Writer::open_to_append(&path, &header()).unwrap().last_sequence(), 4);
 }
 
 #[test]
@@ -255,7 +256,7 @@ fn appending_keeps_foreign_file_unchanged() {
     let (_folder, path) = folder();
     for text in ["my diary", "my diary\n", "{\"version\":1}\n{}\n", "{\"trace\":\"tenure\"}\nx\n"] {
         fs::write(&path, text).unwrap();
-        let error = Writer::append(&path, &header()).unwrap_err();
+        let error = Writer::open_to_append(&path, &header()).unwrap_err();
         assert!(matches!(error, AppendError::NotATrace { .. }), "{text}");
         assert_eq!(fs::read_to_string(&path).unwrap(), text);
     }
@@ -306,7 +307,7 @@ fn documented_example_is_a_valid_trace() {
     let read: Vec<_> =
         Reader::new(example.as_bytes(), "docs/trace.md").unwrap().map(Result::unwrap).collect();
     assert_eq!(read.len(), 8);
-    assert!(!read.iter().any(|record| matches!(record.kind, Kind::Other { .. })));
+    assert!(!read.iter().any(|record| matches!(record.kind, RecordKind::Other { .. })));
     for (record, line) in read.iter().zip(example.lines().skip(1)) {
         assert_eq!(serde_json::to_string(record).unwrap(), line, "as the writer would write it");
     }

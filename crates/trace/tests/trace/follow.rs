@@ -10,13 +10,13 @@ use tempfile::TempDir;
 use tenure_core::{ProcessId, Service};
 use tenure_trace::live::{NextRecord, TraceFollower};
 use tenure_trace::{
-    ClockUnit, Header, Kind, MessageRecord, Record, Segments, Source, Writer, merge_files,
-    segment_path,
+    ClockUnit, Header, MessageRecord, Record, RecordKind, TraceSegments, TraceSource, Writer,
+    merge_files, segment_path,
 };
 
 use crate::kinds::{P1, P2, enter, message};
 
-fn header(source: Source) -> Header {
+fn header(source: TraceSource) -> Header {
     let clock = ClockUnit::Nanosecond;
     Header { clock, ..Header::new("central", Service::Mutex, 2, source) }
 }
@@ -36,8 +36,8 @@ impl Run {
         let folder = tempfile::tempdir().unwrap();
         let paths = ["p1.ndjson", "p2.ndjson", "parent.ndjson"].map(|it| folder.path().join(it));
         let create = |place: usize, source| Writer::create(&paths[place], &header(source)).unwrap();
-        let nodes = vec![create(0, Source::Node), create(1, Source::Node)];
-        let parent = create(2, Source::Parent);
+        let nodes = vec![create(0, TraceSource::Node), create(1, TraceSource::Node)];
+        let parent = create(2, TraceSource::Parent);
         Run { _folder: folder, paths: paths.to_vec(), nodes, parent, over: Arc::default() }
     }
 
@@ -45,13 +45,13 @@ impl Run {
         TraceFollower::open(&self.paths, &self.over).unwrap()
     }
 
-    fn wrote(&mut self, at: ProcessId, time: u64, kind: Kind) {
+    fn wrote(&mut self, at: ProcessId, time: u64, kind: RecordKind) {
         let writer = &mut self.nodes[at.index()];
         writer.write(Record::new(time, at, kind).in_session(1)).unwrap();
         writer.flush().unwrap();
     }
 
-    fn parent_wrote(&mut self, at: ProcessId, time: u64, kind: Kind) {
+    fn parent_wrote(&mut self, at: ProcessId, time: u64, kind: RecordKind) {
         self.parent.write(Record::new(time, at, kind).in_session(1)).unwrap();
         self.parent.flush().unwrap();
     }
@@ -66,7 +66,7 @@ fn release(peer: ProcessId, session: u64) -> MessageRecord {
 fn available(follow: &mut TraceFollower) -> (Vec<u64>, bool) {
     let mut times = Vec::new();
     loop {
-        match follow.read_next().unwrap() {
+        match follow.next_record().unwrap() {
             NextRecord::Record(record) => times.push(record.time),
             NextRecord::Later => return (times, false),
             NextRecord::End => return (times, true),
@@ -80,10 +80,10 @@ fn effect_waits_until_cause_is_written() {
     let mut follow = run.follow();
     assert_eq!(available(&mut follow), (vec![], false));
     run.wrote(P1, 1, enter());
-    run.wrote(P2, 3, Kind::Receive(release(P1, 1)));
+    run.wrote(P2, 3, RecordKind::Receive(release(P1, 1)));
     run.wrote(P2, 4, enter());
     assert_eq!(available(&mut follow), (vec![1], false), "P1 was stopped before it wrote all");
-    run.wrote(P1, 2, Kind::Send(release(P2, 0)));
+    run.wrote(P1, 2, RecordKind::Send(release(P2, 0)));
     assert_eq!(available(&mut follow), (vec![2, 3, 4], false));
     run.over.store(true, Ordering::Release);
     assert_eq!(available(&mut follow), (vec![], true));
@@ -92,10 +92,10 @@ fn effect_waits_until_cause_is_written() {
 
 #[test]
 fn crash_ends_wait_for_unwritten_records() {
-    for then in [Some(Kind::Crash), None] {
+    for then in [Some(RecordKind::Crash), None] {
         let mut run = Run::begin();
         run.wrote(P1, 1, enter());
-        run.wrote(P2, 3, Kind::Receive(release(P1, 1)));
+        run.wrote(P2, 3, RecordKind::Receive(release(P1, 1)));
         let mut follow = run.follow();
         assert_eq!(available(&mut follow), (vec![1], false));
         let expected = match then {
@@ -117,9 +117,9 @@ fn crash_ends_wait_for_unwritten_records() {
 fn successive_crashes_do_not_block_each_other() {
     let mut run = Run::begin();
     run.wrote(P1, 1, enter());
-    run.wrote(P2, 3, Kind::Receive(release(P1, 1)));
-    run.parent_wrote(P2, 4, Kind::Crash);
-    run.parent_wrote(P1, 5, Kind::Crash);
+    run.wrote(P2, 3, RecordKind::Receive(release(P1, 1)));
+    run.parent_wrote(P2, 4, RecordKind::Crash);
+    run.parent_wrote(P1, 5, RecordKind::Crash);
     let mut follow = run.follow();
     assert_eq!(available(&mut follow), (vec![1, 3, 4, 5], false));
     assert_eq!((follow.merge_report().unmatched, follow.merge_report().contradictions), (1, 0));
@@ -128,7 +128,7 @@ fn successive_crashes_do_not_block_each_other() {
 #[test]
 fn follows_parts_as_one_trace_and_reports_finished_ones() {
     let mut run = Run::begin();
-    let mut segments = Segments::new(&run.paths[0], header(Source::Node), 1_000).unwrap();
+    let mut segments = TraceSegments::new(&run.paths[0], header(TraceSource::Node), 1_000).unwrap();
     let mut follow = run.follow();
     let mut times = Vec::new();
     for time in 1..=40 {
@@ -141,7 +141,7 @@ fn follows_parts_as_one_trace_and_reports_finished_ones() {
     assert!(finished.len() > 2, "{finished:?}");
     let expected = (1..).map(|number| (0, segment_path(&run.paths[0], number)));
     assert!(finished.iter().cloned().eq(expected.take(finished.len())), "{finished:?}");
-    let again = Segments::new(&run.paths[0], header(Source::Node), 1_000).unwrap();
+    let again = TraceSegments::new(&run.paths[0], header(TraceSource::Node), 1_000).unwrap();
     assert_eq!(
         again.current_path(),
         segments.current_path(),
@@ -162,7 +162,7 @@ fn skips_torn_line_that_was_removed() {
     tear(&run.paths[0]);
     let mut follow = run.follow();
     assert_eq!(available(&mut follow), (vec![1], false));
-    run.nodes[0] = Writer::append(&run.paths[0], &header(Source::Node)).unwrap();
+    run.nodes[0] = Writer::open_to_append(&run.paths[0], &header(TraceSource::Node)).unwrap();
     run.wrote(P1, 3, enter());
     assert_eq!(available(&mut follow), (vec![3], false));
     tear(&run.paths[0]);

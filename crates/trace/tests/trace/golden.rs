@@ -4,11 +4,11 @@
 use crate::tiny::Tiny;
 use tenure_core::{ChannelOrder, ProcessId};
 use tenure_trace::{
-    Action, ActionError, PerformError, Script, ScriptRunner, TestCluster, golden, perform,
+    Action, ActionError, PerformError, Script, ScriptRunner, TestCluster, golden, perform_script,
 };
 
 fn performed(script: &str) -> Result<Vec<String>, PerformError> {
-    perform::<Tiny>(&script.parse::<Script>().unwrap(), |_| 0)
+    perform_script::<Tiny>(&script.parse::<Script>().unwrap(), |_| 0)
 }
 
 fn refused(script: &str) -> String {
@@ -43,7 +43,7 @@ fn empty_directory_fails() {
 #[test]
 fn the_configuration_is_used() {
     let script: Script = "group 2\nenter p2; stabilize\n".parse().unwrap();
-    let outcome = perform::<Tiny>(&script, |_| 41).unwrap();
+    let outcome = perform_script::<Tiny>(&script, |_| 41).unwrap();
     assert!(outcome[0].ends_with("emits Entered { fence: Fence(0, 42) }"), "{}", outcome[0]);
 }
 

@@ -2,7 +2,7 @@
 
 use tenure_core::service::{election, mutex};
 use tenure_core::{Fence, Layer, ProcessId, Term};
-use tenure_trace::{Kind, MessageRecord};
+use tenure_trace::{MessageRecord, RecordKind};
 
 pub(crate) const P1: ProcessId = ProcessId(0);
 pub(crate) const P2: ProcessId = ProcessId(1);
@@ -14,23 +14,23 @@ pub(crate) fn message(peer: ProcessId, name: &str, number: u64) -> MessageRecord
     MessageRecord { peer, layer, message, number, session: 0, content: None }
 }
 
-pub(crate) fn enter() -> Kind {
-    Kind::Command(mutex::Command::Enter.into())
+pub(crate) fn enter() -> RecordKind {
+    RecordKind::Command(mutex::Command::Enter.into())
 }
 
-pub(crate) fn exit() -> Kind {
-    Kind::Command(mutex::Command::Exit.into())
+pub(crate) fn exit() -> RecordKind {
+    RecordKind::Command(mutex::Command::Exit.into())
 }
 
-pub(crate) fn entered(fence: Fence) -> Kind {
-    Kind::Event(mutex::Event::Entered { fence }.into())
+pub(crate) fn entered(fence: Fence) -> RecordKind {
+    RecordKind::Event(mutex::Event::Entered { fence }.into())
 }
 
-pub(crate) fn exited() -> Kind {
-    Kind::Event(mutex::Event::Exited.into())
+pub(crate) fn exited() -> RecordKind {
+    RecordKind::Event(mutex::Event::Exited.into())
 }
 
 /// Returns the event by which a process learns of the leader of a term.
-pub(crate) fn elected(leader: ProcessId, number: u64) -> Kind {
-    Kind::Event(election::Event::Elected { leader, term: Term { number, leader } }.into())
+pub(crate) fn elected(leader: ProcessId, number: u64) -> RecordKind {
+    RecordKind::Event(election::Event::Elected { leader, term: Term { number, leader } }.into())
 }

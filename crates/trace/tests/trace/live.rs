@@ -4,17 +4,17 @@ use std::fs::OpenOptions;
 use std::io::Write;
 
 use tenure_core::{Fence, ProcessId, Verdict};
-use tenure_trace::live::{Tail, View};
+use tenure_trace::live::{LiveView, TraceTail};
 use tenure_trace::{
-    Access, ClockUnit, Header, Kind, MessageRecord, Operation, Record, Service, Source, Subject,
-    Writer,
+    AccessOperation, AccessRecord, ClockUnit, Header, MessageRecord, Record, RecordKind, Service,
+    Subject, TraceSource, Writer,
 };
 
 use crate::kinds::{P1, P2, P3, elected, enter, entered, exit, exited, message};
 
 const SECOND: u64 = 1_000_000_000;
 
-fn record(ms: u64, at: u32, session: u64, kind: Kind) -> Record {
+fn record(ms: u64, at: u32, session: u64, kind: RecordKind) -> Record {
     Record::new(SECOND + ms * 1_000_000, ProcessId(at), kind).in_session(session)
 }
 
@@ -28,17 +28,17 @@ fn at(ms: u64) -> u64 {
 
 #[test]
 fn view_shows_leader_holder_and_waiters_with_durations() {
-    let mut view = View::new(3);
+    let mut view = LiveView::new(3);
     for process in 0..3 {
-        view.read(&record(0, process, 1, Kind::Boot));
-        view.read(&record(1, process, 1, elected(P3, 1)));
+        view.apply_record(&record(0, process, 1, RecordKind::Boot));
+        view.apply_record(&record(1, process, 1, elected(P3, 1)));
     }
     for record in [
         record(10, 0, 1, enter()),
         record(12, 0, 1, entered(Fence(5, 0))),
         record(14, 1, 1, enter()),
     ] {
-        view.read(&record);
+        view.apply_record(&record);
     }
     let seen = view.snapshot(at(20));
     assert_eq!(seen.leader, Some((3, 1)));
@@ -53,17 +53,17 @@ fn view_shows_leader_holder_and_waiters_with_durations() {
 
 #[test]
 fn crash_clears_state_and_later_term_replaces_leader() {
-    let mut view = View::new(2);
-    let suspects = Kind::Suspicion { peer: ProcessId(1), verdict: Verdict::Suspect };
-    view.read(&record(0, 0, 1, elected(P2, 1)));
-    view.read(&record(0, 1, 1, elected(P2, 1)));
-    view.read(&record(1, 1, 1, entered(Fence(1, 0))));
-    view.read(&record(5, 1, 1, Kind::Crash));
+    let mut view = LiveView::new(2);
+    let suspects = RecordKind::Suspicion { peer: ProcessId(1), verdict: Verdict::Suspect };
+    view.apply_record(&record(0, 0, 1, elected(P2, 1)));
+    view.apply_record(&record(0, 1, 1, elected(P2, 1)));
+    view.apply_record(&record(1, 1, 1, entered(Fence(1, 0))));
+    view.apply_record(&record(5, 1, 1, RecordKind::Crash));
     let seen = view.snapshot(at(6));
     assert_eq!((seen.leader, seen.processes[1].life), (None, "down"));
     assert_eq!(seen.processes[1].lock, "outside");
-    view.read(&record(7, 0, 1, suspects));
-    view.read(&record(8, 0, 1, elected(P1, 2)));
+    view.apply_record(&record(7, 0, 1, suspects));
+    view.apply_record(&record(8, 0, 1, elected(P1, 2)));
     let seen = view.snapshot(at(9));
     assert_eq!(seen.leader, Some((1, 2)));
     assert_eq!(seen.processes[0].suspects, [2]);
@@ -76,23 +76,23 @@ fn crash_clears_state_and_later_term_replaces_leader() {
 /// leader, although it has no record of P2.
 #[test]
 fn shows_leader_reported_only_by_other_node() {
-    let mut view = View::new(2);
-    view.read(&record(0, 0, 1, elected(P2, 1)));
+    let mut view = LiveView::new(2);
+    view.apply_record(&record(0, 0, 1, elected(P2, 1)));
     let held = view.snapshot(at(6)).strip.conditions;
     let leads: Vec<_> =
         held.iter().map(|held| (held.process, held.condition, held.until)).collect();
     assert_eq!(leads, [(2, "leading", None)]);
-    view.read(&record(7, 0, 1, elected(P1, 2)));
+    view.apply_record(&record(7, 0, 1, elected(P1, 2)));
     let held = view.snapshot(at(9)).strip.conditions;
     assert_eq!(held.iter().map(|held| held.process).collect::<Vec<_>>(), [1], "no longer");
 }
 
 #[test]
 fn late_crash_record_does_not_undo_recovery() {
-    let mut view = View::new(1);
-    view.read(&record(0, 0, 1, Kind::Boot));
-    view.read(&record(9, 0, 2, Kind::Recover));
-    view.read(&record(5, 0, 1, Kind::Crash));
+    let mut view = LiveView::new(1);
+    view.apply_record(&record(0, 0, 1, RecordKind::Boot));
+    view.apply_record(&record(9, 0, 2, RecordKind::Recover));
+    view.apply_record(&record(5, 0, 1, RecordKind::Crash));
     let seen = view.snapshot(at(10));
     assert_eq!(seen.processes[0].life, "up");
     let kinds: Vec<_> = seen.news.iter().map(|news| news.kind).collect();
@@ -101,11 +101,11 @@ fn late_crash_record_does_not_undo_recovery() {
 
 #[test]
 fn process_is_shown_as_stopped_until_it_continues() {
-    let mut view = View::new(1);
-    view.read(&record(0, 0, 1, Kind::Boot));
-    view.read(&record(5, 0, 1, Kind::Stop));
+    let mut view = LiveView::new(1);
+    view.apply_record(&record(0, 0, 1, RecordKind::Boot));
+    view.apply_record(&record(5, 0, 1, RecordKind::Stop));
     assert_eq!(view.snapshot(at(6)).processes[0].life, "stopped");
-    view.read(&record(8, 0, 1, Kind::Continue));
+    view.apply_record(&record(8, 0, 1, RecordKind::Continue));
     let seen = view.snapshot(at(9));
     assert_eq!(seen.processes[0].life, "up");
     let stopped = seen.strip.conditions.iter().find(|held| held.condition == "stopped").unwrap();
@@ -114,10 +114,10 @@ fn process_is_shown_as_stopped_until_it_continues() {
 
 #[test]
 fn strip_keeps_only_recent_messages() {
-    let mut view = View::new(2);
-    view.read(&record(0, 0, 1, Kind::Send(request(1, 1))));
-    view.read(&record(2, 1, 1, Kind::Receive(request(0, 1))));
-    view.read(&record(3, 0, 1, Kind::Drop(request(1, 2))));
+    let mut view = LiveView::new(2);
+    view.apply_record(&record(0, 0, 1, RecordKind::Send(request(1, 1))));
+    view.apply_record(&record(2, 1, 1, RecordKind::Receive(request(0, 1))));
+    view.apply_record(&record(3, 0, 1, RecordKind::Drop(request(1, 2))));
     let strip = view.snapshot(at(10)).strip;
     let ends: Vec<_> = strip.messages.iter().map(|it| (it.from, it.sent, it.arrived)).collect();
     assert_eq!(ends, [(1, 0.0, Some(2.0)), (1, 3.0, None)]);
@@ -128,15 +128,15 @@ fn strip_keeps_only_recent_messages() {
 fn hides_suspicions_after_end_of_run() {
     let suspects = |ms, peer| {
         let (peer, verdict) = (ProcessId(peer), Verdict::Suspect);
-        record(ms, 0, 1, Kind::Suspicion { peer, verdict })
+        record(ms, 0, 1, RecordKind::Suspicion { peer, verdict })
     };
-    let mut view = View::new(4);
-    view.read(&record(0, 0, 1, Kind::Boot));
-    view.read(&suspects(5, 1));
+    let mut view = LiveView::new(4);
+    view.apply_record(&record(0, 0, 1, RecordKind::Boot));
+    view.apply_record(&suspects(5, 1));
     // Files are not merged, so a suspicion after the end of the run may be read before the end.
-    view.read(&suspects(11, 2));
-    view.read(&Record::new(at(10), Subject::Parent, Kind::End));
-    view.read(&suspects(12, 3));
+    view.apply_record(&suspects(11, 2));
+    view.apply_record(&Record::new(at(10), Subject::Parent, RecordKind::End));
+    view.apply_record(&suspects(12, 3));
     let seen = view.snapshot(at(20));
     assert!(seen.over);
     assert_eq!(seen.processes[0].suspects, [2], "only what was suspected during the run");
@@ -144,16 +144,16 @@ fn hides_suspicions_after_end_of_run() {
 
 #[test]
 fn counts_and_reports_rejected_access() {
-    let mut view = View::new(1);
-    let access = Access {
+    let mut view = LiveView::new(1);
+    let access = AccessRecord {
         by: ProcessId(0),
-        operation: Operation::Put,
+        operation: AccessOperation::Put,
         fence: Some(Fence(1, 0)),
         value: 1,
         accepted: false,
         highest: Some(Fence(2, 0)),
     };
-    view.read(&Record::new(at(0), Subject::Resource, Kind::Access(access)));
+    view.apply_record(&Record::new(at(0), Subject::Resource, RecordKind::Access(access)));
     let seen = view.snapshot(at(1));
     assert_eq!((seen.refused, seen.processes[0].refused), (1, 1));
     assert!(seen.last_refused.unwrap().0.contains("refuses"));
@@ -161,12 +161,12 @@ fn counts_and_reports_rejected_access() {
 
 #[test]
 fn rates_are_recent_averages() {
-    let mut view = View::new(1);
+    let mut view = LiveView::new(1);
     let mut number = 0;
-    let mut visit = |view: &mut View, ms| {
+    let mut visit = |view: &mut LiveView, ms| {
         number += 1;
-        view.read(&record(ms, 0, 1, entered(Fence(number, 0))));
-        view.read(&record(ms, 0, 1, exited()));
+        view.apply_record(&record(ms, 0, 1, entered(Fence(number, 0))));
+        view.apply_record(&record(ms, 0, 1, exited()));
     };
     for ms in 0..1_000 {
         visit(&mut view, ms);
@@ -185,20 +185,20 @@ fn rates_are_recent_averages() {
 fn tail_reads_appended_complete_lines() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("p1.ndjson");
-    let mut tail = Tail::new(&path);
-    let mut view = View::new(1);
-    tail.read(&mut view).unwrap();
+    let mut tail = TraceTail::new(&path);
+    let mut view = LiveView::new(1);
+    tail.read_into(&mut view).unwrap();
     let mut file = OpenOptions::new().create(true).append(true).open(&path).unwrap();
-    let line = |kind: Kind| serde_json::to_string(&record(1, 0, 1, kind)).unwrap() + "\n";
+    let line = |kind: RecordKind| serde_json::to_string(&record(1, 0, 1, kind)).unwrap() + "\n";
     let last = line(exited());
     let (started, rest) = last.as_bytes().split_at(last.len() / 2);
     file.write_all(line(entered(Fence(1, 0))).as_bytes()).unwrap();
     file.write_all(started).unwrap();
-    tail.read(&mut view).unwrap();
+    tail.read_into(&mut view).unwrap();
     let seen = view.snapshot(at(2));
     assert_eq!((seen.entries, seen.processes[0].lock), (1, "inside"));
     file.write_all(rest).unwrap();
-    tail.read(&mut view).unwrap();
+    tail.read_into(&mut view).unwrap();
     assert_eq!(view.snapshot(at(3)).processes[0].lock, "outside");
 }
 
@@ -208,14 +208,18 @@ fn tail_counts_lines_it_does_not_parse() {
     let path = folder.path().join("p1.ndjson");
     let header = Header {
         clock: ClockUnit::Nanosecond,
-        ..Header::new("central", Service::Mutex, 2, Source::Node)
+        ..Header::new("central", Service::Mutex, 2, TraceSource::Node)
     };
     let mut writer = Writer::create(&path, &header).unwrap();
-    let (mut tail, mut view) = (Tail::new(&path), View::new(2));
+    let (mut tail, mut view) = (TraceTail::new(&path), LiveView::new(2));
     for round in 0..5_000_u64 {
-        for kind in
-            [enter(), Kind::Send(request(1, round)), entered(Fence(round, 0)), exit(), exited()]
-        {
+        for kind in [
+            enter(),
+            RecordKind::Send(request(1, round)),
+            entered(Fence(round, 0)),
+            exit(),
+            exited(),
+        ] {
             writer.write(record(round, 0, 1, kind)).unwrap();
         }
         if round == 2_500 {
@@ -223,11 +227,11 @@ fn tail_counts_lines_it_does_not_parse() {
         }
         if round % 1_000 == 0 {
             writer.flush().unwrap();
-            tail.read(&mut view).unwrap();
+            tail.read_into(&mut view).unwrap();
         }
     }
     writer.flush().unwrap();
-    tail.read(&mut view).unwrap();
+    tail.read_into(&mut view).unwrap();
     let seen = view.snapshot(at(5_000));
     assert_eq!((seen.entries, seen.messages), (5_000, 5_000));
     assert_eq!(seen.fence, Some(("4999.0".to_owned(), 1)));

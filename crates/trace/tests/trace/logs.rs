@@ -2,15 +2,15 @@
 
 use tenure_core::ProcessId;
 use tenure_core::service::log::{Content, Entry, Event, Payload};
-use tenure_trace::diagram::{DiagramPage, LogPicture, Moment, Window};
-use tenure_trace::{EventData, Header, Kind, Record, Service, Source};
+use tenure_trace::diagram::{DiagramPage, LogMoment, LogPicture, TraceWindow};
+use tenure_trace::{EventData, Header, Record, RecordKind, Service, TraceSource};
 
 fn header() -> Header {
-    Header::new("raft-log", Service::Log, 3, Source::Simulator)
+    Header::new("raft-log", Service::Log, 3, TraceSource::Simulator)
 }
 
 fn event(time: u64, at: u32, event: Event) -> Record {
-    let kind = Kind::Event(EventData::Agreement(event.into()));
+    let kind = RecordKind::Event(EventData::Agreement(event.into()));
     Record::new(time * 1_000_000, ProcessId(at), kind)
 }
 
@@ -33,7 +33,7 @@ fn story(entries: u64) -> Vec<Record> {
         records.push(event(entries, 0, Event::Committed { index, entry: entry(1) }));
     }
     records.extend([stored(entries, 1, 1, 1), stored(entries, 1, 2, 2)]);
-    records.push(Record::new(entries * 1_000_000, ProcessId(2), Kind::Crash));
+    records.push(Record::new(entries * 1_000_000, ProcessId(2), RecordKind::Crash));
     records
 }
 
@@ -80,13 +80,15 @@ fn colors_change_no_letter() {
 
 #[test]
 fn moments_are_drawn_in_run_order() {
-    let moments = [Moment::AtTime(2_000_000), Moment::AtTime(1_000_000)];
+    let moments = [LogMoment::AtTime(2_000_000), LogMoment::AtTime(1_000_000)];
     let text = LogPicture::from_records(&header(), &story(3), &moments).to_text(80, false);
     let captions: Vec<&str> = text.lines().filter(|line| line.starts_with("at ")).collect();
     assert_eq!(captions, ["at 1 units", "at 2 units"]);
-    let first = LogPicture::from_records(&header(), &story(3), &[Moment::AfterRecord(2)]);
+    let first = LogPicture::from_records(&header(), &story(3), &[LogMoment::AfterRecord(2)]);
     assert!(first.to_text(80, false).contains("P1 leads │ 1 │\n"));
-    assert!(LogPicture::from_records(&header(), &story(3), &[Moment::AfterRecord(1)]).is_empty());
+    assert!(
+        LogPicture::from_records(&header(), &story(3), &[LogMoment::AfterRecord(1)]).is_empty()
+    );
 }
 
 #[test]
@@ -120,19 +122,19 @@ fn long_term_stays_in_its_box() {
 fn page_has_log_changes_and_initial_logs() {
     let page = |window| {
         let mut page = DiagramPage::new(&header(), window);
-        story(3).iter().for_each(|record| page.read(record));
+        story(3).iter().for_each(|record| page.add_record(record));
         let mut bytes = Vec::new();
-        page.write(None, &mut bytes).unwrap();
+        page.write_html(None, &mut bytes).unwrap();
         let text = String::from_utf8(bytes).unwrap();
         let (_, rest) = text.split_once("id=\"trace\">").unwrap();
         let data: serde_json::Value =
             serde_json::from_str(rest.split_once("</script>").unwrap().0).unwrap();
         data["logs"].clone()
     };
-    let whole = page(Window::default());
+    let whole = page(TraceWindow::default());
     assert_eq!(whole["row"][0], 0);
     assert_eq!(whole["terms"][3], serde_json::json!([12]));
-    let cut = page(Window { events: Some(4..=9), ..Window::default() });
+    let cut = page(TraceWindow { events: Some(4..=9), ..TraceWindow::default() });
     assert_eq!((&cut["row"][0], &cut["terms"][0]), (&(-1).into(), &serde_json::json!([1, 1])));
     assert_eq!((&cut["row"][1], &cut["stays"][1]), (&0.into(), &2.into()));
 }

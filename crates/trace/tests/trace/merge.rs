@@ -2,13 +2,13 @@
 
 use tenure_core::ProcessId;
 use tenure_trace::{
-    ClockUnit, Header, Kind, MergeError, MessageRecord, Record, Service, Source, Subject, Trace,
-    Writer, merge, merge_files,
+    ClockUnit, Header, MergeError, MessageRecord, Record, RecordKind, Service, Subject, Trace,
+    TraceSource, Writer, merge, merge_files,
 };
 
 use crate::kinds::{P1, P2, P3, enter, message};
 
-fn trace(source: Source, records: Vec<Record>) -> Trace {
+fn trace(source: TraceSource, records: Vec<Record>) -> Trace {
     let header = Header {
         clock: ClockUnit::Nanosecond,
         ..Header::new("central", Service::Mutex, 3, source)
@@ -18,7 +18,7 @@ fn trace(source: Source, records: Vec<Record>) -> Trace {
 }
 
 fn node(records: Vec<Record>) -> Trace {
-    trace(Source::Node, records)
+    trace(TraceSource::Node, records)
 }
 
 fn at(time: u64, process: ProcessId) -> Record {
@@ -30,11 +30,11 @@ fn request(peer: ProcessId, number: u64) -> MessageRecord {
 }
 
 fn send(time: u64, from: ProcessId, to: ProcessId, number: u64) -> Record {
-    Record::new(time, from, Kind::Send(request(to, number))).in_session(1)
+    Record::new(time, from, RecordKind::Send(request(to, number))).in_session(1)
 }
 
 fn receive(time: u64, to: ProcessId, from: ProcessId, number: u64) -> Record {
-    Record::new(time, to, Kind::Receive(request(from, number))).in_session(1)
+    Record::new(time, to, RecordKind::Receive(request(from, number))).in_session(1)
 }
 
 fn times(merged: &[Record]) -> Vec<u64> {
@@ -46,7 +46,7 @@ fn merges_by_time_then_process_without_messages() {
     let traces = vec![
         node(vec![at(1, P2), at(5, P2)]),
         node(vec![at(2, P1), at(5, P1)]),
-        trace(Source::Parent, vec![Record::new(3, Subject::Parent, Kind::End)]),
+        trace(TraceSource::Parent, vec![Record::new(3, Subject::Parent, RecordKind::End)]),
     ];
     let merged = merge(traces).unwrap();
     assert_eq!(times(&merged.records), [1, 2, 3, 5, 5]);
@@ -113,9 +113,9 @@ fn contradictory_traces_are_merged_by_time() {
 
 #[test]
 fn crash_comes_between_sessions() {
-    let crash = Record::new(5, P1, Kind::Crash).in_session(1);
-    let boot = Record::new(6, P1, Kind::Boot).in_session(2);
-    let traces = vec![node(vec![at(4, P1), at(7, P1)]), trace(Source::Parent, vec![crash])];
+    let crash = Record::new(5, P1, RecordKind::Crash).in_session(1);
+    let boot = Record::new(6, P1, RecordKind::Boot).in_session(2);
+    let traces = vec![node(vec![at(4, P1), at(7, P1)]), trace(TraceSource::Parent, vec![crash])];
     assert_eq!(times(&merge(traces.clone()).unwrap().records), [4, 7, 5]);
     let again = node(vec![boot, Record { session: 2, ..at(8, P1) }]);
     let all = [traces, vec![again]].concat();
@@ -137,19 +137,20 @@ fn rejects_traces_of_different_runs() {
 
 #[test]
 fn rejects_different_options_but_not_node_seeds() {
-    let made = |source: Source, seed: u64, replay: &str| {
+    let made = |source: TraceSource, seed: u64, replay: &str| {
         let mut made = trace(source, vec![]);
         (made.header.seed, made.header.replay) = (Some(seed), Some(replay.into()));
         made
     };
     let description = |one, other| merge(vec![one, other]).unwrap_err().to_string();
-    let simulated = made(Source::Simulator, 1, "a");
-    let other_seed = made(Source::Simulator, 2, "b");
+    let simulated = made(TraceSource::Simulator, 1, "a");
+    let other_seed = made(TraceSource::Simulator, 2, "b");
     assert!(description(simulated.clone(), other_seed).ends_with("seeds 1 and 2"));
-    let other_command = made(Source::Simulator, 1, "b");
+    let other_command = made(TraceSource::Simulator, 1, "b");
     assert!(description(simulated, other_command).ends_with("`a` and `b`"));
-    let nodes = vec![made(Source::Node, 1, "a"), made(Source::Node, 2, "b")];
-    let run = [nodes, vec![made(Source::Parent, 3, "c"), made(Source::Resource, 3, "c")]].concat();
+    let nodes = vec![made(TraceSource::Node, 1, "a"), made(TraceSource::Node, 2, "b")];
+    let run = [nodes, vec![made(TraceSource::Parent, 3, "c"), made(TraceSource::Resource, 3, "c")]]
+        .concat();
     assert!(merge(run).is_ok());
 }
 
@@ -159,13 +160,14 @@ fn rejects_duplicate_trace() {
     let copy = node(vec![at(1, P1)]);
     let twice = merge(vec![one.clone(), node(vec![at(1, P2)]), copy]).unwrap_err();
     assert!(twice.to_string().ends_with("`P1 asks to enter`"), "{twice}");
-    let told_by_both = trace(Source::Parent, vec![at(1, P1)]);
+    let told_by_both = trace(TraceSource::Parent, vec![at(1, P1)]);
     assert_eq!(times(&merge(vec![one, told_by_both]).unwrap().records), [1, 1, 2]);
 }
 
 #[test]
 fn rejects_second_boot_of_same_session() {
-    let boot = |time, session| node(vec![Record::new(time, P1, Kind::Boot).in_session(session)]);
+    let boot =
+        |time, session| node(vec![Record::new(time, P1, RecordKind::Boot).in_session(session)]);
     let description = merge(vec![boot(1, 1), boot(9, 1)]).unwrap_err().to_string();
     assert!(
         description.ends_with("belong to different runs: P1 boots in session 1 of two"),
@@ -190,7 +192,7 @@ fn rejects_duplicate_file_and_reads_single_one_fully() {
 
 #[test]
 fn resource_trace_may_differ_in_algorithm() {
-    let mut resource = trace(Source::Resource, vec![]);
+    let mut resource = trace(TraceSource::Resource, vec![]);
     resource.header.algorithm = String::new();
     resource.header.fenced = false;
     let merged = merge(vec![resource, node(vec![])]).unwrap();

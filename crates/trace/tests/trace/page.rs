@@ -2,13 +2,13 @@
 
 use serde_json::Value;
 use tenure_core::{Fence, ProcessId};
-use tenure_trace::diagram::{DiagramPage, Window};
-use tenure_trace::{Header, Kind, MessageRecord, Record, Service, Source};
+use tenure_trace::diagram::{DiagramPage, TraceWindow};
+use tenure_trace::{Header, MessageRecord, Record, RecordKind, Service, TraceSource};
 
 use crate::kinds::{P1, P2, enter, entered, message};
 
 fn header(algorithm: &str) -> Header {
-    Header::new(algorithm, Service::Mutex, 2, Source::Simulator)
+    Header::new(algorithm, Service::Mutex, 2, TraceSource::Simulator)
 }
 
 fn named(peer: ProcessId, name: &str) -> MessageRecord {
@@ -18,23 +18,23 @@ fn named(peer: ProcessId, name: &str) -> MessageRecord {
 /// Returns a run in which P2 sends a request to P1 and enters.
 fn story() -> Vec<Record> {
     let story = [
-        (0, P1, Kind::Boot),
-        (0, P2, Kind::Boot),
+        (0, P1, RecordKind::Boot),
+        (0, P2, RecordKind::Boot),
         (1, P2, enter()),
-        (1, P2, Kind::Send(named(P1, "request"))),
-        (2, P1, Kind::Receive(named(P2, "request"))),
-        (2, P1, Kind::Send(named(P2, "grant"))),
-        (3, P2, Kind::Receive(named(P1, "grant"))),
+        (1, P2, RecordKind::Send(named(P1, "request"))),
+        (2, P1, RecordKind::Receive(named(P2, "request"))),
+        (2, P1, RecordKind::Send(named(P2, "grant"))),
+        (3, P2, RecordKind::Receive(named(P1, "grant"))),
         (3, P2, entered(Fence(1, 0))),
     ];
     story.map(|(time, at, kind)| Record::new(time * 1_000_000, at, kind)).into()
 }
 
-fn page(header: &Header, records: &[Record], window: Window) -> String {
+fn page(header: &Header, records: &[Record], window: TraceWindow) -> String {
     let mut page = DiagramPage::new(header, window);
-    records.iter().for_each(|record| page.read(record));
+    records.iter().for_each(|record| page.add_record(record));
     let mut bytes = Vec::new();
-    page.write(None, &mut bytes).unwrap();
+    page.write_html(None, &mut bytes).unwrap();
     String::from_utf8(bytes).unwrap()
 }
 
@@ -54,14 +54,14 @@ fn steps(data: &Value) -> usize {
 #[test]
 fn page_is_deterministic() {
     let (header, records) = (header("tiny"), story());
-    let once = page(&header, &records, Window::default());
-    assert_eq!(once, page(&header, &records, Window::default()));
-    assert_ne!(once, page(&header, &records[..7], Window::default()));
+    let once = page(&header, &records, TraceWindow::default());
+    assert_eq!(once, page(&header, &records, TraceWindow::default()));
+    assert_ne!(once, page(&header, &records[..7], TraceWindow::default()));
 }
 
 #[test]
 fn every_record_belongs_to_its_step() {
-    let data = page_data(&page(&header("tiny"), &story(), Window::default()));
+    let data = page_data(&page(&header("tiny"), &story(), TraceWindow::default()));
     assert_eq!(steps(&data), 3);
     assert_eq!(data["details"]["step"], serde_json::json!([-1, -1, 0, 0, 1, 1, 2, 2]));
     assert_eq!(data["crossings"]["sent"], serde_json::json!([0, 1]));
@@ -73,9 +73,9 @@ fn every_record_belongs_to_its_step() {
 fn trace_text_cannot_end_the_page_script() {
     let hostile = "</script><script>alert(1)</script><!--\u{2028}\u{2029}";
     let mut records = story();
-    records.push(Record::new(4_000_000, P1, Kind::Note(hostile.into())));
-    let hostile_page = page(&header(hostile), &records, Window::default());
-    let plain = page(&header("tiny"), &story(), Window::default());
+    records.push(Record::new(4_000_000, P1, RecordKind::Note(hostile.into())));
+    let hostile_page = page(&header(hostile), &records, TraceWindow::default());
+    let plain = page(&header("tiny"), &story(), TraceWindow::default());
     let count = |page: &str, part: &str| page.matches(part).count();
     for part in ["<script", "</script>", "<!--"] {
         assert_eq!(count(&hostile_page, part), count(&plain, part), "{part}");
@@ -92,7 +92,7 @@ fn trace_text_cannot_end_the_page_script() {
 
 #[test]
 fn page_has_no_external_resources() {
-    let page = page(&header("tiny"), &story(), Window::default());
+    let page = page(&header("tiny"), &story(), TraceWindow::default());
     for part in ["http:", "https:", "src=", "@import", "url(", "fetch(", "XMLHttpRequest"] {
         assert!(!page.contains(part), "{part}");
     }
@@ -102,26 +102,26 @@ fn page_has_no_external_resources() {
 
 #[test]
 fn page_shows_window_and_verifies_whole_run() {
-    let window = Window { events: Some(5..=6), ..Window::default() };
+    let window = TraceWindow { events: Some(5..=6), ..TraceWindow::default() };
     let cut = page_data(&page(&header("tiny"), &story(), window));
     assert_eq!(cut["shown"], serde_json::json!([5, 6]));
     assert_eq!(cut["is_cut_off"], true);
     assert_eq!((steps(&cut), &cut["records"]), (1, &Value::from(8)));
     assert_eq!(cut["verification"]["entries"], 1);
     assert_eq!(cut["verification"]["messages"]["sent"]["mutex"]["grant"], 1);
-    let whole = page_data(&page(&header("tiny"), &story(), Window::default()));
+    let whole = page_data(&page(&header("tiny"), &story(), TraceWindow::default()));
     assert_eq!(whole["shown"], serde_json::json!([1, 8]));
     assert_eq!(whole["is_cut_off"], false);
 }
 
 #[test]
 fn long_run_is_limited_on_page() {
-    let mut page = DiagramPage::new(&header("tiny"), Window::default());
+    let mut page = DiagramPage::new(&header("tiny"), TraceWindow::default());
     for time in 0..100_001 {
-        page.read(&Record::new(time, P1, Kind::Timer("Tick".into())));
+        page.add_record(&Record::new(time, P1, RecordKind::Timer("Tick".into())));
     }
     let mut bytes = Vec::new();
-    page.write(None, &mut bytes).unwrap();
+    page.write_html(None, &mut bytes).unwrap();
     let data = page_data(&String::from_utf8(bytes).unwrap());
     assert_eq!((&data["shown"], steps(&data)), (&serde_json::json!([1, 100_000]), 100_000));
     assert_eq!(data["records"], 100_001);

@@ -2,16 +2,16 @@
 
 use serde_json::json;
 use tenure_core::{Layer, ProcessId, Service};
-use tenure_trace::property::{CustomProperty, PropertyError, PropertyForm, Vocabulary};
-use tenure_trace::{Kind, MessageRecord, Record};
+use tenure_trace::property::{ExpressionProperty, PropertyError, PropertyForm, Vocabulary};
+use tenure_trace::{MessageRecord, Record, RecordKind};
 
 /// Returns a vocabulary of three processes with a lock, two messages and a state.
 fn vocabulary() -> Vocabulary {
     let message = |name: &'static str| {
-        Kind::Send(MessageRecord {
+        RecordKind::Send(MessageRecord {
             message: name.into(),
             layer: Layer::Mutex,
-            ..MessageRecord::of_applications(ProcessId(1), 0, 1)
+            ..MessageRecord::between_applications(ProcessId(1), 0, 1)
         })
     };
     let state = |phase| {
@@ -22,7 +22,7 @@ fn vocabulary() -> Vocabulary {
             "deferred": ["P2"],
             "requests": [0, 1, 2],
         });
-        Kind::State(state)
+        RecordKind::State(state)
     };
     let waiting = json!({"type": "Waiting", "request": "(3, P1)", "awaited": ["P2", "P3"]});
     let kinds = [message("request"), message("reply"), state(json!("Idle")), state(waiting)];
@@ -32,8 +32,8 @@ fn vocabulary() -> Vocabulary {
     vocabulary
 }
 
-fn parse(form: PropertyForm, text: &str) -> Result<CustomProperty, PropertyError> {
-    CustomProperty::parse(form, text, &vocabulary())
+fn parse(form: PropertyForm, text: &str) -> Result<ExpressionProperty, PropertyError> {
+    ExpressionProperty::parse(form, text, &vocabulary())
 }
 
 /// Wrong expressions with their errors. An element contains the form of the property, and then the

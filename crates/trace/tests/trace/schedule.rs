@@ -2,23 +2,24 @@
 
 use tenure_core::{ChannelOrder, ProcessId, TICKS_PER_UNIT};
 use tenure_trace::{
-    Action, ActionError, Choice, Header, Kind, MessageRecord, Record, Schedule, ScriptRunner,
-    Service, Source, Subject, TestCluster, Trace,
+    Action, ActionError, Header, MessageRecord, RandomChoice, Record, RecordKind, Schedule,
+    ScriptRunner, Service, Subject, TestCluster, Trace, TraceSource,
 };
 
 use crate::kinds::{P1, P2, P3, enter};
 use crate::tiny::{Message, Tiny};
 
-fn trace(repeats: u32, records: impl IntoIterator<Item = (Subject, Kind)>) -> Trace {
-    let header = Header { repeats, ..Header::new("tiny", Service::Mutex, 3, Source::Simulator) };
-    let record = |(place, (who, kind)): (usize, (Subject, Kind))| {
+fn trace(repeats: u32, records: impl IntoIterator<Item = (Subject, RecordKind)>) -> Trace {
+    let header =
+        Header { repeats, ..Header::new("tiny", Service::Mutex, 3, TraceSource::Simulator) };
+    let record = |(place, (who, kind)): (usize, (Subject, RecordKind))| {
         Record::new(place as u64 * TICKS_PER_UNIT, who, kind)
     };
     let records = records.into_iter().enumerate().map(record).collect();
     Trace { header, records, torn: None }
 }
 
-fn of(who: ProcessId, kind: Kind) -> (Subject, Kind) {
+fn of(who: ProcessId, kind: RecordKind) -> (Subject, RecordKind) {
     (who.into(), kind)
 }
 
@@ -34,12 +35,17 @@ fn actions(words: &[&str]) -> Vec<Action> {
 /// from the start. This crash is not a step of the schedule.
 #[test]
 fn initial_crash_in_counterexample_means_down_from_start() {
-    let records = [of(P1, Kind::Boot), of(P2, Kind::Boot), of(P2, Kind::Crash), of(P1, enter())];
+    let records = [
+        of(P1, RecordKind::Boot),
+        of(P2, RecordKind::Boot),
+        of(P2, RecordKind::Crash),
+        of(P1, enter()),
+    ];
     let mut run = trace(0, records);
     let schedule = |run: &Trace| Schedule::from_trace(run).expect("a schedule");
     let crashes = actions(&["crash p2", "enter p1"]);
     assert_eq!((schedule(&run).down, schedule(&run).actions), (vec![P3], crashes.clone()));
-    run.header.source = Source::Checker;
+    run.header.source = TraceSource::Checker;
     assert_eq!((schedule(&run).down, schedule(&run).actions), (vec![P3], crashes));
     run.records[..3].iter_mut().for_each(|record| record.time = 0);
     let (down, requested) = (vec![P3, P2], actions(&["enter p1"]));
@@ -51,20 +57,20 @@ fn initial_crash_in_counterexample_means_down_from_start() {
 #[test]
 fn process_that_sends_at_boot_was_up() {
     let records = [
-        of(P1, Kind::Boot),
-        of(P2, Kind::Boot),
-        of(P3, Kind::Boot),
-        of(P2, Kind::Send(request(P1))),
-        of(P2, Kind::Crash),
-        of(P2, Kind::Recover),
-        of(P1, Kind::Receive(request(P2))),
+        of(P1, RecordKind::Boot),
+        of(P2, RecordKind::Boot),
+        of(P3, RecordKind::Boot),
+        of(P2, RecordKind::Send(request(P1))),
+        of(P2, RecordKind::Crash),
+        of(P2, RecordKind::Recover),
+        of(P1, RecordKind::Receive(request(P2))),
     ];
     let schedule = Schedule::from_trace(&trace(0, records.clone())).expect("a schedule");
     assert_eq!(schedule.down, []);
     assert_eq!(schedule.actions, actions(&["crash p2", "recover p2", "deliver p2→p1"]));
     // Number of steps begun before each record.
     let records = trace(0, records).records;
-    let done = |end: usize| schedule.steps_completed(&records[..end]);
+    let done = |end: usize| schedule.begun_step_count(&records[..end]);
     assert_eq!([4, 5, 6, 7].map(done), [0, 1, 2, 3]);
 }
 
@@ -72,34 +78,34 @@ fn process_that_sends_at_boot_was_up() {
 /// that a process draws at its first boot.
 #[test]
 fn drawn_values_precede_their_step() {
-    let drew = |value| of(P1, Kind::Choice(Choice { value, bound: 9 }));
+    let drew = |value| of(P1, RecordKind::Choice(RandomChoice { value, bound: 9 }));
     let records = [
-        of(P1, Kind::Boot),
+        of(P1, RecordKind::Boot),
         drew(7),
-        of(P2, Kind::Boot),
-        of(P3, Kind::Boot),
+        of(P2, RecordKind::Boot),
+        of(P3, RecordKind::Boot),
         of(P1, enter()),
         drew(3),
         drew(0),
-        of(P1, Kind::Send(request(P2))),
-        of(P2, Kind::Receive(request(P1))),
+        of(P1, RecordKind::Send(request(P2))),
+        of(P2, RecordKind::Receive(request(P1))),
     ];
     let schedule = Schedule::from_trace(&trace(1, records)).expect("a schedule");
     let said = ["choose p1 3", "choose p1 0", "enter p1", "deliver p1→p2"];
     assert_eq!(schedule.actions, actions(&said));
-    assert_eq!((schedule.steps(), schedule.cycle), (2, 1));
+    assert_eq!((schedule.step_count(), schedule.cycle), (2, 1));
 }
 
 #[test]
 fn partition_holds_messages_until_it_heals() {
     let sides = vec![vec![P1], vec![P2, P3]];
     let records = [
-        of(P1, Kind::Boot),
-        of(P2, Kind::Boot),
-        of(P3, Kind::Boot),
-        (Subject::Parent, Kind::Partition(sides)),
+        of(P1, RecordKind::Boot),
+        of(P2, RecordKind::Boot),
+        of(P3, RecordKind::Boot),
+        (Subject::Parent, RecordKind::Partition(sides)),
         of(P2, enter()),
-        of(P2, Kind::Send(request(P1))),
+        of(P2, RecordKind::Send(request(P1))),
     ];
     let schedule = Schedule::from_trace(&trace(0, records)).expect("a schedule");
     assert_eq!(schedule.actions, actions(&["split p1 | p2 p3", "enter p2"]));
@@ -115,14 +121,17 @@ fn partition_holds_messages_until_it_heals() {
 
 #[test]
 fn final_cycle_repeats_within_step_limit() {
-    let boots = [P1, P2, P3].map(|at| of(at, Kind::Boot));
-    let begins =
-        [of(P2, enter()), of(P2, Kind::Send(request(P1))), of(P2, Kind::Drop(request(P1)))];
+    let boots = [P1, P2, P3].map(|at| of(at, RecordKind::Boot));
+    let begins = [
+        of(P2, enter()),
+        of(P2, RecordKind::Send(request(P1))),
+        of(P2, RecordKind::Drop(request(P1))),
+    ];
     let second = MessageRecord { number: 2, ..request(P1) };
     let circle = [
-        of(P2, Kind::Timer("AskAgain".into())),
-        of(P2, Kind::Send(second.clone())),
-        of(P2, Kind::Drop(second)),
+        of(P2, RecordKind::Timer("AskAgain".into())),
+        of(P2, RecordKind::Send(second.clone())),
+        of(P2, RecordKind::Drop(second)),
     ];
     let records = boots.into_iter().chain(begins).chain(circle);
     let schedule = Schedule::from_trace(&trace(2, records)).expect("a schedule");

@@ -13,7 +13,7 @@ use super::{CentralDetection, VariantId};
 /// State of the coordinator: the progress of the current collection of status tables from all
 /// processes.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub(super) struct Detector {
+pub(super) struct StatusCollection {
     collections: u64,
     /// Processes whose status tables for the current collection have not arrived. Empty if no
     /// collection is in progress.
@@ -34,7 +34,7 @@ pub(super) struct Detector {
 /// Role of the coordinator: this process collects from all processes the resources that they hold
 /// and await. It aborts one process of each cycle.
 impl CentralDetection {
-    pub(super) fn begin(&mut self, fx: &mut impl Effects<Self>) {
+    pub(super) fn start_detection(&mut self, fx: &mut impl Effects<Self>) {
         self.detector.is_outdated = false;
         self.collect(fx);
     }
@@ -82,7 +82,7 @@ impl CentralDetection {
             match self.detector.first_phase.take() {
                 Some(first) if has(VariantId::DoubleCollection) => processes.common_edges(&first),
                 Some(first) => processes.common_edges_ignoring_numbers(&first),
-                None if processes.cycles().is_empty() => WaitForGraph::default(),
+                None if processes.disjoint_cycles().is_empty() => WaitForGraph::default(),
                 None => {
                     self.detector.first_phase = Some(processes);
                     self.detector.tables.clear();
@@ -96,7 +96,7 @@ impl CentralDetection {
         };
         self.abort_victims(&graph, fx);
         if self.detector.is_outdated && self.detector.lacking.is_empty() {
-            self.begin(fx);
+            self.start_detection(fx);
         }
     }
 
@@ -107,7 +107,7 @@ impl CentralDetection {
             (completed, claim.process)
         };
         let mut victims: Vec<Claim> = Vec::new();
-        for cycle in graph.cycles() {
+        for cycle in graph.disjoint_cycles() {
             if self.variants.has(VariantId::AllVictims) {
                 victims.extend(cycle);
             } else {

@@ -12,7 +12,7 @@ use super::message::{Claim, ResourceStatus};
 /// Resources that one process manages: for each granted resource, the claims that hold it or wait
 /// for it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub(super) struct Grants {
+pub(super) struct ManagedResources {
     /// Queues of the granted resources. A free resource has no entry.
     queues: BTreeMap<Resource, Queue>,
     /// For each process: the highest number among its claims that have arrived or ended.
@@ -25,14 +25,14 @@ struct Queue {
     waiting: VecDeque<Claim>,
 }
 
-impl Grants {
+impl ManagedResources {
     /// Grants the resource to `claim` if the resource is free. Otherwise queues `claim`. Returns
     /// the claim to which this call grants the resource, if there is one.
     ///
     /// A new claim ends each older claim of the same process to the resource. The release of the
     /// older claim may arrive later. A claim is ignored if its process has already used the same or
     /// a higher number.
-    pub(super) fn request(&mut self, resource: Resource, claim: Claim) -> Option<Claim> {
+    pub(super) fn grant_or_queue(&mut self, resource: Resource, claim: Claim) -> Option<Claim> {
         if !self.record(claim) {
             return None;
         }
@@ -43,7 +43,11 @@ impl Grants {
         queue.waiting.retain(|other| other.process != claim.process);
         queue.waiting.push_back(claim);
         let holder = queue.holder;
-        if holder.process == claim.process { self.release(resource, holder) } else { None }
+        if holder.process == claim.process {
+            self.release_and_grant_next(resource, holder)
+        } else {
+            None
+        }
     }
 
     /// Records the number of a claim. Returns true if it is higher than all earlier numbers of the
@@ -57,7 +61,11 @@ impl Grants {
 
     /// Ends a claim to a resource. If another claim waits, grants the resource to it and returns
     /// it.
-    pub(super) fn release(&mut self, resource: Resource, claim: Claim) -> Option<Claim> {
+    pub(super) fn release_and_grant_next(
+        &mut self,
+        resource: Resource,
+        claim: Claim,
+    ) -> Option<Claim> {
         self.record(claim);
         let queue = self.queues.get_mut(&resource)?;
         queue.waiting.retain(|other| *other != claim);
@@ -75,17 +83,17 @@ impl Grants {
     }
 
     /// Returns the claim that holds the resource, if it is a claim of the same process as `claim`.
-    pub(super) fn held_claim(&self, resource: Resource, claim: Claim) -> Option<Claim> {
+    pub(super) fn held_claim_of_process(&self, resource: Resource, claim: Claim) -> Option<Claim> {
         let holder = self.queues.get(&resource)?.holder;
         (holder.process == claim.process).then_some(holder)
     }
 
     /// Returns the claims that wait for a resource, in the order of arrival.
-    pub(super) fn waiting(&self, resource: Resource) -> impl Iterator<Item = Claim> + '_ {
+    pub(super) fn waiting_claims(&self, resource: Resource) -> impl Iterator<Item = Claim> + '_ {
         self.queues.get(&resource).into_iter().flat_map(|queue| queue.waiting.iter().copied())
     }
 
-    pub(super) fn status(&self) -> Vec<ResourceStatus> {
+    pub(super) fn resource_statuses(&self) -> Vec<ResourceStatus> {
         let status = |(resource, queue): (&Resource, &Queue)| ResourceStatus {
             resource: *resource,
             holder: queue.holder,

@@ -59,7 +59,7 @@ impl WaitForGraph {
 
     /// Returns some cycles of the graph. Different cycles have no process in common. Each cycle is
     /// a list that contains the waiting claim of each of its processes.
-    pub(super) fn cycles(&self) -> Vec<Vec<Claim>> {
+    pub(super) fn disjoint_cycles(&self) -> Vec<Vec<Claim>> {
         let mut found = Vec::new();
         let mut members = BTreeSet::new();
         for edge in &self.0 {

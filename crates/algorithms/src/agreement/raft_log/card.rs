@@ -4,7 +4,8 @@ use alloc::vec;
 
 use tenure_core::theory::Theory;
 use tenure_core::{
-    Algorithm, Card, Cost, CrashModel, Faults, Property, Service, Strategy, Timeout, Timing,
+    Algorithm, Card, ConfigurableTimeout, CrashModel, MessageCost, Property, Service, Strategy,
+    Timing, ToleratedFaults,
 };
 
 use super::{Config, RaftLog, VariantId};
@@ -17,22 +18,30 @@ impl Algorithm for RaftLog {
         Card {
             strategy: Strategy::Quorum,
             timing: Timing::Partial,
-            faults: Faults {
+            faults: ToleratedFaults {
                 loss: true,
                 crashes: CrashModel::Recovery,
-                ..Faults::duplication(
+                ..ToleratedFaults::duplication_only(
                     "accepts entries while a majority is up and connected; acknowledged entries \
                      are never lost",
                 )
-                .with_majority()
+                .requiring_majority()
             },
-            messages: Cost::per_agreement("2(N−1), and heartbeats", 2 * (n - 1), None)
+            messages: MessageCost::per_agreement("2(N−1), and heartbeats", 2 * (n - 1), None)
                 .excluding_some_messages()
                 .zero_if_alone(size),
             theory: Some(Theory::agreement("2 at the leader", 2)),
             timeouts: vec![
-                Timeout::new(raft::ELECTION, raft::ELECTION_DESCRIPTION, config.election),
-                Timeout::new(raft::HEARTBEAT, raft::HEARTBEAT_DESCRIPTION, config.heartbeat),
+                ConfigurableTimeout::new(
+                    raft::ELECTION_TIMEOUT_NAME,
+                    raft::ELECTION_DESCRIPTION,
+                    config.election,
+                ),
+                ConfigurableTimeout::new(
+                    raft::HEARTBEAT_TIMEOUT_NAME,
+                    raft::HEARTBEAT_DESCRIPTION,
+                    config.heartbeat,
+                ),
             ],
             variants: Variants::<VariantId>::declared(),
             ..Card::agreement(

@@ -27,11 +27,11 @@ impl RaftLog {
         let Role::Leader(Leadership { peers, .. }) = &self.role else { return };
         let match_index = |peer: ProcessId| peers[peer.index()].match_index;
         let own = self.own_match_index();
-        let index = self.reached_by_quorum(own, match_index).min(own);
+        let index = self.highest_reached_by_quorum(own, match_index).min(own);
         let before = self.commit;
         if self.can_commit(index) {
             self.commit_to(index, fx);
-            self.notify_removed(before, fx);
+            self.notify_removed_processes(before, fx);
         }
         if self.commit > before && self.has(VariantId::Announcing) {
             self.announce_commit(fx);
@@ -41,15 +41,15 @@ impl RaftLog {
         {
             fx.emit(Event::Acknowledged { ticket, index });
         }
-        self.report_change(fx);
-        self.advance_change(fx);
+        self.report_completed_change(fx);
+        self.advance_membership_change(fx);
     }
 
     /// Sends followers the new commit index without waiting for the next append. With the variant
     /// `together`, the leader sends it when [`Timer::Send`] fires, possibly in a message with
     /// entries.
     fn announce_commit(&mut self, fx: &mut impl Effects<Self>) {
-        let followers = self.followers();
+        let followers = self.replication_targets();
         if self.has(VariantId::Together) && !followers.is_empty() {
             let Role::Leader(Leadership { has_unannounced_commit, .. }) = &mut self.role else {
                 return;

@@ -39,7 +39,7 @@ use super::config::VariantId;
 use super::log::EntryId;
 use super::message::Message;
 use super::reads::PendingReads;
-use super::replication::Progress;
+use super::replication::FollowerProgress;
 use super::{Leadership, RaftLog, Role, Timer};
 
 impl RaftLog {
@@ -49,7 +49,7 @@ impl RaftLog {
         fx.set_timer(Timer::Election, self.config.election);
         let skips_quorum_check = self.has(VariantId::NoCheckQuorum);
         self.abort_handover(fx);
-        self.on_change_timeout(fx);
+        self.count_catch_up_timeout(fx);
         if let Role::Leader(Leadership { responded, .. }) = &mut self.role {
             let responded = core::mem::take(responded);
             if skips_quorum_check || self.is_majority_with_self(responded) {
@@ -60,7 +60,7 @@ impl RaftLog {
         let had_leader = self.leader().is_some();
         self.become_follower(fx);
         if !self.is_voter() {
-            return self.ask_membership(fx);
+            return self.ask_whether_still_member(fx);
         }
         if self.has(VariantId::NoPreVote) {
             return self.become_candidate(fx);
@@ -133,7 +133,7 @@ impl RaftLog {
         }
         let responded = votes.clone();
         self.persist_all(fx);
-        let progress = Progress::new(self.log.last().index);
+        let progress = FollowerProgress::new(self.log.last().index);
         self.role = Role::Leader(Leadership {
             peers: vec![progress; self.group.size() as usize],
             responded,

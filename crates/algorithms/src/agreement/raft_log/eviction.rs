@@ -25,9 +25,9 @@ use tenure_core::{Effects, ProcessId};
 
 use super::config::VariantId;
 use super::log::EntryId;
-use super::members::Membership;
+use super::members::MembershipEntry;
 use super::message::Message;
-use super::replication::Progress;
+use super::replication::FollowerProgress;
 use super::{RaftLog, Role, Timer};
 
 impl RaftLog {
@@ -40,7 +40,7 @@ impl RaftLog {
     /// Returns the value of the field `acked` in the next message to a follower. With the variant
     /// `noticing`, this is the last index at which the follower's log is known to match. Otherwise
     /// it is 0.
-    pub(super) fn acked_index(&self, progress: &Progress) -> u64 {
+    pub(super) fn acked_index_to_send(&self, progress: &FollowerProgress) -> u64 {
         if self.has(VariantId::Noticing) { progress.match_index } else { 0 }
     }
 
@@ -62,16 +62,20 @@ impl RaftLog {
         true
     }
 
-    /// If a membership entry that removes processes was committed after index `before`, notifies
-    /// the removed processes.
-    pub(super) fn notify_removed(&self, before: u64, fx: &mut impl Effects<Self>) {
-        let Membership { at, members } = &self.membership;
-        let is_new = (before + 1..=self.commit).contains(at) && !members.is_joint();
+    /// If a membership entry that removes processes was committed after index `previous_commit`,
+    /// notifies the removed processes.
+    pub(super) fn notify_removed_processes(
+        &self,
+        previous_commit: u64,
+        fx: &mut impl Effects<Self>,
+    ) {
+        let MembershipEntry { at, members } = &self.membership;
+        let is_new = (previous_commit + 1..=self.commit).contains(at) && !members.is_joint();
         if !is_new || !self.has(VariantId::Noticing) {
             return;
         }
         let stay = members.all();
-        for process in &self.membership_at(at - 1).members.all() {
+        for process in &self.membership_entry_at(at - 1).members.all() {
             if !stay.contains(process) && process != self.group.me() {
                 fx.send(process, Message::Removed { at: *at });
             }
@@ -97,7 +101,7 @@ impl RaftLog {
     /// Returns the ID of the latest membership entry, if the entry is committed and excludes
     /// `process`.
     fn committed_removal_of(&self, process: ProcessId) -> Option<EntryId> {
-        let Membership { at, members } = &self.membership;
+        let MembershipEntry { at, members } = &self.membership;
         let is_settled = *at <= self.commit && !members.is_joint();
         if !self.has(VariantId::Noticing) || !is_settled || members.all().contains(process) {
             return None;
@@ -110,7 +114,7 @@ impl RaftLog {
 
     /// Asks the voters whether this process, which has no vote, is still a member. A process that
     /// was never a member does not ask.
-    pub(super) fn ask_membership(&self, fx: &mut impl Effects<Self>) {
+    pub(super) fn ask_whether_still_member(&self, fx: &mut impl Effects<Self>) {
         let was_member = self.membership.at > 0 || self.members().all().contains(self.group.me());
         if self.has(VariantId::Noticing) && was_member {
             fx.broadcast(&self.other_voters(), Message::AskMembership { last: self.log.last() });
@@ -135,11 +139,11 @@ impl RaftLog {
         }
     }
 
-    /// Handles a notice that the entry at `at` has removed this process. Ignores it if the log has
-    /// a later membership entry.
-    pub(super) fn on_removed(&self, at: u64, fx: &mut impl Effects<Self>) {
-        if at > self.membership.at && self.members().all().contains(self.group.me()) {
-            fx.emit(Event::Removed { at });
+    /// Handles a notice that the entry at `removal_index` has removed this process. Ignores it if
+    /// the log has a later membership entry.
+    pub(super) fn on_removed(&self, removal_index: u64, fx: &mut impl Effects<Self>) {
+        if removal_index > self.membership.at && self.members().all().contains(self.group.me()) {
+            fx.emit(Event::Removed { at: removal_index });
         }
     }
 }

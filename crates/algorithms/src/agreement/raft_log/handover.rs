@@ -59,7 +59,7 @@ impl RaftLog {
             && !*is_notified
             && is_voter
             && to.is_none_or(|to| to == other)
-            && peers[other.index()].has_match(last)
+            && peers[other.index()].has_match_up_to(last)
         {
             *is_notified = true;
             fx.send(other, Message::TimeoutNow { term: self.term });

@@ -180,12 +180,17 @@ impl Log {
         self.chunks.is_empty()
     }
 
-    /// Returns at most `max_entries` entries from `index` on. Their payload is at most `max_bytes`
-    /// bytes in total, unless the first entry alone is larger.
-    pub fn entries_from(&self, index: u64, max_entries: u64, max_bytes: usize) -> Vec<Entry> {
+    /// Returns at most `max_entries` entries from `index` on. Their payload is at most
+    /// `max_payload_bytes` bytes in total, unless the first entry alone is larger.
+    pub fn entries_from(
+        &self,
+        index: u64,
+        max_entries: u64,
+        max_payload_bytes: usize,
+    ) -> Vec<Entry> {
         let end = self.last().index.min(index.saturating_add(max_entries).saturating_sub(1));
         let there = (index..=end).filter_map(|index| self.entry(index));
-        let mut room = max_bytes;
+        let mut room = max_payload_bytes;
         let fits = |(place, entry): &(usize, &Entry)| {
             let left = room.checked_sub(entry.content.payload_len());
             room = left.unwrap_or(0);
@@ -195,11 +200,17 @@ impl Log {
     }
 
     /// Returns the index before the first entry of the longest sequence that ends at `index` and
-    /// fits both limits: at most `max_entries` entries and `max_bytes` payload bytes. Returns
+    /// fits both limits: at most `max_entries` entries and `max_payload_bytes` payload bytes.
+    /// Returns
     /// `index` if no entry fits.
-    pub fn trailing_base(&self, index: u64, max_entries: u64, max_bytes: usize) -> u64 {
+    pub fn base_of_trailing_entries(
+        &self,
+        index: u64,
+        max_entries: u64,
+        max_payload_bytes: usize,
+    ) -> u64 {
         let first = index.saturating_sub(max_entries).max(self.base.index);
-        let mut room = max_bytes;
+        let mut room = max_payload_bytes;
         let fits = |place: &u64| {
             let left = self.entry(*place).and_then(|it| room.checked_sub(it.content.payload_len()));
             room = left.unwrap_or(0);
@@ -216,9 +227,9 @@ impl Log {
         Some(EntryId { index: first, term })
     }
 
-    /// Returns the last entry of `term` at or before `index`; `None` if the log retains none.
-    pub fn last_of_term(&self, term: u64, index: u64) -> Option<EntryId> {
-        let index = index.min(self.last().index);
+    /// Returns the last entry of `term` at or before `max_index`; `None` if the log retains none.
+    pub fn last_of_term(&self, term: u64, max_index: u64) -> Option<EntryId> {
+        let index = max_index.min(self.last().index);
         let mut places = (self.base.index..=index).rev().filter_map(|index| self.entry_id(index));
         places.find(|place| place.term <= term).filter(|place| place.term == term)
     }
@@ -351,7 +362,7 @@ mod tests {
             (1, 2),
             "a single oversized entry is sent"
         );
-        let kept = |index, most, bytes| log.trailing_base(index, most, bytes);
+        let kept = |index, most, bytes| log.base_of_trailing_entries(index, most, bytes);
         assert_eq!((kept(105, 9, 59), kept(105, 9, 60), kept(105, 9, 80)), (104, 103, 101));
         assert_eq!((kept(105, 1, 80), kept(105, 0, 80), kept(103, 9, 999)), (104, 105, 100));
         assert_eq!(kept(104, 9, 49), 104, "no entry fits");

@@ -25,7 +25,7 @@ use tenure_core::service::log::{Content, Entry, Event, Members, Reason};
 use tenure_core::{Effects, ProcessId, ProcessSet};
 
 use super::message::Message;
-use super::replication::Progress;
+use super::replication::FollowerProgress;
 use super::{Leadership, RaftLog, Role};
 
 /// Number of election timeouts after which a membership change is abandoned because a new voter has
@@ -34,7 +34,7 @@ const MAX_CHANGE_TIMEOUTS: u32 = 10;
 
 /// A membership and the entry that established it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Membership {
+pub(super) struct MembershipEntry {
     /// Index of the membership entry; 0 for the initial membership.
     pub(super) at: u64,
     pub(super) members: Members,
@@ -42,7 +42,7 @@ pub(super) struct Membership {
 
 /// A requested membership change, until its final entry is in the log.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) struct PendingChange {
+pub(super) struct PendingMembershipChange {
     /// Ticket of the user's request; `None` for a change required by the configuration.
     pub(super) ticket: Option<u64>,
     stage: Stage,
@@ -66,9 +66,9 @@ enum Stage {
     Joint,
 }
 
-impl PendingChange {
+impl PendingMembershipChange {
     /// Returns true if the joint entry of this change is not in the log yet.
-    pub(super) fn is_unlogged(&self) -> bool {
+    pub(super) fn is_joint_entry_pending(&self) -> bool {
         self.stage != Stage::Joint
     }
 }
@@ -87,21 +87,23 @@ impl RaftLog {
 
     /// Searches the log for its latest membership entry again. Called after the log was truncated
     /// or replaced by a snapshot.
-    pub(super) fn refresh_membership(&mut self) {
-        self.membership = self.membership_at(self.log.last().index);
+    pub(super) fn reload_membership_from_log(&mut self) {
+        self.membership = self.membership_entry_at(self.log.last().index);
     }
 
-    pub(super) fn membership_at(&self, index: u64) -> Membership {
+    pub(super) fn membership_entry_at(&self, index: u64) -> MembershipEntry {
         let membership_in = |at: u64| match &self.log.entry(at)?.content {
-            Content::Members(members) => Some(Membership { at, members: Members::clone(members) }),
+            Content::Members(members) => {
+                Some(MembershipEntry { at, members: Members::clone(members) })
+            }
             _ => None,
         };
         let found = (self.log.base().index + 1..=index).rev().find_map(membership_in);
         let snapshot = || {
             let snapshot = self.snapshot.as_ref()?;
-            Some(Membership { at: snapshot.last.index, members: snapshot.members.clone() })
+            Some(MembershipEntry { at: snapshot.last.index, members: snapshot.members.clone() })
         };
-        let first = || Membership { at: 0, members: self.initial_members() };
+        let first = || MembershipEntry { at: 0, members: self.initial_members() };
         found.or_else(snapshot).unwrap_or_else(first)
     }
 
@@ -111,11 +113,11 @@ impl RaftLog {
         if self.membership.at <= index {
             return self.membership.members.clone();
         }
-        self.membership_at(index).members
+        self.membership_entry_at(index).members
     }
 
     /// Returns the processes to which the leader replicates its log, except the leader itself.
-    pub(super) fn followers(&self) -> ProcessSet {
+    pub(super) fn replication_targets(&self) -> ProcessSet {
         let mut followers = self.membership.members.all();
         if let Role::Leader(Leadership { change: Some(change), .. }) = &self.role
             && let Stage::CatchingUp { to, .. } = &change.stage
@@ -163,14 +165,14 @@ impl RaftLog {
         let stage =
             Stage::CatchingUp { to, round_end, is_slow: false, timeouts_left: MAX_CHANGE_TIMEOUTS };
         let Role::Leader(Leadership { change, .. }) = &mut self.role else { return };
-        *change = Some(Box::new(PendingChange { ticket, stage }));
+        *change = Some(Box::new(PendingMembershipChange { ticket, stage }));
         self.broadcast_append(fx);
-        self.advance_change(fx);
+        self.advance_membership_change(fx);
     }
 
     /// Starts the joint phase when the new voters have caught up. Ends the joint phase when the
     /// joint entry is committed.
-    pub(super) fn advance_change(&mut self, fx: &mut impl Effects<Self>) {
+    pub(super) fn advance_membership_change(&mut self, fx: &mut impl Effects<Self>) {
         self.maybe_start_target_change(fx);
         self.check_caught_up(fx);
         let is_known = self.membership.at <= self.commit;
@@ -193,8 +195,8 @@ impl RaftLog {
         let Role::Leader(Leadership { peers, .. }) = &mut self.role else { return };
         for added in to.all().iter().filter(|it| !present.contains(*it)) {
             let progress = &mut peers[added.index()];
-            if progress.has_match(1) {
-                *progress = Progress::new(last);
+            if progress.has_match_up_to(1) {
+                *progress = FollowerProgress::new(last);
             }
         }
     }
@@ -221,7 +223,7 @@ impl RaftLog {
         let outgoing = self.membership.members.voters.clone();
         let mut newcomers = to.voters.iter().filter(|voter| !outgoing.contains(*voter));
         if waits_for_log {
-            if !newcomers.all(|newcomer| peers[newcomer.index()].has_match(*round_end)) {
+            if !newcomers.all(|newcomer| peers[newcomer.index()].has_match_up_to(*round_end)) {
                 return;
             }
             if core::mem::take(is_slow) {
@@ -231,13 +233,13 @@ impl RaftLog {
         }
         let to = to.clone();
         change.stage = Stage::Joint;
-        let to = self.first_change_members(Members { outgoing, ..to });
+        let to = self.members_of_first_entry(Members { outgoing, ..to });
         self.append_members(to, fx);
     }
 
     /// Counts an election timeout during the catch-up phase of a membership change. Abandons the
     /// change after [`MAX_CHANGE_TIMEOUTS`].
-    pub(super) fn on_change_timeout(&mut self, fx: &mut impl Effects<Self>) {
+    pub(super) fn count_catch_up_timeout(&mut self, fx: &mut impl Effects<Self>) {
         let Role::Leader(Leadership { change: in_progress, .. }) = &mut self.role else { return };
         let Some(change) = in_progress else { return };
         let Stage::CatchingUp { is_slow, timeouts_left, .. } = &mut change.stage else { return };
@@ -272,14 +274,14 @@ impl RaftLog {
         let last = self.log.last().index;
         if let Role::Leader(Leadership { peers, .. }) = &self.role {
             let mut voters = self.membership.members.voters.iter();
-            let heir = voters.find(|voter| peers[voter.index()].has_match(last));
+            let heir = voters.find(|voter| peers[voter.index()].has_match_up_to(last));
             let term = self.term;
             heir.into_iter().for_each(|heir| fx.send(heir, Message::TimeoutNow { term }));
         }
         self.become_follower(fx);
     }
 
-    pub(super) fn report_change(&mut self, fx: &mut impl Effects<Self>) {
+    pub(super) fn report_completed_change(&mut self, fx: &mut impl Effects<Self>) {
         let Role::Leader(Leadership { final_change, .. }) = &mut self.role else { return };
         if let Some((index, ticket)) = final_change.take_if(|(index, _)| *index <= self.commit) {
             fx.emit(Event::MembersChanged { ticket, index });
@@ -294,8 +296,12 @@ impl RaftLog {
     /// `own` is the number of this process, and `number_of` returns that of another process. During
     /// a membership change, a majority of the old voters and a majority of the new voters must have
     /// reached it.
-    pub(super) fn reached_by_quorum(&self, own: u64, number_of: impl Fn(ProcessId) -> u64) -> u64 {
-        let besides = self.counted_non_voters();
+    pub(super) fn highest_reached_by_quorum(
+        &self,
+        own: u64,
+        number_of: impl Fn(ProcessId) -> u64,
+    ) -> u64 {
+        let besides = self.learners_counted_in_quorum();
         let number = |process| if process == self.group.me() { own } else { number_of(process) };
         let reached = |side: &ProcessSet| {
             let numbers = || side.iter().chain(&besides).map(number);

@@ -30,7 +30,7 @@ pub(super) struct PendingReads {
 }
 
 impl PendingReads {
-    pub(super) fn round(&self) -> u64 {
+    pub(super) fn confirmation_round(&self) -> u64 {
         self.round
     }
 
@@ -77,7 +77,7 @@ impl RaftLog {
             return;
         }
         let answered = |peer: ProcessId| peers[peer.index()].round;
-        let confirmed = self.reached_by_quorum(reads.round, answered);
+        let confirmed = self.highest_reached_by_quorum(reads.round, answered);
         let Role::Leader(Leadership { reads, .. }) = &mut self.role else { return };
         while let Some((ticket, _)) = reads.waiting.pop_front_if(|(_, round)| *round <= confirmed) {
             fx.emit(Event::Answered { ticket, index: self.commit });

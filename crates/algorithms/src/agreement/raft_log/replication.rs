@@ -49,7 +49,7 @@ const BATCH_BYTES: usize = 1 << 19;
 
 /// State of the replication to one follower, at the leader.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Progress {
+pub(super) struct FollowerProgress {
     /// Index up to which the follower's log is known to match the leader's (`matchIndex` in the
     /// paper).
     pub(super) match_index: u64,
@@ -75,15 +75,20 @@ pub(super) enum ReplicationState {
     Snapshot(Box<SnapshotTransfer>),
 }
 
-impl Progress {
-    /// Returns the initial state for a follower whose log is unknown. `last` is the index of the
-    /// leader's last entry.
-    pub(super) fn new(last: u64) -> Self {
-        let state = ReplicationState::Probe { is_sent: false };
-        Progress { match_index: 0, next_index: last + 1, state, round: 0, is_responsive: true }
+impl FollowerProgress {
+    /// Returns the initial state for a follower whose log is unknown. `last_index` is the index of
+    /// the leader's last entry.
+    pub(super) fn new(last_index: u64) -> Self {
+        FollowerProgress {
+            match_index: 0,
+            next_index: last_index + 1,
+            state: ReplicationState::Probe { is_sent: false },
+            round: 0,
+            is_responsive: true,
+        }
     }
 
-    pub(super) fn has_match(&self, index: u64) -> bool {
+    pub(super) fn has_match_up_to(&self, index: u64) -> bool {
         self.match_index >= index
     }
 }
@@ -111,12 +116,12 @@ impl RaftLog {
     /// Sends the followers the entries that were proposed since the last firing of this timer. A
     /// follower that needs no entry is only told the commit index, if it has advanced. If some
     /// entries are not persisted yet, starts a timer to persist them.
-    pub(super) fn on_send_timeout(&mut self, fx: &mut impl Effects<Self>) {
+    pub(super) fn on_send_timer(&mut self, fx: &mut impl Effects<Self>) {
         let Role::Leader(Leadership { has_unannounced_commit, ahead, .. }) = &mut self.role else {
             return;
         };
         let (announces, stores) = (core::mem::take(has_unannounced_commit), *ahead > 0);
-        for follower in &self.followers() {
+        for follower in &self.replication_targets() {
             if !self.maybe_send_append(follower, fx) && announces {
                 self.announce_commit_to(follower, fx);
             }
@@ -127,7 +132,7 @@ impl RaftLog {
     }
 
     pub(super) fn broadcast_append(&mut self, fx: &mut impl Effects<Self>) {
-        for follower in &self.followers() {
+        for follower in &self.replication_targets() {
             self.maybe_send_append(follower, fx);
         }
     }
@@ -135,7 +140,7 @@ impl RaftLog {
     /// Appends an entry as the leader. With the variant `ahead`, the leader sends the entry before
     /// it persists it.
     pub(super) fn append_to_own_log(&mut self, entry: Entry, fx: &mut impl Effects<Self>) {
-        let has_others = !self.followers().is_empty();
+        let has_others = !self.replication_targets().is_empty();
         if has_others && self.has(VariantId::Together) {
             fx.set_timer(Timer::Send, Delay::ZERO);
         }
@@ -155,7 +160,7 @@ impl RaftLog {
     }
 
     /// Persists the entries that were already sent, and counts them towards commitment.
-    pub(super) fn on_store_timeout(&mut self, fx: &mut impl Effects<Self>) {
+    pub(super) fn on_store_timer(&mut self, fx: &mut impl Effects<Self>) {
         self.persist_all(fx);
         self.maybe_commit(fx);
     }
@@ -192,13 +197,13 @@ impl RaftLog {
     /// Sends a heartbeat to each follower, and repeats unanswered probes.
     pub(super) fn broadcast_heartbeat(&mut self, fx: &mut impl Effects<Self>) {
         fx.set_timer(Timer::Heartbeat, self.config.heartbeat);
-        for follower in &self.followers() {
+        for follower in &self.replication_targets() {
             self.send_heartbeat(follower, fx);
             match &self.role {
                 Role::Leader(Leadership { peers, .. })
                     if matches!(peers[follower.index()].state, ReplicationState::Snapshot(_)) =>
                 {
-                    self.probe_snapshot(follower, fx);
+                    self.probe_snapshot_progress(follower, fx);
                 }
                 _ => self.send_append(follower, fx),
             }
@@ -213,7 +218,7 @@ impl RaftLog {
         let is_saved = peers.iter().any(|progress| progress.match_index > 0);
         let is_responsive = core::mem::take(&mut peers[to.index()].is_responsive);
         if is_saved && !is_responsive {
-            fx.send(to, Message::Heartbeat { term: self.term, round: reads.round() });
+            fx.send(to, Message::Heartbeat { term: self.term, round: reads.confirmation_round() });
         }
     }
 
@@ -237,7 +242,7 @@ impl RaftLog {
         sent
     }
 
-    fn remaining_window(&self, progress: &Progress) -> u64 {
+    fn remaining_window(&self, progress: &FollowerProgress) -> u64 {
         assert!(progress.next_index > progress.match_index, "next index must exceed match index");
         let is_in_flight = progress.next_index - 1 - progress.match_index;
         self.config.max_in_flight.saturating_sub(is_in_flight)
@@ -246,18 +251,17 @@ impl RaftLog {
     /// Sends the next entries to a follower. With no new entry the message serves as a heartbeat.
     fn send_append(&mut self, to: ProcessId, fx: &mut impl Effects<Self>) {
         let Role::Leader(Leadership { peers, reads, .. }) = &self.role else { return };
-        let (progress, round) = (&peers[to.index()], reads.round());
-        let acked = self.acked_index(progress);
+        let (progress, round) = (&peers[to.index()], reads.confirmation_round());
+        let acked = self.acked_index_to_send(progress);
+        let max_entries = self.config.max_batch_entries;
         let most = match progress.state {
-            ReplicationState::Replicate => {
-                self.config.max_batch_entries.min(self.remaining_window(progress))
-            }
-            ReplicationState::Probe { .. } | ReplicationState::Snapshot(_) => {
-                self.config.max_batch_entries
-            }
+            ReplicationState::Replicate => max_entries.min(self.remaining_window(progress)),
+            ReplicationState::Probe { .. } | ReplicationState::Snapshot(_) => max_entries,
         };
         let first = progress.next_index;
-        let Some(prev) = self.log.entry_id(first - 1) else { return self.start_snapshot(to, fx) };
+        let Some(prev) = self.log.entry_id(first - 1) else {
+            return self.start_snapshot_transfer(to, fx);
+        };
         let entries = self.log.entries_from(first, most, BATCH_BYTES);
         let (term, commit, sent) = (self.term, self.commit, entries.len() as u64);
         if let Role::Leader(Leadership { peers, .. }) = &mut self.role {
@@ -322,7 +326,7 @@ impl RaftLog {
     ) {
         let last = self.log.last().index;
         let Role::Leader(Leadership { peers, reads, .. }) = &mut self.role else { return };
-        if match_index > last || round > reads.round() {
+        if match_index > last || round > reads.confirmation_round() {
             return;
         }
         let progress = &mut peers[from.index()];
@@ -356,7 +360,7 @@ impl RaftLog {
         fx: &mut impl Effects<Self>,
     ) {
         let Role::Leader(Leadership { peers, reads, .. }) = &mut self.role else { return };
-        if round > reads.round() {
+        if round > reads.confirmation_round() {
             return;
         }
         let progress = &mut peers[from.index()];
@@ -385,7 +389,7 @@ impl RaftLog {
         let Role::Leader(Leadership { peers, responded, reads, .. }) = &mut self.role else {
             return;
         };
-        if round > reads.round() {
+        if round > reads.confirmation_round() {
             return;
         }
         responded.insert(from);

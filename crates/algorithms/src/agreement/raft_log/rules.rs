@@ -82,7 +82,7 @@ impl RaftLog {
 
     /// Returns the first membership entry of a change. This is the joint entry, with which each
     /// decision needs a majority of the old voters and a majority of the new voters.
-    pub(super) fn first_change_members(&self, joint: Members) -> Members {
+    pub(super) fn members_of_first_entry(&self, joint: Members) -> Members {
         if self.has(VariantId::OneStepMembership) {
             return Members { outgoing: ProcessSet::new(), ..joint };
         }
@@ -95,7 +95,7 @@ impl RaftLog {
 
     /// Returns the learners whose copies count towards a majority. Learners do not count in a
     /// correct algorithm, so the set is empty. A variant with a mistake counts them.
-    pub(super) fn counted_non_voters(&self) -> ProcessSet {
+    pub(super) fn learners_counted_in_quorum(&self) -> ProcessSet {
         if self.has(VariantId::CountedLearner) {
             return self.members().learners.clone();
         }
@@ -115,7 +115,7 @@ impl RaftLog {
 
     /// Returns the state to save: the term, the vote, the snapshot and every acknowledged entry.
     pub(super) fn stable_state(&self) -> Stable {
-        let (term, voted_for) = self.saved_vote();
+        let (term, voted_for) = self.term_and_vote_to_save();
         let mut saved = Stable {
             term,
             voted_for,

@@ -40,7 +40,7 @@ impl RaftLog {
         let keeps = self.log.common_prefix_end(&saved.log);
         let is_all = keeps == self.persisted_index() && keeps == saved.log.last().index;
         let heads = (self.log.base(), &self.snapshot) == (saved.head, &saved.snapshot);
-        let (term, voted_for) = self.saved_vote();
+        let (term, voted_for) = self.term_and_vote_to_save();
         if is_all && heads && (term, voted_for) == (saved.term, saved.voted_for) {
             return None;
         }
@@ -74,7 +74,7 @@ impl RaftLog {
     }
 
     /// Returns the term and vote that the next save contains.
-    pub(super) fn saved_vote(&self) -> (u64, Option<ProcessId>) {
+    pub(super) fn term_and_vote_to_save(&self) -> (u64, Option<ProcessId>) {
         match &self.role {
             Role::Candidate { saved: Some(saved), .. } => *saved,
             _ => (self.term, self.voted_for),

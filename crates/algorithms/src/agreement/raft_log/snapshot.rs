@@ -67,7 +67,7 @@ pub(super) struct IncomingSnapshot {
 
 impl RaftLog {
     /// Returns the last index that the snapshot of this process covers; 0 without a snapshot.
-    pub(super) fn compacted_index(&self) -> u64 {
+    pub(super) fn snapshot_index(&self) -> u64 {
         self.snapshot.as_ref().map_or(0, |snapshot| snapshot.last.index)
     }
 
@@ -78,13 +78,14 @@ impl RaftLog {
         state: Payload,
         fx: &mut impl Effects<Self>,
     ) {
-        let is_new = index > self.compacted_index() && index <= self.commit;
+        let is_new = index > self.snapshot_index() && index <= self.commit;
         let Some(last) = self.log.entry_id(index).filter(|_| is_new) else {
             return self.decline(ticket, Reason::NotThere, fx);
         };
         let members = self.snapshot_members(index);
         self.snapshot = Some(Arc::new(Snapshot { last, members, state }));
-        let trailing = self.log.trailing_base(index, self.config.trailing_entries, TRAILING_BYTES);
+        let trailing =
+            self.log.base_of_trailing_entries(index, self.config.trailing_entries, TRAILING_BYTES);
         let head = self.log.entry_id(trailing);
         head.into_iter().for_each(|head| self.log.compact_to(head));
         fx.emit(Event::Compacted { ticket, index });
@@ -101,7 +102,7 @@ impl RaftLog {
         }
     }
 
-    pub(super) fn start_snapshot(&mut self, to: ProcessId, fx: &mut impl Effects<Self>) {
+    pub(super) fn start_snapshot_transfer(&mut self, to: ProcessId, fx: &mut impl Effects<Self>) {
         let snapshot = self.snapshot.clone().expect("a log begins later for a snapshot only");
         let sending = SnapshotTransfer { snapshot, offset: 0, is_in_flight: true };
         self.send_piece(to, &sending, true, fx);
@@ -111,7 +112,7 @@ impl RaftLog {
 
     /// Asks a follower how many bytes of the snapshot it has. The leader sends the next piece when
     /// the follower responds.
-    pub(super) fn probe_snapshot(&mut self, to: ProcessId, fx: &mut impl Effects<Self>) {
+    pub(super) fn probe_snapshot_progress(&mut self, to: ProcessId, fx: &mut impl Effects<Self>) {
         let Role::Leader(Leadership { peers, .. }) = &mut self.role else { return };
         let ReplicationState::Snapshot(sending) = &mut peers[to.index()].state else { return };
         sending.is_in_flight = false;
@@ -127,7 +128,7 @@ impl RaftLog {
         fx: &mut impl Effects<Self>,
     ) {
         let Role::Leader(Leadership { peers, reads, .. }) = &self.role else { return };
-        let acked = self.acked_index(&peers[to.index()]);
+        let acked = self.acked_index_to_send(&peers[to.index()]);
         let SnapshotTransfer { snapshot, offset, .. } = sending;
         let bytes = snapshot.state.bytes();
         let from = usize::try_from(*offset).unwrap_or(usize::MAX).min(bytes.len());
@@ -140,14 +141,17 @@ impl RaftLog {
             bytes: Payload::new(&bytes[from..end]),
             size: bytes.len() as u64,
         });
-        fx.send(to, Message::Piece { term: self.term, round: reads.round(), acked, piece });
+        fx.send(
+            to,
+            Message::Piece { term: self.term, round: reads.confirmation_round(), acked, piece },
+        );
     }
 
     pub(super) fn on_has_pieces(
         &mut self,
         from: ProcessId,
         last: EntryId,
-        has: u64,
+        received_bytes: u64,
         round: u64,
         fx: &mut impl Effects<Self>,
     ) {
@@ -155,11 +159,14 @@ impl RaftLog {
         let Role::Leader(Leadership { peers, .. }) = &mut self.role else { return };
         let ReplicationState::Snapshot(sending) = &mut peers[from.index()].state else { return };
         let is_same_snapshot = sending.snapshot.last == last;
-        let is_new = has > sending.offset || !sending.is_in_flight;
-        if !is_same_snapshot || !is_new || has > sending.snapshot.state.bytes().len() as u64 {
+        let is_new = received_bytes > sending.offset || !sending.is_in_flight;
+        if !is_same_snapshot
+            || !is_new
+            || received_bytes > sending.snapshot.state.bytes().len() as u64
+        {
             return;
         }
-        (sending.offset, sending.is_in_flight) = (has, true);
+        (sending.offset, sending.is_in_flight) = (received_bytes, true);
         let sending = sending.clone();
         self.send_piece(from, &sending, true, fx);
     }
@@ -195,7 +202,7 @@ impl RaftLog {
         self.log.compact_to(snapshot.last);
         self.commit = snapshot.last.index;
         self.snapshot = Some(Arc::new(snapshot));
-        self.refresh_membership();
+        self.reload_membership_from_log();
         self.emit_restored(fx);
     }
 

@@ -3,7 +3,7 @@
 use alloc::string::ToString;
 
 use tenure_core::theory::Theory;
-use tenure_core::{Algorithm, Card, Cost, CrashModel, Faults, Property};
+use tenure_core::{Algorithm, Card, CrashModel, MessageCost, Property, ToleratedFaults};
 
 use super::{Config, RaftLog, RelayedLog, config};
 
@@ -16,23 +16,27 @@ impl Algorithm for RelayedLog {
             title: "any process forwards requests to the leader of the log and reports their \
                     outcome"
                 .to_string(),
-            faults: Faults {
+            faults: ToleratedFaults {
                 crashes: CrashModel::Recovery,
-                ..Faults::none(
+                ..ToleratedFaults::none(
                     "accepts entries at any process while a majority is up and connected; a \
                      forwarded request that is lost waits until the leader changes, and is then \
                      reported as unknown",
                 )
-                .with_majority()
+                .requiring_majority()
             },
-            messages: Cost::per_agreement("2(N−1), 2 more elsewhere, and heartbeats", least, None)
-                .excluding_some_messages()
-                .zero_if_alone(size),
+            messages: MessageCost::per_agreement(
+                "2(N−1), 2 more elsewhere, and heartbeats",
+                least,
+                None,
+            )
+            .excluding_some_messages()
+            .zero_if_alone(size),
             theory: Some(Theory::agreement(
                 "2 at the leader; elsewhere until the commit is known",
                 2,
             )),
-            variants: config::declared(),
+            variants: config::accepted_variants(),
             ..log
         }
         .with_promises([Property::AtMostOnce])

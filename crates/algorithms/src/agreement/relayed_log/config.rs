@@ -35,7 +35,7 @@ impl Config {
 
 /// Returns the variants that the relayed log accepts: its own variants, and the sound variants of
 /// [`raft_log`].
-pub(super) fn declared() -> Vec<Variant> {
+pub(super) fn accepted_variants() -> Vec<Variant> {
     let of_log = Variants::<raft_log::VariantId>::declared().into_iter();
     of_log.filter(|variant| variant.sound).chain(Variants::<VariantId>::declared()).collect()
 }
@@ -46,7 +46,7 @@ impl FromParameters for Config {
     /// unsound variants of [`raft_log`].
     fn from_parameters(parameters: &Parameters) -> Result<Self, CatalogueError> {
         let (variants, of_log) = parameters.split_variants();
-        let known = || declared().into_iter().map(|variant| variant.name);
+        let known = || accepted_variants().into_iter().map(|variant| variant.name);
         if let Some(name) = of_log.variants.iter().find(|name| known().all(|it| it != **name)) {
             return Err(UnknownVariant { name: name.clone(), known: known().collect() }.into());
         }

@@ -17,14 +17,14 @@ pub enum Message {
         /// Ticket by which the sender identifies the request.
         ticket: Ticket,
         /// The forwarded request.
-        request: Request,
+        request: UserRequest,
     },
     /// The leader's response to a forwarded request: the outcome of that request.
     Answer {
         /// Ticket of the forwarded request.
         ticket: Ticket,
         /// Outcome of the forwarded request.
-        outcome: Outcome,
+        outcome: ForwardedOutcome,
     },
     /// Delivers a notice to the user of the receiver. Notices need no response.
     Notify {
@@ -36,7 +36,7 @@ pub enum Message {
 /// A user's request to the leader.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub enum Request {
+pub enum UserRequest {
     /// Append this payload to the log.
     Append(Payload),
     /// Return an index for a linearizable read. All entries that were acknowledged before the
@@ -46,9 +46,9 @@ pub enum Request {
     Question(Payload),
 }
 
-/// Kind of a [`Request`], without its payload.
+/// Kind of a [`UserRequest`], without its payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(super) enum Kind {
+pub(super) enum RequestKind {
     Append,
     Read,
     Question,
@@ -57,7 +57,7 @@ pub(super) enum Kind {
 /// Outcome of a forwarded request, which the leader sends back.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub enum Outcome {
+pub enum ForwardedOutcome {
     /// The request has succeeded: the appended entry is committed, or the read may be answered.
     Done {
         /// Index of the appended entry. For a read: the index of the last entry that the read
@@ -72,12 +72,12 @@ pub enum Outcome {
     Reply(Payload),
 }
 
-impl Request {
-    pub(super) fn kind(&self) -> Kind {
+impl UserRequest {
+    pub(super) fn kind(&self) -> RequestKind {
         match self {
-            Request::Append(_) => Kind::Append,
-            Request::Read => Kind::Read,
-            Request::Question(_) => Kind::Question,
+            UserRequest::Append(_) => RequestKind::Append,
+            UserRequest::Read => RequestKind::Read,
+            UserRequest::Question(_) => RequestKind::Question,
         }
     }
 }

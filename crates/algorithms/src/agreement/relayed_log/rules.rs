@@ -4,7 +4,7 @@ use tenure_core::Effects;
 use tenure_core::service::log::{self, Reason};
 
 use super::config::VariantId;
-use super::message::{Outcome, Request};
+use super::message::{ForwardedOutcome, UserRequest};
 use super::{Forwarded, RelayedLog};
 
 impl RelayedLog {
@@ -19,7 +19,7 @@ impl RelayedLog {
 
     /// Gives up the wait for the answer to a forwarded request. Its outcome stays unknown. The
     /// request is not sent to another leader, because it could then take effect twice.
-    pub(super) fn end_wait(
+    pub(super) fn abandon_forwarded_request(
         &mut self,
         ticket: u64,
         forwarded: Forwarded,
@@ -29,8 +29,8 @@ impl RelayedLog {
             return self.resend(ticket, forwarded, fx);
         }
         let outcome = match self.has(VariantId::DeclinedInDoubt) {
-            true => Outcome::Declined(Reason::Deposed),
-            false => Outcome::Unknown,
+            true => ForwardedOutcome::Declined(Reason::Deposed),
+            false => ForwardedOutcome::Unknown,
         };
         self.report_outcome(ticket, forwarded.request.kind(), outcome, fx);
     }
@@ -39,7 +39,7 @@ impl RelayedLog {
         match (self.leader, forwarded) {
             // Wait for the next leader.
             (None, forwarded) => drop(self.forwarded.insert(ticket, forwarded)),
-            (Some(leader), Forwarded { request: Request::Append(payload), .. })
+            (Some(leader), Forwarded { request: UserRequest::Append(payload), .. })
                 if leader == self.me =>
             {
                 self.step_command(log::Command::Append { ticket, payload }, fx);

@@ -26,13 +26,13 @@ pub enum TransactionState {
 }
 
 /// All transactions that a process knows, with their states.
-pub type TransactionLog = BTreeMap<Transaction, TransactionState>;
+pub type TransactionStates = BTreeMap<Transaction, TransactionState>;
 
 /// An inquiry of a new leader, with the reports that have arrived.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Inquiry {
     pub(super) awaited: ProcessSet,
-    reports: BTreeMap<ProcessId, TransactionLog>,
+    reports: BTreeMap<ProcessId, TransactionStates>,
 }
 
 /// Conclusion about a transaction, from the reports of all processes that are not suspected.
@@ -52,7 +52,7 @@ impl Inquiry {
         Inquiry { awaited, reports: BTreeMap::new() }
     }
 
-    pub(super) fn record(&mut self, from: ProcessId, log: TransactionLog) {
+    pub(super) fn record_report(&mut self, from: ProcessId, log: TransactionStates) {
         self.awaited.remove(from);
         self.reports.insert(from, log);
     }
@@ -90,7 +90,7 @@ impl Inquiry {
 
 /// Behaviour of a new leader: it asks all live processes for the states of their transactions.
 impl ThreePhaseCommit {
-    pub(super) fn log(&self) -> TransactionLog {
+    pub(super) fn transaction_states(&self) -> TransactionStates {
         let entry = |progress: &Progress| match progress {
             Progress::Collecting { .. } => TransactionState::Begun,
             Progress::Prepared => TransactionState::Prepared,
@@ -102,35 +102,35 @@ impl ThreePhaseCommit {
         self.transactions.iter().map(|(transaction, it)| (*transaction, entry(it))).collect()
     }
 
-    pub(super) fn inquire(&mut self, fx: &mut impl Effects<Self>) {
+    pub(super) fn start_inquiry(&mut self, fx: &mut impl Effects<Self>) {
         let Some(term) = self.leadership.leading_term() else { return };
         let awaited = self.trusted();
         fx.broadcast(&awaited, Message::Inquire { term });
         self.inquiry = Some(Inquiry::awaiting(awaited));
-        self.finish_inquiry(fx);
+        self.maybe_finish_inquiry(fx);
     }
 
-    pub(super) fn record(
+    pub(super) fn record_report(
         &mut self,
         from: ProcessId,
-        log: TransactionLog,
+        log: TransactionStates,
         fx: &mut impl Effects<Self>,
     ) {
         if let Some(inquiry) = &mut self.inquiry {
-            inquiry.record(from, log);
-            self.finish_inquiry(fx);
+            inquiry.record_report(from, log);
+            self.maybe_finish_inquiry(fx);
         }
     }
 
     /// If all reports have arrived, ends the inquiry and decides each transaction whose outcome
     /// follows from the reports. If all processes have voted yes on a transaction, first tells them
     /// so, and commits it later.
-    pub(super) fn finish_inquiry(&mut self, fx: &mut impl Effects<Self>) {
+    pub(super) fn maybe_finish_inquiry(&mut self, fx: &mut impl Effects<Self>) {
         let Some(mut inquiry) = self.inquiry.take_if(|inquiry| inquiry.awaited.is_empty()) else {
             return;
         };
         let Some(term) = self.leadership.leading_term() else { return };
-        inquiry.record(self.group.me(), self.log());
+        inquiry.record_report(self.group.me(), self.transaction_states());
         for transaction in inquiry.undecided(term) {
             match inquiry.outcome(transaction) {
                 Outcome::Decided { commits } => self.decide(transaction, commits, fx),

@@ -3,7 +3,7 @@
 use tenure_core::service::commit::Transaction;
 use tenure_core::{Term, labelled};
 
-use super::TransactionLog;
+use super::TransactionStates;
 
 /// Messages between processes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -58,7 +58,7 @@ pub enum Message {
         /// Term in the `Inquire` message to which this message responds.
         term: Term,
         /// Transactions known to the sender.
-        log: TransactionLog,
+        log: TransactionStates,
     },
     /// Informs the receiver of a newer term.
     Newer {

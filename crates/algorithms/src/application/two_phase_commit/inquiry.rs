@@ -24,7 +24,7 @@ pub enum TransactionState {
 }
 
 /// All transactions that a process knows, with their states.
-pub type TransactionLog = BTreeMap<Transaction, TransactionState>;
+pub type TransactionStates = BTreeMap<Transaction, TransactionState>;
 
 /// Inquiry in progress. A new leader has asked all live processes for the states of their
 /// transactions. The inquiry contains the reports that have arrived, and the processes whose
@@ -32,7 +32,7 @@ pub type TransactionLog = BTreeMap<Transaction, TransactionState>;
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Inquiry {
     pub(super) awaited: ProcessSet,
-    reports: BTreeMap<ProcessId, TransactionLog>,
+    reports: BTreeMap<ProcessId, TransactionStates>,
 }
 
 impl Inquiry {
@@ -40,20 +40,23 @@ impl Inquiry {
         Inquiry { awaited, reports: BTreeMap::new() }
     }
 
-    pub(super) fn record(&mut self, from: ProcessId, log: TransactionLog) {
+    pub(super) fn record_report(&mut self, from: ProcessId, log: TransactionStates) {
         self.awaited.remove(from);
         self.reports.insert(from, log);
     }
 
     /// Returns (process, transaction, decision) for each process that has voted yes on a
-    /// transaction and does not know the outcome. Only transactions of terms before `before` are
-    /// included. The decision follows from the reports: true to commit, false to abort, `None` if
-    /// the reports do not suffice.
-    pub(super) fn uncertain(&self, before: Term) -> Vec<(ProcessId, Transaction, Option<bool>)> {
+    /// transaction and does not know the outcome. Only transactions of terms before `before_term`
+    /// are included. The decision follows from the reports: true to commit, false to abort, `None`
+    /// if the reports do not suffice.
+    pub(super) fn uncertain_transactions(
+        &self,
+        before_term: Term,
+    ) -> Vec<(ProcessId, Transaction, Option<bool>)> {
         let mut uncertain = Vec::new();
         for (process, log) in &self.reports {
             for (transaction, entry) in log {
-                if transaction.term < before && *entry == TransactionState::Prepared {
+                if transaction.term < before_term && *entry == TransactionState::Prepared {
                     uncertain.push((*process, *transaction, self.outcome(*transaction)));
                 }
             }
@@ -76,7 +79,7 @@ impl Inquiry {
 
 /// Behaviour of a new leader: it asks all live processes for the states of their transactions.
 impl TwoPhaseCommit {
-    pub(super) fn log(&self) -> TransactionLog {
+    pub(super) fn transaction_states(&self) -> TransactionStates {
         let entry = |progress: &Progress| match progress {
             Progress::Collecting { .. } => TransactionState::Begun,
             Progress::Prepared => TransactionState::Prepared,
@@ -86,37 +89,37 @@ impl TwoPhaseCommit {
         self.transactions.iter().map(|(transaction, it)| (*transaction, entry(it))).collect()
     }
 
-    pub(super) fn inquire(&mut self, fx: &mut impl Effects<Self>) {
+    pub(super) fn start_inquiry(&mut self, fx: &mut impl Effects<Self>) {
         let Some(term) = self.leadership.leading_term() else { return };
         let awaited: ProcessSet =
             self.group.peers().iter().filter(|peer| !self.suspected.contains(*peer)).collect();
         fx.broadcast(&awaited, Message::Inquire { term });
         self.inquiry = Some(Inquiry::awaiting(awaited));
-        self.finish_inquiry(fx);
+        self.maybe_finish_inquiry(fx);
     }
 
-    pub(super) fn record(
+    pub(super) fn record_report(
         &mut self,
         from: ProcessId,
-        log: TransactionLog,
+        log: TransactionStates,
         fx: &mut impl Effects<Self>,
     ) {
         if let Some(inquiry) = &mut self.inquiry {
-            inquiry.record(from, log);
-            self.finish_inquiry(fx);
+            inquiry.record_report(from, log);
+            self.maybe_finish_inquiry(fx);
         }
     }
 
     /// Ends the inquiry when all reports have arrived. A process is uncertain if it has voted yes
     /// and does not know the outcome. If the outcome follows from the reports, sends it to each
     /// uncertain process.
-    pub(super) fn finish_inquiry(&mut self, fx: &mut impl Effects<Self>) {
+    pub(super) fn maybe_finish_inquiry(&mut self, fx: &mut impl Effects<Self>) {
         let Some(mut inquiry) = self.inquiry.take_if(|inquiry| inquiry.awaited.is_empty()) else {
             return;
         };
         let Some(term) = self.leadership.leading_term() else { return };
-        inquiry.record(self.group.me(), self.log());
-        for (process, transaction, outcome) in inquiry.uncertain(term) {
+        inquiry.record_report(self.group.me(), self.transaction_states());
+        for (process, transaction, outcome) in inquiry.uncertain_transactions(term) {
             let guess = self.variants.has(VariantId::Guess).then_some(false);
             let Some(commits) = outcome.or(guess) else { continue };
             if process == self.group.me() {

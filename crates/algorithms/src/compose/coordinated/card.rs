@@ -3,11 +3,11 @@
 use alloc::format;
 
 use tenure_core::{
-    Algorithm, Card, ChannelOrder, Cost, CrashModel, DetectorClass, Election, Faults, Knowledge,
-    Property, Service, Strategy, Topology,
+    Algorithm, Card, ChannelOrder, CrashModel, DetectorClass, Election, MessageCost,
+    ProcessKnowledge, Property, Service, Strategy, ToleratedFaults, Topology,
 };
 
-use super::config::has_lease;
+use super::config::has_leader_lease;
 use super::{Config, Coordinated, VariantId};
 use crate::Variants;
 use crate::mutex::EntryDurations;
@@ -32,10 +32,10 @@ impl<E: Election + Algorithm> Algorithm for Coordinated<E> {
         };
         let formula = "3 (0 at the leader), and 2(N−1) at a change of leader";
         let of_lock = [Property::MutualExclusion, Property::Fencing];
-        if has_lease(&election.timed_promises) {
+        if has_leader_lease(&election.timed_promises) {
             election.timed_promises.extend(of_lock);
             let times = config.times;
-            let tolerated = times.map_or(election.drift_ppm, |times| times.drift_ppm());
+            let tolerated = times.map_or(election.drift_ppm, |times| times.tolerated_drift_ppm());
             election.drift_ppm = election.drift_ppm.min(tolerated);
             election.timeouts.extend(times.iter().flat_map(EntryDurations::timeouts));
             election.detection = DetectorClass::EventuallyPerfect;
@@ -58,14 +58,14 @@ impl<E: Election + Algorithm> Algorithm for Coordinated<E> {
             // No process may be absent, because the leader asks all processes. Lost messages of the
             // lock are repeated only under the next leader, so that leader must be elected without
             // a request.
-            faults: Faults {
+            faults: ToleratedFaults {
                 loss: tolerates_loss && tolerates_recovery,
                 absence: false,
                 description: text,
                 ..election.faults
             },
-            knows: Knowledge::NON_UNIFORM,
-            messages: Cost::per_entry(formula, 0, Some(3))
+            knows: ProcessKnowledge::NON_UNIFORM,
+            messages: MessageCost::per_entry(formula, 0, Some(3))
                 .zero_if_alone(size)
                 .excluding_some_messages(),
             theory: None,

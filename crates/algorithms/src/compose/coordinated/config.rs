@@ -49,7 +49,7 @@ pub(crate) fn config_for_election<E: Election + Algorithm>(
     parameters: &Parameters,
 ) -> Result<Config<E::Config>, UnknownVariant> {
     let card = E::card(&election, parameters.size);
-    if !has_lease(&card.timed_promises) {
+    if !has_leader_lease(&card.timed_promises) {
         variants.expect_none(card.variants.iter().map(|variant| variant.name))?;
         return Ok(Config { election, times: None });
     }
@@ -65,6 +65,6 @@ pub(crate) fn config_for_election<E: Election + Algorithm>(
 /// Returns true if the leader of an election has a lease. `timed_promises` are the properties that
 /// the election promises while clocks run at the expected rates. The leader has a lease if
 /// [`Property::OneLeaderAtATime`] is among these properties.
-pub(super) fn has_lease(timed_promises: &[Property]) -> bool {
+pub(super) fn has_leader_lease(timed_promises: &[Property]) -> bool {
     timed_promises.contains(&Property::OneLeaderAtATime)
 }

@@ -18,10 +18,13 @@ impl<E: Election> Coordinated<E> {
         fx.broadcast(&awaited, Message::Inquire { term });
         self.coordinator = Some(Coordinator::awaiting(self.group.peers()));
         for peer in &self.suspected.clone() {
-            self.on_suspect(peer, fx);
+            self.on_suspect_as_leader(peer, fx);
         }
         let (me, status, round) = (self.group.me(), self.status(), self.start_request(fx));
-        self.update_coordinator(|coordinator| coordinator.record(me, status, round), fx);
+        self.update_coordinator_and_grant(
+            |coordinator| coordinator.record_status(me, status, round),
+            fx,
+        );
     }
 
     /// Records whether the failure detector suspects `peer`. Called before the election reacts to
@@ -35,7 +38,7 @@ impl<E: Election> Coordinated<E> {
 
     /// Handles a verdict of the failure detector, trust or suspicion, about `peer`. Has no effect
     /// if this process does not lead.
-    pub(super) fn on_leader_verdict(
+    pub(super) fn on_verdict_as_leader(
         &mut self,
         peer: ProcessId,
         verdict: Verdict,
@@ -45,22 +48,22 @@ impl<E: Election> Coordinated<E> {
             return;
         }
         match verdict {
-            Verdict::Trust => self.inquire(peer, fx),
-            Verdict::Suspect => self.on_suspect(peer, fx),
+            Verdict::Trust => self.inquire_request_status(peer, fx),
+            Verdict::Suspect => self.on_suspect_as_leader(peer, fx),
         }
     }
 
     /// Handles the suspicion of a peer. Removes the peer's claim to the lock. If the peer may be
     /// inside the critical section and entries have a time limit, the claim is removed when that
     /// limit has passed.
-    pub(super) fn on_suspect(&mut self, peer: ProcessId, fx: &mut impl Effects<Self>) {
+    pub(super) fn on_suspect_as_leader(&mut self, peer: ProcessId, fx: &mut impl Effects<Self>) {
         let Some(coordinator) = &mut self.coordinator else { return };
         match *self.times {
             Some(times) if coordinator.may_be_inside(peer) => {
                 coordinator.doubted.insert(peer);
                 fx.set_timer(Timer::Expiry, times.expiry);
             }
-            _ => self.update_coordinator(|coordinator| coordinator.forget_peer(peer), fx),
+            _ => self.update_coordinator_and_grant(|coordinator| coordinator.forget_peer(peer), fx),
         }
     }
 
@@ -78,7 +81,7 @@ impl<E: Election> Coordinated<E> {
 
     /// Asks a peer that is trusted again for the state of its request. This process may have
     /// removed the peer's claim while it suspected the peer.
-    pub(super) fn inquire(&mut self, peer: ProcessId, fx: &mut impl Effects<Self>) {
+    pub(super) fn inquire_request_status(&mut self, peer: ProcessId, fx: &mut impl Effects<Self>) {
         if let (Some(coordinator), Some(term)) = (&mut self.coordinator, self.term) {
             coordinator.doubted.remove(peer);
             coordinator.awaited.insert(peer);
@@ -87,15 +90,15 @@ impl<E: Election> Coordinated<E> {
     }
 
     /// Applies a change to the coordinator, then grants the next claim if possible.
-    pub(super) fn update_coordinator(
+    pub(super) fn update_coordinator_and_grant(
         &mut self,
         change: impl FnOnce(&mut Coordinator),
         fx: &mut impl Effects<Self>,
     ) {
         let (Some(coordinator), Some(term)) = (&mut self.coordinator, self.term) else { return };
         change(coordinator);
-        if let Some((claim, fence)) = coordinator.grant(term) {
-            let round = coordinator.round_of(claim.process);
+        if let Some((claim, fence)) = coordinator.grant_next(term) {
+            let round = coordinator.latest_round_of(claim.process);
             let grant = Message::Grant { term, ticket: claim.ticket, round, fence };
             self.send(claim.process, grant, fx);
         }

@@ -2,7 +2,7 @@
 
 use tenure_core::{Fence, Label, Labelled, Layer, Term};
 
-use crate::compose::ClientStatus;
+use crate::compose::RequestStatus;
 use crate::mutex::Ticket;
 
 /// Messages between processes.
@@ -50,7 +50,7 @@ pub enum Message<E> {
         /// Term of the inquiry.
         term: Term,
         /// State of the sender's request.
-        status: ClientStatus,
+        status: RequestStatus,
         /// Number of the sender's latest renewal request; 0 if there is none.
         round: u64,
     },

@@ -172,7 +172,7 @@ impl<E: Election> Protocol for NamedLocks<E> {
         self.locks.values_mut().for_each(|lock| lock.record_verdict(peer, verdict));
         self.step_election(Input::Suspicion { peer, verdict }, fx);
         for (name, lock) in &mut self.locks {
-            lock.on_leader_verdict(peer, verdict, &mut lock_effects(name, fx));
+            lock.on_verdict_as_leader(peer, verdict, &mut lock_effects(name, fx));
         }
     }
 }

@@ -5,10 +5,11 @@ use alloc::vec;
 
 use tenure_core::theory::Theory;
 use tenure_core::{
-    Algorithm, Card, Cost, CrashModel, DetectorClass, Faults, Rank, Timeout, Timing,
+    Algorithm, Card, ConfigurableTimeout, CrashModel, DetectorClass, MessageCost, Rank, Timing,
+    ToleratedFaults,
 };
 
-use super::config::{ANSWER, COORDINATOR};
+use super::config::{ANSWER_TIMEOUT_NAME, COORDINATOR_TIMEOUT_NAME};
 use super::{Bully, Config, VariantId};
 use crate::Variants;
 
@@ -17,23 +18,23 @@ impl Algorithm for Bully {
         let n = u64::from(size);
         Card {
             timing: Timing::Synchronous,
-            faults: Faults {
+            faults: ToleratedFaults {
                 crashes: CrashModel::Recovery,
-                ..Faults::duplication(
+                ..ToleratedFaults::duplication_only(
                     "survives any number of crashes and recoveries, but no lost message",
                 )
             },
             detection: DetectorClass::Perfect,
-            messages: Cost::per_election("N−1 … N²−1", n - 1, Some(n * n - 1)),
+            messages: MessageCost::per_election("N−1 … N²−1", n - 1, Some(n * n - 1)),
             theory: Some(Theory::election(1)),
             timeouts: vec![
-                Timeout::new(
-                    ANSWER,
+                ConfigurableTimeout::new(
+                    ANSWER_TIMEOUT_NAME,
                     "T: time without an answer after which a process announces itself",
                     config.answer,
                 ),
-                Timeout::new(
-                    COORDINATOR,
+                ConfigurableTimeout::new(
+                    COORDINATOR_TIMEOUT_NAME,
                     "T1: time after an answer without a leader after which a process starts again",
                     config.coordinator,
                 ),

@@ -48,21 +48,21 @@ fn coordinator_timeout(size: u32, answer: u64, delay: u64) -> Delay {
 }
 
 /// Name of the timeout *T* on the command line.
-pub(super) const ANSWER: &str = "answer";
+pub(super) const ANSWER_TIMEOUT_NAME: &str = "answer";
 
 /// Name of the timeout *T1* on the command line.
-pub(super) const COORDINATOR: &str = "coordinator";
+pub(super) const COORDINATOR_TIMEOUT_NAME: &str = "coordinator";
 
 impl FromParameters for Config {
     fn from_parameters(parameters: &Parameters) -> Result<Self, CatalogueError> {
         let Parameters { size, delay, .. } = *parameters;
         let plain = Config::plain(size, delay);
         let (ranks, variants) = (parameters.ranks.clone(), parameters.variants()?);
-        let answer = parameters.timeout(ANSWER, plain.answer);
+        let answer = parameters.timeout_or(ANSWER_TIMEOUT_NAME, plain.answer);
         // The waiting process may have the fastest clock, and the awaited one the slowest.
         let awaited = parameters.ticks_on_fastest_clock(answer.max);
-        let coordinator =
-            parameters.timeout(COORDINATOR, coordinator_timeout(size, awaited, delay));
+        let coordinator = parameters
+            .timeout_or(COORDINATOR_TIMEOUT_NAME, coordinator_timeout(size, awaited, delay));
         Ok(Config { ranks, answer, coordinator, variants })
     }
 }

@@ -56,10 +56,10 @@ impl Rules {
         group.peers().iter().filter(|peer| !outranks_me(*peer)).collect()
     }
 
-    /// Returns true if an election message makes its receiver start an election. `is_free` is true
+    /// Returns true if an election message makes its receiver start an election. `is_idle` is true
     /// if the receiver has no election in progress.
-    pub(super) fn starts_election(self, is_free: bool) -> bool {
-        is_free || self.0.has(VariantId::LiteralRestart)
+    pub(super) fn starts_election(self, is_idle: bool) -> bool {
+        is_idle || self.0.has(VariantId::LiteralRestart)
     }
 
     /// Returns true if this process accepts the announcement of a leader. It accepts only a leader
@@ -70,7 +70,7 @@ impl Rules {
 
     /// Returns true if this process starts an election when a process of lower rank announces
     /// itself as the leader.
-    pub(super) fn challenges_lower(self) -> bool {
+    pub(super) fn challenges_lower_leader(self) -> bool {
         !self.0.has(VariantId::IgnoreLower)
     }
 
@@ -89,18 +89,18 @@ impl Rules {
 impl Rules {
     /// Returns the number of the term that follows the term `number`. In the variant without terms,
     /// returns `number` itself.
-    pub(super) fn next_number(self, number: u64) -> u64 {
+    pub(super) fn next_term_number(self, number: u64) -> u64 {
         if self.has_terms() { number + 1 } else { number }
     }
 
     /// Returns the number to save: `number`, or 0 in the variant that forgets the number in a
     /// crash.
-    pub(super) fn saved_number(self, number: u64) -> u64 {
+    pub(super) fn term_number_to_save(self, number: u64) -> u64 {
         if self.0.has(VariantId::ForgottenNumber) { 0 } else { number }
     }
 
     /// Returns the number to put into a message: `number`, or 0 in the variant without terms.
-    pub(super) fn sent_number(self, number: u64) -> u64 {
+    pub(super) fn term_number_to_send(self, number: u64) -> u64 {
         if self.has_terms() { number } else { 0 }
     }
 
@@ -110,11 +110,11 @@ impl Rules {
         term < announced && self.has_terms()
     }
 
-    /// Returns true if `number` is at least `announced`. `number` is the highest number known to
-    /// another process, and `announced` is the number that this process has announced. In the
-    /// variant without terms, always returns false.
-    pub(super) fn overtakes(self, number: u64, announced: u64) -> bool {
-        number >= announced && self.has_terms()
+    /// Returns true if `peer_number` is at least `announced`. `peer_number` is the highest number
+    /// known to another process, and `announced` is the number that this process has announced. In
+    /// the variant without terms, always returns false.
+    pub(super) fn overtakes(self, peer_number: u64, announced: u64) -> bool {
+        peer_number >= announced && self.has_terms()
     }
 
     fn has_terms(self) -> bool {

@@ -3,7 +3,9 @@
 use alloc::sync::Arc;
 
 use tenure_core::theory::{Precision, Prediction, WorkloadKind};
-use tenure_core::{Algorithm, Card, ChannelOrder, Cost, Faults, Knowledge, Property};
+use tenure_core::{
+    Algorithm, Card, ChannelOrder, MessageCost, ProcessKnowledge, Property, ToleratedFaults,
+};
 
 use super::{Config, GallagerHumbletSpira, VariantId};
 use crate::Variants;
@@ -38,11 +40,15 @@ impl Algorithm for GallagerHumbletSpira {
         };
         Card {
             order: ChannelOrder::Fifo,
-            faults: Faults::none(
+            faults: ToleratedFaults::none(
                 "a crash or a lost message leaves a fragment waiting, and a duplicate counts twice",
             ),
-            knows: Knowledge::UNIFORM,
-            messages: Cost::per_election("2E + 2N … 2E + 5N⌊log₂N⌋ − N − 4", least, Some(most)),
+            knows: ProcessKnowledge::UNIFORM,
+            messages: MessageCost::per_election(
+                "2E + 2N … 2E + 5N⌊log₂N⌋ − N − 4",
+                least,
+                Some(most),
+            ),
             promises: [Property::Agreement, Property::Progress].into(),
             variants: Variants::<VariantId>::declared(),
             ..Card::election(

@@ -35,7 +35,11 @@ impl Edges {
         let me = group.me();
         let edge = |peer: &ProcessId| {
             let value = graph.weight(me, *peer).expect("neighbours share an edge");
-            Edge { peer: *peer, weight: rules.weight(value, me, *peer), state: EdgeState::Basic }
+            Edge {
+                peer: *peer,
+                weight: rules.edge_weight(value, me, *peer),
+                state: EdgeState::Basic,
+            }
         };
         let clockwise = |edge: &Edge| (edge.peer.0 + group.size() - me.0) % group.size();
         let mut edges: Vec<Edge> = graph.neighbours(me).iter().map(edge).collect();
@@ -43,14 +47,14 @@ impl Edges {
         Edges(edges)
     }
 
-    pub(super) fn lightest_basic(&self) -> Option<ProcessId> {
+    pub(super) fn lightest_basic_neighbour(&self) -> Option<ProcessId> {
         let lightest = self.0.iter().find(|edge| edge.state == EdgeState::Basic);
         lightest.map(|edge| edge.peer)
     }
 
     /// Returns the neighbours to which this process has an edge of the tree, the lightest edge
     /// first.
-    pub(super) fn branches(&self) -> impl Iterator<Item = ProcessId> + '_ {
+    pub(super) fn branch_neighbours(&self) -> impl Iterator<Item = ProcessId> + '_ {
         let is_branch = |edge: &&Edge| edge.state == EdgeState::Branch;
         self.0.iter().filter(is_branch).map(|edge| edge.peer)
     }
@@ -59,7 +63,7 @@ impl Edges {
         self.edge(peer).map(|edge| edge.weight)
     }
 
-    pub(super) fn is(&self, state: EdgeState, peer: ProcessId) -> bool {
+    pub(super) fn has_edge_in_state(&self, state: EdgeState, peer: ProcessId) -> bool {
         self.edge(peer).is_some_and(|edge| edge.state == state)
     }
 
@@ -69,8 +73,8 @@ impl Edges {
 
     /// If the algorithm has not decided whether the edge to `peer` belongs to the tree, marks the
     /// edge as not belonging to the tree.
-    pub(super) fn reject(&mut self, peer: ProcessId) {
-        if self.is(EdgeState::Basic, peer) {
+    pub(super) fn reject_if_basic(&mut self, peer: ProcessId) {
+        if self.has_edge_in_state(EdgeState::Basic, peer) {
             self.set(peer, EdgeState::Rejected);
         }
     }

@@ -29,25 +29,27 @@ pub(super) struct Rules(pub(super) Variants<VariantId>);
 impl Rules {
     /// Returns the weight of the edge between the processes `one` and `other`, which has the value
     /// `value` in the graph.
-    pub(super) fn weight(self, value: u64, one: ProcessId, other: ProcessId) -> Weight {
+    pub(super) fn edge_weight(self, value: u64, one: ProcessId, other: ProcessId) -> Weight {
         let ends = Some((one.min(other), one.max(other)));
         Weight { value, ends: ends.filter(|_| !self.0.has(VariantId::SameWeights)) }
     }
 
-    /// Returns true if a fragment of level `ours` absorbs a connecting fragment of level `theirs`.
-    pub(super) fn absorbs(self, theirs: u32, ours: u32) -> bool {
-        theirs < ours || self.0.has(VariantId::AbsorbAnyLevel) && theirs == ours && ours > 0
+    /// Returns true if a fragment of level `our_level` absorbs a connecting fragment of level
+    /// `their_level`.
+    pub(super) fn absorbs(self, their_level: u32, our_level: u32) -> bool {
+        their_level < our_level
+            || self.0.has(VariantId::AbsorbAnyLevel) && their_level == our_level && our_level > 0
     }
 
-    /// Returns true if a process of level `ours` postpones a Test from a fragment of level
-    /// `theirs`.
-    pub(super) fn postpones_test(self, theirs: u32, ours: u32) -> bool {
-        theirs > ours && !self.0.has(VariantId::NoWait)
+    /// Returns true if a process of level `our_level` postpones a Test from a fragment of level
+    /// `their_level`.
+    pub(super) fn postpones_test(self, their_level: u32, our_level: u32) -> bool {
+        their_level > our_level && !self.0.has(VariantId::NoWait)
     }
 
-    /// Returns true if a process may send its Report while `awaited` reports of its subtrees are
-    /// missing. The paper permits this only if `awaited` is 0.
-    pub(super) fn reports(self, awaited: u32) -> bool {
-        awaited == 0 || self.0.has(VariantId::ReportEarly)
+    /// Returns true if a process may send its Report while `missing_reports` reports of its
+    /// subtrees are missing. The paper permits this only if `missing_reports` is 0.
+    pub(super) fn can_report(self, missing_reports: u32) -> bool {
+        missing_reports == 0 || self.0.has(VariantId::ReportEarly)
     }
 }

@@ -5,10 +5,13 @@ use alloc::vec;
 
 use tenure_core::theory::{Precision, Prediction, WorkloadKind};
 use tenure_core::{
-    Algorithm, Card, Cost, CrashModel, DetectorClass, Faults, Property, Rank, Timeout, Timing,
+    Algorithm, Card, ConfigurableTimeout, CrashModel, DetectorClass, MessageCost, Property, Rank,
+    Timing, ToleratedFaults,
 };
 
-use super::config::{ACCEPT, CHECK, MERGE, READY};
+use super::config::{
+    ACCEPT_TIMEOUT_NAME, CHECK_TIMEOUT_NAME, MERGE_TIMEOUT_NAME, READY_TIMEOUT_NAME,
+};
 use super::{Config, Invitation, VariantId};
 use crate::Variants;
 
@@ -17,16 +20,17 @@ impl Algorithm for Invitation {
         let others = u64::from(size) - 1;
         Card {
             timing: Timing::Partial,
-            faults: Faults {
+            faults: ToleratedFaults {
                 loss: true,
                 crashes: CrashModel::Recovery,
-                ..Faults::duplication(
+                ..ToleratedFaults::duplication_only(
                     "survives any faults of processes and links; while parts of the group cannot \
                      communicate, each has its own leader",
                 )
             },
             detection: DetectorClass::EventuallyPerfect,
-            messages: Cost::per_election("3(N−1) … no bound", 3 * others, None).zero_if_alone(size),
+            messages: MessageCost::per_election("3(N−1) … no bound", 3 * others, None)
+                .zero_if_alone(size),
             promises: vec![
                 Property::Agreement,
                 Property::Progress,
@@ -34,23 +38,23 @@ impl Algorithm for Invitation {
                 Property::FreshTerms,
             ],
             timeouts: vec![
-                Timeout::new(
-                    CHECK,
+                ConfigurableTimeout::new(
+                    CHECK_TIMEOUT_NAME,
                     "interval at which a coordinator looks for other groups",
                     config.check,
                 ),
-                Timeout::new(
-                    MERGE,
+                ConfigurableTimeout::new(
+                    MERGE_TIMEOUT_NAME,
                     "time before the highest rank invites; each lower rank waits this much longer",
                     config.merge,
                 ),
-                Timeout::new(
-                    ACCEPT,
+                ConfigurableTimeout::new(
+                    ACCEPT_TIMEOUT_NAME,
                     "time for which an inviting process waits for acceptances",
                     config.accept,
                 ),
-                Timeout::new(
-                    READY,
+                ConfigurableTimeout::new(
+                    READY_TIMEOUT_NAME,
                     "time within which a group becomes ready for a process that has accepted",
                     config.ready,
                 ),

@@ -9,10 +9,10 @@ use crate::catalogue_error::CatalogueError;
 use crate::parameters::{FromParameters, Parameters};
 use crate::variants::variant_ids;
 
-pub(super) const CHECK: &str = "check";
-pub(super) const MERGE: &str = "merge";
-pub(super) const ACCEPT: &str = "accept";
-pub(super) const READY: &str = "ready";
+pub(super) const CHECK_TIMEOUT_NAME: &str = "check";
+pub(super) const MERGE_TIMEOUT_NAME: &str = "merge";
+pub(super) const ACCEPT_TIMEOUT_NAME: &str = "accept";
+pub(super) const READY_TIMEOUT_NAME: &str = "ready";
 
 /// Configuration of one process.
 #[derive(Clone, Debug)]
@@ -74,10 +74,10 @@ impl FromParameters for Config {
         let timed = Config::timed(size, delay, |ticks| parameters.ticks_on_fastest_clock(ticks));
         Ok(Config {
             ranks: parameters.ranks.clone(),
-            check: parameters.timeout(CHECK, timed.check),
-            merge: parameters.timeout(MERGE, timed.merge),
-            accept: parameters.timeout(ACCEPT, timed.accept),
-            ready: parameters.timeout(READY, timed.ready),
+            check: parameters.timeout_or(CHECK_TIMEOUT_NAME, timed.check),
+            merge: parameters.timeout_or(MERGE_TIMEOUT_NAME, timed.merge),
+            accept: parameters.timeout_or(ACCEPT_TIMEOUT_NAME, timed.accept),
+            ready: parameters.timeout_or(READY_TIMEOUT_NAME, timed.ready),
             variants: parameters.variants()?,
         })
     }

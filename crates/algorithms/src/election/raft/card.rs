@@ -2,9 +2,15 @@
 
 use alloc::vec;
 
-use tenure_core::{Algorithm, Card, Cost, CrashModel, Faults, Property, Strategy, Timeout, Timing};
+use tenure_core::{
+    Algorithm, Card, ConfigurableTimeout, CrashModel, MessageCost, Property, Strategy, Timing,
+    ToleratedFaults,
+};
 
-use super::config::{ELECTION, ELECTION_DESCRIPTION, HEARTBEAT, HEARTBEAT_DESCRIPTION, LEASE};
+use super::config::{
+    ELECTION_DESCRIPTION, ELECTION_TIMEOUT_NAME, HEARTBEAT_DESCRIPTION, HEARTBEAT_TIMEOUT_NAME,
+    LEASE_TIMEOUT_NAME,
+};
 use super::{Config, Raft, VariantId};
 use crate::Variants;
 use crate::drift;
@@ -16,24 +22,24 @@ impl Algorithm for Raft {
         Card {
             strategy: Strategy::Quorum,
             timing: Timing::Partial,
-            faults: Faults {
+            faults: ToleratedFaults {
                 loss: true,
                 crashes: CrashModel::Recovery,
-                ..Faults::duplication(
+                ..ToleratedFaults::duplication_only(
                     "elects while a majority is up and connected; never two leaders in one term",
                 )
-                .with_majority()
+                .requiring_majority()
             },
-            messages: Cost::per_election("4(N−1) … no bound", 4 * (n - 1), None)
+            messages: MessageCost::per_election("4(N−1) … no bound", 4 * (n - 1), None)
                 .zero_if_alone(size),
             promises: [Property::Agreement, Property::Progress].into(),
             timed_promises: [Property::OneLeaderAtATime].into(),
             drift_ppm: drift::tolerated_drift_ppm(lease.max + heartbeat.max, election.min),
             timeouts: vec![
-                Timeout::new(ELECTION, ELECTION_DESCRIPTION, election),
-                Timeout::new(HEARTBEAT, HEARTBEAT_DESCRIPTION, heartbeat),
-                Timeout::new(
-                    LEASE,
+                ConfigurableTimeout::new(ELECTION_TIMEOUT_NAME, ELECTION_DESCRIPTION, election),
+                ConfigurableTimeout::new(HEARTBEAT_TIMEOUT_NAME, HEARTBEAT_DESCRIPTION, heartbeat),
+                ConfigurableTimeout::new(
+                    LEASE_TIMEOUT_NAME,
                     "time for which a leader leads after a majority responded",
                     lease,
                 ),

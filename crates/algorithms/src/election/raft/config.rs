@@ -7,9 +7,9 @@ use crate::catalogue_error::CatalogueError;
 use crate::parameters::{FromParameters, Parameters};
 use crate::variants::variant_ids;
 
-pub(crate) const ELECTION: &str = "election";
-pub(crate) const HEARTBEAT: &str = "heartbeat";
-pub(crate) const LEASE: &str = "lease";
+pub(crate) const ELECTION_TIMEOUT_NAME: &str = "election";
+pub(crate) const HEARTBEAT_TIMEOUT_NAME: &str = "heartbeat";
+pub(crate) const LEASE_TIMEOUT_NAME: &str = "lease";
 
 pub(crate) const ELECTION_DESCRIPTION: &str = "time without a leader after which a process starts \
                                                an election";
@@ -57,14 +57,19 @@ impl Config {
     /// clock it exceeds a lease and a heartbeat interval on the slowest clock.
     pub(crate) fn without_variants(parameters: &Parameters) -> Self {
         let plain = Config::plain(parameters.size, parameters.delay);
-        let heartbeat = parameters.timeout(HEARTBEAT, plain.heartbeat);
-        let lease = parameters.timeout(LEASE, plain.lease);
+        let heartbeat = parameters.timeout_or(HEARTBEAT_TIMEOUT_NAME, plain.heartbeat);
+        let lease = parameters.timeout_or(LEASE_TIMEOUT_NAME, plain.lease);
         let min_election =
             parameters.ticks_on_fastest_clock(lease.max.saturating_add(heartbeat.max));
         let longer = (min_election + 1).saturating_sub(plain.election.min);
         let Delay { min, max } = plain.election;
         let election = Delay { min: min + longer, max: max + longer };
-        Config { election: parameters.timeout(ELECTION, election), heartbeat, lease, ..plain }
+        Config {
+            election: parameters.timeout_or(ELECTION_TIMEOUT_NAME, election),
+            heartbeat,
+            lease,
+            ..plain
+        }
     }
 }
 

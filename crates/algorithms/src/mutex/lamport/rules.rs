@@ -35,7 +35,7 @@ pub(super) struct Rules(pub(super) Variants<VariantId>);
 
 impl Rules {
     /// Returns the timestamp of a new request.
-    pub(super) fn stamp(self, clock: u64, process: ProcessId) -> Timestamp {
+    pub(super) fn request_timestamp(self, clock: u64, process: ProcessId) -> Timestamp {
         Timestamp { clock: if self.orders_by_clock() { clock } else { 0 }, process }
     }
 
@@ -70,7 +70,7 @@ impl Rules {
         enough && (on_top || self.0.has(VariantId::ReplyFromAll))
     }
 
-    pub(super) fn is_reply(self, message: &Message) -> bool {
+    pub(super) fn counts_as_reply(self, message: &Message) -> bool {
         matches!(message, Message::Reply { .. })
             || self.0.has(VariantId::AnyMessage)
             || self.0.has(VariantId::SuppressedReplies)
@@ -78,7 +78,7 @@ impl Rules {
 
     /// Returns true if this process replies to the request `theirs`. `ours` is its own waiting
     /// request, if any.
-    pub(super) fn replies(self, theirs: Timestamp, ours: Option<Timestamp>) -> bool {
+    pub(super) fn must_reply(self, theirs: Timestamp, ours: Option<Timestamp>) -> bool {
         // If this process's own request is larger, it serves as a reply: the peer has received it,
         // or will receive it.
         let is_implied =

@@ -3,14 +3,14 @@
 use alloc::vec::Vec;
 
 use tenure_core::{Delay, Effects, Fence, ProcessId, Protocol};
-use tenure_session::{Action, LossReason, Session, Waiter, WaiterAction};
+use tenure_session::{LossReason, Session, SessionAction, Waiter, WaiterAction};
 
 use super::config::VariantId;
 use super::{Claim, ClaimTicket, LeasedLock, LockKind, Message, Timer};
 use crate::mutex::Ticket;
 
 impl<L: LockKind> LeasedLock<L> {
-    pub(super) fn next_session(&self) -> Ticket {
+    pub(super) fn next_session_ticket(&self) -> Ticket {
         let Ticket { boot, number } = self.ticket.session();
         Ticket { boot, number: number + 1 }
     }
@@ -25,12 +25,12 @@ impl<L: LockKind> LeasedLock<L> {
     }
 
     /// Returns the claim of this process if the claim has this ticket.
-    pub(super) fn claim_of(&mut self, ticket: L::Ticket) -> Option<&mut Claim<L>> {
+    pub(super) fn claim_with_ticket(&mut self, ticket: L::Ticket) -> Option<&mut Claim<L>> {
         self.claim.as_mut().filter(|_| ticket == self.ticket)
     }
 
     /// Returns the claim of this process if the claim belongs to this session.
-    pub(super) fn claim_in(&mut self, session: Ticket) -> Option<&mut Claim<L>> {
+    pub(super) fn claim_in_session(&mut self, session: Ticket) -> Option<&mut Claim<L>> {
         self.claim.as_mut().filter(|_| session == self.ticket.session())
     }
 
@@ -56,7 +56,7 @@ impl<L: LockKind> LeasedLock<L> {
 
     pub(super) fn on_gone(&mut self, ticket: L::Ticket, fx: &mut impl Effects<Self>) {
         let ignores_end = !self.notices_session_end() && !self.is_inside();
-        if let Some(claim) = self.claim_in(ticket.session())
+        if let Some(claim) = self.claim_in_session(ticket.session())
             && !ignores_end
         {
             let actions = claim.session.on_lease_ended();
@@ -80,17 +80,17 @@ impl<L: LockKind> LeasedLock<L> {
 
     pub(super) fn execute_session_actions(
         &mut self,
-        actions: Vec<Action>,
+        actions: Vec<SessionAction>,
         fx: &mut impl Effects<Self>,
     ) {
         let (service, ticket) = (self.config.base().service, self.ticket);
         for action in actions {
             match action {
-                Action::Arm(timer, after) => fx.set_timer(timer.into(), Delay::ticks(after)),
-                Action::Disarm(timer) => fx.cancel_timer(timer.into()),
-                Action::Alive => self.send(service, Message::Look { ticket, at: 0 }, fx),
-                Action::Lost(reason) => self.on_session_lost(reason, fx),
-                Action::Renew { round } => {
+                SessionAction::Arm(timer, after) => fx.set_timer(timer.into(), Delay::ticks(after)),
+                SessionAction::Disarm(timer) => fx.cancel_timer(timer.into()),
+                SessionAction::Alive => self.send(service, Message::Look { ticket, at: 0 }, fx),
+                SessionAction::Lost(reason) => self.on_session_lost(reason, fx),
+                SessionAction::Renew { round } => {
                     let is_alive =
                         self.claim.as_ref().is_some_and(|claim| claim.session.is_alive());
                     let request = match is_alive {
@@ -114,7 +114,7 @@ impl<L: LockKind> LeasedLock<L> {
         let release = Message::Release { ticket, was_inside: inside };
         self.send(self.config.base().service, release, fx);
         if !inside && reason != LossReason::Closed {
-            let next = ticket.in_session(self.next_session());
+            let next = ticket.in_session(self.next_session_ticket());
             self.start_session(next, fx);
         }
     }
@@ -134,7 +134,7 @@ impl<L: LockKind> LeasedLock<L> {
                 self.send(service, Message::Look { ticket, at }, fx)
             }
             Some(WaiterAction::Watch { key, from }) => {
-                let from = self.watch_start(from);
+                let from = self.watch_start_revision(from);
                 self.send(service, Message::Watch { ticket, key, from }, fx);
             }
             Some(WaiterAction::Removed) => self.on_gone(ticket, fx),
@@ -156,11 +156,11 @@ impl<L: LockKind> LeasedLock<L> {
 
     /// Restarts the deadline of the session from now. Only the variant that measures the deadline
     /// from the response calls this function.
-    pub(super) fn restart_deadline(&mut self, fx: &mut impl Effects<Self>) {
+    pub(super) fn restart_deadline_from_answer(&mut self, fx: &mut impl Effects<Self>) {
         if self.has_variant(VariantId::DeadlineFromAnswer) && self.claim.is_some() {
             let after = Delay::ticks(self.config.base().times.validity);
             if let Some(side) =
-                self.claim.as_ref().and_then(|claim| claim.session.confirmed_deadline())
+                self.claim.as_ref().and_then(|claim| claim.session.confirmed_deadline_slot())
             {
                 fx.set_timer(Timer::Deadline(side), after);
             }

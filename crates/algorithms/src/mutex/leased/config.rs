@@ -1,8 +1,8 @@
 //! Configuration of the lock service: the process that is the service, durations of leases, and
 //! variants with mistakes.
 
-use tenure_core::{Delay, ProcessId, Timeout};
-use tenure_session::SessionTimes;
+use tenure_core::{ConfigurableTimeout, Delay, ProcessId};
+use tenure_session::SessionDurations;
 
 use crate::Variants;
 use crate::catalogue_error::CatalogueError;
@@ -12,11 +12,11 @@ use crate::variants::variant_ids;
 /// Number of parts of a lease. After each part, the service commits the time that remains.
 pub(super) const LEASE_PARTS: u64 = 2;
 
-const TTL: &str = "session-ttl";
-const VALIDITY: &str = "session-validity";
-const RENEWAL: &str = "session-renewal";
-const COMMIT: &str = "commit";
-const CHANGE: &str = "leader-change";
+const TTL_TIMEOUT_NAME: &str = "session-ttl";
+const VALIDITY_TIMEOUT_NAME: &str = "session-validity";
+const RENEWAL_TIMEOUT_NAME: &str = "session-renewal";
+const COMMIT_TIMEOUT_NAME: &str = "commit";
+const CHANGE_TIMEOUT_NAME: &str = "leader-change";
 
 /// Configuration of one process.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -25,7 +25,7 @@ pub struct Config {
     pub service: ProcessId,
     /// Three durations: that of a lease at the service, the shorter one for which a client relies
     /// on the lease, and the interval between renewals.
-    pub times: SessionTimes,
+    pub times: SessionDurations,
     /// Time between the expiry of a lease and the commit of the log entry that ends it.
     pub commit: Delay,
     /// Time after which the service changes its leader. The timer starts with the term of a leader.
@@ -45,7 +45,7 @@ impl Config {
     pub fn plain(delay: u64) -> Self {
         Config {
             service: ProcessId(0),
-            times: SessionTimes {
+            times: SessionDurations {
                 ttl: 10 * delay,
                 validity: 9 * delay,
                 renewal_interval: 3 * delay,
@@ -57,15 +57,31 @@ impl Config {
         }
     }
 
-    pub(crate) fn timeouts(&self) -> [Timeout; 5] {
-        let SessionTimes { ttl, validity, renewal_interval } = self.times;
+    pub(crate) fn timeouts(&self) -> [ConfigurableTimeout; 5] {
+        let SessionDurations { ttl, validity, renewal_interval } = self.times;
         let validity_text = "time for which a session is claimed, from its last answered renewal";
         [
-            Timeout::new(TTL, "duration of a lease at the service", Delay::ticks(ttl)),
-            Timeout::new(VALIDITY, validity_text, Delay::ticks(validity)),
-            Timeout::new(RENEWAL, "interval between renewals", Delay::ticks(renewal_interval)),
-            Timeout::new(COMMIT, "time to commit the end of a lease", self.commit),
-            Timeout::new(CHANGE, "time until the leader of the service changes", self.change),
+            ConfigurableTimeout::new(
+                TTL_TIMEOUT_NAME,
+                "duration of a lease at the service",
+                Delay::ticks(ttl),
+            ),
+            ConfigurableTimeout::new(VALIDITY_TIMEOUT_NAME, validity_text, Delay::ticks(validity)),
+            ConfigurableTimeout::new(
+                RENEWAL_TIMEOUT_NAME,
+                "interval between renewals",
+                Delay::ticks(renewal_interval),
+            ),
+            ConfigurableTimeout::new(
+                COMMIT_TIMEOUT_NAME,
+                "time to commit the end of a lease",
+                self.commit,
+            ),
+            ConfigurableTimeout::new(
+                CHANGE_TIMEOUT_NAME,
+                "time until the leader of the service changes",
+                self.change,
+            ),
         ]
     }
 
@@ -83,8 +99,8 @@ impl FromParameters for Config {
         Ok(Config {
             service,
             times: times(parameters, plain.times)?,
-            commit: parameters.timeout(COMMIT, plain.commit),
-            change: parameters.timeout(CHANGE, plain.change),
+            commit: parameters.timeout_or(COMMIT_TIMEOUT_NAME, plain.commit),
+            change: parameters.timeout_or(CHANGE_TIMEOUT_NAME, plain.change),
             renewal_modulus: parameters.number_modulus,
             variants,
         })
@@ -95,17 +111,20 @@ impl FromParameters for Config {
 /// default in `plain`. The default duration of a lease may be longer. On the
 /// fastest clock, it must exceed the time for which a client with the slowest clock relies on the
 /// lease.
-fn times(parameters: &Parameters, plain: SessionTimes) -> Result<SessionTimes, CatalogueError> {
-    let duration = |name, plain| match parameters.timeout(name, Delay::ticks(plain)) {
+fn times(
+    parameters: &Parameters,
+    plain: SessionDurations,
+) -> Result<SessionDurations, CatalogueError> {
+    let duration = |name, plain| match parameters.timeout_or(name, Delay::ticks(plain)) {
         Delay { min, max } if min == max => Ok(max),
         Delay { .. } => Err(CatalogueError::TimeoutRange { name }),
     };
-    let validity = duration(VALIDITY, plain.validity)?;
+    let validity = duration(VALIDITY_TIMEOUT_NAME, plain.validity)?;
     let least = parameters.ticks_on_fastest_clock(validity).saturating_add(1);
-    Ok(SessionTimes {
-        ttl: duration(TTL, plain.ttl.max(least))?,
+    Ok(SessionDurations {
+        ttl: duration(TTL_TIMEOUT_NAME, plain.ttl.max(least))?,
         validity,
-        renewal_interval: duration(RENEWAL, plain.renewal_interval)?,
+        renewal_interval: duration(RENEWAL_TIMEOUT_NAME, plain.renewal_interval)?,
     })
 }
 

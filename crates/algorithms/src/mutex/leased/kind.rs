@@ -7,7 +7,7 @@ use tenure_core::service::mutex::{Command, Event};
 use tenure_core::{Fence, ProcessId, Wire};
 use tenure_session::{Waiter, WaiterAction};
 use tenure_store::{
-    Enqueue, LockMode, Range, SortOrder, SortTarget, Span, Store, Watch, claim_key,
+    Enqueue, KeySpan, LockMode, Range, SortOrder, SortTarget, Store, WatchFilter, claim_key,
 };
 
 use super::Config;
@@ -185,7 +185,8 @@ impl LockKind for Config {
 
     fn has_deleted(&self, store: &Store, blocker: &u64, from: u64) -> bool {
         let key = claim_key(NAME, *blocker, LockMode::Exclusive);
-        let watch = Watch { span: Span::single(key), no_put: true, ..Watch::default() };
+        let watch =
+            WatchFilter { span: KeySpan::single(key), no_put: true, ..WatchFilter::default() };
         let past = store.past_events(&watch, from, 1);
         past.is_err() || past.is_ok_and(|past| !past.events.is_empty())
     }
@@ -195,14 +196,19 @@ impl LockKind for Config {
     }
 }
 
-/// Returns a query for the keys that begin with `name/` and were created before `revision`, newest
-/// first. `at` is the revision of the store to read. Returns `None` if no such key can exist.
-pub(crate) fn older_keys_query(name: &[u8], revision: u64, at: u64) -> Option<Range> {
+/// Returns a query for the keys that begin with `name/` and were created before `before_revision`,
+/// newest first. `read_revision` is the revision of the store to read. Returns `None` if no such
+/// key can exist.
+pub(crate) fn older_keys_query(
+    name: &[u8],
+    before_revision: u64,
+    read_revision: u64,
+) -> Option<Range> {
     Some(Range {
-        revision: at,
+        revision: read_revision,
         order: SortOrder::Descend,
         target: SortTarget::Create,
-        max_create_revision: revision.checked_sub(1).filter(|most| *most > 0)?,
-        ..Range::of(Span::prefix([name, b"/"].concat()))
+        max_create_revision: before_revision.checked_sub(1).filter(|most| *most > 0)?,
+        ..Range::of(KeySpan::prefix([name, b"/"].concat()))
     })
 }

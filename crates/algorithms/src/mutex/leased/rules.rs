@@ -29,19 +29,19 @@ impl<L: LockKind> LeasedLock<L> {
 
     /// Returns true if a renewal still extends a lease after the service has begun to commit the
     /// expiry of this lease.
-    pub(super) fn honours_renewals(&self) -> bool {
+    pub(super) fn honours_late_renewals(&self) -> bool {
         !self.has_variant(VariantId::ExpiryDisregardsRenewal)
     }
 
     /// Returns true if the service commits the remaining time of a lease after each part. A lease
     /// has [`LEASE_PARTS`] parts.
-    pub(super) fn records_remaining(&self) -> bool {
+    pub(super) fn records_remaining_time(&self) -> bool {
         !self.has_variant(VariantId::TtlJumpsBack)
     }
 
     /// Returns the number of parts of a lease for which a new leader waits before the lease
     /// expires. `left` is the number of remaining parts that the old leader has recorded.
-    pub(super) fn remaining_after_failover(&self, left: u64) -> u64 {
+    pub(super) fn remaining_parts_after_failover(&self, left: u64) -> u64 {
         if self.has_variant(VariantId::TtlJumpsBack) {
             LEASE_PARTS
         } else {
@@ -51,7 +51,7 @@ impl<L: LockKind> LeasedLock<L> {
 
     /// Returns the first revision whose deletions a watch reports. This is `from`, because the
     /// watcher has read the store at revision `from - 1`. A variant watches from 0 by mistake.
-    pub(super) fn watch_start(&self, from: u64) -> u64 {
+    pub(super) fn watch_start_revision(&self, from: u64) -> u64 {
         if self.has_variant(VariantId::WatchFromWrongRevision) { 0 } else { from }
     }
 }

@@ -9,10 +9,10 @@ use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
 use tenure_core::{Effects, ProcessId};
-use tenure_session::{CheckpointInterval, LeaseProposal, Lessor, Renewal};
+use tenure_session::{CheckpointInterval, LeaseProposal, Lessor, RenewalOutcome};
 use tenure_store::{
-    Command, Enqueue, EventKind, LeaseChange, LeaseCheckpoint, LeaseExpiry, Limits, LogPosition,
-    Range, Span, Store, claim_key,
+    Command, Enqueue, EventKind, KeySpan, LeaseChange, LeaseCheckpoint, LeaseExpiry, LogPosition,
+    Range, Store, StoreLimits, claim_key,
 };
 
 use super::config::LEASE_PARTS;
@@ -20,7 +20,7 @@ use super::{Blockers, ClaimTicket, LeasedLock, LockKind, Message, Timer};
 use crate::mutex::Ticket;
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Service<L: LockKind> {
+pub(super) struct LockService<L: LockKind> {
     pub(super) store: Store,
     term: u64,
     lessor: Lessor<u64>,
@@ -42,7 +42,7 @@ pub(super) struct Service<L: LockKind> {
 /// Returns an empty store. The store counts the time of a lease in seconds. In this model, one
 /// second stands for one of the [`LEASE_PARTS`] parts of a lease.
 pub(super) fn empty_store() -> Store {
-    Store::new(Limits {
+    Store::new(StoreLimits {
         max_events: 1000,
         max_bytes: 1 << 20,
         max_revisions: 1000,
@@ -53,14 +53,14 @@ pub(super) fn empty_store() -> Store {
 
 /// Returns the ID of a session's lease. Its decimal digits show the process, the start of the
 /// process and the number of the session. IDs repeat after a hundred thousand sessions.
-pub(super) fn lease_of(process: ProcessId, ticket: Ticket) -> u64 {
+pub(super) fn lease_id_of(process: ProcessId, ticket: Ticket) -> u64 {
     let (boot, number) = (ticket.boot % 1_000, ticket.number % 100_000);
     u64::from(process.number()) * 100_000_000 + boot * 100_000 + number
 }
 
-impl<L: LockKind> Service<L> {
+impl<L: LockKind> LockService<L> {
     pub(super) fn new(store: Store, term: u64) -> Self {
-        Service {
+        LockService {
             store,
             term,
             lessor: Lessor::new(CheckpointInterval::TENTHS),
@@ -71,11 +71,11 @@ impl<L: LockKind> Service<L> {
         }
     }
 
-    fn apply(&mut self, command: Command) -> tenure_store::Outcome {
+    fn apply(&mut self, command: Command) -> tenure_store::ApplyOutcome {
         let LogPosition { index, .. } = self.store.applied();
         let outcome = self.store.apply(LogPosition { index: index + 1, term: self.term }, command);
         if self.ends.is_empty() {
-            self.store.reset_index();
+            self.store.reset_log_indexes();
         }
         outcome
     }
@@ -90,10 +90,11 @@ impl<L: LockKind> Service<L> {
         ticket: &L::Ticket,
         at: u64,
     ) -> (Option<u64>, Option<L::Blockers>) {
-        let lease = lease_of(from, ticket.session());
+        let lease = lease_id_of(from, ticket.session());
         let Enqueue { name, mode, .. } = kind.enqueue(from, ticket, lease);
         let key = claim_key(&name, lease, mode);
-        let found = self.store.range(&Range { revision: at, ..Range::of(Span::single(key)) }).ok();
+        let found =
+            self.store.range(&Range { revision: at, ..Range::of(KeySpan::single(key)) }).ok();
         let own = found.and_then(|found| found.kvs.first().map(|kv| kv.create_revision));
         let claim = (from, ticket, lease);
         (own, own.and_then(|own| kind.blockers(&self.store, claim, own, at)))
@@ -103,13 +104,13 @@ impl<L: LockKind> Service<L> {
 impl<L: LockKind> LeasedLock<L> {
     /// Starts the term of a new leader of the service. Each lease expires after the remaining time
     /// that the log records for it.
-    pub(super) fn start_term(&mut self, fx: &mut impl Effects<Self>) {
+    pub(super) fn start_lease_countdowns(&mut self, fx: &mut impl Effects<Self>) {
         let Some(service) = &self.service else { return };
         fx.set_timer(Timer::Change, self.config.base().change);
         let leases: Vec<(u64, u64)> =
             service.store.leases().map(|(lease, value)| (lease, value.left)).collect();
         for (lease, left) in leases {
-            let left = self.remaining_after_failover(left);
+            let left = self.remaining_parts_after_failover(left);
             let part = self
                 .service
                 .as_mut()
@@ -124,14 +125,14 @@ impl<L: LockKind> LeasedLock<L> {
         let store = service.store.clone();
         let ends = core::mem::take(&mut service.ends);
         ends.into_keys().for_each(|lease| fx.cancel_timer(Timer::Commit(lease)));
-        let mut next = Service::new(store, (service.term + 1) % modulus.max(1));
-        next.store.reset_index();
+        let mut next = LockService::new(store, (service.term + 1) % modulus.max(1));
+        next.store.reset_log_indexes();
         next.has_former_leader = true;
         // Each change may delay the end of a lease by one part.
         let started = core::mem::take(&mut service.started).into_iter();
         next.started = started.map(|(lease, parts)| (lease, parts.saturating_sub(1))).collect();
         self.service = Some(next);
-        self.start_term(fx);
+        self.start_lease_countdowns(fx);
         fx.cancel_timer(Timer::Change);
     }
 
@@ -193,7 +194,7 @@ impl<L: LockKind> LeasedLock<L> {
         round: u64,
         fx: &mut impl Effects<Self>,
     ) {
-        let lease = lease_of(from, ticket.session());
+        let lease = lease_id_of(from, ticket.session());
         let known = self.service.as_ref().is_some_and(|it| it.store.lease(lease).is_some());
         if known {
             return self.on_renew(from, ticket, round, fx);
@@ -209,7 +210,7 @@ impl<L: LockKind> LeasedLock<L> {
         round: u64,
         fx: &mut impl Effects<Self>,
     ) {
-        let (lease, honours) = (lease_of(from, ticket.session()), self.honours_renewals());
+        let (lease, honours) = (lease_id_of(from, ticket.session()), self.honours_late_renewals());
         let confirms = self.confirms_leadership();
         let Some(service) = &mut self.service else { return };
         if service.has_former_leader && from != self.me && fx.choose(2) == 0 {
@@ -224,14 +225,15 @@ impl<L: LockKind> LeasedLock<L> {
         let mut ignored = service.lessor.clone();
         let lessor = if honours { &mut service.lessor } else { &mut ignored };
         match lessor.renew(lease) {
-            Renewal::Pending => return,
-            Renewal::Accepted { .. } | Renewal::NeedsCheckpoint { .. } if !honours => {}
-            Renewal::NotFound => return self.send(from, Message::Gone { ticket }, fx),
-            Renewal::Accepted { part } => {
+            RenewalOutcome::Pending => return,
+            RenewalOutcome::Accepted { .. } | RenewalOutcome::NeedsCheckpoint { .. }
+                if !honours => {}
+            RenewalOutcome::NotFound => return self.send(from, Message::Gone { ticket }, fx),
+            RenewalOutcome::Accepted { part } => {
                 service.started.remove(&lease);
                 self.set_part_timer(lease, Some(part), fx);
             }
-            Renewal::NeedsCheckpoint { ttl } => self.commit_remaining(lease, ttl, fx),
+            RenewalOutcome::NeedsCheckpoint { ttl } => self.commit_remaining(lease, ttl, fx),
         }
         self.send(from, Message::Alive { ticket, round }, fx);
     }
@@ -243,7 +245,7 @@ impl<L: LockKind> LeasedLock<L> {
         at: u64,
         fx: &mut impl Effects<Self>,
     ) {
-        let lease = lease_of(from, ticket.session());
+        let lease = lease_id_of(from, ticket.session());
         let is_alive = self.service.as_ref().is_some_and(|it| it.store.lease(lease).is_some());
         if is_alive && at == 0 {
             let enqueue = self.config.enqueue(from, &ticket, lease);
@@ -285,7 +287,7 @@ impl<L: LockKind> LeasedLock<L> {
         was_inside: bool,
         fx: &mut impl Effects<Self>,
     ) {
-        let (lease, is_early) = (lease_of(from, ticket.session()), self.releases_early());
+        let (lease, is_early) = (lease_id_of(from, ticket.session()), self.releases_early());
         if let Some(service) = &mut self.service {
             service.watches.remove(&(from, ticket));
             if is_early {
@@ -307,7 +309,7 @@ impl<L: LockKind> LeasedLock<L> {
         fx: &mut impl Effects<Self>,
     ) {
         let leaves_none_inside = self.leaves_none_inside(was_inside);
-        let lease = lease_of(from, ticket.session());
+        let lease = lease_id_of(from, ticket.session());
         let kind = &*self.config;
         let Some(service) = &mut self.service else { return };
         if service.store.lease(lease).is_none() {
@@ -334,7 +336,7 @@ impl<L: LockKind> LeasedLock<L> {
     /// A change of the leader may delay the end of a lease by at most one part. If the delay is
     /// longer, the lease never ends, so that the checker reports the mistake as a violation of
     /// `starvation-freedom`.
-    pub(super) fn on_part_elapsed(&mut self, lease: u64, fx: &mut impl Effects<Self>) {
+    pub(super) fn on_lease_part_elapsed(&mut self, lease: u64, fx: &mut impl Effects<Self>) {
         let Some(service) = &mut self.service else { return };
         fx.set_timer(Timer::Change, self.config.base().change);
         if service.started.get(&lease).is_some_and(|parts| *parts > LEASE_PARTS) {
@@ -345,7 +347,7 @@ impl<L: LockKind> LeasedLock<L> {
             LeaseProposal::None => {}
             LeaseProposal::Checkpoint { left, part } => {
                 self.set_part_timer(lease, Some(part), fx);
-                if self.records_remaining() {
+                if self.records_remaining_time() {
                     self.commit_remaining(lease, left, fx);
                 }
             }
@@ -357,13 +359,13 @@ impl<L: LockKind> LeasedLock<L> {
     }
 
     fn commit_remaining(&mut self, lease: u64, left: u64, fx: &mut impl Effects<Self>) {
-        let Some(Service { store, term, .. }) = &self.service else { return };
+        let Some(LockService { store, term, .. }) = &self.service else { return };
         let renewal_index = store.lease(lease).map_or(0, |lease| lease.renewal_index);
         let leases = [LeaseCheckpoint { lease, left, renewal_index }].into();
         self.commit(Command::Checkpoint { term: *term, leases }, fx);
     }
 
-    pub(super) fn on_end_committed(&mut self, lease: u64, fx: &mut impl Effects<Self>) {
+    pub(super) fn on_lease_end_committed(&mut self, lease: u64, fx: &mut impl Effects<Self>) {
         let Some(service) = &mut self.service else { return };
         let Some(renewal_index) = service.ends.remove(&lease) else { return };
         let term = service.term;

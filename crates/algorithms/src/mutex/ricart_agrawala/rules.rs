@@ -47,7 +47,7 @@ pub(super) struct Rules(pub(super) Variants<VariantId>);
 impl Rules {
     /// Returns the timestamp of a new request.
     #[inline]
-    pub(super) fn stamp(self, clock: u64, process: ProcessId) -> Timestamp {
+    pub(super) fn request_timestamp(self, clock: u64, process: ProcessId) -> Timestamp {
         Timestamp { clock: if self.orders_by_clock() { clock } else { 0 }, process }
     }
 
@@ -79,26 +79,26 @@ impl Rules {
 
     /// Returns the timestamp under which this process stores a deferred request. If replies do not
     /// contain the clock of the request, the stored clock is 0.
-    pub(super) fn stored_timestamp(self, request: Timestamp) -> Timestamp {
+    pub(super) fn deferred_timestamp(self, request: Timestamp) -> Timestamp {
         if self.names_replies() { request } else { Timestamp { clock: 0, ..request } }
     }
 
-    pub(super) fn forgets_answered(self) -> bool {
+    pub(super) fn forgets_answered_requests(self) -> bool {
         !self.0.has(VariantId::RepliesAgain)
     }
 
     /// Returns the reply to a request. `clock` is the clock of this process.
-    pub(super) fn reply(self, request: Timestamp, clock: u64) -> Message {
+    pub(super) fn create_reply(self, request: Timestamp, clock: u64) -> Message {
         Message::Reply {
             to: if self.names_replies() { request.clock } else { 0 },
             clock: if self.stamps_replies() { clock } else { 0 },
         }
     }
 
-    /// Returns true if a reply answers `ours`, this process's current request. `to` is the clock of
-    /// the request that the reply names.
-    pub(super) fn answers(self, to: u64, ours: Timestamp) -> bool {
-        to == ours.clock || !self.names_replies()
+    /// Returns true if a reply answers `ours`, this process's current request. `replied_clock` is
+    /// the clock of the request that the reply names.
+    pub(super) fn answers_own_request(self, replied_clock: u64, ours: Timestamp) -> bool {
+        replied_clock == ours.clock || !self.names_replies()
     }
 
     /// Records the reply of a process in `awaited`. Returns true if the reply was awaited.
@@ -130,7 +130,7 @@ impl Rules {
 
     /// Returns true if the algorithm uses the clock of a request after the request was answered or
     /// deferred.
-    pub(super) fn keeps_clocks(self) -> bool {
+    pub(super) fn keeps_request_clocks(self) -> bool {
         self.names_replies() && self.orders_by_clock()
     }
 
@@ -139,7 +139,7 @@ impl Rules {
             Message::Request { stamp } if self.orders_by_clock() => each(&mut stamp.clock),
             Message::Request { .. } => {}
             Message::Reply { to, clock } => {
-                if self.keeps_clocks() {
+                if self.keeps_request_clocks() {
                     each(to);
                 }
                 if self.stamps_replies() {

@@ -23,9 +23,12 @@ fn compacted(switches: &[VariantId], piece: usize) -> TestCluster<RaftLog> {
     for ticket in 1..=3 {
         append(&mut cluster, 1, ticket);
         lose_all(&mut cluster, 1, 3);
-        cluster.drain(&mut SplitMix64(0));
+        cluster.deliver_all(&mut SplitMix64(0));
     }
-    cluster.command(p(1), Command::Compact { ticket: 9, index: 4, state: Payload::new(*b"1,2,3") });
+    cluster.issue_command(
+        p(1),
+        Command::Compact { ticket: 9, index: 4, state: Payload::new(*b"1,2,3") },
+    );
     assert!(events(&mut cluster).contains(&(1, Event::Compacted { ticket: 9, index: 4 })));
     cluster
 }
@@ -51,7 +54,7 @@ fn snapshot_requests_are_staggered() {
         }));
         if ticket == 7 {
             let state = Payload::from(7);
-            cluster.command(p(1), Command::Compact { ticket: 100, index: 7, state });
+            cluster.issue_command(p(1), Command::Compact { ticket: 100, index: 7, state });
         }
     }
     needed.sort_unstable();
@@ -66,7 +69,7 @@ fn snapshot_replaces_committed_prefix() {
     append(&mut cluster, 1, 4);
     let compact = |ticket, index| Command::Compact { ticket, index, state: Payload::from(7) };
     for (ticket, index) in [(10, 5), (11, 4), (12, 3)] {
-        cluster.command(p(1), compact(ticket, index));
+        cluster.issue_command(p(1), compact(ticket, index));
         assert_eq!(events(&mut cluster), [declined(1, ticket, Reason::NotThere)]);
     }
     // The snapshot survives a crash, and the user starts from it.
@@ -86,13 +89,13 @@ fn snapshot_replaces_committed_prefix() {
 fn lagging_follower_receives_snapshot_in_pieces() {
     let mut cluster = compacted(&[], 2);
     // The heartbeat is rejected, and the first piece is sent; it is lost.
-    cluster.fire(p(1), Timer::Heartbeat);
+    cluster.fire_timer(p(1), Timer::Heartbeat);
     pass_all(&mut cluster, &[(1, 3), (3, 1)]);
-    assert_eq!(cluster.sent_of("piece"), 1);
+    assert_eq!(cluster.sent_count("piece"), 1);
     lose_all(&mut cluster, 1, 3);
     // The next heartbeat probes, and received pieces are not sent again.
     heartbeat(&mut cluster, 1);
-    assert_eq!(cluster.sent_of("piece"), 1 + 1 + 3, "a probe, and three pieces of two bytes");
+    assert_eq!(cluster.sent_count("piece"), 1 + 1 + 3, "a probe, and three pieces of two bytes");
     let seen = events(&mut cluster);
     let restored = seen.iter().find_map(|event| match event {
         (3, Event::Restored { index, state, .. }) => Some((*index, state.clone())),
@@ -108,12 +111,12 @@ fn lagging_follower_receives_snapshot_in_pieces() {
 #[test]
 fn restarted_process_receives_the_snapshot() {
     let mut cluster = compacted(&[], 2);
-    cluster.fire(p(1), Timer::Heartbeat);
+    cluster.fire_timer(p(1), Timer::Heartbeat);
     for _ in 0..2 {
         pass_all(&mut cluster, &[(1, 3), (3, 1)]);
     }
     restart(&mut cluster, 3);
-    cluster.drain(&mut SplitMix64(0));
+    cluster.deliver_all(&mut SplitMix64(0));
     events(&mut cluster);
     heartbeat(&mut cluster, 1);
     let is_restored =
@@ -131,7 +134,7 @@ fn snapshot_keeps_matching_entries() {
         let members = Members::from_voters(ProcessSet::first_n(3));
         let (last, bytes) = (EntryId { index: 4, term: 1 }, Payload::new(*b"late"));
         let piece = Box::new(Piece { last, members, offset: 0, bytes, size: 4 });
-        cluster.inject(p(1), p(3), Message::Piece { term: 1, round: 0, acked: 0, piece });
+        cluster.deliver_injected(p(1), p(3), Message::Piece { term: 1, round: 0, acked: 0, piece });
         let log = cluster.process(p(3)).expect("it is up").log();
         assert_eq!(log.last().index, kept, "{switches:?}");
     }
@@ -141,7 +144,7 @@ fn snapshot_keeps_matching_entries() {
     let members = Members::from_voters(ProcessSet::first_n(3));
     let last = EntryId { index: 4, term: 3 };
     let piece = Box::new(Piece { last, members, offset: 0, bytes: Payload::new(*b""), size: 0 });
-    cluster.inject(p(1), p(3), Message::Piece { term: 3, round: 0, acked: 0, piece });
+    cluster.deliver_injected(p(1), p(3), Message::Piece { term: 3, round: 0, acked: 0, piece });
     let log = cluster.process(p(3)).expect("it is up").log();
     assert_eq!((log.base(), log.last()), (last, last));
 }
@@ -152,12 +155,12 @@ fn ignores_late_entries_covered_by_snapshot() {
     restart(&mut cluster, 1);
     let prev = EntryId { index: 2, term: 1 };
     let entries = of_terms(&[1, 1, 2]);
-    cluster.inject(
+    cluster.deliver_injected(
         p(2),
         p(1),
         Message::Append { term: 2, prev, entries, commit: 0, round: 0, acked: 0 },
     );
     assert_eq!(terms(&cluster, 1), [2]);
-    let answer = cluster.queue((p(1), p(2)));
+    let answer = cluster.messages_on_link((p(1), p(2)));
     assert_eq!(answer, [&Message::Appended { term: 2, match_index: 5, round: 0 }]);
 }

@@ -28,7 +28,7 @@ fn isolated_process_deposes_no_leader() {
 /// Delivers all messages after the loss of the leader, without firing a timer. Returns the events
 /// by which processes became leaders.
 fn next_leader_events(cluster: &mut TestCluster<RaftLog>, rng: u64) -> Vec<(u32, Event)> {
-    cluster.drain(&mut SplitMix64(rng));
+    cluster.deliver_all(&mut SplitMix64(rng));
     let leads = |it: &(u32, Event)| matches!(it.1, Event::Leading { .. });
     events(cluster).into_iter().filter(leads).collect()
 }
@@ -39,11 +39,11 @@ fn next_leader_events(cluster: &mut TestCluster<RaftLog>, rng: u64) -> Vec<(u32,
 #[test]
 fn first_to_ask_is_elected_after_leader_loss() {
     let mut cluster = led_by_p1(3, &[]);
-    let sent = cluster.sent_of("request-pre-vote");
+    let sent = cluster.sent_count("request-pre-vote");
     cluster.crash(p(1));
-    [2, 3].into_iter().for_each(|at| cluster.fire(p(at), Timer::Election));
-    assert_eq!(cluster.sent_of("request-pre-vote"), sent, "the rest of the timeout remains");
-    cluster.fire(p(3), Timer::Election);
+    [2, 3].into_iter().for_each(|at| cluster.fire_timer(p(at), Timer::Election));
+    assert_eq!(cluster.sent_count("request-pre-vote"), sent, "the rest of the timeout remains");
+    cluster.fire_timer(p(3), Timer::Election);
     assert_eq!(next_leader_events(&mut cluster, 0), [(3, Event::Leading { term: 2 })]);
 }
 
@@ -53,7 +53,7 @@ fn one_of_two_competing_candidates_wins() {
         let mut cluster = led_by_p1(3, &[]);
         cluster.crash(p(1));
         for _ in 0..2 {
-            [2, 3].into_iter().for_each(|at| cluster.fire(p(at), Timer::Election));
+            [2, 3].into_iter().for_each(|at| cluster.fire_timer(p(at), Timer::Election));
         }
         let leads = next_leader_events(&mut cluster, seed);
         assert_eq!(leads, [(2, Event::Leading { term: 2 })], "seed {seed}");
@@ -68,11 +68,11 @@ fn better_log_asks_again() {
     let mut cluster = led_by_p1(3, &[]);
     append(&mut cluster, 1, 1);
     lose_all(&mut cluster, 1, 2);
-    cluster.drain(&mut SplitMix64(0));
+    cluster.deliver_all(&mut SplitMix64(0));
     cluster.crash(p(1));
-    [3, 3].into_iter().for_each(|at| cluster.fire(p(at), Timer::Election));
+    [3, 3].into_iter().for_each(|at| cluster.fire_timer(p(at), Timer::Election));
     assert_eq!(next_leader_events(&mut cluster, 0), [], "P2 still follows P1");
-    [2, 2].into_iter().for_each(|at| cluster.fire(p(at), Timer::Election));
+    [2, 2].into_iter().for_each(|at| cluster.fire_timer(p(at), Timer::Election));
     assert_eq!(next_leader_events(&mut cluster, 0), [(3, Event::Leading { term: 2 })]);
 }
 
@@ -81,11 +81,11 @@ fn leader_without_majority_steps_down() {
     for (switches, leaves) in [(&[][..], true), (&[VariantId::NoCheckQuorum], false)] {
         let mut cluster = led_by_p1(3, switches);
         let gone = Event::Following { term: 1, leader: None };
-        cluster.fire(p(1), Timer::Election);
+        cluster.fire_timer(p(1), Timer::Election);
         assert_eq!(events(&mut cluster), [], "a majority has responded since");
-        cluster.fire(p(1), Timer::Heartbeat);
+        cluster.fire_timer(p(1), Timer::Heartbeat);
         isolate(&mut cluster, 1);
-        cluster.fire(p(1), Timer::Election);
+        cluster.fire_timer(p(1), Timer::Election);
         assert_eq!(events(&mut cluster).contains(&(1, gone)), leaves, "{switches:?}");
     }
 }
@@ -96,10 +96,10 @@ fn leader_without_majority_steps_down() {
 fn unelected_candidate_does_not_block_others() {
     let mut cluster = led_by_p1(5, &[]);
     [1, 2].into_iter().for_each(|at| cluster.crash(p(at)));
-    [3, 4, 5, 3].into_iter().for_each(|at| cluster.fire(p(at), Timer::Election));
+    [3, 4, 5, 3].into_iter().for_each(|at| cluster.fire_timer(p(at), Timer::Election));
     lose_all(&mut cluster, 3, 4);
     assert_eq!(next_leader_events(&mut cluster, 0), [], "P3 has the pre-votes of P5 and itself");
-    cluster.fire(p(5), Timer::Election);
+    cluster.fire_timer(p(5), Timer::Election);
     assert_eq!(next_leader_events(&mut cluster, 0), [(5, Event::Leading { term: 2 })]);
 }
 
@@ -114,15 +114,19 @@ fn saved(cluster: &TestCluster<RaftLog>) -> <RaftLog as Protocol>::Stable {
 fn candidate_saves_its_vote_in_parallel() {
     let mut cluster = cluster(3, AHEAD);
     let before = saved(&cluster);
-    cluster.fire(p(1), Timer::Election);
-    assert_eq!(cluster.queue((p(1), p(2))).len(), 1, "it requests votes in the same step");
+    cluster.fire_timer(p(1), Timer::Election);
+    assert_eq!(
+        cluster.messages_on_link((p(1), p(2))).len(),
+        1,
+        "it requests votes in the same step"
+    );
     assert_eq!(saved(&cluster), before, "nothing is saved in that step");
-    cluster.fire(p(1), Timer::Store);
+    cluster.fire_timer(p(1), Timer::Store);
     assert_ne!(saved(&cluster), before, "its vote is saved later");
     let voted = saved(&cluster);
     assert_eq!(next_leader_events(&mut cluster, 0), [(1, Event::Leading { term: 1 })]);
     assert_eq!(saved(&cluster), voted, "the first entry is also sent before it is stored");
-    cluster.fire(p(1), Timer::Store);
+    cluster.fire_timer(p(1), Timer::Store);
     assert_eq!(commits(&events(&mut cluster)), [(1, 1)]);
 }
 
@@ -132,26 +136,26 @@ fn candidate_saves_its_vote_in_parallel() {
 #[test]
 fn leader_has_saved_its_vote() {
     let mut cluster = cluster(3, AHEAD);
-    cluster.fire(p(1), Timer::Election);
+    cluster.fire_timer(p(1), Timer::Election);
     assert_eq!(next_leader_events(&mut cluster, 0), [(1, Event::Leading { term: 1 })]);
     restart(&mut cluster, 1);
-    cluster.fire(p(1), Timer::Election);
+    cluster.fire_timer(p(1), Timer::Election);
     let stands = cluster.process(p(1)).expect("it is up").highest_term();
     assert_eq!(stands, 2, "never again in the term in which it led");
     // P2 and P3 have the first entry of P1, which P1 sent before persisting it.
     assert_eq!(next_leader_events(&mut cluster, 0), []);
-    cluster.fire(p(2), Timer::Election);
+    cluster.fire_timer(p(2), Timer::Election);
     assert_eq!(next_leader_events(&mut cluster, 0), [(2, Event::Leading { term: 3 })]);
 }
 
 #[test]
 fn unsaved_vote_may_be_repeated_after_crash() {
     let mut cluster = cluster(3, AHEAD);
-    cluster.fire(p(1), Timer::Election);
+    cluster.fire_timer(p(1), Timer::Election);
     lose_all(&mut cluster, 1, 3);
     restart(&mut cluster, 1);
-    cluster.fire(p(3), Timer::Election);
-    cluster.fire(p(3), Timer::Store);
+    cluster.fire_timer(p(3), Timer::Election);
+    cluster.fire_timer(p(3), Timer::Store);
     lose_all(&mut cluster, 1, 2);
     assert_eq!(
         next_leader_events(&mut cluster, 0),

@@ -15,7 +15,8 @@ fn exchange_losing(cluster: &mut TestCluster<RaftLog>, other: u32) {
     loop {
         lose_all(cluster, 1, other);
         let links = [(p(1), p(2)), (p(2), p(1))];
-        let Some(link) = links.into_iter().find(|link| !cluster.queue(*link).is_empty()) else {
+        let Some(link) = links.into_iter().find(|link| !cluster.messages_on_link(*link).is_empty())
+        else {
             return;
         };
         cluster.deliver_at(link, 0);
@@ -37,7 +38,7 @@ fn removed_process_is_notified_on_commit() {
     for (switches, is_told) in [(&[][..], false), (&[VariantId::Noticing], true)] {
         let mut cluster = newcomer(4, switches);
         change(&mut cluster, 1, "1,2");
-        cluster.drain(&mut SplitMix64(0));
+        cluster.deliver_all(&mut SplitMix64(0));
         let events = events(&mut cluster);
         assert_eq!(events.contains(&(3, Event::Removed { at: 3 })), is_told, "{switches:?}");
     }
@@ -47,7 +48,7 @@ fn removed_process_is_notified_on_commit() {
 fn removed_process_is_notified_on_vote_request() {
     for switches in [&[VariantId::Noticing][..], &[VariantId::Noticing, VariantId::NoPreVote]] {
         let mut cluster = remove_unnoticed(switches);
-        cluster.fire(p(3), Timer::Election);
+        cluster.fire_timer(p(3), Timer::Election);
         fire_and_drain(&mut cluster, 3, Timer::Election);
         let events = events(&mut cluster);
         assert!(events.contains(&(3, Event::Removed { at: 3 })), "{switches:?}: {events:?}");
@@ -89,7 +90,7 @@ fn process_that_lost_entries_is_not_counted() {
         for _ in 0..4 {
             if leads(&cluster, 1) {
                 heartbeat(&mut cluster, 1);
-                cluster.fire(p(1), Timer::Election);
+                cluster.fire_timer(p(1), Timer::Election);
             }
         }
         let events = events(&mut cluster);

@@ -23,7 +23,7 @@ pub(super) fn newcomer(size: u32, switches: &[VariantId]) -> TestCluster<RaftLog
 
 pub(super) fn change(cluster: &mut TestCluster<RaftLog>, at: u32, members: &str) {
     let Members { voters, learners, .. } = Members::parse(members).expect("members");
-    cluster.command(p(at), Command::ChangeMembers { ticket: 50, voters, learners });
+    cluster.issue_command(p(at), Command::ChangeMembers { ticket: 50, voters, learners });
 }
 
 fn members(cluster: &TestCluster<RaftLog>, at: u32) -> String {
@@ -36,7 +36,7 @@ fn members(cluster: &TestCluster<RaftLog>, at: u32) -> String {
 #[test]
 fn newcomer_catches_up_before_joint_phase() {
     let mut cluster = newcomer(4, &[]);
-    assert_eq!(cluster.sent_of("append"), 4, "nothing to the newcomer");
+    assert_eq!(cluster.sent_count("append"), 4, "nothing to the newcomer");
     change(&mut cluster, 1, "1,2,4");
     assert_eq!(members(&cluster, 1), "P1,P2,P3", "it lacks the log");
     heartbeat(&mut cluster, 1);
@@ -45,7 +45,11 @@ fn newcomer_catches_up_before_joint_phase() {
     assert_eq!([1, 2, 4].map(|at| members(&cluster, at)), ["P1,P2,P4"; 3]);
     assert_eq!(terms(&cluster, 4), [1, 1, 1]);
     append(&mut cluster, 1, 1);
-    assert_eq!(cluster.queue((p(1), p(3))), Vec::<&Message>::new(), "P3 is no longer a member");
+    assert_eq!(
+        cluster.messages_on_link((p(1), p(3))),
+        Vec::<&Message>::new(),
+        "P3 is no longer a member"
+    );
 }
 
 #[test]
@@ -73,7 +77,7 @@ fn truncated_change_restores_previous_members() {
     assert_eq!(members(&cluster, 2), "P1,P2,P4 instead of P1,P2,P3");
     let entries = of_terms(&[2]);
     let prev = EntryId { index: 1, term: 1 };
-    cluster.inject(
+    cluster.deliver_injected(
         p(3),
         p(2),
         Message::Append { term: 2, prev, entries, commit: 0, round: 0, acked: 0 },
@@ -98,8 +102,8 @@ fn learner_has_the_log_without_a_vote() {
         let events = events(&mut cluster);
         let acknowledged = events.iter().any(|(_, it)| matches!(it, Event::Acknowledged { .. }));
         assert_eq!(acknowledged, counted, "{switches:?}");
-        cluster.fire(p(4), Timer::Election);
-        assert_eq!(cluster.sent_of("request-pre-vote"), 2, "it does not stand");
+        cluster.fire_timer(p(4), Timer::Election);
+        assert_eq!(cluster.sent_count("request-pre-vote"), 2, "it does not stand");
     }
 }
 
@@ -109,14 +113,14 @@ fn learner_has_the_log_without_a_vote() {
 fn removed_leader_leads_until_commit() {
     let mut cluster = newcomer(4, &[]);
     change(&mut cluster, 1, "2,3");
-    cluster.drain(&mut SplitMix64(0));
+    cluster.deliver_all(&mut SplitMix64(0));
     let events = events(&mut cluster);
     assert!(events.contains(&(1, Event::MembersChanged { ticket: 50, index: 3 })));
     assert!(events.contains(&(1, Event::Following { term: 1, leader: None })));
     let leads = |(_, event): &(u32, Event)| matches!(event, Event::Leading { term: 2 });
     assert!(events.iter().any(leads), "at once");
-    cluster.fire(p(1), Timer::Election);
-    assert_eq!(cluster.queue((p(1), p(2))), Vec::<&Message>::new(), "it does not stand");
+    cluster.fire_timer(p(1), Timer::Election);
+    assert_eq!(cluster.messages_on_link((p(1), p(2))), Vec::<&Message>::new(), "it does not stand");
 }
 
 /// P3 is removed from the group but does not learn of this. When its election timer fires, the
@@ -126,7 +130,7 @@ fn removed_process_disturbs_no_election() {
     let mut cluster = newcomer(4, &[]);
     change(&mut cluster, 1, "1,2");
     lose_all(&mut cluster, 1, 3);
-    cluster.drain(&mut SplitMix64(0));
+    cluster.deliver_all(&mut SplitMix64(0));
     events(&mut cluster);
     assert_eq!(members(&cluster, 3), "P1,P2,P3");
     fire_and_drain(&mut cluster, 3, Timer::Election);
@@ -140,7 +144,7 @@ fn change_is_abandoned_if_newcomer_lags() {
     change(&mut cluster, 1, "1,2,3,4");
     for _ in 0..10 {
         heartbeat(&mut cluster, 1);
-        cluster.fire(p(1), Timer::Election);
+        cluster.fire_timer(p(1), Timer::Election);
     }
     assert!(events(&mut cluster).contains(&declined(1, 50, Reason::NotCaughtUp)));
     assert_eq!(members(&cluster, 1), "P1,P2,P3");
@@ -160,7 +164,7 @@ fn snapshot_contains_the_members() {
     for (switches, expected) in [(&[][..], "P1,P2"), (&[VariantId::ForgottenMembers], "P1,P2,P3")] {
         let mut cluster = newcomer(4, switches);
         change(&mut cluster, 1, "1,2");
-        cluster.drain(&mut SplitMix64(0));
+        cluster.deliver_all(&mut SplitMix64(0));
         events(&mut cluster);
         compact(&mut cluster, 1);
         restart(&mut cluster, 1);
@@ -186,7 +190,7 @@ fn check_convergence(seed: u64, switches: &[VariantId]) {
     for ticket in 1..=60_u64 {
         let at = 1 + u32::try_from(rng.below(5)).expect("a small number");
         match rng.below(8) {
-            0 => cluster.fire(p(at), Timer::Election),
+            0 => cluster.fire_timer(p(at), Timer::Election),
             1 => {
                 restart(&mut cluster, at);
             }
@@ -195,14 +199,14 @@ fn check_convergence(seed: u64, switches: &[VariantId]) {
                 let voters = [p(1), p(2), p(3), p(4), p(5)].into_iter();
                 let voters = voters.filter(|_| !rng.one_in(3)).collect();
                 let learners = ProcessSet::new();
-                cluster.command(p(at), Command::ChangeMembers { ticket, voters, learners });
+                cluster.issue_command(p(at), Command::ChangeMembers { ticket, voters, learners });
             }
             _ => (1..=5).for_each(|at| append(&mut cluster, at, ticket)),
         }
         for link in cluster.links_in_use() {
             match rng.below(6) {
-                0 => cluster.lose(link),
-                1 => cluster.duplicate(link),
+                0 => cluster.lose_oldest(link),
+                1 => cluster.duplicate_oldest(link),
                 2 => {}
                 _ => cluster.deliver(link, &mut rng),
             }
@@ -232,15 +236,15 @@ pub(super) fn leads(cluster: &TestCluster<RaftLog>, at: u32) -> bool {
 /// Lets one process after the other start an election, until one leads.
 fn settle(cluster: &mut TestCluster<RaftLog>, rng: &mut SplitMix64) {
     for round in 0..40 {
-        cluster.drain(rng);
+        cluster.deliver_all(rng);
         for at in 1..=5 {
             if leads(cluster, at) {
-                cluster.fire(p(at), Timer::Heartbeat);
+                cluster.fire_timer(p(at), Timer::Heartbeat);
             }
         }
-        cluster.drain(rng);
+        cluster.deliver_all(rng);
         if !(1..=5).any(|at| leads(cluster, at)) || round < 5 {
-            cluster.fire(p(1 + round % 5), Timer::Election);
+            cluster.fire_timer(p(1 + round % 5), Timer::Election);
         }
     }
 }

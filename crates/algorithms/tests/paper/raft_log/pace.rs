@@ -33,7 +33,7 @@ fn announcement_commits_only_matching_entries() {
     let mut cluster = led_by_p1(3, &[VariantId::Announcing]);
     let announce = |cluster: &mut TestCluster<RaftLog>, term, index, of| {
         let last = EntryId { index, term: of };
-        cluster.inject(p(1), p(2), Message::Committed { term, last });
+        cluster.deliver_injected(p(1), p(2), Message::Committed { term, last });
         commit_index(cluster, 2)
     };
     assert_eq!(announce(&mut cluster, 1, 2, 1), 1, "it lacks that entry");
@@ -55,11 +55,11 @@ fn own_copy_counts_once_persisted() {
     {
         let mut cluster = led_by_p1(3, switches);
         append(&mut cluster, 1, 1);
-        assert_eq!(cluster.queue((p(1), p(2))).len(), 1, "it is sent in the same step");
-        cluster.drain(&mut SplitMix64(0));
+        assert_eq!(cluster.messages_on_link((p(1), p(2))).len(), 1, "it is sent in the same step");
+        cluster.deliver_all(&mut SplitMix64(0));
         let counted: &[(u32, u64)] = if at_once { &[(1, 2)] } else { &[] };
         assert_eq!(commits(&events(&mut cluster)), counted, "{switches:?}");
-        cluster.fire(p(1), Timer::Store);
+        cluster.fire_timer(p(1), Timer::Store);
         assert_eq!(commits(&events(&mut cluster)).is_empty(), at_once, "{switches:?}");
     }
 }
@@ -69,14 +69,14 @@ fn crash_loses_only_unpersisted_entries() {
     let mut cluster = led_by_p1(3, &[VariantId::Ahead]);
     append_and_drain(&mut cluster, 1, 1);
     append(&mut cluster, 1, 2);
-    cluster.fire(p(1), Timer::Store);
+    cluster.fire_timer(p(1), Timer::Store);
     append(&mut cluster, 1, 3);
     restart(&mut cluster, 1);
     assert_eq!(terms(&cluster, 1), [1; 3], "the third was not stored");
     // A leader that steps down instead keeps the entry.
     let mut cluster = led_by_p1(3, &[VariantId::Ahead]);
     append(&mut cluster, 1, 1);
-    cluster.inject(p(2), p(1), Message::Overtaken { term: 2 });
+    cluster.deliver_injected(p(2), p(1), Message::Overtaken { term: 2 });
     restart(&mut cluster, 1);
     assert_eq!(terms(&cluster, 1), [1; 2]);
 }
@@ -95,7 +95,7 @@ fn concurrent_proposals_share_one_message() {
         assert_eq!(cluster.total_sent(), before, "nothing is sent yet");
         fire_and_drain(&mut cluster, 1, Timer::Send);
         if ahead {
-            cluster.fire(p(1), Timer::Store);
+            cluster.fire_timer(p(1), Timer::Store);
         }
         assert_eq!((cluster.total_sent() - before, commit_index(&cluster, 1)), (4, 6));
     }
@@ -105,9 +105,9 @@ fn concurrent_proposals_share_one_message() {
 fn deposed_leader_keeps_unsent_entries() {
     let mut cluster = led_by_p1(3, &[VariantId::Together]);
     append(&mut cluster, 1, 1);
-    cluster.inject(p(2), p(1), Message::Overtaken { term: 2 });
+    cluster.deliver_injected(p(2), p(1), Message::Overtaken { term: 2 });
     assert!(!cluster.armed_timers().contains(&(p(1), Timer::Send)));
-    assert!(cluster.queue((p(1), p(2))).is_empty());
+    assert!(cluster.messages_on_link((p(1), p(2))).is_empty());
     assert_eq!(terms(&cluster, 1), [1; 2]);
     assert!(events(&mut cluster).contains(&(1, Event::Unknown { ticket: 1 })));
 }
@@ -123,14 +123,14 @@ fn announces_commit_together_with_proposals() {
     let before = cluster.total_sent();
     append(&mut cluster, 1, 2);
     assert_eq!(cluster.total_sent(), before, "nothing is sent yet");
-    cluster.fire(p(1), Timer::Send);
+    cluster.fire_timer(p(1), Timer::Send);
     assert_eq!(cluster.total_sent() - before, 2, "one entry each, with the commit index");
-    cluster.drain(&mut SplitMix64(0));
+    cluster.deliver_all(&mut SplitMix64(0));
     assert_eq!(commits(&events(&mut cluster)), [(1, 3), (2, 2), (3, 2)]);
     let before = cluster.total_sent();
-    cluster.fire(p(1), Timer::Send);
+    cluster.fire_timer(p(1), Timer::Send);
     assert_eq!(cluster.total_sent() - before, 2, "a separate announcement each");
-    cluster.drain(&mut SplitMix64(0));
+    cluster.deliver_all(&mut SplitMix64(0));
     assert_eq!(commits(&events(&mut cluster)), [(2, 3), (3, 3)]);
     assert!(!cluster.armed_timers().contains(&(p(1), Timer::Send)), "it is announced once");
 }
@@ -141,22 +141,22 @@ fn announces_commit_together_with_proposals() {
 fn heartbeats_keep_a_leader_with_slow_disks() {
     let mut cluster = led_by_p1(3, &[VariantId::Heartbeats]);
     let (to, back) = ((p(1), p(2)), (p(2), p(1)));
-    cluster.fire(p(1), Timer::Heartbeat);
-    assert_eq!(cluster.queue(to).len(), 1, "a responsive follower gets no heartbeat");
-    cluster.fire(p(1), Timer::Election);
-    cluster.fire(p(1), Timer::Heartbeat);
+    cluster.fire_timer(p(1), Timer::Heartbeat);
+    assert_eq!(cluster.messages_on_link(to).len(), 1, "a responsive follower gets no heartbeat");
+    cluster.fire_timer(p(1), Timer::Election);
+    cluster.fire_timer(p(1), Timer::Heartbeat);
     let heartbeats =
-        cluster.queue(to).iter().position(|it| matches!(it, Message::Heartbeat { .. }));
+        cluster.messages_on_link(to).iter().position(|it| matches!(it, Message::Heartbeat { .. }));
     cluster.deliver_at(to, heartbeats.expect("it has not answered"));
-    let answers = cluster.queue(back);
+    let answers = cluster.messages_on_link(back);
     let answer = answers.last().expect("it responds at once");
     assert!(matches!(answer, Message::HeartbeatResponse { .. }), "{answer:?}");
     assert!(!RaftLog::requires_save(answer));
     cluster.deliver_at(back, 0);
     cluster.take_events();
-    cluster.fire(p(1), Timer::Election);
+    cluster.fire_timer(p(1), Timer::Election);
     assert_eq!(events(&mut cluster), [], "a majority responds");
-    cluster.fire(p(1), Timer::Election);
+    cluster.fire_timer(p(1), Timer::Election);
     assert_eq!(events(&mut cluster), [(1, Event::Following { term: 1, leader: None })]);
 }
 
@@ -165,21 +165,25 @@ fn heartbeats_keep_a_leader_with_slow_disks() {
 #[test]
 fn no_heartbeat_before_response_in_term() {
     let mut cluster = cluster(3, &[VariantId::Heartbeats]);
-    cluster.fire(p(1), Timer::Election);
+    cluster.fire_timer(p(1), Timer::Election);
     let queued = |cluster: &TestCluster<RaftLog>| {
-        let queue = cluster.queue((p(1), p(2)));
+        let queue = cluster.messages_on_link((p(1), p(2)));
         queue.iter().filter(|it| matches!(it, Message::Heartbeat { .. })).count()
     };
-    while cluster.queue((p(1), p(2))).iter().all(|it| !matches!(it, Message::Append { .. })) {
+    while cluster
+        .messages_on_link((p(1), p(2)))
+        .iter()
+        .all(|it| !matches!(it, Message::Append { .. }))
+    {
         for link in [(p(1), p(2)), (p(2), p(1))] {
-            if !cluster.queue(link).is_empty() {
+            if !cluster.messages_on_link(link).is_empty() {
                 cluster.deliver_at(link, 0);
             }
         }
     }
-    (0..3).for_each(|_| cluster.fire(p(1), Timer::Heartbeat));
+    (0..3).for_each(|_| cluster.fire_timer(p(1), Timer::Heartbeat));
     assert_eq!(queued(&cluster), 0);
-    cluster.drain(&mut SplitMix64(0));
-    (0..2).for_each(|_| cluster.fire(p(1), Timer::Heartbeat));
+    cluster.deliver_all(&mut SplitMix64(0));
+    (0..2).for_each(|_| cluster.fire_timer(p(1), Timer::Heartbeat));
     assert_eq!(queued(&cluster), 1);
 }

@@ -5,7 +5,7 @@ use tenure_core::Property;
 use tenure_core::byzantine::GeneralsCard;
 use tenure_instances::byzantine;
 
-use super::checker_only::{properties, reject_unsupported};
+use super::checker_only::{properties_to_check, reject_unsupported_options};
 use super::options::{DEFAULT_CHECK_SIZE, Options};
 use crate::cmd::failure::Failure;
 use crate::cmd::interrupt;
@@ -30,7 +30,11 @@ pub(super) fn search(options: &Options, card: &GeneralsCard) -> Result<Report, F
         supported.liars = options.liars;
         supported.group.beyond_assumptions = options.group.beyond_assumptions;
     };
-    reject_unsupported(options, support, "it has generals of whom some lie, and no other faults")?;
+    reject_unsupported_options(
+        options,
+        support,
+        "it has generals of whom some lie, and no other faults",
+    )?;
     let (size, liars) = (options.group.size()?, options.liars.unwrap_or(DEFAULT_LIARS));
     if !(2..=MAX_SIZE).contains(&size) {
         let message = format!("invalid group size {size} for {}: -n is 2 to {MAX_SIZE}", card.name);
@@ -44,8 +48,8 @@ pub(super) fn search(options: &Options, card: &GeneralsCard) -> Result<Report, F
         )));
     }
     let mut config = GeneralsConfig::new(card.name, size, liars);
-    config.properties = properties(options, &PROPERTIES, &PROPERTIES)?;
+    config.properties = properties_to_check(options, &PROPERTIES, &PROPERTIES)?;
     config.limits = options.limits();
     config.stop_flag = Some(interrupt::flag());
-    byzantine::check(&config, &options.group.variant).map_err(Failure::usage)
+    byzantine::check_oral_messages(&config, &options.group.variant).map_err(Failure::usage)
 }

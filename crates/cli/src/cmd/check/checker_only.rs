@@ -10,7 +10,7 @@ use tenure_core::Property;
 
 /// Runs the search for an algorithm that only the checker runs, and writes the counterexample to
 /// the file of `--trace`. Returns `None` for any other algorithm.
-pub(super) fn search(options: &Options) -> Option<Result<Report, Failure>> {
+pub(super) fn search_and_save(options: &Options) -> Option<Result<Report, Failure>> {
     let report = match (shared_memory::card(options), byzantine::card(options)) {
         (Some(card), _) => shared_memory::search(options, &card),
         (None, Some(card)) => byzantine::search(options, &card),
@@ -22,12 +22,12 @@ pub(super) fn search(options: &Options) -> Option<Result<Report, Failure>> {
 /// Returns an error if the user gives an option that does not apply to the algorithm. The message
 /// contains the reason `why`.
 ///
-/// The function copies the options that apply from `options` to a set of default options. `support`
-/// copies those that apply only to this algorithm. If the two sets then differ, the user has given
-/// an option that does not apply.
-pub(super) fn reject_unsupported(
+/// The function copies the options that apply from `options` to a set of default options.
+/// `copy_supported` copies those that apply only to this algorithm. If the two sets then differ,
+/// the user has given an option that does not apply.
+pub(super) fn reject_unsupported_options(
     options: &Options,
-    support: impl FnOnce(&mut Options),
+    copy_supported: impl FnOnce(&mut Options),
     why: &str,
 ) -> Result<(), Failure> {
     let mut supported = Options::parse_line(&options.algorithm)?;
@@ -39,27 +39,27 @@ pub(super) fn reject_unsupported(
     supported.max_time = options.max_time;
     supported.trace.clone_from(&options.trace);
     supported.format = options.format;
-    support(&mut supported);
-    let Some(option) = options.first_difference(&supported) else { return Ok(()) };
+    copy_supported(&mut supported);
+    let Some(option) = options.first_differing_option(&supported) else { return Ok(()) };
     let name = &options.algorithm;
     Err(Failure::usage(format!("--{option} does not apply to {name}: {why}")))
 }
 
 /// Returns the properties to check: those that `--property` selects, or else `promised`. Returns an
-/// error for a property that is not in `known`.
-pub(super) fn properties(
+/// error for a property that is not in `supported`.
+pub(super) fn properties_to_check(
     options: &Options,
     promised: &[Property],
-    known: &[Property],
+    supported: &[Property],
 ) -> Result<Vec<Property>, Failure> {
     if options.property.is_empty() {
         return Ok(promised.to_vec());
     }
-    let is_known = |property: &Property| known.iter().any(|it| it.name() == property.name());
+    let is_known = |property: &Property| supported.iter().any(|it| it.name() == property.name());
     match options.property.iter().find(|property| !is_known(property)) {
         None => Ok(options.property.clone()),
         Some(unknown) => {
-            let names: Vec<&str> = known.iter().map(|property| property.name()).collect();
+            let names: Vec<&str> = supported.iter().map(|property| property.name()).collect();
             Err(Failure::usage(format!(
                 "--property {unknown} does not apply to {}: expected {}",
                 options.algorithm,
@@ -72,7 +72,9 @@ pub(super) fn properties(
 /// Writes the shortest counterexample to the file that `--trace` names. Does nothing if there is no
 /// counterexample or the option is not given.
 fn save_counterexample(options: &Options, report: &Report) -> Result<(), Failure> {
-    let (Some(path), Some(found)) = (&options.trace, report.shortest()) else { return Ok(()) };
+    let (Some(path), Some(found)) = (&options.trace, report.shortest_counterexample()) else {
+        return Ok(());
+    };
     let mut found = found.clone();
     let header = &mut found.trace.header;
     header.options = options.group.option_words()?;

@@ -4,7 +4,7 @@ use std::io::IsTerminal;
 use std::sync::Arc;
 
 use tenure_check::{
-    CheckConfig, FaultConfig, Limits, ModelConfig, OnProgress, Progress, SearchConfig,
+    CheckConfig, CheckLimits, FaultConfig, ModelConfig, OnProgress, SearchConfig, SearchProgress,
 };
 use tenure_core::{Card, DetectorClass, Service, Timing, Topology};
 
@@ -20,7 +20,7 @@ const LEAST_COMMUTING_SIZE: u32 = 5;
 
 /// Builds the configuration of the checker. The algorithm's [`Card`] supplies the values of options
 /// that are not given.
-pub(super) fn check_config(options: &Options, card: &Card, size: u32) -> CheckConfig {
+pub(super) fn build_check_config(options: &Options, card: &Card, size: u32) -> CheckConfig {
     let (group, is_reduced) = (&options.group, options.reduce == ReductionOption::Auto);
     let timing = group.timing().unwrap_or(card.timing);
     let latency = match timing {
@@ -30,9 +30,9 @@ pub(super) fn check_config(options: &Options, card: &Card, size: u32) -> CheckCo
     };
     let mut config = CheckConfig::new(&card.name, card.service, size);
     config.model = ModelConfig {
-        entries: options.entries(size),
+        entries: options.entry_limits(size),
         initiators: group.initiators().map(<[_]>::to_vec),
-        order: group.order().unwrap_or(card.order),
+        order: group.channel_order().unwrap_or(card.order),
         latency,
         has_rounds: timing == Timing::Rounds,
         step: if timing == Timing::Rounds { 0..=0 } else { options.step.clone() },
@@ -52,7 +52,7 @@ pub(super) fn check_config(options: &Options, card: &Card, size: u32) -> CheckCo
         recoveries: options.recover,
         false_suspicions: options.false_suspicion,
         partition: options.partition.as_ref().map(|side| side.0.clone()),
-        down: group.down().to_vec(),
+        down: group.down_processes().to_vec(),
         ..config.faults
     };
     config.bounds.in_flight = options.in_flight as usize;
@@ -67,7 +67,7 @@ pub(super) fn check_config(options: &Options, card: &Card, size: u32) -> CheckCo
         stores_whole_states: options.exact,
         swarm: None,
         threads: options.threads,
-        limits: Limits { memory_reader: Some(machine::memory_growth), ..options.limits() },
+        limits: CheckLimits { memory_reader: Some(machine::memory_growth), ..options.limits() },
         stop_flag: Some(interrupt::flag()),
         on_progress: None,
     };
@@ -81,7 +81,7 @@ pub(super) fn terminal_progress_observer() -> Option<OnProgress> {
         return None;
     }
     let bar = progress_bar::progress_line(None, "{elapsed:>4} {spinner} {msg}");
-    Some(Arc::new(move |progress: &Progress| {
+    Some(Arc::new(move |progress: &SearchProgress| {
         bar.set_message(format!(
             "{} states, {:.0}/s, depth {}, {} in the frontier, {} MB",
             progress.states,

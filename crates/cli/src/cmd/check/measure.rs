@@ -6,12 +6,12 @@ use std::path::Path;
 use serde::Serialize;
 use serde_json::{Value as Json, json};
 use tenure_check::{Entries, EntryLimits, Measure, MeasureConfig, MeasureReport, RunEnd};
-use tenure_core::{Card, Cost, CostUnit, Service};
+use tenure_core::{Card, CostUnit, MessageCost, Service};
 
-use super::Plan;
-use super::config::{check_config, terminal_progress_observer};
+use super::CheckPlan;
+use super::config::{build_check_config, terminal_progress_observer};
 use crate::cmd::failure::{Failure, Status};
-use crate::cmd::output::{warn_no_effect, width, wrap_lines};
+use crate::cmd::output::{line_width, warn_no_effect, wrap_lines};
 use crate::nearest::nearest;
 
 /// Parses a measure, which is a name or has the form `NAME=KIND`. For example, `messages=reply`
@@ -35,7 +35,7 @@ pub(super) fn parse(text: &str) -> Result<MeasureConfig, String> {
     }
 }
 
-pub(super) fn run(plan: &Plan<'_>) -> Result<Status, Failure> {
+pub(super) fn run(plan: &CheckPlan<'_>) -> Result<Status, Failure> {
     let measured = measured(plan)?;
     for option in unused_options(plan) {
         warn_no_effect(option, &plan.options.algorithm);
@@ -52,7 +52,7 @@ pub(super) fn run(plan: &Plan<'_>) -> Result<Status, Failure> {
     Ok(status(&measured))
 }
 
-pub(super) fn json_output(plan: &Plan<'_>) -> Result<Json, Failure> {
+pub(super) fn run_to_json(plan: &CheckPlan<'_>) -> Result<Json, Failure> {
     let measured = measured(plan)?;
     let first = measured.first().map(|(report, bound)| to_json(report, bound.as_ref()));
     first.unwrap_or(Ok(Json::Null))
@@ -60,9 +60,9 @@ pub(super) fn json_output(plan: &Plan<'_>) -> Result<Json, Failure> {
 
 type Measured = Vec<(MeasureReport, Option<BoundComparison>)>;
 
-fn measured(plan: &Plan<'_>) -> Result<Measured, Failure> {
-    let Plan { options, parameters, card } = plan;
-    options.group.check_timeouts(card)?;
+fn measured(plan: &CheckPlan<'_>) -> Result<Measured, Failure> {
+    let CheckPlan { options, parameters, card } = plan;
+    options.group.check_timeout_names(card)?;
     let algorithm = tenure_instances::algorithm(&options.algorithm, parameters);
     let algorithm = algorithm.map_err(Failure::usage)?;
     let mut measured = Vec::new();
@@ -72,7 +72,7 @@ fn measured(plan: &Plan<'_>) -> Result<Measured, Failure> {
                 format!("--measure bypass does not apply to {}: it is no lock", card.name);
             return Err(Failure::usage(message));
         }
-        let mut config = check_config(options, card, parameters.size);
+        let mut config = build_check_config(options, card, parameters.size);
         config.search.on_progress = terminal_progress_observer();
         let report = algorithm.measure(&config, measure).map_err(super::search_failure)?;
         let bound = BoundComparison::of(plan, &report);
@@ -81,11 +81,11 @@ fn measured(plan: &Plan<'_>) -> Result<Measured, Failure> {
     Ok(measured)
 }
 
-fn unused_options(plan: &Plan<'_>) -> Vec<&'static str> {
+fn unused_options(plan: &CheckPlan<'_>) -> Vec<&'static str> {
     plan.options.group.unused_options(&plan.options.algorithm, plan.card.service)
 }
 
-fn save_maximum(plan: &Plan<'_>, report: &MeasureReport, path: &Path) -> Result<(), Failure> {
+fn save_maximum(plan: &CheckPlan<'_>, report: &MeasureReport, path: &Path) -> Result<(), Failure> {
     let Some(maximum) = &report.maximum else { return Ok(()) };
     let mut maximum = maximum.clone();
     plan.describe_in_header(&mut maximum.trace.header)?;
@@ -108,8 +108,8 @@ fn status(measured: &Measured) -> Status {
 
 fn text(report: &MeasureReport, bound: Option<&BoundComparison>) -> String {
     let bound = bound.map_or(String::new(), BoundComparison::text);
-    let (summary, size) = (report.summary(), report.search_size());
-    format!("{summary}{bound}{size}{}", report.schedules(width()))
+    let (summary, size) = (report.summary(), report.search_size_in_words());
+    format!("{summary}{bound}{size}{}", report.schedules_in_words(line_width()))
 }
 
 fn to_json(report: &MeasureReport, bound: Option<&BoundComparison>) -> Result<Json, Failure> {
@@ -203,18 +203,18 @@ impl BoundComparison {
     /// Compares the bounds on the algorithm's [`Card`] with the extremes of this measure. Returns
     /// `None` if the card does not cover runs with these options, or states nothing about this
     /// measure.
-    fn of(plan: &Plan<'_>, report: &MeasureReport) -> Option<Self> {
-        let Plan { options, card, parameters } = plan;
+    fn of(plan: &CheckPlan<'_>, report: &MeasureReport) -> Option<Self> {
+        let CheckPlan { options, card, parameters } = plan;
         if options.has_faults() || report.kind.is_some() {
             return None;
         }
         match report.measure {
             Measure::Messages => {
-                let entries = options.entries(parameters.size);
+                let entries = options.entry_limits(parameters.size);
                 Self::of_cost(card, unit_count(&card.messages, &entries, parameters.size)?, report)
             }
             Measure::Bypass => {
-                let most = u64::from(card.most_bypass()?);
+                let most = u64::from(card.promised_bypass_bound()?);
                 let most =
                     BoundVerdict::of_upper_bound(most, greatest(report), is_exact_maximum(report));
                 let formula = card.theory.map_or("", |theory| theory.bypass);
@@ -236,7 +236,7 @@ impl BoundComparison {
     }
 
     fn of_cost(card: &Card, unit_count: u64, report: &MeasureReport) -> Option<Self> {
-        let Cost { per, formula, least, most, is_complete } = card.messages;
+        let MessageCost { per, formula, least, most, is_complete } = card.messages;
         if !is_complete || least == 0 && most.is_none() {
             return None;
         }
@@ -304,7 +304,7 @@ fn is_exact_maximum(report: &MeasureReport) -> bool {
 /// Returns the number of units, such as critical-section entries, in a run in which every request
 /// is served. `cost` states the number of messages per unit. Returns `None` if the number of units
 /// has no bound or is not known.
-fn unit_count(cost: &Cost, entries: &EntryLimits, size: u32) -> Option<u64> {
+fn unit_count(cost: &MessageCost, entries: &EntryLimits, size: u32) -> Option<u64> {
     let number = |entries: &Entries| match entries {
         Entries::AtMost(times) => Some(u64::from(*times)),
         Entries::Unbounded => None,

@@ -11,30 +11,30 @@ mod swarm;
 
 use serde_json::Value;
 use tenure_algorithms::catalogue::Parameters;
-use tenure_check::{CheckError, Judgement, Limit, Report};
-use tenure_core::{Card, Property, Requirement, Service, TICKS_PER_UNIT, Timing, Topology};
+use tenure_check::{CheckError, Judgement, ReachedLimit, Report};
+use tenure_core::{Card, Property, RequiredInput, Service, TICKS_PER_UNIT, Timing, Topology};
 use tenure_trace::{EdgeList, Header};
 
-use self::config::{check_config, terminal_progress_observer};
-use super::capture::print_error;
-use super::embedded::progress_observer;
+use self::config::{build_check_config, terminal_progress_observer};
+use super::capture::print_stderr_line;
+use super::embedded::callback_progress_observer;
 use super::failure::{Failure, Status};
 use super::group::names_where_true;
-use super::output::{Format, print, print_json, warn_no_effect, width, wrap_lines};
+use super::output::{Format, line_width, print, print_json, warn_no_effect, wrap_lines};
 use super::program;
 
 pub(crate) use options::Options;
 
 pub(crate) fn run(options: Options) -> Result<Status, Failure> {
     let has_only_algorithm = options.has_only_algorithm()?;
-    if stabilization::is_selected(&options) {
+    if stabilization::is_stabilization_check(&options) {
         return stabilization::run(&options);
     }
     let options = options.with_default_limits();
-    if let Some(report) = checker_only::search(&options) {
+    if let Some(report) = checker_only::search_and_save(&options) {
         return print_report(&options, &report?, || Ok(String::new()));
     }
-    let plan = Plan::of(&options)?;
+    let plan = CheckPlan::of(&options)?;
     if !options.measure.is_empty() {
         return measure::run(&plan);
     }
@@ -55,12 +55,12 @@ fn print_report(
     report: &Report,
     hints: impl FnOnce() -> Result<String, Failure>,
 ) -> Result<Status, Failure> {
-    if options.trace.is_some() && report.shortest().is_none() {
-        print_error("no violation found: no trace was written");
+    if options.trace.is_some() && report.shortest_counterexample().is_none() {
+        print_stderr_line("no violation found: no trace was written");
     }
     match options.format {
         Format::Text => {
-            let found = format!("{report:.columns$}", columns = width());
+            let found = format!("{report:.columns$}", columns = line_width());
             print(&wrap_lines(&(found + &limit_hint(options, report) + &hints()?)))?;
         }
         Format::Json => print_json(report)?,
@@ -74,16 +74,16 @@ fn print_report(
 
 /// Returns the JSON output of a check. If the options request measurements, returns the output of
 /// the first measurement.
-pub(crate) fn json_output(options: &Options) -> Result<Value, Failure> {
-    if stabilization::is_selected(options) {
-        return stabilization::json_output(options);
+pub(crate) fn run_to_json(options: &Options) -> Result<Value, Failure> {
+    if stabilization::is_stabilization_check(options) {
+        return stabilization::run_to_json(options);
     }
-    let report = match checker_only::search(options) {
+    let report = match checker_only::search_and_save(options) {
         Some(report) => report?,
         None => {
-            let plan = Plan::of(options)?;
+            let plan = CheckPlan::of(options)?;
             if !options.measure.is_empty() {
-                return measure::json_output(&plan);
+                return measure::run_to_json(&plan);
             }
             let report = plan.search(true)?;
             plan.save_counterexample(&report)?;
@@ -93,22 +93,22 @@ pub(crate) fn json_output(options: &Options) -> Result<Value, Failure> {
     serde_json::to_value(report).map_err(Failure::environment)
 }
 
-pub(crate) fn report_without_progress(options: &Options) -> Result<Report, Failure> {
-    match checker_only::search(options) {
+pub(crate) fn search_without_progress(options: &Options) -> Result<Report, Failure> {
+    match checker_only::search_and_save(options) {
         Some(report) => report,
-        None => Plan::of(options)?.search(false),
+        None => CheckPlan::of(options)?.search(false),
     }
 }
 
-struct Plan<'a> {
+struct CheckPlan<'a> {
     options: &'a Options,
     parameters: Parameters,
     card: Card,
 }
 
-impl<'a> Plan<'a> {
+impl<'a> CheckPlan<'a> {
     fn of(options: &'a Options) -> Result<Self, Failure> {
-        if options.group.draws_ids() {
+        if options.group.has_random_ids() {
             return Err(Failure::usage(
                 "--ids random is not supported by check: list the ranks, as in --ids 2,3,1",
             ));
@@ -121,30 +121,31 @@ impl<'a> Plan<'a> {
         // All heartbeats have the same number. In a check, no heartbeat arrives so late that it is
         // taken for a later one.
         let parameters = Parameters { number_modulus: 1, ..options.group.parameters()? };
-        let parameters = parameters.with_bounds(latency, step, options.drift);
+        let parameters = parameters.with_timing_bounds(latency, step, options.drift);
         let card =
             tenure_instances::card(&options.algorithm, &parameters).map_err(Failure::usage)?;
-        Ok(Plan { options, parameters, card })
+        Ok(CheckPlan { options, parameters, card })
     }
 
     fn search(&self, shows_progress: bool) -> Result<Report, Failure> {
-        let Plan { options, parameters, card } = self;
-        options.group.check_timeouts(card)?;
-        let properties = options.properties(card)?;
+        let CheckPlan { options, parameters, card } = self;
+        options.group.check_timeout_names(card)?;
+        let properties = options.properties_to_check(card)?;
         let algorithm = tenure_instances::algorithm(&options.algorithm, parameters);
         let algorithm = algorithm.map_err(Failure::usage)?;
-        let mut config = check_config(options, card, parameters.size);
-        config.custom = options.custom.parse_for(card, &*algorithm, parameters.size)?;
+        let mut config = build_check_config(options, card, parameters.size);
+        config.custom =
+            options.custom.parse_with_sample_runs(card, &*algorithm, parameters.size)?;
         config.fairness = options.fairness.into();
         config.search.swarm = options.swarm.config(&properties)?;
         let on_terminal = || shows_progress.then(terminal_progress_observer).flatten();
-        config.search.on_progress = progress_observer().or_else(on_terminal);
+        config.search.on_progress = callback_progress_observer().or_else(on_terminal);
         let checked = algorithm.check(&config, &properties, &parameters.ranks);
         checked.map_err(search_failure)
     }
 
     fn describe_in_header(&self, header: &mut Header) -> Result<(), Failure> {
-        let Plan { options, parameters, card } = self;
+        let CheckPlan { options, parameters, card } = self;
         let network = card.graph.as_deref().or(parameters.graph.as_deref());
         header.options = options.group.option_words()?;
         header.most_inside = card.most_inside();
@@ -158,12 +159,14 @@ impl<'a> Plan<'a> {
     /// Writes the shortest counterexample to the file that `--trace` names. Does nothing if there
     /// is no counterexample or the option is not given.
     fn save_counterexample(&self, report: &Report) -> Result<(), Failure> {
-        let Plan { options, card, .. } = self;
-        let (Some(path), Some(found)) = (&options.trace, report.shortest()) else { return Ok(()) };
+        let CheckPlan { options, card, .. } = self;
+        let (Some(path), Some(found)) = (&options.trace, report.shortest_counterexample()) else {
+            return Ok(());
+        };
         let mut found = found.clone();
         let header = &mut found.trace.header;
         self.describe_in_header(header)?;
-        header.fenced |= found.property.requires() == Requirement::Fences;
+        header.fenced |= found.property.required_input() == RequiredInput::Fences;
         header.most_messages = card.messages.most.filter(|_| found.property == Property::Cost);
         header.most_bypass = match found.property {
             Property::Bypass(most) => most,
@@ -174,7 +177,7 @@ impl<'a> Plan<'a> {
     }
 
     fn unused_options(&self, report: &Report) -> Vec<&'static str> {
-        let Plan { options, card, .. } = self;
+        let CheckPlan { options, card, .. } = self;
         let group = &options.group;
         let elects = card.service == Service::Election || card.service.is_agreement();
         let is_whole = report.limit.is_none() && report.counterexamples.is_empty();
@@ -190,7 +193,7 @@ impl<'a> Plan<'a> {
             ("--topology", group.topology.is_some() && card.topology != Topology::Graph),
             ("--app-messages", options.app_messages > 0 && elects),
             ("--saving", saves_apart && !(has_crashes && recovers)),
-            ("--recover", recovers && !has_crashes && group.down().is_empty()),
+            ("--recover", recovers && !has_crashes && group.down_processes().is_empty()),
             ("--ticket-max", options.ticket_max.is_some()),
             ("--liars", options.liars.is_some()),
             ("--term-max", options.term_max.is_some() && is_whole && !report.has_terms),
@@ -211,7 +214,7 @@ impl<'a> Plan<'a> {
     /// The hint is empty if this search has clocks, if the algorithm makes no such promises, or if
     /// the user selected properties.
     fn clocked_hint(&self) -> Result<String, Failure> {
-        let Plan { options, card, .. } = self;
+        let CheckPlan { options, card, .. } = self;
         let (group, name) = (&options.group, &options.algorithm);
         let timing = group.timing().unwrap_or(card.timing);
         let is_selected = !options.property.is_empty() || !options.custom.is_empty();
@@ -270,7 +273,7 @@ fn larger_group_hint(options: &Options, report: &Report) -> Result<String, Failu
         report.size - 1,
         report.states
     ));
-    let before = report_without_progress(&smaller?)?.states;
+    let before = search_without_progress(&smaller?)?.states;
     let times = report.states / before.max(1);
     let states = report.states.saturating_mul(times);
     let bytes = states.saturating_mul(report.bytes as u64 / report.states.max(1));
@@ -294,10 +297,10 @@ fn larger_group_hint(options: &Options, report: &Report) -> Result<String, Failu
 fn limit_hint(options: &Options, report: &Report) -> String {
     let raise_limit = match report.limit {
         None => return String::new(),
-        Some(Limit::States) => "raise --max-states",
-        Some(Limit::Memory) => "raise --max-memory",
-        Some(Limit::Time) => "raise --max-time, or use --max-time none",
-        Some(Limit::Stopped) => "",
+        Some(ReachedLimit::States) => "raise --max-states",
+        Some(ReachedLimit::Memory) => "raise --max-memory",
+        Some(ReachedLimit::Time) => "raise --max-time, or use --max-time none",
+        Some(ReachedLimit::Stopped) => "",
     };
     let mut smaller = Vec::new();
     let mut less = |option: &str, now: u64, least: u64| {
@@ -323,5 +326,5 @@ fn limit_hint(options: &Options, report: &Report) -> String {
 /// Returns the command that the user typed, without `--trace` and `--format`, for readers who
 /// repeat the run.
 fn replay_command() -> String {
-    program::command_without(&["--trace", "--format"], program::arguments())
+    program::command_line_without(&["--trace", "--format"], program::arguments())
 }

@@ -8,9 +8,9 @@ use std::time::Duration;
 
 use clap::builder::ArgPredicate;
 use clap::{Arg, Args, ValueEnum};
-use tenure_check::{Entries, EntryLimits, Fairness, Limits, MeasureConfig, SaveTiming};
-use tenure_core::{Card, Property, Requirement, Service, Timing};
-use tenure_sim::{Entries as Numbers, ProcessList, parse_drift};
+use tenure_check::{CheckLimits, Entries, EntryLimits, Fairness, MeasureConfig, SaveTiming};
+use tenure_core::{Card, Property, RequiredInput, Service, Timing};
+use tenure_sim::{EntriesPerProcess as Numbers, ProcessList, parse_drift_ppm};
 use tenure_trace::Action;
 
 use super::swarm::SwarmOptions;
@@ -23,7 +23,7 @@ use crate::cmd::machine;
 use crate::cmd::name_parser::checkable_algorithm;
 use crate::cmd::output::Format;
 use crate::cmd::parse_options;
-use crate::cmd::property::{check_requested, parser_with_bound};
+use crate::cmd::property::{check_requested_properties, parser_with_bound};
 use crate::cmd::size::parse_byte_size;
 
 const EXAMPLES: &str = "\
@@ -67,7 +67,7 @@ pub(crate) struct Options {
     /// Maximum clock drift in synchronous mode: 0.01 is one percent. Each timer fires at any whole
     /// unit that a clock within this bound can show; set timeouts in more units for a finer drift.
     /// In the other modes timers fire at any time, which includes every drift
-    #[arg(long, value_name = "R", value_parser = parse_drift, default_value = "0")]
+    #[arg(long, value_name = "R", value_parser = parse_drift_ppm, default_value = "0")]
     #[arg(allow_hyphen_values = true, help_heading = "Network and time")]
     pub(crate) drift: u32,
     /// Maximum number of lost messages
@@ -84,7 +84,7 @@ pub(crate) struct Options {
     pub(crate) recover: u32,
     /// Steps of a save between which a process may crash
     #[arg(long, value_name = "MODE", default_value = "at-once", help_heading = "Faults")]
-    pub(crate) saving: SavingOption,
+    pub(crate) saving: SaveTimingOption,
     /// Processes that may be cut off from the others, once, at any time and for ever: 1,2
     #[arg(long, value_name = "LIST", help_heading = "Faults")]
     pub(crate) partition: Option<ProcessList>,
@@ -166,7 +166,7 @@ pub(crate) struct Options {
     /// Start the search after these steps, written as in scripts with `:` for blanks:
     /// fire:p1:election,deliver:p1→p2
     #[arg(long, value_name = "STEPS", value_parser = steps, help_heading = "Search")]
-    pub(crate) after: Option<Steps>,
+    pub(crate) after: Option<PrefixSteps>,
     /// Declared bound on terms: states with a higher term are cut [default: 2]
     #[arg(long, value_name = "T", help_heading = "Search")]
     pub(crate) term_max: Option<u64>,
@@ -221,7 +221,7 @@ const LOCK_AND_ELECTION_PROPERTIES: [Property; 20] = [
 /// Points at which a process may crash while it saves the changes of a step and releases its
 /// effects.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub(crate) enum SavingOption {
+pub(crate) enum SaveTimingOption {
     /// No crash in between: a step, its save and the release of its effects are atomic
     #[default]
     AtOnce,
@@ -232,12 +232,12 @@ pub(crate) enum SavingOption {
     Late,
 }
 
-impl From<SavingOption> for SaveTiming {
-    fn from(option: SavingOption) -> Self {
+impl From<SaveTimingOption> for SaveTiming {
+    fn from(option: SaveTimingOption) -> Self {
         match option {
-            SavingOption::AtOnce => SaveTiming::Atomic,
-            SavingOption::Apart => SaveTiming::BeforeRelease,
-            SavingOption::Late => SaveTiming::AfterRelease,
+            SaveTimingOption::AtOnce => SaveTiming::Atomic,
+            SaveTimingOption::Apart => SaveTiming::BeforeRelease,
+            SaveTimingOption::Late => SaveTiming::AfterRelease,
         }
     }
 }
@@ -275,11 +275,11 @@ pub(crate) enum FullLinkOption {
 
 /// Steps of the algorithm that are performed before the search begins.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Steps(pub(crate) Vec<Action>);
+pub(crate) struct PrefixSteps(pub(crate) Vec<Action>);
 
-fn steps(text: &str) -> Result<Steps, String> {
+fn steps(text: &str) -> Result<PrefixSteps, String> {
     let spaced = text.replace(':', " ");
-    spaced.split(',').map(|step| step.trim().parse()).collect::<Result<_, _>>().map(Steps)
+    spaced.split(',').map(|step| step.trim().parse()).collect::<Result<_, _>>().map(PrefixSteps)
 }
 
 /// Time limit of a search; `None` for no limit.
@@ -317,7 +317,7 @@ impl Options {
 
     /// Returns the name of the first option whose value differs between these options and `other`.
     /// Returns `None` if all values are equal.
-    pub(super) fn first_difference(&self, other: &Options) -> Option<String> {
+    pub(super) fn first_differing_option(&self, other: &Options) -> Option<String> {
         let [these, others] = [self, other].map(|options| format!("{options:#?}"));
         let (line, _) = these.lines().zip(others.lines()).find(|(one, other)| one != other)?;
         let field = line.trim().split(':').next().unwrap_or_default();
@@ -339,8 +339,8 @@ impl Options {
 
     /// Returns the limits of the search. The caller must add the function that measures used
     /// memory.
-    pub(super) fn limits(&self) -> Limits {
-        Limits {
+    pub(super) fn limits(&self) -> CheckLimits {
+        CheckLimits {
             states: self.max_states.map(NonZeroU64::get),
             bytes: self.max_memory,
             time: self.max_time.and_then(|limit| limit.0),
@@ -350,7 +350,7 @@ impl Options {
 
     /// Returns the properties to check: those of `--property`, or else those that the [`Card`]
     /// promises.
-    pub(crate) fn properties(&self, card: &Card) -> Result<Vec<Property>, Failure> {
+    pub(crate) fn properties_to_check(&self, card: &Card) -> Result<Vec<Property>, Failure> {
         if self.property.is_empty() && !self.custom.is_empty() {
             return Ok(Vec::new());
         }
@@ -360,11 +360,11 @@ impl Options {
             let by_default = |it: &Property| match it {
                 Property::Bypass(_) => false,
                 Property::Cost => {
-                    let constant = card.messages.exactly().is_some();
+                    let constant = card.messages.exact_messages().is_some();
                     constant && card.service == Service::Mutex && self.cost_obstacle(card).is_none()
                 }
                 Property::Topology => !self.has_faults(),
-                property => property.requires() != Requirement::Clocks,
+                property => property.required_input() != RequiredInput::Clocks,
             };
             // Outside the synchronous model a timer fires at any time.
             let timing = self.group.timing().unwrap_or(card.timing);
@@ -374,7 +374,7 @@ impl Options {
         }
         let expected = || format!("`tenure list {}` lists its properties", card.name);
         let (cost, topology) = (self.cost_obstacle(card), self.topology_obstacle(card));
-        check_requested(&self.property, card, expected, cost, topology)?;
+        check_requested_properties(&self.property, card, expected, cost, topology)?;
         Ok(self.property.iter().map(|property| card.with_own_k(*property)).collect())
     }
 
@@ -382,7 +382,7 @@ impl Options {
     pub(super) fn has_faults(&self) -> bool {
         let faults = [self.lose, self.duplicate, self.crash, self.recover, self.false_suspicion];
         let fails = faults.iter().any(|most| *most > 0) || self.partition.is_some();
-        fails || !self.group.down().is_empty() || self.group.beyond_assumptions
+        fails || !self.group.down_processes().is_empty() || self.group.beyond_assumptions
     }
 
     /// Returns the reason why a search with these options cannot check the cost on the [`Card`].
@@ -393,7 +393,10 @@ impl Options {
             (!card.messages.is_complete, "its card bounds only some of its messages"),
             (card.messages.most.is_none(), "its card has no upper bound on messages"),
             (self.has_faults(), "its card covers only runs without faults"),
-            (unbounded && card.messages.exactly().is_none(), "the total grows without bound"),
+            (
+                unbounded && card.messages.exact_messages().is_none(),
+                "the total grows without bound",
+            ),
         ];
         whys.into_iter().find_map(|(holds, why)| holds.then_some(why))
     }
@@ -408,7 +411,7 @@ impl Options {
         whys.into_iter().find_map(|(holds, why)| holds.then_some(why))
     }
 
-    pub(crate) fn entries(&self, size: u32) -> EntryLimits {
+    pub(crate) fn entry_limits(&self, size: u32) -> EntryLimits {
         match &self.group.entries {
             None => EntryLimits::Same(Entries::AtMost(1)),
             Some(EntriesOption::Of(Numbers::Each(each))) => {

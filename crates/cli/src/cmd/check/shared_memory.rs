@@ -5,7 +5,7 @@ use tenure_core::Property;
 use tenure_core::shared_memory::SharedMemoryCard;
 use tenure_instances::shared_memory;
 
-use super::checker_only::{properties, reject_unsupported};
+use super::checker_only::{properties_to_check, reject_unsupported_options};
 use super::options::{DEFAULT_CHECK_SIZE, Options};
 use crate::cmd::failure::Failure;
 use crate::cmd::interrupt;
@@ -34,7 +34,7 @@ pub(super) fn card(options: &Options) -> Option<SharedMemoryCard> {
 
 pub(super) fn search(options: &Options, card: &SharedMemoryCard) -> Result<Report, Failure> {
     let config = config(options, card)?;
-    shared_memory::check(&config, &options.group.variant).map_err(Failure::usage)
+    shared_memory::check_shared_memory_lock(&config, &options.group.variant).map_err(Failure::usage)
 }
 
 fn config(options: &Options, card: &SharedMemoryCard) -> Result<SharedMemoryConfig, Failure> {
@@ -43,7 +43,11 @@ fn config(options: &Options, card: &SharedMemoryCard) -> Result<SharedMemoryConf
         supported.fairness = options.fairness;
         supported.ticket_max = options.ticket_max;
     };
-    reject_unsupported(options, support, "it is a lock in shared memory, without messages")?;
+    reject_unsupported_options(
+        options,
+        support,
+        "it is a lock in shared memory, without messages",
+    )?;
     let size = options.group.size()?;
     if !(2..=MAX_SIZE).contains(&size) {
         return Err(Failure::usage(format!(
@@ -55,7 +59,7 @@ fn config(options: &Options, card: &SharedMemoryCard) -> Result<SharedMemoryConf
         let message = format!("--ticket-max does not apply to {}: it has no tickets", card.name);
         return Err(Failure::usage(message));
     }
-    let judged = properties(options, &card.promises, &PROPERTIES)?;
+    let judged = properties_to_check(options, &card.promises, &PROPERTIES)?;
     let is_too_large =
         |it: &&Property| matches!(it, Property::Bypass(Some(most)) if *most > MAX_BYPASS);
     if let Some(property) = judged.iter().find(is_too_large) {
@@ -66,7 +70,7 @@ fn config(options: &Options, card: &SharedMemoryCard) -> Result<SharedMemoryConf
     }
     let mut config = SharedMemoryConfig::new(card.name, size, judged);
     if options.group.entries.is_some() {
-        config.entries = match options.entries(size) {
+        config.entries = match options.entry_limits(size) {
             EntryLimits::Same(each) => vec![each; size as usize],
             EntryLimits::PerProcess(entries) => entries,
         };

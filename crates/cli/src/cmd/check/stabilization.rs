@@ -4,7 +4,9 @@ use std::num::NonZeroU64;
 
 use clap::ValueEnum;
 use serde_json::Value;
-use tenure_algorithms::stabilization::{self, NAMES, SystemConfig, SystemError};
+use tenure_algorithms::stabilization::{
+    self, NAMES, StabilizingSystemConfig, StabilizingSystemError,
+};
 use tenure_check::{
     Judgement, Measure, MeasureConfig, StabilizationConfig, StabilizationReport,
     check_stabilization,
@@ -32,7 +34,7 @@ pub(crate) enum InitialStatesOption {
 
 /// Returns true if the check starts in every state: either `--from` is given, or the algorithm has
 /// no initial state.
-pub(super) fn is_selected(options: &Options) -> bool {
+pub(super) fn is_stabilization_check(options: &Options) -> bool {
     let is_machines = NAMES.contains(&&*options.algorithm);
     options.from.is_some()
         || is_machines && tenure_instances::names().all(|it| it != options.algorithm)
@@ -43,7 +45,9 @@ pub(super) fn run(options: &Options) -> Result<Status, Failure> {
     match options.measure.is_empty() {
         true => options.format.print(&report, || wrap_lines(&report.to_string()))?,
         false => {
-            options.format.print(&[report.extremes()], || wrap_lines(&report.moves_summary()))?;
+            options
+                .format
+                .print(&[report.move_extremes()], || wrap_lines(&report.moves_summary()))?;
         }
     }
     Ok(match report.judgement() {
@@ -52,18 +56,18 @@ pub(super) fn run(options: &Options) -> Result<Status, Failure> {
     })
 }
 
-pub(super) fn json_output(options: &Options) -> Result<Value, Failure> {
+pub(super) fn run_to_json(options: &Options) -> Result<Value, Failure> {
     let report = checked(options)?;
     let value = match options.measure.is_empty() {
         true => serde_json::to_value(&report),
-        false => serde_json::to_value(report.extremes()),
+        false => serde_json::to_value(report.move_extremes()),
     };
     value.map_err(Failure::environment)
 }
 
 fn checked(options: &Options) -> Result<StabilizationReport, Failure> {
-    reject_unsupported(options)?;
-    let config = SystemConfig {
+    reject_unsupported_options(options)?;
+    let config = StabilizingSystemConfig {
         size: options.group.n.unwrap_or(DEFAULT_CHECK_SIZE),
         states: options.states,
         has_messages: options.from == Some(InitialStatesOption::AnyWithMessages),
@@ -71,7 +75,9 @@ fn checked(options: &Options) -> Result<StabilizationReport, Failure> {
     };
     let name = &options.algorithm;
     let system = stabilization::create_system(name, &config).map_err(|error| match error {
-        SystemError::Name => Failure::usage(format!("--from does not apply to {name}: {error}")),
+        StabilizingSystemError::Name => {
+            Failure::usage(format!("--from does not apply to {name}: {error}"))
+        }
         error => Failure::usage(error),
     })?;
     let max_states = options.max_states.map_or(DEFAULT_MAX_STATES, NonZeroU64::get);
@@ -82,12 +88,12 @@ fn checked(options: &Options) -> Result<StabilizationReport, Failure> {
     })?;
     let is_selected = |it: &Property| options.property.is_empty() || options.property.contains(it);
     let properties: Vec<Property> = PROPERTIES.into_iter().filter(is_selected).collect();
-    Ok(report.only(&properties))
+    Ok(report.keep_only(&properties))
 }
 
 /// Returns an error if the user gives a measure, a property or another option that has no meaning
 /// for this check. The message names the first of these options.
-fn reject_unsupported(options: &Options) -> Result<(), Failure> {
+fn reject_unsupported_options(options: &Options) -> Result<(), Failure> {
     let name = &options.algorithm;
     let is_moves = |it: &&MeasureConfig| it.measure != Measure::Moves;
     if let Some(other) = options.measure.iter().find(is_moves) {
@@ -108,7 +114,7 @@ fn reject_unsupported(options: &Options) -> Result<(), Failure> {
     (supported.from, supported.states) = (options.from, options.states);
     supported.max_states = options.max_states;
     supported.format = options.format;
-    match options.first_difference(&supported) {
+    match options.first_differing_option(&supported) {
         None => Ok(()),
         Some(option) => {
             let message = format!("--{option} does not apply to {name} from any state");

@@ -11,7 +11,7 @@ use super::ComparedService;
 use crate::cmd::check;
 use crate::cmd::failure::{Failure, Status};
 use crate::cmd::interrupt;
-use crate::cmd::output::{json_name, width};
+use crate::cmd::output::{json_name, line_width};
 use crate::cmd::progress_bar::progress_line;
 
 /// Upper bound on the number of states of one search. If a search reaches this bound without a
@@ -144,7 +144,7 @@ struct Row {
 
 /// Verdicts on all compared algorithms under all faults. Serialized as the JSON output.
 #[derive(Debug, Serialize)]
-pub(super) struct Matrix {
+pub(super) struct FaultMatrix {
     service: ComparedService,
     faults: Vec<&'static str>,
     algorithms: Vec<Row>,
@@ -156,30 +156,35 @@ pub(super) struct Matrix {
     pub(super) status: Status,
 }
 
-pub(super) fn matrix(kind: ComparedService, rows: &[&'static str]) -> Result<Matrix, Failure> {
+pub(super) fn check_fault_matrix(
+    kind: ComparedService,
+    names: &[&'static str],
+) -> Result<FaultMatrix, Failure> {
     let faults = match kind {
         ComparedService::Mutex => MUTEX_FAULTS,
         ComparedService::Election => ELECTION_FAULTS,
         ComparedService::Agreement => AGREEMENT_FAULTS,
     };
     let mut algorithms = Vec::new();
-    let cells = (rows.len() * faults.len()) as u64;
+    let cells = (names.len() * faults.len()) as u64;
     let line = progress_line(Some(cells), "{elapsed:>4} {bar:30} {msg}");
-    let status = interrupt::run_each(rows.iter().map(|name| (*name, *name)), |name| {
-        let row = algorithms.len() + 1;
-        let cells = faults.iter().map(|fault| {
-            line.set_message(format!("row {row} of {}: {name}, {}", rows.len(), fault.name));
-            let cell = cell(kind, name, fault);
-            line.inc(1);
-            cell
-        });
-        let cells = cells.collect::<Result<Vec<_>, Failure>>()?;
-        // The status does not depend on undecided cells, because the table is complete with them.
-        let is_broken = cells.iter().any(|cell| cell.breaks_the_card);
-        algorithms.push(Row { name, cells });
-        Ok(if is_broken { Status::Violated } else { Status::Success })
-    })?;
-    Ok(Matrix {
+    let status =
+        interrupt::run_each_until_interrupted(names.iter().map(|name| (*name, *name)), |name| {
+            let row = algorithms.len() + 1;
+            let cells = faults.iter().map(|fault| {
+                line.set_message(format!("row {row} of {}: {name}, {}", names.len(), fault.name));
+                let cell = cell(kind, name, fault);
+                line.inc(1);
+                cell
+            });
+            let cells = cells.collect::<Result<Vec<_>, Failure>>()?;
+            // The status does not depend on undecided cells, because the table is complete with
+            // them.
+            let is_broken = cells.iter().any(|cell| cell.breaks_the_card);
+            algorithms.push(Row { name, cells });
+            Ok(if is_broken { Status::Violated } else { Status::Success })
+        })?;
+    Ok(FaultMatrix {
         service: kind,
         faults: faults.iter().map(|fault| fault.name).collect(),
         heads: faults.iter().map(|fault| fault.head).collect(),
@@ -278,7 +283,7 @@ fn check_cell(words: &str, bound: &str) -> Result<Cell, Failure> {
     let beats = words.split(' ').next().is_some_and(has_heartbeats);
     let most = if beats { MAX_STATES_WITH_HEARTBEATS } else { MAX_STATES };
     let line = format!("{words} --beyond-assumptions --max-states {most}");
-    let report = check::report_without_progress(&check::Options::parse_line(&line)?)?;
+    let report = check::search_without_progress(&check::Options::parse_line(&line)?)?;
     let (verdict, property) = verdict(&report);
     let check = Some(format!("tenure check {words} --beyond-assumptions"));
     let length = property
@@ -319,7 +324,7 @@ fn loses_majority(words: &str) -> bool {
 /// the algorithm excludes.
 fn is_tolerated(words: &str) -> Result<bool, Failure> {
     let line = format!("{words} --max-states 1");
-    match check::report_without_progress(&check::Options::parse_line(&line)?) {
+    match check::search_without_progress(&check::Options::parse_line(&line)?) {
         Ok(_) => Ok(true),
         Err(failure) if failure.status == Status::Usage => Ok(false),
         Err(failure) => Err(failure),
@@ -363,14 +368,14 @@ impl FaultOutcome {
     }
 }
 
-impl Matrix {
+impl FaultMatrix {
     pub(super) fn table(&self) -> String {
         let mut text = format!(
             "{}: effect of one fault in groups of two and three, over all schedules\n\n",
             json_name(&self.service)
         );
         let longest = self.algorithms.iter().map(|row| row.name.len()).max().unwrap_or(0);
-        let columns_per_row = (width().saturating_sub(longest) / CELL_WIDTH).max(1);
+        let columns_per_row = (line_width().saturating_sub(longest) / CELL_WIDTH).max(1);
         for first in (0..self.heads.len()).step_by(columns_per_row) {
             let mut line = |name: &str, cells: &mut dyn Iterator<Item = &str>| {
                 let cells =

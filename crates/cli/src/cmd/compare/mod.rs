@@ -13,19 +13,19 @@ use serde_json::Value;
 use tenure_algorithms::catalogue::{Parameters, composition_names};
 use tenure_core::Service;
 
-use super::capture::print_error;
+use super::capture::print_stderr_line;
 use super::failure::{Failure, Status};
 use super::group::IdsOption;
 use super::interrupt;
-use super::machine::enforce_memory_limit;
+use super::machine::watch_memory_use;
 use super::output::{print, print_json, warn_no_effect};
 use super::program;
 use super::simulate::options::RunOptions;
-use super::simulate::plan::{Plan, split_variants};
+use super::simulate::plan::{SimulationPlan, split_variants};
 use super::simulate::status;
 use super::sweep::{self as measurements, MeasureFormat, SweepOptions};
 use crate::nearest::nearest;
-use table::Row;
+use table::ComparisonRow;
 
 const DEFAULT_RUNS: u64 = 30;
 
@@ -89,18 +89,18 @@ struct Data {
     n: u32,
     seed: u64,
     runs: u64,
-    algorithms: Vec<Row>,
+    algorithms: Vec<ComparisonRow>,
 }
 
 pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
-    let is_sweep = options.sweep.is_active(options.format);
+    let is_sweep = options.sweep.is_sweep_requested(options.format);
     if options.faults {
         if is_sweep {
             let message = "--faults has no measurements: leave out --sweep, --shard and --raw, and \
                            use --format text or json";
             return Err(Failure::usage(message));
         }
-        let matrix = faults::matrix(options.service, &plain_rows(options)?)?;
+        let matrix = faults::check_fault_matrix(options.service, &plain_rows(options)?)?;
         match options.format {
             MeasureFormat::Json => print_json(&matrix)?,
             _ => print(&matrix.table())?,
@@ -126,7 +126,7 @@ pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
         MeasureFormat::Json => print_json(&table)?,
         _ => {
             let Data { n, seed, runs, algorithms, .. } = &table;
-            print(&table::table(options.service, *n, *runs, *seed, algorithms))?;
+            print(&table::comparison_table(options.service, *n, *runs, *seed, algorithms))?;
         }
     }
     Ok(status)
@@ -138,13 +138,13 @@ fn run_sweep(options: &Options) -> Result<Status, Failure> {
     }
     let mut run = options.run.clone();
     set_default_ids(&mut run)?;
-    measurements::run(&measurements::Request {
+    measurements::run(&measurements::SweepRequest {
         algorithms: &rows(options)?,
         run: &run,
         sweep: &options.sweep,
         plot: options.plot.as_deref(),
         format: options.format,
-        build: &|algorithm, run| Plan::new(algorithm, run, &[]),
+        build: &|algorithm, run| SimulationPlan::new(algorithm, run, &[]),
     })
 }
 
@@ -177,10 +177,10 @@ fn unused_options(options: &Options) -> Result<Vec<&'static str>, Failure> {
     Ok(unused.fold(first, |all, some| all.into_iter().filter(|it| some.contains(it)).collect()))
 }
 
-pub(crate) fn json_output(options: &Options) -> Result<Value, Failure> {
+pub(crate) fn run_to_json(options: &Options) -> Result<Value, Failure> {
     let data = if options.faults {
-        serde_json::to_value(faults::matrix(options.service, &plain_rows(options)?)?)
-    } else if options.sweep.is_active(options.format) {
+        serde_json::to_value(faults::check_fault_matrix(options.service, &plain_rows(options)?)?)
+    } else if options.sweep.is_sweep_requested(options.format) {
         return Err(Failure::usage("a sweep is supported by the command only: leave it out"));
     } else {
         serde_json::to_value(measure_all(options)?.0)
@@ -200,7 +200,7 @@ fn measure_all(options: &Options) -> Result<(Data, Status), Failure> {
         return Err(Failure::usage(message));
     }
     set_default_ids(&mut options.run)?;
-    enforce_memory_limit();
+    watch_memory_use();
     let mut algorithms = Vec::new();
     let mut worst = Status::Success;
     let rows = rows(&options)?;
@@ -209,15 +209,15 @@ fn measure_all(options: &Options) -> Result<(Data, Status), Failure> {
         algorithms.push(row);
         worst = worst.worse(status);
     }
-    if algorithms.iter().all(Row::is_refused) {
+    if algorithms.iter().all(ComparisonRow::is_refused) {
         interrupt::fail_if_interrupted("before the first row was known")?;
         let first = algorithms.first().and_then(|row| row.refused.clone()).unwrap_or_default();
         return Err(Failure::usage(first));
     }
     if let Some(path) = &options.plot {
-        match sweep::sweep(options.service, &rows, &options.run, runs) {
+        match sweep::plot_over_group_sizes(options.service, &rows, &options.run, runs) {
             Err(failure) if failure.status == Status::Incomplete => {
-                print_error(&format!("{}: {failure}", program::name()));
+                print_stderr_line(&format!("{}: {failure}", program::name()));
                 worst = worst.worse(Status::Incomplete);
             }
             pictures => {
@@ -310,17 +310,21 @@ fn algorithms_of(kind: ComparedService) -> impl Iterator<Item = &'static str> {
 
 /// Measures one algorithm in `runs` runs. If the algorithm rejects the options, the returned row
 /// has the reason.
-fn measure(name: &str, options: &RunOptions, runs: u64) -> Result<(Row, Status), Failure> {
+fn measure(
+    name: &str,
+    options: &RunOptions,
+    runs: u64,
+) -> Result<(ComparisonRow, Status), Failure> {
     if interrupt::is_interrupted() {
-        return Ok((Row::refused(name, "interrupted"), Status::Incomplete));
+        return Ok((ComparisonRow::refused(name, "interrupted"), Status::Incomplete));
     }
-    let performed = Plan::new(name, options, &[]).and_then(|plan| {
-        let outcome = plan.perform(runs, options.threads(), None)?;
-        Ok((Row::new(name, &plan, &outcome), status(&outcome)))
+    let performed = SimulationPlan::new(name, options, &[]).and_then(|plan| {
+        let outcome = plan.perform_runs(runs, options.threads(), None)?;
+        Ok((ComparisonRow::new(name, &plan, &outcome), status(&outcome)))
     });
     match performed {
         Err(failure) if failure.status == Status::Usage => {
-            Ok((Row::refused(name, &failure.to_string()), Status::Success))
+            Ok((ComparisonRow::refused(name, &failure.to_string()), Status::Success))
         }
         performed => performed,
     }

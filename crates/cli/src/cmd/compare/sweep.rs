@@ -4,15 +4,15 @@
 use std::num::NonZeroU64;
 
 use tenure_algorithms::catalogue::Parameters;
-use tenure_sim::{EndReason, Entries, Moments};
+use tenure_sim::{EndReason, EntriesPerProcess, Moments};
 
 use super::ComparedService;
-use super::plot::{self, Curve, Plot};
+use super::plot::{self, AlgorithmCurves, Plot};
 use crate::cmd::failure::Failure;
-use crate::cmd::group::{DEFAULT_SIZE, EntriesOption};
+use crate::cmd::group::{DEFAULT_GROUP_SIZE, EntriesOption};
 use crate::cmd::interrupt;
 use crate::cmd::simulate::options::RunOptions;
-use crate::cmd::simulate::plan::{Plan, split_variants};
+use crate::cmd::simulate::plan::{SimulationPlan, split_variants};
 use crate::cmd::simulate::theory;
 
 /// Group sizes that are measured in addition to the size that `-n` gives.
@@ -23,9 +23,9 @@ const SIZES: [u32; 9] = [2, 3, 5, 7, 10, 14, 20, 28, 40];
 /// this limit, a run in which messages multiply would fill the memory.
 const MAX_EVENTS: u64 = 50_000;
 
-pub(super) fn sweep(
+pub(super) fn plot_over_group_sizes(
     kind: ComparedService,
-    rows: &[String],
+    names: &[String],
     options: &RunOptions,
     runs: u64,
 ) -> Result<[Plot; 2], Failure> {
@@ -35,24 +35,25 @@ pub(super) fn sweep(
         ComparedService::Agreement => "agreement_time",
     };
     let mut sizes = SIZES.to_vec();
-    sizes.push(options.group.n.unwrap_or(DEFAULT_SIZE));
+    sizes.push(options.group.n.unwrap_or(DEFAULT_GROUP_SIZE));
     sizes.retain(|size| *size > 1);
     sizes.sort_unstable();
     sizes.dedup();
     let (mut messages, mut delays) = (Vec::new(), Vec::new());
-    for name in rows {
+    for name in names {
         let plain = split_variants(name).0;
-        let card = tenure_instances::card(plain, &Parameters::plain(DEFAULT_SIZE));
-        let family = card.as_ref().map_or("", plot::family);
-        let (mut sent, mut delayed) = (Curve::new(name, family), Curve::new(name, family));
+        let card = tenure_instances::card(plain, &Parameters::plain(DEFAULT_GROUP_SIZE));
+        let family = card.as_ref().map_or("", plot::algorithm_family);
+        let (mut sent, mut delayed) =
+            (AlgorithmCurves::new(name, family), AlgorithmCurves::new(name, family));
         for size in &sizes {
             let mut options = options.clone();
             options.group.n = Some(*size);
             // Some quorum systems do not exist for some sizes, and a list may name a process that
             // the group lacks.
-            let Ok(plan) = Plan::new(name, &options, &[]) else { continue };
+            let Ok(plan) = SimulationPlan::new(name, &options, &[]) else { continue };
             let plan = plan.with_event_limit(MAX_EVENTS + events_needed(&options, *size));
-            let outcome = plan.perform(runs, options.threads(), None)?;
+            let outcome = plan.perform_runs(runs, options.threads(), None)?;
             interrupt::fail_if_interrupted("before the picture was drawn")?;
             if matches!(outcome.first.ended, EndReason::EventLimit | EndReason::Flooded)
                 || outcome.incomplete
@@ -83,8 +84,10 @@ pub(super) fn sweep(
 
 fn events_needed(options: &RunOptions, size: u32) -> u64 {
     let each = match &options.group.entries {
-        Some(EntriesOption::Of(Entries::Each(each))) => u64::from(*each) * u64::from(size),
-        Some(EntriesOption::Of(Entries::Listed(listed))) => {
+        Some(EntriesOption::Of(EntriesPerProcess::Each(each))) => {
+            u64::from(*each) * u64::from(size)
+        }
+        Some(EntriesOption::Of(EntriesPerProcess::Listed(listed))) => {
             listed.iter().map(|each| u64::from(*each)).sum()
         }
         _ => u64::from(size),
@@ -94,7 +97,7 @@ fn events_needed(options: &RunOptions, size: u32) -> u64 {
 
 /// Returns the number of messages that theory predicts. If theory predicts no number, returns the
 /// lower and the upper bound that the algorithm states.
-fn theory(plan: &Plan) -> Vec<f64> {
+fn theory(plan: &SimulationPlan) -> Vec<f64> {
     if let Some(expected) = theory::expected_messages(plan) {
         return vec![expected.messages];
     }

@@ -7,14 +7,14 @@ use tenure_core::Property;
 use tenure_sim::{Moments, RunStatistics};
 
 use super::ComparedService;
-use crate::cmd::output::{format_row, json_name, width};
-use crate::cmd::rows::{Rows, format_figure};
-use crate::cmd::simulate::experiment::Outcome;
-use crate::cmd::simulate::plan::Plan;
+use crate::cmd::output::{format_row, json_name, line_width};
+use crate::cmd::rows::{LabelledRows, format_figure};
+use crate::cmd::simulate::experiment::SimulationOutcome;
+use crate::cmd::simulate::plan::SimulationPlan;
 use crate::cmd::simulate::theory::{self, CostDeviation};
 
 #[derive(Debug, Serialize)]
-pub(super) struct Row {
+pub(super) struct ComparisonRow {
     pub(super) name: String,
     /// Reason why the algorithm was not run; `None` if it was run.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -84,8 +84,8 @@ struct Delays {
     synchronisation: Option<f64>,
 }
 
-impl Row {
-    pub(super) fn new(name: &str, plan: &Plan, outcome: &Outcome) -> Self {
+impl ComparisonRow {
+    pub(super) fn new(name: &str, plan: &SimulationPlan, outcome: &SimulationOutcome) -> Self {
         let page = theory::lock_theory(&plan.card);
         let agrees = plan.card.service.is_agreement();
         let expected = theory::expected_messages(plan);
@@ -119,7 +119,7 @@ impl Row {
             messages: outcome.messages,
             total: summary.figure("messages.total").copied().unwrap_or_default(),
             received: summary.figure("messages.received").copied().unwrap_or_default(),
-            outside: outcome.outside == CostDeviation::Undisturbed,
+            outside: outcome.cost_deviation == CostDeviation::Undisturbed,
             theory,
             delays,
             election_time: summary.figure("election_time").copied().unwrap_or_default(),
@@ -129,13 +129,13 @@ impl Row {
             broken: broken.collect(),
             replay: outcome.violations.iter().map(|it| it.replay.clone()).collect(),
         };
-        Row { name: name.to_owned(), refused: None, figures: Some(figures) }
+        ComparisonRow { name: name.to_owned(), refused: None, figures: Some(figures) }
     }
 
     /// Creates the row of an algorithm that was not run because it rejects the options. `message`
     /// is the reason.
     pub(super) fn refused(name: &str, message: &str) -> Self {
-        Row { name: name.to_owned(), refused: Some(message.to_owned()), figures: None }
+        ComparisonRow { name: name.to_owned(), refused: Some(message.to_owned()), figures: None }
     }
 
     pub(super) fn is_refused(&self) -> bool {
@@ -144,7 +144,7 @@ impl Row {
 }
 
 fn violated(summary: &RunStatistics) -> BTreeMap<Property, u64> {
-    summary.violated().map(|(property, it)| (property, it.runs)).collect()
+    summary.violated_properties().map(|(property, it)| (property, it.runs)).collect()
 }
 
 const ORDER_NOTE: &str = "  Order under messages between users: `--app-messages 0.5 --latency 1..9 \
@@ -156,54 +156,56 @@ const FULL_WIDTH: usize = 98;
 /// Least width of the terminal, in characters, at which the table of agreements has all columns.
 const FULL_AGREEMENT_WIDTH: usize = 84;
 
-pub(super) fn table(
+pub(super) fn comparison_table(
     kind: ComparedService,
     size: u32,
     runs: u64,
     seed: u64,
-    rows: &[Row],
+    rows: &[ComparisonRow],
 ) -> String {
     let last = seed.wrapping_add(runs - 1);
     let name = json_name(&kind);
-    let mut text = Rows::new(&format!("{name}: {size} processes, seeds {seed} to {last}"));
+    let mut text = LabelledRows::new(&format!("{name}: {size} processes, seeds {seed} to {last}"));
     head(&mut text, kind);
     for row in rows {
         match &row.figures {
             Some(figures) => add_row(&mut text, &row.name, figures, kind, runs),
-            None => text.line(&format!("{:<32}(see below)", row.name)),
+            None => text.add_line(&format!("{:<32}(see below)", row.name)),
         }
     }
-    text.line("");
+    text.add_line("");
     for row in rows {
         add_notes(&mut text, row);
     }
     if kind == ComparedService::Mutex {
-        text.line("");
-        text.line(ORDER_NOTE);
+        text.add_line("");
+        text.add_line(ORDER_NOTE);
     }
     text.into_text()
 }
 
-fn head(text: &mut Rows, kind: ComparedService) {
+fn head(text: &mut LabelledRows, kind: ComparedService) {
     match kind {
         ComparedService::Mutex => {
             let [entry, exit] = ["delay at", "at"];
-            text.line(&mutex_line(["", "messages", "theory", entry, exit, "synchro-", "", "", ""]));
+            text.add_line(&mutex_line([
+                "", "messages", "theory", entry, exit, "synchro-", "", "", "",
+            ]));
             let [entry, exit, synchronisation] = ["entry", "exit", "nisation"];
             let [bypass, order, broken] = ["bypass", "order", "broken"];
             let second =
                 ["algorithm", "/entry", "", entry, exit, synchronisation, bypass, order, broken];
-            text.line(&mutex_line(second));
+            text.add_line(&mutex_line(second));
         }
         ComparedService::Election => {
-            text.line(&election_line(["", "messages", "theory", "", ""]));
-            text.line(&election_line(["algorithm", "/election", "", "time", "broken"]));
+            text.add_line(&election_line(["", "messages", "theory", "", ""]));
+            text.add_line(&election_line(["algorithm", "/election", "", "time", "broken"]));
         }
         ComparedService::Agreement => {
-            text.line(&agreement_line(["", "", "messages", "theory", "", "", ""]));
+            text.add_line(&agreement_line(["", "", "messages", "theory", "", "", ""]));
             let [name, offers, each] = ["algorithm", "offers", "/agreement"];
             let [time, delay, broken] = ["time", "theory of the time", "broken"];
-            text.line(&agreement_line([name, offers, each, "", time, delay, broken]));
+            text.add_line(&agreement_line([name, offers, each, "", time, delay, broken]));
         }
     }
 }
@@ -212,7 +214,7 @@ fn head(text: &mut Rows, kind: ComparedService) {
 /// out.
 fn mutex_line(cells: [&str; 9]) -> String {
     let [name, messages, theory, entry, exit, synchronisation, bypass, order, broken] = cells;
-    if width() < FULL_WIDTH {
+    if line_width() < FULL_WIDTH {
         return format!("{name:<25}{messages:>8}  {theory:<12}{broken}");
     }
     let line = format!("{name:<25}{messages:>8}  {theory:<10}{entry:>8}{exit:>5}");
@@ -220,7 +222,7 @@ fn mutex_line(cells: [&str; 9]) -> String {
 }
 
 fn election_line([name, messages, theory, time, broken]: [&str; 5]) -> String {
-    if width() < FULL_WIDTH {
+    if line_width() < FULL_WIDTH {
         return format!("{name:<25}{messages:>9}  {theory:<14}{broken}");
     }
     format!("{name:<25}{messages:>9}  {theory:<16}{time:>9}  {broken}")
@@ -231,7 +233,7 @@ fn election_line([name, messages, theory, time, broken]: [&str; 5]) -> String {
 /// its text may have any length.
 fn agreement_line(cells: [&str; 7]) -> String {
     let [name, offers, messages, theory, time, delay, broken] = cells;
-    if width() < FULL_AGREEMENT_WIDTH {
+    if line_width() < FULL_AGREEMENT_WIDTH {
         return format!("{name:<23}{messages:>10}  {theory:<12}{broken}");
     }
     let line = format!("{name:<23}{offers:<12}{messages:>10}  {theory:<11}{time:>7}  {broken:<10}");
@@ -247,13 +249,19 @@ fn shown(measured: Option<f64>) -> String {
     measured.map_or("–".to_owned(), format_figure)
 }
 
-fn add_row(text: &mut Rows, name: &str, figures: &Figures, kind: ComparedService, runs: u64) {
+fn add_row(
+    text: &mut LabelledRows,
+    name: &str,
+    figures: &Figures,
+    kind: ComparedService,
+    runs: u64,
+) {
     let messages = shown(measured(&figures.messages));
     let theory = figures.theory.short();
     let broken = if figures.broken.is_empty() { "none" } else { "VIOLATED" };
     if kind == ComparedService::Election {
         let time = shown(measured(&figures.election_time));
-        text.line(&election_line([name, &messages, &theory, &time, broken]));
+        text.add_line(&election_line([name, &messages, &theory, &time, broken]));
         return;
     }
     if kind == ComparedService::Agreement {
@@ -261,7 +269,7 @@ fn add_row(text: &mut Rows, name: &str, figures: &Figures, kind: ComparedService
         let (offers, delay) = (figures.offers.unwrap_or(""), figures.theory.delay.unwrap_or("–"));
         // The full text is in the notes.
         let delay = delay.split(';').next().unwrap_or(delay);
-        text.line(&agreement_line([name, offers, &messages, &theory, &time, delay, broken]));
+        text.add_line(&agreement_line([name, offers, &messages, &theory, &time, delay, broken]));
         return;
     }
     let delays = &figures.delays;
@@ -273,7 +281,7 @@ fn add_row(text: &mut Rows, name: &str, figures: &Figures, kind: ComparedService
     };
     let cells =
         [name, &messages, &theory, &entry, &exit, &synchronisation, &bypass, &order, broken];
-    text.line(&mutex_line(cells));
+    text.add_line(&mutex_line(cells));
 }
 
 impl Theory {
@@ -303,8 +311,8 @@ impl Figures {
     }
 }
 
-fn add_notes(text: &mut Rows, row: &Row) {
-    let mut note = |message: &str| text.line(&format_row(&row.name, message, 32));
+fn add_notes(text: &mut LabelledRows, row: &ComparisonRow) {
+    let mut note = |message: &str| text.add_line(&format_row(&row.name, message, 32));
     if let Some(refused) = &row.refused {
         note(&format!("not run: {refused}"));
     }
@@ -340,7 +348,7 @@ fn add_notes(text: &mut Rows, row: &Row) {
     let runs = |property: &Property| figures.violated.get(property).copied().unwrap_or(0);
     let broken = figures.broken.iter().zip(&figures.replay);
     for (property, replay) in broken {
-        text.line(&format!("  VIOLATED: {property}, in {} runs", runs(property)));
-        text.line(&format!("  again:  {replay}"));
+        text.add_line(&format!("  VIOLATED: {property}, in {} runs", runs(property)));
+        text.add_line(&format!("  again:  {replay}"));
     }
 }

@@ -126,7 +126,7 @@ impl NamedGraph {
 
     /// Returns text that names a process: the name of its vertex in the file, and its number. If
     /// both are the same, returns only the number.
-    pub(crate) fn name(&self, process: ProcessId) -> String {
+    pub(crate) fn vertex_label(&self, process: ProcessId) -> String {
         match self.names.get(process.index()) {
             Some(name) if !self.is_numbered() => format!("{name} ({process})"),
             _ => process.to_string(),
@@ -135,7 +135,7 @@ impl NamedGraph {
 
     /// Returns the names of the vertices in the order of the processes. Returns an empty list if
     /// the names are only numbers.
-    pub(crate) fn names(&self) -> &[String] {
+    pub(crate) fn vertex_names(&self) -> &[String] {
         if self.is_numbered() { &[] } else { &self.names }
     }
 
@@ -144,9 +144,10 @@ impl NamedGraph {
     }
 
     pub(crate) fn check_connected(&self) -> Result<(), String> {
-        let distances = self.graph.distances(ProcessId(0));
+        let distances = self.graph.distances_from(ProcessId(0));
         let Some(apart) = distances.iter().position(Option::is_none) else { return Ok(()) };
-        let (first, apart) = (self.name(ProcessId(0)), self.name(ProcessId::from_index(apart)));
+        let (first, apart) =
+            (self.vertex_label(ProcessId(0)), self.vertex_label(ProcessId::from_index(apart)));
         Err(format!("the graph is not connected: no path joins {first} and {apart}"))
     }
 }

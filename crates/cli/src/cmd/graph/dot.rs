@@ -3,7 +3,7 @@
 //! The parsers on crates.io report no positions, need a C toolchain, or are under the GPL.
 
 use super::builder::{GraphBuilder, LineError, parse_weight};
-use super::graphml::DIRECTED;
+use super::graphml::DIRECTED_GRAPH_ERROR;
 
 /// A token, and the number of the line on which it begins.
 type Placed = (Token, usize);
@@ -20,7 +20,7 @@ enum Token {
 }
 
 /// Reads a graph in DOT. Adds its vertices in the order in which the text names them.
-pub(super) fn read(text: &str) -> Result<GraphBuilder, LineError> {
+pub(super) fn parse_dot(text: &str) -> Result<GraphBuilder, LineError> {
     let tokens = tokens(text)?;
     let mut parser = Parser { tokens, at: 0, is_strict: false, builder: GraphBuilder::default() };
     parser.graph()?;
@@ -88,7 +88,7 @@ impl Parser {
     fn graph(&mut self) -> Result<(), LineError> {
         self.is_strict = self.takes_word("strict");
         if self.takes_word("digraph") {
-            return Err(LineError::new(self.line(), DIRECTED));
+            return Err(LineError::new(self.line(), DIRECTED_GRAPH_ERROR));
         }
         if !self.takes_word("graph") {
             return self.expected("'graph'");

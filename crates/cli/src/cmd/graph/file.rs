@@ -12,7 +12,7 @@ const MAX_BYTES: u64 = 64 << 20;
 
 /// Reads the graph in a file. The extension of the file determines the format. If the extension is
 /// unknown, the beginning of the text determines the format.
-pub(super) fn read(path: &Path) -> Result<NamedGraph, String> {
+pub(super) fn read_graph(path: &Path) -> Result<NamedGraph, String> {
     let text = read_text(path)?;
     let extension = path.extension().and_then(|it| it.to_str()).unwrap_or_default();
     parse(extension, &text).map_err(|LineError { line, message }| match line {
@@ -32,7 +32,7 @@ pub(super) fn is_path(text: &str) -> bool {
 
 /// Reads a text file. Returns an error if it is too large.
 pub(super) fn read_text(path: &Path) -> Result<String, String> {
-    if files::are_in_memory() {
+    if files::are_files_in_memory() {
         return in_memory(path);
     }
     let failed = |error: std::io::Error| format!("cannot read {}: {error}", path.display());
@@ -51,11 +51,11 @@ fn in_memory(path: &Path) -> Result<String, String> {
 fn parse(extension: &str, text: &str) -> Result<NamedGraph, LineError> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let builder = match extension.to_lowercase().as_str() {
-        "dot" | "gv" => dot::read(text),
-        "graphml" | "xml" => graphml::read(text),
-        _ if text.trim_start().starts_with('<') => graphml::read(text),
-        _ if is_dot(text) => dot::read(text),
-        _ => edge_list::read(text),
+        "dot" | "gv" => dot::parse_dot(text),
+        "graphml" | "xml" => graphml::parse_graphml(text),
+        _ if text.trim_start().starts_with('<') => graphml::parse_graphml(text),
+        _ if is_dot(text) => dot::parse_dot(text),
+        _ => edge_list::parse_edge_list(text),
     };
     // The whole graph is at fault, not one of its lines.
     GraphBuilder::build(builder?).map_err(|message| LineError::new(0, message))
@@ -103,8 +103,8 @@ mod tests {
         {
             let named = parse(extension, text).unwrap();
             assert_eq!(*named.graph, triangle_with_tail(), "{extension}");
-            assert_eq!(named.names(), ["berlin", "paris", "rome", "oslo"], "{extension}");
-            assert_eq!(named.name(ProcessId(3)), "oslo (P4)");
+            assert_eq!(named.vertex_names(), ["berlin", "paris", "rome", "oslo"], "{extension}");
+            assert_eq!(named.vertex_label(ProcessId(3)), "oslo (P4)");
             assert_eq!(named.graph.to_string(), "1-2,1-3,2-3:7,3-4");
         }
     }
@@ -113,10 +113,10 @@ mod tests {
     fn numbered_vertices_keep_their_numbers() {
         let named = parse("", "3 1\n1 2\n2 3 7\n4 3\n").unwrap();
         assert_eq!(*named.graph, triangle_with_tail());
-        assert!(named.names().is_empty());
-        assert_eq!(parse("", "P2 P1\n").unwrap().name(ProcessId(1)), "P2");
+        assert!(named.vertex_names().is_empty());
+        assert_eq!(parse("", "P2 P1\n").unwrap().vertex_label(ProcessId(1)), "P2");
         // A gap in the numbers makes them names.
-        assert_eq!(parse("", "1 3\n").unwrap().names(), ["1", "3"]);
+        assert_eq!(parse("", "1 3\n").unwrap().vertex_names(), ["1", "3"]);
     }
 
     #[test]
@@ -128,7 +128,7 @@ mod tests {
         let alone = parse("gv", "graph { rankdir = LR; a; b /* far */ // and away\n }").unwrap();
         assert_eq!((alone.size(), alone.graph.edge_count()), (2, 0));
         let unicode = parse("gv", "graph { Zürich -- \"São Paulo\" -- -1.5 -- Ålesund }").unwrap();
-        assert_eq!(unicode.names(), ["Zürich", "São Paulo", "-1.5", "Ålesund"]);
+        assert_eq!(unicode.vertex_names(), ["Zürich", "São Paulo", "-1.5", "Ålesund"]);
     }
 
     #[test]
@@ -180,5 +180,5 @@ mod tests {
         assert!(error("dot", &deep).1.contains("nested more than"));
     }
 
-    const DIRECTED_MESSAGE: &str = graphml::DIRECTED;
+    const DIRECTED_MESSAGE: &str = graphml::DIRECTED_GRAPH_ERROR;
 }

@@ -4,7 +4,7 @@ use roxmltree::{Document, Node};
 
 use super::builder::{GraphBuilder, LineError, parse_weight};
 
-pub(super) fn read(text: &str) -> Result<GraphBuilder, LineError> {
+pub(super) fn parse_graphml(text: &str) -> Result<GraphBuilder, LineError> {
     let document = Document::parse(text)
         .map_err(|error| LineError::new(error.pos().row as usize, error.to_string()))?;
     let line = |node: Node<'_, '_>| document.text_pos_at(node.range().start).row as usize;
@@ -15,7 +15,7 @@ pub(super) fn read(text: &str) -> Result<GraphBuilder, LineError> {
         .find(named("graph"))
         .ok_or_else(|| LineError::new(1, "the document has no element graph: expected GraphML"))?;
     if graph.attribute("edgedefault") == Some("directed") {
-        return Err(LineError::new(line(graph), DIRECTED));
+        return Err(LineError::new(line(graph), DIRECTED_GRAPH_ERROR));
     }
     // Keys of the data elements that contain weights. Without a declaration, the key itself is
     // `weight`.
@@ -35,7 +35,7 @@ pub(super) fn read(text: &str) -> Result<GraphBuilder, LineError> {
     }
     for edge in graph.descendants().filter(named("edge")) {
         if edge.attribute("directed") == Some("true") {
-            return Err(LineError::new(line(edge), DIRECTED));
+            return Err(LineError::new(line(edge), DIRECTED_GRAPH_ERROR));
         }
         let data = edge.children().filter(named("data"));
         let weight =
@@ -53,4 +53,4 @@ pub(super) fn read(text: &str) -> Result<GraphBuilder, LineError> {
     Ok(builder)
 }
 
-pub(super) const DIRECTED: &str = "the graph is directed: expected an undirected graph";
+pub(super) const DIRECTED_GRAPH_ERROR: &str = "the graph is directed: expected an undirected graph";

@@ -10,7 +10,7 @@ use tenure_core::quorum::{QuorumKind, QuorumSystem};
 use tenure_core::{ProcessId, ProcessSet};
 
 use super::file::{is_path, read_text};
-use crate::cmd::program::shell_word;
+use crate::cmd::program::quote_shell_word;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum QuorumsOption {
@@ -23,8 +23,8 @@ pub(crate) enum QuorumsOption {
 impl QuorumsOption {
     /// If the user lists the quorums, returns the number of processes that the quorums contain.
     /// Returns `None` for a named construction, which exists for any number of processes.
-    pub(crate) fn size(&self) -> Option<u32> {
-        self.custom().map(|quorums| quorums.size())
+    pub(crate) fn fixed_size(&self) -> Option<u32> {
+        self.custom_quorums().map(|quorums| quorums.size())
     }
 
     /// Returns the named construction; `None` for quorums that the user lists.
@@ -36,7 +36,7 @@ impl QuorumsOption {
     }
 
     /// Returns the quorums that the user lists; `None` for a named construction.
-    pub(crate) fn custom(&self) -> Option<&Arc<QuorumSystem>> {
+    pub(crate) fn custom_quorums(&self) -> Option<&Arc<QuorumSystem>> {
         match self {
             QuorumsOption::Kind(_) => None,
             QuorumsOption::Custom { quorums, .. } => Some(quorums),
@@ -46,7 +46,7 @@ impl QuorumsOption {
     pub(crate) fn shell_word(&self) -> String {
         match self {
             QuorumsOption::Kind(_) => self.inlined(),
-            QuorumsOption::Custom { text, .. } => shell_word(text),
+            QuorumsOption::Custom { text, .. } => quote_shell_word(text),
         }
     }
 
@@ -129,10 +129,10 @@ mod tests {
         let kind: QuorumsOption = "fpp".parse().unwrap();
         assert_eq!((kind.kind(), kind.inlined()), (Some(QuorumKind::Plane), "fpp".to_owned()));
         let custom: QuorumsOption = "1,2/2,3/1,3".parse().unwrap();
-        let quorum = |number| custom.custom().unwrap().quorum(ProcessId(number)).clone();
+        let quorum = |number| custom.custom_quorums().unwrap().quorum(ProcessId(number)).clone();
         assert_eq!(quorum(2), [ProcessId(1), ProcessId(2)].into_iter().collect());
         assert_eq!(quorum(1), [ProcessId(0), ProcessId(1)].into_iter().collect());
-        assert_eq!((custom.size(), custom.inlined()), (Some(3), "1,2/2,3/1,3".to_owned()));
+        assert_eq!((custom.fixed_size(), custom.inlined()), (Some(3), "1,2/2,3/1,3".to_owned()));
     }
 
     #[test]

@@ -9,10 +9,10 @@ use tenure_core::graph::near_square_factors;
 
 use super::builder::NamedGraph;
 use super::{edge_list, file};
-use crate::cmd::program::shell_word;
+use crate::cmd::program::quote_shell_word;
 
 /// Names of shapes that shells complete.
-pub(crate) const NAMES: &[&str] = &[
+pub(crate) const COMPLETED_NAMES: &[&str] = &[
     "ring",
     "line",
     "star",
@@ -60,7 +60,7 @@ impl TopologyOption {
     /// Returns the number of processes if the value of the option fixes this number. The dimensions
     /// of a grid or a torus, a list of edges, and a file fix the number. Returns `None` for other
     /// shapes, which exist for many numbers of processes.
-    pub(crate) fn size(&self) -> Option<u32> {
+    pub(crate) fn fixed_size(&self) -> Option<u32> {
         match &self.source {
             Source::Grid(Some((rows, cols))) | Source::Torus(Some((rows, cols))) => {
                 Some(rows.saturating_mul(*cols))
@@ -74,7 +74,7 @@ impl TopologyOption {
     /// permit this number of vertices.
     pub(crate) fn graph(&self, size: u32) -> Result<Arc<Graph>, String> {
         let text = &self.text;
-        if let Some(own) = self.size().filter(|own| *own != size) {
+        if let Some(own) = self.fixed_size().filter(|own| *own != size) {
             return Err(format!("--topology {text} has {own} vertices, but the group has {size}"));
         }
         let is_dense = matches!(self.source, Source::Complete | Source::Random { .. });
@@ -98,7 +98,7 @@ impl TopologyOption {
             Source::Hypercube => {
                 Graph::hypercube(size).map_err(|error| format!("--topology {text}: {error}"))?
             }
-            Source::Random { edge_ppm, seed } => Graph::random(size, *edge_ppm, *seed),
+            Source::Random { edge_ppm, seed } => Graph::random_connected(size, *edge_ppm, *seed),
             Source::Edges(named) | Source::File(named) => return Ok(self.weighted(&named.graph)),
         };
         Ok(self.weighted(&Arc::new(graph)))
@@ -115,15 +115,15 @@ impl TopologyOption {
 
     /// Returns the names that the vertices have in the file of the graph. Returns an empty list if
     /// there is no file, or if the names are the numbers of the processes.
-    pub(crate) fn names(&self) -> &[String] {
+    pub(crate) fn vertex_names(&self) -> &[String] {
         match &self.source {
-            Source::Edges(named) | Source::File(named) => named.names(),
+            Source::Edges(named) | Source::File(named) => named.vertex_names(),
             _ => &[],
         }
     }
 
     pub(crate) fn shell_word(&self) -> String {
-        shell_word(&self.text)
+        quote_shell_word(&self.text)
     }
 
     /// Returns an equivalent value that names no file, for traces.
@@ -156,12 +156,12 @@ impl FromStr for TopologyOption {
             return option(source, None);
         }
         if file::is_path(text) && !has_weights || Path::new(text).exists() {
-            let named = file::read(Path::new(text))?;
+            let named = file::read_graph(Path::new(text))?;
             named.check_connected()?;
             return option(Source::File(named), None);
         }
         if has_weights && file::is_path(name) && weights.is_some() {
-            let named = file::read(Path::new(name))?;
+            let named = file::read_graph(Path::new(name))?;
             named.check_connected()?;
             return option(Source::File(named), weights);
         }
@@ -185,7 +185,7 @@ fn shape(text: &str) -> Option<Result<Source, String>> {
     if let Some(simple) = simple {
         return Some(Ok(simple));
     }
-    if let Some(edges) = edge_list::read_inline(text) {
+    if let Some(edges) = edge_list::parse_inline_edges(text) {
         let connected = |named: NamedGraph| named.check_connected().map(|()| Source::Edges(named));
         return Some(edges.and_then(connected));
     }
@@ -242,15 +242,15 @@ mod tests {
         assert_eq!(graph("grid:3x2", 6), Graph::grid(3, 2));
         assert_eq!(graph("torus:3x3", 9), Graph::torus(3, 3));
         assert_eq!(graph("hypercube", 8), Graph::hypercube(8).unwrap());
-        assert_eq!(graph("random:0.3", 8), Graph::random(8, 300_000, 1));
-        assert_eq!(graph("random:0.3:9", 8), Graph::random(8, 300_000, 9));
+        assert_eq!(graph("random:0.3", 8), Graph::random_connected(8, 300_000, 1));
+        assert_eq!(graph("random:0.3:9", 8), Graph::random_connected(8, 300_000, 9));
         assert_eq!(
             graph("1-2,2-3:7", 3).weight(tenure_core::ProcessId(1), tenure_core::ProcessId(2)),
             Some(7)
         );
         assert_eq!(graph("ring+weights:4", 5), Graph::ring(5).with_distinct_weights(4));
-        assert_eq!("grid:3x4".parse::<TopologyOption>().unwrap().size(), Some(12));
-        for name in NAMES {
+        assert_eq!("grid:3x4".parse::<TopologyOption>().unwrap().fixed_size(), Some(12));
+        for name in COMPLETED_NAMES {
             name.parse::<TopologyOption>().unwrap().graph(8).unwrap();
         }
     }

@@ -6,10 +6,10 @@ use std::sync::Arc;
 
 use tenure_algorithms::catalogue::{self, TREE_SHAPES};
 use tenure_core::Graph;
-use tenure_core::tree::{Tree, TreeShape};
+use tenure_core::tree::{RootedTree, TreeShape};
 
 use super::{edge_list, file};
-use crate::cmd::program::shell_word;
+use crate::cmd::program::quote_shell_word;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum TreeOption {
@@ -17,7 +17,7 @@ pub(crate) enum TreeOption {
     Shape(TreeShape),
     Custom {
         text: String,
-        tree: Arc<Tree>,
+        tree: Arc<RootedTree>,
         graph: Arc<Graph>,
     },
 }
@@ -25,8 +25,8 @@ pub(crate) enum TreeOption {
 impl TreeOption {
     /// Returns the number of processes of a tree that the user defines. Returns `None` for a named
     /// shape, which exists for any number of processes.
-    pub(crate) fn size(&self) -> Option<u32> {
-        self.custom().map(|tree| tree.size())
+    pub(crate) fn fixed_size(&self) -> Option<u32> {
+        self.custom_tree().map(|tree| tree.size())
     }
 
     /// Returns the named shape; `None` for a tree that the user defines.
@@ -38,7 +38,7 @@ impl TreeOption {
     }
 
     /// Returns the tree that the user defines; `None` for a named shape.
-    pub(crate) fn custom(&self) -> Option<&Arc<Tree>> {
+    pub(crate) fn custom_tree(&self) -> Option<&Arc<RootedTree>> {
         match self {
             TreeOption::Shape(_) => None,
             TreeOption::Custom { tree, .. } => Some(tree),
@@ -48,7 +48,7 @@ impl TreeOption {
     pub(crate) fn shell_word(&self) -> String {
         match self {
             TreeOption::Shape(_) => self.inlined(),
-            TreeOption::Custom { text, .. } => shell_word(text),
+            TreeOption::Custom { text, .. } => quote_shell_word(text),
         }
     }
 
@@ -72,9 +72,9 @@ impl FromStr for TreeOption {
         if let Ok(shape) = catalogue::parse_tree_shape(text) {
             return Ok(TreeOption::Shape(shape));
         }
-        let named = match edge_list::read_inline(text) {
+        let named = match edge_list::parse_inline_edges(text) {
             Some(named) => named?,
-            None if file::is_path(text) => file::read(Path::new(text))?,
+            None if file::is_path(text) => file::read_graph(Path::new(text))?,
             None => {
                 let names: Vec<&str> = TREE_SHAPES.iter().map(|(name, _)| *name).collect();
                 let names = names.join(", ");
@@ -100,12 +100,12 @@ mod tests {
     fn trees_are_shapes_or_edges() {
         let heap: TreeOption = "heap".parse().unwrap();
         assert_eq!(
-            (heap.shape(), heap.size(), heap.inlined()),
+            (heap.shape(), heap.fixed_size(), heap.inlined()),
             (Some(TreeShape::Heap), None, "heap".to_owned())
         );
         let custom: TreeOption = "1-2,1-3,3-4".parse().unwrap();
-        assert_eq!(custom.custom().map(|tree| tree.diameter()), Some(3));
-        assert_eq!((custom.size(), custom.inlined()), (Some(4), "1-2,1-3,3-4".to_owned()));
+        assert_eq!(custom.custom_tree().map(|tree| tree.diameter()), Some(3));
+        assert_eq!((custom.fixed_size(), custom.inlined()), (Some(4), "1-2,1-3,3-4".to_owned()));
         let error = |text: &str| text.parse::<TreeOption>().unwrap_err();
         assert_eq!(
             error("1-2,2-3,3-1"),

@@ -12,7 +12,7 @@ use crate::cmd::failure::{Failure, Status};
 use crate::cmd::interrupt::TerminationSignals;
 use crate::cmd::output::print_unwrapped;
 use crate::cmd::parse_options;
-use crate::cmd::trace::{input_failure, warn_torn};
+use crate::cmd::trace::{trace_input_failure, warn_torn_or_empty};
 
 /// Step through a run in the browser and intervene: lose messages, crash processes, go back
 ///
@@ -72,14 +72,15 @@ pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
             return Err(Failure::usage(message));
         }
         (Some(path), []) => {
-            let trace = Trace::read(path).map_err(|error| input_failure(error.into()))?;
-            warn_torn(trace.torn.as_slice(), &[]);
+            let trace = Trace::read(path).map_err(|error| trace_input_failure(error.into()))?;
+            warn_torn_or_empty(trace.torn.as_slice(), &[]);
             Some(RunFactory.run_from_trace(&trace))
         }
         (None, []) => None,
         (None, words) => Some(run_from_words(words, WordsFrom::Terminal)),
     };
-    let opened = opened.map(|made| made.and_then(|run| lab.open(run, &Deadline::default())));
+    let opened =
+        opened.map(|made| made.and_then(|run| lab.open_session(run, &Deadline::default())));
     let session = opened.transpose().map_err(Failure::usage)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     runtime.map_err(Failure::environment)?.block_on(serve(&own, lab, session))

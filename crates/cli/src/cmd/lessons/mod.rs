@@ -9,12 +9,12 @@ mod table;
 
 use clap::Parser;
 use serde_json::Value;
-use tenure_trace::diagram::{DiagramOptions, Direction, RowLabel, lay_out_files};
+use tenure_trace::diagram::{DiagramOptions, RowLabel, TimeDirection, lay_out_files};
 
 use super::failure::{Failure, Status};
-use super::output::width;
+use super::output::line_width;
 use super::{Command, Subcommands, check, compare, interrupt, list, simulate, usage_error};
-use crate::lessons::{ActionExecutor, ActionResult, Results};
+use crate::lessons::{ActionExecutor, ActionResult, ExperimentResults};
 
 struct InProcess;
 
@@ -51,40 +51,40 @@ fn run_line(line: &str, drawn: bool) -> Result<ActionResult, Failure> {
     let mut words = vec!["tenure".to_owned()];
     words.extend(tenure_lab::split_words(line).map_err(Failure::usage)?);
     if !drawn {
-        return json_output(&words).map(ActionResult::from);
+        return run_to_json(&words).map(ActionResult::from);
     }
     let folder = scratch::TempFolder::new().map_err(Failure::environment)?;
     let file = folder.file("trace.ndjson");
     words.extend(["--trace".to_owned(), file.to_string_lossy().into_owned()]);
-    let data = json_output(&words)?;
-    let picture = if folder.has(&file) {
+    let data = run_to_json(&words)?;
+    let picture = if folder.has_file(&file) {
         let layout =
             lay_out_files(&[file], DiagramOptions::default()).map_err(Failure::environment)?;
-        Some(layout.to_text_within(Direction::Down, RowLabel::Place, width()))
+        Some(layout.to_text_within(TimeDirection::Down, RowLabel::Place, line_width()))
     } else {
         None
     };
     Ok(ActionResult { data, picture })
 }
 
-fn json_output(words: &[String]) -> Result<Value, Failure> {
+fn run_to_json(words: &[String]) -> Result<Value, Failure> {
     let command = Command::try_parse_from(words)
         .map_err(|error| Failure::usage(usage_error::one_line(&error)))?;
     match command.command {
         Subcommands::Simulate(options) => {
-            let run_line = simulate::perform(&options)?;
+            let run_line = simulate::perform_runs(&options)?;
             serde_json::to_value(run_line.json_output()).map_err(Failure::environment)
         }
-        Subcommands::Check(options) => check::json_output(&options),
-        Subcommands::Compare(options) => compare::json_output(&options),
-        Subcommands::List(options) => list::json_output(&options),
+        Subcommands::Check(options) => check::run_to_json(&options),
+        Subcommands::Compare(options) => compare::run_to_json(&options),
+        Subcommands::List(options) => list::run_to_json(&options),
         _ => Err(Failure::usage(
             "unsupported command in an experiment: expected simulate, check, compare or list",
         )),
     }
 }
 
-fn status(results: &Results) -> Status {
+fn status(results: &ExperimentResults) -> Status {
     if results.all_hold() { Status::Success } else { Status::Violated }
 }
 

@@ -10,8 +10,10 @@ use super::{InProcess, status, table};
 use crate::cmd::failure::{Failure, Status};
 use crate::cmd::interrupt;
 use crate::cmd::name_parser;
-use crate::cmd::output::{Format, print, print_json, width, wrap};
-use crate::lessons::{Chapter, CompletedExperiment, Question, Results, run_experiments};
+use crate::cmd::output::{Format, line_width, print, print_json, wrap};
+use crate::lessons::{
+    CompletedExperiment, ExperimentResults, Question, QuestionChapter, run_experiments,
+};
 
 /// Answer a question for self-study by running experiments
 ///
@@ -86,7 +88,7 @@ pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
 }
 
 fn list(
-    questions: &[(&'static Chapter, &'static Question)],
+    questions: &[(&'static QuestionChapter, &'static Question)],
     options: &Options,
 ) -> Result<(), Failure> {
     if options.broken {
@@ -104,7 +106,7 @@ fn list(
     for chapter in questions.chunk_by(|one, next| one.0.title == next.0.title) {
         writeln!(text, "{}\n", chapter[0].0.title).expect("writing to a string succeeds");
         for (_, question) in chapter {
-            let lines = wrap(&question.text, width() - 10).join("\n          ");
+            let lines = wrap(&question.text, line_width() - 10).join("\n          ");
             writeln!(text, "  {:<6}  {lines}", question.id).expect("writing to a string succeeds");
         }
         text.push('\n');
@@ -115,7 +117,7 @@ fn list(
 }
 
 fn answer_one(
-    chapter: &'static Chapter,
+    chapter: &'static QuestionChapter,
     question: &'static Question,
     options: &Options,
 ) -> Result<Status, Failure> {
@@ -133,7 +135,7 @@ fn answer_one(
 fn answer_all(options: &Options) -> Result<Status, Failure> {
     let mut all = Vec::new();
     let named = Question::all().map(|both| (both.1.id.as_str(), both));
-    let worst = interrupt::run_each(named, |(chapter, question)| {
+    let worst = interrupt::run_each_until_interrupted(named, |(chapter, question)| {
         let results = run_experiments(&question.experiments(), &InProcess, options.broken)?;
         let status = status(&results);
         match options.format {
@@ -149,9 +151,9 @@ fn answer_all(options: &Options) -> Result<Status, Failure> {
 }
 
 fn answered(
-    chapter: &'static Chapter,
+    chapter: &'static QuestionChapter,
     question: &'static Question,
-    results: Results,
+    results: ExperimentResults,
 ) -> AnsweredQuestion {
     AnsweredQuestion {
         id: &question.id,
@@ -164,17 +166,17 @@ fn answered(
     }
 }
 
-fn text(chapter: &Chapter, question: &Question, results: &Results) -> String {
-    let mut text = wrap(&format!("{}: {}", question.id, question.text), width()).join("\n");
+fn text(chapter: &QuestionChapter, question: &Question, results: &ExperimentResults) -> String {
+    let mut text = wrap(&format!("{}: {}", question.id, question.text), line_width()).join("\n");
     text.push_str("\n\n");
-    let recalled = wrap(&chapter.recalls, width() - 4).join("\n    ");
+    let recalled = wrap(&chapter.recalls, line_width() - 4).join("\n    ");
     writeln!(text, "    {recalled}\n").expect("writing to a string succeeds");
-    text.push_str(&wrap(&question.answer, width()).join("\n"));
+    text.push_str(&wrap(&question.answer, line_width()).join("\n"));
     text.push_str("\n\n");
-    text.push_str(&table::text(results));
+    text.push_str(&table::format_results(results));
     if let Some(beyond) = &question.beyond {
         text.push('\n');
-        text.push_str(&wrap(&format!("Not shown here: {beyond}"), width()).join("\n"));
+        text.push_str(&wrap(&format!("Not shown here: {beyond}"), line_width()).join("\n"));
         text.push('\n');
     }
     text.push_str(if results.all_hold() {
@@ -187,11 +189,11 @@ fn text(chapter: &Chapter, question: &Question, results: &Results) -> String {
 
 /// Formats one line about a question and its result. If an experiment failed, adds all results of
 /// the question.
-fn line(question: &Question, results: &Results) -> String {
+fn line(question: &Question, results: &ExperimentResults) -> String {
     if !results.all_hold() {
-        return format!("{:<6}  ✗\n\n{}\n", question.id, table::text(results));
+        return format!("{:<6}  ✗\n\n{}\n", question.id, table::format_results(results));
     }
-    let lines = wrap(&question.text, width() - 13);
+    let lines = wrap(&question.text, line_width() - 13);
     let more = if lines.len() > 1 { " …" } else { "" };
     format!("{:<6}  ✓  {}{more}\n", question.id, lines[0])
 }
@@ -199,12 +201,12 @@ fn line(question: &Question, results: &Results) -> String {
 impl ExperimentResult {
     fn of(conducted: CompletedExperiment) -> Self {
         let (description, command) = (conducted.description.clone(), conducted.acts.join("; "));
-        let alone = Results(vec![conducted]);
+        let alone = ExperimentResults(vec![conducted]);
         ExperimentResult {
             description,
             command,
-            expected: alone.expected(),
-            observed: alone.observed(),
+            expected: alone.expected_by_name(),
+            observed: alone.observed_by_name(),
             holds: alone.all_hold(),
         }
     }
@@ -217,7 +219,7 @@ mod tests {
     #[test]
     fn held_question_takes_one_line() {
         for (_, question) in Question::all() {
-            let line = line(question, &Results(Vec::new()));
+            let line = line(question, &ExperimentResults(Vec::new()));
             assert!(line.starts_with(&question.id) && line.contains("  ✓  "), "{line}");
             assert!(line.lines().count() == 1 && line.chars().count() <= 101, "{line}");
         }

@@ -9,8 +9,10 @@ use serde_json::{Map, Value};
 use super::{InProcess, status, table};
 use crate::cmd::failure::{Failure, Status};
 use crate::cmd::name_parser;
-use crate::cmd::output::{Format, print, print_json, width, wrap};
-use crate::lessons::{CompletedExperiment, Results, Scenario, option_flag, run_experiments};
+use crate::cmd::output::{Format, line_width, print, print_json, wrap};
+use crate::lessons::{
+    CompletedExperiment, ExperimentResults, Scenario, option_flag, run_experiments,
+};
 
 /// Reproduce a worked example of a paper or textbook: expected and observed results
 ///
@@ -98,8 +100,8 @@ pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
         name: &scenario.name,
         holds: results.all_hold(),
         held: results.0.iter().map(CompletedExperiment::holds).collect(),
-        expected: results.expected(),
-        observed: results.observed(),
+        expected: results.expected_by_name(),
+        observed: results.observed_by_name(),
         done: results.actions(),
     };
     options.format.print(&result, || text(scenario, &results))?;
@@ -113,7 +115,7 @@ fn list(format: Format) -> Result<(), Failure> {
     let mut text = String::new();
     for scenario in Scenario::all() {
         writeln!(text, "{}", scenario.name).expect("writing to a string succeeds");
-        for line in wrap(&scenario.description, width() - 4) {
+        for line in wrap(&scenario.description, line_width() - 4) {
             writeln!(text, "    {line}").expect("writing to a string succeeds");
         }
     }
@@ -121,13 +123,13 @@ fn list(format: Format) -> Result<(), Failure> {
     print(&text)
 }
 
-fn text(scenario: &Scenario, results: &Results) -> String {
-    let mut lines = wrap(&format!("{}: {}", scenario.name, scenario.description), width());
-    lines.extend(wrap(&format!("From {}.", scenario.source), width()));
+fn text(scenario: &Scenario, results: &ExperimentResults) -> String {
+    let mut lines = wrap(&format!("{}: {}", scenario.name, scenario.description), line_width());
+    lines.extend(wrap(&format!("From {}.", scenario.source), line_width()));
     let verdict = if results.all_hold() {
         "All observations are as expected."
     } else {
         "Some observations differ from the expectation: see ✗."
     };
-    format!("{}\n\n{}\n{verdict}\n", lines.join("\n"), table::text(results))
+    format!("{}\n\n{}\n{verdict}\n", lines.join("\n"), table::format_results(results))
 }

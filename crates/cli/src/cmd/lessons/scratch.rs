@@ -16,7 +16,7 @@ impl TempFolder {
     pub(super) fn new() -> io::Result<Self> {
         Ok(TempFolder {
             #[cfg(not(target_family = "wasm"))]
-            on_disk: if files::are_in_memory() { None } else { Some(tempfile::tempdir()?) },
+            on_disk: if files::are_files_in_memory() { None } else { Some(tempfile::tempdir()?) },
         })
     }
 
@@ -24,7 +24,7 @@ impl TempFolder {
         self.path().join(name)
     }
 
-    pub(super) fn has(&self, file: &Path) -> bool {
+    pub(super) fn has_file(&self, file: &Path) -> bool {
         files::open(file).is_ok()
     }
 
@@ -41,7 +41,7 @@ impl TempFolder {
 
 impl Drop for TempFolder {
     fn drop(&mut self) {
-        files::remove_folder(Path::new(IN_MEMORY));
+        files::remove_memory_folder(Path::new(IN_MEMORY));
     }
 }
 

@@ -4,9 +4,9 @@ use std::fmt::Write;
 
 use serde_json::Value;
 
-use crate::cmd::output::{width, wrap};
+use crate::cmd::output::{line_width, wrap};
 use crate::cmd::rows::format_figure;
-use crate::lessons::{CompletedExperiment, ExpectationResult, Results};
+use crate::lessons::{CompletedExperiment, ExpectationResult, ExperimentResults};
 
 /// Positions at which the second, third and last column begin, in characters, if the table is 100
 /// characters wide.
@@ -14,10 +14,10 @@ const COLUMNS: [usize; 3] = [36, 64, 92];
 
 /// Returns the positions of the columns, scaled to the width of the terminal.
 fn columns() -> [usize; 3] {
-    COLUMNS.map(|column| column * width() / 100)
+    COLUMNS.map(|column| column * line_width() / 100)
 }
 
-pub(super) fn text(results: &Results) -> String {
+pub(super) fn format_results(results: &ExperimentResults) -> String {
     results.0.iter().map(result_table).collect::<Vec<_>>().join("\n")
 }
 
@@ -27,7 +27,7 @@ fn result_table(made: &CompletedExperiment) -> String {
         writeln!(text, "{}", line.trim_end()).expect("writing to a string succeeds");
     };
     if !made.description.is_empty() {
-        wrap(&made.description, width()).iter().for_each(|part| line(part));
+        wrap(&made.description, line_width()).iter().for_each(|part| line(part));
     }
     for act in &made.acts {
         action_lines(act).iter().for_each(|part| line(part));
@@ -48,7 +48,7 @@ fn action_lines(act: &str) -> Vec<String> {
     // Keeps an option and its value on one line.
     let glued = act.replace(' ', "\u{a0}").replace("\u{a0}--", " --");
     let words = if joint.is_empty() { act } else { glued.as_str() };
-    let mut lines = wrap(words, width() - 8);
+    let mut lines = wrap(words, line_width() - 8);
     let last = lines.len() - 1;
     for (place, line) in lines.iter_mut().enumerate() {
         let mark = if place == 0 { mark } else { "   " };
@@ -142,8 +142,8 @@ mod tests {
             findings: vec![finding],
             picture: None,
         };
-        let text = text(&Results(vec![result_table]));
-        assert!(text.lines().all(|line| line.chars().count() <= width()), "{text}");
+        let text = format_results(&ExperimentResults(vec![result_table]));
+        assert!(text.lines().all(|line| line.chars().count() <= line_width()), "{text}");
         assert_eq!(text.matches('✗').count(), 1, "{text}");
         assert!(
             text.starts_with("  $ tenure check") && text.contains(" \\\n      --entries"),

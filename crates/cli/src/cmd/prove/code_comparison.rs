@@ -2,26 +2,26 @@
 
 use tenure_algorithms::catalogue::Parameters;
 use tenure_check::{CheckConfig, Entries};
-use tenure_prove::{Comparer, Comparison, Model, ModelEntry};
+use tenure_prove::{ConformanceChecker, ConformanceReport, Model, ModelEntry};
 
 use crate::cmd::failure::Failure;
 
 const MAX_STATES: u64 = 5_000_000;
 
-/// Compares the model with the code in each group from two to `largest` processes. Each process
-/// requests once. Terms are at most 2 in groups of two, and at most 1 in larger groups.
+/// Compares the model with the code in each group from two to `largest_group` processes. Each
+/// process requests once. Terms are at most 2 in groups of two, and at most 1 in larger groups.
 ///
 /// Returns an empty list if the entry has no function that maps states of the code to states of the
 /// model.
-pub(super) fn compare_groups(
+pub(super) fn compare_model_with_code(
     entry: &ModelEntry,
     model: &Model,
     variant: Option<&str>,
-    largest: u32,
-) -> Result<Vec<Comparison>, Failure> {
+    largest_group: u32,
+) -> Result<Vec<ConformanceReport>, Failure> {
     let Some(abstraction) = entry.abstraction else { return Ok(Vec::new()) };
     let mut compared = Vec::new();
-    for size in 2..=largest {
+    for size in 2..=largest_group {
         let variants = variant.into_iter().map(str::to_owned).collect();
         let parameters = Parameters { variants, number_modulus: 1, ..Parameters::plain(size) };
         let algorithm = tenure_instances::algorithm(entry.name, &parameters);
@@ -31,7 +31,7 @@ pub(super) fn compare_groups(
         config.model.order = card.order;
         config.model.entries = Entries::AtMost(1).into();
         config.bounds.term_max = Some(if size <= 2 { 2 } else { 1 });
-        let mut comparer = Comparer::new(model, abstraction, size);
+        let mut comparer = ConformanceChecker::new(model, abstraction, size);
         let walk = algorithm.walk(&config, MAX_STATES, &mut comparer).map_err(Failure::usage)?;
         compared.push(comparer.finish(walk));
     }

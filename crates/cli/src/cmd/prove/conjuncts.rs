@@ -4,42 +4,44 @@
 use std::fmt::Write;
 
 use serde_json::{Value, json};
-use tenure_prove::{ModelEntry, Necessity, Solver, assess_conjuncts};
+use tenure_prove::{ConjunctNecessity, ModelEntry, Solver, assess_conjuncts};
 
 use super::EntryModel;
 use crate::cmd::failure::{Failure, Status};
 
 /// Conjuncts of an invariant, each with the verdict whether the proof needs it.
-pub(super) struct ConjunctAssessment {
+pub(super) struct InvariantAssessment {
     entry: &'static ModelEntry,
-    needs: Vec<(&'static str, Necessity)>,
+    needs: Vec<(&'static str, ConjunctNecessity)>,
 }
 
 /// Determines for each conjunct of the invariant of each model whether the proof needs it.
-pub(super) fn assess(
+pub(super) fn assess_invariants(
     entries: &[&'static ModelEntry],
     solver: &Solver,
-) -> Result<Vec<ConjunctAssessment>, Failure> {
+) -> Result<Vec<InvariantAssessment>, Failure> {
     let decide = |entry: &&'static ModelEntry| {
         let needs = assess_conjuncts(&entry.model(), solver).map_err(Failure::environment)?;
-        Ok(ConjunctAssessment { entry, needs })
+        Ok(InvariantAssessment { entry, needs })
     };
     entries.iter().map(decide).collect()
 }
 
-pub(super) fn text(assessments: &[ConjunctAssessment]) -> String {
+pub(super) fn text(assessments: &[InvariantAssessment]) -> String {
     let mut text = String::new();
-    for ConjunctAssessment { entry, needs } in assessments {
+    for InvariantAssessment { entry, needs } in assessments {
         let _ = writeln!(text, "{}: {}", entry.name, entry.property);
         for (conjunct, need) in needs {
             let reason = match need {
-                Necessity::Needed(Some(found)) => {
+                ConjunctNecessity::Needed(Some(found)) => {
                     let action = found.action.as_ref().map(|it| it.title()).unwrap_or_default();
                     format!("needed: without it, {action} violates {}", found.conjunct)
                 }
-                Necessity::Needed(None) => "needed".to_owned(),
-                Necessity::Redundant => "redundant: the others are inductive without it".to_owned(),
-                Necessity::Undecided => "undecided".to_owned(),
+                ConjunctNecessity::Needed(None) => "needed".to_owned(),
+                ConjunctNecessity::Redundant => {
+                    "redundant: the others are inductive without it".to_owned()
+                }
+                ConjunctNecessity::Undecided => "undecided".to_owned(),
             };
             let _ = writeln!(text, "  {conjunct:<26} {reason}");
         }
@@ -47,12 +49,12 @@ pub(super) fn text(assessments: &[ConjunctAssessment]) -> String {
     text
 }
 
-pub(super) fn to_json(assessments: &[ConjunctAssessment]) -> Value {
-    let row = |ConjunctAssessment { entry, needs }: &ConjunctAssessment| {
-        let conjunct = |(name, need): &(&'static str, Necessity)| {
+pub(super) fn to_json(assessments: &[InvariantAssessment]) -> Value {
+    let row = |InvariantAssessment { entry, needs }: &InvariantAssessment| {
+        let conjunct = |(name, need): &(&'static str, ConjunctNecessity)| {
             let found = match need {
-                Necessity::Needed(found) => found.as_ref().map(|found| found.to_json()),
-                Necessity::Redundant | Necessity::Undecided => None,
+                ConjunctNecessity::Needed(found) => found.as_ref().map(|found| found.to_json()),
+                ConjunctNecessity::Redundant | ConjunctNecessity::Undecided => None,
             };
             json!({ "conjunct": name, "need": need.name(), "counterexample": found })
         };
@@ -67,9 +69,9 @@ pub(super) fn to_json(assessments: &[ConjunctAssessment]) -> Value {
 
 /// Returns success if, for each conjunct, the solver has decided whether the proof needs the
 /// conjunct. Otherwise, returns incomplete.
-pub(super) fn status(assessments: &[ConjunctAssessment]) -> Status {
+pub(super) fn status(assessments: &[InvariantAssessment]) -> Status {
     let mut needs = assessments.iter().flat_map(|it| &it.needs);
-    match needs.any(|(_, need)| matches!(need, Necessity::Undecided)) {
+    match needs.any(|(_, need)| matches!(need, ConjunctNecessity::Undecided)) {
         true => Status::Incomplete,
         false => Status::Success,
     }
@@ -84,7 +86,7 @@ pub(super) fn remove_conjunct(
     models: &[EntryModel],
     conjunct: &str,
 ) -> Result<Vec<EntryModel>, Failure> {
-    let rest = |(entry, model): &EntryModel| Some((*entry, model.without(conjunct)?));
+    let rest = |(entry, model): &EntryModel| Some((*entry, model.without_conjunct(conjunct)?));
     let rests: Vec<_> = models.iter().filter_map(rest).collect();
     if rests.is_empty() { Err(unknown_conjunct(models, conjunct)) } else { Ok(rests) }
 }
@@ -98,7 +100,7 @@ fn unknown_conjunct(models: &[EntryModel], conjunct: &str) -> Failure {
         false => "expected a conjunct of the invariant",
     };
     let groups = models.iter().map(|(entry, model)| {
-        let names: Vec<&str> = model.strengthening().iter().map(|it| it.name).collect();
+        let names: Vec<&str> = model.strengthening_conjuncts().iter().map(|it| it.name).collect();
         let names = names.join(", ");
         if models.len() == 1 { names } else { format!("{} ({names})", entry.property) }
     });

@@ -13,7 +13,7 @@ use serde_json::json;
 use tenure_algorithms::catalogue::Parameters;
 use tenure_prove::{CATALOGUE, Model, ModelEntry, Solver, model_entries};
 
-use self::proof::Proof;
+use self::proof::ProofAttempt;
 use super::duration;
 use super::failure::{Failure, Status};
 use super::output::Format;
@@ -79,11 +79,11 @@ pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
     let solver = solver(options)?;
     let mut proofs = Vec::new();
     for (entry, model) in &models {
-        proofs.push(Proof::attempt(entry, model, options, &solver)?);
+        proofs.push(ProofAttempt::prove_and_compare(entry, model, options, &solver)?);
     }
-    let results: Vec<_> = proofs.iter().map(Proof::to_json).collect();
-    options.format.print(&results, || proofs.iter().map(Proof::text).collect())?;
-    let statuses: Vec<Status> = proofs.iter().map(Proof::status).collect();
+    let results: Vec<_> = proofs.iter().map(ProofAttempt::to_json).collect();
+    options.format.print(&results, || proofs.iter().map(ProofAttempt::text).collect())?;
+    let statuses: Vec<Status> = proofs.iter().map(ProofAttempt::status).collect();
     let has = |status: &Status| statuses.contains(status);
     let worst = [Status::Violated, Status::Incomplete].into_iter().find(has);
     Ok(worst.unwrap_or(Status::Success))
@@ -105,7 +105,7 @@ fn examine(options: &Options) -> Result<Status, Failure> {
             (mutants::text(&judged), json, mutants::incomplete_if_undecided(&judged))
         }
         None => {
-            let assessments = conjuncts::assess(&entries, &solver)?;
+            let assessments = conjuncts::assess_invariants(&entries, &solver)?;
             let json = conjuncts::to_json(&assessments);
             (conjuncts::text(&assessments), json, conjuncts::status(&assessments))
         }
@@ -201,7 +201,7 @@ fn unknown_variant(variant: &str, entries: &[&'static ModelEntry]) -> Failure {
 fn solver(options: &Options) -> Result<Solver, Failure> {
     let solver = match &options.solver {
         Some(program) => Solver::from_path(program),
-        None => Solver::find(),
+        None => Solver::find_on_path(),
     };
     Ok(solver.map_err(Failure::environment)?.with_query_timeout(options.query_timeout))
 }

@@ -34,7 +34,7 @@ impl JudgedMutant {
     fn reason(&self) -> String {
         match self.is_refused_by_code {
             true => "refused by the comparison with the code".to_owned(),
-            false => self.verdict.reason(),
+            false => self.verdict.verdict_text(),
         }
     }
 
@@ -55,11 +55,11 @@ impl JudgedMutant {
     }
 }
 
-/// Creates `count` mutants in total, about equally many of each model. Tries to prove each
+/// Creates `total` mutants in total, about equally many of each model. Tries to prove each
 /// mutant, and compares it with the code.
 pub(super) fn sample_and_judge(
     entries: &[&'static ModelEntry],
-    count: usize,
+    total: usize,
     seed: u64,
     solver: &Solver,
 ) -> Result<Vec<JudgedMutant>, Failure> {
@@ -67,7 +67,7 @@ pub(super) fn sample_and_judge(
     for (index, entry) in entries.iter().enumerate() {
         // If `count` is not divisible by the number of models, the first models have one mutant
         // more.
-        let share = count / entries.len() + usize::from(index < count % entries.len());
+        let share = total / entries.len() + usize::from(index < total % entries.len());
         let model = entry.model();
         let mutants = sample_mutants(&model, share, seed);
         let verdicts = judge_mutants(&model, &mutants, solver).map_err(Failure::environment)?;
@@ -89,7 +89,8 @@ pub(super) fn sample_and_judge(
 /// not describe the code, for example because the code has a step that the mutant does not have.
 fn differs_from_code(entry: &ModelEntry, mutant: &Mutant, model: &Model) -> Result<bool, Failure> {
     let changed = mutant.applied_to(model);
-    let groups = code_comparison::compare_groups(entry, &changed, None, COMPARED_GROUP_SIZE)?;
+    let groups =
+        code_comparison::compare_model_with_code(entry, &changed, None, COMPARED_GROUP_SIZE)?;
     Ok(groups.iter().any(|comparison| !comparison.agrees()))
 }
 

@@ -4,15 +4,17 @@
 use std::fmt::Write;
 
 use serde_json::{Value, json};
-use tenure_prove::{Comparison, Mismatch, Model, ModelEntry, ProofReport, Solver, prove};
+use tenure_prove::{
+    ConformanceMismatch, ConformanceReport, Model, ModelEntry, ProofReport, Solver, prove,
+};
 
 use super::{Options, code_comparison};
 use crate::cmd::failure::{Failure, Status};
 
-pub(super) struct Proof {
+pub(super) struct ProofAttempt {
     entry: &'static ModelEntry,
     report: ProofReport,
-    compared: Vec<Comparison>,
+    compared: Vec<ConformanceReport>,
     /// Conjunct that was left out of the invariant, if any.
     without: Option<String>,
     /// Variant that the user selects, if there is no model of this variant. In this case, the proof
@@ -21,9 +23,9 @@ pub(super) struct Proof {
     compared_variant: Option<String>,
 }
 
-impl Proof {
+impl ProofAttempt {
     /// Tries to prove the property. If the proof succeeds, compares the model with the code.
-    pub(super) fn attempt(
+    pub(super) fn prove_and_compare(
         entry: &'static ModelEntry,
         model: &Model,
         options: &Options,
@@ -31,7 +33,7 @@ impl Proof {
     ) -> Result<Self, Failure> {
         let report = prove(model, solver).map_err(Failure::environment)?;
         let compared = match report.is_proved() {
-            true => code_comparison::compare_groups(
+            true => code_comparison::compare_model_with_code(
                 entry,
                 model,
                 options.variant.as_deref(),
@@ -42,11 +44,11 @@ impl Proof {
         let is_described = |name: &String| entry.variants.iter().any(|it| it.name == name);
         let compared_variant = options.variant.clone().filter(|name| !is_described(name));
         let without = options.without.clone();
-        Ok(Proof { entry, report, compared, without, compared_variant })
+        Ok(ProofAttempt { entry, report, compared, without, compared_variant })
     }
 
     pub(super) fn status(&self) -> Status {
-        let Proof { report, compared, .. } = self;
+        let ProofAttempt { report, compared, .. } = self;
         if report.is_refuted() || compared.iter().any(|it| !it.agrees()) {
             Status::Violated
         } else if report.is_proved() && compared.iter().all(|it| it.is_complete) {
@@ -57,7 +59,7 @@ impl Proof {
     }
 
     pub(super) fn to_json(&self) -> Value {
-        let compared: Vec<_> = self.compared.iter().map(Comparison::to_json).collect();
+        let compared: Vec<_> = self.compared.iter().map(ConformanceReport::to_json).collect();
         json!({
             "proof": self.report.to_json(),
             "without": self.without,
@@ -66,7 +68,7 @@ impl Proof {
     }
 
     pub(super) fn text(&self) -> String {
-        let Proof { entry, report, compared, without, .. } = self;
+        let ProofAttempt { entry, report, compared, without, .. } = self;
         let mut text = format!("{}: {}\n", entry.name, entry.property);
         let _ = writeln!(
             text,
@@ -81,7 +83,7 @@ impl Proof {
             report.conjuncts,
             entry.paper,
         );
-        for decision in report.open_decisions() {
+        for decision in report.unproved_obligations() {
             let _ = writeln!(text, "         {}: {}", decision.outcome.name(), decision.obligation);
         }
         if let Some(found) = report.counterexample() {
@@ -116,17 +118,17 @@ impl Proof {
     }
 }
 
-fn comparison_text(comparison: &Comparison) -> String {
-    let Comparison { size, states, steps, .. } = comparison;
+fn comparison_text(comparison: &ConformanceReport) -> String {
+    let ConformanceReport { size, states, steps, .. } = comparison;
     let scope = if comparison.is_complete { "all" } else { "the first" };
     match &comparison.mismatch {
         None => {
             format!("n = {size}: agrees with the model in {scope} {states} states, {steps} steps")
         }
-        Some(Mismatch::State { conjunct, state }) => {
+        Some(ConformanceMismatch::State { conjunct, state }) => {
             format!("n = {size}: a reachable state violates {conjunct}: {}", state.join(", "))
         }
-        Some(Mismatch::Step { before, new, gone, process }) => {
+        Some(ConformanceMismatch::Step { before, new, gone, process }) => {
             let process = process.map_or("the network".to_owned(), |number| format!("P{number}"));
             format!(
                 "n = {size}: a step of {process} is no step of the model\n         \

@@ -3,7 +3,7 @@
 
 use serde::Serialize;
 use tenure_core::{Card, Layer, ProcessId, Service, Strategy};
-use tenure_trace::{Condition, Kind, ProcessStates, Record, StateChange};
+use tenure_trace::{ProcessCondition, ProcessStates, Record, RecordKind, StateChange};
 
 /// Kind of coordinator that a lock has. The coordinator is the process that grants the lock to all
 /// others. It can itself enter the critical section without sending messages.
@@ -30,7 +30,7 @@ impl CoordinatorKind {
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub(super) struct InjectedFaults {
+pub(super) struct InjectedFaultCounts {
     /// Number of lost messages of the lock algorithm and the election algorithm.
     pub(super) lost: u64,
     /// Number of lost messages that the reliable channel sent in addition to the messages of the
@@ -41,37 +41,41 @@ pub(super) struct InjectedFaults {
 
 /// Figures of a run, computed in one pass over all records of its traces.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Analysis {
+pub(super) struct RunFigures {
     /// Number of critical-section entries of all processes except the coordinator.
     pub(super) entries_away: u64,
-    pub(super) injected: InjectedFaults,
+    pub(super) injected: InjectedFaultCounts,
     first_access: Option<u64>,
     last_access: u64,
     process_states: ProcessStates,
 }
 
-impl Analysis {
+impl RunFigures {
     /// Returns the time between the first and the last access of the resource, in seconds.
-    pub(super) fn seconds_between_accesses(&self) -> f64 {
+    pub(super) fn access_span_seconds(&self) -> f64 {
         let first = self.first_access.unwrap_or(self.last_access);
         self.last_access.saturating_sub(first) as f64 / 1e9
     }
 
-    pub(super) fn read(&mut self, record: &Record, coordinator: CoordinatorKind) {
-        if let Kind::Access(_) = record.kind {
+    pub(super) fn add_record(&mut self, record: &Record, coordinator: CoordinatorKind) {
+        if let RecordKind::Access(_) = record.kind {
             self.first_access.get_or_insert(record.time);
             self.last_access = record.time;
         }
         let Some(at) = record.process.process() else { return };
-        if self.process_states.read(record).contains(&StateChange::Begins(Condition::Inside)) {
+        if self
+            .process_states
+            .apply_record(record)
+            .contains(&StateChange::Begins(ProcessCondition::Inside))
+        {
             self.entries_away += u64::from(!self.coordinates(at, coordinator));
         }
         match &record.kind {
-            Kind::Drop(message_record) if message_record.layer == Layer::Channel => {
+            RecordKind::Drop(message_record) if message_record.layer == Layer::Channel => {
                 self.injected.lost_repairs += 1;
             }
-            Kind::Drop(_) => self.injected.lost += 1,
-            Kind::Duplicate(_) => self.injected.duplicated += 1,
+            RecordKind::Drop(_) => self.injected.lost += 1,
+            RecordKind::Duplicate(_) => self.injected.duplicated += 1,
             _ => {}
         }
     }

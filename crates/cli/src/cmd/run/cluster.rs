@@ -10,17 +10,17 @@ use std::time::Duration;
 use tenure_core::ProcessId;
 use tenure_daemon::resource::BlockedReader;
 use tenure_daemon::{
-    Channel, Config, Detector, Report, Store, Trace, VERSION, Workload, make_keys,
-    private_key_file, public_keys_file,
+    CONFIG_FORMAT_VERSION, ChannelConfig, Config, FailureDetectorConfig, NodeEvent, StoreConfig,
+    TraceConfig, WorkloadConfig, create_key_files, private_key_file, public_keys_file,
 };
-use tenure_runtime::ports::Ports;
-use tenure_trace::Kind;
+use tenure_runtime::ports::ReservedPorts;
+use tenure_trace::RecordKind;
 use tokio::sync::mpsc::UnboundedSender;
 
 use super::link_proxies::LinkProxies;
 use super::node_process::{NodeFiles, NodeMessage, NodeOutput, NodeProcess, NodeState};
 use super::parent_trace::ParentTrace;
-use super::plan::Plan;
+use super::plan::RunPlan;
 use super::schedule::FaultTarget;
 use super::workspace::Workspace;
 use crate::cmd::failure::Failure;
@@ -31,10 +31,10 @@ const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(10);
 #[derive(Debug)]
 pub(super) struct Cluster<'a> {
     pub(super) nodes: Vec<NodeProcess>,
-    plan: &'a Plan,
+    plan: &'a RunPlan,
     workspace: &'a Workspace,
     program: PathBuf,
-    ports: Ports,
+    ports: ReservedPorts,
     /// Proxies between the nodes; `None` if the run has no partitions.
     proxies: Option<LinkProxies>,
     /// Address of the counter that the lock protects.
@@ -48,14 +48,14 @@ pub(super) struct Cluster<'a> {
 
 impl<'a> Cluster<'a> {
     pub(super) async fn new(
-        plan: &'a Plan,
+        plan: &'a RunPlan,
         workspace: &'a Workspace,
         resource: SocketAddr,
         messages: UnboundedSender<NodeMessage>,
     ) -> Result<Self, Failure> {
         let program =
             std::env::current_exe().map_err(Failure::cannot("find this program's own file"))?;
-        let ports = Ports::reserve(plan.size).map_err(Failure::cannot("reserve ports"))?;
+        let ports = ReservedPorts::reserve(plan.size).map_err(Failure::cannot("reserve ports"))?;
         let proxies = match plan.partitions[..] {
             [] => None,
             _ => {
@@ -63,7 +63,7 @@ impl<'a> Cluster<'a> {
                 Some(started.map_err(Failure::cannot("start proxies between the nodes"))?)
             }
         };
-        make_keys(&workspace.keys(), plan.size).map_err(Failure::environment)?;
+        create_key_files(&workspace.keys(), plan.size).map_err(Failure::environment)?;
         let trace =
             ParentTrace::create(&workspace.parent_trace(), plan).map_err(Failure::environment)?;
         let node = |process: ProcessId| {
@@ -95,12 +95,12 @@ impl<'a> Cluster<'a> {
     }
 
     /// Restarts a process with the rest of its workload: either the critical-section entries that
-    /// it has not made, or the time that remains. `passed` is the time since the start of the run.
-    pub(super) fn restart(&mut self, process: ProcessId, passed: Duration) -> Result<(), Failure> {
+    /// it has not made, or the time that remains. `elapsed` is the time since the start of the run.
+    pub(super) fn restart(&mut self, process: ProcessId, elapsed: Duration) -> Result<(), Failure> {
         let NodeProcess { entries, entries_before, .. } = self.nodes[process.index()];
         let entered = entries_before + entries;
         let entries = self.plan.entries.map(|entries| entries.saturating_sub(entered));
-        let duration = self.plan.duration.map(|duration| duration.saturating_sub(passed));
+        let duration = self.plan.duration.map(|duration| duration.saturating_sub(elapsed));
         self.spawn_node(process, entries, duration)
     }
 
@@ -110,7 +110,7 @@ impl<'a> Cluster<'a> {
         let node = &mut self.nodes[process.index()];
         node.died_unobserved = node.state == NodeState::Booting;
         if !node.died_unobserved {
-            self.note(process, Kind::Crash)?;
+            self.note(process, RecordKind::Crash)?;
         }
         let killed = self.nodes[process.index()].kill().await;
         killed.map_err(Failure::cannot(format!("kill {process}")))
@@ -129,8 +129,8 @@ impl<'a> Cluster<'a> {
     }
 
     /// Makes a process leave the cluster by SIGTERM.
-    pub(super) fn leave(&mut self, process: ProcessId) -> Result<(), Failure> {
-        let left = self.nodes[process.index()].leave();
+    pub(super) fn request_leave(&mut self, process: ProcessId) -> Result<(), Failure> {
+        let left = self.nodes[process.index()].request_leave();
         left.map_err(Failure::cannot(format!("signal {process}")))
     }
 
@@ -138,14 +138,14 @@ impl<'a> Cluster<'a> {
     pub(super) fn suspend(&mut self, process: ProcessId) -> Result<(), Failure> {
         let stopped = self.nodes[process.index()].suspend();
         stopped.map_err(Failure::cannot(format!("stop {process}")))?;
-        self.note(process, Kind::Stop)
+        self.note(process, RecordKind::Stop)
     }
 
     pub(super) fn resume(&mut self, process: ProcessId) -> Result<(), Failure> {
         if self.nodes[process.index()].state != NodeState::Suspended {
             return Ok(());
         }
-        self.note(process, Kind::Continue)?;
+        self.note(process, RecordKind::Continue)?;
         let resumed = self.nodes[process.index()].resume();
         resumed.map_err(Failure::cannot(format!("resume {process}")))
     }
@@ -157,8 +157,8 @@ impl<'a> Cluster<'a> {
         partitions: Vec<Vec<ProcessId>>,
     ) -> Result<(), Failure> {
         let process_event = match &partitions[..] {
-            [] => Kind::Heal,
-            partitions => Kind::Partition(connected_groups(self.plan.size, partitions)),
+            [] => RecordKind::Heal,
+            partitions => RecordKind::Partition(connected_groups(self.plan.size, partitions)),
         };
         if let Some(proxies) = &self.proxies {
             proxies.set_partitions(partitions);
@@ -174,31 +174,31 @@ impl<'a> Cluster<'a> {
             return Ok(());
         }
         match output {
-            NodeOutput::Report(Report::Ready { session, .. }) => {
+            NodeOutput::Report(NodeEvent::Ready { session, .. }) => {
                 node.session = session;
                 if node.state == NodeState::Booting {
                     node.state = NodeState::Running;
                 }
                 if boot > 1 {
-                    self.note(process, Kind::Recover)?;
+                    self.note(process, RecordKind::Recover)?;
                 }
             }
             NodeOutput::Report(
-                Report::Page { .. }
-                | Report::PeerUp { .. }
-                | Report::PeerDown { .. }
-                | Report::Granted { .. },
+                NodeEvent::Page { .. }
+                | NodeEvent::PeerUp { .. }
+                | NodeEvent::PeerDown { .. }
+                | NodeEvent::Granted { .. },
             ) => {}
-            NodeOutput::Report(Report::Elected { leader, term }) => {
+            NodeOutput::Report(NodeEvent::Elected { leader, term }) => {
                 node.leader_view = Some((term, leader))
             }
-            NodeOutput::Report(Report::Deposed { .. }) => node.leader_view = None,
-            NodeOutput::Report(Report::Progress { entries, .. }) => node.entries = entries,
-            NodeOutput::Report(Report::Done { entries, .. }) => {
+            NodeOutput::Report(NodeEvent::Deposed { .. }) => node.leader_view = None,
+            NodeOutput::Report(NodeEvent::Progress { entries, .. }) => node.entries = entries,
+            NodeOutput::Report(NodeEvent::Done { entries, .. }) => {
                 node.entries = entries;
                 node.done = true;
             }
-            NodeOutput::Report(Report::Failed { reason }) => {
+            NodeOutput::Report(NodeEvent::Failed { reason }) => {
                 return Err(Failure::environment(format!("{process} failed: {reason}")));
             }
             NodeOutput::Invalid(line) => {
@@ -207,7 +207,7 @@ impl<'a> Cluster<'a> {
             }
             NodeOutput::Ended => {
                 let leaves = node.state == NodeState::Leaving;
-                let status = node.wait_ended(SHUTDOWN_TIMEOUT).await.ok().flatten();
+                let status = node.wait_or_kill(SHUTDOWN_TIMEOUT).await.ok().flatten();
                 if !leaves || status.is_none_or(|status| !status.success()) {
                     return Err(self.unexpected_exit(process, status));
                 }
@@ -226,7 +226,7 @@ impl<'a> Cluster<'a> {
 
     /// Returns the processes that `target` denotes at present. Returns `None` if this is not known
     /// yet, for example because no leader is elected.
-    pub(super) fn resolve(&self, target: FaultTarget) -> Option<Vec<ProcessId>> {
+    pub(super) fn resolve_target(&self, target: FaultTarget) -> Option<Vec<ProcessId>> {
         match target {
             FaultTarget::Process(process) => Some(vec![process]),
             FaultTarget::Leader => self.leader().map(|leader| vec![leader]),
@@ -237,14 +237,14 @@ impl<'a> Cluster<'a> {
 
     /// Returns the process that was killed by a fault with this target, such as the leader. Returns
     /// `None` if there is no such process, or if it has been restarted.
-    pub(super) fn killed_target(&self, target: FaultTarget) -> Option<ProcessId> {
+    pub(super) fn process_killed_as(&self, target: FaultTarget) -> Option<ProcessId> {
         let mut nodes = self.nodes.iter();
         nodes.find(|it| !it.is_up() && it.killed_as == Some(target)).map(|it| it.process)
     }
 
     /// Returns the number of critical-section entries that the nodes have reported since the start
     /// of the run, including those before a restart.
-    pub(super) fn entries(&self) -> u64 {
+    pub(super) fn entry_count(&self) -> u64 {
         self.nodes.iter().map(|node| node.entries_before + node.entries).sum()
     }
 
@@ -255,7 +255,7 @@ impl<'a> Cluster<'a> {
     pub(super) async fn shut_down(&mut self) -> Result<(), Failure> {
         for place in 0..self.nodes.len() {
             if self.nodes[place].died_unobserved {
-                self.note(ProcessId::from_index(place), Kind::Crash)?;
+                self.note(ProcessId::from_index(place), RecordKind::Crash)?;
             }
         }
         self.trace.write_end().map_err(Failure::environment)?;
@@ -271,7 +271,7 @@ impl<'a> Cluster<'a> {
         let mut outcome = Ok(());
         for place in places {
             let process = self.nodes[*place].process;
-            let ended = match self.nodes[*place].wait_ended(SHUTDOWN_TIMEOUT).await {
+            let ended = match self.nodes[*place].wait_or_kill(SHUTDOWN_TIMEOUT).await {
                 Ok(Some(status)) if !status.success() => {
                     Err(self.unexpected_exit(process, Some(status)))
                 }
@@ -294,14 +294,14 @@ impl<'a> Cluster<'a> {
         let reason = match status.and_then(|status| status.signal()) {
             Some(signal) => format!("signal {signal} from another process"),
             None => {
-                let reason = self.nodes[process.index()].last_log_line();
+                let reason = self.nodes[process.index()].panic_or_last_line();
                 reason.unwrap_or_else(|| "its log is empty".into())
             }
         };
         Failure::environment(format!("{process} ended unexpectedly: {reason}"))
     }
 
-    fn note(&mut self, process: ProcessId, kind: Kind) -> Result<(), Failure> {
+    fn note(&mut self, process: ProcessId, kind: RecordKind) -> Result<(), Failure> {
         let session = self.nodes[process.index()].session;
         self.trace.write_process_event(process, session, kind).map_err(Failure::environment)
     }
@@ -314,7 +314,7 @@ impl<'a> Cluster<'a> {
     ) -> Result<(), Failure> {
         let config = self.config(process, entries, duration);
         let path = self.workspace.config(process);
-        fs::write(&path, config.text()).map_err(Failure::cannot_write(&path))?;
+        fs::write(&path, config.to_toml()).map_err(Failure::cannot_write(&path))?;
         let started = self.nodes[process.index()].start(&self.program, &self.messages);
         started.map_err(Failure::cannot(format!("start {process}")))
     }
@@ -325,15 +325,15 @@ impl<'a> Cluster<'a> {
         entries: Option<u64>,
         duration: Option<Duration>,
     ) -> Config {
-        let Plan { service, fifo, options, .. } = self.plan;
+        let RunPlan { service, fifo, options, .. } = self.plan;
         let addresses = match &self.proxies {
-            Some(proxies) => proxies.addresses_for(process),
+            Some(proxies) => proxies.addresses_seen_by(process),
             None => self.ports.addresses(),
         };
         let addresses = addresses.iter().map(ToString::to_string).collect();
         Config {
-            version: VERSION,
-            cluster: tenure_daemon::Cluster {
+            version: CONFIG_FORMAT_VERSION,
+            cluster: tenure_daemon::ClusterConfig {
                 name: "tenure run".into(),
                 me: process.number(),
                 addresses,
@@ -343,22 +343,22 @@ impl<'a> Cluster<'a> {
                 insecure: false,
             },
             service: service.clone(),
-            detector: Detector::default(),
-            channel: Channel {
+            detector: FailureDetectorConfig::default(),
+            channel: ChannelConfig {
                 fifo: *fifo,
                 lose: options.lose,
                 duplicate: options.duplicate,
-                ..Channel::default()
+                ..ChannelConfig::default()
             },
-            store: Store { directory: self.workspace.store(process) },
-            trace: Some(Trace {
+            store: StoreConfig { directory: self.workspace.store(process) },
+            trace: Some(TraceConfig {
                 file: self.workspace.trace(process),
                 clocks: false,
                 states: options.states,
                 segment_kib: self.plan.segment_kib,
             }),
             page: None,
-            work: Some(Workload {
+            work: Some(WorkloadConfig {
                 resource: self.resource,
                 lock: self.plan.lock,
                 entries,

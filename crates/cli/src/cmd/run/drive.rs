@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use serde::Serialize;
 use tenure_core::ProcessId;
-use tenure_daemon::resource::{BlockedReader, Server};
-use tenure_trace::{Segments, Source, Writer};
+use tenure_daemon::resource::{BlockedReader, CounterServer};
+use tenure_trace::{TraceSegments, TraceSource, Writer};
 use tokio::sync::mpsc::{self, UnboundedReceiver};
 use tokio::sync::oneshot;
 use tokio::time::{Instant, sleep_until};
@@ -13,11 +13,11 @@ use tokio::time::{Instant, sleep_until};
 use super::cluster::Cluster;
 use super::node_process::{NodeMessage, NodeState};
 use super::options::Options;
-use super::parent_trace::header;
-use super::plan::Plan;
-use super::progress::Progress;
+use super::parent_trace::trace_header;
+use super::plan::RunPlan;
+use super::progress::RunProgressLine;
 use super::responsiveness::ResponsivenessProbe;
-use super::schedule::{ActionKind, FaultTarget, PartitionSpec, ScheduledAction};
+use super::schedule::{FaultTarget, PartitionSpec, ScheduledAction, ScheduledActionKind};
 use super::workspace::Workspace;
 use crate::cmd::failure::Failure;
 use crate::cmd::interrupt::TerminationSignals;
@@ -42,7 +42,7 @@ pub(super) struct RunObservations {
     pub(super) interrupted: bool,
     /// Processes whose workload was not complete when the run was given up.
     pub(super) unfinished: Vec<ProcessId>,
-    pub(super) partitions: Vec<Partition>,
+    pub(super) partitions: Vec<PartitionRecord>,
     pub(super) notes: Vec<String>,
     /// Longest delay of the probes, which measure how fast the machine responds. `None` if the
     /// machine was fast enough. If the machine was too slow, a lack of progress is no violation.
@@ -50,7 +50,7 @@ pub(super) struct RunObservations {
 }
 
 #[derive(Clone, Debug, Serialize)]
-pub(super) struct Partition {
+pub(super) struct PartitionRecord {
     /// Start of the partition, in milliseconds since the start of the run.
     pub(super) at: f64,
     /// Duration of the partition, in milliseconds.
@@ -59,18 +59,18 @@ pub(super) struct Partition {
     pub(super) side: Vec<u32>,
 }
 
-impl Partition {
+impl PartitionRecord {
     /// Creates a partition that begins at `at`, counted from the start of the run, and lasts
     /// `duration`. The processes in `side` are on one side.
     pub(super) fn new(at: Duration, duration: Duration, side: &[ProcessId]) -> Self {
         let [at, ms] = [at, duration].map(|it| it.as_secs_f64() * 1e3);
-        Partition { at: at.round(), ms, side: side.iter().map(|it| it.number()).collect() }
+        PartitionRecord { at: at.round(), ms, side: side.iter().map(|it| it.number()).collect() }
     }
 }
 
 /// Runs the cluster from start to end. When this function returns, all nodes have ended.
 pub(super) async fn drive(
-    plan: &Plan,
+    plan: &RunPlan,
     workspace: &Workspace,
     interrupts: &mut TerminationSignals,
 ) -> Result<RunObservations, Failure> {
@@ -96,24 +96,26 @@ pub(super) async fn drive(
 }
 
 /// Starts the resource, which is the server of the counter, and opens its trace.
-async fn resource(plan: &Plan, workspace: &Workspace) -> Result<Server, Failure> {
-    let (path, header) = (workspace.resource_trace(), header(plan, Source::Resource));
+async fn resource(plan: &RunPlan, workspace: &Workspace) -> Result<CounterServer, Failure> {
+    let (path, header) = (workspace.resource_trace(), trace_header(plan, TraceSource::Resource));
     let trace = Writer::create(&path, &header).map_err(Failure::environment)?;
     let failed = Failure::cannot("start the resource server");
-    let server = Server::start(plan.size, Some(trace)).await.map_err(&failed)?;
+    let server = CounterServer::start(plan.size, Some(trace)).await.map_err(&failed)?;
     if let Some(kib) = plan.segment_kib {
-        server.set_segments(Segments::new(path, header, kib.saturating_mul(1024)).map_err(failed)?);
+        server.set_segments(
+            TraceSegments::new(path, header, kib.saturating_mul(1024)).map_err(failed)?,
+        );
     }
     Ok(server)
 }
 
 struct Run<'a> {
-    plan: &'a Plan,
+    plan: &'a RunPlan,
     cluster: Cluster<'a>,
     /// Counter that the nodes increment under the lock.
-    server: &'a Server,
+    server: &'a CounterServer,
     messages: UnboundedReceiver<NodeMessage>,
-    progress: Progress,
+    progress: RunProgressLine,
     /// Scheduled actions that are not performed yet, in the order of their times.
     actions: Vec<ScheduledAction>,
     /// Receiver of the next process that enters the critical section; `None` if no scheduled action
@@ -136,9 +138,9 @@ struct Run<'a> {
 
 impl<'a> Run<'a> {
     fn new(
-        plan: &'a Plan,
+        plan: &'a RunPlan,
         cluster: Cluster<'a>,
-        server: &'a Server,
+        server: &'a CounterServer,
         (messages, probe): (UnboundedReceiver<NodeMessage>, ResponsivenessProbe),
     ) -> Self {
         Run {
@@ -146,7 +148,7 @@ impl<'a> Run<'a> {
             cluster,
             server,
             messages,
-            progress: Progress::new(plan),
+            progress: RunProgressLine::new(plan),
             actions: plan.actions.clone(),
             awaited_holder: None,
             pauses: Vec::new(),
@@ -195,7 +197,7 @@ impl<'a> Run<'a> {
             None => {
                 self.start = Some(Instant::now());
                 self.last_activity = Instant::now();
-                self.progress.started();
+                self.progress.restart_clock();
             }
             Some(late) if self.last_activity.elapsed() > BOOT_TIMEOUT => {
                 let (process, seconds) = (late.process, BOOT_TIMEOUT.as_secs());
@@ -235,7 +237,7 @@ impl<'a> Run<'a> {
     /// enters the critical section. This process is the target of the action.
     fn await_holder(&mut self, passed: Duration) {
         let of_holder = |it: &ScheduledAction| {
-            it.target == FaultTarget::Inside && it.kind != ActionKind::Restart
+            it.target == FaultTarget::Inside && it.kind != ScheduledActionKind::Restart
         };
         let mut pending = self.pending_partitions.iter();
         let wanted = self.actions.iter().any(|it| it.at <= passed && of_holder(it))
@@ -259,7 +261,7 @@ impl<'a> Run<'a> {
     fn start_due_partitions(&mut self, passed: Duration) -> Result<(), Failure> {
         let mut waiting = Vec::new();
         for partition in std::mem::take(&mut self.pending_partitions) {
-            let side = partition.side.iter().map(|target| self.cluster.resolve(*target));
+            let side = partition.side.iter().map(|target| self.cluster.resolve_target(*target));
             let side: Option<Vec<ProcessId>> =
                 side.collect::<Option<Vec<_>>>().map(|it| it.concat());
             match side {
@@ -280,7 +282,7 @@ impl<'a> Run<'a> {
         now: Duration,
     ) -> Result<(), Failure> {
         let long = partition.until - partition.from;
-        self.observations.partitions.push(Partition::new(now, long, &side));
+        self.observations.partitions.push(PartitionRecord::new(now, long, &side));
         let names: Vec<String> = side.iter().map(ProcessId::to_string).collect();
         self.partitions.push((now + long, side));
         self.apply_partitions()?;
@@ -300,18 +302,21 @@ impl<'a> Run<'a> {
         passed: Duration,
     ) -> Result<bool, Failure> {
         let found = match (action.kind, action.target) {
-            (ActionKind::Restart, FaultTarget::Leader | FaultTarget::Inside) => {
-                self.cluster.killed_target(action.target).map(|killed_target| vec![killed_target])
-            }
-            (_, target) => self.cluster.resolve(target),
+            (ScheduledActionKind::Restart, FaultTarget::Leader | FaultTarget::Inside) => self
+                .cluster
+                .process_killed_as(action.target)
+                .map(|killed_target| vec![killed_target]),
+            (_, target) => self.cluster.resolve_target(target),
         };
         let Some(found) = found else { return Ok(false) };
         let can = |run: &Self, process: ProcessId| {
             let node = &run.cluster.nodes[process.index()];
             match action.kind {
-                ActionKind::Kill => node.is_up(),
-                ActionKind::Pause(_) | ActionKind::Leave => node.state == NodeState::Running,
-                ActionKind::Restart => !node.is_up(),
+                ScheduledActionKind::Kill => node.is_up(),
+                ScheduledActionKind::Pause(_) | ScheduledActionKind::Leave => {
+                    node.state == NodeState::Running
+                }
+                ScheduledActionKind::Restart => !node.is_up(),
             }
         };
         let (can, cannot): (Vec<_>, Vec<_>) =
@@ -332,28 +337,28 @@ impl<'a> Run<'a> {
         action: &ScheduledAction,
         passed: Duration,
     ) -> Result<(), Failure> {
-        if matches!(action.kind, ActionKind::Kill | ActionKind::Leave) {
+        if matches!(action.kind, ScheduledActionKind::Kill | ScheduledActionKind::Leave) {
             for process in processes {
                 self.cluster.nodes[process.index()].killed_as = Some(action.target);
             }
         }
-        if action.kind == ActionKind::Kill {
+        if action.kind == ScheduledActionKind::Kill {
             self.cluster.kill_all(processes).await?;
             self.pauses.retain(|(_, paused)| !processes.contains(paused));
         }
         for process in processes.iter().copied() {
             match action.kind {
-                ActionKind::Kill => self.log_event(format!("{process} killed")),
-                ActionKind::Leave => {
-                    self.cluster.leave(process)?;
+                ScheduledActionKind::Kill => self.log_event(format!("{process} killed")),
+                ScheduledActionKind::Leave => {
+                    self.cluster.request_leave(process)?;
                     self.log_event(format!("{process} asked to leave"));
                 }
-                ActionKind::Pause(length) => {
+                ScheduledActionKind::Pause(length) => {
                     self.cluster.suspend(process)?;
                     self.pauses.push((passed + length, process));
                     self.log_event(format!("{process} suspended"));
                 }
-                ActionKind::Restart => {
+                ScheduledActionKind::Restart => {
                     self.cluster.restart(process, passed)?;
                     self.log_event(format!("{process} restarted"));
                 }
@@ -364,11 +369,11 @@ impl<'a> Run<'a> {
 
     fn log_event(&mut self, message: String) {
         self.last_activity = Instant::now();
-        self.progress.event(&message);
+        self.progress.print_event(&message);
     }
 
     fn watch_progress(&mut self) {
-        let entries = self.cluster.entries();
+        let entries = self.cluster.entry_count();
         if entries != self.entries {
             self.entries = entries;
             self.last_activity = Instant::now();
@@ -384,9 +389,9 @@ impl<'a> Run<'a> {
         };
         let nodes = &self.cluster.nodes;
         let served = nodes.iter().all(|it| idle(it.state) && (it.done || !it.is_up()));
-        let killed_target = self.cluster.killed_target(FaultTarget::Leader).is_some();
+        let killed_target = self.cluster.process_killed_as(FaultTarget::Leader).is_some();
         let needed = |it: &ScheduledAction| {
-            !it.by_default || (it.kind == ActionKind::Restart && killed_target)
+            !it.is_default || (it.kind == ScheduledActionKind::Restart && killed_target)
         };
         if served && self.pending_partitions.is_empty() && !self.actions.iter().any(needed) {
             return true;
@@ -401,7 +406,7 @@ impl<'a> Run<'a> {
         if early || due || hurts || self.last_activity.elapsed() < grace {
             return false;
         }
-        self.observations.late = self.probe.late_within(grace);
+        self.observations.late = self.probe.longest_delay_if_slow(grace);
         if self.observations.late.is_some() && self.last_activity.elapsed() < MAX_PROGRESS_TIMEOUT {
             return false;
         }

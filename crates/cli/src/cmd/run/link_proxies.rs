@@ -54,7 +54,7 @@ impl LinkProxies {
 
     /// Returns the addresses at which `process` reaches each process, in the order of the
     /// processes.
-    pub(super) fn addresses_for(&self, process: ProcessId) -> &[SocketAddr] {
+    pub(super) fn addresses_seen_by(&self, process: ProcessId) -> &[SocketAddr] {
         &self.addresses[process.index()]
     }
 
@@ -133,7 +133,7 @@ mod tests {
     /// Opens a connection from the first node through its proxy to the second node. Returns both
     /// ends.
     async fn connected(proxies: &LinkProxies, second: &TcpListener) -> (TcpStream, TcpStream) {
-        let near = TcpStream::connect(proxies.addresses_for(ProcessId(0))[1]).await.unwrap();
+        let near = TcpStream::connect(proxies.addresses_seen_by(ProcessId(0))[1]).await.unwrap();
         let (far, _) = timeout(TIMEOUT, second.accept()).await.unwrap().unwrap();
         (near, far)
     }
@@ -173,7 +173,8 @@ mod tests {
         drop((far, second));
         let mut received = [0];
         assert_eq!(timeout(TIMEOUT, near.read(&mut received)).await.unwrap().unwrap(), 0);
-        let mut next = TcpStream::connect(proxies.addresses_for(ProcessId(0))[1]).await.unwrap();
+        let mut next =
+            TcpStream::connect(proxies.addresses_seen_by(ProcessId(0))[1]).await.unwrap();
         let ended = timeout(TIMEOUT, next.read(&mut received)).await.unwrap();
         assert!(matches!(ended, Ok(0) | Err(_)), "{ended:?}");
     }

@@ -24,15 +24,15 @@ pub(crate) use options::Options;
 pub(crate) use service::{ClientOptions, WriterOptions, client, writer};
 
 use serde_json::json;
-use tenure_daemon::page::{LivePage, PageInfo, PageSource};
+use tenure_daemon::page::{LivePage, PageEventSource, PageRunInfo};
 
 use super::failure::{Failure, Status};
 use super::interrupt::TerminationSignals;
 use super::output::warn_no_effect;
 use super::progress_bar::progress_line;
-use plan::Plan;
-use summary::Summary;
-use verifier::Verifier;
+use plan::RunPlan;
+use summary::NodeRunSummary;
+use verifier::BackgroundVerifier;
 use workspace::Workspace;
 
 /// Runs the cluster with its faults, verifies the traces, and prints the result.
@@ -48,7 +48,7 @@ pub(crate) fn run(options: Options) -> Result<Status, Failure> {
     if options.service.is_some() {
         return Err(super::service::not_in_this_build("run --service"));
     }
-    let plan = Plan::new(options)?;
+    let plan = RunPlan::new(options)?;
     let lock = &plan.service.mutex;
     for option in unused_options::of_nodes(&plan.options, lock) {
         warn_no_effect(option, lock);
@@ -67,7 +67,7 @@ pub(crate) fn run(options: Options) -> Result<Status, Failure> {
     }
     let mut summary = outcome.map_err(|failure| {
         workspace.keep();
-        failure.with_path(workspace.path())
+        failure.with_details_path(workspace.path())
     })?;
     if !summary.succeeded() || summary.undecided {
         workspace.keep();
@@ -81,31 +81,31 @@ pub(crate) fn run(options: Options) -> Result<Status, Failure> {
     })
 }
 
-fn open_page(plan: &Plan, workspace: &Workspace) -> Result<Option<LivePage>, Failure> {
+fn open_page(plan: &RunPlan, workspace: &Workspace) -> Result<Option<LivePage>, Failure> {
     let Some(listen) = plan.options.watch else { return Ok(None) };
-    let about = PageInfo {
+    let about = PageRunInfo {
         title: "tenure run".to_owned(),
         mutex: plan.service.mutex.clone(),
         election: plan.service.election.clone(),
         size: plan.size,
         own: None,
     };
-    let source = PageSource::files(workspace.trace_paths());
+    let source = PageEventSource::from_trace_files(workspace.trace_paths());
     let page = LivePage::open(listen, None, about, source)
         .map_err(|error| Failure::usage(format!("--watch: {error}")))?;
     eprintln!("open {} to watch the run", page.url());
     Ok(Some(page))
 }
 
-async fn run_and_verify(plan: &Plan, workspace: &Workspace) -> Result<Summary, Failure> {
+async fn run_and_verify(plan: &RunPlan, workspace: &Workspace) -> Result<NodeRunSummary, Failure> {
     let mut interrupts = TerminationSignals::new()?;
-    let verifier = Verifier::start(plan, workspace);
+    let verifier = BackgroundVerifier::start(plan, workspace);
     let observations = drive::drive(plan, workspace, &mut interrupts).await?;
     let line = progress_line(None, "{spinner} {msg}");
     line.set_message("verifying the traces");
     let summary = tokio::select! {
         verified = verifier.finish() => {
-            verified.map(|verified| Summary::new(plan, verified, observations))
+            verified.map(|verified| NodeRunSummary::new(plan, verified, observations))
         }
         () = interrupts.next() => {
             Err(Failure::incomplete("interrupted before the traces were verified"))

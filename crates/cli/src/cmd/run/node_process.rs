@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
 use tenure_core::ProcessId;
-use tenure_daemon::{Report, ReportLine};
+use tenure_daemon::{NodeEvent, NodeEventLine};
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 use tokio::sync::mpsc::UnboundedSender;
@@ -71,7 +71,7 @@ pub(super) struct NodeMessage {
 
 #[derive(Debug)]
 pub(super) enum NodeOutput {
-    Report(Report),
+    Report(NodeEvent),
     Invalid(String),
     /// End of the output: the node has ended or is about to end.
     Ended,
@@ -153,7 +153,7 @@ impl NodeProcess {
     }
 
     /// Sends SIGTERM, as a service manager would.
-    pub(super) fn leave(&mut self) -> io::Result<()> {
+    pub(super) fn request_leave(&mut self) -> io::Result<()> {
         self.signal(Signal::TERM)?;
         self.state = NodeState::Leaving;
         Ok(())
@@ -181,7 +181,7 @@ impl NodeProcess {
 
     /// Waits until the process has ended, and kills it after the time limit. Returns `None` if
     /// there is no process or it was killed.
-    pub(super) async fn wait_ended(&mut self, limit: Duration) -> io::Result<Option<ExitStatus>> {
+    pub(super) async fn wait_or_kill(&mut self, limit: Duration) -> io::Result<Option<ExitStatus>> {
         let Some(child) = self.child.as_mut().filter(|_| self.state != NodeState::Down) else {
             return Ok(None);
         };
@@ -197,7 +197,7 @@ impl NodeProcess {
     }
 
     /// Returns the message of a panic in the node's log, or else the last line of the log.
-    pub(super) fn last_log_line(&self) -> Option<String> {
+    pub(super) fn panic_or_last_line(&self) -> Option<String> {
         let log = fs::read_to_string(&self.files.log).ok()?;
         let mut lines = log.lines().map(str::trim).filter(|line| !line.is_empty());
         match lines.clone().position(|line| line.contains("panicked at")) {
@@ -225,7 +225,7 @@ async fn forward_output(
     let mut lines = BufReader::new(out).lines();
     while let Ok(Some(line)) = lines.next_line().await {
         let output = match serde_json::from_str(&line) {
-            Ok(ReportLine { report, .. }) => NodeOutput::Report(report),
+            Ok(NodeEventLine { report, .. }) => NodeOutput::Report(report),
             Err(_) => NodeOutput::Invalid(line),
         };
         if messages.send(NodeMessage { process, boot, output }).is_err() {

@@ -4,19 +4,21 @@ use std::path::Path;
 
 use tenure_core::ProcessId;
 use tenure_trace::{
-    ClockUnit, CreateError, Header, Kind, Record, Service, Source, Subject, WriteError, Writer, now,
+    ClockUnit, CreateError, Header, Record, RecordKind, Service, Subject, TraceSource, WriteError,
+    Writer, unix_time_nanos,
 };
 
-use super::plan::Plan;
+use super::plan::RunPlan;
 
 /// Writer of the parent's trace. It flushes every record at once, because there are few records.
 #[derive(Debug)]
 pub(super) struct ParentTrace(Writer);
 
 impl ParentTrace {
-    pub(super) fn create(path: &Path, plan: &Plan) -> Result<ParentTrace, CreateError> {
+    pub(super) fn create(path: &Path, plan: &RunPlan) -> Result<ParentTrace, CreateError> {
         let promises = plan.promises.iter().map(|promise| promise.name().to_string()).collect();
-        Writer::create(path, &Header { promises, ..header(plan, Source::Parent) }).map(ParentTrace)
+        Writer::create(path, &Header { promises, ..trace_header(plan, TraceSource::Parent) })
+            .map(ParentTrace)
     }
 
     /// Writes an event of `process`. `session` is the number of the session in which the event
@@ -25,28 +27,28 @@ impl ParentTrace {
         &mut self,
         process: ProcessId,
         session: u64,
-        kind: Kind,
+        kind: RecordKind,
     ) -> Result<(), WriteError> {
-        self.0.write(Record::new(now(), process, kind).in_session(session))?;
+        self.0.write(Record::new(unix_time_nanos(), process, kind).in_session(session))?;
         self.0.flush()
     }
 
-    pub(super) fn write_network_event(&mut self, kind: Kind) -> Result<(), WriteError> {
-        self.0.write(Record::new(now(), Subject::Parent, kind))?;
+    pub(super) fn write_network_event(&mut self, kind: RecordKind) -> Result<(), WriteError> {
+        self.0.write(Record::new(unix_time_nanos(), Subject::Parent, kind))?;
         self.0.flush()
     }
 
     pub(super) fn write_end(&mut self) -> Result<(), WriteError> {
-        self.0.write(Record::new(now(), Subject::Parent, Kind::End))?;
+        self.0.write(Record::new(unix_time_nanos(), Subject::Parent, RecordKind::End))?;
         self.0.flush()
     }
 }
 
-pub(super) fn header(plan: &Plan, source: Source) -> Header {
+pub(super) fn trace_header(plan: &RunPlan, source: TraceSource) -> Header {
     Header {
         clock: ClockUnit::Nanosecond,
         fenced: plan.lock && plan.card.is_fenced(),
-        most_bypass: plan.card.most_bypass().filter(|_| plan.lock),
+        most_bypass: plan.card.promised_bypass_bound().filter(|_| plan.lock),
         seed: Some(plan.options.seed),
         ..Header::new(plan.card.name.clone(), Service::Office, plan.size, source)
     }

@@ -6,11 +6,13 @@ use std::time::Duration;
 
 use tenure_algorithms::catalogue::{CatalogueError, Parameters};
 use tenure_core::{Card, CrashModel, Property, SystemModel, TICKS_PER_UNIT};
-use tenure_daemon::Service;
+use tenure_daemon::ServiceConfig;
 
 use super::analysis::CoordinatorKind;
 use super::options::Options;
-use super::schedule::{ActionKind, FaultTarget, PartitionSpec, ScheduledAction, TimedTarget};
+use super::schedule::{
+    FaultTarget, PartitionSpec, ScheduledAction, ScheduledActionKind, TimedTarget,
+};
 use crate::cmd::failure::Failure;
 use crate::cmd::name_parser::describe_mismatch;
 
@@ -37,10 +39,10 @@ const WATCHED_FAULTS: [TimedTarget; 2] = [TimedTarget::leader_at(10), TimedTarge
 const DEFAULT_TRACE_MIB: u64 = 64;
 
 #[derive(Clone, Debug)]
-pub(super) struct Plan {
+pub(super) struct RunPlan {
     pub(super) options: Options,
     pub(super) size: u32,
-    pub(super) service: Service,
+    pub(super) service: ServiceConfig,
     pub(super) card: Card,
     pub(super) coordinator: CoordinatorKind,
     pub(super) lock: bool,
@@ -57,8 +59,8 @@ pub(super) struct Plan {
     pub(super) promises: Vec<Property>,
 }
 
-impl Plan {
-    pub(super) fn new(options: Options) -> Result<Plan, Failure> {
+impl RunPlan {
+    pub(super) fn new(options: Options) -> Result<RunPlan, Failure> {
         let (fifo, service) = service(&options);
         validate(&options, fifo)?;
         let card = card(options.size(), &service)?;
@@ -74,10 +76,11 @@ impl Plan {
         let partitions = partitions(&options, duration)?;
         // A process that is suspended or partitioned for longer than the heartbeat timeout is
         // falsely suspected. A partition loses no messages: TCP retransmits them.
-        let stops = actions.iter().any(|action| matches!(action.kind, ActionKind::Pause(_)));
+        let stops =
+            actions.iter().any(|action| matches!(action.kind, ScheduledActionKind::Pause(_)));
         let suspicion = stops || !partitions.is_empty();
         let around = SystemModel { false_suspicion: suspicion, ..card.system_model() };
-        Ok(Plan {
+        Ok(RunPlan {
             promises: card.promises_under(&around),
             size: options.size(),
             service,
@@ -105,7 +108,7 @@ impl Plan {
 /// The default lock is `coordinated:ELECTION`, with the selected election. If no election is
 /// selected, the election is the one in the name of the lock, such as `bully` in
 /// `coordinated:bully`. A lock whose name contains no election uses the default election.
-fn service(options: &Options) -> (bool, Service) {
+fn service(options: &Options) -> (bool, ServiceConfig) {
     const DEFAULT_ELECTION: &str = "bully";
     let election = options.election.as_deref();
     let Some(mutex) = options.mutex.as_deref() else {
@@ -121,11 +124,11 @@ fn service(options: &Options) -> (bool, Service) {
     (fifo, service_of(options, mutex.to_string(), election))
 }
 
-fn service_of(options: &Options, mutex: String, election: String) -> Service {
+fn service_of(options: &Options, mutex: String, election: String) -> ServiceConfig {
     let Options { variant, allow_mistakes, quorums, tree, topology, .. } = options.clone();
     // An invalid topology is ignored here, and reported by `validate`.
     let graph = topology.and_then(|topology| topology.graph(options.size()).ok());
-    Service {
+    ServiceConfig {
         mutex,
         election,
         variants: variant,
@@ -167,9 +170,9 @@ fn validate(options: &Options, fifo: bool) -> Result<(), Failure> {
     )
 }
 
-fn card(size: u32, service: &Service) -> Result<Card, Failure> {
-    let Service { mutex, election, .. } = service;
-    let parameters = service.parameters(size, TICKS_PER_UNIT).map_err(Failure::usage)?;
+fn card(size: u32, service: &ServiceConfig) -> Result<Card, Failure> {
+    let ServiceConfig { mutex, election, .. } = service;
+    let parameters = service.algorithm_parameters(size, TICKS_PER_UNIT).map_err(Failure::usage)?;
     let protocol = tenure_instances::service_protocol(service, &parameters);
     let protocol = protocol.map_err(|unknown| match unknown {
         CatalogueError::Algorithm { .. } => {
@@ -179,7 +182,7 @@ fn card(size: u32, service: &Service) -> Result<Card, Failure> {
         other => Failure::usage(other),
     })?;
     let card = protocol.card(size);
-    service.check_mistakes(&card).map_err(Failure::usage)?;
+    service.ensure_mistakes_allowed(&card).map_err(Failure::usage)?;
     if !card.all_promises(Some(0)).any(|promise| promise == Property::MutualExclusion) {
         return Err(Failure::usage(format!(
             "{mutex} does not promise mutual exclusion, which `tenure run` requires: use `tenure \
@@ -254,7 +257,7 @@ fn actions(
     }
     actions.extend(options.pause.iter().map(|pause| ScheduledAction::pause(*pause)));
     // Of simultaneous actions, a kill comes before the restart that follows it.
-    actions.sort_by_key(|action| (action.at, action.kind == ActionKind::Restart));
+    actions.sort_by_key(|action| (action.at, action.kind == ScheduledActionKind::Restart));
     for (place, action) in actions.iter().enumerate() {
         check_action(action, &actions[..place], options, mutex, card, duration)?;
     }
@@ -290,12 +293,12 @@ fn check_action(
         let nodes = options.size();
         return Err(Failure::usage(format!("{action}: expected processes 1 to {nodes}")));
     }
-    check_end(action, action.end(), duration)?;
+    check_end(action, action.end_time(), duration)?;
     let crashes = match kind {
-        ActionKind::Kill | ActionKind::Leave => CrashModel::Stop,
-        ActionKind::Restart => CrashModel::Recovery,
+        ScheduledActionKind::Kill | ScheduledActionKind::Leave => CrashModel::Stop,
+        ScheduledActionKind::Restart => CrashModel::Recovery,
         // A suspended process is slow and does not crash.
-        ActionKind::Pause(_) => CrashModel::None,
+        ScheduledActionKind::Pause(_) => CrashModel::None,
     };
     let around = SystemModel { crashes, ..card.system_model() };
     if card.unmet_assumptions(&around).next().is_some() && !options.beyond_assumptions {
@@ -311,8 +314,8 @@ fn check_action(
         it.target == target || [it.target, target].contains(&FaultTarget::All)
     };
     let of_target = |kind| before.iter().filter(|it| it.kind == kind && same(it)).count();
-    let gone = of_target(ActionKind::Kill) + of_target(ActionKind::Leave);
-    if kind == ActionKind::Restart && gone <= of_target(ActionKind::Restart) {
+    let gone = of_target(ScheduledActionKind::Kill) + of_target(ScheduledActionKind::Leave);
+    if kind == ScheduledActionKind::Restart && gone <= of_target(ScheduledActionKind::Restart) {
         return Err(Failure::usage(format!(
             "{action} has no process to restart: add an earlier --kill {target}@…"
         )));
@@ -325,9 +328,9 @@ mod tests {
     use super::*;
     use crate::cmd::parse_options;
 
-    fn plan(line: &str) -> Result<Plan, String> {
+    fn plan(line: &str) -> Result<RunPlan, String> {
         let options = parse_options(line.split_whitespace()).map_err(|error| error.to_string())?;
-        Plan::new(options).map_err(|failure| failure.to_string())
+        RunPlan::new(options).map_err(|failure| failure.to_string())
     }
 
     fn actions(line: &str) -> String {
@@ -449,7 +452,7 @@ mod tests {
             ("--mutex central", "central", "bully"),
             ("--mutex fifo:coordinated:bully", "coordinated:bully", "bully"),
         ] {
-            let Service { mutex: lock, election: found, .. } = plan(line).unwrap().service;
+            let ServiceConfig { mutex: lock, election: found, .. } = plan(line).unwrap().service;
             assert_eq!((&*lock, &*found), (mutex, election), "{line}");
         }
     }

@@ -2,36 +2,36 @@
 
 use tenure_core::ProcessId;
 
-use super::plan::Plan;
+use super::plan::RunPlan;
 use crate::cmd::progress_bar::{ProgressBar, progress_line};
 
 /// A progress line on standard error. It is removed when this value is dropped.
 #[derive(Debug)]
-pub(super) struct Progress {
+pub(super) struct RunProgressLine {
     bar: ProgressBar,
     /// True if the progress line shows the time, false if it shows the entries.
     timed: bool,
     total: u64,
 }
 
-impl Progress {
-    pub(super) fn new(plan: &Plan) -> Self {
+impl RunProgressLine {
+    pub(super) fn new(plan: &RunPlan) -> Self {
         let (timed, total) = match (plan.duration, plan.entries) {
             (Some(duration), _) => (true, u64::try_from(duration.as_millis()).unwrap_or(1)),
             (None, entries) => (false, entries.unwrap_or(1) * u64::from(plan.size)),
         };
         let bar = progress_line(Some(total), "{elapsed:>4} {bar:30} {msg}");
         bar.set_message("starting");
-        Progress { bar, timed, total }
+        RunProgressLine { bar, timed, total }
     }
 
     /// Restarts the time that the progress line shows. The caller calls this when all nodes are
     /// ready.
-    pub(super) fn started(&self) {
+    pub(super) fn restart_clock(&self) {
         self.bar.reset();
     }
 
-    pub(super) fn event(&self, text: &str) {
+    pub(super) fn print_event(&self, text: &str) {
         self.bar.println(format!("{:>6.2} s  {text}", self.bar.elapsed().as_secs_f64()));
     }
 
@@ -43,7 +43,7 @@ impl Progress {
     }
 }
 
-impl Drop for Progress {
+impl Drop for RunProgressLine {
     fn drop(&mut self) {
         self.bar.finish_and_clear();
     }

@@ -38,7 +38,7 @@ impl Delays {
 
     /// If a probe that was too slow ended between `now` − `span` and `now`, returns the longest
     /// delay since the start of the run. Otherwise, returns `None`.
-    fn late_within(&self, now: Instant, span: Duration) -> Option<Duration> {
+    fn longest_delay_if_slow(&self, now: Instant, span: Duration) -> Option<Duration> {
         let last = self.last?;
         (now.duration_since(last) < span).then_some(self.most)
     }
@@ -74,8 +74,8 @@ impl ResponsivenessProbe {
 
     /// If a probe that was too slow ended within the last `span`, returns the longest delay since
     /// the start of the run. Otherwise, returns `None`.
-    pub(super) fn late_within(&self, span: Duration) -> Option<Duration> {
-        self.0.delays().late_within(Instant::now(), span)
+    pub(super) fn longest_delay_if_slow(&self, span: Duration) -> Option<Duration> {
+        self.0.delays().longest_delay_if_slow(Instant::now(), span)
     }
 }
 
@@ -121,12 +121,12 @@ mod tests {
         let (started, second) = (Instant::now(), Duration::from_secs(1));
         let mut delays = Delays::default();
         delays.record(started, MAX_DELAY);
-        assert_eq!(delays.late_within(started, second), None, "within the limit");
+        assert_eq!(delays.longest_delay_if_slow(started, second), None, "within the limit");
         delays.record(started, 3 * MAX_DELAY);
         delays.record(started + second, 2 * MAX_DELAY);
         delays.record(started + 2 * second, MAX_DELAY / 2);
         let now = started + 3 * second;
-        assert_eq!(delays.late_within(now, 3 * second), Some(3 * MAX_DELAY));
-        assert_eq!(delays.late_within(now, 2 * second), None, "no delay since then");
+        assert_eq!(delays.longest_delay_if_slow(now, 3 * second), Some(3 * MAX_DELAY));
+        assert_eq!(delays.longest_delay_if_slow(now, 2 * second), None, "no delay since then");
     }
 }

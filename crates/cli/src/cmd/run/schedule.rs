@@ -78,25 +78,25 @@ impl FromStr for TimedTarget {
 
 /// A target and the interval of the fault: `2@1s..3s`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Pause {
+pub(super) struct PauseSpec {
     pub(super) target: FaultTarget,
     pub(super) from: Duration,
     pub(super) until: Duration,
 }
 
-impl fmt::Display for Pause {
+impl fmt::Display for PauseSpec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Pause { target, from, until } = self;
+        let PauseSpec { target, from, until } = self;
         write!(f, "{target}@{}..{}", duration::format(*from), duration::format(*until))
     }
 }
 
-impl FromStr for Pause {
+impl FromStr for PauseSpec {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
         let (target, from, until) = parse_interval(text, "2@1s..3s")?;
-        Ok(Pause { target: target.parse()?, from, until })
+        Ok(PauseSpec { target: target.parse()?, from, until })
     }
 }
 
@@ -148,7 +148,7 @@ fn parse_interval<'a>(
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum ActionKind {
+pub(super) enum ScheduledActionKind {
     /// Kill the process by SIGKILL.
     Kill,
     /// Send SIGTERM. The process transfers leadership and leaves the cluster.
@@ -163,49 +163,56 @@ pub(super) enum ActionKind {
 pub(super) struct ScheduledAction {
     pub(super) at: Duration,
     pub(super) target: FaultTarget,
-    pub(super) kind: ActionKind,
+    pub(super) kind: ScheduledActionKind,
     /// True for a default action, which the user did not request. Such an action is skipped if all
     /// work is complete before its time.
-    pub(super) by_default: bool,
+    pub(super) is_default: bool,
 }
 
 impl ScheduledAction {
-    pub(super) fn kill(moment: TimedTarget, by_default: bool) -> Self {
-        ScheduledAction { at: moment.at, target: moment.target, kind: ActionKind::Kill, by_default }
+    pub(super) fn kill(moment: TimedTarget, is_default: bool) -> Self {
+        ScheduledAction {
+            at: moment.at,
+            target: moment.target,
+            kind: ScheduledActionKind::Kill,
+            is_default,
+        }
     }
 
     pub(super) fn leave(moment: TimedTarget) -> Self {
         ScheduledAction {
             at: moment.at,
             target: moment.target,
-            kind: ActionKind::Leave,
-            by_default: false,
+            kind: ScheduledActionKind::Leave,
+            is_default: false,
         }
     }
 
-    pub(super) fn restart(moment: TimedTarget, by_default: bool) -> Self {
+    pub(super) fn restart(moment: TimedTarget, is_default: bool) -> Self {
         ScheduledAction {
             at: moment.at,
             target: moment.target,
-            kind: ActionKind::Restart,
-            by_default,
+            kind: ScheduledActionKind::Restart,
+            is_default,
         }
     }
 
-    pub(super) fn pause(pause: Pause) -> Self {
-        let Pause { target, from, until } = pause;
+    pub(super) fn pause(pause: PauseSpec) -> Self {
+        let PauseSpec { target, from, until } = pause;
         ScheduledAction {
             at: from,
             target,
-            kind: ActionKind::Pause(until - from),
-            by_default: false,
+            kind: ScheduledActionKind::Pause(until - from),
+            is_default: false,
         }
     }
 
-    pub(super) fn end(&self) -> Duration {
+    pub(super) fn end_time(&self) -> Duration {
         match self.kind {
-            ActionKind::Pause(length) => self.at + length,
-            ActionKind::Kill | ActionKind::Leave | ActionKind::Restart => self.at,
+            ScheduledActionKind::Pause(length) => self.at + length,
+            ScheduledActionKind::Kill
+            | ScheduledActionKind::Leave
+            | ScheduledActionKind::Restart => self.at,
         }
     }
 }
@@ -214,11 +221,11 @@ impl fmt::Display for ScheduledAction {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let ScheduledAction { at, target, kind, .. } = *self;
         match kind {
-            ActionKind::Kill => write!(f, "--kill {}", TimedTarget { target, at }),
-            ActionKind::Leave => write!(f, "--leave {}", TimedTarget { target, at }),
-            ActionKind::Restart => write!(f, "--restart {}", TimedTarget { target, at }),
-            ActionKind::Pause(length) => {
-                write!(f, "--pause {}", Pause { target, from: at, until: at + length })
+            ScheduledActionKind::Kill => write!(f, "--kill {}", TimedTarget { target, at }),
+            ScheduledActionKind::Leave => write!(f, "--leave {}", TimedTarget { target, at }),
+            ScheduledActionKind::Restart => write!(f, "--restart {}", TimedTarget { target, at }),
+            ScheduledActionKind::Pause(length) => {
+                write!(f, "--pause {}", PauseSpec { target, from: at, until: at + length })
             }
         }
     }
@@ -234,7 +241,7 @@ mod tests {
             assert_eq!(text.parse::<TimedTarget>().unwrap().to_string(), text);
         }
         for text in ["2@1s..3s", "leader@500ms..1.5s", "inside@1s..3s"] {
-            assert_eq!(text.parse::<Pause>().unwrap().to_string(), text);
+            assert_eq!(text.parse::<PauseSpec>().unwrap().to_string(), text);
         }
         for text in ["1,2@1s..3s", "leader@500ms..1.5s", "3,leader@1s..2s"] {
             let partition: PartitionSpec = text.parse().unwrap();
@@ -249,7 +256,7 @@ mod tests {
             assert!(error.contains("expected") && !error.contains('\n'), "{error}");
         }
         for text in ["2@1s", "2@3s..1s", "2@1s..1s", "@1s..2s", "2@..2s"] {
-            assert!(text.parse::<Pause>().is_err(), "{text}");
+            assert!(text.parse::<PauseSpec>().is_err(), "{text}");
         }
         for text in ["2", "2@1s", "2@1s..", "2,@1s..2s", "boss@1s..2s", "1,2@3s..1s"] {
             let error = text.parse::<PartitionSpec>().unwrap_err();

@@ -7,9 +7,9 @@ use serde::Serialize;
 use tenure_core::{Layer, ProcessId, Property};
 use tenure_trace::{Judgement, MeasuredElection, Quantiles, TraceViolation, Verification};
 
-use super::analysis::{Analysis, CoordinatorKind, InjectedFaults};
-use super::drive::{Partition, RunObservations};
-use super::plan::Plan;
+use super::analysis::{CoordinatorKind, InjectedFaultCounts, RunFigures};
+use super::drive::{PartitionRecord, RunObservations};
+use super::plan::RunPlan;
 use super::verifier::VerifiedRun;
 
 const FALSE_SUSPICION_NOTE: &str = "a live process was suspended or partitioned, and the card \
@@ -22,7 +22,7 @@ const PARTITION_NOTE: &str = "the nodes were connected through proxies of this c
 
 /// The result of a run. Scripts depend on its JSON keys; later releases may add keys.
 #[derive(Clone, Debug, Serialize)]
-pub(super) struct Summary {
+pub(super) struct NodeRunSummary {
     pub(super) nodes: u32,
     pub(super) mutex: String,
     pub(super) election: String,
@@ -33,11 +33,11 @@ pub(super) struct Summary {
     pub(super) seconds: f64,
     pub(super) entries: u64,
     pub(super) entries_per_second: f64,
-    pub(super) latency_ms: Option<Latency>,
+    pub(super) latency_ms: Option<LatencyQuantiles>,
     pub(super) messages_per_entry: Option<MessagesPerEntry>,
     pub(super) elections: Vec<MeasuredElection>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub(super) partitions: Vec<Partition>,
+    pub(super) partitions: Vec<PartitionRecord>,
     pub(super) counter: CounterCheck,
     pub(super) refused: u64,
     pub(super) overlaps: u64,
@@ -51,7 +51,7 @@ pub(super) struct Summary {
     #[serde(skip)]
     pub(super) undecided: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) channel: Option<ChannelStats>,
+    pub(super) channel: Option<ChannelFaultStats>,
     pub(super) crashes: u64,
     pub(super) interrupted: bool,
     pub(super) notes: Vec<String>,
@@ -63,7 +63,7 @@ pub(super) struct Summary {
 
 /// Time from the request of a process for the lock to its entry, in milliseconds.
 #[derive(Clone, Copy, Debug, Serialize)]
-pub(super) struct Latency {
+pub(super) struct LatencyQuantiles {
     pub(super) p50: f64,
     pub(super) p99: f64,
     pub(super) max: f64,
@@ -97,8 +97,8 @@ pub(super) struct CounterCheck {
 /// Faults that were injected below the reliable channel, and the messages by which the channel
 /// recovered from them.
 #[derive(Clone, Copy, Debug, Serialize)]
-pub(super) struct ChannelStats {
-    pub(super) injected: InjectedFaults,
+pub(super) struct ChannelFaultStats {
+    pub(super) injected: InjectedFaultCounts,
     pub(super) recovered: RecoveryMessages,
 }
 
@@ -108,12 +108,12 @@ pub(super) struct RecoveryMessages {
     pub(super) acknowledgements: u64,
 }
 
-impl Summary {
+impl NodeRunSummary {
     pub(super) fn new(
-        plan: &Plan,
+        plan: &RunPlan,
         verified: VerifiedRun,
         observations: RunObservations,
-    ) -> Summary {
+    ) -> NodeRunSummary {
         let VerifiedRun { verification, analysis } = verified;
         let mut violated = violated(&observations, &verification);
         let late = observations.late.and_then(|late| undecided(&mut violated, late));
@@ -134,11 +134,11 @@ impl Summary {
             lost: it.lost,
         });
         let entries = if plan.lock { verification.entries } else { counter.expected };
-        let seconds = analysis.seconds_between_accesses();
+        let seconds = analysis.access_span_seconds();
         let rate = if seconds > 0.0 { entries as f64 / seconds } else { 0.0 };
         let messages_per_entry = messages_per_entry(plan, &analysis, &verification);
         let channel = plan.fifo.then(|| channel(&analysis, &verification));
-        Summary {
+        NodeRunSummary {
             nodes: plan.size,
             mutex: plan.service.mutex.clone(),
             election: plan.service.election.clone(),
@@ -174,7 +174,7 @@ impl Summary {
 
     /// Returns true if mutual exclusion holds and the resource rejected all stale fencing tokens,
     /// so that overlapping entries had no effect.
-    pub(super) fn is_protected(&self) -> bool {
+    pub(super) fn is_resource_protected(&self) -> bool {
         let holds = |property| self.verdicts.get(&property) == Some(&Judgement::Holds);
         holds(Property::MutualExclusion) && holds(Property::FencedAccess)
     }
@@ -184,7 +184,7 @@ impl Summary {
     /// of mutual exclusion says that the property holds at the resource.
     pub(super) fn label_of(&self, property: Property) -> &'static str {
         match property {
-            Property::MutualExclusion if self.overlaps > 0 && self.is_protected() => {
+            Property::MutualExclusion if self.overlaps > 0 && self.is_resource_protected() => {
                 "mutual-exclusion (at the resource)"
             }
             property => property.name(),
@@ -241,8 +241,8 @@ fn verdicts(
 }
 
 fn messages_per_entry(
-    plan: &Plan,
-    analysis: &Analysis,
+    plan: &RunPlan,
+    analysis: &RunFigures,
     verification: &Verification,
 ) -> Option<MessagesPerEntry> {
     let entries = verification.entries;
@@ -261,19 +261,19 @@ fn messages_per_entry(
     })
 }
 
-fn channel(analysis: &Analysis, verification: &Verification) -> ChannelStats {
+fn channel(analysis: &RunFigures, verification: &Verification) -> ChannelFaultStats {
     let sent = |kind: &str| {
         let kinds = verification.messages.sent.get(&Layer::Channel);
         kinds.and_then(|kinds| kinds.get(kind)).copied().unwrap_or(0)
     };
     let recovered =
         RecoveryMessages { repeats: sent("repeat"), acknowledgements: sent("acknowledge") };
-    ChannelStats { injected: analysis.injected, recovered }
+    ChannelFaultStats { injected: analysis.injected, recovered }
 }
 
-fn latency(quantiles: Quantiles) -> Latency {
+fn latency(quantiles: Quantiles) -> LatencyQuantiles {
     let Quantiles { p50, p99, max, .. } = quantiles;
-    Latency {
+    LatencyQuantiles {
         p50: round_to_thousandths(p50),
         p99: round_to_thousandths(p99),
         max: round_to_thousandths(max),

@@ -13,8 +13,8 @@ use tenure_trace::live::{NextRecord, TraceFollower};
 use tenure_trace::{Judgement, MergeError, TraceVerifier, Verification, segment_path};
 use tokio::task::{JoinHandle, spawn_blocking};
 
-use super::analysis::{Analysis, CoordinatorKind};
-use super::plan::Plan;
+use super::analysis::{CoordinatorKind, RunFigures};
+use super::plan::RunPlan;
 use super::workspace::Workspace;
 use crate::cmd::failure::Failure;
 
@@ -27,12 +27,12 @@ const RECORDS_PER_CHECK: u64 = 4096;
 #[derive(Debug)]
 pub(super) struct VerifiedRun {
     pub(super) verification: Verification,
-    pub(super) analysis: Analysis,
+    pub(super) analysis: RunFigures,
 }
 
 /// A verification that runs in another thread. Dropping this value cancels it.
 #[derive(Debug)]
-pub(super) struct Verifier {
+pub(super) struct BackgroundVerifier {
     /// True once the nodes will write no more records.
     run_ended: Arc<AtomicBool>,
     /// True once the result is no longer needed.
@@ -40,11 +40,11 @@ pub(super) struct Verifier {
     task: JoinHandle<Result<VerifiedRun, Failure>>,
 }
 
-impl Verifier {
+impl BackgroundVerifier {
     /// Starts the verification in another thread. The thread begins to read traces when a trace has
     /// two files, or when the run has ended. In a short run, each trace has one file, so the
     /// verification does not slow down the nodes.
-    pub(super) fn start(plan: &Plan, workspace: &Workspace) -> Verifier {
+    pub(super) fn start(plan: &RunPlan, workspace: &Workspace) -> BackgroundVerifier {
         let (run_ended, abandoned) = (Arc::default(), Arc::default());
         let task = Task {
             traces: workspace.trace_paths(),
@@ -55,7 +55,7 @@ impl Verifier {
             abandoned: Arc::clone(&abandoned),
         };
         let handle = spawn_blocking(move || task.verify());
-        Verifier { run_ended, abandoned, task: handle }
+        BackgroundVerifier { run_ended, abandoned, task: handle }
     }
 
     /// Lets the verification read the traces to their end, and waits for its result. The run must
@@ -72,7 +72,7 @@ impl Verifier {
     }
 }
 
-impl Drop for Verifier {
+impl Drop for BackgroundVerifier {
     fn drop(&mut self) {
         self.abandoned.store(true, Ordering::Release);
     }
@@ -95,12 +95,12 @@ impl Task {
         let traces: Vec<_> = self.traces.iter().filter(|trace| trace.exists()).cloned().collect();
         let mut follow =
             TraceFollower::open(&traces, &self.run_ended).map_err(Failure::environment)?;
-        let mut header = follow.header().clone();
+        let mut header = follow.common_header().clone();
         if self.only_election {
             header.service = Service::Election;
         }
         let mut judge = TraceVerifier::new(&header);
-        let mut analysis = Analysis::default();
+        let mut analysis = RunFigures::default();
         let mut segments = SegmentStore::default();
         for read in 1_u64.. {
             if read.is_multiple_of(RECORDS_PER_CHECK) {
@@ -108,12 +108,12 @@ impl Task {
                 segments.delete_finished(&mut follow, &judge);
             }
             match follow
-                .read_next()
+                .next_record()
                 .map_err(|error| Failure::environment(MergeError::from(error)))?
             {
                 NextRecord::Record(record) => {
-                    judge.read(&record);
-                    analysis.read(&record, self.coordinator);
+                    judge.verify_record(&record);
+                    analysis.add_record(&record, self.coordinator);
                 }
                 NextRecord::Later => {
                     self.wait()?;

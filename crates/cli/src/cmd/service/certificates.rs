@@ -24,7 +24,7 @@ pub(crate) struct CertificateFiles {
 impl CertificateFiles {
     /// Combines two sets of files. Files in `self` take precedence over files in `other`. The
     /// client certificate and its key always come from the same set.
-    pub(super) fn or(&self, other: CertificateFiles) -> CertificateFiles {
+    pub(super) fn with_fallback(&self, other: CertificateFiles) -> CertificateFiles {
         let cacert = self.cacert.clone().or(other.cacert);
         let (cert, key) = match (&self.cert, &self.key) {
             (None, None) => (other.cert, other.key),

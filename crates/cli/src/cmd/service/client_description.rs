@@ -45,11 +45,11 @@ impl ClientDescription {
             let program = command.first().map(Path::new).and_then(Path::file_name);
             program.unwrap_or_default().to_string_lossy().into_owned()
         };
-        ClientDescription::of_process(label.map_or_else(program, str::to_owned))
+        ClientDescription::of_this_process(label.map_or_else(program, str::to_owned))
     }
 
     /// Describes this process as a client. `command` is the name of its program.
-    pub(super) fn of_process(command: String) -> ClientDescription {
+    pub(super) fn of_this_process(command: String) -> ClientDescription {
         let variable = |name| env::var(name).ok().filter(|value| !value.is_empty());
         let id = || format!("uid {}", rustix::process::geteuid().as_raw());
         ClientDescription {
@@ -88,7 +88,7 @@ impl ClientDescription {
         self.broken_by.as_deref().map(shown)
     }
 
-    pub(super) fn since(&self) -> String {
+    pub(super) fn held_or_queued_since(&self) -> String {
         shown(self.held.as_deref().unwrap_or(&self.queued))
     }
 }
@@ -158,9 +158,9 @@ mod tests {
         assert!(client.to_string().ends_with(&format!(" {} mysql", std::process::id())));
         let labelled = ClientDescription::of_command(&command, Some("backup of orders"));
         assert!(labelled.to_string().ends_with(" backup of orders"));
-        assert_eq!(client.since(), client.queued);
+        assert_eq!(client.held_or_queued_since(), client.queued);
         let held = client.with_acquisition_now();
-        assert_eq!(Some(held.since()), held.held);
+        assert_eq!(Some(held.held_or_queued_since()), held.held);
         assert_eq!(
             (client.breaker(), held.with_breaker(&labelled).breaker()),
             (None, Some(labelled.to_string()))
@@ -170,7 +170,7 @@ mod tests {
     #[test]
     fn values_of_other_programs_are_text_or_unknown() {
         let newer =
-            ClientDescription { tenure: 2, ..ClientDescription::of_process("sh".to_owned()) };
+            ClientDescription { tenure: 2, ..ClientDescription::of_this_process("sh".to_owned()) };
         assert!(matches!(ClaimOwner::of_value(&newer.encode()), ClaimOwner::Text(_)));
         assert_eq!(ClaimOwner::of_value(b"host-7"), ClaimOwner::Text("host-7".to_owned()));
         for unknown in [&b""[..], b"\xff\xfe"] {

@@ -21,7 +21,7 @@ const MAX_BYTES: u64 = 1 << 20;
 /// Settings of client commands, as the file gives them. An unknown key is an error.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct ClientFile {
+pub(super) struct ClientSettings {
     pub(super) endpoints: Option<Vec<String>>,
     #[serde(default, deserialize_with = "user")]
     pub(super) user: Option<User>,
@@ -30,7 +30,7 @@ pub(super) struct ClientFile {
     key: Option<PathBuf>,
 }
 
-impl ClientFile {
+impl ClientSettings {
     /// Reads the settings file. Returns the default settings if there is no file at the default
     /// path, or if its folder belongs to another user.
     ///
@@ -38,14 +38,14 @@ impl ClientFile {
     ///
     /// The file is invalid, cannot be read, or contains a password that all users can read. A file
     /// that `TENURE_CONFIG` names must exist.
-    pub(super) fn read() -> Result<ClientFile, Failure> {
+    pub(super) fn read() -> Result<ClientSettings, Failure> {
         match path() {
-            Some((path, is_required)) => ClientFile::read_from(&path, is_required),
-            None => Ok(ClientFile::default()),
+            Some((path, is_required)) => ClientSettings::read_from(&path, is_required),
+            None => Ok(ClientSettings::default()),
         }
     }
 
-    fn read_from(path: &Path, is_required: bool) -> Result<ClientFile, Failure> {
+    fn read_from(path: &Path, is_required: bool) -> Result<ClientSettings, Failure> {
         let failed = |reason: &dyn fmt::Display| {
             Failure::usage(format!("cannot use {}: {reason}", path.display()))
         };
@@ -61,7 +61,7 @@ impl ClientFile {
                             | ErrorKind::PermissionDenied
                     ) =>
             {
-                return Ok(ClientFile::default());
+                return Ok(ClientSettings::default());
             }
             Err(error) => return Err(failed(&error)),
         };
@@ -70,7 +70,7 @@ impl ClientFile {
         }
         let text = fs::read_to_string(path).map_err(|error| failed(&error))?;
         // The error's own text would contain the line, which may be a password.
-        let mut file: ClientFile = toml::from_str(&text)
+        let mut file: ClientSettings = toml::from_str(&text)
             .map_err(|error| failed(&located(&text, error.span(), error.message())))?;
         if file.user.is_some() && metadata.permissions().mode() & 0o004 != 0 {
             let reason = "it contains a password and every user can read it; run `chmod o= FILE`";
@@ -84,7 +84,7 @@ impl ClientFile {
     }
 
     pub(super) fn certificates(&self) -> CertificateFiles {
-        let ClientFile { cacert, cert, key, .. } = self.clone();
+        let ClientSettings { cacert, cert, key, .. } = self.clone();
         CertificateFiles { cacert, cert, key }
     }
 }
@@ -122,12 +122,12 @@ fn user<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<User>, D::E
 mod tests {
     use super::*;
 
-    fn read(text: &str, mode: u32) -> Result<ClientFile, String> {
+    fn read(text: &str, mode: u32) -> Result<ClientSettings, String> {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("client.toml");
         fs::write(&path, text).expect("room");
         fs::set_permissions(&path, fs::Permissions::from_mode(mode)).expect("the owner");
-        let file = ClientFile::read_from(&path, true).map_err(|failure| failure.to_string());
+        let file = ClientSettings::read_from(&path, true).map_err(|failure| failure.to_string());
         file.map(|mut file| {
             // The folder has another name in each run.
             let relative = |path: &PathBuf| path.strip_prefix(folder.path()).map(Path::to_owned);
@@ -176,7 +176,7 @@ mod tests {
     fn missing_file_is_an_error_only_if_it_is_named() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("client.toml");
-        assert!(ClientFile::read_from(&path, false).is_ok());
-        assert!(ClientFile::read_from(&path, true).is_err());
+        assert!(ClientSettings::read_from(&path, false).is_ok());
+        assert!(ClientSettings::read_from(&path, true).is_err());
     }
 }

@@ -8,7 +8,7 @@ use tenure_client::{Admin, ClientError, Code, ConnectOptions};
 use tokio::runtime::Runtime;
 
 use super::certificates::CertificateFiles;
-use super::client_file::ClientFile;
+use super::client_file::ClientSettings;
 use super::user::{self, User};
 use crate::cmd::failure::Failure;
 use crate::cmd::machine;
@@ -50,9 +50,9 @@ pub(super) struct ConnectionSettings {
 impl EndpointOptions {
     /// Returns the endpoints of the service, and how to connect to them. An option takes precedence
     /// over the environment, and the environment takes precedence over the settings file.
-    pub(super) fn connection_settings(&self) -> Result<ConnectionSettings, Failure> {
-        let file = ClientFile::read()?;
-        let certificates = self.files.or(file.certificates());
+    pub(super) fn resolve_connection_settings(&self) -> Result<ConnectionSettings, Failure> {
+        let file = ClientSettings::read()?;
+        let certificates = self.files.with_fallback(file.certificates());
         let endpoints = self.endpoints.clone().or_else(endpoints_from_environment);
         let endpoints = endpoints.or(file.endpoints);
         let endpoints = endpoints.unwrap_or_else(|| vec![DEFAULT_ENDPOINT.to_owned()]);
@@ -80,7 +80,7 @@ impl EndpointOptions {
 
     /// Creates a client of the service. The first call opens the connection.
     pub(crate) fn blocking_client(&self) -> Result<BlockingClient, Failure> {
-        let ConnectionSettings { endpoints, access } = self.connection_settings()?;
+        let ConnectionSettings { endpoints, access } = self.resolve_connection_settings()?;
         BlockingClient::new(endpoints, access)
     }
 }
@@ -109,7 +109,7 @@ impl BlockingClient {
         Ok(BlockingClient { admin, endpoints, runtime: machine::current_thread_runtime()? })
     }
 
-    pub(crate) fn urls(&self) -> &[String] {
+    pub(crate) fn endpoints(&self) -> &[String] {
         &self.endpoints
     }
 
@@ -139,7 +139,9 @@ pub(crate) fn request_failure(error: ClientError) -> Failure {
         ClientError::Rejected { code: Code::Internal | Code::OutOfRange, .. } => {
             Failure::environment(error)
         }
-        ClientError::Rejected { .. } => Failure::usage(user::with_remedy(error.to_string())),
-        error => Failure::environment(user::with_remedy(error.to_string())),
+        ClientError::Rejected { .. } => {
+            Failure::usage(user::append_credentials_remedy(error.to_string()))
+        }
+        error => Failure::environment(user::append_credentials_remedy(error.to_string())),
     }
 }

@@ -6,7 +6,7 @@ use clap::{Arg, ArgAction, ArgMatches, Command, FromArgMatches};
 use crate::cmd::failure::Failure;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Effect {
+pub(super) enum FlagEffect {
     /// `tenure serve` has an option with the same name and meaning.
     Same,
     /// The flag has no effect. The command prints a warning with the reason in this field.
@@ -20,10 +20,10 @@ pub(super) enum Effect {
 }
 
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Flag {
+pub(super) struct EtcdFlag {
     /// Name of the flag, without dashes.
     pub(super) name: &'static str,
-    pub(super) effect: Effect,
+    pub(super) effect: FlagEffect,
     /// Values of the flag that request the only behaviour that `tenure serve` has. A flag with one
     /// of these values is accepted without a warning.
     accepted: &'static [&'static str],
@@ -31,37 +31,41 @@ pub(super) struct Flag {
     is_switch: bool,
 }
 
-const fn same(name: &'static str) -> Flag {
-    Flag { name, effect: Effect::Same, accepted: &[], is_switch: false }
+const fn same(name: &'static str) -> EtcdFlag {
+    EtcdFlag { name, effect: FlagEffect::Same, accepted: &[], is_switch: false }
 }
 
-const fn of(name: &'static str, accepted: &'static [&'static str], effect: Effect) -> Flag {
-    Flag { name, effect, accepted, is_switch: false }
+const fn of(name: &'static str, accepted: &'static [&'static str], effect: FlagEffect) -> EtcdFlag {
+    EtcdFlag { name, effect, accepted, is_switch: false }
 }
 
-const fn switch(name: &'static str, accepted: &'static [&'static str], effect: Effect) -> Flag {
-    Flag { name, effect, accepted, is_switch: true }
+const fn switch(
+    name: &'static str,
+    accepted: &'static [&'static str],
+    effect: FlagEffect,
+) -> EtcdFlag {
+    EtcdFlag { name, effect, accepted, is_switch: true }
 }
 
-use Effect::{Ignored, Peers, Rejected};
+use FlagEffect::{Ignored, Peers, Rejected};
 
-const HISTORY: Effect =
+const HISTORY: FlagEffect =
     Ignored("the history is always compacted automatically, to at most 100,000 changes and 64 MiB");
-const NO_V2: Effect = Ignored("the API v2 is not served");
-const NO_BOLT: Effect = Ignored("the store is in memory, and its files are not those of etcd");
-const NO_PROXY: Effect = Rejected("there is no proxy mode");
-const NO_DISCOVERY: Effect =
+const NO_V2: FlagEffect = Ignored("the API v2 is not served");
+const NO_BOLT: FlagEffect = Ignored("the store is in memory, and its files are not those of etcd");
+const NO_PROXY: FlagEffect = Rejected("there is no proxy mode");
+const NO_DISCOVERY: FlagEffect =
     Rejected("discovery is not supported: list all members in --initial-cluster");
-const KEEPALIVE: Effect = Ignored("a connection is probed after 20 s of silence");
-const LOG: Effect = Ignored("the log goes to standard error");
-const TRACING: Effect = Ignored("there is no distributed tracing");
-const CHECKSUMS: Effect =
+const KEEPALIVE: FlagEffect = Ignored("a connection is probed after 20 s of silence");
+const LOG: FlagEffect = Ignored("the log goes to standard error");
+const TRACING: FlagEffect = Ignored("there is no distributed tracing");
+const CHECKSUMS: FlagEffect =
     Ignored("checksums of files and messages are always verified; compare Maintenance/Hash");
-const ALWAYS: Effect = Ignored("this is always enabled");
-const REUSE: Effect = Ignored("ports are not shared");
+const ALWAYS: FlagEffect = Ignored("this is always enabled");
+const REUSE: FlagEffect = Ignored("ports are not shared");
 
 /// All flags of etcd 3.5, in the order of its help, and some of other releases.
-pub(super) const FLAGS: &[Flag] = &[
+pub(super) const FLAGS: &[EtcdFlag] = &[
     same("name"),
     same("data-dir"),
     of("wal-dir", &[], Ignored("the log is in --data-dir")),
@@ -225,12 +229,12 @@ pub(super) const FLAGS: &[Flag] = &[
 
 /// The given flags of etcd that are not options of `tenure serve`, with their values.
 #[derive(Clone, Debug, Default)]
-pub(super) struct EtcdFlags(Vec<(Flag, String)>);
+pub(super) struct GivenEtcdFlags(Vec<(EtcdFlag, String)>);
 
-impl EtcdFlags {
+impl GivenEtcdFlags {
     /// Combines two sets of flags. If both sets contain a flag, the value in `self` takes
     /// precedence over the value in `other`.
-    pub(super) fn or(mut self, other: EtcdFlags) -> Self {
+    pub(super) fn with_fallback(mut self, other: GivenEtcdFlags) -> Self {
         for (flag, value) in other.0 {
             if self.0.iter().all(|(given, _)| given.name != flag.name) {
                 self.0.push((flag, value));
@@ -239,31 +243,31 @@ impl EtcdFlags {
         self
     }
 
-    /// Returns the given flags that have no effect, each with the reason. `is_safe` is true if the
-    /// members need no certificates for connections among each other: the cluster has one member,
-    /// or the members use keys.
+    /// Returns the given flags that have no effect, each with the reason. `can_ignore_peer_flags`
+    /// is true if the members need no certificates for connections among each other: the cluster
+    /// has one member, or the members use keys.
     ///
     /// # Errors
     ///
     /// Returns an error if one of the given flags is rejected.
-    pub(super) fn check(
+    pub(super) fn check_and_list_ignored(
         &self,
-        is_safe: bool,
+        can_ignore_peer_flags: bool,
     ) -> Result<Vec<(&'static str, &'static str)>, Failure> {
         let mut ignored = Vec::new();
-        for (Flag { name, effect, accepted, .. }, value) in &self.0 {
+        for (EtcdFlag { name, effect, accepted, .. }, value) in &self.0 {
             if accepted.contains(&value.as_str()) {
                 continue;
             }
             let rejected = |reason| Err(Failure::usage(format!("--{name} {value}: {reason}")));
             match effect {
-                Effect::Same => {}
-                Effect::Ignored(reason) => ignored.push((*name, *reason)),
-                Effect::Rejected(reason) => return rejected(*reason),
-                Effect::Peers if is_safe => {
+                FlagEffect::Same => {}
+                FlagEffect::Ignored(reason) => ignored.push((*name, *reason)),
+                FlagEffect::Rejected(reason) => return rejected(*reason),
+                FlagEffect::Peers if can_ignore_peer_flags => {
                     ignored.push((*name, "members authenticate each other by keys"));
                 }
-                Effect::Peers => {
+                FlagEffect::Peers => {
                     return rejected(
                         "members authenticate each other by keys, not by certificates: give \
                          --peer-private-key and --peer-public-keys (tenure keys new)",
@@ -275,11 +279,11 @@ impl EtcdFlags {
     }
 }
 
-fn other_flags() -> impl Iterator<Item = &'static Flag> {
-    FLAGS.iter().filter(|flag| flag.effect != Effect::Same)
+fn other_flags() -> impl Iterator<Item = &'static EtcdFlag> {
+    FLAGS.iter().filter(|flag| flag.effect != FlagEffect::Same)
 }
 
-impl clap::Args for EtcdFlags {
+impl clap::Args for GivenEtcdFlags {
     fn augment_args(command: Command) -> Command {
         other_flags().fold(command, |command, flag| {
             let arg = Arg::new(flag.name).long(flag.name).hide(true).action(ArgAction::Set);
@@ -295,10 +299,10 @@ impl clap::Args for EtcdFlags {
     }
 }
 
-impl FromArgMatches for EtcdFlags {
+impl FromArgMatches for GivenEtcdFlags {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
-        let given = |flag: &Flag| Some((*flag, matches.get_one::<String>(flag.name)?.clone()));
-        Ok(EtcdFlags(other_flags().filter_map(given).collect()))
+        let given = |flag: &EtcdFlag| Some((*flag, matches.get_one::<String>(flag.name)?.clone()));
+        Ok(GivenEtcdFlags(other_flags().filter_map(given).collect()))
     }
 
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
@@ -348,10 +352,10 @@ mod tests {
         let text = std::fs::read_to_string(path).expect("the table of flags");
         for flag in FLAGS {
             let word = match flag.effect {
-                Effect::Same => "same",
-                Effect::Ignored(_) => "no effect",
-                Effect::Rejected(_) => "rejected",
-                Effect::Peers => "peers",
+                FlagEffect::Same => "same",
+                FlagEffect::Ignored(_) => "no effect",
+                FlagEffect::Rejected(_) => "rejected",
+                FlagEffect::Peers => "peers",
             };
             let row = format!("| `--{}` | {word} |", flag.name);
             assert!(text.contains(&row), "docs/etcd-flags.md has no row that begins with {row}");

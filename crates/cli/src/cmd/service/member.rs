@@ -102,7 +102,7 @@ pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
             Some(service.call(service.admin.remove_member(id))?)
         }
     };
-    let report = service.call(query_members(&service.admin, service.urls(), changed))?;
+    let report = service.call(query_members(&service.admin, service.endpoints(), changed))?;
     common.format.print(&report, || report.text())?;
     Ok(if report.quorum { Status::Success } else { Status::Environment })
 }

@@ -94,15 +94,15 @@ struct Responses {
     failed: BTreeMap<u64, String>,
 }
 
-/// Queries the state of each member. `changed` is the new list of members if the command has just
-/// changed it; `None` makes the function read the list.
+/// Queries the state of each member. `changed_members` is the new list of members if the command
+/// has just changed it; `None` makes the function read the list.
 pub(super) async fn query_members(
     admin: &Admin,
     endpoints: &[String],
-    changed: Option<Vec<Member>>,
+    changed_members: Option<Vec<Member>>,
 ) -> Result<MembershipReport, ClientError> {
-    let is_changed = changed.is_some();
-    let mut members = match changed {
+    let is_changed = changed_members.is_some();
+    let mut members = match changed_members {
         Some(members) => members,
         // Any member can list them, also without a quorum.
         None => admin.members(false).await?,

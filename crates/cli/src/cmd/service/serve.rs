@@ -6,17 +6,17 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use rustix::process::{self, Resource, Rlimit, getrlimit, setrlimit};
-use tenure_server::{ClusterState, Config, LeaderStatus, PeerKeys, ServeError, Server};
+use tenure_server::{Config, InitialClusterState, LeaderStatus, PeerKeys, ServeError, Server};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tracing::warn;
 use tracing_subscriber::filter::LevelFilter;
 
-use super::etcd_flags::{self, EtcdFlags};
+use super::etcd_flags::{self, GivenEtcdFlags};
 use super::span_export::SpanExport;
 use crate::cmd::failure::{Failure, Status};
 use crate::cmd::node::{LogFormat, wait_for_interrupt};
-use crate::cmd::notify::{ServiceManager, notify};
-use crate::cmd::output::print_line;
+use crate::cmd::notify::{ServiceManager, notify_service_manager};
+use crate::cmd::output::print_flushed_line;
 use crate::cmd::{parse_options, usage_error};
 
 /// Run a lock and election server for clients of etcd
@@ -75,7 +75,7 @@ pub(crate) struct Options {
     /// `existing` for a member that joins with an empty data directory in place of a removed one
     /// [default: new]
     #[arg(long, value_name = "STATE", value_parser = cluster_state)]
-    initial_cluster_state: Option<ClusterState>,
+    initial_cluster_state: Option<InitialClusterState>,
     /// Heartbeat interval of the leader, in milliseconds [default: 50]
     #[arg(long, value_name = "MS")]
     heartbeat_interval: Option<u64>,
@@ -136,7 +136,7 @@ pub(crate) struct Options {
     #[arg(long)]
     insecure: bool,
     #[command(flatten)]
-    etcd: EtcdFlags,
+    etcd: GivenEtcdFlags,
 }
 
 struct Settings {
@@ -169,7 +169,7 @@ impl Options {
                 let environment = options_from(environment.arguments)?;
                 self.log_level = self.log_level.or(environment.log_level);
                 self.log_format = self.log_format.or(environment.log_format);
-                self.etcd = self.etcd.or(environment.etcd.clone());
+                self.etcd = self.etcd.with_fallback(environment.etcd.clone());
                 environment.apply_to(Config::default())
             }
         };
@@ -177,7 +177,7 @@ impl Options {
         let (log_format, etcd) = (self.log_format.unwrap_or_default(), self.etcd.clone());
         let config = self.apply_to(base);
         let is_safe = config.is_single_member() || config.peer_private_key.is_some();
-        let ignored = etcd.check(is_safe)?;
+        let ignored = etcd.check_and_list_ignored(is_safe)?;
         Ok(Settings { config, log_level, log_format, ignored, variables })
     }
 
@@ -263,10 +263,10 @@ fn log_level(text: &str) -> Result<LevelFilter, String> {
 const EVICTION_REMEDY: &str = "if its data directory was lost, remove the member and add it again \
                                with an empty one (see `tenure member --help`)";
 
-fn cluster_state(text: &str) -> Result<ClusterState, String> {
+fn cluster_state(text: &str) -> Result<InitialClusterState, String> {
     match text {
-        "new" => Ok(ClusterState::New),
-        "existing" => Ok(ClusterState::Existing),
+        "new" => Ok(InitialClusterState::New),
+        "existing" => Ok(InitialClusterState::Existing),
         _ => Err("expected new or existing".into()),
     }
 }
@@ -320,7 +320,7 @@ async fn serve(config: &Config) -> Result<(), ServeError> {
     };
     let addresses = server.urls().join(", ");
     // Write errors are ignored, because the reader may have ended.
-    let _ = print_line(&format!("{} serves clients at {addresses}{metrics}", config.name));
+    let _ = print_flushed_line(&format!("{} serves clients at {addresses}{metrics}", config.name));
     let (mut leader_watch, peer_keys) = (server.watch_leader(), server.peer_keys());
     let notified = manager.as_ref();
     let watch = async {
@@ -330,10 +330,10 @@ async fn serve(config: &Config) -> Result<(), ServeError> {
                 Some(leader) => format!("{leader} leads in term {term}"),
                 None => format!("no leader in term {term}"),
             };
-            let _ = print_line(&line);
+            let _ = print_flushed_line(&line);
             let ready = if is_ready { "" } else { "READY=1\n" };
             is_ready = true;
-            notify(notified, &format!("{ready}STATUS={line}"));
+            notify_service_manager(notified, &format!("{ready}STATUS={line}"));
         }
         std::future::pending().await
     };
@@ -343,7 +343,7 @@ async fn serve(config: &Config) -> Result<(), ServeError> {
             () = watch => {}
             never = reload_keys(hangup, peer_keys) => match never {},
         }
-        notify(notified, "STOPPING=1");
+        notify_service_manager(notified, "STOPPING=1");
     };
     server.run(stop).await
 }

@@ -10,7 +10,7 @@ use crate::cmd::output::Format;
 
 pub(crate) fn run(endpoints: &EndpointOptions, format: Format) -> Result<Status, Failure> {
     let service = endpoints.blocking_client()?;
-    let report = service.call(query_members(&service.admin, service.urls(), None))?;
+    let report = service.call(query_members(&service.admin, service.endpoints(), None))?;
     let totals = match report.quorum {
         true => locks::fetch_totals(&service).map_err(|error| error.to_string()),
         // The read would only time out.

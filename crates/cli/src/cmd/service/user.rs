@@ -39,7 +39,7 @@ pub(super) fn from_environment() -> Result<Option<User>, Failure> {
     parsed.ok_or_else(invalid).map(Some)
 }
 
-pub(crate) fn with_remedy(message: String) -> String {
+pub(crate) fn append_credentials_remedy(message: String) -> String {
     let remedy = match &message {
         it if it.ends_with("user name is empty") => "; use --user NAME:PASSWORD",
         it if it.ends_with("require a client certificate?)") => "; use --cert and --key",

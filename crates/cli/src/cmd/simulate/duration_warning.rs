@@ -1,16 +1,16 @@
 //! Warns of runs that take hours, before they start.
 
 use tenure_core::CostUnit;
-use tenure_sim::{Entries, RequestPattern};
+use tenure_sim::{EntriesPerProcess, RequestPattern};
 
-use super::plan::Plan;
+use super::plan::SimulationPlan;
 
 /// Upper estimate of the number of messages that the simulator processes per second.
 const MESSAGES_PER_SECOND: u64 = 3_000_000;
 
 const HOUR: u64 = 3600;
 
-impl Plan {
+impl SimulationPlan {
     /// Returns a warning if the runs of this plan take at least an hour. Returns `None` if they may
     /// take less, or if a run has a time limit.
     pub(super) fn duration_warning(&self, runs: u64) -> Option<String> {
@@ -33,22 +33,24 @@ impl Plan {
     }
 }
 
-fn entries(locking: &tenure_sim::Locking, size: u32) -> u64 {
+fn entries(locking: &tenure_sim::LockWorkload, size: u32) -> u64 {
     match (&locking.pattern, &locking.entries) {
         (RequestPattern::Sequential { total }, _) => *total,
-        (_, Entries::Each(each)) => u64::from(*each) * u64::from(size),
-        (_, Entries::Listed(listed)) => listed.iter().map(|each| u64::from(*each)).sum(),
+        (_, EntriesPerProcess::Each(each)) => u64::from(*each) * u64::from(size),
+        (_, EntriesPerProcess::Listed(listed)) => listed.iter().map(|each| u64::from(*each)).sum(),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use crate::cmd::parse_options;
-    use crate::cmd::simulate::{Options, plan};
+    use crate::cmd::simulate::{Options, build_plan};
 
     fn warning_for(line: &str) -> Option<String> {
         let options: Options = parse_options(line.split(' ')).expect("a valid command line");
-        plan(&options).expect("a run that is possible").duration_warning(options.run.runs_or(1))
+        build_plan(&options)
+            .expect("a run that is possible")
+            .duration_warning(options.run.runs_or(1))
     }
 
     #[test]

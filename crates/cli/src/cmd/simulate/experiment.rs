@@ -5,17 +5,17 @@ use std::ops::ControlFlow;
 
 use tenure_core::Property;
 use tenure_sim::{
-    Controls, EndReason, Finding, Judgement, Moments, Report, RunStatistics, Settings,
+    EndReason, Finding, Judgement, Moments, Report, RunControls, RunStatistics, Settings,
     run_parallel, settings_without_option, shrink,
 };
 
-use super::plan::{Plan, TraceFile};
+use super::plan::{SimulationPlan, TraceFile};
 use super::theory::{self, CostDeviation};
 use crate::cmd::failure::Failure;
 use crate::cmd::interrupt;
 use crate::cmd::progress_bar::{ProgressBar, progress_line};
 
-pub(crate) struct Outcome {
+pub(crate) struct SimulationOutcome {
     pub(crate) first: Report,
     pub(crate) summary: RunStatistics,
     /// Messages that the algorithm itself sends, without the messages of lower layers. An election
@@ -23,12 +23,12 @@ pub(crate) struct Outcome {
     /// of messages per critical-section entry or agreement.
     pub(crate) messages: Moments,
     /// Number of runs with at least one entry, election or agreement.
-    pub(crate) measured: u64,
+    pub(crate) measured_runs: u64,
     /// Result of comparing `messages` with the bounds on the algorithm's
     /// [`Card`](tenure_core::Card).
-    pub(crate) outside: CostDeviation,
+    pub(crate) cost_deviation: CostDeviation,
     /// Numbers of messages as in `messages`, but with the messages of lower layers.
-    pub(crate) all: Moments,
+    pub(crate) total_messages: Moments,
     /// Numbers of messages that theory predicts exactly. The prediction for a run depends on the
     /// order of the ranks in the ring of that run. `None` if theory gives no exact number for some
     /// run.
@@ -37,14 +37,14 @@ pub(crate) struct Outcome {
     pub(crate) faults: BTreeMap<&'static str, (u64, u64)>,
     pub(crate) warnings: Vec<String>,
     /// Violations of the properties that the algorithm promises or the user requests.
-    pub(crate) violations: Vec<Violation>,
+    pub(crate) violations: Vec<ReplayableViolation>,
     /// True if a required property remained undecided. A property is required if the algorithm
     /// promises the property or the user requests it.
     pub(crate) incomplete: bool,
     pub(crate) interrupted: bool,
 }
 
-pub(crate) struct Violation {
+pub(crate) struct ReplayableViolation {
     pub(crate) finding: Finding,
     /// Number of runs that violate the property.
     pub(crate) runs: u64,
@@ -61,30 +61,30 @@ const MAX_SHRINK_ATTEMPTS: usize = 400;
 /// Upper bound on the total number of events in all attempts to find a smaller run.
 const MAX_SHRINK_EVENTS: u64 = 4_000_000;
 
-impl Plan {
+impl SimulationPlan {
     /// Performs `runs` runs with consecutive seeds, or fewer after an interrupt. If `trace` is
     /// given, writes a trace of the first run.
-    pub(crate) fn perform(
+    pub(crate) fn perform_runs(
         &self,
         runs: u64,
         threads: usize,
         trace: Option<TraceFile<'_>>,
-    ) -> Result<Outcome, Failure> {
+    ) -> Result<SimulationOutcome, Failure> {
         let bar = progress(runs, &self.card.name);
         let stop = interrupt::flag();
         let first = self.common_settings().seed;
         let run = |number: usize| {
-            let settings = self.settings(first.wrapping_add(number as u64));
+            let settings = self.settings_for_seed(first.wrapping_add(number as u64));
             let predicted = theory::exact_messages_of_ring(self, &settings);
             let watched = bar.clone();
-            let controls = Controls::new().stopped_by(&stop).reporting(move |progress| {
+            let controls = RunControls::new().stopped_by(&stop).reporting(move |progress| {
                 if runs == 1 {
                     let events = progress.events;
                     watched.set_message(format!("{events} events, {} entries", progress.entered));
                 }
             });
             let trace = trace.filter(|_| number == 0);
-            self.run(settings, trace, controls).map(|report| (report, predicted))
+            self.simulate_run(settings, trace, controls).map(|report| (report, predicted))
         };
         let mut tally = Tally::default();
         let jobs = usize::try_from(runs).unwrap_or(usize::MAX);
@@ -116,7 +116,11 @@ struct Tally {
 }
 
 impl Tally {
-    fn add(&mut self, plan: &Plan, ran: Result<(Report, Option<u64>), Failure>) -> ControlFlow<()> {
+    fn add(
+        &mut self,
+        plan: &SimulationPlan,
+        ran: Result<(Report, Option<u64>), Failure>,
+    ) -> ControlFlow<()> {
         let (report, predicted) = match ran {
             Ok(ran) => ran,
             Err(failure) => {
@@ -154,7 +158,7 @@ impl Tally {
         if stopped { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
 
-    fn judge(&mut self, plan: &Plan, report: &Report) {
+    fn judge(&mut self, plan: &SimulationPlan, report: &Report) {
         for finding in report.findings.iter().filter(|finding| plan.is_required(finding.property)) {
             match finding.judgement {
                 Judgement::Holds => {}
@@ -167,7 +171,7 @@ impl Tally {
         }
     }
 
-    fn outcome(self, plan: &Plan, runs: u64) -> Result<Outcome, Failure> {
+    fn outcome(self, plan: &SimulationPlan, runs: u64) -> Result<SimulationOutcome, Failure> {
         if let Some(failure) = self.failure {
             return Err(failure);
         }
@@ -176,23 +180,24 @@ impl Tally {
         };
         let made = self.summary.runs();
         let always = self.warnings.into_iter().filter(|(_, times)| *times == made);
-        let violations = self.violations.into_values().map(|(finding, seed, runs)| Violation {
-            replay: plan.replay_command(&plan.settings(seed)),
-            shrunk: plan.shrunk(seed, finding.property),
-            finding,
-            runs,
-            seed,
-        });
-        Ok(Outcome {
+        let violations =
+            self.violations.into_values().map(|(finding, seed, runs)| ReplayableViolation {
+                replay: plan.replay_command(&plan.settings_for_seed(seed)),
+                shrunk: plan.shrunk(seed, finding.property),
+                finding,
+                runs,
+                seed,
+            });
+        Ok(SimulationOutcome {
             violations: violations.collect(),
             interrupted: made < runs || first.ended == EndReason::Stopped,
             predicted: (self.predicted.count() == made).then_some(self.predicted),
             warnings: always.map(|(warning, _)| warning).collect(),
             incomplete: self.incomplete,
-            outside: theory::cost_deviation(plan, self.outside, &self.messages),
+            cost_deviation: theory::cost_deviation(plan, self.outside, &self.messages),
             messages: self.messages,
-            measured: self.measured,
-            all: self.all,
+            measured_runs: self.measured,
+            total_messages: self.all,
             summary: self.summary,
             faults: self.faults,
             first,
@@ -200,7 +205,7 @@ impl Tally {
     }
 }
 
-impl Plan {
+impl SimulationPlan {
     /// Searches for a smaller run that violates the same property as the run of `seed`. If the
     /// search finds such a run, returns the command that replays the smaller run.
     fn shrunk(&self, seed: u64, property: Property) -> Option<String> {
@@ -211,7 +216,7 @@ impl Plan {
         }
         let mut events = 0;
         let stop = interrupt::flag();
-        let settings = self.settings(seed);
+        let settings = self.settings_for_seed(seed);
         let found = shrink(&settings, MAX_SHRINK_ATTEMPTS, |candidate| {
             if events > MAX_SHRINK_EVENTS
                 || interrupt::is_interrupted()
@@ -219,8 +224,8 @@ impl Plan {
             {
                 return None;
             }
-            let controls = Controls::new().stopped_by(&stop);
-            let report = self.run(candidate.clone(), None, controls).ok()?;
+            let controls = RunControls::new().stopped_by(&stop);
+            let report = self.simulate_run(candidate.clone(), None, controls).ok()?;
             events += report.metrics.events;
             (report.judgement(property.name()) == Some(Judgement::Violated)).then_some(report)
         })?;

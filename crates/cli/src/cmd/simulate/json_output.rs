@@ -4,7 +4,7 @@ use serde::Serialize;
 use tenure_core::{Property, TICKS_PER_UNIT};
 use tenure_sim::{Report, RunStatistics};
 
-use super::experiment::{Outcome, Violation};
+use super::experiment::{ReplayableViolation, SimulationOutcome};
 
 /// The JSON output of a simulation: the first run, the summary of several runs, and the violations.
 /// Each violation has a command that replays it.
@@ -35,7 +35,7 @@ pub(crate) struct ViolationOutput<'a> {
 }
 
 impl<'a> SimulationOutput<'a> {
-    pub(super) fn new(outcome: &'a Outcome, runs: u64) -> Self {
+    pub(super) fn new(outcome: &'a SimulationOutcome, runs: u64) -> Self {
         SimulationOutput {
             first: &outcome.first,
             summary: (runs > 1).then_some(&outcome.summary),
@@ -46,7 +46,7 @@ impl<'a> SimulationOutput<'a> {
 }
 
 impl<'a> ViolationOutput<'a> {
-    pub(crate) fn new(violation: &'a Violation) -> Option<Self> {
+    pub(crate) fn new(violation: &'a ReplayableViolation) -> Option<Self> {
         let first = violation.finding.violation.as_ref()?;
         Some(ViolationOutput {
             property: violation.finding.property,

@@ -11,13 +11,13 @@ pub(crate) mod theory;
 use serde::Serialize;
 use tenure_instances::InterventionPlan;
 
-use experiment::Outcome;
+use experiment::SimulationOutcome;
 use json_output::SimulationOutput;
-use plan::{Plan, TraceFile};
+use plan::{SimulationPlan, TraceFile};
 
-use super::capture::print_error;
+use super::capture::print_stderr_line;
 use super::failure::{Failure, Status};
-use super::machine::enforce_memory_limit;
+use super::machine::watch_memory_use;
 use super::output::{print, print_json, warn_no_effect};
 use super::program;
 use super::sweep::{self, MeasureFormat};
@@ -25,24 +25,24 @@ use super::sweep::{self, MeasureFormat};
 pub(crate) use options::Options;
 
 pub(crate) struct CompletedRuns {
-    plan: Plan,
-    outcome: Outcome,
+    plan: SimulationPlan,
+    outcome: SimulationOutcome,
     runs: u64,
 }
 
 pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
-    if options.sweep.is_active(options.format) {
+    if options.sweep.is_sweep_requested(options.format) {
         return run_sweep(options);
     }
-    let plan = plan(options)?;
+    let plan = build_plan(options)?;
     for option in plan.unused_options(&options.run) {
         warn_no_effect(option, &plan.card.name);
     }
     if let Some(message) = plan.duration_warning(options.run.runs_or(1)) {
-        print_error(&format!("{}: {message}", program::name()));
+        print_stderr_line(&format!("{}: {message}", program::name()));
     }
-    enforce_memory_limit();
-    let completed = perform(options)?;
+    watch_memory_use();
+    let completed = perform_runs(options)?;
     let CompletedRuns { plan, outcome, runs } = &completed;
     match options.format {
         MeasureFormat::Json => print_json(&completed.json_output())?,
@@ -66,9 +66,10 @@ fn run_sweep(options: &Options) -> Result<Status, Failure> {
         return Err(Failure::usage(message));
     }
     let build = |algorithm: &str, run: &options::RunOptions| {
-        Plan::new(algorithm, run, &options.property)?.with_custom_properties(&options.custom)
+        SimulationPlan::new(algorithm, run, &options.property)?
+            .with_custom_properties(&options.custom)
     };
-    sweep::run(&sweep::Request {
+    sweep::run(&sweep::SweepRequest {
         algorithms: std::slice::from_ref(&options.algorithm),
         run: &options.run,
         sweep: &options.sweep,
@@ -80,20 +81,21 @@ fn run_sweep(options: &Options) -> Result<Status, Failure> {
 
 /// Performs the runs without printing their result. Returns an error if the options request a
 /// sweep.
-pub(crate) fn perform(options: &Options) -> Result<CompletedRuns, Failure> {
-    if options.sweep.is_active(options.format) {
+pub(crate) fn perform_runs(options: &Options) -> Result<CompletedRuns, Failure> {
+    if options.sweep.is_sweep_requested(options.format) {
         return Err(Failure::usage("a sweep is supported by the command only: leave it out"));
     }
     let runs = options.run.runs_or(1);
-    let plan = plan(options)?;
-    let trace = options.trace.as_deref().map(|path| TraceFile { path, states: options.states });
-    let outcome = plan.perform(runs, options.run.threads(), trace)?;
+    let plan = build_plan(options)?;
+    let trace = options.trace.as_deref().map(|path| TraceFile { path, has_states: options.states });
+    let outcome = plan.perform_runs(runs, options.run.threads(), trace)?;
     Ok(CompletedRuns { plan, outcome, runs })
 }
 
-pub(crate) fn plan(options: &Options) -> Result<Plan, Failure> {
-    let plan = Plan::new(&options.algorithm, &options.run, &options.property)?;
-    let mut plan = plan.with_load(options.load).with_custom_properties(&options.custom)?;
+pub(crate) fn build_plan(options: &Options) -> Result<SimulationPlan, Failure> {
+    let plan = SimulationPlan::new(&options.algorithm, &options.run, &options.property)?;
+    let mut plan =
+        plan.with_load_measurement(options.load).with_custom_properties(&options.custom)?;
     let intervention_plan =
         InterventionPlan { interventions: options.steer.clone(), max_steps: options.steps };
     if !intervention_plan.is_empty() && options.run.runs_or(1) > 1 {
@@ -105,11 +107,11 @@ pub(crate) fn plan(options: &Options) -> Result<Plan, Failure> {
 }
 
 /// Returns an error message if an option works only in `tenure simulate` and not in the lab.
-pub(crate) fn terminal_only_option(options: &Options) -> Option<String> {
+pub(crate) fn terminal_only_option_error(options: &Options) -> Option<String> {
     let given = [
         ("--trace", options.trace.is_some()),
         ("--runs", options.run.runs_or(1) != 1),
-        ("--sweep", options.sweep.is_active(options.format)),
+        ("--sweep", options.sweep.is_sweep_requested(options.format)),
     ];
     let (option, _) = given.into_iter().find(|(_, given)| *given)?;
     Some(format!("{option} is supported by `tenure simulate` only: leave it out"))
@@ -121,10 +123,11 @@ impl CompletedRuns {
     }
 }
 
-pub(crate) fn status(outcome: &Outcome) -> Status {
+pub(crate) fn status(outcome: &SimulationOutcome) -> Status {
     match outcome {
-        Outcome { violations, .. } if !violations.is_empty() => Status::Violated,
-        Outcome { interrupted: true, .. } | Outcome { incomplete: true, .. } => Status::Incomplete,
+        SimulationOutcome { violations, .. } if !violations.is_empty() => Status::Violated,
+        SimulationOutcome { interrupted: true, .. }
+        | SimulationOutcome { incomplete: true, .. } => Status::Incomplete,
         _ => Status::Success,
     }
 }

@@ -7,7 +7,7 @@ use clap::Args;
 use tenure_core::Property;
 use tenure_sim::{
     Chance, Distribution, Fault, HotProcess, Intervention, Latency, LinkLatency, RecoveryOption,
-    SettingsError, parse_drift, parse_units,
+    SettingsError, parse_bounded_ticks, parse_drift_ppm,
 };
 
 use super::plan::supported_properties;
@@ -135,7 +135,7 @@ pub(crate) struct RunOptions {
     #[arg(long, value_name = "LIST@A..B", value_parser = partition, help_heading = "Faults")]
     pub(crate) partition: Vec<Fault>,
     /// Maximum clock drift: 0.01 is one percent
-    #[arg(long, value_name = "R", value_parser = parse_drift, default_value = "0")]
+    #[arg(long, value_name = "R", value_parser = parse_drift_ppm, default_value = "0")]
     #[arg(allow_hyphen_values = true, help_heading = "Network and time")]
     pub(crate) drift: u32,
     /// Delay after which failure detectors report a crash or recovery; without messages from the
@@ -146,10 +146,11 @@ pub(crate) struct RunOptions {
     #[arg(long, value_name = "D", default_value = "0", help_heading = "Network and time")]
     pub(crate) step: Distribution,
     /// Time from which the bounds hold, for --timing partial
-    #[arg(long, value_name = "T", value_parser = parse_units, help_heading = "Network and time")]
+    #[arg(long, value_name = "T", value_parser = parse_bounded_ticks)]
+    #[arg(help_heading = "Network and time")]
     pub(crate) gst: Option<u64>,
     /// Run until exactly this time, even if all requests are served earlier
-    #[arg(long, value_name = "T", value_parser = parse_units, help_heading = "Runs")]
+    #[arg(long, value_name = "T", value_parser = parse_bounded_ticks, help_heading = "Runs")]
     pub(crate) until: Option<u64>,
     /// Seed of all random draws; run k of many has the seed S + k − 1
     #[arg(long, value_name = "S", default_value_t = 1, help_heading = "Runs")]
@@ -183,7 +184,8 @@ impl RunOptions {
     }
 
     pub(crate) fn latency(&self, size: u32) -> Result<Latency, Failure> {
-        Latency::linked(self.default_latency(), &self.link_latency, size).map_err(Failure::usage)
+        Latency::with_link_latencies(self.default_latency(), &self.link_latency, size)
+            .map_err(Failure::usage)
     }
 
     /// Returns the latency of the links that `--link-latency` does not name.

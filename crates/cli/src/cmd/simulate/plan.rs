@@ -6,26 +6,28 @@ use std::sync::Arc;
 
 use tenure_algorithms::catalogue::Parameters;
 use tenure_core::{
-    Card, DetectorClass, ProcessId, Property, Rank, Requirement, Service, Timing, Topology,
+    Card, DetectorClass, ProcessId, Property, Rank, RequiredInput, Service, Timing, Topology,
 };
-use tenure_instances::{AnyAlgorithm, InterventionPlan, RunParameters, TraceHeader, TraceOutput};
+use tenure_instances::{
+    AnyAlgorithm, InterventionPlan, RunParameters, TraceHeaderFields, TraceOutput,
+};
 use tenure_sim::{
-    BackgroundTraffic, Controls, DetectorSettings, Distribution, Entries, GroupSizeCondition,
-    Initiators, InterventionError, Latency, Locking, NetworkGraph, ProcessList, Random, Report,
-    RequestPattern, RunError, Settings, SettingsError, Workload, group_options, replay_command,
-    steering_options,
+    BackgroundTraffic, DetectorSettings, Distribution, EntriesPerProcess, GroupSizeCondition,
+    Initiators, InterventionError, Latency, LockWorkload, NetworkGraph, ProcessList, Random,
+    Report, RequestPattern, RunControls, RunError, Settings, SettingsError, Workload,
+    group_options, replay_command, steering_options,
 };
 use tenure_trace::files;
 
 use super::options::RunOptions;
 use crate::cmd::custom_property::CustomPropertyOptions;
 use crate::cmd::failure::Failure;
-use crate::cmd::group::{EntriesOption, check_distinct, names_where_true};
-use crate::cmd::program::with_program_name;
-use crate::cmd::property::check_requested;
+use crate::cmd::group::{EntriesOption, check_distinct_ranks, names_where_true};
+use crate::cmd::program::replace_program_name;
+use crate::cmd::property::check_requested_properties;
 
 #[derive(Clone, Debug)]
-pub(crate) struct Plan {
+pub(crate) struct SimulationPlan {
     pub(crate) card: Card,
     pub(crate) parameters: Parameters,
     /// Settings that are common to all runs. If each run draws its own ranks, these settings
@@ -59,32 +61,36 @@ pub(crate) fn split_variants(algorithm: &str) -> (&str, impl Iterator<Item = &st
     (parts.next().unwrap_or_default(), parts)
 }
 
-impl Plan {
+impl SimulationPlan {
     /// Creates a plan for an algorithm. Its variants are those in the options and those that follow
     /// its name after `+`.
     pub(crate) fn new(
         algorithm: &str,
         options: &RunOptions,
-        named: &[Property],
-    ) -> Result<Plan, Failure> {
+        requested_properties: &[Property],
+    ) -> Result<SimulationPlan, Failure> {
         let (algorithm, variants) = split_variants(algorithm);
         let mut options = options.clone();
         options.group.variant.extend(variants.map(str::to_owned));
-        Plan::of(algorithm, &options, named)
+        SimulationPlan::of(algorithm, &options, requested_properties)
     }
 
-    fn of(algorithm: &str, options: &RunOptions, named: &[Property]) -> Result<Plan, Failure> {
+    fn of(
+        algorithm: &str,
+        options: &RunOptions,
+        named: &[Property],
+    ) -> Result<SimulationPlan, Failure> {
         let settings = settings(options)?;
         let parameters = parameters(options.group.parameters()?, &settings);
         let card = tenure_instances::card(algorithm, &parameters).map_err(Failure::usage)?;
-        options.group.check_timeouts(&card)?;
-        let mut plan = Plan {
+        options.group.check_timeout_names(&card)?;
+        let mut plan = SimulationPlan {
             settings,
             parameters,
-            draws_ids: options.group.draws_ids(),
+            draws_ids: options.group.has_random_ids(),
             own_options: options.group.algorithm_options(),
             vertex_names: options.group.vertex_names().to_vec(),
-            header_options: options.group.header_options(),
+            header_options: options.group.trace_header_options(),
             named: named.to_vec(),
             intervention_plan: InterventionPlan::default(),
             card,
@@ -131,7 +137,7 @@ impl Plan {
                 // Only users of these services hold something that they give back.
                 let holds = matches!(service, Service::Drinking | Service::Forum | Service::Shares);
                 let hold = if holds { locking.hold } else { Distribution::ZERO };
-                Workload::locking(Locking { pattern, entries, hold })
+                Workload::locking(LockWorkload { pattern, entries, hold })
             }
             _ => {
                 let workload = Workload::locking(locking(options, self.size())?);
@@ -147,7 +153,7 @@ impl Plan {
         let service = self.card.service;
         let elects = service == Service::Election || service.is_agreement();
         let detects = self.card.detection != DetectorClass::None;
-        let has_no_crashes = options.crash.is_empty() && options.group.down().is_empty();
+        let has_no_crashes = options.crash.is_empty() && options.group.down_processes().is_empty();
         let mut unused = options.group.unused_options(&self.card.name, self.card.service);
         unused.extend(names_where_true([
             ("--sequential", elects && options.sequential.is_some()),
@@ -170,8 +176,8 @@ impl Plan {
         own: &CustomPropertyOptions,
     ) -> Result<Self, Failure> {
         if !own.is_empty() {
-            let algorithm = self.algorithm(&self.settings)?;
-            let own = own.parse_for(&self.card, &*algorithm, self.size())?;
+            let algorithm = self.build_algorithm(&self.settings)?;
+            let own = own.parse_with_sample_runs(&self.card, &*algorithm, self.size())?;
             self.settings.instrumentation.custom = own;
         }
         Ok(self)
@@ -184,9 +190,9 @@ impl Plan {
             format!("expected {}", known.map(Property::name).collect::<Vec<_>>().join(", "))
         };
         let (cost, topology) = (settings.cost_exemption(card), settings.topology_exemption(card));
-        check_requested(&self.named, card, expected, cost, topology)?;
+        check_requested_properties(&self.named, card, expected, cost, topology)?;
         self.named = self.named.iter().map(|named| self.card.with_own_k(*named)).collect();
-        if self.named.iter().any(|named| named.requires() == Requirement::Clocks) {
+        if self.named.iter().any(|named| named.required_input() == RequiredInput::Clocks) {
             self.settings.instrumentation.order = GroupSizeCondition::Always;
         }
         let promised = self.card.all_promises(Some(self.settings.time.drift_ppm));
@@ -203,7 +209,7 @@ impl Plan {
         self.settings.size
     }
 
-    pub(crate) fn with_load(mut self, is_measured: bool) -> Self {
+    pub(crate) fn with_load_measurement(mut self, is_measured: bool) -> Self {
         self.settings.instrumentation.load = is_measured;
         self
     }
@@ -233,7 +239,7 @@ impl Plan {
             || named.any(|it| it.implies(property))
     }
 
-    pub(crate) fn settings(&self, seed: u64) -> Settings {
+    pub(crate) fn settings_for_seed(&self, seed: u64) -> Settings {
         let mut settings = Settings { seed, ..self.settings.clone() };
         if self.draws_ids {
             let drawn = Random::new(seed).permutation(settings.size);
@@ -242,27 +248,27 @@ impl Plan {
         settings
     }
 
-    pub(crate) fn run(
+    pub(crate) fn simulate_run(
         &self,
         settings: Settings,
         trace_file: Option<TraceFile<'_>>,
-        controls: Controls<'_>,
+        controls: RunControls<'_>,
     ) -> Result<Report, Failure> {
-        let algorithm = self.algorithm(&settings)?;
-        self.run_algorithm(&*algorithm, settings, trace_file, controls)
+        let algorithm = self.build_algorithm(&settings)?;
+        self.simulate_algorithm(&*algorithm, settings, trace_file, controls)
     }
 
-    /// Simulates a run of an algorithm. The caller gets `algorithm` from [`Plan::algorithm`], with
-    /// the same settings. If `trace_file` is given, writes a trace of the run.
-    pub(crate) fn run_algorithm(
+    /// Simulates a run of an algorithm. The caller gets `algorithm` from [`Plan::build_algorithm`],
+    /// with the same settings. If `trace_file` is given, writes a trace of the run.
+    pub(crate) fn simulate_algorithm(
         &self,
         algorithm: &dyn AnyAlgorithm,
         settings: Settings,
         trace_file: Option<TraceFile<'_>>,
-        controls: Controls<'_>,
+        controls: RunControls<'_>,
     ) -> Result<Report, Failure> {
         let path = trace_file.map_or(Path::new("a trace"), |file| file.path);
-        let trace = trace_file.map(|TraceFile { path, states }| {
+        let trace = trace_file.map(|TraceFile { path, has_states: states }| {
             let file = files::create(path).map_err(Failure::cannot_write(path))?;
             Ok(TraceOutput {
                 writer: Box::new(BufWriter::new(file)),
@@ -276,7 +282,10 @@ impl Plan {
         algorithm.simulate(run).map_err(|error| steering_failure(error, path))
     }
 
-    pub(crate) fn algorithm(&self, settings: &Settings) -> Result<Box<dyn AnyAlgorithm>, Failure> {
+    pub(crate) fn build_algorithm(
+        &self,
+        settings: &Settings,
+    ) -> Result<Box<dyn AnyAlgorithm>, Failure> {
         let absent = settings.down.iter().copied().collect();
         let sized = Parameters { size: settings.size, absent, ..self.parameters.clone() };
         let ranks = ranks(settings, &self.parameters);
@@ -284,9 +293,9 @@ impl Plan {
         tenure_instances::algorithm(&self.card.name, &parameters).map_err(Failure::usage)
     }
 
-    pub(crate) fn trace_header(&self, settings: &Settings) -> TraceHeader {
-        TraceHeader {
-            replay: Some(with_program_name(&self.replay_command(settings)).into_owned()),
+    pub(crate) fn trace_header(&self, settings: &Settings) -> TraceHeaderFields {
+        TraceHeaderFields {
+            replay: Some(replace_program_name(&self.replay_command(settings)).into_owned()),
             options: self.option_words(settings),
         }
     }
@@ -296,7 +305,7 @@ impl Plan {
         if self.card.faults.absence && !settings.down.is_empty() {
             options.push_str(&format!(" --down {}", ProcessList(settings.down.clone())));
         }
-        if check_distinct(&settings.ranks).is_err() {
+        if check_distinct_ranks(&settings.ranks).is_err() {
             options.push_str(" --beyond-assumptions");
         }
         options.split_whitespace().map(str::to_owned).collect()
@@ -309,7 +318,7 @@ impl Plan {
 
     /// Returns the command that replays a run without the interventions of the user.
     pub(crate) fn unsteered_replay_command(&self, settings: &Settings) -> String {
-        let drawn = self.draws_ids && *settings == self.settings(settings.seed);
+        let drawn = self.draws_ids && *settings == self.settings_for_seed(settings.seed);
         let command = if drawn {
             let settings = Settings { ranks: [].into(), ..settings.clone() };
             replay_command(&self.card.name, &settings) + " --ids random"
@@ -330,11 +339,11 @@ fn settings(options: &RunOptions) -> Result<Settings, Failure> {
     let parameters = group.parameters()?;
     let mut settings = Settings::new(parameters.size);
     settings.seed = options.seed;
-    if group.loads.is_some() || group.ids.is_some() && !group.draws_ids() {
+    if group.loads.is_some() || group.ids.is_some() && !group.has_random_ids() {
         settings.ranks = parameters.ranks;
     }
     settings.network.latency = options.latency(parameters.size)?;
-    settings.network.order = group.order();
+    settings.network.order = group.channel_order();
     settings.network.loss = options.lose;
     settings.network.duplication = options.duplicate;
     settings.time.timing = group.timing();
@@ -342,7 +351,7 @@ fn settings(options: &RunOptions) -> Result<Settings, Failure> {
     settings.time.drift_ppm = options.drift;
     settings.time.step = options.step;
     settings.faults = options.faults()?;
-    settings.down = group.down().to_vec();
+    settings.down = group.down_processes().to_vec();
     if let Some(delay) = options.suspect_after {
         settings.detector = Some(DetectorSettings { delay });
     }
@@ -351,9 +360,9 @@ fn settings(options: &RunOptions) -> Result<Settings, Failure> {
     Ok(settings)
 }
 
-fn locking(options: &RunOptions, size: u32) -> Result<Locking, Failure> {
+fn locking(options: &RunOptions, size: u32) -> Result<LockWorkload, Failure> {
     let mut entries = match &options.group.entries {
-        None => Entries::Each(1),
+        None => EntriesPerProcess::Each(1),
         Some(EntriesOption::Of(entries)) => entries.clone(),
         Some(EntriesOption::Unbounded) => {
             let message = "--entries unbounded is supported by `tenure check` only: give a number";
@@ -367,32 +376,32 @@ fn locking(options: &RunOptions, size: u32) -> Result<Locking, Failure> {
         }
         let mut listed: Vec<u32> = (0..size).map(|place| entries.of(ProcessId(place))).collect();
         listed[hot.process.index()] = hot.entries;
-        entries = Entries::Listed(listed);
+        entries = EntriesPerProcess::Listed(listed);
     }
     let pattern = match (options.sequential, options.arrivals) {
         (Some(total), _) => {
-            entries = Entries::Each(0);
+            entries = EntriesPerProcess::Each(0);
             RequestPattern::Sequential { total: total.get() }
         }
         (None, Some(every)) => RequestPattern::Open { every },
         (None, None) => RequestPattern::Closed { think: options.think },
     };
-    Ok(Locking { pattern, entries, hold: options.hold })
+    Ok(LockWorkload { pattern, entries, hold: options.hold })
 }
 
 /// Returns the number of proposals of each user. The number is 0 for a process that is not among
 /// the given initiators.
-fn proposals(options: &RunOptions, entries: &Entries, size: u32) -> Entries {
+fn proposals(options: &RunOptions, entries: &EntriesPerProcess, size: u32) -> EntriesPerProcess {
     let Some(initiators) = options.group.initiators() else { return entries.clone() };
     let times = |at: ProcessId| if initiators.contains(&at) { entries.of(at) } else { 0 };
-    Entries::Listed((0..size).map(ProcessId).map(times).collect())
+    EntriesPerProcess::Listed((0..size).map(ProcessId).map(times).collect())
 }
 
 /// Returns the parameters with the delays of `settings`. The algorithm derives its timeouts from
 /// these delays.
 fn parameters(parameters: Parameters, settings: &Settings) -> Parameters {
     let (latency, step) = longest_message_and_step(settings);
-    parameters.with_bounds(latency, step, settings.time.drift_ppm)
+    parameters.with_timing_bounds(latency, step, settings.time.drift_ppm)
 }
 
 fn ranks(settings: &Settings, otherwise: &Parameters) -> Arc<[Rank]> {
@@ -415,7 +424,7 @@ fn longest_message_and_step(settings: &Settings) -> (u64, u64) {
         Latency::Same(span) => longest(span),
         Latency::Links(spans) => spans.iter().map(longest).max().unwrap_or(0),
     };
-    (latency.saturating_mul(settings.network.longest_route()), longest(&settings.time.step))
+    (latency.saturating_mul(settings.network.heaviest_route_weight()), longest(&settings.time.step))
 }
 
 fn settings_failure(error: SettingsError) -> Failure {
@@ -432,7 +441,7 @@ fn settings_failure(error: SettingsError) -> Failure {
 pub(crate) struct TraceFile<'a> {
     pub(crate) path: &'a Path,
     /// True if the trace contains the states of the processes.
-    pub(crate) states: bool,
+    pub(crate) has_states: bool,
 }
 
 fn steering_failure(error: InterventionError, path: &Path) -> Failure {

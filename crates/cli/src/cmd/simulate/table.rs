@@ -4,16 +4,19 @@ use std::collections::BTreeMap;
 
 use tenure_core::theory::Precision;
 use tenure_core::{ProcessId, Property, Service, TICKS_PER_UNIT};
-use tenure_sim::{BlockKind, DurationStats, EdgeLoad, EndReason, Moments, ProcessLoad, Report};
+use tenure_sim::{
+    DurationStats, EdgeLoad, EndReason, EndlessWaitKind, Moments, ProcessLoad, Report,
+};
 
-use super::experiment::{Outcome, Violation};
-use super::plan::Plan;
+use super::experiment::{ReplayableViolation, SimulationOutcome};
+use super::plan::SimulationPlan;
 use super::theory::{self, CostDeviation};
-use crate::cmd::output::width;
-use crate::cmd::rows::{Rows, format_figure, join_first};
+use crate::cmd::output::line_width;
+use crate::cmd::rows::{LabelledRows, format_figure, join_with_limit};
 
-pub(super) fn table(plan: &Plan, outcome: &Outcome, runs: u64) -> String {
-    let mut table = Table { rows: Rows::new(&headline(plan, outcome, runs)), plan, outcome };
+pub(super) fn table(plan: &SimulationPlan, outcome: &SimulationOutcome, runs: u64) -> String {
+    let mut table =
+        Table { rows: LabelledRows::new(&headline(plan, outcome, runs)), plan, outcome };
     if runs == 1 {
         table.one_run(&outcome.first);
     } else {
@@ -26,7 +29,7 @@ pub(super) fn table(plan: &Plan, outcome: &Outcome, runs: u64) -> String {
     table.rows.into_text()
 }
 
-fn headline(plan: &Plan, outcome: &Outcome, runs: u64) -> String {
+fn headline(plan: &SimulationPlan, outcome: &SimulationOutcome, runs: u64) -> String {
     let (name, size, seed) = (&plan.card.name, plan.size(), plan.common_settings().seed);
     let made = outcome.summary.runs();
     let seeds = match (runs, made) {
@@ -40,9 +43,9 @@ fn headline(plan: &Plan, outcome: &Outcome, runs: u64) -> String {
 }
 
 struct Table<'a> {
-    rows: Rows,
-    plan: &'a Plan,
-    outcome: &'a Outcome,
+    rows: LabelledRows,
+    plan: &'a SimulationPlan,
+    outcome: &'a SimulationOutcome,
 }
 
 impl Table<'_> {
@@ -66,23 +69,24 @@ impl Table<'_> {
     fn one_run(&mut self, report: &Report) {
         let metrics = &report.metrics;
         let kinds = metrics.kinds.iter().map(|kind| format!("{} {}", kind.label.kind, kind.sent));
-        let kinds = join_first(kinds, ", ");
+        let kinds = join_with_limit(kinds, ", ");
         let kinds = if kinds.is_empty() { String::new() } else { format!(": {kinds}") };
-        self.rows.row("messages", &format!("{}{kinds}", metrics.sent));
-        self.rows.row("received", &metrics.received.to_string());
+        self.rows.add_row("messages", &format!("{}{kinds}", metrics.sent));
+        self.rows.add_row("received", &metrics.received.to_string());
         if self.is_election() {
-            let (started, took_part) = (metrics.elections_started, metrics.participant_count());
+            let (started, took_part) =
+                (metrics.elections_started, metrics.election_participant_count());
             let message = format!("{took_part} of {}; {started} started the election", report.size);
-            self.rows.row("participants", &message);
+            self.rows.add_row("participants", &message);
             let ids = (0..report.size).map(|place| report.rank(ProcessId(place)).to_string());
-            self.rows.row("ranks", &join_first(ids.collect::<Vec<_>>().into_iter(), ", "));
+            self.rows.add_row("ranks", &join_with_limit(ids.collect::<Vec<_>>().into_iter(), ", "));
             self.elected(report);
         } else if self.is_agreement() {
             self.outcomes(report);
         } else {
-            let order = join_first(metrics.entries.iter().map(ToString::to_string), " ");
+            let order = join_with_limit(metrics.entries.iter().map(ToString::to_string), " ");
             let order = if order.is_empty() { String::new() } else { format!(": {order}") };
-            self.rows.row("entries", &format!("{}{order}", metrics.entered));
+            self.rows.add_row("entries", &format!("{}{order}", metrics.entered));
             self.delays(report);
         }
         self.load(report);
@@ -97,15 +101,15 @@ impl Table<'_> {
             EndReason::Stopped => "interrupted",
         };
         let at = format_figure(report.finished_at_units());
-        self.rows.row("ended at", &format!("{at}: {ended}, after {} events", metrics.events));
+        self.rows.add_row("ended at", &format!("{at}: {ended}, after {} events", metrics.events));
         if !report.blocked.is_empty() {
-            let blocked = join_first(report.blocked.iter().map(ToString::to_string), " ");
+            let blocked = join_with_limit(report.blocked.iter().map(ToString::to_string), " ");
             let how = match report.block_kind {
-                Some(BlockKind::Deadlock) => " (deadlock: no request is served any more)",
-                Some(BlockKind::Starvation) => " (starvation: other processes are served)",
+                Some(EndlessWaitKind::Deadlock) => " (deadlock: no request is served any more)",
+                Some(EndlessWaitKind::Starvation) => " (starvation: other processes are served)",
                 None => "",
             };
-            self.rows.row("blocked", &format!("{blocked}{how}"));
+            self.rows.add_row("blocked", &format!("{blocked}{how}"));
         }
     }
 
@@ -118,43 +122,44 @@ impl Table<'_> {
                 "busiest {at}: {sent} sent, {received} received, {handled} steps; mean {mean} \
                  messages a process"
             );
-            self.rows.row("load", &message);
+            self.rows.add_row("load", &message);
         }
         if let Some(((from, to), sent)) = load.busiest_link() {
             let (mean, links) = (format_figure(load.mean_messages_per_link()), load.links.len());
             let message = format!("busiest {from}→{to}: {sent} messages; mean of {links}: {mean}");
-            self.rows.row("links", &message);
+            self.rows.add_row("links", &message);
         }
         if report.metrics.entered > 0 {
-            let (entries, share) = (report.throughput(), 100.0 * load.utilisation());
+            let (entries, share) =
+                (report.throughput(), 100.0 * load.critical_section_utilisation());
             let (entries, share) = (format_figure(entries), format_figure(share));
             let message = format!("{entries} entries per unit of time; utilisation {share} %");
-            self.rows.row("throughput", &message);
+            self.rows.add_row("throughput", &message);
         }
     }
 
     fn network(&mut self, report: &Report) {
         let Some(network) = &report.metrics.network else { return };
-        if let Some(busiest) = network.busiest() {
+        if let Some(busiest) = network.busiest_edge() {
             let EdgeLoad { one, other, messages, .. } = busiest;
             let (edges, mean) = (network.edges.len(), format_figure(network.mean_stress()));
             let message = format!(
                 "{messages} messages over the busiest edge, {one}–{other}; mean of {edges} edges: \
                  {mean}"
             );
-            self.rows.row("stress", &message);
+            self.rows.add_row("stress", &message);
         }
         if network.is_overlay && network.messages > 0 {
             let (mean, most) = (format_figure(network.mean_stretch()), network.longest_path);
             let hops = network.hops;
             let message = format!("{mean} edges per message, at most {most}; {hops} in total");
-            self.rows.row("stretch", &message);
+            self.rows.add_row("stretch", &message);
         }
         let names = self.plan.vertex_names.iter().enumerate();
         let names = names.map(|(place, name)| format!("{} = {name}", ProcessId::from_index(place)));
         let names: Vec<String> = names.collect();
         if !names.is_empty() {
-            self.rows.row("vertices", &join_first(names.into_iter(), ", "));
+            self.rows.add_row("vertices", &join_with_limit(names.into_iter(), ", "));
         }
     }
 
@@ -163,14 +168,14 @@ impl Table<'_> {
     fn outcomes(&mut self, report: &Report) {
         let mut outcomes: BTreeMap<String, Vec<String>> = BTreeMap::new();
         for (place, events) in report.agreement_events.iter().enumerate() {
-            let events = join_first(events.iter().cloned(), ", ");
+            let events = join_with_limit(events.iter().cloned(), ", ");
             let events = if events.is_empty() { "none".to_owned() } else { events };
             outcomes.entry(events).or_default().push(ProcessId::from_index(place).to_string());
         }
         let mut name = "outcome";
         for (events, processes) in outcomes {
-            let processes = join_first(processes.into_iter(), " ");
-            self.rows.row(name, &format!("{processes}: {events}"));
+            let processes = join_with_limit(processes.into_iter(), " ");
+            self.rows.add_row(name, &format!("{processes}: {events}"));
             name = "";
         }
     }
@@ -190,11 +195,12 @@ impl Table<'_> {
                 None => format!("none by {count} (including crashed processes)"),
             })
             .collect();
-        self.rows.row("elected", &join_first(parts.into_iter(), ", "));
+        self.rows.add_row("elected", &join_with_limit(parts.into_iter(), ", "));
         let time = &report.metrics.election_time;
         if time.count > 0 {
             let longest = format_figure(units(time.longest as f64));
-            self.rows.row("time to elect", &format!("{longest} from the last cause to agreement"));
+            self.rows
+                .add_row("time to elect", &format!("{longest} from the last cause to agreement"));
         }
     }
 
@@ -214,26 +220,26 @@ impl Table<'_> {
         let uncontended = page.map(|page| page.entry_delay);
         let uncontended = uncontended
             .map_or(String::new(), |hops| format!("; theory: {hops} without contention"));
-        self.rows.row("delay at entry", &(delay(&metrics.entry_delay) + &uncontended));
+        self.rows.add_row("delay at entry", &(delay(&metrics.entry_delay) + &uncontended));
         let exit = delay(&metrics.exit_delay) + &theory_of(page.map(|_| "0"));
-        self.rows.row("delay at exit", &exit);
+        self.rows.add_row("delay at exit", &exit);
         let handing = &metrics.synchronisation_delay;
         let handing = match handing.count {
             0 => "no process waited at any exit".to_owned(),
             _ => delay(handing) + &theory_of(page.map(|page| page.synchronisation_delay.formula)),
         };
-        self.rows.row("synchronisation", &handing);
+        self.rows.add_row("synchronisation", &handing);
         let pair = report.bypass_pair.filter(|_| report.bypass_max > 0);
         let pair = pair.map_or(String::new(), |(process, waiting)| {
             format!(" (of {process}, while {waiting} waited)")
         });
         let bound = page.map_or(String::new(), |page| format!("; theory: {}", page.bypass));
         let message = format!("at most {}{pair}{bound}", report.bypass_max);
-        self.rows.row("bypass", &message);
+        self.rows.add_row("bypass", &message);
     }
 
     fn many_runs(&mut self) {
-        self.rows.line(&of_runs(["", "mean", "95 % confidence", "deviation", "min", "max"]));
+        self.rows.add_line(&of_runs(["", "mean", "95 % confidence", "deviation", "min", "max"]));
         let unit = self.unit();
         let messages = self.outcome.messages;
         self.moments(&format!("messages {unit}"), &messages);
@@ -265,9 +271,9 @@ impl Table<'_> {
         for (name, moments) in &figures {
             self.moments(name, moments);
         }
-        self.rows.line("");
+        self.rows.add_line("");
         let first = format!("messages {unit}");
-        let first = (first.as_str(), self.outcome.measured);
+        let first = (first.as_str(), self.outcome.measured_runs);
         let others = figures.iter().map(|(name, moments)| (name.as_str(), moments.count()));
         self.measured_in(std::iter::once(first).chain(others));
     }
@@ -282,7 +288,7 @@ impl Table<'_> {
         let mut name = "measured";
         for (count, names) in by_count.into_iter().rev() {
             let message = format!("in {count} of {runs} runs: {}", names.join(", "));
-            self.rows.row(name, &message);
+            self.rows.add_row(name, &message);
             name = "";
         }
     }
@@ -295,7 +301,7 @@ impl Table<'_> {
         let confidence = format!("{} … {}", format_figure(low), format_figure(high));
         let figures = [moments.mean(), moments.standard_deviation(), moments.min(), moments.max()];
         let [mean, deviation, min, max] = figures.map(format_figure);
-        self.rows.line(&of_runs([name, &mean, &confidence, &deviation, &min, &max]));
+        self.rows.add_line(&of_runs([name, &mean, &confidence, &deviation, &min, &max]));
     }
 
     fn theory(&mut self) {
@@ -308,13 +314,13 @@ impl Table<'_> {
             None => format!("{} or more", cost.least),
         };
         let is_counted = self.outcome.messages.count() > 0;
-        let note = match self.outcome.outside {
+        let note = match self.outcome.cost_deviation {
             CostDeviation::Never => "",
             CostDeviation::OnlyDisturbed => "; outside in elections with a crash or recovery",
             CostDeviation::Undisturbed => "; outside this range",
         };
         let formula = cost.formula;
-        let all = self.outcome.all.mean();
+        let all = self.outcome.total_messages.mean();
         let all = match (all - measured).abs() > 1e-9 {
             true => format!(" ({} including lower layers)", format_figure(all)),
             false => String::new(),
@@ -330,16 +336,16 @@ impl Table<'_> {
             false if self.is_agreement() => format!("no requests{theory}"),
             false => format!("no entries{theory}"),
         };
-        self.rows.row("messages vs theory", &message);
+        self.rows.add_row("messages vs theory", &message);
         if self.outcome.first.ended == EndReason::Stopped {
-            return self.rows.row("", "no theory for a partial run");
+            return self.rows.add_row("", "no theory for a partial run");
         }
         if !is_counted {
             return;
         }
         if let Some(predicted) = self.outcome.predicted {
             let predicted = format_figure(predicted.mean());
-            self.rows.row("", &format!("exactly {predicted} predicted for the drawn rings"));
+            self.rows.add_row("", &format!("exactly {predicted} predicted for the drawn rings"));
         }
         let Some(expected) = theory::expected_messages(self.plan) else { return };
         let mut message = format!(
@@ -355,7 +361,7 @@ impl Table<'_> {
                 _ => message.push_str(&format!(", {errors:+.1} standard errors away")),
             }
         }
-        self.rows.row("", &message);
+        self.rows.add_row("", &message);
     }
 
     /// Returns text that lists the number of messages of each election, if the output is about one
@@ -365,7 +371,8 @@ impl Table<'_> {
         if !self.is_election() || self.outcome.summary.runs() > 1 || elections.len() < 2 {
             return String::new();
         }
-        let each = join_first(elections.iter().map(|election| election.messages.to_string()), ", ");
+        let each =
+            join_with_limit(elections.iter().map(|election| election.messages.to_string()), ", ");
         format!(" ({} elections: {each})", elections.len())
     }
 
@@ -378,17 +385,22 @@ impl Table<'_> {
             })
             .collect();
         let parts = if parts.is_empty() { "none".to_owned() } else { parts.join("; ") };
-        self.rows.row("faults", &parts);
+        self.rows.add_row("faults", &parts);
         for warning in &self.outcome.warnings {
-            self.rows.row("warning", warning);
+            self.rows.add_row("warning", warning);
         }
     }
 
     fn verdicts(&mut self) {
         let report = &self.outcome.first;
-        let violated: BTreeMap<Property, u64> =
-            self.outcome.summary.violated().map(|(property, it)| (property, it.runs)).collect();
-        let incomplete: BTreeMap<Property, u64> = self.outcome.summary.incomplete().collect();
+        let violated: BTreeMap<Property, u64> = self
+            .outcome
+            .summary
+            .violated_properties()
+            .map(|(property, it)| (property, it.runs))
+            .collect();
+        let incomplete: BTreeMap<Property, u64> =
+            self.outcome.summary.undecided_properties().collect();
         let runs = self.outcome.summary.runs();
         let (mut holds, mut undecided) = (Vec::new(), Vec::new());
         let judged = report.findings.iter().map(|finding| finding.property);
@@ -401,7 +413,7 @@ impl Table<'_> {
         }
         for (name, properties) in [("holds", holds), ("incomplete", undecided)] {
             if !properties.is_empty() {
-                self.rows.row(name, &properties.join(", "));
+                self.rows.add_row(name, &properties.join(", "));
             }
         }
         let unexpected = violated.iter().filter(|(property, _)| !self.plan.is_required(**property));
@@ -413,13 +425,13 @@ impl Table<'_> {
             .collect();
         if !unexpected.is_empty() {
             let message = format!("{}: violated, as the card allows", unexpected.join(", "));
-            self.rows.row("not promised", &message);
+            self.rows.add_row("not promised", &message);
         }
     }
 
     fn violations(&mut self) {
         for violation in &self.outcome.violations {
-            let Violation { finding, runs, seed, replay, shrunk } = violation;
+            let ReplayableViolation { finding, runs, seed, replay, shrunk } = violation;
             let Some(first) = &finding.violation else { continue };
             let time = format_figure(units(first.time as f64));
             let often = match self.outcome.summary.runs() {
@@ -429,10 +441,10 @@ impl Table<'_> {
             let property = finding.property;
             let message =
                 format!("{property}{often} with seed {seed} at {time}: {}", first.message);
-            self.rows.row("VIOLATED", &message);
-            self.rows.line(&format!("    again:  {replay}"));
+            self.rows.add_row("VIOLATED", &message);
+            self.rows.add_line(&format!("    again:  {replay}"));
             if let Some(shrunk) = shrunk {
-                self.rows.line(&format!("    smaller:  {shrunk}"));
+                self.rows.add_line(&format!("    smaller:  {shrunk}"));
             }
         }
     }
@@ -442,7 +454,7 @@ impl Table<'_> {
 /// important columns.
 fn of_runs([name, mean, confidence, deviation, min, max]: [&str; 6]) -> String {
     let line = format!("  {name:<28}{mean:>10}  {confidence:<21}");
-    if width() < 93 { line } else { format!("{line}{deviation:>10}{min:>10}{max:>10}") }
+    if line_width() < 93 { line } else { format!("{line}{deviation:>10}{min:>10}{max:>10}") }
 }
 
 fn units(ticks: f64) -> f64 {

@@ -2,10 +2,10 @@
 
 use tenure_algorithms::catalogue::Parameters;
 use tenure_core::theory::{Precision, Theory};
-use tenure_core::{Card, Cost, Layer, ProcessId, Service, TICKS_PER_UNIT};
+use tenure_core::{Card, Layer, MessageCost, ProcessId, Service, TICKS_PER_UNIT};
 use tenure_sim::{Distribution, ElectionCost, Initiators, Moments, Report, Settings, theory};
 
-use super::plan::Plan;
+use super::plan::SimulationPlan;
 
 pub(crate) fn lock_theory(card: &Card) -> Option<Theory> {
     card.theory.filter(|_| card.service == Service::Mutex)
@@ -21,14 +21,14 @@ pub(crate) struct ExpectedMessages {
 
 /// Returns the number of messages per entry or election that theory predicts. Returns `None` if
 /// theory has no formula for these runs, or if no formula covers their faults or variants.
-pub(crate) fn expected_messages(plan: &Plan) -> Option<ExpectedMessages> {
+pub(crate) fn expected_messages(plan: &SimulationPlan) -> Option<ExpectedMessages> {
     expected_in(plan, plan.common_settings(), plan.draws_ids)
 }
 
 /// Returns the exact number of messages that theory predicts for the ring of this run. Returns
 /// `None` if theory does not predict an exact number. Also returns `None` if the number is the same
 /// for all rings.
-pub(crate) fn exact_messages_of_ring(plan: &Plan, settings: &Settings) -> Option<u64> {
+pub(crate) fn exact_messages_of_ring(plan: &SimulationPlan, settings: &Settings) -> Option<u64> {
     let expected = |settings, drawn| {
         expected_in(plan, settings, drawn).filter(|_| plan.card.service == Service::Election)
     };
@@ -40,14 +40,18 @@ pub(crate) fn exact_messages_of_ring(plan: &Plan, settings: &Settings) -> Option
     expected(settings, false).filter(is_exact).map(|it| it.messages as u64)
 }
 
-fn expected_in(plan: &Plan, settings: &Settings, drawn: bool) -> Option<ExpectedMessages> {
+fn expected_in(
+    plan: &SimulationPlan,
+    settings: &Settings,
+    drawn: bool,
+) -> Option<ExpectedMessages> {
     let workload = settings.workload_kind(plan.card.service, drawn).filter(|_| is_plain(plan))?;
     let ranks = (0..plan.size()).map(|place| settings.rank(ProcessId(place))).collect();
     let parameters = Parameters { ranks, ..plan.parameters.clone() };
     let expected =
         tenure_instances::predicted_messages(&plan.card.name, &parameters, workload).ok()??;
     Some(ExpectedMessages {
-        messages: theory::to_f64(expected.messages),
+        messages: theory::quantity_to_f64(expected.messages),
         precision: expected.precision,
     })
 }
@@ -57,7 +61,7 @@ fn expected_in(plan: &Plan, settings: &Settings, drawn: bool) -> Option<Expected
 ///
 /// For a lock, it is the delay from an exit to the next entry. For an election, it is the delay
 /// from its start until all processes know the result.
-pub(crate) fn expected_delays(plan: &Plan) -> Vec<f64> {
+pub(crate) fn expected_delays(plan: &SimulationPlan) -> Vec<f64> {
     let settings = plan.common_settings();
     let latency = settings.network.latency.most_common();
     let is_direct = settings.network.graph.is_none() && latency.is_constant();
@@ -79,7 +83,7 @@ pub(crate) fn expected_delays(plan: &Plan) -> Vec<f64> {
 
 /// Returns true if nothing in the run differs from the conditions of the paper: the run has no
 /// faults, and the algorithm has no variants and no timeouts that the user has set.
-fn is_plain(plan: &Plan) -> bool {
+fn is_plain(plan: &SimulationPlan) -> bool {
     let settings = plan.common_settings();
     settings.faults.is_empty()
         && (settings.down.is_empty() || plan.card.faults.absence)
@@ -92,14 +96,14 @@ fn is_plain(plan: &Plan) -> bool {
 
 /// Returns true if the mean number of messages per entry or agreement is outside the bounds on the
 /// algorithm's [`Card`]. If the bounds do not count all messages of a run, returns false.
-fn is_outside(cost: &Cost, measured: f64) -> bool {
+fn is_outside(cost: &MessageCost, measured: f64) -> bool {
     let below = measured < cost.least as f64 - 1e-9;
     let above = cost.most.is_some_and(|most| measured > most as f64 + 1e-9);
     cost.is_complete && (below || above)
 }
 
 pub(crate) fn cost_deviation(
-    plan: &Plan,
+    plan: &SimulationPlan,
     elections: CostDeviation,
     messages: &Moments,
 ) -> CostDeviation {
@@ -124,7 +128,7 @@ pub(crate) struct MeasuredMessages {
 /// Returns the number of messages of each election in a run. For other algorithms, returns the mean
 /// number per entry or agreement. The result is empty if the run had no election, entry or
 /// agreement.
-pub(crate) fn measured_messages(plan: &Plan, report: &Report) -> Vec<MeasuredMessages> {
+pub(crate) fn measured_messages(plan: &SimulationPlan, report: &Report) -> Vec<MeasuredMessages> {
     let metrics = &report.metrics;
     let (layer, times) = match plan.card.service {
         Service::Election => (Layer::Election, metrics.elections.len() as u64),
@@ -135,7 +139,7 @@ pub(crate) fn measured_messages(plan: &Plan, report: &Report) -> Vec<MeasuredMes
         return Vec::new();
     }
     let per = |sent: u64| sent as f64 / times as f64;
-    let own = metrics.sent_in(layer);
+    let own = metrics.sent_in_layer(layer);
     if plan.card.service != Service::Election {
         return vec![MeasuredMessages { own: per(own), all: per(metrics.sent) }];
     }
@@ -163,7 +167,7 @@ pub(crate) enum CostDeviation {
 impl CostDeviation {
     /// Compares the messages of each election of a run with the bounds on the algorithm's [`Card`],
     /// and returns the worst result.
-    pub(crate) fn of_elections(cost: &Cost, elections: &[ElectionCost]) -> Self {
+    pub(crate) fn of_elections(cost: &MessageCost, elections: &[ElectionCost]) -> Self {
         let outside = elections.iter().filter(|election| {
             let above = cost.most.is_some_and(|most| election.messages > most);
             let below = election.is_complete && election.messages < cost.least;

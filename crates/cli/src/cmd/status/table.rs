@@ -3,7 +3,7 @@
 use tenure_daemon::status::{LeaderInfo, NodeStatus};
 
 use super::{ClusterStatus, Response};
-use crate::cmd::output::{width, wrap};
+use crate::cmd::output::{line_width, wrap};
 
 /// Widths of the columns, in characters.
 const COLUMNS: [usize; 6] = [6, 8, 8, 10, 9, 7];
@@ -35,12 +35,12 @@ pub(super) fn table(cluster: &ClusterStatus) -> String {
 
 /// Wraps a line to the width of the terminal. The further lines have the indentation of the first.
 fn wrap_line(line: &str) -> Vec<String> {
-    if line.chars().count() <= width() {
+    if line.chars().count() <= line_width() {
         return vec![line.to_owned()];
     }
     let text = line.trim_start();
     let indent = " ".repeat(line.len() - text.len());
-    let lines = wrap(text, width() - indent.len());
+    let lines = wrap(text, line_width() - indent.len());
     lines.into_iter().map(|line| format!("{indent}{line}")).collect()
 }
 

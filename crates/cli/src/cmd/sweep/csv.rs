@@ -1,13 +1,13 @@
 //! Results of a sweep as comma-separated values (RFC 4180). Each line contains the statistics of
 //! one measured quantity at one point. A point is an algorithm with a value for each parameter.
 
-use super::results::{Header, Point, PointResults, Results};
+use super::results::{PointResults, SweepHeader, SweepPoint, SweepResults};
 use super::statistics::Statistics;
 
 const COLUMNS: &str = "seed,runs,figure,unit,count,mean,ci95_low,ci95_high,stddev,min,p50,p90,p99,\
                        max,violated,incomplete,note";
 
-pub(super) fn csv(results: &Results) -> String {
+pub(super) fn csv(results: &SweepResults) -> String {
     let header = &results.header;
     let parameters = header.parameters.iter().map(String::as_str);
     let mut text = line(["algorithm"].into_iter().chain(parameters).chain(COLUMNS.split(',')));
@@ -19,11 +19,11 @@ pub(super) fn csv(results: &Results) -> String {
 
 /// Formats the lines for a point of the sweep, one line per measured quantity. If the point was not
 /// run, formats one line with the reason.
-fn lines(header: &Header, point: &Point, cell: &PointResults) -> String {
+fn lines(header: &SweepHeader, point: &SweepPoint, cell: &PointResults) -> String {
     let values = || point.values.iter().map(String::as_str);
     let start = || [point.algorithm.as_str()].into_iter().chain(values());
     let (seed, runs) = (header.seed.to_string(), cell.runs.to_string());
-    let ends = [cell.violated_runs(), cell.incomplete].map(|count| count.to_string());
+    let ends = [cell.max_violated_runs(), cell.incomplete].map(|count| count.to_string());
     let [violated, incomplete] = &ends;
     if let Some(reason) = &point.refused {
         let empty = ["", "", "0", "", "", "", "", "", "", "", "", ""];

@@ -2,15 +2,15 @@
 
 use tenure_algorithms::catalogue::Parameters;
 use tenure_core::Service;
-use tenure_sim::{Chance, Distribution, Entries};
+use tenure_sim::{Chance, Distribution, EntriesPerProcess};
 
 use super::axis::SweepAxis;
-use super::results::{Header, Point, digest};
+use super::results::{SweepHeader, SweepPoint, digest};
 use crate::cmd::failure::{Failure, Status};
 use crate::cmd::group::EntriesOption;
 use crate::cmd::program;
 use crate::cmd::simulate::options::RunOptions;
-use crate::cmd::simulate::plan::{Plan, split_variants};
+use crate::cmd::simulate::plan::{SimulationPlan, split_variants};
 
 const MAX_POINTS: usize = 100_000;
 
@@ -29,14 +29,14 @@ const PARAMETERS: [&str; 4] = ["n", "entries", "latency", "lose"];
 const RESULT_NEUTRAL_OPTIONS: [&str; 5] = ["--shard", "--threads", "--format", "--plot", "--raw"];
 
 /// The points of a sweep. Each has a plan of its runs, or the reason why it cannot be run.
-pub(super) struct Experiment {
-    pub(super) header: Header,
-    pub(super) plans: Vec<Option<Plan>>,
+pub(super) struct SweepPlan {
+    pub(super) header: SweepHeader,
+    pub(super) plans: Vec<Option<SimulationPlan>>,
 }
 
-pub(crate) type BuildPlan<'a> = &'a dyn Fn(&str, &RunOptions) -> Result<Plan, Failure>;
+pub(crate) type BuildPlan<'a> = &'a dyn Fn(&str, &RunOptions) -> Result<SimulationPlan, Failure>;
 
-impl Experiment {
+impl SweepPlan {
     /// Creates a point for each algorithm with each combination of values of the parameters. The
     /// values of the last parameter change fastest.
     ///
@@ -79,7 +79,7 @@ impl Experiment {
                     let value = place.map(|place| values[place].clone());
                     value.unwrap_or_else(|| text_of(name, &options, service))
                 };
-                points.push(Point {
+                points.push(SweepPoint {
                     algorithm: algorithm.clone(),
                     values: parameters.iter().map(value_of).collect(),
                     refused,
@@ -91,16 +91,16 @@ impl Experiment {
         if let Some(failure) = first_refusal.filter(|_| plans.iter().all(Option::is_none)) {
             return Err(failure);
         }
-        let header = Header {
+        let header = SweepHeader {
             version: env!("CARGO_PKG_VERSION").to_owned(),
-            command: program::command_without(&RESULT_NEUTRAL_OPTIONS, program::arguments()),
+            command: program::command_line_without(&RESULT_NEUTRAL_OPTIONS, program::arguments()),
             seed: options.seed,
             runs,
             parameters,
             swept,
             points,
         };
-        Ok(Experiment { header, plans })
+        Ok(SweepPlan { header, plans })
     }
 }
 
@@ -155,7 +155,7 @@ fn set_defaults(options: &mut RunOptions, algorithm: &str) -> Option<Service> {
     if service == Service::Mutex || service == Service::Office {
         options.latency.get_or_insert(LATENCY);
         if options.sequential.is_none() {
-            let entries = EntriesOption::Of(Entries::Each(ENTRIES));
+            let entries = EntriesOption::Of(EntriesPerProcess::Each(ENTRIES));
             options.group.entries.get_or_insert(entries);
         }
     }
@@ -176,10 +176,10 @@ fn text_of(name: &str, options: &RunOptions, service: Option<Service>) -> String
             String::new()
         }
         "entries" => match &options.group.entries {
-            Some(EntriesOption::Of(Entries::Listed(listed))) => {
+            Some(EntriesOption::Of(EntriesPerProcess::Listed(listed))) => {
                 listed.iter().map(u32::to_string).collect::<Vec<_>>().join(",")
             }
-            Some(EntriesOption::Of(Entries::Each(each))) => each.to_string(),
+            Some(EntriesOption::Of(EntriesPerProcess::Each(each))) => each.to_string(),
             Some(EntriesOption::Unbounded) => "unbounded".to_owned(),
             None => "1".to_owned(),
         },
@@ -187,8 +187,8 @@ fn text_of(name: &str, options: &RunOptions, service: Option<Service>) -> String
     }
 }
 
-fn settings_digest(plan: &Plan) -> String {
-    let settings = plan.settings(plan.common_settings().seed);
+fn settings_digest(plan: &SimulationPlan) -> String {
+    let settings = plan.settings_for_seed(plan.common_settings().seed);
     let head = plan.trace_header(&settings);
     digest(&format!("{} {}", plan.replay_command(&settings), head.options.join(" ")))
 }

@@ -5,14 +5,14 @@ use tenure_core::{Service, TICKS_PER_UNIT};
 use tenure_sim::{DurationStats, Report};
 
 use crate::cmd::output::json_name;
-use crate::cmd::simulate::plan::Plan;
+use crate::cmd::simulate::plan::SimulationPlan;
 use crate::cmd::simulate::theory;
 
 /// A quantity that a sweep measures in each run. The output lists the figures in the order of these
 /// variants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Figure {
+pub(super) enum MeasuredQuantity {
     /// Number of messages per entry in a run, without the messages of lower layers.
     MessagesPerEntry,
     /// Number of messages of one election, without the messages of lower layers.
@@ -39,28 +39,28 @@ pub(super) enum Figure {
     Duration,
 }
 
-impl Figure {
+impl MeasuredQuantity {
     pub(super) fn name(self) -> String {
         json_name(&self)
     }
 
     pub(super) const fn unit(self) -> &'static str {
         match self {
-            Figure::MessagesPerEntry
-            | Figure::MessagesPerElection
-            | Figure::MessagesPerAgreement
-            | Figure::Messages => "messages",
-            Figure::Bypass => "entries",
-            Figure::Throughput => "entries per unit of time",
+            MeasuredQuantity::MessagesPerEntry
+            | MeasuredQuantity::MessagesPerElection
+            | MeasuredQuantity::MessagesPerAgreement
+            | MeasuredQuantity::Messages => "messages",
+            MeasuredQuantity::Bypass => "entries",
+            MeasuredQuantity::Throughput => "entries per unit of time",
             _ => "units of time",
         }
     }
 
     pub(super) fn label(self) -> String {
         match self {
-            Figure::MessagesPerEntry => "messages per entry".to_owned(),
-            Figure::MessagesPerElection => "messages per election".to_owned(),
-            Figure::MessagesPerAgreement => "messages per agreement".to_owned(),
+            MeasuredQuantity::MessagesPerEntry => "messages per entry".to_owned(),
+            MeasuredQuantity::MessagesPerElection => "messages per election".to_owned(),
+            MeasuredQuantity::MessagesPerAgreement => "messages per agreement".to_owned(),
             figure => format!("{} [{}]", figure.name().replace('_', " "), figure.unit()),
         }
     }
@@ -69,41 +69,44 @@ impl Figure {
 /// Returns the figures of a run with their values, in millionths of their units. A figure that was
 /// not measured is left out. The number of messages per election occurs once for each election of
 /// the run.
-pub(super) fn figures(plan: &Plan, report: &Report) -> Vec<(Figure, u64)> {
+pub(super) fn measured_quantities(
+    plan: &SimulationPlan,
+    report: &Report,
+) -> Vec<(MeasuredQuantity, u64)> {
     let metrics = &report.metrics;
     let per = match plan.card.service {
-        Service::Election => Figure::MessagesPerElection,
-        service if service.is_agreement() => Figure::MessagesPerAgreement,
-        _ => Figure::MessagesPerEntry,
+        Service::Election => MeasuredQuantity::MessagesPerElection,
+        service if service.is_agreement() => MeasuredQuantity::MessagesPerAgreement,
+        _ => MeasuredQuantity::MessagesPerEntry,
     };
     let messages = theory::measured_messages(plan, report);
-    let mut figures: Vec<(Figure, u64)> =
+    let mut figures: Vec<(MeasuredQuantity, u64)> =
         messages.iter().map(|it| (per, (it.own * TICKS_PER_UNIT as f64).round() as u64)).collect();
-    figures.push((Figure::Messages, millionths(metrics.sent)));
+    figures.push((MeasuredQuantity::Messages, millionths(metrics.sent)));
     let mut time = |figure, stats: &DurationStats| {
         if stats.count > 0 {
             figures.push((figure, mean(stats)));
         }
     };
     match plan.card.service {
-        Service::Election => time(Figure::ElectionTime, &metrics.election_time),
+        Service::Election => time(MeasuredQuantity::ElectionTime, &metrics.election_time),
         service if service.is_agreement() => {
             if metrics.agreements > 0 {
-                figures.push((Figure::AgreementTime, metrics.agreement_time));
+                figures.push((MeasuredQuantity::AgreementTime, metrics.agreement_time));
             }
         }
         _ => {
-            time(Figure::WaitingTime, &metrics.entry_delay);
-            time(Figure::SynchronisationDelay, &metrics.synchronisation_delay);
+            time(MeasuredQuantity::WaitingTime, &metrics.entry_delay);
+            time(MeasuredQuantity::SynchronisationDelay, &metrics.synchronisation_delay);
             if metrics.entry_delay.count > 0 {
-                figures.push((Figure::LongestWait, metrics.entry_delay.longest));
+                figures.push((MeasuredQuantity::LongestWait, metrics.entry_delay.longest));
             }
-            figures.push((Figure::Bypass, millionths(report.bypass_max.into())));
+            figures.push((MeasuredQuantity::Bypass, millionths(report.bypass_max.into())));
             let throughput = report.throughput() * TICKS_PER_UNIT as f64;
-            figures.push((Figure::Throughput, throughput.round() as u64));
+            figures.push((MeasuredQuantity::Throughput, throughput.round() as u64));
         }
     }
-    figures.push((Figure::Duration, report.finished_at));
+    figures.push((MeasuredQuantity::Duration, report.finished_at));
     figures.sort_by_key(|(figure, _)| *figure);
     figures
 }
@@ -122,23 +125,23 @@ fn mean(stats: &DurationStats) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use tenure_trace::units::format_ticks;
+    use tenure_trace::units::format_ticks_in_units;
 
     use super::*;
 
     #[test]
     fn millionths_are_written_exactly() {
         for (value, text) in [(0, "0"), (4_000_000, "4"), (1, "0.000001"), (12_500_000, "12.5")] {
-            assert_eq!(format_ticks(value), text);
+            assert_eq!(format_ticks_in_units(value), text);
         }
     }
 
     #[test]
     fn name_in_text_is_the_name_in_files() {
         for (figure, name) in [
-            (Figure::MessagesPerEntry, "messages_per_entry"),
-            (Figure::WaitingTime, "waiting_time"),
-            (Figure::AgreementTime, "agreement_time"),
+            (MeasuredQuantity::MessagesPerEntry, "messages_per_entry"),
+            (MeasuredQuantity::WaitingTime, "waiting_time"),
+            (MeasuredQuantity::AgreementTime, "agreement_time"),
         ] {
             assert_eq!(figure.name(), name);
             assert_eq!(serde_json::to_value(figure).expect("a name"), name);

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::results::{Header, Point, PointResults, PropertyViolations, Results};
+use super::results::{PointResults, PropertyViolations, SweepHeader, SweepPoint, SweepResults};
 use super::statistics::Statistics;
 use crate::cmd::failure::Failure;
 
@@ -36,7 +36,7 @@ struct FigureFields {
     statistics: Statistics,
 }
 
-pub(super) fn json(results: &Results) -> Result<String, Failure> {
+pub(super) fn json(results: &SweepResults) -> Result<String, Failure> {
     let points = results.all_points().map(|(point, cell)| fields(&results.header, point, cell));
     let points = points.collect::<Result<_, Failure>>()?;
     let document = Document { command: &results.header.command, points };
@@ -45,7 +45,7 @@ pub(super) fn json(results: &Results) -> Result<String, Failure> {
 }
 
 /// Formats the results of a sweep as JSON lines, one line per point.
-pub(super) fn jsonl(results: &Results) -> Result<String, Failure> {
+pub(super) fn jsonl(results: &SweepResults) -> Result<String, Failure> {
     let mut text = String::new();
     for (point, cell) in results.all_points() {
         let fields = fields(&results.header, point, cell)?;
@@ -56,8 +56,8 @@ pub(super) fn jsonl(results: &Results) -> Result<String, Failure> {
 }
 
 fn fields<'a>(
-    header: &'a Header,
-    point: &'a Point,
+    header: &'a SweepHeader,
+    point: &'a SweepPoint,
     cell: &'a PointResults,
 ) -> Result<PointFields<'a>, Failure> {
     let parameters = header.parameters.iter().zip(&point.values);

@@ -11,7 +11,7 @@ use clap::Args;
 use super::options::MeasureFormat;
 use super::plot;
 use super::print_results;
-use super::results::Results;
+use super::results::SweepResults;
 use super::shard_results::ShardResults;
 use crate::cmd::failure::{Failure, Status};
 
@@ -42,14 +42,14 @@ pub(crate) struct Options {
 
 pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
     if let Some(path) = &options.plot {
-        plot::check_extension(path)?;
+        plot::check_can_write_plot(path)?;
     }
     let results = merge(&options.files)?;
     print_results(&results, options.format, options.plot.as_deref())?;
     Ok(results.status())
 }
 
-fn merge(files: &[PathBuf]) -> Result<Results, Failure> {
+fn merge(files: &[PathBuf]) -> Result<SweepResults, Failure> {
     let mut parts = Parts::default();
     for path in files {
         let part = read(path)?;
@@ -115,7 +115,7 @@ impl Parts {
     }
 
     /// Merges the results of all shards. Returns an error if a shard is missing.
-    fn merged(self) -> Result<Results, Failure> {
+    fn merged(self) -> Result<SweepResults, Failure> {
         let all = self.parts.values().next().map_or(0, |part| part.shard.of);
         let missing = (1..=all).filter(|shard| !self.parts.contains_key(shard));
         let missing: Vec<String> = missing.map(|shard| shard.to_string()).collect();
@@ -130,7 +130,7 @@ impl Parts {
         let first = parts.next().ok_or_else(|| Failure::usage("no shards are given"))?;
         let mut merged = first.results;
         for part in parts {
-            for (cell, other) in merged.cells.iter_mut().zip(&part.results.cells) {
+            for (cell, other) in merged.point_results.iter_mut().zip(&part.results.point_results) {
                 cell.merge(other);
             }
         }

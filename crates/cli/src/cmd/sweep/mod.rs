@@ -19,14 +19,14 @@ mod table;
 
 use std::path::Path;
 
-use experiment::{BuildPlan, Experiment};
-use raw::RawFile;
-use results::Results;
+use experiment::{BuildPlan, SweepPlan};
+use raw::RawCsvFile;
+use results::SweepResults;
 use shard::Shard;
 use shard_results::ShardResults;
 
 use super::failure::{Failure, Status};
-use super::machine::enforce_memory_limit;
+use super::machine::watch_memory_use;
 use super::output::{print, print_unwrapped};
 use super::simulate::options::RunOptions;
 
@@ -34,7 +34,7 @@ pub(crate) use options::{MeasureFormat, SweepOptions};
 
 const DEFAULT_RUNS: u64 = 30;
 
-pub(crate) struct Request<'a> {
+pub(crate) struct SweepRequest<'a> {
     /// Names of the algorithms, with variants after `+`.
     pub(crate) algorithms: &'a [String],
     pub(crate) run: &'a RunOptions,
@@ -46,19 +46,19 @@ pub(crate) struct Request<'a> {
 
 /// Performs all runs of a sweep and prints the results. If the options select a shard, performs
 /// only the runs of that shard, and prints its results for `tenure merge`.
-pub(crate) fn run(request: &Request<'_>) -> Result<Status, Failure> {
-    let Request { algorithms, run, sweep, plot, format, build } = *request;
+pub(crate) fn run(request: &SweepRequest<'_>) -> Result<Status, Failure> {
+    let SweepRequest { algorithms, run, sweep, plot, format, build } = *request;
     if let Some(path) = plot {
-        plot::check_extension(path)?;
+        plot::check_can_write_plot(path)?;
         if sweep.sweep.is_empty() {
             let message = "--plot of measurements needs --sweep, such as --sweep n=3..20";
             return Err(Failure::usage(message));
         }
     }
     let runs = run.runs_or(DEFAULT_RUNS);
-    let experiment = Experiment::new(algorithms, run, &sweep.sweep, runs, build)?;
-    enforce_memory_limit();
-    let raw = sweep.raw.as_deref().map(|path| RawFile::create(path, &experiment.header));
+    let experiment = SweepPlan::new(algorithms, run, &sweep.sweep, runs, build)?;
+    watch_memory_use();
+    let raw = sweep.raw.as_deref().map(|path| RawCsvFile::create(path, &experiment.header));
     let shard = sweep.shard.unwrap_or(Shard::WHOLE);
     let results = experiment.perform(shard, run.threads(), raw.transpose()?)?;
     let status = results.status();
@@ -70,7 +70,7 @@ pub(crate) fn run(request: &Request<'_>) -> Result<Status, Failure> {
 }
 
 fn print_results(
-    results: &Results,
+    results: &SweepResults,
     format: MeasureFormat,
     plot: Option<&Path>,
 ) -> Result<(), Failure> {

@@ -41,7 +41,7 @@ pub(crate) enum MeasureFormat {
 
 impl SweepOptions {
     /// Returns true if these options or the format request a sweep instead of ordinary output.
-    pub(crate) fn is_active(&self, format: MeasureFormat) -> bool {
+    pub(crate) fn is_sweep_requested(&self, format: MeasureFormat) -> bool {
         let is_tabular = matches!(format, MeasureFormat::Csv | MeasureFormat::Jsonl);
         !self.sweep.is_empty() || self.raw.is_some() || self.shard.is_some() || is_tabular
     }

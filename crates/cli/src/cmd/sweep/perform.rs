@@ -2,32 +2,32 @@
 
 use std::ops::Range;
 
-use tenure_sim::{Controls, EndReason, run_parallel};
+use tenure_sim::{EndReason, RunControls, run_parallel};
 
-use super::experiment::Experiment;
-use super::figure::Figure;
-use super::raw::RawFile;
-use super::results::{PointResults, Results};
+use super::experiment::SweepPlan;
+use super::figure::MeasuredQuantity;
+use super::raw::RawCsvFile;
+use super::results::{PointResults, SweepResults};
 use super::shard::Shard;
 use crate::cmd::failure::Failure;
 use crate::cmd::interrupt;
 use crate::cmd::progress_bar::progress_line;
-use crate::cmd::simulate::plan::Plan;
+use crate::cmd::simulate::plan::SimulationPlan;
 
 const RUNS_PER_JOB: u64 = 16;
 
 /// Seed of a run, and the figures of the run in millionths of their units.
-pub(super) type RawRun = (u64, Vec<(Figure, u64)>);
+pub(super) type RunMeasurements = (u64, Vec<(MeasuredQuantity, u64)>);
 
 struct JobResult {
     point: usize,
     cell: PointResults,
     /// Figures of the single runs; empty unless `--raw` is given.
-    raw: Vec<RawRun>,
+    raw: Vec<RunMeasurements>,
     interrupted: bool,
 }
 
-impl Experiment {
+impl SweepPlan {
     /// Performs those runs of each point that belong to `shard`.
     ///
     /// # Errors
@@ -38,11 +38,11 @@ impl Experiment {
         self,
         shard: Shard,
         threads: usize,
-        raw: Option<RawFile>,
-    ) -> Result<Results, Failure> {
+        raw: Option<RawCsvFile>,
+    ) -> Result<SweepResults, Failure> {
         let runs = shard.runs(self.header.runs);
         let plans = self.plans.iter().enumerate();
-        let active: Vec<(usize, &Plan)> =
+        let active: Vec<(usize, &SimulationPlan)> =
             plans.filter_map(|(point, plan)| Some((point, plan.as_ref()?))).collect();
         let jobs_per_point = (runs.end - runs.start).div_ceil(RUNS_PER_JOB);
         let jobs = (active.len() as u64).saturating_mul(jobs_per_point);
@@ -84,13 +84,13 @@ impl Experiment {
         if let Some(raw) = raw {
             raw.finish()?;
         }
-        Ok(Results { header: self.header, cells })
+        Ok(SweepResults { header: self.header, point_results: cells })
     }
 }
 
 fn perform_job(
     point: usize,
-    plan: &Plan,
+    plan: &SimulationPlan,
     seed: u64,
     numbers: Range<u64>,
     is_raw: bool,
@@ -98,14 +98,15 @@ fn perform_job(
     let mut result =
         JobResult { point, cell: PointResults::default(), raw: Vec::new(), interrupted: false };
     // The configuration depends on the seed only if ranks are drawn.
-    let fixed = (!plan.draws_ids).then(|| plan.algorithm(plan.common_settings())).transpose()?;
+    let fixed =
+        (!plan.draws_ids).then(|| plan.build_algorithm(plan.common_settings())).transpose()?;
     let stop = interrupt::flag();
     for number in numbers {
-        let settings = plan.settings(seed.wrapping_add(number));
-        let controls = Controls::new().stopped_by(&stop);
+        let settings = plan.settings_for_seed(seed.wrapping_add(number));
+        let controls = RunControls::new().stopped_by(&stop);
         let report = match &fixed {
-            Some(algorithm) => plan.run_algorithm(&**algorithm, settings, None, controls)?,
-            None => plan.run(settings, None, controls)?,
+            Some(algorithm) => plan.simulate_algorithm(&**algorithm, settings, None, controls)?,
+            None => plan.simulate_run(settings, None, controls)?,
         };
         if report.ended == EndReason::Stopped {
             result.interrupted = true;

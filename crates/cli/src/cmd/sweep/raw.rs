@@ -4,33 +4,37 @@ use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use tenure_trace::units::format_ticks;
+use tenure_trace::units::format_ticks_in_units;
 
 use super::csv::line;
-use super::perform::RawRun;
-use super::results::{Header, Point};
+use super::perform::RunMeasurements;
+use super::results::{SweepHeader, SweepPoint};
 use crate::cmd::failure::Failure;
 
-pub(super) struct RawFile {
+pub(super) struct RawCsvFile {
     path: PathBuf,
     file: BufWriter<File>,
 }
 
-impl RawFile {
-    pub(super) fn create(path: &Path, header: &Header) -> Result<Self, Failure> {
+impl RawCsvFile {
+    pub(super) fn create(path: &Path, header: &SweepHeader) -> Result<Self, Failure> {
         let file = File::create(path).map_err(Failure::cannot_write(path))?;
-        let mut raw = RawFile { path: path.to_owned(), file: BufWriter::new(file) };
+        let mut raw = RawCsvFile { path: path.to_owned(), file: BufWriter::new(file) };
         let parameters = header.parameters.iter().map(String::as_str);
         let head = ["algorithm"].into_iter().chain(parameters).chain(["seed", "figure", "value"]);
         raw.write(&line(head))?;
         Ok(raw)
     }
 
-    pub(super) fn add(&mut self, point: &Point, runs: &[RawRun]) -> Result<(), Failure> {
+    pub(super) fn add(
+        &mut self,
+        point: &SweepPoint,
+        runs: &[RunMeasurements],
+    ) -> Result<(), Failure> {
         for (seed, figures) in runs {
             let seed = seed.to_string();
             for (figure, value) in figures {
-                let value = format_ticks(*value);
+                let value = format_ticks_in_units(*value);
                 let values = point.values.iter().map(String::as_str);
                 let cells = [point.algorithm.as_str()].into_iter().chain(values);
                 let text = line(cells.chain([seed.as_str(), &figure.name(), &value]));

@@ -4,22 +4,22 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use tenure_core::Judgement;
-use tenure_sim::{Report, Sample};
+use tenure_sim::{Report, SampleStatistics};
 
-use super::figure::{Figure, figures};
+use super::figure::{MeasuredQuantity, measured_quantities};
 use crate::cmd::failure::Status;
-use crate::cmd::simulate::plan::Plan;
+use crate::cmd::simulate::plan::SimulationPlan;
 
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Results {
-    pub(super) header: Header,
+pub(super) struct SweepResults {
+    pub(super) header: SweepHeader,
     /// Results of each point, in the order of the points in the header.
-    pub(super) cells: Vec<PointResults>,
+    pub(super) point_results: Vec<PointResults>,
 }
 
 /// Description of the sweep, which is the same for all shards.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Header {
+pub(super) struct SweepHeader {
     pub(super) version: String,
     /// Command line of the sweep, without the options that do not change its results.
     pub(super) command: String,
@@ -29,12 +29,12 @@ pub(super) struct Header {
     pub(super) parameters: Vec<String>,
     /// Names of the parameters with several values, in the order of the options.
     pub(super) swept: Vec<String>,
-    pub(super) points: Vec<Point>,
+    pub(super) points: Vec<SweepPoint>,
 }
 
 /// A point of a sweep: an algorithm with a value for each parameter.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Point {
+pub(super) struct SweepPoint {
     /// Name of the algorithm, with its variants after `+`.
     pub(super) algorithm: String,
     /// Values of the parameters, as on the command line. A value is empty if the parameter does not
@@ -58,7 +58,7 @@ pub(super) struct PointResults {
     /// Violated properties, by name. Only properties whose violation makes the command fail are
     /// included.
     pub(super) violated: BTreeMap<String, PropertyViolations>,
-    pub(super) figures: BTreeMap<Figure, Sample>,
+    pub(super) figures: BTreeMap<MeasuredQuantity, SampleStatistics>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -72,9 +72,13 @@ pub(super) struct PropertyViolations {
 
 impl PointResults {
     /// Adds the results of one run. Returns its figures, in millionths of their units.
-    pub(super) fn add(&mut self, plan: &Plan, report: &Report) -> Vec<(Figure, u64)> {
+    pub(super) fn add(
+        &mut self,
+        plan: &SimulationPlan,
+        report: &Report,
+    ) -> Vec<(MeasuredQuantity, u64)> {
         self.runs += 1;
-        let figures = figures(plan, report);
+        let figures = measured_quantities(plan, report);
         for (figure, value) in &figures {
             self.figures.entry(*figure).or_default().add(*value);
         }
@@ -84,7 +88,7 @@ impl PointResults {
         self.incomplete += u64::from(is_undecided);
         for finding in counted().filter(|it| it.judgement == Judgement::Violated) {
             let name = finding.property.name().to_owned();
-            let replay = || plan.replay_command(&plan.settings(report.seed));
+            let replay = || plan.replay_command(&plan.settings_for_seed(report.seed));
             let first = || PropertyViolations { runs: 0, seed: report.seed, replay: replay() };
             self.violated.entry(name).or_insert_with(first).runs += 1;
         }
@@ -111,30 +115,30 @@ impl PointResults {
     }
 
     /// Returns the greatest number of runs that violate the same property.
-    pub(super) fn violated_runs(&self) -> u64 {
+    pub(super) fn max_violated_runs(&self) -> u64 {
         self.violated.values().map(|broken| broken.runs).max().unwrap_or(0)
     }
 }
 
-impl Results {
-    pub(super) fn measured_points(&self) -> impl Iterator<Item = (&Point, &PointResults)> {
+impl SweepResults {
+    pub(super) fn measured_points(&self) -> impl Iterator<Item = (&SweepPoint, &PointResults)> {
         self.all_points().filter(|(point, _)| point.refused.is_none())
     }
 
-    pub(super) fn all_points(&self) -> impl Iterator<Item = (&Point, &PointResults)> {
-        self.header.points.iter().zip(&self.cells)
+    pub(super) fn all_points(&self) -> impl Iterator<Item = (&SweepPoint, &PointResults)> {
+        self.header.points.iter().zip(&self.point_results)
     }
 
     pub(super) fn status(&self) -> Status {
-        if self.cells.iter().any(|cell| !cell.violated.is_empty()) {
+        if self.point_results.iter().any(|cell| !cell.violated.is_empty()) {
             return Status::Violated;
         }
-        let is_undecided = self.cells.iter().any(|cell| cell.incomplete > 0);
+        let is_undecided = self.point_results.iter().any(|cell| cell.incomplete > 0);
         if is_undecided { Status::Incomplete } else { Status::Success }
     }
 }
 
-impl Header {
+impl SweepHeader {
     pub(super) fn parameter_index(&self, parameter: &str) -> Option<usize> {
         self.parameters.iter().position(|name| name == parameter)
     }

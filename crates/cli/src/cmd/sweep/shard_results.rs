@@ -5,7 +5,7 @@ use std::io::BufRead;
 
 use serde::{Deserialize, Serialize};
 
-use super::results::{Header, PointResults, Results};
+use super::results::{PointResults, SweepHeader, SweepResults};
 use super::shard::Shard;
 use crate::cmd::failure::Failure;
 
@@ -14,7 +14,7 @@ const FORMAT: u32 = 1;
 #[derive(Debug, PartialEq)]
 pub(super) struct ShardResults {
     pub(super) shard: Shard,
-    pub(super) results: Results,
+    pub(super) results: SweepResults,
 }
 
 /// First line of the file, which describes the shard and the runs.
@@ -23,7 +23,7 @@ struct FirstLine {
     /// Version of the format of the file.
     tenure_part: u32,
     part: Shard,
-    header: Header,
+    header: SweepHeader,
 }
 
 /// Line of the file with the results of a point. `point` is the index of the point in the header.
@@ -43,7 +43,7 @@ impl ShardResults {
     /// Formats the results as the JSON lines of a file.
     pub(super) fn to_json_lines(&self) -> Result<String, Failure> {
         let mut text = String::new();
-        let Results { header, cells } = &self.results;
+        let SweepResults { header, point_results: cells } = &self.results;
         let first = FirstLine { tenure_part: FORMAT, part: self.shard, header: header.clone() };
         add(&mut text, &first)?;
         for (point, cell) in cells.iter().enumerate() {
@@ -105,7 +105,7 @@ impl ShardResults {
         if last.points != cells.len() {
             return Err(format!("line {number}: expected {} points", cells.len()));
         }
-        Ok(ShardResults { shard: part, results: Results { header, cells } })
+        Ok(ShardResults { shard: part, results: SweepResults { header, point_results: cells } })
     }
 }
 

@@ -2,7 +2,7 @@
 //! form.
 
 use serde::Serialize;
-use tenure_sim::Sample;
+use tenure_sim::SampleStatistics;
 
 /// Statistics of one measured quantity over all runs with the same algorithm and parameters, in the
 /// unit of the quantity.
@@ -21,7 +21,7 @@ pub(super) struct Statistics {
 }
 
 impl Statistics {
-    pub(super) fn from_sample(sample: &Sample) -> Self {
+    pub(super) fn from_sample(sample: &SampleStatistics) -> Self {
         let moments = sample.moments();
         let (low, high) = moments.confidence_interval();
         let [p50, p90, p99] = [500, 900, 990].map(|share| sample.quantile(share));

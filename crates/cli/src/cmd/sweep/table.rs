@@ -2,45 +2,46 @@
 
 use std::collections::BTreeMap;
 
-use super::figure::Figure;
-use super::results::{Point, PointResults, PropertyViolations, Results};
+use super::figure::MeasuredQuantity;
+use super::results::{PointResults, PropertyViolations, SweepPoint, SweepResults};
 use crate::cmd::output::format_columns;
-use crate::cmd::rows::{Rows, format_figure};
+use crate::cmd::rows::{LabelledRows, format_figure};
 
 /// Quantities in the order of the columns, each with the heading of its column. If a quantity was
 /// measured at no point of the sweep, the table omits its column.
-const FIGURES: [(Figure, &str); 5] = [
-    (Figure::MessagesPerEntry, "messages/entry"),
-    (Figure::MessagesPerElection, "messages/election"),
-    (Figure::MessagesPerAgreement, "messages/agreement"),
-    (Figure::WaitingTime, "waiting time"),
-    (Figure::Duration, "duration"),
+const FIGURES: [(MeasuredQuantity, &str); 5] = [
+    (MeasuredQuantity::MessagesPerEntry, "messages/entry"),
+    (MeasuredQuantity::MessagesPerElection, "messages/election"),
+    (MeasuredQuantity::MessagesPerAgreement, "messages/agreement"),
+    (MeasuredQuantity::WaitingTime, "waiting time"),
+    (MeasuredQuantity::Duration, "duration"),
 ];
 
-pub(super) fn table(results: &Results) -> String {
+pub(super) fn table(results: &SweepResults) -> String {
     let header = &results.header;
     let last = header.seed.wrapping_add(header.runs - 1);
     let points = results.measured_points().count();
     let many = if points == 1 { "point" } else { "points" };
-    let mut rows = Rows::new(&format!("{points} {many}, seeds {} to {last} each", header.seed));
+    let mut rows =
+        LabelledRows::new(&format!("{points} {many}, seeds {} to {last} each", header.seed));
     let figures = FIGURES.iter().filter(|(figure, _)| {
         results.measured_points().any(|(_, cell)| cell.figures.contains_key(figure))
     });
-    let figures: Vec<&(Figure, &str)> = figures.collect();
+    let figures: Vec<&(MeasuredQuantity, &str)> = figures.collect();
     let mut lines = vec![head(results, &figures)];
     lines.extend(
         results.measured_points().map(|(point, cell)| line(results, point, cell, &figures)),
     );
     // Names are aligned to the left, and figures to the right.
     let last = lines[0].len() - 1;
-    rows.line(&format_columns(&lines, |column| (1..last).contains(&column)));
-    rows.line("");
-    rows.line(
+    rows.add_line(&format_columns(&lines, |column| (1..last).contains(&column)));
+    rows.add_line("");
+    rows.add_line(
         "  ±: half of the 95 % confidence interval of the mean; p99: 99 % of runs have at most",
     );
     for (point, _) in results.all_points() {
         if let Some(reason) = &point.refused {
-            rows.line(&format!("  not run: {}, {reason}", place(results, point)));
+            rows.add_line(&format!("  not run: {}, {reason}", place(results, point)));
         }
     }
     violations(&mut rows, results);
@@ -50,8 +51,9 @@ pub(super) fn table(results: &Results) -> String {
 /// Adds two lines for each property that an algorithm violates. The first line names the first
 /// combination of parameter values with a violation, and the number of runs that violate the
 /// property there. The second line has the command that replays the first violation.
-fn violations(rows: &mut Rows, results: &Results) {
-    let mut found: BTreeMap<(&str, &str), Vec<(&Point, &PropertyViolations)>> = BTreeMap::new();
+fn violations(rows: &mut LabelledRows, results: &SweepResults) {
+    let mut found: BTreeMap<(&str, &str), Vec<(&SweepPoint, &PropertyViolations)>> =
+        BTreeMap::new();
     for (point, cell) in results.measured_points() {
         for (property, broken) in &cell.violated {
             let key = (point.algorithm.as_str(), property.as_str());
@@ -66,21 +68,21 @@ fn violations(rows: &mut Rows, results: &Results) {
             1 => ", and at 1 other point".to_owned(),
             more => format!(", and at {more} other points"),
         };
-        rows.line(&format!("  VIOLATED: {property}, in {runs} runs of {place}{more}"));
-        rows.line(&format!("  again:  {}", broken.replay));
+        rows.add_line(&format!("  VIOLATED: {property}, in {runs} runs of {place}{more}"));
+        rows.add_line(&format!("  again:  {}", broken.replay));
     }
 }
 
 /// Returns the indices of the parameters that have a column in the table. These are the parameters
 /// with several values, or only `n` if there are none.
-fn parameters(results: &Results) -> impl Iterator<Item = usize> + '_ {
+fn parameters(results: &SweepResults) -> impl Iterator<Item = usize> + '_ {
     let header = &results.header;
     let swept = header.swept.iter().filter_map(|name| header.parameter_index(name));
     let none = header.swept.is_empty().then(|| header.parameter_index("n")).flatten();
     swept.chain(none)
 }
 
-fn head(results: &Results, figures: &[&(Figure, &str)]) -> Vec<String> {
+fn head(results: &SweepResults, figures: &[&(MeasuredQuantity, &str)]) -> Vec<String> {
     let mut cells = vec!["algorithm".to_owned()];
     cells.extend(parameters(results).map(|place| results.header.parameters[place].clone()));
     for (_, name) in figures {
@@ -91,10 +93,10 @@ fn head(results: &Results, figures: &[&(Figure, &str)]) -> Vec<String> {
 }
 
 fn line(
-    results: &Results,
-    point: &Point,
+    results: &SweepResults,
+    point: &SweepPoint,
     cell: &PointResults,
-    figures: &[&(Figure, &str)],
+    figures: &[&(MeasuredQuantity, &str)],
 ) -> Vec<String> {
     let mut cells = vec![point.algorithm.clone()];
     cells.extend(parameters(results).map(|place| point.values[place].clone()));
@@ -118,7 +120,7 @@ fn line(
 }
 
 /// Describes a point by its algorithm and its values, such as `bully n=5`.
-fn place(results: &Results, point: &Point) -> String {
+fn place(results: &SweepResults, point: &SweepPoint) -> String {
     let header = &results.header;
     let values = parameters(results).map(|place| {
         let (name, value) = (&header.parameters[place], &point.values[place]);

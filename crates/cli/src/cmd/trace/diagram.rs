@@ -4,15 +4,16 @@ use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use tenure_sim::parse_units;
+use tenure_sim::parse_bounded_ticks;
 use tenure_trace::diagram::{
-    Clock, DiagramOptions, Direction, Layout, Moment, RowLabel, Scale, Window, lay_out_files,
+    DiagramClock, DiagramLayout, DiagramOptions, LogMoment, RowLabel, TimeDirection, TimeScale,
+    TraceWindow, lay_out_files,
 };
 use tenure_trace::merge_files_with_contents;
 
-use super::{find_and_warn_torn, input_failure, logs, page};
+use super::{find_and_warn_torn_traces, logs, page, trace_input_failure};
 use crate::cmd::failure::{Failure, Status};
-use crate::cmd::output::{print, print_unwrapped, warn_no_effect, width};
+use crate::cmd::output::{line_width, print, print_unwrapped, warn_no_effect};
 
 /// Upper bound on the number of records in a text diagram, unless the user selects more.
 const MAX_RECORDS_IN_TEXT: u64 = 20_000;
@@ -111,27 +112,31 @@ pub(super) fn run(options: &Options) -> Result<Status, Failure> {
     if options.from.zip(options.to).is_some_and(|(from, to)| from > to) {
         return Err(Failure::usage("--from is later than --to: swap them"));
     }
-    find_and_warn_torn(&options.files);
+    find_and_warn_torn_traces(&options.files);
     if options.logs {
-        let columns = options.width.map_or_else(width, usize::from);
-        return logs::run(&options.files, options.form, &moments(options), columns);
+        let columns = options.width.map_or_else(line_width, usize::from);
+        return logs::print_log_diagram(&options.files, options.form, &moments(options), columns);
     }
     if options.form == DiagramFormat::Html {
         reject_options_of_other_formats(options)?;
         let (from, to, events) = (options.from, options.to, options.events.clone());
-        return page::run(&options.files, Window { from, to, events, most: None }, scale(options));
+        return page::print_diagram_page(
+            &options.files,
+            TraceWindow { from, to, events, most: None },
+            scale(options),
+        );
     }
     let is_whole = options.from.is_none() && options.to.is_none() && options.events.is_none();
     let most =
         if options.form == DiagramFormat::Svg { MAX_RECORDS_IN_SVG } else { MAX_RECORDS_IN_TEXT };
-    let window = Window {
+    let window = TraceWindow {
         from: options.from,
         to: options.to,
         events: options.events.clone(),
         most: is_whole.then_some(most),
     };
     let view = DiagramOptions { window, ..view(options) };
-    let layout = lay_out_files(&options.files, view).map_err(input_failure)?;
+    let layout = lay_out_files(&options.files, view).map_err(trace_input_failure)?;
     warn_unknown_fields(options)?;
     let Some((first, last)) = layout.shown else {
         let description = format!("none of the {} events is in this window", layout.records);
@@ -159,32 +164,32 @@ fn print_rows(options: &Options, (first, last): (u64, u64), most: u16) -> Result
     let mut rows = Vec::new();
     for from in (first..=last).step_by(most.into()) {
         let events = Some(from..=last.min(from + u64::from(most) - 1));
-        let window = Window { events, ..Window::default() };
+        let window = TraceWindow { events, ..TraceWindow::default() };
         let row = lay_out_files(&options.files, DiagramOptions { window, ..view(options) });
-        rows.push(row.map_err(input_failure)?);
+        rows.push(row.map_err(trace_input_failure)?);
     }
-    print_unwrapped(&Layout::rows_to_svg(rows, direction(options)))
+    print_unwrapped(&DiagramLayout::rows_to_svg(rows, direction(options)))
 }
 
 fn view(options: &Options) -> DiagramOptions {
     DiagramOptions {
-        scale: scale(options).unwrap_or(Scale::Time),
+        scale: scale(options).unwrap_or(TimeScale::Time),
         clock: match options.clock {
-            ClockName::None => Clock::None,
-            ClockName::Lamport => Clock::Lamport,
-            ClockName::Vector => Clock::Vector,
+            ClockName::None => DiagramClock::None,
+            ClockName::Lamport => DiagramClock::Lamport,
+            ClockName::Vector => DiagramClock::Vector,
         },
-        window: Window::default(),
+        window: TraceWindow::default(),
         fields: options.fields.clone(),
     }
 }
 
-fn moments(options: &Options) -> Vec<Moment> {
+fn moments(options: &Options) -> Vec<LogMoment> {
     let last = options.events.as_ref().map(|events| *events.end());
     match (options.to, last) {
-        (Some(to), _) => vec![Moment::AtTime(to)],
-        (None, Some(last)) => vec![Moment::AfterRecord(last)],
-        (None, None) => options.at.iter().map(|at| Moment::AtTime(*at)).collect(),
+        (Some(to), _) => vec![LogMoment::AtTime(to)],
+        (None, Some(last)) => vec![LogMoment::AfterRecord(last)],
+        (None, None) => options.at.iter().map(|at| LogMoment::AtTime(*at)).collect(),
     }
 }
 
@@ -192,7 +197,7 @@ fn warn_unknown_fields(options: &Options) -> Result<(), Failure> {
     if options.fields.is_empty() {
         return Ok(());
     }
-    let merged = merge_files_with_contents(&options.files).map_err(input_failure)?;
+    let merged = merge_files_with_contents(&options.files).map_err(trace_input_failure)?;
     let records = merged.records.iter().map(|it| serde_json::to_string(it).unwrap_or_default());
     let records: Vec<String> = records.collect();
     for field in &options.fields {
@@ -204,10 +209,10 @@ fn warn_unknown_fields(options: &Options) -> Result<(), Failure> {
     Ok(())
 }
 
-fn scale(options: &Options) -> Option<Scale> {
+fn scale(options: &Options) -> Option<TimeScale> {
     options.scale.map(|name| match name {
-        ScaleName::Time => Scale::Time,
-        ScaleName::Causal => Scale::Causal,
+        ScaleName::Time => TimeScale::Time,
+        ScaleName::Causal => TimeScale::Causal,
     })
 }
 
@@ -230,23 +235,23 @@ fn reject_options_of_other_formats(options: &Options) -> Result<(), Failure> {
     }
 }
 
-fn direction(options: &Options) -> Direction {
+fn direction(options: &Options) -> TimeDirection {
     match options.direction {
-        Some(DirectionName::Down) => Direction::Down,
-        Some(DirectionName::Right) => Direction::Right,
-        None if options.form == DiagramFormat::Text => Direction::Down,
-        None => Direction::Right,
+        Some(DirectionName::Down) => TimeDirection::Down,
+        Some(DirectionName::Right) => TimeDirection::Right,
+        None if options.form == DiagramFormat::Text => TimeDirection::Down,
+        None => TimeDirection::Right,
     }
 }
 
-fn print_diagram(options: &Options, layout: &Layout) -> Result<(), Failure> {
+fn print_diagram(options: &Options, layout: &DiagramLayout) -> Result<(), Failure> {
     let direction = direction(options);
     if options.form != DiagramFormat::Text {
         return print_unwrapped(&layout.to_svg(direction));
     }
-    let columns = options.width.map_or_else(width, usize::from);
+    let columns = options.width.map_or_else(line_width, usize::from);
     let mut text = layout.to_text_within(direction, RowLabel::Place, columns);
-    if let (Some(rows), Direction::Down) = (options.paginate, direction) {
+    if let (Some(rows), TimeDirection::Down) = (options.paginate, direction) {
         text = paginated(&text, rows.into());
     }
     if options.width.is_some() { print_unwrapped(&text) } else { print(&text) }
@@ -261,7 +266,7 @@ fn paginated(text: &str, rows: usize) -> String {
 
 /// Parses a time in units, with up to six digits after the decimal point. Returns it in ticks.
 fn ticks(text: &str) -> Result<u64, String> {
-    parse_units(text).map_err(|_| "expected units, such as 12 or 12.5".to_owned())
+    parse_bounded_ticks(text).map_err(|_| "expected units, such as 12 or 12.5".to_owned())
 }
 
 /// Parses a range of event numbers, such as `5..200`. Either end may be missing.

@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueEnum};
 use tenure_trace::{AlignedEvent, MergedTrace, Occurrence, Subject, TraceDiff, merge_files};
 
-use super::{check_process, input_failure, parse_process, warn_torn};
+use super::{check_process, parse_process, trace_input_failure, warn_torn_or_empty};
 use crate::cmd::failure::{Failure, Status};
-use crate::cmd::output::{Format, print, print_json, print_unwrapped, width, wrap};
+use crate::cmd::output::{Format, line_width, print, print_json, print_unwrapped, wrap};
 
 /// Number of common events that are shown before and after each difference between two runs.
 const CONTEXT_EVENTS: usize = 3;
@@ -61,7 +61,7 @@ pub(super) fn run(options: &Options) -> Result<Status, Failure> {
     match (options.format, options.form) {
         (Format::Json, _) => print_json(&contrast)?,
         (_, Form::Html) => print_unwrapped(&contrast.to_html([&names[0], &names[1]]))?,
-        (_, Form::Text) => print(&text(&contrast, &names, width()))?,
+        (_, Form::Text) => print(&text(&contrast, &names, line_width()))?,
     }
     Ok(Status::Success)
 }
@@ -69,13 +69,13 @@ pub(super) fn run(options: &Options) -> Result<Status, Failure> {
 /// Reads a run. `path` is a trace file, or a directory with the traces of one run.
 fn of(path: &Path) -> Result<MergedTrace, Failure> {
     let merged = merged(path)?;
-    warn_torn(&merged.torn, &merged.empty);
+    warn_torn_or_empty(&merged.torn, &merged.empty);
     Ok(merged)
 }
 
 fn merged(path: &Path) -> Result<MergedTrace, Failure> {
     if !path.is_dir() {
-        return merge_files([path]).map_err(input_failure);
+        return merge_files([path]).map_err(trace_input_failure);
     }
     let cannot = Failure::cannot(format!("read {}", path.display()));
     let files = fs::read_dir(path).map_err(&cannot)?;
@@ -86,7 +86,7 @@ fn merged(path: &Path) -> Result<MergedTrace, Failure> {
     if files.is_empty() {
         return Err(Failure::usage(format!("no traces (*.ndjson) in {}", path.display())));
     }
-    merge_files(&files).map_err(input_failure)
+    merge_files(&files).map_err(trace_input_failure)
 }
 
 /// Formats the events of two runs side by side. Long parts that are common to both runs are

@@ -4,11 +4,11 @@ use std::fmt::Write;
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use tenure_trace::diagram::check_group_size;
-use tenure_trace::export::{from_shiviz, mermaid, otel, shiviz};
+use tenure_trace::diagram::check_drawable_size;
+use tenure_trace::export::{from_shiviz, to_mermaid, to_otel, to_shiviz};
 use tenure_trace::{MergeError, MergedTrace, Trace, merge};
 
-use super::{input_failure, warn_torn};
+use super::{trace_input_failure, warn_torn_or_empty};
 use crate::cmd::failure::{Failure, Status};
 use crate::cmd::output::print_unwrapped;
 
@@ -54,15 +54,15 @@ pub(super) fn run(options: &Options) -> Result<Status, Failure> {
     let traces: Result<Vec<Trace>, MergeError> =
         options.files.iter().map(|path| Ok(Trace::read(path)?)).collect();
     let MergedTrace { header, records, torn, empty, .. } =
-        traces.and_then(merge).map_err(input_failure)?;
-    warn_torn(&torn, &empty);
+        traces.and_then(merge).map_err(trace_input_failure)?;
+    warn_torn_or_empty(&torn, &empty);
     if matches!(options.form, Form::Shiviz | Form::Mermaid) {
-        check_group_size(&header).map_err(input_failure)?;
+        check_drawable_size(&header).map_err(trace_input_failure)?;
     }
     let text = match options.form {
-        Form::Shiviz => shiviz(&header, &records),
-        Form::Mermaid => mermaid(&header, &records),
-        Form::Otel => otel(&header, &records),
+        Form::Shiviz => to_shiviz(&header, &records),
+        Form::Mermaid => to_mermaid(&header, &records),
+        Form::Otel => to_otel(&header, &records),
     };
     print_unwrapped(&text)?;
     Ok(Status::Success)

@@ -3,10 +3,10 @@
 
 use std::path::PathBuf;
 
-use tenure_trace::diagram::{LogPicture, Moment};
+use tenure_trace::diagram::{LogMoment, LogPicture};
 
 use super::diagram::DiagramFormat;
-use super::input_failure;
+use super::trace_input_failure;
 use crate::cmd::failure::{Failure, Status};
 use crate::cmd::output::{is_coloured, print_unwrapped};
 
@@ -14,10 +14,10 @@ use crate::cmd::output::{is_coloured, print_unwrapped};
 /// entries.
 const MAX_ENTRIES_IN_SVG: u64 = 24;
 
-pub(super) fn run(
+pub(super) fn print_log_diagram(
     files: &[PathBuf],
     form: DiagramFormat,
-    moments: &[Moment],
+    moments: &[LogMoment],
     columns: usize,
 ) -> Result<Status, Failure> {
     if form == DiagramFormat::Html {
@@ -25,7 +25,7 @@ pub(super) fn run(
                        the trace has any";
         return Err(Failure::usage(message));
     }
-    let picture = LogPicture::from_files(files, moments).map_err(input_failure)?;
+    let picture = LogPicture::from_files(files, moments).map_err(trace_input_failure)?;
     if picture.is_empty() {
         return Err(Failure::usage("no process has a log entry at this time of the trace"));
     }

@@ -16,12 +16,12 @@ use clap::{Args, Subcommand};
 use tenure_core::ProcessId;
 use tenure_trace::property::{PropertyJudge, Vocabulary};
 use tenure_trace::{
-    Judgement, Kind, MAX_PROCESSES, MergeError, MergedTrace, ReadError, ReadLimits, Record,
-    RecordFormatter, Service, Subject, Trace, Verification, escape_invisible, merge_files,
-    merge_files_with_contents, verify, verify_files,
+    DEFAULT_MAX_PROCESSES, Judgement, MergeError, MergedTrace, ReadError, ReadLimits, Record,
+    RecordFormatter, RecordKind, Service, Subject, Trace, Verification, escape_invisible,
+    merge_files, merge_files_with_contents, verify, verify_files,
 };
 
-use super::capture::print_error;
+use super::capture::print_stderr_line;
 use super::custom_monitors;
 use super::custom_property::CustomPropertyOptions;
 use super::failure::{Failure, Status};
@@ -56,7 +56,7 @@ pub(crate) struct Options {
         global = true,
         value_name = "N",
         value_parser = clap::value_parser!(u32).range(1..),
-        default_value_t = MAX_PROCESSES
+        default_value_t = DEFAULT_MAX_PROCESSES
     )]
     max_processes: u32,
 }
@@ -122,7 +122,7 @@ pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
 fn verify_traces(options: &VerifyOptions) -> Result<Status, Failure> {
     let has_monitors = tenure_instances::custom_properties(Service::Office).next().is_some();
     let verification: Verification = if options.custom.is_empty() && !has_monitors {
-        verify_files(&options.files).map_err(input_failure)?
+        verify_files(&options.files).map_err(trace_input_failure)?
     } else {
         verify_own(options)?
     };
@@ -132,25 +132,25 @@ fn verify_traces(options: &VerifyOptions) -> Result<Status, Failure> {
 }
 
 fn verify_own(options: &VerifyOptions) -> Result<Verification, Failure> {
-    let merged = merge_files_with_contents(&options.files).map_err(input_failure)?;
+    let merged = merge_files_with_contents(&options.files).map_err(trace_input_failure)?;
     let (header, records) = (&merged.header, &merged.records);
     let mut vocabulary = Vocabulary::new(header.n, header.service);
     vocabulary.learn(records);
-    if !records.iter().any(|record| matches!(record.kind, Kind::State(_))) {
+    if !records.iter().any(|record| matches!(record.kind, RecordKind::State(_))) {
         vocabulary.states = None;
     }
     let own = options.custom.parse(&vocabulary)?;
     let mut judge = PropertyJudge::new(&own, header.n, header.service, &[]);
-    records.iter().for_each(|record| judge.read(record));
-    let ended = records
-        .iter()
-        .any(|record| record.kind == Kind::End && !matches!(record.process, Subject::Process(_)));
+    records.iter().for_each(|record| judge.apply_record(record));
+    let ended = records.iter().any(|record| {
+        record.kind == RecordKind::End && !matches!(record.process, Subject::Process(_))
+    });
     let start = records.first().map_or(0, |record| record.time);
     let mut verification = verify(&merged);
     for finding in judge.finish(ended) {
-        verification.add(finding, start);
+        verification.add_finding(finding, start);
     }
-    custom_monitors::judge(&merged, ended, &mut verification);
+    custom_monitors::add_custom_findings(&merged, ended, &mut verification);
     Ok(verification)
 }
 
@@ -158,8 +158,8 @@ fn show(options: &ShowOptions) -> Result<Status, Failure> {
     let json = options.format == Format::Json;
     let states = options.states || json || options.kind.iter().any(|kind| kind == "state");
     let merge = if states { merge_files_with_contents } else { merge_files };
-    let merged = merge(&options.files).map_err(input_failure)?;
-    warn_torn(&merged.torn, &merged.empty);
+    let merged = merge(&options.files).map_err(trace_input_failure)?;
+    warn_torn_or_empty(&merged.torn, &merged.empty);
     let mut show = RecordFormatter::new(&merged.header);
     show.states = options.states || (json && options.kind.is_empty());
     show.processes.clone_from(&options.process);
@@ -168,7 +168,7 @@ fn show(options: &ShowOptions) -> Result<Status, Failure> {
         let mut show = RecordFormatter::new(&merged.header);
         (show.processes, show.kinds) = (subject.to_vec(), kind.to_vec());
         show.states = kind.is_empty();
-        merged.records.iter().any(|record| show.line(record).is_some())
+        merged.records.iter().any(|record| show.format_line(record).is_some())
     };
     for subject in options.process.iter().filter(|subject| !shows(&[**subject], &[])) {
         check_process(*subject, merged.header.n)?;
@@ -180,7 +180,7 @@ fn show(options: &ShowOptions) -> Result<Status, Failure> {
     }
     let mut text = String::new();
     for record in &merged.records {
-        let Some(line) = show.line(record) else { continue };
+        let Some(line) = show.format_line(record) else { continue };
         let line = match options.format {
             Format::Text => line,
             Format::Json => serde_json::to_string(record).unwrap_or_default(),
@@ -197,13 +197,13 @@ fn show(options: &ShowOptions) -> Result<Status, Failure> {
 
 /// Warns the user about trace files whose last line is torn or whose header is incomplete. These
 /// defects are not errors, because they occur when the writer of a trace is killed.
-pub(crate) fn warn_torn(torn: &[PathBuf], empty: &[PathBuf]) {
+pub(crate) fn warn_torn_or_empty(torn: &[PathBuf], empty: &[PathBuf]) {
     let name = program::name();
     let left_out = torn.iter().map(|path| (path, "the last line is torn (its writer was killed)"));
     let empty = empty.iter().map(|path| (path, "the header is incomplete"));
     for (path, description) in left_out.chain(empty) {
         let path = path.display().to_string();
-        print_error(&format!(
+        print_stderr_line(&format!(
             "{name}: {}: {description} and was left out",
             escape_invisible(&path)
         ));
@@ -212,7 +212,7 @@ pub(crate) fn warn_torn(torn: &[PathBuf], empty: &[PathBuf]) {
 
 /// Warns the user about each file whose last line is torn: its writer was killed before it had
 /// written the whole line.
-pub(crate) fn find_and_warn_torn(paths: &[PathBuf]) {
+pub(crate) fn find_and_warn_torn_traces(paths: &[PathBuf]) {
     let is_torn = |path: &&PathBuf| {
         // Only files without a final line feed are read twice.
         let ends = std::fs::File::open(path).and_then(|mut file| {
@@ -223,7 +223,7 @@ pub(crate) fn find_and_warn_torn(paths: &[PathBuf]) {
         matches!(ends, Ok(false)) && Trace::read(path).is_ok_and(|trace| trace.torn.is_some())
     };
     let torn: Vec<PathBuf> = paths.iter().filter(is_torn).cloned().collect();
-    warn_torn(&torn, &[]);
+    warn_torn_or_empty(&torn, &[]);
 }
 
 fn check_process(subject: Subject, n: u32) -> Result<(), Failure> {
@@ -236,7 +236,7 @@ fn check_process(subject: Subject, n: u32) -> Result<(), Failure> {
 }
 
 fn check_kind(kind: &str, merged: &MergedTrace) -> Result<(), Failure> {
-    if Kind::NAMES.contains(&kind) {
+    if RecordKind::NAMES.contains(&kind) {
         return Ok(());
     }
     let of = |record: &'_ Record| -> Vec<String> {
@@ -250,7 +250,7 @@ fn check_kind(kind: &str, merged: &MergedTrace) -> Result<(), Failure> {
 }
 
 fn warn_no_events(filter: &str) {
-    print_error(&format!("{}: this trace has no events of {filter}", program::name()));
+    print_stderr_line(&format!("{}: this trace has no events of {filter}", program::name()));
 }
 
 fn parse_process(text: &str) -> Result<Subject, String> {
@@ -264,7 +264,7 @@ fn parse_process(text: &str) -> Result<Subject, String> {
 
 /// Converts an error of reading a trace into a failure. An invalid file is invalid input; an I/O
 /// error is a failure of the environment.
-pub(crate) fn input_failure(error: MergeError) -> Failure {
+pub(crate) fn trace_input_failure(error: MergeError) -> Failure {
     match error {
         MergeError::Read(ReadError::Io { path, error })
             if error.kind() != std::io::ErrorKind::NotFound =>

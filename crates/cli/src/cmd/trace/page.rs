@@ -3,29 +3,29 @@
 use std::path::PathBuf;
 
 use tenure_core::Card;
-use tenure_trace::diagram::{DiagramPage, Scale, Window};
-use tenure_trace::{Header, Source};
+use tenure_trace::diagram::{DiagramPage, TimeScale, TraceWindow};
+use tenure_trace::{Header, TraceSource};
 
-use super::{input_failure, replay};
+use super::{replay, trace_input_failure};
 use crate::cmd::failure::{Failure, Status};
 use crate::cmd::output::print_unwrapped;
 
-pub(super) fn run(
+pub(super) fn print_diagram_page(
     files: &[PathBuf],
-    window: Window,
-    scale: Option<Scale>,
+    window: TraceWindow,
+    scale: Option<TimeScale>,
 ) -> Result<Status, Failure> {
-    let page = DiagramPage::from_files(files, window).map_err(input_failure)?;
-    let is_real = page.header().source == Source::Node;
-    let otherwise = if is_real { Scale::Causal } else { Scale::Time };
-    let page = page.scaled_by(scale.unwrap_or(otherwise));
+    let page = DiagramPage::from_files(files, window).map_err(trace_input_failure)?;
+    let is_real = page.trace_header().source == TraceSource::Node;
+    let otherwise = if is_real { TimeScale::Causal } else { TimeScale::Time };
+    let page = page.with_initial_scale(scale.unwrap_or(otherwise));
     if page.is_empty() {
         let message = format!("none of the {} events is in this window", page.record_count());
         return Err(Failure::usage(message));
     }
-    let card = card(page.header());
+    let card = card(page.trace_header());
     let mut text = Vec::new();
-    page.write(card.as_ref(), &mut text).map_err(Failure::environment)?;
+    page.write_html(card.as_ref(), &mut text).map_err(Failure::environment)?;
     print_unwrapped(&String::from_utf8(text).expect("a page is text"))?;
     Ok(Status::Success)
 }
@@ -33,7 +33,7 @@ pub(super) fn run(
 /// Returns the [`Card`] of the algorithm that the header of a trace names. Returns `None` if this
 /// release does not have the algorithm.
 fn card(header: &Header) -> Option<Card> {
-    tenure_instances::card(&header.algorithm, &replay::parameters(header).ok()?).ok()
+    tenure_instances::card(&header.algorithm, &replay::parameters_from_header(header).ok()?).ok()
 }
 
 #[cfg(test)]
@@ -44,7 +44,7 @@ mod tests {
 
     fn header(algorithm: &str, options: &[&str]) -> Header {
         let options = options.iter().map(ToString::to_string).collect();
-        Header { options, ..Header::new(algorithm, Service::Mutex, 3, Source::Simulator) }
+        Header { options, ..Header::new(algorithm, Service::Mutex, 3, TraceSource::Simulator) }
     }
 
     #[test]

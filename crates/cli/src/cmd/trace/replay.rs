@@ -7,9 +7,9 @@ use clap::{Args, ValueEnum};
 use serde::Serialize;
 use tenure_algorithms::catalogue::Parameters;
 use tenure_core::Property;
-use tenure_trace::property::{CustomProperty, PropertyForm, PropertyJudge, Vocabulary};
+use tenure_trace::property::{ExpressionProperty, PropertyForm, PropertyJudge, Vocabulary};
 use tenure_trace::{
-    ClockUnit, Header, Kind, MergedTrace, Record, Schedule, Subject, Trace, TraceBuffer,
+    ClockUnit, Header, MergedTrace, Record, RecordKind, Schedule, Subject, Trace, TraceBuffer,
     TraceVerifier, Verification, escape_invisible, merge, verify, verify_files,
 };
 #[cfg(not(target_family = "wasm"))]
@@ -18,7 +18,7 @@ use {
     tenure_trace::{ActionError, FollowError, MergeError, merge_files},
 };
 
-use super::{input_failure, warn_torn};
+use super::{trace_input_failure, warn_torn_or_empty};
 use crate::cmd::checker_only_card;
 use crate::cmd::custom_monitors;
 use crate::cmd::failure::{Failure, Status};
@@ -82,16 +82,16 @@ struct Outcome {
 }
 
 pub(super) fn run(options: &Options) -> Result<Status, Failure> {
-    let trace = Trace::read(&options.file).map_err(|error| input_failure(error.into()))?;
-    warn_torn(trace.torn.as_slice(), &[]);
+    let trace = Trace::read(&options.file).map_err(|error| trace_input_failure(error.into()))?;
+    warn_torn_or_empty(trace.torn.as_slice(), &[]);
     let own = if options.property.is_none() { custom_property(&trace)? } else { None };
     let property = match (options.property, &own) {
         (Some(property), _) => property,
-        (None, Some(own)) => own.property(),
+        (None, Some(own)) => own.reported_property(),
         (None, None) => violated(&trace, &options.file)?,
     };
     reject_checker_only(&trace.header)?;
-    let parameters = parameters(&trace.header)?;
+    let parameters = parameters_from_header(&trace.header)?;
     let (mut merged, schedule) = replay(options.engine, &trace, &parameters)?;
     // The new trace is checked with the settings of the recorded run.
     merged.header = Header {
@@ -110,16 +110,16 @@ pub(super) fn run(options: &Options) -> Result<Status, Failure> {
         ..merged.header
     };
     let mut verification = verify(&merged);
-    custom_monitors::judge(&merged, true, &mut verification);
+    custom_monitors::add_custom_findings(&merged, true, &mut verification);
     let custom_step = own.and_then(|own| judge_custom(&own, &merged, &mut verification));
     let is_violated = violates(&verification, property);
     let step = custom_step.or_else(|| records_until(&merged, property)).filter(|_| is_violated);
     let outcome = Outcome {
         property,
         engine: options.engine,
-        steps: schedule.steps(),
+        steps: schedule.step_count(),
         violated_again: is_violated,
-        step: step.map(|records| schedule.steps_completed(&merged.records[..records])),
+        step: step.map(|records| schedule.begun_step_count(&merged.records[..records])),
         notes: notes(&merged),
         verification,
     };
@@ -129,15 +129,15 @@ pub(super) fn run(options: &Options) -> Result<Status, Failure> {
 
 /// Returns the property that a counterexample violates, if the user wrote this property as an
 /// expression.
-fn custom_property(trace: &Trace) -> Result<Option<Arc<CustomProperty>>, Failure> {
+fn custom_property(trace: &Trace) -> Result<Option<Arc<ExpressionProperty>>, Failure> {
     let header = &trace.header;
     let Some((form, text)) = header.violates.as_deref().and_then(PropertyForm::split_name) else {
         return Ok(None);
     };
     // The names were checked when the run was saved.
     let vocabulary = Vocabulary { messages: None, ..Vocabulary::new(header.n, header.service) };
-    let property = CustomProperty::parse(form, text, &vocabulary)
-        .map_err(|error| Failure::expression(form.name(), &error))?;
+    let property = ExpressionProperty::parse(form, text, &vocabulary)
+        .map_err(|error| Failure::invalid_expression(form.name(), &error))?;
     if property.inputs().states {
         let message = "a replay has no states of processes: repeat the command of the search";
         return Err(Failure::usage(message));
@@ -151,7 +151,7 @@ fn custom_property(trace: &Trace) -> Result<Option<Arc<CustomProperty>>, Failure
 /// holds. Also returns `None` if the violation has no record of its own, because it is only known
 /// at the end of the run.
 fn judge_custom(
-    property: &Arc<CustomProperty>,
+    property: &Arc<ExpressionProperty>,
     merged: &MergedTrace,
     verification: &mut Verification,
 ) -> Option<usize> {
@@ -159,14 +159,14 @@ fn judge_custom(
     let mut judge = PropertyJudge::new(std::slice::from_ref(property), n, service, &[]);
     let mut violated = None;
     for (records, record) in (1..).zip(&merged.records) {
-        judge.read(record);
-        if violated.is_none() && judge.violation().is_some() {
+        judge.apply_record(record);
+        if violated.is_none() && judge.first_violation().is_some() {
             violated = Some(records);
         }
     }
     let start = merged.records.first().map_or(0, |record| record.time);
     for finding in judge.finish(true) {
-        verification.add(finding, start);
+        verification.add_finding(finding, start);
     }
     violated
 }
@@ -179,12 +179,13 @@ fn violates(verification: &Verification, property: Property) -> bool {
 /// the property holds. Also returns `None` for a liveness property, because its violation is only
 /// known at the end of the run.
 fn records_until(merged: &MergedTrace, property: Property) -> Option<usize> {
-    let ends = |record: &&Record| record.process == Subject::Parent && record.kind == Kind::End;
+    let ends =
+        |record: &&Record| record.process == Subject::Parent && record.kind == RecordKind::End;
     let ended = merged.records.iter().rev().take_while(ends).count();
     let started = merged.records.len() - ended;
     let is_violated = |records: usize| {
         let mut judge = TraceVerifier::new(&merged.header);
-        merged.records[..records].iter().for_each(|record| judge.read(record));
+        merged.records[..records].iter().for_each(|record| judge.verify_record(record));
         violates(&judge.finish(), property)
     };
     // Liveness is decided by the end alone.
@@ -202,7 +203,7 @@ fn records_until(merged: &MergedTrace, property: Property) -> Option<usize> {
 fn notes(merged: &MergedTrace) -> Vec<String> {
     let of_parent = merged.records.iter().filter(|record| record.process == Subject::Parent);
     let message = of_parent.filter_map(|record| match &record.kind {
-        Kind::Note(message) => Some(message.clone()),
+        RecordKind::Note(message) => Some(message.clone()),
         _ => None,
     });
     message.collect()
@@ -222,7 +223,7 @@ fn violated(trace: &Trace, file: &Path) -> Result<Property, Failure> {
         let known = Property::from_name(name).or_else(|| own.find(|own| own.name() == name));
         return known.ok_or_else(unknown);
     }
-    let verification = verify_files(&[file]).map_err(input_failure)?;
+    let verification = verify_files(&[file]).map_err(trace_input_failure)?;
     let first = verification.violations.first();
     first.map(|found| found.property).ok_or_else(|| {
         Failure::usage("this run violates no property: use a trace of `tenure check --trace`")
@@ -242,7 +243,7 @@ fn reject_checker_only(header: &Header) -> Result<(), Failure> {
 
 /// Returns the parameters of the algorithm, which the header of a trace contains as options. If the
 /// header contains no options, returns the default parameters.
-pub(crate) fn parameters(header: &Header) -> Result<Parameters, Failure> {
+pub(crate) fn parameters_from_header(header: &Header) -> Result<Parameters, Failure> {
     if header.options.is_empty() {
         return Ok(Parameters::plain(header.n));
     }
@@ -289,7 +290,7 @@ fn replay(
     let algorithm = tenure_instances::algorithm(&trace.header.algorithm, parameters);
     let algorithm = algorithm.map_err(Failure::usage)?;
     let mut schedule = Schedule::from_trace(trace).map_err(Failure::usage)?;
-    let ended = trace.records.last().is_some_and(|last| last.kind == Kind::End);
+    let ended = trace.records.last().is_some_and(|last| last.kind == RecordKind::End);
     // The run is first replayed in the script runner, which checks that users behave as specified.
     // A protocol does not check that.
     let further = if ended { FURTHER_STEPS } else { 0 };
@@ -303,8 +304,8 @@ fn replay(
             let writer = Box::new(run.clone());
             let followed = algorithm.follow(&schedule, parameters.ranks.clone(), writer);
             followed.map_err(Failure::usage)?;
-            let followed = Trace::parse(&run.take(), "run");
-            let followed = followed.map_err(|error| input_failure(error.into()))?;
+            let followed = Trace::parse(&run.take_bytes(), "run");
+            let followed = followed.map_err(|error| trace_input_failure(error.into()))?;
             merge(vec![followed])
         }
         ReplayEngine::Checker => {
@@ -314,7 +315,7 @@ fn replay(
         #[cfg(not(target_family = "wasm"))]
         ReplayEngine::Tcp => replay_over_tcp(&*algorithm, &schedule)?,
     };
-    Ok((merged.map_err(input_failure)?, schedule))
+    Ok((merged.map_err(trace_input_failure)?, schedule))
 }
 
 /// Repeats the run on real nodes. Their traces are in a temporary folder, which is then removed.

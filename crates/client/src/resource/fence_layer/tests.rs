@@ -90,7 +90,7 @@ async fn accepts_stale_write_without_the_layer() {
 #[tokio::test]
 async fn requires_one_valid_token_for_writes() {
     let service = FenceLayer::in_memory().layer(Recorder::new(9));
-    let long = format!("/{}", "a".repeat(MAX_NAME_BYTES));
+    let long = format!("/{}", "a".repeat(MAX_RESOURCE_NAME_BYTES));
     let cases: [(Method, &str, &[&str], u16); 7] = [
         (Method::PUT, "/a", &[], 428),
         (Method::DELETE, "/a", &[], 428),

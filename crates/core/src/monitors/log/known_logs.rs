@@ -67,7 +67,7 @@ impl KnownLogs {
     }
 
     /// Returns the entries at `index` in the logs of all processes except `at`.
-    pub(super) fn others_at(
+    pub(super) fn other_entries_at(
         &self,
         at: ProcessId,
         index: u64,

@@ -61,7 +61,8 @@ impl Monitor<Command, Event> for LogMatching {
             (Some(there), Some(here)) => there == here,
             _ => true,
         };
-        let mut alike = self.0.others_at(at, *index).filter(|(_, other)| other.term == entry.term);
+        let mut alike =
+            self.0.other_entries_at(at, *index).filter(|(_, other)| other.term == entry.term);
         let differs = alike.find(|(process, other)| *other != entry || !meet(*process));
         let Some((process, _)) = differs else { return Ok(()) };
         let message = format!(

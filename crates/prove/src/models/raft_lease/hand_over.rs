@@ -2,17 +2,17 @@
 //! immediately.
 
 use super::terms::{
-    CANDIDATE, ELECTED_BY, HAS_VOTED, LEADER, MEMBER, TERM, VOTE, VOTES, step_down,
+    CANDIDATE, ELECTED_BY, HAS_VOTED, LEADER, MEMBER, TERM, VOTE, VOTES_RECEIVED, step_down,
 };
 use super::{E, M, P, T, V, X, Y, become_candidate, claims, has_lease, vote};
 use crate::logic::sort::Sort::{Int, Process, Quorum};
 use crate::logic::symbol::Symbol;
-use crate::logic::term::{Operations, Term, for_all, if_then_else};
+use crate::logic::term::{Term, TermOperations, for_all, if_then_else};
 use crate::model::Conjunct;
 use crate::model::action::Action;
 
 /// Latest term in which a leader has resigned. This term and all earlier ones are *ended*.
-pub(super) const ENDED: Symbol = Symbol::constant("ended", Int);
+pub(super) const LATEST_ENDED_TERM: Symbol = Symbol::constant("ended", Int);
 /// Quorum that elected the leader of an ended term. The leader ended this term when it resigned.
 /// Argument: the ended term.
 const ENDED_BY: Symbol = Symbol::function("ended-by", &[Int], Quorum);
@@ -24,17 +24,17 @@ const HAND_OVER: Symbol = Symbol::relation("hand-over", &[Process, Int]);
 const SUCCEED: Symbol = Symbol::relation("succeed", &[Process, Int]);
 
 /// Symbols that this module adds to the state of the model.
-pub(super) const STATE: [Symbol; 4] = [ENDED, ENDED_BY, HAND_OVER, SUCCEED];
+pub(super) const STATE_SYMBOLS: [Symbol; 4] = [LATEST_ENDED_TERM, ENDED_BY, HAND_OVER, SUCCEED];
 
 pub(super) fn initial() -> Term {
-    ENDED.equals(-1) & for_all([P, T], !HAND_OVER.at((P, T)) & !SUCCEED.at((P, T)))
+    LATEST_ENDED_TERM.equals(-1) & for_all([P, T], !HAND_OVER.at((P, T)) & !SUCCEED.at((P, T)))
 }
 
 pub(super) fn actions() -> Vec<Action> {
-    let is_ended_now = ENDED.less(T) & T.at_most(TERM.at(X));
-    let latest = if_then_else(ENDED.less(TERM.at(X)), TERM.at(X), ENDED);
+    let is_ended_now = LATEST_ENDED_TERM.less(T) & T.at_most(TERM.at(X));
+    let latest = if_then_else(LATEST_ENDED_TERM.less(TERM.at(X)), TERM.at(X), LATEST_ENDED_TERM);
     let resign = step_down(Action::new("resign", [X, Y]).when(LEADER.at(X)))
-        .set(ENDED, (), latest)
+        .set(LATEST_ENDED_TERM, (), latest)
         .define(ENDED_BY, [T], if_then_else(is_ended_now, ELECTED_BY.at(X), ENDED_BY.at(T)))
         .add(HAND_OVER, (Term::from(Y), TERM.at(X)));
     // The heir disregards its promise.
@@ -51,8 +51,8 @@ pub(super) fn actions() -> Vec<Action> {
 }
 
 pub(super) fn conjuncts(variant: Option<&str>) -> Vec<Conjunct> {
-    let is_ended = |term: Term| term.at_most(ENDED);
-    let has_voted = VOTES.at((P, V)) | VOTE.at((V, P, TERM.at(P)));
+    let is_ended = |term: Term| term.at_most(LATEST_ENDED_TERM);
+    let has_voted = VOTES_RECEIVED.at((P, V)) | VOTE.at((V, P, TERM.at(P)));
     vec![
         Conjunct::new(
             "no-claim-in-ended-term",

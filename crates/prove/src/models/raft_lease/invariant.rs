@@ -1,14 +1,15 @@
 //! Invariant of Raft's leases.
 
-use super::hand_over::{self, ENDED};
+use super::hand_over::{self, LATEST_ENDED_TERM};
 use super::terms::{
-    self, CANDIDATE, LEADER, MEMBER, REQUEST_VOTE, TERM, VOTE, VOTES, is_candidate_or_leader,
+    self, CANDIDATE, LEADER, MEMBER, REQUEST_VOTE, TERM, VOTE, VOTES_RECEIVED,
+    is_candidate_or_leader,
 };
 use super::{
     ANSWERED, CLOCK, ELECTION_AT, FOLLOWER, HEARD, HEARTBEAT, HEARTBEAT_AT, HEARTBEAT_INTERVAL,
     LEASE, LEASE_UNTIL, P, Q, R, RENEWED_BY, ROUND, T, V, claims, ends_before, has_lease,
 };
-use crate::logic::term::{Operations, Term, for_all};
+use crate::logic::term::{Term, TermOperations, for_all};
 use crate::logic::variable::Variable;
 use crate::model::Conjunct;
 
@@ -45,10 +46,10 @@ struct Promise {
 /// such a promise: the voters of a candidate, the members of the quorum on which a leader relies,
 /// and the processes that respond to the last heartbeat of a leader.
 fn promises(variant: Option<&str>) -> Vec<Conjunct> {
-    let has_vote = VOTES.at((P, V)) | VOTE.at((V, P, TERM.at(P)));
+    let has_vote = VOTES_RECEIVED.at((P, V)) | VOTE.at((V, P, TERM.at(P)));
     let has_response = ANSWERED.at((P, V)) | HEARD.at((V, P, TERM.at(P), ROUND.at(P)));
     let is_in_time = CLOCK.at(P).less(HEARTBEAT_AT.at(P));
-    let is_candidate = CANDIDATE.at(P) & has_lease(P, variant) & ENDED.less(TERM.at(P));
+    let is_candidate = CANDIDATE.at(P) & has_lease(P, variant) & LATEST_ENDED_TERM.less(TERM.at(P));
     let voters = Promise {
         names: ["voters-wait", "voters-voted-once", "voters-send-no-vote"],
         statements: [
@@ -89,7 +90,7 @@ fn conjuncts_of(promise: Promise) -> [Conjunct; 3] {
     let waits = FOLLOWER.at(V) & ends_before(remaining, patience);
     let is_bound = TERM.at(P).at_most(TERM.at(V)) & P.differs(V).implies(waits);
     let is_no_later = |term: Term| term.at_most(TERM.at(P));
-    let counted = is_candidate_or_leader(Q) & VOTES.at((Q, V));
+    let counted = is_candidate_or_leader(Q) & VOTES_RECEIVED.at((Q, V));
     [
         Conjunct::new(
             names[0],

@@ -3,7 +3,7 @@
 use super::{M, P, Q, T, V, X};
 use crate::logic::sort::Sort::{Int, Process, Quorum};
 use crate::logic::symbol::Symbol;
-use crate::logic::term::{Operations, Term, for_all};
+use crate::logic::term::{Term, TermOperations, for_all};
 use crate::logic::variable::Variable;
 use crate::model::action::Action;
 use crate::model::{Axiom, Conjunct};
@@ -18,7 +18,7 @@ pub(in crate::models) const CANDIDATE: Symbol = Symbol::relation("candidate", &[
 pub(in crate::models) const LEADER: Symbol = Symbol::relation("leader", &[Process]);
 /// True if the first process, a candidate or leader, has the vote of the second process in its
 /// term.
-pub(in crate::models) const VOTES: Symbol = Symbol::relation("votes", &[Process, Process]);
+pub(in crate::models) const VOTES_RECEIVED: Symbol = Symbol::relation("votes", &[Process, Process]);
 /// Quorum whose votes elected a leader.
 pub(super) const ELECTED_BY: Symbol = Symbol::function("elected-by", &[Process], Quorum);
 /// True if a request for votes is in flight. Arguments: candidate, term.
@@ -28,18 +28,19 @@ pub(in crate::models) const REQUEST_VOTE: Symbol =
 pub(in crate::models) const VOTE: Symbol = Symbol::relation("vote", &[Process, Process, Int]);
 pub(in crate::models) const MEMBER: Symbol = Symbol::relation("member", &[Process, Quorum]);
 /// Process that is a member of both quorums.
-pub(in crate::models) const COMMON: Symbol = Symbol::function("common", &[Quorum, Quorum], Process);
+pub(in crate::models) const COMMON_MEMBER: Symbol =
+    Symbol::function("common", &[Quorum, Quorum], Process);
 
 /// Symbols that this module adds to the state of the model.
-pub(super) const STATE: [Symbol; 9] =
-    [TERM, HAS_VOTED, VOTED_FOR, CANDIDATE, LEADER, VOTES, ELECTED_BY, REQUEST_VOTE, VOTE];
+pub(super) const STATE_SYMBOLS: [Symbol; 9] =
+    [TERM, HAS_VOTED, VOTED_FOR, CANDIDATE, LEADER, VOTES_RECEIVED, ELECTED_BY, REQUEST_VOTE, VOTE];
 
 const A: Variable = Variable::quorum("a");
 const B: Variable = Variable::quorum("b");
 
 /// Returns an axiom: any two quorums have a common member.
 pub(in crate::models) fn quorum_intersection() -> Axiom {
-    let common = |quorum| MEMBER.at((COMMON.at((A, B)), quorum));
+    let common = |quorum| MEMBER.at((COMMON_MEMBER.at((A, B)), quorum));
     let intersect = for_all([A, B], common(A) & common(B));
     Axiom::new("any two quorums have a common member", intersect)
 }
@@ -77,10 +78,11 @@ pub(super) fn conjuncts() -> Vec<Conjunct> {
         "a leader has the votes of a quorum",
         for_all(
             [P, V],
-            (LEADER.at(P) & MEMBER.at((V, ELECTED_BY.at(P)))).implies(VOTES.at((P, V))),
+            (LEADER.at(P) & MEMBER.at((V, ELECTED_BY.at(P)))).implies(VOTES_RECEIVED.at((P, V))),
         ),
     );
-    let votes = vote_conjuncts(|process| is_candidate_or_leader(process) & VOTES.at((process, V)));
+    let votes =
+        vote_conjuncts(|process| is_candidate_or_leader(process) & VOTES_RECEIVED.at((process, V)));
     leader_conjuncts().into_iter().chain([elected_by_quorum]).chain(votes).collect()
 }
 

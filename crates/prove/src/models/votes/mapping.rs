@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 
 use super::{
-    CANDIDATE, CLOCK, COMMON, HAS_VOTE, HAS_VOTED, LOCKED, MEMBER, NUMBER, QUEUED, RELEASE,
-    RELINQUISH, REQUEST, STAMP, VOTED_NUMBER, VOTED_STAMP,
+    CANDIDATE, CLOCK, COMMON_MEMBER, HAS_VOTE, HAS_VOTED, LOCKED, MEMBER, QUEUED, RELEASE,
+    RELINQUISH, REQUEST, STAMP, VOTE_NUMBER, VOTED_NUMBER, VOTED_STAMP,
 };
-use crate::conformance::shown_value::ShownValue;
+use crate::conformance::checker_json::CheckerJson;
 use crate::logic::sort::Sort::{Process, Quorum};
 use crate::models::lock::{INSIDE, WAITING};
 use crate::structure::table::Structure;
@@ -24,15 +24,15 @@ pub(in crate::models) fn add_quorums(structure: &mut Structure, quorums: &[BTree
         voters.iter().for_each(|voter| structure.add(MEMBER, [*voter, *quorum]));
         for (other, others) in all.iter().zip(quorums) {
             let common = voters.intersection(others).next().expect("quorums intersect");
-            structure.set(COMMON, [*quorum, *other], *common);
+            structure.set(COMMON_MEMBER, [*quorum, *other], *common);
         }
     }
 }
 
 /// Returns the quorum of a process's present request. `None` if the process has no request.
-pub(in crate::models) fn voters(process: ShownValue<'_>) -> Option<BTreeSet<Value>> {
+pub(in crate::models) fn request_quorum(process: CheckerJson<'_>) -> Option<BTreeSet<Value>> {
     let phase = process.field("phase");
-    Some(match phase.variant() {
+    Some(match phase.variant_name() {
         "Waiting" => {
             let candidate = phase.field("Waiting");
             candidate.field("answers").elements().map(|it| it.field("voter").to_process()).collect()
@@ -46,24 +46,24 @@ pub(in crate::models) fn voters(process: ShownValue<'_>) -> Option<BTreeSet<Valu
 pub(in crate::models) fn add_process(
     structure: &mut Structure,
     me: Value,
-    process: ShownValue<'_>,
+    process: CheckerJson<'_>,
 ) {
     structure.set(CLOCK, [me], process.field("clock").to_int());
     let phase = process.field("phase");
-    if phase.variant() != "Idle" {
+    if phase.variant_name() != "Idle" {
         // The votes of voters that are not asked have their first number.
         let others: Vec<Value> = structure.elements(Process).collect();
-        others.into_iter().for_each(|other| structure.set(NUMBER, [me, other], 1));
+        others.into_iter().for_each(|other| structure.set(VOTE_NUMBER, [me, other], 1));
     }
-    match phase.variant() {
+    match phase.variant_name() {
         "Waiting" => {
             let candidate = phase.field("Waiting");
             structure.add(WAITING, [me]);
             structure.set(STAMP, [me], candidate.field("request").to_timestamp().0);
             for answer in candidate.field("answers").elements() {
                 let voter = answer.field("voter").to_process();
-                structure.set(NUMBER, [me, voter], answer.field("number").to_int());
-                if let "Locked" | "Inquired" = answer.field("state").variant() {
+                structure.set(VOTE_NUMBER, [me, voter], answer.field("number").to_int());
+                if let "Locked" | "Inquired" = answer.field("state").variant_name() {
                     structure.add(HAS_VOTE, [me, voter]);
                 }
             }
@@ -73,7 +73,7 @@ pub(in crate::models) fn add_process(
             structure.set(STAMP, [me], phase.field("request").to_timestamp().0);
             for (voter, ballot) in phase.field("votes").elements().map(vote) {
                 structure.add(HAS_VOTE, [me, voter]);
-                structure.set(NUMBER, [me, voter], ballot.field("number").to_int());
+                structure.set(VOTE_NUMBER, [me, voter], ballot.field("number").to_int());
             }
         }
         _ => {}
@@ -81,7 +81,7 @@ pub(in crate::models) fn add_process(
     let voter = process.field("voter");
     structure.set(CANDIDATE, [me], me);
     let lock = voter.field("lock");
-    if lock.variant() == "Locked" {
+    if lock.variant_name() == "Locked" {
         let [candidate, stamp, number] = ballot(lock.field("Locked"));
         structure.add(HAS_VOTED, [me]);
         structure.set(CANDIDATE, [me], candidate);
@@ -99,9 +99,9 @@ pub(in crate::models) fn add_process(
 pub(in crate::models) fn add_message(
     structure: &mut Structure,
     [from, to]: [Value; 2],
-    content: ShownValue<'_>,
+    content: CheckerJson<'_>,
 ) {
-    let relation = match content.variant() {
+    let relation = match content.variant_name() {
         "Request" => {
             let (stamp, _) = content.field("stamp").to_timestamp();
             return structure.add(REQUEST, [from, to, stamp.into()]);
@@ -115,14 +115,14 @@ pub(in crate::models) fn add_message(
     structure.add(relation, [from, to, stamp, number]);
 }
 
-fn vote(pair: ShownValue<'_>) -> (Value, ShownValue<'_>) {
+fn vote(pair: CheckerJson<'_>) -> (Value, CheckerJson<'_>) {
     let mut parts = pair.elements();
     let mut next = || parts.next().expect("a pair has two parts");
     (next().to_process(), next())
 }
 
 /// Returns the process, time stamp and number of a vote.
-fn ballot(ballot: ShownValue<'_>) -> [Value; 3] {
+fn ballot(ballot: CheckerJson<'_>) -> [Value; 3] {
     let (stamp, process) = ballot.field("request").to_timestamp();
     [process, stamp.into(), ballot.field("number").to_int().into()]
 }

@@ -16,7 +16,7 @@ use tenure_runtime::transport::{
     Listen, MeshSettings, MeshView, PeerAuthentication, ReloadableKeys,
 };
 use tenure_runtime::{
-    ElectionHandle, Failure, Lock, LockApplication, NodeComponents, RunningNode, start,
+    ElectionHandle, Lock, LockApplication, NodeComponents, NodeFailure, RunningNode, start,
 };
 use tokio::task::{JoinError, JoinHandle};
 use tokio::time::{Instant, sleep, timeout};
@@ -113,7 +113,7 @@ async fn user(lock: Lock, election: ElectionHandle, view: MeshView, me: ProcessI
 }
 
 impl Node {
-    async fn stop(self) -> Result<Result<(), Failure>, JoinError> {
+    async fn stop(self) -> Result<Result<(), NodeFailure>, JoinError> {
         self.user.abort();
         let _ = self.user.await;
         drop((self.lock, self.election));

@@ -8,7 +8,7 @@ pub(crate) mod world;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use tenure_algorithms::catalogue::{Parameters, Visitor, names, visit};
+use tenure_algorithms::catalogue::{AlgorithmVisitor, Parameters, names, visit};
 use tenure_core::{
     Agreement, Algorithm, CrashModel, EffectBuffer, Election, Input, Mutex, Protocol,
 };
@@ -35,7 +35,7 @@ trait Attack {
 
 struct Of<A>(A);
 
-impl<A: Attack> Visitor for Of<A> {
+impl<A: Attack> AlgorithmVisitor for Of<A> {
     type Output = Vec<String>;
 
     fn mutex<P: Mutex + Algorithm>(self, config: P::Config) -> Vec<String> {

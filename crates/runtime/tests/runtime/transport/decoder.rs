@@ -3,8 +3,8 @@
 use proptest::collection::vec;
 use proptest::prelude::*;
 use tenure_runtime::transport::frame::{
-    Boot, Frame, FrameDecoder, FrameError, Hello, HelloContent, Introduction, MAGIC, Refused,
-    Welcome, offered_version,
+    BootId, Frame, FrameDecoder, FrameError, HELLO_MAGIC, Hello, HelloContent, Introduction,
+    Refused, Welcome, offered_version,
 };
 
 #[derive(Clone, Debug)]
@@ -22,18 +22,18 @@ impl OwnedFrame {
     fn frame(&self) -> Frame<'_> {
         match self {
             OwnedFrame::Hello { cluster, version, ids, session } => {
-                let boot = Boot { session: *session, nonce: 9 };
+                let boot = BootId { session: *session, nonce: 9 };
                 let (group_size, sender, receiver) = *ids;
                 let introduction = Introduction { cluster, group_size, sender, receiver, boot };
                 let opening = HelloContent::Introduction(introduction);
-                Frame::Hello(Hello { magic: MAGIC, version: *version, opening })
+                Frame::Hello(Hello { magic: HELLO_MAGIC, version: *version, opening })
             }
             OwnedFrame::Call { version, key } => {
                 let opening = HelloContent::Exchange(key);
-                Frame::Hello(Hello { magic: MAGIC, version: *version, opening })
+                Frame::Hello(Hello { magic: HELLO_MAGIC, version: *version, opening })
             }
             OwnedFrame::Welcome { session, nonce } => {
-                let boot = Boot { session: *session, nonce: *nonce };
+                let boot = BootId { session: *session, nonce: *nonce };
                 Frame::Welcome(Welcome { version: 2, boot })
             }
             OwnedFrame::Exchange { key } => Frame::Exchange(key),

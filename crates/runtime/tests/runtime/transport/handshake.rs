@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tenure_runtime::transport::frame::{Frame, Hello, HelloContent, Introduction};
 use tenure_runtime::transport::{
-    Incoming, Listen, Mesh, MeshError, MeshLimits, MeshSettings, PeerAuthentication,
+    Listen, Mesh, MeshError, MeshEvent, MeshLimits, MeshSettings, PeerAuthentication,
     RejectionReason,
 };
 
@@ -108,7 +108,7 @@ async fn silent_connections_do_not_block_a_peer() {
         silent.push(RawPeer::dial(ports.addresses[0]).await);
     }
     let (_second, _other) = ports.start(P2, 1);
-    assert_eq!(receive(&mut inbox).await, Incoming::PeerUp { peer: P2, session: 1 });
+    assert_eq!(receive(&mut inbox).await, MeshEvent::PeerUp { peer: P2, session: 1 });
     let view = mesh.view();
     assert!(refused(&view, RejectionReason::CrowdedOut) >= 6, "{:?}", view.counts());
 }

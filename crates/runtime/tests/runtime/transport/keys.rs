@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tenure_core::ProcessId;
 use tenure_runtime::transport::{
-    Evicted, GroupKeys, Inbox, Incoming, Mesh, MeshError, MeshSettings, NodeKeys,
+    EvictionByPeer, GroupKeys, Inbox, Mesh, MeshError, MeshEvent, MeshSettings, NodeKeys,
     PeerAuthentication, PrivateKey, PublicKey, RejectionReason, ReloadableKeys,
 };
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -28,8 +28,8 @@ fn start(ports: &mut Ports, me: ProcessId, keys: &ReloadableKeys) -> (Mesh, Inbo
 
 async fn sealed_pair(ports: &mut Ports, keys: &[ReloadableKeys]) -> [(Mesh, Inbox); 2] {
     let (mut first, mut second) = (start(ports, P1, &keys[0]), start(ports, P2, &keys[1]));
-    assert_eq!(receive(&mut first.1).await, Incoming::PeerUp { peer: P2, session: 1 });
-    assert_eq!(receive(&mut second.1).await, Incoming::PeerUp { peer: P1, session: 1 });
+    assert_eq!(receive(&mut first.1).await, MeshEvent::PeerUp { peer: P2, session: 1 });
+    assert_eq!(receive(&mut second.1).await, MeshEvent::PeerUp { peer: P1, session: 1 });
     [first, second]
 }
 
@@ -171,7 +171,7 @@ async fn majority_of_mismatched_peers_evicts_node() {
     let authentication = PeerAuthentication::Keys(keys[2].clone());
     let other = MeshSettings { cluster: "toast".into(), authentication, ..ports.settings(P3, 1) };
     let (_third, mut inbox) = Mesh::start(other).expect("a mesh");
-    let Incoming::Evicted(Evicted { reason, .. }) = receive(&mut inbox).await else {
+    let MeshEvent::Evicted(EvictionByPeer { reason, .. }) = receive(&mut inbox).await else {
         panic!("expected an eviction")
     };
     assert_eq!(reason, RejectionReason::WrongCluster);

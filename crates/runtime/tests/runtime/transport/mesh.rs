@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use tenure_runtime::transport::frame::{Frame, Introduction};
-use tenure_runtime::transport::{Incoming, Mesh, MeshError, MeshLimits, SendError};
+use tenure_runtime::transport::{Mesh, MeshError, MeshEvent, MeshLimits, SendError};
 
 use super::support::{
     P1, P2, P3, Ports, RawPeer, TEST_TIMEOUT, assert_still_connected, boot, eventually, greeting,
@@ -224,5 +224,5 @@ async fn many_messages_share_one_write() {
     assert_eq!(after.messages_sent - before.messages_sent, 100);
     // On one thread the link runs only after all messages were sent.
     assert_eq!(after.writes - before.writes, 1);
-    assert!(matches!(second.1.try_receive(), None | Some(Incoming::PeerUp { .. })));
+    assert!(matches!(second.1.try_receive(), None | Some(MeshEvent::PeerUp { .. })));
 }

@@ -3,8 +3,10 @@
 use std::time::Duration;
 
 use tenure_core::ProcessId;
-use tenure_runtime::transport::frame::{Boot, Frame, Introduction};
-use tenure_runtime::transport::{Evicted, Incoming, Listen, Mesh, MeshSettings, RejectionReason};
+use tenure_runtime::transport::frame::{BootId, Frame, Introduction};
+use tenure_runtime::transport::{
+    EvictionByPeer, Listen, Mesh, MeshEvent, MeshSettings, RejectionReason,
+};
 
 use super::support::{
     P1, P2, Ports, RawPeer, TEST_TIMEOUT, boot, eventually, greeting, hello, message, pair,
@@ -26,7 +28,7 @@ async fn assert_no_message_crosses_sessions(stays: ProcessId, returns: ProcessId
     let (_returned, mut successor) = ports.start(returns, 2);
     assert_eq!(receive_peer_up(&mut inbox, returns).await, 2);
     mesh.send(returns, b"for the successor".to_vec()).expect("room");
-    assert_eq!(receive(&mut successor).await, Incoming::PeerUp { peer: stays, session: 1 });
+    assert_eq!(receive(&mut successor).await, MeshEvent::PeerUp { peer: stays, session: 1 });
     assert_eq!(message(&mut successor).await.2, b"for the successor");
     assert_eq!(mesh.view().counts().discarded, 10);
     assert_eq!(mesh.view().peers()[0].session, Some(2));
@@ -121,7 +123,7 @@ async fn superseded_session_is_refused_at_once() {
 async fn refuses_second_boot_with_same_session() {
     let mut ports = Ports::of(2);
     let (mesh, mut inbox) = ports.start(P1, 1);
-    let nonce = |nonce| Introduction { boot: Boot { session: 5, nonce }, ..hello(P2, P1, 2) };
+    let nonce = |nonce| Introduction { boot: BootId { session: 5, nonce }, ..hello(P2, P1, 2) };
     let mut original = RawPeer::join(ports.addresses[0], nonce(1)).await;
     assert_eq!(receive_peer_up(&mut inbox, P2).await, 5);
     let mut copy = RawPeer::dial(ports.addresses[0]).await;
@@ -157,8 +159,8 @@ async fn outdated_session_is_evicted(stays: ProcessId, returns: ProcessId) {
     drop(newer);
     assert_eq!(receive_peer_down(&mut inbox, returns).await, 9);
     let (_older, mut forgetful) = ports.start(returns, 1);
-    let out = Evicted { by: stays, reason: RejectionReason::OldSession };
-    assert_eq!(receive(&mut forgetful).await, Incoming::Evicted(out));
+    let out = EvictionByPeer { by: stays, reason: RejectionReason::OldSession };
+    assert_eq!(receive(&mut forgetful).await, MeshEvent::Evicted(out));
     assert_eq!(forgetful.try_receive(), None, "the eviction is reported once");
 }
 
@@ -182,11 +184,11 @@ async fn older_of_two_nodes_of_one_process_is_evicted() {
     let elsewhere = Listen::Address("127.0.0.1:0".parse().expect("an address"));
     let settings = MeshSettings { listen: elsewhere, ..ports.settings(P2, 9) };
     let (_newer, _) = Mesh::start(settings).expect("a mesh");
-    let out = Evicted { by: P1, reason: RejectionReason::OldSession };
+    let out = EvictionByPeer { by: P1, reason: RejectionReason::OldSession };
     let context = loop {
         match receive(&mut superseded).await {
-            Incoming::Evicted(expelled) => break expelled,
-            other => assert!(matches!(other, Incoming::PeerDown { .. }), "{other:?}"),
+            MeshEvent::Evicted(expelled) => break expelled,
+            other => assert!(matches!(other, MeshEvent::PeerDown { .. }), "{other:?}"),
         }
     };
     assert_eq!(context, out);
@@ -199,13 +201,13 @@ async fn old_session_delivers_nothing_after_successor() {
     let session = |session| Introduction { boot: boot(session), ..hello(P2, P1, 2) };
     let data = |payload| Frame::Data { number: 1, received: 0, payload };
     let mut older = RawPeer::join(ports.addresses[0], session(5)).await;
-    assert_eq!(receive(&mut inbox).await, Incoming::PeerUp { peer: P2, session: 5 });
+    assert_eq!(receive(&mut inbox).await, MeshEvent::PeerUp { peer: P2, session: 5 });
     let mut newer = RawPeer::join(ports.addresses[0], session(6)).await;
     older.send(&data(b"too late")).await;
     newer.send(&data(b"in time")).await;
-    assert_eq!(receive(&mut inbox).await, Incoming::PeerDown { peer: P2, session: 5 });
-    assert_eq!(receive(&mut inbox).await, Incoming::PeerUp { peer: P2, session: 6 });
-    let in_time = Incoming::Message { from: P2, session: 6, payload: b"in time".to_vec() };
+    assert_eq!(receive(&mut inbox).await, MeshEvent::PeerDown { peer: P2, session: 5 });
+    assert_eq!(receive(&mut inbox).await, MeshEvent::PeerUp { peer: P2, session: 6 });
+    let in_time = MeshEvent::Message { from: P2, session: 6, payload: b"in time".to_vec() };
     assert_eq!(receive(&mut inbox).await, in_time);
     older.wait_closed().await;
 }
@@ -238,8 +240,8 @@ async fn close_sends_goodbye_after_all_messages() {
     for byte in 0..100 {
         assert_eq!(message(&mut inbox).await, (P2, 1, vec![byte]));
     }
-    assert_eq!(receive(&mut inbox).await, Incoming::PeerLeft { peer: P2, session: 1 });
-    assert_eq!(receive(&mut inbox).await, Incoming::PeerDown { peer: P2, session: 1 });
+    assert_eq!(receive(&mut inbox).await, MeshEvent::PeerLeft { peer: P2, session: 1 });
+    assert_eq!(receive(&mut inbox).await, MeshEvent::PeerDown { peer: P2, session: 1 });
     assert_eq!(mesh.view().counts().malformed, 0);
     // The next boot has another session.
     let (_again, _inbox) = ports.start(P2, 2);
@@ -251,5 +253,5 @@ async fn killed_node_sends_no_goodbye() {
     let mut ports = Ports::of(2);
     let [(_mesh, mut inbox), killed] = pair(&mut ports).await;
     drop(killed);
-    assert_eq!(receive(&mut inbox).await, Incoming::PeerDown { peer: P2, session: 1 });
+    assert_eq!(receive(&mut inbox).await, MeshEvent::PeerDown { peer: P2, session: 1 });
 }

@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use tenure_core::ProcessId;
 use tenure_runtime::transport::frame::{
-    Boot, Frame, FrameDecoder, Hello, HelloContent, Introduction,
+    BootId, Frame, FrameDecoder, Hello, HelloContent, Introduction,
 };
 use tenure_runtime::transport::{
-    GroupKeys, Inbox, Incoming, Listen, Mesh, MeshLimits, MeshSettings, MeshView, NodeKeys,
+    GroupKeys, Inbox, Listen, Mesh, MeshEvent, MeshLimits, MeshSettings, MeshView, NodeKeys,
     PrivateKey, RejectionReason, ReloadableKeys,
 };
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -96,12 +96,12 @@ pub(crate) fn group(size: usize) -> Vec<ReloadableKeys> {
 
 pub(crate) async fn pair(ports: &mut Ports) -> [(Mesh, Inbox); 2] {
     let (mut first, mut second) = (ports.start(P1, 1), ports.start(P2, 1));
-    assert_eq!(receive(&mut first.1).await, Incoming::PeerUp { peer: P2, session: 1 });
-    assert_eq!(receive(&mut second.1).await, Incoming::PeerUp { peer: P1, session: 1 });
+    assert_eq!(receive(&mut first.1).await, MeshEvent::PeerUp { peer: P2, session: 1 });
+    assert_eq!(receive(&mut second.1).await, MeshEvent::PeerUp { peer: P1, session: 1 });
     [first, second]
 }
 
-pub(crate) async fn receive(inbox: &mut Inbox) -> Incoming {
+pub(crate) async fn receive(inbox: &mut Inbox) -> MeshEvent {
     let received = timeout(TEST_TIMEOUT, inbox.receive()).await.expect("an item arrives");
     received.expect("the mesh is open")
 }
@@ -110,7 +110,7 @@ pub(crate) async fn receive(inbox: &mut Inbox) -> Incoming {
 /// other items.
 pub(crate) async fn message(inbox: &mut Inbox) -> (ProcessId, u64, Vec<u8>) {
     loop {
-        if let Incoming::Message { from, session, payload } = receive(inbox).await {
+        if let MeshEvent::Message { from, session, payload } = receive(inbox).await {
             return (from, session, payload);
         }
     }
@@ -120,7 +120,7 @@ pub(crate) async fn message(inbox: &mut Inbox) -> (ProcessId, u64, Vec<u8>) {
 pub(crate) async fn receive_peer_up(inbox: &mut Inbox, peer: ProcessId) -> u64 {
     loop {
         match receive(inbox).await {
-            Incoming::PeerUp { peer: who, session } if who == peer => return session,
+            MeshEvent::PeerUp { peer: who, session } if who == peer => return session,
             _ => {}
         }
     }
@@ -130,7 +130,7 @@ pub(crate) async fn receive_peer_up(inbox: &mut Inbox, peer: ProcessId) -> u64 {
 pub(crate) async fn receive_peer_down(inbox: &mut Inbox, peer: ProcessId) -> u64 {
     loop {
         match receive(inbox).await {
-            Incoming::PeerDown { peer: who, session } if who == peer => return session,
+            MeshEvent::PeerDown { peer: who, session } if who == peer => return session,
             _ => {}
         }
     }
@@ -245,8 +245,8 @@ pub(crate) fn hello(
     Introduction { cluster: "test", group_size, sender, receiver, boot: boot(1) }
 }
 
-pub(crate) fn boot(session: u64) -> Boot {
-    Boot { session, nonce: 5 }
+pub(crate) fn boot(session: u64) -> BootId {
+    BootId { session, nonce: 5 }
 }
 
 pub(crate) fn greeting(introduction: Introduction<'_>) -> Frame<'_> {

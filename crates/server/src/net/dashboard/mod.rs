@@ -11,7 +11,7 @@ use std::sync::{Arc, LazyLock};
 
 use http::{HeaderName, HeaderValue, Method, Request, Response, StatusCode, header};
 use hyper::body::Incoming;
-use tenure_trace::diagram::{ELEMENTS, PALETTE};
+use tenure_trace::diagram::{ELEMENT_HELPERS_JS, PALETTE_CSS};
 use tonic::body::Body;
 
 use crate::auth::caller::Caller;
@@ -30,8 +30,8 @@ const SCRIPT: &str = include_str!("dashboard.js");
 const NONCE_MARK: &str = "NONCE";
 
 static PAGE: LazyLock<String> = LazyLock::new(|| {
-    HTML.replace("/* STYLE */", &[PALETTE, STYLE].concat())
-        .replace("/* SCRIPT */", &[ELEMENTS, SCRIPT].concat())
+    HTML.replace("/* STYLE */", &[PALETTE_CSS, STYLE].concat())
+        .replace("/* SCRIPT */", &[ELEMENT_HELPERS_JS, SCRIPT].concat())
 });
 
 pub(crate) fn is_dashboard(path: &str) -> bool {

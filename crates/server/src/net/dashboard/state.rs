@@ -6,9 +6,9 @@ use std::time::{Duration, Instant, SystemTime};
 use serde::{Deserialize, Serialize};
 use tenure_core::ProcessId;
 use tenure_runtime::transport::PeerStatus;
-use tenure_store::{Bytes, Claim, Queue, Span};
+use tenure_store::{Bytes, Claim, KeySpan, LockQueue};
 
-use super::waits_for::{WaitsFor, cycles};
+use super::waits_for::{WaitsFor, find_cycles};
 use crate::auth::caller::Caller;
 use crate::config::ConfiguredMember;
 use crate::log::state::ReplicatedState;
@@ -148,12 +148,12 @@ pub(super) async fn read(
     let queues = caller.with_state(|state| state.store.queues().count());
     let _permit = caller.scan_limit.acquire_for_scan(queues).await?;
     let (leader_status, config) = (caller.leader_status(), &caller.config);
-    let user = if access == Access::Granted { caller.user_name() } else { None };
+    let user = if access == Access::Granted { caller.current_user_name() } else { None };
     caller.with_state(|state| {
-        let rights = caller.principal(state.store.access())?;
+        let rights = caller.verified_principal(state.store.access_control())?;
         let is_readable = |name: &Bytes| {
-            let span = Span::prefix([&name[..], b"/"].concat());
-            state.store.access().authorize_read(&rights, &span).is_ok()
+            let span = KeySpan::prefix([&name[..], b"/"].concat());
+            state.store.access_control().authorize_read(&rights, &span).is_ok()
         };
         let mut totals = Totals {
             leases: state.store.leases().len(),
@@ -191,7 +191,7 @@ pub(super) async fn read(
             locks,
             hidden_locks,
             blocked: graph.blocked,
-            deadlocks: cycles(&graph.waits_for)
+            deadlocks: find_cycles(&graph.waits_for)
                 .iter()
                 .map(|cycle| cycle.iter().map(|lease| format!("{lease:x}")).collect())
                 .collect(),
@@ -209,7 +209,7 @@ struct WaitsForGraph {
 fn lock_state(
     state: &ReplicatedState,
     name: &Bytes,
-    queue: &Queue,
+    queue: &LockQueue,
     graph: &mut WaitsForGraph,
 ) -> LockState {
     let now = Instant::now();

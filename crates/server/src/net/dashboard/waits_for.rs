@@ -12,7 +12,7 @@ pub(super) type WaitsFor = BTreeMap<LeaseId, BTreeSet<LeaseId>>;
 /// Returns cycles in which each lease waits for the next one, and the last one for the first. The
 /// leases of a cycle wait until one of them expires. A cycle begins with its lowest lease. Each
 /// lease is in at most one of the returned cycles.
-pub(super) fn cycles(waits_for: &WaitsFor) -> Vec<Vec<LeaseId>> {
+pub(super) fn find_cycles(waits_for: &WaitsFor) -> Vec<Vec<LeaseId>> {
     let (mut cycles, mut finished) = (Vec::new(), BTreeSet::new());
     for start in waits_for.keys() {
         // The path from `start`, and for each of its leases those that were not visited yet.
@@ -55,7 +55,7 @@ mod tests {
         for (waiter, holder) in edges {
             waits_for.entry(*waiter).or_default().insert(*holder);
         }
-        cycles(&waits_for)
+        find_cycles(&waits_for)
     }
 
     #[test]

@@ -2,11 +2,11 @@
 
 use tenure_core::{Algorithm, ProcessId};
 use tenure_sim::{
-    BackgroundTraffic, Controls, CrashTrigger, Distribution, EndReason, Entries, Fault, Judgement,
-    Locking, NetworkSettings, Random, RecoveredState, Recovery, Report, RequestPattern, Settings,
-    Simulation, Workload,
+    AutomaticRecovery, BackgroundTraffic, CrashTrigger, Distribution, EndReason, EntriesPerProcess,
+    Fault, Judgement, LockWorkload, NetworkSettings, Random, RecoveredState, Report,
+    RequestPattern, RunControls, Settings, Simulation, Workload,
 };
-use tenure_trace::{Recorded, Trace, TraceBuffer};
+use tenure_trace::{RecordableProtocol, Trace, TraceBuffer};
 
 pub fn seeded(size: u32, seed: u64, workload: Workload, latency: Distribution) -> Settings {
     let network = NetworkSettings { latency: latency.into(), ..NetworkSettings::default() };
@@ -23,7 +23,7 @@ pub fn busy(size: u32, entries: u32, seed: u64) -> Settings {
 /// user after each request. The receiver then requests the lock immediately.
 pub fn talkative(entries: u32, think: Distribution) -> Workload {
     let (pattern, hold) = (RequestPattern::Closed { think }, Distribution::units(1));
-    let locking = Locking { pattern, entries: Entries::Each(entries), hold };
+    let locking = LockWorkload { pattern, entries: EntriesPerProcess::Each(entries), hold };
     let traffic = BackgroundTraffic::always(Distribution::units(1));
     Workload::locking(locking).with_background_traffic(traffic)
 }
@@ -39,7 +39,7 @@ pub fn crash(process: u32, when: CrashTrigger) -> Fault {
 
 /// Returns a crash after which the process stays down for `after` ticks and keeps its stable state.
 pub fn crash_and_recover(process: u32, when: CrashTrigger, after: u64) -> Fault {
-    let recovery = Some(Recovery { downtime: after, memory: RecoveredState::Stable });
+    let recovery = Some(AutomaticRecovery { downtime: after, memory: RecoveredState::Stable });
     Fault::Crash { process: ProcessId(process), when, recovery }
 }
 
@@ -53,22 +53,25 @@ pub fn sent_of(report: &Report, kind: &str) -> u64 {
 
 /// Runs an algorithm. The settings must meet the assumptions of the algorithm.
 #[track_caller]
-pub fn simulate<P: Algorithm + Recorded>(config: P::Config, settings: Settings) -> Report {
+pub fn simulate<P: Algorithm + RecordableProtocol>(
+    config: P::Config,
+    settings: Settings,
+) -> Report {
     let seed = settings.seed;
     let ran = Simulation::<P>::for_algorithm(config, settings).and_then(|it| it.run());
     ran.unwrap_or_else(|error| panic!("seed {seed}: {error}"))
 }
 
 #[track_caller]
-pub fn traced<P: Recorded>(simulation: &Simulation<P>) -> (Report, String) {
+pub fn traced<P: RecordableProtocol>(simulation: &Simulation<P>) -> (Report, String) {
     let buffer = TraceBuffer::default();
-    let report = simulation.run_traced(buffer.clone(), Controls::new()).unwrap();
+    let report = simulation.run_traced(buffer.clone(), RunControls::new()).unwrap();
     (report, text(&buffer))
 }
 
 /// Empties the buffer and returns the trace that it contained.
 pub fn text(buffer: &TraceBuffer) -> String {
-    String::from_utf8(buffer.take()).unwrap()
+    String::from_utf8(buffer.take_bytes()).unwrap()
 }
 
 #[track_caller]

@@ -7,7 +7,8 @@ use tenure_core::monitors::Bypass;
 use tenure_core::quorum::QuorumKind;
 use tenure_core::{Layer, ProcessId, Property};
 use tenure_sim::{
-    Distribution, Entries, Judgement, Latency, Moments, Report, RequestPattern, Settings, Workload,
+    Distribution, EntriesPerProcess, Judgement, Latency, Moments, Report, RequestPattern, Settings,
+    Workload,
 };
 
 use super::{LOCKS, parameters, run, run_with};
@@ -100,7 +101,8 @@ fn metered(settings: Settings) -> u32 {
 fn simultaneous_entries(size: u32, numbers: &[u32]) -> Settings {
     let mut settings = Settings { workload: Workload::entries(1), ..Settings::new(size) };
     let entries = (1..=size).map(|number| u32::from(numbers.contains(&number)));
-    settings.workload.locking.as_mut().unwrap().entries = Entries::Listed(entries.collect());
+    settings.workload.locking.as_mut().unwrap().entries =
+        EntriesPerProcess::Listed(entries.collect());
     settings
 }
 
@@ -247,7 +249,7 @@ fn ring_passes_token_within_lap() {
             assert_eq!(report.metrics.sent, u64::from(distance) + 1, "n = {size}, {distance}");
         }
         let mut again = simultaneous_entries(size, &[1]);
-        again.workload.locking.as_mut().unwrap().entries = Entries::Listed(vec![2]);
+        again.workload.locking.as_mut().unwrap().entries = EntriesPerProcess::Listed(vec![2]);
         let report = run("token-ring", again);
         assert_eq!(report.metrics.sent, u64::from(size) + 1, "n = {size}: a full lap");
         let all = run("token-ring", busy(size, 2, 1));

@@ -59,7 +59,7 @@ fn mean_cost_stays_within_card() {
 fn predicted(name: &str, parameters: &Parameters) -> f64 {
     let expected =
         catalogue::predicted_messages(name, parameters, WorkloadKind::OneAtATime).unwrap();
-    theory::to_f64(expected.expect("theory has a mean").messages)
+    theory::quantity_to_f64(expected.expect("theory has a mean").messages)
 }
 
 #[test]

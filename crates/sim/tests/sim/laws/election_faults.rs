@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 
 use tenure_core::{ChannelOrder, ProcessId, Timing};
 use tenure_sim::{
-    Chance, CrashTrigger, Distribution, Fault, Random, RecoveredState, Recovery, Report, Settings,
-    Workload,
+    AutomaticRecovery, Chance, CrashTrigger, Distribution, Fault, Random, RecoveredState, Report,
+    Settings, Workload,
 };
 
 use super::{RINGS, parameters, ring, run_late};
@@ -176,7 +176,7 @@ fn initial_crash_breaks_only_unrepaired_ring() {
     let down = |trial: &mut Trial| {
         let settings = &mut trial.settings;
         settings.down = vec![ProcessId((settings.seed % 4) as u32)];
-        settings.workload = Workload::elect();
+        settings.workload = Workload::elect_by_all();
     };
     for name in RINGS {
         assert_effect(name, Blocked, &down);
@@ -188,19 +188,19 @@ fn initial_crash_breaks_only_unrepaired_ring() {
         let settings = &mut trial.settings;
         settings.size = 3;
         settings.ranks = settings.ranks[..3].into();
-        settings.workload = Workload::elect();
+        settings.workload = Workload::elect_by_all();
     };
     for name in RINGS {
         assert_effect(name, Fine, &repaired);
     }
 }
 
-fn crash(trial: &mut Trial, recovery: Option<Recovery>) {
+fn crash(trial: &mut Trial, recovery: Option<AutomaticRecovery>) {
     let settings = &mut trial.settings;
     let process = ProcessId((settings.seed % 4) as u32);
     let when = CrashTrigger::At(settings.seed / 4 % 20 * 1_000_000);
     settings.faults = vec![Fault::Crash { process, when, recovery }];
-    settings.workload = Workload::elect();
+    settings.workload = Workload::elect_by_all();
 }
 
 /// Makes one process crash during an election. Elections on a ring may then not end. With the bully
@@ -263,7 +263,7 @@ fn short_timeouts_create_two_bullies_without_terms() {
 fn short_timeouts_cost_raft_only_terms() {
     let restart = |trial: &mut Trial| {
         let after = 1 + trial.settings.seed % 40 * 1_000_000;
-        crash(trial, Some(Recovery { downtime: after, memory: RecoveredState::Stable }));
+        crash(trial, Some(AutomaticRecovery { downtime: after, memory: RecoveredState::Stable }));
     };
     assert_effect("raft", Fine, &|trial| trial.allowed = Some(1_500_000));
     assert_effect("raft", Fine, &restart);
@@ -278,7 +278,10 @@ fn restart_during_election_misleads_bully_without_terms() {
     let restart = |variant| {
         move |trial: &mut Trial| {
             let after = 1 + trial.settings.seed % 40 * 1_000_000;
-            crash(trial, Some(Recovery { downtime: after, memory: RecoveredState::Stable }));
+            crash(
+                trial,
+                Some(AutomaticRecovery { downtime: after, memory: RecoveredState::Stable }),
+            );
             trial.variant = variant;
         }
     };

@@ -1,7 +1,7 @@
 //! Laws about the messages and the winner of elections.
 
 use tenure_algorithms::catalogue::{Parameters, predicted_messages};
-use tenure_algorithms::election::chang_roberts::message_count;
+use tenure_algorithms::election::chang_roberts::predicted_message_count;
 use tenure_core::ProcessId;
 use tenure_core::theory::WorkloadKind;
 use tenure_sim::{
@@ -19,12 +19,12 @@ fn chang_roberts_cost_matches_theory() {
     for seed in 0..2000 {
         let ids = shuffled(size, &mut Random::new(seed));
         let report = run("chang-roberts", ring(&ids));
-        assert_eq!(report.metrics.sent, message_count(&ids), "seed {seed}: {ids:?}");
+        assert_eq!(report.metrics.sent, predicted_message_count(&ids), "seed {seed}: {ids:?}");
         assert_eq!(report.finished_at_units(), 2.0 * f64::from(size), "seed {seed}");
         assert_eq!(report.failures().next(), None, "seed {seed}");
         mean.add(report.metrics.sent as f64);
     }
-    let predicted = f64::from(size) * (theory::harmonic(size) + 1.0);
+    let predicted = f64::from(size) * (theory::harmonic_number(size) + 1.0);
     assert!(mean.agrees_with(predicted, 4.0), "{mean:?}, not {predicted}");
 }
 
@@ -79,7 +79,8 @@ fn bully_worst_case_is_quadratic() {
 #[test]
 fn bully_replaces_and_restores_leader() {
     for seed in 0..1000 {
-        let mut settings = seeded(5, seed, Workload::elect(), Distribution::between_units(0, 1));
+        let mut settings =
+            seeded(5, seed, Workload::elect_by_all(), Distribution::between_units(0, 1));
         let when = CrashTrigger::At(100_000_000);
         settings.faults = vec![crash(4, when)];
         let report = run("bully", settings.clone());

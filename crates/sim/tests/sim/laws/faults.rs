@@ -6,7 +6,8 @@ use tenure_core::quorum::QuorumKind;
 use tenure_core::tree::TreeShape;
 use tenure_core::{ChannelOrder, Layer, ProcessId, Property};
 use tenure_sim::{
-    Chance, CrashTrigger, Distribution, Fault, RecoveredState, Recovery, Report, Settings, Workload,
+    AutomaticRecovery, Chance, CrashTrigger, Distribution, Fault, RecoveredState, Report, Settings,
+    Workload,
 };
 
 use super::{LOCKS, parameters, run, run_with};
@@ -94,7 +95,7 @@ fn crashing(process: u32, when: CrashTrigger) -> impl Fn(&mut Settings) {
 fn crashing_with_user(process: u32, user: u32) -> impl Fn(&mut Settings) {
     move |settings| {
         crashing(process, CrashTrigger::At(0))(settings);
-        settings.workload = Workload::hot(3, ProcessId(user), 3, 0);
+        settings.workload = Workload::with_hot_process(3, ProcessId(user), 3, 0);
     }
 }
 
@@ -265,7 +266,7 @@ fn partition_serves_maekawa_side_with_quorum() {
     let alone = |process| {
         move |settings: &mut Settings| {
             partition(None)(settings);
-            settings.workload = Workload::hot(3, ProcessId(process), 3, 0);
+            settings.workload = Workload::with_hot_process(3, ProcessId(process), 3, 0);
         }
     };
     // The quorums are P1 P2, P2 P3 and P1 P3; the partition keeps P1 and P2 together. Nothing stops
@@ -312,7 +313,7 @@ fn amnesia_breaks_locks_that_rely_on_memory() {
                 0 => CrashTrigger::OnMessage(1 + settings.seed / 6 % 8),
                 _ => CrashTrigger::At(settings.seed / 6 % 40 * 1_000_000),
             };
-            let recovery = Some(Recovery { downtime: 1, memory });
+            let recovery = Some(AutomaticRecovery { downtime: 1, memory });
             settings.workload = Workload::entries(4);
             settings.faults = vec![Fault::Crash { process, when, recovery }];
         }
@@ -329,7 +330,7 @@ fn amnesia_breaks_locks_that_rely_on_memory() {
     assert_effects(&restarting(RecoveredState::Stable), &tokens.map(|name| (name, Blocked)));
     let coordinator = |settings: &mut Settings| {
         let when = CrashTrigger::OnMessage(1 + settings.seed % 8);
-        let recovery = Some(Recovery { downtime: 1, memory: RecoveredState::Lost });
+        let recovery = Some(AutomaticRecovery { downtime: 1, memory: RecoveredState::Lost });
         settings.workload = Workload::entries(4);
         settings.faults = vec![Fault::Crash { process: ProcessId(0), when, recovery }];
     };
@@ -351,7 +352,7 @@ fn fifo_masks_loss_duplication_and_reordering() {
             let report = run(&name, settings);
             assert_eq!(report.failures().next(), None, "{name}, seed {seed}");
             assert_eq!(report.metrics.entered, 6, "{name}, seed {seed}");
-            let channel = report.metrics.sent_in(Layer::Channel);
+            let channel = report.metrics.sent_in_layer(Layer::Channel);
             assert!(channel > 0 || report.metrics.dropped > 0, "{name}, seed {seed}");
         }
     }

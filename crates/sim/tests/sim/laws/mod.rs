@@ -14,7 +14,7 @@ mod several;
 
 use std::sync::Arc;
 
-use tenure_algorithms::catalogue::{Parameters, Visitor, visit};
+use tenure_algorithms::catalogue::{AlgorithmVisitor, Parameters, visit};
 use tenure_core::service::election::Command;
 use tenure_core::{Agreement, Algorithm, Election, Mutex, ProcessId, Rank};
 use tenure_sim::{Report, Settings, SettingsError, Simulation, Workload};
@@ -27,7 +27,7 @@ struct Run {
     late: Vec<(u64, ProcessId)>,
 }
 
-impl Visitor for Run {
+impl AlgorithmVisitor for Run {
     type Output = Result<Report, SettingsError>;
 
     fn mutex<P: Mutex + Algorithm>(self, config: P::Config) -> Self::Output {
@@ -106,5 +106,5 @@ const RINGS: [&str; 6] = [
 
 fn ring(ids: &[u32]) -> Settings {
     let ranks = ids.iter().map(|id| Rank::from_id(*id)).collect();
-    Settings { workload: Workload::elect(), ranks, ..Settings::new(ids.len() as u32) }
+    Settings { workload: Workload::elect_by_all(), ranks, ..Settings::new(ids.len() as u32) }
 }

@@ -83,7 +83,7 @@ fn rejects_environment_weaker_than_card() {
     assert!(description.contains("needs channels in order"), "{description}");
     let late = |settings: &mut Settings| {
         settings.time.timing = Some(Timing::Asynchronous);
-        settings.workload = Workload::elect();
+        settings.workload = Workload::elect_by_all();
     };
     assert!(refused("bully", &late).contains("needs synchronous timing"));
     let crash = |settings: &mut Settings| settings.faults = vec![crash(0, CrashTrigger::At(1))];

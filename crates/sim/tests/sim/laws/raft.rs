@@ -7,7 +7,8 @@ use super::{parameters, run_with};
 use crate::common::runs::{assert_hold, assert_served, crash, crash_and_recover, seeded};
 
 fn electing(size: u32, seed: u64) -> Settings {
-    let mut settings = seeded(size, seed, Workload::elect(), Distribution::between_units(0, 2));
+    let mut settings =
+        seeded(size, seed, Workload::elect_by_all(), Distribution::between_units(0, 2));
     settings.network.order = Some(ChannelOrder::Reordered);
     settings
 }

@@ -46,7 +46,7 @@ fn lelann_takes_one_to_two_laps() {
             let ids = shuffled(size, &mut Random::new(size.into()));
             run("lelann", Settings { workload, ..ring(&ids) }).finished_at_units()
         };
-        assert_eq!(took(Workload::elect()), f64::from(size));
+        assert_eq!(took(Workload::elect_by_all()), f64::from(size));
         assert_eq!(took(Workload::elect_by([ProcessId(0)])), f64::from(2 * size - 1));
     }
 }
@@ -127,7 +127,8 @@ fn itai_rodeh_rounds_match_theory() {
     for size in [2, 3, 5, 12] {
         let mut rounds = Moments::new();
         for seed in 0..3000 {
-            let settings = Settings { workload: Workload::elect(), seed, ..Settings::new(size) };
+            let settings =
+                Settings { workload: Workload::elect_by_all(), seed, ..Settings::new(size) };
             let report = held("itai-rodeh", settings);
             rounds.add(report.finished_at_units() / f64::from(size) - 1.0);
         }
@@ -142,7 +143,7 @@ fn itai_rodeh_rounds_match_theory() {
 fn itai_rodeh_is_fair() {
     let mut wins = [0_u32; 3];
     for seed in 0..3000 {
-        let settings = Settings { workload: Workload::elect(), seed, ..Settings::new(3) };
+        let settings = Settings { workload: Workload::elect_by_all(), seed, ..Settings::new(3) };
         wins[held("itai-rodeh", settings).leaders[0].index()] += 1;
     }
     let error = (3000.0_f64 / 3.0 * 2.0 / 3.0).sqrt();

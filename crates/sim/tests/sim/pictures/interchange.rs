@@ -10,16 +10,16 @@ use tenure_algorithms::mutex::{
 use tenure_core::{Algorithm, ProcessId, TICKS_PER_UNIT};
 use tenure_sim::{Chance, CrashTrigger, Distribution, Simulation, Workload};
 use tenure_trace::diagram::{
-    Clock, DiagramOptions, Direction, MessageOutcome, RowLabel, Scale, lay_out,
+    DiagramClock, DiagramOptions, MessageOutcome, RowLabel, TimeDirection, TimeScale, lay_out,
 };
-use tenure_trace::export::{from_shiviz, mermaid, otel, shiviz};
-use tenure_trace::{Kind, Record, Recorded, Subject, Trace};
+use tenure_trace::export::{from_shiviz, to_mermaid, to_otel, to_shiviz};
+use tenure_trace::{Record, RecordKind, RecordableProtocol, Subject, Trace};
 
 use crate::by_service::CoordinatedMember;
 use crate::common::runs::{crash_and_recover, parsed, seeded, traced};
 
 /// Returns the trace of a run in which many faults occur.
-fn eventful<P: Algorithm + Recorded>(config: P::Config, seed: u64) -> Trace {
+fn eventful<P: Algorithm + RecordableProtocol>(config: P::Config, seed: u64) -> Trace {
     let mut settings = seeded(4, seed, Workload::entries(2), Distribution::between_units(1, 6));
     settings.network.loss = Chance::with_probability(0.05);
     settings.network.duplication = Chance::with_probability(0.05);
@@ -30,7 +30,7 @@ fn eventful<P: Algorithm + Recorded>(config: P::Config, seed: u64) -> Trace {
 }
 
 /// Like [`eventful`], but runs the algorithm in the type that all algorithms of its service share.
-fn eventful_member<P: SumMember<Sum: Recorded>>(config: P::Config, seed: u64) -> Trace {
+fn eventful_member<P: SumMember<Sum: RecordableProtocol>>(config: P::Config, seed: u64) -> Trace {
     eventful::<P::Sum>(P::sum_config(config), seed)
 }
 
@@ -63,13 +63,13 @@ fn pasts(records: &[Record]) -> Vec<Vec<bool>> {
     for (place, record) in records.iter().enumerate() {
         let mut causes: Vec<usize> = latest.insert(record.process, place).into_iter().collect();
         match (record.process, &record.kind) {
-            (Subject::Process(at), Kind::Send(message_record)) => {
+            (Subject::Process(at), RecordKind::Send(message_record)) => {
                 sent.insert(
                     (at, record.session, message_record.peer, message_record.number),
                     place,
                 );
             }
-            (Subject::Process(at), Kind::Receive(message_record)) => {
+            (Subject::Process(at), RecordKind::Receive(message_record)) => {
                 let key = (message_record.peer, message_record.session, at, message_record.number);
                 causes.extend(sent.get(&key));
             }
@@ -98,7 +98,7 @@ fn clocks(log: &str) -> Vec<(String, BTreeMap<String, u64>)> {
 #[test]
 fn shiviz_round_trip_keeps_events_and_causality() {
     every_run(|trace, context| {
-        let log = shiviz(&trace.header, &trace.records);
+        let log = to_shiviz(&trace.header, &trace.records);
         let back = from_shiviz(&log).unwrap();
         assert_eq!(&back, trace, "{context}");
         let (pasts, clocks) = (pasts(&back.records), clocks(&log));
@@ -116,23 +116,28 @@ fn shiviz_round_trip_keeps_events_and_causality() {
 #[test]
 fn diagram_messages_go_forward_in_time() {
     every_run(|trace, context| {
-        for scale in [Scale::Time, Scale::Causal] {
-            let view = DiagramOptions { scale, clock: Clock::Vector, ..DiagramOptions::default() };
+        for scale in [TimeScale::Time, TimeScale::Causal] {
+            let view =
+                DiagramOptions { scale, clock: DiagramClock::Vector, ..DiagramOptions::default() };
             let layout = lay_out(&trace.header, &trace.records, view);
             for arrow in layout.arrows.iter().filter(|it| it.outcome == MessageOutcome::Arrives) {
                 let (Some(sent), Some(ended)) = (arrow.sent, arrow.ended) else {
                     panic!("{context}: the whole run is shown");
                 };
-                assert!(layout.position(ended) >= layout.position(sent) + 100, "{context}");
+                assert!(
+                    layout.axis_position(ended) >= layout.axis_position(sent) + 100,
+                    "{context}"
+                );
                 let (from, to) = (&layout.steps[sent].clock, &layout.steps[ended].clock);
                 assert!(from.iter().zip(to).all(|(one, other)| one <= other), "{context}");
                 assert!(from != to, "{context}");
             }
-            let received = trace.records.iter().filter(|it| matches!(it.kind, Kind::Receive(_)));
+            let received =
+                trace.records.iter().filter(|it| matches!(it.kind, RecordKind::Receive(_)));
             let arrived =
                 layout.arrows.iter().filter(|it| it.outcome == MessageOutcome::Arrives).count();
             assert_eq!(arrived, received.count(), "{context}: each arrow is one arrival");
-            for direction in [Direction::Down, Direction::Right] {
+            for direction in [TimeDirection::Down, TimeDirection::Right] {
                 let text = layout.to_text(direction, RowLabel::Place);
                 assert!(text.lines().all(|line| line.chars().count() <= 100), "{context}");
                 assert!(layout.to_svg(direction).ends_with("</svg>\n"), "{context}");
@@ -144,11 +149,11 @@ fn diagram_messages_go_forward_in_time() {
 #[test]
 fn exports_contain_every_delivered_message() {
     every_run(|trace, context| {
-        let received = trace.records.iter().filter(|it| matches!(it.kind, Kind::Receive(_)));
+        let received = trace.records.iter().filter(|it| matches!(it.kind, RecordKind::Receive(_)));
         let received = received.count();
-        let sequence = mermaid(&trace.header, &trace.records);
+        let sequence = to_mermaid(&trace.header, &trace.records);
         assert_eq!(sequence.matches("->>").count(), received, "{context}");
-        let spans = otel(&trace.header, &trace.records);
+        let spans = to_otel(&trace.header, &trace.records);
         assert_eq!(spans.matches("\"key\": \"message\"").count(), received, "{context}");
     });
 }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use tenure_algorithms::Variants;
-use tenure_algorithms::catalogue::{Parameters, SumMember, Visitor, visit};
+use tenure_algorithms::catalogue::{AlgorithmVisitor, Parameters, SumMember, visit};
 use tenure_algorithms::election::{
     Bully, ChangRoberts, EchoElection, GallagerHumbletSpira, HirschbergSinclair, Invitation,
     Peterson, bully, chang_roberts, echo_election, gallager_humblet_spira, hirschberg_sinclair,
@@ -20,10 +20,12 @@ use tenure_core::{
     Agreement, Algorithm, Election, Graph, Group, Mutex, ProcessId, Protocol, Rank, TICKS_PER_UNIT,
 };
 use tenure_sim::{Settings, Simulation};
-use tenure_trace::diagram::{Condition, DiagramOptions, Direction, LogPicture, Moment, lay_out};
+use tenure_trace::diagram::{
+    DiagramOptions, LogMoment, LogPicture, ProcessCondition, TimeDirection, lay_out,
+};
 use tenure_trace::{
-    Kind, Line, Record, Recorded, Schedule, Script, ServiceCommand, Subject, Trace, TraceBuffer,
-    golden,
+    Record, RecordKind, RecordableProtocol, Schedule, Script, ScriptLine, ServiceCommand, Subject,
+    Trace, TraceBuffer, golden,
 };
 
 use super::preset_clocks::PresetClocks;
@@ -37,18 +39,18 @@ const PICTURES: &str = "../../docs/book/src/pictures";
 struct Picture {
     name: &'static str,
     trace: Trace,
-    direction: Direction,
+    direction: TimeDirection,
     fields: &'static [&'static str],
 }
 
 impl Picture {
     /// Runs a script of events, and returns the trace with the options with which it is drawn. Time
     /// in the trace is counted in rounds.
-    fn of<P: SumMember<Sum: Recorded>>(
+    fn of<P: SumMember<Sum: RecordableProtocol>>(
         name: &'static str,
         path: &Path,
         config: impl Fn(Group) -> P::Config,
-        direction: Direction,
+        direction: TimeDirection,
         fields: &'static [&'static str],
     ) -> Self {
         let config = |group| P::sum_config(config(group));
@@ -56,11 +58,11 @@ impl Picture {
     }
 
     /// Like [`Picture::of`], for a protocol `P` that is simulated as its own type.
-    fn of_type<P: Recorded>(
+    fn of_type<P: RecordableProtocol>(
         name: &'static str,
         path: &Path,
         config: &dyn Fn(Group) -> P::Config,
-        direction: Direction,
+        direction: TimeDirection,
         fields: &'static [&'static str],
     ) -> Self {
         let script = script(path);
@@ -74,7 +76,7 @@ impl Picture {
     fn of_agreement(name: &'static str, path: &Path, parameters: &Parameters) -> Self {
         let (mut trace, _) = agreement(name, parameters, &script(path));
         in_rounds(&mut trace.records);
-        Picture { name, trace, direction: Direction::Right, fields: &[] }
+        Picture { name, trace, direction: TimeDirection::Right, fields: &[] }
     }
 
     fn svg(&self) -> String {
@@ -93,7 +95,7 @@ fn script(path: &Path) -> Script {
     text.parse().unwrap()
 }
 
-fn performed<P: Recorded>(
+fn performed<P: RecordableProtocol>(
     algorithm: &str,
     script: &Script,
     config: &dyn Fn(Group) -> P::Config,
@@ -112,9 +114,9 @@ struct AgreementStory<'a> {
     script: &'a Script,
 }
 
-impl Visitor for AgreementStory<'_> {
-    /// The trace with captions, and the result of [`Schedule::records_after_blocks`] for the trace
-    /// without captions.
+impl AlgorithmVisitor for AgreementStory<'_> {
+    /// The trace with captions, and the result of [`Schedule::record_counts_by_block`] for the
+    /// trace without captions.
     type Output = (Trace, Vec<u64>);
 
     fn mutex<P: Mutex + Algorithm>(self, _: P::Config) -> Self::Output {
@@ -128,7 +130,7 @@ impl Visitor for AgreementStory<'_> {
     fn agreement<P: Agreement + Algorithm>(self, config: P::Config) -> Self::Output {
         let config: &dyn Fn(Group) -> P::Config = &|_| config.clone();
         let mut trace = performed::<P>(self.name, self.script, config);
-        let behind = Schedule::records_after_blocks::<P>(self.script, config, &trace.records);
+        let behind = Schedule::record_counts_by_block::<P>(self.script, config, &trace.records);
         caption::<P>(&mut trace.records, self.script, config);
         (trace, behind.unwrap())
     }
@@ -139,7 +141,7 @@ fn agreement(name: &str, parameters: &Parameters, script: &Script) -> (Trace, Ve
 }
 
 fn pictures() -> Vec<Picture> {
-    let (right, down) = (Direction::Right, Direction::Down);
+    let (right, down) = (TimeDirection::Right, TimeDirection::Down);
     let no_terms = |group: Group| bully::Config {
         variants: Variants::none().with(bully::VariantId::NoTerms),
         ..bully::Config::plain(group.size(), TICKS_PER_UNIT)
@@ -170,7 +172,7 @@ fn more_locks() -> Vec<Picture> {
     let permissions = golden_path("carvalho_roucairol/permissions");
     let (tree, queue) = (golden_path("raymond/path"), golden_path("naimi_trehel/queue"));
     let anew = golden_path("nishio_li_manning/holder_crashes_inside");
-    let right = Direction::Right;
+    let right = TimeDirection::Right;
     let stamp = &["stamp"];
     vec![
         Picture::of::<CarvalhoRoucairol>("carvalho-roucairol", &permissions, plain, right, stamp),
@@ -194,7 +196,7 @@ fn on_graphs() -> Vec<Picture> {
     let fragments = golden_path("gallager_humblet_spira/two_fragments");
     let (echo, forks) = (golden_path("echo/ring"), golden_path("dining_philosophers/ring"));
     let election = golden_path("echo_election/extinction");
-    let (right, name) = (Direction::Right, "dining-philosophers");
+    let (right, name) = (TimeDirection::Right, "dining-philosophers");
     let mut dining = Picture::of::<DiningPhilosophers>(name, &forks, philosophers, right, &[]);
     (dining.trace.header.most_inside, dining.trace.header.fenced) = (4, false);
     let (name, level) = ("gallager-humblet-spira", &["level"]);
@@ -211,7 +213,7 @@ fn more_elections() -> Vec<Picture> {
     let groups = |group: Group| invitation::Config::plain(group.size(), TICKS_PER_UNIT);
     let (winner, merge) =
         (golden_path("peterson/maximum_returns_to_owner"), golden_path("invitation/merge"));
-    let right = Direction::Right;
+    let right = TimeDirection::Right;
     vec![
         Picture::of::<Peterson>("peterson", &winner, ring, right, &["rank"]),
         Picture::of::<Invitation>("invitation", &merge, groups, right, &[]),
@@ -259,10 +261,12 @@ impl Logs {
         let parameters = Parameters { variants, ..Parameters::plain(self.size) };
         let script = script(&golden_path(self.story));
         let (trace, behind) = agreement("raft-log", &parameters, &script);
-        let moments: Vec<Moment> =
-            self.blocks.iter().map(|(block, _)| Moment::AfterRecord(behind[*block])).collect();
+        let moments: Vec<LogMoment> =
+            self.blocks.iter().map(|(block, _)| LogMoment::AfterRecord(behind[*block])).collect();
         let titles = self.blocks.iter().map(|(_, title)| *title);
-        LogPicture::from_records(&trace.header, &trace.records, &moments).titled(titles).to_svg(24)
+        LogPicture::from_records(&trace.header, &trace.records, &moments)
+            .with_titles(titles)
+            .to_svg(24)
     }
 }
 
@@ -279,8 +283,15 @@ fn clocks(_: Group) -> Vec<u64> {
 }
 
 /// Returns true if the record describes a step of a process, or the loss of a message.
-fn is_step(kind: &Kind) -> bool {
-    !matches!(kind, Kind::Boot | Kind::Send(_) | Kind::Event(_) | Kind::End | Kind::Note(_))
+fn is_step(kind: &RecordKind) -> bool {
+    !matches!(
+        kind,
+        RecordKind::Boot
+            | RecordKind::Send(_)
+            | RecordKind::Event(_)
+            | RecordKind::End
+            | RecordKind::Note(_)
+    )
 }
 
 /// Writes the script's remarks about its steps into the trace.
@@ -291,8 +302,8 @@ where
     let mut notes: Vec<(usize, String)> = Vec::new();
     for (place, block) in script.blocks.iter().enumerate() {
         let remarks = block.lines.iter().filter_map(|line| match line {
-            Line::Comment(remark) => Some(remark.trim()),
-            Line::Actions(_) => None,
+            ScriptLine::Comment(remark) => Some(remark.trim()),
+            ScriptLine::Actions(_) => None,
         });
         let remark = remarks.collect::<Vec<_>>().join(" ");
         if !remark.starts_with("Step") {
@@ -306,7 +317,7 @@ where
         (0..records.len()).filter(|record| is_step(&records[*record].kind)).collect();
     for (before, remark) in notes.into_iter().rev() {
         let place = steps.get(before).copied().unwrap_or(records.len());
-        records.insert(place, Record::new(0, Subject::Parent, Kind::Note(remark)));
+        records.insert(place, Record::new(0, Subject::Parent, RecordKind::Note(remark)));
     }
 }
 
@@ -320,15 +331,15 @@ fn in_rounds(records: &mut [Record]) {
         let who = record.process;
         let mine = own.get(&who).copied();
         let arrived = |from, to, number| sent.get(&(from, to, number)).map_or(0, |time| time + 1);
-        let asked = matches!(record.kind, Kind::Command(_) | Kind::Crash);
+        let asked = matches!(record.kind, RecordKind::Command(_) | RecordKind::Crash);
         let time = match (&record.kind, who) {
-            (Kind::Boot, _) => 0,
-            (Kind::Send(_) | Kind::Event(_), _) => mine.unwrap_or(0),
-            (Kind::Receive(message_record), Subject::Process(at)) => {
+            (RecordKind::Boot, _) => 0,
+            (RecordKind::Send(_) | RecordKind::Event(_), _) => mine.unwrap_or(0),
+            (RecordKind::Receive(message_record), Subject::Process(at)) => {
                 let arrived = arrived(message_record.peer, at, message_record.number);
                 arrived.max(barrier).max(mine.map_or(0, |mine| mine + 1))
             }
-            (Kind::Drop(message_record), Subject::Process(at)) => {
+            (RecordKind::Drop(message_record), Subject::Process(at)) => {
                 arrived(at, message_record.peer, message_record.number).max(barrier)
             }
             _ if asked && streak => barrier,
@@ -337,14 +348,14 @@ fn in_rounds(records: &mut [Record]) {
                 barrier
             }
         };
-        if !matches!(record.kind, Kind::Send(_) | Kind::Event(_)) {
+        if !matches!(record.kind, RecordKind::Send(_) | RecordKind::Event(_)) {
             streak = asked;
-            started |= record.kind != Kind::Boot;
+            started |= record.kind != RecordKind::Boot;
         }
-        if let (Kind::Send(message_record), Subject::Process(at)) = (&record.kind, who) {
+        if let (RecordKind::Send(message_record), Subject::Process(at)) = (&record.kind, who) {
             sent.insert((at, message_record.peer, message_record.number), time);
         }
-        if !matches!(record.kind, Kind::Drop(_)) {
+        if !matches!(record.kind, RecordKind::Drop(_)) {
             own.insert(who, time);
         }
         latest = latest.max(time);
@@ -367,7 +378,7 @@ fn regenerated_token_lasts() {
         let layout =
             lay_out(&picture.trace.header, &picture.trace.records, DiagramOptions::default());
         let mut spans =
-            layout.spans.iter().filter(|it| (it.at, it.condition) == (at, Condition::Token));
+            layout.spans.iter().filter(|it| (it.at, it.condition) == (at, ProcessCondition::Token));
         let first = spans.next().expect("it has the token");
         (first.from, layout.steps.iter().position(|step| step.at == Some(at) && step.enters))
     };

@@ -6,8 +6,8 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 use tenure_core::ProcessId;
 
-use super::super::layout::{Condition, Layout, StepCause};
-use crate::format::{Kind, Record, Subject};
+use super::super::layout::{DiagramLayout, ProcessCondition, StepCause};
+use crate::format::{Record, RecordKind, Subject};
 use crate::verify::Verification;
 
 /// Value that represents a missing index or process. Indices and processes count from 0.
@@ -64,24 +64,28 @@ pub(super) struct ColumnarRecords {
 }
 
 impl ColumnarRecords {
-    pub(super) fn push(&mut self, number: u64, record: &Record, names: &mut Interner) {
+    pub(super) fn push(&mut self, number: u64, record: &Record, interner: &mut Interner) {
         self.subjects.push((number, record.process));
-        self.kind.push(names.intern_text(record.kind.name()));
+        self.kind.push(interner.intern_text(record.kind.name()));
         // A state is displayed as a tree.
-        let is_state = matches!(record.kind, Kind::State(_));
+        let is_state = matches!(record.kind, RecordKind::State(_));
         let description = if is_state { String::new() } else { record.describe() };
-        self.description.push(names.intern_text(&description));
+        self.description.push(interner.intern_text(&description));
         self.data.push(match &record.kind {
-            Kind::Command(command) => names.intern_data(command),
-            Kind::Event(event) => names.intern_data(event),
-            Kind::Access(access) => names.intern_data(access),
-            Kind::Suspicion { peer, verdict } => names.intern_data(&(peer.index(), verdict)),
-            Kind::State(data) | Kind::Other { data: Some(data), .. } => names.intern_data(data),
+            RecordKind::Command(command) => interner.intern_data(command),
+            RecordKind::Event(event) => interner.intern_data(event),
+            RecordKind::Access(access) => interner.intern_data(access),
+            RecordKind::Suspicion { peer, verdict } => {
+                interner.intern_data(&(peer.index(), verdict))
+            }
+            RecordKind::State(data) | RecordKind::Other { data: Some(data), .. } => {
+                interner.intern_data(data)
+            }
             kind => match kind
                 .message_record()
                 .and_then(|message_record| message_record.content.as_ref())
             {
-                Some(content) => names.intern_data(content),
+                Some(content) => interner.intern_data(content),
                 None => NONE,
             },
         });
@@ -89,9 +93,9 @@ impl ColumnarRecords {
 
     /// Determines the step of each record. A record that begins a step belongs to that step. Any
     /// other record belongs to the step that its process began last.
-    pub(super) fn assign_steps(&mut self, layout: &Layout) {
+    pub(super) fn assign_steps(&mut self, layout: &DiagramLayout) {
         let mut steps = layout.steps.iter().enumerate().peekable();
-        let mut last = vec![NONE; layout.size()];
+        let mut last = vec![NONE; layout.process_count()];
         for (number, subject) in &self.subjects {
             let mut step = match subject {
                 Subject::Process(at) => last.get(at.index()).copied().unwrap_or(NONE),
@@ -99,7 +103,7 @@ impl ColumnarRecords {
             };
             while let Some((place, found)) = steps.next_if(|(_, step)| step.record <= *number) {
                 step = place as i64;
-                let counts = found.is_own() && !matches!(found.cause, StepCause::Note(_));
+                let counts = found.is_process_step() && !matches!(found.cause, StepCause::Note(_));
                 if let (Some(at), true) = (found.at, counts) {
                     last[at.index()] = step;
                 }
@@ -129,7 +133,7 @@ pub(super) struct ColumnarSteps {
 }
 
 impl ColumnarSteps {
-    pub(super) fn from_layout(layout: &Layout, names: &mut Interner) -> Self {
+    pub(super) fn from_layout(layout: &DiagramLayout, interner: &mut Interner) -> Self {
         let mut before = 0;
         let mut time = Vec::with_capacity(layout.steps.len());
         for step in &layout.steps {
@@ -142,7 +146,7 @@ impl ColumnarSteps {
             at: each.clone().map(|step| process(step.at)).collect(),
             record: each.clone().map(|step| step.record).collect(),
             mark: each.clone().map(|step| code(&step.cause)).collect(),
-            description: each.clone().map(|step| cause_text(&step.cause, names)).collect(),
+            description: each.clone().map(|step| cause_text(&step.cause, interner)).collect(),
             about: each.clone().map(|step| place(about(&step.cause).or(step.received))).collect(),
             clock: each.map(|step| step.clock.first().copied().unwrap_or(0)).collect(),
         }
@@ -203,14 +207,14 @@ pub(super) struct ColumnarMessages {
 }
 
 impl ColumnarMessages {
-    pub(super) fn from_layout(layout: &Layout, names: &mut Interner) -> Self {
+    pub(super) fn from_layout(layout: &DiagramLayout, interner: &mut Interner) -> Self {
         let each = layout.arrows.iter();
         let layer = |arrow: &super::super::MessageArrow| format!("{:?}", arrow.layer);
         ColumnarMessages {
             from: each.clone().map(|arrow| arrow.from.index()).collect(),
             to: each.clone().map(|arrow| arrow.to.index()).collect(),
-            message: each.clone().map(|arrow| names.intern_text(&arrow.message)).collect(),
-            layer: each.clone().map(|arrow| names.intern_text(&layer(arrow))).collect(),
+            message: each.clone().map(|arrow| interner.intern_text(&arrow.message)).collect(),
+            layer: each.clone().map(|arrow| interner.intern_text(&layer(arrow))).collect(),
             sent: each.clone().map(|arrow| place(arrow.sent)).collect(),
             ended: each.clone().map(|arrow| place(arrow.ended)).collect(),
             fate: each.clone().map(|arrow| arrow.outcome as u8).collect(),
@@ -233,17 +237,18 @@ pub(super) struct ColumnarConditions {
 }
 
 impl ColumnarConditions {
-    pub(super) fn from_layout(layout: &Layout) -> Self {
+    pub(super) fn from_layout(layout: &DiagramLayout) -> Self {
         let each = layout.spans.iter();
         let condition = |condition| match condition {
-            Condition::Waiting => 0,
-            Condition::Inside => 1,
-            Condition::Leading(_) => 2,
-            Condition::Token => 3,
-            Condition::Down => 4,
-            Condition::Stopped => 5,
+            ProcessCondition::Waiting => 0,
+            ProcessCondition::Inside => 1,
+            ProcessCondition::Leading(_) => 2,
+            ProcessCondition::Token => 3,
+            ProcessCondition::Down => 4,
+            ProcessCondition::Stopped => 5,
         };
-        let term = |condition| if let Condition::Leading(number) = condition { number } else { 0 };
+        let term =
+            |condition| if let ProcessCondition::Leading(number) = condition { number } else { 0 };
         ColumnarConditions {
             at: each.clone().map(|span| span.at.index()).collect(),
             condition: each.clone().map(|span| condition(span.condition)).collect(),
@@ -263,7 +268,7 @@ pub(super) struct ColumnarPartitions {
 }
 
 impl ColumnarPartitions {
-    pub(super) fn from_layout(layout: &Layout) -> Self {
+    pub(super) fn from_layout(layout: &DiagramLayout) -> Self {
         let each = layout.regions.iter();
         let side = |side: &Vec<ProcessId>| side.iter().map(|at| at.index()).collect();
         ColumnarPartitions {
@@ -283,7 +288,7 @@ pub(super) struct ColumnarViolations {
 }
 
 impl ColumnarViolations {
-    pub(super) fn from_layout(layout: &Layout) -> Self {
+    pub(super) fn from_layout(layout: &DiagramLayout) -> Self {
         let each = layout.violation_marks.iter();
         ColumnarViolations {
             step: each.clone().map(|mark| mark.step).collect(),
@@ -296,12 +301,12 @@ impl ColumnarViolations {
 }
 
 /// Returns, for each violation, the index of its step; -1 if that step lies outside the window. The
-/// times of violations are relative to `first`, the time of the first record in ticks.
+/// times of violations are relative to `first_time`, the time of the first record in ticks.
 pub(super) fn violation_steps(
-    layout: &Layout,
+    layout: &DiagramLayout,
     verification: &Verification,
-    first: u64,
+    first_time: u64,
 ) -> Vec<i64> {
-    let steps = verification.violations.iter().map(|it| layout.step_of(it, first));
+    let steps = verification.violations.iter().map(|it| layout.step_of_violation(it, first_time));
     steps.map(place).collect()
 }

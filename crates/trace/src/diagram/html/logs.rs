@@ -5,7 +5,7 @@ use tenure_core::ProcessId;
 use tenure_core::service::log::Content;
 
 use super::columnar::Interner;
-use crate::fold::logs::{LogChange, Logs};
+use crate::fold::logs::{LogChange, LogStates};
 
 /// Changes of logs in trace order, one array per field.
 #[derive(Debug, Default, Serialize)]
@@ -30,29 +30,41 @@ pub(super) struct ColumnarLogChanges {
 impl ColumnarLogChanges {
     /// Appends one change for the log of each process. The change adds all entries that the log
     /// contains before the first record of the page.
-    pub(super) fn begin(&mut self, logs: &Logs, size: u32, names: &mut Interner) {
+    pub(super) fn push_initial_logs(
+        &mut self,
+        logs: &LogStates,
+        size: u32,
+        interner: &mut Interner,
+    ) {
         for at in (0..size).map(ProcessId).filter(|at| logs.log(*at).is_some()) {
-            self.push(-1, LogChange { at, unchanged_count: 0 }, logs, names);
+            self.push(-1, LogChange { at, unchanged_count: 0 }, logs, interner);
         }
     }
 
-    /// Appends one change of a log to the columns. A record of the page causes the change. `row` is
-    /// the index of the record among the records on the page, or -1 for a change before the first
-    /// record. `changed` describes the change, and `logs` contains all logs after the record.
-    pub(super) fn push(&mut self, row: i64, changed: LogChange, logs: &Logs, names: &mut Interner) {
-        let LogChange { at, unchanged_count: stays } = changed;
+    /// Appends one change of a log to the columns. A record of the page causes the change.
+    /// `record_index` is the index of the record among the records on the page, or -1 for a change
+    /// before the first record. `change` describes the change, and `logs` contains all logs after
+    /// the record.
+    pub(super) fn push(
+        &mut self,
+        record_index: i64,
+        change: LogChange,
+        logs: &LogStates,
+        interner: &mut Interner,
+    ) {
+        let LogChange { at, unchanged_count: stays } = change;
         let Some(kept) = logs.log(at) else { return };
         let old = stays.saturating_sub(kept.snapshot_index);
         let new = kept.entries.iter().skip(usize::try_from(old).unwrap_or(usize::MAX));
-        self.row.push(row);
+        self.row.push(record_index);
         self.at.push(at.index());
         self.stays.push(stays);
         self.snapshot.push(kept.snapshot_index);
         self.terms.push(new.clone().map(|entry| entry.term).collect());
         let description = new.map(|entry| match &entry.content {
             Content::Nothing => -1,
-            Content::Payload(payload) => names.intern_text(&payload.to_string()),
-            Content::Members(members) => names.intern_text(&members.to_text()),
+            Content::Payload(payload) => interner.intern_text(&payload.to_string()),
+            Content::Members(members) => interner.intern_text(&members.to_text()),
         });
         self.description.push(description.collect());
         self.committed.push(kept.commit_index);

@@ -1,7 +1,8 @@
 //! A run as a single HTML file that works without a network or server.
 //!
-//! The page embeds its data as JSON, with the steps and messages of the [`Layout`](super::Layout)
-//! in columns. It draws only the visible part. Styles and scripts are inline.
+//! The page embeds its data as JSON, with the steps and messages of the
+//! [`DiagramLayout`](super::Layout) in columns. It draws only the visible part. Styles and scripts
+//! are inline.
 
 mod columnar;
 mod logs;
@@ -19,23 +20,23 @@ use self::columnar::{
     ColumnarViolations, Interner,
 };
 use self::logs::ColumnarLogChanges;
-use self::safe::{ScriptSafe, escaped};
-use super::options::{Clock, DiagramOptions, Scale, Window};
-use super::{LayoutBuilder, check_group_size};
-use crate::fold::logs::Logs;
+use self::safe::{ScriptSafeWriter, escape_html};
+use super::options::{DiagramClock, DiagramOptions, TimeScale, TraceWindow};
+use super::{LayoutBuilder, check_drawable_size};
+use crate::fold::logs::LogStates;
 use crate::format::{ClockUnit, Header, Reader, Record, Trace};
 use crate::merge::{MergeError, merge};
 use crate::verify::Verification;
 
 const PAGE: &str = include_str!("viewer/viewer.html");
 /// Colors of all pages, in light and dark, as CSS custom properties.
-pub const PALETTE: &str = include_str!("viewer/palette.css");
+pub const PALETTE_CSS: &str = include_str!("viewer/palette.css");
 const STYLE: &str = concat!(include_str!("viewer/palette.css"), include_str!("viewer/viewer.css"));
 /// JavaScript functions that all pages share: `byId`, `element`, `facts` and `updateChildren`.
-pub const ELEMENTS: &str = include_str!("viewer/element.js");
+pub const ELEMENT_HELPERS_JS: &str = include_str!("viewer/element.js");
 /// Scripts of the page, in the order in which the page loads them.
 const SCRIPTS: [&str; 10] = [
-    ELEMENTS,
+    ELEMENT_HELPERS_JS,
     include_str!("viewer/trace.js"),
     include_str!("viewer/intervals.js"),
     include_str!("viewer/state.js"),
@@ -57,7 +58,7 @@ const DEFAULT_MAX_RECORDS: u64 = 100_000;
 #[derive(Debug)]
 pub struct DiagramPage {
     header: Header,
-    window: Window,
+    window: TraceWindow,
     builder: LayoutBuilder,
     /// Time of the first record, in ticks since the beginning of the trace.
     first: Option<u64>,
@@ -69,9 +70,9 @@ pub struct DiagramPage {
     names: Interner,
     records: ColumnarRecords,
     /// Logs after the records read so far. The page stores how they change within the window.
-    logs: Logs,
+    logs: LogStates,
     changes: ColumnarLogChanges,
-    scale: Scale,
+    scale: TimeScale,
 }
 
 /// Data that the page embeds as JSON.
@@ -103,13 +104,13 @@ struct PageData<'a> {
 impl DiagramPage {
     /// Creates a page for a trace with this header. A window without an end is limited to 100,000
     /// records, which browsers display well.
-    pub fn new(header: &Header, window: Window) -> Self {
+    pub fn new(header: &Header, window: TraceWindow) -> Self {
         let ends = window.events.as_ref().is_some_and(|events| *events.end() < u64::MAX);
         let most = window.most.or((!ends).then_some(DEFAULT_MAX_RECORDS));
-        let window = Window { most, ..window };
+        let window = TraceWindow { most, ..window };
         let options = DiagramOptions {
-            scale: Scale::Time,
-            clock: Clock::Lamport,
+            scale: TimeScale::Time,
+            clock: DiagramClock::Lamport,
             window: window.clone(),
             fields: Vec::new(),
         };
@@ -124,9 +125,9 @@ impl DiagramPage {
             over: false,
             names: Interner::default(),
             records: ColumnarRecords::default(),
-            logs: Logs::default(),
+            logs: LogStates::default(),
             changes: ColumnarLogChanges::default(),
-            scale: Scale::Time,
+            scale: TimeScale::Time,
         }
     }
 
@@ -137,32 +138,35 @@ impl DiagramPage {
     /// # Errors
     ///
     /// Returns [`MergeError`] if the files cannot be read or merged.
-    pub fn from_files<P: AsRef<Path>>(paths: &[P], window: Window) -> Result<Self, MergeError> {
+    pub fn from_files<P: AsRef<Path>>(
+        paths: &[P],
+        window: TraceWindow,
+    ) -> Result<Self, MergeError> {
         let [path] = paths else {
             let merged = merge(paths.iter().map(Trace::read).collect::<Result<_, _>>()?)?;
-            check_group_size(&merged.header)?;
+            check_drawable_size(&merged.header)?;
             let mut page = DiagramPage::new(&merged.header, window);
-            merged.records.iter().for_each(|record| page.read(record));
+            merged.records.iter().for_each(|record| page.add_record(record));
             return Ok(page);
         };
         let mut reader = Reader::open(path)?;
-        check_group_size(reader.header())?;
+        check_drawable_size(reader.header())?;
         let mut page = DiagramPage::new(reader.header(), window);
         for record in reader.by_ref() {
-            page.read(&record?);
+            page.add_record(&record?);
         }
         Ok(page)
     }
 
     /// Sets the scale of the time axis when the page opens. Users can change it.
     #[must_use]
-    pub fn scaled_by(mut self, scale: Scale) -> Self {
+    pub fn with_initial_scale(mut self, scale: TimeScale) -> Self {
         self.scale = scale;
         self
     }
 
     /// Returns the header of the trace.
-    pub fn header(&self) -> &Header {
+    pub fn trace_header(&self) -> &Header {
         &self.header
     }
 
@@ -177,8 +181,8 @@ impl DiagramPage {
     }
 
     /// Adds the next record.
-    pub fn read(&mut self, record: &Record) {
-        self.builder.read(record);
+    pub fn add_record(&mut self, record: &Record) {
+        self.builder.add_record(record);
         self.number += 1;
         let start = *self.start.get_or_insert(record.time);
         let time = record.time.saturating_sub(start);
@@ -186,11 +190,11 @@ impl DiagramPage {
         if self.over {
             return;
         }
-        let shows = self.window.shows(self.number, time, self.kept);
+        let shows = self.window.contains_record(self.number, time, self.kept);
         if shows && self.kept == 0 {
-            self.changes.begin(&self.logs, self.header.n, &mut self.names);
+            self.changes.push_initial_logs(&self.logs, self.header.n, &mut self.names);
         }
-        let changed = self.logs.read(record);
+        let changed = self.logs.apply_record(record);
         if shows {
             if let Some(changed) = changed {
                 self.changes.push(self.kept as i64, changed, &self.logs, &mut self.names);
@@ -208,19 +212,19 @@ impl DiagramPage {
     /// # Errors
     ///
     /// Returns the error of a failed write. The output may then contain a part of the page.
-    pub fn write(mut self, card: Option<&Card>, to: &mut impl Write) -> io::Result<()> {
-        let (layout, verification) = self.builder.verified();
+    pub fn write_html(mut self, card: Option<&Card>, to: &mut impl Write) -> io::Result<()> {
+        let (layout, verification) = self.builder.finish_with_verification();
         self.records.assign_steps(&layout);
         let steps = ColumnarSteps::from_layout(&layout, &mut self.names);
         let arrows = ColumnarMessages::from_layout(&layout, &mut self.names);
         let data = PageData {
             header: &self.header,
             caption: layout.caption(),
-            unit: layout.unit(),
+            unit: layout.time_unit(),
             records: layout.records,
             shown: layout.shown,
             is_cut_off: layout.is_cut_off,
-            scale: if self.scale == Scale::Time { "time" } else { "rank" },
+            scale: if self.scale == TimeScale::Time { "time" } else { "rank" },
             card,
             verification: &verification,
             violated: columnar::violation_steps(&layout, &verification, self.first.unwrap_or(0)),
@@ -244,9 +248,9 @@ fn fill(data: &PageData<'_>, to: &mut impl Write) -> io::Result<()> {
         let (name, after) = after.split_once("-->").unwrap_or((after, ""));
         to.write_all(before.as_bytes())?;
         match name {
-            "title" => to.write_all(escaped(&data.caption).as_bytes())?,
+            "title" => to.write_all(escape_html(&data.caption).as_bytes())?,
             "style" => to.write_all(STYLE.as_bytes())?,
-            "trace" => serde_json::to_writer(ScriptSafe(&mut *to), data)?,
+            "trace" => serde_json::to_writer(ScriptSafeWriter(&mut *to), data)?,
             "scripts" => SCRIPTS.iter().try_for_each(|script| to.write_all(script.as_bytes()))?,
             _ => {}
         }

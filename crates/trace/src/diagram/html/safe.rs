@@ -9,9 +9,9 @@ use crate::escaping::is_visible;
 ///
 /// In JSON, these characters occur only in strings. In a string, an escape stands for the character
 /// itself, so the meaning of the JSON stays the same.
-pub(super) struct ScriptSafe<W>(pub(super) W);
+pub(super) struct ScriptSafeWriter<W>(pub(super) W);
 
-impl<W: Write> Write for ScriptSafe<W> {
+impl<W: Write> Write for ScriptSafeWriter<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.write_all(bytes)?;
         Ok(bytes.len())
@@ -39,7 +39,7 @@ impl<W: Write> Write for ScriptSafe<W> {
 }
 
 /// Escapes text between HTML tags.
-pub(super) fn escaped(text: &str) -> String {
+pub(super) fn escape_html(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
 
@@ -52,7 +52,7 @@ mod tests {
     #[test]
     fn strings_cannot_end_the_script_and_round_trip() {
         let mut written = Vec::new();
-        serde_json::to_writer(ScriptSafe(&mut written), HOSTILE).unwrap();
+        serde_json::to_writer(ScriptSafeWriter(&mut written), HOSTILE).unwrap();
         let text = String::from_utf8(written).unwrap();
         assert!(!text.contains(['<', '>', '&']), "{text}");
         assert_eq!(serde_json::from_str::<String>(&text).unwrap(), HOSTILE);
@@ -61,7 +61,7 @@ mod tests {
     #[test]
     fn invisible_characters_are_escaped() {
         let mut written = Vec::new();
-        serde_json::to_writer(ScriptSafe(&mut written), "a\u{202e}b\u{2028}\u{9b}").unwrap();
+        serde_json::to_writer(ScriptSafeWriter(&mut written), "a\u{202e}b\u{2028}\u{9b}").unwrap();
         let read: String = serde_json::from_slice(&written).unwrap();
         assert_eq!(read, "a\\u{202e}b\\u{2028}\\u{9b}");
     }
@@ -73,6 +73,6 @@ mod tests {
 
     #[test]
     fn title_is_escaped() {
-        assert_eq!(escaped("<b>&"), "&lt;b&gt;&amp;");
+        assert_eq!(escape_html("<b>&"), "&lt;b&gt;&amp;");
     }
 }

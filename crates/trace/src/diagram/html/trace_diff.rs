@@ -2,8 +2,8 @@
 
 use std::fmt::Write;
 
-use super::PALETTE;
-use super::safe::escaped;
+use super::PALETTE_CSS;
+use super::safe::escape_html;
 use crate::trace_diff::{AlignedEvent, Occurrence, TraceDiff};
 
 /// Number of common events that the page shows before and after each difference. All other common
@@ -48,20 +48,21 @@ impl TraceDiff {
             }
             place += part.len();
         }
-        let title = format!("{} and {}", escaped(first), escaped(second));
+        let title = format!("{} and {}", escape_html(first), escape_html(second));
         format!(
             "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
              <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
              <meta http-equiv=\"Content-Security-Policy\" \
              content=\"default-src 'none'; style-src 'unsafe-inline'; img-src data:\">\n\
              <link rel=\"icon\" href=\"data:,\">\n<title>{title}</title>\n\
-             <style>\n{PALETTE}{STYLE}</style>\n</head>\n<body>\n<h1>{title}</h1>\n<p>{}{}</p>\n\
+             <style>\n{PALETTE_CSS}{STYLE}</style>\n</head>\n\
+             <body>\n<h1>{title}</h1>\n<p>{}{}</p>\n\
              <main>\n<div class=\"row names\"><span>{}</span><i></i><span>{}</span></div>\n\
              {rows}</main>\n</body>\n</html>\n",
             self.summary(),
             if self.differs() { " <a href=\"#parts\">Where they part</a>" } else { "" },
-            escaped(first),
-            escaped(second),
+            escape_html(first),
+            escape_html(second),
         )
     }
 
@@ -75,7 +76,8 @@ impl TraceDiff {
         if !self.differs() {
             return format!("The same happens in both, {both} events.");
         }
-        let [first, second] = [Occurrence::First, Occurrence::Second].map(|run| self.count(run));
+        let [first, second] =
+            [Occurrence::First, Occurrence::Second].map(|run| self.event_count(run));
         format!(
             "The first {same_until} events are the same. In both happen {both} events, in the \
              first alone {first}, in the second alone {second}."
@@ -127,7 +129,7 @@ fn row(
     (one, two): (&str, &str),
 ) {
     let cell = |event: Option<&AlignedEvent>, class: &str| {
-        let description = event.map_or_else(String::new, |event| escaped(&event.description));
+        let description = event.map_or_else(String::new, |event| escape_html(&event.description));
         match event {
             Some(_) if !class.is_empty() => format!("<span class=\"{class}\">{description}</span>"),
             _ => format!("<span>{description}</span>"),

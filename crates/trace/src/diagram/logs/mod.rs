@@ -9,15 +9,15 @@ use std::path::Path;
 
 use tenure_core::ProcessId;
 
-use super::{check_group_size, layout::unit_of};
-use crate::fold::logs::{LogState, Logs};
+use super::{check_drawable_size, layout::time_unit_name};
+use crate::fold::logs::{LogState, LogStates};
 use crate::format::{Header, Reader, Record};
 use crate::merge::{MergeError, MergedTrace, merge_files};
-use crate::show::format_units;
+use crate::show::format_ticks_briefly;
 
 /// Moment of a run at which a picture shows the logs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Moment {
+pub enum LogMoment {
     /// The end of the trace, after all records.
     End,
     /// The moment after all records up to this time, in ticks since the beginning of the trace.
@@ -26,20 +26,22 @@ pub enum Moment {
     AfterRecord(u64),
 }
 
-impl Moment {
+impl LogMoment {
     fn is_before(self, number: u64, time: u64) -> bool {
         match self {
-            Moment::End => false,
-            Moment::AtTime(at) => time > at,
-            Moment::AfterRecord(record) => number > record,
+            LogMoment::End => false,
+            LogMoment::AtTime(at) => time > at,
+            LogMoment::AfterRecord(record) => number > record,
         }
     }
 
     fn caption(self, header: &Header) -> String {
         match self {
-            Moment::End => "in the end".to_owned(),
-            Moment::AtTime(at) => format!("at {} {}", format_units(at), unit_of(header)),
-            Moment::AfterRecord(record) => format!("behind event {record}"),
+            LogMoment::End => "in the end".to_owned(),
+            LogMoment::AtTime(at) => {
+                format!("at {} {}", format_ticks_briefly(at), time_unit_name(header))
+            }
+            LogMoment::AfterRecord(record) => format!("behind event {record}"),
         }
     }
 }
@@ -54,7 +56,7 @@ pub struct LogPicture {
 #[derive(Clone, Debug)]
 struct Panel {
     caption: String,
-    logs: Logs,
+    logs: LogStates,
 }
 
 impl LogPicture {
@@ -63,7 +65,7 @@ impl LogPicture {
     pub fn from_records<'r>(
         header: &Header,
         records: impl IntoIterator<Item = &'r Record>,
-        moments: &[Moment],
+        moments: &[LogMoment],
     ) -> Self {
         let mut taking = PanelCollector::new(header, moments);
         records.into_iter().for_each(|record| taking.read(record));
@@ -75,14 +77,17 @@ impl LogPicture {
     /// # Errors
     ///
     /// Returns [`MergeError`] if the files cannot be read or merged.
-    pub fn from_files<P: AsRef<Path>>(paths: &[P], moments: &[Moment]) -> Result<Self, MergeError> {
+    pub fn from_files<P: AsRef<Path>>(
+        paths: &[P],
+        moments: &[LogMoment],
+    ) -> Result<Self, MergeError> {
         let [path] = paths else {
             let MergedTrace { header, records, .. } = merge_files(paths)?;
-            check_group_size(&header)?;
+            check_drawable_size(&header)?;
             return Ok(LogPicture::from_records(&header, &records, moments));
         };
         let mut reader = Reader::open(path)?.skipping_contents();
-        check_group_size(reader.header())?;
+        check_drawable_size(reader.header())?;
         let mut taking = PanelCollector::new(reader.header(), moments);
         for record in reader.by_ref() {
             taking.read(&record?);
@@ -93,7 +98,7 @@ impl LogPicture {
     /// Replaces the titles of the moments by those in `titles`, in order. If there are fewer titles
     /// than moments, the other moments keep their titles.
     #[must_use]
-    pub fn titled<'t>(mut self, titles: impl IntoIterator<Item = &'t str>) -> Self {
+    pub fn with_titles<'t>(mut self, titles: impl IntoIterator<Item = &'t str>) -> Self {
         for (panel, title) in self.panels.iter_mut().zip(titles) {
             title.clone_into(&mut panel.caption);
         }
@@ -101,7 +106,7 @@ impl LogPicture {
     }
 
     /// Returns the logs at each moment.
-    pub fn logs(&self) -> impl Iterator<Item = &Logs> {
+    pub fn logs_by_moment(&self) -> impl Iterator<Item = &LogStates> {
         self.panels.iter().map(|panel| &panel.logs)
     }
 
@@ -137,22 +142,22 @@ struct PanelCollector {
     picture: LogPicture,
     /// Moments that are not drawn yet, because they lie after the records read so far. The last
     /// element is the earliest moment.
-    pending: Vec<Moment>,
-    logs: Logs,
+    pending: Vec<LogMoment>,
+    logs: LogStates,
     start: Option<u64>,
     number: u64,
 }
 
 impl PanelCollector {
-    fn new(header: &Header, moments: &[Moment]) -> Self {
-        let mut pending = if moments.is_empty() { vec![Moment::End] } else { moments.to_vec() };
+    fn new(header: &Header, moments: &[LogMoment]) -> Self {
+        let mut pending = if moments.is_empty() { vec![LogMoment::End] } else { moments.to_vec() };
         pending.sort_by(|one, other| match (one, other) {
-            (Moment::AtTime(one), Moment::AtTime(other))
-            | (Moment::AfterRecord(one), Moment::AfterRecord(other)) => other.cmp(one),
+            (LogMoment::AtTime(one), LogMoment::AtTime(other))
+            | (LogMoment::AfterRecord(one), LogMoment::AfterRecord(other)) => other.cmp(one),
             _ => Ordering::Equal,
         });
         let picture = LogPicture { header: header.clone(), panels: Vec::new() };
-        PanelCollector { picture, pending, logs: Logs::default(), start: None, number: 0 }
+        PanelCollector { picture, pending, logs: LogStates::default(), start: None, number: 0 }
     }
 
     fn read(&mut self, record: &Record) {
@@ -163,10 +168,10 @@ impl PanelCollector {
         while let Some(moment) = self.pending.pop_if(|moment| moment.is_before(number, time)) {
             self.take(moment);
         }
-        self.logs.read(record);
+        self.logs.apply_record(record);
     }
 
-    fn take(&mut self, moment: Moment) {
+    fn take(&mut self, moment: LogMoment) {
         let caption = moment.caption(&self.picture.header);
         self.picture.panels.push(Panel { caption, logs: self.logs.clone() });
     }

@@ -8,8 +8,8 @@ use tenure_core::service::log::{Content, Entry};
 
 use super::{LogPicture, Panel};
 use crate::diagram::svg::geometry::Point;
-use crate::diagram::svg::style::{CROWN, escaped, text_width};
-use crate::diagram::svg::{shape, text};
+use crate::diagram::svg::style::{CROWN_PATH, escape_xml, estimated_text_width};
+use crate::diagram::svg::{write_shape, write_text};
 use crate::escaping::escape_invisible;
 use crate::fold::logs::LogState;
 
@@ -67,9 +67,9 @@ text,.says{fill:#f2f4f6}
 ";
 
 impl LogPicture {
-    /// Renders the logs as an SVG file, with at most the last `most` entries of each log.
-    pub fn to_svg(&self, most: u64) -> String {
-        let (first, last) = self.shown(most);
+    /// Renders the logs as an SVG file, with at most the last `max_entries` entries of each log.
+    pub fn to_svg(&self, max_entries: u64) -> String {
+        let (first, last) = self.shown(max_entries);
         let mut drawing =
             Drawing { picture: self, first, last, left: 0, top: 0, drawn: String::new() };
         let (across, down) = drawing.panel_size();
@@ -172,7 +172,7 @@ impl Drawing<'_> {
         let Some(kept) = kept else { return };
         if kept.leading_term.is_some() {
             let crown = Point { x: left + NAMES_WIDTH - 22, y: middle };
-            shape(&mut self.drawn, crown, CROWN, "crown");
+            write_shape(&mut self.drawn, crown, CROWN_PATH, "crown");
         } else if kept.is_down {
             self.text(left + NAMES_WIDTH - 8, middle + 4, "end", "small", "down");
         }
@@ -226,7 +226,7 @@ impl Drawing<'_> {
             self.drawn,
             "<g><title>{}</title><rect class=\"{class} t{colour}\" x=\"{}\" y=\"{top}\" \
              width=\"{}\" height=\"{BOX_HEIGHT}\" rx=\"2\"/></g>",
-            escaped(&escape_invisible(&entry.to_string())),
+            escape_xml(&escape_invisible(&entry.to_string())),
             left + 1,
             BOX_WIDTH - 4
         );
@@ -250,7 +250,7 @@ impl Drawing<'_> {
             x = self.sign(x + 12, y, "committed, as far as each knows");
         }
         if leads {
-            shape(&mut self.drawn, Point { x: x + 9, y: y - 4 }, CROWN, "crown");
+            write_shape(&mut self.drawn, Point { x: x + 9, y: y - 4 }, CROWN_PATH, "crown");
             x = self.sign(x + 22, y, "leads");
         }
         if self.first > 1 {
@@ -261,16 +261,16 @@ impl Drawing<'_> {
 
     fn sign(&mut self, x: i64, y: i64, label: &str) -> i64 {
         self.text(x, y, "start", "small", label);
-        x + text_width(label) + 10
+        x + estimated_text_width(label) + 10
     }
 
     fn text(&mut self, x: i64, y: i64, anchor: &str, class: &str, label: &str) {
-        text(&mut self.drawn, Point { x, y: y - 4 }, anchor, label, class);
+        write_text(&mut self.drawn, Point { x, y: y - 4 }, anchor, label, class);
     }
 
     fn finish(self, wide: i64, high: i64) -> String {
-        let title = escaped(&escape_invisible(&self.picture.header.algorithm));
-        let description = escaped(&self.picture.summary());
+        let title = escape_xml(&escape_invisible(&self.picture.header.algorithm));
+        let description = escape_xml(&self.picture.summary());
         let (wide, high) = (wide + 2 * MARGIN, high + 2 * MARGIN);
         format!(
             "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"-{MARGIN} -{MARGIN} {wide} {high}\" \

@@ -6,10 +6,10 @@ use tenure_core::ProcessId;
 
 use super::geometry::{Line, Point, Rect};
 use super::kinds::arrow_style;
-use super::style::{CROSS, escaped, text_width};
-use super::{Drawing, LINE_HEIGHT, path, shape};
+use super::style::{CROSS_PATH, escape_xml, estimated_text_width};
+use super::{Drawing, LINE_HEIGHT, path, write_shape};
 use crate::diagram::layout::{MessageArrow, MessageOutcome};
-use crate::diagram::options::Direction;
+use crate::diagram::options::TimeDirection;
 
 /// Radius of the dot of a step plus the space around it, in pixels.
 const DOT_RADIUS: i64 = 7;
@@ -21,8 +21,9 @@ impl Drawing<'_> {
     /// Draws the arrows of all messages, and then their labels.
     pub(super) fn draw_arrows(&mut self) {
         for step in 0..self.layout.steps.len() {
-            if let Some(dot) = self.dot(step).filter(|_| self.layout.steps[step].is_own()) {
-                self.places.reserve(Rect::around(dot, 2 * DOT_RADIUS, 2 * DOT_RADIUS));
+            if let Some(dot) = self.dot(step).filter(|_| self.layout.steps[step].is_process_step())
+            {
+                self.places.reserve_area(Rect::around(dot, 2 * DOT_RADIUS, 2 * DOT_RADIUS));
             }
         }
         let layout = self.layout;
@@ -86,10 +87,10 @@ impl Drawing<'_> {
 
     /// Returns the line of a message that a process sends to itself. This line is a loop.
     fn bow(&self, line: Line) -> Line {
-        let middle = line.at(50);
+        let middle = line.point_at(50);
         let past = match self.direction {
-            Direction::Right => Point { y: middle.y - 44, ..middle },
-            Direction::Down => Point { x: middle.x + 44, ..middle },
+            TimeDirection::Right => Point { y: middle.y - 44, ..middle },
+            TimeDirection::Down => Point { x: middle.x + 44, ..middle },
         };
         Line { past: Some(past), ..line }
     }
@@ -100,7 +101,7 @@ impl Drawing<'_> {
         let hits = |line: &Line| {
             (0..self.layout.steps.len()).any(|step| {
                 let of = &self.layout.steps[step];
-                of.is_own()
+                of.is_process_step()
                     && of.at.is_some_and(between)
                     && self.dot(step).is_some_and(|dot| {
                         line.intersects(Rect::around(dot, 2 * MIN_CLEARANCE, 2 * MIN_CLEARANCE))
@@ -110,11 +111,11 @@ impl Drawing<'_> {
         if to.0.abs_diff(from.0) < 2 || !hits(&line) {
             return line;
         }
-        let middle = line.at(50);
+        let middle = line.point_at(50);
         let bends = [40, -40, 70, -70].map(|bend| {
             let past = match self.direction {
-                Direction::Right => Point { x: middle.x + bend, ..middle },
-                Direction::Down => Point { y: middle.y + bend, ..middle },
+                TimeDirection::Right => Point { x: middle.x + bend, ..middle },
+                TimeDirection::Down => Point { y: middle.y + bend, ..middle },
             };
             Line { past: Some(past), ..line }
         });
@@ -130,7 +131,7 @@ impl Drawing<'_> {
             }
             MessageOutcome::Arrives => arrow_style(arrow),
         };
-        let description = escaped(&format!("{} from {from} to {to}", arrow.label()));
+        let description = escape_xml(&format!("{} from {from} to {to}", arrow.label()));
         let outcome = match arrow.outcome {
             MessageOutcome::Arrives => "",
             MessageOutcome::Lost => ", lost",
@@ -139,15 +140,15 @@ impl Drawing<'_> {
         let _ = writeln!(self.lines, "<g><title>{description}{outcome}</title>");
         path(&mut self.lines, line, &class, &head);
         if arrow.outcome == MessageOutcome::Lost {
-            shape(&mut self.lines, line.to, CROSS, "cross");
-            self.places.reserve(Rect::around(line.to, 12, 12));
+            write_shape(&mut self.lines, line.to, CROSS_PATH, "cross");
+            self.places.reserve_area(Rect::around(line.to, 12, 12));
         }
         self.lines.push_str("</g>\n");
     }
 
     fn label(&mut self, arrow: &MessageArrow, line: &Line, own: Option<usize>) {
         let description = arrow.label();
-        let wide = text_width(&description);
+        let wide = estimated_text_width(&description);
         // On the line if possible, otherwise slightly beside it.
         let spots = self.spots(arrow, line);
         let aside = wide / 2 + 5;
@@ -169,7 +170,7 @@ impl Drawing<'_> {
         let candidates = beside.into_iter().flat_map(|(x, y)| {
             let away = if y.abs() > LINE_HEIGHT { y.abs() - LINE_HEIGHT / 2 } else { 0 };
             spots.iter().map(move |hundredths| {
-                let on = line.at(*hundredths);
+                let on = line.point_at(*hundredths);
                 let center = Point { x: on.x + x, y: on.y + y };
                 (Rect::around(center, wide + 4, LINE_HEIGHT), away, center)
             })
@@ -185,8 +186,8 @@ impl Drawing<'_> {
     /// comes first.
     fn spots(&self, arrow: &MessageArrow, line: &Line) -> Vec<i64> {
         let across = |point: Point| match self.direction {
-            Direction::Right => point.y,
-            Direction::Down => point.x,
+            TimeDirection::Right => point.y,
+            TimeDirection::Down => point.x,
         };
         let gaps = (across(line.to) - across(line.from)).abs() / self.lane + 1;
         let gaps =

@@ -6,10 +6,10 @@ use tenure_core::ProcessId;
 
 use super::geometry::{Line, Point, Rect};
 use super::kinds::arrow_style;
-use super::style::{CROSS, CROWN, GEM, text_width};
-use super::{Drawing, END_MARGIN, LINE_HEIGHT, START_MARGIN, path, shape, text};
-use crate::diagram::layout::{Condition, MessageArrow, MessageOutcome};
-use crate::diagram::options::{Direction, Scale};
+use super::style::{CROSS_PATH, CROWN_PATH, GEM_PATH, estimated_text_width};
+use super::{Drawing, END_MARGIN, LINE_HEIGHT, START_MARGIN, path, write_shape, write_text};
+use crate::diagram::layout::{MessageArrow, MessageOutcome, ProcessCondition};
+use crate::diagram::options::{TimeDirection, TimeScale};
 
 /// Sign that an entry of the legend explains.
 enum Sign<'l> {
@@ -21,12 +21,12 @@ enum Sign<'l> {
 /// Minimum distance of two numbers on the axis, in pixels.
 const MIN_NUMBER_GAP: i64 = 14;
 
-impl Drawing<'_> {
+impl<'l> Drawing<'l> {
     /// Draws the frame of the picture: partitions, process names, lifelines, axis, notes and
     /// legend.
     pub(super) fn draw_frame(&mut self) {
         self.regions();
-        for at in (0..self.layout.size()).map(ProcessId::from_index) {
+        for at in (0..self.layout.process_count()).map(ProcessId::from_index) {
             self.name(at);
             self.line_of(at);
         }
@@ -38,11 +38,11 @@ impl Drawing<'_> {
     fn name(&mut self, at: ProcessId) {
         let name = at.to_string();
         let center = match self.direction {
-            Direction::Right => self.point(-text_width(&name) / 2, at, 0),
-            Direction::Down => self.point(8, at, 0),
+            TimeDirection::Right => self.point(-estimated_text_width(&name) / 2, at, 0),
+            TimeDirection::Down => self.point(8, at, 0),
         };
-        self.claim(Rect::around(center, text_width(&name) + 8, LINE_HEIGHT));
-        text(&mut self.texts, center, "middle", &name, "name");
+        self.claim(Rect::around(center, estimated_text_width(&name) + 8, LINE_HEIGHT));
+        write_text(&mut self.texts, center, "middle", &name, "name");
     }
 
     /// Draws the lifeline of a process, dotted while it is down or stopped.
@@ -51,8 +51,8 @@ impl Drawing<'_> {
         let end = self.end();
         let mut gaps: Vec<(i64, i64)> = Vec::new();
         for span in self.layout.spans.iter().filter(|span| span.at == at) {
-            if matches!(span.condition, Condition::Down | Condition::Stopped) {
-                gaps.push(self.extent_of(span.from, span.until));
+            if matches!(span.condition, ProcessCondition::Down | ProcessCondition::Stopped) {
+                gaps.push(self.span_extent(span.from, span.until));
             }
         }
         gaps.sort_unstable();
@@ -71,7 +71,7 @@ impl Drawing<'_> {
         self.extent = self.extent.union(area);
     }
 
-    pub(super) fn extent_of(&self, from: Option<usize>, until: Option<usize>) -> (i64, i64) {
+    pub(super) fn span_extent(&self, from: Option<usize>, until: Option<usize>) -> (i64, i64) {
         let from = from.map_or(START_MARGIN / 2, |step| self.step_along(step));
         (from, until.map_or_else(|| self.end(), |step| self.step_along(step)))
     }
@@ -79,9 +79,9 @@ impl Drawing<'_> {
     /// Draws each partition as shaded bands behind the lifelines of its sides.
     fn regions(&mut self) {
         for region in &self.layout.regions {
-            let extent = self.extent_of(region.from, region.until);
+            let extent = self.span_extent(region.from, region.until);
             for (place, side) in region.sides.iter().enumerate() {
-                for at in side.iter().filter(|at| at.index() < self.layout.size()) {
+                for at in side.iter().filter(|at| at.index() < self.layout.process_count()) {
                     let class = if place % 2 == 0 { "side0" } else { "side1" };
                     let bar = self.bar(extent, *at, self.lane - 8, class);
                     self.ground.push_str(&bar);
@@ -105,7 +105,7 @@ impl Drawing<'_> {
     /// Notes are drawn in this space.
     fn beyond(&self) -> i64 {
         let least = self.lane / 2 + 14;
-        if self.direction == Direction::Right {
+        if self.direction == TimeDirection::Right {
             return least;
         }
         least.max(self.lane / 2 + self.note_width() + 10)
@@ -116,26 +116,31 @@ impl Drawing<'_> {
         let layout = self.layout;
         let mut columns: Vec<(i64, String)> = Vec::new();
         for (place, step) in layout.steps.iter().enumerate() {
-            if step.at.is_none() || !step.is_own() && layout.options.scale == Scale::Causal {
+            if step.at.is_none()
+                || !step.is_process_step() && layout.options.scale == TimeScale::Causal
+            {
                 continue;
             }
             let number = match layout.options.scale {
-                Scale::Time => layout.time(place),
-                Scale::Causal => (step.moment.1 + 1).to_string(),
+                TimeScale::Time => layout.time_label(place),
+                TimeScale::Causal => (step.moment.1 + 1).to_string(),
             };
             columns.push((self.step_along(place), number));
         }
         columns.sort();
         columns.dedup_by(|later, earlier| later.1 == earlier.1);
         let unit = match layout.options.scale {
-            Scale::Time => format!("time in {}, not to scale", layout.unit()),
-            Scale::Causal => "longest chain of steps".to_owned(),
+            TimeScale::Time => format!("time in {}, not to scale", layout.time_unit()),
+            TimeScale::Causal => "longest chain of steps".to_owned(),
         };
         let beyond = self.beyond();
         let mut free = i64::MIN;
         for (along, number) in columns {
-            let room =
-                if self.direction == Direction::Right { text_width(&number) } else { LINE_HEIGHT };
+            let room = if self.direction == TimeDirection::Right {
+                estimated_text_width(&number)
+            } else {
+                LINE_HEIGHT
+            };
             if along - room / 2 < free {
                 continue;
             }
@@ -143,62 +148,74 @@ impl Drawing<'_> {
             let [start, end] = [-6, -10].map(|pixels| self.below(along, beyond + pixels));
             path(&mut self.ground, &Line::straight(start, end), "grid", "");
             let center = match self.direction {
-                Direction::Right => self.below(along, beyond + 4),
-                Direction::Down => self.below(along, beyond + text_width(&number) / 2),
+                TimeDirection::Right => self.below(along, beyond + 4),
+                TimeDirection::Down => {
+                    self.below(along, beyond + estimated_text_width(&number) / 2)
+                }
             };
             self.write(center, &number, "small");
         }
         let center = match self.direction {
-            Direction::Right => {
+            TimeDirection::Right => {
                 let center = self.below(self.end(), beyond + 4 + LINE_HEIGHT);
                 // The unit stands after the names, however short the axis is.
-                Point { x: (center.x - text_width(&unit) / 2).max(text_width(&unit) / 2), ..center }
+                Point {
+                    x: (center.x - estimated_text_width(&unit) / 2)
+                        .max(estimated_text_width(&unit) / 2),
+                    ..center
+                }
             }
-            Direction::Down => self.below(8, beyond + text_width(&unit) / 2),
+            TimeDirection::Down => self.below(8, beyond + estimated_text_width(&unit) / 2),
         };
         self.write(center, &unit, "small");
     }
 
-    fn legend(&mut self) {
+    /// Returns the signs of the legend that the diagram needs, each with its description.
+    fn legend_entries(&self) -> Vec<(Sign<'l>, String)> {
         let layout = self.layout;
-        let lost = layout.arrows.iter().any(|arrow| arrow.outcome == MessageOutcome::Lost);
-        let open = layout.arrows.iter().any(|arrow| arrow.outcome == MessageOutcome::UnderWay);
-        let down = layout.any(|condition| condition == Condition::Down);
+        let has_condition = |wanted| layout.any(|condition| condition == wanted);
+        let has_outcome = |outcome| layout.arrows.iter().any(move |arrow| arrow.outcome == outcome);
+        let leads = layout.any(|condition| matches!(condition, ProcessCondition::Leading(_)));
         let learns = layout.steps.iter().any(|step| {
             step.leader.is_some_and(|term| step.at.is_some() && step.at != Some(term.leader))
         });
-        let entries = [
-            (layout.any(|condition| condition == Condition::Waiting), "waits", "waits to enter"),
-            (layout.any(|condition| condition == Condition::Inside), "inside", "is inside"),
-            (layout.any(|condition| condition == Condition::Token), "token", "has the token"),
-            (layout.any(|condition| matches!(condition, Condition::Leading(_))), "crown", "leads"),
+        let signs = [
+            (has_condition(ProcessCondition::Waiting), "waits", "waits to enter"),
+            (has_condition(ProcessCondition::Inside), "inside", "is inside"),
+            (has_condition(ProcessCondition::Token), "token", "has the token"),
+            (leads, "crown", "leads"),
             (learns, "learns", "learns the leader"),
-            (lost, "lost", "lost"),
-            (open, "open", "under way"),
-            (down, "cross", "crashes"),
-            (down, "down", "is down"),
+            (has_outcome(MessageOutcome::Lost), "lost", "lost"),
+            (has_outcome(MessageOutcome::UnderWay), "open", "under way"),
+            (has_condition(ProcessCondition::Down), "cross", "crashes"),
+            (has_condition(ProcessCondition::Down), "down", "is down"),
         ];
-        let signs = entries.into_iter().filter(|(shown, ..)| *shown);
+        let signs = signs.into_iter().filter(|(is_shown, ..)| *is_shown);
         let signs = signs.map(|(_, sign, description)| (Sign::Named(sign), description.to_owned()));
         let kinds = self.legend_arrows().into_iter();
         let kinds = kinds.map(|kind| (Sign::Message(kind), kind.message.to_string()));
-        let entries: Vec<(Sign<'_>, String)> = kinds.chain(signs).collect();
+        kinds.chain(signs).collect()
+    }
+
+    fn legend(&mut self) {
+        let entries = self.legend_entries();
         let Point { x: mut left, y: mut top } = match self.direction {
-            Direction::Right => self.below(4, self.lane / 2 + 18 + LINE_HEIGHT),
-            Direction::Down => Point { x: 0, y: self.end() + 20 },
+            TimeDirection::Right => self.below(4, self.lane / 2 + 18 + LINE_HEIGHT),
+            TimeDirection::Down => Point { x: 0, y: self.end() + 20 },
         };
         let mut right = match self.direction {
-            Direction::Right => self.end() - 170,
-            Direction::Down => self.below(0, self.lane / 2).x,
+            TimeDirection::Right => self.end() - 170,
+            TimeDirection::Down => self.below(0, self.lane / 2).x,
         };
-        let two = entries.iter().map(|(_, it)| 2 * (56 + text_width(it))).max().unwrap_or(0);
-        if self.direction == Direction::Right && right < left + two {
+        let two =
+            entries.iter().map(|(_, it)| 2 * (56 + estimated_text_width(it))).max().unwrap_or(0);
+        if self.direction == TimeDirection::Right && right < left + two {
             // There is no room beside the name of the scale.
             (top, right) = (top + LINE_HEIGHT + 6, self.end());
         }
         let begin = left;
         for (sign, description) in entries {
-            let wide = 42 + text_width(&description) + 14;
+            let wide = 42 + estimated_text_width(&description) + 14;
             if left > begin && left + wide > right.max(begin + 2 * wide) {
                 (left, top) = (begin, top + LINE_HEIGHT + 6);
             }
@@ -212,7 +229,7 @@ impl Drawing<'_> {
                 }
             }
             let start = Point { x: left + 42, y: top };
-            text(&mut self.texts, start, "start", &description, "small");
+            write_text(&mut self.texts, start, "start", &description, "small");
             let area = Rect {
                 left,
                 top: top - LINE_HEIGHT / 2,
@@ -237,15 +254,15 @@ impl Drawing<'_> {
                      rx=\"2\"/>"
                 );
             }
-            "crown" | "learns" => shape(&mut self.dots, middle, CROWN, sign),
+            "crown" | "learns" => write_shape(&mut self.dots, middle, CROWN_PATH, sign),
             "token" => {
                 path(&mut self.dots, &line, "token", "");
-                shape(&mut self.dots, middle, GEM, "gem");
+                write_shape(&mut self.dots, middle, GEM_PATH, "gem");
             }
-            "cross" => shape(&mut self.dots, middle, CROSS, sign),
+            "cross" => write_shape(&mut self.dots, middle, CROSS_PATH, sign),
             "lost" => {
                 path(&mut self.dots, &line, sign, "");
-                shape(&mut self.dots, line.to, CROSS, "cross");
+                write_shape(&mut self.dots, line.to, CROSS_PATH, "cross");
             }
             _ => path(&mut self.dots, &line, sign, ""),
         }
@@ -255,22 +272,22 @@ impl Drawing<'_> {
     /// inside it, leads, or has the token.
     pub(super) fn draw_spans(&mut self) {
         for span in &self.layout.spans {
-            let (from, mut until) = self.extent_of(span.from, span.until);
+            let (from, mut until) = self.span_extent(span.from, span.until);
             if span.until.is_none() {
                 until -= END_MARGIN / 3;
             }
             let bar = match span.condition {
-                Condition::Waiting => self.bar((from, until), span.at, 12, "waits"),
-                Condition::Inside => self.bar((from, until), span.at, 14, "inside"),
-                Condition::Leading(_) => self.bar((from, until), span.at, 20, "leads"),
-                Condition::Token => {
+                ProcessCondition::Waiting => self.bar((from, until), span.at, 12, "waits"),
+                ProcessCondition::Inside => self.bar((from, until), span.at, 14, "inside"),
+                ProcessCondition::Leading(_) => self.bar((from, until), span.at, 20, "leads"),
+                ProcessCondition::Token => {
                     let [start, end] = [from, until].map(|along| self.point(along, span.at, 11));
                     let mut token = String::new();
                     path(&mut token, &Line::straight(start, end), "token", "");
-                    shape(&mut token, start.interpolated(end, 50), GEM, "gem");
+                    write_shape(&mut token, start.interpolated(end, 50), GEM_PATH, "gem");
                     token
                 }
-                Condition::Down | Condition::Stopped => continue,
+                ProcessCondition::Down | ProcessCondition::Stopped => continue,
             };
             self.lines.push_str(&bar);
             let [start, end] = [(from, -12), (until, 12)]

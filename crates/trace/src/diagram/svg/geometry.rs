@@ -47,20 +47,20 @@ impl Line {
 
     /// Returns the point of the line at a given distance from its start, in hundredths of its
     /// length.
-    pub(super) fn at(&self, hundredths: i64) -> Point {
+    pub(super) fn point_at(&self, hundredths: i64) -> Point {
         let Some(past) = self.past else { return self.from.interpolated(self.to, hundredths) };
         let first = self.from.interpolated(past, hundredths);
         first.interpolated(past.interpolated(self.to, hundredths), hundredths)
     }
 
     /// Returns the line as the data of an SVG path.
-    pub(super) fn path(&self) -> String {
+    pub(super) fn path_data(&self) -> String {
         let Line { from, past, to } = self;
         let bend = past.map_or_else(|| "L".to_owned(), |past| format!("Q{} {} ", past.x, past.y));
         format!("M{} {}{bend}{} {}", from.x, from.y, to.x, to.y)
     }
 
-    pub(super) fn extent(&self) -> Rect {
+    pub(super) fn bounding_box(&self) -> Rect {
         let ends = Rect::around(self.from, 0, 0).union(Rect::around(self.to, 0, 0));
         self.past.map_or(ends, |past| ends.union(Rect::around(past, 0, 0)))
     }
@@ -68,7 +68,8 @@ impl Line {
     pub(super) fn intersects(&self, area: Rect) -> bool {
         match self.past {
             None => area.is_met(self.from, self.to),
-            Some(_) => (0..4).any(|part| area.is_met(self.at(part * 25), self.at(part * 25 + 25))),
+            Some(_) => (0..4)
+                .any(|part| area.is_met(self.point_at(part * 25), self.point_at(part * 25 + 25))),
         }
     }
 }
@@ -165,8 +166,8 @@ mod tests {
     fn curved_line_avoids_its_chord_center() {
         let (from, to) = (point(0, 0), point(100, 0));
         let bent = Line { from, past: Some(point(50, 40)), to };
-        assert_eq!(bent.at(50), point(50, 20));
-        assert_eq!((bent.at(0), bent.at(100)), (from, to));
+        assert_eq!(bent.point_at(50), point(50, 20));
+        assert_eq!((bent.point_at(0), bent.point_at(100)), (from, to));
         assert!(!bent.intersects(Rect::around(point(50, 0), 10, 10)));
         assert!(bent.intersects(Rect::around(point(50, 20), 10, 10)));
     }

@@ -34,7 +34,7 @@ struct Cell {
 }
 
 impl LabelPlacer {
-    pub(super) fn reserve(&mut self, area: Rect) {
+    pub(super) fn reserve_area(&mut self, area: Rect) {
         let number = self.taken.len();
         self.taken.push(area);
         cells(area).for_each(|cell| self.cells.entry(cell).or_default().taken.push(number));
@@ -50,7 +50,7 @@ impl LabelPlacer {
     pub(super) fn reserve_line(&mut self, line: Line) -> usize {
         let number = self.lines.len();
         self.lines.push(line);
-        for cell in cells(line.extent()).filter(|cell| line.intersects(area_of(*cell))) {
+        for cell in cells(line.bounding_box()).filter(|cell| line.intersects(area_of(*cell))) {
             self.cells.entry(cell).or_default().lines.push(number);
         }
         number
@@ -122,7 +122,7 @@ mod tests {
     #[test]
     fn label_avoids_texts_then_lifelines_then_arrows() {
         let mut places = LabelPlacer::default();
-        places.reserve(area(0, 0));
+        places.reserve_area(area(0, 0));
         places.reserve_lane(area(100, 0));
         let line = Line::straight(Point { x: 200, y: -50 }, Point { x: 200, y: 50 });
         let own = places.reserve_line(line);
@@ -143,7 +143,7 @@ mod tests {
         let level = |y| Line::straight(Point { x: -50, y }, Point { x: 400, y });
         let own = places.reserve_line(level(0));
         places.reserve_line(level(-36));
-        places.reserve(area(0, 0));
+        places.reserve_area(area(0, 0));
         let best = |ys: [(i64, i64); 2]| {
             let spots = ys.map(|(y, away)| (area(0, y), away, y));
             places.best_place(spots, Some(own)).map(|(_, y)| y)

@@ -3,10 +3,10 @@
 use std::fmt::Write;
 
 use super::geometry::{Point, Rect};
-use super::style::{CROSS, CROWN, escaped, text_width};
-use super::{Drawing, LINE_HEIGHT, shape};
-use crate::diagram::layout::{Step, StepCause};
-use crate::diagram::options::Direction;
+use super::style::{CROSS_PATH, CROWN_PATH, escape_xml, estimated_text_width};
+use super::{Drawing, LINE_HEIGHT, write_shape};
+use crate::diagram::layout::{DiagramStep, StepCause};
+use crate::diagram::options::TimeDirection;
 
 /// Width of the crown that precedes the label of a step, in pixels.
 const CROWN_WIDTH: i64 = 22;
@@ -17,16 +17,16 @@ struct Label {
 }
 
 impl Drawing<'_> {
-    pub(super) fn draw_marks(&mut self) {
+    pub(super) fn draw_step_marks(&mut self) {
         let layout = self.layout;
         for (place, step) in layout.steps.iter().enumerate() {
-            let Some(dot) = self.dot(place).filter(|_| step.is_own()) else { continue };
-            let words = escaped(&step.descriptions.join("; "));
-            let time = escaped(&layout.time(place));
+            let Some(dot) = self.dot(place).filter(|_| step.is_process_step()) else { continue };
+            let words = escape_xml(&step.descriptions.join("; "));
+            let time = escape_xml(&layout.time_label(place));
             let _ = writeln!(self.dots, "<g><title>{time}: {words}</title>");
             let Point { x, y } = dot;
             if step.cause == StepCause::Crashes {
-                shape(&mut self.dots, dot, CROSS, "cross");
+                write_shape(&mut self.dots, dot, CROSS_PATH, "cross");
             } else {
                 let class = if step.cause == StepCause::Recovers { "ring" } else { "dot" };
                 let circle = format!("<circle class=\"{class}\" cx=\"{x}\" cy=\"{y}\" r=\"5\"/>\n");
@@ -44,19 +44,19 @@ impl Drawing<'_> {
             let Label { crown, description } = label(step);
             let room = if crown.is_some() { CROWN_WIDTH } else { 0 };
             if room > 0 || !description.is_empty() {
-                let wide = text_width(&description) + room;
+                let wide = estimated_text_width(&description) + room;
                 let (area, center) = self.beside(dot, wide, crown.is_some());
                 self.claim(area);
                 if let Some(class) = crown {
                     let at = Point { x: area.left + 11, y: center.y };
-                    shape(&mut self.texts, at, CROWN, class);
+                    write_shape(&mut self.texts, at, CROWN_PATH, class);
                 }
                 let at = Point { x: center.x + room / 2, ..center };
                 self.write_over(at, &description, "halo");
             }
-            let clock = layout.clock(place);
+            let clock = layout.clock_label(place);
             if !clock.is_empty() {
-                let (area, center) = self.beside(dot, text_width(&clock), false);
+                let (area, center) = self.beside(dot, estimated_text_width(&clock), false);
                 self.claim(area);
                 self.write_over(center, &clock, "small halo");
             }
@@ -68,7 +68,7 @@ impl Drawing<'_> {
     fn beside(&self, dot: Point, wide: i64, crowned: bool) -> (Rect, Point) {
         let half = wide / 2;
         let offsets: [(i64, i64); 8] = match self.direction {
-            Direction::Right => [
+            TimeDirection::Right => [
                 (0, -21),
                 (0, 21),
                 (half - 6, -21),
@@ -78,7 +78,7 @@ impl Drawing<'_> {
                 (0, -35),
                 (0, 35),
             ],
-            Direction::Down => [
+            TimeDirection::Down => [
                 (half + 14, 0),
                 (-half - 14, 0),
                 (half + 14, -10),
@@ -99,7 +99,7 @@ impl Drawing<'_> {
     }
 }
 
-fn label(step: &Step) -> Label {
+fn label(step: &DiagramStep) -> Label {
     let mut description: Vec<String> = Vec::new();
     match &step.cause {
         StepCause::OtherCause(text) | StepCause::Note(text) => description.push(text.clone()),

@@ -17,9 +17,9 @@ use tenure_core::ProcessId;
 
 use self::geometry::{Line, Point, Rect};
 use self::label_placer::LabelPlacer;
-use self::style::{DEFINITIONS, STYLE, escaped, max_text_width, text_width};
-use super::layout::{Condition, Layout, Step, StepCause};
-use super::options::Direction;
+use self::style::{STYLE_SHEET, SVG_DEFINITIONS, escape_xml, estimated_text_width, max_text_width};
+use super::layout::{DiagramLayout, DiagramStep, ProcessCondition, StepCause};
+use super::options::TimeDirection;
 
 /// Height of a line of text. All lengths in this file are in pixels.
 const LINE_HEIGHT: i64 = 16;
@@ -27,9 +27,9 @@ const LINE_HEIGHT: i64 = 16;
 const START_MARGIN: i64 = 44;
 const END_MARGIN: i64 = 44;
 
-impl Layout {
+impl DiagramLayout {
     /// Renders the diagram as an SVG file.
-    pub fn to_svg(&self, direction: Direction) -> String {
+    pub fn to_svg(&self, direction: TimeDirection) -> String {
         let (sheet, body) = Drawing::of(self, direction).finish();
         sheet.around(&body)
     }
@@ -37,8 +37,8 @@ impl Layout {
 
 /// SVG picture of a layout, while it is being drawn.
 struct Drawing<'l> {
-    layout: &'l Layout,
-    direction: Direction,
+    layout: &'l DiagramLayout,
+    direction: TimeDirection,
     /// Minimum distance of two steps of one process along the time axis, in pixels.
     step: i64,
     /// Distance of two neighbouring lifelines, in pixels.
@@ -67,13 +67,13 @@ impl Canvas {
     fn around(&self, body: &str) -> String {
         let Rect { left, top, right, bottom } = self.area;
         let (wide, high) = (right - left, bottom - top);
-        let (title, description) = (escaped(&self.title), escaped(&self.description));
+        let (title, description) = (escape_xml(&self.title), escape_xml(&self.description));
         let heads = &self.heads;
         format!(
             "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"{left} {top} {wide} {high}\" \
              width=\"{wide}\" height=\"{high}\" role=\"img\" aria-labelledby=\"title summary\">\n\
              <title id=\"title\">{title}</title>\n<desc id=\"summary\">{description}</desc>\n\
-             <style>\n{STYLE}</style>\n<defs>\n{DEFINITIONS}{heads}</defs>\n\
+             <style>\n{STYLE_SHEET}</style>\n<defs>\n{SVG_DEFINITIONS}{heads}</defs>\n\
              <rect class=\"paper\" x=\"{left}\" y=\"{top}\" width=\"{wide}\" height=\"{high}\"/>\n\
              {body}</svg>\n"
         )
@@ -81,23 +81,23 @@ impl Canvas {
 }
 
 impl<'l> Drawing<'l> {
-    fn of(layout: &'l Layout, direction: Direction) -> Self {
+    fn of(layout: &'l DiagramLayout, direction: TimeDirection) -> Self {
         let mut drawing = Drawing::new(layout, direction);
         drawing.draw_frame();
         drawing.draw_spans();
         drawing.draw_arrows();
-        drawing.draw_marks();
+        drawing.draw_step_marks();
         drawing.draw_violation_marks();
         drawing.draw_headline();
         drawing
     }
 
-    fn new(layout: &'l Layout, direction: Direction) -> Self {
-        let labels = layout.arrows.iter().map(|arrow| text_width(&arrow.label()));
+    fn new(layout: &'l DiagramLayout, direction: TimeDirection) -> Self {
+        let labels = layout.arrows.iter().map(|arrow| estimated_text_width(&arrow.label()));
         let longest = labels.max().unwrap_or(0);
         let (step, lane) = match direction {
-            Direction::Right => ((longest + 40).clamp(56, 170), 92),
-            Direction::Down => (44, (longest + 44).clamp(110, 240)),
+            TimeDirection::Right => ((longest + 40).clamp(56, 170), 92),
+            TimeDirection::Down => (44, (longest + 44).clamp(110, 240)),
         };
         let origin = Rect { left: 0, top: 0, right: 1, bottom: 1 };
         Drawing {
@@ -120,23 +120,23 @@ impl<'l> Drawing<'l> {
     fn point(&self, along: i64, process: ProcessId, beside: i64) -> Point {
         let across = process.index() as i64 * self.lane + beside;
         match self.direction {
-            Direction::Right => Point { x: along, y: across },
-            Direction::Down => Point { x: across, y: along },
+            TimeDirection::Right => Point { x: along, y: across },
+            TimeDirection::Down => Point { x: across, y: along },
         }
     }
 
-    /// Converts a position in the unit of `Layout::along` to pixels along the axis.
+    /// Converts a position in the unit of `DiagramLayout::along` to pixels along the axis.
     fn along(&self, place: u32) -> i64 {
         START_MARGIN + i64::from(place) * self.step / 100
     }
 
     fn step_along(&self, step: usize) -> i64 {
-        self.along(self.layout.position(step))
+        self.along(self.layout.axis_position(step))
     }
 
     /// Returns the position of the end of the time axis, in pixels.
     fn end(&self) -> i64 {
-        self.along(self.layout.end()) + END_MARGIN
+        self.along(self.layout.axis_end()) + END_MARGIN
     }
 
     fn dot(&self, step: usize) -> Option<Point> {
@@ -145,7 +145,7 @@ impl<'l> Drawing<'l> {
     }
 
     fn last_process(&self) -> ProcessId {
-        ProcessId::from_index(self.layout.size().saturating_sub(1))
+        ProcessId::from_index(self.layout.process_count().saturating_sub(1))
     }
 
     /// Draws a bar along the lifeline of a process, and returns it as SVG. `thick` is its width in
@@ -162,14 +162,14 @@ impl<'l> Drawing<'l> {
 
     /// Reserves an area, so that no label covers it, and extends the picture to include it.
     fn claim(&mut self, area: Rect) {
-        self.places.reserve(area);
+        self.places.reserve_area(area);
         self.extent = self.extent.union(area);
     }
 
     /// Writes a text centered at a point and reserves its area.
     fn write(&mut self, center: Point, label: &str, class: &str) {
-        self.claim(Rect::around(center, text_width(label), LINE_HEIGHT));
-        text(&mut self.texts, center, "middle", label, class);
+        self.claim(Rect::around(center, estimated_text_width(label), LINE_HEIGHT));
+        write_text(&mut self.texts, center, "middle", label, class);
     }
 
     /// Writes a text centered at a point, even if lines cross it. A box behind the text hides these
@@ -185,7 +185,7 @@ impl<'l> Drawing<'l> {
             self.papers,
             "<rect class=\"paper\" x=\"{left}\" y=\"{top}\" width=\"{wide}\" height=\"{high}\"/>"
         );
-        text(&mut self.texts, center, "middle", label, class);
+        write_text(&mut self.texts, center, "middle", label, class);
     }
 
     /// Returns the canvas of the picture, and its content as SVG.
@@ -201,7 +201,7 @@ impl<'l> Drawing<'l> {
     }
 }
 
-impl Layout {
+impl DiagramLayout {
     /// Describes the picture in words, for screen readers.
     fn summary(&self) -> String {
         let (steps, messages) = (self.steps.len(), self.arrows.len());
@@ -227,32 +227,38 @@ impl Layout {
         summary
     }
 
-    fn step_summary(&self, step: &Step) -> String {
+    fn step_summary(&self, step: &DiagramStep) -> String {
         match (&step.cause, step.at) {
             (StepCause::Network(text), _) => text.clone(),
-            (_, Some(at)) => format!("{at} {}", self.description(step)),
-            (_, None) => self.description(step),
+            (_, Some(at)) => format!("{at} {}", self.step_description(step)),
+            (_, None) => self.step_description(step),
         }
     }
 
-    fn any(&self, wanted: impl Fn(Condition) -> bool) -> bool {
+    fn any(&self, wanted: impl Fn(ProcessCondition) -> bool) -> bool {
         self.spans.iter().any(|span| wanted(span.condition))
     }
 }
 
-pub(in crate::diagram) fn text(to: &mut String, at: Point, anchor: &str, label: &str, class: &str) {
+pub(in crate::diagram) fn write_text(
+    to: &mut String,
+    at: Point,
+    anchor: &str,
+    label: &str,
+    class: &str,
+) {
     let (x, y) = (at.x, at.y + 4);
     let anchor =
         if anchor == "start" { String::new() } else { format!(" text-anchor=\"{anchor}\"") };
-    let label = escaped(label);
+    let label = escape_xml(label);
     let _ = writeln!(to, "<text class=\"{class}\" x=\"{x}\" y=\"{y}\"{anchor}>{label}</text>");
 }
 
 fn path(to: &mut String, line: &Line, class: &str, more: &str) {
-    let _ = writeln!(to, "<path class=\"{class}\" d=\"{}\"{more}/>", line.path());
+    let _ = writeln!(to, "<path class=\"{class}\" d=\"{}\"{more}/>", line.path_data());
 }
 
-pub(in crate::diagram) fn shape(to: &mut String, at: Point, shape: &str, class: &str) {
+pub(in crate::diagram) fn write_shape(to: &mut String, at: Point, shape: &str, class: &str) {
     let Point { x, y } = at;
     let moved = format!("transform=\"translate({x} {y})\"");
     let _ = writeln!(to, "<path class=\"{class}\" {moved} d=\"{shape}\"/>");

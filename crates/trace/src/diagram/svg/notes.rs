@@ -4,11 +4,11 @@
 use tenure_core::ProcessId;
 
 use super::geometry::{Line, Point, Rect};
-use super::style::{max_text_width, text_width};
+use super::style::{estimated_text_width, max_text_width};
 use super::violations::wrap_lines;
-use super::{Drawing, LINE_HEIGHT, path, text};
+use super::{Drawing, LINE_HEIGHT, path, write_text};
 use crate::diagram::layout::StepCause;
-use crate::diagram::options::Direction;
+use crate::diagram::options::TimeDirection;
 
 /// Minimum width of a note's text next to the lifelines, in letters. If there is no room for
 /// further lines, a line may be longer.
@@ -24,15 +24,15 @@ impl<'l> Drawing<'l> {
             path(&mut self.ground, &Line::straight(first, last), "cut", "");
         }
         match self.direction {
-            Direction::Right => self.notes_above(),
-            Direction::Down => self.notes_aside(),
+            TimeDirection::Right => self.notes_above(),
+            TimeDirection::Down => self.notes_aside(),
         }
     }
 
     /// Returns the width of the space that notes need next to the lifelines, in pixels.
     pub(super) fn note_width(&self) -> i64 {
         let lines = self.wrapped_notes().into_iter().flat_map(|(_, lines)| lines);
-        lines.map(|line| TEXT_GAP + text_width(&line)).max().unwrap_or(0)
+        lines.map(|line| TEXT_GAP + estimated_text_width(&line)).max().unwrap_or(0)
     }
 
     /// Returns the notes in order, each as its position along the time axis and its text.
@@ -81,7 +81,7 @@ impl<'l> Drawing<'l> {
             if row == ends.len() {
                 ends.push(0);
             }
-            ends[row] = along + text_width(description) + 12;
+            ends[row] = along + estimated_text_width(description) + 12;
             let top = self.point(along, ProcessId(0), -self.lane / 2).y - 10;
             let start = Point { x: along, y: top - row as i64 * (LINE_HEIGHT + 2) };
             self.keep_clear(start, description);
@@ -96,7 +96,7 @@ impl<'l> Drawing<'l> {
             let mut start = self.point(along, self.last_process(), self.lane / 2 + TEXT_GAP);
             for line in lines {
                 self.keep_clear(start, &line);
-                text(&mut self.texts, start, "start", &line, "halo");
+                write_text(&mut self.texts, start, "start", &line, "halo");
                 start.y += LINE_HEIGHT;
             }
         }
@@ -104,7 +104,7 @@ impl<'l> Drawing<'l> {
 
     /// Reserves the area of a text that starts at this point, so that no label covers it.
     fn keep_clear(&mut self, start: Point, description: &str) {
-        let (left, right) = (start.x - 2, start.x + text_width(description));
+        let (left, right) = (start.x - 2, start.x + estimated_text_width(description));
         let (top, bottom) = (start.y - LINE_HEIGHT / 2, start.y + LINE_HEIGHT / 2);
         self.claim(Rect { left, top, right, bottom });
     }

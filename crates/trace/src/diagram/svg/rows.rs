@@ -5,14 +5,14 @@ use std::fmt::Write;
 
 use super::geometry::Rect;
 use super::{Canvas, Drawing};
-use crate::diagram::layout::Layout;
-use crate::diagram::options::Direction;
+use crate::diagram::layout::DiagramLayout;
+use crate::diagram::options::TimeDirection;
 
-impl Layout {
+impl DiagramLayout {
     /// Renders consecutive windows of one run as one SVG file, the first on top. Only the first row
     /// has the headline.
-    pub fn rows_to_svg(mut rows: Vec<Layout>, direction: Direction) -> String {
-        let title = rows.first().map(Layout::caption).unwrap_or_default();
+    pub fn rows_to_svg(mut rows: Vec<DiagramLayout>, direction: TimeDirection) -> String {
+        let title = rows.first().map(DiagramLayout::caption).unwrap_or_default();
         for row in rows.iter_mut().skip(1) {
             row.header.replay = None;
         }

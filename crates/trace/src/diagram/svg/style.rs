@@ -5,7 +5,7 @@
 ///
 /// The colors are those of Okabe and Ito, which color-blind people can distinguish. Dark mode uses
 /// brighter variants. Each kind of mark has its own shape, so the picture is readable in grey.
-pub(super) const STYLE: &str = "\
+pub(super) const STYLE_SHEET: &str = "\
 text{font:12px Helvetica,Arial,'Liberation Sans',sans-serif;fill:#1b1f24}
 .name{font-weight:bold;font-size:14px}
 .small{font-size:11px;fill:#4d555e}
@@ -93,7 +93,7 @@ text{fill:#e8eaed}
 ";
 
 /// SVG definitions of patterns and arrow heads.
-pub(super) const DEFINITIONS: &str = "\
+pub(super) const SVG_DEFINITIONS: &str = "\
 <pattern id=\"hatch\" width=\"6\" height=\"6\" patternUnits=\"userSpaceOnUse\">\
 <path class=\"hatch\" d=\"M-1 1L1 -1M0 6L6 0M5 7L7 5\"/></pattern>
 <marker id=\"head\" viewBox=\"0 0 10 10\" refX=\"9\" refY=\"5\" markerWidth=\"9\" \
@@ -105,14 +105,14 @@ markerHeight=\"11\" markerUnits=\"userSpaceOnUse\" orient=\"auto\">\
 ";
 
 /// SVG path of the mark of a leader: a crown around the origin.
-pub(in crate::diagram) const CROWN: &str = "M-7 5L-8 -4L-3 0L0 -6L3 0L8 -4L7 5Z";
+pub(in crate::diagram) const CROWN_PATH: &str = "M-7 5L-8 -4L-3 0L0 -6L3 0L8 -4L7 5Z";
 /// SVG path of the mark of a token: a cut gem around the origin.
-pub(super) const GEM: &str = "M0 -6L6 0L0 6L-6 0Z";
+pub(super) const GEM_PATH: &str = "M0 -6L6 0L0 6L-6 0Z";
 /// SVG path of the mark of a crash or a loss: a cross around the origin.
-pub(super) const CROSS: &str = "M-5 -5L5 5M-5 5L5 -5";
+pub(super) const CROSS_PATH: &str = "M-5 -5L5 5M-5 5L5 -5";
 
 /// Escapes text for XML.
-pub(in crate::diagram) fn escaped(text: &str) -> String {
+pub(in crate::diagram) fn escape_xml(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for letter in text.chars() {
         match letter {
@@ -126,7 +126,7 @@ pub(in crate::diagram) fn escaped(text: &str) -> String {
 }
 
 /// Estimates the width of a text, in pixels.
-pub(in crate::diagram) fn text_width(text: &str) -> i64 {
+pub(in crate::diagram) fn estimated_text_width(text: &str) -> i64 {
     text.chars().count() as i64 * 7
 }
 

@@ -5,8 +5,8 @@
 use std::fmt::Write;
 
 use super::geometry::{Point, Rect};
-use super::style::text_width;
-use super::{Drawing, LINE_HEIGHT, text};
+use super::style::estimated_text_width;
+use super::{Drawing, LINE_HEIGHT, write_text};
 use crate::escape_invisible;
 
 /// Minimum number of letters per line for the command in the headline. If the picture is wide, the
@@ -17,7 +17,7 @@ impl Drawing<'_> {
     pub(super) fn draw_violation_marks(&mut self) {
         let layout = self.layout;
         for mark in &layout.violation_marks {
-            let extent = self.extent_of(Some(mark.step), mark.until);
+            let extent = self.span_extent(Some(mark.step), mark.until);
             for at in &mark.processes {
                 let band = self.bar(extent, *at, self.lane - 16, "violation");
                 self.ground.push_str(&band);
@@ -39,7 +39,7 @@ impl Drawing<'_> {
     /// there is one.
     pub(super) fn draw_headline(&mut self) {
         let Some(command) = &self.layout.header.replay else { return };
-        let letters = (self.extent.right / text_width("m")).max(MIN_LETTERS);
+        let letters = (self.extent.right / estimated_text_width("m")).max(MIN_LETTERS);
         for line in wrap_lines(&escape_invisible(command), letters).iter().rev() {
             self.above(line, "small");
         }
@@ -53,20 +53,20 @@ impl Drawing<'_> {
         self.extent = self.extent.union(Rect {
             left: start.x,
             top,
-            right: start.x + text_width(description),
+            right: start.x + estimated_text_width(description),
             bottom,
         });
-        text(&mut self.texts, start, "start", description, class);
+        write_text(&mut self.texts, start, "start", description, class);
     }
 }
 
-/// Breaks a text between words into lines of at most `letters` letters. A longer word has a line of
-/// its own.
-pub(super) fn wrap_lines(words: &str, letters: i64) -> Vec<String> {
+/// Breaks a text between words into lines of at most `max_letters` letters. A longer word has a
+/// line of its own.
+pub(super) fn wrap_lines(text: &str, max_letters: i64) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
-    for word in words.split_whitespace() {
+    for word in text.split_whitespace() {
         let fits = |line: &&mut String| {
-            (line.chars().count() + 1 + word.chars().count()) as i64 <= letters
+            (line.chars().count() + 1 + word.chars().count()) as i64 <= max_letters
         };
         match lines.last_mut().filter(fits) {
             Some(line) => *line = format!("{line} {word}"),

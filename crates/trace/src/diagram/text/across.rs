@@ -5,10 +5,10 @@ use std::collections::BTreeSet;
 
 use tenure_core::ProcessId;
 
-use super::rows::{Sign, route, sign};
-use crate::diagram::layout::{Layout, StepCause};
-use crate::diagram::options::{Direction, RowLabel};
-use crate::fold::process_state::Condition;
+use super::rows::{LegendSign, condition_sign, describe_arrow};
+use crate::diagram::layout::{DiagramLayout, StepCause};
+use crate::diagram::options::{RowLabel, TimeDirection};
+use crate::fold::process_state::ProcessCondition;
 
 const PER_PANEL: usize = 22;
 /// Width of a step's column, in letters. Numbers of steps have up to three digits.
@@ -18,10 +18,10 @@ const NAMES_WIDTH: usize = 6;
 const MAX_PROCESSES: usize = 40;
 
 /// Draws the steps in panels below each other. Each panel has as many steps as there is room for.
-pub(super) fn draw(layout: &Layout, row_label: RowLabel, columns: usize) -> String {
+pub(super) fn draw(layout: &DiagramLayout, row_label: RowLabel, columns: usize) -> String {
     let per_panel = ((columns - NAMES_WIDTH) / STEP_WIDTH).min(PER_PANEL);
     let (order, rows) = layout.row_order();
-    let conditions = layout.conditions(&rows, order.len());
+    let conditions = layout.conditions_by_row(&rows, order.len());
     let lanes = layout.drawn_processes(MAX_PROCESSES);
     let mut signs = BTreeSet::new();
     let mut text = String::new();
@@ -34,7 +34,7 @@ pub(super) fn draw(layout: &Layout, row_label: RowLabel, columns: usize) -> Stri
         text.push('\n');
         for (column, step) in steps.iter().enumerate() {
             let head = layout.row_label(*step, row_label);
-            let clock = layout.clock(*step);
+            let clock = layout.clock_label(*step);
             let description = [description(layout, *step), clock].join("  ");
             text += &format!("{:>5}  {head:>8}  {}\n", first + column + 1, description.trim_end());
         }
@@ -45,16 +45,18 @@ pub(super) fn draw(layout: &Layout, row_label: RowLabel, columns: usize) -> Stri
     text + &layout.footer(lanes.len(), signs, columns)
 }
 
-fn description(layout: &Layout, place: usize) -> String {
+fn description(layout: &DiagramLayout, place: usize) -> String {
     let step = &layout.steps[place];
     let about = match (&step.cause, step.received) {
         (StepCause::Network(description) | StepCause::Note(description), _) => description.clone(),
-        (StepCause::Loses(arrow), _) => route(&layout.arrows[*arrow]) + " is lost",
-        (StepCause::Duplicates(arrow), _) => route(&layout.arrows[*arrow]) + " is duplicated",
-        (_, Some(arrow)) => route(&layout.arrows[arrow]),
+        (StepCause::Loses(arrow), _) => describe_arrow(&layout.arrows[*arrow]) + " is lost",
+        (StepCause::Duplicates(arrow), _) => {
+            describe_arrow(&layout.arrows[*arrow]) + " is duplicated"
+        }
+        (_, Some(arrow)) => describe_arrow(&layout.arrows[arrow]),
         _ => step.at.map_or_else(String::new, |at| at.to_string()),
     };
-    match (layout.description(step), step.received) {
+    match (layout.step_description(step), step.received) {
         (description, _) if description.is_empty() || description == about => about,
         (description, None) => format!("{about} {description}"),
         (description, Some(_)) => format!("{about}: {description}"),
@@ -62,7 +64,7 @@ fn description(layout: &Layout, place: usize) -> String {
 }
 
 struct Panel<'l> {
-    layout: &'l Layout,
+    layout: &'l DiagramLayout,
     lanes: &'l [ProcessId],
     steps: &'l [usize],
     first: usize,
@@ -72,20 +74,29 @@ struct Panel<'l> {
 }
 
 impl<'l> Panel<'l> {
-    fn new(layout: &'l Layout, lanes: &'l [ProcessId], steps: &'l [usize], first: usize) -> Self {
+    fn new(
+        layout: &'l DiagramLayout,
+        lanes: &'l [ProcessId],
+        steps: &'l [usize],
+        first: usize,
+    ) -> Self {
         let count = (2 * lanes.len()).saturating_sub(1);
         let lines = vec![vec![' '; steps.len() * STEP_WIDTH]; count];
         Panel { layout, lanes, steps, first, lines }
     }
 
     /// Draws the lifelines. Between two steps, a lifeline shows the condition of its process.
-    fn lines(&mut self, conditions: &[Vec<Option<Condition>>], signs: &mut BTreeSet<Sign>) {
+    fn lines(
+        &mut self,
+        conditions: &[Vec<Option<ProcessCondition>>],
+        signs: &mut BTreeSet<LegendSign>,
+    ) {
         for (lane, process) in self.lanes.iter().enumerate() {
             for letter in 0..self.steps.len() * STEP_WIDTH {
                 // A step is drawn in the middle of its column.
                 let behind = usize::from(letter % STEP_WIDTH >= STEP_WIDTH / 2);
                 let held = conditions[process.index()][self.first + letter / STEP_WIDTH + behind];
-                let (sign, means) = sign(held, Direction::Right);
+                let (sign, means) = condition_sign(held, TimeDirection::Right);
                 self.lines[2 * lane].splice(letter..=letter, sign.chars());
                 signs.extend((!means.is_empty()).then_some((sign, means)));
             }
@@ -120,7 +131,7 @@ impl<'l> Panel<'l> {
             if self.lines[from][middle] == '─' {
                 self.lines[from][middle] = if from < to { '┬' } else { '┴' };
             }
-            let head = if !step.is_own() {
+            let head = if !step.is_process_step() {
                 '×'
             } else if from < to {
                 '▼'
@@ -130,7 +141,7 @@ impl<'l> Panel<'l> {
             let end = if from < to { to - 1 } else { (to + 1).min(self.lines.len() - 1) };
             self.lines[end][middle] = head;
         }
-        if step.is_own() {
+        if step.is_process_step() {
             let line = self.line(at);
             self.lines[line][middle] = if step.cause == StepCause::Crashes { '×' } else { '●' };
         }

@@ -5,11 +5,11 @@ use std::collections::BTreeSet;
 
 use tenure_core::ProcessId;
 
-use super::rows::{Sign, sign};
+use super::rows::{LegendSign, condition_sign};
 use super::text_row::TextRow;
-use crate::diagram::layout::{Layout, StepCause};
-use crate::diagram::options::{Direction, RowLabel};
-use crate::fold::process_state::Condition;
+use crate::diagram::layout::{DiagramLayout, StepCause};
+use crate::diagram::options::{RowLabel, TimeDirection};
+use crate::fold::process_state::ProcessCondition;
 
 /// Maximum width of a process's column, in letters.
 const MAX_COLUMN: usize = 26;
@@ -18,7 +18,7 @@ const MIN_COLUMN: usize = 3;
 
 /// Text diagram under construction, in which time runs down.
 pub(super) struct DownwardDiagram<'l> {
-    layout: &'l Layout,
+    layout: &'l DiagramLayout,
     /// Maximum width of a line, in letters.
     columns: usize,
     order: Vec<usize>,
@@ -31,16 +31,16 @@ pub(super) struct DownwardDiagram<'l> {
     margin: usize,
     lanes: Vec<ProcessId>,
     width: usize,
-    conditions: Vec<Vec<Option<Condition>>>,
-    signs: BTreeSet<Sign>,
+    conditions: Vec<Vec<Option<ProcessCondition>>>,
+    signs: BTreeSet<LegendSign>,
 }
 
 impl<'l> DownwardDiagram<'l> {
-    pub(super) fn new(layout: &'l Layout, row_label: RowLabel, columns: usize) -> Self {
+    pub(super) fn new(layout: &'l DiagramLayout, row_label: RowLabel, columns: usize) -> Self {
         let (order, rows) = layout.row_order();
         let places: Vec<String> =
             order.iter().map(|step| layout.row_label(*step, row_label)).collect();
-        let head = |(step, place): (&usize, &String)| match layout.clock(*step) {
+        let head = |(step, place): (&usize, &String)| match layout.clock_label(*step) {
             clock if clock.is_empty() => place.clone(),
             clock => format!("{place} {clock}"),
         };
@@ -50,7 +50,7 @@ impl<'l> DownwardDiagram<'l> {
         let lanes = layout.drawn_processes((columns - margin) / MIN_COLUMN);
         let width = (columns - margin) / lanes.len().max(1);
         let width = width.clamp(MIN_COLUMN, MAX_COLUMN);
-        let conditions = layout.conditions(&rows, order.len());
+        let conditions = layout.conditions_by_row(&rows, order.len());
         let signs = BTreeSet::new();
         DownwardDiagram {
             layout,
@@ -102,13 +102,13 @@ impl<'l> DownwardDiagram<'l> {
             (step.at, &step.cause)
         {
             self.lanes_as(&mut text_row, None, |_| ("┊", ""));
-            text_row.write(2, &format!(" {description} "), usize::MAX);
-            return text_row.line();
+            text_row.write_text(2, &format!(" {description} "), usize::MAX);
+            return text_row.to_text();
         }
         let conditions = std::mem::take(&mut self.conditions);
-        let own = step.at.filter(|_| step.is_own());
+        let own = step.at.filter(|_| step.is_process_step());
         self.lanes_as(&mut text_row, own, |process| {
-            sign(conditions[process.index()][row + 1], Direction::Down)
+            condition_sign(conditions[process.index()][row + 1], TimeDirection::Down)
         });
         self.conditions = conditions;
         match (&step.cause, step.received) {
@@ -117,17 +117,17 @@ impl<'l> DownwardDiagram<'l> {
             (_, Some(arrow)) => self.arrow(&mut text_row, arrow, row, '●', ""),
             _ => {}
         }
-        let Some(at) = step.at else { return text_row.line() };
-        if step.is_own() {
+        let Some(at) = step.at else { return text_row.to_text() };
+        if step.is_process_step() {
             let column = self.column(at);
-            text_row.put(column, if step.cause == StepCause::Crashes { '×' } else { '●' });
+            text_row.put_letter(column, if step.cause == StepCause::Crashes { '×' } else { '●' });
         }
-        let description = layout.description(step);
+        let description = layout.step_description(step);
         if !description.is_empty() {
             let from = step.received.map(|arrow| layout.arrows[arrow].from);
             self.beside(&mut text_row, at, from, &description);
         }
-        text_row.line()
+        text_row.to_text()
     }
 
     /// Draws the lifelines of all processes in a row, and adds their signs to the legend. The sign
@@ -136,7 +136,7 @@ impl<'l> DownwardDiagram<'l> {
         &mut self,
         text_row: &mut TextRow,
         covered: Option<ProcessId>,
-        sign: impl Fn(ProcessId) -> Sign,
+        sign: impl Fn(ProcessId) -> LegendSign,
     ) {
         for (lane, process) in self.lanes.iter().enumerate() {
             let (sign, means) = sign(*process);
@@ -154,7 +154,7 @@ impl<'l> DownwardDiagram<'l> {
         let (start, stop) = (self.column(arrow.from), self.column(arrow.to));
         let label = arrow.label() + more;
         if start == stop {
-            text_row.write(start + 2, &label, usize::MAX);
+            text_row.write_text(start + 2, &label, usize::MAX);
             return;
         }
         let right = start < stop;
@@ -197,14 +197,14 @@ impl<'l> DownwardDiagram<'l> {
         let column = self.column(at);
         let length = description.chars().count();
         if text_row.is_free(column + 2, length.min(self.room(column))) {
-            text_row.write(column + 2, description, self.room(column));
+            text_row.write_text(column + 2, description, self.room(column));
         } else if length + 2 < self.width && column >= self.width {
-            text_row.write(column - 1 - length, description, usize::MAX);
+            text_row.write_text(column - 1 - length, description, usize::MAX);
         } else if let Some(from) = from {
             let column = self.column(from);
             let description = format!("{at} {description}");
             if text_row.is_free(column + 2, description.chars().count().min(self.room(column))) {
-                text_row.write(column + 2, &description, self.room(column));
+                text_row.write_text(column + 2, &description, self.room(column));
             }
         }
     }

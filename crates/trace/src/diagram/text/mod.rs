@@ -5,17 +5,17 @@ mod down;
 mod rows;
 mod text_row;
 
-use self::rows::wrap;
-use super::layout::Layout;
-use super::options::{Direction, RowLabel};
+use self::rows::append_wrapped;
+use super::layout::DiagramLayout;
+use super::options::{RowLabel, TimeDirection};
 
 const MAX_COLUMNS: usize = 100;
 
 const MIN_COLUMNS: usize = 40;
 
-impl Layout {
+impl DiagramLayout {
     /// Renders the diagram as text, at most 100 columns wide.
-    pub fn to_text(&self, direction: Direction, row_label: RowLabel) -> String {
+    pub fn to_text(&self, direction: TimeDirection, row_label: RowLabel) -> String {
         self.to_text_within(direction, row_label, MAX_COLUMNS)
     }
 
@@ -23,18 +23,18 @@ impl Layout {
     /// to 100 are replaced by the nearest of the two.
     pub fn to_text_within(
         &self,
-        direction: Direction,
+        direction: TimeDirection,
         row_label: RowLabel,
         columns: usize,
     ) -> String {
         let columns = columns.clamp(MIN_COLUMNS, MAX_COLUMNS);
         let mut drawn = match direction {
-            Direction::Down => down::DownwardDiagram::new(self, row_label, columns).draw(),
-            Direction::Right => across::draw(self, row_label, columns),
+            TimeDirection::Down => down::DownwardDiagram::new(self, row_label, columns).draw(),
+            TimeDirection::Right => across::draw(self, row_label, columns),
         };
         // With step numbers, the caller has already described the content.
         if row_label == RowLabel::Place {
-            self.violation_lines().for_each(|mark| wrap(&mut drawn, &mark, columns));
+            self.violation_lines().for_each(|mark| append_wrapped(&mut drawn, &mark, columns));
         }
         drawn
     }

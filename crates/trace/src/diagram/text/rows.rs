@@ -4,19 +4,19 @@ use std::collections::BTreeSet;
 
 use tenure_core::ProcessId;
 
-use crate::diagram::layout::{Layout, MessageArrow, MessageOutcome};
-use crate::diagram::options::{Direction, RowLabel, Scale};
-use crate::fold::process_state::Condition;
+use crate::diagram::layout::{DiagramLayout, MessageArrow, MessageOutcome};
+use crate::diagram::options::{RowLabel, TimeDirection, TimeScale};
+use crate::fold::process_state::ProcessCondition;
 
 /// A sign of a text diagram, and its meaning for the legend.
-pub(super) type Sign = (&'static str, &'static str);
+pub(super) type LegendSign = (&'static str, &'static str);
 
-impl Layout {
+impl DiagramLayout {
     /// Returns two lists: the indices of the steps in the order of their rows, and for each step
     /// the index of its row.
     pub(super) fn row_order(&self) -> (Vec<usize>, Vec<usize>) {
         let mut order: Vec<usize> = (0..self.steps.len()).collect();
-        if self.options.scale == Scale::Causal {
+        if self.options.scale == TimeScale::Causal {
             order.sort_by_key(|step| (self.steps[*step].moment, *step));
         }
         let mut rows = vec![0; order.len()];
@@ -29,26 +29,30 @@ impl Layout {
         match (row_label, self.options.scale, self.steps[step].number) {
             (RowLabel::Number, _, number) => number.map_or_else(String::new, |it| it.to_string()),
             (RowLabel::Place, _, None) => String::new(),
-            (RowLabel::Place, Scale::Time, _) => self.time(step),
-            (RowLabel::Place, Scale::Causal, _) => (self.steps[step].moment.1 + 1).to_string(),
+            (RowLabel::Place, TimeScale::Time, _) => self.time_label(step),
+            (RowLabel::Place, TimeScale::Causal, _) => (self.steps[step].moment.1 + 1).to_string(),
         }
     }
 
     /// Returns, for each process, the condition that its lifeline shows before the first row and
     /// after each row. `rows[step]` is the row of a step.
-    pub(super) fn conditions(&self, rows: &[usize], count: usize) -> Vec<Vec<Option<Condition>>> {
-        let mut conditions = vec![vec![None; count + 1]; self.size()];
-        let weight = |condition: Condition| match condition {
-            Condition::Down => 5,
-            Condition::Stopped => 4,
-            Condition::Inside => 3,
-            Condition::Waiting => 2,
-            Condition::Leading(_) => 1,
-            Condition::Token => 0,
+    pub(super) fn conditions_by_row(
+        &self,
+        row_of_step: &[usize],
+        row_count: usize,
+    ) -> Vec<Vec<Option<ProcessCondition>>> {
+        let mut conditions = vec![vec![None; row_count + 1]; self.process_count()];
+        let weight = |condition: ProcessCondition| match condition {
+            ProcessCondition::Down => 5,
+            ProcessCondition::Stopped => 4,
+            ProcessCondition::Inside => 3,
+            ProcessCondition::Waiting => 2,
+            ProcessCondition::Leading(_) => 1,
+            ProcessCondition::Token => 0,
         };
         for span in &self.spans {
-            let from = span.from.map_or(0, |step| rows[step] + 1);
-            let until = span.until.map_or(count + 1, |step| rows[step] + 1);
+            let from = span.from.map_or(0, |step| row_of_step[step] + 1);
+            let until = span.until.map_or(row_count + 1, |step| row_of_step[step] + 1);
             for held in conditions[span.at.index()].iter_mut().take(until).skip(from) {
                 if held.is_none_or(|other| weight(other) < weight(span.condition)) {
                     *held = Some(span.condition);
@@ -58,30 +62,35 @@ impl Layout {
         conditions
     }
 
-    /// Returns the processes to draw. These are all processes or, if there are more than `most`,
-    /// only those that take part in a step.
-    pub(super) fn drawn_processes(&self, most: usize) -> Vec<ProcessId> {
-        let all = (0..self.size()).map(ProcessId::from_index);
-        if self.size() <= most {
+    /// Returns the processes to draw. These are all processes or, if there are more than
+    /// `max_count`, only those that take part in a step.
+    pub(super) fn drawn_processes(&self, max_count: usize) -> Vec<ProcessId> {
+        let all = (0..self.process_count()).map(ProcessId::from_index);
+        if self.process_count() <= max_count {
             return all.collect();
         }
         let moved = self.steps.iter().filter_map(|step| step.at);
         let met = self.arrows.iter().flat_map(|arrow| [arrow.from, arrow.to]);
         let busy: BTreeSet<ProcessId> = moved.chain(met).collect();
-        busy.into_iter().take(most).collect()
+        busy.into_iter().take(max_count).collect()
     }
 
     /// Returns the text below a diagram, in lines of at most `columns` columns: messages still
     /// under way, the number of drawn processes if not all are drawn, and the legend of the signs.
-    pub(super) fn footer(&self, drawn: usize, mut signs: BTreeSet<Sign>, columns: usize) -> String {
+    pub(super) fn footer(
+        &self,
+        drawn: usize,
+        mut signs: BTreeSet<LegendSign>,
+        columns: usize,
+    ) -> String {
         let in_flight = |arrow: &&MessageArrow| arrow.outcome == MessageOutcome::UnderWay;
-        let open: Vec<String> = self.arrows.iter().filter(in_flight).map(route).collect();
+        let open: Vec<String> = self.arrows.iter().filter(in_flight).map(describe_arrow).collect();
         let mut foot = String::new();
         if !open.is_empty() {
             list(&mut foot, "under way:", &open, ",", columns);
         }
-        if drawn < self.size() {
-            foot += &format!("{} of {} processes are drawn\n", drawn, self.size());
+        if drawn < self.process_count() {
+            foot += &format!("{} of {} processes are drawn\n", drawn, self.process_count());
         }
         if !self.violation_marks.is_empty() {
             signs.insert(("✗", "violated"));
@@ -95,7 +104,7 @@ impl Layout {
     }
 }
 
-pub(super) fn route(arrow: &MessageArrow) -> String {
+pub(super) fn describe_arrow(arrow: &MessageArrow) -> String {
     format!("{} {}→{}", arrow.label(), arrow.from, arrow.to)
 }
 
@@ -122,7 +131,7 @@ fn list(to: &mut String, head: &str, items: &[String], between: &str, columns: u
 }
 
 /// Appends a sentence, broken into lines of at most `columns` columns.
-pub(super) fn wrap(to: &mut String, description: &str, columns: usize) {
+pub(super) fn append_wrapped(to: &mut String, description: &str, columns: usize) {
     let mut line = String::new();
     for word in description.split(' ') {
         if !line.is_empty() && line.chars().count() + 1 + word.chars().count() > columns {
@@ -139,15 +148,18 @@ pub(super) fn wrap(to: &mut String, description: &str, columns: usize) {
     to.push('\n');
 }
 
-pub(super) fn sign(condition: Option<Condition>, direction: Direction) -> Sign {
-    let lane = |down, right| if direction == Direction::Down { down } else { right };
+pub(super) fn condition_sign(
+    condition: Option<ProcessCondition>,
+    direction: TimeDirection,
+) -> LegendSign {
+    let lane = |down, right| if direction == TimeDirection::Down { down } else { right };
     match condition {
         None => (lane("│", "─"), ""),
-        Some(Condition::Waiting) => ("▒", "waits"),
-        Some(Condition::Inside) => ("█", "inside"),
-        Some(Condition::Leading(_)) => (lane("║", "═"), "leads"),
-        Some(Condition::Token) => (lane("┃", "━"), "has the token"),
-        Some(Condition::Down) => ("·", "down"),
-        Some(Condition::Stopped) => (lane("╎", "╌"), "stopped"),
+        Some(ProcessCondition::Waiting) => ("▒", "waits"),
+        Some(ProcessCondition::Inside) => ("█", "inside"),
+        Some(ProcessCondition::Leading(_)) => (lane("║", "═"), "leads"),
+        Some(ProcessCondition::Token) => (lane("┃", "━"), "has the token"),
+        Some(ProcessCondition::Down) => ("·", "down"),
+        Some(ProcessCondition::Stopped) => (lane("╎", "╌"), "stopped"),
     }
 }

@@ -13,21 +13,21 @@ impl TextRow {
 
     /// Draws the sign of a lifeline at a column.
     pub(super) fn draw_lifeline(&mut self, column: usize, sign: &str) {
-        self.write(column, sign, 1);
+        self.write_text(column, sign, 1);
         self.lanes.push(column);
     }
 
-    pub(super) fn put(&mut self, column: usize, letter: char) {
+    pub(super) fn put_letter(&mut self, column: usize, letter: char) {
         if self.letters.len() <= column {
             self.letters.resize(column + 1, ' ');
         }
         self.letters[column] = letter;
     }
 
-    /// Writes `words` from a column on, but at most `most` letters.
-    pub(super) fn write(&mut self, column: usize, words: &str, most: usize) {
-        for (offset, letter) in words.chars().take(most).enumerate() {
-            self.put(column + offset, letter);
+    /// Writes `words` from a column on, but at most `max_letters` letters.
+    pub(super) fn write_text(&mut self, column: usize, words: &str, max_letters: usize) {
+        for (offset, letter) in words.chars().take(max_letters).enumerate() {
+            self.put_letter(column + offset, letter);
         }
     }
 
@@ -66,7 +66,7 @@ impl TextRow {
         if length + 4 <= width {
             // Uses the middle gap between lanes.
             let gap = left + (lanes / 2) * width - if lanes.is_multiple_of(2) { width } else { 0 };
-            self.write(gap + 1 + (width - 1 - length) / 2, words, usize::MAX);
+            self.write_text(gap + 1 + (width - 1 - length) / 2, words, usize::MAX);
             return true;
         }
         let room = (right - left).saturating_sub(4);
@@ -74,11 +74,11 @@ impl TextRow {
             return false;
         }
         let shown = length.min(room);
-        self.write(left + 2 + (room + 1 - shown) / 2, words, shown);
+        self.write_text(left + 2 + (room + 1 - shown) / 2, words, shown);
         length <= room
     }
 
-    pub(super) fn line(&self) -> String {
+    pub(super) fn to_text(&self) -> String {
         let line: String = self.letters.iter().collect();
         line.trim_end().to_owned()
     }

@@ -2,7 +2,7 @@ use tenure_core::service::commit::{self, Transaction};
 use tenure_core::service::tree::{self, Wave};
 use tenure_core::service::{clock, replication, with_election};
 use tenure_core::{ProcessId, Term};
-use tenure_trace::{Kind, Service, ServiceEvent};
+use tenure_trace::{RecordKind, Service, ServiceEvent};
 
 use super::story::Story;
 
@@ -10,16 +10,17 @@ use super::story::Story;
 /// on. Asserts that the verdicts do not change if the events come from an application combined with
 /// an election.
 fn verdicts<E: ServiceEvent + Clone>(events: &[E]) -> String {
-    let tell = |kind_of: &dyn Fn(&E) -> Kind| {
+    let tell = |kind_of: &dyn Fn(&E) -> RecordKind| {
         let story = events
             .iter()
             .zip(1..)
             .fold(Story::of(Service::Other), |story, (event, at)| story.at(at, kind_of(event)));
         story.verdicts()
     };
-    let alone = tell(&|event| Kind::Event(event.to_record()));
-    let led =
-        tell(&|event| Kind::Event(with_election::Event::Application(event.clone()).to_record()));
+    let alone = tell(&|event| RecordKind::Event(event.to_record()));
+    let led = tell(&|event| {
+        RecordKind::Event(with_election::Event::Application(event.clone()).to_record())
+    });
     assert_eq!(alone, led);
     alone
 }

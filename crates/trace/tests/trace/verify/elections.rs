@@ -1,6 +1,6 @@
 use tenure_core::service::election;
 use tenure_core::{ProcessId, Term, Verdict};
-use tenure_trace::{ElectionCause, Judgement, Kind, Service, Subject};
+use tenure_trace::{ElectionCause, Judgement, RecordKind, Service, Subject};
 
 use super::story::Story;
 
@@ -54,26 +54,31 @@ fn finds_final_disagreement_only_with_end_record() {
 
 #[test]
 fn real_group_has_time_to_agree_again() {
-    let story = || Story::real(Service::Election).all_elect(3, 1).at(3, Kind::Crash);
+    let story = || Story::real(Service::Election).all_elect(3, 1).at(3, RecordKind::Crash);
     let verdict = |story: Story| story.ends().verdicts().split(',').next().unwrap().to_owned();
     assert_eq!(verdict(story().wait(100)), "agreement incomplete");
     assert_eq!(verdict(story().wait(5_000)), "agreement violated");
-    let suspects = Kind::Suspicion { peer: ProcessId(2), verdict: Verdict::Suspect };
+    let suspects = RecordKind::Suspicion { peer: ProcessId(2), verdict: Verdict::Suspect };
     assert_eq!(verdict(story().wait(5_000).at(1, suspects)), "agreement incomplete");
-    let stopped = story().at(1, Kind::Stop).wait(5_000);
+    let stopped = story().at(1, RecordKind::Stop).wait(5_000);
     assert_eq!(verdict(stopped), "agreement incomplete");
 }
 
 #[test]
 fn records_after_end_are_not_the_final_state() {
-    let story = group().all_elect(3, 1).ends().at(3, Kind::End).at(2, Kind::End).elects(1, 1, 2);
+    let story = group()
+        .all_elect(3, 1)
+        .ends()
+        .at(3, RecordKind::End)
+        .at(2, RecordKind::End)
+        .elects(1, 1, 2);
     assert_eq!(story.verdicts(), format!("agreement holds, {ONE}"));
     assert_eq!(held(&story).len(), 1);
 }
 
 #[test]
 fn election_lasts_from_crash_until_all_live_know() {
-    let story = group().all_elect(3, 1).wait(10).at(3, Kind::Crash).wait(4);
+    let story = group().all_elect(3, 1).wait(10).at(3, RecordKind::Crash).wait(4);
     let story = story.elects(2, 2, 2).wait(2).elects(1, 2, 2).ends();
     assert_eq!(
         held(&story),
@@ -83,16 +88,18 @@ fn election_lasts_from_crash_until_all_live_know() {
 
 #[test]
 fn election_ignores_crashed_and_stopped_processes() {
-    let story = group().all_elect(3, 1).at(3, Kind::Crash).elects(2, 2, 2);
-    let stopped = story.at(1, Kind::Stop);
+    let story = group().all_elect(3, 1).at(3, RecordKind::Crash).elects(2, 2, 2);
+    let stopped = story.at(1, RecordKind::Stop);
     assert_eq!(held(&stopped)[1], (ElectionCause::Crash, 2, 3.0, 2.0));
-    let story = group().all_elect(3, 1).at(3, Kind::Crash).elects(2, 2, 2).at(1, Kind::Crash);
+    let story =
+        group().all_elect(3, 1).at(3, RecordKind::Crash).elects(2, 2, 2).at(1, RecordKind::Crash);
     assert_eq!(held(&story)[1], (ElectionCause::Crash, 2, 3.0, 2.0));
 }
 
 #[test]
 fn early_leader_crash_does_not_end_election() {
-    let story = group().all_elect(3, 1).at(3, Kind::Crash).elects(2, 2, 2).at(2, Kind::Crash);
+    let story =
+        group().all_elect(3, 1).at(3, RecordKind::Crash).elects(2, 2, 2).at(2, RecordKind::Crash);
     assert_eq!(held(&story).len(), 1);
     let story = story.elects(1, 1, 3);
     assert_eq!(held(&story)[1], (ElectionCause::Crash, 1, 3.0, 3.0));
@@ -100,41 +107,43 @@ fn early_leader_crash_does_not_end_election() {
 
 #[test]
 fn follower_crash_needs_no_election() {
-    let story = group().all_elect(3, 1).at(1, Kind::Crash).at(1, Kind::Recover).elects(1, 3, 1);
+    let story =
+        group().all_elect(3, 1).at(1, RecordKind::Crash).at(1, RecordKind::Recover).elects(1, 3, 1);
     assert_eq!(held(&story).len(), 1);
 }
 
 #[test]
 fn takeover_is_measured_from_return_of_leader() {
-    let story = group().all_elect(3, 1).at(3, Kind::Crash).elects(1, 2, 2).elects(2, 2, 2);
-    let story = story.wait(10).at(3, Kind::Recover).all_elect(3, 3);
+    let story = group().all_elect(3, 1).at(3, RecordKind::Crash).elects(1, 2, 2).elects(2, 2, 2);
+    let story = story.wait(10).at(3, RecordKind::Recover).all_elect(3, 3);
     assert_eq!(held(&story)[2], (ElectionCause::Takeover, 3, 16.0, 3.0));
 }
 
 #[test]
 fn reelection_of_crashed_leader_counts() {
-    let story = group().all_elect(3, 0).at(3, Kind::Crash).at(3, Kind::Recover).all_elect(3, 0);
+    let story =
+        group().all_elect(3, 0).at(3, RecordKind::Crash).at(3, RecordKind::Recover).all_elect(3, 0);
     assert_eq!(held(&story)[1], (ElectionCause::Crash, 3, 3.0, 4.0));
 }
 
 #[test]
 fn followers_must_relearn_crashed_leader() {
-    let story = group().all_elect(3, 0).at(3, Kind::Crash).at(3, Kind::Recover);
+    let story = group().all_elect(3, 0).at(3, RecordKind::Crash).at(3, RecordKind::Recover);
     assert_eq!(held(&story.elects(3, 3, 0)).len(), 1);
 }
 
 #[test]
 fn end_of_run_settles_no_election() {
-    let open = || group().all_elect(3, 1).at(3, Kind::Crash).elects(2, 2, 2);
-    assert_eq!(held(&open().at(1, Kind::End)).len(), 2);
-    assert_eq!(held(&open().ends().at(1, Kind::End)).len(), 1);
+    let open = || group().all_elect(3, 1).at(3, RecordKind::Crash).elects(2, 2, 2);
+    assert_eq!(held(&open().at(1, RecordKind::End)).len(), 2);
+    assert_eq!(held(&open().ends().at(1, RecordKind::End)).len(), 1);
 }
 
 #[test]
 fn only_long_stop_causes_election() {
-    let story = group().all_elect(3, 1).at(3, Kind::Stop).at(3, Kind::Continue);
+    let story = group().all_elect(3, 1).at(3, RecordKind::Stop).at(3, RecordKind::Continue);
     assert_eq!(held(&story).len(), 1);
-    let story = group().all_elect(3, 1).at(3, Kind::Stop).elects(1, 2, 2).elects(2, 2, 2);
+    let story = group().all_elect(3, 1).at(3, RecordKind::Stop).elects(1, 2, 2).elects(2, 2, 2);
     assert_eq!(held(&story)[1], (ElectionCause::Stop, 2, 3.0, 2.0));
 }
 
@@ -143,23 +152,23 @@ fn only_largest_partition_side_must_agree() {
     let cut_off = |at: u32| {
         let of = |process: &ProcessId| process.number() == at;
         let (apart, others) = (0..3).map(ProcessId).partition(of);
-        Kind::Partition(vec![apart, others])
+        RecordKind::Partition(vec![apart, others])
     };
     let story = group().all_elect(3, 1).record(Subject::Parent, cut_off(3));
     let story = story.elects(1, 2, 2).elects(2, 2, 2);
     assert_eq!(held(&story)[1], (ElectionCause::Partition, 2, 3.0, 2.0));
-    let story = story.wait(10).record(Subject::Parent, Kind::Heal).elects(3, 2, 2);
+    let story = story.wait(10).record(Subject::Parent, RecordKind::Heal).elects(3, 2, 2);
     assert_eq!(held(&story).len(), 2, "it learns of the leader that there is");
     let story = group().all_elect(3, 1).record(Subject::Parent, cut_off(1)).elects(1, 1, 2);
     assert_eq!(held(&story).len(), 1, "separated processes do not count");
-    let story = story.record(Subject::Parent, Kind::Heal).wait(1).elects(1, 3, 1);
+    let story = story.record(Subject::Parent, RecordKind::Heal).wait(1).elects(1, 3, 1);
     assert_eq!(held(&story).len(), 1);
 }
 
 #[test]
 fn deposition_alone_settles_no_election() {
     let term = Term { number: 1, leader: ProcessId(2) };
-    let deposed = || Kind::Event(election::Event::Deposed { term }.into());
+    let deposed = || RecordKind::Event(election::Event::Deposed { term }.into());
     let story = group().all_elect(3, 1).at(1, deposed()).elects(1, 3, 1);
     assert_eq!(held(&story).len(), 1);
     let story = group().all_elect(3, 1).at(1, deposed()).all_elect(2, 2);

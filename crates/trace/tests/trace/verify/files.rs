@@ -3,7 +3,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use tenure_core::ProcessId;
-use tenure_trace::{Service, Source, Subject, verify_files};
+use tenure_trace::{Service, Subject, TraceSource, verify_files};
 
 use super::story::Story;
 
@@ -25,10 +25,10 @@ fn files(folder: &Path) -> Vec<PathBuf> {
         .exits(2)
         .ends();
     let writers = [
-        ("p1", Source::Node, Subject::Process(ProcessId(0))),
-        ("p2", Source::Node, Subject::Process(ProcessId(1))),
-        ("resource", Source::Resource, Subject::Resource),
-        ("parent", Source::Parent, Subject::Parent),
+        ("p1", TraceSource::Node, Subject::Process(ProcessId(0))),
+        ("p2", TraceSource::Node, Subject::Process(ProcessId(1))),
+        ("resource", TraceSource::Resource, Subject::Resource),
+        ("parent", TraceSource::Parent, Subject::Parent),
     ];
     let path = |name| folder.join(name).with_extension("ndjson");
     for (name, source, who) in writers {

@@ -1,6 +1,6 @@
 use tenure_core::service::stream;
 use tenure_core::{Layer, ProcessId, Property, VectorClock};
-use tenure_trace::{Judgement, Kind, Record, Service};
+use tenure_trace::{Judgement, Record, RecordKind, Service};
 
 use super::story::Story;
 
@@ -35,22 +35,22 @@ fn finds_overlapping_entries() {
 #[test]
 fn crash_ends_entry() {
     let holds = "fencing holds, mutual-exclusion holds";
-    assert_eq!(lock().enters(1, 1).at(1, Kind::Crash).enters(2, 2).verdicts(), holds);
-    let story = lock().enters(1, 1).at(1, Kind::End).enters(2, 2);
+    assert_eq!(lock().enters(1, 1).at(1, RecordKind::Crash).enters(2, 2).verdicts(), holds);
+    let story = lock().enters(1, 1).at(1, RecordKind::End).enters(2, 2);
     assert_eq!(story.verdicts(), holds);
     assert_eq!(story.verified().crashes, 0, "it ended normally");
 }
 
 #[test]
 fn crashed_process_cannot_enter() {
-    let story = lock().at(1, Kind::Crash).enters(1, 1).enters(2, 2);
+    let story = lock().at(1, RecordKind::Crash).enters(1, 1).enters(2, 2);
     assert_eq!(story.verdicts(), "fencing holds, mutual-exclusion holds");
     assert_eq!(story.verified().entries, 1);
 }
 
 #[test]
 fn stopped_process_stays_inside() {
-    let story = lock().enters(1, 1).at(1, Kind::Stop).enters(2, 2);
+    let story = lock().enters(1, 1).at(1, RecordKind::Stop).enters(2, 2);
     assert_eq!(story.verdicts(), "fencing holds, mutual-exclusion violated");
 }
 
@@ -58,13 +58,13 @@ fn stopped_process_stays_inside() {
 fn boot_in_new_session_implies_crash() {
     let boot = |session| move |record: Record| record.in_session(session);
     // A node with saved state reports a recovery.
-    for kind in [Kind::Boot, Kind::Recover] {
-        let story = lock().at(1, Kind::Boot).but(boot(1)).enters(1, 1);
+    for kind in [RecordKind::Boot, RecordKind::Recover] {
+        let story = lock().at(1, RecordKind::Boot).but(boot(1)).enters(1, 1);
         let again = story.at(1, kind).but(boot(2)).enters(2, 2);
         assert_eq!(again.verdicts(), "fencing holds, mutual-exclusion holds");
         assert_eq!(again.verified().crashes, 1);
     }
-    let same = lock().at(1, Kind::Boot).enters(1, 1).at(1, Kind::Boot).enters(2, 2);
+    let same = lock().at(1, RecordKind::Boot).enters(1, 1).at(1, RecordKind::Boot).enters(2, 2);
     assert_eq!(same.verified().crashes, 0);
 }
 
@@ -104,7 +104,8 @@ fn finds_order_violation_with_vector_clocks() {
 
 #[test]
 fn lists_processes_waiting_at_end() {
-    let story = lock().requests(3).requests(1).requests(2).enters(2, 1).at(3, Kind::Crash).ends();
+    let story =
+        lock().requests(3).requests(1).requests(2).enters(2, 1).at(3, RecordKind::Crash).ends();
     assert_eq!(story.verified().waiting, [1]);
 }
 
@@ -123,18 +124,19 @@ fn counts_messages_by_layer_and_kind_without_self_sends() {
     let story = lock().sends(1, 2, 1).sends(1, 3, 2).sends(1, 1, 3).receives(2, 1, 1);
     let messages = story.verified().messages;
     assert_eq!(messages.sent[&Layer::Mutex]["request"], 2);
-    assert_eq!((messages.total(), messages.received), (2, 1));
+    assert_eq!((messages.total_sent(), messages.received), (2, 1));
     assert_eq!((messages.sent_in(Layer::Mutex), messages.sent_in(Layer::Election)), (2, 0));
 }
 
 #[test]
 fn finds_missing_stream_items() {
     let to = ProcessId(1);
-    let sent =
-        |story: Story, item| story.at(1, Kind::Command(stream::Command::Send { to, item }.into()));
+    let sent = |story: Story, item| {
+        story.at(1, RecordKind::Command(stream::Command::Send { to, item }.into()))
+    };
     let got = |story: Story, item| {
         let received = stream::Event::Received { from: ProcessId(0), item };
-        story.at(2, Kind::Event(received.into()))
+        story.at(2, RecordKind::Event(received.into()))
     };
     let two = || sent(sent(Story::of(Service::Stream), 1), 2);
     assert_eq!(got(two(), 2).verdicts(), "no-loss violated");

@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use tenure_core::{Fence, ProcessId, Property, Service};
 use tenure_trace::{
-    Access, Header, Judgement, Kind, MergedFiles, Operation, Record, Source, Subject,
-    TraceVerifier, Writer,
+    AccessOperation, AccessRecord, Header, Judgement, MergedFiles, Record, RecordKind, Subject,
+    TraceSource, TraceVerifier, Writer,
 };
 
 use crate::kinds::{P1, P2, enter, entered, exited, message};
@@ -13,9 +13,9 @@ use crate::kinds::{P1, P2, enter, entered, exited, message};
 /// Maximum number of messages, and of fences, that verification remembers.
 const LIMIT: usize = 1 << 16;
 
-fn send(at: ProcessId, to: ProcessId, number: u64) -> Kind {
+fn send(at: ProcessId, to: ProcessId, number: u64) -> RecordKind {
     let message_record = message(to, "release", number);
-    if at == to { Kind::Receive(message_record) } else { Kind::Send(message_record) }
+    if at == to { RecordKind::Receive(message_record) } else { RecordKind::Send(message_record) }
 }
 
 /// Verifies the entries with these numbers. P1 makes entry 0 and never exits, so this entry
@@ -28,14 +28,20 @@ fn verify_entries(verifier: &mut TraceVerifier, entries: std::ops::Range<u64>) {
         let mut time = entry * 1_000_000;
         let mut read = |who: Subject, after: u64, kind| {
             time += after;
-            verifier.read(&Record::new(time, who, kind));
+            verifier.verify_record(&Record::new(time, who, kind));
         };
         read(at.into(), 0, enter());
         read(at.into(), 1 + entry * 7, entered(fence));
-        let (operation, fence) = (Operation::Put, Some(fence));
-        let put =
-            Access { by: at, operation, fence, value: entry + 1, accepted: true, highest: None };
-        read(Subject::Resource, 1, Kind::Access(put));
+        let (operation, fence) = (AccessOperation::Put, Some(fence));
+        let put = AccessRecord {
+            by: at,
+            operation,
+            fence,
+            value: entry + 1,
+            accepted: true,
+            highest: None,
+        };
+        read(Subject::Resource, 1, RecordKind::Access(put));
         read(at.into(), 1, send(at, P1, entry));
         if at == P2 {
             read(at.into(), 1, exited());
@@ -46,7 +52,7 @@ fn verify_entries(verifier: &mut TraceVerifier, entries: std::ops::Range<u64>) {
 #[test]
 fn verifier_memory_is_bounded() {
     let mut verifier =
-        TraceVerifier::new(&Header::new("hand-made", Service::Mutex, 2, Source::Simulator));
+        TraceVerifier::new(&Header::new("hand-made", Service::Mutex, 2, TraceSource::Simulator));
     verify_entries(&mut verifier, 0..1_000);
     assert!(
         verifier.retained_count() > 4_000,
@@ -67,15 +73,15 @@ fn verifier_memory_is_bounded() {
     assert_eq!(verified.verdict, Judgement::Holds, "{verified}");
 
     // A stale access is found however late it is.
-    let access = Access {
+    let access = AccessRecord {
         by: P1,
-        operation: Operation::Put,
+        operation: AccessOperation::Put,
         fence: Some(Fence(0, 1)),
         value: 0,
         accepted: true,
         highest: None,
     };
-    verifier.read(&Record::new(u64::MAX, Subject::Resource, Kind::Access(access)));
+    verifier.verify_record(&Record::new(u64::MAX, Subject::Resource, RecordKind::Access(access)));
     let verified = verifier.finish();
     assert_eq!(verified.properties[&Property::FencedAccess], Judgement::Violated);
     assert_eq!(verified.properties[&Property::MutualExclusion], Judgement::Violated);
@@ -85,17 +91,17 @@ fn verifier_memory_is_bounded() {
 /// messages to the second. The second node also receives one message whose sending is not recorded.
 fn files(folder: &Path, messages: u64) -> [PathBuf; 2] {
     let paths = ["p1.ndjson", "p2.ndjson"].map(|name| folder.join(name));
-    let header = Header::new("hand-made", Service::Mutex, 2, Source::Node);
+    let header = Header::new("hand-made", Service::Mutex, 2, TraceSource::Node);
     let [mut sends, mut receives] =
         paths.each_ref().map(|path| Writer::create(path, &header).unwrap());
     for number in 1..=messages {
         // By its clock, the receiver was first.
-        let send = Kind::Send(message(P2, "request", number));
+        let send = RecordKind::Send(message(P2, "request", number));
         sends.write(Record::new(number * 10 + 5, P1, send)).unwrap();
-        let receive = Kind::Receive(message(P1, "request", number));
+        let receive = RecordKind::Receive(message(P1, "request", number));
         receives.write(Record::new(number * 10, P2, receive)).unwrap();
     }
-    let never = Kind::Receive(message(P1, "request", messages + 1));
+    let never = RecordKind::Receive(message(P1, "request", messages + 1));
     receives.write(Record::new(messages * 10 + 9, P2, never)).unwrap();
     paths
 }
@@ -108,14 +114,14 @@ fn merge_memory_is_bounded() {
         let mut last = 0;
         for record in files.by_ref() {
             let record = record.unwrap();
-            if let Kind::Receive(message_record) = &record.kind {
+            if let RecordKind::Receive(message_record) = &record.kind {
                 assert!(message_record.number <= last + 1, "{record:?} came before its sending");
-            } else if let Kind::Send(message_record) = &record.kind {
+            } else if let RecordKind::Send(message_record) = &record.kind {
                 last = message_record.number;
             }
         }
         assert_eq!((files.merge_report().unmatched, files.merge_report().contradictions), (1, 0));
-        files.max_retained()
+        files.max_retained_count()
     };
     let short = max_retained(1_000);
     assert!(short >= 1_000, "{short}: what grows is counted");

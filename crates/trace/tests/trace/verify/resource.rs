@@ -1,5 +1,7 @@
 use tenure_core::ProcessId;
-use tenure_trace::{Access, CounterResult, Judgement, Kind, Operation, Service, Subject};
+use tenure_trace::{
+    AccessOperation, AccessRecord, CounterResult, Judgement, RecordKind, Service, Subject,
+};
 
 use super::story::Story;
 
@@ -29,10 +31,11 @@ fn finds_lost_update_without_lock() {
 
 #[test]
 fn get_is_not_an_increment() {
-    let operation = Operation::Get;
+    let operation = AccessOperation::Get;
     let by = ProcessId(0);
-    let access = Access { by, operation, fence: None, value: 1, accepted: true, highest: None };
-    let story = lock().puts(1, 1, 1).record(Subject::Resource, Kind::Access(access));
+    let access =
+        AccessRecord { by, operation, fence: None, value: 1, accepted: true, highest: None };
+    let story = lock().puts(1, 1, 1).record(Subject::Resource, RecordKind::Access(access));
     assert_eq!(story.verified().counter, Some(CounterResult { expected: 1, found: 1, lost: 0 }));
 }
 

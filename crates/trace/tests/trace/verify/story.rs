@@ -4,8 +4,8 @@ use std::path::Path;
 
 use tenure_core::{Fence, ProcessId};
 use tenure_trace::{
-    Access, ClockUnit, Header, Kind, Operation, Record, Service, Source, Subject, TraceVerifier,
-    Verification, Writer,
+    AccessOperation, AccessRecord, ClockUnit, Header, Record, RecordKind, Service, Subject,
+    TraceSource, TraceVerifier, Verification, Writer,
 };
 
 use crate::kinds::{elected, enter, entered, exited, message};
@@ -19,7 +19,7 @@ pub(crate) struct Story {
 
 impl Story {
     pub(crate) fn of(service: Service) -> Self {
-        let header = Header::new("hand-made", service, 3, Source::Simulator);
+        let header = Header::new("hand-made", service, 3, TraceSource::Simulator);
         Story { header, time: 0, records: Vec::new() }
     }
 
@@ -40,7 +40,7 @@ impl Story {
         self
     }
 
-    pub(crate) fn record(mut self, who: impl Into<Subject>, kind: Kind) -> Self {
+    pub(crate) fn record(mut self, who: impl Into<Subject>, kind: RecordKind) -> Self {
         self.time += 1_000_000;
         self.records.push(Record::new(self.time, who, kind));
         self
@@ -53,7 +53,7 @@ impl Story {
         self
     }
 
-    pub(crate) fn at(self, process: u32, kind: Kind) -> Self {
+    pub(crate) fn at(self, process: u32, kind: RecordKind) -> Self {
         self.record(ProcessId(process - 1), kind)
     }
 
@@ -80,11 +80,11 @@ impl Story {
     }
 
     pub(crate) fn sends(self, from: u32, to: u32, number: u64) -> Self {
-        self.at(from, Kind::Send(message(ProcessId(to - 1), "request", number)))
+        self.at(from, RecordKind::Send(message(ProcessId(to - 1), "request", number)))
     }
 
     pub(crate) fn receives(self, to: u32, from: u32, number: u64) -> Self {
-        self.at(to, Kind::Receive(message(ProcessId(from - 1), "request", number)))
+        self.at(to, RecordKind::Receive(message(ProcessId(from - 1), "request", number)))
     }
 
     pub(crate) fn puts(self, by: u32, fence: u64, value: u64) -> Self {
@@ -98,24 +98,24 @@ impl Story {
     fn accesses(self, by: u32, fence: u64, value: u64, accepted: bool) -> Self {
         let by = ProcessId(by - 1);
         let fence = Some(Fence(0, fence));
-        let operation = Operation::Put;
-        let access = Access { by, operation, fence, value, accepted, highest: None };
-        self.record(Subject::Resource, Kind::Access(access))
+        let operation = AccessOperation::Put;
+        let access = AccessRecord { by, operation, fence, value, accepted, highest: None };
+        self.record(Subject::Resource, RecordKind::Access(access))
     }
 
     pub(crate) fn ends(self) -> Self {
-        self.record(Subject::Parent, Kind::End)
+        self.record(Subject::Parent, RecordKind::End)
     }
 
     pub(crate) fn verified(&self) -> Verification {
         let mut verifier = TraceVerifier::new(&self.header);
-        self.records.iter().for_each(|record| verifier.read(record));
+        self.records.iter().for_each(|record| verifier.verify_record(record));
         verifier.finish()
     }
 
     /// Writes a trace file with the records that `keep` accepts. The header of the file names
     /// `source` as the program that wrote it.
-    pub(crate) fn write(&self, path: &Path, source: Source, keep: impl Fn(&Record) -> bool) {
+    pub(crate) fn write(&self, path: &Path, source: TraceSource, keep: impl Fn(&Record) -> bool) {
         let header = Header { source, ..self.header.clone() };
         let mut writer = Writer::create(path, &header).unwrap();
         for record in self.records.iter().filter(|record| keep(record)) {

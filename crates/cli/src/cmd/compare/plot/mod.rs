@@ -25,7 +25,7 @@ const LETTER_WIDTH: f64 = 6.4;
 const LINE_HEIGHT: f64 = 18.0;
 
 #[derive(Clone, Debug)]
-pub(super) struct Curve {
+pub(super) struct AlgorithmCurves {
     name: String,
     family: &'static str,
     points: Vec<(u32, f64)>,
@@ -34,9 +34,9 @@ pub(super) struct Curve {
     theory: Vec<Vec<(u32, f64)>>,
 }
 
-impl Curve {
+impl AlgorithmCurves {
     pub(super) fn new(name: &str, family: &'static str) -> Self {
-        Curve { name: name.to_owned(), family, points: Vec::new(), theory: Vec::new() }
+        AlgorithmCurves { name: name.to_owned(), family, points: Vec::new(), theory: Vec::new() }
     }
 
     pub(super) fn add_measured(&mut self, size: u32, figure: f64) {
@@ -60,7 +60,7 @@ impl Curve {
 
 /// Returns the name of the family to which an algorithm belongs. The family is the strategy of a
 /// lock, or the topology of an election.
-pub(super) fn family(card: &Card) -> &'static str {
+pub(super) fn algorithm_family(card: &Card) -> &'static str {
     match (card.service, card.topology, card.strategy) {
         (Service::Election, Topology::UnidirectionalRing, _) => "on one-way rings",
         (Service::Election, Topology::BidirectionalRing, _) => "on two-way rings",
@@ -78,11 +78,11 @@ pub(super) fn family(card: &Card) -> &'static str {
 #[derive(Debug)]
 pub(super) struct Plot {
     unit: &'static str,
-    curves: Vec<Curve>,
+    curves: Vec<AlgorithmCurves>,
 }
 
 impl Plot {
-    pub(super) fn new(unit: &'static str, curves: Vec<Curve>) -> Self {
+    pub(super) fn new(unit: &'static str, curves: Vec<AlgorithmCurves>) -> Self {
         let curves = curves.into_iter().filter(|curve| !curve.points.is_empty());
         Plot { unit, curves: curves.collect() }
     }
@@ -190,14 +190,17 @@ mod tests {
     use super::*;
 
     fn plot() -> Plot {
-        let mut lamport = Curve::new("lamport", "permission of all");
+        let mut lamport = AlgorithmCurves::new("lamport", "permission of all");
         for size in [2, 4, 8] {
             lamport.add_measured(size, f64::from(size));
             lamport.add_predicted(size, vec![f64::from(size)]);
         }
-        let mut ring = Curve::new("token-ring", "token");
+        let mut ring = AlgorithmCurves::new("token-ring", "token");
         ring.add_measured(4, 3.0);
-        Plot::new("messages", vec![lamport, ring, Curve::new("unmeasured", "permission of all")])
+        Plot::new(
+            "messages",
+            vec![lamport, ring, AlgorithmCurves::new("unmeasured", "permission of all")],
+        )
     }
 
     #[test]

@@ -2,9 +2,9 @@
 //! families are drawn behind the curves of this family.
 
 use super::style::{DASHES, colour_class, marker};
-use super::{Curve, Plot, draw, text};
+use super::{AlgorithmCurves, Plot, draw, text};
 use crate::cmd::rows::format_figure;
-use crate::cmd::scale::{logarithmic_ticks, range};
+use crate::cmd::scale::{logarithmic_ticks, min_and_max};
 
 /// Width of a panel including its axes, in pixels.
 pub(super) const PANEL_WIDTH: f64 = 280.0;
@@ -30,13 +30,16 @@ pub(super) struct Panel<'p> {
 
 impl<'p> Panel<'p> {
     pub(super) fn new(plot: &'p Plot) -> Self {
-        let all = || plot.curves.iter().flat_map(Curve::all);
+        let all = || plot.curves.iter().flat_map(AlgorithmCurves::all);
         let sizes = range_of(all().map(|(size, _)| f64::from(size)));
         let figures = range_of(all().map(|(_, value)| value));
         Panel { plot, sizes, figures }
     }
 
-    pub(super) fn curves_of_family(&self, family: &str) -> impl Iterator<Item = &'p Curve> {
+    pub(super) fn curves_of_family(
+        &self,
+        family: &str,
+    ) -> impl Iterator<Item = &'p AlgorithmCurves> {
         self.plot.curves.iter().filter(move |curve| curve.family == family)
     }
 
@@ -47,16 +50,16 @@ impl<'p> Panel<'p> {
         (x, BOTTOM - log_position(value, self.figures) * (BOTTOM - TOP))
     }
 
-    /// Draws the panel of a family. `names` are the algorithms of the family, in the order of their
-    /// colours.
-    pub(super) fn draw(&self, svg: &mut String, family: &str, names: &[&str]) {
+    /// Draws the panel of a family. `algorithms` are the algorithms of the family, in the order of
+    /// their colours.
+    pub(super) fn draw(&self, svg: &mut String, family: &str, algorithms: &[&str]) {
         self.axes(svg);
         for curve in self.plot.curves.iter().filter(|curve| curve.family != family) {
             let points = self.line(curve.points.iter());
             draw(svg, &format!("<polyline class=\"other\" points=\"{points}\"/>"));
         }
         for curve in self.curves_of_family(family) {
-            let place = names.iter().position(|name| *name == curve.name).unwrap_or(0);
+            let place = algorithms.iter().position(|name| *name == curve.name).unwrap_or(0);
             let name = &curve.name;
             draw(
                 svg,
@@ -122,7 +125,7 @@ impl<'p> Panel<'p> {
 
 /// Returns the range of the values, extended by a margin.
 fn range_of(values: impl Iterator<Item = f64>) -> (f64, f64) {
-    let (least, most) = range(values).unwrap_or((1.0, 10.0));
+    let (least, most) = min_and_max(values).unwrap_or((1.0, 10.0));
     (least * 0.8, (most * 1.25).max(least * 2.0))
 }
 

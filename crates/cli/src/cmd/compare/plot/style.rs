@@ -8,10 +8,10 @@ const INKS: usize = 8;
 pub(super) const DASHES: [&str; 5] = ["none", "7 3", "2 3", "9 3 2 3", "12 4"];
 
 /// Returns the number of the CSS class for the colour of a curve, such as 3 for the class `i3`. A
-/// family is a group of algorithms that share a row of panels. `place` is the index of the curve in
-/// the family of its algorithm.
-pub(super) fn colour_class(place: usize) -> usize {
-    place % INKS
+/// family is a group of algorithms that share a row of panels. `index_in_family` is the index of
+/// the curve in the family of its algorithm.
+pub(super) fn colour_class(index_in_family: usize) -> usize {
+    index_in_family % INKS
 }
 
 /// Style sheet of a plot, for light and dark mode. The style sheet dims all other curves while one
@@ -47,10 +47,10 @@ picture.addEventListener("pointerover", ({ target }) => {
 });
 "#;
 
-/// Returns the SVG marker of a curve at a point. `place` is the index of the curve in the family of
-/// its algorithm.
-pub(super) fn marker(place: usize, x: f64, y: f64) -> String {
-    let shape = marker_path(place);
-    let class = if place % 12 < 6 { "mark" } else { "mark hollow" };
+/// Returns the SVG marker of a curve at a point. `index_in_family` is the index of the curve in the
+/// family of its algorithm.
+pub(super) fn marker(index_in_family: usize, x: f64, y: f64) -> String {
+    let shape = marker_path(index_in_family);
+    let class = if index_in_family % 12 < 6 { "mark" } else { "mark hollow" };
     format!("<path class=\"{class}\" transform=\"translate({x:.1} {y:.1})\" d=\"{shape}\"/>")
 }

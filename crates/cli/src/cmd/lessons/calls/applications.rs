@@ -20,7 +20,7 @@ pub(super) struct BerkeleyArguments {
     starts: Vec<i64>,
 }
 
-pub(super) fn berkeley(with: BerkeleyArguments) -> Result<Value, RunError> {
+pub(super) fn run_berkeley(with: BerkeleyArguments) -> Result<Value, RunError> {
     let made = synchronise(&ClockScenario::starting_at(with.starts))?;
     let sum: i64 = made.adjustments.iter().flatten().sum();
     Ok(json!({
@@ -56,7 +56,7 @@ fn once() -> u64 {
     1
 }
 
-pub(super) fn primary_backup(with: PrimaryBackupArguments) -> Result<Value, RunError> {
+pub(super) fn run_primary_backup(with: PrimaryBackupArguments) -> Result<Value, RunError> {
     let variants = if with.early {
         Variants::none().with(VariantId::AcknowledgeEarly)
     } else {
@@ -108,11 +108,11 @@ pub(super) struct AtomicCommitArguments {
     cut: Option<f64>,
 }
 
-pub(super) fn two_phase_commit(with: AtomicCommitArguments) -> Result<Value, RunError> {
+pub(super) fn run_two_phase_commit(with: AtomicCommitArguments) -> Result<Value, RunError> {
     commit(with, CommitProtocol::Two(Variants::none()))
 }
 
-pub(super) fn three_phase_commit(with: AtomicCommitArguments) -> Result<Value, RunError> {
+pub(super) fn run_three_phase_commit(with: AtomicCommitArguments) -> Result<Value, RunError> {
     commit(with, CommitProtocol::Three(Variants::none()))
 }
 
@@ -138,7 +138,7 @@ pub(super) struct SpanningTreeArguments {
     topology: Option<String>,
 }
 
-pub(super) fn spanning_tree(with: SpanningTreeArguments) -> Result<Value, String> {
+pub(super) fn run_spanning_tree(with: SpanningTreeArguments) -> Result<Value, String> {
     let topology = with.topology.as_deref().unwrap_or("complete");
     let graph = topology.parse::<TopologyOption>()?.graph(with.n)?;
     let grown = grow_tree(&TreeScenario::on_graph(&graph)).map_err(|error| error.to_string())?;

@@ -6,15 +6,15 @@ use serde_json::{Value, json};
 use tenure_algorithms::mutex::{Lamport, lamport};
 use tenure_core::{ChannelOrder, Property};
 use tenure_sim::{
-    BackgroundTraffic, Distribution, Entries, GroupSizeCondition, Judgement, Locking,
-    RequestPattern, RunError, Settings, Simulation, Workload,
+    BackgroundTraffic, Distribution, EntriesPerProcess, GroupSizeCondition, Judgement,
+    LockWorkload, RequestPattern, RunError, Settings, Simulation, Workload,
 };
 
 const RUNS: u64 = 200;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Arguments {
+pub(super) struct ChatterArguments {
     /// True if messages between users carry the logical clock of the lock.
     stamped: bool,
 }
@@ -26,7 +26,7 @@ pub(super) struct Arguments {
 ///   order of their requests. The order of the requests is the happened-before relation, which
 ///   includes the messages between users.
 /// - `user_messages` is the number of messages between users in all runs.
-pub(super) fn count_order_violations(arguments: Arguments) -> Result<Value, RunError> {
+pub(super) fn count_order_violations(arguments: ChatterArguments) -> Result<Value, RunError> {
     let (mut out_of_order, mut user_messages) = (0, 0);
     for seed in 1..=RUNS {
         let config = lamport::Config::default();
@@ -44,9 +44,9 @@ pub(super) fn count_order_violations(arguments: Arguments) -> Result<Value, RunE
 }
 
 fn settings(seed: u64) -> Settings {
-    let locking = Locking {
+    let locking = LockWorkload {
         pattern: RequestPattern::Closed { think: Distribution::between_units(0, 40) },
-        entries: Entries::Each(3),
+        entries: EntriesPerProcess::Each(3),
         hold: Distribution::units(1),
     };
     let chatter = BackgroundTraffic::always(Distribution::units(1));

@@ -66,20 +66,20 @@ impl Protocol for Army {
 fn ends(max_couriers: u32, through: u32) -> [Army; 2] {
     let (first, second) = (ProcessId(0), ProcessId(1));
     let mut cluster = TestCluster::<Army>::uniform(2, ChannelOrder::Fifo, max_couriers);
-    cluster.command(first, Attack);
+    cluster.issue_command(first, Attack);
     let link = |number: u32| if number % 2 == 1 { (first, second) } else { (second, first) };
     for number in 1..=through {
         cluster.deliver_at(link(number), 0);
     }
     if through < max_couriers {
-        cluster.lose(link(through + 1));
+        cluster.lose_oldest(link(through + 1));
     }
     [first, second].map(|at| cluster.process(at).expect("no army is ever down").clone())
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Arguments {
+pub(super) struct CourierArguments {
     max_couriers: u32,
     may_be_caught: bool,
 }
@@ -95,8 +95,8 @@ pub(super) struct Arguments {
 ///   The sender of this courier must end in the same state in both runs.
 /// - `rules` is the number of rules by which both armies attack if every courier arrives.
 /// - `alone` is the number of these rules by which one army attacks alone in some run.
-pub(super) fn explore_captures(with: Arguments) -> Result<Value, Infallible> {
-    let Arguments { max_couriers, may_be_caught } = with;
+pub(super) fn explore_captures(with: CourierArguments) -> Result<Value, Infallible> {
+    let CourierArguments { max_couriers, may_be_caught } = with;
     let least = if may_be_caught { 0 } else { max_couriers };
     let runs: Vec<[Army; 2]> =
         (least..=max_couriers).map(|through| ends(max_couriers, through)).collect();

@@ -43,7 +43,7 @@ const HEARTBEAT_PERIOD: u64 = 10;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Arguments {
+pub(super) struct DetectorArguments {
     /// Time without a heartbeat after which a process is suspected, in units of time.
     timeout: u64,
     /// Least and greatest latency of a message, in units of time.
@@ -54,8 +54,8 @@ pub(super) struct Arguments {
 
 /// Simulates two processes, P1 and P2, that monitor each other. P2 crashes during the run. Returns
 /// the number of false suspicions, and whether P1 detects the crash.
-pub(super) fn count_mistakes(with: Arguments) -> Result<Value, RunError> {
-    let Arguments { timeout, takes: [least, most], crash } = with;
+pub(super) fn count_false_suspicions(with: DetectorArguments) -> Result<Value, RunError> {
+    let DetectorArguments { timeout, takes: [least, most], crash } = with;
     let mut settings = Settings::new(2);
     settings.detector = None;
     settings.network.latency = Distribution::between_units(least, most).into();

@@ -8,7 +8,7 @@ use tenure_sim::{Distribution, RunError};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Arguments {
+pub(super) struct GeneralsArguments {
     #[serde(default = "equal_strengths")]
     strengths: [u32; 2],
     /// Time for which the leading general waits before it attacks, in units of time.
@@ -31,7 +31,7 @@ fn one() -> u64 {
 /// greatest delay of the other general. The delay is the time from the attack of the leading
 /// general to the attack of the other general, in units of time. It is negative if the other
 /// general attacks first.
-pub(super) fn run_attacks(with: Arguments) -> Result<Value, RunError> {
+pub(super) fn run_attacks(with: GeneralsArguments) -> Result<Value, RunError> {
     let wait = (with.wait * TICKS_PER_UNIT as f64) as u64;
     let config = Config { strengths: with.strengths, wait };
     let latency = Distribution::between_units(with.takes[0], with.takes[1]);
@@ -42,5 +42,5 @@ pub(super) fn run_attacks(with: Arguments) -> Result<Value, RunError> {
             (least, most) = (least.min(skew), most.max(skew));
         }
     }
-    Ok(json!({ "leader": config.leader().number(), "least": least, "most": most }))
+    Ok(json!({ "leader": config.leading_army().number(), "least": least, "most": most }))
 }

@@ -12,7 +12,7 @@ const SIZE: u32 = 2;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Arguments {
+pub(super) struct PerfectDetectorArguments {
     /// Interval between heartbeats, in units of time.
     period: u32,
     /// Time without a heartbeat after which a process is suspected, in units of time.
@@ -31,7 +31,7 @@ pub(super) struct Arguments {
 /// Explores every schedule of two processes that monitor each other, of which one may crash.
 /// Returns whether the detector is accurate and complete, and the length of the shortest run that
 /// contains a false suspicion.
-pub(super) fn check(with: Arguments) -> Result<Value, CheckError> {
+pub(super) fn check_detector(with: PerfectDetectorArguments) -> Result<Value, CheckError> {
     let timeout = Delay::units(with.timeout.into()).max;
     let detector = heartbeat::Config {
         period: Delay::units(with.period.into()),
@@ -42,11 +42,11 @@ pub(super) fn check(with: Arguments) -> Result<Value, CheckError> {
     let check = Check::<Heartbeat>::with(SIZE, detector).crashing(1);
     let check = match with.latency {
         Some([least, most]) => {
-            let check = check.synchronous(least..=most).stepping(with.step[0]..=with.step[1]);
+            let check = check.synchronous(least..=most).steps_lasting(with.step[0]..=with.step[1]);
             check.drifting(with.drift * 10_000)
         }
         // Heartbeats accumulate unless messages may be lost.
-        None => check.losing(1).in_flight(1),
+        None => check.losing(1).in_flight_per_link(1),
     };
     let check = check.always(StrongAccuracy::new());
     let report = check.always_and_at_end(StrongCompleteness::new(SIZE)).try_run()?;

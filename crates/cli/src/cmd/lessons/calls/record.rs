@@ -30,7 +30,7 @@ const SERVER: ProcessId = ProcessId(0);
 
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Config {
+pub(super) struct RecordArguments {
     start: i64,
     /// One amount per client, in the order of the clients, of which P2 is the first. Each client
     /// adds its amount to the number that the server stores.
@@ -65,14 +65,19 @@ impl Labelled for Message {
 }
 
 impl Protocol for Participant {
-    type Config = Config;
+    type Config = RecordArguments;
     type Command = Change;
     type Event = Never;
     type Message = Message;
     type Timer = <Central as Protocol>::Timer;
     type Stable = ();
 
-    fn boot(group: Group, config: &Config, _: Option<()>, fx: &mut impl Effects<Self>) -> Self {
+    fn boot(
+        group: Group,
+        config: &RecordArguments,
+        _: Option<()>,
+        fx: &mut impl Effects<Self>,
+    ) -> Self {
         let client = group.me().index().checked_sub(1);
         let change = client.map_or(0, |client| config.changes[client]);
         let inner = central::Config { coordinator: SERVER, ..central::Config::default() };
@@ -131,7 +136,7 @@ struct State {
 }
 
 impl State {
-    fn first(config: &Config) -> Self {
+    fn first(config: &RecordArguments) -> Self {
         let size = config.changes.len() + 1;
         let group = |place| Group::new(ProcessId::from_index(place), size as u32);
         let mut batch = EffectBuffer::new(ConstantEnvironment);
@@ -162,7 +167,7 @@ impl State {
 
 /// Explores all orders in which the server can receive requests. Returns the number of orders for
 /// each final value.
-pub(super) fn count_final_values(config: Config) -> Result<Value, Infallible> {
+pub(super) fn count_final_values(config: RecordArguments) -> Result<Value, Infallible> {
     let mut seen = HashSet::new();
     let mut frontier = vec![State::first(&config)];
     let mut ends = BTreeSet::new();

@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use tenure_algorithms::application::{
     ThreePhaseCommit, WithElection, three_phase_commit, with_election,
 };
-use tenure_algorithms::catalogue::{self, Parameters, Visitor};
+use tenure_algorithms::catalogue::{self, AlgorithmVisitor, Parameters};
 use tenure_algorithms::compose::NamedLocks;
 use tenure_algorithms::election::{Bully, bully};
 use tenure_algorithms::{UnknownVariant, VariantId, Variants};
@@ -13,13 +13,16 @@ use tenure_core::{
     Agreement, Algorithm, Election, Mutex, ProcessId, Rank, Service, TICKS_PER_UNIT,
 };
 use tenure_sim::{Settings, Simulation};
-use tenure_trace::diagram::{DiagramOptions, Direction, LogPicture, Moment, RowLabel, lay_out};
+use tenure_trace::diagram::{
+    DiagramOptions, LogMoment, LogPicture, RowLabel, TimeDirection, lay_out,
+};
 use tenure_trace::{
-    Action, Logs, Recorded, Schedule, Script, Trace, TraceBuffer, perform as performed,
+    Action, LogStates, RecordableProtocol, Schedule, Script, Trace, TraceBuffer,
+    perform_script as performed,
 };
 
 use super::preset_clocks::PresetClocks;
-use crate::cmd::output::width;
+use crate::cmd::output::line_width;
 use crate::lessons::ActionResult;
 
 macro_rules! stories {
@@ -48,7 +51,7 @@ const STORIES: &[(&str, &str)] = stories! {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Arguments {
+pub(super) struct StoryArguments {
     algorithm: String,
     /// Name of a script in [`STORIES`], or the text of a script.
     script: String,
@@ -69,7 +72,7 @@ pub(super) struct Arguments {
 /// `transcript` has the lines of each block of the script, and `sent` has the number of messages
 /// that each block sends. If the protocol keeps logs, `logs` has the log of each process after each
 /// block: the terms of its entries, and the highest index that the process knows to be committed.
-pub(super) fn perform_script(with: Arguments) -> Result<ActionResult, String> {
+pub(super) fn perform_script(with: StoryArguments) -> Result<ActionResult, String> {
     with.check_arguments()?;
     let file = with.script.replace('/', "-");
     let known = STORIES.iter().find(|(name, _)| *name == file);
@@ -94,7 +97,7 @@ pub(super) fn perform_script(with: Arguments) -> Result<ActionResult, String> {
     }
 }
 
-impl Arguments {
+impl StoryArguments {
     fn parameters(&self, size: u32) -> Result<Parameters, String> {
         let mut parameters = Parameters::plain(size);
         parameters.variants.clone_from(&self.variants);
@@ -142,7 +145,7 @@ impl Arguments {
     }
 }
 
-fn variants<S: VariantId>(with: &Arguments) -> Result<Variants<S>, String> {
+fn variants<S: VariantId>(with: &StoryArguments) -> Result<Variants<S>, String> {
     let named = Variants::from_names(with.variants.iter().map(String::as_str));
     named.map_err(|error: UnknownVariant| error.to_string())
 }
@@ -157,7 +160,7 @@ struct StoryRunner<'a> {
     judged: Option<Service>,
 }
 
-impl Visitor for StoryRunner<'_> {
+impl AlgorithmVisitor for StoryRunner<'_> {
     type Output = Result<ActionResult, String>;
 
     fn mutex<P: Mutex + Algorithm>(self, config: P::Config) -> Self::Output {
@@ -178,7 +181,7 @@ impl StoryRunner<'_> {
     /// Returns the number of processes in the last action [`Action::Group`] of the script. Returns
     /// 1 if the script has no such action.
     fn size(&self) -> u32 {
-        let actions = self.script.blocks.iter().flat_map(|block| block.actions());
+        let actions = self.script.blocks.iter().flat_map(|block| block.actions_with_lines());
         let sizes = actions.filter_map(|(_, action)| match action {
             Action::Group(size) => Some(*size),
             _ => None,
@@ -206,7 +209,7 @@ impl StoryRunner<'_> {
     /// only the reason. All expectations of the experiment then fail.
     fn perform<P>(&self, config: &P::Config) -> Result<ActionResult, String>
     where
-        P: Recorded<Config: Clone>,
+        P: RecordableProtocol<Config: Clone>,
     {
         match performed::<P>(self.script, |_| config.clone()) {
             Ok(transcript) => self.replay::<P>(&transcript, config),
@@ -223,13 +226,13 @@ impl StoryRunner<'_> {
 
     fn replay<P>(&self, transcript: &[String], config: &P::Config) -> Result<ActionResult, String>
     where
-        P: Recorded<Config: Clone>,
+        P: RecordableProtocol<Config: Clone>,
     {
         let script = self.script;
         let transcript: Vec<Vec<&str>> = transcript
             .iter()
             .zip(&script.blocks)
-            .filter(|(_, block)| block.actions().next().is_some())
+            .filter(|(_, block)| block.actions_with_lines().next().is_some())
             .map(|(block, _)| block.lines().collect())
             .collect();
         let uniform = |_| config.clone();
@@ -247,31 +250,32 @@ impl StoryRunner<'_> {
         let sends =
             |lines: &Vec<&str>| lines.iter().filter(|it| it.starts_with("  sends ")).count();
         let sent: Vec<usize> = transcript.iter().map(sends).collect();
-        let trace = Trace::parse(&page.take(), "story").map_err(to_message)?;
+        let trace = Trace::parse(&page.take_bytes(), "story").map_err(to_message)?;
         let Trace { header, records, .. } = trace;
         let behind =
-            Schedule::records_after_blocks::<P>(script, uniform, &records).map_err(to_message)?;
-        let moments: Vec<Moment> = behind.into_iter().map(Moment::AfterRecord).collect();
+            Schedule::record_counts_by_block::<P>(script, uniform, &records).map_err(to_message)?;
+        let moments: Vec<LogMoment> = behind.into_iter().map(LogMoment::AfterRecord).collect();
         let logs = LogPicture::from_records(&header, &records, &moments);
         if let Value::Object(fields) = &mut data {
             fields.insert("sent".to_owned(), json!(sent));
             fields.insert("transcript".to_owned(), json!(transcript));
             if !logs.is_empty() {
-                let all: Vec<Value> = logs.logs().map(|logs| terms(logs, header.n)).collect();
+                let all: Vec<Value> =
+                    logs.logs_by_moment().map(|logs| terms(logs, header.n)).collect();
                 fields.insert("logs".to_owned(), Value::Array(all));
             }
         }
         let picture = if logs.is_empty() {
             let layout = lay_out(&header, &records, DiagramOptions::default());
-            layout.to_text_within(Direction::Down, RowLabel::Place, width())
+            layout.to_text_within(TimeDirection::Down, RowLabel::Place, line_width())
         } else {
-            logs.to_text(width(), false)
+            logs.to_text(line_width(), false)
         };
         Ok(ActionResult { data, picture: Some(picture) })
     }
 }
 
-fn terms(logs: &Logs, size: u32) -> Value {
+fn terms(logs: &LogStates, size: u32) -> Value {
     let kept = (0..size).map(ProcessId).filter_map(|at| Some((at, logs.log(at)?)));
     let log = |(at, kept): (ProcessId, &tenure_trace::LogState)| {
         let terms: Vec<u64> = kept.entries.iter().map(|entry| entry.term).collect();

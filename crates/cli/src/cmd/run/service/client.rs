@@ -7,11 +7,11 @@ use clap::Args;
 use tenure_client::{Client, ClientError, ConnectOptions, Guard, Session};
 use tenure_core::{Fence, ProcessId};
 use tenure_daemon::resource;
-use tenure_trace::now;
+use tenure_trace::unix_time_nanos;
 
 use super::LOCK_NAME;
-use super::clients::{CommonOptions, print_record};
-use super::entry_record::{EntryRecord, now_at_most};
+use super::clients::{CommonClientOptions, print_json_line};
+use super::entry_record::{EntryRecord, now_or_deadline};
 use crate::cmd::failure::{Failure, Status};
 use crate::cmd::machine;
 
@@ -21,7 +21,7 @@ const LEASE_TTL: Duration = Duration::from_secs(3);
 #[derive(Debug, Args)]
 pub(crate) struct Options {
     #[command(flatten)]
-    common: CommonOptions,
+    common: CommonClientOptions,
     #[arg(long)]
     resource: SocketAddr,
     #[arg(long)]
@@ -40,7 +40,7 @@ pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
 }
 
 async fn run_client(options: &Options, until: Instant) -> Result<(), Failure> {
-    let CommonOptions { number, ref endpoints, seed, .. } = options.common;
+    let CommonClientOptions { number, ref endpoints, seed, .. } = options.common;
     // Every second client connects to any member, so that all members receive requests.
     let access = match number.is_multiple_of(2) {
         true => ConnectOptions::default().any_member(),
@@ -48,16 +48,18 @@ async fn run_client(options: &Options, until: Instant) -> Result<(), Failure> {
     };
     let client = Client::connect_as(endpoints, access).await.map_err(Failure::environment)?;
     let process = ProcessId(number - 1);
-    let mut counter =
-        resource::Client::connect(options.resource, process).await.map_err(Failure::environment)?;
+    let mut counter = resource::CounterClient::connect(options.resource, process)
+        .await
+        .map_err(Failure::environment)?;
     let mut rng = fastrand::Rng::with_seed(seed ^ u64::from(number) << 32);
     let mut session: Option<Session> = None;
     while Instant::now() < until {
-        let mut entry = EntryRecord { client: number, requested: now(), ..EntryRecord::default() };
+        let mut entry =
+            EntryRecord { client: number, requested: unix_time_nanos(), ..EntryRecord::default() };
         let keeps_session = rng.bool() && !options.no_lock;
         if options.no_lock {
             increment(&mut entry, &mut counter, options).await?;
-            entry.until = now();
+            entry.until = unix_time_nanos();
         } else {
             match acquire(&client, &mut session).await {
                 Ok(guard) => {
@@ -78,7 +80,7 @@ async fn run_client(options: &Options, until: Instant) -> Result<(), Failure> {
                 }
             }
         }
-        print_record(&entry)?;
+        print_json_line(&entry)?;
         if keeps_session {
             // Requests the lock again without a pause, so that one transaction releases it and
             // requests it.
@@ -106,27 +108,27 @@ async fn acquire(client: &Client, session: &mut Option<Session>) -> Result<Guard
 async fn increment_under_lock(
     entry: &mut EntryRecord,
     guard: Guard,
-    counter: &mut resource::Client,
+    counter: &mut resource::CounterClient,
     options: &Options,
 ) -> Result<Guard, Failure> {
-    (entry.granted, entry.fence) = (now(), guard.fence());
+    (entry.granted, entry.fence) = (unix_time_nanos(), guard.fence());
     entry.key = String::from_utf8_lossy(guard.key()).into_owned();
     let deadline = guard.deadline();
     increment(entry, counter, options).await?;
     // If the lock was lost during the increment, the guard has no deadline any more. The client
     // then claimed to hold the lock until the deadline that was valid before the increment.
-    entry.until = now_at_most(guard.deadline().or(deadline));
+    entry.until = now_or_deadline(guard.deadline().or(deadline));
     Ok(guard)
 }
 
 /// Reads the counter, adds one, and writes the result, as three separate steps.
 async fn increment(
     entry: &mut EntryRecord,
-    counter: &mut resource::Client,
+    counter: &mut resource::CounterClient,
     options: &Options,
 ) -> Result<(), Failure> {
     let fence = (!options.no_lock).then_some(Fence(0, entry.fence));
-    entry.accessed = now();
+    entry.accessed = unix_time_nanos();
     let read = counter.get(fence).await.map_err(Failure::environment)?;
     let Ok(value) = read else {
         entry.refused = true;
@@ -136,7 +138,7 @@ async fn increment(
         tokio::time::sleep(Duration::from_micros(options.hold_micros)).await;
     }
     match counter.put(fence, value + 1).await.map_err(Failure::environment)? {
-        Ok(()) => entry.written = Some(now()),
+        Ok(()) => entry.written = Some(unix_time_nanos()),
         Err(_) => entry.refused = true,
     }
     Ok(())

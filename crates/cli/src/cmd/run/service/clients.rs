@@ -7,25 +7,25 @@ use std::time::{Duration, Instant};
 use clap::Args;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use tenure_daemon::resource::Server;
+use tenure_daemon::resource::CounterServer;
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::process::Command;
 use tokio::sync::mpsc::UnboundedSender;
 use tokio::task::JoinSet;
 
 use super::entry_record::EntryRecord;
-use super::plan::Plan;
-use super::value_record::ValueRecord;
+use super::plan::ServiceRunPlan;
+use super::value_record::ValueOperationRecord;
 use crate::cmd::failure::Failure;
 use crate::cmd::node;
-use crate::cmd::output::print_line;
+use crate::cmd::output::print_flushed_line;
 
 /// Number of clients that put values, if the run has values.
-pub(super) const WRITERS: u32 = 2;
+pub(super) const VALUE_CLIENT_COUNT: u32 = 2;
 
 /// Options that all client processes have.
 #[derive(Debug, Args)]
-pub(super) struct CommonOptions {
+pub(super) struct CommonClientOptions {
     #[arg(long)]
     parent: i32,
     #[arg(long)]
@@ -38,7 +38,7 @@ pub(super) struct CommonOptions {
     pub(super) seed: u64,
 }
 
-impl CommonOptions {
+impl CommonClientOptions {
     /// Makes sure that this process ends when its parent process ends.
     pub(super) fn end_with_parent(&self) -> Result<(), Failure> {
         node::end_with_parent(self.parent)
@@ -50,28 +50,28 @@ impl CommonOptions {
     }
 }
 
-pub(super) fn print_record(record: &impl Serialize) -> Result<(), Failure> {
+pub(super) fn print_json_line(record: &impl Serialize) -> Result<(), Failure> {
     let line = serde_json::to_string(record).map_err(Failure::environment)?;
-    print_line(&line).map_err(Failure::environment)
+    print_flushed_line(&line).map_err(Failure::environment)
 }
 
 /// The running clients. Dropping this value ends their processes.
 #[derive(Debug)]
-pub(super) struct Clients<'a> {
-    plan: &'a Plan,
+pub(super) struct ClientProcesses<'a> {
+    plan: &'a ServiceRunPlan,
     endpoints: String,
     pub(super) running: JoinSet<Result<(), Failure>>,
 }
 
-impl Clients<'_> {
-    pub(super) fn new<'a>(plan: &'a Plan, endpoints: &[String]) -> Clients<'a> {
-        Clients { plan, endpoints: endpoints.join(","), running: JoinSet::new() }
+impl ClientProcesses<'_> {
+    pub(super) fn new<'a>(plan: &'a ServiceRunPlan, endpoints: &[String]) -> ClientProcesses<'a> {
+        ClientProcesses { plan, endpoints: endpoints.join(","), running: JoinSet::new() }
     }
 
-    pub(super) fn start_lock_clients(
+    pub(super) fn spawn_lock_clients(
         &mut self,
-        resource: &Server,
-        claims: &UnboundedSender<EntryRecord>,
+        resource: &CounterServer,
+        entry_records: &UnboundedSender<EntryRecord>,
     ) -> Result<(), Failure> {
         let plan = self.plan;
         for number in 1..=plan.clients {
@@ -81,20 +81,20 @@ impl Clients<'_> {
                 .args(["--hold-micros", &plan.hold.as_micros().to_string()])
                 .args(["--think-micros", &plan.think.as_micros().to_string()])
                 .args((!plan.lock).then_some("--no-lock"));
-            self.start(command, number, claims.clone())?;
+            self.start(command, number, entry_records.clone())?;
         }
         Ok(())
     }
 
-    pub(super) fn start_writers(
+    pub(super) fn spawn_value_clients(
         &mut self,
-        max_bytes: u32,
-        messages: &UnboundedSender<ValueRecord>,
+        max_value_bytes: u32,
+        value_records: &UnboundedSender<ValueOperationRecord>,
     ) -> Result<(), Failure> {
-        for number in (self.plan.clients + 1..).take(WRITERS as usize) {
+        for number in (self.plan.clients + 1..).take(VALUE_CLIENT_COUNT as usize) {
             let mut command = self.command("service-writer", number)?;
-            command.args(["--most-bytes", &max_bytes.to_string()]);
-            self.start(command, number, messages.clone())?;
+            command.args(["--most-bytes", &max_value_bytes.to_string()]);
+            self.start(command, number, value_records.clone())?;
         }
         Ok(())
     }

@@ -7,22 +7,22 @@ use std::time::Duration;
 
 use tenure_client::QueueChange;
 use tenure_core::ProcessId;
-use tenure_daemon::resource::{CounterStats, Server};
-use tenure_trace::now;
+use tenure_daemon::resource::{CounterServer, CounterStats};
+use tenure_trace::unix_time_nanos;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tokio::task::spawn_blocking;
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 
-use super::clients::Clients;
+use super::clients::ClientProcesses;
 use super::entry_record::EntryRecord;
-use super::members::{MemberOutput, Members};
-use super::plan::{FaultAction, Plan, TimedFaultAction};
-use super::reader::{FinalReads, read_all};
-use super::recorder::Recorder;
-use super::value_record::{PutRecord, ReadRecord, ValueRecord};
+use super::members::{MemberOutputLine, Members};
+use super::plan::{FaultAction, ServiceRunPlan, TimedFaultAction};
+use super::reader::{FinalReads, read_after_catch_up};
+use super::recorder::QueueChangeRecorder;
+use super::value_record::{PutRecord, ReadRecord, ValueOperationRecord};
 use crate::cmd::failure::Failure;
 use crate::cmd::interrupt::TerminationSignals;
-use crate::cmd::run::drive::Partition;
+use crate::cmd::run::drive::PartitionRecord;
 
 /// Time limit for the election of the first leader. The same limit applies to the end of the
 /// clients after the workload.
@@ -38,12 +38,12 @@ pub(super) struct ServiceObservations {
     /// read them.
     pub(super) found: Option<FinalReads>,
     pub(super) tally: CounterStats,
-    pub(super) kills: Vec<Kill>,
+    pub(super) kills: Vec<KillRecord>,
     /// For each term with a leader: the time at which its leader was first reported, in nanoseconds
     /// since 1970.
     pub(super) terms: Vec<u64>,
     pub(super) faults: u64,
-    pub(super) partitions: Vec<Partition>,
+    pub(super) partitions: Vec<PartitionRecord>,
     /// Number of clients that did not finish in time, although a majority of the members was up.
     pub(super) left_waiting: usize,
     pub(super) interrupted: bool,
@@ -55,7 +55,7 @@ pub(super) struct ServiceObservations {
 }
 
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Kill {
+pub(super) struct KillRecord {
     /// Time of the kill, in nanoseconds since 1970.
     pub(super) at: u64,
     pub(super) of_leader: bool,
@@ -63,13 +63,13 @@ pub(super) struct Kill {
 
 #[derive(Debug)]
 enum Message {
-    Member(MemberOutput),
+    Member(MemberOutputLine),
     Entry(Box<EntryRecord>),
-    Value(ValueRecord),
+    Value(ValueOperationRecord),
 }
 
 pub(super) async fn drive(
-    plan: &Plan,
+    plan: &ServiceRunPlan,
     folder: &Path,
     interrupts: &mut TerminationSignals,
 ) -> Result<ServiceObservations, Failure> {
@@ -78,7 +78,7 @@ pub(super) async fn drive(
     let elected = async {
         while members.leader().is_none() {
             match member_output.recv().await {
-                Some(output) => members.handle(&output),
+                Some(output) => members.record_reported_leader(&output),
                 None => std::future::pending().await,
             }
         }
@@ -89,30 +89,30 @@ pub(super) async fn drive(
                                                members"))?,
         () = interrupts.next() => return Err(Failure::incomplete("interrupted at the start")),
     }
-    let resource = Server::start(plan.clients, None).await;
+    let resource = CounterServer::start(plan.clients, None).await;
     let resource = resource.map_err(Failure::cannot("serve the counter"))?;
     let endpoints = members.endpoints();
-    let mut recorder = Recorder::start(&endpoints).await?;
+    let mut recorder = QueueChangeRecorder::start(&endpoints).await?;
     let (claims, entries) = unbounded_channel();
     let (words, messages) = unbounded_channel();
-    let mut clients = Clients::new(plan, &endpoints);
-    clients.start_lock_clients(&resource, &claims)?;
+    let mut clients = ClientProcesses::new(plan, &endpoints);
+    clients.spawn_lock_clients(&resource, &claims)?;
     if let Some(most) = plan.values {
-        clients.start_writers(most, &words)?;
-        recorder.compact_history(&endpoints);
+        clients.spawn_value_clients(most, &words)?;
+        recorder.start_history_compaction(&endpoints);
     }
     let (record, partitions) = (ServiceObservations::default(), BTreeMap::new());
     let mut run = Run { plan, members, record, partitions, started: Instant::now() };
     run.work(Receivers { member_output, entries, messages }, &mut clients, interrupts).await?;
     if plan.values.is_some() && !run.record.interrupted {
-        run.members.restart_all().await?;
+        run.members.kill_and_restart_all().await?;
     }
     if plan.lock && !run.record.interrupted {
-        run.record.last = recorder.finish().await;
+        run.record.last = recorder.record_final_acquisition().await;
     }
     if plan.values.is_some() && !run.record.interrupted {
         let keys: BTreeSet<String> = run.record.puts.iter().map(|put| put.key.clone()).collect();
-        let found = spawn_blocking(move || read_all(&endpoints, &keys)).await;
+        let found = spawn_blocking(move || read_after_catch_up(&endpoints, &keys)).await;
         run.record.found = found.ok();
     }
     run.record.changes = recorder.changes();
@@ -123,13 +123,13 @@ pub(super) async fn drive(
 }
 
 struct Receivers {
-    member_output: UnboundedReceiver<MemberOutput>,
+    member_output: UnboundedReceiver<MemberOutputLine>,
     entries: UnboundedReceiver<EntryRecord>,
-    messages: UnboundedReceiver<ValueRecord>,
+    messages: UnboundedReceiver<ValueOperationRecord>,
 }
 
 struct Run<'a> {
-    plan: &'a Plan,
+    plan: &'a ServiceRunPlan,
     members: Members,
     record: ServiceObservations,
     /// Present partitions of the network. The key is the index of the partition in the plan. The
@@ -142,7 +142,7 @@ impl Run<'_> {
     async fn work(
         &mut self,
         mut receivers: Receivers,
-        clients: &mut Clients<'_>,
+        clients: &mut ClientProcesses<'_>,
         interrupts: &mut TerminationSignals,
     ) -> Result<(), Failure> {
         let mut steps = self.plan.steps.clone().into_iter().peekable();
@@ -192,14 +192,14 @@ impl Run<'_> {
         match message {
             Message::Member(output) => {
                 let before = self.members.term();
-                self.members.handle(&output);
+                self.members.record_reported_leader(&output);
                 if self.members.term() > before {
                     self.record.terms.push(output.at);
                 }
             }
             Message::Entry(claim) => self.record.claims.push(*claim),
-            Message::Value(ValueRecord::Put(put)) => self.record.puts.push(put),
-            Message::Value(ValueRecord::Read(read)) => self.record.reads.push(read),
+            Message::Value(ValueOperationRecord::Put(put)) => self.record.puts.push(put),
+            Message::Value(ValueOperationRecord::Read(read)) => self.record.reads.push(read),
         }
     }
 
@@ -210,7 +210,7 @@ impl Run<'_> {
             FaultAction::StartPartition(place) => &self.plan.partitions[place].side[..],
             _ => &[step.target],
         };
-        let targets = targets.iter().map(|target| self.members.targets(*target, step.kind));
+        let targets = targets.iter().map(|target| self.members.resolve_target(*target, step.kind));
         let targets: Vec<Vec<usize>> = targets.collect();
         // All targets of a step must be known.
         let all_there = targets.iter().all(|indices| !indices.is_empty());
@@ -226,16 +226,16 @@ impl Run<'_> {
                 .notes
                 .push(format!("a fault at {:?} was skipped: its target was not up", step.at));
         }
-        if step.kind.is_fault_start() {
+        if step.kind.is_member_fault_start() {
             self.record.faults += indices.len() as u64;
         }
         self.update_partitions(step, &indices);
         if step.kind == FaultAction::Kill && !indices.is_empty() {
             let leader = self.members.leader();
             let of_leader = leader.is_some_and(|leader| indices.contains(&leader));
-            self.record.kills.push(Kill { at: now(), of_leader });
+            self.record.kills.push(KillRecord { at: unix_time_nanos(), of_leader });
         }
-        let notes = self.members.perform(&indices, step.kind).await?;
+        let notes = self.members.perform_fault_action(&indices, step.kind).await?;
         self.record.notes.extend(notes);
         Ok(true)
     }
@@ -250,7 +250,7 @@ impl Run<'_> {
                     indices.iter().map(|at| ProcessId::from_index(*at)).collect();
                 let partition = &self.plan.partitions[place];
                 let (now, long) = (self.started.elapsed(), partition.until - partition.from);
-                self.record.partitions.push(Partition::new(now, long, &side));
+                self.record.partitions.push(PartitionRecord::new(now, long, &side));
                 self.record.faults += 1;
                 self.partitions.insert(place, side);
             }

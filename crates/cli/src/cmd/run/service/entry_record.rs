@@ -4,7 +4,7 @@
 use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
-use tenure_trace::now;
+use tenure_trace::unix_time_nanos;
 
 /// A critical-section entry. All times are in nanoseconds since 1970.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -33,12 +33,12 @@ pub(super) struct EntryRecord {
 }
 
 /// Returns the current time, or the deadline if it has passed, in nanoseconds since 1970.
-pub(super) fn now_at_most(deadline: Option<Instant>) -> u64 {
+pub(super) fn now_or_deadline(deadline: Option<Instant>) -> u64 {
     match deadline {
         Some(deadline) if deadline <= Instant::now() => {
             let over = u64::try_from(deadline.elapsed().as_nanos()).unwrap_or(u64::MAX);
-            now().saturating_sub(over)
+            unix_time_nanos().saturating_sub(over)
         }
-        _ => now(),
+        _ => unix_time_nanos(),
     }
 }

@@ -9,15 +9,15 @@ use std::time::Duration;
 
 use rustix::process::{Pid, Resource, Rlimit, Signal, getrlimit, kill_process};
 use tenure_core::ProcessId;
-use tenure_runtime::ports::Ports;
-use tenure_trace::now;
+use tenure_runtime::ports::ReservedPorts;
+use tenure_trace::unix_time_nanos;
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::process::{Child, Command};
 use tokio::sync::mpsc::UnboundedSender;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
-use super::plan::{FaultAction, Plan};
+use super::plan::{FaultAction, ServiceRunPlan};
 use super::slow_disk::SlowDisk;
 use crate::cmd::failure::Failure;
 use crate::cmd::run::link_proxies::LinkProxies;
@@ -27,7 +27,7 @@ use crate::cmd::run::schedule::FaultTarget;
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(10);
 
 #[derive(Debug)]
-pub(super) struct MemberOutput {
+pub(super) struct MemberOutputLine {
     pub(super) member: usize,
     pub(super) boot: u32,
     /// Time at which the line was read, in nanoseconds since 1970.
@@ -52,11 +52,11 @@ struct Member {
 #[derive(Debug)]
 pub(super) struct Members {
     members: Vec<Member>,
-    ports: Ports,
+    ports: ReservedPorts,
     /// Proxies between the members; `None` if the run has no partitions.
     proxies: Option<LinkProxies>,
     folder: PathBuf,
-    output: UnboundedSender<MemberOutput>,
+    output: UnboundedSender<MemberOutputLine>,
     /// Latest term that a member has reported, and the index of its leader. `None` before the first
     /// report.
     leader: Option<(u64, usize)>,
@@ -70,12 +70,12 @@ pub(super) struct Members {
 
 impl Members {
     pub(super) async fn start(
-        plan: &Plan,
+        plan: &ServiceRunPlan,
         folder: &Path,
-        output: UnboundedSender<MemberOutput>,
+        output: UnboundedSender<MemberOutputLine>,
     ) -> Result<Members, Failure> {
         let count = plan.members;
-        let ports = Ports::reserve(2 * count).map_err(Failure::cannot("reserve ports"))?;
+        let ports = ReservedPorts::reserve(2 * count).map_err(Failure::cannot("reserve ports"))?;
         let proxies = match plan.partitions.is_empty() {
             false => {
                 let started = LinkProxies::start(&ports.addresses()[..count as usize]).await;
@@ -122,10 +122,9 @@ impl Members {
         let name = format!("m{}", index + 1);
         let peers = &self.ports.addresses()[..self.members.len()];
         let cluster = member_list(peers, "http://");
-        let dialed = self
-            .proxies
-            .as_ref()
-            .map(|proxies| member_list(proxies.addresses_for(ProcessId::from_index(index)), ""));
+        let dialed = self.proxies.as_ref().map(|proxies| {
+            member_list(proxies.addresses_seen_by(ProcessId::from_index(index)), "")
+        });
         let failed = Failure::cannot(format!("start {name}"));
         let log = self.folder.join(format!("{name}.log"));
         let mut log = OpenOptions::new().create(true).append(true).open(log).map_err(&failed)?;
@@ -154,7 +153,12 @@ impl Members {
             tokio::spawn(async move {
                 let mut lines = BufReader::new(out).lines();
                 while let Ok(Some(line)) = lines.next_line().await {
-                    let _ = output.send(MemberOutput { member: index, boot, at: now(), line });
+                    let _ = output.send(MemberOutputLine {
+                        member: index,
+                        boot,
+                        at: unix_time_nanos(),
+                        line,
+                    });
                 }
             });
         }
@@ -172,7 +176,7 @@ impl Members {
     }
 
     /// Handles a line that a member printed, such as `m2 leads in term 5`.
-    pub(super) fn handle(&mut self, output: &MemberOutput) {
+    pub(super) fn record_reported_leader(&mut self, output: &MemberOutputLine) {
         if self.members[output.member].boot != output.boot {
             return;
         }
@@ -199,13 +203,13 @@ impl Members {
 
     /// Returns the indices of the members that `target` denotes at present. The result is empty if
     /// the target is the leader and no leader is known.
-    pub(super) fn targets(&self, target: FaultTarget, kind: FaultAction) -> Vec<usize> {
+    pub(super) fn resolve_target(&self, target: FaultTarget, kind: FaultAction) -> Vec<usize> {
         match target {
             FaultTarget::All => (0..self.members.len()).collect(),
             FaultTarget::Process(process) => vec![ProcessId::index(process)],
             // The plan rejects this target.
             FaultTarget::Inside => Vec::new(),
-            FaultTarget::Leader if kind.is_fault_end() => {
+            FaultTarget::Leader if kind.is_member_fault_end() => {
                 self.faulty_leader(kind).into_iter().collect()
             }
             FaultTarget::Leader => self.leader().into_iter().collect(),
@@ -240,14 +244,14 @@ impl Members {
     }
 
     /// Starts or ends a fault on all these members at the same time. Returns notes for the user.
-    pub(super) async fn perform(
+    pub(super) async fn perform_fault_action(
         &mut self,
         indices: &[usize],
         kind: FaultAction,
     ) -> Result<Vec<String>, Failure> {
         let mut notes = Vec::new();
         for index in indices {
-            if self.leader() == Some(*index) && kind.is_fault_start() {
+            if self.leader() == Some(*index) && kind.is_member_fault_start() {
                 self.former_leaders.push(*index);
             }
             let slow_flush = self.slow_flush;
@@ -271,11 +275,11 @@ impl Members {
             let member = &mut self.members[*index];
             match kind {
                 FaultAction::Kill | FaultAction::Leave => {
-                    member.wait_ended().await;
+                    member.wait_or_kill().await;
                 }
                 FaultAction::FreeDisk => {
                     if let Some(status) =
-                        member.wait_ended().await.filter(|status| !status.success())
+                        member.wait_or_kill().await.filter(|status| !status.success())
                     {
                         let number = index + 1;
                         notes.push(format!("m{number} could not write, and ended with {status}"));
@@ -299,10 +303,10 @@ impl Members {
     }
 
     /// Kills all members at the same time and restarts them without slow disks.
-    pub(super) async fn restart_all(&mut self) -> Result<(), Failure> {
+    pub(super) async fn kill_and_restart_all(&mut self) -> Result<(), Failure> {
         let all: Vec<usize> = (0..self.members.len()).collect();
         for kind in [FaultAction::Kill, FaultAction::RestoreDiskSpeed, FaultAction::Restart] {
-            self.perform(&all, kind).await?;
+            self.perform_fault_action(&all, kind).await?;
         }
         Ok(())
     }
@@ -314,7 +318,7 @@ impl Members {
             member.signal(Signal::TERM);
         }
         for member in &mut self.members {
-            member.wait_ended().await;
+            member.wait_or_kill().await;
         }
     }
 }
@@ -364,7 +368,7 @@ impl Member {
     }
 
     /// Waits until the member has ended. Kills it after the time limit.
-    async fn wait_ended(&mut self) -> Option<ExitStatus> {
+    async fn wait_or_kill(&mut self) -> Option<ExitStatus> {
         self.is_suspended = false;
         let mut child = self.child.take()?;
         let ended = match timeout(SHUTDOWN_TIMEOUT, child.wait()).await {

@@ -27,8 +27,8 @@ use crate::cmd::failure::{Failure, Status};
 use crate::cmd::interrupt::TerminationSignals;
 use crate::cmd::machine;
 use crate::cmd::output::warn_no_effect;
-use plan::Plan;
-use summary::Summary;
+use plan::ServiceRunPlan;
+use summary::ServiceRunSummary;
 
 const LOCK_NAME: &str = "counter";
 
@@ -37,7 +37,7 @@ const LOCK_NAME: &str = "counter";
 /// Everything runs on one thread, because the system ends a child process together with the thread
 /// that started it.
 pub(super) fn run(options: &Options) -> Result<Status, Failure> {
-    let plan = Plan::new(options)?;
+    let plan = ServiceRunPlan::new(options)?;
     for option in unused_options::of_service(options) {
         warn_no_effect(option, "a service");
     }
@@ -49,9 +49,9 @@ pub(super) fn run(options: &Options) -> Result<Status, Failure> {
     });
     let record = outcome.map_err(|failure| {
         workspace.keep();
-        failure.with_path(workspace.path())
+        failure.with_details_path(workspace.path())
     })?;
-    let mut summary = Summary::new(&plan, record);
+    let mut summary = ServiceRunSummary::new(&plan, record);
     if !summary.succeeded() {
         workspace.keep();
     }

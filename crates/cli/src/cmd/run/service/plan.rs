@@ -7,7 +7,7 @@ use std::time::Duration;
 use crate::cmd::failure::Failure;
 use crate::cmd::run::options::Options;
 use crate::cmd::run::schedule::{
-    ActionKind, FaultTarget, PartitionSpec, Pause, ScheduledAction, TimedTarget,
+    FaultTarget, PartitionSpec, PauseSpec, ScheduledAction, ScheduledActionKind, TimedTarget,
 };
 
 const MAX_MEMBERS: u32 = 9;
@@ -49,7 +49,7 @@ pub(super) enum FaultAction {
 impl FaultAction {
     /// Returns true for a fault of a member; false for a fault of the network, and for the end of a
     /// fault.
-    pub(super) fn is_fault_start(self) -> bool {
+    pub(super) fn is_member_fault_start(self) -> bool {
         matches!(
             self,
             FaultAction::Kill
@@ -60,7 +60,7 @@ impl FaultAction {
         )
     }
 
-    pub(super) fn is_fault_end(self) -> bool {
+    pub(super) fn is_member_fault_end(self) -> bool {
         matches!(
             self,
             FaultAction::Restart
@@ -72,7 +72,7 @@ impl FaultAction {
 }
 
 #[derive(Clone, Debug, Default)]
-pub(super) struct Plan {
+pub(super) struct ServiceRunPlan {
     pub(super) members: u32,
     pub(super) clients: u32,
     pub(super) duration: Duration,
@@ -91,8 +91,8 @@ pub(super) struct Plan {
     pub(super) steps: Vec<TimedFaultAction>,
 }
 
-impl Plan {
-    pub(super) fn new(options: &Options) -> Result<Plan, Failure> {
+impl ServiceRunPlan {
+    pub(super) fn new(options: &Options) -> Result<ServiceRunPlan, Failure> {
         let members = options.service.unwrap_or(3);
         if !(1..=MAX_MEMBERS).contains(&members) {
             let message =
@@ -114,7 +114,7 @@ impl Plan {
             let message = "--watch is not supported with --service: leave it out";
             return Err(Failure::usage(message));
         }
-        let plan = Plan {
+        let plan = ServiceRunPlan {
             members,
             clients,
             duration: options.duration.unwrap_or(Duration::from_secs(10)),
@@ -128,7 +128,7 @@ impl Plan {
             values: options.values.map(check_value_size).transpose()?,
             steps: Vec::new(),
         };
-        Ok(Plan { steps: plan.steps(options)?, ..plan })
+        Ok(ServiceRunPlan { steps: plan.steps(options)?, ..plan })
     }
 
     fn steps(&self, options: &Options) -> Result<Vec<TimedFaultAction>, Failure> {
@@ -152,14 +152,14 @@ impl Plan {
             actions.push(ScheduledAction::restart(TimedTarget::leader_at(5), true));
         }
         // Default faults are left out if the run is too short for them.
-        actions.retain(|it| !it.by_default || it.end() < self.duration);
+        actions.retain(|it| !it.is_default || it.end_time() < self.duration);
         for action in &actions {
-            self.check(action, action.end(), &[action.target])?;
+            self.check(action, action.end_time(), &[action.target])?;
         }
         let mut steps: Vec<TimedFaultAction> = actions.iter().flat_map(steps).collect();
         for (pauses, option, [first, last]) in intervals {
             for pause in pauses {
-                let Pause { target, from, until } = *pause;
+                let PauseSpec { target, from, until } = *pause;
                 self.check(&format!("{option} {pause}"), until, &[target])?;
                 steps.push(TimedFaultAction { at: from, target, kind: first });
                 steps.push(TimedFaultAction { at: until, target, kind: last });
@@ -217,10 +217,10 @@ fn steps(action: &ScheduledAction) -> Vec<TimedFaultAction> {
     let ScheduledAction { at, target, kind, .. } = *action;
     let step = |at, kind| TimedFaultAction { at, target, kind };
     match kind {
-        ActionKind::Kill => vec![step(at, FaultAction::Kill)],
-        ActionKind::Leave => vec![step(at, FaultAction::Leave)],
-        ActionKind::Restart => vec![step(at, FaultAction::Restart)],
-        ActionKind::Pause(length) => {
+        ScheduledActionKind::Kill => vec![step(at, FaultAction::Kill)],
+        ScheduledActionKind::Leave => vec![step(at, FaultAction::Leave)],
+        ScheduledActionKind::Restart => vec![step(at, FaultAction::Restart)],
+        ScheduledActionKind::Pause(length) => {
             vec![step(at, FaultAction::Suspend), step(at + length, FaultAction::Resume)]
         }
     }

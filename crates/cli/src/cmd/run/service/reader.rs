@@ -5,9 +5,9 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use tenure_client::{RangePage, RangeQuery};
-use tenure_trace::now;
+use tenure_trace::unix_time_nanos;
 
-use super::value_record::{ReadRecord, Response, ValueDigest};
+use super::value_record::{ReadRecord, ResponseRecord, ValueDigest};
 use crate::cmd::failure::Failure;
 use crate::cmd::service::BlockingClient;
 
@@ -25,12 +25,13 @@ pub(super) struct FinalReads {
 
 /// Reads a key from a member. If `is_local`, the member responds with its own state. Otherwise the
 /// read is linearizable.
-pub(super) fn read(member: &str, key: &str, is_local: bool) -> Result<ReadRecord, Failure> {
-    let requested = now();
+pub(super) fn read_value(member: &str, key: &str, is_local: bool) -> Result<ReadRecord, Failure> {
+    let requested = unix_time_nanos();
     let response = request(member, key, is_local)?;
     let first = response.keys.first();
     let value = first.map(|it| ValueDigest::of(&it.value));
-    let response = Response { at: now(), revision: first.map_or(0, |it| it.mod_revision) };
+    let response =
+        ResponseRecord { at: unix_time_nanos(), revision: first.map_or(0, |it| it.mod_revision) };
     Ok(ReadRecord { key: key.to_owned(), by: member.to_owned(), requested, response, value })
 }
 
@@ -42,7 +43,7 @@ fn request(member: &str, key: &str, is_local: bool) -> Result<RangePage, Failure
 
 /// Waits until each member has caught up with the log, and then reads these keys from it. Reads
 /// each key twice: linearizably, and from the member's own state.
-pub(super) fn read_all(members: &[String], keys: &BTreeSet<String>) -> FinalReads {
+pub(super) fn read_after_catch_up(members: &[String], keys: &BTreeSet<String>) -> FinalReads {
     let mut found = FinalReads::default();
     let deadline = Instant::now() + CATCH_UP_TIMEOUT;
     let agreed =
@@ -53,7 +54,7 @@ pub(super) fn read_all(members: &[String], keys: &BTreeSet<String>) -> FinalRead
             agreed.and_then(|_| retry_until(deadline, has_come)).and_then(|_| {
                 let both = keys.iter().flat_map(|key| [(key, false), (key, true)]);
                 both.map(|(key, is_local)| {
-                    retry_until(deadline, || read(member, key, is_local).ok())
+                    retry_until(deadline, || read_value(member, key, is_local).ok())
                 })
                 .collect()
             });

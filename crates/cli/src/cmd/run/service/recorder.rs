@@ -17,7 +17,7 @@ const FINAL_ENTRY_TIMEOUT: Duration = Duration::from_secs(20);
 
 const COMPACTION_INTERVAL: Duration = Duration::from_millis(100);
 
-pub(super) struct Recorder {
+pub(super) struct QueueChangeRecorder {
     client: Client,
     changes: SharedChanges,
     tasks: JoinSet<()>,
@@ -25,8 +25,8 @@ pub(super) struct Recorder {
 
 type SharedChanges = Arc<Mutex<Vec<QueueChange>>>;
 
-impl Recorder {
-    pub(super) async fn start(endpoints: &[String]) -> Result<Recorder, Failure> {
+impl QueueChangeRecorder {
+    pub(super) async fn start(endpoints: &[String]) -> Result<QueueChangeRecorder, Failure> {
         let client = Client::connect(endpoints).await.map_err(Failure::environment)?;
         let changes: SharedChanges = Arc::default();
         let (mut received, recorded) = (client.queue_changes(LOCK_NAME, 1), changes.clone());
@@ -37,13 +37,13 @@ impl Recorder {
                 locked(&recorded).push(change);
             }
         });
-        Ok(Recorder { client, changes, tasks })
+        Ok(QueueChangeRecorder { client, changes, tasks })
     }
 
     /// Starts a task that repeatedly compacts the history of the store, up to the last recorded
     /// change. This saves memory if values are large. It also tests that the queue of the lock
     /// works with a short history.
-    pub(super) fn compact_history(&mut self, endpoints: &[String]) {
+    pub(super) fn start_history_compaction(&mut self, endpoints: &[String]) {
         let (endpoints, changes) = (endpoints.to_vec(), self.changes.clone());
         self.tasks.spawn(async move {
             let mut compacted = 0;
@@ -62,7 +62,7 @@ impl Recorder {
 
     /// Acquires the lock a last time, and waits until the recorder has received this acquisition.
     /// Returns its fencing token, or `None` after a timeout.
-    pub(super) async fn finish(&self) -> Option<u64> {
+    pub(super) async fn record_final_acquisition(&self) -> Option<u64> {
         let last = async {
             let session = self.client.session(Duration::from_secs(10)).await.ok()?;
             let fence = session.lock(LOCK_NAME).await.ok()?.fence();

@@ -6,19 +6,19 @@ use serde::Serialize;
 use tenure_client::QueueChange;
 use tenure_daemon::resource::CounterStats;
 
-use super::drive::{Kill, ServiceObservations};
+use super::drive::{KillRecord, ServiceObservations};
 use super::entry_record::EntryRecord;
-use super::plan::Plan;
+use super::plan::ServiceRunPlan;
 use super::value_record::PutRecord;
-use super::verify::{Promise, PromiseViolation, verify};
+use super::verify::{PromiseViolation, ServicePromise, find_promise_violations};
 use crate::cmd::failure::Status;
-use crate::cmd::run::drive::Partition;
-use crate::cmd::run::summary::{CounterCheck, Latency, round_to_thousandths};
+use crate::cmd::run::drive::PartitionRecord;
+use crate::cmd::run::summary::{CounterCheck, LatencyQuantiles, round_to_thousandths};
 
 /// The result of a run of the lock service. Scripts depend on its JSON keys; later releases may add
 /// keys.
 #[derive(Clone, Debug, Serialize)]
-pub(super) struct Summary {
+pub(super) struct ServiceRunSummary {
     pub(super) members: u32,
     pub(super) clients: u32,
     pub(super) lock: bool,
@@ -27,19 +27,19 @@ pub(super) struct Summary {
     pub(super) entries: u64,
     pub(super) entries_per_second: f64,
     /// Time that clients waited for the lock, in milliseconds.
-    pub(super) latency_ms: Option<Latency>,
+    pub(super) latency_ms: Option<LatencyQuantiles>,
     /// Duration of the outage of the lock after a member was killed, in milliseconds. If the member
     /// was the leader, the outage ends with the first acquisition after the next election. If the
     /// member was a follower, the outage ends with the first acquisition by a client that was
     /// waiting at the time of the kill.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) failover_ms: Option<Latency>,
+    pub(super) failover_ms: Option<LatencyQuantiles>,
     /// Longest time between two consecutive acquisitions of the lock, in milliseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) longest_gap_ms: Option<f64>,
     pub(super) kills: u64,
     pub(super) faults: u64,
-    pub(super) partitions: Vec<Partition>,
+    pub(super) partitions: Vec<PartitionRecord>,
     pub(super) counter: CounterCheck,
     /// Figures of the values; `None` if the clients put no values.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -78,57 +78,64 @@ impl ValueStats {
     }
 }
 
-impl Summary {
-    pub(super) fn new(plan: &Plan, record: ServiceObservations) -> Summary {
+impl ServiceRunSummary {
+    pub(super) fn new(
+        plan: &ServiceRunPlan,
+        observations: ServiceObservations,
+    ) -> ServiceRunSummary {
         // Without a lock nothing is promised.
-        let violated = if plan.lock { verify(&record) } else { Vec::new() };
-        let is_forgotten = record.changes.contains(&QueueChange::HistoryCompacted);
-        let is_partial = record.interrupted || is_forgotten || record.last.is_none();
-        let is_unread = plan.values.is_some() && record.found.is_none();
-        let of_log =
-            [Promise::OrderOfTheQueue, Promise::GrantedAlive, Promise::NothingAcknowledgedLost];
-        let verdict = |promise: Promise| match () {
+        let violated = if plan.lock { find_promise_violations(&observations) } else { Vec::new() };
+        let is_forgotten = observations.changes.contains(&QueueChange::HistoryCompacted);
+        let is_partial = observations.interrupted || is_forgotten || observations.last.is_none();
+        let is_unread = plan.values.is_some() && observations.found.is_none();
+        let of_log = [
+            ServicePromise::OrderOfTheQueue,
+            ServicePromise::GrantedAlive,
+            ServicePromise::NothingAcknowledgedLost,
+        ];
+        let verdict = |promise: ServicePromise| match () {
             () if violated.iter().any(|fault| fault.promise == promise) => "violated",
             () if is_partial && of_log.contains(&promise) => "incomplete",
-            () if is_unread && promise == Promise::NothingAcknowledgedLost => "incomplete",
-            () if record.interrupted && promise == Promise::Progress => "incomplete",
+            () if is_unread && promise == ServicePromise::NothingAcknowledgedLost => "incomplete",
+            () if observations.interrupted && promise == ServicePromise::Progress => "incomplete",
             () => "holds",
         };
-        let verdicts = Promise::ALL.iter().filter(|_| plan.lock);
+        let verdicts = ServicePromise::ALL.iter().filter(|_| plan.lock);
         let verdicts = verdicts.map(|promise| (promise.name(), verdict(*promise))).collect();
-        let values = plan.values.map(|_| ValueStats::new(&record));
-        let claims = &record.claims;
+        let values = plan.values.map(|_| ValueStats::new(&observations));
+        let claims = &observations.claims;
         let entries = claims.iter().filter(|it| it.written.is_some()).count() as u64;
-        let rate = if record.seconds > 0.0 { entries as f64 / record.seconds } else { 0.0 };
+        let rate =
+            if observations.seconds > 0.0 { entries as f64 / observations.seconds } else { 0.0 };
         let latency = claims.iter().filter(|it| it.granted > 0).map(|it| it.granted - it.requested);
-        Summary {
+        ServiceRunSummary {
             members: plan.members,
             clients: plan.clients,
             lock: plan.lock,
             seed: plan.seed,
-            seconds: round_to_thousandths(record.seconds),
+            seconds: round_to_thousandths(observations.seconds),
             entries,
             entries_per_second: round_to_thousandths(rate),
             latency_ms: quantiles(latency.collect()),
             failover_ms: quantiles(
-                record
+                observations
                     .kills
                     .iter()
-                    .filter_map(|kill| failover_time(kill, &record.terms, claims))
+                    .filter_map(|kill| failover_time(kill, &observations.terms, claims))
                     .collect(),
             ),
             longest_gap_ms: longest_gap(claims).map(millis),
-            kills: record.kills.len() as u64,
-            faults: record.faults,
-            partitions: record.partitions,
-            counter: counter(record.tally),
+            kills: observations.kills.len() as u64,
+            faults: observations.faults,
+            partitions: observations.partitions,
+            counter: counter(observations.tally),
             values,
-            refused: record.tally.rejected,
+            refused: observations.tally.rejected,
             violations: violated.len(),
             violated,
             verdicts,
-            interrupted: record.interrupted,
-            notes: record.notes,
+            interrupted: observations.interrupted,
+            notes: observations.notes,
             directory: None,
         }
     }
@@ -162,7 +169,7 @@ fn counter(CounterStats { value, puts, .. }: CounterStats) -> CounterCheck {
 ///
 /// If the killed member was a follower, the outage ends with the first acquisition by a client that
 /// was waiting at the time of the kill.
-fn failover_time(kill: &Kill, terms: &[u64], claims: &[EntryRecord]) -> Option<u64> {
+fn failover_time(kill: &KillRecord, terms: &[u64], claims: &[EntryRecord]) -> Option<u64> {
     let since = match kill.of_leader {
         true => terms.iter().copied().filter(|began| *began > kill.at).min()?,
         false => kill.at,
@@ -183,10 +190,14 @@ fn millis(nanoseconds: u64) -> f64 {
     round_to_thousandths(nanoseconds as f64 / 1e6)
 }
 
-fn quantiles(mut took: Vec<u64>) -> Option<Latency> {
+fn quantiles(mut took: Vec<u64>) -> Option<LatencyQuantiles> {
     took.sort_unstable();
     let at = |part: usize| took.get((took.len() * part / 100).min(took.len().checked_sub(1)?));
-    Some(Latency { p50: millis(*at(50)?), p99: millis(*at(99)?), max: millis(*took.last()?) })
+    Some(LatencyQuantiles {
+        p50: millis(*at(50)?),
+        p99: millis(*at(99)?),
+        max: millis(*took.last()?),
+    })
 }
 
 #[cfg(test)]
@@ -206,11 +217,11 @@ mod tests {
 
     #[test]
     fn failover_ends_with_grant_of_next_leader() {
-        let took = |kill: Kill, terms: &[u64]| failover_time(&kill, terms, &claims());
-        let leader = Kill { at: 100, of_leader: true };
+        let took = |kill: KillRecord, terms: &[u64]| failover_time(&kill, terms, &claims());
+        let leader = KillRecord { at: 100, of_leader: true };
         assert_eq!(took(leader, &[10, 300]), Some(250), "to the grant at 350");
         assert_eq!(took(leader, &[10]), None, "no leader afterwards");
-        let other = Kill { at: 100, of_leader: false };
+        let other = KillRecord { at: 100, of_leader: false };
         assert_eq!(took(other, &[10]), Some(3));
     }
 
@@ -226,8 +237,8 @@ mod tests {
     fn undecided_verdict_is_no_success() {
         let of = |verdict, lost, interrupted| {
             let record = ServiceObservations { interrupted, ..ServiceObservations::default() };
-            let plan = Plan::default();
-            let mut summary = Summary::new(&plan, record);
+            let plan = ServiceRunPlan::default();
+            let mut summary = ServiceRunSummary::new(&plan, record);
             summary.counter.lost = lost;
             summary.verdicts = [("progress".to_owned(), verdict)].into();
             summary.status()

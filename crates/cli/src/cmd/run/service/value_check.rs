@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use super::value_record::{PutRecord, ReadRecord, Response, ValueDigest};
+use super::value_record::{PutRecord, ReadRecord, ResponseRecord, ValueDigest};
 
 pub(super) fn find_violation(puts: &[PutRecord], reads: &[&ReadRecord]) -> Option<String> {
     let mut keys: BTreeMap<&str, (Vec<&PutRecord>, Vec<&ReadRecord>)> = BTreeMap::new();
@@ -26,10 +26,10 @@ pub(super) fn find_violation(puts: &[PutRecord], reads: &[&ReadRecord]) -> Optio
 /// that were confirmed or read before the request of the put.
 fn find_order_violation(puts: &[PutRecord], reads: &[&ReadRecord]) -> Option<String> {
     let response = || puts.iter().filter_map(|put| Some((put, put.response?)));
-    let mut requested: Vec<(&PutRecord, Response)> = response().collect();
+    let mut requested: Vec<(&PutRecord, ResponseRecord)> = response().collect();
     requested.sort_by_key(|(put, _)| put.requested);
     let confirmed = response().map(|(_, response)| response);
-    let mut before: Vec<Response> =
+    let mut before: Vec<ResponseRecord> =
         confirmed.chain(reads.iter().map(|read| read.response)).collect();
     before.sort_by_key(|response| response.at);
     let (mut before, mut highest) = (before.into_iter().peekable(), 0);
@@ -53,7 +53,8 @@ fn find_order_violation(puts: &[PutRecord], reads: &[&ReadRecord]) -> Option<Str
 fn find_violation_at(key: &str, puts: &[&PutRecord], reads: &[&ReadRecord]) -> Option<String> {
     // Confirmed revisions, in the order of their responses.
     let put = puts.iter().filter_map(|put| put.response);
-    let mut known: Vec<Response> = put.chain(reads.iter().map(|read| read.response)).collect();
+    let mut known: Vec<ResponseRecord> =
+        put.chain(reads.iter().map(|read| read.response)).collect();
     known.sort_by_key(|response| response.at);
     let (mut known, mut latest) = (known.into_iter().peekable(), 0);
     let mut revisions: BTreeMap<u64, ValueDigest> = BTreeMap::new();
@@ -96,13 +97,13 @@ mod tests {
     use super::*;
 
     fn put(word: &str, requested: u64, revision: Option<u64>) -> PutRecord {
-        let response = revision.map(|revision| Response { at: requested + 5, revision });
+        let response = revision.map(|revision| ResponseRecord { at: requested + 5, revision });
         PutRecord { key: "a".into(), value: ValueDigest::of(word.as_bytes()), requested, response }
     }
 
     fn read(word: &str, requested: u64, revision: u64) -> ReadRecord {
         let value = (revision > 0).then(|| ValueDigest::of(word.as_bytes()));
-        let response = Response { at: requested + 5, revision };
+        let response = ResponseRecord { at: requested + 5, revision };
         ReadRecord { key: "a".into(), by: "m1".into(), requested, response, value }
     }
 

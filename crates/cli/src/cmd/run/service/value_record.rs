@@ -27,11 +27,11 @@ pub(super) struct PutRecord {
     pub(super) value: ValueDigest,
     pub(super) requested: u64,
     /// Response of the service; `None` if the outcome is unknown.
-    pub(super) response: Option<Response>,
+    pub(super) response: Option<ResponseRecord>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Response {
+pub(super) struct ResponseRecord {
     /// Time at which the client received the response, in nanoseconds since 1970.
     pub(super) at: u64,
     pub(super) revision: u64,
@@ -45,14 +45,14 @@ pub(super) struct ReadRecord {
     /// Time at which the client sent the request, in nanoseconds since 1970.
     pub(super) requested: u64,
     /// Response of the member. Its revision is 0 if the key has no value.
-    pub(super) response: Response,
+    pub(super) response: ResponseRecord,
     pub(super) value: Option<ValueDigest>,
 }
 
 /// Record of a put or a read, which a client process sends to the run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub(super) enum ValueRecord {
+pub(super) enum ValueOperationRecord {
     Put(PutRecord),
     Read(ReadRecord),
 }

@@ -14,7 +14,7 @@ use crate::cmd::output::json_name;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub(super) enum Promise {
+pub(super) enum ServicePromise {
     /// At most one client holds the lock at any time.
     OneHolder,
     /// Each entry has a higher fencing token than all earlier entries.
@@ -34,15 +34,15 @@ pub(super) enum Promise {
     Progress,
 }
 
-impl Promise {
-    pub(super) const ALL: [Promise; 7] = [
-        Promise::OneHolder,
-        Promise::FencesGrow,
-        Promise::OrderOfTheQueue,
-        Promise::GrantedAlive,
-        Promise::FencedAccess,
-        Promise::NothingAcknowledgedLost,
-        Promise::Progress,
+impl ServicePromise {
+    pub(super) const ALL: [ServicePromise; 7] = [
+        ServicePromise::OneHolder,
+        ServicePromise::FencesGrow,
+        ServicePromise::OrderOfTheQueue,
+        ServicePromise::GrantedAlive,
+        ServicePromise::FencedAccess,
+        ServicePromise::NothingAcknowledgedLost,
+        ServicePromise::Progress,
     ];
 
     pub(super) fn name(self) -> String {
@@ -52,7 +52,7 @@ impl Promise {
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(super) struct PromiseViolation {
-    pub(super) promise: Promise,
+    pub(super) promise: ServicePromise,
     pub(super) description: String,
 }
 
@@ -67,31 +67,31 @@ struct QueueHistory {
 }
 
 /// Checks all promises. Returns the first violation of each promise that is violated.
-pub(super) fn verify(record: &ServiceObservations) -> Vec<PromiseViolation> {
-    let mut claims: Vec<&EntryRecord> = record.claims.iter().collect();
+pub(super) fn find_promise_violations(observations: &ServiceObservations) -> Vec<PromiseViolation> {
+    let mut claims: Vec<&EntryRecord> = observations.claims.iter().collect();
     claims.sort_by_key(|claim| claim.granted);
-    let queue_histories = queue_histories(&record.changes);
+    let queue_histories = queue_histories(&observations.changes);
     let checks = [
         check_one_holder(&claims),
         check_fences_grow(&claims),
         check_fenced_access(&claims),
-        check_progress(record),
+        check_progress(observations),
     ];
     let mut violations: Vec<PromiseViolation> = checks.into_iter().flatten().collect();
-    let found = record.found.iter().flat_map(|found| &found.reads);
-    let values: Vec<&ReadRecord> = record.reads.iter().chain(found).collect();
-    let lost = value_check::find_violation(&record.puts, &values);
+    let found = observations.found.iter().flat_map(|found| &found.reads);
+    let values: Vec<&ReadRecord> = observations.reads.iter().chain(found).collect();
+    let lost = value_check::find_violation(&observations.puts, &values);
     violations.extend(lost.map(|description| PromiseViolation {
-        promise: Promise::NothingAcknowledgedLost,
+        promise: ServicePromise::NothingAcknowledgedLost,
         description,
     }));
     if let Some(last) =
-        record.last.filter(|_| !record.changes.contains(&QueueChange::HistoryCompacted))
+        observations.last.filter(|_| !observations.changes.contains(&QueueChange::HistoryCompacted))
     {
         let of_log = [
             check_queue_order(&claims, &queue_histories),
             check_granted_alive(&claims, &queue_histories),
-            check_nothing_lost(&claims, &queue_histories, &record.changes, last),
+            check_nothing_lost(&claims, &queue_histories, &observations.changes, last),
         ];
         violations.extend(of_log.into_iter().flatten());
     }
@@ -151,7 +151,7 @@ fn check_one_holder(claims: &[&EntryRecord]) -> Option<PromiseViolation> {
                 claim.fence,
                 last.fence
             );
-            return Some(PromiseViolation { promise: Promise::OneHolder, description });
+            return Some(PromiseViolation { promise: ServicePromise::OneHolder, description });
         }
         if last.is_none_or(|last| last.until < claim.until) {
             last = Some(claim);
@@ -163,7 +163,7 @@ fn check_one_holder(claims: &[&EntryRecord]) -> Option<PromiseViolation> {
 fn check_fences_grow(claims: &[&EntryRecord]) -> Option<PromiseViolation> {
     let pair = claims.windows(2).find(|pair| pair[1].fence <= pair[0].fence)?;
     let description = format!("fencing token {} was issued after {}", pair[1].fence, pair[0].fence);
-    Some(PromiseViolation { promise: Promise::FencesGrow, description })
+    Some(PromiseViolation { promise: ServicePromise::FencesGrow, description })
 }
 
 fn check_queue_order(
@@ -178,7 +178,7 @@ fn check_queue_order(
         "fencing token {} acquired the lock after {}, but precedes it in the log",
         pair[1].0, pair[0].0
     );
-    Some(PromiseViolation { promise: Promise::OrderOfTheQueue, description })
+    Some(PromiseViolation { promise: ServicePromise::OrderOfTheQueue, description })
 }
 
 fn check_granted_alive(
@@ -204,7 +204,7 @@ fn check_granted_alive(
         "fencing token {} acquired the lock, but was never first in the log: {ahead} was ahead",
         claim.fence
     );
-    Some(PromiseViolation { promise: Promise::GrantedAlive, description })
+    Some(PromiseViolation { promise: ServicePromise::GrantedAlive, description })
 }
 
 fn check_fenced_access(claims: &[&EntryRecord]) -> Option<PromiseViolation> {
@@ -225,7 +225,7 @@ fn check_fenced_access(claims: &[&EntryRecord]) -> Option<PromiseViolation> {
         if fence < highest {
             let description =
                 format!("the resource accepted fencing token {fence} after {highest}");
-            return Some(PromiseViolation { promise: Promise::FencedAccess, description });
+            return Some(PromiseViolation { promise: ServicePromise::FencedAccess, description });
         }
     }
     None
@@ -238,7 +238,7 @@ fn check_nothing_lost(
     last: u64,
 ) -> Option<PromiseViolation> {
     let fault = |description| {
-        Some(PromiseViolation { promise: Promise::NothingAcknowledgedLost, description })
+        Some(PromiseViolation { promise: ServicePromise::NothingAcknowledgedLost, description })
     };
     let revisions: Vec<u64> = changes.iter().filter_map(revision).collect();
     if let Some(pair) = revisions.windows(2).find(|pair| pair[1] < pair[0]) {
@@ -278,7 +278,7 @@ fn check_progress(record: &ServiceObservations) -> Option<PromiseViolation> {
         1 => "a client did not finish".to_owned(),
         many => format!("{many} clients did not finish"),
     };
-    Some(PromiseViolation { promise: Promise::Progress, description })
+    Some(PromiseViolation { promise: ServicePromise::Progress, description })
 }
 
 #[cfg(test)]
@@ -307,14 +307,14 @@ mod tests {
         }
     }
 
-    fn found(claims: Vec<EntryRecord>, changes: Vec<QueueChange>) -> Vec<Promise> {
+    fn found(claims: Vec<EntryRecord>, changes: Vec<QueueChange>) -> Vec<ServicePromise> {
         let record = ServiceObservations {
             claims,
             changes,
             last: Some(99),
             ..ServiceObservations::default()
         };
-        verify(&record).into_iter().map(|fault| fault.promise).collect()
+        find_promise_violations(&record).into_iter().map(|fault| fault.promise).collect()
     }
 
     #[test]
@@ -328,22 +328,29 @@ mod tests {
     fn finds_violation_of_each_promise() {
         let changes = || vec![queued(2), queued(3), left(2, 4), left(3, 5)];
         let overlap = vec![claim(1, 2, 10, 20), claim(2, 3, 19, 30)];
-        assert_eq!(found(overlap, changes()), [Promise::OneHolder]);
+        assert_eq!(found(overlap, changes()), [ServicePromise::OneHolder]);
         let back = vec![claim(2, 3, 10, 20), claim(1, 2, 21, 30)];
-        let broken = [Promise::FencesGrow, Promise::FencedAccess, Promise::OrderOfTheQueue];
+        let broken = [
+            ServicePromise::FencesGrow,
+            ServicePromise::FencedAccess,
+            ServicePromise::OrderOfTheQueue,
+        ];
         assert_eq!(found(back, changes()), broken);
         // The claim 3 left the queue while it waited, because its session had expired.
         let dead = vec![queued(2), queued(3), left(3, 4), left(2, 5)];
-        assert_eq!(found(vec![claim(2, 3, 10, 20)], dead), [Promise::GrantedAlive]);
+        assert_eq!(found(vec![claim(2, 3, 10, 20)], dead), [ServicePromise::GrantedAlive]);
         // The same while the client ahead still held the lock, and after that client had released
         // it.
         let dead = || vec![queued(2), queued(3), left(3, 4), left(2, 5)];
         let both = vec![claim(1, 2, 10, 20), claim(2, 3, 19, 30)];
-        assert_eq!(found(both, dead()), [Promise::OneHolder, Promise::GrantedAlive]);
+        assert_eq!(found(both, dead()), [ServicePromise::OneHolder, ServicePromise::GrantedAlive]);
         assert_eq!(found(vec![claim(1, 2, 10, 20), claim(2, 3, 20, 30)], dead()), []);
         let lost = vec![claim(1, 7, 10, 20)];
-        assert_eq!(found(lost, changes()), [Promise::NothingAcknowledgedLost]);
+        assert_eq!(found(lost, changes()), [ServicePromise::NothingAcknowledgedLost]);
         let check_nothing_lost = vec![claim(1, 2, 10, 20)];
-        assert_eq!(found(check_nothing_lost, vec![queued(2)]), [Promise::NothingAcknowledgedLost]);
+        assert_eq!(
+            found(check_nothing_lost, vec![queued(2)]),
+            [ServicePromise::NothingAcknowledgedLost]
+        );
     }
 }

@@ -5,11 +5,11 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 use fastrand::Rng;
-use tenure_trace::now;
+use tenure_trace::unix_time_nanos;
 
-use super::clients::{CommonOptions, print_record};
-use super::reader::read;
-use super::value_record::{PutRecord, Response, ValueDigest, ValueRecord};
+use super::clients::{CommonClientOptions, print_json_line};
+use super::reader::read_value;
+use super::value_record::{PutRecord, ResponseRecord, ValueDigest, ValueOperationRecord};
 use crate::cmd::failure::{Failure, Status};
 use crate::cmd::service::BlockingClient;
 
@@ -29,7 +29,7 @@ const MAX_PAUSE_MS: u64 = 30;
 #[derive(Debug, Args)]
 pub(crate) struct Options {
     #[command(flatten)]
-    common: CommonOptions,
+    common: CommonClientOptions,
     #[arg(long)]
     most_bytes: u32,
 }
@@ -48,17 +48,19 @@ pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
 /// Puts and reads values at a key that only this thread uses. Only the first thread puts large
 /// values.
 fn write(options: &Options, thread: u32, until: Instant) -> Result<(), Failure> {
-    let CommonOptions { number, ref endpoints, seed, .. } = options.common;
+    let CommonClientOptions { number, ref endpoints, seed, .. } = options.common;
     let key = format!("values/{number}/{thread}");
     let most = if thread == 0 { options.most_bytes } else { 0 };
     let mut rng = Rng::with_seed(seed ^ u64::from(number) << 40 ^ u64::from(thread) << 32);
     while Instant::now() < until {
         let member = rng.choice(endpoints).expect("a service has members");
         let message = match rng.u8(..4) {
-            0 => ignore_unreachable(read(member, &key, false))?.map(ValueRecord::Read),
-            _ => Some(ValueRecord::Put(put(member, &key, &random_value(&mut rng, most))?)),
+            0 => {
+                ignore_unreachable(read_value(member, &key, false))?.map(ValueOperationRecord::Read)
+            }
+            _ => Some(ValueOperationRecord::Put(put(member, &key, &random_value(&mut rng, most))?)),
         };
-        message.map_or(Ok(()), |message| print_record(&message))?;
+        message.map_or(Ok(()), |message| print_json_line(&message))?;
         thread::sleep(Duration::from_millis(rng.u64(..=MAX_PAUSE_MS)));
     }
     Ok(())
@@ -81,9 +83,9 @@ fn random_value(rng: &mut Rng, most: u32) -> Vec<u8> {
 fn put(member: &str, key: &str, bytes: &[u8]) -> Result<PutRecord, Failure> {
     let value = ValueDigest::of(bytes);
     let service = BlockingClient::for_endpoint(member)?;
-    let requested = now();
+    let requested = unix_time_nanos();
     let response = ignore_unreachable(service.call(service.admin.put(key.into(), bytes.to_vec())))?;
-    let response = response.map(|revision| Response { at: now(), revision });
+    let response = response.map(|revision| ResponseRecord { at: unix_time_nanos(), revision });
     Ok(PutRecord { key: key.to_owned(), value, requested, response })
 }
 

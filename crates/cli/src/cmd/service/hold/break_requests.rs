@@ -51,7 +51,7 @@ impl BreakRequests {
     /// Waits until another client requests the end of a lock or leadership, or until `other`
     /// completes. Returns the reason why this process must give up its locks or its leadership.
     /// Dropping the future loses no request.
-    pub(super) async fn next_or(
+    pub(super) async fn next_reason_or(
         &mut self,
         mut other: impl Future<Output = String> + Unpin,
     ) -> String {
@@ -82,7 +82,7 @@ mod tests {
     #[test]
     fn reason_names_the_breaker() {
         let [holder, breaker] =
-            ["report.sh", "tenure"].map(|it| ClientDescription::of_process(it.into()));
+            ["report.sh", "tenure"].map(|it| ClientDescription::of_this_process(it.into()));
         let value = holder.with_breaker(&breaker).encode();
         assert_eq!(describe(&value), format!("{breaker} broke it"));
         assert_eq!(describe(b"host-7"), "another client broke it");

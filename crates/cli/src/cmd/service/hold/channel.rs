@@ -52,7 +52,7 @@ pub(super) fn decode_line<T: DeserializeOwned>(line: &str) -> Option<T> {
 ///
 /// The guardian's own standard input is the socket to the wrapper. The reason is that safe code can
 /// pass a socket to a new process only as standard input, standard output or standard error.
-pub(super) fn send_input(socket: &UnixStream, input: impl AsFd) -> io::Result<()> {
+pub(super) fn send_stdin_descriptor(socket: &UnixStream, input: impl AsFd) -> io::Result<()> {
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
     let mut control = SendAncillaryBuffer::new(&mut space);
     let descriptors = [input.as_fd()];
@@ -62,7 +62,7 @@ pub(super) fn send_input(socket: &UnixStream, input: impl AsFd) -> io::Result<()
 }
 
 /// Receives the file descriptor for the command's standard input. Fails if the wrapper has ended.
-pub(super) fn receive_input(socket: &UnixStream) -> io::Result<OwnedFd> {
+pub(super) fn receive_stdin_descriptor(socket: &UnixStream) -> io::Result<OwnedFd> {
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
     let mut control = RecvAncillaryBuffer::new(&mut space);
     let mut byte = [0];
@@ -124,15 +124,15 @@ mod tests {
     fn descriptor_arrives_at_the_other_end() {
         let (ours, theirs) = UnixStream::pair().expect("sockets");
         let (mut reader, writer) = io::pipe().expect("a pipe");
-        send_input(&ours, &writer).expect("it is sent");
+        send_stdin_descriptor(&ours, &writer).expect("it is sent");
         drop(writer);
-        let mut received = File::from(receive_input(&theirs).expect("it arrives"));
+        let mut received = File::from(receive_stdin_descriptor(&theirs).expect("it arrives"));
         received.write_all(b"through").expect("it is open");
         drop(received);
         let mut text = String::new();
         reader.read_to_string(&mut text).expect("text");
         assert_eq!(text, "through");
         drop(ours);
-        assert!(receive_input(&theirs).is_err(), "the wrapper has ended");
+        assert!(receive_stdin_descriptor(&theirs).is_err(), "the wrapper has ended");
     }
 }

@@ -10,7 +10,7 @@ use tenure_client::{CampaignOptions, ClientError, ElectionState, Leadership, Ses
 use tenure_trace::{escape_invisible, escape_invisible_in_json};
 
 use super::held::HeldClaims;
-use super::run::{CommandSpec, SessionOptions, acquire_and_run, exit_with};
+use super::run::{GuardedCommandSpec, SessionOptions, acquire_and_run, exit_unless_success};
 use crate::cmd::duration;
 use crate::cmd::failure::{Failure, Status};
 use crate::cmd::machine;
@@ -99,15 +99,15 @@ pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
     let description = ClientDescription::of_command(&options.command, None).to_string();
     let default = || options.identity.clone().unwrap_or(description);
     let value = options.value.clone().unwrap_or_else(default);
-    let task = CommandSpec {
+    let task = GuardedCommandSpec {
         name: &options.name,
         command: &options.command,
         grace,
-        within: options.timeout,
+        acquire_timeout: options.timeout,
         client: None,
         // With an empty value, a delayed copy of the campaign's own request would look like a
         // request to give up the leadership.
-        can_be_asked: !value.is_empty(),
+        can_receive_break_requests: !value.is_empty(),
         on_lost: options.on_lost.as_deref(),
     };
     let acquire = async |session: Session| {
@@ -121,7 +121,7 @@ pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
             has_identity: options.identity.is_some(),
         }))
     };
-    exit_with(runtime.block_on(acquire_and_run(&options.service, task, acquire)))
+    exit_unless_success(runtime.block_on(acquire_and_run(&options.service, task, acquire)))
 }
 
 async fn campaign(
@@ -138,7 +138,7 @@ async fn campaign(
 }
 
 async fn transfer(options: &Options, identity: &str) -> Result<(), Failure> {
-    let client = options.service.client().await?;
+    let client = options.service.connect_client().await?;
     let requested = client.request_transfer(&options.name, identity).await;
     let candidate = requested.map_err(request_failure)?;
     print(&format!("{} is to lead {} next\n", escape_invisible(&candidate.identity), options.name))
@@ -155,7 +155,7 @@ struct LeaderLine {
 }
 
 async fn observe(options: &Options) -> Result<(), Failure> {
-    let client = options.service.client().await?;
+    let client = options.service.connect_client().await?;
     let mut observer = client.observe(&options.name);
     let print = async {
         loop {

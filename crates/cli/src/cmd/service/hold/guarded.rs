@@ -16,9 +16,9 @@ use tokio::net::UnixStream;
 use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::signal::unix::{self, SignalKind};
 
-use super::channel::{self, GuardianOrder, GuardianReport, send_input};
+use super::channel::{self, GuardianOrder, GuardianReport, send_stdin_descriptor};
+use super::process_tree;
 use super::this_program;
-use super::tree;
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct KillTiming {
@@ -56,18 +56,18 @@ impl GuardedCommand {
     pub(super) fn start(
         command: &[OsString],
         variables: &[(&str, String)],
-        deadline: Duration,
+        boot_deadline: Duration,
         timing: KillTiming,
     ) -> io::Result<GuardedCommand> {
         // If the guardian is killed, its children become children of this process.
-        tree::adopt_orphans()?;
+        process_tree::adopt_orphans()?;
         let is_apart = !has_terminal();
         let children = unix::signal(SignalKind::child())?;
         let (socket, theirs) = StdStream::pair()?;
         let mut starting = this_program()?;
         starting.arg("guardian");
         for (name, value) in
-            [("--deadline", deadline), ("--margin", timing.margin), ("--grace", timing.grace)]
+            [("--deadline", boot_deadline), ("--margin", timing.margin), ("--grace", timing.grace)]
         {
             starting.args([name, &value.as_nanos().to_string()]);
         }
@@ -83,7 +83,7 @@ impl GuardedCommand {
             .spawn()?;
         drop(starting);
         let guardian = Pid::from_child(&guardian);
-        send_input(&socket, io::stdin())?;
+        send_stdin_descriptor(&socket, io::stdin())?;
         socket.set_nonblocking(true)?;
         let (reports, orders) = UnixStream::from_std(socket)?.into_split();
         let reports = BufReader::new(reports).lines();
@@ -102,7 +102,10 @@ impl GuardedCommand {
                         let Some(report) = channel::decode_line(&line) else { continue };
                         return GuardianEvent::Report(report);
                     }
-                    None => return GuardianEvent::GuardianEnded(self.wait_for_guardian().await),
+                    None => {
+                        let ended = self.wait_briefly_for_guardian().await;
+                        return GuardianEvent::GuardianEnded(ended);
+                    }
                 },
                 _ = self.children.recv() => {}
             }
@@ -112,7 +115,7 @@ impl GuardedCommand {
     /// Waits for a short time until the guardian has ended, and reaps it. Returns its exit status,
     /// or `None` if it still runs. Call this after the guardian's last report, or after it has
     /// closed the socket.
-    pub(super) async fn wait_for_guardian(&mut self) -> Option<ExitStatus> {
+    pub(super) async fn wait_briefly_for_guardian(&mut self) -> Option<ExitStatus> {
         const USUAL_EXIT_TIME: Duration = Duration::from_millis(500);
         let ended = async {
             self.reap();
@@ -126,7 +129,7 @@ impl GuardedCommand {
     }
 
     fn reap(&mut self) {
-        for (id, status) in tree::reap_children().changed {
+        for (id, status) in process_tree::reap_children().changed {
             self.note(id, status);
         }
     }
@@ -163,12 +166,16 @@ impl GuardedCommand {
     ///
     /// Returns the processes that still exist after `limit`. The list is empty if `/proc` does not
     /// show them.
-    pub(super) async fn kill(&mut self, limit: Duration) -> Result<(), Vec<tree::Descendant>> {
+    pub(super) async fn kill_guardian_tree(
+        &mut self,
+        limit: Duration,
+    ) -> Result<(), Vec<process_tree::Descendant>> {
         if cfg!(not(target_os = "linux")) && self.ended.is_none() {
             let _ = kill_process(self.guardian, Signal::KILL);
         }
         let mut left = Vec::new();
-        let ended = tree::kill_all(limit, Some(limit), |_, _| {}, |now| left = now.to_vec()).await;
+        let ended =
+            process_tree::kill_all(limit, Some(limit), |_, _| {}, |now| left = now.to_vec()).await;
         if ended { Ok(()) } else { Err(left) }
     }
 }

@@ -25,9 +25,9 @@ use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::signal::unix::{self, SignalKind};
 
 use super::boot_clock::{self, Timer};
-use super::channel::{self, GuardianOrder, GuardianReport, receive_input};
+use super::channel::{self, GuardianOrder, GuardianReport, receive_stdin_descriptor};
 use super::signals::Signals;
-use super::{print_error, this_program, tree};
+use super::{print_error, process_tree, this_program};
 use crate::cmd::failure::{Failure, Status};
 use crate::cmd::machine;
 
@@ -68,7 +68,7 @@ pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
     // Standard input is the socket to the wrapper.
     let socket = io::stdin().as_fd().try_clone_to_owned().map_err(Failure::environment)?;
     let socket = StdStream::from(socket);
-    let input = receive_input(&socket)
+    let input = receive_stdin_descriptor(&socket)
         .map_err(|error| Failure::environment(format!("the wrapper has ended: {error}")))?;
     let runtime = machine::current_thread_runtime()?;
     runtime.block_on(async {
@@ -86,7 +86,7 @@ fn become_guardian() -> io::Result<()> {
     let _ = rustix::thread::set_name(c"tenure-guard");
     // If this process is stopped when the wrapper ends, the kernel continues it.
     rustix::process::set_parent_process_death_signal(Some(Signal::CONT))?;
-    tree::adopt_orphans()
+    process_tree::adopt_orphans()
 }
 
 #[cfg(not(target_os = "linux"))]
@@ -230,7 +230,7 @@ impl Guardian {
             self.interrupted = Some(boot_clock::now());
         }
         if self.status.is_some() {
-            tree::signal_all(&[signal]);
+            process_tree::signal_all(&[signal]);
         } else {
             // A process that has ended cannot receive it.
             let _ = self.signal_command(signal);
@@ -255,7 +255,7 @@ impl Guardian {
     /// Collects the exit statuses of children that have ended. If no process is left, reports the
     /// end to the wrapper, which is the process that started the guardian, and returns true.
     async fn reap(&mut self) -> bool {
-        let changes = tree::reap_children();
+        let changes = process_tree::reap_children();
         for (id, status) in changes.changed {
             self.note(id, status);
         }
@@ -289,9 +289,9 @@ impl Guardian {
             return true;
         }
         if !self.is_expired && self.status.is_some() {
-            let left = tree::descendants();
+            let left = process_tree::descendants();
             if !left.is_empty() {
-                self.report(&GuardianReport::Survivors(tree::format_list(&left))).await;
+                self.report(&GuardianReport::Survivors(process_tree::format_list(&left))).await;
             }
         }
         self.stage = Stage::Terminating;
@@ -304,7 +304,7 @@ impl Guardian {
     }
 
     fn signal_all(&self, signals: &[Signal]) {
-        tree::signal_all(signals);
+        process_tree::signal_all(signals);
         if cfg!(not(target_os = "linux")) {
             for signal in signals {
                 let _ = self.signal_command(*signal);
@@ -324,8 +324,9 @@ impl Guardian {
                     status = Some(change);
                 }
             };
-            let names = |left: &[tree::Descendant]| stuck = Some(tree::format_list(left));
-            if tree::kill_all(USUAL_KILL_TIME, limit, note, names).await {
+            let names =
+                |left: &[process_tree::Descendant]| stuck = Some(process_tree::format_list(left));
+            if process_tree::kill_all(USUAL_KILL_TIME, limit, note, names).await {
                 break;
             }
             let names = stuck.clone().unwrap_or_default();

@@ -21,7 +21,7 @@ pub(super) enum HeldClaims {
 
 impl HeldClaims {
     /// Returns the fencing tokens of the locks or the leadership, separated by commas.
-    pub(super) fn fences(&self) -> String {
+    pub(super) fn comma_separated_fences(&self) -> String {
         let tokens: Vec<String> = self.claims().map(|(_, fence)| fence.to_string()).collect();
         tokens.join(",")
     }
@@ -82,7 +82,7 @@ impl HeldClaims {
 
     /// Stores a value in the keys of the locks, for users to read. Ignores errors: the loss of a
     /// lock is detected elsewhere.
-    pub(super) async fn set_value(&self, value: &[u8]) {
+    pub(super) async fn set_lock_values(&self, value: &[u8]) {
         let HeldClaims::Locks { guards, .. } = self else { return };
         for guard in guards {
             let _ = guard.set_value(value).await;

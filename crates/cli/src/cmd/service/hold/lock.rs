@@ -9,7 +9,7 @@ use clap::builder::NonEmptyStringValueParser;
 use tenure_client::{ClientError, LockAccess, LockRequest, Session};
 
 use super::held::HeldClaims;
-use super::run::{CommandSpec, SessionOptions, acquire_and_run, exit_with};
+use super::run::{GuardedCommandSpec, SessionOptions, acquire_and_run, exit_unless_success};
 use crate::cmd::duration;
 use crate::cmd::failure::{Failure, Status};
 use crate::cmd::machine;
@@ -96,13 +96,13 @@ pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
     let names: BTreeSet<&str> = options.name.iter().chain(&options.all).map(|it| &it[..]).collect();
     let names: Vec<&str> = names.into_iter().collect();
     let client = ClientDescription::of_command(&options.command, options.label.as_deref());
-    let task = CommandSpec {
+    let task = GuardedCommandSpec {
         name: &names.join(","),
         command: &options.command,
         grace: options.service.grace()?,
-        within: options.timeout,
+        acquire_timeout: options.timeout,
         client: Some(&client),
-        can_be_asked: true,
+        can_receive_break_requests: true,
         on_lost: None,
     };
     let access = match options.slots {
@@ -119,7 +119,7 @@ pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
             Some(timeout) => tokio::time::timeout(timeout, acquired).await.unwrap_or(Ok(None)),
         }
     };
-    exit_with(runtime.block_on(acquire_and_run(&options.service, task, acquire)))
+    exit_unless_success(runtime.block_on(acquire_and_run(&options.service, task, acquire)))
 }
 
 /// Acquires the locks in the order of their names. All clients use this order, so that no two of

@@ -11,10 +11,10 @@ mod guardian;
 mod held;
 mod lock;
 mod on_lost;
+mod process_tree;
 mod run;
 mod signals;
 mod supervise;
-mod tree;
 
 use std::io;
 use std::os::unix::process::CommandExt;

@@ -9,7 +9,7 @@ use super::print_error;
 use super::signals::Signals;
 
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Loss<'a> {
+pub(super) struct LeadershipLoss<'a> {
     pub(super) election: &'a str,
     pub(super) fence: &'a str,
     pub(super) reason: &'a str,
@@ -17,7 +17,11 @@ pub(super) struct Loss<'a> {
 
 /// Runs the shell command of `--on-lost` until it ends, and passes signals on to it. If the command
 /// fails, prints an error.
-pub(super) async fn run(command: &str, loss: Loss<'_>, signals: &mut Signals) {
+pub(super) async fn run_on_lost_command(
+    command: &str,
+    loss: LeadershipLoss<'_>,
+    signals: &mut Signals,
+) {
     let started = Command::new("sh")
         .args(["-c", command])
         .env("TENURE_LOCK", loss.election)

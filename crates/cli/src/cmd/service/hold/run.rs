@@ -12,7 +12,7 @@ use tenure_client::{Client, ClientError, Session};
 use super::break_requests::BreakRequests;
 use super::guarded::{KillTiming, shell_exit_code};
 use super::held::HeldClaims;
-use super::on_lost::{self, Loss};
+use super::on_lost::{self, LeadershipLoss};
 use super::signals::Signals;
 use super::supervise::{CommandOutcome, Supervisor, warn_survivors};
 use super::{print_error, status};
@@ -37,8 +37,8 @@ pub(super) struct SessionOptions {
 }
 
 impl SessionOptions {
-    pub(super) async fn client(&self) -> Result<Client, Failure> {
-        connect(self.endpoints.connection_settings()?).await
+    pub(super) async fn connect_client(&self) -> Result<Client, Failure> {
+        connect(self.endpoints.resolve_connection_settings()?).await
     }
 
     /// Returns the time between two moments: the kill of the command with its descendants, and the
@@ -83,17 +83,17 @@ async fn connect(settings: ConnectionSettings) -> Result<Client, Failure> {
 
 /// A command to run while this process holds a lock or leads, and how long to wait before.
 #[derive(Debug)]
-pub(super) struct CommandSpec<'a> {
+pub(super) struct GuardedCommandSpec<'a> {
     pub(super) name: &'a str,
     pub(super) command: &'a [OsString],
     pub(super) grace: Duration,
     /// Longest time to wait for the lock; `None` for no limit.
-    pub(super) within: Option<Duration>,
+    pub(super) acquire_timeout: Option<Duration>,
     /// Description of this client, which is stored in the keys of its locks; `None` for a
     /// leadership.
     pub(super) client: Option<&'a ClientDescription>,
     /// True if another client can request the lock or the leadership by writing to its key.
-    pub(super) can_be_asked: bool,
+    pub(super) can_receive_break_requests: bool,
     /// Shell command to run after the leadership was lost and the command has ended.
     pub(super) on_lost: Option<&'a str>,
 }
@@ -109,7 +109,7 @@ enum NotHeld {
 /// command, or a status of this program if the command did not run to its end.
 pub(super) async fn acquire_and_run<F>(
     service: &SessionOptions,
-    task: CommandSpec<'_>,
+    task: GuardedCommandSpec<'_>,
     acquire: impl FnOnce(Session) -> F,
 ) -> Result<u8, Failure>
 where
@@ -119,7 +119,7 @@ where
     let started = tokio::select! {
         biased;
         signal = signals.fatal() => Err(NotHeld::Signalled(status_of_signal(signal))),
-        started = session(service, task.within) => match started {
+        started = session(service, task.acquire_timeout) => match started {
             Err(failure) if failure.status == Status::Usage => return Err(failure),
             started => started.map_err(|failure| NotHeld::Refused(failure.to_string())),
         },
@@ -144,7 +144,7 @@ where
             return Ok(not_held(task.name, reason));
         }
     };
-    let fences = held.fences();
+    let fences = held.comma_separated_fences();
     let end = supervise(service, &client, &held, &task, &mut signals).await?;
     let (code, loss) = match end {
         CommandOutcome::Done(status) => {
@@ -165,8 +165,8 @@ where
     };
     close(&session).await;
     if let Some((command, reason)) = task.on_lost.zip(loss.as_deref()) {
-        let loss = Loss { election: task.name, fence: &fences, reason };
-        on_lost::run(command, loss, &mut signals).await;
+        let loss = LeadershipLoss { election: task.name, fence: &fences, reason };
+        on_lost::run_on_lost_command(command, loss, &mut signals).await;
     }
     Ok(code)
 }
@@ -177,11 +177,11 @@ async fn supervise(
     service: &SessionOptions,
     client: &Client,
     held: &HeldClaims,
-    task: &CommandSpec<'_>,
+    task: &GuardedCommandSpec<'_>,
     signals: &mut Signals,
 ) -> Result<CommandOutcome, Failure> {
     let value = task.client.map(|client| client.with_acquisition_now().encode());
-    let mut requests = match task.can_be_asked {
+    let mut requests = match task.can_receive_break_requests {
         true => BreakRequests::watch(client, held, value.as_deref()),
         false => BreakRequests::none(),
     };
@@ -189,7 +189,7 @@ async fn supervise(
     let supervised = Supervisor { held, name: task.name, timing };
     let stored = async {
         if let Some(value) = &value {
-            held.set_value(value).await;
+            held.set_lock_values(value).await;
         }
         pending::<Infallible>().await
     };
@@ -209,7 +209,7 @@ async fn session(
     service: &SessionOptions,
     within: Option<Duration>,
 ) -> Result<(Client, Session), Failure> {
-    let settings = service.endpoints.connection_settings()?;
+    let settings = service.endpoints.resolve_connection_settings()?;
     let endpoints = settings.endpoints.join(", ");
     let started = async {
         let client = connect(settings).await?;
@@ -228,7 +228,7 @@ fn not_held(name: &str, reason: NotHeld) -> u8 {
     match reason {
         NotHeld::Signalled(code) => code,
         NotHeld::Refused(reason) => {
-            let reason = user::with_remedy(reason);
+            let reason = user::append_credentials_remedy(reason);
             print_error(&format!(
                 "`{name}` was not acquired: {reason}; the command was not started"
             ));
@@ -243,7 +243,7 @@ fn status_of_signal(signal: rustix::process::Signal) -> u8 {
 
 /// If the exit status in `done` is 0, returns success. Otherwise, ends this process with the exit
 /// status. The caller must have done all cleanup.
-pub(super) fn exit_with(done: Result<u8, Failure>) -> Result<Status, Failure> {
+pub(super) fn exit_unless_success(done: Result<u8, Failure>) -> Result<Status, Failure> {
     match done? {
         0 => Ok(Status::Success),
         code => std::process::exit(i32::from(code)),

@@ -25,8 +25,8 @@ use super::channel::{GuardianOrder, GuardianReport};
 use super::guarded::{GuardedCommand, GuardianEvent, KillTiming};
 use super::held::HeldClaims;
 use super::print_error;
+use super::process_tree::{Descendant, format_list};
 use super::signals::Signals;
-use super::tree::{Descendant, format_list};
 use crate::cmd::failure::Failure;
 
 #[derive(Debug)]
@@ -95,7 +95,7 @@ impl Supervisor<'_> {
                         .unwrap_or_else(|| self.lost_because(&LossReason::NotRenewed));
                     return Ok(self.kill(guarded, reason).await);
                 }
-                reason = requests.next_or(&mut preferred), if broken.is_none() => {
+                reason = requests.next_reason_or(&mut preferred), if broken.is_none() => {
                     broken = Some(self.lost_because(&reason));
                     // The guardian sends TERM at once, and KILL after the grace period.
                     let reserved = self.timing.margin + self.timing.grace;
@@ -125,7 +125,7 @@ impl Supervisor<'_> {
     ) -> io::Result<GuardedCommand> {
         let variables = [
             ("TENURE_LOCK", self.name.to_owned()),
-            ("TENURE_FENCE", self.held.fences()),
+            ("TENURE_FENCE", self.held.comma_separated_fences()),
             ("TENURE_DEADLINE", unix_seconds(deadline).to_string()),
         ];
         GuardedCommand::start(command, &variables, at, self.timing)
@@ -141,7 +141,7 @@ impl Supervisor<'_> {
     ) -> Option<CommandOutcome> {
         if let GuardianEvent::Report(GuardianReport::Ended { .. }) = event {
             // Waits until the guardian has ended as well, so that it does not outlive this process.
-            guarded.wait_for_guardian().await;
+            guarded.wait_briefly_for_guardian().await;
         }
         match event {
             GuardianEvent::Report(GuardianReport::Ended { is_expired: true, .. }) => {
@@ -180,7 +180,7 @@ impl Supervisor<'_> {
             loop {
                 match guarded.next().await {
                     GuardianEvent::Report(GuardianReport::Ended { .. }) => {
-                        guarded.wait_for_guardian().await;
+                        guarded.wait_briefly_for_guardian().await;
                         return true;
                     }
                     GuardianEvent::Report(_) => {}
@@ -199,7 +199,7 @@ impl Supervisor<'_> {
         /// Time within which killed processes end. A process ends later only if the kernel delays
         /// its end.
         const KILL_TIMEOUT: Duration = Duration::from_secs(2);
-        match guarded.kill(KILL_TIMEOUT).await {
+        match guarded.kill_guardian_tree(KILL_TIMEOUT).await {
             Ok(()) => CommandOutcome::Killed(reason),
             Err(left) => CommandOutcome::Survivors(reason, left),
         }

@@ -104,7 +104,7 @@ pub(super) fn run(options: &Options) -> Result<Status, Failure> {
     if !holders.is_empty() && !options.yes && !confirm(&service, &lock, &holders, options)? {
         return Err(Failure::incomplete(format!("{} was not broken", lock.name)));
     }
-    let breaker = ClientDescription::of_process("tenure".to_owned());
+    let breaker = ClientDescription::of_this_process("tenure".to_owned());
     let broken = break_claims(&service, &holders, &breaker, options)?;
     let result = serde_json::json!({
         "name": lock.name, "broken_by": breaker.to_string(), "broken": broken,
@@ -134,7 +134,7 @@ fn confirm(
     holders: &[&Claim],
     options: &Options,
 ) -> Result<bool, Failure> {
-    let mut question = text::summary(lock);
+    let mut question = text::format_summary(lock);
     for holder in holders.iter().filter(|holder| holder.id != 0 && !options.key_only) {
         question += &other_keys(service, holder)?;
     }
@@ -180,7 +180,7 @@ impl Breaking<'_> {
         if !read::claim_exists(service, self.claim)? {
             self.outcome = Some(self.outcome_of_ended());
         } else if self.claim.id != 0 && may_expire {
-            let left = service.admin.lease_time_left(self.claim.signed_lease());
+            let left = service.admin.lease_times(self.claim.signed_lease());
             // `None` if the lease has ended since the key was read. The remaining time only serves
             // the report, so a failure does not stop the command.
             if let Ok(Some((left, _))) = service.call(left) {

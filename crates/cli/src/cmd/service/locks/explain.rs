@@ -7,7 +7,7 @@ use super::queue::{Claim, Lock};
 
 /// A client that waits for a lock, and the clients that block it. Scripts depend on the JSON keys.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub(super) struct Wait {
+pub(super) struct WaitExplanation {
     client: String,
     /// Place of the client in the queue, from 1.
     position: usize,
@@ -17,12 +17,12 @@ pub(super) struct Wait {
     reason: &'static str,
 }
 
-pub(super) fn waits(lock: &Lock) -> Vec<Wait> {
+pub(super) fn explain_waits(lock: &Lock) -> Vec<WaitExplanation> {
     let waiting = lock.queue.iter().enumerate().filter(|(_, claim)| !claim.is_holder);
     waiting.map(|(position, claim)| wait(lock, position, claim)).collect()
 }
 
-fn wait(lock: &Lock, position: usize, claim: &Claim) -> Wait {
+fn wait(lock: &Lock, position: usize, claim: &Claim) -> WaitExplanation {
     let last = lock.queue[..position].last().filter(|before| !before.is_holder);
     let first = lock.queue.first().map(|first| first.access);
     let (blockers, reason) = match (last, claim.access, first) {
@@ -38,20 +38,20 @@ fn wait(lock: &Lock, position: usize, claim: &Claim) -> Wait {
         _ => (lock.holders().collect(), "the holder does not share the lock"),
     };
     let blocked_by = blockers.into_iter().map(Claim::label).collect();
-    Wait { client: claim.label(), position: position + 1, blocked_by, reason }
+    WaitExplanation { client: claim.label(), position: position + 1, blocked_by, reason }
 }
 
 /// Explains in lines of text which clients hold the lock and which is next. For each waiter,
 /// explains why it waits and for how long at most.
-pub(super) fn lines(lock: &Lock) -> Vec<String> {
+pub(super) fn explanation_lines(lock: &Lock) -> Vec<String> {
     if lock.queue.is_empty() {
         let line = format!("{} is free: the next client acquires it", lock.name);
         return [line].into_iter().chain(lock.nested_locks_note()).collect();
     }
     let held = lock.holders().map(|it| format!("{} is held by {}", lock.name, it.description()));
     let mut lines: Vec<String> = held.collect();
-    lines.extend(waits(lock).into_iter().map(|wait| {
-        let Wait { client, position, blocked_by, reason } = wait;
+    lines.extend(explain_waits(lock).into_iter().map(|wait| {
+        let WaitExplanation { client, position, blocked_by, reason } = wait;
         let others = blocked_by.join(", ");
         format!("{client} waits at position {position} of the queue for {others}: {reason}")
     }));
@@ -81,7 +81,7 @@ mod tests {
     fn each_wait_names_its_blockers() {
         let keys =
             [("a/1.shared", 1, 1), ("a/2.shared", 2, 2), ("a/3", 3, 3), ("a/4.shared", 4, 4)];
-        let waits = waits(&Lock::from_keys(b"a", &below(&keys)));
+        let waits = explain_waits(&Lock::from_keys(b"a", &below(&keys)));
         let client = |lease: u64| format!("unknown client (lease {lease})");
         let found: Vec<_> = waits.iter().map(|it| (it.position, it.blocked_by.clone())).collect();
         assert_eq!(found, [(3, vec![client(1), client(2)]), (4, vec![client(3)])]);
@@ -92,7 +92,7 @@ mod tests {
     #[test]
     fn key_without_a_lease_blocks_other_clients() {
         let stray = Lock::from_keys(b"a", &below(&[("a/b", 1, 0), ("a/2", 2, 2)]));
-        let lines = lines(&stray);
+        let lines = explanation_lines(&stray);
         assert!(lines[0].contains("it stays until the key is deleted"));
         assert_eq!(
             lines[1],

@@ -69,23 +69,23 @@ pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
         Task::Ls { prefix, common } => {
             let locks = read::fetch_locks(&common.endpoints.blocking_client()?, prefix)?;
             let to_json: Vec<Value> = locks.iter().map(Lock::to_json).collect();
-            (text::list(&locks), json!({ "locks": to_json }), common.format)
+            (text::format_lock_table(&locks), json!({ "locks": to_json }), common.format)
         }
         Task::Show(selected) => {
             let (_, lock) = selected.read()?;
-            (text::summary(&lock), lock.to_json(), selected.common.format)
+            (text::format_summary(&lock), lock.to_json(), selected.common.format)
         }
         Task::Queue(selected) => {
             let (_, lock) = selected.read()?;
-            (text::queue(&lock), json!(lock), selected.common.format)
+            (text::format_queue_table(&lock), json!(lock), selected.common.format)
         }
         Task::Why(selected) => {
             let (service, lock) = selected.read()?;
             let chain = wait_chain::fetch_wait_chain(&service, &lock)?;
             let lines: Vec<String> =
-                explain::lines(&lock).into_iter().chain(chain.lines()).collect();
+                explain::explanation_lines(&lock).into_iter().chain(chain.lines()).collect();
             let value = json!({
-                "name": lock.name, "explanation": lines, "waits": explain::waits(&lock),
+                "name": lock.name, "explanation": lines, "waits": explain::explain_waits(&lock),
                 "chain": chain.steps,
             });
             (lines.join("\n") + "\n", value, selected.common.format)

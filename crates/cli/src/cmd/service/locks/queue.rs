@@ -6,7 +6,7 @@ use tenure_session::{AccessMode, HolderSummary};
 use tenure_store::{KeyValue, claim_of};
 use tenure_trace::escape_invisible;
 
-use super::recipe::Recipe;
+use super::recipe::LockRecipe;
 use crate::cmd::service::client_description::ClaimOwner;
 
 /// A claim of a client on a lock. The client holds the lock or waits for it. In the store, a claim
@@ -43,7 +43,7 @@ pub(super) struct Claim {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(super) struct Lock {
     pub(super) name: String,
-    pub(super) recipe: Recipe,
+    pub(super) recipe: LockRecipe,
     pub(super) queue: Vec<Claim>,
     /// Number of keys of nested locks. The name of a nested lock begins with the name of this lock
     /// and a slash.
@@ -82,14 +82,14 @@ impl Lock {
             Some(claim) => text(&claim.name),
             None => text(&kv.key),
         });
-        Lock { nested: nested.len(), example, ..Lock::from_claims(name, Recipe::Lock, claims) }
+        Lock { nested: nested.len(), example, ..Lock::from_claims(name, LockRecipe::Lock, claims) }
     }
 
     /// Builds a lock from its claims, which may be in any order. Each claim is a key with the
     /// access mode of the claim.
     pub(super) fn from_claims(
         name: &[u8],
-        recipe: Recipe,
+        recipe: LockRecipe,
         mut claims: Vec<(KeyValue, AccessMode)>,
     ) -> Lock {
         claims.sort_by(|(one, _), (other, _)| {
@@ -101,7 +101,7 @@ impl Lock {
             // A claim cannot be granted before an earlier one that waits.
             is_head = is_head && holders.can_admit(access);
             if is_head {
-                holders.add(access);
+                holders.add_holder(access);
             }
             queue.push(Claim::new(&kv, access, is_head));
         }
@@ -184,7 +184,7 @@ impl Claim {
         let (label, fence) = (self.label(), self.fence);
         match &self.owner {
             ClaimOwner::Command(client) => {
-                let (since, lease) = (client.since(), self.lease_label());
+                let (since, lease) = (client.held_or_queued_since(), self.lease_label());
                 format!("{label} since {since}, {lease}, fence {fence}, {time}")
             }
             _ => format!("{label}, fence {fence}, {time}"),

@@ -7,7 +7,7 @@ use tenure_client::{ClientError, Code, RangePage, RangeQuery};
 use tenure_store::{Bytes, KeyValue, claim_of};
 
 use super::queue::{Claim, Lock};
-use super::recipe::{self, Recipe};
+use super::recipe::{self, LockRecipe};
 use crate::cmd::failure::Failure;
 use crate::cmd::service::client_description::ClaimOwner;
 use crate::cmd::service::endpoint::{BlockingClient, request_failure};
@@ -28,7 +28,7 @@ pub(super) fn fetch_lock(service: &BlockingClient, name: &[u8]) -> Result<Lock, 
     } else if lock.queue.is_empty() {
         lock = recipe_lock(service, name, &below)?.unwrap_or(lock);
     }
-    if lock.recipe == Recipe::Lock {
+    if lock.recipe == LockRecipe::Lock {
         fetch_values(service, lock.queue.iter_mut())?;
     }
     fetch_leases(service, &mut lock)?;
@@ -106,7 +106,7 @@ pub(super) fn fetch_locks(service: &BlockingClient, prefix: &str) -> Result<Vec<
     })?;
     let mut locks = Vec::new();
     for mut lock in queues(service, &all, prefix.as_bytes())? {
-        if lock.recipe == Recipe::Lock {
+        if lock.recipe == LockRecipe::Lock {
             fetch_values(service, lock.queue.iter_mut().filter(|claim| claim.is_holder))?;
         }
         fetch_leases(service, &mut lock)?;
@@ -200,7 +200,7 @@ fn fetch_leases(service: &BlockingClient, lock: &mut Lock) -> Result<(), Failure
     for claim in lock.queue.iter_mut().filter(|claim| claim.id != 0) {
         let left = match known.get(&claim.id) {
             Some(known) => *known,
-            None => service.call(service.admin.lease_time_left(claim.signed_lease()))?,
+            None => service.call(service.admin.lease_times(claim.signed_lease()))?,
         };
         known.insert(claim.id, left);
         // `None` if the lease has expired in the meantime.

@@ -18,7 +18,7 @@ use crate::cmd::service::endpoint::BlockingClient;
 /// Kind of a lock, inferred from the form of its keys.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub(super) enum Recipe {
+pub(super) enum LockRecipe {
     /// A lock or an election. Its claims are directly below its name.
     #[default]
     Lock,
@@ -26,31 +26,31 @@ pub(super) enum Recipe {
     Semaphore,
 }
 
-impl Recipe {
+impl LockRecipe {
     /// Returns the text that follows the name of a lock in tables and sentences, such as
     /// `(semaphore)`.
     pub(super) const fn suffix(self) -> &'static str {
         match self {
-            Recipe::Lock => "",
-            Recipe::ReadWrite => " (read/write)",
-            Recipe::Semaphore => " (semaphore)",
+            LockRecipe::Lock => "",
+            LockRecipe::ReadWrite => " (read/write)",
+            LockRecipe::Semaphore => " (semaphore)",
         }
     }
 }
 
-const FOLDERS: [(&[u8], Recipe); 3] = [
-    (b"/read", Recipe::ReadWrite),
-    (b"/write", Recipe::ReadWrite),
-    (b"/permits", Recipe::Semaphore),
+const FOLDERS: [(&[u8], LockRecipe); 3] = [
+    (b"/read", LockRecipe::ReadWrite),
+    (b"/write", LockRecipe::ReadWrite),
+    (b"/permits", LockRecipe::Semaphore),
 ];
 
 /// Keys that may be claims, grouped by the name and the kind of their lock.
-pub(super) type ClaimGroups = BTreeMap<(Bytes, Recipe), Vec<KeyValue>>;
+pub(super) type ClaimGroups = BTreeMap<(Bytes, LockRecipe), Vec<KeyValue>>;
 
 /// If `name` ends in a folder for claims, such as `/read`, returns the name of the lock and the
 /// kind of the lock. The name of the lock is the part of `name` before the folder. Otherwise,
 /// returns `None`.
-pub(super) fn strip_claim_folder(name: &[u8]) -> Option<(&[u8], Recipe)> {
+pub(super) fn strip_claim_folder(name: &[u8]) -> Option<(&[u8], LockRecipe)> {
     FOLDERS.iter().find_map(|(folder, recipe)| {
         name.strip_suffix(*folder).filter(|base| !base.is_empty()).map(|base| (base, *recipe))
     })
@@ -80,25 +80,25 @@ pub(super) fn group_claims(all: &[KeyValue]) -> ClaimGroups {
 pub(super) fn fetch_rw_lock_or_semaphore(
     service: &BlockingClient,
     name: &Bytes,
-    recipe: Recipe,
+    recipe: LockRecipe,
     keys: &[KeyValue],
 ) -> Result<Option<Lock>, Failure> {
     let capacity = match recipe {
-        Recipe::Semaphore => {
+        LockRecipe::Semaphore => {
             let total = [&name[..], b"#semaphore/permits"].concat();
             match number(value(service, &total)?) {
                 Some(capacity) => capacity,
                 None => return Ok(None),
             }
         }
-        Recipe::Lock | Recipe::ReadWrite => 0,
+        LockRecipe::Lock | LockRecipe::ReadWrite => 0,
     };
     let mut claims = Vec::new();
     for kv in keys {
         // The claim may have ended meanwhile.
         let Some(value) = value(service, &kv.key)? else { continue };
         let access = match recipe {
-            Recipe::Semaphore => number(Some(value))
+            LockRecipe::Semaphore => number(Some(value))
                 .map_or(AccessMode::Exclusive, |weight| AccessMode::Permits { weight, capacity }),
             _ if !value.is_empty() => return Ok(None),
             _ => read_or_write(name, &kv.key),
@@ -151,8 +151,8 @@ mod tests {
             })
             .collect();
         let expected = [
-            (&b"a"[..], Recipe::ReadWrite, vec![2, 3, 4]),
-            (&b"a"[..], Recipe::Semaphore, vec![5]),
+            (&b"a"[..], LockRecipe::ReadWrite, vec![2, 3, 4]),
+            (&b"a"[..], LockRecipe::Semaphore, vec![5]),
         ];
         assert_eq!(found, expected);
     }
@@ -165,7 +165,7 @@ mod tests {
             let access = read_or_write(b"a", &kv.key);
             (kv, access)
         });
-        let lock = Lock::from_claims(b"a", Recipe::ReadWrite, claims.collect());
+        let lock = Lock::from_claims(b"a", LockRecipe::ReadWrite, claims.collect());
         let queue: Vec<_> = lock.queue.iter().map(|it| (it.fence, it.is_holder)).collect();
         assert_eq!(queue, [(1, true), (2, true), (3, false), (4, false)]);
     }
@@ -176,7 +176,7 @@ mod tests {
         let keys = below(&[("s/permits/1", 1, 1), ("s/permits/2", 2, 2), ("s/permits/3", 3, 3)]);
         let inside = |weights: [u32; 3]| -> Vec<bool> {
             let claims = keys.iter().cloned().zip(weights.map(permits)).collect();
-            let lock = Lock::from_claims(b"s", Recipe::Semaphore, claims);
+            let lock = Lock::from_claims(b"s", LockRecipe::Semaphore, claims);
             lock.queue.iter().map(|it| it.is_holder).collect()
         };
         assert_eq!(inside([1, 1, 1]), [true, true, true]);

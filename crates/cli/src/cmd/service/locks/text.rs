@@ -6,7 +6,7 @@ use crate::cmd::service::client_description::ClaimOwner;
 
 const MAX_NOTES: usize = 5;
 
-pub(super) fn summary(lock: &Lock) -> String {
+pub(super) fn format_summary(lock: &Lock) -> String {
     let note = lock.nested_locks_note().map_or_else(String::new, |note| note + "\n");
     if lock.queue.is_empty() {
         return format!("{} is free\n{note}", lock.name);
@@ -19,7 +19,7 @@ pub(super) fn summary(lock: &Lock) -> String {
 }
 
 /// Returns a table of locks with one line per holder.
-pub(super) fn list(locks: &[Lock]) -> String {
+pub(super) fn format_lock_table(locks: &[Lock]) -> String {
     if locks.is_empty() {
         return "no locks are held\n".into();
     }
@@ -45,9 +45,9 @@ pub(super) fn list(locks: &[Lock]) -> String {
     text
 }
 
-pub(super) fn queue(lock: &Lock) -> String {
+pub(super) fn format_queue_table(lock: &Lock) -> String {
     if lock.queue.is_empty() {
-        return summary(lock);
+        return format_summary(lock);
     }
     let mut rows = vec![["", "client", "since", "fence", "left", "mode", ""].map(str::to_owned)];
     rows.extend(lock.queue.iter().enumerate().map(|(position, it)| {
@@ -64,7 +64,7 @@ fn left(claim: &Claim) -> String {
 
 fn since(claim: &Claim) -> String {
     match &claim.owner {
-        ClaimOwner::Command(client) => client.since(),
+        ClaimOwner::Command(client) => client.held_or_queued_since(),
         ClaimOwner::Text(_) | ClaimOwner::Unknown => "-".into(),
     }
 }

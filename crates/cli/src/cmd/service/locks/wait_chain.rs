@@ -19,7 +19,7 @@ const MAX_LOCKS: usize = 32;
 
 /// A client that holds one lock and waits for another. Scripts depend on the JSON keys.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub(super) struct ChainStep {
+pub(super) struct WaitChainStep {
     client: String,
     holds: String,
     waits_for: String,
@@ -31,14 +31,14 @@ pub(super) struct ChainStep {
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Chain {
-    pub(super) steps: Vec<ChainStep>,
+pub(super) struct WaitChain {
+    pub(super) steps: Vec<WaitChainStep>,
 }
 
-impl Chain {
+impl WaitChain {
     pub(super) fn lines(&self) -> impl Iterator<Item = String> {
         self.steps.iter().map(|step| {
-            let ChainStep { client, holds, waits_for, held_by, closes_cycle } = step;
+            let WaitChainStep { client, holds, waits_for, held_by, closes_cycle } = step;
             let cycle = if *closes_cycle { "; this closes a cycle of waits" } else { "" };
             let holders = held_by.join(", ");
             format!("{client} holds {holds} and waits for {waits_for}, held by {holders}{cycle}")
@@ -52,8 +52,11 @@ impl Chain {
 /// The chain ends at a lease whose keys the user may not read. The function reads the locks one
 /// after the other, and the locks may change in the meantime. A cycle in the chain may therefore no
 /// longer exist.
-pub(super) fn fetch_wait_chain(service: &BlockingClient, lock: &Lock) -> Result<Chain, Failure> {
-    let mut chain = Chain::default();
+pub(super) fn fetch_wait_chain(
+    service: &BlockingClient,
+    lock: &Lock,
+) -> Result<WaitChain, Failure> {
+    let mut chain = WaitChain::default();
     let mut seen = BTreeSet::from([lock.name.clone()]);
     let mut pending = VecDeque::from([lock.clone()]);
     while let Some(lock) = pending.pop_front() {
@@ -71,7 +74,7 @@ pub(super) fn fetch_wait_chain(service: &BlockingClient, lock: &Lock) -> Result<
                     continue;
                 }
                 let closes_cycle = !seen.insert(shown.clone());
-                chain.steps.push(ChainStep {
+                chain.steps.push(WaitChainStep {
                     client: holder.label(),
                     holds: lock.name.clone(),
                     waits_for: shown,

@@ -1,22 +1,23 @@
 //! The content of a plot, independent of its format: panels, series and points.
 
 use super::super::axis::parameter_label;
-use super::super::figure::Figure;
-use super::super::results::{Header, Point, PointResults, Results};
+use super::super::figure::MeasuredQuantity;
+use super::super::results::{PointResults, SweepHeader, SweepPoint, SweepResults};
 use crate::cmd::failure::Failure;
 
 /// Main figures of a sweep. A plot has one panel for each of these figures that was measured.
-const FIGURES: [Figure; 5] = [
-    Figure::MessagesPerEntry,
-    Figure::MessagesPerElection,
-    Figure::MessagesPerAgreement,
-    Figure::WaitingTime,
-    Figure::ElectionTime,
+const FIGURES: [MeasuredQuantity; 5] = [
+    MeasuredQuantity::MessagesPerEntry,
+    MeasuredQuantity::MessagesPerElection,
+    MeasuredQuantity::MessagesPerAgreement,
+    MeasuredQuantity::WaitingTime,
+    MeasuredQuantity::ElectionTime,
 ];
 
 /// Figures for a plot with fewer than two panels. If a sweep has measured fewer than two of the
 /// figures in [`FIGURES`], these figures get panels until the plot has two.
-const OTHER_FIGURES: [Figure; 2] = [Figure::AgreementTime, Figure::Duration];
+const OTHER_FIGURES: [MeasuredQuantity; 2] =
+    [MeasuredQuantity::AgreementTime, MeasuredQuantity::Duration];
 
 pub(super) struct Chart {
     pub(super) title: String,
@@ -62,7 +63,7 @@ impl Chart {
     /// # Errors
     ///
     /// A usage failure if there is no parameter with several values.
-    pub(super) fn new(results: &Results) -> Result<Self, Failure> {
+    pub(super) fn new(results: &SweepResults) -> Result<Self, Failure> {
         let header = &results.header;
         let swept =
             header.swept.first().and_then(|name| Some((name, header.parameter_index(name)?)));
@@ -83,7 +84,7 @@ impl Chart {
             });
             placed.push((number, x.position(&point.values[place]), cell));
         }
-        let panel = |figure: &Figure| {
+        let panel = |figure: &MeasuredQuantity| {
             let mut lines = vec![Vec::new(); series.len()];
             for (number, x, cell) in &placed {
                 lines[*number].extend(mark(*x, *figure, cell));
@@ -113,12 +114,12 @@ impl Chart {
 
 /// Returns true if the plot shows `figure` for every point at which it was measured. Returns false
 /// for [`Figure::Duration`], because even a run in which nothing happens has a duration.
-fn is_drawn(figure: Figure) -> bool {
-    FIGURES.contains(&figure) || figure == Figure::AgreementTime
+fn is_drawn(figure: MeasuredQuantity) -> bool {
+    FIGURES.contains(&figure) || figure == MeasuredQuantity::AgreementTime
 }
 
 impl HorizontalAxis {
-    fn of(header: &Header, place: usize) -> Self {
+    fn of(header: &SweepHeader, place: usize) -> Self {
         let mut values: Vec<String> = Vec::new();
         for point in &header.points {
             let value = &point.values[place];
@@ -148,7 +149,7 @@ fn number(value: &str) -> Option<f64> {
 
 /// Returns the name of the series to which a point of the sweep belongs. The name consists of the
 /// algorithm and the values of all parameters except the first parameter.
-fn series_of(header: &Header, point: &Point) -> String {
+fn series_of(header: &SweepHeader, point: &SweepPoint) -> String {
     let others = header.swept.iter().skip(1).filter_map(|name| {
         let value = &point.values[header.parameter_index(name)?];
         Some(format!(", {name} {value}"))
@@ -156,7 +157,7 @@ fn series_of(header: &Header, point: &Point) -> String {
     point.algorithm.clone() + &others.collect::<String>()
 }
 
-fn mark(x: f64, figure: Figure, cell: &PointResults) -> Option<Mark> {
+fn mark(x: f64, figure: MeasuredQuantity, cell: &PointResults) -> Option<Mark> {
     let moments = cell.figures.get(&figure)?.moments();
     let (low, high) = moments.confidence_interval();
     Some(Mark { x, mean: moments.mean(), low, high })
@@ -164,7 +165,7 @@ fn mark(x: f64, figure: Figure, cell: &PointResults) -> Option<Mark> {
 
 /// Returns the title of the plot: the figures without their units, and the name of the horizontal
 /// axis.
-fn title(header: &Header, panels: &[Panel], name: &str) -> String {
+fn title(header: &SweepHeader, panels: &[Panel], name: &str) -> String {
     let plain = |text: &str| text.split(" [").next().unwrap_or(text).to_owned();
     let figures: Vec<String> = panels.iter().map(|panel| plain(&panel.label)).collect();
     let mut algorithms: Vec<&str> = header.points.iter().map(|it| it.algorithm.as_str()).collect();

@@ -6,7 +6,7 @@ mod svg;
 
 use std::path::Path;
 
-use super::results::Results;
+use super::results::SweepResults;
 use crate::cmd::failure::Failure;
 use chart::Chart;
 
@@ -35,14 +35,14 @@ fn kind(path: &Path) -> Result<Kind, Failure> {
 
 /// Returns an error if the file's format is unknown or cannot be written. Called before the runs
 /// start.
-pub(crate) fn check_extension(path: &Path) -> Result<(), Failure> {
+pub(crate) fn check_can_write_plot(path: &Path) -> Result<(), Failure> {
     match kind(path)? {
         Kind::Svg => Ok(()),
         Kind::Png | Kind::Pdf => convert::check_can_convert(),
     }
 }
 
-pub(super) fn write(results: &Results, path: &Path) -> Result<(), Failure> {
+pub(super) fn write(results: &SweepResults, path: &Path) -> Result<(), Failure> {
     let chart = Chart::new(results)?;
     let svg = svg::draw(&chart);
     let bytes = match kind(path)? {

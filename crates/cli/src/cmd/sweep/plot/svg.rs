@@ -8,7 +8,7 @@ use tenure_trace::escape_invisible;
 use super::chart::{Chart, HorizontalAxis, Mark, Panel};
 use crate::cmd::output::wrap;
 use crate::cmd::rows::format_figure;
-use crate::cmd::scale::{Scale, marker_path};
+use crate::cmd::scale::{AxisScale, marker_path};
 
 /// Width of the plot, in pixels. Letters of 13 pixels are readable even if the plot is shown at 500
 /// pixels.
@@ -142,12 +142,12 @@ fn legend(content: &mut String, chart: &Chart, top: f64) -> f64 {
 fn draw_panel(content: &mut String, chart: &Chart, panel: &Panel) {
     let marks = || panel.lines.iter().flatten();
     let x = match &chart.x {
-        HorizontalAxis::Numbers => Scale::horizontal(marks().map(|mark| mark.x)),
+        HorizontalAxis::Numbers => AxisScale::horizontal(marks().map(|mark| mark.x)),
         HorizontalAxis::Names(names) => {
-            Scale::horizontal([-0.3, names.len() as f64 - 0.7].into_iter())
+            AxisScale::horizontal([-0.3, names.len() as f64 - 0.7].into_iter())
         }
     };
-    let y = Scale::vertical(marks().flat_map(|mark| [mark.mean, mark.high.max(mark.mean)]));
+    let y = AxisScale::vertical(marks().flat_map(|mark| [mark.mean, mark.high.max(mark.mean)]));
     let place = |mark: &Mark, value: f64| {
         (LEFT + x.position(mark.x) * (RIGHT - LEFT), BOTTOM - y.position(value) * (BOTTOM - TOP))
     };
@@ -178,7 +178,7 @@ fn draw_panel(content: &mut String, chart: &Chart, panel: &Panel) {
     }
 }
 
-fn horizontal_axis(content: &mut String, chart: &Chart, x: Scale) {
+fn horizontal_axis(content: &mut String, chart: &Chart, x: AxisScale) {
     let soft = format!("font-size=\"12\" fill=\"{SOFT}\"");
     let ticks: Vec<(f64, String)> = match &chart.x {
         HorizontalAxis::Numbers => {
@@ -204,7 +204,7 @@ fn horizontal_axis(content: &mut String, chart: &Chart, x: Scale) {
     add(content, &text(middle, BOTTOM + 35.0, "middle", &ink, &chart.x_label));
 }
 
-fn vertical_axis(content: &mut String, label: &str, y: Scale) {
+fn vertical_axis(content: &mut String, label: &str, y: AxisScale) {
     let soft = format!("font-size=\"12\" fill=\"{SOFT}\"");
     let mut last = f64::INFINITY;
     for tick in y.ticks(8) {

@@ -4,11 +4,11 @@
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tenure_core::{Fence, ProcessId};
-use tenure_daemon::resource::{Client, Server};
+use tenure_daemon::resource::{CounterClient, CounterServer};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Arguments {
+pub(super) struct LateWriteArguments {
     fenced: bool,
 }
 
@@ -17,15 +17,15 @@ pub(super) struct Arguments {
 /// P1 enters, reads the counter, and is suspended. P2 enters, increments the counter and exits. P1
 /// resumes and writes its outdated increment. Returns the numbers of accepted and rejected writes,
 /// and the final value of the counter.
-pub(super) fn perform_late_write(with: Arguments) -> std::io::Result<Value> {
+pub(super) fn perform_late_write(with: LateWriteArguments) -> std::io::Result<Value> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(written(with.fenced))
 }
 
 async fn written(fenced: bool) -> std::io::Result<Value> {
-    let server = Server::start(2, None).await?;
-    let mut first = Client::connect(server.address(), ProcessId(0)).await?;
-    let mut second = Client::connect(server.address(), ProcessId(1)).await?;
+    let server = CounterServer::start(2, None).await?;
+    let mut first = CounterClient::connect(server.address(), ProcessId(0)).await?;
+    let mut second = CounterClient::connect(server.address(), ProcessId(1)).await?;
     let fence = |number| fenced.then_some(Fence(number, 0));
     let read = first.get(fence(1)).await?;
     let later = second.get(fence(2)).await?;

@@ -12,17 +12,17 @@ const TYPE: &str = "type";
 ///
 /// Reading a missing field panics, so a test fails if a field of an algorithm is renamed.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct ShownValue<'t>(pub(crate) &'t Json);
+pub(crate) struct CheckerJson<'t>(pub(crate) &'t Json);
 
 /// Returns each process that is up: the value that names it in a structure, and its shown state.
-pub(crate) fn named_processes(state: &GlobalState) -> impl Iterator<Item = (Value, &Json)> {
+pub(crate) fn live_processes(state: &GlobalState) -> impl Iterator<Item = (Value, &Json)> {
     let named = (0..).map(Value::process).zip(&state.processes);
     named.filter_map(|(name, process)| Some((name, &**process.as_ref()?)))
 }
 
-impl<'t> ShownValue<'t> {
+impl<'t> CheckerJson<'t> {
     /// Returns the name of the variant or struct that this value shows.
-    pub(crate) fn variant(self) -> &'t str {
+    pub(crate) fn variant_name(self) -> &'t str {
         match self.0 {
             Json::String(name) => name,
             // A tuple variant is an object with its name as the only key.
@@ -35,8 +35,8 @@ impl<'t> ShownValue<'t> {
     }
 
     #[track_caller]
-    pub(crate) fn field(self, name: &str) -> ShownValue<'t> {
-        ShownValue(self.0.get(name).unwrap_or_else(|| panic!("no field `{name}` in {}", self.0)))
+    pub(crate) fn field(self, name: &str) -> CheckerJson<'t> {
+        CheckerJson(self.0.get(name).unwrap_or_else(|| panic!("no field `{name}` in {}", self.0)))
     }
 
     #[track_caller]
@@ -77,8 +77,8 @@ impl<'t> ShownValue<'t> {
     }
 
     #[track_caller]
-    pub(crate) fn elements(self) -> impl Iterator<Item = ShownValue<'t>> {
+    pub(crate) fn elements(self) -> impl Iterator<Item = CheckerJson<'t>> {
         let list = self.0.as_array().unwrap_or_else(|| panic!("{} is no list", self.0));
-        list.iter().map(ShownValue)
+        list.iter().map(CheckerJson)
     }
 }

@@ -8,7 +8,7 @@ use super::voter::Ballot;
 
 /// A request that waits for the votes of a quorum.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Candidate {
+pub(super) struct QuorumRequest {
     pub(super) request: Timestamp,
     answers: Vec<Answer>,
 }
@@ -33,10 +33,10 @@ enum VoteState {
     Inquired,
 }
 
-impl Candidate {
+impl QuorumRequest {
     pub(super) fn new(request: Timestamp, quorum: &ProcessSet) -> Self {
         let answer = |voter| Answer { voter, state: VoteState::Awaited, number: 1 };
-        Candidate { request, answers: quorum.iter().map(answer).collect() }
+        QuorumRequest { request, answers: quorum.iter().map(answer).collect() }
     }
 
     /// Records the vote of a voter. If `number` is not the number of the awaited vote, has no
@@ -70,7 +70,7 @@ impl Candidate {
 
     /// Gives up the votes that their voters have asked for, and returns the list of these votes. If
     /// no voter of the quorum has reported a smaller request, gives up no vote.
-    pub(super) fn relinquish(&mut self) -> Vec<(ProcessId, Ballot)> {
+    pub(super) fn relinquish_inquired_votes(&mut self) -> Vec<(ProcessId, Ballot)> {
         let mut given = Vec::new();
         if self.answers.iter().all(|answer| answer.state != VoteState::Failed) {
             return given;

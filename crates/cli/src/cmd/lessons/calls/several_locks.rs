@@ -11,12 +11,13 @@ use tenure_algorithms::compose::{OrderedLocks, ordered_locks};
 use tenure_algorithms::mutex::{Central, TokenRing, central, token_ring};
 use tenure_core::Mutex;
 use tenure_sim::{
-    Distribution, Entries, Locking, Report, RequestPattern, Settings, Simulation, Workload,
+    Distribution, EntriesPerProcess, LockWorkload, Report, RequestPattern, Settings, Simulation,
+    Workload,
 };
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Arguments {
+pub(super) struct SeveralLocksArguments {
     lock: Kind,
     /// For each process, the names of the locks that it acquires, in the order of acquisition.
     lists: Vec<Vec<String>>,
@@ -38,7 +39,7 @@ enum Kind {
 ///
 /// For a run with fixed pauses, returns the number of entries, the blocked processes and the
 /// duration. For random runs, returns only the number of runs with a deadlock.
-pub(super) fn run_locks(with: Arguments) -> Result<Value, String> {
+pub(super) fn run_lock_sequences(with: SeveralLocksArguments) -> Result<Value, String> {
     match with.lock {
         Kind::Central => locks_of::<Central>(central::Config::default, &with),
         Kind::TokenRing => locks_of::<TokenRing>(token_ring::Config::default, &with),
@@ -47,7 +48,7 @@ pub(super) fn run_locks(with: Arguments) -> Result<Value, String> {
 
 fn locks_of<P: SumMember<Sum: Mutex>>(
     inner: fn() -> P::Config,
-    with: &Arguments,
+    with: &SeveralLocksArguments,
 ) -> Result<Value, String> {
     let size = with.lists.len() as u32;
     if with.drawn == 0 {
@@ -72,16 +73,16 @@ fn locks_of<P: SumMember<Sum: Mutex>>(
 
 fn report<P: SumMember<Sum: Mutex>>(
     inner: P::Config,
-    with: &Arguments,
+    with: &SeveralLocksArguments,
     mut settings: Settings,
     think: u64,
 ) -> Result<Report, String> {
     let names = |list: &Vec<String>| list.iter().map(|name| LockName::new(name)).collect();
     let names: Result<Vec<Vec<LockName>>, _> = with.lists.iter().map(names).collect();
     let names: Arc<[Vec<LockName>]> = names.map_err(|error| error.to_string())?.into();
-    let locking = Locking {
+    let locking = LockWorkload {
         pattern: RequestPattern::Closed { think: Distribution::between_units(0, think) },
-        entries: Entries::Each(2),
+        entries: EntriesPerProcess::Each(2),
         hold: Distribution::units(10),
     };
     settings.workload = Workload::locking(locking);

@@ -1,0 +1,22 @@
+//! Changes that a step makes before its process receives the input.
+
+use crate::model::intern::Replacement;
+use crate::world::LimitedFault;
+
+/// Changes that a step makes before its process receives the input: to the queue of a link, and to
+/// the count of a fault.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct StepSetup {
+    pub(super) link: Option<(usize, Replacement)>,
+    pub(super) fault: Option<LimitedFault>,
+}
+
+impl StepSetup {
+    pub(super) fn of_link(slot: usize, change: Replacement) -> Self {
+        StepSetup { link: Some((slot, change)), fault: None }
+    }
+
+    pub(super) fn of_fault(fault: LimitedFault) -> Self {
+        StepSetup { link: None, fault: Some(fault) }
+    }
+}
