@@ -233,9 +233,9 @@ impl PeerLink {
                 timer.as_mut().reset(Instant::now() + context.limits.acknowledge_delay);
                 state.is_timer_armed = true;
             }
-            let must_write = !state.output.is_fully_written();
+            let unsent = !state.output.is_fully_written();
             let event = tokio::select! {
-                wrote = writer.write(state.output.unwritten()), if must_write => Event::Wrote(wrote),
+                wrote = writer.write(state.output.unwritten()), if unsent => Event::Wrote(wrote),
                 read = reader.read_buf(state.input.read_buffer()), if !state.is_blocked => {
                     Event::Read(read)
                 }
