@@ -5,7 +5,7 @@ use std::future::pending;
 use std::time::Duration;
 
 use tenure_core::{Fence, ProcessId};
-use tenure_runtime::{ElectionHandle, LiveSessions};
+use tenure_runtime::{ElectionHandle, UnsuspectedSessions};
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::sync::watch::Receiver;
 use tokio::task::JoinHandle;
@@ -22,7 +22,7 @@ const PROGRESS_INTERVAL: Duration = Duration::from_millis(200);
 /// task learns of changes.
 pub(crate) struct ChangeReporter {
     pub(crate) election: ElectionHandle,
-    pub(crate) live_peers: Receiver<LiveSessions>,
+    pub(crate) live_peers: Receiver<UnsuspectedSessions>,
     /// True if the node runs a workload, whose progress is reported.
     pub(crate) has_work: bool,
     pub(crate) stats: WorkloadStats,
@@ -37,7 +37,7 @@ pub(crate) async fn report_changes(
 ) -> NodeError {
     let mut ticks = interval(PROGRESS_INTERVAL);
     let mut has_work = reporter.has_work;
-    let (mut term, mut last_progress, mut peers) = (0, (0, 0), LiveSessions::new());
+    let (mut term, mut last_progress, mut peers) = (0, (0, 0), UnsuspectedSessions::new());
     loop {
         tokio::select! {
             changed = reporter.election.wait_for_term_change() => match changed {
@@ -81,7 +81,7 @@ pub(crate) async fn report_changes(
 
 /// Compares two states of the peers, and returns a report for each peer that came up or went down
 /// between them. If `before` is empty, no peer was up.
-fn peer_changes(before: &LiveSessions, now: &LiveSessions) -> Vec<NodeEvent> {
+fn peer_changes(before: &UnsuspectedSessions, now: &UnsuspectedSessions) -> Vec<NodeEvent> {
     let mut reports = Vec::new();
     for (index, session) in now.iter().enumerate() {
         let (peer, known) = (ProcessId::from_index(index), before.get(index).copied().flatten());

@@ -26,7 +26,7 @@ use crate::environment::SystemEnvironment;
 use crate::executor::EffectExecutor;
 use crate::failure::{NodeFailure, NodeStartError};
 use crate::node_components::NodeComponents;
-use crate::peer_liveness::LiveSessions;
+use crate::peer_liveness::UnsuspectedSessions;
 use crate::step_record::StepTraceRecords;
 use crate::store::{SaveMetrics, Store};
 use crate::store_worker::StoreCompletion;
@@ -72,7 +72,7 @@ pub struct RunningNode {
     /// Metrics about the saves of the node.
     pub saves: SaveMetrics,
     /// Live peers, as this process sees them.
-    pub live_peers: watch::Receiver<LiveSessions>,
+    pub live_peers: watch::Receiver<UnsuspectedSessions>,
     /// Task of the node, which ends when the node stops.
     pub task: JoinHandle<Result<(), NodeFailure>>,
 }

@@ -5,7 +5,7 @@ use tokio::sync::watch;
 
 /// For each process, by index: its session if it is a live peer. `None` for this process, and for
 /// peers that were never connected, have said goodbye, or are suspected.
-pub type LiveSessions = Vec<Option<u64>>;
+pub type UnsuspectedSessions = Vec<Option<u64>>;
 
 #[derive(Debug)]
 pub(crate) struct PeerLiveness {
@@ -13,7 +13,7 @@ pub(crate) struct PeerLiveness {
     /// process that has not connected yet.
     newest_sessions: Vec<u64>,
     suspected: ProcessSet,
-    live_peers: watch::Sender<LiveSessions>,
+    live_peers: watch::Sender<UnsuspectedSessions>,
 }
 
 impl PeerLiveness {
@@ -23,7 +23,7 @@ impl PeerLiveness {
         PeerLiveness { newest_sessions: vec![0; size], suspected: ProcessSet::new(), live_peers }
     }
 
-    pub(crate) fn watch_live_sessions(&self) -> watch::Receiver<LiveSessions> {
+    pub(crate) fn watch_live_sessions(&self) -> watch::Receiver<UnsuspectedSessions> {
         self.live_peers.subscribe()
     }
 

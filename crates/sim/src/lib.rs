@@ -47,7 +47,7 @@ pub use results::report::{EndReason, EndlessWaitKind, Report};
 pub use results::run_statistics::{PropertyViolationCount, RunStatistics};
 pub use results::sample::SampleStatistics;
 pub use settings::command_line::{
-    HotProcess, LinkLatency, ProcessList, RecoveryOption, group_options, parse_drift_ppm,
+    HotProcess, LinkLatency, ProcessList, RecoveryOption, group_options, parse_drift_to_ppm,
     parse_process_number, replay_command, settings_without_option,
 };
 pub use settings::configs::ProcessConfigs;

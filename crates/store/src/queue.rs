@@ -61,7 +61,7 @@ impl LockQueues {
         self.0.get(name)
     }
 
-    pub(crate) fn len(&self) -> usize {
+    pub(crate) fn queue_count(&self) -> usize {
         self.0.len()
     }
 

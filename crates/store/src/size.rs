@@ -36,7 +36,7 @@ impl Store {
     /// Returns the number of bytes that the quota counts for all keys, leases and queues in the
     /// store.
     pub fn quota_size(&self) -> usize {
-        self.key_bytes + self.leases.0.len() * LEASE_BYTES + self.queues.len() * QUEUE_BYTES
+        self.key_bytes + self.leases.0.len() * LEASE_BYTES + self.queues.queue_count() * QUEUE_BYTES
     }
 }
 

@@ -51,7 +51,7 @@ pub use scripts::{
 };
 pub use show::RecordFormatter;
 pub use tenure_core::Service;
-pub use trace_diff::{AlignedEvent, Occurrence, TraceDiff};
+pub use trace_diff::{AlignedEvent, RunMembership, TraceDiff};
 pub use verify::{
     AccessCounts, CounterResult, ElectionCause, Judgement, MeasuredElection, MessageCounts,
     Quantiles, TraceVerifier, TraceViolation, Verification, verify, verify_files,

@@ -24,7 +24,7 @@ pub struct TraceDiff {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct AlignedEvent {
     /// Run or runs in which the event occurs.
-    pub run: Occurrence,
+    pub run: RunMembership,
     /// Description of the event.
     pub description: String,
 }
@@ -32,7 +32,7 @@ pub struct AlignedEvent {
 /// The run or runs in which an event occurs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Occurrence {
+pub enum RunMembership {
     /// The event occurs in both runs.
     Both,
     /// The event occurs in the first run only.
@@ -51,14 +51,14 @@ impl TraceDiff {
         let (first, second) = (words(first), words(second));
         let event = |place| {
             let (run, description) = match place {
-                AlignedItem::Both(at, _) => (Occurrence::Both, &first[at]),
-                AlignedItem::First(at) => (Occurrence::First, &first[at]),
-                AlignedItem::Second(at) => (Occurrence::Second, &second[at]),
+                AlignedItem::Both(at, _) => (RunMembership::Both, &first[at]),
+                AlignedItem::First(at) => (RunMembership::First, &first[at]),
+                AlignedItem::Second(at) => (RunMembership::Second, &second[at]),
             };
             AlignedEvent { run, description: description.clone() }
         };
         let events: Vec<AlignedEvent> = align(&first, &second).into_iter().map(event).collect();
-        let is_in_both = |event: &&AlignedEvent| event.run == Occurrence::Both;
+        let is_in_both = |event: &&AlignedEvent| event.run == RunMembership::Both;
         TraceDiff {
             same_until: events.iter().take_while(is_in_both).count(),
             both: events.iter().filter(is_in_both).count(),
@@ -66,9 +66,9 @@ impl TraceDiff {
         }
     }
 
-    /// Returns the number of events that occur only in the given run. For [`Occurrence::Both`],
+    /// Returns the number of events that occur only in the given run. For [`RunMembership::Both`],
     /// returns the number of common events.
-    pub fn event_count(&self, occurrence: Occurrence) -> usize {
+    pub fn event_count(&self, occurrence: RunMembership) -> usize {
         self.events.iter().filter(|event| event.run == occurrence).count()
     }
 }

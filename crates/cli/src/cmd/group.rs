@@ -83,7 +83,7 @@ pub(crate) struct GroupOptions {
     pub(crate) timeout: Vec<TimeoutOption>,
     /// Timing model [default: the weakest that the card allows]
     #[arg(long, value_enum, help_heading = "Network and time")]
-    pub(crate) timing: Option<TimingOption>,
+    pub(crate) timing: Option<TimingModelOption>,
     /// Process that coordinates, for algorithms with a fixed coordinator [default: 1]
     #[arg(long, value_name = "P", value_parser = parse_process_number)]
     pub(crate) coordinator: Option<ProcessId>,
@@ -267,10 +267,10 @@ impl GroupOptions {
     /// Returns the timing model that the user selects; `None` means the model on the [`Card`].
     pub(crate) fn timing(&self) -> Option<Timing> {
         self.timing.map(|timing| match timing {
-            TimingOption::Asynchronous => Timing::Asynchronous,
-            TimingOption::Partial => Timing::Partial,
-            TimingOption::Synchronous => Timing::Synchronous,
-            TimingOption::Rounds => Timing::Rounds,
+            TimingModelOption::Asynchronous => Timing::Asynchronous,
+            TimingModelOption::Partial => Timing::Partial,
+            TimingModelOption::Synchronous => Timing::Synchronous,
+            TimingModelOption::Rounds => Timing::Rounds,
         })
     }
 
@@ -430,7 +430,7 @@ pub(crate) enum ChannelOrderOption {
 
 /// Timing model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum TimingOption {
+pub(crate) enum TimingModelOption {
     /// No bounds: every message arrives eventually
     Asynchronous,
     /// Known bounds on message delay, step time and clock drift

@@ -79,7 +79,7 @@ pub(crate) fn scenario() -> NameParser<String> {
     )
 }
 
-pub(crate) fn question() -> NameParser<String> {
+pub(crate) fn lesson_question() -> NameParser<String> {
     NameParser::new(|| Question::all().map(|(_, it)| &*it.id).collect(), |text| Ok(text.to_owned()))
 }
 

@@ -160,7 +160,7 @@ words! { Chance,
 /// # Errors
 ///
 /// If the text is not a number, or if the number is negative or at least 1.
-pub fn parse_drift_ppm(text: &str) -> Result<u32, SettingsError> {
+pub fn parse_drift_to_ppm(text: &str) -> Result<u32, SettingsError> {
     let rate: Option<f64> = text.parse().ok();
     let millionths = rate.map(|rate| (rate * 1e6).round()).filter(|it| (0.0..1e6).contains(it));
     let wrong = || wrong(text, "expected a drift from 0 to below 1, such as 0.01");
@@ -528,9 +528,11 @@ mod tests {
             &["partition 1,2", "partition 1,2@10", "partition 1,2@50..10", "partition @1..2"],
         );
         for text in ["0.01", "0.000001"] {
-            assert_eq!(drift(parse_drift_ppm(text).unwrap()), text);
+            assert_eq!(drift(parse_drift_to_ppm(text).unwrap()), text);
         }
-        assert!(["1", "-0.1", "NaN", "x"].into_iter().all(|text| parse_drift_ppm(text).is_err()));
+        assert!(
+            ["1", "-0.1", "NaN", "x"].into_iter().all(|text| parse_drift_to_ppm(text).is_err())
+        );
     }
 
     #[test]

@@ -10,7 +10,7 @@ use clap::builder::ArgPredicate;
 use clap::{Arg, Args, ValueEnum};
 use tenure_check::{CheckLimits, Entries, EntryLimits, Fairness, MeasureConfig, SaveTiming};
 use tenure_core::{Card, Property, RequiredInput, Service, Timing};
-use tenure_sim::{EntriesPerProcess as Numbers, ProcessList, parse_drift_ppm};
+use tenure_sim::{EntriesPerProcess as Numbers, ProcessList, parse_drift_to_ppm};
 use tenure_trace::Action;
 
 use super::swarm::SwarmOptions;
@@ -67,7 +67,7 @@ pub(crate) struct Options {
     /// Maximum clock drift in synchronous mode: 0.01 is one percent. Each timer fires at any whole
     /// unit that a clock within this bound can show; set timeouts in more units for a finer drift.
     /// In the other modes timers fire at any time, which includes every drift
-    #[arg(long, value_name = "R", value_parser = parse_drift_ppm, default_value = "0")]
+    #[arg(long, value_name = "R", value_parser = parse_drift_to_ppm, default_value = "0")]
     #[arg(allow_hyphen_values = true, help_heading = "Network and time")]
     pub(crate) drift: u32,
     /// Maximum number of lost messages

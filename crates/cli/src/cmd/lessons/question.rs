@@ -26,7 +26,7 @@ use crate::lessons::{
   tenure question 19 --broken")]
 pub(crate) struct Options {
     /// Number of the question, such as Q-19 or 19, or words to search for in the titles
-    #[arg(value_parser = name_parser::question(), hide_possible_values = true)]
+    #[arg(value_parser = name_parser::lesson_question(), hide_possible_values = true)]
     id: Option<String>,
     /// Answer all questions, one after the other
     #[arg(long, conflicts_with = "id")]

@@ -182,7 +182,7 @@ impl NodeRunSummary {
     /// Returns the label of a property in the table, which is usually the name of the property. If
     /// critical-section entries overlapped, but the resource rejected all stale accesses, the label
     /// of mutual exclusion says that the property holds at the resource.
-    pub(super) fn label_of(&self, property: Property) -> &'static str {
+    pub(super) fn property_label(&self, property: Property) -> &'static str {
         match property {
             Property::MutualExclusion if self.overlaps > 0 && self.is_resource_protected() => {
                 "mutual-exclusion (at the resource)"

@@ -207,7 +207,7 @@ impl LabelledRows {
     }
 
     fn add_verdict_rows(&mut self, summary: &NodeRunSummary) {
-        let label_of = |property| summary.label_of(property);
+        let label_of = |property| summary.property_label(property);
         let rows = verdicts(&summary.verdicts, &summary.not_promised, label_of);
         rows.iter().for_each(|(name, text)| self.add_row(name, text));
         let violated =

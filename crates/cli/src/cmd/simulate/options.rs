@@ -7,7 +7,7 @@ use clap::Args;
 use tenure_core::Property;
 use tenure_sim::{
     Chance, Distribution, Fault, HotProcess, Intervention, Latency, LinkLatency, RecoveryOption,
-    SettingsError, parse_bounded_ticks, parse_drift_ppm,
+    SettingsError, parse_bounded_ticks, parse_drift_to_ppm,
 };
 
 use super::plan::supported_properties;
@@ -135,7 +135,7 @@ pub(crate) struct RunOptions {
     #[arg(long, value_name = "LIST@A..B", value_parser = partition, help_heading = "Faults")]
     pub(crate) partition: Vec<Fault>,
     /// Maximum clock drift: 0.01 is one percent
-    #[arg(long, value_name = "R", value_parser = parse_drift_ppm, default_value = "0")]
+    #[arg(long, value_name = "R", value_parser = parse_drift_to_ppm, default_value = "0")]
     #[arg(allow_hyphen_values = true, help_heading = "Network and time")]
     pub(crate) drift: u32,
     /// Delay after which failure detectors report a crash or recovery; without messages from the

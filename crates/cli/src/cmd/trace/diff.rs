@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
-use tenure_trace::{AlignedEvent, MergedTrace, Occurrence, Subject, TraceDiff, merge_files};
+use tenure_trace::{AlignedEvent, MergedTrace, RunMembership, Subject, TraceDiff, merge_files};
 
 use super::{check_process, parse_process, trace_input_failure, warn_torn_or_empty};
 use crate::cmd::failure::{Failure, Status};
@@ -120,7 +120,7 @@ fn text(contrast: &TraceDiff, names: &[String; 2], width: usize) -> String {
 }
 
 fn is_same(event: &AlignedEvent) -> bool {
-    event.run == Occurrence::Both
+    event.run == RunMembership::Both
 }
 
 /// Adds rows for events that occur in both runs. Shows the events near a difference, and counts the
@@ -142,10 +142,10 @@ fn add_common(part: &[AlignedEvent], all: &[AlignedEvent], row: &mut impl FnMut(
 }
 
 fn add_different(part: &[AlignedEvent], row: &mut impl FnMut(&str, &str, &str)) {
-    let of = |run: Occurrence| -> Vec<&str> {
+    let of = |run: RunMembership| -> Vec<&str> {
         part.iter().filter(|event| event.run == run).map(|event| &*event.description).collect()
     };
-    let (first, second) = (of(Occurrence::First), of(Occurrence::Second));
+    let (first, second) = (of(RunMembership::First), of(RunMembership::Second));
     for place in 0..first.len().max(second.len()) {
         match (first.get(place), second.get(place)) {
             (Some(first), Some(second)) => row(first, "|", second),
@@ -160,8 +160,8 @@ fn add_different(part: &[AlignedEvent], row: &mut impl FnMut(&str, &str, &str)) 
 mod tests {
     use super::*;
 
-    fn contrast(events: &[(Occurrence, &str)]) -> TraceDiff {
-        let event = |(run, message): &(Occurrence, &str)| AlignedEvent {
+    fn contrast(events: &[(RunMembership, &str)]) -> TraceDiff {
+        let event = |(run, message): &(RunMembership, &str)| AlignedEvent {
             run: *run,
             description: (*message).to_owned(),
         };
@@ -172,11 +172,11 @@ mod tests {
 
     #[test]
     fn differences_are_aligned_and_common_parts_abbreviated() {
-        let mut events = vec![(Occurrence::Both, "P1 boots"); 9];
+        let mut events = vec![(RunMembership::Both, "P1 boots"); 9];
         events.extend([
-            (Occurrence::First, "P1 asks"),
-            (Occurrence::Second, "P2 asks"),
-            (Occurrence::Second, "P2"),
+            (RunMembership::First, "P1 asks"),
+            (RunMembership::Second, "P2 asks"),
+            (RunMembership::Second, "P2"),
         ]);
         let names = ["a", "b"].map(str::to_owned);
         let text = text(&contrast(&events), &names, 60);

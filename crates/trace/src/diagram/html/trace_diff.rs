@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use super::PALETTE_CSS;
 use super::safe::escape_html;
-use crate::trace_diff::{AlignedEvent, Occurrence, TraceDiff};
+use crate::trace_diff::{AlignedEvent, RunMembership, TraceDiff};
 
 /// Number of common events that the page shows before and after each difference. All other common
 /// events are folded.
@@ -77,7 +77,7 @@ impl TraceDiff {
             return format!("The same happens in both, {both} events.");
         }
         let [first, second] =
-            [Occurrence::First, Occurrence::Second].map(|run| self.event_count(run));
+            [RunMembership::First, RunMembership::Second].map(|run| self.event_count(run));
         format!(
             "The first {same_until} events are the same. In both happen {both} events, in the \
              first alone {first}, in the second alone {second}."
@@ -86,7 +86,7 @@ impl TraceDiff {
 }
 
 fn in_both(event: &AlignedEvent) -> bool {
-    event.run == Occurrence::Both
+    event.run == RunMembership::Both
 }
 
 /// Renders events that both runs have in common. Shows the events near a difference, and folds all
@@ -113,7 +113,7 @@ fn same(rows: &mut String, part: &[AlignedEvent], begins: bool, ends: bool) {
 /// Renders events that occur in one run only, with the two runs side by side.
 fn apart(rows: &mut String, part: &[AlignedEvent]) {
     let of = |run| part.iter().filter(move |event| event.run == run);
-    let (mut first, mut second) = (of(Occurrence::First), of(Occurrence::Second));
+    let (mut first, mut second) = (of(RunMembership::First), of(RunMembership::Second));
     loop {
         match (first.next(), second.next()) {
             (None, None) => return,
@@ -149,8 +149,8 @@ fn row(
 mod tests {
     use super::*;
 
-    fn contrast(events: &[(Occurrence, &str)]) -> TraceDiff {
-        let event = |(run, description): &(Occurrence, &str)| AlignedEvent {
+    fn contrast(events: &[(RunMembership, &str)]) -> TraceDiff {
+        let event = |(run, description): &(RunMembership, &str)| AlignedEvent {
             run: *run,
             description: (*description).to_owned(),
         };
@@ -164,8 +164,8 @@ mod tests {
 
     #[test]
     fn marks_first_difference_and_folds_common_events() {
-        let mut events = vec![(Occurrence::Both, "P1 boots"); 9];
-        events.extend([(Occurrence::First, "P1 <asks>"), (Occurrence::Second, "P2 asks")]);
+        let mut events = vec![(RunMembership::Both, "P1 boots"); 9];
+        events.extend([(RunMembership::First, "P1 <asks>"), (RunMembership::Second, "P2 asks")]);
         let page = contrast(&events).to_html(["a.ndjson", "b.ndjson"]);
         assert_eq!(page.matches("id=\"parts\"").count(), 1);
         assert!(page.contains("<summary>… 6 events in both</summary>"), "{page}");

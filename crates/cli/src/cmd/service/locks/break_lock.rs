@@ -93,7 +93,7 @@ pub(super) fn run(options: &Options) -> Result<Status, Failure> {
         return Err(Failure::usage("without a terminal for the confirmation, give --yes"));
     }
     let service = options.common.endpoints.blocking_client()?;
-    let lock = read::fetch_lock(&service, options.name.as_bytes())?;
+    let lock = read::fetch_lock_queue(&service, options.name.as_bytes())?;
     let is_selected = |claim: &&Claim| options.fence.is_none_or(|fence| claim.fence == fence);
     let holders: Vec<&Claim> = lock.holders().filter(is_selected).collect();
     if let Some(fence) = options.fence.filter(|_| holders.is_empty()) {

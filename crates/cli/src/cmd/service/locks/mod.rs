@@ -99,7 +99,7 @@ pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
 impl LockOptions {
     fn read(&self) -> Result<(BlockingClient, Lock), Failure> {
         let service = self.common.endpoints.blocking_client()?;
-        let lock = read::fetch_lock(&service, self.name.as_bytes())?;
+        let lock = read::fetch_lock_queue(&service, self.name.as_bytes())?;
         Ok((service, lock))
     }
 }

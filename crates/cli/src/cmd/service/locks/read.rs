@@ -19,7 +19,7 @@ const MAX_KEYS: usize = 1 << 20;
 /// Reads the lock with this name, with the values and leases of all its claims. The lock may be a
 /// read/write lock or a semaphore, whose claims are in folders below its name. For such a lock,
 /// `name` may also be the name of one of these folders, such as `NAME/read`.
-pub(super) fn fetch_lock(service: &BlockingClient, name: &[u8]) -> Result<Lock, Failure> {
+pub(super) fn fetch_lock_queue(service: &BlockingClient, name: &[u8]) -> Result<Lock, Failure> {
     let below = keys(service, &[name, b"/"].concat())?;
     let mut lock = Lock::from_keys(name, &below);
     if let Some((base, _)) = recipe::strip_claim_folder(name) {

@@ -66,7 +66,7 @@ pub(super) fn fetch_wait_chain(
                 if shown == lock.name || seen.len() >= MAX_LOCKS {
                     continue;
                 }
-                let other = read::fetch_lock(service, &name)?;
+                let other = read::fetch_lock_queue(service, &name)?;
                 // `name` may be a folder for claims, such as `NAME/read`. The lock has the name
                 // `NAME`.
                 let shown = other.name.clone();
